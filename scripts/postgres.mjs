@@ -1,0 +1,68 @@
+// A private PostgreSQL for the test run: a fresh cluster in a temporary folder, on a free port of loopback.
+import { execFileSync, spawnSync } from 'node:child_process'
+import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+const isRoot = process.getuid?.() === 0
+
+/** Its URL and how to stop it; null when PostgreSQL cannot be had here. */
+export async function startPostgres() {
+  const bin = findBinaries() ?? (installPackage() ? findBinaries() : null)
+  if (!bin) return null
+  const folder = mkdtempSync(join(tmpdir(), 'headgate-pg-'))
+  const user = isRoot ? postgresUser() : {}
+  if (isRoot) chownSync(folder, user.uid, user.gid)
+  const run = (tool, args) =>
+    execFileSync(join(bin, tool), args, { ...user, cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] })
+  const data = join(folder, 'data')
+  run('initdb', ['-D', data, '-U', 'headgate', '-A', 'trust', '-E', 'UTF8', '--no-sync'])
+  const port = await freePort()
+  const options = `-c listen_addresses=127.0.0.1 -p ${port} -k ${folder} -c fsync=off -c full_page_writes=off -c max_connections=300`
+  run('pg_ctl', ['-D', data, '-w', '-t', '60', '-l', join(folder, 'log'), '-o', options, 'start'])
+  return {
+    url: `postgres://headgate@127.0.0.1:${port}/postgres`,
+    stop: () => {
+      spawnSync(join(bin, 'pg_ctl'), ['-D', data, '-m', 'immediate', 'stop'], { ...user, cwd: folder })
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+function findBinaries() {
+  const debian = '/usr/lib/postgresql'
+  const versions = existsSync(debian) ? readdirSync(debian).sort((a, b) => Number(b) - Number(a)) : []
+  const places = [
+    ...versions.map((version) => join(debian, version, 'bin')),
+    ...(process.env.PATH ?? '').split(':'),
+  ]
+  return (
+    places.find((place) => existsSync(join(place, 'initdb')) && existsSync(join(place, 'pg_ctl'))) ?? null
+  )
+}
+
+function installPackage() {
+  if (!isRoot || spawnSync('apt-get', ['--version']).status !== 0) return false
+  process.stderr.write('Installing PostgreSQL from the distribution...\n')
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
+  const apt = (...args) => spawnSync('apt-get', args, { env, stdio: ['ignore', 'ignore', 2] }).status === 0
+  return apt('update', '-q') && apt('install', '-q', '-y', '--no-install-recommends', 'postgresql')
+}
+
+/** The server refuses to run as root. */
+function postgresUser() {
+  const id = (flag) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }))
+  return { uid: id('-u'), gid: id('-g') }
+}
+
+function freePort() {
+  return new Promise((resolve, reject) => {
+    const server = createServer()
+    server.once('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address()
+      server.close(() => resolve(port))
+    })
+  })
+}

@@ -1,0 +1,82 @@
+// Everything `npm test` does: set-up, type check, lint and format, shape, then the tests on both databases.
+import { spawn, spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import { bunBinary, ensureInstalled, root } from './install.mjs'
+import { startPostgres } from './postgres.mjs'
+
+const args = process.argv.slice(2)
+const checksOnly = args.includes('--checks-only')
+const wanted = args.filter((argument) => !argument.startsWith('--'))
+
+ensureInstalled({ dev: true })
+const bun = bunBinary()
+
+const checks = [
+  ['types', process.execPath, [tool('typescript', 'bin/tsc'), '--noEmit']],
+  ['lint and format', process.execPath, [tool('@biomejs/biome', 'bin/biome'), 'check', '.']],
+  ['shape', bun, ['scripts/shape.ts']],
+]
+
+if (wanted.length === 0) {
+  for (const [name, command, commandArgs] of checks) {
+    process.stdout.write(`check: ${name}\n`)
+    const { status } = spawnSync(command, commandArgs, { cwd: root, stdio: 'inherit' })
+    if (status !== 0) finish(0, 1, 0)
+  }
+}
+if (checksOnly) process.exit(0)
+
+const postgres = process.env.TEST_DATABASE_URL
+  ? { url: process.env.TEST_DATABASE_URL, stop: () => undefined }
+  : await startPostgres()
+if (!postgres) {
+  process.stderr.write('PostgreSQL is missing: install it, or set TEST_DATABASE_URL.\n')
+  if (process.env.CI) finish(0, 1, 0)
+  process.stderr.write('Outside CI the tests go on with SQLite alone.\n')
+}
+
+for (const signal of ['SIGINT', 'SIGTERM']) {
+  process.on(signal, () => {
+    postgres?.stop()
+    process.exit(130)
+  })
+}
+
+const result = await runTests()
+postgres?.stop()
+finish(result.passed, result.failed, result.skipped)
+
+function runTests() {
+  const env = { ...process.env, ...(postgres && { TEST_DATABASE_URL: postgres.url }) }
+  const child = spawn(bun, ['test', '--timeout', '60000', ...wanted], {
+    cwd: root,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk) => {
+      output += chunk
+      process.stdout.write(chunk)
+    })
+  }
+  return new Promise((resolve) => {
+    child.on('exit', (code) => {
+      const count = (word) => Number(output.match(new RegExp(`^\\s*(\\d+) ${word}$`, 'm'))?.[1] ?? 0)
+      const [passed, failed, skipped] = [count('pass'), count('fail'), count('skip')]
+      // A run that dies, or that finds no test, has failed whatever it counted.
+      const broken = failed === 0 && (code !== 0 || passed === 0)
+      resolve({ passed, failed: broken ? 1 : failed, skipped })
+    })
+  })
+}
+
+function tool(name, file) {
+  return join(root, 'node_modules', name, file)
+}
+
+function finish(passed, failed, skipped) {
+  const tail = skipped > 0 ? `, ${skipped} skipped` : ''
+  process.stdout.write(`\n${passed} passed, ${failed} failed${tail}\n`)
+  process.exit(failed > 0 ? 1 : 0)
+}

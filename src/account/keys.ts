@@ -1,0 +1,132 @@
+import { randomBytes } from 'node:crypto'
+import type { Selectable } from 'kysely'
+import { type Db, isUniqueViolation } from '../db/db.ts'
+import type { ApiKeyTable, KeyKind, LimitReset } from '../db/schema.ts'
+import { fail } from '../errors.ts'
+import { type Clock, isoNow } from '../lib/clock.ts'
+import { sha256 } from '../lib/secret.ts'
+
+export type ApiKey = Selectable<ApiKeyTable>
+
+export interface NewKey {
+  organizationId: string
+  workspaceId: string
+  kind: KeyKind
+  name: string
+  creatorUserId?: string | null
+  limit?: bigint | null
+  limitReset?: LimitReset | null
+  includeByokInLimit?: boolean
+  expiresAt?: string | null
+  externalUser?: string | null
+  externalSecret?: string | null
+  /** A secret chosen elsewhere; otherwise one is made. */
+  secret?: string
+  source?: 'api' | 'environment'
+}
+
+const prefix = 'sk-hg-v1-'
+
+function newSecret(): string {
+  return prefix + randomBytes(32).toString('hex')
+}
+
+/** Enough to recognise a key by, far too little to guess it from. */
+function labelOf(secret: string): string {
+  if (!secret.startsWith(prefix)) return `${secret.slice(0, 3)}...`
+  return `${secret.slice(0, prefix.length + 3)}...${secret.slice(-3)}`
+}
+
+/** Stores the hash of a new key. The secret is returned here and never again. */
+export async function createKey(
+  db: Db,
+  clock: Clock,
+  wanted: NewKey,
+): Promise<{ key: ApiKey; secret: string }> {
+  const secret = wanted.secret ?? newSecret()
+  try {
+    const key = await db
+      .insertInto('api_keys')
+      .values({
+        hash: sha256(secret),
+        organization_id: wanted.organizationId,
+        workspace_id: wanted.workspaceId,
+        kind: wanted.kind,
+        name: wanted.name,
+        label: labelOf(secret),
+        creator_user_id: wanted.creatorUserId ?? null,
+        limit_nanos: wanted.limit ?? null,
+        limit_reset: wanted.limitReset ?? null,
+        include_byok_in_limit: wanted.includeByokInLimit ? 1 : 0,
+        disabled: 0,
+        expires_at: wanted.expiresAt ?? null,
+        external_user: wanted.externalUser ?? null,
+        external_hash: wanted.externalSecret ? sha256(wanted.externalSecret) : null,
+        source: wanted.source ?? 'api',
+        created_at: isoNow(clock),
+        updated_at: null,
+      })
+      .returningAll()
+      .executeTakeFirstOrThrow()
+    return { key, secret }
+  } catch (error) {
+    if (isUniqueViolation(error)) throw fail('conflict', 'A key with this secret already exists.')
+    throw error
+  }
+}
+
+/** The key a credential belongs to, whatever its state: the caller decides what a disabled one means. */
+export async function findKeyBySecret(db: Db, secret: string): Promise<ApiKey | undefined> {
+  const hash = sha256(secret)
+  return db
+    .selectFrom('api_keys')
+    .selectAll()
+    .where((eb) => eb.or([eb('hash', '=', hash), eb('external_hash', '=', hash)]))
+    .executeTakeFirst()
+}
+
+export async function findKey(db: Db, organizationId: string, hash: string): Promise<ApiKey | undefined> {
+  return db
+    .selectFrom('api_keys')
+    .selectAll()
+    .where('organization_id', '=', organizationId)
+    .where('hash', '=', hash)
+    .executeTakeFirst()
+}
+
+/** Keys that could still be used: neither disabled nor expired. */
+export async function countActiveKeys(
+  db: Db,
+  clock: Clock,
+  scope: { workspaceId: string; creatorUserIds?: string[] },
+): Promise<number> {
+  // Expiry is stored as it was sent, with or without a fraction: whole seconds compare rightly with both.
+  const thisSecond = isoNow(clock).slice(0, 19)
+  let query = db
+    .selectFrom('api_keys')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('workspace_id', '=', scope.workspaceId)
+    .where('kind', '=', 'inference')
+    .where('disabled', '=', 0)
+    .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', thisSecond)]))
+  if (scope.creatorUserIds) query = query.where('creator_user_id', 'in', scope.creatorUserIds)
+  return (await query.executeTakeFirstOrThrow()).count
+}
+
+export async function disableKeys(
+  db: Db,
+  clock: Clock,
+  scope: { workspaceId: string } | { creatorUserId: string },
+): Promise<void> {
+  const [column, value] =
+    'workspaceId' in scope
+      ? (['workspace_id', scope.workspaceId] as const)
+      : (['creator_user_id', scope.creatorUserId] as const)
+  await db
+    .updateTable('api_keys')
+    .set({ disabled: 1, updated_at: isoNow(clock) })
+    .where(column, '=', value)
+    .where('kind', '=', 'inference')
+    .where('disabled', '=', 0)
+    .execute()
+}

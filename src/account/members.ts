@@ -1,0 +1,82 @@
+import type { Selectable } from 'kysely'
+import { type Db, isUniqueViolation } from '../db/db.ts'
+import type { MemberTable, OrganizationRole, WorkspaceMemberTable } from '../db/schema.ts'
+import { fail } from '../errors.ts'
+import { type Clock, isoNow } from '../lib/clock.ts'
+import { newId, newUuid } from '../lib/ids.ts'
+
+export type Member = Selectable<MemberTable>
+
+export interface NewMember {
+  organizationId: string
+  email: string
+  firstName?: string | null
+  lastName?: string | null
+  role: OrganizationRole
+}
+
+/** Every member of an organization is a member of its default workspace: both rows are written together. */
+export async function createMember(db: Db, clock: Clock, wanted: NewMember): Promise<Member> {
+  const member: Member = {
+    id: newId('user'),
+    organization_id: wanted.organizationId,
+    email: wanted.email.toLowerCase(),
+    first_name: wanted.firstName ?? null,
+    last_name: wanted.lastName ?? null,
+    role: wanted.role,
+    created_at: isoNow(clock),
+  }
+  try {
+    await db.insertInto('members').values(member).execute()
+  } catch (error) {
+    if (isUniqueViolation(error)) throw fail('conflict', 'email: this person is already a member.')
+    throw error
+  }
+  const home = await db
+    .selectFrom('workspaces')
+    .select('id')
+    .where('organization_id', '=', wanted.organizationId)
+    .where('is_default', '=', 1)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirst()
+  if (home) await joinWorkspace(db, clock, home.id, [member])
+  return member
+}
+
+export function workspaceRole(role: OrganizationRole): WorkspaceMemberTable['role'] {
+  return role === 'org:admin' ? 'admin' : 'member'
+}
+
+/** Adds members, or sets the role of those already there to the one they hold in the organization. */
+export async function joinWorkspace(
+  db: Db,
+  clock: Clock,
+  workspaceId: string,
+  members: Member[],
+): Promise<Selectable<WorkspaceMemberTable>[]> {
+  return db
+    .insertInto('workspace_members')
+    .values(
+      members.map((member) => ({
+        id: newUuid(),
+        workspace_id: workspaceId,
+        user_id: member.id,
+        role: workspaceRole(member.role),
+        created_at: isoNow(clock),
+      })),
+    )
+    .onConflict((conflict) =>
+      conflict.columns(['workspace_id', 'user_id']).doUpdateSet((eb) => ({ role: eb.ref('excluded.role') })),
+    )
+    .returningAll()
+    .execute()
+}
+
+export async function findMember(db: Db, organizationId: string, id: string): Promise<Member | undefined> {
+  return db
+    .selectFrom('members')
+    .selectAll()
+    .where('organization_id', '=', organizationId)
+    .where('id', '=', id)
+    .executeTakeFirst()
+}

@@ -1,0 +1,119 @@
+import type { Selectable } from 'kysely'
+import { type Db, isUniqueViolation } from '../db/db.ts'
+import type { WorkspaceTable } from '../db/schema.ts'
+import { fail } from '../errors.ts'
+import { type Clock, isoNow } from '../lib/clock.ts'
+import { newUuid, uuidPattern } from '../lib/ids.ts'
+
+export type Workspace = Selectable<WorkspaceTable>
+
+type Settings = Omit<
+  WorkspaceTable,
+  'id' | 'organization_id' | 'is_default' | 'created_by' | 'created_at' | 'updated_at' | 'deleted_at'
+>
+
+export type NewWorkspace = Partial<Settings> & Pick<Settings, 'slug' | 'name'>
+
+export async function createWorkspace(
+  db: Db,
+  clock: Clock,
+  owner: { organizationId: string; createdBy: string | null; isDefault?: boolean },
+  wanted: NewWorkspace,
+): Promise<Workspace> {
+  try {
+    return await db
+      .insertInto('workspaces')
+      .values({
+        description: null,
+        default_text_model: null,
+        default_image_model: null,
+        default_provider_sort: null,
+        include_byok_in_budgets: 0,
+        io_logging_enabled: 0,
+        io_logging_sampling_rate: 1,
+        io_logging_api_key_ids: null,
+        data_discount_logging_enabled: 0,
+        broadcast_enabled: 0,
+        disabled_server_tools: null,
+        ...wanted,
+        id: newUuid(),
+        organization_id: owner.organizationId,
+        is_default: owner.isDefault ? 1 : 0,
+        created_by: owner.createdBy,
+        created_at: isoNow(clock),
+        updated_at: null,
+        deleted_at: null,
+      })
+      .returningAll()
+      .executeTakeFirstOrThrow()
+  } catch (error) {
+    throw slugTaken(error, wanted.slug)
+  }
+}
+
+export async function updateWorkspace(
+  db: Db,
+  clock: Clock,
+  id: string,
+  changes: Partial<Settings>,
+): Promise<Workspace> {
+  try {
+    return await db
+      .updateTable('workspaces')
+      .set({ ...changes, updated_at: isoNow(clock) })
+      .where('id', '=', id)
+      .returningAll()
+      .executeTakeFirstOrThrow()
+  } catch (error) {
+    throw slugTaken(error, changes.slug)
+  }
+}
+
+function slugTaken(error: unknown, slug: string | undefined): unknown {
+  return isUniqueViolation(error) ? fail('conflict', `slug: another workspace is named "${slug}".`) : error
+}
+
+/** By UUID or slug, within one organization. */
+export async function findWorkspace(
+  db: Db,
+  organizationId: string,
+  ref: string,
+): Promise<Workspace | undefined> {
+  return db
+    .selectFrom('workspaces')
+    .selectAll()
+    .where('organization_id', '=', organizationId)
+    .where(uuidPattern.test(ref) ? 'id' : 'slug', '=', uuidPattern.test(ref) ? ref.toLowerCase() : ref)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirst()
+}
+
+export async function requireWorkspace(db: Db, organizationId: string, ref: string): Promise<Workspace> {
+  const workspace = await findWorkspace(db, organizationId, ref)
+  if (!workspace) throw fail('not_found', 'The workspace does not exist.')
+  return workspace
+}
+
+/** For a workspace named in a body or query, where one the caller may not enter is 403, not 404. */
+export async function enterWorkspace(
+  db: Db,
+  organizationId: string,
+  id: string | undefined,
+): Promise<Workspace> {
+  if (id === undefined) return defaultWorkspace(db, organizationId)
+  const workspace = await findWorkspace(db, organizationId, id)
+  if (!workspace) throw fail('forbidden', 'workspace_id: this key may not enter that workspace.')
+  return workspace
+}
+
+export async function defaultWorkspace(db: Db, organizationId: string): Promise<Workspace> {
+  const workspace = await db
+    .selectFrom('workspaces')
+    .selectAll()
+    .where('organization_id', '=', organizationId)
+    .where('is_default', '=', 1)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirst()
+  if (!workspace) throw fail('invalid_request', 'workspace_id: there is no default workspace; name one.')
+  return workspace
+}

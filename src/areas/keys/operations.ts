@@ -1,0 +1,341 @@
+import { z } from 'zod'
+import { type ApiKey, createKey, findKey } from '../../account/keys.ts'
+import { findMember } from '../../account/members.ts'
+import { enterWorkspace } from '../../account/workspaces.ts'
+import { badField, fail } from '../../errors.ts'
+import type { Gateway } from '../../gateway.ts'
+import { creditTotals } from '../../ledger/entries.ts'
+import { usdAmount, usdFromNanos } from '../../ledger/money.ts'
+import { type KeyUsage, noUsage, remainingLimit, usageOfKeys } from '../../ledger/usage.ts'
+import { queryBoolean, queryInteger } from '../../lib/page.ts'
+import { utcTimestamp } from '../../lib/time.ts'
+import { operation } from '../../operation.ts'
+import type { Caller } from '../../pipeline/authenticate.ts'
+import { regions } from '../../settings.ts'
+import { deleteKey, listKeys, updateKey, workspaceIsDeleted } from './store.ts'
+
+const tag = 'API Keys'
+const limitReset = z.enum(['daily', 'weekly', 'monthly'])
+
+const usageFields = {
+  usage: z.number().describe('Credits used in all, USD'),
+  usage_daily: z.number().describe('Credits used this UTC day'),
+  usage_weekly: z.number().describe('Credits used this UTC week, Monday to Sunday'),
+  usage_monthly: z.number().describe('Credits used this UTC month'),
+  byok_usage: z.number().describe('The same for requests paid through your own provider keys'),
+  byok_usage_daily: z.number(),
+  byok_usage_weekly: z.number(),
+  byok_usage_monthly: z.number(),
+}
+
+const limitFields = {
+  limit: z.number().nullable().describe('Spending limit in USD; null is unlimited'),
+  limit_remaining: z.number().nullable(),
+  limit_reset: limitReset.nullable().describe('null: the limit never resets'),
+  include_byok_in_limit: z.boolean(),
+}
+
+const keyRecord = z
+  .strictObject({
+    hash: z.string(),
+    name: z.string(),
+    label: z.string(),
+    disabled: z.boolean(),
+    ...limitFields,
+    ...usageFields,
+    created_at: z.string(),
+    updated_at: z.string().nullable(),
+    expires_at: z.string().nullable(),
+    external_user: z.string().nullable(),
+    creator_user_id: z.string().nullable(),
+    workspace_id: z.string(),
+  })
+  .meta({ id: 'ApiKey' })
+
+const currentKey = z
+  .strictObject({
+    label: z.string(),
+    ...limitFields,
+    ...usageFields,
+    is_free_tier: z.boolean().describe('True until credits were purchased'),
+    is_management_key: z.boolean(),
+    is_provisioning_key: z.boolean().meta({ deprecated: true }),
+    creator_user_id: z.string().nullable(),
+    expires_at: z.string().nullable(),
+    organization_id: z.string().nullable(),
+    workspace_id: z.string().nullable(),
+    allowed_data_regions: z.array(z.enum(regions)),
+    free_model_daily_requests: z.strictObject({
+      limit: z.int(),
+      remaining: z.int(),
+      used: z.int(),
+    }),
+    rate_limit: z
+      .strictObject({ interval: z.string(), note: z.string(), requests: z.int() })
+      .meta({ deprecated: true }),
+  })
+  .meta({ id: 'CurrentKey' })
+
+const hashParam = z.object({ hash: z.string().min(1).describe('SHA-256 of the key, in hex') })
+const name = z.string().trim().min(1).max(200)
+
+/** A secret a partner brings must not be guessable: long, and not a few characters repeated. */
+const partnerSecret = z
+  .string()
+  .min(32)
+  .max(512)
+  .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII characters without spaces')
+  .refine((secret) => new Set(secret).size >= 10, 'must have more different characters')
+
+const createBody = z.strictObject({
+  name,
+  limit: usdAmount.nullish(),
+  limit_reset: limitReset.nullish(),
+  include_byok_in_limit: z.boolean().optional(),
+  expires_at: utcTimestamp.nullish(),
+  workspace_id: z.uuid().optional(),
+  creator_user_id: z.string().min(1).nullish(),
+  external: z
+    .strictObject({ user: z.string().min(1).max(256), api_key: partnerSecret.optional() })
+    .optional(),
+})
+
+const updateBody = z.strictObject({
+  name: name.optional(),
+  disabled: z.boolean().optional(),
+  limit: usdAmount.nullish(),
+  limit_reset: limitReset.nullish(),
+  include_byok_in_limit: z.boolean().optional(),
+})
+
+const getCurrentKey = operation({
+  id: 'getCurrentKey',
+  method: 'GET',
+  path: '/key',
+  tag,
+  summary: 'Read the limits and usage of the calling key',
+  access: 'any',
+  response: z.strictObject({ data: currentKey }),
+  handle: async ({ gateway, caller }) => {
+    const usage = await usageOf(gateway, caller.key)
+    const { purchased } = await creditTotals(gateway.db, caller.organizationId)
+    const freeLimit = freeRequestsPerDay(purchased)
+    return {
+      data: {
+        label: caller.key.label,
+        ...limitsOf(caller.key, usage),
+        ...usageOfRecord(usage),
+        is_free_tier: purchased <= 0n,
+        is_management_key: caller.key.kind === 'management',
+        is_provisioning_key: caller.key.kind === 'management',
+        creator_user_id: caller.key.creator_user_id,
+        expires_at: caller.key.expires_at,
+        organization_id: caller.organizationId,
+        workspace_id: (await workspaceIsDeleted(gateway.db, caller.key.workspace_id))
+          ? null
+          : caller.key.workspace_id,
+        allowed_data_regions: [...regions],
+        free_model_daily_requests: { limit: freeLimit, remaining: freeLimit, used: 0 },
+        rate_limit: { interval: '10s', note: 'Deprecated; ignore it.', requests: -1 },
+      },
+    }
+  },
+})
+
+const listApiKeys = operation({
+  id: 'listKeys',
+  method: 'GET',
+  path: '/keys',
+  tag,
+  summary: 'List the keys of a workspace, newest first, 100 a page',
+  access: 'management',
+  query: z.object({
+    include_disabled: queryBoolean().optional(),
+    offset: queryInteger({ min: 0, fallback: 0 }),
+    workspace_id: z.uuid().optional().describe('Default: the default workspace'),
+  }),
+  response: z.strictObject({ data: z.array(keyRecord) }),
+  handle: async ({ gateway, caller, query }) => {
+    const workspace = await enterWorkspace(gateway.db, caller.organizationId, query.workspace_id)
+    const keys = await listKeys(gateway.db, {
+      workspaceId: workspace.id,
+      includeDisabled: query.include_disabled ?? false,
+      offset: query.offset,
+    })
+    const usage = await usageOfKeys(
+      gateway.db,
+      keys.map((key) => key.id),
+      gateway.clock.now(),
+    )
+    return { data: keys.map((key) => recordOf(key, usage.get(key.id) ?? noUsage)) }
+  },
+})
+
+const createApiKey = operation({
+  id: 'createKey',
+  method: 'POST',
+  path: '/keys',
+  tag,
+  summary: 'Create a key; the secret is in this answer and never shown again',
+  access: 'management',
+  body: createBody,
+  status: 201,
+  errors: [409],
+  response: z.strictObject({ data: keyRecord, key: z.string() }),
+  handle: async ({ gateway, caller, body }) => {
+    refusePast(gateway, body.expires_at)
+    const workspace = await enterWorkspace(gateway.db, caller.organizationId, body.workspace_id)
+    const { key, secret } = await createKey(gateway.db, gateway.clock, {
+      organizationId: caller.organizationId,
+      workspaceId: workspace.id,
+      kind: 'inference',
+      name: body.name,
+      creatorUserId: await creatorOf(gateway, caller, body.creator_user_id),
+      limit: body.limit ?? null,
+      limitReset: body.limit_reset ?? null,
+      includeByokInLimit: body.include_byok_in_limit ?? false,
+      expiresAt: body.expires_at ?? null,
+      externalUser: body.external?.user ?? null,
+      externalSecret: body.external?.api_key ?? null,
+    })
+    return { data: recordOf(key, noUsage), key: secret }
+  },
+})
+
+const getKey = operation({
+  id: 'getKey',
+  method: 'GET',
+  path: '/keys/{hash}',
+  tag,
+  summary: 'Read a key',
+  access: 'management',
+  params: hashParam,
+  errors: [404],
+  response: z.strictObject({ data: keyRecord }),
+  handle: async ({ gateway, caller, params }) => {
+    const key = await findKey(gateway.db, caller.organizationId, params.hash)
+    if (!key) throw fail('not_found', 'The key does not exist.')
+    return { data: recordOf(key, await usageOf(gateway, key)) }
+  },
+})
+
+const updateApiKey = operation({
+  id: 'updateKey',
+  method: 'PATCH',
+  path: '/keys/{hash}',
+  tag,
+  summary: 'Change a key; only the fields sent change',
+  access: 'management',
+  params: hashParam,
+  body: updateBody,
+  errors: [404, 409],
+  response: z.strictObject({ data: keyRecord }),
+  handle: async ({ gateway, caller, params, body }) => {
+    const key = await changeableKey(gateway, caller, params.hash)
+    if (body.disabled === false && (await workspaceIsDeleted(gateway.db, key.workspace_id))) {
+      throw fail('conflict', 'disabled: the workspace of this key was deleted.')
+    }
+    const changed = await updateKey(gateway.db, gateway.clock, key.id, {
+      ...(body.name !== undefined && { name: body.name }),
+      ...(body.disabled !== undefined && { disabled: body.disabled ? 1 : 0 }),
+      ...(body.limit !== undefined && { limit_nanos: body.limit }),
+      ...(body.limit_reset !== undefined && { limit_reset: body.limit_reset }),
+      ...(body.include_byok_in_limit !== undefined && {
+        include_byok_in_limit: body.include_byok_in_limit ? 1 : 0,
+      }),
+    })
+    if (!changed) throw fail('not_found', 'The key does not exist.')
+    return { data: recordOf(changed, await usageOf(gateway, changed)) }
+  },
+})
+
+const deleteApiKey = operation({
+  id: 'deleteKey',
+  method: 'DELETE',
+  path: '/keys/{hash}',
+  tag,
+  summary: 'Delete a key for good',
+  access: 'management',
+  params: hashParam,
+  errors: [404],
+  response: z.strictObject({ deleted: z.literal(true) }),
+  handle: async ({ gateway, caller, params }) => {
+    const key = await changeableKey(gateway, caller, params.hash)
+    if (!(await deleteKey(gateway.db, key.id))) throw fail('not_found', 'The key does not exist.')
+    return { deleted: true as const }
+  },
+})
+
+export const keyOperations = [getCurrentKey, listApiKeys, createApiKey, getKey, updateApiKey, deleteApiKey]
+
+async function changeableKey(gateway: Gateway, caller: Caller, hash: string): Promise<ApiKey> {
+  const key = await findKey(gateway.db, caller.organizationId, hash)
+  if (!key) throw fail('not_found', 'The key does not exist.')
+  if (key.kind === 'management') throw fail('forbidden', 'Management keys are changed with the command line.')
+  return key
+}
+
+function refusePast(gateway: Gateway, expiresAt: string | null | undefined): void {
+  if (expiresAt && Date.parse(expiresAt) <= gateway.clock.now())
+    throw badField('expires_at', 'is in the past')
+}
+
+async function creatorOf(
+  gateway: Gateway,
+  caller: Caller,
+  wanted: string | null | undefined,
+): Promise<string | null> {
+  if (wanted === undefined || wanted === null) return caller.userId
+  if (await findMember(gateway.db, caller.organizationId, wanted)) return wanted
+  throw badField('creator_user_id', 'is not a member of the organization')
+}
+
+async function usageOf(gateway: Gateway, key: ApiKey): Promise<KeyUsage> {
+  return (await usageOfKeys(gateway.db, [key.id], gateway.clock.now())).get(key.id) ?? noUsage
+}
+
+function recordOf(key: ApiKey, usage: KeyUsage): z.input<typeof keyRecord> {
+  return {
+    hash: key.hash,
+    name: key.name,
+    label: key.label,
+    disabled: key.disabled === 1,
+    ...limitsOf(key, usage),
+    ...usageOfRecord(usage),
+    created_at: key.created_at,
+    updated_at: key.updated_at,
+    expires_at: key.expires_at,
+    external_user: key.external_user,
+    creator_user_id: key.creator_user_id,
+    workspace_id: key.workspace_id,
+  }
+}
+
+function limitsOf(key: ApiKey, usage: KeyUsage) {
+  const includeByok = key.include_byok_in_limit === 1
+  const remaining = remainingLimit({ amount: key.limit_nanos, reset: key.limit_reset, includeByok }, usage)
+  return {
+    limit: key.limit_nanos === null ? null : usdFromNanos(key.limit_nanos),
+    limit_remaining: remaining === null ? null : usdFromNanos(remaining),
+    limit_reset: key.limit_reset,
+    include_byok_in_limit: includeByok,
+  }
+}
+
+function usageOfRecord({ credits, byok }: KeyUsage) {
+  return {
+    usage: usdFromNanos(credits.total),
+    usage_daily: usdFromNanos(credits.daily),
+    usage_weekly: usdFromNanos(credits.weekly),
+    usage_monthly: usdFromNanos(credits.monthly),
+    byok_usage: usdFromNanos(byok.total),
+    byok_usage_daily: usdFromNanos(byok.daily),
+    byok_usage_weekly: usdFromNanos(byok.weekly),
+    byok_usage_monthly: usdFromNanos(byok.monthly),
+  }
+}
+
+/** Ten dollars ever purchased raise the daily allowance of free models. */
+function freeRequestsPerDay(purchased: bigint): number {
+  return purchased >= 10_000_000_000n ? 1000 : 50
+}

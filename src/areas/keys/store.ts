@@ -1,0 +1,48 @@
+import type { ApiKey } from '../../account/keys.ts'
+import type { Db } from '../../db/db.ts'
+import type { ApiKeyTable } from '../../db/schema.ts'
+import { type Clock, isoNow } from '../../lib/clock.ts'
+
+export const keysPerPage = 100
+
+/** Newest first. Management keys are not listed: they are made and revoked with the command line. */
+export async function listKeys(
+  db: Db,
+  where: { workspaceId: string; includeDisabled: boolean; offset: number },
+): Promise<ApiKey[]> {
+  let query = db
+    .selectFrom('api_keys')
+    .selectAll()
+    .where('workspace_id', '=', where.workspaceId)
+    .where('kind', '=', 'inference')
+  if (!where.includeDisabled) query = query.where('disabled', '=', 0)
+  return query.orderBy('id', 'desc').limit(keysPerPage).offset(where.offset).execute()
+}
+
+type Changes = Partial<
+  Pick<ApiKeyTable, 'name' | 'disabled' | 'limit_nanos' | 'limit_reset' | 'include_byok_in_limit'>
+>
+
+export async function updateKey(
+  db: Db,
+  clock: Clock,
+  id: number,
+  changes: Changes,
+): Promise<ApiKey | undefined> {
+  return db
+    .updateTable('api_keys')
+    .set({ ...changes, updated_at: isoNow(clock) })
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirst()
+}
+
+export async function deleteKey(db: Db, id: number): Promise<boolean> {
+  const result = await db.deleteFrom('api_keys').where('id', '=', id).executeTakeFirst()
+  return result.numDeletedRows > 0n
+}
+
+export async function workspaceIsDeleted(db: Db, id: string): Promise<boolean> {
+  const row = await db.selectFrom('workspaces').select('deleted_at').where('id', '=', id).executeTakeFirst()
+  return row?.deleted_at !== null
+}

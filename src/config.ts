@@ -1,0 +1,110 @@
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+
+/** What the environment says. Fixed for the life of the process; headgate.yaml is in settings.ts. */
+export interface Config {
+  host: string
+  port: number
+  dataDir: string
+  /** `postgres://...`, or the path of a SQLite file. */
+  databaseUrl: string
+  redisUrl: string | null
+  settingsPath: string | null
+  managementKey: string | null
+  secretKey: string | null
+  /** USD, a decimal string. */
+  initialCredits: string
+  logLevel: LogLevel
+  /** For `${NAME}` in headgate.yaml and the usual key variables of well-known providers. */
+  environment: Environment
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
+export type LogLevel = (typeof logLevels)[number]
+
+/** The message is one sentence for the operator; no stack is shown. */
+export class ConfigError extends Error {}
+
+const guessable = new Set([
+  'changeme',
+  'change-me',
+  'password',
+  'secret',
+  'default',
+  'management',
+  'headgate',
+])
+
+export function readConfig(environment: Environment = process.env): Config {
+  const dataDir = resolve(environment.HEADGATE_DATA_DIR || './data')
+  return {
+    host: environment.HOST || '127.0.0.1',
+    port: readPort(environment.PORT),
+    dataDir,
+    databaseUrl: readDatabaseUrl(environment.DATABASE_URL, dataDir),
+    redisUrl: readUrl('REDIS_URL', environment.REDIS_URL, ['redis:', 'rediss:']),
+    settingsPath: readSettingsPath(environment.HEADGATE_CONFIG),
+    managementKey: readSecret('HEADGATE_MANAGEMENT_KEY', environment.HEADGATE_MANAGEMENT_KEY, 12),
+    secretKey: readSecret('HEADGATE_SECRET_KEY', environment.HEADGATE_SECRET_KEY, 16),
+    initialCredits: readAmount('HEADGATE_INITIAL_CREDITS', environment.HEADGATE_INITIAL_CREDITS, '100'),
+    logLevel: readLogLevel(environment.LOG_LEVEL),
+    environment,
+  }
+}
+
+function readPort(text: string | undefined): number {
+  if (!text) return 8080
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN
+  if (port <= 65_535) return port
+  throw new ConfigError(`PORT must be a whole number from 0 to 65535, not "${text}".`)
+}
+
+function readDatabaseUrl(text: string | undefined, dataDir: string): string {
+  if (!text) return resolve(dataDir, 'headgate.sqlite')
+  if (text.startsWith('sqlite:')) return resolve(text.slice('sqlite:'.length).replace(/^\/\//, ''))
+  const url = readUrl('DATABASE_URL', text, ['postgres:', 'postgresql:'])
+  return url ?? text
+}
+
+/** The value is left out of the sentence: such URLs carry passwords. */
+function readUrl(name: string, text: string | undefined, protocols: string[]): string | null {
+  if (!text) return null
+  const url = URL.canParse(text) ? new URL(text) : null
+  if (url && protocols.includes(url.protocol)) return text
+  throw new ConfigError(
+    `${name} must be a URL that begins with ${protocols.map((p) => `${p}//`).join(' or ')}.`,
+  )
+}
+
+function readSettingsPath(text: string | undefined): string | null {
+  const path = resolve(text || './headgate.yaml')
+  if (existsSync(path)) return path
+  if (text) throw new ConfigError(`HEADGATE_CONFIG names a file that does not exist: ${path}.`)
+  return null
+}
+
+function readSecret(name: string, value: string | undefined, minLength: number): string | null {
+  if (value === undefined) return null
+  if (value.length < minLength) throw new ConfigError(`${name} must have at least ${minLength} characters.`)
+  if (!/^[\x21-\x7e]+$/.test(value)) {
+    throw new ConfigError(`${name} must be printable ASCII characters without spaces.`)
+  }
+  if (guessable.has(value.toLowerCase()))
+    throw new ConfigError(`${name} is a well-known word; choose a random one.`)
+  return value
+}
+
+function readAmount(name: string, text: string | undefined, fallback: string): string {
+  if (!text) return fallback
+  if (/^\d{1,9}(\.\d{1,9})?$/.test(text)) return text
+  throw new ConfigError(`${name} must be an amount in USD such as 100 or 0.5, not "${text}".`)
+}
+
+function readLogLevel(text: string | undefined): LogLevel {
+  if (!text) return 'info'
+  const level = logLevels.find((known) => known === text.toLowerCase())
+  if (level) return level
+  throw new ConfigError(`LOG_LEVEL must be one of ${logLevels.join(', ')}, not "${text}".`)
+}

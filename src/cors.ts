@@ -1,0 +1,39 @@
+import { fail } from './errors.ts'
+import type { Gateway } from './gateway.ts'
+import type { Access } from './operation.ts'
+
+const exposed =
+  'x-request-id, x-generation-id, retry-after, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset'
+const preflightSeconds = '600'
+
+/** Management operations are for servers: a browser may call them only from origins the operator listed. */
+function allowedOrigins(gateway: Gateway, access: Access): string[] {
+  const { inference, management } = gateway.settings.cors
+  return access === 'management' || access === 'operator' ? management : inference
+}
+
+function sameOrigin(gateway: Gateway, request: Request, origin: string): boolean {
+  const publicUrl = gateway.settings.public_url
+  if (publicUrl && origin === new URL(publicUrl).origin) return true
+  return URL.canParse(origin) && new URL(origin).host === request.headers.get('host')
+}
+
+/** The headers a browser needs to read the answer; refuses an origin that may not. */
+export function corsHeaders(gateway: Gateway, request: Request, access: Access): Record<string, string> {
+  const origin = request.headers.get('origin')
+  if (origin === null) return {}
+  const allowed = allowedOrigins(gateway, access)
+  if (!allowed.includes('*') && !allowed.includes(origin) && !sameOrigin(gateway, request, origin)) {
+    throw fail('origin_refused')
+  }
+  return { 'access-control-allow-origin': origin, 'access-control-expose-headers': exposed, vary: 'origin' }
+}
+
+export function preflightHeaders(request: Request, methods: string): Record<string, string> {
+  return {
+    allow: methods,
+    'access-control-allow-methods': methods,
+    'access-control-allow-headers': request.headers.get('access-control-request-headers') ?? 'authorization',
+    'access-control-max-age': preflightSeconds,
+  }
+}

@@ -1,0 +1,52 @@
+import { Database } from 'bun:sqlite'
+import { randomBytes } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { ConfigError } from './config.ts'
+
+/** Created readable by its owner alone: it holds the database, the secret key and uploaded files. */
+export function prepareDataDir(dataDir: string): void {
+  try {
+    mkdirSync(join(dataDir, 'files'), { recursive: true, mode: 0o700 })
+  } catch (error) {
+    throw new ConfigError(`The data directory ${dataDir} cannot be used: ${message(error)}.`)
+  }
+}
+
+/**
+ * One server per data directory. The lock is held by the operating system through SQLite, so it ends with
+ * the process however that dies; a pid file alone would not survive pids being used again.
+ */
+export function lockDataDir(dataDir: string): () => void {
+  const pidFile = join(dataDir, 'headgate.pid')
+  const lock = new Database(join(dataDir, 'headgate.lock'), { create: true })
+  try {
+    lock.run('PRAGMA locking_mode=EXCLUSIVE')
+    lock.run('BEGIN EXCLUSIVE')
+  } catch {
+    lock.close()
+    const pid = existsSync(pidFile) ? readFileSync(pidFile, 'utf8').trim() : 'unknown'
+    throw new ConfigError(`The data directory ${dataDir} is in use by another Headgate process (pid ${pid}).`)
+  }
+  writeFileSync(pidFile, String(process.pid))
+  return () => lock.close()
+}
+
+/** HEADGATE_SECRET_KEY, or a key made once and kept beside the data. */
+export function masterSecret(dataDir: string, configured: string | null): string {
+  if (configured) return configured
+  const path = join(dataDir, 'secret.key')
+  try {
+    writeFileSync(path, randomBytes(32).toString('base64url'), { mode: 0o600, flag: 'wx' })
+  } catch (error) {
+    if (!existsSync(path))
+      throw new ConfigError(`The secret key file ${path} cannot be written: ${message(error)}.`)
+  }
+  const secret = readFileSync(path, 'utf8').trim()
+  if (secret.length < 32) throw new ConfigError(`The secret key file ${path} is damaged: it is too short.`)
+  return secret
+}
+
+function message(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,71 @@
+import {
+  Kysely,
+  type KyselyPlugin,
+  type PluginTransformResultArgs,
+  PostgresAdapter,
+  type QueryResult,
+  type UnknownRow,
+} from 'kysely'
+import { Migrator } from 'kysely/migration'
+import { PostgresJSDialect } from 'kysely-postgres-js'
+import postgres from 'postgres'
+import { migrations } from './migrations/all.ts'
+import type { Schema } from './schema.ts'
+import { BunSqliteDialect } from './sqlite.ts'
+
+/** A database or a transaction in it: queries take either. */
+export type Db = Kysely<Schema>
+
+/** `url` is `postgres://...` or the path of a SQLite file. */
+export function openDb(url: string): Db {
+  const dialect = /^postgres(ql)?:/.test(url) ? postgresDialect(url) : new BunSqliteDialect(url)
+  return new Kysely<Schema>({ dialect, plugins: [new IntegerPlugin()] })
+}
+
+function postgresDialect(url: string) {
+  const client = postgres(url, {
+    max: 10,
+    connect_timeout: 10,
+    onnotice: () => undefined,
+    types: { bigint: postgres.BigInt },
+  })
+  return new PostgresJSDialect({ postgres: client })
+}
+
+export function isPostgres(db: Kysely<never>): boolean {
+  return db.getExecutor().adapter instanceof PostgresAdapter
+}
+
+/**
+ * Both engines hand integers over differently (sums and counts above all). Here they become one thing:
+ * columns named `..._nanos` are bigint, because money must not lose a digit; every other integer is a number.
+ */
+class IntegerPlugin implements KyselyPlugin {
+  transformQuery({ node }: Parameters<KyselyPlugin['transformQuery']>[0]) {
+    return node
+  }
+
+  async transformResult({ result }: PluginTransformResultArgs): Promise<QueryResult<UnknownRow>> {
+    for (const row of result.rows) {
+      for (const [column, value] of Object.entries(row)) {
+        if (column.endsWith('_nanos')) {
+          if (typeof value === 'string' || typeof value === 'number') row[column] = BigInt(value)
+        } else if (typeof value === 'bigint') row[column] = Number(value)
+      }
+    }
+    return result
+  }
+}
+
+export async function migrate(db: Db): Promise<string[]> {
+  const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } })
+  const { error, results } = await migrator.migrateToLatest()
+  if (error) throw new Error('The database could not be migrated.', { cause: error })
+  return (results ?? []).filter((result) => result.status === 'Success').map((result) => result.migrationName)
+}
+
+const uniqueViolations = new Set(['SQLITE_CONSTRAINT_UNIQUE', 'SQLITE_CONSTRAINT_PRIMARYKEY', '23505'])
+
+export function isUniqueViolation(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && uniqueViolations.has(String(error.code))
+}

@@ -1,0 +1,6 @@
+import type { Migration } from 'kysely/migration'
+import { foundation } from './001-foundation.ts'
+
+export const migrations: Record<string, Migration> = {
+  '001-foundation': foundation,
+}

@@ -1,0 +1,135 @@
+/**
+ * Every error the API can answer with. The key is our own code: it is sent as `error.metadata.reason`
+ * and is a heading in docs/errors.md. `errorType` is the public vocabulary of `metadata.error_type`,
+ * `type` the one the OpenAI and Messages SDKs read. `retry` says whether the same request may succeed later.
+ */
+export const errorTable = {
+  invalid_request: row(400, 'invalid_request', 'invalid_request_error', 'The request is not valid.'),
+  malformed_json: row(400, 'invalid_request', 'invalid_request_error', 'The request body is not valid JSON.'),
+  origin_refused: row(
+    400,
+    'invalid_request',
+    'invalid_request_error',
+    'This origin may not call the API (CORS).',
+  ),
+  credential_missing: row(
+    401,
+    'authentication',
+    'authentication_error',
+    'No API key was sent. Send one as "Authorization: Bearer <API_KEY>".',
+  ),
+  credential_invalid: row(401, 'authentication', 'authentication_error', 'The API key is not valid.'),
+  key_disabled: row(401, 'authentication', 'authentication_error', 'The API key is disabled.'),
+  key_expired: row(401, 'authentication', 'authentication_error', 'The API key has expired.'),
+  wrong_key_kind: row(
+    403,
+    'permission_denied',
+    'permission_error',
+    'This kind of key may not use this operation.',
+  ),
+  forbidden: row(403, 'permission_denied', 'permission_error', 'This is not allowed.'),
+  region_refused: row(
+    403,
+    'permission_denied',
+    'permission_error',
+    'This operation is not offered in this region.',
+  ),
+  storage_full: row(403, 'permission_denied', 'permission_error', 'The storage of this workspace is full.'),
+  route_unknown: row(404, 'not_found', 'not_found_error', 'There is nothing at this address.'),
+  not_found: row(404, 'not_found', 'not_found_error', 'The resource does not exist.'),
+  method_not_allowed: row(
+    405,
+    'invalid_request',
+    'invalid_request_error',
+    'This address does not take this method.',
+  ),
+  request_timeout: row(408, 'timeout', 'timeout_error', 'The request took too long to arrive.', true),
+  conflict: row(
+    409,
+    'precondition_failed',
+    'invalid_request_error',
+    'The request conflicts with the current state of the resource.',
+  ),
+  concurrent_change: row(
+    409,
+    'precondition_failed',
+    'invalid_request_error',
+    'The resource was changed at the same time. Try again.',
+    true,
+  ),
+  body_too_large: row(413, 'payload_too_large', 'invalid_request_error', 'The request body is too large.'),
+  internal: row(500, 'server', 'api_error', 'Something went wrong on our side.', true),
+} satisfies Record<string, ErrorRow>
+
+export type ErrorCode = keyof typeof errorTable
+
+export interface ErrorRow {
+  status: number
+  errorType: string
+  type: string
+  message: string
+  retry: boolean
+}
+
+function row(status: number, errorType: string, type: string, message: string, retry = false): ErrorRow {
+  return { status, errorType, type, message, retry }
+}
+
+interface Details {
+  /** Public: replaces the table's message. */
+  message?: string
+  /** Public: merged into `error.metadata`. */
+  metadata?: Record<string, unknown>
+  headers?: Record<string, string>
+  /** Private: logged, never sent. */
+  cause?: unknown
+}
+
+/** An error with a public half (code, message, metadata) and a private one (cause). */
+export class GatewayError extends Error {
+  readonly code: ErrorCode
+  readonly row: ErrorRow
+  readonly metadata: Record<string, unknown>
+  readonly headers: Record<string, string>
+
+  constructor(code: ErrorCode, details: Details = {}) {
+    super(details.message ?? errorTable[code].message, { cause: details.cause })
+    this.code = code
+    this.row = errorTable[code]
+    this.metadata = details.metadata ?? {}
+    this.headers = details.headers ?? {}
+  }
+}
+
+export function fail(code: ErrorCode, message?: string, metadata?: Record<string, unknown>): GatewayError {
+  return new GatewayError(code, { ...(message && { message }), ...(metadata && { metadata }) })
+}
+
+/** A request field that is wrong, in the one form every 400 about input has. */
+export function badField(field: string, problem: string): GatewayError {
+  return fail('invalid_request', `${field}: ${problem}`, { issues: [{ field, message: problem }] })
+}
+
+export interface ErrorEnvelope {
+  error: { code: number; message: string; type: string; metadata: Record<string, unknown> }
+  user_id: string | null
+}
+
+/** What a client sees. Messages of 5xx errors are generic: the details are in the log under the request id. */
+export function envelope(
+  error: GatewayError,
+  requestId: string,
+  userId: string | null = null,
+): ErrorEnvelope {
+  const { status, errorType, type } = error.row
+  const message = status >= 500 ? `${error.row.message} Request id: ${requestId}` : error.message
+  return {
+    error: {
+      code: status,
+      message,
+      type,
+      metadata: { error_type: errorType, reason: error.code, ...error.metadata },
+    },
+    user_id: userId,
+  }
+}

@@ -1,0 +1,20 @@
+import type { Logger } from 'pino'
+import type { Catalog } from './catalog/catalog.ts'
+import type { Config } from './config.ts'
+import type { Db } from './db/db.ts'
+import type { Clock } from './lib/clock.ts'
+import type { Vault } from './lib/secret.ts'
+import type { Metrics } from './metrics.ts'
+import type { Settings } from './settings.ts'
+
+/** Everything a request may use, passed first. `settings` and `catalog` are replaced when headgate.yaml is reloaded. */
+export interface Gateway {
+  readonly config: Config
+  readonly db: Db
+  readonly clock: Clock
+  readonly log: Logger
+  readonly vault: Vault
+  readonly metrics: Metrics
+  settings: Settings
+  catalog: Catalog
+}

@@ -1,0 +1,46 @@
+import { z } from 'zod'
+
+/** Money is a bigint of nano-dollars: 1 USD = 1,000,000,000. */
+const nanosPerUsd = 1_000_000_000n
+
+/** Keeps every sum of balances far inside a 64-bit integer. */
+export const maxUsd = 1_000_000_000
+
+const decimalPattern = /^(-?)(\d+)(?:\.(\d{1,9}))?$/
+
+/** Exact, or undefined where the amount is not a whole number of nano-dollars. */
+export function nanosFromUsd(amount: number | string): bigint | undefined {
+  const text = typeof amount === 'number' ? plainDecimal(amount) : amount
+  const match = decimalPattern.exec(text)
+  if (!match) return undefined
+  const [, sign, whole = '0', fraction = ''] = match
+  const nanos = BigInt(whole) * nanosPerUsd + BigInt(fraction.padEnd(9, '0'))
+  return sign ? -nanos : nanos
+}
+
+/** The double nearest to the exact amount, so that what was stored reads back as it was sent. */
+export function usdFromNanos(nanos: bigint): number {
+  const digits = (nanos < 0n ? -nanos : nanos).toString().padStart(10, '0')
+  const value = Number(`${digits.slice(0, -9)}.${digits.slice(-9)}`)
+  return nanos < 0n ? -value : value
+}
+
+/** Without the exponent that very small and very large numbers print with. */
+function plainDecimal(value: number): string {
+  const text = String(value)
+  return /e/.test(text) && Math.abs(value) < 1 ? value.toFixed(20).replace(/0+$/, '') : text
+}
+
+const problem = `must be an amount in USD with at most nine decimals, up to ${maxUsd}`
+
+/** An amount a client sends, read into nano-dollars. */
+export const usdAmount = z
+  .number()
+  .min(0)
+  .max(maxUsd, problem)
+  .transform((amount, context) => {
+    const nanos = nanosFromUsd(amount)
+    if (nanos !== undefined) return nanos
+    context.addIssue({ code: 'custom', message: problem })
+    return z.NEVER
+  })

@@ -1,0 +1,25 @@
+import { createHash, randomBytes, randomUUID } from 'node:crypto'
+
+export const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+
+export function newUuid(): string {
+  return randomUUID()
+}
+
+/** The same id for the same words, for records that exist before anyone stored them. RFC 9562 version 5. */
+export function derivedUuid(...words: string[]): string {
+  const bytes = createHash('sha1').update(words.join('\0')).digest().subarray(0, 16)
+  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x50, 6)
+  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8)
+  const hex = bytes.toString('hex')
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
+}
+
+/** An opaque id such as `user_4f1c...`: 96 random bits, so ids cannot be guessed or counted. */
+export function newId(prefix: string): string {
+  return `${prefix}_${randomBytes(12).toString('hex')}`
+}
+
+export function newToken(): string {
+  return randomBytes(32).toString('base64url')
+}

@@ -1,0 +1,41 @@
+/** Deeper than any real request; far below what exhausts the stack of a recursive reader. */
+const maxDepth = 128
+
+export class JsonError extends Error {}
+
+/** JSON.parse for text from outside: bounded depth, and no key that could reach a prototype. */
+export function parseJson(text: string): unknown {
+  if (deeperThan(text, maxDepth)) throw new JsonError(`nested deeper than ${maxDepth} levels`)
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (cause) {
+    throw new JsonError('not valid JSON', { cause })
+  }
+  // The text test is only a filter: an escaped spelling of the key still needs the walk.
+  if (text.includes('__proto__') || text.includes('\\u')) refusePrototypeKeys(value)
+  return value
+}
+
+/** Counts brackets outside strings; text that is not JSON is left for the parser to refuse. */
+function deeperThan(text: string, limit: number): boolean {
+  let depth = 0
+  let inString = false
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (inString) {
+      if (code === 0x5c) i++
+      else if (code === 0x22) inString = false
+    } else if (code === 0x22) inString = true
+    else if (code === 0x7b || code === 0x5b) {
+      if (++depth > limit) return true
+    } else if (code === 0x7d || code === 0x5d) depth--
+  }
+  return false
+}
+
+function refusePrototypeKeys(value: unknown): void {
+  if (typeof value !== 'object' || value === null) return
+  if (Object.hasOwn(value, '__proto__')) throw new JsonError('the key "__proto__" is not allowed')
+  for (const inner of Object.values(value)) refusePrototypeKeys(inner)
+}

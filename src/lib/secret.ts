@@ -1,0 +1,53 @@
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  createHmac,
+  hkdfSync,
+  randomBytes,
+  timingSafeEqual,
+} from 'node:crypto'
+
+/** API keys, codes and tokens are random, so a plain hash is enough to store them by. */
+export function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
+}
+
+export function sameText(a: string, b: string): boolean {
+  return timingSafeEqual(createHash('sha256').update(a).digest(), createHash('sha256').update(b).digest())
+}
+
+/** Seals what must be read back (vendor keys, signing secrets) and signs what must not be forged. */
+export class Vault {
+  readonly #sealKey: Uint8Array
+  readonly #signKey: Uint8Array
+
+  constructor(master: string) {
+    this.#sealKey = derive(master, 'headgate/seal')
+    this.#signKey = derive(master, 'headgate/sign')
+  }
+
+  /** AES-256-GCM. `context` ties the text to its row, so that a sealed value cannot be moved to another. */
+  seal(text: string, context: string): string {
+    const nonce = randomBytes(12)
+    const cipher = createCipheriv('aes-256-gcm', this.#sealKey, nonce).setAAD(Buffer.from(context))
+    const body = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
+    return `v1.${Buffer.concat([nonce, cipher.getAuthTag(), body]).toString('base64url')}`
+  }
+
+  open(sealed: string, context: string): string {
+    const bytes = Buffer.from(sealed.slice('v1.'.length), 'base64url')
+    const decipher = createDecipheriv('aes-256-gcm', this.#sealKey, bytes.subarray(0, 12))
+      .setAAD(Buffer.from(context))
+      .setAuthTag(bytes.subarray(12, 28))
+    return Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]).toString('utf8')
+  }
+
+  sign(text: string): string {
+    return createHmac('sha256', this.#signKey).update(text).digest('base64url')
+  }
+}
+
+function derive(master: string, purpose: string): Uint8Array {
+  return new Uint8Array(hkdfSync('sha256', master, '', purpose, 32))
+}

@@ -1,0 +1,32 @@
+import { z } from 'zod'
+
+/** UTC with seconds: minute precision and other zones are refused, as the API promises. */
+const utcPattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?Z$/
+
+export function isUtcTimestamp(text: string): boolean {
+  if (!utcPattern.test(text)) return false
+  const time = Date.parse(text)
+  // Date.parse rolls 30 February over to March: the day must come back as it went in.
+  return !Number.isNaN(time) && new Date(time).toISOString().slice(0, 19) === text.slice(0, 19)
+}
+
+export const utcTimestamp = z
+  .string()
+  .refine(isUtcTimestamp, 'must be a UTC time with seconds, such as 2027-01-31T23:59:59Z')
+  .meta({ format: 'date-time', example: '2027-01-31T23:59:59Z' })
+
+const dayMs = 86_400_000
+
+export function utcDay(time: number): string {
+  return new Date(time).toISOString().slice(0, 10)
+}
+
+/** Weeks begin on Monday. */
+export function utcWeekStart(time: number): string {
+  const daysSinceMonday = (new Date(time).getUTCDay() + 6) % 7
+  return utcDay(time - daysSinceMonday * dayMs)
+}
+
+export function utcMonthStart(time: number): string {
+  return `${utcDay(time).slice(0, 7)}-01`
+}

@@ -1,0 +1,63 @@
+import { type Document, isScalar, LineCounter, parseDocument, visit } from 'yaml'
+import type { z } from 'zod'
+
+/** Says which file, which line, and what is wrong there. */
+export class YamlError extends Error {}
+
+/** Reads YAML text, fills in `${NAME}`, and checks it; every complaint names the line. */
+export function readYaml<Shape extends z.ZodType>(
+  text: string,
+  file: string,
+  schema: Shape,
+  environment: Readonly<Record<string, string | undefined>>,
+): z.output<Shape> {
+  const lines = new LineCounter()
+  const document = parseDocument(text, { lineCounter: lines })
+  const broken = document.errors[0]
+  if (broken)
+    throw complaint(file, broken.linePos?.[0].line, broken.message.split('\n')[0] ?? 'cannot be read')
+  fillIn(document, file, lines, environment)
+  const result = schema.safeParse(document.toJS() ?? {})
+  if (result.success) return result.data
+  const issue = result.error.issues[0]
+  const path = issue?.path.filter((key) => typeof key !== 'symbol') ?? []
+  throw complaint(file, lineOf(document, path, lines), `${path.join('.')}: ${issue?.message}`)
+}
+
+/** In scalars, after parsing: a value can never change the structure of the file. */
+function fillIn(
+  document: Document,
+  file: string,
+  lines: LineCounter,
+  environment: Readonly<Record<string, string | undefined>>,
+): void {
+  visit(document, {
+    Scalar(_, node) {
+      if (typeof node.value !== 'string') return
+      node.value = node.value.replace(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g, (_whole, name: string) => {
+        const value = environment[name]
+        if (value !== undefined) return value
+        const line = node.range ? lines.linePos(node.range[0]).line : undefined
+        throw complaint(file, line, `the environment variable ${name} is not set`)
+      })
+    },
+  })
+}
+
+/** The line of the deepest part of the path that is in the file: a missing field has none of its own. */
+function lineOf(document: Document, path: (string | number)[], lines: LineCounter): number | undefined {
+  for (let length = path.length; length > 0; length--) {
+    const node = document.getIn(path.slice(0, length), true)
+    const range = isScalar(node) || hasRange(node) ? node.range : undefined
+    if (range) return lines.linePos(range[0]).line
+  }
+  return 1
+}
+
+function hasRange(node: unknown): node is { range?: [number, number, number] | null } {
+  return typeof node === 'object' && node !== null && 'range' in node
+}
+
+function complaint(file: string, line: number | undefined, problem: string): YamlError {
+  return new YamlError(`${file}, line ${line ?? 1}: ${problem}`)
+}

@@ -1,0 +1,32 @@
+import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client'
+
+/** Labels are operation names and statuses only: nothing a client could make grow without bound. */
+export class Metrics {
+  readonly #registry = new Registry()
+  readonly #requests = new Counter({
+    name: 'headgate_http_requests_total',
+    help: 'HTTP requests answered, by operation and status.',
+    labelNames: ['operation', 'status'],
+    registers: [this.#registry],
+  })
+  readonly #duration = new Histogram({
+    name: 'headgate_http_request_seconds',
+    help: 'Time from the request line to the first byte of the answer, by operation.',
+    labelNames: ['operation'],
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
+    registers: [this.#registry],
+  })
+
+  constructor() {
+    collectDefaultMetrics({ register: this.#registry, prefix: 'headgate_' })
+  }
+
+  requestAnswered(operation: string, status: number, seconds: number): void {
+    this.#requests.inc({ operation, status })
+    this.#duration.observe({ operation }, seconds)
+  }
+
+  async text(): Promise<{ body: string; contentType: string }> {
+    return { body: await this.#registry.metrics(), contentType: this.#registry.contentType }
+  }
+}

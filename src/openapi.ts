@@ -1,0 +1,130 @@
+import type { z } from 'zod'
+import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from 'zod-openapi'
+import { isSchema, type Operation } from './operation.ts'
+import { version } from './version.ts'
+
+const statusTexts: Record<number, string> = {
+  400: 'Invalid or missing parameters, or a refused origin',
+  401: 'The key is missing, unknown, disabled or expired',
+  403: 'Not allowed: wrong kind of key, or no permission',
+  404: 'The resource does not exist',
+  409: 'Conflict with the current state',
+  413: 'The request body is too large',
+  500: 'Internal error',
+}
+
+const accessTexts = {
+  public: 'No key needed.',
+  any: 'Any valid key.',
+  inference: 'Needs an inference key.',
+  management: 'Needs a management key.',
+  operator: 'Needs a management key of the organization that runs this installation.',
+}
+
+export type OpenApi = ReturnType<typeof createDocument>
+
+/** The document is made from the operations alone, so it cannot say anything they do not do. */
+export function openApiDocument(operations: Operation[]): OpenApi {
+  const paths: ZodOpenApiPathsObject = {}
+  for (const operation of operations) {
+    paths[operation.path] = {
+      ...paths[operation.path],
+      [operation.method.toLowerCase()]: describe(operation),
+    }
+  }
+  return createDocument({
+    openapi: '3.1.0',
+    info: {
+      title: 'Headgate',
+      version,
+      description:
+        'One API in front of every model provider, and the accounts, money and policies around it.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/api/v1' }, { url: '/v1', description: 'The same API for clients that append /v1' }],
+    tags: [...new Set(operations.map((operation) => operation.tag))].map((name) => ({ name })),
+    security: [{ bearer: [] }],
+    components: {
+      securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: 'An API key' } },
+      schemas: { Error: errorSchema },
+    },
+    paths,
+  })
+}
+
+function describe(operation: Operation): ZodOpenApiOperationObject {
+  const description = [operation.description, accessTexts[operation.access]].filter(Boolean).join('\n\n')
+  return {
+    operationId: operation.id,
+    tags: [operation.tag],
+    summary: operation.summary,
+    description,
+    ...(operation.access === 'public' && { security: [] }),
+    requestParams: {
+      ...(operation.params && { path: operation.params as z.ZodObject }),
+      ...(operation.query && { query: operation.query as z.ZodObject }),
+    },
+    ...requestBody(operation),
+    responses: {
+      [String(operation.status)]: { description: 'OK', content: content(operation) },
+      ...Object.fromEntries(
+        errorStatuses(operation).map((status) => [
+          String(status),
+          {
+            description: statusTexts[status] ?? 'Error',
+            content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+          },
+        ]),
+      ),
+    },
+  }
+}
+
+function requestBody(operation: Operation) {
+  if (operation.rawBody) {
+    const { contentType, schema } = operation.rawBody
+    return { requestBody: { required: true, content: { [contentType]: { schema } } } }
+  }
+  if (!operation.body) return {}
+  return { requestBody: { required: true, content: { 'application/json': { schema: operation.body } } } }
+}
+
+function content(operation: Operation) {
+  if (isSchema(operation.response)) return { 'application/json': { schema: operation.response } }
+  return { [operation.response.contentType]: {} }
+}
+
+/** The statuses an operation's own parts can lead to, and those it declares. */
+export function errorStatuses(operation: Operation): number[] {
+  const { params, query, body, rawBody, access, errors } = operation
+  const own = new Set([500, ...errors])
+  if (params || query || body || rawBody) own.add(400)
+  if (body || rawBody) own.add(413)
+  if (access !== 'public') own.add(401)
+  if (access !== 'public' && access !== 'any') own.add(403)
+  return [...own].sort((a, b) => a - b)
+}
+
+const errorSchema = {
+  type: 'object' as const,
+  required: ['error'],
+  properties: {
+    error: {
+      type: 'object' as const,
+      required: ['code', 'message'],
+      properties: {
+        code: { type: 'integer' as const, description: 'The HTTP status' },
+        message: { type: 'string' as const },
+        type: { type: 'string' as const },
+        metadata: {
+          type: ['object', 'null'] as ('object' | 'null')[],
+          properties: {
+            error_type: { type: 'string' as const },
+            reason: { type: 'string' as const, description: 'See docs/errors.md' },
+          },
+        },
+      },
+    },
+    user_id: { type: ['string', 'null'] as ('string' | 'null')[] },
+  },
+}

@@ -1,0 +1,97 @@
+import { z } from 'zod'
+import type { Gateway } from './gateway.ts'
+import type { Caller } from './pipeline/authenticate.ts'
+import type { Region } from './settings.ts'
+
+/**
+ * Who may call: `public` needs no key, `any` takes every valid key, `inference` and `management` one
+ * kind, `operator` a management key of the organization that runs this installation.
+ */
+export type Access = 'public' | 'any' | 'inference' | 'management' | 'operator'
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
+type Shape = z.ZodType
+type Out<S> = S extends Shape ? z.output<S> : undefined
+type In<S> = S extends Shape ? z.input<S> : undefined
+
+/** What a handler is given: parsed, checked, and authorised. */
+export interface Ask<A extends Access, P, Q, B> {
+  gateway: Gateway
+  caller: A extends 'public' ? null : Caller
+  params: Out<P>
+  query: Out<Q>
+  body: Out<B>
+  request: Request
+  region: Region
+}
+
+/** An answer that is not JSON, or a body that is not: handled by the operation itself, described here. */
+export interface Raw {
+  contentType: string
+}
+
+interface Declaration<A extends Access, P, Q, B, R> {
+  /** Unique, camelCase: the name of the operation in openapi.json and metrics. */
+  id: string
+  method: Method
+  /** `/keys/{hash}`, under every base path the server offers. */
+  path: string
+  tag: string
+  summary: string
+  description?: string
+  access: A
+  params?: P
+  query?: Q
+  body?: B
+  /** A body that is not JSON, read by the handler itself. */
+  rawBody?: Raw & { schema: Shape; maxBytes: number }
+  status?: number
+  /** A schema for JSON; a `Raw` where the handler makes the whole Response. */
+  response: R
+  /** Statuses beyond those every operation can give (400, 401, 403, 500). */
+  errors?: number[]
+  handle(ask: Ask<A, P, Q, B>): Promise<R extends Shape ? In<R> | Response : Response>
+}
+
+/** An operation with its types erased: what the server, openapi.json and the generic tests work from. */
+export interface Operation {
+  id: string
+  method: Method
+  path: string
+  tag: string
+  summary: string
+  description?: string
+  access: Access
+  params?: Shape
+  query?: Shape
+  body?: Shape
+  rawBody?: Raw & { schema: Shape; maxBytes: number }
+  status: number
+  response: Shape | Raw
+  errors: number[]
+  handle(ask: Ask<Access, Shape, Shape, Shape>): Promise<unknown>
+}
+
+export function operation<
+  const A extends Access,
+  R extends Shape | Raw,
+  P extends Shape | undefined = undefined,
+  Q extends Shape | undefined = undefined,
+  B extends Shape | undefined = undefined,
+>(declaration: Declaration<A, P, Q, B, R>): Operation {
+  const { status = 200, errors = [], ...rest } = declaration
+  // The server parses with these very schemas before it calls handle: the types are true by construction.
+  return { ...rest, status, errors } as unknown as Operation
+}
+
+export function isSchema(response: Shape | Raw): response is Shape {
+  return response instanceof z.ZodType
+}
+
+/** An HTML page: not part of the API, but served beside it. */
+export interface Page {
+  method: 'GET' | 'POST'
+  path: string
+  handle(gateway: Gateway, request: Request): Promise<Response>
+}

@@ -1,0 +1,3 @@
+import type { Provider } from '../catalog/provider.ts'
+
+export const providers: Provider[] = []

@@ -1,0 +1,229 @@
+import type { z } from 'zod'
+import { operatorOrganization } from './account/organizations.ts'
+import { corsHeaders, preflightHeaders } from './cors.ts'
+import { envelope, fail, GatewayError } from './errors.ts'
+import type { Gateway } from './gateway.ts'
+import { readText, refuseDeclared } from './lib/body.ts'
+import { newId } from './lib/ids.ts'
+import { JsonError, parseJson } from './lib/json.ts'
+import type { Access, Operation, Page } from './operation.ts'
+import { authenticate, type Caller } from './pipeline/authenticate.ts'
+import type { Region } from './settings.ts'
+
+/** The canonical base first; the second is what clients of other services have configured. */
+export const basePaths = ['/api/v1', '/v1']
+
+/** A management body is a handful of fields. */
+const maxJsonBytes = 1024 * 1024
+
+type PathRequest = Request & { params?: Record<string, string> }
+type Handler = (request: PathRequest) => Promise<Response>
+
+/** One path: which operations its methods lead to. */
+type Methods = Map<string, Operation>
+
+export function buildRoutes(
+  gateway: Gateway,
+  operations: Operation[],
+  pages: Page[],
+): Record<string, Handler> {
+  const routes: Record<string, Handler> = {}
+  for (const [path, methods] of byPath(operations)) {
+    const pattern = path.replace(/\{(\w+)\}/g, ':$1')
+    for (const base of basePaths) {
+      const handler: Handler = (request) => answer(gateway, request, methods)
+      routes[base + pattern] = handler
+      routes[`${base}${pattern}/`] = handler
+    }
+  }
+  for (const [path, group] of Map.groupBy(pages, (page) => page.path)) {
+    routes[path] = (request) => answerPage(gateway, request, group)
+  }
+  return routes
+}
+
+function byPath(operations: Operation[]): Map<string, Methods> {
+  const paths = new Map<string, Methods>()
+  for (const operation of operations) {
+    const methods: Methods = paths.get(operation.path) ?? new Map()
+    methods.set(operation.method, operation)
+    paths.set(operation.path, methods)
+  }
+  return paths
+}
+
+/** From the matched path to the answer, in the order the checks are promised. */
+async function answer(gateway: Gateway, request: PathRequest, methods: Methods): Promise<Response> {
+  const operation = methods.get(request.method === 'HEAD' ? 'GET' : request.method)
+  return guarded(gateway, request, operation?.id ?? 'none', async () => {
+    const allow = [...methods.keys(), ...(methods.has('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', ')
+    if (request.method === 'OPTIONS') return preflight(gateway, request, methods, allow)
+    if (!operation) throw new GatewayError('method_not_allowed', { headers: { allow } })
+    refuseDeclared(request, operation.rawBody?.maxBytes ?? maxJsonBytes)
+    const cors = corsHeaders(gateway, request, operation.access)
+    try {
+      const caller = await admitCaller(gateway, request, operation.access)
+      const response = await run(gateway, request, operation, caller)
+      return withHeaders(response, cors)
+    } catch (error) {
+      throw withErrorHeaders(error, cors)
+    }
+  })
+}
+
+function preflight(gateway: Gateway, request: Request, methods: Methods, allow: string): Response {
+  const wanted = request.headers.get('access-control-request-method')
+  const operation = methods.get(wanted ?? '') ?? methods.values().next().value
+  const cors = operation ? corsHeaders(gateway, request, operation.access) : {}
+  return new Response(null, { status: 204, headers: { ...cors, ...preflightHeaders(request, allow) } })
+}
+
+async function admitCaller(gateway: Gateway, request: Request, access: Access): Promise<Caller | null> {
+  if (access === 'public') return null
+  const caller = await authenticate(gateway, request)
+  if (access === 'any') return caller
+  const wanted = access === 'inference' ? 'inference' : 'management'
+  if (caller.key.kind !== wanted) {
+    throw fail(
+      'wrong_key_kind',
+      `This operation needs ${wanted === 'inference' ? 'an inference' : 'a management'} key.`,
+    )
+  }
+  if (access === 'operator' && (await operatorOrganization(gateway.db))?.id !== caller.organizationId) {
+    throw fail('wrong_key_kind', 'Only the organization that runs this installation may do this.')
+  }
+  return caller
+}
+
+async function run(
+  gateway: Gateway,
+  request: PathRequest,
+  operation: Operation,
+  caller: Caller | null,
+): Promise<Response> {
+  const params = operation.params && check(operation.params, decodedParams(request), 'path')
+  const query = operation.query && check(operation.query, queryOf(request), 'query')
+  const body = operation.body && check(operation.body, await jsonBody(request), 'body')
+  const region = regionOf(gateway, request)
+  // Each value was parsed by the schema that types it; see operation().
+  const ask = { gateway, caller, params, query, body, request, region } as Parameters<Operation['handle']>[0]
+  const result = await operation.handle(ask)
+  const response = result instanceof Response ? result : Response.json(result, { status: operation.status })
+  return request.method === 'HEAD' ? new Response(null, response) : response
+}
+
+/** Undecodable percent signs come out of the router as U+FFFD. */
+function decodedParams(request: PathRequest): Record<string, string> {
+  for (const [name, value] of Object.entries(request.params ?? {})) {
+    if (value.includes('\uFFFD'))
+      throw fail('invalid_request', `${name}: is not valid percent-encoded UTF-8.`)
+  }
+  return { ...request.params }
+}
+
+function queryOf(request: Request): Record<string, string> {
+  return Object.fromEntries(new URL(request.url).searchParams)
+}
+
+async function jsonBody(request: Request): Promise<unknown> {
+  const text = await readText(request, maxJsonBytes)
+  if (text.trim() === '') throw fail('invalid_request', 'body: a JSON object is required.')
+  try {
+    return parseJson(text)
+  } catch (error) {
+    if (error instanceof JsonError) throw fail('malformed_json', `The request body is ${error.message}.`)
+    throw error
+  }
+}
+
+/** Every problem is listed in the metadata; the message is the first one. */
+function check(schema: z.ZodType, value: unknown, root: string): unknown {
+  const result = schema.safeParse(value)
+  if (result.success) return result.data
+  const issues = result.error.issues.flatMap((issue) => {
+    const path = issue.path.map(String)
+    if (issue.code !== 'unrecognized_keys') return [{ field: path.join('.') || root, message: issue.message }]
+    return issue.keys.map((key) => ({ field: [...path, key].join('.'), message: 'is not a known field' }))
+  })
+  throw fail('invalid_request', `${issues[0]?.field}: ${issues[0]?.message}`, { issues })
+}
+
+export function regionOf(gateway: Gateway, request: Request): Region {
+  const host = (request.headers.get('host') ?? '').toLowerCase()
+  const { hosts, default: fallback } = gateway.settings.regions
+  return hosts[host] ?? hosts[host.replace(/:\d+$/, '')] ?? fallback
+}
+
+async function answerPage(gateway: Gateway, request: Request, pages: Page[]): Promise<Response> {
+  return guarded(gateway, request, 'page', async () => {
+    const wanted = request.method === 'HEAD' ? 'GET' : request.method
+    const page = pages.find((candidate) => candidate.method === wanted)
+    if (!page) {
+      throw new GatewayError('method_not_allowed', {
+        headers: { allow: pages.map((p) => p.method).join(', ') },
+      })
+    }
+    const response = await page.handle(gateway, request)
+    return request.method === 'HEAD' ? new Response(null, response) : response
+  })
+}
+
+export function answerUnknown(gateway: Gateway, request: Request): Promise<Response> {
+  return guarded(gateway, request, 'none', () => Promise.reject(fail('route_unknown')))
+}
+
+/** The one place where an error becomes an answer, and where every answer is counted and gets its request id. */
+async function guarded(
+  gateway: Gateway,
+  request: Request,
+  operationId: string,
+  work: () => Promise<Response>,
+): Promise<Response> {
+  const startedAt = performance.now()
+  const requestId = requestIdOf(request)
+  const response = await work().catch((error: unknown) => errorResponse(gateway, error, requestId))
+  response.headers.set('x-request-id', requestId)
+  gateway.metrics.requestAnswered(operationId, response.status, (performance.now() - startedAt) / 1000)
+  return response
+}
+
+function requestIdOf(request: Request): string {
+  const given = request.headers.get('x-request-id')
+  return given && /^[\w.:-]{1,128}$/.test(given) ? given : newId('req')
+}
+
+function errorResponse(gateway: Gateway, error: unknown, requestId: string): Response {
+  const known = error instanceof GatewayError ? error : new GatewayError('internal', { cause: error })
+  if (known.row.status >= 500) gateway.log.error({ requestId, err: known.cause ?? known }, 'request failed')
+  const retry = known.row.retry ? {} : { 'x-should-retry': 'false' }
+  return Response.json(envelope(known, requestId), {
+    status: known.row.status,
+    headers: { ...retry, ...known.headers },
+  })
+}
+
+function withHeaders(response: Response, headers: Record<string, string>): Response {
+  for (const [name, value] of Object.entries(headers)) response.headers.set(name, value)
+  return response
+}
+
+function withErrorHeaders(error: unknown, headers: Record<string, string>): GatewayError {
+  const known = error instanceof GatewayError ? error : new GatewayError('internal', { cause: error })
+  Object.assign(known.headers, headers)
+  return known
+}
+
+export type Server = ReturnType<typeof Bun.serve>
+
+export function listen(gateway: Gateway, operations: Operation[], pages: Page[]): Server {
+  return Bun.serve({
+    hostname: gateway.config.host,
+    port: gateway.config.port,
+    // Sizes are checked per operation, with our own error: the runtime's 413 has no envelope.
+    maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+    idleTimeout: 120,
+    routes: buildRoutes(gateway, operations, pages),
+    fetch: (request) => answerUnknown(gateway, request),
+    error: (error) => errorResponse(gateway, error, newId('req')),
+  })
+}

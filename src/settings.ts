@@ -1,0 +1,52 @@
+import { readFileSync } from 'node:fs'
+import { basename } from 'node:path'
+import { z } from 'zod'
+import { declaredModel, declaredProvider } from './catalog/declared.ts'
+import { type Config, ConfigError } from './config.ts'
+import { readYaml, YamlError } from './lib/yaml.ts'
+
+export const regions = ['global', 'europe', 'us'] as const
+export type Region = (typeof regions)[number]
+
+const settingsSchema = z.strictObject({
+  /** Where browsers and links find this server, when it is behind a proxy. */
+  public_url: z.url({ protocol: /^https?$/ }).optional(),
+  regions: z
+    .strictObject({
+      default: z.enum(regions).default('global'),
+      hosts: z.record(z.string(), z.enum(regions)).default({}),
+    })
+    .prefault({}),
+  egress: z
+    .strictObject({
+      allow_private: z
+        .array(z.string().regex(/^[^\s/:]+:\d{1,5}$|^\[[0-9a-fA-F:]+\]:\d{1,5}$/, 'must be host:port'))
+        .default([]),
+    })
+    .prefault({}),
+  /** Which web origins may call the API from a browser; `*` means any. */
+  cors: z
+    .strictObject({
+      inference: z.array(z.string()).default(['*']),
+      management: z.array(z.string()).default([]),
+    })
+    .prefault({}),
+  /** Refuses `plain` PKCE challenges and codes without a challenge. */
+  oauth: z.strictObject({ require_s256: z.boolean().default(false) }).prefault({}),
+  providers: z.array(declaredProvider).default([]),
+  models: z.array(declaredModel).default([]),
+})
+
+/** What headgate.yaml says. */
+export type Settings = z.output<typeof settingsSchema>
+
+export function readSettings(config: Config): Settings {
+  if (!config.settingsPath) return settingsSchema.parse({})
+  try {
+    const text = readFileSync(config.settingsPath, 'utf8')
+    return readYaml(text, basename(config.settingsPath), settingsSchema, config.environment)
+  } catch (error) {
+    if (error instanceof YamlError) throw new ConfigError(error.message)
+    throw error
+  }
+}

@@ -1,0 +1,227 @@
+import { afterAll, beforeAll, describe } from 'bun:test'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import postgres from 'postgres'
+import { firstStart } from '../../src/account/bootstrap.ts'
+import { createKey } from '../../src/account/keys.ts'
+import { createOrganization, type OrganizationStart } from '../../src/account/organizations.ts'
+import { operations } from '../../src/areas/all.ts'
+import { readConfig } from '../../src/config.ts'
+import type { Gateway } from '../../src/gateway.ts'
+import { newId } from '../../src/lib/ids.ts'
+import { openGateway, serveGateway } from '../../src/main.ts'
+import { isSchema, type Operation } from '../../src/operation.ts'
+
+export type DatabaseKind = 'sqlite' | 'postgres'
+
+const postgresUrl = process.env.TEST_DATABASE_URL
+
+/** The databases to test on. The test runner fails in CI when PostgreSQL is not among them. */
+export const databaseKinds: DatabaseKind[] = postgresUrl ? ['sqlite', 'postgres'] : ['sqlite']
+
+/** A clock that stands still until it is told to move, so that windows and expiry can be tested. */
+export class TestClock {
+  #offset = 0
+  #frozen: number | null = null
+  now(): number {
+    return this.#frozen ?? Date.now() + this.#offset
+  }
+  advance(ms: number): void {
+    if (this.#frozen === null) this.#offset += ms
+    else this.#frozen += ms
+  }
+  freeze(at: string): void {
+    this.#frozen = Date.parse(at)
+  }
+  release(): void {
+    this.#frozen = null
+    this.#offset = 0
+  }
+}
+
+export interface Tenant extends OrganizationStart {
+  managementKey: string
+  inferenceKey: string
+}
+
+export interface CallOptions {
+  key?: string | null
+  body?: unknown
+  headers?: Record<string, string>
+}
+
+/** `body` is the parsed JSON, loosely typed: tests look into answers of every shape. */
+export interface Answer {
+  status: number
+  headers: Headers
+  // biome-ignore lint/suspicious/noExplicitAny: tests read answers of every shape
+  body: any
+}
+
+/** A running server with two organizations in it, so that every test can try to cross the border. */
+export interface TestServer {
+  url: string
+  gateway: Gateway
+  clock: TestClock
+  /** The first organization, which runs the installation. */
+  own: Tenant
+  /** Somebody else's organization. */
+  foreign: Tenant
+  /** Calls with the management key of `own` unless told otherwise; checks the answer against its schema. */
+  call(method: string, path: string, options?: CallOptions): Promise<Answer>
+  stop(): Promise<void>
+}
+
+export interface TestOptions {
+  environment?: Record<string, string>
+  /** The text of headgate.yaml. */
+  settings?: string
+}
+
+export async function startTestServer(kind: DatabaseKind, options: TestOptions = {}): Promise<TestServer> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'headgate-test-'))
+  const database = kind === 'postgres' ? await createDatabase() : null
+  const settingsPath = join(dataDir, 'headgate.yaml')
+  await Bun.write(settingsPath, options.settings ?? '')
+  const config = readConfig({
+    HEADGATE_DATA_DIR: dataDir,
+    HEADGATE_CONFIG: settingsPath,
+    PORT: '0',
+    LOG_LEVEL: 'silent',
+    ...(database && { DATABASE_URL: database.url }),
+    ...options.environment,
+  })
+  const clock = new TestClock()
+  const gateway = await openGateway(config, clock)
+  const own = await firstTenant(gateway)
+  const foreign = await createTenant(gateway, 'Somebody else')
+  const server = serveGateway(gateway)
+  const url = `http://127.0.0.1:${server.port}`
+  return {
+    url,
+    gateway,
+    clock,
+    own,
+    foreign,
+    call: (method, path, callOptions = {}) => call(url, own.managementKey, method, path, callOptions),
+    stop: async () => {
+      await server.stop(true)
+      await gateway.db.destroy()
+      await database?.drop()
+      rmSync(dataDir, { recursive: true })
+    },
+  }
+}
+
+/** Runs the same tests on every database, each with a server of its own. */
+export function describeOnEachDatabase(
+  name: string,
+  tests: (server: () => TestServer) => void,
+  options: TestOptions = {},
+): void {
+  for (const kind of databaseKinds) {
+    describe(`${name} (${kind})`, () => {
+      let server: TestServer
+      beforeAll(async () => {
+        server = await startTestServer(kind, options)
+      })
+      afterAll(() => server.stop())
+      tests(() => server)
+    })
+  }
+}
+
+async function firstTenant(gateway: Gateway): Promise<Tenant> {
+  const wishes = { managementKey: null, initialCredits: 100_000_000_000n }
+  const start = await firstStart(gateway.db, gateway.clock, wishes)
+  if (!start?.managementKey) throw new Error('the test database was not empty')
+  return { ...start, managementKey: start.managementKey }
+}
+
+export async function createTenant(gateway: Gateway, name: string): Promise<Tenant> {
+  const { db, clock } = gateway
+  const start = await createOrganization(db, clock, { name, ownerEmail: `${newId('o')}@example.com` })
+  const scope = { organizationId: start.organization.id, workspaceId: start.workspace.id, name: 'key' }
+  const management = await createKey(db, clock, {
+    ...scope,
+    kind: 'management',
+    creatorUserId: start.owner.id,
+  })
+  const inference = await createKey(db, clock, { ...scope, kind: 'inference', creatorUserId: start.owner.id })
+  return { ...start, managementKey: management.secret, inferenceKey: inference.secret }
+}
+
+async function call(
+  url: string,
+  managementKey: string,
+  method: string,
+  path: string,
+  options: CallOptions,
+): Promise<Answer> {
+  const key = options.key === undefined ? managementKey : options.key
+  const multipart = options.body instanceof FormData
+  const response = await fetch(`${url}/api/v1${path}`, {
+    method,
+    redirect: 'manual',
+    headers: {
+      ...(key !== null && { authorization: `Bearer ${key}` }),
+      ...(options.body !== undefined && !multipart && { 'content-type': 'application/json' }),
+      ...options.headers,
+    },
+    ...(options.body !== undefined && { body: bodyText(options.body) }),
+  })
+  const isJson = response.headers.get('content-type')?.startsWith('application/json')
+  const body = isJson ? await response.json() : await response.text()
+  if (isJson) checkAnswer(method, path, response.status, body)
+  return { status: response.status, headers: response.headers, body }
+}
+
+function bodyText(body: unknown): string | FormData {
+  return typeof body === 'string' || body instanceof FormData ? body : JSON.stringify(body)
+}
+
+/** Every answer a test sees is held against what the operation declares. */
+function checkAnswer(method: string, path: string, status: number, body: unknown): void {
+  const found = findOperation(method, path)
+  if (status >= 400) checkEnvelope(status, body)
+  if (status >= 400 || !found || !isSchema(found.response)) return
+  if (status !== found.status) throw new Error(`${found.id}: status ${status}, declared ${found.status}`)
+  const result = found.response.safeParse(body)
+  if (!result.success)
+    throw new Error(`${found.id}: answer does not match its schema: ${result.error.message}`)
+}
+
+export function checkEnvelope(status: number, body: unknown): void {
+  const error = (body as { error?: { code?: unknown; message?: unknown } }).error
+  if (error?.code !== status || typeof error.message !== 'string') {
+    throw new Error(`not the error envelope for ${status}: ${JSON.stringify(body)}`)
+  }
+}
+
+export function findOperation(method: string, path: string): Operation | undefined {
+  const plain = path.split('?')[0] ?? ''
+  const matching = operations.filter(
+    (operation) =>
+      operation.method === method &&
+      new RegExp(`^${operation.path.replace(/\{\w+\}/g, '[^/]+')}$`).test(plain),
+  )
+  // A literal path beats a pattern, as in the router.
+  return matching.find((operation) => operation.path === plain) ?? matching[0]
+}
+
+async function createDatabase(): Promise<{ url: string; drop: () => Promise<void> }> {
+  if (!postgresUrl) throw new Error('TEST_DATABASE_URL is not set')
+  const name = newId('headgate')
+  const admin = postgres(postgresUrl, { max: 1, onnotice: () => undefined })
+  await admin.unsafe(`create database ${name}`)
+  const url = new URL(postgresUrl)
+  url.pathname = `/${name}`
+  return {
+    url: url.href,
+    drop: async () => {
+      await admin.unsafe(`drop database ${name} with (force)`)
+      await admin.end()
+    },
+  }
+}
