@@ -1,21 +1,14 @@
 // Plain Node, no dependencies: this runs before anything is installed.
 import { spawnSync } from 'node:child_process'
-import { createHash } from 'node:crypto'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 export const root = fileURLToPath(new URL('..', import.meta.url))
-const stamp = join(root, 'node_modules', '.headgate-installed')
 
-/** Installs the locked dependencies when they are missing or the lockfile has changed. */
+/** Installs the locked dependencies when some are missing or of another version. */
 export function ensureInstalled({ dev }) {
-  const lock = createHash('sha256')
-    .update(readFileSync(join(root, 'package-lock.json')))
-    .digest('hex')
-  const installed = existsSync(stamp) ? readFileSync(stamp, 'utf8') : ''
-  if (installed === `${lock} dev` || (installed === `${lock} prod` && !dev)) return
+  if (isComplete(dev)) return
   process.stderr.write('Installing dependencies...\n')
   const args = ['ci', '--no-audit', '--no-fund', '--loglevel=error', ...(dev ? [] : ['--omit=dev'])]
   const result = spawnSync('npm', args, {
@@ -27,7 +20,18 @@ export function ensureInstalled({ dev }) {
     process.stderr.write('The dependencies could not be installed; see the lines above.\n')
     process.exit(1)
   }
-  writeFileSync(stamp, `${lock} ${dev ? 'dev' : 'prod'}`)
+}
+
+/** npm keeps a copy of the lockfile of what it installed; platform packages of other machines are not in it. */
+function isComplete(dev) {
+  const copy = join(root, 'node_modules', '.package-lock.json')
+  if (!existsSync(copy)) return false
+  const packages = (file) => JSON.parse(readFileSync(file, 'utf8')).packages
+  const installed = packages(copy)
+  return Object.entries(packages(join(root, 'package-lock.json'))).every(
+    ([path, { version, optional, dev: isDev }]) =>
+      path === '' || optional || (isDev && !dev) || installed[path]?.version === version,
+  )
 }
 
 /** The Bun binary comes inside an npm package, one for each platform. */
@@ -35,12 +39,9 @@ export function bunBinary() {
   const arch = process.arch === 'arm64' ? 'aarch64' : process.arch
   const platform = `${process.platform === 'win32' ? 'windows' : process.platform}-${arch}`
   const file = process.platform === 'win32' ? 'bun.exe' : 'bun'
-  const require = createRequire(join(root, 'package.json'))
-  for (const name of [`@oven/bun-${platform}`, `@oven/bun-${platform}-musl`]) {
-    try {
-      return require.resolve(`${name}/bin/${file}`)
-    } catch {}
-  }
+  const candidates = [`@oven/bun-${platform}`, `@oven/bun-${platform}-musl`]
+  const found = candidates.map((name) => join(root, 'node_modules', name, 'bin', file)).find(existsSync)
+  if (found) return found
   process.stderr.write(`There is no Bun for this platform (${platform}).\n`)
   return process.exit(1)
 }

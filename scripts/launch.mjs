@@ -13,7 +13,7 @@ const target = isScript ? [join(root, second), ...rest] : [join(root, 'src/cli.t
 const child = spawn(bunBinary(), target, {
   stdio: 'inherit',
   // Without this, Bun queues outbound requests past 256; it is read when the process starts.
-  env: { BUN_CONFIG_MAX_HTTP_REQUESTS: '65536', ...process.env },
+  env: { BUN_CONFIG_MAX_HTTP_REQUESTS: '65535', ...process.env },
 })
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))

@@ -1,6 +1,7 @@
 import { fail } from './errors.ts'
 import type { Gateway } from './gateway.ts'
 import type { Access } from './operation.ts'
+import { isOwnOrigin } from './pipeline/origin.ts'
 
 const exposed =
   'x-request-id, x-generation-id, retry-after, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset'
@@ -12,18 +13,12 @@ function allowedOrigins(gateway: Gateway, access: Access): string[] {
   return access === 'management' || access === 'operator' ? management : inference
 }
 
-function sameOrigin(gateway: Gateway, request: Request, origin: string): boolean {
-  const publicUrl = gateway.settings.public_url
-  if (publicUrl && origin === new URL(publicUrl).origin) return true
-  return URL.canParse(origin) && new URL(origin).host === request.headers.get('host')
-}
-
 /** The headers a browser needs to read the answer; refuses an origin that may not. */
 export function corsHeaders(gateway: Gateway, request: Request, access: Access): Record<string, string> {
   const origin = request.headers.get('origin')
   if (origin === null) return {}
   const allowed = allowedOrigins(gateway, access)
-  if (!allowed.includes('*') && !allowed.includes(origin) && !sameOrigin(gateway, request, origin)) {
+  if (!allowed.includes('*') && !allowed.includes(origin) && !isOwnOrigin(gateway, request, origin)) {
     throw fail('origin_refused')
   }
   return { 'access-control-allow-origin': origin, 'access-control-expose-headers': exposed, vary: 'origin' }

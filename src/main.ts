@@ -1,6 +1,7 @@
 import { pino } from 'pino'
 import { firstStart, syncEnvironmentKey, vaultFits } from './account/bootstrap.ts'
 import { operations, pages } from './areas/all.ts'
+import { sweepFiles } from './areas/files/disk.ts'
 import { buildCatalog } from './catalog/catalog.ts'
 import { type Config, ConfigError } from './config.ts'
 import { lockDataDir, masterSecret, prepareDataDir } from './data-dir.ts'
@@ -66,6 +67,7 @@ export async function serve(config: Config): Promise<void> {
   const initialCredits = nanosFromUsd(config.initialCredits) ?? 0n
   const start = await firstStart(gateway.db, gateway.clock, { ...config, initialCredits })
   await syncEnvironmentKey(gateway.db, gateway.clock, config.managementKey)
+  await sweepFiles(gateway)
   const server = startListening(gateway)
   process.stdout.write(
     welcome({ config, settings: gateway.settings, port: server.port ?? config.port, start }),

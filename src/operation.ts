@@ -1,7 +1,7 @@
 import { z } from 'zod'
+import type { DataRegion } from './catalog/vocabulary.ts'
 import type { Gateway } from './gateway.ts'
 import type { Caller } from './pipeline/authenticate.ts'
-import type { Region } from './settings.ts'
 
 /**
  * Who may call: `public` needs no key, `any` takes every valid key, `inference` and `management` one
@@ -23,7 +23,7 @@ export interface Ask<A extends Access, P, Q, B> {
   query: Out<Q>
   body: Out<B>
   request: Request
-  region: Region
+  region: DataRegion
 }
 
 /** An answer that is not JSON, or a body that is not: handled by the operation itself, described here. */

@@ -1,14 +1,15 @@
 import type { z } from 'zod'
 import { operatorOrganization } from './account/organizations.ts'
+import type { DataRegion } from './catalog/vocabulary.ts'
 import { corsHeaders, preflightHeaders } from './cors.ts'
-import { envelope, fail, GatewayError } from './errors.ts'
+import { badField, envelope, fail, GatewayError } from './errors.ts'
 import type { Gateway } from './gateway.ts'
 import { readText, refuseDeclared } from './lib/body.ts'
 import { newId } from './lib/ids.ts'
 import { JsonError, parseJson } from './lib/json.ts'
+import { problemsOf } from './lib/problems.ts'
 import type { Access, Operation, Page } from './operation.ts'
 import { authenticate, type Caller } from './pipeline/authenticate.ts'
-import type { Region } from './settings.ts'
 
 /** The canonical base first; the second is what clients of other services have configured. */
 export const basePaths = ['/api/v1', '/v1']
@@ -52,7 +53,7 @@ function byPath(operations: Operation[]): Map<string, Methods> {
   return paths
 }
 
-/** From the matched path to the answer, in the order the checks are promised. */
+/** From the matched path to the answer, in the order the checks are promised. HEAD is GET; the runtime drops the body. */
 async function answer(gateway: Gateway, request: PathRequest, methods: Methods): Promise<Response> {
   const operation = methods.get(request.method === 'HEAD' ? 'GET' : request.method)
   return guarded(gateway, request, operation?.id ?? 'none', async () => {
@@ -101,24 +102,22 @@ async function run(
   operation: Operation,
   caller: Caller | null,
 ): Promise<Response> {
-  const params = operation.params && check(operation.params, decodedParams(request), 'path')
-  const query = operation.query && check(operation.query, queryOf(request), 'query')
+  const params = operation.params && check(operation.params, readable({ ...request.params }), 'path')
+  const query = operation.query && check(operation.query, readable(queryOf(request)), 'query')
   const body = operation.body && check(operation.body, await jsonBody(request), 'body')
   const region = regionOf(gateway, request)
   // Each value was parsed by the schema that types it; see operation().
   const ask = { gateway, caller, params, query, body, request, region } as Parameters<Operation['handle']>[0]
   const result = await operation.handle(ask)
-  const response = result instanceof Response ? result : Response.json(result, { status: operation.status })
-  return request.method === 'HEAD' ? new Response(null, response) : response
+  return result instanceof Response ? result : Response.json(result, { status: operation.status })
 }
 
-/** Undecodable percent signs come out of the router as U+FFFD. */
-function decodedParams(request: PathRequest): Record<string, string> {
-  for (const [name, value] of Object.entries(request.params ?? {})) {
-    if (value.includes('\uFFFD'))
-      throw fail('invalid_request', `${name}: is not valid percent-encoded UTF-8.`)
+/** Undecodable percent signs come out of the router as U+FFFD; no database text may hold U+0000. */
+function readable(values: Record<string, string>): Record<string, string> {
+  for (const [name, value] of Object.entries(values)) {
+    if (/[\0\uFFFD]/.test(value)) throw badField(name, 'is not valid percent-encoded UTF-8')
   }
-  return { ...request.params }
+  return values
 }
 
 function queryOf(request: Request): Record<string, string> {
@@ -140,15 +139,14 @@ async function jsonBody(request: Request): Promise<unknown> {
 function check(schema: z.ZodType, value: unknown, root: string): unknown {
   const result = schema.safeParse(value)
   if (result.success) return result.data
-  const issues = result.error.issues.flatMap((issue) => {
-    const path = issue.path.map(String)
-    if (issue.code !== 'unrecognized_keys') return [{ field: path.join('.') || root, message: issue.message }]
-    return issue.keys.map((key) => ({ field: [...path, key].join('.'), message: 'is not a known field' }))
-  })
+  const issues = problemsOf(result.error).map(({ path, message }) => ({
+    field: path.join('.') || root,
+    message,
+  }))
   throw fail('invalid_request', `${issues[0]?.field}: ${issues[0]?.message}`, { issues })
 }
 
-export function regionOf(gateway: Gateway, request: Request): Region {
+export function regionOf(gateway: Gateway, request: Request): DataRegion {
   const host = (request.headers.get('host') ?? '').toLowerCase()
   const { hosts, default: fallback } = gateway.settings.regions
   return hosts[host] ?? hosts[host.replace(/:\d+$/, '')] ?? fallback
@@ -163,8 +161,7 @@ async function answerPage(gateway: Gateway, request: Request, pages: Page[]): Pr
         headers: { allow: pages.map((p) => p.method).join(', ') },
       })
     }
-    const response = await page.handle(gateway, request)
-    return request.method === 'HEAD' ? new Response(null, response) : response
+    return page.handle(gateway, request)
   })
 }
 

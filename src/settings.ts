@@ -1,20 +1,20 @@
 import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { z } from 'zod'
-import { declaredModel, declaredProvider } from './catalog/declared.ts'
+import { checkDeclared, declaredProvider } from './catalog/declared.ts'
+import { declaredModel } from './catalog/declared-model.ts'
+import { dataRegions } from './catalog/vocabulary.ts'
 import { type Config, ConfigError } from './config.ts'
 import { readYaml, YamlError } from './lib/yaml.ts'
+import { providers } from './providers/all.ts'
 
-export const regions = ['global', 'europe', 'us'] as const
-export type Region = (typeof regions)[number]
-
-const settingsSchema = z.strictObject({
+const settingsFields = z.strictObject({
   /** Where browsers and links find this server, when it is behind a proxy. */
   public_url: z.url({ protocol: /^https?$/ }).optional(),
   regions: z
     .strictObject({
-      default: z.enum(regions).default('global'),
-      hosts: z.record(z.string(), z.enum(regions)).default({}),
+      default: z.enum(dataRegions).default('global'),
+      hosts: z.record(z.string(), z.enum(dataRegions)).default({}),
     })
     .prefault({}),
   egress: z
@@ -36,6 +36,8 @@ const settingsSchema = z.strictObject({
   providers: z.array(declaredProvider).default([]),
   models: z.array(declaredModel).default([]),
 })
+
+const settingsSchema = settingsFields.superRefine(checkDeclared(providers))
 
 /** What headgate.yaml says. */
 export type Settings = z.output<typeof settingsSchema>

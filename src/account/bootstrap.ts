@@ -6,7 +6,7 @@ import { sha256, type Vault } from '../lib/secret.ts'
 import { createKey } from './keys.ts'
 import { createOrganization, type OrganizationStart, operatorOrganization } from './organizations.ts'
 import { createSigninToken } from './sessions.ts'
-import { defaultWorkspace } from './workspaces.ts'
+import { firstWorkspaceId } from './workspaces.ts'
 
 export interface FirstStart extends OrganizationStart {
   /** Null when the operator brought one in the environment. */
@@ -75,10 +75,9 @@ export async function syncEnvironmentKey(db: Db, clock: Clock, secret: string | 
     if (secret === null) return
     const known = await tx.selectFrom('api_keys').select('id').where('hash', '=', hash).executeTakeFirst()
     if (known) return
-    const workspace = await defaultWorkspace(tx, organization.id)
     await createKey(tx, clock, {
       organizationId: organization.id,
-      workspaceId: workspace.id,
+      workspaceId: await firstWorkspaceId(tx, organization.id),
       kind: 'management',
       name: 'HEADGATE_MANAGEMENT_KEY',
       secret,

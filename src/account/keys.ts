@@ -5,8 +5,12 @@ import type { ApiKeyTable, KeyKind, LimitReset } from '../db/schema.ts'
 import { fail } from '../errors.ts'
 import { type Clock, isoNow } from '../lib/clock.ts'
 import { sha256 } from '../lib/secret.ts'
+import { tryLockMember } from './members.ts'
+import { tryLockWorkspace } from './workspaces.ts'
 
 export type ApiKey = Selectable<ApiKeyTable>
+
+type Owners = Pick<ApiKey, 'organization_id' | 'workspace_id' | 'creator_user_id'>
 
 export interface NewKey {
   organizationId: string
@@ -43,6 +47,14 @@ export async function createKey(
   clock: Clock,
   wanted: NewKey,
 ): Promise<{ key: ApiKey; secret: string }> {
+  if (!db.isTransaction) return db.transaction().execute((tx) => createKey(tx, clock, wanted))
+  if (wanted.kind === 'inference') {
+    await lockOwners(db, {
+      organization_id: wanted.organizationId,
+      workspace_id: wanted.workspaceId,
+      creator_user_id: wanted.creatorUserId ?? null,
+    })
+  }
   const secret = wanted.secret ?? newSecret()
   try {
     const key = await db
@@ -75,14 +87,30 @@ export async function createKey(
   }
 }
 
+/** Deleting a workspace or a member disables its keys: one made or enabled meanwhile must not slip through. */
+export async function lockOwners(tx: Db, key: Owners): Promise<void> {
+  if (!(await tryLockWorkspace(tx, key.organization_id, key.workspace_id))) {
+    throw fail('conflict', 'The workspace of this key was deleted.')
+  }
+  if (key.creator_user_id === null) return
+  if (!(await tryLockMember(tx, key.organization_id, key.creator_user_id))) {
+    throw fail('conflict', 'The member who created this key was removed.')
+  }
+}
+
 /** The key a credential belongs to, whatever its state: the caller decides what a disabled one means. */
 export async function findKeyBySecret(db: Db, secret: string): Promise<ApiKey | undefined> {
   const hash = sha256(secret)
-  return db
-    .selectFrom('api_keys')
-    .selectAll()
-    .where((eb) => eb.or([eb('hash', '=', hash), eb('external_hash', '=', hash)]))
-    .executeTakeFirst()
+  // One column after the other, because not every planner uses both indexes for an OR.
+  return (await findKeyBy(db, 'hash', hash)) ?? findKeyBy(db, 'external_hash', hash)
+}
+
+async function findKeyBy(
+  db: Db,
+  column: 'hash' | 'external_hash',
+  hash: string,
+): Promise<ApiKey | undefined> {
+  return db.selectFrom('api_keys').selectAll().where(column, '=', hash).executeTakeFirst()
 }
 
 export async function findKey(db: Db, organizationId: string, hash: string): Promise<ApiKey | undefined> {
@@ -128,5 +156,20 @@ export async function disableKeys(
     .where(column, '=', value)
     .where('kind', '=', 'inference')
     .where('disabled', '=', 0)
+    .execute()
+}
+
+export async function deleteKey(db: Db, id: number): Promise<boolean> {
+  const result = await db.deleteFrom('api_keys').where('id', '=', id).executeTakeFirst()
+  return result.numDeletedRows > 0n
+}
+
+/** Both kinds, newest first: what the operator sees. */
+export async function listOrganizationKeys(db: Db, organizationId: string): Promise<ApiKey[]> {
+  return db
+    .selectFrom('api_keys')
+    .selectAll()
+    .where('organization_id', '=', organizationId)
+    .orderBy('id', 'desc')
     .execute()
 }

@@ -15,7 +15,10 @@ export interface NewMember {
   role: OrganizationRole
 }
 
-/** Every member of an organization is a member of its default workspace: both rows are written together. */
+/**
+ * Every member of an organization is a member of its default workspace: both rows are written together.
+ * Call it in a transaction that locked the organization, so that this workspace is not deleted meanwhile.
+ */
 export async function createMember(db: Db, clock: Clock, wanted: NewMember): Promise<Member> {
   const member: Member = {
     id: newId('user'),
@@ -78,5 +81,56 @@ export async function findMember(db: Db, organizationId: string, id: string): Pr
     .selectAll()
     .where('organization_id', '=', organizationId)
     .where('id', '=', id)
+    .executeTakeFirst()
+}
+
+export async function findMemberByEmail(
+  db: Db,
+  organizationId: string,
+  email: string,
+): Promise<Member | undefined> {
+  return db
+    .selectFrom('members')
+    .selectAll()
+    .where('organization_id', '=', organizationId)
+    .where('email', '=', email.toLowerCase())
+    .executeTakeFirst()
+}
+
+export async function firstAdmin(db: Db, organizationId: string): Promise<Member | undefined> {
+  return db
+    .selectFrom('members')
+    .selectAll()
+    .where('organization_id', '=', organizationId)
+    .where('role', '=', 'org:admin')
+    .orderBy('created_at')
+    .orderBy('id')
+    .executeTakeFirst()
+}
+
+export async function requireMember(db: Db, organizationId: string, id: string): Promise<Member> {
+  const member = await findMember(db, organizationId, id)
+  if (!member) throw fail('not_found', 'The member does not exist.')
+  return member
+}
+
+/** Of the given ids, the members of this organization. */
+export async function findMembers(db: Db, organizationId: string, ids: string[]): Promise<Member[]> {
+  return db
+    .selectFrom('members')
+    .selectAll()
+    .where('organization_id', '=', organizationId)
+    .where('id', 'in', ids)
+    .execute()
+}
+
+/** As `tryLockWorkspace`: a member found here is not removed before the transaction ends. */
+export async function tryLockMember(tx: Db, organizationId: string, id: string): Promise<Member | undefined> {
+  return tx
+    .updateTable('members')
+    .set((eb) => ({ role: eb.ref('role') }))
+    .where('organization_id', '=', organizationId)
+    .where('id', '=', id)
+    .returningAll()
     .executeTakeFirst()
 }

@@ -1,9 +1,11 @@
 import type { Selectable } from 'kysely'
 import type { Db } from '../db/db.ts'
-import type { Flag, OrganizationTable } from '../db/schema.ts'
+import type { Flag, MemberTable, OrganizationTable } from '../db/schema.ts'
+import { fail } from '../errors.ts'
 import { type Clock, isoNow } from '../lib/clock.ts'
 import { newId } from '../lib/ids.ts'
-import { createMember, type Member } from './members.ts'
+import { disableKeys } from './keys.ts'
+import { createMember, type Member, requireMember, workspaceRole } from './members.ts'
 import { createWorkspace, type Workspace } from './workspaces.ts'
 
 export interface NewOrganization {
@@ -47,4 +49,80 @@ export async function createOrganization(
 
 export async function operatorOrganization(db: Db): Promise<Selectable<OrganizationTable> | undefined> {
   return db.selectFrom('organizations').selectAll().where('is_operator', '=', 1).executeTakeFirst()
+}
+
+export async function findOrganization(
+  db: Db,
+  id: string,
+): Promise<Selectable<OrganizationTable> | undefined> {
+  return db.selectFrom('organizations').selectAll().where('id', '=', id).executeTakeFirst()
+}
+
+export async function listOrganizations(db: Db): Promise<Selectable<OrganizationTable>[]> {
+  return db.selectFrom('organizations').selectAll().orderBy('created_at').orderBy('id').execute()
+}
+
+/** As `tryLockWorkspace`: changes of who is in an organization, and of its credits, happen one after another. */
+export async function lockOrganization(
+  tx: Db,
+  id: string,
+): Promise<Selectable<OrganizationTable> | undefined> {
+  return tx
+    .updateTable('organizations')
+    .set((eb) => ({ name: eb.ref('name') }))
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirst()
+}
+
+export type MemberChanges = Partial<Pick<MemberTable, 'first_name' | 'last_name' | 'role'>>
+
+/** The role in every workspace follows the one in the organization. */
+export async function changeMember(
+  tx: Db,
+  organizationId: string,
+  id: string,
+  changes: MemberChanges,
+): Promise<Member> {
+  await lockOrganization(tx, organizationId)
+  const member = await requireMember(tx, organizationId, id)
+  if (Object.keys(changes).length === 0) return member
+  if (changes.role === 'org:member') await keepAnAdmin(tx, member)
+  if (changes.role) {
+    const role = workspaceRole(changes.role)
+    await tx.updateTable('workspace_members').set({ role }).where('user_id', '=', id).execute()
+  }
+  return tx.updateTable('members').set(changes).where('id', '=', id).returningAll().executeTakeFirstOrThrow()
+}
+
+/** Everything the member could still sign in or call with goes too. */
+export async function removeMember(tx: Db, clock: Clock, organizationId: string, id: string): Promise<void> {
+  await lockOrganization(tx, organizationId)
+  await keepAnAdmin(tx, await requireMember(tx, organizationId, id))
+  // Before the member: whoever uses one of these locks it first and the member second.
+  for (const table of ['auth_codes', 'signin_links', 'sessions'] as const) {
+    await tx.deleteFrom(table).where('user_id', '=', id).execute()
+  }
+  await tx.deleteFrom('members').where('id', '=', id).execute()
+  await disableKeys(tx, clock, { creatorUserId: id })
+  // Management keys belong to the organization and stay; what they make from now on has no creator.
+  await tx
+    .updateTable('api_keys')
+    .set({ creator_user_id: null })
+    .where('creator_user_id', '=', id)
+    .where('kind', '=', 'management')
+    .execute()
+}
+
+async function keepAnAdmin(tx: Db, leaving: Member): Promise<void> {
+  if (leaving.role !== 'org:admin') return
+  const other = await tx
+    .selectFrom('members')
+    .select('id')
+    .where('organization_id', '=', leaving.organization_id)
+    .where('role', '=', 'org:admin')
+    .where('id', '!=', leaving.id)
+    .limit(1)
+    .executeTakeFirst()
+  if (!other) throw fail('conflict', 'The last admin of an organization can be neither demoted nor removed.')
 }

@@ -1,11 +1,12 @@
-import type { Db } from '../db/db.ts'
+import { sql } from 'kysely'
+import { type Db, isPostgres } from '../db/db.ts'
 import type { Clock } from '../lib/clock.ts'
 import { newToken } from '../lib/ids.ts'
 import { sha256 } from '../lib/secret.ts'
 import type { Member } from './members.ts'
 
 const linkLifeMs = 60 * 60_000
-const sessionLifeMs = 7 * 24 * 60 * 60_000
+export const sessionLifeMs = 7 * 24 * 60 * 60_000
 
 function after(clock: Clock, ms: number): string {
   return new Date(clock.now() + ms).toISOString()
@@ -13,6 +14,7 @@ function after(clock: Clock, ms: number): string {
 
 /** A token for a sign-in link: works once, within the hour. */
 export async function createSigninToken(db: Db, clock: Clock, userId: string): Promise<string> {
+  await deleteExpired(db, clock, 'signin_links')
   const token = newToken()
   await db
     .insertInto('signin_links')
@@ -24,6 +26,18 @@ export async function createSigninToken(db: Db, clock: Clock, userId: string): P
     })
     .execute()
   return token
+}
+
+/** Whom a sign-in token would sign in; looking does not use it up. */
+export async function findSigninMember(db: Db, clock: Clock, token: string): Promise<Member | undefined> {
+  return db
+    .selectFrom('signin_links')
+    .innerJoin('members', 'members.id', 'signin_links.user_id')
+    .selectAll('members')
+    .where('signin_links.token_hash', '=', sha256(token))
+    .where('signin_links.used_at', 'is', null)
+    .where('signin_links.expires_at', '>', after(clock, 0))
+    .executeTakeFirst()
 }
 
 /** Trades a sign-in token for a session token; undefined when it is unknown, used or expired. */
@@ -39,6 +53,7 @@ export async function openSession(db: Db, clock: Clock, signinToken: string): Pr
       .returning('user_id')
       .executeTakeFirst()
     if (!link) return undefined
+    await deleteExpired(tx, clock, 'sessions')
     const token = newToken()
     await tx
       .insertInto('sessions')
@@ -65,4 +80,18 @@ export async function findSession(db: Db, clock: Clock, token: string): Promise<
 
 export async function closeSession(db: Db, token: string): Promise<void> {
   await db.deleteFrom('sessions').where('token_hash', '=', sha256(token)).execute()
+}
+
+const expiring = { auth_codes: 'code_hash', signin_links: 'token_hash', sessions: 'token_hash' } as const
+
+/** More than one new row brings, so that what expired cannot pile up; few enough not to be noticed. */
+const expiredAtOnce = 100
+
+/** Called when a row is made: there is no timer to fail or to run on every node. */
+export async function deleteExpired(db: Db, clock: Clock, table: keyof typeof expiring): Promise<void> {
+  const id = sql.ref(expiring[table])
+  // Two nodes that delete the same rows in different orders would wait for each other.
+  const unlocked = isPostgres(db) ? sql`for update skip locked` : sql``
+  await sql`delete from ${sql.table(table)} where ${id} in (select ${id} from ${sql.table(table)}
+    where expires_at <= ${after(clock, 0)} limit ${expiredAtOnce} ${unlocked})`.execute(db)
 }

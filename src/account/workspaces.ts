@@ -7,12 +7,14 @@ import { newUuid, uuidPattern } from '../lib/ids.ts'
 
 export type Workspace = Selectable<WorkspaceTable>
 
-type Settings = Omit<
+export const slugPattern = /^[a-z0-9]+(?:-[a-z0-9]+)*$/
+
+export type WorkspaceSettings = Omit<
   WorkspaceTable,
   'id' | 'organization_id' | 'is_default' | 'created_by' | 'created_at' | 'updated_at' | 'deleted_at'
 >
 
-export type NewWorkspace = Partial<Settings> & Pick<Settings, 'slug' | 'name'>
+export type NewWorkspace = Partial<WorkspaceSettings> & Pick<WorkspaceSettings, 'slug' | 'name'>
 
 export async function createWorkspace(
   db: Db,
@@ -55,7 +57,7 @@ export async function updateWorkspace(
   db: Db,
   clock: Clock,
   id: string,
-  changes: Partial<Settings>,
+  changes: Partial<WorkspaceSettings>,
 ): Promise<Workspace> {
   try {
     return await db
@@ -73,24 +75,64 @@ function slugTaken(error: unknown, slug: string | undefined): unknown {
   return isUniqueViolation(error) ? fail('conflict', `slug: another workspace is named "${slug}".`) : error
 }
 
+/** A UUID or a slug; other text names no workspace and never reaches the database. */
+function columnOf(ref: string): 'id' | 'slug' | undefined {
+  if (uuidPattern.test(ref)) return 'id'
+  return slugPattern.test(ref) ? 'slug' : undefined
+}
+
 /** By UUID or slug, within one organization. */
 export async function findWorkspace(
   db: Db,
   organizationId: string,
   ref: string,
 ): Promise<Workspace | undefined> {
+  const column = columnOf(ref)
+  if (!column) return undefined
   return db
     .selectFrom('workspaces')
     .selectAll()
     .where('organization_id', '=', organizationId)
-    .where(uuidPattern.test(ref) ? 'id' : 'slug', '=', uuidPattern.test(ref) ? ref.toLowerCase() : ref)
+    .where(column, '=', ref.toLowerCase())
     .where('deleted_at', 'is', null)
     .executeTakeFirst()
 }
 
+/**
+ * Finds a workspace and lets no other change of it begin before this transaction ends: an update that
+ * changes nothing is the row lock both databases have. Where several are needed, the organization is
+ * locked first, then the workspace, then the member.
+ */
+export async function tryLockWorkspace(
+  tx: Db,
+  organizationId: string,
+  ref: string,
+): Promise<Workspace | undefined> {
+  const column = columnOf(ref)
+  if (!column) return undefined
+  return tx
+    .updateTable('workspaces')
+    .set((eb) => ({ updated_at: eb.ref('updated_at') }))
+    .where('organization_id', '=', organizationId)
+    .where(column, '=', ref.toLowerCase())
+    .where('deleted_at', 'is', null)
+    .returningAll()
+    .executeTakeFirst()
+}
+
+export async function lockWorkspace(tx: Db, organizationId: string, ref: string): Promise<Workspace> {
+  const workspace = await tryLockWorkspace(tx, organizationId, ref)
+  if (!workspace) throw workspaceMissing()
+  return workspace
+}
+
+function workspaceMissing() {
+  return fail('not_found', 'The workspace does not exist.')
+}
+
 export async function requireWorkspace(db: Db, organizationId: string, ref: string): Promise<Workspace> {
   const workspace = await findWorkspace(db, organizationId, ref)
-  if (!workspace) throw fail('not_found', 'The workspace does not exist.')
+  if (!workspace) throw workspaceMissing()
   return workspace
 }
 
@@ -116,4 +158,16 @@ export async function defaultWorkspace(db: Db, organizationId: string): Promise<
     .executeTakeFirst()
   if (!workspace) throw fail('invalid_request', 'workspace_id: there is no default workspace; name one.')
   return workspace
+}
+
+/** A management key acts in all workspaces but names one: the first, which exists even when it was deleted. */
+export async function firstWorkspaceId(db: Db, organizationId: string): Promise<string> {
+  const { id } = await db
+    .selectFrom('workspaces')
+    .select('id')
+    .where('organization_id', '=', organizationId)
+    .orderBy('created_at')
+    .orderBy('id')
+    .executeTakeFirstOrThrow()
+  return id
 }

@@ -1,7 +1,33 @@
 import type { Operation, Page } from '../operation.ts'
+import { creditOperations } from './credits/operations.ts'
+import { embeddingOperations } from './embeddings/operations.ts'
+import { endpointOperations } from './endpoints/operations.ts'
+import { fileOperations } from './files/operations.ts'
+import { imageOperations } from './images/operations.ts'
 import { keyOperations } from './keys/operations.ts'
+import { modelOperations } from './models/operations.ts'
+import { consentPages } from './oauth/consent.ts'
+import { oauthOperations } from './oauth/operations.ts'
+import { signinPages } from './oauth/signin.ts'
+import { organizationOperations } from './organization/operations.ts'
+import { providerOperations } from './providers/operations.ts'
+import { videoOperations } from './video/operations.ts'
+import { workspaceOperations } from './workspaces/operations.ts'
 
 /** Every operation the API has. An area is a folder here and one line in this list. */
-export const operations: Operation[] = [...keyOperations]
+export const operations: Operation[] = [
+  ...keyOperations,
+  ...oauthOperations,
+  ...creditOperations,
+  ...organizationOperations,
+  ...workspaceOperations,
+  ...fileOperations,
+  ...modelOperations,
+  ...endpointOperations,
+  ...providerOperations,
+  ...imageOperations,
+  ...embeddingOperations,
+  ...videoOperations,
+]
 
-export const pages: Page[] = []
+export const pages: Page[] = [...signinPages, ...consentPages]

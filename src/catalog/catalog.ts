@@ -1,19 +1,190 @@
-import type { z } from 'zod'
 import type { Environment } from '../config.ts'
-import type { declaredModel, declaredProvider } from './declared.ts'
-import type { Provider } from './provider.ts'
+import type { DeclaredProvider } from './declared.ts'
+import { type DeclaredEndpoint, type DeclaredModel, declaredModel } from './declared-model.ts'
+import { indexNames, type Names } from './lookup.ts'
+import type { CatalogProvider, Endpoint, Model } from './model.ts'
+import { allPrices, type PriceState, priceState } from './price.ts'
+import { type Provider, unknownPolicy } from './provider.ts'
+import { readSnapshot } from './snapshot.ts'
+import type { VendorName } from './vocabulary.ts'
 
-export interface Catalog {
-  snapshotDate: string
-  models: { id: string }[]
+/** Every model and provider, ready to be looked up. Never changed: a reload makes a new one. */
+export interface Catalog extends Names {
+  /** The day whose prices the built-in models have. */
+  readonly snapshotDate: string
+  readonly models: readonly Model[]
+  readonly providers: readonly CatalogProvider[]
+  /** By slug, display name in lower case, and neutral vendor name. */
+  readonly providerByName: ReadonlyMap<string, CatalogProvider>
 }
 
 export interface CatalogSources {
-  settings: { providers: z.output<typeof declaredProvider>[]; models: z.output<typeof declaredModel>[] }
+  settings: { providers: DeclaredProvider[]; models: DeclaredModel[] }
   providers: Provider[]
   environment: Environment
 }
 
-export function buildCatalog(_sources: CatalogSources): Catalog {
-  return { snapshotDate: '', models: [] }
+export function buildCatalog({ settings, providers, environment }: CatalogSources): Catalog {
+  const snapshot = readSnapshot()
+  const all = mergeProviders(providers, settings.providers, environment)
+  const bySlug = new Map(all.map((provider) => [provider.slug, provider]))
+  const vendors = new Map(providers.map(({ author, vendor }) => [author, vendor]))
+  const builtIn = providers
+    .flatMap((provider) => provider.models ?? [])
+    .map((model) => declaredModel.parse(model))
+  const models = mergeModels(settings.models, snapshot.models, builtIn).flatMap((declared) =>
+    toModel(declared, bySlug, vendors),
+  )
+  return {
+    snapshotDate: snapshot.date,
+    models,
+    providers: all,
+    providerByName: indexProviders(all),
+    ...indexNames(models),
+  }
+}
+
+/** What headgate.yaml says of a model stands, whoever else knows it. */
+function mergeModels(...sources: DeclaredModel[][]): DeclaredModel[] {
+  const merged = new Map<string, DeclaredModel>()
+  for (const model of sources.flat()) if (!merged.has(model.id)) merged.set(model.id, model)
+  return [...merged.values()]
+}
+
+function mergeProviders(
+  builtIn: Provider[],
+  declared: DeclaredProvider[],
+  environment: Environment,
+): CatalogProvider[] {
+  const bySlug = new Map(declared.map((provider) => [provider.slug, provider]))
+  const known = new Set(builtIn.map((provider) => provider.slug))
+  return [
+    ...builtIn.map((provider) => {
+      const changes = bySlug.get(provider.slug)
+      return enable(changes ? override(provider, changes) : provider, changes?.api_key, environment)
+    }),
+    ...declared
+      .filter((provider) => !known.has(provider.slug))
+      .map((provider) => enable(override(blank, provider), provider.api_key, environment)),
+  ]
+}
+
+/** A provider about which nothing is known yet: it has promised nothing. */
+const blank: Provider = {
+  slug: '',
+  name: '',
+  baseUrl: '',
+  keyVariable: null,
+  dialects: [],
+  regions: ['global'],
+  dataPolicy: unknownPolicy,
+  headquarters: null,
+  datacenters: null,
+  privacyPolicyUrl: null,
+  termsOfServiceUrl: null,
+  statusPageUrl: null,
+}
+
+function override(provider: Provider, changes: DeclaredProvider): Provider {
+  return {
+    ...provider,
+    slug: changes.slug,
+    name: changes.name ?? provider.name,
+    baseUrl: changes.base_url ?? provider.baseUrl,
+    dialects: changes.dialects ?? provider.dialects,
+    regions: changes.regions ?? provider.regions,
+    dataPolicy: changes.data_policy ?? provider.dataPolicy,
+    headquarters: changes.headquarters ?? provider.headquarters,
+    datacenters: changes.datacenters ?? provider.datacenters,
+    privacyPolicyUrl: changes.privacy_policy_url ?? provider.privacyPolicyUrl,
+    termsOfServiceUrl: changes.terms_of_service_url ?? provider.termsOfServiceUrl,
+    statusPageUrl: changes.status_page_url ?? provider.statusPageUrl,
+  }
+}
+
+function enable(
+  provider: Provider,
+  declaredKey: string | undefined,
+  environment: Environment,
+): CatalogProvider {
+  const { keyVariable } = provider
+  const apiKey = declaredKey ?? ((keyVariable && environment[keyVariable]) || null)
+  const baseUrl = provider.baseUrl.replace(/\{(\w+)\}/g, (whole, name: string) => environment[name] || whole)
+  // A base URL from headgate.yaml has no gaps to fill, and then nothing else is needed.
+  const reachable = !/\{\w+\}/.test(baseUrl)
+  return { ...provider, baseUrl, apiKey, enabled: reachable && (keyVariable === null || apiKey !== null) }
+}
+
+function indexProviders(providers: readonly CatalogProvider[]): Map<string, CatalogProvider> {
+  const byName = new Map(providers.map((provider) => [provider.slug, provider]))
+  for (const provider of providers) {
+    for (const name of [provider.name.toLowerCase(), provider.vendor]) {
+      if (name && !byName.has(name)) byName.set(name, provider)
+    }
+  }
+  return byName
+}
+
+/** A model that no known provider has is no model here. */
+function toModel(
+  declared: DeclaredModel,
+  providers: ReadonlyMap<string, CatalogProvider>,
+  vendors: ReadonlyMap<string | undefined, VendorName | undefined>,
+): Model[] {
+  const { endpoints: declaredEndpoints, canonical_slug, ...rest } = declared
+  const endpoints = declaredEndpoints.flatMap((endpoint) => {
+    const provider = providers.get(endpoint.provider)
+    return provider ? [toEndpoint(endpoint, declared, provider)] : []
+  })
+  const top = topEndpoint(endpoints)
+  if (!top) return []
+  const author = declared.id.slice(0, declared.id.indexOf('/'))
+  const slug = canonical_slug ?? declared.id.replace(/:.*$/, '')
+  return [{ ...rest, canonical_slug: slug, author, vendor: vendors.get(author) ?? null, endpoints, top }]
+}
+
+function toEndpoint(declared: DeclaredEndpoint, model: DeclaredModel, provider: CatalogProvider): Endpoint {
+  const image = model.output_modalities.includes('image')
+    ? (declared.image ?? model.image ?? noImageCapabilities)
+    : null
+  return {
+    model_id: model.id,
+    provider,
+    tag: declared.variant ? `${provider.slug}/${declared.variant}` : provider.slug,
+    upstream_model: declared.upstream_model,
+    context_length: declared.context_length ?? model.context_length,
+    max_completion_tokens: declared.max_completion_tokens ?? null,
+    max_prompt_tokens: declared.max_prompt_tokens ?? null,
+    quantization: declared.quantization ?? null,
+    supported_parameters: declared.supported_parameters ?? model.supported_parameters,
+    dialects: declared.dialects ?? provider.dialects,
+    regions: declared.regions ?? provider.regions,
+    data_policy: declared.data_policy ?? provider.dataPolicy,
+    pricing: declared.pricing ?? null,
+    prompt_unit: declared.prompt_unit,
+    price_state: stateOf(declared, model, image),
+    image,
+  }
+}
+
+const noImageCapabilities = {
+  supported_parameters: {},
+  allowed_passthrough_parameters: [],
+  supports_streaming: false,
+  pricing: [],
+}
+
+function stateOf(endpoint: DeclaredEndpoint, model: DeclaredModel, image: Endpoint['image']): PriceState {
+  return priceState([
+    ...(endpoint.pricing ? allPrices(endpoint.pricing) : []),
+    ...(image?.pricing.map((entry) => entry.cost_usd) ?? []),
+    ...Object.values(model.video?.pricing_skus ?? {}),
+  ])
+}
+
+/** The first that can be called and has a price; what cannot be called still says what the model is. */
+function topEndpoint(endpoints: readonly Endpoint[]): Endpoint | undefined {
+  const rank = (endpoint: Endpoint) =>
+    (endpoint.provider.enabled ? 2 : 0) + (endpoint.price_state === 'unknown' ? 0 : 1)
+  return endpoints.toSorted((a, b) => rank(b) - rank(a))[0]
 }

@@ -1,17 +1,5 @@
-/** The wire formats an upstream may speak. */
-export const dialectNames = [
-  'chat',
-  'messages',
-  'responses',
-  'gemini',
-  'embeddings',
-  'rerank',
-  'images',
-  'speech',
-  'transcriptions',
-  'video',
-] as const
-export type DialectName = (typeof dialectNames)[number]
+import type { ModelDeclaration } from './declared-model.ts'
+import type { DataRegion, DialectName, VendorName } from './vocabulary.ts'
 
 export interface DataPolicy {
   /** May train on what it is sent. */
@@ -22,15 +10,19 @@ export interface DataPolicy {
   publishes: boolean
 }
 
+/** What counts for a provider that has promised nothing. */
+export const unknownPolicy: DataPolicy = { training: true, retains: true, publishes: false }
+
 /** Where an upstream is and what it promises. A provider is data: no code runs here. */
 export interface Provider {
   slug: string
   name: string
+  /** `{NAME}` stands for an environment variable, without which the provider is not enabled. */
   baseUrl: string
-  /** The environment variable its users already have; set, it enables the provider. */
+  /** The environment variable its users already have; set, it enables the provider. Null: no key is needed. */
   keyVariable: string | null
   dialects: DialectName[]
-  regions: string[]
+  regions: DataRegion[]
   dataPolicy: DataPolicy
   /** ISO 3166-1 alpha-2. */
   headquarters: string | null
@@ -38,4 +30,14 @@ export interface Provider {
   privacyPolicyUrl: string | null
   termsOfServiceUrl: string | null
   statusPageUrl: string | null
+  /** The author whose models are this provider's own. */
+  author?: string
+  /** The neutral name that policies and requests know this provider's author by. */
+  vendor?: VendorName
+  /** Charges less for repeated prompts without being asked to. */
+  implicitCaching?: boolean
+  /** Answers inside this process, without any network. */
+  inProcess?: boolean
+  /** Models that come with the provider. */
+  models?: ModelDeclaration[]
 }

@@ -32,7 +32,7 @@ function postgresDialect(url: string) {
   return new PostgresJSDialect({ postgres: client })
 }
 
-export function isPostgres(db: Kysely<never>): boolean {
+export function isPostgres(db: Db): boolean {
   return db.getExecutor().adapter instanceof PostgresAdapter
 }
 

@@ -1,4 +1,6 @@
 import type { Db } from '../db/db.ts'
+import { badField } from '../errors.ts'
+import { maxUsd } from './money.ts'
 
 /**
  * Double entry. An organization's `credits` grow when `funding` gives them; charges will move them to
@@ -6,8 +8,10 @@ import type { Db } from '../db/db.ts'
  */
 export type Account = 'credits' | 'funding'
 
+export const fundingKinds = ['grant', 'purchase', 'adjustment'] as const
+
 /** A purchase counts towards the limits of free models; a grant does not; an adjustment corrects either. */
-export type FundingKind = 'purchase' | 'grant' | 'adjustment'
+export type FundingKind = (typeof fundingKinds)[number]
 
 export interface Funding {
   organizationId: string
@@ -19,8 +23,11 @@ export interface Funding {
   at: string
 }
 
+const maxNanos = BigInt(maxUsd) * 1_000_000_000n
+
 /** Adds credits once; false when this transaction was posted before. */
 export async function postFunding(db: Db, funding: Funding): Promise<boolean> {
+  await keepInRange(db, funding)
   const lines: [Account, bigint][] = [
     ['credits', funding.amount],
     ['funding', -funding.amount],
@@ -43,20 +50,62 @@ export async function postFunding(db: Db, funding: Funding): Promise<boolean> {
   return (inserted.numInsertedOrUpdatedRows ?? 0n) > 0n
 }
 
+/** Entries are never removed: a sum past 64 bits could not be read again. */
+async function keepInRange(db: Db, { organizationId, kind, amount }: Funding): Promise<void> {
+  const sum = (await fundingSums(db, organizationId)).get(kind) ?? 0n
+  if (sum + amount > maxNanos || sum + amount < -maxNanos) {
+    throw badField('amount', `would take the sum of every ${kind} beyond ${maxUsd} USD`)
+  }
+}
+
+export interface PostedFunding extends Funding {
+  /** The organization's credits once this was posted, whatever followed. */
+  totalCredits: bigint
+}
+
+export async function findFunding(db: Db, transactionId: string): Promise<PostedFunding | undefined> {
+  const entry = await db
+    .selectFrom('ledger_entries')
+    .selectAll()
+    .where('transaction_id', '=', transactionId)
+    .where('account', '=', 'credits')
+    .where('kind', 'in', fundingKinds)
+    .executeTakeFirst()
+  if (!entry) return undefined
+  return {
+    organizationId: entry.organization_id,
+    kind: entry.kind as FundingKind,
+    amount: entry.amount_nanos,
+    note: entry.note,
+    transactionId: entry.transaction_id,
+    at: entry.created_at,
+    totalCredits: total(await fundingSums(db, entry.organization_id, entry.id)),
+  }
+}
+
 export interface CreditTotals {
   total: bigint
   purchased: bigint
 }
 
 export async function creditTotals(db: Db, organizationId: string): Promise<CreditTotals> {
-  const rows = await db
+  const sums = await fundingSums(db, organizationId)
+  return { total: total(sums), purchased: sums.get('purchase') ?? 0n }
+}
+
+function total(sums: Map<string, bigint>): bigint {
+  return sums.values().reduce((sum, amount) => sum + amount, 0n)
+}
+
+/** What was given to an organization, by kind; with `lastEntry`, up to and including that one. */
+async function fundingSums(db: Db, organizationId: string, lastEntry?: number): Promise<Map<string, bigint>> {
+  let query = db
     .selectFrom('ledger_entries')
     .select(['kind', (eb) => eb.fn.sum<bigint>('amount_nanos').as('sum_nanos')])
     .where('organization_id', '=', organizationId)
     .where('account', '=', 'credits')
+    .where('kind', 'in', fundingKinds)
     .groupBy('kind')
-    .execute()
-  const sum = (kinds: string[]) =>
-    rows.reduce((total, row) => (kinds.includes(row.kind) ? total + row.sum_nanos : total), 0n)
-  return { total: sum(['purchase', 'grant', 'adjustment']), purchased: sum(['purchase']) }
+  if (lastEntry !== undefined) query = query.where('id', '<=', lastEntry)
+  return new Map((await query.execute()).map((row) => [row.kind, row.sum_nanos]))
 }

@@ -1,19 +1,13 @@
-import { fail } from '../errors.ts'
+import { badField, fail, GatewayError } from '../errors.ts'
 
-/** A body that trickles in holds a connection: this long and no longer. */
-const arrivalMs = 30_000
+/** A sender that stays quiet holds a connection: this long and no longer. */
+const quietMs = 30_000
 
 /** The whole body as text, refused as soon as it is known to be longer than `maxBytes`. */
 export async function readText(request: Request, maxBytes: number): Promise<string> {
   refuseDeclared(request, maxBytes)
-  if (!request.body) return ''
   const chunks: Uint8Array[] = []
-  let size = 0
-  for await (const chunk of arriving(request.body)) {
-    size += chunk.byteLength
-    if (size > maxBytes) throw tooLarge(maxBytes)
-    chunks.push(chunk)
-  }
+  for await (const chunk of arriving(request, maxBytes)) chunks.push(chunk)
   return Buffer.concat(chunks).toString('utf8')
 }
 
@@ -22,24 +16,37 @@ export function refuseDeclared(request: Request, maxBytes: number): void {
   if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw tooLarge(maxBytes)
 }
 
-export function tooLarge(maxBytes: number) {
+function tooLarge(maxBytes: number): GatewayError {
   return fail('body_too_large', `The request body is larger than ${maxBytes} bytes.`, { max_bytes: maxBytes })
 }
 
-/** The chunks of a body, giving up on a sender that goes quiet or dawdles. */
-export async function* arriving(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
-  const reader = body.getReader()
-  const late = Promise.withResolvers<never>()
-  const timer = setTimeout(() => late.reject(fail('request_timeout')), arrivalMs)
+/** The body as it arrives. A sender that is gone has sent a broken body; that is no fault of ours. */
+export async function* arriving(request: Request, maxBytes: number): AsyncGenerator<Uint8Array, undefined> {
+  const reader = request.body?.getReader()
+  if (!reader) return undefined
+  let size = 0
   try {
     for (;;) {
-      const { done, value } = await Promise.race([reader.read(), late.promise])
-      if (done) return
+      const { done, value } = await inTime(reader.read())
+      if (done) return undefined
+      size += value.byteLength
+      if (size > maxBytes) throw tooLarge(maxBytes)
       yield value
-      timer.refresh()
     }
+  } catch (error) {
+    throw error instanceof GatewayError ? error : badField('body', 'broke off')
+  } finally {
+    reader.releaseLock()
+  }
+}
+
+/** A promise to race against for each read: one for all of them would keep every chunk it was raced with. */
+async function inTime<T>(reading: Promise<T>): Promise<T> {
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(() => late.reject(fail('request_timeout')), quietMs)
+  try {
+    return await Promise.race([reading, late.promise])
   } finally {
     clearTimeout(timer)
-    reader.releaseLock()
   }
 }

@@ -3,7 +3,7 @@ const maxDepth = 128
 
 export class JsonError extends Error {}
 
-/** JSON.parse for text from outside: bounded depth, and no key that could reach a prototype. */
+/** JSON.parse for text from outside: bounded depth, and nothing that trips what comes after. */
 export function parseJson(text: string): unknown {
   if (deeperThan(text, maxDepth)) throw new JsonError(`nested deeper than ${maxDepth} levels`)
   let value: unknown
@@ -13,7 +13,7 @@ export function parseJson(text: string): unknown {
     throw new JsonError('not valid JSON', { cause })
   }
   // The text test is only a filter: an escaped spelling of the key still needs the walk.
-  if (text.includes('__proto__') || text.includes('\\u')) refusePrototypeKeys(value)
+  if (text.includes('__proto__') || text.includes('\\u')) refuseTraps(value)
   return value
 }
 
@@ -34,8 +34,13 @@ function deeperThan(text: string, limit: number): boolean {
   return false
 }
 
-function refusePrototypeKeys(value: unknown): void {
+/** A key that reaches the prototype, and the one character PostgreSQL cannot store. */
+function refuseTraps(value: unknown): void {
+  if (typeof value === 'string' && value.includes('\0')) throw new JsonError('not allowed to contain U+0000')
   if (typeof value !== 'object' || value === null) return
-  if (Object.hasOwn(value, '__proto__')) throw new JsonError('the key "__proto__" is not allowed')
-  for (const inner of Object.values(value)) refusePrototypeKeys(inner)
+  for (const [key, inner] of Object.entries(value)) {
+    if (key === '__proto__') throw new JsonError('not allowed to have a key "__proto__"')
+    refuseTraps(key)
+    refuseTraps(inner)
+  }
 }

@@ -1,5 +1,6 @@
-import { type Document, isScalar, LineCounter, parseDocument, visit } from 'yaml'
+import { type Document, isMap, isNode, isScalar, LineCounter, parseDocument, visit } from 'yaml'
 import type { z } from 'zod'
+import { problemsOf } from './problems.ts'
 
 /** Says which file, which line, and what is wrong there. */
 export class YamlError extends Error {}
@@ -19,9 +20,9 @@ export function readYaml<Shape extends z.ZodType>(
   fillIn(document, file, lines, environment)
   const result = schema.safeParse(document.toJS() ?? {})
   if (result.success) return result.data
-  const issue = result.error.issues[0]
-  const path = issue?.path.filter((key) => typeof key !== 'symbol') ?? []
-  throw complaint(file, lineOf(document, path, lines), `${path.join('.')}: ${issue?.message}`)
+  const [problem] = problemsOf(result.error)
+  const path = problem?.path ?? []
+  throw complaint(file, lineOf(document, path, lines), `${path.join('.')}: ${problem?.message}`)
 }
 
 /** In scalars, after parsing: a value can never change the structure of the file. */
@@ -45,17 +46,15 @@ function fillIn(
 }
 
 /** The line of the deepest part of the path that is in the file: a missing field has none of its own. */
-function lineOf(document: Document, path: (string | number)[], lines: LineCounter): number | undefined {
+function lineOf(document: Document, path: (string | number)[], lines: LineCounter): number {
   for (let length = path.length; length > 0; length--) {
-    const node = document.getIn(path.slice(0, length), true)
-    const range = isScalar(node) || hasRange(node) ? node.range : undefined
-    if (range) return lines.linePos(range[0]).line
+    const parent = length === 1 ? document.contents : document.getIn(path.slice(0, length - 1), true)
+    const node = isMap(parent)
+      ? parent.items.find((pair) => isScalar(pair.key) && pair.key.value === path[length - 1])?.key
+      : document.getIn(path.slice(0, length), true)
+    if (isNode(node) && node.range) return lines.linePos(node.range[0]).line
   }
   return 1
-}
-
-function hasRange(node: unknown): node is { range?: [number, number, number] | null } {
-  return typeof node === 'object' && node !== null && 'range' in node
 }
 
 function complaint(file: string, line: number | undefined, problem: string): YamlError {

@@ -1,81 +1,23 @@
 import { z } from 'zod'
-import { type ApiKey, createKey, findKey } from '../../account/keys.ts'
+import { type ApiKey, createKey, deleteKey, findKey, lockOwners } from '../../account/keys.ts'
 import { findMember } from '../../account/members.ts'
 import { enterWorkspace } from '../../account/workspaces.ts'
+import { dataRegions } from '../../catalog/vocabulary.ts'
+import type { Db } from '../../db/db.ts'
+import type { Flag } from '../../db/schema.ts'
 import { badField, fail } from '../../errors.ts'
 import type { Gateway } from '../../gateway.ts'
 import { creditTotals } from '../../ledger/entries.ts'
-import { usdAmount, usdFromNanos } from '../../ledger/money.ts'
-import { type KeyUsage, noUsage, remainingLimit, usageOfKeys } from '../../ledger/usage.ts'
+import { usdAmount } from '../../ledger/money.ts'
+import { type KeyUsage, noUsage, usageOfKeys } from '../../ledger/usage.ts'
 import { queryBoolean, queryInteger } from '../../lib/page.ts'
 import { utcTimestamp } from '../../lib/time.ts'
 import { operation } from '../../operation.ts'
 import type { Caller } from '../../pipeline/authenticate.ts'
-import { regions } from '../../settings.ts'
-import { deleteKey, listKeys, updateKey, workspaceIsDeleted } from './store.ts'
+import { currentKey, keyRecord, limitReset, limitsOf, recordOf, usageFieldsOf } from './record.ts'
+import { listKeys, updateKey, workspaceIsDeleted } from './store.ts'
 
 const tag = 'API Keys'
-const limitReset = z.enum(['daily', 'weekly', 'monthly'])
-
-const usageFields = {
-  usage: z.number().describe('Credits used in all, USD'),
-  usage_daily: z.number().describe('Credits used this UTC day'),
-  usage_weekly: z.number().describe('Credits used this UTC week, Monday to Sunday'),
-  usage_monthly: z.number().describe('Credits used this UTC month'),
-  byok_usage: z.number().describe('The same for requests paid through your own provider keys'),
-  byok_usage_daily: z.number(),
-  byok_usage_weekly: z.number(),
-  byok_usage_monthly: z.number(),
-}
-
-const limitFields = {
-  limit: z.number().nullable().describe('Spending limit in USD; null is unlimited'),
-  limit_remaining: z.number().nullable(),
-  limit_reset: limitReset.nullable().describe('null: the limit never resets'),
-  include_byok_in_limit: z.boolean(),
-}
-
-const keyRecord = z
-  .strictObject({
-    hash: z.string(),
-    name: z.string(),
-    label: z.string(),
-    disabled: z.boolean(),
-    ...limitFields,
-    ...usageFields,
-    created_at: z.string(),
-    updated_at: z.string().nullable(),
-    expires_at: z.string().nullable(),
-    external_user: z.string().nullable(),
-    creator_user_id: z.string().nullable(),
-    workspace_id: z.string(),
-  })
-  .meta({ id: 'ApiKey' })
-
-const currentKey = z
-  .strictObject({
-    label: z.string(),
-    ...limitFields,
-    ...usageFields,
-    is_free_tier: z.boolean().describe('True until credits were purchased'),
-    is_management_key: z.boolean(),
-    is_provisioning_key: z.boolean().meta({ deprecated: true }),
-    creator_user_id: z.string().nullable(),
-    expires_at: z.string().nullable(),
-    organization_id: z.string().nullable(),
-    workspace_id: z.string().nullable(),
-    allowed_data_regions: z.array(z.enum(regions)),
-    free_model_daily_requests: z.strictObject({
-      limit: z.int(),
-      remaining: z.int(),
-      used: z.int(),
-    }),
-    rate_limit: z
-      .strictObject({ interval: z.string(), note: z.string(), requests: z.int() })
-      .meta({ deprecated: true }),
-  })
-  .meta({ id: 'CurrentKey' })
-
 const hashParam = z.object({ hash: z.string().min(1).describe('SHA-256 of the key, in hex') })
 const name = z.string().trim().min(1).max(200)
 
@@ -124,7 +66,7 @@ const getCurrentKey = operation({
       data: {
         label: caller.key.label,
         ...limitsOf(caller.key, usage),
-        ...usageOfRecord(usage),
+        ...usageFieldsOf(usage),
         is_free_tier: purchased <= 0n,
         is_management_key: caller.key.kind === 'management',
         is_provisioning_key: caller.key.kind === 'management',
@@ -134,7 +76,7 @@ const getCurrentKey = operation({
         workspace_id: (await workspaceIsDeleted(gateway.db, caller.key.workspace_id))
           ? null
           : caller.key.workspace_id,
-        allowed_data_regions: [...regions],
+        allowed_data_regions: [...dataRegions],
         free_model_daily_requests: { limit: freeLimit, remaining: freeLimit, used: 0 },
         rate_limit: { interval: '10s', note: 'Deprecated; ignore it.', requests: -1 },
       },
@@ -214,7 +156,7 @@ const getKey = operation({
   response: z.strictObject({ data: keyRecord }),
   handle: async ({ gateway, caller, params }) => {
     const key = await findKey(gateway.db, caller.organizationId, params.hash)
-    if (!key) throw fail('not_found', 'The key does not exist.')
+    if (!key) throw keyMissing()
     return { data: recordOf(key, await usageOf(gateway, key)) }
   },
 })
@@ -231,20 +173,21 @@ const updateApiKey = operation({
   errors: [404, 409],
   response: z.strictObject({ data: keyRecord }),
   handle: async ({ gateway, caller, params, body }) => {
-    const key = await changeableKey(gateway, caller, params.hash)
-    if (body.disabled === false && (await workspaceIsDeleted(gateway.db, key.workspace_id))) {
-      throw fail('conflict', 'disabled: the workspace of this key was deleted.')
-    }
-    const changed = await updateKey(gateway.db, gateway.clock, key.id, {
+    const changes = {
       ...(body.name !== undefined && { name: body.name }),
-      ...(body.disabled !== undefined && { disabled: body.disabled ? 1 : 0 }),
+      ...(body.disabled !== undefined && { disabled: flag(body.disabled) }),
       ...(body.limit !== undefined && { limit_nanos: body.limit }),
       ...(body.limit_reset !== undefined && { limit_reset: body.limit_reset }),
       ...(body.include_byok_in_limit !== undefined && {
-        include_byok_in_limit: body.include_byok_in_limit ? 1 : 0,
+        include_byok_in_limit: flag(body.include_byok_in_limit),
       }),
+    }
+    const changed = await gateway.db.transaction().execute(async (tx) => {
+      const key = await changeableKey(tx, caller, params.hash)
+      if (body.disabled === false) await lockOwners(tx, key)
+      return updateKey(tx, gateway.clock, key.id, changes)
     })
-    if (!changed) throw fail('not_found', 'The key does not exist.')
+    if (!changed) throw keyMissing()
     return { data: recordOf(changed, await usageOf(gateway, changed)) }
   },
 })
@@ -260,19 +203,27 @@ const deleteApiKey = operation({
   errors: [404],
   response: z.strictObject({ deleted: z.literal(true) }),
   handle: async ({ gateway, caller, params }) => {
-    const key = await changeableKey(gateway, caller, params.hash)
-    if (!(await deleteKey(gateway.db, key.id))) throw fail('not_found', 'The key does not exist.')
+    const key = await changeableKey(gateway.db, caller, params.hash)
+    if (!(await deleteKey(gateway.db, key.id))) throw keyMissing()
     return { deleted: true as const }
   },
 })
 
 export const keyOperations = [getCurrentKey, listApiKeys, createApiKey, getKey, updateApiKey, deleteApiKey]
 
-async function changeableKey(gateway: Gateway, caller: Caller, hash: string): Promise<ApiKey> {
-  const key = await findKey(gateway.db, caller.organizationId, hash)
-  if (!key) throw fail('not_found', 'The key does not exist.')
+async function changeableKey(db: Db, caller: Caller, hash: string): Promise<ApiKey> {
+  const key = await findKey(db, caller.organizationId, hash)
+  if (!key) throw keyMissing()
   if (key.kind === 'management') throw fail('forbidden', 'Management keys are changed with the command line.')
   return key
+}
+
+function keyMissing() {
+  return fail('not_found', 'The key does not exist.')
+}
+
+function flag(value: boolean): Flag {
+  return value ? 1 : 0
 }
 
 function refusePast(gateway: Gateway, expiresAt: string | null | undefined): void {
@@ -292,47 +243,6 @@ async function creatorOf(
 
 async function usageOf(gateway: Gateway, key: ApiKey): Promise<KeyUsage> {
   return (await usageOfKeys(gateway.db, [key.id], gateway.clock.now())).get(key.id) ?? noUsage
-}
-
-function recordOf(key: ApiKey, usage: KeyUsage): z.input<typeof keyRecord> {
-  return {
-    hash: key.hash,
-    name: key.name,
-    label: key.label,
-    disabled: key.disabled === 1,
-    ...limitsOf(key, usage),
-    ...usageOfRecord(usage),
-    created_at: key.created_at,
-    updated_at: key.updated_at,
-    expires_at: key.expires_at,
-    external_user: key.external_user,
-    creator_user_id: key.creator_user_id,
-    workspace_id: key.workspace_id,
-  }
-}
-
-function limitsOf(key: ApiKey, usage: KeyUsage) {
-  const includeByok = key.include_byok_in_limit === 1
-  const remaining = remainingLimit({ amount: key.limit_nanos, reset: key.limit_reset, includeByok }, usage)
-  return {
-    limit: key.limit_nanos === null ? null : usdFromNanos(key.limit_nanos),
-    limit_remaining: remaining === null ? null : usdFromNanos(remaining),
-    limit_reset: key.limit_reset,
-    include_byok_in_limit: includeByok,
-  }
-}
-
-function usageOfRecord({ credits, byok }: KeyUsage) {
-  return {
-    usage: usdFromNanos(credits.total),
-    usage_daily: usdFromNanos(credits.daily),
-    usage_weekly: usdFromNanos(credits.weekly),
-    usage_monthly: usdFromNanos(credits.monthly),
-    byok_usage: usdFromNanos(byok.total),
-    byok_usage_daily: usdFromNanos(byok.daily),
-    byok_usage_weekly: usdFromNanos(byok.weekly),
-    byok_usage_monthly: usdFromNanos(byok.monthly),
-  }
 }
 
 /** Ten dollars ever purchased raise the daily allowance of free models. */

@@ -10,13 +10,15 @@ export async function listKeys(
   db: Db,
   where: { workspaceId: string; includeDisabled: boolean; offset: number },
 ): Promise<ApiKey[]> {
-  let query = db
+  let page = db
     .selectFrom('api_keys')
-    .selectAll()
+    .select('id')
     .where('workspace_id', '=', where.workspaceId)
     .where('kind', '=', 'inference')
-  if (!where.includeDisabled) query = query.where('disabled', '=', 0)
-  return query.orderBy('id', 'desc').limit(keysPerPage).offset(where.offset).execute()
+  if (!where.includeDisabled) page = page.where('disabled', '=', 0)
+  // The page is cut in the index, so that rows before it are counted and not read.
+  const ids = page.orderBy('id', 'desc').limit(keysPerPage).offset(where.offset)
+  return db.selectFrom('api_keys').selectAll().where('id', 'in', ids).orderBy('id', 'desc').execute()
 }
 
 type Changes = Partial<
@@ -35,11 +37,6 @@ export async function updateKey(
     .where('id', '=', id)
     .returningAll()
     .executeTakeFirst()
-}
-
-export async function deleteKey(db: Db, id: number): Promise<boolean> {
-  const result = await db.deleteFrom('api_keys').where('id', '=', id).executeTakeFirst()
-  return result.numDeletedRows > 0n
 }
 
 export async function workspaceIsDeleted(db: Db, id: string): Promise<boolean> {

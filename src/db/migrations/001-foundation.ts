@@ -131,7 +131,8 @@ async function createKeys(db: Kysely<unknown>) {
     .addColumn('created_at', 'text', required)
     .addColumn('updated_at', 'text')
     .execute()
-  await index(db, 'api_keys_page', 'api_keys', ['workspace_id', 'kind', 'disabled', 'id'])
+  await index(db, 'api_keys_page', 'api_keys', ['workspace_id', 'kind', 'id'])
+  await index(db, 'api_keys_enabled_page', 'api_keys', ['workspace_id', 'kind', 'disabled', 'id'])
   await index(db, 'api_keys_creator', 'api_keys', ['creator_user_id'])
   await db.schema
     .createTable('key_usage')

@@ -1,0 +1,172 @@
+import { calcPrice, findProvider, type ModelInfo } from '@pydantic/genai-prices'
+import type { ModelDeclaration } from '../../src/catalog/declared-model.ts'
+import type { Pricing } from '../../src/catalog/price.ts'
+import { releaseDate } from './dates.ts'
+import { imageCapabilities } from './images.ts'
+import { type Listing, namesIn, type Source, sources } from './listings.ts'
+import { type Converted, convertPrices } from './prices.ts'
+import { traitsOf } from './traits.ts'
+
+type EndpointDeclaration = ModelDeclaration['endpoints'][number]
+
+/** One model of one provider, as the price data has it. */
+interface Offer {
+  id: string
+  upstream: string
+  source: Source
+  info: ModelInfo
+  price: Converted
+}
+
+export interface SnapshotDeclaration {
+  source: string
+  version: string
+  date: string
+  models: ModelDeclaration[]
+}
+
+/** The same day and the same package always give the same snapshot. */
+export function buildSnapshot(version: string, date: string): SnapshotDeclaration {
+  const known = sources.filter((source) => !source.attachOnly).flatMap((source) => offersOf(source, date))
+  const ids = new Set(known.map((offer) => offer.id))
+  const offers = sources.flatMap((source) =>
+    source.attachOnly
+      ? offersOf(source, date).filter((offer) => ids.has(offer.id))
+      : known.filter((offer) => offer.source === source),
+  )
+  const names = knownNames()
+  const models = [...Map.groupBy(offers, (offer) => offer.id).values()].map((group) => toModel(group, names))
+  return {
+    source: '@pydantic/genai-prices',
+    version,
+    date,
+    models: withoutSharedAliases(models).sort((a, b) => (a.id < b.id ? -1 : 1)),
+  }
+}
+
+function offersOf(source: Source, date: string): Offer[] {
+  const provider = findProvider({ providerId: source.source })
+  if (!provider) throw new Error(`the price data has no provider ${source.source}`)
+  const ruled = provider.models.flatMap(
+    (info) => source.rule?.(info).map((listing) => ({ listing, info })) ?? [],
+  )
+  const tabled = Object.entries(source.table ?? {}).map(([upstream, id]) => ({
+    listing: { id, upstream },
+    info: lookUp(source.source, upstream),
+  }))
+  return [...ruled, ...tabled].flatMap(({ listing, info }) => toOffer(source, listing, info, date))
+}
+
+function lookUp(providerId: string, upstream: string): ModelInfo {
+  const found = calcPrice({}, upstream, { providerId })
+  if (!found) throw new Error(`the price data of ${providerId} has no ${upstream}`)
+  return found.model
+}
+
+function toOffer(source: Source, { id, upstream }: Listing, info: ModelInfo, date: string): Offer[] {
+  const price = convertPrices(info, date)
+  const whole = price?.unpriced.every((unit) => unit === 'input_video_mtok' && !takesVideo(id))
+  return price && whole ? [{ id, upstream, source, info, price }] : []
+}
+
+function takesVideo(id: string): boolean {
+  return traitsOf(id).input_modalities?.includes('video') ?? false
+}
+
+/** Prices that, where one provider asks for them, another cannot have forgotten. */
+const distinguishing: (keyof Pricing)[] = ['audio', 'audio_output', 'image_output', 'image_token', 'request']
+
+function toModel(all: Offer[], names: string[]): ModelDeclaration {
+  const wanted = distinguishing.filter((key) => all[0]?.price.pricing[key] !== undefined)
+  const offers = all.filter((offer) => wanted.every((key) => offer.price.pricing[key] !== undefined))
+  const [main] = offers
+  if (!main) throw new Error('a model without an offer')
+  const context = offers.find((offer) => offer.info.context_window)?.info.context_window
+  const traits = traitsOf(main.id)
+  const created = releaseDate(
+    main.id,
+    offers.map((offer) => offer.upstream),
+    names,
+  )
+  const aliases = aliasesOf(main.id, offers)
+  const description = describe(main)
+  return {
+    id: main.id,
+    name: displayName(main.id, offers),
+    ...(description && { description }),
+    ...(aliases.length > 0 && { aliases }),
+    ...(created && { created }),
+    ...(context && { context_length: context }),
+    ...traits,
+    ...(traits.output_modalities?.includes('image') && {
+      image: imageCapabilities(main.id, main.price.pricing),
+    }),
+    endpoints: offers.map((offer) => toEndpoint(offer, context)),
+  }
+}
+
+function toEndpoint(
+  { id, source, upstream, info, price }: Offer,
+  context: number | undefined,
+): EndpointDeclaration {
+  const dialects = source.dialects?.(id)
+  return {
+    provider: source.provider,
+    upstream_model: upstream,
+    ...(info.context_window && info.context_window !== context && { context_length: info.context_window }),
+    ...(dialects && { dialects }),
+    ...(price.promptUnit !== 'token' && { prompt_unit: price.promptUnit }),
+    pricing: price.pricing,
+  }
+}
+
+/** What the source says of the maker's own model; what is not priced by tokens says so. */
+function describe({ source, info, price }: Offer): string {
+  const text = source.own ? (info.description ?? '').replace(/\s+/g, ' ').trim() : ''
+  const unit = price.promptUnit === 'second' ? 'Priced per second of audio.' : ''
+  return [text, unit].filter(Boolean).join(' ')
+}
+
+/** As the router shows it if it does, else as its maker does; the price data has names all in lower case. */
+function displayName(id: string, offers: Offer[]): string {
+  const routed = offers.find((offer) => offer.source.router)?.info.name
+  const own = offers.find((offer) => offer.source.own && offer.upstream === offer.info.id)?.info.name
+  const name = routed ?? (own && /[A-Z]/.test(own) ? own : titled(id))
+  return name.replace(/\s+/g, ' ').trim()
+}
+
+function titled(id: string): string {
+  const [, slug = '', day, variant] = /\/(.*?)(?:-(\d{4}-\d{2}-\d{2}))?(?::(\w+))?$/.exec(id) ?? []
+  const words = slug.split('-').map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+  const suffix = [day, variant].flatMap((part) => (part ? [` (${part})`] : [])).join('')
+  return words.join(' ').replace(/^Gpt /, 'GPT-').replace(/ Tts$/, ' TTS') + suffix
+}
+
+/** The names under which the maker's own clients ask for the model. */
+function aliasesOf(id: string, offers: Offer[]): string[] {
+  const author = id.slice(0, id.indexOf('/'))
+  const names = offers
+    .filter((offer) => offer.source.own)
+    .flatMap(({ upstream }) => [upstream, `${author}/${upstream}`])
+  return [...new Set(names)].filter((name) => name !== id)
+}
+
+/** A name that two models answer to belongs to neither. */
+function withoutSharedAliases(models: ModelDeclaration[]): ModelDeclaration[] {
+  const uses = new Map<string, number>()
+  for (const name of models.flatMap((model) => [model.id, ...(model.aliases ?? [])])) {
+    uses.set(name, (uses.get(name) ?? 0) + 1)
+  }
+  return models.map(({ aliases = [], ...model }) => {
+    const own = aliases.filter((alias) => uses.get(alias) === 1)
+    return own.length > 0 ? { ...model, aliases: own } : model
+  })
+}
+
+/** Every name the price data spells out: some carry the day of release. */
+function knownNames(): string[] {
+  const ids = [...new Set(sources.map(({ source }) => source))]
+  return ids.flatMap((providerId) =>
+    (findProvider({ providerId })?.models ?? []).flatMap((info) => [info.id, ...namesIn(info.match)]),
+  )
+}

@@ -1,0 +1,141 @@
+import type { ConditionalPrice, ModelInfo, ModelPrice } from '@pydantic/genai-prices'
+import type { Pricing, PricingOverride } from '../../src/catalog/price.ts'
+import { divide, shiftLeft } from './decimal.ts'
+
+type Price = ModelPrice[string]
+type PriceKey = Exclude<keyof Pricing, 'discount' | 'overrides'>
+type ConditionalKey = Exclude<
+  keyof PricingOverride,
+  'min_prompt_tokens' | 'utc_start' | 'utc_end' | 'utc_days'
+>
+
+/** Per million tokens there, per token here. */
+const tokenKeys: Record<string, PriceKey> = {
+  input_mtok: 'prompt',
+  output_mtok: 'completion',
+  cache_read_mtok: 'input_cache_read',
+  cache_write_mtok: 'input_cache_write',
+  cache_write_1h_mtok: 'input_cache_write_1h',
+  input_audio_mtok: 'audio',
+  cache_audio_read_mtok: 'input_audio_cache',
+  output_audio_mtok: 'audio_output',
+  input_image_mtok: 'image_token',
+  output_image_mtok: 'image_output',
+  output_reasoning_mtok: 'internal_reasoning',
+}
+
+/** Per thousand there, each here. */
+const countKeys: Record<string, PriceKey> = { requests_kcount: 'request', web_searches_kcount: 'web_search' }
+
+/**
+ * Units without a key of their own that cost nothing to leave out: file search is not offered, cached image
+ * tokens are then charged as image tokens, and `audio_hours` repeats `input_audio_hours`.
+ */
+const ignored = new Set(['storage_searches_kcount', 'cache_image_read_mtok', 'audio_hours'])
+
+export interface Converted {
+  pricing: Pricing
+  promptUnit: 'token' | 'second'
+  /** Units there is no price key for: what they measure cannot be offered. */
+  unpriced: string[]
+}
+
+/** The prices in force on a day; undefined where the source has none and does not say that it is free. */
+export function convertPrices(info: ModelInfo, day: string): Converted | undefined {
+  const { base, windows } = inForce(info.prices, day)
+  if (Object.keys(base).length === 0) return isFree(info) ? free : undefined
+  const units = Object.entries(base).filter(([unit]) => !ignored.has(unit))
+  const overrides = [
+    ...tiers(base, {}),
+    ...windows.flatMap(({ hours, prices }) => [{ ...hours, ...flat(prices) }, ...tiers(prices, hours)]),
+  ]
+  return {
+    pricing: {
+      prompt: '0',
+      completion: '0',
+      ...Object.fromEntries(units.flatMap(([unit, price]) => convertUnit(unit, baseOf(price)))),
+      ...(overrides.length > 0 && { overrides }),
+    },
+    promptUnit: base.input_audio_hours === undefined ? 'token' : 'second',
+    unpriced: units.map(([unit]) => unit).filter((unit) => convertUnit(unit, 0).length === 0),
+  }
+}
+
+const free: Converted = { pricing: { prompt: '0', completion: '0' }, promptUnit: 'token', unpriced: [] }
+
+function isFree(info: ModelInfo): boolean {
+  return info.id.endsWith(':free') || /free of charge/i.test(info.price_comments ?? '')
+}
+
+function convertUnit(unit: string, price: number): [PriceKey, string][] {
+  const tokenKey = tokenKeys[unit]
+  if (tokenKey) return [[tokenKey, shiftLeft(price, 6)]]
+  const countKey = countKeys[unit]
+  if (countKey) return [[countKey, shiftLeft(price, 3)]]
+  return unit === 'input_audio_hours' ? [['prompt', divide(price, 3600)]] : []
+}
+
+interface Window {
+  hours: { utc_start: number; utc_end: number }
+  prices: ModelPrice
+}
+
+/** In the source the last entry that holds wins: only windows after the entry for the day can still apply. */
+function inForce(prices: ModelInfo['prices'], day: string): { base: ModelPrice; windows: Window[] } {
+  if (!Array.isArray(prices)) return { base: prices, windows: [] }
+  const started = prices.findLastIndex(
+    ({ constraint }) => !constraint || (constraint.type === 'start_date' && constraint.start_date <= day),
+  )
+  return {
+    base: prices[Math.max(started, 0)]?.prices ?? {},
+    windows: prices.slice(started + 1).flatMap(toWindow),
+  }
+}
+
+function toWindow({ constraint, prices }: ConditionalPrice): Window[] {
+  if (constraint?.type !== 'time_of_date') return []
+  const hours = { utc_start: hhmm(constraint.start_time), utc_end: hhmm(constraint.end_time) }
+  return [{ hours, prices }]
+}
+
+function hhmm(time: string): number {
+  const match = /^(\d{2}):(\d{2}):00Z$/.exec(time)
+  if (!match) throw new Error(`not a time in whole minutes UTC: ${time}`)
+  return Number(`${match[1]}${match[2]}`)
+}
+
+const conditionalKeys: ReadonlySet<string> = new Set<ConditionalKey>([
+  'prompt',
+  'completion',
+  'audio',
+  'input_audio_cache',
+  'input_cache_read',
+  'input_cache_write',
+  'input_cache_write_1h',
+])
+
+function flat(prices: ModelPrice): PricingOverride {
+  const entries = Object.entries(prices).flatMap(([unit, price]) => convertUnit(unit, baseOf(price)))
+  return Object.fromEntries(entries.filter(([key]) => conditionalKeys.has(key)))
+}
+
+/** One override for each size at which any price changes; both sides mean "more tokens than this". */
+function tiers(prices: ModelPrice, hours: Partial<Window['hours']>): PricingOverride[] {
+  const steps = Object.values(prices).flatMap((price) => (isTiered(price) ? price.tiers : []))
+  const starts = [...new Set(steps.map((step) => step.start))].sort((a, b) => a - b)
+  return starts.map((start) => {
+    const entries = Object.entries(prices).flatMap(([unit, price]) => {
+      const step = isTiered(price) ? price.tiers.find((tier) => tier.start === start) : undefined
+      return step ? convertUnit(unit, step.price) : []
+    })
+    return { min_prompt_tokens: start, ...hours, ...Object.fromEntries(entries) }
+  })
+}
+
+function baseOf(price: Price): number {
+  return isTiered(price) ? price.base : (price ?? 0)
+}
+
+function isTiered(price: Price): price is Exclude<Price, number | undefined> {
+  return typeof price === 'object'
+}

@@ -1,0 +1,177 @@
+import type { ModelDeclaration } from '../../src/catalog/declared-model.ts'
+
+type Traits = Pick<
+  ModelDeclaration,
+  | 'input_modalities'
+  | 'output_modalities'
+  | 'supported_parameters'
+  | 'supported_voices'
+  | 'reasoning'
+  | 'tokenizer'
+>
+
+type Rule<Value> = [RegExp, Value]
+
+/**
+ * What the price data does not say, by the model's name, from the authors' documentation. The first rule that
+ * fits decides; a model no rule knows is text in and text out with the parameters every server takes.
+ */
+export function traitsOf(modelId: string): Traits {
+  const id = modelId.replace(/:.*$/, '')
+  const output = first(outputs, id)
+  const text = output === undefined || output.includes('text')
+  const voices = first(speechVoices, id)
+  const reasoning = output === undefined ? first(reasoningRules, id) : undefined
+  const tokenizer = text || output.includes('embeddings') ? first(tokenizers, id) : 'Media'
+  const parameters = text ? first(parameterRules, id) : []
+  const input = first(inputs, id)
+  return {
+    ...(input && { input_modalities: input }),
+    ...(output && { output_modalities: output }),
+    ...(tokenizer && { tokenizer }),
+    ...(parameters && { supported_parameters: parameters }),
+    ...(voices && { supported_voices: voices }),
+    ...(reasoning && { reasoning }),
+  }
+}
+
+function first<Value>(rules: Rule<Value>[], id: string): Value | undefined {
+  return rules.find(([pattern]) => pattern.test(id))?.[1]
+}
+
+const outputs: Rule<NonNullable<Traits['output_modalities']>>[] = [
+  [/embed|^voyageai\//, ['embeddings']],
+  [/\/gpt-image-/, ['image']],
+  [/^google\/gemini-.*-image/, ['image', 'text']],
+  [/-tts$/, ['speech']],
+  [/transcribe|whisper|voxtral-mini-2602/, ['transcription']],
+  [/\/gpt-audio/, ['text', 'audio']],
+]
+
+const inputs: Rule<NonNullable<Traits['input_modalities']>>[] = [
+  [/transcribe|whisper|voxtral-mini-2602/, ['audio']],
+  [/gemini-embedding-2/, ['text', 'image', 'audio']],
+  [/embed|^voyageai\/|-tts$/, ['text']],
+  [/\/gpt-audio|voxtral/, ['text', 'audio']],
+  [/\/gpt-image-|^google\/gemini-.*-image/, ['text', 'image']],
+  [/^google\/gemini-/, ['text', 'image', 'file', 'audio', 'video']],
+  [/^anthropic\/claude-/, ['text', 'image', 'file']],
+  [/^openai\/o3-mini/, ['text']],
+  [/^openai\/(gpt-4o|gpt-4\.1|gpt-[5-9]|o\d)/, ['text', 'image', 'file']],
+  [/^openai\/gpt-4-turbo/, ['text', 'image']],
+  [/^x-ai\/grok-4(?!.*multi-agent)/, ['text', 'image']],
+  [
+    /-vl-|-vl$|vision|\/glm-\d\.\dv|pixtral|llama-4-|gemma-3-(4|12|27)b|gemma-4-|kimi-k2\.[5-9]|kimi-k3/,
+    ['text', 'image'],
+  ],
+  [/^amazon\/nova-(lite|pro|premier)/, ['text', 'image']],
+  [/mistral-small-3\.[12]|mistral-medium-3|mistral-large-2512|ministral-\d+b-2512/, ['text', 'image']],
+]
+
+const tokenizers: Rule<NonNullable<Traits['tokenizer']>>[] = [
+  [/^anthropic\//, 'VendorA'],
+  [/^openai\//, 'VendorB'],
+  [/^google\/gemma/, 'VendorC-open'],
+  [/^google\//, 'VendorC'],
+  [/^x-ai\//, 'VendorD'],
+  [/^cohere\//, 'Cohere'],
+  [/^amazon\/nova/, 'Nova'],
+  [/^qwen\/qwen3/, 'Qwen3'],
+  [/^qwen\//, 'Qwen'],
+  [/^deepseek\/deepseek-r1-distill-llama/, 'Llama3'],
+  [/^deepseek\/deepseek-r1-distill-qwen/, 'Qwen'],
+  [/^deepseek\//, 'DeepSeek'],
+  [/^mistralai\//, 'Mistral'],
+  [/llama-4/, 'Llama4'],
+  [/llama-3|\/l3\.|\/l3-/, 'Llama3'],
+  [/llama-?2|-l2-/, 'Llama2'],
+]
+
+const sampling = ['max_tokens', 'temperature', 'top_p', 'stop'] as const
+const penalties = ['frequency_penalty', 'presence_penalty', 'seed'] as const
+const tools = ['tools', 'tool_choice'] as const
+const json = ['response_format', 'structured_outputs'] as const
+const thinking = ['reasoning', 'include_reasoning'] as const
+
+const parameterRules: Rule<NonNullable<Traits['supported_parameters']>>[] = [
+  [/^anthropic\/claude-3-/, [...sampling, 'top_k', ...tools]],
+  [/^anthropic\/claude-/, [...sampling, 'top_k', ...tools, 'parallel_tool_calls', ...thinking]],
+  [
+    /^openai\/(o\d|gpt-[5-9])/,
+    [
+      ...(['max_tokens', 'max_completion_tokens', 'seed'] as const),
+      ...json,
+      ...tools,
+      'parallel_tool_calls',
+      ...thinking,
+      'reasoning_effort',
+      'verbosity',
+    ],
+  ],
+  [/^openai\/gpt-oss/, [...sampling, ...penalties, ...json, ...tools, ...thinking, 'reasoning_effort']],
+  [
+    /^openai\/gpt-(3|4|audio)/,
+    [
+      ...sampling,
+      ...penalties,
+      ...(['max_completion_tokens', 'logit_bias', 'logprobs', 'top_logprobs'] as const),
+      ...json,
+      ...tools,
+      'parallel_tool_calls',
+    ],
+  ],
+  [/^google\/gemini-.*image/, [...sampling, 'seed']],
+  [/^google\/gemini-/, [...sampling, 'top_k', 'seed', ...json, ...tools, ...thinking]],
+  [/^x-ai\/grok-(3|code|build|4)/, [...sampling, 'seed', ...json, ...tools, ...thinking]],
+  [/deepseek-r1/, [...sampling, ...penalties, ...thinking]],
+  [
+    /deepseek-v4|kimi-k2-thinking|kimi-k2\.[5-9]|kimi-k3|\/glm-(4\.[5-9]|5)|minimax-m[1-9]|qwen3(\.\d)?-(max|\d+b|vl).*thinking|thinking$/,
+    [...sampling, ...penalties, ...tools, ...thinking],
+  ],
+  [
+    /deepseek-(chat|v3)|kimi-k2|qwen3|mistral-(large|medium|small)|ministral|devstral|codestral-25|^meta-llama\/llama-(3\.[13]|4)|^cohere\/command-(a|r)|^amazon\/nova-/,
+    [...sampling, ...penalties, 'response_format', ...tools],
+  ],
+]
+
+const reasoningRules: Rule<NonNullable<Traits['reasoning']>>[] = [
+  [
+    /^openai\/(o1|o3|o4)/,
+    { mandatory: true, default_effort: 'medium', supported_efforts: ['high', 'medium', 'low'] },
+  ],
+  [
+    /^openai\/gpt-5(-mini|-nano|-codex)?(-\d{4}|$)/,
+    { mandatory: true, default_effort: 'medium', supported_efforts: ['high', 'medium', 'low', 'minimal'] },
+  ],
+  [
+    /^openai\/gpt-oss-\d/,
+    { mandatory: true, default_effort: 'medium', supported_efforts: ['high', 'medium', 'low'] },
+  ],
+  [
+    /^anthropic\/claude-(opus|sonnet|haiku)-4(\.[0-6])?$/,
+    { mandatory: false, default_enabled: false, supports_max_tokens: true },
+  ],
+  [/^google\/gemini-2\.5-pro/, { mandatory: true, default_enabled: true, supports_max_tokens: true }],
+  [
+    /^google\/gemini-2\.5-flash-lite/,
+    { mandatory: false, default_enabled: false, supports_max_tokens: true },
+  ],
+  [/^google\/gemini-2\.5-flash/, { mandatory: false, default_enabled: true, supports_max_tokens: true }],
+  [/deepseek-r1|kimi-k2-thinking/, { mandatory: true, default_enabled: true }],
+]
+
+/** Voices as the authors list them. */
+const speechVoices: Rule<string[]>[] = [
+  [
+    /gpt-4o-mini-tts$/,
+    'alloy ash ballad coral echo fable nova onyx sage shimmer verse marin cedar'.split(' '),
+  ],
+  [
+    /gemini-.*-tts$/,
+    (
+      'Zephyr Puck Charon Kore Fenrir Leda Orus Aoede Callirrhoe Autonoe Enceladus Iapetus Umbriel Algieba Despina ' +
+      'Erinome Algenib Rasalgethi Laomedeia Achernar Alnilam Schedar Gacrux Pulcherrima Achird Zubenelgenubi ' +
+      'Vindemiatrix Sadachbia Sadaltager Sulafat'
+    ).split(' '),
+  ],
+]

@@ -1,0 +1,148 @@
+import { z } from 'zod'
+import { lockOrganization } from '../../account/organizations.ts'
+import type { Db } from '../../db/db.ts'
+import { badField, fail } from '../../errors.ts'
+import {
+  creditTotals,
+  type Funding,
+  findFunding,
+  fundingKinds,
+  type PostedFunding,
+  postFunding,
+} from '../../ledger/entries.ts'
+import { maxUsd, nanosFromUsd, usdFromNanos } from '../../ledger/money.ts'
+import { usageOfOrganization } from '../../ledger/usage.ts'
+import { isoNow } from '../../lib/clock.ts'
+import { derivedUuid, newId } from '../../lib/ids.ts'
+import { operation } from '../../operation.ts'
+
+const credits = z
+  .strictObject({
+    total_credits: z.number().describe('Credits purchased and granted, USD'),
+    total_usage: z.number().describe('Credits used, USD; the balance is the difference'),
+  })
+  .meta({ id: 'Credits' })
+
+const kind = z.enum(fundingKinds)
+
+const creditGrant = z
+  .strictObject({
+    transaction_id: z.string(),
+    organization_id: z.string(),
+    amount: z.number().describe('USD'),
+    kind,
+    note: z.string().nullable(),
+    created_at: z.string(),
+    total_credits: z.number().describe('Credits of the organization right after this, USD'),
+  })
+  .meta({ id: 'CreditGrant' })
+
+const signedAmount = z
+  .number()
+  .min(-maxUsd)
+  .max(maxUsd)
+  .transform((amount, context) => {
+    const nanos = nanosFromUsd(amount)
+    if (nanos !== undefined) return nanos
+    context.addIssue({ code: 'custom', message: 'must be an amount in USD with at most nine decimals' })
+    return z.NEVER
+  })
+
+const grantBody = z.strictObject({
+  amount: signedAmount.describe('USD; only an adjustment may be negative'),
+  kind: kind.default('grant').describe('Only a purchase counts towards the limits of free models'),
+  note: z.string().max(500).nullish(),
+  organization_id: z.string().min(1).max(100).optional().describe("Default: the caller's own"),
+  idempotency_key: z
+    .string()
+    .min(1)
+    .max(255)
+    .optional()
+    .describe('The same key again adds nothing and answers as the first time'),
+})
+
+const getCredits = operation({
+  id: 'getCredits',
+  method: 'GET',
+  path: '/credits',
+  tag: 'Credits',
+  summary: 'Read the credits of the organization and what was used of them',
+  access: 'management',
+  response: z.strictObject({ data: credits }),
+  handle: async ({ gateway, caller }) => {
+    const { total } = await creditTotals(gateway.db, caller.organizationId)
+    const used = await usageOfOrganization(gateway.db, caller.organizationId)
+    return { data: { total_credits: usdFromNanos(total), total_usage: usdFromNanos(used) } }
+  },
+})
+
+const grantCredits = operation({
+  id: 'grantCredits',
+  method: 'POST',
+  path: '/credits/grants',
+  tag: 'Admin',
+  summary: 'Give credits to an organization, record a purchase, or correct a balance',
+  access: 'operator',
+  body: grantBody,
+  status: 201,
+  errors: [404, 409],
+  response: z.strictObject({ data: creditGrant }),
+  handle: async ({ gateway, caller, body }) => {
+    refuseAmount(body)
+    const wanted: Funding = {
+      organizationId: body.organization_id ?? caller.organizationId,
+      kind: body.kind,
+      amount: body.amount,
+      note: body.note ?? null,
+      transactionId: transactionIdOf(caller.organizationId, body.idempotency_key),
+      at: isoNow(gateway.clock),
+    }
+    const posted = await gateway.db.transaction().execute((tx) => postOnce(tx, wanted))
+    return { data: recordOf(posted) }
+  },
+})
+
+export const creditOperations = [getCredits, grantCredits]
+
+function refuseAmount({ amount, kind }: z.output<typeof grantBody>): void {
+  if (amount === 0n) throw badField('amount', 'must not be 0')
+  if (amount < 0n && kind !== 'adjustment') throw badField('amount', `must be more than 0 for a ${kind}`)
+}
+
+function transactionIdOf(organizationId: string, idempotencyKey: string | undefined): string {
+  if (idempotencyKey === undefined) return newId('txn')
+  return `txn_${derivedUuid('credit-grant', organizationId, idempotencyKey)}`
+}
+
+/** With the organization locked, entries get their numbers in the order they count: a replay adds up the same. */
+async function postOnce(tx: Db, wanted: Funding): Promise<PostedFunding> {
+  if (!(await lockOrganization(tx, wanted.organizationId))) {
+    throw fail('not_found', 'organization_id: the organization does not exist.')
+  }
+  if (!(await findFunding(tx, wanted.transactionId))) await postFunding(tx, wanted)
+  const posted = await findFunding(tx, wanted.transactionId)
+  if (!posted || !isSame(posted, wanted)) {
+    throw fail('conflict', 'idempotency_key: was used for another grant.')
+  }
+  return posted
+}
+
+function isSame(posted: Funding, wanted: Funding): boolean {
+  return (
+    posted.organizationId === wanted.organizationId &&
+    posted.kind === wanted.kind &&
+    posted.amount === wanted.amount
+  )
+}
+
+function recordOf(posted: PostedFunding): z.input<typeof creditGrant> {
+  return {
+    transaction_id: posted.transactionId,
+    organization_id: posted.organizationId,
+    amount: usdFromNanos(posted.amount),
+    kind: posted.kind,
+    note: posted.note,
+    created_at: posted.at,
+    total_credits: usdFromNanos(posted.totalCredits),
+  }
+}

@@ -1,0 +1,62 @@
+import { z } from 'zod'
+import { endpointRecord, toEndpointRecord } from '../../catalog/endpoint-record.ts'
+import { modelPath, requireModel } from '../../catalog/model-path.ts'
+import { architectureFields, toArchitecture } from '../../catalog/model-record.ts'
+import { operation } from '../../operation.ts'
+
+const tag = 'Endpoints'
+
+const modelEndpoints = z
+  .strictObject({
+    id: z.string(),
+    name: z.string(),
+    created: z.int(),
+    description: z.string(),
+    architecture: z.strictObject(architectureFields),
+    endpoints: z.array(endpointRecord),
+  })
+  .meta({ id: 'ListEndpointsResponse' })
+
+const listModelEndpoints = operation({
+  id: 'listModelEndpoints',
+  method: 'GET',
+  path: '/models/{author}/{slug}/endpoints',
+  tag,
+  summary: 'List the endpoints of a model',
+  access: 'any',
+  params: modelPath,
+  errors: [404],
+  response: z.strictObject({ data: modelEndpoints }),
+  handle: async ({ gateway, params }) => {
+    const { model, latest } = requireModel(gateway.catalog, params)
+    return {
+      data: {
+        id: latest ?? model.id,
+        name: model.name,
+        created: model.created,
+        description: model.description,
+        architecture: toArchitecture(model),
+        endpoints: model.endpoints.map((endpoint) => toEndpointRecord(model, endpoint)),
+      },
+    }
+  },
+})
+
+const listZdrEndpoints = operation({
+  id: 'listZdrEndpoints',
+  method: 'GET',
+  path: '/endpoints/zdr',
+  tag,
+  summary: 'List the endpoints that keep nothing of a request once it is answered',
+  access: 'any',
+  response: z.strictObject({ data: z.array(endpointRecord) }),
+  handle: async ({ gateway }) => ({
+    data: gateway.catalog.models.flatMap((model) =>
+      model.endpoints
+        .filter((endpoint) => !endpoint.data_policy.retains)
+        .map((endpoint) => toEndpointRecord(model, endpoint)),
+    ),
+  }),
+})
+
+export const endpointOperations = [listModelEndpoints, listZdrEndpoints]

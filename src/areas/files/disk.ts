@@ -1,0 +1,66 @@
+import { readdir, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Gateway } from '../../gateway.ts'
+import { newId } from '../../lib/ids.ts'
+import { idsWithRow } from './store.ts'
+
+/** Long enough for any upload under way to have ended. */
+const leftoverMs = 60 * 60 * 1000
+const idsPerQuery = 500
+
+/** The only names on disk are ids made here, with a suffix until the upload is complete. */
+const storedName = /^(hg_file_[0-9a-f]+)(\.part)?$/
+
+export function newFileId(): string {
+  return newId('hg_file')
+}
+
+export function contentPath(gateway: Gateway, id: string): string {
+  return join(gateway.config.dataDir, 'files', id)
+}
+
+export function partialPath(gateway: Gateway, id: string): string {
+  return `${contentPath(gateway, id)}.part`
+}
+
+/** The row is gone and with it the file: bytes that cannot be removed now are left for the sweep. */
+export async function removeContent(gateway: Gateway, id: string): Promise<void> {
+  try {
+    await rm(contentPath(gateway, id), { force: true })
+  } catch (error) {
+    gateway.log.warn({ file: id, err: error }, 'the bytes of a deleted file could not be removed')
+  }
+}
+
+/** Removes what a crash left behind: uploads never completed, and bytes without a row. Returns how many. */
+export async function sweepFiles(gateway: Gateway): Promise<number> {
+  const names = await readdir(join(gateway.config.dataDir, 'files'))
+  let removed = 0
+  for (let i = 0; i < names.length; i += idsPerQuery) {
+    for (const name of await leftovers(gateway, names.slice(i, i + idsPerQuery))) {
+      await rm(contentPath(gateway, name), { force: true })
+      removed++
+    }
+  }
+  return removed
+}
+
+async function leftovers(gateway: Gateway, names: string[]): Promise<string[]> {
+  const old: { name: string; id: string; partial: boolean }[] = []
+  for (const name of names) {
+    const [, id, suffix] = storedName.exec(name) ?? []
+    if (id && (await isOld(gateway, name))) old.push({ name, id, partial: suffix !== undefined })
+  }
+  if (old.length === 0) return []
+  const owned = await idsWithRow(
+    gateway.db,
+    old.map(({ id }) => id),
+  )
+  return old.filter(({ id, partial }) => partial || !owned.has(id)).map(({ name }) => name)
+}
+
+async function isOld(gateway: Gateway, name: string): Promise<boolean> {
+  // A file deleted while the sweep looks is not the sweep's business.
+  const found = await stat(contentPath(gateway, name)).catch(() => null)
+  return found !== null && gateway.clock.now() - found.mtimeMs > leftoverMs
+}

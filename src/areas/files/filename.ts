@@ -1,0 +1,30 @@
+import { badField } from '../../errors.ts'
+
+const maxLength = 255
+
+/** A name may hold folders; it is data only, and never a path on this server's disk. */
+export function checkFilename(filename: string | undefined): string {
+  const problem = problemOf(filename ?? '')
+  if (filename === undefined || problem) throw badField('file', problem ?? 'the filename is missing')
+  return filename
+}
+
+function problemOf(name: string): string | undefined {
+  const length = [...name].length
+  if (length < 1 || length > maxLength) return `the filename must have 1 to ${maxLength} characters`
+  if (/[<>:"|?*\\\p{Cc}\uFFFD]/u.test(name)) {
+    return 'the filename must not contain < > : " | ? * \\ or control characters'
+  }
+  const segments = name.split('/')
+  if (segments.some((segment) => segment === '' || segment === '.' || segment === '..')) {
+    return 'the filename must not begin or end with "/" nor have an empty, "." or ".." folder'
+  }
+  return undefined
+}
+
+/** For a download: the last segment alone, in the one encoding that every name survives (RFC 6266). */
+export function attachment(filename: string): string {
+  const name = filename.slice(filename.lastIndexOf('/') + 1)
+  const encoded = encodeURIComponent(name).replace(/['()*]/g, (c) => `%${c.charCodeAt(0).toString(16)}`)
+  return `attachment; filename*=UTF-8''${encoded}`
+}

@@ -1,0 +1,68 @@
+import type { FileHandle } from 'node:fs/promises'
+import { officeType } from './office.ts'
+import { readAt } from './read-at.ts'
+import { looksLikeText, textType } from './text.ts'
+
+/** More than any signature needs, and enough of a text to tell it from noise. */
+export const headBytes = 4096
+
+type Signature = { type: string; marks: [offset: number, bytes: string][] }
+
+/** Bytes are written as Latin-1 characters. */
+const signatures: Signature[] = [
+  { type: 'application/pdf', marks: [[0, '%PDF-']] },
+  { type: 'image/png', marks: [[0, '\x89PNG\r\n\x1a\n']] },
+  { type: 'image/jpeg', marks: [[0, '\xff\xd8\xff']] },
+  { type: 'image/gif', marks: [[0, 'GIF87a']] },
+  { type: 'image/gif', marks: [[0, 'GIF89a']] },
+  {
+    type: 'image/webp',
+    marks: [
+      [0, 'RIFF'],
+      [8, 'WEBP'],
+    ],
+  },
+  {
+    type: 'audio/wav',
+    marks: [
+      [0, 'RIFF'],
+      [8, 'WAVE'],
+    ],
+  },
+  { type: 'audio/flac', marks: [[0, 'fLaC']] },
+  { type: 'audio/ogg', marks: [[0, 'OggS']] },
+  { type: 'audio/mpeg', marks: [[0, 'ID3']] },
+]
+
+const zip = 'PK\x03\x04'
+
+/** False when nothing that begins like this is accepted, however it goes on. */
+export function mayBeAccepted(head: Buffer): boolean {
+  return signatureType(head) !== undefined || holds(head, 0, zip) || looksLikeText(head)
+}
+
+/** The media type of a whole file by its content, or undefined for one that is not accepted. */
+export async function sniff(file: FileHandle, size: number, filename: string): Promise<string | undefined> {
+  const head = await readAt(file, 0, Math.min(size, headBytes))
+  const type = signatureType(head)
+  if (type) return type
+  if (holds(head, 0, zip)) return officeType(file, size)
+  return looksLikeText(head) ? textType(file, size, filename) : undefined
+}
+
+function signatureType(head: Buffer): string | undefined {
+  const found = signatures.find(({ marks }) => marks.every(([offset, bytes]) => holds(head, offset, bytes)))
+  return found?.type ?? (isMpegFrame(head) ? 'audio/mpeg' : undefined)
+}
+
+function holds(head: Buffer, offset: number, bytes: string): boolean {
+  return head.toString('latin1', offset, offset + bytes.length) === bytes
+}
+
+/** MP3 without a tag begins with a frame: eleven set bits, layer III, a bit rate and a sample rate that exist. */
+function isMpegFrame(head: Buffer): boolean {
+  const [sync = 0, version = 0, rates = 0] = head
+  const layerThree = sync === 0xff && (version & 0xe6) === 0xe2 && (version & 0x18) !== 0x08
+  const bitRate = rates >> 4
+  return layerThree && bitRate !== 0 && bitRate !== 15 && (rates & 0x0c) !== 0x0c
+}

@@ -1,0 +1,89 @@
+import type { Selectable } from 'kysely'
+import { tryLockWorkspace } from '../../account/workspaces.ts'
+import type { Db } from '../../db/db.ts'
+import type { FileTable } from '../../db/schema.ts'
+import { fail } from '../../errors.ts'
+import { type Clock, isoNow } from '../../lib/clock.ts'
+
+export type StoredFile = Selectable<FileTable>
+
+export type NewFile = Omit<StoredFile, 'seq' | 'created_at'>
+
+/**
+ * The row and the bytes appear together: `place` puts the bytes where the row says they are. Uploads of
+ * one workspace pass here one after another, so that neither the quota nor the order of pages can be raced.
+ */
+export async function addFile(
+  db: Db,
+  clock: Clock,
+  file: NewFile,
+  quotaBytes: number,
+  place: () => Promise<void>,
+): Promise<StoredFile> {
+  return db.transaction().execute(async (tx) => {
+    if (!(await tryLockWorkspace(tx, file.organization_id, file.workspace_id))) {
+      throw fail('forbidden', 'workspace_id: the workspace was deleted.')
+    }
+    const free = quotaBytes - (await bytesStored(tx, file.workspace_id))
+    if (file.size_bytes > free) throw storageFull(quotaBytes)
+    const row = await tx
+      .insertInto('files')
+      .values({ ...file, created_at: isoNow(clock) })
+      .returningAll()
+      .executeTakeFirstOrThrow()
+    await place()
+    return row
+  })
+}
+
+export function storageFull(quotaBytes: number) {
+  return fail('storage_full', undefined, { quota_bytes: quotaBytes })
+}
+
+export async function bytesStored(db: Db, workspaceId: string): Promise<number> {
+  const row = await db
+    .selectFrom('files')
+    .select((eb) => eb.fn.coalesce(eb.fn.sum('size_bytes'), eb.lit(0)).as('used'))
+    .where('workspace_id', '=', workspaceId)
+    .executeTakeFirst()
+  return Number(row?.used ?? 0)
+}
+
+export async function findFile(db: Db, workspaceId: string, id: string): Promise<StoredFile | undefined> {
+  return db
+    .selectFrom('files')
+    .selectAll()
+    .where('workspace_id', '=', workspaceId)
+    .where('id', '=', id)
+    .executeTakeFirst()
+}
+
+/** In the order of upload, those after `afterSeq`. */
+export async function listFiles(
+  db: Db,
+  where: { workspaceId: string; afterSeq: number; limit: number },
+): Promise<StoredFile[]> {
+  return db
+    .selectFrom('files')
+    .selectAll()
+    .where('workspace_id', '=', where.workspaceId)
+    .where('seq', '>', where.afterSeq)
+    .orderBy('seq', 'asc')
+    .limit(where.limit)
+    .execute()
+}
+
+export async function removeFile(db: Db, workspaceId: string, id: string): Promise<boolean> {
+  const result = await db
+    .deleteFrom('files')
+    .where('workspace_id', '=', workspaceId)
+    .where('id', '=', id)
+    .executeTakeFirst()
+  return result.numDeletedRows > 0n
+}
+
+/** Which of these ids have a row, in whatever workspace: for the sweep alone. */
+export async function idsWithRow(db: Db, ids: string[]): Promise<Set<string>> {
+  const rows = await db.selectFrom('files').select('id').where('id', 'in', ids).execute()
+  return new Set(rows.map((row) => row.id))
+}

@@ -1,0 +1,114 @@
+import { z } from 'zod'
+import { capability, imagePriceFields } from '../../catalog/declared-model.ts'
+import type { Endpoint, ImageCapabilities, Model } from '../../catalog/model.ts'
+import { modelPath, requireModel } from '../../catalog/model-path.ts'
+import { inputModalities, outputModalities } from '../../catalog/vocabulary.ts'
+import { fail } from '../../errors.ts'
+import { operation } from '../../operation.ts'
+
+const tag = 'Images'
+
+const supportedParameters = z
+  .record(z.string(), capability)
+  .meta({ id: 'SupportedParameters', description: 'Parameter name to what it may be' })
+
+const imageEndpoint = z
+  .strictObject({
+    provider_name: z.string(),
+    provider_slug: z.string(),
+    provider_tag: z.string().nullable(),
+    supported_parameters: supportedParameters,
+    allowed_passthrough_parameters: z
+      .array(z.string())
+      .describe('Accepted under `provider.options[provider_slug]`'),
+    supports_streaming: z.boolean(),
+    pricing: z.array(z.strictObject({ ...imagePriceFields, cost_usd: z.number() })),
+  })
+  .meta({ id: 'ImageEndpoint' })
+
+const imageModel = z
+  .strictObject({
+    id: z.string(),
+    name: z.string(),
+    created: z.int(),
+    description: z.string(),
+    architecture: z.strictObject({
+      input_modalities: z.array(z.enum(inputModalities)),
+      output_modalities: z.array(z.enum(outputModalities)),
+    }),
+    supported_parameters: supportedParameters,
+    supports_streaming: z.boolean(),
+    endpoints: z.string().describe('The path of the endpoints listing'),
+  })
+  .meta({ id: 'ImageModel' })
+
+const listImageModels = operation({
+  id: 'listImageModels',
+  method: 'GET',
+  path: '/images/models',
+  tag,
+  summary: 'List the models that make images',
+  access: 'any',
+  response: z.strictObject({ data: z.array(imageModel) }),
+  handle: async ({ gateway }) => ({
+    data: gateway.catalog.models.flatMap((model) => {
+      const capabilities = capabilitiesOf(model)
+      return capabilities.length > 0 ? [toImageModel(model, capabilities)] : []
+    }),
+  }),
+})
+
+const listImageEndpoints = operation({
+  id: 'listImageEndpoints',
+  method: 'GET',
+  path: '/images/models/{author}/{slug}/endpoints',
+  tag,
+  summary: 'List the endpoints of an image model and what each accepts and costs',
+  access: 'any',
+  params: modelPath,
+  errors: [404],
+  response: z.strictObject({ id: z.string(), endpoints: z.array(imageEndpoint) }),
+  handle: async ({ gateway, params }) => {
+    const { model, latest } = requireModel(gateway.catalog, params)
+    const endpoints = model.endpoints.flatMap((endpoint) =>
+      endpoint.image ? [toImageEndpoint(endpoint, endpoint.image)] : [],
+    )
+    if (endpoints.length === 0) throw fail('not_found', 'The model does not make images.')
+    return { id: latest ?? model.id, endpoints }
+  },
+})
+
+export const imageOperations = [listImageModels, listImageEndpoints]
+
+function capabilitiesOf(model: Model): ImageCapabilities[] {
+  return model.endpoints.flatMap((endpoint) => (endpoint.image ? [endpoint.image] : []))
+}
+
+function toImageModel(model: Model, capabilities: ImageCapabilities[]): z.input<typeof imageModel> {
+  return {
+    id: model.id,
+    name: model.name,
+    created: model.created,
+    description: model.description,
+    architecture: {
+      input_modalities: [...model.input_modalities],
+      output_modalities: [...model.output_modalities],
+    },
+    // The first endpoint says what a parameter may be; others add what only they accept.
+    supported_parameters: Object.assign({}, ...capabilities.map((one) => one.supported_parameters).reverse()),
+    supports_streaming: capabilities.some((one) => one.supports_streaming),
+    endpoints: `/api/v1/images/models/${model.id}/endpoints`,
+  }
+}
+
+function toImageEndpoint(endpoint: Endpoint, image: ImageCapabilities): z.input<typeof imageEndpoint> {
+  return {
+    provider_name: endpoint.provider.name,
+    provider_slug: endpoint.provider.slug,
+    provider_tag: endpoint.tag,
+    supported_parameters: image.supported_parameters,
+    allowed_passthrough_parameters: image.allowed_passthrough_parameters,
+    supports_streaming: image.supports_streaming,
+    pricing: image.pricing.map(({ cost_usd, ...entry }) => ({ ...entry, cost_usd: Number(cost_usd) })),
+  }
+}

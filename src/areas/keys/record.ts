@@ -1,0 +1,107 @@
+import { z } from 'zod'
+import type { ApiKey } from '../../account/keys.ts'
+import { dataRegions } from '../../catalog/vocabulary.ts'
+import { usdFromNanos } from '../../ledger/money.ts'
+import { type KeyUsage, remainingLimit } from '../../ledger/usage.ts'
+
+export const limitReset = z.enum(['daily', 'weekly', 'monthly'])
+
+const usageFields = {
+  usage: z.number().describe('Credits used in all, USD'),
+  usage_daily: z.number().describe('Credits used this UTC day'),
+  usage_weekly: z.number().describe('Credits used this UTC week, Monday to Sunday'),
+  usage_monthly: z.number().describe('Credits used this UTC month'),
+  byok_usage: z.number().describe('The same for requests paid through your own provider keys'),
+  byok_usage_daily: z.number(),
+  byok_usage_weekly: z.number(),
+  byok_usage_monthly: z.number(),
+}
+
+const limitFields = {
+  limit: z.number().nullable().describe('Spending limit in USD; null is unlimited'),
+  limit_remaining: z.number().nullable(),
+  limit_reset: limitReset.nullable().describe('null: the limit never resets'),
+  include_byok_in_limit: z.boolean(),
+}
+
+export const keyRecord = z
+  .strictObject({
+    hash: z.string(),
+    name: z.string(),
+    label: z.string(),
+    disabled: z.boolean(),
+    ...limitFields,
+    ...usageFields,
+    created_at: z.string(),
+    updated_at: z.string().nullable(),
+    expires_at: z.string().nullable(),
+    external_user: z.string().nullable(),
+    creator_user_id: z.string().nullable(),
+    workspace_id: z.string(),
+  })
+  .meta({ id: 'ApiKey' })
+
+export const currentKey = z
+  .strictObject({
+    label: z.string(),
+    ...limitFields,
+    ...usageFields,
+    is_free_tier: z.boolean().describe('True until credits were purchased'),
+    is_management_key: z.boolean(),
+    is_provisioning_key: z.boolean().meta({ deprecated: true }),
+    creator_user_id: z.string().nullable(),
+    expires_at: z.string().nullable(),
+    organization_id: z.string().nullable(),
+    workspace_id: z.string().nullable(),
+    allowed_data_regions: z.array(z.enum(dataRegions)),
+    free_model_daily_requests: z.strictObject({
+      limit: z.int(),
+      remaining: z.int(),
+      used: z.int(),
+    }),
+    rate_limit: z
+      .strictObject({ interval: z.string(), note: z.string(), requests: z.int() })
+      .meta({ deprecated: true }),
+  })
+  .meta({ id: 'CurrentKey' })
+
+export function recordOf(key: ApiKey, usage: KeyUsage): z.input<typeof keyRecord> {
+  return {
+    hash: key.hash,
+    name: key.name,
+    label: key.label,
+    disabled: key.disabled === 1,
+    ...limitsOf(key, usage),
+    ...usageFieldsOf(usage),
+    created_at: key.created_at,
+    updated_at: key.updated_at,
+    expires_at: key.expires_at,
+    external_user: key.external_user,
+    creator_user_id: key.creator_user_id,
+    workspace_id: key.workspace_id,
+  }
+}
+
+export function limitsOf(key: ApiKey, usage: KeyUsage) {
+  const includeByok = key.include_byok_in_limit === 1
+  const remaining = remainingLimit({ amount: key.limit_nanos, reset: key.limit_reset, includeByok }, usage)
+  return {
+    limit: key.limit_nanos === null ? null : usdFromNanos(key.limit_nanos),
+    limit_remaining: remaining === null ? null : usdFromNanos(remaining),
+    limit_reset: key.limit_reset,
+    include_byok_in_limit: includeByok,
+  }
+}
+
+export function usageFieldsOf({ credits, byok }: KeyUsage) {
+  return {
+    usage: usdFromNanos(credits.total),
+    usage_daily: usdFromNanos(credits.daily),
+    usage_weekly: usdFromNanos(credits.weekly),
+    usage_monthly: usdFromNanos(credits.monthly),
+    byok_usage: usdFromNanos(byok.total),
+    byok_usage_daily: usdFromNanos(byok.daily),
+    byok_usage_weekly: usdFromNanos(byok.weekly),
+    byok_usage_monthly: usdFromNanos(byok.monthly),
+  }
+}

@@ -1,0 +1,150 @@
+import { z } from 'zod'
+import { badField } from '../../errors.ts'
+import type { Gateway } from '../../gateway.ts'
+import { usdAmount } from '../../ledger/money.ts'
+import { sameText, sha256 } from '../../lib/secret.ts'
+import { utcTimestamp } from '../../lib/time.ts'
+
+export const challengeMethod = z.enum(['S256', 'plain'])
+
+/** Browsers and proxies agree on no more than this. */
+const maxUrlLength = 2048
+
+/** Any https URL; without TLS only this computer. Read once: everything later uses the parsed URL. */
+function parseCallback(text: string): URL | undefined {
+  if (!/^https?:\/\/[^\s\\]+$/i.test(text) || !URL.canParse(text)) return undefined
+  const url = new URL(text)
+  // `https://localhost@evil.example` looks like another place than it leads to.
+  if (url.username !== '' || url.password !== '') return undefined
+  // WHATWG hosts may contain `;`, `*` and quotes, which mean something in a security policy.
+  if (!/^[a-z0-9._-]+$|^\[[0-9a-f:.]+\]$/.test(url.hostname)) return undefined
+  const local = url.hostname === 'localhost' || url.hostname === '127.0.0.1'
+  return url.protocol === 'https:' || local ? url : undefined
+}
+
+const callbackUrl = z
+  .string()
+  .max(maxUrlLength)
+  .meta({ format: 'uri' })
+  .transform((text, context) => {
+    const url = parseCallback(text)
+    if (url) return url
+    context.addIssue({ code: 'custom', message: 'must be an https URL, or one of localhost or 127.0.0.1' })
+    return z.NEVER
+  })
+
+const codeChallenge = z
+  .string()
+  .min(1)
+  .max(512)
+  .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII characters without spaces')
+
+const keyLabel = z
+  .string()
+  .max(100)
+  .refine((text) => !/\p{Cc}/u.test(text), 'must not contain control characters')
+
+const telemetry = z.string().max(256).optional().describe('Accepted and not kept')
+
+const fields = {
+  code_challenge: codeChallenge.optional().describe('PKCE challenge of RFC 7636'),
+  code_challenge_method: challengeMethod.optional().describe('Default, with a challenge: plain (RFC 7636)'),
+  key_label: keyLabel.optional().describe('Name of the key; default: the name of the app, its host'),
+  usage_limit_type: z.enum(['daily', 'weekly', 'monthly']).optional().describe('When the limit starts again'),
+}
+
+/** The body of E3. */
+export const codeRequest = z.strictObject({
+  callback_url: callbackUrl.describe('An https URL, or http on localhost or 127.0.0.1, any port'),
+  ...fields,
+  expires_at: utcTimestamp.nullish().describe('When the key expires'),
+  limit: usdAmount.optional().describe('Credit limit of the key, USD'),
+  workspace_id: z.uuid().optional().describe('Workspace of the key; default: the default workspace'),
+  spawn_agent: telemetry,
+  spawn_cloud: telemetry,
+})
+
+const formAmount = z
+  .string()
+  .trim()
+  .regex(/^\d{1,10}(\.\d{1,9})?$/, 'must be an amount in USD such as 5 or 0.50')
+  .transform(Number)
+  .pipe(usdAmount)
+
+/** The same, as the consent page is asked for it: without a callback the code is shown on the screen. */
+export const consentRequest = z.object({
+  callback_url: callbackUrl.optional(),
+  ...fields,
+  limit: formAmount.optional(),
+})
+
+/** What someone wants a code for, from either side. */
+export type CodeWish = Omit<z.output<typeof codeRequest>, 'callback_url'> & { callback_url?: URL | undefined }
+
+export interface Pkce {
+  code_challenge: string | null
+  code_challenge_method: 'S256' | 'plain' | null
+}
+
+/** The rules no single field can state. */
+export function checkWish(gateway: Gateway, wish: CodeWish): Pkce {
+  if (wish.expires_at && Date.parse(wish.expires_at) <= gateway.clock.now()) {
+    throw badField('expires_at', 'is in the past')
+  }
+  return wish.code_challenge === undefined ? withoutChallenge(gateway, wish) : withChallenge(gateway, wish)
+}
+
+function withoutChallenge(gateway: Gateway, wish: CodeWish): Pkce {
+  if (wish.code_challenge_method !== undefined) {
+    throw badField('code_challenge', 'is required with code_challenge_method')
+  }
+  if (gateway.settings.oauth.require_s256) throw badField('code_challenge', 'is required on this server')
+  if (!wish.callback_url) throw badField('code_challenge', 'is required without a callback_url')
+  return { code_challenge: null, code_challenge_method: null }
+}
+
+function withChallenge(gateway: Gateway, wish: CodeWish): Pkce {
+  const { code_challenge = null, code_challenge_method = 'plain' } = wish
+  if (code_challenge_method === 'S256' && !/^[\w-]{43}$/.test(code_challenge ?? '')) {
+    throw badField('code_challenge', 'must be a SHA-256 in base64url without padding: 43 characters')
+  }
+  if (code_challenge_method === 'plain' && gateway.settings.oauth.require_s256) {
+    throw badField('code_challenge_method', 'must be S256 on this server')
+  }
+  return { code_challenge, code_challenge_method }
+}
+
+/** A verifier for a code without a challenge is refused too: somebody stripped the challenge on its way. */
+export function verifierFits(pkce: Pkce, verifier: string | undefined): boolean {
+  if (pkce.code_challenge === null) return verifier === undefined
+  if (verifier === undefined) return false
+  const proof =
+    pkce.code_challenge_method === 'S256'
+      ? Buffer.from(sha256(verifier), 'hex').toString('base64url')
+      : verifier
+  return sameText(proof, pkce.code_challenge)
+}
+
+export interface App {
+  url: string
+  name: string
+}
+
+/** An app without a callback is known by the address OAuth has for "shown on the screen". */
+const screenApp: App = { url: 'urn:ietf:wg:oauth:2.0:oob', name: 'Command-line app' }
+
+export function appOf(callback: URL | undefined): App {
+  return callback ? { url: callback.origin, name: callback.host } : screenApp
+}
+
+export function keyNameOf(wish: CodeWish): string {
+  return wish.key_label?.trim() || appOf(wish.callback_url).name.slice(0, 100)
+}
+
+/** The callback with the outcome added; the rest of its query stays as the app wrote it. */
+export function returnUrl(callback: URL, outcome: { code: string } | { error: string }): string {
+  const url = new URL(callback)
+  for (const name of ['code', 'error']) if (url.searchParams.has(name)) url.searchParams.delete(name)
+  url.search = [url.search.slice(1), new URLSearchParams(outcome).toString()].filter(Boolean).join('&')
+  return url.href
+}

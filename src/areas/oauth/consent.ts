@@ -1,0 +1,62 @@
+import { defaultWorkspace } from '../../account/workspaces.ts'
+import { badField } from '../../errors.ts'
+import type { Gateway } from '../../gateway.ts'
+import type { Page } from '../../operation.ts'
+import { csrfToken, fieldsOf, page, readForm, refuseForgery, seeOther, visitorOf } from './browser.ts'
+import { type CodeWish, checkWish, consentRequest, returnUrl } from './codes.ts'
+import { issueCode } from './issue.ts'
+import { askToSignIn } from './signin.ts'
+import { codePage, consentPage, deniedPage } from './views.ts'
+
+const purpose = 'oauth/consent'
+
+/** What an app may put into the link. */
+const linkFields = ['callback_url', 'code_challenge', 'code_challenge_method', 'key_label']
+/** What the member adds; left empty in the form, they are absent. */
+const choiceFields = ['limit', 'usage_limit_type']
+
+function readWish(fields: Map<string, string>): CodeWish {
+  const result = consentRequest.safeParse(Object.fromEntries(fields))
+  if (result.success) return result.data
+  const [issue] = result.error.issues
+  throw badField(issue?.path.join('.') ?? 'query', issue?.message ?? 'is not valid')
+}
+
+function pick(fields: Map<string, string>, names: string[]): Map<string, string> {
+  return new Map([...fields].filter(([name]) => names.includes(name)))
+}
+
+async function showConsent(gateway: Gateway, request: Request): Promise<Response> {
+  const visitor = await visitorOf(gateway, request)
+  if (!visitor) return askToSignIn(gateway, request)
+  const wish = readWish(pick(fieldsOf(new URL(request.url).searchParams), linkFields))
+  checkWish(gateway, wish)
+  const workspace = await defaultWorkspace(gateway.db, visitor.member.organization_id)
+  return consentPage({
+    member: visitor.member,
+    workspaceName: workspace.name,
+    wish,
+    csrf: csrfToken(gateway, visitor, purpose),
+  })
+}
+
+async function decide(gateway: Gateway, request: Request): Promise<Response> {
+  const form = await readForm(gateway, request)
+  const visitor = await visitorOf(gateway, request)
+  if (!visitor) return askToSignIn(gateway, request)
+  refuseForgery(gateway, visitor, purpose, form.get('csrf'))
+  const choices = [...pick(form, choiceFields)].filter(([, value]) => value.trim() !== '')
+  const wish = readWish(new Map([...pick(form, linkFields), ...choices]))
+  const decision = form.get('decision')
+  if (decision === 'deny') return deny(wish)
+  if (decision !== 'approve') throw badField('decision', 'must be approve or deny')
+  const owner = { organizationId: visitor.member.organization_id, userId: visitor.member.id }
+  const { code } = await issueCode(gateway, owner, wish)
+  return wish.callback_url ? seeOther(returnUrl(wish.callback_url, { code })) : codePage(code)
+}
+
+function deny({ callback_url }: CodeWish): Response {
+  return callback_url ? seeOther(returnUrl(callback_url, { error: 'access_denied' })) : deniedPage()
+}
+
+export const consentPages: Page[] = [page('GET', '/auth', showConsent), page('POST', '/auth', decide)]

@@ -1,0 +1,39 @@
+import { findMember } from '../../account/members.ts'
+import { enterWorkspace } from '../../account/workspaces.ts'
+import type { Gateway } from '../../gateway.ts'
+import { newToken } from '../../lib/ids.ts'
+import { appOf, type CodeWish, checkWish, keyNameOf } from './codes.ts'
+import { appId, saveCode } from './store.ts'
+
+interface Owner {
+  organizationId: string
+  userId: string | null
+}
+
+/** Makes a code: the one way, for the API and for the consent page. */
+export async function issueCode(gateway: Gateway, owner: Owner, wish: CodeWish) {
+  const { db, clock } = gateway
+  const pkce = checkWish(gateway, wish)
+  const workspace = await enterWorkspace(db, owner.organizationId, wish.workspace_id)
+  const app = await appId(db, clock, owner.organizationId, appOf(wish.callback_url))
+  const code = newToken()
+  const createdAt = await saveCode(db, clock, code, {
+    ...pkce,
+    organization_id: owner.organizationId,
+    workspace_id: workspace.id,
+    user_id: await currentMember(gateway, owner),
+    app_id: app,
+    callback_url: wish.callback_url?.href ?? null,
+    key_name: keyNameOf(wish),
+    key_limit_nanos: wish.limit ?? null,
+    key_limit_reset: wish.usage_limit_type ?? null,
+    key_expires_at: wish.expires_at ?? null,
+  })
+  return { code, appId: app, createdAt }
+}
+
+/** A management key outlives the member who made it. */
+async function currentMember(gateway: Gateway, { organizationId, userId }: Owner): Promise<string | null> {
+  const member = userId && (await findMember(gateway.db, organizationId, userId))
+  return member ? member.id : null
+}

@@ -1,0 +1,101 @@
+import type { Selectable } from 'kysely'
+import { createKey } from '../../account/keys.ts'
+import { tryLockMember } from '../../account/members.ts'
+import { deleteExpired } from '../../account/sessions.ts'
+import { tryLockWorkspace } from '../../account/workspaces.ts'
+import type { Db } from '../../db/db.ts'
+import type { AuthCodeTable } from '../../db/schema.ts'
+import { fail } from '../../errors.ts'
+import { type Clock, isoNow } from '../../lib/clock.ts'
+import { sha256 } from '../../lib/secret.ts'
+import type { App } from './codes.ts'
+
+export type AuthCode = Selectable<AuthCodeTable>
+
+const codeLifeMs = 10 * 60_000
+
+/** One record for an app in an organization, however many ask at once. */
+export async function appId(db: Db, clock: Clock, organizationId: string, app: App): Promise<number> {
+  const known = await findApp(db, organizationId, app.url)
+  if (known !== undefined) return known
+  await db
+    .insertInto('apps')
+    .values({ organization_id: organizationId, ...app, created_at: isoNow(clock) })
+    .onConflict((conflict) => conflict.columns(['organization_id', 'url']).doNothing())
+    .execute()
+  const made = await findApp(db, organizationId, app.url)
+  if (made === undefined) throw fail('concurrent_change')
+  return made
+}
+
+async function findApp(db: Db, organizationId: string, url: string): Promise<number | undefined> {
+  const row = await db
+    .selectFrom('apps')
+    .select('id')
+    .where('organization_id', '=', organizationId)
+    .where('url', '=', url)
+    .executeTakeFirst()
+  return row?.id
+}
+
+type NewCode = Omit<AuthCode, 'code_hash' | 'created_at' | 'expires_at' | 'used_at'>
+
+/** Only the hash of the code is kept. */
+export async function saveCode(db: Db, clock: Clock, code: string, wanted: NewCode): Promise<string> {
+  await deleteExpired(db, clock, 'auth_codes')
+  const created_at = isoNow(clock)
+  const expires_at = new Date(clock.now() + codeLifeMs).toISOString()
+  await db
+    .insertInto('auth_codes')
+    .values({ ...wanted, code_hash: sha256(code), created_at, expires_at, used_at: null })
+    .execute()
+  return created_at
+}
+
+/** A code that could still be exchanged. */
+export async function findCode(db: Db, clock: Clock, code: string): Promise<AuthCode | undefined> {
+  return db
+    .selectFrom('auth_codes')
+    .selectAll()
+    .where('code_hash', '=', sha256(code))
+    .where('used_at', 'is', null)
+    .where('expires_at', '>', isoNow(clock))
+    .executeTakeFirst()
+}
+
+/** Uses the code up and makes its key; no key when somebody else was first or its owners are gone. */
+export async function redeem(db: Db, clock: Clock, code: AuthCode): Promise<string | undefined> {
+  return db.transaction().execute(async (tx) => {
+    if (!(await useUp(tx, clock, code)) || !(await ownersRemain(tx, code))) return undefined
+    const { secret } = await createKey(tx, clock, {
+      organizationId: code.organization_id,
+      workspaceId: code.workspace_id,
+      kind: 'inference',
+      name: code.key_name,
+      creatorUserId: code.user_id,
+      limit: code.key_limit_nanos,
+      limitReset: code.key_limit_reset,
+      expiresAt: code.key_expires_at,
+    })
+    return secret
+  })
+}
+
+async function useUp(tx: Db, clock: Clock, code: AuthCode): Promise<boolean> {
+  const now = isoNow(clock)
+  const result = await tx
+    .updateTable('auth_codes')
+    .set({ used_at: now })
+    .where('code_hash', '=', code.code_hash)
+    .where('used_at', 'is', null)
+    .where('expires_at', '>', now)
+    .executeTakeFirst()
+  return result.numUpdatedRows === 1n
+}
+
+/** Locked, so that who deletes the workspace or removes the member finds the key and disables it with them. */
+async function ownersRemain(tx: Db, code: AuthCode): Promise<boolean> {
+  if (!(await tryLockWorkspace(tx, code.organization_id, code.workspace_id))) return false
+  if (code.user_id === null) return true
+  return (await tryLockMember(tx, code.organization_id, code.user_id)) !== undefined
+}

@@ -1,0 +1,149 @@
+import type { Member } from '../../account/members.ts'
+import { escapeHtml, htmlPage } from '../../lib/html.ts'
+import { appOf, type CodeWish, keyNameOf } from './codes.ts'
+
+class Markup {
+  readonly text: string
+  constructor(text: string) {
+    this.text = text
+  }
+}
+
+/** Everything put into it is escaped, except what it made itself. */
+function html(texts: TemplateStringsArray, ...values: (string | Markup | Markup[])[]): Markup {
+  const parts = values.map((value) => {
+    if (typeof value === 'string') return escapeHtml(value)
+    return [value]
+      .flat()
+      .map((markup) => markup.text)
+      .join('')
+  })
+  return new Markup(texts.reduce((before, after, i) => before + parts[i - 1] + after))
+}
+
+interface View {
+  title: string
+  body: Markup
+  status?: number
+  formTargets?: string[]
+}
+
+function show({ title, body, ...rest }: View): Response {
+  return htmlPage({
+    ...rest,
+    title: `${title} · Headgate`,
+    body: html`<main><h1>${title}</h1>${body}</main>`.text,
+    // With `no-referrer` browsers hide the origin of our own forms from us as well.
+    headers: { 'referrer-policy': 'same-origin' },
+  })
+}
+
+export function problemPage(status: number, message: string): Response {
+  return show({ title: 'That did not work', body: html`<p>${message}</p>`, status })
+}
+
+const signinCommand = html`<p>On the computer that runs Headgate, this prints a link that signs you in:</p>
+<pre>npm run headgate -- signin</pre>
+<p class="quiet">Installed as a command: <code>headgate signin</code>. Another member: add <code>--email</code>.</p>`
+
+export function signinNeededPage(): Response {
+  return show({
+    title: 'Sign in first',
+    body: html`<p>You are not signed in on this browser.</p>${signinCommand}
+<p>Open the link in this browser; then you can go on where you were.</p>`,
+    status: 401,
+  })
+}
+
+export function deadLinkPage(): Response {
+  return show({
+    title: 'This sign-in link does not work',
+    body: html`<p>Each link works once, within an hour.</p>${signinCommand}`,
+    status: 401,
+  })
+}
+
+export function signinPage(member: Member, token: string): Response {
+  return show({
+    title: 'Sign in to Headgate',
+    body: html`<p>You will be signed in as <strong><bdi>${member.email}</bdi></strong>.</p>
+<form method="post" action="/signin"><input type="hidden" name="token" value="${token}">
+<button class="primary">Sign in</button></form>`,
+  })
+}
+
+export function signedInPage(member: Member): Response {
+  return show({ title: 'You are signed in', body: who(member) })
+}
+
+export function signedOutPage(): Response {
+  return show({ title: 'You are signed out', body: html`<p>You can close this page.</p>` })
+}
+
+function who(member: Member): Markup {
+  return html`<form method="post" action="/signout"><p>You are signed in as
+<strong><bdi>${member.email}</bdi></strong>. <button>Sign out</button></p></form>`
+}
+
+export interface Consent {
+  member: Member
+  workspaceName: string
+  wish: CodeWish
+  csrf: string
+}
+
+export function consentPage({ member, workspaceName, wish, csrf }: Consent): Response {
+  const app = appOf(wish.callback_url)
+  const asks = wish.callback_url
+    ? html`The app at <strong><code>${app.url}</code></strong> asks`
+    : html`An app without a website asks`
+  const returns = wish.callback_url
+    ? html`<code>${wish.callback_url.href}</code>`
+    : html`nowhere: a code is shown here, for you to paste into the app`
+  return show({
+    title: `Give ${app.name} a key?`,
+    formTargets: wish.callback_url ? [policySource(wish.callback_url)] : [],
+    body: html`${who(member)}
+<p>${asks} for an API key that spends the credits of your organization. Approve only what you began yourself.</p>
+<table><tr><th>Name of the key</th><td><bdi>${keyNameOf(wish)}</bdi></td></tr>
+<tr><th>Workspace</th><td><bdi>${workspaceName}</bdi></td></tr>
+<tr><th>Leads back to</th><td>${returns}</td></tr></table>
+<form method="post" action="/auth">${hiddenFields(wish, csrf)}
+<p><label for="limit">Credit limit in USD (empty: none)</label><br>
+<input id="limit" name="limit" inputmode="decimal" autocomplete="off"></p>
+<p><label for="reset">The limit starts again</label><br>
+<select id="reset" name="usage_limit_type"><option value="">never</option><option value="daily">every day</option>
+<option value="weekly">every week</option><option value="monthly">every month</option></select></p>
+<p><button class="primary" name="decision" value="approve">Approve</button>
+<button name="decision" value="deny">Deny</button></p></form>`,
+  })
+}
+
+/** A policy cannot name an IPv6 address. */
+function policySource(callback: URL): string {
+  return callback.hostname.startsWith('[') ? callback.protocol : callback.origin
+}
+
+function hiddenFields(wish: CodeWish, csrf: string): Markup[] {
+  const fields = {
+    csrf,
+    callback_url: wish.callback_url?.href,
+    code_challenge: wish.code_challenge,
+    code_challenge_method: wish.code_challenge_method,
+    key_label: wish.key_label,
+  }
+  return Object.entries(fields).flatMap(([name, value]) =>
+    value === undefined ? [] : [html`<input type="hidden" name="${name}" value="${value}">`],
+  )
+}
+
+export function codePage(code: string): Response {
+  return show({
+    title: 'Your code',
+    body: html`<p>Paste it into the app within ten minutes. It works once.</p><pre>${code}</pre>`,
+  })
+}
+
+export function deniedPage(): Response {
+  return show({ title: 'Denied', body: html`<p>No key was made. You can close this page.</p>` })
+}

@@ -1,0 +1,140 @@
+import { z } from 'zod'
+import { createMember, type Member } from '../../account/members.ts'
+import { changeMember, lockOrganization, removeMember } from '../../account/organizations.ts'
+import { pageQuery } from '../../lib/page.ts'
+import { operation } from '../../operation.ts'
+import { listMembers } from './store.ts'
+
+const role = z.enum(['org:admin', 'org:member'])
+
+const memberRecord = z
+  .strictObject({
+    id: z.string(),
+    email: z.string(),
+    first_name: z.string().nullable(),
+    last_name: z.string().nullable(),
+    role,
+  })
+  .meta({ id: 'OrganizationMember' })
+
+const idParam = z.object({ id: z.string().min(1).max(256) })
+const personName = z.string().trim().min(1).max(100).nullish()
+
+const createBody = z.strictObject({
+  email: z
+    .string()
+    .trim()
+    .toLowerCase()
+    .max(254)
+    .pipe(z.email('must be an e-mail address'))
+    .meta({ override: { type: 'string', format: 'email', maxLength: 254 } }),
+  first_name: personName,
+  last_name: personName,
+  role: role.default('org:member'),
+})
+
+const updateBody = z.strictObject({
+  first_name: personName,
+  last_name: personName,
+  role: role.optional(),
+})
+
+const listOrganizationMembers = operation({
+  id: 'listOrganizationMembers',
+  method: 'GET',
+  path: '/organization/members',
+  tag: 'Organization',
+  summary: 'List the members of the organization, oldest first',
+  access: 'management',
+  query: pageQuery,
+  response: z.strictObject({ data: z.array(memberRecord), total_count: z.int() }),
+  handle: async ({ gateway, caller, query }) => {
+    const { members, total } = await listMembers(gateway.db, caller.organizationId, query)
+    return { data: members.map(recordOf), total_count: total }
+  },
+})
+
+const createOrganizationMember = operation({
+  id: 'createOrganizationMember',
+  method: 'POST',
+  path: '/organization/members',
+  tag: 'Admin',
+  summary: 'Add a member to the organization and to its default workspace',
+  access: 'management',
+  body: createBody,
+  status: 201,
+  errors: [409],
+  response: z.strictObject({ data: memberRecord }),
+  handle: async ({ gateway, caller, body }) => {
+    const member = await gateway.db.transaction().execute(async (tx) => {
+      await lockOrganization(tx, caller.organizationId)
+      return createMember(tx, gateway.clock, {
+        organizationId: caller.organizationId,
+        email: body.email,
+        firstName: body.first_name ?? null,
+        lastName: body.last_name ?? null,
+        role: body.role,
+      })
+    })
+    return { data: recordOf(member) }
+  },
+})
+
+const updateOrganizationMember = operation({
+  id: 'updateOrganizationMember',
+  method: 'PATCH',
+  path: '/organization/members/{id}',
+  tag: 'Admin',
+  summary: 'Change the name or role of a member; a role is changed in every workspace too',
+  access: 'management',
+  params: idParam,
+  body: updateBody,
+  errors: [404, 409],
+  response: z.strictObject({ data: memberRecord }),
+  handle: async ({ gateway, caller, params, body }) => {
+    const changes = {
+      ...(body.first_name !== undefined && { first_name: body.first_name }),
+      ...(body.last_name !== undefined && { last_name: body.last_name }),
+      ...(body.role !== undefined && { role: body.role }),
+    }
+    const member = await gateway.db
+      .transaction()
+      .execute((tx) => changeMember(tx, caller.organizationId, params.id, changes))
+    return { data: recordOf(member) }
+  },
+})
+
+const deleteOrganizationMember = operation({
+  id: 'deleteOrganizationMember',
+  method: 'DELETE',
+  path: '/organization/members/{id}',
+  tag: 'Admin',
+  summary: 'Remove a member; inference keys the member created are disabled',
+  access: 'management',
+  params: idParam,
+  errors: [404, 409],
+  response: z.strictObject({ deleted: z.literal(true) }),
+  handle: async ({ gateway, caller, params }) => {
+    await gateway.db
+      .transaction()
+      .execute((tx) => removeMember(tx, gateway.clock, caller.organizationId, params.id))
+    return { deleted: true as const }
+  },
+})
+
+export const organizationOperations = [
+  listOrganizationMembers,
+  createOrganizationMember,
+  updateOrganizationMember,
+  deleteOrganizationMember,
+]
+
+function recordOf(member: Member): z.input<typeof memberRecord> {
+  return {
+    id: member.id,
+    email: member.email,
+    first_name: member.first_name,
+    last_name: member.last_name,
+    role: member.role,
+  }
+}

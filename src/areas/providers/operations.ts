@@ -1,0 +1,37 @@
+import { z } from 'zod'
+import { operation } from '../../operation.ts'
+
+const providerRecord = z
+  .strictObject({
+    name: z.string(),
+    slug: z.string(),
+    headquarters: z.string().nullable().describe('ISO 3166-1 alpha-2'),
+    datacenters: z.array(z.string()).nullable().describe('ISO 3166-1 alpha-2'),
+    privacy_policy_url: z.string().nullable(),
+    terms_of_service_url: z.string().nullable(),
+    status_page_url: z.string().nullable(),
+  })
+  .meta({ id: 'Provider' })
+
+const listProviders = operation({
+  id: 'listProviders',
+  method: 'GET',
+  path: '/providers',
+  tag: 'Providers',
+  summary: 'List the providers',
+  access: 'any',
+  response: z.strictObject({ data: z.array(providerRecord) }),
+  handle: async ({ gateway }) => ({
+    data: gateway.catalog.providers.map((provider) => ({
+      name: provider.name,
+      slug: provider.slug,
+      headquarters: provider.headquarters,
+      datacenters: provider.datacenters,
+      privacy_policy_url: provider.privacyPolicyUrl,
+      terms_of_service_url: provider.termsOfServiceUrl,
+      status_page_url: provider.statusPageUrl,
+    })),
+  }),
+})
+
+export const providerOperations = [listProviders]

@@ -1,0 +1,54 @@
+import { expect, test } from 'bun:test'
+import { describeOnEachDatabase } from '../../../test/support/harness.ts'
+
+const settings = `
+providers:
+  - { slug: local, name: Local vLLM, base_url: "http://127.0.0.1:9001/v1", api_key: sk-planted-canary,
+      dialects: [chat], headquarters: DE, datacenters: [DE, FR], privacy_policy_url: "https://acme.example/privacy" }
+  - { slug: openai, name: Our OpenAI }
+`
+
+describeOnEachDatabase(
+  'Providers',
+  (server) => {
+    const list = async () => (await server().call('GET', '/providers')).body.data as { slug: string }[]
+
+    test('GET /providers lists built-in and declared ones, each once', async () => {
+      const slugs = (await list()).map((provider) => provider.slug)
+      expect(new Set(slugs).size).toBe(slugs.length)
+      for (const slug of ['anthropic', 'google-ai-studio', 'amazon-bedrock', 'groq', 'sandbox', 'local']) {
+        expect(slugs).toContain(slug)
+      }
+    })
+
+    test('GET /providers shows what a provider says of itself, and what headgate.yaml changes', async () => {
+      const providers = await list()
+      expect(providers.find((provider) => provider.slug === 'local')).toEqual({
+        slug: 'local',
+        name: 'Local vLLM',
+        headquarters: 'DE',
+        datacenters: ['DE', 'FR'],
+        privacy_policy_url: 'https://acme.example/privacy',
+        terms_of_service_url: null,
+        status_page_url: null,
+      } as never)
+      expect(providers.find((provider) => provider.slug === 'openai')).toMatchObject({
+        name: 'Our OpenAI',
+        headquarters: 'US',
+        status_page_url: 'https://status.openai.com',
+      })
+    })
+
+    test('R40 keys of providers appear nowhere in the catalogue', async () => {
+      for (const path of ['/providers', '/models', '/endpoints/zdr', '/images/models']) {
+        const { body } = await server().call('GET', path)
+        expect(JSON.stringify(body)).not.toContain('planted-canary')
+      }
+    })
+
+    test('a key is needed', async () => {
+      expect((await server().call('GET', '/providers', { key: null })).status).toBe(401)
+    })
+  },
+  { settings },
+)

@@ -1,0 +1,58 @@
+import { z } from 'zod'
+import { videoFields } from '../../catalog/declared-model.ts'
+import type { Model } from '../../catalog/model.ts'
+import { operation } from '../../operation.ts'
+
+const videoModel = z
+  .strictObject({
+    id: z.string(),
+    canonical_slug: z.string(),
+    name: z.string(),
+    created: z.int(),
+    description: z.string(),
+    model_hub_id: z.string().nullable(),
+    ...videoFields,
+    allowed_passthrough_parameters: z.array(z.string()),
+    pricing_skus: z.record(z.string(), z.string()).nullable().describe('USD for each unit that is billed'),
+  })
+  .meta({ id: 'VideoModel' })
+
+const listVideoModels = operation({
+  id: 'listVideoModels',
+  method: 'GET',
+  path: '/videos/models',
+  tag: 'Video Generation',
+  summary: 'List the models that make videos',
+  access: 'any',
+  response: z.strictObject({ data: z.array(videoModel) }),
+  handle: async ({ gateway }) => ({
+    data: gateway.catalog.models
+      .filter((model) => model.output_modalities.includes('video'))
+      .map((model) => toVideoModel(model)),
+  }),
+})
+
+export const videoOperations = [listVideoModels]
+
+function toVideoModel(model: Model): z.input<typeof videoModel> {
+  const { video } = model
+  return {
+    id: model.id,
+    canonical_slug: model.canonical_slug,
+    name: model.name,
+    created: model.created,
+    description: model.description,
+    model_hub_id: model.model_hub_id,
+    supported_aspect_ratios: video?.supported_aspect_ratios ?? null,
+    supported_durations: video?.supported_durations ?? null,
+    supported_frame_images: video?.supported_frame_images ?? null,
+    supported_resolutions: video?.supported_resolutions ?? null,
+    supported_sizes: video?.supported_sizes ?? null,
+    creativity: video?.creativity ?? null,
+    generate_audio: video?.generate_audio ?? null,
+    seed: video?.seed ?? null,
+    upscale_factor: video?.upscale_factor ?? null,
+    allowed_passthrough_parameters: video?.allowed_passthrough_parameters ?? [],
+    pricing_skus: video?.pricing_skus ?? null,
+  }
+}

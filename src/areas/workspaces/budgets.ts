@@ -1,0 +1,155 @@
+import { z } from 'zod'
+import { lockWorkspace, requireWorkspace, updateWorkspace, type Workspace } from '../../account/workspaces.ts'
+import { badField, fail } from '../../errors.ts'
+import { maxUsd, usdAmount, usdFromNanos } from '../../ledger/money.ts'
+import { operation } from '../../operation.ts'
+import { deleteBudget, listBudgets, putBudget, type WorkspaceBudget } from './store.ts'
+
+const tag = 'Workspaces'
+
+/** From the narrowest to the broadest: each budget must be larger than those before it. */
+const intervals = ['daily', 'weekly', 'monthly', 'lifetime'] as const
+const interval = z.enum(intervals)
+
+const budgetRecord = z
+  .strictObject({
+    id: z.uuid(),
+    workspace_id: z.uuid(),
+    limit_usd: z.number(),
+    reset_interval: interval.describe('lifetime: a budget that never resets'),
+    created_at: z.string(),
+    updated_at: z.string(),
+  })
+  .meta({ id: 'WorkspaceBudget' })
+
+const includeByok = z.boolean().describe('BYOK spend counts towards the budgets of this workspace')
+const budgetAnswer = z.strictObject({ data: budgetRecord, include_byok_in_budgets: includeByok })
+
+const workspaceRef = z.string().min(1).describe('UUID or slug of the workspace')
+const workspaceParam = z.object({ workspace_ref: workspaceRef })
+const budgetParams = z.object({ workspace_ref: workspaceRef, interval })
+
+const listWorkspaceBudgets = operation({
+  id: 'listWorkspaceBudgets',
+  method: 'GET',
+  path: '/workspaces/{workspace_ref}/budgets',
+  tag,
+  summary: 'List the budgets of a workspace, daily first',
+  access: 'management',
+  params: workspaceParam,
+  errors: [404],
+  response: z.strictObject({ data: z.array(budgetRecord), include_byok_in_budgets: includeByok }),
+  handle: async ({ gateway, caller, params }) => {
+    const workspace = await requireWorkspace(gateway.db, caller.organizationId, params.workspace_ref)
+    const budgets = await listBudgets(gateway.db, workspace.id)
+    return {
+      data: budgets.toSorted((a, b) => rank(a) - rank(b)).map(recordOf),
+      include_byok_in_budgets: workspace.include_byok_in_budgets === 1,
+    }
+  },
+})
+
+const getWorkspaceBudget = operation({
+  id: 'getWorkspaceBudget',
+  method: 'GET',
+  path: '/workspaces/{workspace_ref}/budgets/{interval}',
+  tag,
+  summary: 'Read one budget of a workspace',
+  access: 'management',
+  params: budgetParams,
+  errors: [404],
+  response: budgetAnswer,
+  handle: async ({ gateway, caller, params }) => {
+    const workspace = await requireWorkspace(gateway.db, caller.organizationId, params.workspace_ref)
+    const budgets = await listBudgets(gateway.db, workspace.id)
+    const budget = budgets.find((candidate) => candidate.interval === params.interval)
+    if (!budget) throw fail('not_found', `The workspace has no ${params.interval} budget.`)
+    return answerOf(workspace, budget)
+  },
+})
+
+const putWorkspaceBudget = operation({
+  id: 'putWorkspaceBudget',
+  method: 'PUT',
+  path: '/workspaces/{workspace_ref}/budgets/{interval}',
+  tag,
+  summary: 'Set one budget of a workspace',
+  description: 'Those that exist must satisfy lifetime > monthly > weekly > daily.',
+  access: 'management',
+  params: budgetParams,
+  body: z.strictObject({
+    limit_usd: z.number().gt(0).max(maxUsd).pipe(usdAmount),
+    include_byok_in_budgets: includeByok.optional(),
+  }),
+  errors: [404],
+  response: budgetAnswer,
+  handle: ({ gateway, caller, params, body }) =>
+    gateway.db.transaction().execute(async (tx) => {
+      const workspace = await lockWorkspace(tx, caller.organizationId, params.workspace_ref)
+      const wanted = { workspaceId: workspace.id, interval: params.interval, limit: body.limit_usd }
+      refuseDisorder(await listBudgets(tx, workspace.id), wanted)
+      const budget = await putBudget(tx, gateway.clock, wanted)
+      if (body.include_byok_in_budgets === undefined) return answerOf(workspace, budget)
+      const changed = await updateWorkspace(tx, gateway.clock, workspace.id, {
+        include_byok_in_budgets: body.include_byok_in_budgets ? 1 : 0,
+      })
+      return answerOf(changed, budget)
+    }),
+})
+
+const deleteWorkspaceBudget = operation({
+  id: 'deleteWorkspaceBudget',
+  method: 'DELETE',
+  path: '/workspaces/{workspace_ref}/budgets/{interval}',
+  tag,
+  summary: 'Remove one budget of a workspace, whether or not there is one',
+  access: 'management',
+  params: budgetParams,
+  errors: [404],
+  response: z.strictObject({ deleted: z.literal(true) }),
+  handle: async ({ gateway, caller, params }) => {
+    const workspace = await requireWorkspace(gateway.db, caller.organizationId, params.workspace_ref)
+    await deleteBudget(gateway.db, workspace.id, params.interval)
+    return { deleted: true as const }
+  },
+})
+
+export const budgetOperations = [
+  listWorkspaceBudgets,
+  getWorkspaceBudget,
+  putWorkspaceBudget,
+  deleteWorkspaceBudget,
+]
+
+function rank(budget: Pick<WorkspaceBudget, 'interval'>): number {
+  return intervals.indexOf(budget.interval)
+}
+
+function refuseDisorder(
+  existing: WorkspaceBudget[],
+  wanted: { interval: WorkspaceBudget['interval']; limit: bigint },
+): void {
+  for (const other of existing) {
+    const distance = rank(other) - rank(wanted)
+    const inOrder = distance > 0 ? wanted.limit < other.limit_nanos : wanted.limit > other.limit_nanos
+    if (distance === 0 || inOrder) continue
+    const relation = distance > 0 ? 'less' : 'more'
+    const limit = usdFromNanos(other.limit_nanos)
+    throw badField('limit_usd', `must be ${relation} than the ${other.interval} budget of ${limit} USD`)
+  }
+}
+
+function answerOf(workspace: Workspace, budget: WorkspaceBudget): z.input<typeof budgetAnswer> {
+  return { data: recordOf(budget), include_byok_in_budgets: workspace.include_byok_in_budgets === 1 }
+}
+
+function recordOf(budget: WorkspaceBudget): z.input<typeof budgetRecord> {
+  return {
+    id: budget.id,
+    workspace_id: budget.workspace_id,
+    limit_usd: usdFromNanos(budget.limit_nanos),
+    reset_interval: budget.interval,
+    created_at: budget.created_at,
+    updated_at: budget.updated_at,
+  }
+}

@@ -1,0 +1,139 @@
+import { z } from 'zod'
+import { countActiveKeys } from '../../account/keys.ts'
+import { findMembers, joinWorkspace, type Member } from '../../account/members.ts'
+import { lockOrganization } from '../../account/organizations.ts'
+import { lockWorkspace, requireWorkspace, type Workspace } from '../../account/workspaces.ts'
+import type { Db } from '../../db/db.ts'
+import { badField, fail } from '../../errors.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { pageQuery } from '../../lib/page.ts'
+import { operation } from '../../operation.ts'
+import { leaveWorkspace, listWorkspaceMembers, usersInWorkspace, type WorkspaceMember } from './store.ts'
+
+const tag = 'Workspaces'
+
+const memberRecord = z
+  .strictObject({
+    id: z.uuid(),
+    workspace_id: z.uuid(),
+    user_id: z.string(),
+    role: z.enum(['admin', 'member']),
+    created_at: z.string(),
+  })
+  .meta({ id: 'WorkspaceMember' })
+
+const idParam = z.object({ id: z.string().min(1).describe('UUID or slug of the workspace') })
+
+const usersBody = z.strictObject({
+  user_ids: z
+    .array(z.string().min(1).max(256))
+    .min(1)
+    .max(100)
+    .transform((ids) => [...new Set(ids)]),
+})
+
+const listMembers = operation({
+  id: 'listWorkspaceMembers',
+  method: 'GET',
+  path: '/workspaces/{id}/members',
+  tag,
+  summary: 'List the members of a workspace; the default one has every member of the organization',
+  access: 'management',
+  params: idParam,
+  query: pageQuery,
+  errors: [404],
+  response: z.strictObject({ data: z.array(memberRecord), total_count: z.int() }),
+  handle: async ({ gateway, caller, params, query }) => {
+    const workspace = await requireWorkspace(gateway.db, caller.organizationId, params.id)
+    const { members, total } = await listWorkspaceMembers(gateway.db, workspace.id, query)
+    return { data: members.map(recordOf), total_count: total }
+  },
+})
+
+const addMembers = operation({
+  id: 'addWorkspaceMembers',
+  method: 'POST',
+  path: '/workspaces/{id}/members/add',
+  tag,
+  summary: 'Add members of the organization to a workspace, with the role they hold there',
+  access: 'management',
+  params: idParam,
+  body: usersBody,
+  errors: [404],
+  response: z.strictObject({
+    added_count: z.int().describe('Memberships created or updated'),
+    data: z.array(memberRecord),
+  }),
+  handle: ({ gateway, caller, params, body }) =>
+    gateway.db.transaction().execute(async (tx) => {
+      await lockOrganization(tx, caller.organizationId)
+      const workspace = await lockWorkspace(tx, caller.organizationId, params.id)
+      const members = await requireMembers(tx, caller.organizationId, body.user_ids)
+      const joined = await joinWorkspace(tx, gateway.clock, workspace.id, members)
+      const byUser = new Map(joined.map((membership) => [membership.user_id, recordOf(membership)]))
+      const data = body.user_ids.flatMap((id) => byUser.get(id) ?? [])
+      return { added_count: data.length, data }
+    }),
+})
+
+const removeMembers = operation({
+  id: 'removeWorkspaceMembers',
+  method: 'POST',
+  path: '/workspaces/{id}/members/remove',
+  tag,
+  summary: 'Remove members from a workspace, unless they have active keys in it',
+  access: 'management',
+  params: idParam,
+  body: usersBody,
+  errors: [404],
+  response: z.strictObject({ removed_count: z.int() }),
+  handle: ({ gateway, caller, params, body }) =>
+    gateway.db.transaction().execute(async (tx) => {
+      await lockOrganization(tx, caller.organizationId)
+      const workspace = await lockWorkspace(tx, caller.organizationId, params.id)
+      refuseDefault(workspace)
+      const leaving = await usersInWorkspace(tx, workspace.id, body.user_ids)
+      if (leaving.length === 0) return { removed_count: 0 }
+      await refuseKeyHolders(tx, gateway.clock, workspace.id, leaving)
+      await leaveWorkspace(tx, workspace.id, leaving)
+      return { removed_count: leaving.length }
+    }),
+})
+
+export const memberOperations = [listMembers, addMembers, removeMembers]
+
+async function requireMembers(tx: Db, organizationId: string, ids: string[]): Promise<Member[]> {
+  const members = await findMembers(tx, organizationId, ids)
+  const known = new Set(members.map((member) => member.id))
+  const unknown = ids.filter((id) => !known.has(id))
+  if (unknown.length > 0) {
+    throw fail('not_found', `user_ids: not in the organization: ${unknown.join(', ')}.`)
+  }
+  return members
+}
+
+function refuseDefault(workspace: Workspace): void {
+  if (workspace.is_default) {
+    throw fail('invalid_request', 'Every member of the organization is in its default workspace.')
+  }
+}
+
+/** One count answers the usual case; who it was is only asked when somebody has to be told. */
+async function refuseKeyHolders(tx: Db, clock: Clock, workspaceId: string, userIds: string[]): Promise<void> {
+  if ((await countActiveKeys(tx, clock, { workspaceId, creatorUserIds: userIds })) === 0) return
+  const holders: string[] = []
+  for (const id of userIds) {
+    if ((await countActiveKeys(tx, clock, { workspaceId, creatorUserIds: [id] })) > 0) holders.push(id)
+  }
+  throw badField('user_ids', `have active keys in this workspace: ${holders.join(', ')}`)
+}
+
+function recordOf(membership: WorkspaceMember): z.input<typeof memberRecord> {
+  return {
+    id: membership.id,
+    workspace_id: membership.workspace_id,
+    user_id: membership.user_id,
+    role: membership.role,
+    created_at: membership.created_at,
+  }
+}

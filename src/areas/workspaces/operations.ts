@@ -1,0 +1,141 @@
+import { z } from 'zod'
+import { countActiveKeys, disableKeys } from '../../account/keys.ts'
+import { lockOrganization } from '../../account/organizations.ts'
+import {
+  createWorkspace,
+  lockWorkspace,
+  requireWorkspace,
+  updateWorkspace,
+  type Workspace,
+} from '../../account/workspaces.ts'
+import type { Db } from '../../db/db.ts'
+import { fail } from '../../errors.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { pageQuery, queryBoolean } from '../../lib/page.ts'
+import { operation } from '../../operation.ts'
+import { budgetOperations } from './budgets.ts'
+import { memberOperations } from './members.ts'
+import { createBody, recordOf, settingsOf, updateBody, workspaceRecord } from './record.ts'
+import { deleteWorkspace, listWorkspaces } from './store.ts'
+
+const tag = 'Workspaces'
+
+const idParam = z.object({ id: z.string().min(1).describe('UUID or slug') })
+const workspaceAnswer = z.strictObject({ data: workspaceRecord })
+
+const listAll = operation({
+  id: 'listWorkspaces',
+  method: 'GET',
+  path: '/workspaces',
+  tag,
+  summary: 'List the workspaces of the organization, oldest first',
+  access: 'management',
+  query: pageQuery,
+  response: z.strictObject({ data: z.array(workspaceRecord), total_count: z.int() }),
+  handle: async ({ gateway, caller, query }) => {
+    const { workspaces, total } = await listWorkspaces(gateway.db, caller.organizationId, query)
+    return { data: workspaces.map(recordOf), total_count: total }
+  },
+})
+
+const create = operation({
+  id: 'createWorkspace',
+  method: 'POST',
+  path: '/workspaces',
+  tag,
+  summary: 'Create a workspace',
+  access: 'management',
+  body: createBody,
+  status: 201,
+  errors: [409],
+  response: workspaceAnswer,
+  handle: async ({ gateway, caller, body }) => {
+    const owner = { organizationId: caller.organizationId, createdBy: caller.userId }
+    const wanted = { ...settingsOf(body), name: body.name, slug: body.slug }
+    return { data: recordOf(await createWorkspace(gateway.db, gateway.clock, owner, wanted)) }
+  },
+})
+
+const get = operation({
+  id: 'getWorkspace',
+  method: 'GET',
+  path: '/workspaces/{id}',
+  tag,
+  summary: 'Read a workspace',
+  access: 'management',
+  params: idParam,
+  errors: [404],
+  response: workspaceAnswer,
+  handle: async ({ gateway, caller, params }) => ({
+    data: recordOf(await requireWorkspace(gateway.db, caller.organizationId, params.id)),
+  }),
+})
+
+const update = operation({
+  id: 'updateWorkspace',
+  method: 'PATCH',
+  path: '/workspaces/{id}',
+  tag,
+  summary: 'Change a workspace; only the fields sent change',
+  access: 'management',
+  params: idParam,
+  body: updateBody,
+  errors: [404, 409],
+  response: workspaceAnswer,
+  handle: ({ gateway, caller, params, body }) =>
+    gateway.db.transaction().execute(async (tx) => {
+      const workspace = await lockWorkspace(tx, caller.organizationId, params.id)
+      const changes = settingsOf(body)
+      if (Object.keys(changes).length === 0) return { data: recordOf(workspace) }
+      return { data: recordOf(await updateWorkspace(tx, gateway.clock, workspace.id, changes)) }
+    }),
+})
+
+const remove = operation({
+  id: 'deleteWorkspace',
+  method: 'DELETE',
+  path: '/workspaces/{id}',
+  tag,
+  summary: 'Delete a workspace, its memberships and budgets',
+  description:
+    'Refused while the workspace has active keys. Deleting the default workspace must be confirmed, and disables its inference keys instead.',
+  access: 'management',
+  params: idParam,
+  query: z.object({ confirm_default_workspace_deletion: queryBoolean().optional() }),
+  errors: [404],
+  response: z.strictObject({ deleted: z.literal(true) }),
+  handle: ({ gateway, caller, params, query }) =>
+    gateway.db.transaction().execute(async (tx) => {
+      await lockOrganization(tx, caller.organizationId)
+      const workspace = await lockWorkspace(tx, caller.organizationId, params.id)
+      if (!workspace.is_default) await refuseActiveKeys(tx, gateway.clock, workspace)
+      else if (query.confirm_default_workspace_deletion)
+        await disableKeys(tx, gateway.clock, { workspaceId: workspace.id })
+      else throw unconfirmed()
+      await deleteWorkspace(tx, gateway.clock, workspace.id)
+      return { deleted: true as const }
+    }),
+})
+
+export const workspaceOperations = [
+  listAll,
+  create,
+  get,
+  update,
+  remove,
+  ...memberOperations,
+  ...budgetOperations,
+]
+
+async function refuseActiveKeys(tx: Db, clock: Clock, workspace: Workspace): Promise<void> {
+  const active = await countActiveKeys(tx, clock, { workspaceId: workspace.id })
+  if (active > 0)
+    throw fail('invalid_request', `The workspace has active keys (${active}): disable or delete them first.`)
+}
+
+function unconfirmed() {
+  return fail(
+    'invalid_request',
+    'confirm_default_workspace_deletion: must be true to delete the default workspace and disable its keys.',
+  )
+}

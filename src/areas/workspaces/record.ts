@@ -1,0 +1,136 @@
+import { z } from 'zod'
+import { slugPattern, type Workspace, type WorkspaceSettings } from '../../account/workspaces.ts'
+import type { Flag } from '../../db/schema.ts'
+import { derivedUuid, uuidPattern } from '../../lib/ids.ts'
+
+const serverTool = z.enum([
+  'service:advisor',
+  'service:apply_patch',
+  'service:bash',
+  'service:datetime',
+  'service:experimental__search_models',
+  'service:fusion',
+  'service:image_generation',
+  'service:shell',
+  'service:subagent',
+  'service:tool_search',
+  'service:web_fetch',
+  'service:web_search',
+])
+
+export const workspaceRecord = z
+  .strictObject({
+    id: z.uuid(),
+    slug: z.string(),
+    name: z.string(),
+    description: z.string().nullable(),
+    default_guardrail_id: z.uuid().describe('Exists from the start; stored when it is first changed'),
+    default_text_model: z.string().nullable(),
+    default_image_model: z.string().nullable(),
+    default_provider_sort: z.string().nullable(),
+    include_byok_in_budgets: z.boolean(),
+    is_observability_io_logging_enabled: z.boolean(),
+    io_logging_sampling_rate: z.number(),
+    io_logging_api_key_ids: z.array(z.int()).nullable().describe('null: all keys'),
+    is_data_discount_logging_enabled: z.boolean(),
+    is_observability_broadcast_enabled: z.boolean(),
+    disabled_server_tools: z.array(z.string()).nullable(),
+    created_by: z.string().nullable(),
+    created_at: z.string(),
+    updated_at: z.string().nullable(),
+  })
+  .meta({ id: 'Workspace' })
+
+const name = z.string().trim().min(1).max(100)
+const slug = z
+  .string()
+  .min(1)
+  .max(50)
+  .regex(slugPattern, 'must be lower-case letters and digits, in groups joined by single hyphens')
+  .refine((text) => !uuidPattern.test(text), 'must not look like a UUID')
+const modelSlug = z.string().min(1).max(200)
+
+const settingFields = {
+  description: z.string().max(500).nullish(),
+  default_text_model: modelSlug.nullish(),
+  default_image_model: modelSlug.nullish(),
+  default_provider_sort: z.enum(['price', 'throughput', 'latency', 'exacto']).nullish(),
+  is_observability_io_logging_enabled: z.boolean().optional(),
+  io_logging_sampling_rate: z.number().min(0.0001).max(1).optional(),
+  io_logging_api_key_ids: z.array(z.int().min(1)).max(1000).nullish().describe('null: all keys'),
+  is_data_discount_logging_enabled: z.boolean().optional(),
+  is_observability_broadcast_enabled: z.boolean().optional(),
+  disabled_server_tools: z
+    .array(serverTool)
+    .max(100)
+    .nullish()
+    .describe('An empty list and null both clear it'),
+}
+
+export const createBody = z.strictObject({ name, slug, ...settingFields })
+export const updateBody = z.strictObject({ name: name.optional(), slug: slug.optional(), ...settingFields })
+
+/** The columns for the fields that were sent. */
+export function settingsOf(body: z.output<typeof updateBody>): Partial<WorkspaceSettings> {
+  return {
+    ...(body.name !== undefined && { name: body.name }),
+    ...(body.slug !== undefined && { slug: body.slug }),
+    ...(body.description !== undefined && { description: body.description }),
+    ...(body.default_text_model !== undefined && { default_text_model: body.default_text_model }),
+    ...(body.default_image_model !== undefined && { default_image_model: body.default_image_model }),
+    ...(body.default_provider_sort !== undefined && { default_provider_sort: body.default_provider_sort }),
+    ...(body.is_observability_io_logging_enabled !== undefined && {
+      io_logging_enabled: flag(body.is_observability_io_logging_enabled),
+    }),
+    ...(body.io_logging_sampling_rate !== undefined && {
+      io_logging_sampling_rate: body.io_logging_sampling_rate,
+    }),
+    ...(body.io_logging_api_key_ids !== undefined && {
+      io_logging_api_key_ids: listText(body.io_logging_api_key_ids),
+    }),
+    ...(body.is_data_discount_logging_enabled !== undefined && {
+      data_discount_logging_enabled: flag(body.is_data_discount_logging_enabled),
+    }),
+    ...(body.is_observability_broadcast_enabled !== undefined && {
+      broadcast_enabled: flag(body.is_observability_broadcast_enabled),
+    }),
+    ...(body.disabled_server_tools !== undefined && {
+      disabled_server_tools: body.disabled_server_tools?.length ? listText(body.disabled_server_tools) : null,
+    }),
+  }
+}
+
+function flag(value: boolean): Flag {
+  return value ? 1 : 0
+}
+
+function listText(list: unknown[] | null): string | null {
+  return list === null ? null : JSON.stringify(list)
+}
+
+export function recordOf(workspace: Workspace): z.input<typeof workspaceRecord> {
+  return {
+    id: workspace.id,
+    slug: workspace.slug,
+    name: workspace.name,
+    description: workspace.description,
+    default_guardrail_id: derivedUuid('default-guardrail', workspace.id),
+    default_text_model: workspace.default_text_model,
+    default_image_model: workspace.default_image_model,
+    default_provider_sort: workspace.default_provider_sort,
+    include_byok_in_budgets: workspace.include_byok_in_budgets === 1,
+    is_observability_io_logging_enabled: workspace.io_logging_enabled === 1,
+    io_logging_sampling_rate: workspace.io_logging_sampling_rate,
+    io_logging_api_key_ids: listOf(workspace.io_logging_api_key_ids),
+    is_data_discount_logging_enabled: workspace.data_discount_logging_enabled === 1,
+    is_observability_broadcast_enabled: workspace.broadcast_enabled === 1,
+    disabled_server_tools: listOf(workspace.disabled_server_tools),
+    created_by: workspace.created_by,
+    created_at: workspace.created_at,
+    updated_at: workspace.updated_at,
+  }
+}
+
+function listOf<T>(text: string | null): T[] | null {
+  return text === null ? null : (JSON.parse(text) as T[])
+}

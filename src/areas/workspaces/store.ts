@@ -1,0 +1,115 @@
+import type { Selectable } from 'kysely'
+import type { Workspace } from '../../account/workspaces.ts'
+import type { Db } from '../../db/db.ts'
+import type { BudgetInterval, WorkspaceBudgetTable, WorkspaceMemberTable } from '../../db/schema.ts'
+import { type Clock, isoNow } from '../../lib/clock.ts'
+import { newUuid } from '../../lib/ids.ts'
+import type { Page } from '../../lib/page.ts'
+
+export type WorkspaceMember = Selectable<WorkspaceMemberTable>
+export type WorkspaceBudget = Selectable<WorkspaceBudgetTable>
+
+export async function listWorkspaces(
+  db: Db,
+  organizationId: string,
+  page: Page,
+): Promise<{ workspaces: Workspace[]; total: number }> {
+  const all = db
+    .selectFrom('workspaces')
+    .where('organization_id', '=', organizationId)
+    .where('deleted_at', 'is', null)
+  const workspaces = await all
+    .selectAll()
+    .orderBy('created_at')
+    .orderBy('id')
+    .limit(page.limit)
+    .offset(page.offset)
+    .execute()
+  const { count } = await all.select((eb) => eb.fn.countAll<number>().as('count')).executeTakeFirstOrThrow()
+  return { workspaces, total: count }
+}
+
+/** The row stays, because keys and records of the past name it. */
+export async function deleteWorkspace(tx: Db, clock: Clock, id: string): Promise<void> {
+  await tx.deleteFrom('workspace_members').where('workspace_id', '=', id).execute()
+  await tx.deleteFrom('workspace_budgets').where('workspace_id', '=', id).execute()
+  await tx
+    .updateTable('workspaces')
+    .set({ deleted_at: isoNow(clock) })
+    .where('id', '=', id)
+    .execute()
+}
+
+export async function listWorkspaceMembers(
+  db: Db,
+  workspaceId: string,
+  page: Page,
+): Promise<{ members: WorkspaceMember[]; total: number }> {
+  const all = db.selectFrom('workspace_members').where('workspace_id', '=', workspaceId)
+  const members = await all
+    .selectAll()
+    .orderBy('created_at')
+    .orderBy('id')
+    .limit(page.limit)
+    .offset(page.offset)
+    .execute()
+  const { count } = await all.select((eb) => eb.fn.countAll<number>().as('count')).executeTakeFirstOrThrow()
+  return { members, total: count }
+}
+
+/** Of the given users, those in the workspace. */
+export async function usersInWorkspace(db: Db, workspaceId: string, userIds: string[]): Promise<string[]> {
+  const rows = await db
+    .selectFrom('workspace_members')
+    .select('user_id')
+    .where('workspace_id', '=', workspaceId)
+    .where('user_id', 'in', userIds)
+    .orderBy('user_id')
+    .execute()
+  return rows.map((row) => row.user_id)
+}
+
+export async function leaveWorkspace(db: Db, workspaceId: string, userIds: string[]): Promise<void> {
+  await db
+    .deleteFrom('workspace_members')
+    .where('workspace_id', '=', workspaceId)
+    .where('user_id', 'in', userIds)
+    .execute()
+}
+
+export async function listBudgets(db: Db, workspaceId: string): Promise<WorkspaceBudget[]> {
+  return db.selectFrom('workspace_budgets').selectAll().where('workspace_id', '=', workspaceId).execute()
+}
+
+export async function putBudget(
+  db: Db,
+  clock: Clock,
+  wanted: { workspaceId: string; interval: BudgetInterval; limit: bigint },
+): Promise<WorkspaceBudget> {
+  const now = isoNow(clock)
+  return db
+    .insertInto('workspace_budgets')
+    .values({
+      id: newUuid(),
+      workspace_id: wanted.workspaceId,
+      interval: wanted.interval,
+      limit_nanos: wanted.limit,
+      created_at: now,
+      updated_at: now,
+    })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['workspace_id', 'interval'])
+        .doUpdateSet({ limit_nanos: wanted.limit, updated_at: now }),
+    )
+    .returningAll()
+    .executeTakeFirstOrThrow()
+}
+
+export async function deleteBudget(db: Db, workspaceId: string, interval: BudgetInterval): Promise<void> {
+  await db
+    .deleteFrom('workspace_budgets')
+    .where('workspace_id', '=', workspaceId)
+    .where('interval', '=', interval)
+    .execute()
+}

@@ -1,0 +1,169 @@
+import { z } from 'zod'
+import { decimalPrice, pricing } from './price.ts'
+import {
+  categories,
+  dataRegions,
+  dialectNames,
+  dynamicVariants,
+  inputModalities,
+  instructTypes,
+  outputModalities,
+  parameterNames,
+  quantizations,
+  reasoningEfforts,
+  tokenizerGroups,
+} from './vocabulary.ts'
+
+const modelIdPattern = /^[A-Za-z0-9][\w.-]*\/[A-Za-z0-9][\w.-]*(:[a-z0-9-]+)?$/
+
+const modelId = z
+  .string()
+  .regex(modelIdPattern, 'must be author/name, with a suffix such as :free if it is a variant')
+  .refine(
+    (id) => !dynamicVariants.has(id.split(':')[1] ?? ''),
+    'ends in a suffix that changes the routing of any model and cannot be a model of its own',
+  )
+
+const count = z.int().positive()
+const date = z.iso.date('must be a date such as 2027-01-31')
+
+/** Seconds since 1970, also written as a date. */
+const created = z.union([z.int().min(0), date.transform((day) => Date.parse(`${day}T00:00:00Z`) / 1000)])
+
+export const dataPolicy = z.strictObject({
+  training: z.boolean().default(true),
+  retains: z.boolean().default(true),
+  publishes: z.boolean().default(false),
+})
+
+/** What one parameter of an image request may be. */
+export const capability = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('boolean') }),
+  z.strictObject({ type: z.literal('enum'), values: z.array(z.string()).min(1) }),
+  z.strictObject({ type: z.literal('range'), min: z.number(), max: z.number() }),
+])
+
+export const imagePriceFields = {
+  billable: z.enum(['output_image', 'input_image', 'input_font', 'input_reference', 'input_text']),
+  unit: z.enum(['request', 'image', 'megapixel', 'token']),
+  variant: z.string().min(1).optional(),
+}
+
+export const imageCapabilities = z.strictObject({
+  supported_parameters: z.record(z.string().min(1), capability).default({}),
+  allowed_passthrough_parameters: z.array(z.string().min(1)).default([]),
+  supports_streaming: z.boolean().default(false),
+  pricing: z.array(z.strictObject({ ...imagePriceFields, cost_usd: decimalPrice })).default([]),
+})
+
+export const videoFields = {
+  supported_aspect_ratios: z
+    .array(z.enum(['16:9', '9:16', '1:1', '4:3', '3:4', '3:2', '2:3', '21:9', '9:21']))
+    .nullable(),
+  supported_durations: z.array(count).nullable(),
+  supported_frame_images: z.array(z.enum(['first_frame', 'last_frame'])).nullable(),
+  supported_resolutions: z
+    .array(z.enum(['360p', '480p', '720p', '768p', '1080p', '1K', '2K', '4K']))
+    .nullable(),
+  supported_sizes: z.array(z.string().regex(/^\d+x\d+$/, 'must be WxH')).nullable(),
+  creativity: z.array(z.int()).nullable(),
+  generate_audio: z.boolean().nullable(),
+  seed: z.boolean().nullable(),
+  upscale_factor: z.strictObject({ min: z.number().nullable(), max: z.number().nullable() }).nullable(),
+}
+
+export const videoCapabilities = z
+  .strictObject(videoFields)
+  .partial()
+  .extend({
+    allowed_passthrough_parameters: z.array(z.string().min(1)).default([]),
+    /** What is billed, by name: a second of 720p, a whole video, ... */
+    pricing_skus: z.record(z.string().min(1), decimalPrice).optional(),
+  })
+
+export const reasoning = z.strictObject({
+  mandatory: z.boolean(),
+  default_enabled: z.boolean().optional(),
+  default_effort: z.enum(reasoningEfforts).nullable().optional(),
+  supported_efforts: z.array(z.enum(reasoningEfforts)).nullable().optional(),
+  supports_max_tokens: z.literal(true).optional(),
+})
+
+export const defaultParameters = z.strictObject({
+  frequency_penalty: z.number().nullable().optional(),
+  presence_penalty: z.number().nullable().optional(),
+  repetition_penalty: z.number().nullable().optional(),
+  temperature: z.number().nullable().optional(),
+  top_k: z.int().nullable().optional(),
+  top_p: z.number().nullable().optional(),
+})
+
+const declaredEndpoint = z.strictObject({
+  provider: z.string().min(1),
+  upstream_model: z.string().min(1),
+  /** Tells endpoints on one provider apart: `turbo` makes the tag `provider/turbo`. */
+  variant: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9._-]*$/)
+    .optional(),
+  context_length: count.optional(),
+  max_completion_tokens: count.optional(),
+  max_prompt_tokens: count.optional(),
+  quantization: z.enum(quantizations).optional(),
+  supported_parameters: z.array(z.enum(parameterNames)).optional(),
+  /** Left out, the price is unknown, which is not the same as free. */
+  pricing: pricing.optional(),
+  /** What `pricing.prompt` counts. */
+  prompt_unit: z.enum(['token', 'character', 'second']).default('token'),
+  /** Those of the provider, unless this model speaks fewer. */
+  dialects: z.array(z.enum(dialectNames)).min(1).optional(),
+  regions: z.array(z.enum(dataRegions)).min(1).optional(),
+  data_policy: dataPolicy.optional(),
+  image: imageCapabilities.optional(),
+})
+
+/** What every server of the OpenAI shape takes; tools are not a matter of course. */
+const commonParameters = [
+  'max_tokens',
+  'temperature',
+  'top_p',
+  'stop',
+  'frequency_penalty',
+  'presence_penalty',
+  'seed',
+] as const
+
+/** A model as headgate.yaml, the snapshot and the providers declare it. */
+export const declaredModel = z.strictObject({
+  id: modelId,
+  name: z.string().min(1),
+  canonical_slug: modelId.optional(),
+  description: z.string().default(''),
+  aliases: z.array(z.string().min(1)).default([]),
+  created: created.default(0),
+  context_length: count.nullable().default(null),
+  input_modalities: z.array(z.enum(inputModalities)).min(1).default(['text']),
+  output_modalities: z.array(z.enum(outputModalities)).min(1).default(['text']),
+  tokenizer: z.enum(tokenizerGroups).default('Other'),
+  instruct_type: z.enum(instructTypes).nullable().default(null),
+  supported_parameters: z.array(z.enum(parameterNames)).default([...commonParameters]),
+  supported_voices: z.array(z.string().min(1)).nullable().default(null),
+  default_parameters: defaultParameters.nullable().default(null),
+  per_request_limits: z
+    .strictObject({ prompt_tokens: count, completion_tokens: count })
+    .nullable()
+    .default(null),
+  reasoning: reasoning.optional(),
+  knowledge_cutoff: date.nullable().default(null),
+  expiration_date: date.nullable().default(null),
+  model_hub_id: z.string().min(1).nullable().default(null),
+  categories: z.array(z.enum(categories)).default([]),
+  distillable: z.boolean().default(false),
+  image: imageCapabilities.optional(),
+  video: videoCapabilities.optional(),
+  endpoints: z.array(declaredEndpoint).min(1),
+})
+
+export type DeclaredModel = z.output<typeof declaredModel>
+export type DeclaredEndpoint = DeclaredModel['endpoints'][number]
+export type ModelDeclaration = z.input<typeof declaredModel>

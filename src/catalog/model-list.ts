@@ -1,0 +1,102 @@
+import { z } from 'zod'
+import { badField } from '../errors.ts'
+import { queryInteger } from '../lib/page.ts'
+import type { Model } from './model.ts'
+import { modelRecord, toModelRecord } from './model-record.ts'
+import { outputModalities } from './vocabulary.ts'
+
+const defaultLimit = 500
+
+export const listQuery = {
+  offset: queryInteger({ min: 0, fallback: 0 }).optional(),
+  limit: queryInteger({ min: 1, max: 1000, fallback: defaultLimit }).optional(),
+  after_id: z.string().optional().describe('Begin after this model: paging as in the Messages API'),
+}
+
+interface Page {
+  offset?: number | undefined
+  limit?: number | undefined
+  after_id?: string | undefined
+}
+
+export const modelListFields = {
+  data: z.array(modelRecord),
+  total_count: z.int(),
+  links: z.strictObject({ next: z.string().nullable() }),
+  object: z.literal('list'),
+  has_more: z.boolean(),
+  first_id: z.string().nullable(),
+  last_id: z.string().nullable(),
+}
+
+export const modelList = z.strictObject(modelListFields).meta({ id: 'ModelsListResponse' })
+
+/** One page of models, with what every kind of client needs to ask for the next; unasked, the whole list is one. */
+export function toModelList(
+  models: readonly Model[],
+  page: Page,
+  request: Request,
+): z.input<typeof modelList> {
+  const { offset = 0, limit = defaultLimit, after_id } = page
+  const unpaged = page.offset === undefined && page.limit === undefined
+  const start = offset + (after_id ? indexAfter(models, after_id) : 0)
+  const end = unpaged ? models.length : Math.min(start + limit, models.length)
+  const shown = models.slice(start, end)
+  return {
+    data: shown.map((model) => toModelRecord(model)),
+    total_count: models.length,
+    links: { next: end < models.length ? nextLink(request, end, limit) : null },
+    object: 'list',
+    has_more: end < models.length,
+    first_id: shown[0]?.id ?? null,
+    last_id: shown.at(-1)?.id ?? null,
+  }
+}
+
+function indexAfter(models: readonly Model[], id: string): number {
+  const index = models.findIndex((model) => model.id === id)
+  if (index < 0) throw badField('after_id', 'is not a model of this list')
+  return index + 1
+}
+
+/** The same question, one page further. */
+function nextLink(request: Request, offset: number, limit: number): string {
+  const url = new URL(request.url)
+  url.searchParams.delete('after_id')
+  url.searchParams.set('offset', String(offset))
+  url.searchParams.set('limit', String(limit))
+  const path = url.pathname.replace(/^.*?\/v1/, '/api/v1').replace(/\/$/, '')
+  return `${path}?${url.searchParams}`
+}
+
+/** A comma-separated list of known words. */
+export function queryWords<const Word extends string>(words: readonly Word[]) {
+  return z
+    .string()
+    .transform((text, context) => readWords(text, words, context))
+    .meta({ override: { type: 'string' } })
+}
+
+/** Models that give at least one of these; text unless asked otherwise. */
+export const outputModalitiesQuery = z
+  .string()
+  .optional()
+  .transform((text = 'text', context) =>
+    text === 'all' ? [...outputModalities] : readWords(text, outputModalities, context),
+  )
+  .meta({
+    override: { type: 'string', default: 'text' },
+    description: 'A comma-separated list, or `all`',
+  })
+
+function readWords<Word extends string>(
+  text: string,
+  words: readonly Word[],
+  context: z.RefinementCtx,
+): Word[] {
+  const wanted = text.split(',').map((word) => word.trim())
+  const known = wanted.flatMap((word) => words.find((candidate) => candidate === word) ?? [])
+  if (known.length === wanted.length) return known
+  context.addIssue({ code: 'custom', message: `must be a comma-separated list of ${words.join(', ')}` })
+  return z.NEVER
+}

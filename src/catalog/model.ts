@@ -1,0 +1,47 @@
+import type { DeclaredEndpoint, DeclaredModel } from './declared-model.ts'
+import type { PriceState, Pricing } from './price.ts'
+import type { DataPolicy, Provider } from './provider.ts'
+import type { DataRegion, DialectName, ParameterName, VendorName } from './vocabulary.ts'
+
+/** A provider as this installation has it. */
+export interface CatalogProvider extends Provider {
+  /** It has what it needs to be called. */
+  enabled: boolean
+  apiKey: string | null
+}
+
+export type ImageCapabilities = NonNullable<DeclaredModel['image']>
+export type VideoCapabilities = NonNullable<DeclaredModel['video']>
+
+/** One model on one provider: what a request is routed to. Names are those of the API. */
+export interface Endpoint {
+  readonly model_id: string
+  readonly provider: CatalogProvider
+  /** `provider` or `provider/variant`: what requests select it by. */
+  readonly tag: string
+  readonly upstream_model: string
+  readonly context_length: number | null
+  readonly max_completion_tokens: number | null
+  readonly max_prompt_tokens: number | null
+  readonly quantization: NonNullable<DeclaredEndpoint['quantization']> | null
+  readonly supported_parameters: readonly ParameterName[]
+  readonly dialects: readonly DialectName[]
+  readonly regions: readonly DataRegion[]
+  readonly data_policy: DataPolicy
+  readonly pricing: Pricing | null
+  readonly prompt_unit: DeclaredEndpoint['prompt_unit']
+  readonly price_state: PriceState
+  /** Only for models that make images. */
+  readonly image: ImageCapabilities | null
+}
+
+export interface Model extends Readonly<Omit<DeclaredModel, 'endpoints' | 'canonical_slug'>> {
+  /** Shared by the variants of a model, and never changed: policies name models by it. */
+  readonly canonical_slug: string
+  readonly author: string
+  readonly vendor: VendorName | null
+  /** At least one. */
+  readonly endpoints: readonly Endpoint[]
+  /** The endpoint whose limits and prices stand for the model. */
+  readonly top: Endpoint
+}

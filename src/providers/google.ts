@@ -1,0 +1,20 @@
+import type { Provider } from '../catalog/provider.ts'
+
+export const google: Provider = {
+  slug: 'google-ai-studio',
+  name: 'Google AI Studio',
+  baseUrl: 'https://generativelanguage.googleapis.com/v1beta',
+  keyVariable: 'GEMINI_API_KEY',
+  dialects: ['gemini'],
+  regions: ['global'],
+  // The unpaid tier trains on prompts, and a key does not tell its tier.
+  dataPolicy: { training: true, retains: true, publishes: false },
+  headquarters: 'US',
+  datacenters: null,
+  privacyPolicyUrl: 'https://policies.google.com/privacy',
+  termsOfServiceUrl: 'https://ai.google.dev/gemini-api/terms',
+  statusPageUrl: 'https://aistudio.google.com/status',
+  author: 'google',
+  vendor: 'vendor_c',
+  implicitCaching: true,
+}

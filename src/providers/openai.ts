@@ -1,0 +1,19 @@
+import type { Provider } from '../catalog/provider.ts'
+
+export const openai: Provider = {
+  slug: 'openai',
+  name: 'OpenAI',
+  baseUrl: 'https://api.openai.com/v1',
+  keyVariable: 'OPENAI_API_KEY',
+  dialects: ['chat', 'responses', 'embeddings', 'images', 'speech', 'transcriptions'],
+  regions: ['global'],
+  dataPolicy: { training: false, retains: true, publishes: false },
+  headquarters: 'US',
+  datacenters: null,
+  privacyPolicyUrl: 'https://openai.com/policies/privacy-policy',
+  termsOfServiceUrl: 'https://openai.com/policies/row-terms-of-use',
+  statusPageUrl: 'https://status.openai.com',
+  author: 'openai',
+  vendor: 'vendor_b',
+  implicitCaching: true,
+}

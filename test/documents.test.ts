@@ -1,0 +1,41 @@
+import { describe, expect, test } from 'bun:test'
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { Glob } from 'bun'
+import { guaranteesPage } from '../scripts/guarantees.ts'
+import { readConfig } from '../src/config.ts'
+
+describe('the documents', () => {
+  test('docs/guarantees.md is what the tests prove (npm run guarantees writes it)', async () => {
+    expect(await Bun.file('docs/guarantees.md').text()).toBe(await guaranteesPage())
+  })
+
+  test('every link to a file leads somewhere', async () => {
+    for (const file of new Glob('{*.md,docs/**/*.md}').scanSync('.')) {
+      for (const [, target = ''] of (await Bun.file(file).text()).matchAll(/\]\((?!https?:|#)([^)#]+)/g)) {
+        expect({ file, target, exists: existsSync(join(dirname(file), target)) }).toEqual({
+          file,
+          target,
+          exists: true,
+        })
+      }
+    }
+  })
+
+  test('every environment variable that is read is documented', async () => {
+    const read = new Set<string>()
+    const spy = new Proxy({}, { get: (_, name) => void read.add(String(name)) })
+    readConfig(spy)
+    const text = await Bun.file('docs/configuration.md').text()
+    expect([...read].filter((name) => !text.includes(`\`${name}\``))).toEqual([])
+    expect(read.size).toBeGreaterThan(8)
+  })
+
+  test('S15 no dependency in the lockfile has an install script', async () => {
+    const lock = await Bun.file('package-lock.json').json()
+    const scripted = Object.entries(lock.packages as Record<string, { hasInstallScript?: boolean }>)
+      .filter(([, entry]) => entry.hasInstallScript)
+      .map(([name]) => name)
+    expect(scripted).toEqual([])
+  })
+})

@@ -1,0 +1,149 @@
+import { beforeAll, describe, expect, test } from 'bun:test'
+import { operations } from '../src/areas/all.ts'
+import { openApiDocument } from '../src/openapi.ts'
+import { isSchema, type Operation } from '../src/operation.ts'
+import { describeOnEachDatabase, type TestServer } from './support/harness.ts'
+import { makeSample, refusedKeys, type Sample, samples } from './support/samples.ts'
+
+describe('the declarations', () => {
+  test('ids and routes are unique', () => {
+    const ids = operations.map((operation) => operation.id)
+    const routes = operations.map((operation) => `${operation.method} ${operation.path}`)
+    expect(new Set(ids).size).toBe(ids.length)
+    expect(new Set(routes).size).toBe(routes.length)
+  })
+
+  test('every operation has a sample, and every sample an operation', () => {
+    expect(Object.keys(samples).sort()).toEqual(operations.map((operation) => operation.id).sort())
+  })
+
+  test('S2 only the exchange of a code is open to callers without a key', () => {
+    const open = operations
+      .filter((operation) => operation.access === 'public')
+      .map((operation) => operation.id)
+    expect(open).toEqual(['exchangeAuthCode'])
+  })
+
+  test('openapi.json is what the declarations say (npm run openapi writes it)', async () => {
+    const committed = await Bun.file('openapi.json').json()
+    expect(committed).toEqual(JSON.parse(JSON.stringify(openApiDocument(operations))))
+  })
+
+  test('every path parameter is described', () => {
+    const document = openApiDocument(operations)
+    for (const operation of operations) {
+      const names = [...operation.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1])
+      const described =
+        document.paths?.[operation.path]?.[operation.method.toLowerCase() as 'get']?.parameters ?? []
+      const found = described.filter((p) => 'in' in p && p.in === 'path').map((p) => 'name' in p && p.name)
+      expect(found.map(String).sort()).toEqual(names.map(String).sort())
+    }
+  })
+})
+
+describeOnEachDatabase('every operation', (server) => {
+  let refused: Record<string, string>
+  const made = new Map<string, Sample>()
+  beforeAll(async () => {
+    refused = await refusedKeys(server())
+    for (const { id } of operations) made.set(id, await makeSample(server(), id, server().own))
+  })
+
+  for (const operation of operations) {
+    describe(`${operation.method} ${operation.path}`, () => {
+      const sample = () => made.get(operation.id) ?? { path: '' }
+      const send = (key: string | null, change: Partial<Sample> = {}) => {
+        const { path, body } = { ...sample(), ...change }
+        return server().call(operation.method, path, { key, body: operation.rawBody ? undefined : body })
+      }
+
+      if (operation.access !== 'public') {
+        test('401 without a key', async () => {
+          const answer = await send(null)
+          expect(answer.status).toBe(401)
+          expect(answer.body.error.metadata.error_type).toBe('authentication')
+        })
+        test.each(['unknown', 'disabled', 'expired'])('401 with a key that is %s', async (state) => {
+          expect((await send(refused[state] ?? '')).status).toBe(401)
+        })
+      }
+      wrongKindTests(operation, server, send)
+      malformedTests(operation, server, send)
+      foreignTests(operation, server)
+
+      test('answers as its schema says', async () => {
+        const key = operation.access === 'inference' ? server().own.inferenceKey : server().own.managementKey
+        const { path, body } = await makeSample(server(), operation.id, server().own)
+        const answer = await server().call(operation.method, path, { key, body })
+        expect(answer.status).toBe(operation.status)
+        if (isSchema(operation.response))
+          expect(answer.headers.get('content-type')).toStartWith('application/json')
+      })
+    })
+  }
+})
+
+type Send = (key: string | null, change?: Partial<Sample>) => Promise<{ status: number; body: ErrorBody }>
+interface ErrorBody {
+  error: { message: string; metadata: { error_type: string } }
+}
+
+function wrongKindTests(operation: Operation, server: () => TestServer, send: Send): void {
+  if (operation.access === 'management' || operation.access === 'operator') {
+    test('403 with an inference key', async () => {
+      const answer = await send(server().own.inferenceKey)
+      expect(answer.status).toBe(403)
+      expect(answer.body.error.metadata.error_type).toBe('permission_denied')
+    })
+  }
+  if (operation.access === 'inference') {
+    test('403 with a management key', async () => {
+      expect((await send(server().own.managementKey)).status).toBe(403)
+    })
+  }
+  if (operation.access === 'operator') {
+    test('403 with a management key of another organization', async () => {
+      expect((await send(server().foreign.managementKey)).status).toBe(403)
+    })
+  }
+}
+
+function malformedTests(operation: Operation, server: () => TestServer, send: Send): void {
+  if (operation.body) {
+    test.each(['{', '', '[]', '"text"', '{"no_such_field":1}'])('R12 400 for the body %j', async (body) => {
+      const answer = await send(server().own.managementKey, { body })
+      expect(answer.status).toBe(400)
+    })
+    test('R12 an unknown field is named', async () => {
+      const { body } = await makeSample(server(), operation.id, server().own)
+      const answer = await send(server().own.managementKey, {
+        body: { ...(body as object), no_such_field: 1 },
+      })
+      expect(answer.status).toBe(400)
+      expect(answer.body.error.message).toStartWith('no_such_field')
+    })
+  }
+  if (operation.params) {
+    test('400 for a path that is not percent-encoded UTF-8', async () => {
+      const path = operation.path.replace(/\{\w+\}/, '%FF').replace(/\{\w+\}/g, 'x')
+      expect((await send(server().own.managementKey, { path })).status).toBe(400)
+    })
+  }
+}
+
+/** S3: another tenant's object does not exist. */
+function foreignTests(operation: Operation, server: () => TestServer): void {
+  // The catalogue belongs to everyone.
+  if (!operation.params || operation.path.includes('{author}')) return
+  test('S3 R37 404 for an object of another organization', async () => {
+    const sample = await makeSample(server(), operation.id, server().foreign)
+    expect(sample.owned).toBe(true)
+    const answer = await server().call(operation.method, sample.path, { body: sample.body })
+    expect(answer.status).toBe(404)
+    const own = await server().call(operation.method, sample.path, {
+      body: sample.body,
+      key: server().foreign.managementKey,
+    })
+    expect(own.status).toBe(operation.status)
+  })
+}

@@ -1,0 +1,282 @@
+import { afterEach, describe, expect, test } from 'bun:test'
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** The whole program as an operator runs it: a process, its output, its exit code. */
+class Program {
+  readonly #process: Bun.Subprocess<'ignore', 'pipe', 'pipe'>
+  output = ''
+
+  constructor(args: string[], environment: Record<string, string>) {
+    this.#process = Bun.spawn(['node', 'scripts/launch.mjs', ...args], {
+      env: {
+        PATH: process.env.PATH ?? '',
+        HOME: process.env.HOME ?? '',
+        PORT: '0',
+        LOG_LEVEL: 'info',
+        ...environment,
+      },
+      stdin: 'ignore',
+      stdout: 'pipe',
+      stderr: 'pipe',
+    })
+    for (const stream of [this.#process.stdout, this.#process.stderr]) void this.#collect(stream)
+  }
+
+  async #collect(stream: ReadableStream<Uint8Array>): Promise<void> {
+    const decoder = new TextDecoder()
+    for await (const chunk of stream) this.output += decoder.decode(chunk, { stream: true })
+  }
+
+  /** Waits until the output matches. */
+  async says(pattern: RegExp): Promise<RegExpMatchArray> {
+    for (const deadline = Date.now() + 20_000; Date.now() < deadline; await Bun.sleep(10)) {
+      const match = this.output.match(pattern)
+      if (match) return match
+      if (this.#process.exitCode !== null) break
+    }
+    throw new Error(`never said ${pattern}: ${this.output}`)
+  }
+
+  async url(): Promise<string> {
+    return (await this.says(/Base URL: (\S+)\/api\/v1/))[1] ?? ''
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#process.kill(signal)
+  }
+
+  async exit(): Promise<number> {
+    return this.#process.exited
+  }
+}
+
+const running: Program[] = []
+const folders: string[] = []
+
+function folder(): string {
+  const path = mkdtempSync(join(tmpdir(), 'headgate-process-'))
+  folders.push(path)
+  return path
+}
+
+function start(dataDir: string, environment: Record<string, string> = {}, args = ['serve']): Program {
+  const program = new Program(args, { HEADGATE_DATA_DIR: dataDir, ...environment })
+  running.push(program)
+  return program
+}
+
+afterEach(async () => {
+  for (const program of running.splice(0)) {
+    program.signal('SIGTERM')
+    await program.exit()
+  }
+  for (const path of folders.splice(0)) rmSync(path, { recursive: true, force: true })
+})
+
+async function keyInfo(url: string, key: string) {
+  const response = await fetch(`${url}/api/v1/key`, { headers: { authorization: `Bearer ${key}` } })
+  return { status: response.status, body: (await response.json()) as { data: Record<string, unknown> } }
+}
+
+describe('the process', () => {
+  test('the first start prints working keys once, a curl and a sign-in link; the second prints none', async () => {
+    const dataDir = folder()
+    const first = start(dataDir)
+    const url = await first.url()
+    const management = (await first.says(/Management key +(sk-hg-v1-[0-9a-f]{64})/))[1] ?? ''
+    const inference = (await first.says(/Inference key +(sk-hg-v1-[0-9a-f]{64})/))[1] ?? ''
+    expect((await keyInfo(url, management)).body.data.is_management_key).toBe(true)
+    expect((await keyInfo(url, inference)).body.data.is_management_key).toBe(false)
+    expect(first.output).toContain(`curl ${url}/api/v1/`)
+    expect(first.output).toMatch(/\/signin\?token=\S{40,}/)
+    const credits = await fetch(`${url}/api/v1/credits`, {
+      headers: { authorization: `Bearer ${management}` },
+    })
+    expect(await credits.json()).toEqual({ data: { total_credits: 100, total_usage: 0 } })
+    expect(statSync(join(dataDir, 'secret.key')).mode & 0o777).toBe(0o600)
+    first.signal('SIGTERM')
+    expect(await first.exit()).toBe(0)
+
+    const second = start(dataDir)
+    const secondUrl = await second.url()
+    expect(second.output).not.toContain('sk-hg-v1-')
+    expect((await keyInfo(secondUrl, inference)).status).toBe(200)
+    second.signal('SIGINT')
+    expect(await second.exit()).toBe(0)
+  })
+
+  test('S10 a data directory that another process holds is refused, naming its pid', async () => {
+    const dataDir = folder()
+    const holder = start(dataDir)
+    await holder.url()
+    const second = start(dataDir)
+    await second.says(/is in use by another Headgate process \(pid \d+\)/)
+    expect(await second.exit()).toBe(1)
+    process.kill(Number(readFileSync(join(dataDir, 'headgate.pid'), 'utf8')), 'SIGKILL')
+    expect(await holder.exit()).toBe(137)
+    // The lock dies with its holder: a crash needs no cleaning up.
+    expect(await start(dataDir).url()).toStartWith('http://127.0.0.1:')
+  })
+
+  test('HEADGATE_MANAGEMENT_KEY is exactly that key; a new value replaces the old one', async () => {
+    const dataDir = folder()
+    const first = start(dataDir, { HEADGATE_MANAGEMENT_KEY: 'my-own-management-key-1' })
+    const url = await first.url()
+    expect(first.output).not.toContain('my-own-management-key-1')
+    expect((await keyInfo(url, 'my-own-management-key-1')).body.data.is_management_key).toBe(true)
+    first.signal('SIGTERM')
+    await first.exit()
+    const second = start(dataDir, { HEADGATE_MANAGEMENT_KEY: 'my-own-management-key-2' })
+    const secondUrl = await second.url()
+    expect((await keyInfo(secondUrl, 'my-own-management-key-1')).status).toBe(401)
+    expect((await keyInfo(secondUrl, 'my-own-management-key-2')).status).toBe(200)
+  })
+
+  test('an invalid setting stops the start with one sentence and no stack', async () => {
+    const program = start(folder(), { PORT: 'eighty' })
+    expect(await program.exit()).toBe(1)
+    expect(program.output.trim()).toBe('headgate: PORT must be a whole number from 0 to 65535, not "eighty".')
+  })
+
+  test('the wrong secret key for the data is refused', async () => {
+    const dataDir = folder()
+    const first = start(dataDir, { HEADGATE_SECRET_KEY: 'the first secret key'.replaceAll(' ', '-') })
+    await first.url()
+    first.signal('SIGTERM')
+    await first.exit()
+    const second = start(dataDir, { HEADGATE_SECRET_KEY: 'another-secret-key-of-length' })
+    await second.says(/The secret key is not the one this database was sealed with/)
+    expect(await second.exit()).toBe(1)
+  })
+
+  test('SIGHUP reloads headgate.yaml; a mistake names the line and keeps the old one', async () => {
+    const dataDir = folder()
+    const file = join(dataDir, 'my.yaml')
+    const model = (id: string) => `
+providers:
+  - { slug: local, name: Local, base_url: "http://127.0.0.1:9001/v1", dialects: [chat] }
+models:
+  - id: ${id}
+    name: Mine
+    endpoints: [{ provider: local, upstream_model: m, pricing: { prompt: "0.000001", completion: "0.000002" } }]
+`
+    writeFileSync(file, model('acme/one'))
+    const program = start(dataDir, {
+      HEADGATE_CONFIG: file,
+      HEADGATE_MANAGEMENT_KEY: 'my-own-management-key',
+    })
+    const url = await program.url()
+    const status = async (id: string) => {
+      const headers = { authorization: 'Bearer my-own-management-key' }
+      return (await fetch(`${url}/api/v1/model/${id}`, { headers })).status
+    }
+    expect(await status('acme/one')).toBe(200)
+    writeFileSync(file, model('acme/two'))
+    program.signal('SIGHUP')
+    await program.says(/reloaded/)
+    expect([await status('acme/one'), await status('acme/two')]).toEqual([404, 200])
+    writeFileSync(file, `${model('acme/three')}\nbogus: 1\n`)
+    program.signal('SIGHUP')
+    await program.says(/my\.yaml, line 9: bogus/)
+    expect(await status('acme/two')).toBe(200)
+  })
+
+  test('a request in flight is finished before the process stops', async () => {
+    const program = start(folder(), { HEADGATE_MANAGEMENT_KEY: 'my-own-management-key' })
+    const url = await program.url()
+    const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>()
+    const answer = fetch(`${url}/api/v1/keys`, {
+      method: 'POST',
+      headers: { authorization: 'Bearer my-own-management-key', 'content-type': 'application/json' },
+      body: readable,
+    })
+    const writer = writable.getWriter()
+    await writer.write(new TextEncoder().encode('{"name":'))
+    await Bun.sleep(200)
+    program.signal('SIGTERM')
+    await program.says(/draining/)
+    await writer.write(new TextEncoder().encode('"late"}'))
+    await writer.close()
+    expect((await answer).status).toBe(201)
+    expect(await program.exit()).toBe(0)
+  })
+})
+
+describe('the command line', () => {
+  const run = async (dataDir: string, args: string[], environment: Record<string, string> = {}) => {
+    const program = start(dataDir, environment, args)
+    const code = await program.exit()
+    await Bun.sleep(50)
+    return { code, output: program.output.trim() }
+  }
+
+  test('keys, orgs, credits and signin work beside a running server', async () => {
+    const dataDir = folder()
+    const server = start(dataDir)
+    const url = await server.url()
+    const made = await run(dataDir, ['--json', 'keys', 'create', '--name', 'ops', '--management'])
+    const { key, hash } = JSON.parse(made.output)
+    expect((await keyInfo(url, key)).body.data.is_management_key).toBe(true)
+    const listed = await run(dataDir, ['--json', 'keys', 'list'])
+    expect(JSON.parse(listed.output).map((row: { hash: string }) => row.hash)).toContain(hash)
+    expect(listed.output).not.toContain(key)
+    expect((await run(dataDir, ['keys', 'revoke', hash.slice(0, 16)])).code).toBe(0)
+    expect((await keyInfo(url, key)).status).toBe(401)
+    const org = await run(dataDir, [
+      '--json',
+      'orgs',
+      'create',
+      '--name',
+      'Tenant',
+      '--owner-email',
+      'a@b.example',
+    ])
+    const tenant = JSON.parse(org.output)
+    expect((await keyInfo(url, tenant.management_key)).body.data.organization_id).toBe(tenant.organization_id)
+    const granted = await run(dataDir, [
+      '--json',
+      'credits',
+      'grant',
+      '12.5',
+      '--org',
+      tenant.organization_id,
+    ])
+    expect(JSON.parse(granted.output)).toMatchObject({ total_credits: 12.5 })
+    expect((await run(dataDir, ['signin'])).output).toMatch(/\/signin\?token=/)
+  })
+
+  test.each([
+    [['keys', 'create'], "required option '--name <name>' not specified"],
+    [['keys', 'create', '--name', 'x', '--limit', 'lots'], 'It must be an amount in USD.'],
+    [['keys', 'revoke', 'ffff'], 'Nothing is set up yet'],
+    [['nonsense'], "unknown command 'nonsense'"],
+  ])('%j fails with a sentence', async (args, sentence) => {
+    const { code, output } = await run(folder(), args)
+    expect(code).toBe(1)
+    expect(output).toContain(sentence)
+    expect(output).not.toContain('    at ')
+  })
+
+  test('config check names what is wrong', async () => {
+    const dataDir = folder()
+    const file = join(dataDir, 'broken.yaml')
+    writeFileSync(file, 'regions: { default: mars }\n')
+    const broken = await run(dataDir, ['config', 'check'], { HEADGATE_CONFIG: file })
+    expect(broken).toMatchObject({ code: 1 })
+    expect(broken.output).toContain('broken.yaml, line 1: regions.default')
+    writeFileSync(file, 'regions: { default: us }\n')
+    expect((await run(dataDir, ['config', 'check'], { HEADGATE_CONFIG: file })).code).toBe(0)
+  })
+
+  test('a data directory that cannot be written is one sentence', async () => {
+    const dataDir = folder()
+    const file = join(dataDir, 'file')
+    writeFileSync(file, '')
+    chmodSync(file, 0o400)
+    const { code, output } = await run(join(file, 'data'), ['migrate'])
+    expect(code).toBe(1)
+    expect(output).toStartWith('headgate: The data directory')
+  })
+})
