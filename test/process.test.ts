@@ -8,8 +8,8 @@ class Program {
   readonly #process: Bun.Subprocess<'ignore', 'pipe', 'pipe'>
   output = ''
 
-  constructor(args: string[], environment: Record<string, string>) {
-    this.#process = Bun.spawn(['node', 'scripts/launch.mjs', ...args], {
+  constructor(command: string[], environment: Record<string, string>) {
+    this.#process = Bun.spawn(command, {
       env: {
         PATH: process.env.PATH ?? '',
         HOME: process.env.HOME ?? '',
@@ -61,8 +61,14 @@ function folder(): string {
   return path
 }
 
-function start(dataDir: string, environment: Record<string, string> = {}, args = ['serve']): Program {
-  const program = new Program(args, { HEADGATE_DATA_DIR: dataDir, ...environment })
+const launch = (...args: string[]) => ['node', 'scripts/launch.mjs', ...args]
+
+function start(
+  dataDir: string,
+  environment: Record<string, string> = {},
+  command = launch('serve'),
+): Program {
+  const program = new Program(command, { HEADGATE_DATA_DIR: dataDir, ...environment })
   running.push(program)
   return program
 }
@@ -105,6 +111,16 @@ describe('the process', () => {
     expect((await keyInfo(secondUrl, inference)).status).toBe(200)
     second.signal('SIGINT')
     expect(await second.exit()).toBe(0)
+  })
+
+  test('npm start passes signals on and ends with 0, leaving nothing running', async () => {
+    const dataDir = folder()
+    const program = start(dataDir, {}, ['npm', 'start'])
+    await program.url()
+    const pid = Number(readFileSync(join(dataDir, 'headgate.pid'), 'utf8'))
+    program.signal('SIGTERM')
+    expect(await program.exit()).toBe(0)
+    expect(() => process.kill(pid, 0)).toThrow()
   })
 
   test('S10 a data directory that another process holds is refused, naming its pid', async () => {
@@ -206,7 +222,7 @@ models:
 
 describe('the command line', () => {
   const run = async (dataDir: string, args: string[], environment: Record<string, string> = {}) => {
-    const program = start(dataDir, environment, args)
+    const program = start(dataDir, environment, launch(...args))
     const code = await program.exit()
     await Bun.sleep(50)
     return { code, output: program.output.trim() }
