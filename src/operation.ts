@@ -89,9 +89,13 @@ export function isSchema(response: Shape | Raw): response is Shape {
   return response instanceof z.ZodType
 }
 
-/** An HTML page: not part of the API, but served beside it. */
+/** A request whose path was matched, with the values of its `:name` segments. */
+export type PathRequest = Request & { params?: Record<string, string> }
+
+/** Something served beside the API: an HTML page, or a protocol with rules of its own. */
 export interface Page {
-  method: 'GET' | 'POST'
+  method: Method
+  /** `/scim/v2/Users/:id` */
   path: string
-  handle(gateway: Gateway, request: Request): Promise<Response>
+  handle(gateway: Gateway, request: PathRequest): Promise<Response>
 }

@@ -8,7 +8,7 @@ import { readText, refuseDeclared } from './lib/body.ts'
 import { newId } from './lib/ids.ts'
 import { JsonError, parseJson } from './lib/json.ts'
 import { problemsOf } from './lib/problems.ts'
-import type { Access, Operation, Page } from './operation.ts'
+import type { Access, Operation, Page, PathRequest } from './operation.ts'
 import { authenticate, type Caller } from './pipeline/authenticate.ts'
 
 /** The canonical base first; the second is what clients of other services have configured. */
@@ -17,7 +17,6 @@ export const basePaths = ['/api/v1', '/v1']
 /** A management body is a handful of fields. */
 const maxJsonBytes = 1024 * 1024
 
-type PathRequest = Request & { params?: Record<string, string> }
 type Handler = (request: PathRequest) => Promise<Response>
 
 /** One path: which operations its methods lead to. */
@@ -152,7 +151,7 @@ export function regionOf(gateway: Gateway, request: Request): DataRegion {
   return hosts[host] ?? hosts[host.replace(/:\d+$/, '')] ?? fallback
 }
 
-async function answerPage(gateway: Gateway, request: Request, pages: Page[]): Promise<Response> {
+async function answerPage(gateway: Gateway, request: PathRequest, pages: Page[]): Promise<Response> {
   return guarded(gateway, request, 'page', async () => {
     const wanted = request.method === 'HEAD' ? 'GET' : request.method
     const page = pages.find((candidate) => candidate.method === wanted)

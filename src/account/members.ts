@@ -27,6 +27,7 @@ export async function createMember(db: Db, clock: Clock, wanted: NewMember): Pro
     first_name: wanted.firstName ?? null,
     last_name: wanted.lastName ?? null,
     role: wanted.role,
+    active: 1,
     created_at: isoNow(clock),
   }
   try {

@@ -19,6 +19,19 @@ export interface Schema {
   signin_links: SigninLinkTable
   sessions: SessionTable
   files: FileTable
+  guardrails: GuardrailTable
+  guardrail_keys: GuardrailKeyTable
+  guardrail_members: GuardrailMemberTable
+  presets: PresetTable
+  preset_versions: PresetVersionTable
+  destinations: DestinationTable
+  byok_keys: ByokKeyTable
+  scim_tokens: ScimTokenTable
+  scim_users: ScimUserTable
+  scim_groups: ScimGroupTable
+  scim_group_members: ScimGroupMemberTable
+  scim_group_mappings: ScimGroupMappingTable
+  scim_sync_jobs: ScimSyncJobTable
 }
 
 export type Flag = 0 | 1
@@ -46,6 +59,8 @@ export interface MemberTable {
   first_name: string | null
   last_name: string | null
   role: OrganizationRole
+  /** 0 while an identity provider has the person deactivated. */
+  active: Generated<Flag>
   created_at: string
 }
 
@@ -79,9 +94,13 @@ export interface WorkspaceMemberTable {
   id: string
   workspace_id: string
   user_id: string
-  role: 'admin' | 'member'
+  role: WorkspaceRole
+  /** 1 when someone added the member by hand; otherwise the row is there because a SCIM mapping grants it. */
+  is_manual: Generated<Flag>
   created_at: string
 }
+
+export type WorkspaceRole = 'admin' | 'member'
 
 export type BudgetInterval = 'daily' | 'weekly' | 'monthly' | 'lifetime'
 
@@ -110,6 +129,8 @@ export interface ApiKeyTable {
   limit_reset: LimitReset | null
   include_byok_in_limit: Flag
   disabled: Flag
+  /** 1 while the member who created it is deactivated; it is refused like a disabled one. */
+  suspended: Generated<Flag>
   expires_at: string | null
   external_user: string | null
   /** SHA-256 of a secret the partner chose, which authenticates as this key too. */
@@ -192,4 +213,196 @@ export interface FileTable {
   size_bytes: number
   purpose: string
   created_at: string
+}
+
+/** Lists are JSON arrays, null where nothing is said; switches are 0, 1 or null. */
+export interface GuardrailTable {
+  id: string
+  organization_id: string
+  /** Null for the one guardrail of the whole organization. */
+  workspace_id: string | null
+  name: string
+  description: string | null
+  limit_nanos: bigint | null
+  reset_interval: LimitReset | null
+  include_byok_in_budgets: Flag
+  allowed_data_regions: string | null
+  allowed_models: string | null
+  ignored_models: string | null
+  allowed_providers: string | null
+  ignored_providers: string | null
+  content_filter_builtins: string | null
+  content_filters: string | null
+  enable_free_model_publication: Flag | null
+  enable_free_model_training: Flag | null
+  enable_paid_model_training: Flag | null
+  enforce_zdr: Flag | null
+  enforce_zdr_vendor_a: Flag | null
+  enforce_zdr_vendor_b: Flag | null
+  enforce_zdr_vendor_c: Flag | null
+  enforce_zdr_vendor_d: Flag | null
+  enforce_zdr_other: Flag | null
+  created_at: string
+  updated_at: string
+}
+
+/** A key has at most one guardrail of its own. */
+export interface GuardrailKeyTable {
+  id: string
+  organization_id: string
+  guardrail_id: string
+  key_id: number
+  assigned_by: string | null
+  created_at: string
+}
+
+/** A member has at most one guardrail in each workspace, whose id is repeated here for that rule. */
+export interface GuardrailMemberTable {
+  id: string
+  organization_id: string
+  guardrail_id: string
+  workspace_id: string | null
+  user_id: string
+  assigned_by: string | null
+  created_at: string
+}
+
+export type PresetStatus = 'active' | 'disabled' | 'archived'
+
+export interface PresetTable {
+  id: string
+  organization_id: string
+  workspace_id: string | null
+  slug: string
+  name: string
+  description: string | null
+  status: PresetStatus
+  status_updated_at: string | null
+  designated_version_id: string | null
+  creator_user_id: string | null
+  created_at: string
+  updated_at: string
+}
+
+export interface PresetVersionTable {
+  id: string
+  preset_id: string
+  version: number
+  system_prompt: string | null
+  /** JSON object. */
+  config: string
+  creator_id: string
+  created_at: string
+  updated_at: string
+}
+
+export interface DestinationTable {
+  id: string
+  organization_id: string
+  workspace_id: string
+  type: string
+  name: string | null
+  enabled: Flag
+  privacy_mode: Flag
+  broadcast_generation_cost: Flag
+  broadcast_generation_identity: Flag
+  broadcast_generation_request_context: Flag
+  sampling_rate: number
+  /** JSON arrays. */
+  regions: string
+  api_key_hashes: string | null
+  /** JSON object. */
+  filter_rules: string | null
+  /** JSON object of what is not secret. */
+  config: string
+  /** A sealed JSON object of what is. */
+  sealed_secrets: string
+  /** The origin the secrets were entered for: they are sent nowhere else. */
+  secrets_origin: string | null
+  created_at: string
+  updated_at: string
+  deleted_at: string | null
+}
+
+export interface ByokKeyTable {
+  id: string
+  organization_id: string
+  /** Null for a credential of every workspace. */
+  workspace_id: string | null
+  provider: string
+  name: string | null
+  label: string
+  /** Null once deleted: the key material is wiped. */
+  sealed_key: string | null
+  disabled: Flag
+  is_fallback: Flag
+  is_byok_only: Flag
+  is_required: Flag
+  declared_zdr: Flag | null
+  /** JSON arrays, null for no restriction. */
+  allowed_models: string | null
+  allowed_api_key_hashes: string | null
+  allowed_user_ids: string | null
+  sort_order: number
+  created_at: string
+  updated_at: string
+  deleted_at: string | null
+}
+
+export interface ScimTokenTable {
+  id: string
+  organization_id: string
+  token_hash: string
+  label: string
+  name: string
+  created_at: string
+}
+
+/** A member as an identity provider sees them. External ids never match ids of ours. */
+export interface ScimUserTable {
+  id: string
+  organization_id: string
+  user_id: string
+  user_name: string
+  external_id: string | null
+  /** JSON of the attributes that have no column. */
+  resource: string
+  created_at: string
+  updated_at: string
+}
+
+export interface ScimGroupTable {
+  id: string
+  organization_id: string
+  external_id: string | null
+  display_name: string
+  created_at: string
+  updated_at: string
+}
+
+export interface ScimGroupMemberTable {
+  group_id: string
+  scim_user_id: string
+}
+
+export interface ScimGroupMappingTable {
+  id: string
+  organization_id: string
+  scim_group_id: string
+  workspace_id: string
+  role: WorkspaceRole
+  created_at: string
+  updated_at: string
+}
+
+export interface ScimSyncJobTable {
+  id: string
+  organization_id: string
+  status: 'queued' | 'running' | 'succeeded' | 'failed'
+  created_at: string
+  started_at: string | null
+  finished_at: string | null
+  synced_groups: number | null
+  deleted_groups: number | null
+  error_message: string | null
 }

@@ -32,7 +32,7 @@ function credentialsOf(headers: Headers): string[] {
 
 function keyProblem(gateway: Gateway, key: ApiKey | undefined): GatewayError | undefined {
   if (!key) return fail('credential_invalid')
-  if (key.disabled) return fail('key_disabled')
+  if (key.disabled || key.suspended) return fail('key_disabled')
   if (key.expires_at !== null && Date.parse(key.expires_at) <= gateway.clock.now()) return fail('key_expired')
   return undefined
 }

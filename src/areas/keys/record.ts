@@ -70,7 +70,7 @@ export function recordOf(key: ApiKey, usage: KeyUsage): z.input<typeof keyRecord
     hash: key.hash,
     name: key.name,
     label: key.label,
-    disabled: key.disabled === 1,
+    disabled: key.disabled === 1 || key.suspended === 1,
     ...limitsOf(key, usage),
     ...usageFieldsOf(usage),
     created_at: key.created_at,

@@ -1,6 +1,8 @@
 import type { Migration } from 'kysely/migration'
 import { foundation } from './001-foundation.ts'
+import { policies } from './002-policies.ts'
 
 export const migrations: Record<string, Migration> = {
   '001-foundation': foundation,
+  '002-policies': policies,
 }
