@@ -14,6 +14,7 @@ export const policies: Migration = {
     await createDestinations(db)
     await createByok(db)
     await createScim(db)
+    await createScimMappings(db)
     await extendAccounts(db)
   },
 }
@@ -205,6 +206,9 @@ async function createScim(db: Kysely<unknown>) {
     .addPrimaryKeyConstraint('scim_group_members_once', ['group_id', 'scim_user_id'])
     .execute()
   await index(db, 'scim_group_members_user', 'scim_group_members', ['scim_user_id'])
+}
+
+async function createScimMappings(db: Kysely<unknown>) {
   await db.schema
     .createTable('scim_group_mappings')
     .addColumn('id', 'text', key)
