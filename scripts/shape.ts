@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { dirname, join, normalize, relative } from 'node:path'
 import { Glob } from 'bun'
+import { destinations } from '../src/destinations/all.ts'
 import { providers } from '../src/providers/all.ts'
 
 /** Each folder or file of src, by how far it is from the ground. Imports go down, never up. */
@@ -15,6 +16,7 @@ const layers: Record<string, number> = {
   account: 3,
   catalog: 2,
   policy: 3,
+  destinations: 3,
   providers: 3,
   'metrics.ts': 2,
   'data-dir.ts': 2,
@@ -30,7 +32,8 @@ const layers: Record<string, number> = {
   'welcome.ts': 9,
   'server.ts': 8,
   'main.ts': 10,
-  'cli.ts': 11,
+  commands: 11,
+  'cli.ts': 12,
 }
 
 const fewestModules = 50
@@ -38,7 +41,10 @@ const longestFile = 350
 const longestFunction = 60
 const bannedNames = /(^|\/)(index|utils|helpers|types)\.ts$/
 /** Tables of facts: they may be long, and are where names belong. */
-const dataFiles = /^src\/(providers|db\/migrations)\/|^src\/(catalog\/vocabulary|db\/schema)\.ts$/
+const dataFiles =
+  /^src\/(providers|db\/migrations)\/|^src\/(catalog\/vocabulary|db\/schema|areas\/byok\/providers)\.ts$/
+/** The one way out. */
+const egress = 'src/lib/deliver.ts'
 const queryCall = /\.(selectFrom|insertInto|updateTable|deleteFrom)\(/
 const queryHomes = /(^|\/)store\.ts$|^src\/(account|ledger|catalog|db)\//
 
@@ -115,7 +121,7 @@ function checkCycles(): void {
   for (const { path } of modules) visit(path, [])
 }
 
-/** Shared code reads a property of a provider; it never asks which one it is. */
+/** Shared code reads a property of a provider or destination; it never asks which one it is. */
 function checkNames({ path, text }: Module): void {
   if (bannedNames.test(path)) problems.push(`${path}: a name that says nothing`)
   if (dataFiles.test(path)) return
@@ -123,6 +129,10 @@ function checkNames({ path, text }: Module): void {
     if (new RegExp(`['"\`]${slug.replace('/', '\\/')}['"\`]`).test(text)) {
       problems.push(`${path}: names the provider ${slug}`)
     }
+  }
+  if (path.startsWith('src/destinations/')) return
+  for (const { type } of destinations) {
+    if (new RegExp(`['"\`]${type}['"\`]`).test(text)) problems.push(`${path}: names the destination ${type}`)
   }
 }
 
@@ -133,7 +143,9 @@ function checkSideEffects({ path, text }: Module): void {
   if (/insertInto\('ledger_entries'\)/.test(text) && !path.startsWith('src/ledger/')) {
     problems.push(`${path}: writes ledger entries`)
   }
-  if (/(?<![.\w])fetch\(/.test(text)) problems.push(`${path}: sends requests of its own`)
+  if (path !== egress && /(?<![.\w])fetch\(|from 'node:https?'/.test(text)) {
+    problems.push(`${path}: sends requests of its own`)
+  }
 }
 
 /** The formatter puts the end of a function at the indentation of its start. */

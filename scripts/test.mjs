@@ -48,7 +48,7 @@ finish(result.passed, result.failed, result.skipped)
 
 function runTests() {
   const env = { ...process.env, ...(postgres && { TEST_DATABASE_URL: postgres.url }) }
-  const child = spawn(bun, ['test', '--timeout', '60000', ...wanted], {
+  const child = spawn(bun, ['--no-env-file', 'test', '--timeout', '60000', ...wanted], {
     cwd: root,
     env,
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { ConfigError, readConfig } from './config.ts'
+import { ConfigError, readConfig, settingsPath } from './config.ts'
 
 describe('the environment', () => {
   test('the defaults are safe: loopback, SQLite in ./data', () => {
@@ -19,7 +19,6 @@ describe('the environment', () => {
     ['PORT', '-1', 'PORT must be'],
     ['DATABASE_URL', 'mysql://x', 'DATABASE_URL must be a URL that begins with postgres://'],
     ['REDIS_URL', 'localhost:6379', 'REDIS_URL must be a URL that begins with redis://'],
-    ['HEADGATE_CONFIG', './no-such.yaml', 'HEADGATE_CONFIG names a file that does not exist'],
     ['HEADGATE_MANAGEMENT_KEY', '', 'HEADGATE_MANAGEMENT_KEY must have at least 12 characters.'],
     ['HEADGATE_MANAGEMENT_KEY', 'with spaces in it', 'printable ASCII'],
     ['HEADGATE_SECRET_KEY', 'short', 'HEADGATE_SECRET_KEY must have at least 16 characters.'],
@@ -29,6 +28,11 @@ describe('the environment', () => {
   ])('S10 %s=%s stops the start with one sentence', (name, value, sentence) => {
     expect(() => readConfig({ [name]: value })).toThrow(ConfigError)
     expect(() => readConfig({ [name]: value })).toThrow(sentence)
+  })
+
+  test('a settings file that was named must exist; the usual one need not', () => {
+    expect(() => settingsPath({ HEADGATE_CONFIG: './no-such.yaml' })).toThrow('HEADGATE_CONFIG names a file')
+    expect(settingsPath({})).toBeNull()
   })
 
   test('S12 a password in a bad URL is not repeated', () => {

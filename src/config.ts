@@ -9,7 +9,6 @@ export interface Config {
   /** `postgres://...`, or the path of a SQLite file. */
   databaseUrl: string
   redisUrl: string | null
-  settingsPath: string | null
   managementKey: string | null
   secretKey: string | null
   /** USD, a decimal string. */
@@ -26,6 +25,9 @@ export type LogLevel = (typeof logLevels)[number]
 
 /** The message is one sentence for the operator; no stack is shown. */
 export class ConfigError extends Error {}
+
+/** Fewer are a repetition, not a secret. */
+const fewestCharacters = 6
 
 const guessable = new Set([
   'changeme',
@@ -45,7 +47,6 @@ export function readConfig(environment: Environment = process.env): Config {
     dataDir,
     databaseUrl: readDatabaseUrl(environment.DATABASE_URL, dataDir),
     redisUrl: readUrl('REDIS_URL', environment.REDIS_URL, ['redis:', 'rediss:']),
-    settingsPath: readSettingsPath(environment.HEADGATE_CONFIG),
     managementKey: readSecret('HEADGATE_MANAGEMENT_KEY', environment.HEADGATE_MANAGEMENT_KEY, 12),
     secretKey: readSecret('HEADGATE_SECRET_KEY', environment.HEADGATE_SECRET_KEY, 16),
     initialCredits: readAmount('HEADGATE_INITIAL_CREDITS', environment.HEADGATE_INITIAL_CREDITS, '100'),
@@ -78,7 +79,9 @@ function readUrl(name: string, text: string | undefined, protocols: string[]): s
   )
 }
 
-function readSettingsPath(text: string | undefined): string | null {
+/** Null when there is no headgate.yaml and none was named. */
+export function settingsPath(environment: Environment): string | null {
+  const text = environment.HEADGATE_CONFIG
   const path = resolve(text || './headgate.yaml')
   if (existsSync(path)) return path
   if (text) throw new ConfigError(`HEADGATE_CONFIG names a file that does not exist: ${path}.`)
@@ -90,6 +93,9 @@ function readSecret(name: string, value: string | undefined, minLength: number):
   if (value.length < minLength) throw new ConfigError(`${name} must have at least ${minLength} characters.`)
   if (!/^[\x21-\x7e]+$/.test(value)) {
     throw new ConfigError(`${name} must be printable ASCII characters without spaces.`)
+  }
+  if (new Set(value).size < fewestCharacters) {
+    throw new ConfigError(`${name} must have at least ${fewestCharacters} different characters.`)
   }
   if (guessable.has(value.toLowerCase()))
     throw new ConfigError(`${name} is a well-known word; choose a random one.`)

@@ -1,16 +1,18 @@
-import { Database } from 'bun:sqlite'
+import { Database, SQLiteError } from 'bun:sqlite'
 import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ConfigError } from './config.ts'
 
-/** Created readable by its owner alone: it holds the database, the secret key and uploaded files. */
+/** Everything made in it is for its owner alone: it holds the database, the secret key and uploaded files. */
 export function prepareDataDir(dataDir: string): void {
-  try {
-    mkdirSync(join(dataDir, 'files'), { recursive: true, mode: 0o700 })
-  } catch (error) {
-    throw new ConfigError(`The data directory ${dataDir} cannot be used: ${message(error)}.`)
-  }
+  process.umask(0o077)
+  inDataDir(dataDir, () => mkdirSync(join(dataDir, 'files'), { recursive: true }))
+}
+
+/** The address of the running server, for commands that print links to it. */
+export function siteFile(dataDir: string): string {
+  return join(dataDir, 'headgate.url')
 }
 
 /**
@@ -19,17 +21,30 @@ export function prepareDataDir(dataDir: string): void {
  */
 export function lockDataDir(dataDir: string): () => void {
   const pidFile = join(dataDir, 'headgate.pid')
-  const lock = new Database(join(dataDir, 'headgate.lock'), { create: true })
+  const lock = inDataDir(dataDir, () => new Database(join(dataDir, 'headgate.lock'), { create: true }))
   try {
     lock.run('PRAGMA locking_mode=EXCLUSIVE')
     lock.run('BEGIN EXCLUSIVE')
-  } catch {
+  } catch (error) {
     lock.close()
+    if (!(error instanceof SQLiteError) || error.code !== 'SQLITE_BUSY') throw unusable(dataDir, error)
     const pid = existsSync(pidFile) ? readFileSync(pidFile, 'utf8').trim() : 'unknown'
     throw new ConfigError(`The data directory ${dataDir} is in use by another Headgate process (pid ${pid}).`)
   }
-  writeFileSync(pidFile, String(process.pid))
+  inDataDir(dataDir, () => writeFileSync(pidFile, String(process.pid)))
   return () => lock.close()
+}
+
+function inDataDir<T>(dataDir: string, work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    throw unusable(dataDir, error)
+  }
+}
+
+function unusable(dataDir: string, error: unknown): ConfigError {
+  return new ConfigError(`The data directory ${dataDir} cannot be used: ${message(error)}.`)
 }
 
 /** HEADGATE_SECRET_KEY, or a key made once and kept beside the data. */
@@ -42,7 +57,7 @@ export function masterSecret(dataDir: string, configured: string | null): string
     if (!existsSync(path))
       throw new ConfigError(`The secret key file ${path} cannot be written: ${message(error)}.`)
   }
-  const secret = readFileSync(path, 'utf8').trim()
+  const secret = inDataDir(dataDir, () => readFileSync(path, 'utf8').trim())
   if (secret.length < 32) throw new ConfigError(`The secret key file ${path} is damaged: it is too short.`)
   return secret
 }

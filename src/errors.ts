@@ -91,6 +91,8 @@ export class GatewayError extends Error {
   readonly row: ErrorRow
   readonly metadata: Record<string, unknown>
   readonly headers: Record<string, string>
+  /** Whose request it was, once that is known. */
+  userId: string | null = null
 
   constructor(code: ErrorCode, details: Details = {}) {
     super(details.message ?? errorTable[code].message, { cause: details.cause })
@@ -116,11 +118,7 @@ export interface ErrorEnvelope {
 }
 
 /** What a client sees. Messages of 5xx errors are generic: the details are in the log under the request id. */
-export function envelope(
-  error: GatewayError,
-  requestId: string,
-  userId: string | null = null,
-): ErrorEnvelope {
+export function envelope(error: GatewayError, requestId: string): ErrorEnvelope {
   const { status, errorType, type } = error.row
   const message = status >= 500 ? `${error.row.message} Request id: ${requestId}` : error.message
   return {
@@ -130,6 +128,6 @@ export function envelope(
       type,
       metadata: { error_type: errorType, reason: error.code, ...error.metadata },
     },
-    user_id: userId,
+    user_id: error.userId,
   }
 }

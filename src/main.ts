@@ -1,24 +1,28 @@
+import { writeFileSync } from 'node:fs'
 import { pino } from 'pino'
 import { firstStart, syncEnvironmentKey, vaultFits } from './account/bootstrap.ts'
 import { operations, pages } from './areas/all.ts'
 import { sweepFiles } from './areas/files/disk.ts'
 import { buildCatalog } from './catalog/catalog.ts'
 import { type Config, ConfigError } from './config.ts'
-import { lockDataDir, masterSecret, prepareDataDir } from './data-dir.ts'
-import { migrate, openDb } from './db/db.ts'
+import { lockDataDir, masterSecret, prepareDataDir, siteFile } from './data-dir.ts'
+import { type Db, migrate, openDb } from './db/db.ts'
 import type { Gateway } from './gateway.ts'
 import { nanosFromUsd } from './ledger/money.ts'
 import { type Clock, systemClock } from './lib/clock.ts'
 import { Vault } from './lib/secret.ts'
 import { Metrics } from './metrics.ts'
 import { providers } from './providers/all.ts'
-import { listen, type Server } from './server.ts'
+import { bind, type Server, serveOn } from './server.ts'
 import { readSettings } from './settings.ts'
 import { systemPages } from './system.ts'
-import { welcome } from './welcome.ts'
+import { siteUrl, welcome } from './welcome.ts'
 
 /** How long requests in flight may take to finish once the process was told to stop. */
 const drainMs = 25_000
+/** A database that is away cannot be closed politely. */
+const closeMs = 5000
+const sweepMs = 60 * 60_000
 
 /** The parts, put together: the only place that knows them all. */
 export async function openGateway(config: Config, clock: Clock = systemClock): Promise<Gateway> {
@@ -26,25 +30,51 @@ export async function openGateway(config: Config, clock: Clock = systemClock): P
   const catalog = buildCatalog({ settings, providers, environment: config.environment })
   prepareDataDir(config.dataDir)
   const vault = new Vault(masterSecret(config.dataDir, config.secretKey))
-  const log = pino({ level: config.logLevel, base: null }, pino.destination(2))
-  const db = openDb(config.databaseUrl)
-  const gateway: Gateway = { config, db, clock, log, vault, metrics: new Metrics(), settings, catalog }
-  try {
-    await migrate(db)
-    if (!(await vaultFits(db, vault))) {
-      throw new ConfigError(
-        'The secret key is not the one this database was sealed with; check HEADGATE_SECRET_KEY.',
-      )
-    }
-    return gateway
-  } catch (error) {
-    await db.destroy()
-    throw error
-  }
+  const log = pino(
+    { level: config.logLevel, base: null, serializers: { err: loggedError } },
+    pino.destination(2),
+  )
+  const db = await openDatabase(config.databaseUrl, vault)
+  return { config, db, clock, log, vault, metrics: new Metrics(), settings, catalog }
 }
 
-export function serveGateway(gateway: Gateway): Server {
-  return listen(gateway, operations, [...pages, ...systemPages(operations)])
+/** Migrated, and sealed with this very key. */
+async function openDatabase(url: string, vault: Vault): Promise<Db> {
+  let db: Db | undefined
+  try {
+    db = openDb(url)
+    await migrate(db)
+    if (await vaultFits(db, vault)) return db
+  } catch (error) {
+    if (db) await within(closeMs, db.destroy())
+    throw new ConfigError(`The database cannot be used: ${innermost(error)}`)
+  }
+  await within(closeMs, db.destroy())
+  throw new ConfigError(
+    'The secret key is not the one this database was sealed with; check HEADGATE_SECRET_KEY.',
+  )
+}
+
+/** What is needed to find a fault: other properties of an error may hold what a client sent. */
+function loggedError(error: Error) {
+  const { name, message, stack } = error
+  return { name, message, stack, ...('code' in error && { code: error.code }) }
+}
+
+function innermost(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  return error.cause ? innermost(error.cause) : error.message
+}
+
+async function within(ms: number, work: Promise<unknown>): Promise<void> {
+  const late = Promise.withResolvers<void>()
+  const timer = setTimeout(late.resolve, ms)
+  await Promise.race([work, late.promise])
+  clearTimeout(timer)
+}
+
+export function startServing(server: Server, gateway: Gateway): void {
+  serveOn(server, gateway, operations, [...pages, ...systemPages(operations)])
 }
 
 /** Reads headgate.yaml again; a mistake in it leaves everything as it was. */
@@ -55,38 +85,44 @@ export function reload(gateway: Gateway): void {
     Object.assign(gateway, { settings, catalog })
     gateway.log.info('headgate.yaml reloaded')
   } catch (error) {
-    gateway.log.error({ problem: error instanceof Error ? error.message : String(error) }, 'reload refused')
+    gateway.log.error({ problem: innermost(error) }, 'reload refused')
   }
 }
 
-/** Runs until told to stop. */
+/** Runs until told to stop. The port is taken before anything is made: the keys of the first start are shown once. */
 export async function serve(config: Config): Promise<void> {
   prepareDataDir(config.dataDir)
   const unlock = lockDataDir(config.dataDir)
   const gateway = await openGateway(config)
+  const server = takePort(gateway)
+  const site = siteUrl({ config, settings: gateway.settings, port: server.port ?? config.port })
   const initialCredits = nanosFromUsd(config.initialCredits) ?? 0n
   const start = await firstStart(gateway.db, gateway.clock, { ...config, initialCredits })
   await syncEnvironmentKey(gateway.db, gateway.clock, config.managementKey)
-  await sweepFiles(gateway)
-  const server = startListening(gateway)
-  process.stdout.write(
-    welcome({ config, settings: gateway.settings, port: server.port ?? config.port, start }),
-  )
+  startServing(server, gateway)
+  process.stdout.write(welcome(site, start))
+  writeFileSync(siteFile(config.dataDir), site)
+  keepFilesTidy(gateway)
   process.on('SIGHUP', () => reload(gateway))
   await stopSignal()
   await drain(gateway, server)
   unlock()
 }
 
-function startListening(gateway: Gateway): Server {
+function takePort(gateway: Gateway): Server {
   try {
-    return serveGateway(gateway)
+    return bind(gateway)
   } catch (error) {
     const { host, port } = gateway.config
-    throw new ConfigError(
-      `Cannot listen on ${host}:${port}: ${error instanceof Error ? error.message : error}.`,
-    )
+    throw new ConfigError(`Cannot listen on ${host}:${port}: ${innermost(error)}`)
   }
+}
+
+/** What crashes and deleted workspaces leave on disk is no hurry. */
+function keepFilesTidy(gateway: Gateway): void {
+  const sweep = () => sweepFiles(gateway).catch((err: unknown) => gateway.log.warn({ err }, 'sweep failed'))
+  void sweep()
+  setInterval(() => void sweep(), sweepMs).unref()
 }
 
 /** A terminal sends Ctrl-C to every process of the group, so the same wish may arrive twice: only a later one insists. */
@@ -108,5 +144,5 @@ async function drain(gateway: Gateway, server: Server): Promise<void> {
   const deadline = setTimeout(() => void server.stop(true), drainMs)
   await server.stop()
   clearTimeout(deadline)
-  await gateway.db.destroy()
+  await within(closeMs, gateway.db.destroy())
 }

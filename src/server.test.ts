@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'bun:test'
+import { connect } from 'node:net'
 import { checkEnvelope, describeOnEachDatabase, startTestServer } from '../test/support/harness.ts'
 import { errorTable } from './errors.ts'
 
 const settings = `
 public_url: https://gate.example.com
-regions: { default: global, hosts: { "eu.example.com": europe } }
+regions: { default: global, hosts: { "EU.example.com": europe } }
 cors: { inference: ["https://app.example.com"], management: ["https://console.example.com"] }
 `
 
@@ -50,6 +51,18 @@ describeOnEachDatabase(
       const strange = await get('/api/v1/key', { ...bearer(), 'x-request-id': 'a b\u00e9' })
       expect(strange.headers.get('x-request-id')).toMatch(/^req_/)
     })
+
+    test.each(['[', 'a b', '%%', '127.0.0.1:99999', 'constructor', '__proto__', ''])(
+      'S12 S14 the Host %j is nothing to trip over',
+      async (host) => {
+        const text = await rawRequest(
+          server().url,
+          `GET /api/v1/files?limit=1 HTTP/1.0\r\nHost: ${host}\r\n`,
+          bearer(),
+        )
+        expect(text).toMatch(/^HTTP\/1\.[01] 200 /)
+      },
+    )
 
     describe('S1 credentials', () => {
       test.each([
@@ -132,6 +145,11 @@ describeOnEachDatabase(
       expect(response.status).toBe(400)
     })
 
+    test('S14 the region follows the host name, in capitals or not', async () => {
+      const inRegion = await get('/api/v1/files', { ...bearer(), host: 'eu.EXAMPLE.com:8080' })
+      expect(inRegion.status).toBe(403)
+    })
+
     describe('CORS', () => {
       const from = (origin: string, path = '/api/v1/key', method = 'GET') =>
         get(path, { ...bearer(), origin, 'access-control-request-method': 'GET' }, method)
@@ -204,6 +222,21 @@ describeOnEachDatabase(
   },
   { settings },
 )
+
+/** What no client library would send. */
+async function rawRequest(url: string, head: string, headers: Record<string, string>): Promise<string> {
+  const { hostname, port } = new URL(url)
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  const { promise, resolve } = Promise.withResolvers<string>()
+  let text = ''
+  const socket = connect(Number(port), hostname, () => socket.write(`${head}${lines.join('')}\r\n`))
+  socket.on('data', (chunk) => {
+    text += chunk
+    if (text.includes('\r\n\r\n')) socket.destroy()
+  })
+  socket.on('close', () => resolve(text))
+  return promise
+}
 
 describe('when the database is away', () => {
   test('R21 I8 a management call is 500 with a generic text and a request id, never 401', async () => {

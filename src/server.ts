@@ -8,6 +8,7 @@ import { readText, refuseDeclared } from './lib/body.ts'
 import { newId } from './lib/ids.ts'
 import { JsonError, parseJson } from './lib/json.ts'
 import { problemsOf } from './lib/problems.ts'
+import { requestUrl } from './lib/url.ts'
 import type { Access, Operation, Page, PathRequest } from './operation.ts'
 import { authenticate, type Caller } from './pipeline/authenticate.ts'
 
@@ -61,12 +62,15 @@ async function answer(gateway: Gateway, request: PathRequest, methods: Methods):
     if (!operation) throw new GatewayError('method_not_allowed', { headers: { allow } })
     refuseDeclared(request, operation.rawBody?.maxBytes ?? maxJsonBytes)
     const cors = corsHeaders(gateway, request, operation.access)
+    let caller: Caller | null = null
     try {
-      const caller = await admitCaller(gateway, request, operation.access)
-      const response = await run(gateway, request, operation, caller)
-      return withHeaders(response, cors)
+      caller = await admitCaller(gateway, request, operation.access)
+      return withHeaders(await run(gateway, request, operation, caller), cors)
     } catch (error) {
-      throw withErrorHeaders(error, cors)
+      const failure = toGatewayError(error)
+      Object.assign(failure.headers, cors)
+      failure.userId = caller?.userId ?? null
+      throw failure
     }
   })
 }
@@ -120,7 +124,7 @@ function readable(values: Record<string, string>): Record<string, string> {
 }
 
 function queryOf(request: Request): Record<string, string> {
-  return Object.fromEntries(new URL(request.url).searchParams)
+  return Object.fromEntries(requestUrl(request).searchParams)
 }
 
 async function jsonBody(request: Request): Promise<unknown> {
@@ -148,7 +152,7 @@ function check(schema: z.ZodType, value: unknown, root: string): unknown {
 export function regionOf(gateway: Gateway, request: Request): DataRegion {
   const host = (request.headers.get('host') ?? '').toLowerCase()
   const { hosts, default: fallback } = gateway.settings.regions
-  return hosts[host] ?? hosts[host.replace(/:\d+$/, '')] ?? fallback
+  return hosts.get(host) ?? hosts.get(host.replace(/:\d+$/, '')) ?? fallback
 }
 
 async function answerPage(gateway: Gateway, request: PathRequest, pages: Page[]): Promise<Response> {
@@ -189,12 +193,12 @@ function requestIdOf(request: Request): string {
 }
 
 function errorResponse(gateway: Gateway, error: unknown, requestId: string): Response {
-  const known = error instanceof GatewayError ? error : new GatewayError('internal', { cause: error })
-  if (known.row.status >= 500) gateway.log.error({ requestId, err: known.cause ?? known }, 'request failed')
-  const retry = known.row.retry ? {} : { 'x-should-retry': 'false' }
-  return Response.json(envelope(known, requestId), {
-    status: known.row.status,
-    headers: { ...retry, ...known.headers },
+  const failure = toGatewayError(error)
+  const { status, retry } = failure.row
+  if (status >= 500) gateway.log.error({ requestId, err: failure.cause ?? failure }, 'request failed')
+  return Response.json(envelope(failure, requestId), {
+    status,
+    headers: { ...(!retry && { 'x-should-retry': 'false' }), ...failure.headers },
   })
 }
 
@@ -203,23 +207,35 @@ function withHeaders(response: Response, headers: Record<string, string>): Respo
   return response
 }
 
-function withErrorHeaders(error: unknown, headers: Record<string, string>): GatewayError {
-  const known = error instanceof GatewayError ? error : new GatewayError('internal', { cause: error })
-  Object.assign(known.headers, headers)
-  return known
+function toGatewayError(error: unknown): GatewayError {
+  return error instanceof GatewayError ? error : new GatewayError('internal', { cause: error })
 }
 
 export type Server = ReturnType<typeof Bun.serve>
 
-export function listen(gateway: Gateway, operations: Operation[], pages: Page[]): Server {
+/** Takes the port. Until `serveOn` is called, everything is answered with 503: nothing is ready yet. */
+export function bind(gateway: Gateway): Server {
+  const starting = () =>
+    Response.json({ status: 'starting' }, { status: 503, headers: { 'retry-after': '1' } })
   return Bun.serve({
+    ...transport,
     hostname: gateway.config.host,
     port: gateway.config.port,
-    // Sizes are checked per operation, with our own error: the runtime's 413 has no envelope.
-    maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-    idleTimeout: 120,
+    fetch: starting,
+  })
+}
+
+export function serveOn(server: Server, gateway: Gateway, operations: Operation[], pages: Page[]): void {
+  server.reload({
+    ...transport,
     routes: buildRoutes(gateway, operations, pages),
     fetch: (request) => answerUnknown(gateway, request),
     error: (error) => errorResponse(gateway, error, newId('req')),
   })
+}
+
+const transport = {
+  // Sizes are checked per operation, with our own error: the runtime's 413 has no envelope.
+  maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+  idleTimeout: 120,
 }

@@ -4,9 +4,17 @@ import { z } from 'zod'
 import { checkDeclared, declaredProvider } from './catalog/declared.ts'
 import { declaredModel } from './catalog/declared-model.ts'
 import { dataRegions } from './catalog/vocabulary.ts'
-import { type Config, ConfigError } from './config.ts'
+import { type Config, ConfigError, settingsPath } from './config.ts'
 import { readYaml, YamlError } from './lib/yaml.ts'
 import { providers } from './providers/all.ts'
+
+/** As browsers write it: no path, no trailing slash. */
+const webOrigin = z
+  .string()
+  .refine(
+    (text) => text === '*' || (URL.canParse(text) && new URL(text).origin === text),
+    'must be an origin such as https://app.example.com, or *',
+  )
 
 const settingsFields = z.strictObject({
   /** Where browsers and links find this server, when it is behind a proxy. */
@@ -14,7 +22,12 @@ const settingsFields = z.strictObject({
   regions: z
     .strictObject({
       default: z.enum(dataRegions).default('global'),
-      hosts: z.record(z.string(), z.enum(dataRegions)).default({}),
+      hosts: z
+        .record(z.string(), z.enum(dataRegions))
+        .default({})
+        .transform(
+          (hosts) => new Map(Object.entries(hosts).map(([host, region]) => [host.toLowerCase(), region])),
+        ),
     })
     .prefault({}),
   egress: z
@@ -27,8 +40,8 @@ const settingsFields = z.strictObject({
   /** Which web origins may call the API from a browser; `*` means any. */
   cors: z
     .strictObject({
-      inference: z.array(z.string()).default(['*']),
-      management: z.array(z.string()).default([]),
+      inference: z.array(webOrigin).default(['*']),
+      management: z.array(webOrigin).default([]),
     })
     .prefault({}),
   /** Refuses `plain` PKCE challenges and codes without a challenge. */
@@ -42,13 +55,14 @@ const settingsSchema = settingsFields.superRefine(checkDeclared(providers))
 /** What headgate.yaml says. */
 export type Settings = z.output<typeof settingsSchema>
 
+/** The file is looked for anew each time: it may have been made since the start. */
 export function readSettings(config: Config): Settings {
-  if (!config.settingsPath) return settingsSchema.parse({})
+  const path = settingsPath(config.environment)
+  if (path === null) return settingsSchema.parse({})
   try {
-    const text = readFileSync(config.settingsPath, 'utf8')
-    return readYaml(text, basename(config.settingsPath), settingsSchema, config.environment)
+    return readYaml(readFileSync(path, 'utf8'), basename(path), settingsSchema, config.environment)
   } catch (error) {
     if (error instanceof YamlError) throw new ConfigError(error.message)
-    throw error
+    throw new ConfigError(`The settings file ${path} cannot be read.`, { cause: error })
   }
 }

@@ -2,15 +2,8 @@ import type { FirstStart } from './account/bootstrap.ts'
 import type { Config } from './config.ts'
 import type { Settings } from './settings.ts'
 
-interface Facts {
-  config: Config
-  settings: Settings
-  port: number
-  start: FirstStart | undefined
-}
-
 /** Where people reach this server. */
-export function siteUrl(facts: Pick<Facts, 'config' | 'settings' | 'port'>): string {
+export function siteUrl(facts: { config: Config; settings: Settings; port: number }): string {
   if (facts.settings.public_url) return facts.settings.public_url.replace(/\/+$/, '')
   const everywhere = ['0.0.0.0', '::'].includes(facts.config.host)
   const host = everywhere ? 'localhost' : facts.config.host
@@ -22,10 +15,9 @@ export function signinUrl(site: string, token: string): string {
 }
 
 /** What the terminal shows: everything a newcomer needs, and secrets only on the very first start. */
-export function welcome(facts: Facts): string {
-  const site = siteUrl(facts)
+export function welcome(site: string, start: FirstStart | undefined): string {
   const base = `${site}/api/v1`
-  const lines = facts.start ? firstLines(facts.start, site, base) : []
+  const lines = start ? firstLines(start, site, base) : []
   return [...lines, `Headgate is listening. Base URL: ${base}   API reference: ${site}/docs`, ''].join('\n')
 }
 

@@ -83,6 +83,13 @@ describeOnEachDatabase('every operation', (server) => {
   }
 })
 
+/** Made from a request to a model: the spec has its other fields ignored, and an absent slug made. */
+const madeFromRequests = new Set([
+  'createPresetFromChat',
+  'createPresetFromMessages',
+  'createPresetFromResponses',
+])
+
 type Send = (key: string | null, change?: Partial<Sample>) => Promise<{ status: number; body: ErrorBody }>
 interface ErrorBody {
   error: { message: string; metadata: { error_type: string } }
@@ -114,13 +121,23 @@ function malformedTests(operation: Operation, server: () => TestServer, send: Se
       const answer = await send(server().own.managementKey, { body })
       expect(answer.status).toBe(400)
     })
-    test('R12 an unknown field is named', async () => {
-      const { body } = await makeSample(server(), operation.id, server().own)
-      const answer = await send(server().own.managementKey, {
-        body: { ...(body as object), no_such_field: 1 },
+    if (!madeFromRequests.has(operation.id)) {
+      test('R12 an unknown field is named', async () => {
+        const { body } = await makeSample(server(), operation.id, server().own)
+        const answer = await send(server().own.managementKey, {
+          body: { ...(body as object), no_such_field: 1 },
+        })
+        expect(answer.status).toBe(400)
+        expect(answer.body.error.message).toStartWith('no_such_field')
       })
-      expect(answer.status).toBe(400)
-      expect(answer.body.error.message).toStartWith('no_such_field')
+    }
+  }
+  const query = operation.query as { shape?: Record<string, unknown> } | undefined
+  for (const bad of ['limit=0', 'limit=abc', 'limit=99999', 'offset=-1', 'workspace_id=x']) {
+    if (!query?.shape || !((bad.split('=')[0] ?? '') in query.shape)) continue
+    test(`400 for the query ${bad}`, async () => {
+      const { path } = await makeSample(server(), operation.id, server().own)
+      expect((await send(server().own.managementKey, { path: `${path}?${bad}` })).status).toBe(400)
     })
   }
   if (operation.params) {
@@ -134,7 +151,7 @@ function malformedTests(operation: Operation, server: () => TestServer, send: Se
 /** S3: another tenant's object does not exist. */
 function foreignTests(operation: Operation, server: () => TestServer): void {
   // The catalogue belongs to everyone.
-  if (!operation.params || operation.path.includes('{author}')) return
+  if (!operation.params || operation.path.includes('{author}') || madeFromRequests.has(operation.id)) return
   test('S3 R37 404 for an object of another organization', async () => {
     const sample = await makeSample(server(), operation.id, server().foreign)
     expect(sample.owned).toBe(true)

@@ -10,6 +10,8 @@ class Program {
 
   constructor(command: string[], environment: Record<string, string>) {
     this.#process = Bun.spawn(command, {
+      // Not the project's own folder, whose .env may name a real database.
+      cwd: tmpdir(),
       env: {
         PATH: process.env.PATH ?? '',
         HOME: process.env.HOME ?? '',
@@ -61,7 +63,8 @@ function folder(): string {
   return path
 }
 
-const launch = (...args: string[]) => ['node', 'scripts/launch.mjs', ...args]
+const root = process.cwd()
+const launch = (...args: string[]) => ['node', join(root, 'scripts/launch.mjs'), ...args]
 
 function start(
   dataDir: string,
@@ -115,7 +118,10 @@ describe('the process', () => {
 
   test('npm start passes signals on and ends with 0, leaving nothing running', async () => {
     const dataDir = folder()
-    const program = start(dataDir, {}, ['npm', 'start'])
+    const settings = join(dataDir, 'empty.yaml')
+    writeFileSync(settings, '')
+    const explicit = { DATABASE_URL: `sqlite:${join(dataDir, 'x.sqlite')}`, HEADGATE_CONFIG: settings }
+    const program = start(dataDir, explicit, ['npm', '--prefix', root, 'start'])
     await program.url()
     const pid = Number(readFileSync(join(dataDir, 'headgate.pid'), 'utf8'))
     program.signal('SIGTERM')
@@ -148,6 +154,34 @@ describe('the process', () => {
     const secondUrl = await second.url()
     expect((await keyInfo(secondUrl, 'my-own-management-key-1')).status).toBe(401)
     expect((await keyInfo(secondUrl, 'my-own-management-key-2')).status).toBe(200)
+  })
+
+  test('a first start that cannot listen makes nothing: the keys are shown by the one that can', async () => {
+    const dataDir = folder()
+    const taken = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() })
+    const refused = start(dataDir, { PORT: String(taken.port) })
+    await refused.says(/Cannot listen on 127\.0\.0\.1:\d+/)
+    expect(await refused.exit()).toBe(1)
+    await taken.stop(true)
+    const program = start(dataDir)
+    await program.says(/Management key +sk-hg-v1-[0-9a-f]{64}/)
+  })
+
+  test.each([
+    [{ DATABASE_URL: 'postgres://me:hunter2@127.0.0.1:1/none' }, 'The database cannot be used'],
+    [{ DATABASE_URL: 'sqlite:/nonexistent/x.db' }, 'The database cannot be used'],
+    [{ HEADGATE_CONFIG: tmpdir() }, 'The settings file'],
+    [
+      { HEADGATE_MANAGEMENT_KEY: 'aaaaaaaaaaaaaaaa' },
+      'HEADGATE_MANAGEMENT_KEY must have at least 6 different',
+    ],
+  ])('S10 S12 %j is one sentence without a stack or a secret', async (environment, sentence) => {
+    const program = start(folder(), environment as Record<string, string>)
+    expect(await program.exit()).toBe(1)
+    await Bun.sleep(50)
+    expect(program.output).toContain(`headgate: ${sentence}`)
+    expect(program.output.trim().split('\n')).toHaveLength(1)
+    expect(program.output).not.toContain('hunter2')
   })
 
   test('an invalid setting stops the start with one sentence and no stack', async () => {
@@ -266,7 +300,11 @@ describe('the command line', () => {
   test.each([
     [['keys', 'create'], "required option '--name <name>' not specified"],
     [['keys', 'create', '--name', 'x', '--limit', 'lots'], 'It must be an amount in USD.'],
-    [['keys', 'revoke', 'ffff'], 'Nothing is set up yet'],
+    [['keys', 'revoke', 'ffffffff'], 'Nothing is set up yet'],
+    [['keys', 'revoke', ''], 'Give at least the first 8 characters'],
+    [['keys', 'create', '--name', ' '], 'It must be 1 to 200 characters'],
+    [['keys', 'create', '--name', 'x', '--limit', '9999999999999'], 'It must be an amount in USD.'],
+    [['orgs', 'create', '--name', 'x', '--owner-email', 'nobody'], 'It must be an e-mail address.'],
     [['nonsense'], "unknown command 'nonsense'"],
   ])('%j fails with a sentence', async (args, sentence) => {
     const { code, output } = await run(folder(), args)

@@ -1,9 +1,10 @@
+import { ConfigError } from '../config.ts'
 import { type Db, isUniqueViolation } from '../db/db.ts'
 import { postFunding } from '../ledger/entries.ts'
 import { type Clock, isoNow } from '../lib/clock.ts'
 import { newId } from '../lib/ids.ts'
 import { sha256, type Vault } from '../lib/secret.ts'
-import { createKey } from './keys.ts'
+import { createKey, findKeyBySecret } from './keys.ts'
 import { createOrganization, type OrganizationStart, operatorOrganization } from './organizations.ts'
 import { createSigninToken } from './sessions.ts'
 import { firstWorkspaceId } from './workspaces.ts'
@@ -73,8 +74,10 @@ export async function syncEnvironmentKey(db: Db, clock: Clock, secret: string | 
   await db.transaction().execute(async (tx) => {
     await tx.deleteFrom('api_keys').where('source', '=', 'environment').where('hash', '!=', hash).execute()
     if (secret === null) return
-    const known = await tx.selectFrom('api_keys').select('id').where('hash', '=', hash).executeTakeFirst()
-    if (known) return
+    const known = await findKeyBySecret(tx, secret)
+    if (known?.kind === 'management' && known.organization_id === organization.id) return
+    if (known)
+      throw new ConfigError('HEADGATE_MANAGEMENT_KEY is already another key; choose a value of its own.')
     await createKey(tx, clock, {
       organizationId: organization.id,
       workspaceId: await firstWorkspaceId(tx, organization.id),

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Selectable } from 'kysely'
 import { type Db, isUniqueViolation } from '../db/db.ts'
-import type { ApiKeyTable, KeyKind, LimitReset } from '../db/schema.ts'
+import type { ApiKeyTable, Flag, KeyKind, LimitReset } from '../db/schema.ts'
 import { fail } from '../errors.ts'
 import { type Clock, isoNow } from '../lib/clock.ts'
 import { sha256 } from '../lib/secret.ts'
@@ -55,6 +55,7 @@ export async function createKey(
       creator_user_id: wanted.creatorUserId ?? null,
     })
   }
+  if (wanted.externalSecret) await refuseKnownSecret(db, wanted.externalSecret)
   const secret = wanted.secret ?? newSecret()
   try {
     const key = await db
@@ -87,14 +88,21 @@ export async function createKey(
   }
 }
 
-/** Deleting a workspace or a member disables its keys: one made or enabled meanwhile must not slip through. */
+/** A secret that is or was a key elsewhere must not open a door here, not even once that key is gone. */
+async function refuseKnownSecret(db: Db, secret: string): Promise<void> {
+  if (secret.startsWith(prefix) || (await findKeyBySecret(db, secret))) {
+    throw fail('conflict', 'external.api_key: this secret cannot be used; choose a random one.')
+  }
+}
+
+/** Who deletes a workspace, or removes or deactivates a member, stops its keys: none made meanwhile slips through. */
 export async function lockOwners(tx: Db, key: Owners): Promise<void> {
   if (!(await tryLockWorkspace(tx, key.organization_id, key.workspace_id))) {
     throw fail('conflict', 'The workspace of this key was deleted.')
   }
   if (key.creator_user_id === null) return
   if (!(await tryLockMember(tx, key.organization_id, key.creator_user_id))) {
-    throw fail('conflict', 'The member who created this key was removed.')
+    throw fail('conflict', 'The member who created this key was removed or is deactivated.')
   }
 }
 
@@ -159,6 +167,17 @@ export async function disableKeys(
     .execute()
 }
 
+/** What a deactivated member created is refused until they are active again; `disabled` is somebody's own wish. */
+export async function setKeysSuspended(db: Db, creatorUserId: string, suspended: Flag): Promise<void> {
+  await db
+    .updateTable('api_keys')
+    .set({ suspended })
+    .where('creator_user_id', '=', creatorUserId)
+    .where('kind', '=', 'inference')
+    .where('suspended', '!=', suspended)
+    .execute()
+}
+
 export async function deleteKey(db: Db, id: number): Promise<boolean> {
   const result = await db.deleteFrom('api_keys').where('id', '=', id).executeTakeFirst()
   return result.numDeletedRows > 0n
@@ -172,4 +191,15 @@ export async function listOrganizationKeys(db: Db, organizationId: string): Prom
     .where('organization_id', '=', organizationId)
     .orderBy('id', 'desc')
     .execute()
+}
+
+/** Of the given hashes, those of keys of this organization. */
+export async function knownHashes(db: Db, organizationId: string, hashes: string[]): Promise<Set<string>> {
+  const rows = await db
+    .selectFrom('api_keys')
+    .select('hash')
+    .where('organization_id', '=', organizationId)
+    .where('hash', 'in', hashes)
+    .execute()
+  return new Set(rows.map((row) => row.hash))
 }

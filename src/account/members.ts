@@ -4,6 +4,7 @@ import type { MemberTable, OrganizationRole, WorkspaceMemberTable } from '../db/
 import { fail } from '../errors.ts'
 import { type Clock, isoNow } from '../lib/clock.ts'
 import { newId, newUuid } from '../lib/ids.ts'
+import { findDefaultWorkspace } from './workspaces.ts'
 
 export type Member = Selectable<MemberTable>
 
@@ -36,13 +37,7 @@ export async function createMember(db: Db, clock: Clock, wanted: NewMember): Pro
     if (isUniqueViolation(error)) throw fail('conflict', 'email: this person is already a member.')
     throw error
   }
-  const home = await db
-    .selectFrom('workspaces')
-    .select('id')
-    .where('organization_id', '=', wanted.organizationId)
-    .where('is_default', '=', 1)
-    .where('deleted_at', 'is', null)
-    .executeTakeFirst()
+  const home = await findDefaultWorkspace(db, wanted.organizationId)
   if (home) await joinWorkspace(db, clock, home.id, [member])
   return member
 }
@@ -51,7 +46,7 @@ export function workspaceRole(role: OrganizationRole): WorkspaceMemberTable['rol
   return role === 'org:admin' ? 'admin' : 'member'
 }
 
-/** Adds members, or sets the role of those already there to the one they hold in the organization. */
+/** Adds members by hand, or makes those already there so; with the role they hold in the organization. */
 export async function joinWorkspace(
   db: Db,
   clock: Clock,
@@ -66,11 +61,14 @@ export async function joinWorkspace(
         workspace_id: workspaceId,
         user_id: member.id,
         role: workspaceRole(member.role),
+        is_manual: 1 as const,
         created_at: isoNow(clock),
       })),
     )
     .onConflict((conflict) =>
-      conflict.columns(['workspace_id', 'user_id']).doUpdateSet((eb) => ({ role: eb.ref('excluded.role') })),
+      conflict
+        .columns(['workspace_id', 'user_id'])
+        .doUpdateSet((eb) => ({ role: eb.ref('excluded.role'), is_manual: 1 })),
     )
     .returningAll()
     .execute()
@@ -104,6 +102,7 @@ export async function firstAdmin(db: Db, organizationId: string): Promise<Member
     .selectAll()
     .where('organization_id', '=', organizationId)
     .where('role', '=', 'org:admin')
+    .where('active', '=', 1)
     .orderBy('created_at')
     .orderBy('id')
     .executeTakeFirst()
@@ -125,13 +124,14 @@ export async function findMembers(db: Db, organizationId: string, ids: string[])
     .execute()
 }
 
-/** As `tryLockWorkspace`: a member found here is not removed before the transaction ends. */
+/** As `tryLockWorkspace`: a member found here is neither removed nor deactivated before the transaction ends. */
 export async function tryLockMember(tx: Db, organizationId: string, id: string): Promise<Member | undefined> {
   return tx
     .updateTable('members')
     .set((eb) => ({ role: eb.ref('role') }))
     .where('organization_id', '=', organizationId)
     .where('id', '=', id)
+    .where('active', '=', 1)
     .returningAll()
     .executeTakeFirst()
 }

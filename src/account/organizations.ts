@@ -4,9 +4,14 @@ import type { Flag, MemberTable, OrganizationTable } from '../db/schema.ts'
 import { fail } from '../errors.ts'
 import { type Clock, isoNow } from '../lib/clock.ts'
 import { newId } from '../lib/ids.ts'
-import { disableKeys } from './keys.ts'
-import { createMember, type Member, requireMember, workspaceRole } from './members.ts'
-import { createWorkspace, type Workspace } from './workspaces.ts'
+import { disableKeys, setKeysSuspended } from './keys.ts'
+import { createMember, joinWorkspace, type Member, requireMember } from './members.ts'
+import { applyGrants, applyRoles, chunksOf } from './scim-grants.ts'
+import { deleteSignins } from './sessions.ts'
+import { createWorkspace, findDefaultWorkspace, type NewWorkspace, type Workspace } from './workspaces.ts'
+
+/** Well below what either database takes as parameters of one statement. */
+const membersAtOnce = 500
 
 export interface NewOrganization {
   name: string
@@ -77,7 +82,7 @@ export async function lockOrganization(
 
 export type MemberChanges = Partial<Pick<MemberTable, 'first_name' | 'last_name' | 'role'>>
 
-/** The role in every workspace follows the one in the organization. */
+/** The role in every workspace follows the one in the organization, unless a SCIM mapping gives a higher one. */
 export async function changeMember(
   tx: Db,
   organizationId: string,
@@ -88,11 +93,14 @@ export async function changeMember(
   const member = await requireMember(tx, organizationId, id)
   if (Object.keys(changes).length === 0) return member
   if (changes.role === 'org:member') await keepAnAdmin(tx, member)
-  if (changes.role) {
-    const role = workspaceRole(changes.role)
-    await tx.updateTable('workspace_members').set({ role }).where('user_id', '=', id).execute()
-  }
-  return tx.updateTable('members').set(changes).where('id', '=', id).returningAll().executeTakeFirstOrThrow()
+  const changed = await tx
+    .updateTable('members')
+    .set(changes)
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+  if (changes.role) await applyRoles(tx, { organizationId, userIds: [id] })
+  return changed
 }
 
 /** Everything the member could still sign in or call with goes too. */
@@ -100,9 +108,7 @@ export async function removeMember(tx: Db, clock: Clock, organizationId: string,
   await lockOrganization(tx, organizationId)
   await keepAnAdmin(tx, await requireMember(tx, organizationId, id))
   // Before the member: whoever uses one of these locks it first and the member second.
-  for (const table of ['auth_codes', 'signin_links', 'sessions'] as const) {
-    await tx.deleteFrom(table).where('user_id', '=', id).execute()
-  }
+  await deleteSignins(tx, id)
   await tx.deleteFrom('members').where('id', '=', id).execute()
   await disableKeys(tx, clock, { creatorUserId: id })
   // Management keys belong to the organization and stay; what they make from now on has no creator.
@@ -114,15 +120,64 @@ export async function removeMember(tx: Db, clock: Clock, organizationId: string,
     .execute()
 }
 
+/** Nothing a deactivated member had works, and all of it comes back with them: sign-ins excepted. */
+export async function setMemberActive(
+  tx: Db,
+  clock: Clock,
+  organizationId: string,
+  id: string,
+  active: boolean,
+): Promise<void> {
+  await lockOrganization(tx, organizationId)
+  const member = await requireMember(tx, organizationId, id)
+  if ((member.active === 1) === active) return
+  if (!active) await keepAnAdmin(tx, member)
+  await deleteSignins(tx, id)
+  await tx
+    .updateTable('members')
+    .set({ active: active ? 1 : 0 })
+    .where('id', '=', id)
+    .execute()
+  await setKeysSuspended(tx, id, active ? 0 : 1)
+  await applyGrants(tx, clock, { organizationId, userIds: [id] })
+}
+
 async function keepAnAdmin(tx: Db, leaving: Member): Promise<void> {
-  if (leaving.role !== 'org:admin') return
+  if (leaving.role !== 'org:admin' || !leaving.active) return
   const other = await tx
     .selectFrom('members')
     .select('id')
     .where('organization_id', '=', leaving.organization_id)
     .where('role', '=', 'org:admin')
+    .where('active', '=', 1)
     .where('id', '!=', leaving.id)
     .limit(1)
     .executeTakeFirst()
-  if (!other) throw fail('conflict', 'The last admin of an organization can be neither demoted nor removed.')
+  if (!other) {
+    throw fail(
+      'conflict',
+      'The last active admin of an organization can be neither demoted, deactivated nor removed.',
+    )
+  }
+}
+
+/** Where an organization has no default workspace any more, a new one becomes that, with everyone in it. */
+export async function addWorkspace(
+  tx: Db,
+  clock: Clock,
+  owner: { organizationId: string; createdBy: string | null },
+  wanted: NewWorkspace,
+): Promise<Workspace> {
+  await lockOrganization(tx, owner.organizationId)
+  const isDefault = (await findDefaultWorkspace(tx, owner.organizationId)) === undefined
+  const workspace = await createWorkspace(tx, clock, { ...owner, isDefault }, wanted)
+  if (isDefault) {
+    const members = await membersOf(tx, owner.organizationId)
+    for (const some of chunksOf(members, membersAtOnce)) await joinWorkspace(tx, clock, workspace.id, some)
+  }
+  return workspace
+}
+
+async function membersOf(tx: Db, organizationId: string): Promise<Member[]> {
+  return tx.selectFrom('members').selectAll().where('organization_id', '=', organizationId).execute()
 }

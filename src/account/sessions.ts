@@ -36,6 +36,7 @@ export async function findSigninMember(db: Db, clock: Clock, token: string): Pro
     .selectAll('members')
     .where('signin_links.token_hash', '=', sha256(token))
     .where('signin_links.used_at', 'is', null)
+    .where('members.active', '=', 1)
     .where('signin_links.expires_at', '>', after(clock, 0))
     .executeTakeFirst()
 }
@@ -50,6 +51,7 @@ export async function openSession(db: Db, clock: Clock, signinToken: string): Pr
       .where('token_hash', '=', sha256(signinToken))
       .where('used_at', 'is', null)
       .where('expires_at', '>', now)
+      .where('user_id', 'in', tx.selectFrom('members').select('id').where('active', '=', 1))
       .returning('user_id')
       .executeTakeFirst()
     if (!link) return undefined
@@ -74,8 +76,16 @@ export async function findSession(db: Db, clock: Clock, token: string): Promise<
     .innerJoin('members', 'members.id', 'sessions.user_id')
     .selectAll('members')
     .where('sessions.token_hash', '=', sha256(token))
+    .where('members.active', '=', 1)
     .where('sessions.expires_at', '>', after(clock, 0))
     .executeTakeFirst()
+}
+
+/** Everything a member could sign in with, and what they were about to give away. */
+export async function deleteSignins(tx: Db, userId: string): Promise<void> {
+  for (const table of ['auth_codes', 'signin_links', 'sessions'] as const) {
+    await tx.deleteFrom(table).where('user_id', '=', userId).execute()
+  }
 }
 
 export async function closeSession(db: Db, token: string): Promise<void> {

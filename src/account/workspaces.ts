@@ -149,15 +149,20 @@ export async function enterWorkspace(
 }
 
 export async function defaultWorkspace(db: Db, organizationId: string): Promise<Workspace> {
-  const workspace = await db
+  const workspace = await findDefaultWorkspace(db, organizationId)
+  if (!workspace) throw fail('invalid_request', 'workspace_id: there is no default workspace; name one.')
+  return workspace
+}
+
+/** Undefined once it was deleted; the next workspace that is made takes its place. */
+export async function findDefaultWorkspace(db: Db, organizationId: string): Promise<Workspace | undefined> {
+  return db
     .selectFrom('workspaces')
     .selectAll()
     .where('organization_id', '=', organizationId)
     .where('is_default', '=', 1)
     .where('deleted_at', 'is', null)
     .executeTakeFirst()
-  if (!workspace) throw fail('invalid_request', 'workspace_id: there is no default workspace; name one.')
-  return workspace
 }
 
 /** A management key acts in all workspaces but names one: the first, which exists even when it was deleted. */

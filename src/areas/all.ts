@@ -1,16 +1,22 @@
 import type { Operation, Page } from '../operation.ts'
+import { byokOperations } from './byok/operations.ts'
 import { creditOperations } from './credits/operations.ts'
 import { embeddingOperations } from './embeddings/operations.ts'
 import { endpointOperations } from './endpoints/operations.ts'
 import { fileOperations } from './files/operations.ts'
+import { guardrailOperations } from './guardrails/operations.ts'
 import { imageOperations } from './images/operations.ts'
 import { keyOperations } from './keys/operations.ts'
 import { modelOperations } from './models/operations.ts'
 import { consentPages } from './oauth/consent.ts'
 import { oauthOperations } from './oauth/operations.ts'
 import { signinPages } from './oauth/signin.ts'
+import { observabilityOperations } from './observability/operations.ts'
 import { organizationOperations } from './organization/operations.ts'
+import { presetOperations } from './presets/operations.ts'
 import { providerOperations } from './providers/operations.ts'
+import { scimOperations } from './scim/operations.ts'
+import { scimServerPages } from './scim/pages.ts'
 import { videoOperations } from './video/operations.ts'
 import { workspaceOperations } from './workspaces/operations.ts'
 
@@ -21,7 +27,12 @@ export const operations: Operation[] = [
   ...creditOperations,
   ...organizationOperations,
   ...workspaceOperations,
+  ...guardrailOperations,
+  ...observabilityOperations,
+  ...byokOperations,
+  ...scimOperations,
   ...fileOperations,
+  ...presetOperations,
   ...modelOperations,
   ...endpointOperations,
   ...providerOperations,
@@ -30,4 +41,4 @@ export const operations: Operation[] = [
   ...videoOperations,
 ]
 
-export const pages: Page[] = [...signinPages, ...consentPages]
+export const pages: Page[] = [...signinPages, ...consentPages, ...scimServerPages]

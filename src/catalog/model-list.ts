@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { badField } from '../errors.ts'
 import { queryInteger } from '../lib/page.ts'
+import { requestUrl } from '../lib/url.ts'
 import type { Model } from './model.ts'
 import { modelRecord, toModelRecord } from './model-record.ts'
 import { outputModalities } from './vocabulary.ts'
@@ -61,7 +62,7 @@ function indexAfter(models: readonly Model[], id: string): number {
 
 /** The same question, one page further. */
 function nextLink(request: Request, offset: number, limit: number): string {
-  const url = new URL(request.url)
+  const url = requestUrl(request)
   url.searchParams.delete('after_id')
   url.searchParams.set('offset', String(offset))
   url.searchParams.set('limit', String(limit))

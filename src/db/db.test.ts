@@ -1,3 +1,4 @@
+import { Database } from 'bun:sqlite'
 import { describe, expect, test } from 'bun:test'
 import { sql } from 'kysely'
 import { describeOnEachDatabase } from '../../test/support/harness.ts'
@@ -77,6 +78,22 @@ describeOnEachDatabase('the database', (server) => {
       .where('value', '=', 'done')
       .executeTakeFirstOrThrow()
     expect(count).toBe(100)
+  })
+})
+
+describe('SQLite beside another process', () => {
+  test('a writer elsewhere is waited for, and everything else goes on meanwhile', async () => {
+    const { startTestServer } = await import('../../test/support/harness.ts')
+    const server = await startTestServer('sqlite')
+    const other = new Database(server.gateway.config.databaseUrl)
+    other.run('begin immediate')
+    const writing = server.call('POST', '/keys', { body: { name: 'patient' } })
+    const alive = await fetch(`${server.url}/healthz`)
+    expect(alive.status).toBe(200)
+    other.run('commit')
+    expect((await writing).status).toBe(201)
+    other.close()
+    await server.stop()
   })
 })
 

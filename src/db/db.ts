@@ -7,9 +7,8 @@ import {
   type UnknownRow,
 } from 'kysely'
 import { Migrator } from 'kysely/migration'
-import { PostgresJSDialect } from 'kysely-postgres-js'
-import postgres from 'postgres'
 import { migrations } from './migrations/all.ts'
+import { BunPostgresDialect } from './postgres.ts'
 import type { Schema } from './schema.ts'
 import { BunSqliteDialect } from './sqlite.ts'
 
@@ -18,18 +17,8 @@ export type Db = Kysely<Schema>
 
 /** `url` is `postgres://...` or the path of a SQLite file. */
 export function openDb(url: string): Db {
-  const dialect = /^postgres(ql)?:/.test(url) ? postgresDialect(url) : new BunSqliteDialect(url)
+  const dialect = /^postgres(ql)?:/.test(url) ? new BunPostgresDialect(url) : new BunSqliteDialect(url)
   return new Kysely<Schema>({ dialect, plugins: [new IntegerPlugin()] })
-}
-
-function postgresDialect(url: string) {
-  const client = postgres(url, {
-    max: 10,
-    connect_timeout: 10,
-    onnotice: () => undefined,
-    types: { bigint: postgres.BigInt },
-  })
-  return new PostgresJSDialect({ postgres: client })
 }
 
 export function isPostgres(db: Db): boolean {
@@ -66,6 +55,9 @@ export async function migrate(db: Db): Promise<string[]> {
 
 const uniqueViolations = new Set(['SQLITE_CONSTRAINT_UNIQUE', 'SQLITE_CONSTRAINT_PRIMARYKEY', '23505'])
 
+/** SQLite's error has a `code`, the state of PostgreSQL's is its `errno`. */
 export function isUniqueViolation(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && uniqueViolations.has(String(error.code))
+  if (!(error instanceof Error)) return false
+  const { code, errno } = error as { code?: unknown; errno?: unknown }
+  return uniqueViolations.has(String(code)) || uniqueViolations.has(String(errno))
 }

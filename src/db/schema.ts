@@ -284,10 +284,14 @@ export interface PresetTable {
   updated_at: string
 }
 
+export type PresetFormat = 'chat' | 'messages' | 'responses'
+
 export interface PresetVersionTable {
   id: string
   preset_id: string
   version: number
+  /** Whose field names the configuration has. */
+  format: PresetFormat
   system_prompt: string | null
   /** JSON object. */
   config: string

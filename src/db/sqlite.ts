@@ -1,4 +1,4 @@
-import { Database } from 'bun:sqlite'
+import { Database, SQLiteError } from 'bun:sqlite'
 import {
   CompiledQuery,
   type DatabaseConnection,
@@ -37,6 +37,10 @@ export class BunSqliteDialect implements Dialect {
   }
 }
 
+/** How long another process may hold the database, and how often it is asked for. */
+const busyMs = 5000
+const retryMs = 10
+
 class SqliteDriver implements Driver {
   readonly #database: Database
   readonly #connection: SqliteConnection
@@ -49,7 +53,7 @@ class SqliteDriver implements Driver {
   }
 
   async init(): Promise<void> {
-    for (const pragma of ['journal_mode=WAL', 'synchronous=FULL', 'foreign_keys=ON', 'busy_timeout=5000']) {
+    for (const pragma of ['journal_mode=WAL', 'synchronous=FULL', 'foreign_keys=ON', 'busy_timeout=0']) {
       this.#database.run(`PRAGMA ${pragma}`)
     }
   }
@@ -92,7 +96,19 @@ class SqliteConnection implements DatabaseConnection {
     this.#database = database
   }
 
+  /** Another process that writes is waited for without holding up this one; a busy statement has done nothing yet. */
   async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
+    for (const deadline = performance.now() + busyMs; ; await Bun.sleep(retryMs)) {
+      try {
+        return this.#run<Row>(query)
+      } catch (error) {
+        const busy = error instanceof SQLiteError && error.code === 'SQLITE_BUSY'
+        if (!busy || performance.now() > deadline) throw error
+      }
+    }
+  }
+
+  #run<Row>(query: CompiledQuery): QueryResult<Row> {
     const statement = this.#database.query<Row, Binding[]>(query.sql)
     const bindings = query.parameters as Binding[]
     if (statement.columnNames.length > 0) return { rows: statement.all(...bindings) }

@@ -25,14 +25,14 @@ export interface Funding {
 
 const maxNanos = BigInt(maxUsd) * 1_000_000_000n
 
-/** Adds credits once; false when this transaction was posted before. */
-export async function postFunding(db: Db, funding: Funding): Promise<boolean> {
+/** Adds credits, once for each transaction id. */
+export async function postFunding(db: Db, funding: Funding): Promise<void> {
   await keepInRange(db, funding)
   const lines: [Account, bigint][] = [
     ['credits', funding.amount],
     ['funding', -funding.amount],
   ]
-  const inserted = await db
+  await db
     .insertInto('ledger_entries')
     .values(
       lines.map(([account, amount]) => ({
@@ -46,8 +46,7 @@ export async function postFunding(db: Db, funding: Funding): Promise<boolean> {
       })),
     )
     .onConflict((conflict) => conflict.columns(['transaction_id', 'account']).doNothing())
-    .executeTakeFirst()
-  return (inserted.numInsertedOrUpdatedRows ?? 0n) > 0n
+    .execute()
 }
 
 /** Entries are never removed: a sum past 64 bits could not be read again. */

@@ -34,13 +34,18 @@ function plainDecimal(value: number): string {
 const problem = `must be an amount in USD with at most nine decimals, up to ${maxUsd}`
 
 /** An amount a client sends, read into nano-dollars. */
-export const usdAmount = z
-  .number()
-  .min(0)
-  .max(maxUsd, problem)
-  .transform((amount, context) => {
-    const nanos = nanosFromUsd(amount)
-    if (nanos !== undefined) return nanos
-    context.addIssue({ code: 'custom', message: problem })
-    return z.NEVER
-  })
+function usd(min: number) {
+  return z
+    .number()
+    .min(min)
+    .max(maxUsd, problem)
+    .transform((amount, context) => {
+      const nanos = nanosFromUsd(amount)
+      if (nanos !== undefined) return nanos
+      context.addIssue({ code: 'custom', message: problem })
+      return z.NEVER
+    })
+}
+
+export const usdAmount = usd(0)
+export const signedUsdAmount = usd(-maxUsd)

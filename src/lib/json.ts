@@ -34,9 +34,11 @@ function deeperThan(text: string, limit: number): boolean {
   return false
 }
 
-/** A key that reaches the prototype, and the one character PostgreSQL cannot store. */
+/** A key that reaches the prototype, and text that a database would refuse or change. */
 function refuseTraps(value: unknown): void {
-  if (typeof value === 'string' && value.includes('\0')) throw new JsonError('not allowed to contain U+0000')
+  if (typeof value === 'string' && (value.includes('\0') || !value.isWellFormed())) {
+    throw new JsonError('not allowed to contain U+0000 or half a surrogate pair')
+  }
   if (typeof value !== 'object' || value === null) return
   for (const [key, inner] of Object.entries(value)) {
     if (key === '__proto__') throw new JsonError('not allowed to have a key "__proto__"')

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
 /** UTC with seconds: minute precision and other zones are refused, as the API promises. */
-const utcPattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?Z$/
+const utcPattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?Z$/
 
 export function isUtcTimestamp(text: string): boolean {
   if (!utcPattern.test(text)) return false

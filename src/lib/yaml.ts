@@ -14,15 +14,24 @@ export function readYaml<Shape extends z.ZodType>(
 ): z.output<Shape> {
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines })
-  const broken = document.errors[0]
+  const broken = document.errors[0] ?? document.warnings[0]
   if (broken)
     throw complaint(file, broken.linePos?.[0].line, broken.message.split('\n')[0] ?? 'cannot be read')
   fillIn(document, file, lines, environment)
-  const result = schema.safeParse(document.toJS() ?? {})
+  const result = schema.safeParse(contentsOf(document, file))
   if (result.success) return result.data
   const [problem] = problemsOf(result.error)
   const path = problem?.path ?? []
   throw complaint(file, lineOf(document, path, lines), `${path.join('.')}: ${problem?.message}`)
+}
+
+/** An alias is only followed here: one that leads nowhere, or grows without bound, is an error. */
+function contentsOf(document: Document, file: string): unknown {
+  try {
+    return document.toJS() ?? {}
+  } catch (error) {
+    throw complaint(file, 1, error instanceof Error ? error.message : 'cannot be read')
+  }
 }
 
 /** In scalars, after parsing: a value can never change the structure of the file. */
@@ -33,8 +42,8 @@ function fillIn(
   environment: Readonly<Record<string, string | undefined>>,
 ): void {
   visit(document, {
-    Scalar(_, node) {
-      if (typeof node.value !== 'string') return
+    Scalar(place, node) {
+      if (place === 'key' || typeof node.value !== 'string') return
       node.value = node.value.replace(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g, (_whole, name: string) => {
         const value = environment[name]
         if (value !== undefined) return value

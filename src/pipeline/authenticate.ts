@@ -1,4 +1,6 @@
 import { type ApiKey, findKeyBySecret } from '../account/keys.ts'
+import { findMember } from '../account/members.ts'
+import { findScimToken } from '../account/scim-tokens.ts'
 import { fail, type GatewayError } from '../errors.ts'
 import type { Gateway } from '../gateway.ts'
 
@@ -18,16 +20,49 @@ export async function authenticate(gateway: Gateway, request: Request): Promise<
   for (const secret of credentialsOf(request.headers)) {
     const key = await findKeyBySecret(gateway.db, secret)
     const problem = keyProblem(gateway, key)
-    if (key && !problem) return { key, organizationId: key.organization_id, userId: key.creator_user_id }
+    if (key && !problem)
+      return { key, organizationId: key.organization_id, userId: await userOf(gateway, key) }
     refusal = problem ?? refusal
   }
   throw refusal
 }
 
+/** An identity provider, which acts for a whole organization and only at /scim/v2. */
+export interface ScimCaller {
+  organizationId: string
+  tokenId: string
+}
+
+export async function authenticateScim(gateway: Gateway, request: Request): Promise<ScimCaller> {
+  const secret = bearerOf(request.headers)
+  if (!secret) {
+    throw fail(
+      'credential_missing',
+      'No SCIM token was sent. Send one as "Authorization: Bearer <SCIM token>".',
+    )
+  }
+  const token = isPlausible(secret) ? await findScimToken(gateway.db, secret) : undefined
+  if (!token) throw fail('credential_invalid', 'The SCIM token is not valid.')
+  return { organizationId: token.organization_id, tokenId: token.id }
+}
+
 function credentialsOf(headers: Headers): string[] {
-  const bearer = /^bearer +(\S+) *$/i.exec(headers.get('authorization') ?? '')?.[1]
-  const found = [bearer ?? '', headers.get('x-api-key')?.trim() ?? '']
-  return found.filter((secret) => secret !== '' && secret.length <= maxCredentialLength)
+  return [bearerOf(headers), headers.get('x-api-key')?.trim() ?? ''].filter(isPlausible)
+}
+
+function bearerOf(headers: Headers): string {
+  return /^bearer +(\S+) *$/i.exec(headers.get('authorization') ?? '')?.[1] ?? ''
+}
+
+function isPlausible(secret: string): boolean {
+  return secret !== '' && secret.length <= maxCredentialLength
+}
+
+/** A management key outlives the person who made it; what it makes while they are deactivated has no creator. */
+async function userOf(gateway: Gateway, key: ApiKey): Promise<string | null> {
+  if (key.kind !== 'management' || key.creator_user_id === null) return key.creator_user_id
+  const creator = await findMember(gateway.db, key.organization_id, key.creator_user_id)
+  return creator?.active ? creator.id : null
 }
 
 function keyProblem(gateway: Gateway, key: ApiKey | undefined): GatewayError | undefined {

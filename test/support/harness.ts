@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import postgres from 'postgres'
+import { SQL } from 'bun'
 import { firstStart } from '../../src/account/bootstrap.ts'
 import { createKey } from '../../src/account/keys.ts'
 import { createOrganization, type OrganizationStart } from '../../src/account/organizations.ts'
@@ -10,8 +10,9 @@ import { operations } from '../../src/areas/all.ts'
 import { readConfig } from '../../src/config.ts'
 import type { Gateway } from '../../src/gateway.ts'
 import { newId } from '../../src/lib/ids.ts'
-import { openGateway, serveGateway } from '../../src/main.ts'
+import { openGateway, startServing } from '../../src/main.ts'
 import { isSchema, type Operation } from '../../src/operation.ts'
+import { bind } from '../../src/server.ts'
 
 export type DatabaseKind = 'sqlite' | 'postgres'
 
@@ -96,7 +97,8 @@ export async function startTestServer(kind: DatabaseKind, options: TestOptions =
   const gateway = await openGateway(config, clock)
   const own = await firstTenant(gateway)
   const foreign = await createTenant(gateway, 'Somebody else')
-  const server = serveGateway(gateway)
+  const server = bind(gateway)
+  startServing(server, gateway)
   const url = `http://127.0.0.1:${server.port}`
   return {
     url,
@@ -213,7 +215,7 @@ export function findOperation(method: string, path: string): Operation | undefin
 async function createDatabase(): Promise<{ url: string; drop: () => Promise<void> }> {
   if (!postgresUrl) throw new Error('TEST_DATABASE_URL is not set')
   const name = newId('headgate')
-  const admin = postgres(postgresUrl, { max: 1, onnotice: () => undefined })
+  const admin = new SQL(postgresUrl, { max: 1 })
   await admin.unsafe(`create database ${name}`)
   const url = new URL(postgresUrl)
   url.pathname = `/${name}`
@@ -221,7 +223,7 @@ async function createDatabase(): Promise<{ url: string; drop: () => Promise<void
     url: url.href,
     drop: async () => {
       await admin.unsafe(`drop database ${name} with (force)`)
-      await admin.end()
+      await admin.close({ timeout: 1 })
     },
   }
 }

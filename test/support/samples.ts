@@ -9,7 +9,7 @@ export interface Sample {
   owned?: boolean
 }
 
-type MakeSample = (tenant: Tenant, call: TenantCall) => Promise<Sample>
+type MakeSample = (tenant: Tenant, call: TenantCall, server: TestServer) => Promise<Sample>
 
 /** Calls with the tenant's own management key. */
 type TenantCall = (method: string, path: string, options?: CallOptions) => Promise<Answer>
@@ -31,6 +31,14 @@ async function memberId(call: TenantCall): Promise<string> {
   return (await call('POST', '/organization/members', { body })).body.data.id
 }
 
+async function guardrailId(call: TenantCall): Promise<string> {
+  return (await call('POST', '/guardrails', { body: { name: fresh('guardrail') } })).body.data.id
+}
+
+async function guardrailPath(call: TenantCall, rest: string): Promise<string> {
+  return `/guardrails/${await guardrailId(call)}/assignments/${rest}`
+}
+
 function upload(): FormData {
   const form = new FormData()
   form.set('file', new File(['hello, file'], `${fresh('note')}.txt`, { type: 'text/plain' }))
@@ -39,6 +47,60 @@ function upload(): FormData {
 
 async function fileId(call: TenantCall): Promise<string> {
   return (await call('POST', '/files', { body: upload() })).body.id
+}
+
+/** A workspace of its own, because one has few of a kind; an address that is refused before anything is sent. */
+async function destinationBody(call: TenantCall): Promise<Record<string, unknown>> {
+  const config = { url: 'https://127.0.0.1:9/events', headers: { authorization: 'Bearer sample-secret' } }
+  return { type: 'webhook', name: 'sample', workspace_id: await workspaceId(call), config }
+}
+
+async function destinationPath(call: TenantCall, rest = ''): Promise<string> {
+  const made = await call('POST', '/observability/destinations', { body: await destinationBody(call) })
+  return `/observability/destinations/${made.body.data.id}${rest}`
+}
+
+const byokBody = { provider: 'sandbox', key: 'sample-credential-0123456789' }
+
+async function byokPath(call: TenantCall): Promise<string> {
+  return `/byok/${(await call('POST', '/byok', { body: byokBody })).body.data.id}`
+}
+
+const presetBody = {
+  model: 'sandbox/echo',
+  messages: [{ role: 'user', content: 'Hello' }],
+  temperature: 0.2,
+}
+
+async function presetSlug(call: TenantCall): Promise<string> {
+  const slug = fresh('preset')
+  await call('POST', `/presets/${slug}/messages`, { body: presetBody })
+  return slug
+}
+
+async function scimTokenId(call: TenantCall): Promise<string> {
+  return (await call('POST', '/scim/tokens', { body: { name: 'sample' } })).body.data.id
+}
+
+/** Groups come from an identity provider. */
+async function scimGroupId(call: TenantCall, server: TestServer): Promise<string> {
+  const { token } = (await call('POST', '/scim/tokens', { body: { name: 'sample' } })).body
+  const response = await fetch(`${server.url}/scim/v2/Groups`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/scim+json' },
+    body: JSON.stringify({ displayName: fresh('group') }),
+  })
+  return ((await response.json()) as { id: string }).id
+}
+
+async function mappingBody(call: TenantCall, server: TestServer): Promise<Record<string, string>> {
+  const [scim_group_id, workspace_id] = [await scimGroupId(call, server), await workspaceId(call)]
+  return { scim_group_id, workspace_id, role: 'member' }
+}
+
+async function mappingPath(call: TenantCall, server: TestServer): Promise<string> {
+  const made = await call('POST', '/scim/group-mappings', { body: await mappingBody(call, server) })
+  return `/scim/group-mappings/${made.body.data.id}`
 }
 
 const fixed =
@@ -88,18 +150,87 @@ export const samples: Record<string, MakeSample> = {
   listWorkspaceMembers: async (tenant) => owned(`/workspaces/${tenant.workspace.id}/members`),
   addWorkspaceMembers: async (tenant, call) =>
     owned(`/workspaces/${await workspaceId(call)}/members/add`, { user_ids: [tenant.owner.id] }),
-  removeWorkspaceMembers: async (_, call) =>
-    owned(`/workspaces/${await workspaceId(call)}/members/remove`, { user_ids: ['user_unknown'] }),
+  removeWorkspaceMembers: async (_, call) => {
+    const [workspace, user] = [await workspaceId(call), await memberId(call)]
+    await call('POST', `/workspaces/${workspace}/members/add`, { body: { user_ids: [user] } })
+    return owned(`/workspaces/${workspace}/members/remove`, { user_ids: [user] })
+  },
   listWorkspaceBudgets: async (_, call) => owned(`/workspaces/${await workspaceId(call)}/budgets`),
   getWorkspaceBudget: async (_, call) => budget(call),
   putWorkspaceBudget: async (_, call) => ({ ...(await budget(call)), body: { limit_usd: 20.5 } }),
   deleteWorkspaceBudget: async (_, call) => budget(call),
+
+  listGuardrails: fixed('/guardrails'),
+  createGuardrail: async () => ({ path: '/guardrails', body: { name: fresh('guardrail') } }),
+  getGuardrail: async (_, call) => owned(`/guardrails/${await guardrailId(call)}`),
+  updateGuardrail: async (_, call) => owned(`/guardrails/${await guardrailId(call)}`, { description: 'new' }),
+  deleteGuardrail: async (_, call) => owned(`/guardrails/${await guardrailId(call)}`),
+  listGuardrailKeyAssignments: fixed('/guardrails/assignments/keys'),
+  listGuardrailMemberAssignments: fixed('/guardrails/assignments/members'),
+  listGuardrailKeys: async (_, call) => owned(await guardrailPath(call, 'keys')),
+  assignGuardrailKeys: async (_, call) =>
+    owned(await guardrailPath(call, 'keys'), { key_hashes: [await keyHash(call)] }),
+  unassignGuardrailKeys: async (_, call) =>
+    owned(await guardrailPath(call, 'keys/remove'), { key_hashes: ['unknown'] }),
+  listGuardrailMembers: async (_, call) => owned(await guardrailPath(call, 'members')),
+  assignGuardrailMembers: async (tenant, call) =>
+    owned(await guardrailPath(call, 'members'), { member_user_ids: [tenant.owner.id] }),
+  unassignGuardrailMembers: async (_, call) =>
+    owned(await guardrailPath(call, 'members/remove'), { member_user_ids: ['user_unknown'] }),
+  getKeyPolicy: async (_, call) => owned(`/keys/${await keyHash(call)}/policy`),
+
+  listObservabilityDestinations: fixed('/observability/destinations'),
+  createObservabilityDestination: async (_, call) => ({
+    path: '/observability/destinations',
+    body: await destinationBody(call),
+  }),
+  getObservabilityDestination: async (_, call) => owned(await destinationPath(call)),
+  updateObservabilityDestination: async (_, call) => owned(await destinationPath(call), { enabled: false }),
+  deleteObservabilityDestination: async (_, call) => owned(await destinationPath(call)),
+  testObservabilityDestination: async (_, call) => owned(await destinationPath(call, '/test')),
+
+  listByokKeys: fixed('/byok?provider=sandbox'),
+  createByokKey: fixed('/byok', byokBody),
+  getByokKey: async (_, call) => owned(await byokPath(call)),
+  updateByokKey: async (_, call) => owned(await byokPath(call), { disabled: true }),
+  deleteByokKey: async (_, call) => owned(await byokPath(call)),
 
   listFiles: fixed('/files'),
   uploadFile: async () => ({ path: '/files', body: upload() }),
   getFile: async (_, call) => owned(`/files/${await fileId(call)}`),
   downloadFile: async (_, call) => owned(`/files/${await fileId(call)}/content`),
   deleteFile: async (_, call) => owned(`/files/${await fileId(call)}`),
+
+  listPresets: fixed('/presets'),
+  getPreset: async (_, call) => owned(`/presets/${await presetSlug(call)}`),
+  listPresetVersions: async (_, call) => owned(`/presets/${await presetSlug(call)}/versions`),
+  getPresetVersion: async (_, call) => owned(`/presets/${await presetSlug(call)}/versions/1`),
+  createPresetFromChat: async (_, call) =>
+    owned(`/presets/${await presetSlug(call)}/chat/completions`, presetBody),
+  createPresetFromMessages: async (_, call) =>
+    owned(`/presets/${await presetSlug(call)}/messages`, presetBody),
+  createPresetFromResponses: async (_, call) =>
+    owned(`/presets/${await presetSlug(call)}/responses`, { model: 'sandbox/echo', input: 'Hello' }),
+  updatePreset: async (_, call) => owned(`/presets/${await presetSlug(call)}`, { status: 'disabled' }),
+  deletePreset: async (_, call) => owned(`/presets/${await presetSlug(call)}`),
+
+  listScimGroups: fixed('/scim/groups'),
+  listScimGroupMappings: fixed('/scim/group-mappings'),
+  createScimGroupMapping: async (_, call, server) => ({
+    path: '/scim/group-mappings',
+    body: await mappingBody(call, server),
+  }),
+  getScimGroupMapping: async (_, call, server) => owned(await mappingPath(call, server)),
+  updateScimGroupMapping: async (_, call, server) =>
+    owned(await mappingPath(call, server), { role: 'admin' }),
+  deleteScimGroupMapping: async (_, call, server) =>
+    owned(`${await mappingPath(call, server)}?keep_members=false`),
+  createScimSyncJob: fixed('/scim/sync-jobs'),
+  getScimSyncJob: async (_, call) =>
+    owned(`/scim/sync-jobs/${(await call('POST', '/scim/sync-jobs')).body.data.id}`),
+  createScimToken: fixed('/scim/tokens', { name: 'Okta' }),
+  listScimTokens: fixed('/scim/tokens'),
+  deleteScimToken: async (_, call) => owned(`/scim/tokens/${await scimTokenId(call)}`),
 
   listModels: fixed('/models'),
   countModels: fixed('/models/count'),
@@ -117,9 +248,9 @@ export const samples: Record<string, MakeSample> = {
 export async function makeSample(server: TestServer, operationId: string, tenant: Tenant): Promise<Sample> {
   const make = samples[operationId]
   if (!make) throw new Error(`test/support/samples.ts has no sample for ${operationId}`)
-  return make(tenant, (method, path, options = {}) =>
-    server.call(method, path, { key: tenant.managementKey, ...options }),
-  )
+  const call: TenantCall = (method, path, options = {}) =>
+    server.call(method, path, { key: tenant.managementKey, ...options })
+  return make(tenant, call, server)
 }
 
 /** A key of the tenant in a state that must be refused. */

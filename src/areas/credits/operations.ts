@@ -10,7 +10,7 @@ import {
   type PostedFunding,
   postFunding,
 } from '../../ledger/entries.ts'
-import { maxUsd, nanosFromUsd, usdFromNanos } from '../../ledger/money.ts'
+import { signedUsdAmount, usdFromNanos } from '../../ledger/money.ts'
 import { usageOfOrganization } from '../../ledger/usage.ts'
 import { isoNow } from '../../lib/clock.ts'
 import { derivedUuid, newId } from '../../lib/ids.ts'
@@ -37,19 +37,8 @@ const creditGrant = z
   })
   .meta({ id: 'CreditGrant' })
 
-const signedAmount = z
-  .number()
-  .min(-maxUsd)
-  .max(maxUsd)
-  .transform((amount, context) => {
-    const nanos = nanosFromUsd(amount)
-    if (nanos !== undefined) return nanos
-    context.addIssue({ code: 'custom', message: 'must be an amount in USD with at most nine decimals' })
-    return z.NEVER
-  })
-
 const grantBody = z.strictObject({
-  amount: signedAmount.describe('USD; only an adjustment may be negative'),
+  amount: signedUsdAmount.describe('USD; only an adjustment may be negative'),
   kind: kind.default('grant').describe('Only a purchase counts towards the limits of free models'),
   note: z.string().max(500).nullish(),
   organization_id: z.string().min(1).max(100).optional().describe("Default: the caller's own"),

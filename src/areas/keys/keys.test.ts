@@ -28,6 +28,11 @@ describeOnEachDatabase('API keys', (server) => {
       ['limit beyond all money', { name: 'x', limit: 1e15 }, 'limit'],
       ['limit_reset unknown', { name: 'x', limit_reset: 'yearly' }, 'limit_reset'],
       ['expires_at with minutes only', { name: 'x', expires_at: '2099-01-01T00:00Z' }, 'expires_at'],
+      [
+        'expires_at with an endless fraction',
+        { name: 'x', expires_at: `2099-01-01T00:00:00.${'0'.repeat(99)}Z` },
+        'expires_at',
+      ],
       ['expires_at in another zone', { name: 'x', expires_at: '2099-01-01T00:00:00+02:00' }, 'expires_at'],
       ['expires_at on 30 February', { name: 'x', expires_at: '2099-02-30T00:00:00Z' }, 'expires_at'],
       ['expires_at in the past', { name: 'x', expires_at: '2020-01-01T00:00:00Z' }, 'expires_at'],
@@ -63,6 +68,10 @@ describeOnEachDatabase('API keys', (server) => {
       expect(JSON.stringify(data)).not.toContain(api_key)
       const answer = await server().call('GET', '/key', { key: api_key })
       expect(answer.status).toBe(200)
+      const stolen = await server().call('POST', '/keys', {
+        body: { name: 'x', external: { user: 'u', api_key: server().foreign.inferenceKey } },
+      })
+      expect(stolen.status).toBe(409)
       const taken = await server().call('POST', '/keys', {
         body: { name: 'x', external: { user: 'u', api_key } },
       })

@@ -2,9 +2,9 @@ import { z } from 'zod'
 import { type ApiKey, createKey, deleteKey, findKey, lockOwners } from '../../account/keys.ts'
 import { findMember } from '../../account/members.ts'
 import { enterWorkspace } from '../../account/workspaces.ts'
-import { dataRegions } from '../../catalog/vocabulary.ts'
+import { type DataRegion, dataRegions } from '../../catalog/vocabulary.ts'
 import type { Db } from '../../db/db.ts'
-import type { Flag } from '../../db/schema.ts'
+import { flag } from '../../db/values.ts'
 import { badField, fail } from '../../errors.ts'
 import type { Gateway } from '../../gateway.ts'
 import { creditTotals } from '../../ledger/entries.ts'
@@ -14,6 +14,8 @@ import { queryBoolean, queryInteger } from '../../lib/page.ts'
 import { utcTimestamp } from '../../lib/time.ts'
 import { operation } from '../../operation.ts'
 import type { Caller } from '../../pipeline/authenticate.ts'
+import { effectivePolicy } from '../../policy/effective.ts'
+import { loadLayers } from '../../policy/store.ts'
 import { currentKey, keyRecord, limitReset, limitsOf, recordOf, usageFieldsOf } from './record.ts'
 import { listKeys, updateKey, workspaceIsDeleted } from './store.ts'
 
@@ -76,7 +78,7 @@ const getCurrentKey = operation({
         workspace_id: (await workspaceIsDeleted(gateway.db, caller.key.workspace_id))
           ? null
           : caller.key.workspace_id,
-        allowed_data_regions: [...dataRegions],
+        allowed_data_regions: await allowedRegions(gateway, caller.key),
         free_model_daily_requests: { limit: freeLimit, remaining: freeLimit, used: 0 },
         rate_limit: { interval: '10s', note: 'Deprecated; ignore it.', requests: -1 },
       },
@@ -222,10 +224,6 @@ function keyMissing() {
   return fail('not_found', 'The key does not exist.')
 }
 
-function flag(value: boolean): Flag {
-  return value ? 1 : 0
-}
-
 function refusePast(gateway: Gateway, expiresAt: string | null | undefined): void {
   if (expiresAt && Date.parse(expiresAt) <= gateway.clock.now())
     throw badField('expires_at', 'is in the past')
@@ -243,6 +241,11 @@ async function creatorOf(
 
 async function usageOf(gateway: Gateway, key: ApiKey): Promise<KeyUsage> {
   return (await usageOfKeys(gateway.db, [key.id], gateway.clock.now())).get(key.id) ?? noUsage
+}
+
+async function allowedRegions(gateway: Gateway, key: ApiKey): Promise<DataRegion[]> {
+  const { values } = effectivePolicy(await loadLayers(gateway.db, key)).allowed_data_regions
+  return dataRegions.filter((region) => values?.includes(region) ?? true)
 }
 
 /** Ten dollars ever purchased raise the daily allowance of free models. */

@@ -4,6 +4,7 @@ import { badField, fail, GatewayError } from '../../errors.ts'
 import type { Gateway } from '../../gateway.ts'
 import { readText } from '../../lib/body.ts'
 import { sameText, sha256 } from '../../lib/secret.ts'
+import { requestUrl } from '../../lib/url.ts'
 import type { Page } from '../../operation.ts'
 import { isOwnOrigin } from '../../pipeline/origin.ts'
 import { problemPage } from './views.ts'
@@ -120,7 +121,7 @@ export function setSession(gateway: Gateway, request: Request, response: Respons
 
 function isSecure(gateway: Gateway, request: Request): boolean {
   const forwarded = request.headers.get('x-forwarded-proto')?.split(',')[0]?.trim()
-  const schemes = [new URL(request.url).protocol, `${forwarded}:`, gateway.settings.public_url ?? '']
+  const schemes = [requestUrl(request).protocol, `${forwarded}:`, gateway.settings.public_url ?? '']
   return schemes.some((scheme) => scheme.startsWith('https:'))
 }
 

@@ -1,8 +1,20 @@
+import { closeSession } from '../../account/sessions.ts'
 import { defaultWorkspace } from '../../account/workspaces.ts'
 import { badField } from '../../errors.ts'
 import type { Gateway } from '../../gateway.ts'
+import { requestUrl } from '../../lib/url.ts'
 import type { Page } from '../../operation.ts'
-import { csrfToken, fieldsOf, page, readForm, refuseForgery, seeOther, visitorOf } from './browser.ts'
+import {
+  csrfToken,
+  fieldsOf,
+  page,
+  readForm,
+  refuseForgery,
+  seeOther,
+  setSession,
+  type Visitor,
+  visitorOf,
+} from './browser.ts'
 import { type CodeWish, checkWish, consentRequest, returnUrl } from './codes.ts'
 import { issueCode } from './issue.ts'
 import { askToSignIn } from './signin.ts'
@@ -29,7 +41,7 @@ function pick(fields: Map<string, string>, names: string[]): Map<string, string>
 async function showConsent(gateway: Gateway, request: Request): Promise<Response> {
   const visitor = await visitorOf(gateway, request)
   if (!visitor) return askToSignIn(gateway, request)
-  const wish = readWish(pick(fieldsOf(new URL(request.url).searchParams), linkFields))
+  const wish = readWish(pick(fieldsOf(requestUrl(request).searchParams), linkFields))
   checkWish(gateway, wish)
   const workspace = await defaultWorkspace(gateway.db, visitor.member.organization_id)
   return consentPage({
@@ -48,11 +60,25 @@ async function decide(gateway: Gateway, request: Request): Promise<Response> {
   const choices = [...pick(form, choiceFields)].filter(([, value]) => value.trim() !== '')
   const wish = readWish(new Map([...pick(form, linkFields), ...choices]))
   const decision = form.get('decision')
-  if (decision === 'deny') return deny(wish)
+  if (decision === 'deny') return leave(gateway, request, visitor, deny(wish), wish)
   if (decision !== 'approve') throw badField('decision', 'must be approve or deny')
   const owner = { organizationId: visitor.member.organization_id, userId: visitor.member.id }
   const { code } = await issueCode(gateway, owner, wish)
-  return wish.callback_url ? seeOther(returnUrl(wish.callback_url, { code })) : codePage(code)
+  const answer = wish.callback_url ? seeOther(returnUrl(wish.callback_url, { code })) : codePage(code)
+  return leave(gateway, request, visitor, answer, wish)
+}
+
+/** Browsers send cookies to every port of a host: an app beside us must not get the session with its code. */
+async function leave(
+  gateway: Gateway,
+  request: Request,
+  visitor: Visitor,
+  answer: Response,
+  { callback_url }: CodeWish,
+): Promise<Response> {
+  if (callback_url?.hostname !== requestUrl(request).hostname) return answer
+  await closeSession(gateway.db, visitor.sessionToken)
+  return setSession(gateway, request, answer, '')
 }
 
 function deny({ callback_url }: CodeWish): Response {

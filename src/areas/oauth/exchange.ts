@@ -1,4 +1,4 @@
-import { fail, type GatewayError } from '../../errors.ts'
+import { fail, GatewayError } from '../../errors.ts'
 import type { Gateway } from '../../gateway.ts'
 import { verifierFits } from './codes.ts'
 import { findCode, redeem } from './store.ts'
@@ -20,9 +20,15 @@ export async function exchangeCode(gateway: Gateway, sent: Exchange) {
   }
   if (!verifierFits(code, sent.code_verifier)) throw refused()
   if (code.key_expires_at !== null && Date.parse(code.key_expires_at) <= clock.now()) throw refused()
-  const key = await redeem(db, clock, code)
+  const key = await redeem(db, clock, code).catch(ownersGone)
   if (key === undefined) throw refused()
   return { key, user_id: code.user_id }
+}
+
+/** The workspace was deleted or the member removed: to who holds the code, that is a code that does not work. */
+function ownersGone(error: unknown): undefined {
+  if (error instanceof GatewayError && error.code === 'conflict') return undefined
+  throw error
 }
 
 function refused(): GatewayError {

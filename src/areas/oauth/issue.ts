@@ -1,4 +1,3 @@
-import { findMember } from '../../account/members.ts'
 import { enterWorkspace } from '../../account/workspaces.ts'
 import type { Gateway } from '../../gateway.ts'
 import { newToken } from '../../lib/ids.ts'
@@ -21,7 +20,7 @@ export async function issueCode(gateway: Gateway, owner: Owner, wish: CodeWish) 
     ...pkce,
     organization_id: owner.organizationId,
     workspace_id: workspace.id,
-    user_id: await currentMember(gateway, owner),
+    user_id: owner.userId,
     app_id: app,
     callback_url: wish.callback_url?.href ?? null,
     key_name: keyNameOf(wish),
@@ -30,10 +29,4 @@ export async function issueCode(gateway: Gateway, owner: Owner, wish: CodeWish) 
     key_expires_at: wish.expires_at ?? null,
   })
   return { code, appId: app, createdAt }
-}
-
-/** A management key outlives the member who made it. */
-async function currentMember(gateway: Gateway, { organizationId, userId }: Owner): Promise<string | null> {
-  const member = userId && (await findMember(gateway.db, organizationId, userId))
-  return member ? member.id : null
 }

@@ -207,6 +207,18 @@ describeOnEachDatabase('Consent page', (server) => {
     expect(key.body.data).toMatchObject({ name: 'localhost:3000', limit: null, limit_reset: null })
   })
 
+  test.each(['approve', 'deny'])(
+    'S6 %s for an app on another port of this host ends the session: browsers would send its cookie along',
+    async (decision) => {
+      const cookie = await signedIn(server())
+      const { html } = await open({ callback_url: 'http://127.0.0.1:3999/cb' }, cookie)
+      const answer = await send({ ...formOf(html), decision }, cookie)
+      expect(answer.location).toStartWith('http://127.0.0.1:3999/cb?')
+      expect(answer.headers.get('set-cookie')).toContain('headgate_session=;')
+      expect((await open({ callback_url: callback }, cookie)).status).toBe(401)
+    },
+  )
+
   test('deny: back to the app with access_denied, and no code is made', async () => {
     const cookie = await signedIn(server())
     const { html } = await open({ callback_url: `${callback}&code=old&error=old#part` }, cookie)

@@ -1,5 +1,6 @@
 import { closeSession, findSigninMember, openSession } from '../../account/sessions.ts'
 import type { Gateway } from '../../gateway.ts'
+import { requestUrl } from '../../lib/url.ts'
 import type { Page } from '../../operation.ts'
 import {
   cookieOf,
@@ -21,7 +22,7 @@ const maxReturnLength = 3800
 
 /** Shows the way to sign in, and remembers the consent page that was asked for. */
 export function askToSignIn(gateway: Gateway, request: Request): Response {
-  const { pathname, search } = new URL(request.url)
+  const { pathname, search } = requestUrl(request)
   const value = pathname + search
   const response = signinNeededPage()
   if (!isConsentPath(value) || encodeURIComponent(value).length > maxReturnLength) return response
@@ -41,7 +42,7 @@ function rememberedPath(request: Request): string | undefined {
 
 /** Only shows a button: what previews links must not use them up. */
 async function showSignin(gateway: Gateway, request: Request): Promise<Response> {
-  const token = new URL(request.url).searchParams.get('token')
+  const token = requestUrl(request).searchParams.get('token')
   if (token === null) {
     const visitor = await visitorOf(gateway, request)
     return visitor ? signedInPage(visitor.member) : signinNeededPage()

@@ -1,8 +1,6 @@
 import type { Selectable } from 'kysely'
 import { createKey } from '../../account/keys.ts'
-import { tryLockMember } from '../../account/members.ts'
 import { deleteExpired } from '../../account/sessions.ts'
-import { tryLockWorkspace } from '../../account/workspaces.ts'
 import type { Db } from '../../db/db.ts'
 import type { AuthCodeTable } from '../../db/schema.ts'
 import { fail } from '../../errors.ts'
@@ -63,10 +61,10 @@ export async function findCode(db: Db, clock: Clock, code: string): Promise<Auth
     .executeTakeFirst()
 }
 
-/** Uses the code up and makes its key; no key when somebody else was first or its owners are gone. */
+/** Uses the code up and makes its key; no key when somebody else was first. Throws when its owners are gone. */
 export async function redeem(db: Db, clock: Clock, code: AuthCode): Promise<string | undefined> {
   return db.transaction().execute(async (tx) => {
-    if (!(await useUp(tx, clock, code)) || !(await ownersRemain(tx, code))) return undefined
+    if (!(await useUp(tx, clock, code))) return undefined
     const { secret } = await createKey(tx, clock, {
       organizationId: code.organization_id,
       workspaceId: code.workspace_id,
@@ -91,11 +89,4 @@ async function useUp(tx: Db, clock: Clock, code: AuthCode): Promise<boolean> {
     .where('expires_at', '>', now)
     .executeTakeFirst()
   return result.numUpdatedRows === 1n
-}
-
-/** Locked, so that who deletes the workspace or removes the member finds the key and disables it with them. */
-async function ownersRemain(tx: Db, code: AuthCode): Promise<boolean> {
-  if (!(await tryLockWorkspace(tx, code.organization_id, code.workspace_id))) return false
-  if (code.user_id === null) return true
-  return (await tryLockMember(tx, code.organization_id, code.user_id)) !== undefined
 }

@@ -49,8 +49,8 @@ const listOrganizationMembers = operation({
   query: pageQuery,
   response: z.strictObject({ data: z.array(memberRecord), total_count: z.int() }),
   handle: async ({ gateway, caller, query }) => {
-    const { members, total } = await listMembers(gateway.db, caller.organizationId, query)
-    return { data: members.map(recordOf), total_count: total }
+    const { rows, total } = await listMembers(gateway.db, caller.organizationId, query)
+    return { data: rows.map(recordOf), total_count: total }
   },
 })
 

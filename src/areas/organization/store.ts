@@ -1,20 +1,9 @@
 import type { Member } from '../../account/members.ts'
 import type { Db } from '../../db/db.ts'
+import { pageOf, type Rows } from '../../db/page.ts'
 import type { Page } from '../../lib/page.ts'
 
-export async function listMembers(
-  db: Db,
-  organizationId: string,
-  page: Page,
-): Promise<{ members: Member[]; total: number }> {
+export async function listMembers(db: Db, organizationId: string, page: Page): Promise<Rows<Member>> {
   const all = db.selectFrom('members').where('organization_id', '=', organizationId)
-  const members = await all
-    .selectAll()
-    .orderBy('created_at')
-    .orderBy('id')
-    .limit(page.limit)
-    .offset(page.offset)
-    .execute()
-  const { count } = await all.select((eb) => eb.fn.countAll<number>().as('count')).executeTakeFirstOrThrow()
-  return { members, total: count }
+  return pageOf(all.selectAll(), page)
 }

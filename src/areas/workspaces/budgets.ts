@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { lockWorkspace, requireWorkspace, updateWorkspace, type Workspace } from '../../account/workspaces.ts'
+import { flag } from '../../db/values.ts'
 import { badField, fail } from '../../errors.ts'
 import { maxUsd, usdAmount, usdFromNanos } from '../../ledger/money.ts'
 import { operation } from '../../operation.ts'
@@ -91,7 +92,7 @@ const putWorkspaceBudget = operation({
       const budget = await putBudget(tx, gateway.clock, wanted)
       if (body.include_byok_in_budgets === undefined) return answerOf(workspace, budget)
       const changed = await updateWorkspace(tx, gateway.clock, workspace.id, {
-        include_byok_in_budgets: body.include_byok_in_budgets ? 1 : 0,
+        include_byok_in_budgets: flag(body.include_byok_in_budgets),
       })
       return answerOf(changed, budget)
     }),

@@ -2,13 +2,20 @@ import { z } from 'zod'
 import { countActiveKeys } from '../../account/keys.ts'
 import { findMembers, joinWorkspace, type Member } from '../../account/members.ts'
 import { lockOrganization } from '../../account/organizations.ts'
+import { applyGrants, grantedUsers } from '../../account/scim-grants.ts'
 import { lockWorkspace, requireWorkspace, type Workspace } from '../../account/workspaces.ts'
 import type { Db } from '../../db/db.ts'
 import { badField, fail } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { pageQuery } from '../../lib/page.ts'
 import { operation } from '../../operation.ts'
-import { leaveWorkspace, listWorkspaceMembers, usersInWorkspace, type WorkspaceMember } from './store.ts'
+import {
+  leaveWorkspace,
+  listWorkspaceMembers,
+  membershipsIn,
+  usersInWorkspace,
+  type WorkspaceMember,
+} from './store.ts'
 
 const tag = 'Workspaces'
 
@@ -45,8 +52,8 @@ const listMembers = operation({
   response: z.strictObject({ data: z.array(memberRecord), total_count: z.int() }),
   handle: async ({ gateway, caller, params, query }) => {
     const workspace = await requireWorkspace(gateway.db, caller.organizationId, params.id)
-    const { members, total } = await listWorkspaceMembers(gateway.db, workspace.id, query)
-    return { data: members.map(recordOf), total_count: total }
+    const { rows, total } = await listWorkspaceMembers(gateway.db, workspace.id, query)
+    return { data: rows.map(recordOf), total_count: total }
   },
 })
 
@@ -69,7 +76,11 @@ const addMembers = operation({
       await lockOrganization(tx, caller.organizationId)
       const workspace = await lockWorkspace(tx, caller.organizationId, params.id)
       const members = await requireMembers(tx, caller.organizationId, body.user_ids)
-      const joined = await joinWorkspace(tx, gateway.clock, workspace.id, members)
+      await joinWorkspace(tx, gateway.clock, workspace.id, members)
+      const { organizationId } = caller
+      const [workspaceIds, userIds] = [[workspace.id], body.user_ids]
+      await applyGrants(tx, gateway.clock, { organizationId, workspaceIds, userIds })
+      const joined = await membershipsIn(tx, workspace.id, userIds)
       const byUser = new Map(joined.map((membership) => [membership.user_id, recordOf(membership)]))
       const data = body.user_ids.flatMap((id) => byUser.get(id) ?? [])
       return { added_count: data.length, data }
@@ -81,7 +92,7 @@ const removeMembers = operation({
   method: 'POST',
   path: '/workspaces/{id}/members/remove',
   tag,
-  summary: 'Remove members from a workspace, unless they have active keys in it',
+  summary: 'Remove members from a workspace, unless they have active keys in it or SCIM manages them',
   access: 'management',
   params: idParam,
   body: usersBody,
@@ -94,6 +105,7 @@ const removeMembers = operation({
       refuseDefault(workspace)
       const leaving = await usersInWorkspace(tx, workspace.id, body.user_ids)
       if (leaving.length === 0) return { removed_count: 0 }
+      await refuseGranted(tx, workspace, leaving)
       await refuseKeyHolders(tx, gateway.clock, workspace.id, leaving)
       await leaveWorkspace(tx, workspace.id, leaving)
       return { removed_count: leaving.length }
@@ -115,6 +127,13 @@ async function requireMembers(tx: Db, organizationId: string, ids: string[]): Pr
 function refuseDefault(workspace: Workspace): void {
   if (workspace.is_default) {
     throw fail('invalid_request', 'Every member of the organization is in its default workspace.')
+  }
+}
+
+async function refuseGranted(tx: Db, workspace: Workspace, userIds: string[]): Promise<void> {
+  const granted = await grantedUsers(tx, workspace.organization_id, workspace.id, userIds)
+  if (granted.length > 0) {
+    throw badField('user_ids', `are here through a SCIM group mapping: ${granted.sort().join(', ')}`)
   }
 }
 

@@ -1,13 +1,7 @@
 import { z } from 'zod'
 import { countActiveKeys, disableKeys } from '../../account/keys.ts'
-import { lockOrganization } from '../../account/organizations.ts'
-import {
-  createWorkspace,
-  lockWorkspace,
-  requireWorkspace,
-  updateWorkspace,
-  type Workspace,
-} from '../../account/workspaces.ts'
+import { addWorkspace, lockOrganization } from '../../account/organizations.ts'
+import { lockWorkspace, requireWorkspace, updateWorkspace, type Workspace } from '../../account/workspaces.ts'
 import type { Db } from '../../db/db.ts'
 import { fail } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
@@ -33,8 +27,8 @@ const listAll = operation({
   query: pageQuery,
   response: z.strictObject({ data: z.array(workspaceRecord), total_count: z.int() }),
   handle: async ({ gateway, caller, query }) => {
-    const { workspaces, total } = await listWorkspaces(gateway.db, caller.organizationId, query)
-    return { data: workspaces.map(recordOf), total_count: total }
+    const { rows, total } = await listWorkspaces(gateway.db, caller.organizationId, query)
+    return { data: rows.map(recordOf), total_count: total }
   },
 })
 
@@ -44,6 +38,7 @@ const create = operation({
   path: '/workspaces',
   tag,
   summary: 'Create a workspace',
+  description: 'It becomes the default workspace if the organization has none any more.',
   access: 'management',
   body: createBody,
   status: 201,
@@ -52,7 +47,10 @@ const create = operation({
   handle: async ({ gateway, caller, body }) => {
     const owner = { organizationId: caller.organizationId, createdBy: caller.userId }
     const wanted = { ...settingsOf(body), name: body.name, slug: body.slug }
-    return { data: recordOf(await createWorkspace(gateway.db, gateway.clock, owner, wanted)) }
+    const workspace = await gateway.db
+      .transaction()
+      .execute((tx) => addWorkspace(tx, gateway.clock, owner, wanted))
+    return { data: recordOf(workspace) }
   },
 })
 

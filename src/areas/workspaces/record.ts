@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { slugPattern, type Workspace, type WorkspaceSettings } from '../../account/workspaces.ts'
-import type { Flag } from '../../db/schema.ts'
-import { derivedUuid, uuidPattern } from '../../lib/ids.ts'
+import { flag, listOf, listText } from '../../db/values.ts'
+import { uuidPattern } from '../../lib/ids.ts'
+import { workspaceGuardrail } from '../../policy/default-guardrail.ts'
 
 const serverTool = z.enum([
   'service:advisor',
@@ -100,21 +101,13 @@ export function settingsOf(body: z.output<typeof updateBody>): Partial<Workspace
   }
 }
 
-function flag(value: boolean): Flag {
-  return value ? 1 : 0
-}
-
-function listText(list: unknown[] | null): string | null {
-  return list === null ? null : JSON.stringify(list)
-}
-
 export function recordOf(workspace: Workspace): z.input<typeof workspaceRecord> {
   return {
     id: workspace.id,
     slug: workspace.slug,
     name: workspace.name,
     description: workspace.description,
-    default_guardrail_id: derivedUuid('default-guardrail', workspace.id),
+    default_guardrail_id: workspaceGuardrail(workspace.id).id,
     default_text_model: workspace.default_text_model,
     default_image_model: workspace.default_image_model,
     default_provider_sort: workspace.default_provider_sort,
@@ -129,8 +122,4 @@ export function recordOf(workspace: Workspace): z.input<typeof workspaceRecord> 
     created_at: workspace.created_at,
     updated_at: workspace.updated_at,
   }
-}
-
-function listOf<T>(text: string | null): T[] | null {
-  return text === null ? null : (JSON.parse(text) as T[])
 }

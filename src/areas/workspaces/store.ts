@@ -1,6 +1,7 @@
 import type { Selectable } from 'kysely'
 import type { Workspace } from '../../account/workspaces.ts'
 import type { Db } from '../../db/db.ts'
+import { pageOf, type Rows } from '../../db/page.ts'
 import type { BudgetInterval, WorkspaceBudgetTable, WorkspaceMemberTable } from '../../db/schema.ts'
 import { type Clock, isoNow } from '../../lib/clock.ts'
 import { newUuid } from '../../lib/ids.ts'
@@ -9,30 +10,22 @@ import type { Page } from '../../lib/page.ts'
 export type WorkspaceMember = Selectable<WorkspaceMemberTable>
 export type WorkspaceBudget = Selectable<WorkspaceBudgetTable>
 
-export async function listWorkspaces(
-  db: Db,
-  organizationId: string,
-  page: Page,
-): Promise<{ workspaces: Workspace[]; total: number }> {
+export async function listWorkspaces(db: Db, organizationId: string, page: Page): Promise<Rows<Workspace>> {
   const all = db
     .selectFrom('workspaces')
     .where('organization_id', '=', organizationId)
     .where('deleted_at', 'is', null)
-  const workspaces = await all
-    .selectAll()
-    .orderBy('created_at')
-    .orderBy('id')
-    .limit(page.limit)
-    .offset(page.offset)
-    .execute()
-  const { count } = await all.select((eb) => eb.fn.countAll<number>().as('count')).executeTakeFirstOrThrow()
-  return { workspaces, total: count }
+  return pageOf(all.selectAll(), page)
 }
 
 /** The row stays, because keys and records of the past name it. */
 export async function deleteWorkspace(tx: Db, clock: Clock, id: string): Promise<void> {
+  await tx.deleteFrom('scim_group_mappings').where('workspace_id', '=', id).execute()
   await tx.deleteFrom('workspace_members').where('workspace_id', '=', id).execute()
   await tx.deleteFrom('workspace_budgets').where('workspace_id', '=', id).execute()
+  await tx.deleteFrom('guardrails').where('workspace_id', '=', id).execute()
+  await tx.deleteFrom('files').where('workspace_id', '=', id).execute()
+  await tx.updateTable('destinations').set({ enabled: 0 }).where('workspace_id', '=', id).execute()
   await tx
     .updateTable('workspaces')
     .set({ deleted_at: isoNow(clock) })
@@ -44,17 +37,22 @@ export async function listWorkspaceMembers(
   db: Db,
   workspaceId: string,
   page: Page,
-): Promise<{ members: WorkspaceMember[]; total: number }> {
+): Promise<Rows<WorkspaceMember>> {
   const all = db.selectFrom('workspace_members').where('workspace_id', '=', workspaceId)
-  const members = await all
+  return pageOf(all.selectAll(), page)
+}
+
+export async function membershipsIn(
+  db: Db,
+  workspaceId: string,
+  userIds: string[],
+): Promise<WorkspaceMember[]> {
+  return db
+    .selectFrom('workspace_members')
     .selectAll()
-    .orderBy('created_at')
-    .orderBy('id')
-    .limit(page.limit)
-    .offset(page.offset)
+    .where('workspace_id', '=', workspaceId)
+    .where('user_id', 'in', userIds)
     .execute()
-  const { count } = await all.select((eb) => eb.fn.countAll<number>().as('count')).executeTakeFirstOrThrow()
-  return { members, total: count }
 }
 
 /** Of the given users, those in the workspace. */

@@ -332,6 +332,34 @@ describeOnEachDatabase('Workspaces', (server) => {
       expect((await server().call('POST', '/organization/members', { key, body: member })).status).toBe(201)
     })
 
+    test('the next workspace that is made becomes the default one, with every member in it', async () => {
+      const own = await tenant()
+      const key = own.managementKey
+      await server().call('POST', '/organization/members', { key, body: { email: 'second@example.com' } })
+      await server().call('DELETE', '/workspaces/default?confirm_default_workspace_deletion=true', { key })
+      await server().call('POST', '/workspaces', { key, body: { name: 'Home', slug: 'home' } })
+      const members = await server().call('GET', '/workspaces/home/members', { key })
+      expect(members.body.total_count).toBe(2)
+      expect((await server().call('POST', '/keys', { key, body: { name: 'x' } })).status).toBe(201)
+      const later = await server().call('POST', '/workspaces', {
+        key,
+        body: { name: 'Later', slug: 'later' },
+      })
+      const { body } = await server().call('GET', `/workspaces/${later.body.data.id}/members`, { key })
+      expect(body.total_count).toBe(0)
+    })
+
+    test('its files go with it, from the list and, with the next sweep, from the disk', async () => {
+      const workspace = await create()
+      const file = new FormData()
+      file.set('file', new File(['bytes'], 'a.txt'))
+      const path = `/files?workspace_id=${workspace.id}`
+      const { id } = (await server().call('POST', path, { body: file })).body
+      await server().call('DELETE', `/workspaces/${workspace.id}`)
+      const rows = await server().gateway.db.selectFrom('files').select('id').where('id', '=', id).execute()
+      expect(rows).toEqual([])
+    })
+
     test('400 for a confirmation that is neither true nor false', async () => {
       const answer = await server().call('DELETE', '/workspaces/default?confirm_default_workspace_deletion=1')
       expect(answer.status).toBe(400)

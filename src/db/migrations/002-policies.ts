@@ -99,6 +99,7 @@ async function createPresets(db: Kysely<unknown>) {
     .addColumn('id', 'text', key)
     .addColumn('preset_id', 'text', (c) => c.notNull().references('presets.id').onDelete('cascade'))
     .addColumn('version', 'integer', required)
+    .addColumn('format', 'text', required)
     .addColumn('system_prompt', 'text')
     .addColumn('config', 'text', required)
     .addColumn('creator_id', 'text', required)

@@ -1,0 +1,156 @@
+import { sql } from 'kysely'
+import type { Db } from '../db/db.ts'
+import type { Flag, OrganizationRole, WorkspaceRole } from '../db/schema.ts'
+import { type Clock, isoNow } from '../lib/clock.ts'
+import { newUuid } from '../lib/ids.ts'
+
+/** Which memberships to look at: all of an organization, or those of some workspaces or members of it. */
+export interface GrantScope {
+  organizationId: string
+  workspaceIds?: string[]
+  userIds?: string[]
+}
+
+interface Grant {
+  workspace_id: string
+  user_id: string
+  role: WorkspaceRole
+  organization_role: OrganizationRole
+}
+
+interface Membership extends Grant {
+  id: string
+  is_manual: Flag
+  is_default: Flag
+}
+
+interface Difference {
+  missing: Grant[]
+  /** Ids of rows. */
+  ended: string[]
+  changed: Record<WorkspaceRole, string[]>
+}
+
+/** Well below what either database takes as parameters of one statement. */
+const rowsAtOnce = 500
+
+/**
+ * The one place that decides who is in a workspace because of an identity provider. A membership exists when
+ * it was made by hand, when the workspace is the default one, or when a mapping grants it to an active member
+ * of its group; its role is the highest of the organization role and the mappings. Call it, with the
+ * organization locked, after changing any of these.
+ */
+export async function applyGrants(tx: Db, clock: Clock, scope: GrantScope): Promise<void> {
+  for (const part of partsOf(scope)) {
+    const { missing, ended, changed } = await compare(tx, part)
+    for (const ids of chunksOf(ended, rowsAtOnce)) {
+      await tx.deleteFrom('workspace_members').where('id', 'in', ids).execute()
+    }
+    await setRoles(tx, changed)
+    for (const grants of chunksOf(missing, rowsAtOnce)) await insertGranted(tx, clock, grants)
+  }
+}
+
+/** For a changed organization role, which neither makes nor ends a membership. */
+export async function applyRoles(tx: Db, scope: GrantScope): Promise<void> {
+  for (const part of partsOf(scope)) await setRoles(tx, (await compare(tx, part)).changed)
+}
+
+/** Of the given users, those whom a mapping keeps in the workspace. */
+export async function grantedUsers(
+  tx: Db,
+  organizationId: string,
+  workspaceId: string,
+  userIds: string[],
+): Promise<string[]> {
+  const grants = await grantsOf(tx, { organizationId, workspaceIds: [workspaceId], userIds })
+  return grants.map((grant) => grant.user_id)
+}
+
+export function* chunksOf<T>(list: T[], size: number): Generator<T[]> {
+  for (let start = 0; start < list.length; start += size) yield list.slice(start, start + size)
+}
+
+function* partsOf(scope: GrantScope): Generator<GrantScope> {
+  if (scope.workspaceIds?.length === 0) return
+  if (!scope.userIds) yield scope
+  else for (const userIds of chunksOf(scope.userIds, rowsAtOnce)) yield { ...scope, userIds }
+}
+
+async function compare(tx: Db, scope: GrantScope): Promise<Difference> {
+  const granted = new Map((await grantsOf(tx, scope)).map((grant) => [keyOf(grant), grant]))
+  const difference: Difference = { missing: [], ended: [], changed: { admin: [], member: [] } }
+  for (const membership of await membershipsOf(tx, scope)) {
+    const grant = granted.get(keyOf(membership))
+    granted.delete(keyOf(membership))
+    if (!grant && !membership.is_manual && !membership.is_default) difference.ended.push(membership.id)
+    else {
+      const role = roleOf(membership.organization_role, grant?.role)
+      if (role !== membership.role) difference.changed[role].push(membership.id)
+    }
+  }
+  difference.missing = [...granted.values()]
+  return difference
+}
+
+function keyOf(grant: Pick<Grant, 'workspace_id' | 'user_id'>): string {
+  return `${grant.workspace_id} ${grant.user_id}`
+}
+
+function roleOf(organizationRole: OrganizationRole, granted: WorkspaceRole | undefined): WorkspaceRole {
+  return organizationRole === 'org:admin' || granted === 'admin' ? 'admin' : 'member'
+}
+
+async function grantsOf(tx: Db, scope: GrantScope): Promise<Grant[]> {
+  let query = tx
+    .selectFrom('scim_group_mappings as mapping')
+    .innerJoin('scim_group_members as entry', 'entry.group_id', 'mapping.scim_group_id')
+    .innerJoin('scim_users', 'scim_users.id', 'entry.scim_user_id')
+    .innerJoin('members', 'members.id', 'scim_users.user_id')
+    // 'admin' sorts before 'member', so the least is the highest role.
+    .select(sql<WorkspaceRole>`min(mapping.role)`.as('role'))
+    .select(['mapping.workspace_id', 'members.id as user_id', 'members.role as organization_role'])
+    .where('mapping.organization_id', '=', scope.organizationId)
+    .where('members.active', '=', 1)
+    .groupBy(['mapping.workspace_id', 'members.id', 'members.role'])
+  if (scope.workspaceIds) query = query.where('mapping.workspace_id', 'in', scope.workspaceIds)
+  if (scope.userIds) query = query.where('members.id', 'in', scope.userIds)
+  return query.execute()
+}
+
+async function membershipsOf(tx: Db, scope: GrantScope): Promise<Membership[]> {
+  let query = tx
+    .selectFrom('workspace_members as membership')
+    .innerJoin('workspaces', 'workspaces.id', 'membership.workspace_id')
+    .innerJoin('members', 'members.id', 'membership.user_id')
+    .select(['membership.id', 'membership.workspace_id', 'membership.user_id', 'membership.role'])
+    .select(['membership.is_manual', 'workspaces.is_default', 'members.role as organization_role'])
+    .where('workspaces.organization_id', '=', scope.organizationId)
+  if (scope.workspaceIds) query = query.where('membership.workspace_id', 'in', scope.workspaceIds)
+  if (scope.userIds) query = query.where('membership.user_id', 'in', scope.userIds)
+  return query.execute()
+}
+
+async function setRoles(tx: Db, changed: Difference['changed']): Promise<void> {
+  for (const role of ['admin', 'member'] as const) {
+    for (const ids of chunksOf(changed[role], rowsAtOnce)) {
+      await tx.updateTable('workspace_members').set({ role }).where('id', 'in', ids).execute()
+    }
+  }
+}
+
+async function insertGranted(tx: Db, clock: Clock, grants: Grant[]): Promise<void> {
+  await tx
+    .insertInto('workspace_members')
+    .values(
+      grants.map((grant) => ({
+        id: newUuid(),
+        workspace_id: grant.workspace_id,
+        user_id: grant.user_id,
+        role: roleOf(grant.organization_role, grant.role),
+        is_manual: 0 as const,
+        created_at: isoNow(clock),
+      })),
+    )
+    .execute()
+}

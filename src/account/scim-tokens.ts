@@ -1,0 +1,58 @@
+import { randomBytes } from 'node:crypto'
+import type { Selectable } from 'kysely'
+import type { Db } from '../db/db.ts'
+import { pageOf } from '../db/page.ts'
+import type { ScimTokenTable } from '../db/schema.ts'
+import { type Clock, isoNow } from '../lib/clock.ts'
+import { newUuid } from '../lib/ids.ts'
+import type { Page } from '../lib/page.ts'
+import { sha256 } from '../lib/secret.ts'
+
+export type ScimToken = Selectable<ScimTokenTable>
+
+const prefix = 'scim-hg-v1-'
+
+/** Stores the hash of a new token. The secret is returned here and never again. */
+export async function createScimToken(
+  db: Db,
+  clock: Clock,
+  wanted: { organizationId: string; name: string },
+): Promise<{ token: ScimToken; secret: string }> {
+  const secret = prefix + randomBytes(32).toString('hex')
+  const token: ScimToken = {
+    id: newUuid(),
+    organization_id: wanted.organizationId,
+    token_hash: sha256(secret),
+    label: `${secret.slice(0, prefix.length + 3)}...${secret.slice(-3)}`,
+    name: wanted.name,
+    created_at: isoNow(clock),
+  }
+  await db.insertInto('scim_tokens').values(token).execute()
+  return { token, secret }
+}
+
+export async function findScimToken(db: Db, secret: string): Promise<ScimToken | undefined> {
+  return db.selectFrom('scim_tokens').selectAll().where('token_hash', '=', sha256(secret)).executeTakeFirst()
+}
+
+export async function listScimTokens(
+  db: Db,
+  organizationId: string,
+  page: Page,
+): Promise<{ rows: ScimToken[]; total: number }> {
+  const all = db.selectFrom('scim_tokens').selectAll().where('organization_id', '=', organizationId)
+  return pageOf(all, page)
+}
+
+export async function deleteScimToken(
+  db: Db,
+  organizationId: string,
+  id: string,
+): Promise<ScimToken | undefined> {
+  return db
+    .deleteFrom('scim_tokens')
+    .where('organization_id', '=', organizationId)
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirst()
+}

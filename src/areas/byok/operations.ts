@@ -1,0 +1,213 @@
+import { z } from 'zod'
+import { knownHashes } from '../../account/keys.ts'
+import { findMembers } from '../../account/members.ts'
+import { enterWorkspace, lockWorkspace } from '../../account/workspaces.ts'
+import { findModel } from '../../catalog/lookup.ts'
+import type { Db } from '../../db/db.ts'
+import { badField, fail } from '../../errors.ts'
+import type { Gateway } from '../../gateway.ts'
+import { newUuid } from '../../lib/ids.ts'
+import { pageQuery } from '../../lib/page.ts'
+import { operation } from '../../operation.ts'
+import { labelOf } from './credential.ts'
+import { formatByProvider, neutralNames, otherProviders } from './providers.ts'
+import { byokRecord, createBody, recordOf, type Settings, settingsOf, updateBody } from './record.ts'
+import {
+  findCredential,
+  insertCredential,
+  listCredentials,
+  lockCredential,
+  nextSortOrder,
+  removeCredential,
+  updateCredential,
+} from './store.ts'
+
+const tag = 'BYOK'
+const idParam = z.object({ id: z.uuid().toLowerCase() })
+const answer = z.strictObject({ data: byokRecord })
+
+const listAll = operation({
+  id: 'listByokKeys',
+  method: 'GET',
+  path: '/byok',
+  tag,
+  summary: 'List the provider credentials of a workspace, in the order they are tried',
+  access: 'management',
+  query: pageQuery.extend({
+    workspace_id: z.uuid().optional().describe('Default: the default workspace'),
+    provider: z.string().min(1).max(100).optional(),
+  }),
+  response: z.strictObject({ data: z.array(byokRecord), total_count: z.int() }),
+  handle: async ({ gateway, caller, query }) => {
+    const provider = query.provider === undefined ? undefined : providerSlug(gateway, query.provider)
+    const workspace = await enterWorkspace(gateway.db, caller.organizationId, query.workspace_id)
+    const { rows, total } = await listCredentials(gateway.db, { workspaceId: workspace.id, provider }, query)
+    return { data: rows.map(recordOf), total_count: total }
+  },
+})
+
+const create = operation({
+  id: 'createByokKey',
+  method: 'POST',
+  path: '/byok',
+  tag,
+  summary: 'Bring your own credential for a provider',
+  access: 'management',
+  body: createBody,
+  status: 201,
+  response: answer,
+  handle: async ({ gateway, caller, body }) => {
+    const { organizationId } = caller
+    const provider = providerSlug(gateway, body.provider)
+    const label = labelOf(body.key, formatByProvider.get(provider))
+    const settings = settingsOf(await checkedSettings(gateway, gateway.db, organizationId, body))
+    refuseCombination({ ...startSettings, ...settings })
+    const { id: workspaceId } = await enterWorkspace(gateway.db, organizationId, body.workspace_id)
+    const id = newUuid()
+    const row = await gateway.db.transaction().execute(async (tx) => {
+      await lockWorkspace(tx, organizationId, workspaceId)
+      return insertCredential(tx, gateway.clock, {
+        ...startSettings,
+        ...settings,
+        id,
+        organization_id: organizationId,
+        workspace_id: workspaceId,
+        provider,
+        label,
+        sealed_key: sealed(gateway, id, body.key),
+        sort_order: await nextSortOrder(tx, workspaceId, provider),
+      })
+    })
+    return { data: recordOf(row) }
+  },
+})
+
+const get = operation({
+  id: 'getByokKey',
+  method: 'GET',
+  path: '/byok/{id}',
+  tag,
+  summary: 'Read a provider credential, without the credential itself',
+  access: 'management',
+  params: idParam,
+  errors: [404],
+  response: answer,
+  handle: async ({ gateway, caller, params }) => {
+    const row = await findCredential(gateway.db, caller.organizationId, params.id)
+    if (!row) throw missing()
+    return { data: recordOf(row) }
+  },
+})
+
+const update = operation({
+  id: 'updateByokKey',
+  method: 'PATCH',
+  path: '/byok/{id}',
+  tag,
+  summary: 'Change a provider credential; only the fields sent change, and `key` replaces it in place',
+  access: 'management',
+  params: idParam,
+  body: updateBody,
+  errors: [404],
+  response: answer,
+  handle: ({ gateway, caller, params, body }) =>
+    gateway.db.transaction().execute(async (tx) => {
+      const row = await lockCredential(tx, caller.organizationId, params.id)
+      if (!row) throw missing()
+      const changes = {
+        ...settingsOf(await checkedSettings(gateway, tx, caller.organizationId, body)),
+        ...(body.key !== undefined && {
+          label: labelOf(body.key, formatByProvider.get(row.provider)),
+          sealed_key: sealed(gateway, row.id, body.key),
+        }),
+      }
+      refuseCombination({ ...row, ...changes })
+      if (Object.keys(changes).length === 0) return { data: recordOf(row) }
+      return { data: recordOf(await updateCredential(tx, gateway.clock, row.id, changes)) }
+    }),
+})
+
+const remove = operation({
+  id: 'deleteByokKey',
+  method: 'DELETE',
+  path: '/byok/{id}',
+  tag,
+  summary: 'Delete a provider credential; its key material is wiped',
+  access: 'management',
+  params: idParam,
+  errors: [404],
+  response: z.strictObject({ deleted: z.literal(true) }),
+  handle: async ({ gateway, caller, params }) => {
+    if (!(await removeCredential(gateway.db, gateway.clock, caller.organizationId, params.id)))
+      throw missing()
+    return { deleted: true as const }
+  },
+})
+
+export const byokOperations = [listAll, create, get, update, remove]
+
+const startSettings = {
+  name: null,
+  disabled: 0,
+  is_fallback: 0,
+  is_byok_only: 0,
+  is_required: 0,
+  declared_zdr: null,
+  allowed_models: null,
+  allowed_api_key_hashes: null,
+  allowed_user_ids: null,
+} as const
+
+/** The slug of the catalogue, for every name a provider goes by. */
+function providerSlug(gateway: Gateway, name: string): string {
+  const wanted = neutralNames.get(name) ?? name
+  const known = gateway.catalog.providerByName.get(wanted)
+  // The catalogue knows display names too, which are no slugs.
+  if (known && (known.slug === wanted || known.vendor === wanted)) return known.slug
+  if (otherProviders.has(name)) return name
+  throw badField('provider', 'is not a provider that is known here')
+}
+
+function sealed(gateway: Gateway, id: string, key: string): string {
+  return gateway.vault.seal(key, `byok/${id}`)
+}
+
+/** Models by their canonical slugs; every key and member is one of the organization. */
+async function checkedSettings(
+  gateway: Gateway,
+  db: Db,
+  organizationId: string,
+  body: Settings,
+): Promise<Settings> {
+  const { allowed_models: models, allowed_api_key_hashes: hashes, allowed_user_ids: users } = body
+  if (hashes?.length) {
+    const known = await knownHashes(db, organizationId, hashes)
+    refuseUnknown('allowed_api_key_hashes', hashes, known, 'is not a key of the organization')
+  }
+  if (users?.length) {
+    const known = new Set((await findMembers(db, organizationId, users)).map((member) => member.id))
+    refuseUnknown('allowed_user_ids', users, known, 'is not a member of the organization')
+  }
+  return models ? { ...body, allowed_models: models.map((slug, at) => canonical(gateway, slug, at)) } : body
+}
+
+function refuseUnknown(field: string, given: string[], known: ReadonlySet<string>, problem: string): void {
+  const unknown = given.findIndex((value) => !known.has(value))
+  if (unknown >= 0) throw badField(`${field}.${unknown}`, `${given[unknown]} ${problem}`)
+}
+
+function canonical(gateway: Gateway, slug: string, at: number): string {
+  const found = findModel(gateway.catalog, slug)
+  if (!found) throw badField(`allowed_models.${at}`, `${slug} is not a model that is known here`)
+  return found.model.canonical_slug
+}
+
+/** One leaves the provider out when own keys fail; the other is there for when the rest fails. */
+function refuseCombination(settings: { is_fallback: number; is_byok_only: number }): void {
+  if (settings.is_fallback === 1 && settings.is_byok_only === 1)
+    throw badField('is_byok_only', 'cannot be combined with is_fallback')
+}
+
+function missing() {
+  return fail('not_found', 'The credential does not exist.')
+}

@@ -1,0 +1,100 @@
+import type { Selectable } from 'kysely'
+import { z } from 'zod'
+import type { ByokKeyTable } from '../../db/schema.ts'
+import { flag, listOf, listText, switchOf } from '../../db/values.ts'
+import { credentialText } from './credential.ts'
+
+export type ByokRow = Selectable<ByokKeyTable>
+
+const filterList = z.array(z.string()).nullable()
+
+export const byokRecord = z
+  .strictObject({
+    id: z.uuid(),
+    workspace_id: z.uuid().nullable().describe('null: usable in every workspace'),
+    provider: z.string(),
+    name: z.string().nullable(),
+    label: z.string().describe('A masked snippet of the credential'),
+    disabled: z.boolean(),
+    is_fallback: z.boolean().describe('Tried after shared capacity'),
+    is_required: z
+      .boolean()
+      .describe('No shared capacity of the provider for the models this credential applies to'),
+    is_byok_only: z.boolean().describe('No shared capacity of the provider for any model'),
+    declared_zdr: z
+      .boolean()
+      .nullable()
+      .describe('Counts as zero data retention, or never does; null: as the endpoint says'),
+    allowed_models: filterList.describe('null: no restriction; an empty list: none'),
+    allowed_api_key_hashes: filterList.describe('null: no restriction'),
+    allowed_user_ids: filterList.describe('null: no restriction; an empty list: nobody'),
+    sort_order: z.int().describe('Lower is tried first, within the provider'),
+    created_at: z.string(),
+  })
+  .meta({ id: 'ByokKey' })
+
+const settingFields = {
+  name: z.string().max(255).nullish(),
+  disabled: z.boolean().optional(),
+  is_fallback: z.boolean().optional(),
+  is_byok_only: z.boolean().optional(),
+  is_required: z.boolean().optional(),
+  declared_zdr: z.boolean().nullish(),
+  allowed_models: z.array(z.string().min(1).max(200)).max(100).nullish(),
+  allowed_api_key_hashes: z
+    .array(z.string().regex(/^[a-f0-9]{64}$/, 'must be 64 lower-case hex digits'))
+    .min(1)
+    .max(100)
+    .nullish(),
+  allowed_user_ids: z.array(z.string().min(1).max(100)).max(100).nullish(),
+}
+
+export const createBody = z.strictObject({
+  provider: z.string().min(1).max(100),
+  key: credentialText,
+  workspace_id: z.uuid().optional().describe('Default: the default workspace'),
+  ...settingFields,
+})
+
+export const updateBody = z.strictObject({ key: credentialText.optional(), ...settingFields })
+
+export type Settings = Omit<z.output<typeof updateBody>, 'key'>
+
+/** The columns for the fields that were sent. */
+export function settingsOf(body: Settings) {
+  return {
+    ...(body.name !== undefined && { name: body.name }),
+    ...(body.disabled !== undefined && { disabled: flag(body.disabled) }),
+    ...(body.is_fallback !== undefined && { is_fallback: flag(body.is_fallback) }),
+    ...(body.is_byok_only !== undefined && { is_byok_only: flag(body.is_byok_only) }),
+    ...(body.is_required !== undefined && { is_required: flag(body.is_required) }),
+    ...(body.declared_zdr !== undefined && {
+      declared_zdr: flag(body.declared_zdr),
+    }),
+    ...(body.allowed_models !== undefined && { allowed_models: listText(body.allowed_models) }),
+    ...(body.allowed_api_key_hashes !== undefined && {
+      allowed_api_key_hashes: listText(body.allowed_api_key_hashes),
+    }),
+    ...(body.allowed_user_ids !== undefined && { allowed_user_ids: listText(body.allowed_user_ids) }),
+  }
+}
+
+export function recordOf(row: ByokRow): z.input<typeof byokRecord> {
+  return {
+    id: row.id,
+    workspace_id: row.workspace_id,
+    provider: row.provider,
+    name: row.name,
+    label: row.label,
+    disabled: row.disabled === 1,
+    is_fallback: row.is_fallback === 1,
+    is_required: row.is_required === 1,
+    is_byok_only: row.is_byok_only === 1,
+    declared_zdr: switchOf(row.declared_zdr),
+    allowed_models: listOf(row.allowed_models),
+    allowed_api_key_hashes: listOf(row.allowed_api_key_hashes),
+    allowed_user_ids: listOf(row.allowed_user_ids),
+    sort_order: row.sort_order,
+    created_at: row.created_at,
+  }
+}

@@ -1,0 +1,84 @@
+import { z } from 'zod'
+import { compilePattern, PatternError } from '../../lib/pattern.ts'
+import { type BuiltinFilter, type CustomFilter, scopedBuiltin } from '../../policy/guardrail.ts'
+import { builtinSlug, filterAction, scanScope } from './record.ts'
+
+const maxLabel = 100
+const maxFilters = 100
+
+/** For the patterns of one guardrail together, as for a single one: every message is held against them all. */
+const maxPatternCharacters = 100_000
+const maxPatternSize = 110_000
+
+const builtinInput = z
+  .strictObject({
+    slug: builtinSlug,
+    action: filterAction,
+    scan_scope: scanScope.optional().describe(`Only for ${scopedBuiltin}; default all_messages`),
+    label: z.string().max(maxLabel).optional().meta({ deprecated: true, description: 'Ignored' }),
+  })
+  .refine(({ slug, scan_scope }) => scan_scope === undefined || slug === scopedBuiltin, {
+    path: ['scan_scope'],
+    error: `is only for ${scopedBuiltin}`,
+  })
+  .transform(({ slug, action, scan_scope = 'all_messages' }): BuiltinFilter => {
+    return slug === scopedBuiltin ? { slug, action, scan_scope } : { slug, action }
+  })
+
+export const builtinFilters = z
+  .array(builtinInput)
+  .max(maxFilters)
+  .superRefine((filters, context) => {
+    const seen = new Set<string>()
+    for (const [index, { slug }] of filters.entries()) {
+      if (seen.has(slug)) {
+        context.addIssue({ code: 'custom', path: [index, 'slug'], message: `${slug} is there twice` })
+      }
+      seen.add(slug)
+    }
+  })
+
+const customInput = z
+  .strictObject({
+    pattern: z
+      .string()
+      .min(1)
+      .max(maxPatternCharacters)
+      .describe('A regular expression without lookaround and backreferences'),
+    action: filterAction,
+    label: z.string().max(maxLabel).nullish().describe('Stands in the place of what was found'),
+  })
+  .transform(({ pattern, action, label = null }): CustomFilter => ({ pattern, action, label }))
+
+export const customFilters = z.array(customInput).max(maxFilters).superRefine(checkPatterns)
+
+function checkPatterns(filters: CustomFilter[], context: z.RefinementCtx): void {
+  const characters = filters.reduce((sum, { pattern }) => sum + pattern.length, 0)
+  if (characters > maxPatternCharacters) {
+    context.addIssue({
+      code: 'custom',
+      message: `must have at most ${maxPatternCharacters} characters of patterns in all`,
+    })
+    return
+  }
+  let size = 0
+  for (const [index, { pattern }] of filters.entries()) {
+    const problem = sizeOrProblem(pattern)
+    if (typeof problem === 'number') size += problem
+    const message =
+      typeof problem === 'string' ? problem : 'with those before it, makes the filters too large'
+    if (typeof problem === 'string' || size > maxPatternSize) {
+      context.addIssue({ code: 'custom', path: [index, 'pattern'], message })
+      return
+    }
+  }
+}
+
+function sizeOrProblem(pattern: string): number | string {
+  try {
+    return compilePattern(pattern).size
+  } catch (error) {
+    if (error instanceof PatternError) return error.message
+    throw error
+  }
+}

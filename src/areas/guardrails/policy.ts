@@ -1,0 +1,146 @@
+import { z } from 'zod'
+import { type ApiKey, findKey } from '../../account/keys.ts'
+import { dataRegions } from '../../catalog/vocabulary.ts'
+import { fail } from '../../errors.ts'
+import { usdFromNanos } from '../../ledger/money.ts'
+import { operation } from '../../operation.ts'
+import { organizationGuardrail, workspaceGuardrail } from '../../policy/default-guardrail.ts'
+import {
+  type Budget,
+  type EffectivePolicy,
+  effectivePolicy,
+  type Layer,
+  type Layers,
+  layerNames,
+} from '../../policy/effective.ts'
+import { builtinLabels, zdrGroups } from '../../policy/guardrail.ts'
+import { loadLayers } from '../../policy/store.ts'
+import { builtinSlug, filterAction, resetInterval, scanScope } from './record.ts'
+
+const layer = z.enum(layerNames)
+const layers = z.array(layer).describe('The layers this comes from')
+const sources = z.array(z.strictObject({ layer, action: filterAction })).describe('What each layer asks for')
+
+const restriction = <T extends z.ZodType>(value: T) =>
+  z.strictObject({
+    values: z.array(value).nullable().describe('null: no restriction; an empty list allows nothing'),
+    layers,
+  })
+const denied = z.array(z.strictObject({ value: z.string(), layers }))
+const choice = z.strictObject({
+  value: z.boolean().nullable().describe('false refuses such endpoints; null: no layer says anything'),
+  layers,
+})
+const enforced = z.strictObject({ value: z.boolean(), layers })
+
+const budget = z.strictObject({
+  layer,
+  guardrail_id: z.uuid(),
+  limit_usd: z.number(),
+  reset_interval: resetInterval.nullable().describe('null: it never resets'),
+  include_byok_in_budgets: z.boolean(),
+  scope: z
+    .enum(['key', 'member'])
+    .describe('Whose spending counts: of this key, or of all keys of its creator'),
+})
+
+const layerRecord = z.strictObject({
+  layer,
+  guardrail_id: z.uuid().nullable().describe('null: none is assigned'),
+  configured: z.boolean().describe('false: the layer says nothing'),
+  name: z.string().nullable(),
+})
+
+const policyRecord = z
+  .strictObject({
+    key_hash: z.string(),
+    allowed_data_regions: restriction(z.enum(dataRegions)),
+    allowed_models: restriction(z.string()),
+    allowed_providers: restriction(z.string()),
+    ignored_models: denied,
+    ignored_providers: denied,
+    content_filter_builtins: z.array(
+      z.strictObject({
+        slug: builtinSlug,
+        action: filterAction,
+        scan_scope: scanScope.optional(),
+        label: z.string(),
+        sources,
+      }),
+    ),
+    content_filters: z.array(
+      z.strictObject({ pattern: z.string(), action: filterAction, label: z.string().nullable(), sources }),
+    ),
+    enable_free_model_publication: choice,
+    enable_free_model_training: choice,
+    enable_paid_model_training: choice,
+    enforce_zdr: z.record(z.enum(zdrGroups), enforced).describe('Zero data retention, by vendor'),
+    budgets: z.array(budget).describe('Each stands alone: a request must fit into every one'),
+    layers: z.array(layerRecord),
+  })
+  .meta({ id: 'KeyPolicy' })
+
+const getKeyPolicy = operation({
+  id: 'getKeyPolicy',
+  method: 'GET',
+  path: '/keys/{hash}/policy',
+  tag: 'Admin',
+  summary: 'Read what applies to a key, and from where',
+  description:
+    'All guardrails of a key apply at once: that of the organization, the default of its workspace, that of the member who created it, and its own. Allow-lists intersect, deny-lists and filters unite, the strictest action counts.',
+  access: 'management',
+  params: z.object({ hash: z.string().min(1).describe('SHA-256 of the key, in hex') }),
+  errors: [404],
+  response: z.strictObject({ data: policyRecord }),
+  handle: async ({ gateway, caller, params }) => {
+    const key = await findKey(gateway.db, caller.organizationId, params.hash)
+    if (!key) throw fail('not_found', 'The key does not exist.')
+    const found = await loadLayers(gateway.db, key)
+    return { data: recordOf(key, found, effectivePolicy(found)) }
+  },
+})
+
+export const policyOperations = [getKeyPolicy]
+
+function recordOf(key: ApiKey, found: Layers, policy: EffectivePolicy): z.input<typeof policyRecord> {
+  return {
+    key_hash: key.hash,
+    allowed_data_regions: policy.allowed_data_regions,
+    allowed_models: policy.allowed_models,
+    allowed_providers: policy.allowed_providers,
+    ignored_models: policy.ignored_models,
+    ignored_providers: policy.ignored_providers,
+    content_filter_builtins: policy.content_filter_builtins.map((filter) => ({
+      ...filter,
+      label: builtinLabels[filter.slug],
+    })),
+    content_filters: policy.content_filters,
+    enable_free_model_publication: policy.enable_free_model_publication,
+    enable_free_model_training: policy.enable_free_model_training,
+    enable_paid_model_training: policy.enable_paid_model_training,
+    enforce_zdr: policy.enforce_zdr,
+    budgets: policy.budgets.map(budgetOf),
+    layers: layerNames.map((name) => layerOf(key, name, found)),
+  }
+}
+
+function budgetOf({ limit_nanos, ...rest }: Budget): z.input<typeof budget> {
+  return { ...rest, limit_usd: usdFromNanos(limit_nanos) }
+}
+
+/** The first two layers have an id before anyone stored them: it is what a first PATCH needs. */
+function layerOf(key: ApiKey, name: Layer, found: Layers): z.input<typeof layerRecord> {
+  const standing = {
+    organization: organizationGuardrail(key.organization_id),
+    workspace: workspaceGuardrail(key.workspace_id),
+    member: undefined,
+    key: undefined,
+  }[name]
+  const guardrail = found[name] ?? standing
+  return {
+    layer: name,
+    guardrail_id: guardrail?.id ?? null,
+    configured: found[name] !== undefined,
+    name: guardrail?.name ?? null,
+  }
+}

@@ -1,0 +1,96 @@
+import { z } from 'zod'
+import { dataRegions } from '../../catalog/vocabulary.ts'
+import { usdFromNanos } from '../../ledger/money.ts'
+import {
+  type BuiltinFilter,
+  builtinLabels,
+  builtinSlugs,
+  filterActions,
+  type Guardrail,
+  scanScopes,
+} from '../../policy/guardrail.ts'
+
+export const filterAction = z.enum(filterActions).describe('flag only reports; block is the strictest')
+export const resetInterval = z.enum(['daily', 'weekly', 'monthly'])
+export const builtinSlug = z.enum(builtinSlugs)
+export const scanScope = z.enum(scanScopes)
+
+const builtinEntry = z
+  .strictObject({
+    slug: builtinSlug,
+    action: filterAction,
+    scan_scope: scanScope.optional(),
+    label: z.string().describe('What stands in the place of what was found'),
+  })
+  .meta({ id: 'GuardrailBuiltinFilter' })
+
+const customEntry = z
+  .strictObject({ pattern: z.string(), action: filterAction, label: z.string().nullable() })
+  .meta({ id: 'GuardrailCustomFilter' })
+
+const names = z.array(z.string()).nullable()
+const choice = z.boolean().nullable()
+
+export const guardrailRecord = z
+  .strictObject({
+    id: z.uuid(),
+    name: z.string(),
+    description: z.string().nullable(),
+    workspace_id: z.uuid().nullable().describe('null: the guardrail of the whole organization'),
+    limit_usd: z.number().nullable(),
+    reset_interval: resetInterval.nullable().describe('null: the limit never resets'),
+    include_byok_in_budgets: z.boolean(),
+    allowed_data_regions: z.array(z.enum(dataRegions)).nullable().describe('null: every region'),
+    allowed_models: names.describe('Canonical slugs; null: every model'),
+    ignored_models: names,
+    allowed_providers: names.describe('Slugs; null: every provider'),
+    ignored_providers: names,
+    content_filter_builtins: z.array(builtinEntry).nullable(),
+    content_filters: z.array(customEntry).nullable(),
+    enable_free_model_publication: choice,
+    enable_free_model_training: choice,
+    enable_paid_model_training: choice,
+    enforce_zdr: choice.meta({ deprecated: true }),
+    enforce_zdr_vendor_a: choice,
+    enforce_zdr_vendor_b: choice,
+    enforce_zdr_vendor_c: choice,
+    enforce_zdr_vendor_d: choice,
+    enforce_zdr_other: choice.describe('Models of none of the four vendors'),
+    created_at: z.string(),
+    updated_at: z.string(),
+  })
+  .meta({ id: 'Guardrail' })
+
+export function recordOf(guardrail: Guardrail): z.input<typeof guardrailRecord> {
+  return {
+    id: guardrail.id,
+    name: guardrail.name,
+    description: guardrail.description,
+    workspace_id: guardrail.workspace_id,
+    limit_usd: guardrail.limit_nanos === null ? null : usdFromNanos(guardrail.limit_nanos),
+    reset_interval: guardrail.reset_interval,
+    include_byok_in_budgets: guardrail.include_byok_in_budgets,
+    allowed_data_regions: guardrail.allowed_data_regions,
+    allowed_models: guardrail.allowed_models,
+    ignored_models: guardrail.ignored_models,
+    allowed_providers: guardrail.allowed_providers,
+    ignored_providers: guardrail.ignored_providers,
+    content_filter_builtins: guardrail.content_filter_builtins?.map(labelled) ?? null,
+    content_filters: guardrail.content_filters,
+    enable_free_model_publication: guardrail.enable_free_model_publication,
+    enable_free_model_training: guardrail.enable_free_model_training,
+    enable_paid_model_training: guardrail.enable_paid_model_training,
+    enforce_zdr: guardrail.enforce_zdr,
+    enforce_zdr_vendor_a: guardrail.enforce_zdr_vendor_a,
+    enforce_zdr_vendor_b: guardrail.enforce_zdr_vendor_b,
+    enforce_zdr_vendor_c: guardrail.enforce_zdr_vendor_c,
+    enforce_zdr_vendor_d: guardrail.enforce_zdr_vendor_d,
+    enforce_zdr_other: guardrail.enforce_zdr_other,
+    created_at: guardrail.created_at,
+    updated_at: guardrail.updated_at,
+  }
+}
+
+function labelled(filter: BuiltinFilter): z.input<typeof builtinEntry> {
+  return { ...filter, label: builtinLabels[filter.slug] }
+}

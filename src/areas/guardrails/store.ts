@@ -1,0 +1,281 @@
+import type { Selectable } from 'kysely'
+import type { ApiKey } from '../../account/keys.ts'
+import { type Db, isPostgres, isUniqueViolation } from '../../db/db.ts'
+import { pageOf, type Rows } from '../../db/page.ts'
+import type { GuardrailKeyTable, GuardrailMemberTable } from '../../db/schema.ts'
+import { fail } from '../../errors.ts'
+import { type Clock, isoNow } from '../../lib/clock.ts'
+import { newUuid } from '../../lib/ids.ts'
+import type { Page } from '../../lib/page.ts'
+import type { GuardrailRow } from '../../policy/guardrail.ts'
+import type { Settings } from './body.ts'
+
+export type KeyAssignment = Selectable<GuardrailKeyTable> &
+  Record<'key_hash' | 'key_label' | 'key_name', string>
+export type MemberAssignment = Selectable<GuardrailMemberTable>
+
+export async function listGuardrails(db: Db, workspaceId: string, page: Page): Promise<Rows<GuardrailRow>> {
+  return pageOf(db.selectFrom('guardrails').selectAll().where('workspace_id', '=', workspaceId), page)
+}
+
+export async function findGuardrail(
+  db: Db,
+  organizationId: string,
+  id: string,
+): Promise<GuardrailRow | undefined> {
+  return db
+    .selectFrom('guardrails')
+    .selectAll()
+    .where('organization_id', '=', organizationId)
+    .where('id', '=', id)
+    .executeTakeFirst()
+}
+
+/** As `tryLockWorkspace`: after the workspace, where both are needed. */
+export async function tryLockGuardrail(
+  tx: Db,
+  organizationId: string,
+  id: string,
+): Promise<GuardrailRow | undefined> {
+  return tx
+    .updateTable('guardrails')
+    .set((eb) => ({ updated_at: eb.ref('updated_at') }))
+    .where('organization_id', '=', organizationId)
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirst()
+}
+
+export interface NewGuardrail {
+  id: string
+  organizationId: string
+  workspaceId: string | null
+  settings: Partial<Settings> & Pick<Settings, 'name'>
+}
+
+function rowOf(clock: Clock, { id, organizationId, workspaceId, settings }: NewGuardrail): GuardrailRow {
+  const now = isoNow(clock)
+  return {
+    description: null,
+    limit_nanos: null,
+    reset_interval: null,
+    include_byok_in_budgets: 0,
+    allowed_data_regions: null,
+    allowed_models: null,
+    ignored_models: null,
+    allowed_providers: null,
+    ignored_providers: null,
+    content_filter_builtins: null,
+    content_filters: null,
+    enable_free_model_publication: null,
+    enable_free_model_training: null,
+    enable_paid_model_training: null,
+    enforce_zdr: null,
+    enforce_zdr_vendor_a: null,
+    enforce_zdr_vendor_b: null,
+    enforce_zdr_vendor_c: null,
+    enforce_zdr_vendor_d: null,
+    enforce_zdr_other: null,
+    ...settings,
+    id,
+    organization_id: organizationId,
+    workspace_id: workspaceId,
+    created_at: now,
+    updated_at: now,
+  }
+}
+
+export async function createGuardrail(db: Db, clock: Clock, wanted: NewGuardrail): Promise<GuardrailRow> {
+  const row = rowOf(clock, wanted)
+  try {
+    await db.insertInto('guardrails').values(row).execute()
+    return row
+  } catch (error) {
+    throw nameTaken(error, row.name)
+  }
+}
+
+/** Whoever comes second finds the row of the first. */
+export async function createGuardrailOnce(tx: Db, clock: Clock, wanted: NewGuardrail): Promise<void> {
+  await tx
+    .insertInto('guardrails')
+    .values(rowOf(clock, wanted))
+    .onConflict((conflict) => conflict.column('id').doNothing())
+    .execute()
+}
+
+export async function updateGuardrail(
+  tx: Db,
+  clock: Clock,
+  id: string,
+  changes: Partial<Settings>,
+): Promise<GuardrailRow> {
+  try {
+    return await tx
+      .updateTable('guardrails')
+      .set({ ...changes, updated_at: isoNow(clock) })
+      .where('id', '=', id)
+      .returningAll()
+      .executeTakeFirstOrThrow()
+  } catch (error) {
+    throw nameTaken(error, changes.name)
+  }
+}
+
+function nameTaken(error: unknown, name: string | undefined): unknown {
+  return isUniqueViolation(error)
+    ? fail('conflict', `name: another guardrail of the workspace is named "${name}".`)
+    : error
+}
+
+/** Its assignments go with it. */
+export async function deleteGuardrail(tx: Db, id: string): Promise<void> {
+  await tx.deleteFrom('guardrails').where('id', '=', id).execute()
+}
+
+export async function workspaceIds(db: Db, organizationId: string): Promise<string[]> {
+  const rows = await db
+    .selectFrom('workspaces')
+    .select('id')
+    .where('organization_id', '=', organizationId)
+    .where('deleted_at', 'is', null)
+    .execute()
+  return rows.map((row) => row.id)
+}
+
+/** All assignments of the organization, or those of one guardrail. */
+export interface AssignmentScope {
+  organizationId: string
+  guardrailId?: string
+}
+
+export async function listKeyAssignments(
+  db: Db,
+  { organizationId, guardrailId }: AssignmentScope,
+  page: Page,
+): Promise<Rows<KeyAssignment>> {
+  let all = db
+    .selectFrom('guardrail_keys')
+    .innerJoin('api_keys', 'api_keys.id', 'guardrail_keys.key_id')
+    .selectAll('guardrail_keys')
+    .select(['api_keys.hash as key_hash', 'api_keys.label as key_label', 'api_keys.name as key_name'])
+    .where('guardrail_keys.organization_id', '=', organizationId)
+  if (guardrailId !== undefined) all = all.where('guardrail_keys.guardrail_id', '=', guardrailId)
+  return pageOf(all, page, ['guardrail_keys.created_at', 'guardrail_keys.id'])
+}
+
+export async function listMemberAssignments(
+  db: Db,
+  { organizationId, guardrailId }: AssignmentScope,
+  page: Page,
+): Promise<Rows<MemberAssignment>> {
+  let all = db.selectFrom('guardrail_members').selectAll().where('organization_id', '=', organizationId)
+  if (guardrailId !== undefined) all = all.where('guardrail_id', '=', guardrailId)
+  return pageOf(all, page)
+}
+
+/** Inference keys by hash; those found are not deleted before the transaction ends. */
+export async function lockKeys(
+  tx: Db,
+  organizationId: string,
+  hashes: string[],
+): Promise<Pick<ApiKey, 'id' | 'hash' | 'workspace_id'>[]> {
+  const query = tx
+    .selectFrom('api_keys')
+    .select(['id', 'hash', 'workspace_id'])
+    .where('organization_id', '=', organizationId)
+    .where('kind', '=', 'inference')
+    .where('hash', 'in', hashes)
+    .orderBy('id')
+  return (isPostgres(tx) ? query.forKeyShare() : query).execute()
+}
+
+/** The same for members. */
+export async function lockMembers(tx: Db, organizationId: string, ids: string[]): Promise<string[]> {
+  const query = tx
+    .selectFrom('members')
+    .select('id')
+    .where('organization_id', '=', organizationId)
+    .where('id', 'in', ids)
+    .orderBy('id')
+  const rows = await (isPostgres(tx) ? query.forKeyShare() : query).execute()
+  return rows.map((row) => row.id)
+}
+
+export interface Assigned {
+  guardrail: GuardrailRow
+  by: string | null
+}
+
+/** A key leaves the guardrail it had; one that has this guardrail already keeps its assignment. */
+export async function assignKeys(
+  tx: Db,
+  clock: Clock,
+  { guardrail, by }: Assigned,
+  keyIds: number[],
+): Promise<void> {
+  await tx
+    .deleteFrom('guardrail_keys')
+    .where('key_id', 'in', keyIds)
+    .where('guardrail_id', '!=', guardrail.id)
+    .execute()
+  await tx
+    .insertInto('guardrail_keys')
+    .values(keyIds.map((keyId) => ({ ...assignment(clock, guardrail, by), key_id: keyId })))
+    .onConflict((conflict) => conflict.column('key_id').doNothing())
+    .execute()
+}
+
+/** The same for members, in the workspace of the guardrail. */
+export async function assignMembers(
+  tx: Db,
+  clock: Clock,
+  { guardrail, by }: Assigned,
+  userIds: string[],
+): Promise<void> {
+  const { workspace_id } = guardrail
+  await tx
+    .deleteFrom('guardrail_members')
+    .where('user_id', 'in', userIds)
+    .where('workspace_id', '=', workspace_id)
+    .where('guardrail_id', '!=', guardrail.id)
+    .execute()
+  await tx
+    .insertInto('guardrail_members')
+    .values(userIds.map((userId) => ({ ...assignment(clock, guardrail, by), workspace_id, user_id: userId })))
+    .onConflict((conflict) => conflict.columns(['user_id', 'workspace_id']).doNothing())
+    .execute()
+}
+
+function assignment(clock: Clock, guardrail: GuardrailRow, by: string | null) {
+  return {
+    id: newUuid(),
+    organization_id: guardrail.organization_id,
+    guardrail_id: guardrail.id,
+    assigned_by: by,
+    created_at: isoNow(clock),
+  }
+}
+
+export async function unassignKeys(tx: Db, guardrail: GuardrailRow, hashes: string[]): Promise<number> {
+  const keys = tx
+    .selectFrom('api_keys')
+    .select('id')
+    .where('organization_id', '=', guardrail.organization_id)
+    .where('hash', 'in', hashes)
+  const result = await tx
+    .deleteFrom('guardrail_keys')
+    .where('guardrail_id', '=', guardrail.id)
+    .where('key_id', 'in', keys)
+    .executeTakeFirst()
+  return Number(result.numDeletedRows)
+}
+
+export async function unassignMembers(tx: Db, guardrail: GuardrailRow, userIds: string[]): Promise<number> {
+  const result = await tx
+    .deleteFrom('guardrail_members')
+    .where('guardrail_id', '=', guardrail.id)
+    .where('user_id', 'in', userIds)
+    .executeTakeFirst()
+  return Number(result.numDeletedRows)
+}

@@ -1,0 +1,79 @@
+import { z } from 'zod'
+import { compilePattern, PatternError } from '../../lib/pattern.ts'
+
+const fields = [
+  'model',
+  'provider',
+  'session_id',
+  'user_id',
+  'api_key_name',
+  'finish_reason',
+  'input',
+  'output',
+  'total_cost',
+  'total_tokens',
+  'prompt_tokens',
+  'completion_tokens',
+] as const
+
+/** What each operator compares with. */
+const operators = {
+  equals: 'any',
+  not_equals: 'any',
+  contains: 'string',
+  not_contains: 'string',
+  regex: 'string',
+  starts_with: 'string',
+  ends_with: 'string',
+  gt: 'number',
+  lt: 'number',
+  gte: 'number',
+  lte: 'number',
+  exists: 'nothing',
+  not_exists: 'nothing',
+} as const
+
+type Operator = keyof typeof operators
+
+const rule = z
+  .strictObject({
+    field: z.enum(fields),
+    operator: z.enum(Object.keys(operators) as [Operator, ...Operator[]]),
+    value: z
+      .union([z.string().max(1000), z.number()], 'must be a string of at most 1000 characters, or a number')
+      .optional()
+      .describe('Not for exists and not_exists; a number for gt, lt, gte and lte; for regex, RE2 syntax'),
+  })
+  .superRefine(({ operator, value }, context) => {
+    const message = valueProblem(operator, value)
+    if (message !== null) context.addIssue({ code: 'custom', path: ['value'], message })
+  })
+
+function valueProblem(operator: Operator, value: string | number | undefined): string | null {
+  const wanted = operators[operator]
+  if (wanted === 'nothing') return value === undefined ? null : `is not used by ${operator}`
+  if (value === undefined) return `is required for ${operator}`
+  if (wanted !== 'any' && typeof value !== wanted) return `must be a ${wanted} for ${operator}`
+  return operator === 'regex' ? patternProblem(String(value)) : null
+}
+
+function patternProblem(pattern: string): string | null {
+  try {
+    compilePattern(pattern)
+    return null
+  } catch (error) {
+    if (error instanceof PatternError) return `is not a pattern that can be used: ${error.message}`
+    throw error
+  }
+}
+
+const group = z.strictObject({
+  logic: z.enum(['and', 'or']).default('and').describe('How the rules of this group combine'),
+  rules: z.array(rule).max(50),
+})
+
+export const filterRules = z
+  .strictObject({ enabled: z.boolean().default(true), groups: z.array(group).max(20) })
+  .meta({ id: 'ObservabilityFilterRules' })
+
+export type FilterRules = z.output<typeof filterRules>

@@ -1,0 +1,149 @@
+import type { Selectable } from 'kysely'
+import { z } from 'zod'
+import { dataRegions } from '../../catalog/vocabulary.ts'
+import type { DestinationTable, Flag } from '../../db/schema.ts'
+import { flag, listText } from '../../db/values.ts'
+import { destinationOf, destinations } from '../../destinations/all.ts'
+import type { Config } from '../../destinations/destination.ts'
+import type { Vault } from '../../lib/secret.ts'
+import { maskConfig, openConfig, originOf, secretsOf } from './config.ts'
+import { filterRules } from './filter-rules.ts'
+
+export type DestinationRow = Selectable<DestinationTable>
+
+const types = destinations.map((kind) => kind.type)
+
+const switches = {
+  enabled: z.boolean(),
+  privacy_mode: z.boolean().describe('Only metadata is sent, no input and no output'),
+  broadcast_generation_cost: z.boolean().describe('Adds cost and billing'),
+  broadcast_generation_identity: z.boolean().describe('Adds who called'),
+  broadcast_generation_request_context: z.boolean().describe('Adds the context of the request'),
+}
+
+type Switch = keyof typeof switches
+
+export const destinationRecord = z
+  .strictObject({
+    id: z.uuid(),
+    workspace_id: z.uuid(),
+    type: z.enum(types),
+    name: z.string().nullable(),
+    ...switches,
+    regions: z.array(z.enum(dataRegions)).min(1),
+    sampling_rate: z.number(),
+    api_key_hashes: z.array(z.string()).nullable().describe('null: all keys'),
+    filter_rules: filterRules.nullable(),
+    config: z
+      .record(z.string(), z.union([z.string(), z.record(z.string(), z.string())]))
+      .describe('The fields of the type; secrets are masked'),
+    secrets_held_back: z
+      .boolean()
+      .describe(
+        'An extension: true after the address moved to another origin. The secrets are kept, and sent nowhere, until all of them are entered again.',
+      ),
+    created_at: z.string(),
+    updated_at: z.string(),
+  })
+  .meta({ id: 'ObservabilityDestination' })
+
+const name = z.string().trim().min(1).max(200)
+const keyHash = z.string().min(1).max(128)
+
+/** `eu` is another word for `europe`; what is said twice counts once. */
+const regions = z
+  .array(z.enum([...dataRegions, 'eu']))
+  .min(1)
+  .max(10)
+  .transform((given) => [...new Set(given.map((region) => (region === 'eu' ? 'europe' : region)))])
+  .describe('Of global, europe, us; `eu` is read as europe')
+
+const settingFields = {
+  enabled: switches.enabled.optional(),
+  privacy_mode: switches.privacy_mode.optional(),
+  broadcast_generation_cost: switches.broadcast_generation_cost.optional(),
+  broadcast_generation_identity: switches.broadcast_generation_identity.optional(),
+  broadcast_generation_request_context: switches.broadcast_generation_request_context.optional(),
+  sampling_rate: z.number().min(0.0001).max(1).optional(),
+  regions: regions.optional(),
+  api_key_hashes: z.array(keyHash).min(1).max(1000).nullish().describe('null: all keys'),
+  filter_rules: filterRules.nullish(),
+}
+
+const createCommon = { name, workspace_id: z.uuid().optional(), ...settingFields }
+
+const [firstKind, ...otherKinds] = destinations.map((kind) =>
+  z.strictObject({ type: z.literal(kind.type), ...createCommon, config: kind.config }),
+)
+if (!firstKind) throw new Error('there are no kinds of destinations')
+
+export const createBody = z.discriminatedUnion('type', [firstKind, ...otherKinds], {
+  error: `must be one of ${types.join(', ')}`,
+})
+
+export const updateBody = z.strictObject({
+  name: name.optional(),
+  ...settingFields,
+  config: z
+    .record(z.string(), z.unknown())
+    .optional()
+    .describe('Fields not sent keep their value, masked secrets are ignored, null clears an optional field'),
+})
+
+type Settings = z.output<typeof updateBody>
+
+/** The columns for the fields that were sent. */
+export function settingsOf(body: Omit<Settings, 'config'>) {
+  return {
+    ...(body.name !== undefined && { name: body.name }),
+    ...switchesOf(body),
+    ...(body.sampling_rate !== undefined && { sampling_rate: body.sampling_rate }),
+    ...(body.regions !== undefined && { regions: JSON.stringify(body.regions) }),
+    ...(body.api_key_hashes !== undefined && {
+      api_key_hashes: listText(body.api_key_hashes),
+    }),
+    ...(body.filter_rules !== undefined && { filter_rules: jsonOrNull(body.filter_rules) }),
+  }
+}
+
+function switchesOf(body: Partial<Record<Switch, boolean | undefined>>): Partial<Record<Switch, Flag>> {
+  const sent: Partial<Record<Switch, Flag>> = {}
+  for (const column of Object.keys(switches) as Switch[]) {
+    if (body[column] !== undefined) sent[column] = flag(body[column])
+  }
+  return sent
+}
+
+function jsonOrNull(value: unknown[] | object | null): string | null {
+  return value === null ? null : JSON.stringify(value)
+}
+
+export function recordOf(vault: Vault, row: DestinationRow): z.output<typeof destinationRecord> {
+  const kind = destinationOf(row.type)
+  const config = openConfig(vault, row)
+  return {
+    id: row.id,
+    workspace_id: row.workspace_id,
+    type: kind.type,
+    name: row.name,
+    enabled: row.enabled === 1,
+    privacy_mode: row.privacy_mode === 1,
+    broadcast_generation_cost: row.broadcast_generation_cost === 1,
+    broadcast_generation_identity: row.broadcast_generation_identity === 1,
+    broadcast_generation_request_context: row.broadcast_generation_request_context === 1,
+    regions: JSON.parse(row.regions),
+    sampling_rate: row.sampling_rate,
+    api_key_hashes: row.api_key_hashes === null ? null : JSON.parse(row.api_key_hashes),
+    filter_rules: row.filter_rules === null ? null : JSON.parse(row.filter_rules),
+    config: maskConfig(kind, config),
+    secrets_held_back: areHeldBack(row, config),
+    created_at: row.created_at,
+    updated_at: row.updated_at,
+  }
+}
+
+/** S6: secrets go to the origin they were entered for, and to no other. */
+export function areHeldBack(row: Pick<DestinationRow, 'type' | 'secrets_origin'>, config: Config): boolean {
+  const kind = destinationOf(row.type)
+  return secretsOf(kind, config).length > 0 && originOf(kind, config) !== row.secrets_origin
+}

@@ -1,0 +1,101 @@
+import { badField } from '../../errors.ts'
+import type { ChatBody } from './chat-body.ts'
+import type { MessagesBody } from './messages-body.ts'
+import type { ResponsesBody } from './responses-body.ts'
+
+type RequestField = keyof ChatBody | keyof MessagesBody | keyof ResponsesBody
+
+/**
+ * What becomes of each field of a request that a preset is made from: how to answer is kept, what was
+ * asked and by whom is not. The compiler holds it complete: a field that a format gains must be decided here.
+ */
+export const fieldFates: Record<RequestField, 'kept' | 'dropped'> = {
+  model: 'kept',
+  models: 'kept',
+  fallbacks: 'kept',
+  temperature: 'kept',
+  top_p: 'kept',
+  top_k: 'kept',
+  min_p: 'kept',
+  top_a: 'kept',
+  frequency_penalty: 'kept',
+  presence_penalty: 'kept',
+  repetition_penalty: 'kept',
+  max_tokens: 'kept',
+  max_completion_tokens: 'kept',
+  max_output_tokens: 'kept',
+  stop: 'kept',
+  stop_sequences: 'kept',
+  seed: 'kept',
+  logit_bias: 'kept',
+  logprobs: 'kept',
+  top_logprobs: 'kept',
+  response_format: 'kept',
+  text: 'kept',
+  output_config: 'kept',
+  tools: 'kept',
+  tool_choice: 'kept',
+  parallel_tool_calls: 'kept',
+  provider: 'kept',
+  plugins: 'kept',
+  reasoning: 'kept',
+  reasoning_effort: 'kept',
+  thinking: 'kept',
+  verbosity: 'kept',
+  service_tier: 'kept',
+  speed: 'kept',
+  transforms: 'kept',
+  cache_control: 'kept',
+  context_management: 'kept',
+  stop_server_tools_when: 'kept',
+  route: 'kept',
+  include: 'kept',
+  truncation: 'kept',
+  cache_enabled: 'kept',
+  cache_ttl_seconds: 'kept',
+  modalities: 'kept',
+  image_config: 'kept',
+  max_tool_calls: 'kept',
+
+  // Kept, but as the system prompt.
+  system: 'dropped',
+  instructions: 'dropped',
+
+  messages: 'dropped',
+  input: 'dropped',
+  prompt: 'dropped',
+  stream: 'dropped',
+  stream_options: 'dropped',
+  user: 'dropped',
+  session_id: 'dropped',
+  metadata: 'dropped',
+  trace: 'dropped',
+  store: 'dropped',
+  background: 'dropped',
+  previous_response_id: 'dropped',
+  conversation: 'dropped',
+  preset: 'dropped',
+  prediction: 'dropped',
+  prompt_cache_key: 'dropped',
+  prompt_cache_options: 'dropped',
+  safety_identifier: 'dropped',
+  debug: 'dropped',
+}
+
+export type Config = Record<string, unknown>
+
+/** A page of versions is sent whole: this keeps it from growing without bound. */
+export const maxPartBytes = 256 * 1024
+
+/** The fields a preset keeps, under the names they were sent by. Null says nothing, as it does in a request. */
+export function configOf(body: Partial<Record<RequestField, unknown>>): Config {
+  const kept = Object.entries(fieldFates).flatMap(([field, fate]) => {
+    const value = body[field as RequestField]
+    return fate === 'dropped' || value === undefined || value === null ? [] : [[field, value] as const]
+  })
+  const config = Object.fromEntries(kept)
+  if (Buffer.byteLength(JSON.stringify(config)) > maxPartBytes) {
+    throw badField('body', `the configuration in it is larger than ${maxPartBytes} bytes`)
+  }
+  return config
+}

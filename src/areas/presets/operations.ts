@@ -1,0 +1,191 @@
+import { z } from 'zod'
+import type { Db } from '../../db/db.ts'
+import { badField, fail } from '../../errors.ts'
+import { isoNow } from '../../lib/clock.ts'
+import { pageQuery } from '../../lib/page.ts'
+import { operation } from '../../operation.ts'
+import { createOperations } from './create.ts'
+import {
+  fullRecord,
+  fullRecordOf,
+  presetRecord,
+  presetStatus,
+  recordOf,
+  versionOf,
+  versionRecord,
+} from './record.ts'
+import { slugParam } from './slug.ts'
+import {
+  deletePreset,
+  designatedVersion,
+  findVersion,
+  listPresets,
+  listVersions,
+  lockPreset,
+  type Preset,
+  type PresetChanges,
+  requirePreset,
+  updatePreset,
+} from './store.ts'
+
+const tag = 'Presets'
+const fullAnswer = z.strictObject({ data: fullRecord })
+
+/** The column is a 32-bit integer: larger numbers name no version. */
+const largestVersion = 2 ** 31 - 1
+
+const listAll = operation({
+  id: 'listPresets',
+  method: 'GET',
+  path: '/presets',
+  tag,
+  summary: 'List the presets of the organization, most recently updated first',
+  access: 'management',
+  query: pageQuery,
+  response: z.strictObject({ data: z.array(presetRecord), total_count: z.int() }),
+  handle: async ({ gateway, caller, query }) => {
+    const { rows, total } = await listPresets(gateway.db, caller.organizationId, query)
+    return { data: rows.map(recordOf), total_count: total }
+  },
+})
+
+const get = operation({
+  id: 'getPreset',
+  method: 'GET',
+  path: '/presets/{slug}',
+  tag,
+  summary: 'Read a preset and its designated version',
+  access: 'management',
+  params: slugParam,
+  errors: [404],
+  response: fullAnswer,
+  handle: async ({ gateway, caller, params }) => {
+    const preset = await requirePreset(gateway.db, caller.organizationId, params.slug)
+    return { data: fullRecordOf(preset, await designatedVersion(gateway.db, preset)) }
+  },
+})
+
+const listAllVersions = operation({
+  id: 'listPresetVersions',
+  method: 'GET',
+  path: '/presets/{slug}/versions',
+  tag,
+  summary: 'List the versions of a preset, oldest first',
+  access: 'management',
+  params: slugParam,
+  query: pageQuery,
+  errors: [404],
+  response: z.strictObject({ data: z.array(versionRecord), total_count: z.int() }),
+  handle: async ({ gateway, caller, params, query }) => {
+    const preset = await requirePreset(gateway.db, caller.organizationId, params.slug)
+    const { rows, total } = await listVersions(gateway.db, preset.id, query)
+    return { data: rows.map(versionOf), total_count: total }
+  },
+})
+
+const getVersion = operation({
+  id: 'getPresetVersion',
+  method: 'GET',
+  path: '/presets/{slug}/versions/{version}',
+  tag,
+  summary: 'Read one version of a preset',
+  access: 'management',
+  params: slugParam.extend({
+    version: z
+      .string()
+      .regex(/^\d{1,20}$/, 'must be a whole number')
+      .describe('The number of the version, from 1'),
+  }),
+  errors: [404],
+  response: z.strictObject({ data: versionRecord }),
+  handle: async ({ gateway, caller, params }) => {
+    const preset = await requirePreset(gateway.db, caller.organizationId, params.slug)
+    const number = Number(params.version)
+    const version = number <= largestVersion && (await findVersion(gateway.db, preset.id, number))
+    if (!version) throw fail('not_found', `The preset has no version ${params.version}.`)
+    return { data: versionOf(version) }
+  },
+})
+
+const updateBody = z.strictObject({
+  name: z.string().trim().min(1).max(200).optional(),
+  description: z.string().max(1000).nullish(),
+  status: presetStatus.optional(),
+  designated_version: z
+    .int()
+    .min(1)
+    .max(largestVersion)
+    .optional()
+    .describe('The number of the version that requests use'),
+})
+
+const update = operation({
+  id: 'updatePreset',
+  method: 'PATCH',
+  path: '/presets/{slug}',
+  tag: 'Admin',
+  summary: 'Rename a preset, set its status or designate a version; only the fields sent change',
+  access: 'management',
+  params: slugParam,
+  body: updateBody,
+  errors: [404],
+  response: fullAnswer,
+  handle: ({ gateway, caller, params, body }) =>
+    gateway.db.transaction().execute(async (tx) => {
+      const before = await lockPreset(tx, caller.organizationId, params.slug)
+      const changes = await changesOf(tx, before, body, isoNow(gateway.clock))
+      const changed = Object.keys(changes).length > 0
+      const preset = changed ? await updatePreset(tx, gateway.clock, before.id, changes) : before
+      return { data: fullRecordOf(preset, await designatedVersion(tx, preset)) }
+    }),
+})
+
+const remove = operation({
+  id: 'deletePreset',
+  method: 'DELETE',
+  path: '/presets/{slug}',
+  tag: 'Admin',
+  summary: 'Delete a preset and all its versions',
+  access: 'management',
+  params: slugParam,
+  errors: [404],
+  response: z.strictObject({ deleted: z.literal(true) }),
+  handle: async ({ gateway, caller, params }) => {
+    await deletePreset(gateway.db, caller.organizationId, params.slug)
+    return { deleted: true as const }
+  },
+})
+
+export const presetOperations = [
+  listAll,
+  get,
+  listAllVersions,
+  getVersion,
+  ...createOperations,
+  update,
+  remove,
+]
+
+/** The columns for the fields that were sent. */
+async function changesOf(
+  tx: Db,
+  preset: Preset,
+  body: z.output<typeof updateBody>,
+  now: string,
+): Promise<PresetChanges> {
+  return {
+    ...(body.name !== undefined && { name: body.name }),
+    ...(body.description !== undefined && { description: body.description }),
+    ...(body.status !== undefined && { status: body.status }),
+    ...(body.status !== undefined && body.status !== preset.status && { status_updated_at: now }),
+    ...(body.designated_version !== undefined && {
+      designated_version_id: await versionId(tx, preset, body.designated_version),
+    }),
+  }
+}
+
+async function versionId(tx: Db, preset: Preset, number: number): Promise<string> {
+  const version = await findVersion(tx, preset.id, number)
+  if (!version) throw badField('designated_version', `the preset has no version ${number}`)
+  return version.id
+}

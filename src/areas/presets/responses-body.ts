@@ -1,0 +1,100 @@
+import { z } from 'zod'
+import { checkServerTool } from './server-tools.ts'
+import { envelopeFields, labels, reasoning, serviceTier, sharedFields, verbosity } from './shared-fields.ts'
+
+const includable = z.enum([
+  'code_interpreter_call.outputs',
+  'computer_call_output.output.image_url',
+  'file_search_call.results',
+  'message.input_image.image_url',
+  'reasoning.encrypted_content',
+])
+
+const tool = z
+  .looseObject({
+    type: z.string().min(1),
+    name: z.string().min(1).optional(),
+    parameters: z.unknown().optional(),
+  })
+  .superRefine((given, context) => {
+    checkServerTool(given, context)
+    if (given.type === 'function' && given.name === undefined) {
+      context.addIssue({ code: 'custom', path: ['name'], message: 'is required for a function' })
+    }
+  })
+
+const choiceNeeds = new Map<string, ('name' | 'mode' | 'tools')[]>([
+  ['function', ['name']],
+  ['allowed_tools', ['mode', 'tools']],
+])
+
+const toolChoice = z.union(
+  [
+    z.enum(['none', 'auto', 'required']),
+    z
+      .looseObject({
+        type: z.string().min(1),
+        name: z.string().min(1).optional(),
+        mode: z.enum(['auto', 'required']).optional(),
+        tools: z.array(z.looseObject({})).optional(),
+      })
+      .superRefine((choice, context) => {
+        for (const field of choiceNeeds.get(choice.type) ?? []) {
+          if (choice[field] === undefined) {
+            context.addIssue({ code: 'custom', path: [field], message: `is required for ${choice.type}` })
+          }
+        }
+      }),
+  ],
+  'must be none, auto, required or { type }',
+)
+
+const textFormat = z.discriminatedUnion('type', [
+  z.looseObject({ type: z.literal('text') }),
+  z.looseObject({ type: z.literal('json_object') }),
+  z.looseObject({
+    type: z.literal('json_schema'),
+    name: z.string().min(1),
+    schema: z.looseObject({}),
+    description: z.string().optional(),
+    strict: z.boolean().nullish(),
+  }),
+])
+
+/** A request in the Responses format. Fields it does not have are left out; `.loose()` would let them pass. */
+export const responsesBody = z
+  .object({
+    ...sharedFields,
+    ...envelopeFields,
+    model: z.string().min(1).optional(),
+    input: z
+      .union([z.string(), z.array(z.looseObject({}))], 'must be a string or an array of items')
+      .optional(),
+    instructions: z.string().nullish(),
+    max_output_tokens: z.int().min(0).nullish(),
+    temperature: z.number().nullish(),
+    top_p: z.number().nullish(),
+    top_k: z.int().min(0).nullish(),
+    frequency_penalty: z.number().nullish(),
+    presence_penalty: z.number().nullish(),
+    top_logprobs: z.int().min(0).nullish(),
+    text: z.looseObject({ format: textFormat.optional(), verbosity }).optional(),
+    tools: z.array(tool).optional(),
+    tool_choice: toolChoice.optional(),
+    parallel_tool_calls: z.boolean().nullish(),
+    reasoning: reasoning.nullish(),
+    service_tier: serviceTier,
+    include: z.array(includable).nullish(),
+    truncation: z.enum(['auto', 'disabled']).nullish(),
+    metadata: labels.nullish(),
+    user: z.string().max(256).optional(),
+    prompt: z.looseObject({ id: z.string() }).nullish(),
+    previous_response_id: z.string().nullish(),
+    conversation: z.union([z.string(), z.looseObject({})]).nullish(),
+    background: z.boolean().nullish(),
+    safety_identifier: z.string().nullish(),
+  })
+  .refine((body) => Object.keys(body).length > 0, 'has no field of a Responses request')
+  .meta({ id: 'ResponsesRequest' })
+
+export type ResponsesBody = z.output<typeof responsesBody>

@@ -1,0 +1,123 @@
+import { z } from 'zod'
+
+const domains = z.array(z.string()).optional()
+const count = z.int().min(1).optional()
+const upTo = (max: number) => z.int().min(1).max(max).optional()
+
+/** A mode the chosen engine does not have is ignored by it, so all of them pass. */
+export const searchMode = z.enum([
+  'instant',
+  'fast',
+  'auto',
+  'deep-lite',
+  'deep',
+  'deep-reasoning',
+  'turbo',
+  'basic',
+  'advanced',
+])
+
+const place = z.string().nullish()
+export const userLocation = z.looseObject({
+  type: z.literal('approximate').optional(),
+  city: place,
+  country: place,
+  region: place,
+  timezone: place,
+})
+
+export const xSearch = z.looseObject({
+  allowed_x_handles: z.array(z.string()).max(20).optional(),
+  excluded_x_handles: z.array(z.string()).max(20).optional(),
+  enable_image_understanding: z.boolean().optional(),
+  enable_video_understanding: z.boolean().optional(),
+  from_date: z.string().optional(),
+  to_date: z.string().optional(),
+})
+
+const webSearch = z
+  .looseObject({
+    allowed_domains: domains,
+    excluded_domains: domains,
+    engine: z.string().optional(),
+    max_characters: upTo(100_000),
+    max_results: upTo(25),
+    max_total_results: count,
+    max_uses: count,
+    mode: searchMode.optional(),
+    search_context_size: z.enum(['low', 'medium', 'high']).optional(),
+    user_location: userLocation.nullish(),
+    x_search: xSearch.optional(),
+  })
+  .refine(({ allowed_domains, excluded_domains }) => !(allowed_domains && excluded_domains), {
+    path: ['excluded_domains'],
+    message: 'cannot be combined with allowed_domains',
+  })
+
+const webFetch = z.looseObject({
+  allowed_domains: domains,
+  blocked_domains: domains,
+  engine: z.string().optional(),
+  max_content_tokens: count,
+  max_uses: count,
+})
+
+const container = z.looseObject({
+  engine: z.string().optional(),
+  environment: z
+    .looseObject({
+      type: z.enum(['container_auto', 'container_reference']),
+      file_ids: z.array(z.string()).max(20).optional(),
+    })
+    .optional(),
+})
+
+/** The `parameters` of the tools that run here. A tool that is not listed passes as it is. */
+const parameters = new Map<string, z.ZodType>([
+  ['service:bash', container],
+  ['service:shell', container],
+  ['service:datetime', z.looseObject({ timezone: z.string().refine(isTimeZone, notATimeZone()).optional() })],
+  ['service:image_generation', z.looseObject({ model: z.string().optional() })],
+  ['service:experimental__search_models', z.looseObject({ max_results: upTo(20) })],
+  ['service:tool_search', z.looseObject({ max_results: upTo(50) })],
+  ['service:web_fetch', webFetch],
+  ['service:web_search', webSearch],
+])
+
+function isTimeZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name })
+    return true
+  } catch {
+    return false
+  }
+}
+
+function notATimeZone(): string {
+  return 'must be an IANA time zone, such as Europe/Paris'
+}
+
+/** For the tools of every format: adds what is wrong with the parameters of a tool that runs here. */
+export function checkServerTool(
+  tool: { type?: string | undefined; parameters?: unknown },
+  context: { addIssue(issue: { code: 'custom'; path: PropertyKey[]; message: string }): void },
+): void {
+  const result = parameters.get(tool.type ?? '')?.safeParse(tool.parameters ?? {})
+  for (const { path, message } of result?.error?.issues ?? []) {
+    context.addIssue({ code: 'custom', path: ['parameters', ...path], message })
+  }
+}
+
+/** When the loop of server tools ends. Any one is enough. */
+export const stopServerToolsWhen = z
+  .array(
+    z.discriminatedUnion('type', [
+      z.looseObject({ type: z.literal('step_count_is'), step_count: z.int() }),
+      z.looseObject({ type: z.literal('has_tool_call'), tool_name: z.string().min(1) }),
+      z.looseObject({ type: z.literal('max_tokens_used'), max_tokens: z.int() }),
+      z.looseObject({ type: z.literal('max_cost'), max_cost_in_dollars: z.number() }),
+      z.looseObject({ type: z.literal('finish_reason_is'), reason: z.string().min(1) }),
+    ]),
+  )
+  .min(1)
+  .meta({ id: 'StopServerToolsWhen' })

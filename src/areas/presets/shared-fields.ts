@@ -1,0 +1,73 @@
+import { z } from 'zod'
+import { reasoningEfforts } from '../../catalog/vocabulary.ts'
+import { plugin } from './plugins.ts'
+import { providerPreferences } from './preferences.ts'
+import { stopServerToolsWhen } from './server-tools.ts'
+
+export const cacheControl = z
+  .looseObject({ type: z.literal('ephemeral'), ttl: z.enum(['5m', '1h']).optional() })
+  .meta({ id: 'CacheControl' })
+
+const traceText = z.string().optional()
+const trace = z
+  .looseObject({
+    trace_id: traceText,
+    trace_name: traceText,
+    span_name: traceText,
+    generation_name: traceText,
+    parent_span_id: traceText,
+  })
+  .meta({ id: 'Trace' })
+
+/** What all three formats have under one name. */
+export const sharedFields = {
+  models: z.array(z.string().min(1)).optional().describe('Models to fall back on, in order'),
+  provider: providerPreferences.nullish(),
+  plugins: z.array(plugin).optional(),
+  route: z.enum(['fallback', 'sort']).nullish().meta({ deprecated: true }),
+  session_id: z.string().max(256).optional(),
+  stream: z.boolean().optional(),
+  stop_server_tools_when: stopServerToolsWhen.optional(),
+  cache_control: cacheControl.optional(),
+  trace: trace.optional(),
+  cache_enabled: z.boolean().optional().describe('Only in presets: whether answers may be cached'),
+  cache_ttl_seconds: z.int().min(1).max(86_400).optional().describe('Only in presets'),
+}
+
+export const serviceTier = z.enum(['auto', 'default', 'fast', 'flex', 'priority', 'scale']).nullish()
+export const verbosity = z.enum(['low', 'medium', 'high', 'xhigh', 'max']).nullish()
+export const reasoningEffort = z.enum(reasoningEfforts).nullish()
+
+export const reasoning = z
+  .looseObject({
+    effort: reasoningEffort,
+    summary: z.enum(['auto', 'concise', 'detailed']).nullish(),
+    enabled: z.boolean().nullish(),
+    max_tokens: z.int().min(0).nullish(),
+    exclude: z.boolean().nullish(),
+    context: z.enum(['auto', 'all_turns', 'current_turn']).nullish(),
+    mode: z.enum(['standard', 'pro']).nullish(),
+  })
+  .meta({ id: 'Reasoning' })
+
+/** Free pairs a client labels its requests with. */
+export const labels = z
+  .record(
+    z
+      .string()
+      .max(64)
+      .regex(/^[^[\]]*$/, 'must not contain brackets'),
+    z.string().max(512),
+  )
+  .refine((pairs) => Object.keys(pairs).length <= 16, 'must have at most 16 pairs')
+
+/** The fields around a prompt that the chat and the Responses format share. */
+export const envelopeFields = {
+  modalities: z.array(z.string()).nullish(),
+  image_config: z.looseObject({}).nullish(),
+  prompt_cache_key: z.string().nullish(),
+  prompt_cache_options: z.looseObject({}).nullish(),
+  debug: z.looseObject({}).nullish(),
+  store: z.boolean().nullish(),
+  max_tool_calls: z.int().min(0).nullish(),
+}

@@ -1,0 +1,169 @@
+import type { Selectable } from 'kysely'
+import { findDefaultWorkspace } from '../../account/workspaces.ts'
+import type { Db } from '../../db/db.ts'
+import { pageOf, type Rows } from '../../db/page.ts'
+import type { PresetTable, PresetVersionTable } from '../../db/schema.ts'
+import { fail } from '../../errors.ts'
+import { type Clock, isoNow } from '../../lib/clock.ts'
+import { newUuid } from '../../lib/ids.ts'
+import type { Page } from '../../lib/page.ts'
+
+export type Preset = Selectable<PresetTable>
+export type PresetVersion = Selectable<PresetVersionTable>
+
+/** Most recently updated first; the id decides between those of one millisecond. */
+export async function listPresets(db: Db, organizationId: string, page: Page): Promise<Rows<Preset>> {
+  const all = db.selectFrom('presets').where('organization_id', '=', organizationId)
+  return pageOf(all.selectAll(), page, ['updated_at', 'id'], 'desc')
+}
+
+export async function requirePreset(db: Db, organizationId: string, slug: string): Promise<Preset> {
+  const preset = await db
+    .selectFrom('presets')
+    .selectAll()
+    .where('organization_id', '=', organizationId)
+    .where('slug', '=', slug)
+    .executeTakeFirst()
+  if (!preset) throw presetMissing()
+  return preset
+}
+
+function presetMissing() {
+  return fail('not_found', 'The preset does not exist.')
+}
+
+/** Lets no other change of the preset begin before this transaction ends. */
+export async function lockPreset(tx: Db, organizationId: string, slug: string): Promise<Preset> {
+  const preset = await tx
+    .updateTable('presets')
+    .set((eb) => ({ slug: eb.ref('slug') }))
+    .where('organization_id', '=', organizationId)
+    .where('slug', '=', slug)
+    .returningAll()
+    .executeTakeFirst()
+  if (!preset) throw presetMissing()
+  return preset
+}
+
+export interface NewPreset {
+  organizationId: string
+  slug: string
+  creatorUserId: string | null
+}
+
+/** As `lockPreset`, and made first where it is absent: one statement, so that nobody comes in between. */
+export async function openPreset(tx: Db, clock: Clock, wanted: NewPreset): Promise<Preset> {
+  const now = isoNow(clock)
+  return tx
+    .insertInto('presets')
+    .values({
+      id: newUuid(),
+      organization_id: wanted.organizationId,
+      // A preset belongs to the organization: it does without, once the default workspace was deleted.
+      workspace_id: (await findDefaultWorkspace(tx, wanted.organizationId))?.id ?? null,
+      slug: wanted.slug,
+      name: wanted.slug,
+      description: null,
+      status: 'active',
+      status_updated_at: null,
+      designated_version_id: null,
+      creator_user_id: wanted.creatorUserId,
+      created_at: now,
+      updated_at: now,
+    })
+    .onConflict((conflict) =>
+      conflict.columns(['organization_id', 'slug']).doUpdateSet((eb) => ({ slug: eb.ref('excluded.slug') })),
+    )
+    .returningAll()
+    .executeTakeFirstOrThrow()
+}
+
+export type VersionContent = Pick<PresetVersion, 'format' | 'system_prompt' | 'config' | 'creator_id'>
+
+/** The next version. The preset must be locked, or two could be given one number. */
+export async function addVersion(
+  tx: Db,
+  clock: Clock,
+  presetId: string,
+  content: VersionContent,
+): Promise<PresetVersion> {
+  const { last } = await tx
+    .selectFrom('preset_versions')
+    .select((eb) => eb.fn.max('version').as('last'))
+    .where('preset_id', '=', presetId)
+    .executeTakeFirstOrThrow()
+  const now = isoNow(clock)
+  return tx
+    .insertInto('preset_versions')
+    .values({
+      id: newUuid(),
+      preset_id: presetId,
+      version: (last ?? 0) + 1,
+      format: content.format,
+      system_prompt: content.system_prompt,
+      config: content.config,
+      creator_id: content.creator_id,
+      created_at: now,
+      updated_at: now,
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow()
+}
+
+export type PresetChanges = Partial<
+  Pick<PresetTable, 'name' | 'description' | 'status' | 'status_updated_at' | 'designated_version_id'>
+>
+
+export async function updatePreset(
+  db: Db,
+  clock: Clock,
+  id: string,
+  changes: PresetChanges,
+): Promise<Preset> {
+  return db
+    .updateTable('presets')
+    .set({ ...changes, updated_at: isoNow(clock) })
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+}
+
+/** Its versions go with it. */
+export async function deletePreset(db: Db, organizationId: string, slug: string): Promise<void> {
+  const result = await db
+    .deleteFrom('presets')
+    .where('organization_id', '=', organizationId)
+    .where('slug', '=', slug)
+    .executeTakeFirst()
+  if (result.numDeletedRows === 0n) throw presetMissing()
+}
+
+/** What the designation points at. Gone only if the preset was deleted since it was read. */
+export async function designatedVersion(db: Db, preset: Preset): Promise<PresetVersion | null> {
+  if (preset.designated_version_id === null) return null
+  const version = await db
+    .selectFrom('preset_versions')
+    .selectAll()
+    .where('id', '=', preset.designated_version_id)
+    .executeTakeFirst()
+  if (!version) throw presetMissing()
+  return version
+}
+
+export async function findVersion(
+  db: Db,
+  presetId: string,
+  version: number,
+): Promise<PresetVersion | undefined> {
+  return db
+    .selectFrom('preset_versions')
+    .selectAll()
+    .where('preset_id', '=', presetId)
+    .where('version', '=', version)
+    .executeTakeFirst()
+}
+
+export async function listVersions(db: Db, presetId: string, page: Page): Promise<Rows<PresetVersion>> {
+  const all = db.selectFrom('preset_versions').where('preset_id', '=', presetId)
+  return pageOf(all.selectAll(), page, ['version'])
+}

@@ -1,0 +1,113 @@
+import { describe, expect, test } from 'bun:test'
+import { equalitiesOf, type Fields, searchOf, valuesOf } from './filter.ts'
+import { ScimError } from './protocol.ts'
+
+const fields: Fields = new Map([
+  ['username', 'exact'],
+  ['active', 'exact'],
+  ['emails.value', 'narrowing'],
+])
+
+describe('SCIM filters', () => {
+  test.each([
+    ['userName eq "A b"', [[{ path: 'username', value: 'A b' }]]],
+    ['USERNAME EQ "x"', [[{ path: 'username', value: 'x' }]]],
+    ['userName eq "say \\"hi\\" \\u00e9 and or ]"', [[{ path: 'username', value: 'say "hi" é and or ]' }]]],
+    ['userName eq "null"', [[{ path: 'username', value: 'null' }]]],
+    ['urn:ietf:params:scim:schemas:core:2.0:User:userName eq "a"', [[{ path: 'username', value: 'a' }]]],
+    [
+      'userName eq "a" or userName eq "b"',
+      [[{ path: 'username', value: 'a' }], [{ path: 'username', value: 'b' }]],
+    ],
+    [
+      'userName eq "a" and active eq true',
+      [
+        [
+          { path: 'username', value: 'a' },
+          { path: 'active', value: true },
+        ],
+      ],
+    ],
+  ])('the database answers %s', (text, branches) => {
+    expect(searchOf(text, fields)).toMatchObject({ branches, exact: true })
+  })
+
+  test.each([
+    ['userName co "ALI"', true],
+    ['userName sw "ali" and displayName eq "alice"', true],
+    ['userName ew "nobody"', false],
+    ['displayName pr', true],
+    ['title pr', false],
+    ['not (userName eq "bob")', true],
+    ['emails[type eq "work" and value co "@example"]', true],
+    ['emails[type eq "home" and value co "@example"]', false],
+    ['emails.value eq "ALICE@example.com"', true],
+    ['emails eq "alice@example.com"', true],
+    ['emails eq "other@example.com"', false],
+    ['name.familyName eq "liddell"', true],
+    ['name.middleName eq "x"', false],
+    ['externalId eq "ABC"', false],
+    ['externalId eq "abc"', true],
+    ['phoneNumbers.value eq "1"', false],
+    ['(userName eq "x" or displayName eq "Alice") and name.familyName co "dd"', true],
+    ['meta.lastModified gt "2020-01-01T00:00:00Z"', true],
+  ])('in memory, %s is %s', (text, expected) => {
+    const alice = {
+      userName: 'alice',
+      displayName: 'Alice',
+      externalId: 'abc',
+      name: { familyName: 'Liddell' },
+      emails: [{ type: 'work', value: 'Alice@example.com' }],
+      meta: { lastModified: '2026-01-01T00:00:00.000Z' },
+    }
+    expect(searchOf(text, fields).matches(alice)).toBe(expected)
+  })
+
+  test('what the database only narrows down, or does not know, is not exact', () => {
+    expect(searchOf('emails.value eq "a"', fields)).toMatchObject({
+      exact: false,
+      branches: [[{ path: 'emails.value', value: 'a' }]],
+    })
+    expect(searchOf('userName eq "a" or title eq "b"', fields)).toMatchObject({
+      exact: false,
+      branches: null,
+    })
+    expect(searchOf('userName eq "a" and title eq "b"', fields)).toMatchObject({
+      exact: false,
+      branches: [[{ path: 'username', value: 'a' }]],
+    })
+    expect(searchOf(null, fields)).toMatchObject({ exact: true, branches: null })
+  })
+
+  test.each([
+    'userName',
+    'userName eq',
+    'userName xx "a"',
+    'userName eq "a" foo',
+    'userName eq "unclosed',
+    'userName eq "bad \\x escape"',
+    'userName eq "nul \\u0000"',
+    '(((',
+    '))',
+    '__proto__ eq "x"',
+    'constructor eq "x"',
+    'toString.length eq "x"',
+    'not (userName eq "a" or userName eq "b")',
+    Array.from({ length: 30 }, (_, i) => `(userName eq "${i}" or userName eq "x")`).join(' and '),
+    `userName eq "${'a'.repeat(5000)}"`,
+  ])('400 invalidFilter for %s', (text) => {
+    const attempt = () => searchOf(text, fields)
+    expect(attempt).toThrow(ScimError)
+    expect(attempt).toThrow('filter cannot be answered')
+  })
+
+  test('the filter of a path names values or describes an element', () => {
+    expect(valuesOf('value eq "a"')).toEqual(['a'])
+    expect(valuesOf('value eq "a" or value eq "b.c"')).toEqual(['a', 'b.c'])
+    expect(valuesOf('display eq "a"')).toBeUndefined()
+    expect(valuesOf('value co "a"')).toBeUndefined()
+    expect(equalitiesOf('type eq "work"')).toEqual({ type: 'work' })
+    expect(equalitiesOf('type eq "work" and primary eq true')).toEqual({ type: 'work', primary: true })
+    expect(equalitiesOf('type ne "work"')).toBeUndefined()
+  })
+})

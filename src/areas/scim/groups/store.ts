@@ -1,0 +1,192 @@
+import { type Expression, type Selectable, type SqlBool, sql } from 'kysely'
+import { chunksOf } from '../../../account/scim-grants.ts'
+import type { Db } from '../../../db/db.ts'
+import { pageOf } from '../../../db/page.ts'
+import type { ScimGroupTable } from '../../../db/schema.ts'
+import { type Clock, isoNow } from '../../../lib/clock.ts'
+import { newUuid, uuidPattern } from '../../../lib/ids.ts'
+import type { Page } from '../../../lib/page.ts'
+import type { Fields, Term } from '../filter.ts'
+
+export type GroupRow = Selectable<ScimGroupTable>
+
+export interface GroupMember {
+  group_id: string
+  scim_user_id: string
+  user_name: string
+}
+
+export const groupFields: Fields = new Map([
+  ['id', 'exact'],
+  ['externalid', 'exact'],
+  ['displayname', 'exact'],
+  ['members.value', 'exact'],
+])
+
+const rowsAtOnce = 500
+
+function groupsOf(db: Db, organizationId: string, branches: Term[][] | null = null) {
+  const all = db.selectFrom('scim_groups').selectAll().where('organization_id', '=', organizationId)
+  if (!branches) return all
+  return all.where((eb) => eb.or(branches.map((terms) => eb.and(terms.map(conditionOf)))))
+}
+
+function conditionOf({ path, value }: Term): Expression<SqlBool> {
+  const text = String(value)
+  if (path === 'id') return sql`scim_groups.id = ${text}`
+  if (path === 'externalid') return sql`scim_groups.external_id = ${text}`
+  if (path === 'displayname') return sql`lower(scim_groups.display_name) = lower(${text})`
+  return sql`exists (select 1 from scim_group_members as entry
+    where entry.group_id = scim_groups.id and entry.scim_user_id = ${text})`
+}
+
+export async function listGroups(
+  db: Db,
+  organizationId: string,
+  branches: Term[][] | null,
+  page: Page,
+): Promise<{ rows: GroupRow[]; total: number }> {
+  return pageOf(groupsOf(db, organizationId, branches), page)
+}
+
+/** In the order of `listGroups`; for filters that the database does not know. */
+export async function firstGroups(
+  db: Db,
+  organizationId: string,
+  branches: Term[][] | null,
+  most: number,
+): Promise<GroupRow[]> {
+  return groupsOf(db, organizationId, branches).orderBy('created_at').orderBy('id').limit(most).execute()
+}
+
+export async function findGroup(db: Db, organizationId: string, id: string): Promise<GroupRow | undefined> {
+  if (!uuidPattern.test(id)) return undefined
+  return groupsOf(db, organizationId).where('id', '=', id).executeTakeFirst()
+}
+
+export async function findGroupByName(
+  db: Db,
+  organizationId: string,
+  displayName: string,
+): Promise<GroupRow | undefined> {
+  return groupsOf(db, organizationId, [[{ path: 'displayname', value: displayName }]]).executeTakeFirst()
+}
+
+export async function insertGroup(
+  tx: Db,
+  clock: Clock,
+  wanted: Pick<GroupRow, 'organization_id' | 'display_name' | 'external_id'>,
+): Promise<GroupRow> {
+  const now = isoNow(clock)
+  const { organization_id, display_name, external_id } = wanted
+  const group = {
+    id: newUuid(),
+    organization_id,
+    display_name,
+    external_id,
+    created_at: now,
+    updated_at: now,
+  }
+  await tx.insertInto('scim_groups').values(group).execute()
+  return group
+}
+
+export async function updateGroup(
+  tx: Db,
+  clock: Clock,
+  id: string,
+  changes: Partial<Pick<GroupRow, 'display_name' | 'external_id'>>,
+): Promise<GroupRow> {
+  return tx
+    .updateTable('scim_groups')
+    .set({ ...changes, updated_at: isoNow(clock) })
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+}
+
+/** Its members and mappings go with it. */
+export async function deleteGroup(tx: Db, id: string): Promise<void> {
+  await tx.deleteFrom('scim_groups').where('id', '=', id).execute()
+}
+
+export async function countMembers(db: Db, groupIds: string[]): Promise<number> {
+  if (groupIds.length === 0) return 0
+  const { count } = await db
+    .selectFrom('scim_group_members')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('group_id', 'in', groupIds)
+    .executeTakeFirstOrThrow()
+  return count
+}
+
+/** The members of each of these groups, by the id of the group. */
+export async function membersOfGroups(db: Db, groupIds: string[]): Promise<Map<string, GroupMember[]>> {
+  if (groupIds.length === 0) return new Map()
+  const rows = await db
+    .selectFrom('scim_group_members as entry')
+    .innerJoin('scim_users', 'scim_users.id', 'entry.scim_user_id')
+    .select(['entry.group_id', 'entry.scim_user_id', 'scim_users.user_name'])
+    .where('entry.group_id', 'in', groupIds)
+    .orderBy('scim_users.user_name')
+    .execute()
+  return Map.groupBy(rows, (row) => row.group_id)
+}
+
+/** Member ids of the people behind SCIM users of this organization, by the id of the SCIM user. */
+export async function peopleOf(
+  db: Db,
+  organizationId: string,
+  scimUserIds: string[],
+): Promise<Map<string, string>> {
+  const people = new Map<string, string>()
+  for (const ids of chunksOf(scimUserIds, rowsAtOnce)) {
+    const rows = await db
+      .selectFrom('scim_users')
+      .select(['id', 'user_id'])
+      .where('organization_id', '=', organizationId)
+      .where('id', 'in', ids)
+      .execute()
+    for (const row of rows) people.set(row.id, row.user_id)
+  }
+  return people
+}
+
+export async function memberIdsIn(db: Db, groupId: string): Promise<string[]> {
+  const rows = await db
+    .selectFrom('scim_group_members')
+    .select('scim_user_id')
+    .where('group_id', '=', groupId)
+    .execute()
+  return rows.map((row) => row.scim_user_id)
+}
+
+export async function addToGroup(tx: Db, groupId: string, scimUserIds: string[]): Promise<void> {
+  for (const ids of chunksOf(scimUserIds, rowsAtOnce)) {
+    await tx
+      .insertInto('scim_group_members')
+      .values(ids.map((id) => ({ group_id: groupId, scim_user_id: id })))
+      .onConflict((conflict) => conflict.doNothing())
+      .execute()
+  }
+}
+
+export async function removeFromGroup(tx: Db, groupId: string, scimUserIds: string[]): Promise<void> {
+  for (const ids of chunksOf(scimUserIds, rowsAtOnce)) {
+    await tx
+      .deleteFrom('scim_group_members')
+      .where('group_id', '=', groupId)
+      .where('scim_user_id', 'in', ids)
+      .execute()
+  }
+}
+
+/** The workspaces that mappings of the group give access to. */
+export async function mappedWorkspaces(db: Db, groupId: string): Promise<string[]> {
+  const rows = await db
+    .selectFrom('scim_group_mappings')
+    .select('workspace_id')
+    .where('scim_group_id', '=', groupId)
+    .execute()
+  return rows.map((row) => row.workspace_id)
+}

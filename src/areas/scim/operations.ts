@@ -1,0 +1,44 @@
+import { z } from 'zod'
+import { pageQuery } from '../../lib/page.ts'
+import { operation } from '../../operation.ts'
+import { listGroups } from './groups/store.ts'
+import { mappingOperations } from './mappings.ts'
+import { syncOperations } from './sync.ts'
+import { tokenOperations } from './tokens.ts'
+
+const groupRecord = z
+  .strictObject({
+    id: z.uuid(),
+    organization_id: z.string(),
+    external_id: z.string().nullable().describe('The id the identity provider has for it'),
+    display_name: z.string(),
+    created_at: z.string(),
+    updated_at: z.string(),
+  })
+  .meta({ id: 'ScimGroup' })
+
+const listAllGroups = operation({
+  id: 'listScimGroups',
+  method: 'GET',
+  path: '/scim/groups',
+  tag: 'SCIM',
+  summary: 'List the groups an identity provider has pushed, oldest first',
+  access: 'management',
+  query: pageQuery,
+  errors: [404],
+  response: z.strictObject({ data: z.array(groupRecord), total_count: z.int() }),
+  handle: async ({ gateway, caller, query }) => {
+    const { rows, total } = await listGroups(gateway.db, caller.organizationId, null, query)
+    const data = rows.map((group) => ({
+      id: group.id,
+      organization_id: group.organization_id,
+      external_id: group.external_id,
+      display_name: group.display_name,
+      created_at: group.created_at,
+      updated_at: group.updated_at,
+    }))
+    return { data, total_count: total }
+  },
+})
+
+export const scimOperations = [listAllGroups, ...mappingOperations, ...syncOperations, ...tokenOperations]

@@ -1,0 +1,13 @@
+import type { Page } from '../../operation.ts'
+import { discoveryPages } from './discovery.ts'
+import { groupPages } from './groups/handlers.ts'
+import { scimPages } from './protocol.ts'
+import { userPages } from './users/handlers.ts'
+
+/** The SCIM 2.0 server that identity providers push to. */
+export const scimServerPages: Page[] = [
+  ...discoveryPages,
+  ...userPages,
+  ...groupPages,
+  ...scimPages('/*', {}),
+]

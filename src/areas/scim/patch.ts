@@ -1,0 +1,76 @@
+import { isObject, type Json, ScimError } from './protocol.ts'
+
+export interface PatchOperation {
+  op: 'add' | 'remove' | 'replace'
+  path: string | undefined
+  value: unknown
+}
+
+/** Attributes of ours that some clients send along with what they change. */
+const readOnly = new Set(['id', 'schemas', 'meta', 'groups'])
+
+/**
+ * The operations of a PATCH, each with a path: one without, whose value is an object of attributes, becomes
+ * one operation for each of them.
+ */
+export function operationsOf(body: Json, most: number): (PatchOperation & { path: string })[] {
+  const list = fieldOf(body, 'operations')
+  if (!Array.isArray(list) || list.length === 0) {
+    throw new ScimError(400, 'invalidSyntax', 'Operations must be a list of at least one operation.')
+  }
+  if (list.length > most) throw new ScimError(413, undefined, `Operations has more than ${most} entries.`)
+  return list.flatMap((item) => withPath(operationOf(item)))
+}
+
+function operationOf(item: unknown): PatchOperation {
+  if (!isObject(item)) throw new ScimError(400, 'invalidSyntax', 'An operation must be an object.')
+  const op = String(fieldOf(item, 'op') ?? '').toLowerCase()
+  if (op !== 'add' && op !== 'remove' && op !== 'replace') {
+    throw new ScimError(400, 'invalidSyntax', 'op must be add, remove or replace.')
+  }
+  const path = fieldOf(item, 'path') ?? undefined
+  if (path !== undefined && (typeof path !== 'string' || path.length > maxPathLength)) {
+    throw new ScimError(400, 'invalidPath', 'path must be the path of an attribute.')
+  }
+  return { op, path: path?.trim() || undefined, value: fieldOf(item, 'value') }
+}
+
+const maxPathLength = 512
+
+function withPath(operation: PatchOperation): (PatchOperation & { path: string })[] {
+  const { op, path, value } = operation
+  if (path !== undefined) return [{ op, path, value }]
+  if (op === 'remove') throw new ScimError(400, 'noTarget', 'remove needs a path.')
+  if (!isObject(value)) {
+    throw new ScimError(400, 'invalidValue', 'Without a path, value must be an object of attributes.')
+  }
+  return Object.entries(value)
+    .filter(([name]) => !readOnly.has(name.toLowerCase()))
+    .map(([name, inner]) => ({ op, path: name, value: inner }))
+}
+
+/** Names of attributes have no case: RFC 7643, 2.1. */
+export function fieldOf(object: Json, name: string): unknown {
+  const key = Object.keys(object).find((known) => known.toLowerCase() === name)
+  return key === undefined ? undefined : object[key]
+}
+
+export interface PathParts {
+  urn: string
+  name: string
+  filter: string | undefined
+  sub: string | undefined
+}
+
+const pathPattern = /^(urn:[^[\]]+:)?([a-z$][\w$-]*)(?:\[(.*)\])?(?:\.([a-z$][\w$-]*))?$/is
+
+/** `emails[type eq "work"].value` taken apart. */
+export function partsOfPath(path: string): PathParts {
+  const [, urn = '', name, filter, sub] = pathPattern.exec(path) ?? []
+  if (name === undefined) throw invalidPath(path)
+  return { urn, name, filter, sub }
+}
+
+export function invalidPath(path: string): ScimError {
+  return new ScimError(400, 'invalidPath', `There is no attribute at the path ${path.slice(0, 100)}.`)
+}

@@ -1,0 +1,161 @@
+import { beforeAll, describe, expect, test } from 'bun:test'
+import { describeOnEachDatabase, startTestServer } from '../../../test/support/harness.ts'
+import { connect, type IdentityProvider, patchBody, sendScim, userBody } from '../../../test/support/scim.ts'
+import { newId, newUuid } from '../../lib/ids.ts'
+import { sha256 } from '../../lib/secret.ts'
+
+describeOnEachDatabase('SCIM protocol', (server) => {
+  let provider: IdentityProvider
+  beforeAll(async () => {
+    provider = await connect(server())
+  })
+
+  describe('tokens', () => {
+    test('a token is shown once, stored as its hash, listed by its label and revoked at once', async () => {
+      const made = await server().call('POST', '/scim/tokens', { body: { name: ' Okta ' } })
+      const { token, data } = made.body
+      expect(token).toMatch(/^scim-hg-v1-[0-9a-f]{64}$/)
+      expect(data).toMatchObject({ name: 'Okta', label: `${token.slice(0, 14)}...${token.slice(-3)}` })
+      const rows = await server().gateway.db.selectFrom('scim_tokens').selectAll().execute()
+      expect(rows.find((row) => row.id === data.id)?.token_hash).toBe(sha256(token))
+      expect(JSON.stringify(rows)).not.toContain(token)
+      const listed = await server().call('GET', '/scim/tokens')
+      expect(listed.body.data).toContainEqual(data)
+      expect(JSON.stringify(listed.body)).not.toContain(token)
+
+      expect((await sendScim(server(), 'GET', '/Users', { token })).status).toBe(200)
+      expect((await server().call('DELETE', `/scim/tokens/${data.id}`)).status).toBe(200)
+      expect((await sendScim(server(), 'GET', '/Users', { token })).status).toBe(401)
+      expect((await server().call('DELETE', `/scim/tokens/${data.id}`)).status).toBe(404)
+    })
+
+    test('S1 an API key is no SCIM token, and a SCIM token no API key', async () => {
+      const { managementKey, inferenceKey } = server().own
+      for (const token of [managementKey, inferenceKey, 'scim-hg-v1-unknown', 'x'.repeat(2000), null]) {
+        const answer = await sendScim(server(), 'GET', '/Users', { token })
+        expect(answer.status).toBe(401)
+        expect(answer.headers.get('www-authenticate')).toStartWith('Bearer')
+      }
+      const header = { 'x-api-key': provider.token }
+      expect((await sendScim(server(), 'GET', '/Users', { token: null, headers: header })).status).toBe(401)
+      for (const path of ['/key', '/keys', '/scim/groups', '/scim/tokens']) {
+        expect((await server().call('GET', path, { key: provider.token })).status).toBe(401)
+      }
+    })
+
+    test.each(['/ServiceProviderConfig', '/Schemas', '/ResourceTypes', '/Groups', '/nothing'])(
+      '401 in the form of SCIM for %s without a token',
+      async (path) => {
+        expect((await sendScim(server(), 'GET', path, { token: null })).status).toBe(401)
+      },
+    )
+  })
+
+  describe('discovery', () => {
+    test('ServiceProviderConfig says what works', async () => {
+      for (const path of ['/ServiceProviderConfig', '/ServiceProviderConfig/']) {
+        const { body } = await provider.send('GET', path)
+        expect(body).toMatchObject({
+          patch: { supported: true },
+          bulk: { supported: false },
+          filter: { supported: true, maxResults: 200 },
+          sort: { supported: false },
+          etag: { supported: false },
+          authenticationSchemes: [{ type: 'oauthbearertoken' }],
+        })
+      }
+    })
+
+    test('each schema and resource type is listed and can be read by its id', async () => {
+      for (const path of ['/Schemas', '/ResourceTypes']) {
+        const { body } = await provider.send('GET', path)
+        expect(body.totalResults).toBe(body.Resources.length)
+        for (const entry of body.Resources) {
+          const one = await provider.send('GET', `${path}/${entry.id}`)
+          expect(one.body).toEqual(entry)
+          expect(entry.meta.location).toBe(`${server().url}/scim/v2${path}/${entry.id}`)
+        }
+        expect((await provider.send('GET', `${path}/nothing`)).status).toBe(404)
+      }
+      const { body } = await provider.send('GET', '/ResourceTypes')
+      expect(body.Resources.map((entry: { endpoint: string }) => entry.endpoint)).toEqual([
+        '/Users',
+        '/Groups',
+      ])
+    })
+  })
+
+  describe('errors', () => {
+    test.each(['POST /Users', 'POST /Groups', 'PUT /Users/x', 'PATCH /Groups/x'])(
+      '400 invalidSyntax for a body of %s that is no JSON object',
+      async (route) => {
+        const [method = '', path = ''] = route.split(' ')
+        for (const body of ['{', '', '[]', '"x"', 'null', '{"__proto__":{}}']) {
+          const answer = await provider.send(method, path, body)
+          expect(answer).toMatchObject({ status: 400, body: { scimType: 'invalidSyntax' } })
+        }
+      },
+    )
+
+    test('application/json is taken too; other types are 415', async () => {
+      const body = userBody(`${newId('j')}@example.com`)
+      const json = await provider.send('POST', '/Users', body, {
+        headers: { 'content-type': 'application/json; charset=utf-8' },
+      })
+      expect(json.status).toBe(201)
+      const text = await provider.send('POST', '/Users', body, { headers: { 'content-type': 'text/plain' } })
+      expect(text.status).toBe(415)
+    })
+
+    test('413 for more than 1 MiB', async () => {
+      const body = { ...userBody('big@example.com'), title: 'x'.repeat(1024 * 1024) }
+      expect((await provider.send('POST', '/Users', body)).status).toBe(413)
+    })
+
+    test('404 for an unknown address or id, 405 for another method', async () => {
+      for (const path of ['/Nothing', '/Users/x/y', `/Users/${newUuid()}`, '/Users/%FF', '/Groups/%00']) {
+        expect((await provider.send('GET', path)).status).toBe(404)
+      }
+      for (const route of ['PATCH /Users', 'DELETE /Groups', 'POST /Users/x', 'PUT /Schemas']) {
+        const [method = '', path = ''] = route.split(' ')
+        expect((await provider.send(method, path, {})).status).toBe(405)
+      }
+    })
+
+    test.each(['startIndex=x', 'count=1.5', 'filter=userName%20eq'])('400 for %s', async (query) => {
+      expect((await provider.send('GET', `/Users?${query}`)).status).toBe(400)
+    })
+  })
+
+  test('I9 R37 a token of another organization sees and changes nothing of ours', async () => {
+    const { id } = await provider.user(newId('ours'))
+    const group = await provider.group(newId('ours'), [id])
+    const theirs = await connect(server(), server().foreign)
+    expect((await theirs.send('GET', '/Users')).body.totalResults).toBe(0)
+    expect((await theirs.send('GET', '/Groups')).body.totalResults).toBe(0)
+    for (const path of [`/Users/${id}`, `/Groups/${group}`]) {
+      expect((await theirs.send('GET', path)).status).toBe(404)
+      expect((await theirs.send('DELETE', path)).status).toBe(404)
+      const patch = patchBody({ op: 'replace', path: 'displayName', value: 'theirs' })
+      expect((await theirs.send('PATCH', path, patch)).status).toBe(404)
+      const put = { ...userBody('theirs@example.com'), displayName: 'theirs' }
+      expect((await theirs.send('PUT', path, put)).status).toBe(404)
+    }
+    expect((await theirs.send('GET', `/Groups?filter=id%20eq%20%22${group}%22`)).body.totalResults).toBe(0)
+    const members = { displayName: newId('theirs'), members: [{ value: id }] }
+    const stolen = await theirs.send('POST', '/Groups', members)
+    expect(stolen).toMatchObject({ status: 400, body: { scimType: 'invalidValue' } })
+    expect((await provider.send('GET', `/Groups/${group}`)).body.members).toHaveLength(1)
+  })
+})
+
+test('R21 I8 a failing database is 500 in the form of SCIM, and never 401 or 404', async () => {
+  const server = await startTestServer('sqlite')
+  const provider = await connect(server)
+  await server.gateway.db.schema.dropTable('scim_group_members').execute()
+  const group = await provider.send('POST', '/Groups', { displayName: 'x' })
+  expect(group).toMatchObject({ status: 500, body: { detail: 'Something went wrong on our side.' } })
+  await server.gateway.db.schema.dropTable('scim_tokens').execute()
+  expect((await provider.send('GET', '/Users')).status).toBe(500)
+  await server.stop()
+})

@@ -1,0 +1,146 @@
+import { GatewayError } from '../../errors.ts'
+import type { Gateway } from '../../gateway.ts'
+import { readText } from '../../lib/body.ts'
+import { JsonError, parseJson } from '../../lib/json.ts'
+import { requestUrl } from '../../lib/url.ts'
+import type { Method, Page, PathRequest } from '../../operation.ts'
+import { authenticateScim } from '../../pipeline/authenticate.ts'
+
+/** RFC 7644, 3.12. */
+export type ScimType =
+  | 'invalidFilter'
+  | 'tooMany'
+  | 'uniqueness'
+  | 'mutability'
+  | 'invalidSyntax'
+  | 'invalidPath'
+  | 'noTarget'
+  | 'invalidValue'
+
+export class ScimError extends Error {
+  readonly status: number
+  readonly scimType: ScimType | undefined
+
+  constructor(status: number, scimType: ScimType | undefined, detail: string) {
+    super(detail)
+    this.status = status
+    this.scimType = scimType
+  }
+}
+
+/** A parsed JSON object whose shape is not known yet. */
+export type Json = Record<string, unknown>
+
+export function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+export interface ScimRequest {
+  gateway: Gateway
+  organizationId: string
+  request: PathRequest
+  query: URLSearchParams
+  /** The last segment of the path, where it has one. */
+  id: string
+  /** What `meta.location` begins with: `https://gate.example.com/scim/v2`. */
+  base: string
+}
+
+export type ScimHandler = (ask: ScimRequest) => Promise<Response>
+
+const root = '/scim/v2'
+const methods: Method[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
+
+/** Every method of a path, so that the ones it does not take are refused in the words of SCIM. */
+export function scimPages(path: string, handlers: Partial<Record<Method, ScimHandler>>): Page[] {
+  const refuse: ScimHandler = () => {
+    const allow = Object.keys(handlers).join(', ')
+    return Promise.reject(new ScimError(allow ? 405 : 404, undefined, refusal(allow)))
+  }
+  // Some clients end every path with a slash; after a wildcard it means nothing.
+  const paths = path.endsWith('*') ? [path] : [path, `${path}/`]
+  return paths.flatMap((spelling) =>
+    methods.map((method) => ({
+      method,
+      path: root + spelling,
+      handle: (gateway: Gateway, request: PathRequest) =>
+        answer(gateway, request, handlers[method] ?? refuse),
+    })),
+  )
+}
+
+function refusal(allow: string): string {
+  return allow ? `This address takes only ${allow}.` : 'There is nothing at this address.'
+}
+
+async function answer(gateway: Gateway, request: PathRequest, handle: ScimHandler): Promise<Response> {
+  try {
+    const { organizationId } = await authenticateScim(gateway, request)
+    const url = requestUrl(request)
+    const base = (gateway.settings.public_url ?? url.origin).replace(/\/+$/, '') + root
+    const id = request.params?.id ?? ''
+    return await handle({ gateway, organizationId, request, query: url.searchParams, id, base })
+  } catch (error) {
+    return errorResponse(gateway, error)
+  }
+}
+
+function errorResponse(gateway: Gateway, error: unknown): Response {
+  const known = error instanceof ScimError ? error : translated(error)
+  if (known.status >= 500) gateway.log.error({ err: error }, 'SCIM request failed')
+  const body = {
+    schemas: ['urn:ietf:params:scim:api:messages:2.0:Error'],
+    status: String(known.status),
+    ...(known.scimType && { scimType: known.scimType }),
+    detail: known.message,
+  }
+  return scimResponse(
+    body,
+    known.status,
+    known.status === 401 ? { 'www-authenticate': 'Bearer realm="SCIM"' } : {},
+  )
+}
+
+/** What the shared code throws, in the words of SCIM; anything unforeseen is ours and stays private. */
+function translated(error: unknown): ScimError {
+  if (!(error instanceof GatewayError) || error.row.status >= 500) {
+    return new ScimError(500, undefined, 'Something went wrong on our side.')
+  }
+  return new ScimError(error.row.status, error.row.status === 400 ? 'invalidValue' : undefined, error.message)
+}
+
+export function scimResponse(body: unknown, status = 200, headers: Record<string, string> = {}): Response {
+  return new Response(JSON.stringify(body), {
+    status,
+    headers: { 'content-type': 'application/scim+json; charset=utf-8', ...headers },
+  })
+}
+
+export function noContent(): Response {
+  return new Response(null, { status: 204 })
+}
+
+export function missing(kind: 'User' | 'Group'): ScimError {
+  return new ScimError(404, undefined, `The ${kind} does not exist.`)
+}
+
+const maxBodyBytes = 1024 * 1024
+
+export async function readObject(request: Request): Promise<Json> {
+  const type = request.headers.get('content-type') ?? ''
+  if (type !== '' && !/^application\/(scim\+)?json\b/i.test(type)) {
+    throw new ScimError(415, undefined, 'The body must be application/scim+json or application/json.')
+  }
+  const value = parsed(await readText(request, maxBodyBytes))
+  if (!isObject(value)) throw new ScimError(400, 'invalidSyntax', 'The body must be a JSON object.')
+  return value
+}
+
+function parsed(text: string): unknown {
+  try {
+    return parseJson(text)
+  } catch (error) {
+    if (error instanceof JsonError) throw new ScimError(400, 'invalidSyntax', `The body is ${error.message}.`)
+    throw error
+  }
+}

@@ -1,0 +1,42 @@
+import { expect, test } from 'bun:test'
+import { describeOnEachDatabase } from '../../../test/support/harness.ts'
+import { connect } from '../../../test/support/scim.ts'
+import entra from './fixtures/entra.json'
+import okta from './fixtures/okta.json'
+
+interface Step {
+  name: string
+  method: string
+  path: string
+  body?: unknown
+  status: number
+  /** What the answer must at least have. */
+  expect?: Record<string, unknown>
+  absent?: string[]
+  /** The name under which later steps know the id of the answer. */
+  save?: string
+}
+
+const conversations: [string, Step[]][] = [
+  ['Okta', okta.steps],
+  ['Entra ID', entra.steps],
+]
+
+describeOnEachDatabase('R38 conversations with identity providers', (server) => {
+  test.each(conversations)('R38 %s', async (_, steps) => {
+    const ids = new Map<string, string>()
+    const filled = <T>(value: T): T =>
+      JSON.parse(JSON.stringify(value).replace(/\{\{(\w+)\}\}/g, (_whole, word) => ids.get(word) ?? '?'))
+    const provider = await connect(server())
+    for (const { name, method, path, body, status, absent = [], save, ...step } of steps) {
+      const answer = await provider.send(method, filled(path), body && filled(body))
+      expect({ name, status: answer.status, body: answer.body }).toMatchObject({
+        name,
+        status,
+        ...(step.expect && { body: filled(step.expect) }),
+      })
+      for (const attribute of absent) expect(answer.body).not.toHaveProperty(attribute)
+      if (save) ids.set(save, answer.body.id)
+    }
+  })
+})

@@ -1,0 +1,123 @@
+import { z } from 'zod'
+import { lockOrganization } from '../../account/organizations.ts'
+import { applyGrants } from '../../account/scim-grants.ts'
+import { fail } from '../../errors.ts'
+import type { Gateway } from '../../gateway.ts'
+import { isoNow } from '../../lib/clock.ts'
+import { operation } from '../../operation.ts'
+import { countGroups, failJobsBefore, findJob, insertJob, type SyncJob, updateJob } from './store.ts'
+
+const tag = 'SCIM'
+
+const jobRecord = z
+  .strictObject({
+    id: z.uuid(),
+    status: z.enum(['queued', 'running', 'succeeded', 'failed']),
+    created_at: z.string(),
+    started_at: z.string().nullable(),
+    finished_at: z.string().nullable(),
+    synced_groups: z.int().nullable(),
+    deleted_groups: z.int().nullable(),
+    error_message: z.string().nullable(),
+  })
+  .meta({ id: 'ScimSyncJob' })
+
+const jobAnswer = z.strictObject({ data: jobRecord })
+
+/** A job takes seconds; one this old has lost the process that ran it. */
+const longestJobMs = 10 * 60_000
+
+const start = operation({
+  id: 'createScimSyncJob',
+  method: 'POST',
+  path: '/scim/sync-jobs',
+  tag,
+  summary: 'Work out again what every group mapping grants',
+  description:
+    'Identity providers push every change, so nothing is fetched: the job compares each workspace with the groups as they are and corrects it. deleted_groups is therefore always 0.',
+  access: 'management',
+  status: 202,
+  errors: [404],
+  response: jobAnswer,
+  handle: async ({ gateway, caller }) => {
+    await giveUpOnLost(gateway, caller.organizationId)
+    const job = await insertJob(gateway.db, gateway.clock, caller.organizationId)
+    setTimeout(() => enqueue(gateway, job), 0)
+    return { data: recordOf(job) }
+  },
+})
+
+const get = operation({
+  id: 'getScimSyncJob',
+  method: 'GET',
+  path: '/scim/sync-jobs/{id}',
+  tag,
+  summary: 'Read how far a sync job is',
+  access: 'management',
+  params: z.object({ id: z.uuid() }),
+  errors: [404],
+  response: jobAnswer,
+  handle: async ({ gateway, caller, params }) => {
+    await giveUpOnLost(gateway, caller.organizationId)
+    const job = await findJob(gateway.db, caller.organizationId, params.id.toLowerCase())
+    if (!job) throw fail('not_found', 'The sync job does not exist.')
+    return { data: recordOf(job) }
+  },
+})
+
+export const syncOperations = [start, get]
+
+async function giveUpOnLost(gateway: Gateway, organizationId: string): Promise<void> {
+  const before = new Date(gateway.clock.now() - longestJobMs).toISOString()
+  await failJobsBefore(gateway.db, gateway.clock, organizationId, before)
+}
+
+/** One after another, so that jobs waiting for one organization never hold every connection to the database. */
+const lastJobs = new WeakMap<Gateway, Promise<void>>()
+
+function enqueue(gateway: Gateway, job: SyncJob): void {
+  const before = lastJobs.get(gateway) ?? Promise.resolve()
+  lastJobs.set(
+    gateway,
+    before.then(() => run(gateway, job)),
+  )
+}
+
+/** Never throws: nobody waits for it. */
+async function run(gateway: Gateway, job: SyncJob): Promise<void> {
+  const { db, clock, log } = gateway
+  const organizationId = job.organization_id
+  try {
+    await updateJob(db, job.id, { status: 'running', started_at: isoNow(clock) })
+    await db.transaction().execute(async (tx) => {
+      await lockOrganization(tx, organizationId)
+      await applyGrants(tx, clock, { organizationId })
+      await updateJob(tx, job.id, {
+        status: 'succeeded',
+        finished_at: isoNow(clock),
+        synced_groups: await countGroups(tx, organizationId),
+        deleted_groups: 0,
+      })
+    })
+  } catch (error) {
+    log.error({ err: error, job: job.id }, 'SCIM sync job failed')
+    const error_message = 'Something went wrong on our side.'
+    await updateJob(db, job.id, { status: 'failed', finished_at: isoNow(clock), error_message }).catch(
+      (second: unknown) =>
+        log.error({ err: second, job: job.id }, 'SCIM sync job could not be marked failed'),
+    )
+  }
+}
+
+function recordOf(job: SyncJob): z.input<typeof jobRecord> {
+  return {
+    id: job.id,
+    status: job.status,
+    created_at: job.created_at,
+    started_at: job.started_at,
+    finished_at: job.finished_at,
+    synced_groups: job.synced_groups,
+    deleted_groups: job.deleted_groups,
+    error_message: job.error_message,
+  }
+}

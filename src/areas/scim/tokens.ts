@@ -1,0 +1,71 @@
+import { z } from 'zod'
+import {
+  createScimToken,
+  deleteScimToken,
+  listScimTokens,
+  type ScimToken,
+} from '../../account/scim-tokens.ts'
+import { fail } from '../../errors.ts'
+import { pageQuery } from '../../lib/page.ts'
+import { operation } from '../../operation.ts'
+
+const tag = 'Admin'
+
+const tokenRecord = z
+  .strictObject({ id: z.uuid(), name: z.string(), label: z.string(), created_at: z.string() })
+  .meta({ id: 'ScimToken' })
+
+const create = operation({
+  id: 'createScimToken',
+  method: 'POST',
+  path: '/scim/tokens',
+  tag,
+  summary: 'Create a token for an identity provider; it is in this answer and never shown again',
+  access: 'management',
+  body: z.strictObject({ name: z.string().trim().min(1).max(100) }),
+  status: 201,
+  response: z.strictObject({ data: tokenRecord, token: z.string() }),
+  handle: async ({ gateway, caller, body }) => {
+    const wanted = { organizationId: caller.organizationId, name: body.name }
+    const { token, secret } = await createScimToken(gateway.db, gateway.clock, wanted)
+    return { data: recordOf(token), token: secret }
+  },
+})
+
+const listAll = operation({
+  id: 'listScimTokens',
+  method: 'GET',
+  path: '/scim/tokens',
+  tag,
+  summary: 'List the tokens of identity providers, oldest first',
+  access: 'management',
+  query: pageQuery,
+  response: z.strictObject({ data: z.array(tokenRecord), total_count: z.int() }),
+  handle: async ({ gateway, caller, query }) => {
+    const { rows, total } = await listScimTokens(gateway.db, caller.organizationId, query)
+    return { data: rows.map(recordOf), total_count: total }
+  },
+})
+
+const remove = operation({
+  id: 'deleteScimToken',
+  method: 'DELETE',
+  path: '/scim/tokens/{id}',
+  tag,
+  summary: 'Revoke the token of an identity provider',
+  access: 'management',
+  params: z.object({ id: z.uuid() }),
+  errors: [404],
+  response: z.strictObject({ deleted: z.literal(true) }),
+  handle: async ({ gateway, caller, params }) => {
+    const token = await deleteScimToken(gateway.db, caller.organizationId, params.id.toLowerCase())
+    if (!token) throw fail('not_found', 'The SCIM token does not exist.')
+    return { deleted: true as const }
+  },
+})
+
+export const tokenOperations = [create, listAll, remove]
+
+function recordOf(token: ScimToken): z.input<typeof tokenRecord> {
+  return { id: token.id, name: token.name, label: token.label, created_at: token.created_at }
+}

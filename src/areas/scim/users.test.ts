@@ -1,0 +1,417 @@
+import { beforeAll, describe, expect, test } from 'bun:test'
+import { createTenant, describeOnEachDatabase } from '../../../test/support/harness.ts'
+import { connect, type IdentityProvider, patchBody, userBody } from '../../../test/support/scim.ts'
+import { createSigninToken, findSession, openSession } from '../../account/sessions.ts'
+import { newId } from '../../lib/ids.ts'
+
+describeOnEachDatabase('SCIM users', (server) => {
+  let provider: IdentityProvider
+  beforeAll(async () => {
+    provider = await connect(server())
+  })
+
+  const memberOf = async (id: string) => {
+    const { body } = await server().call('GET', '/organization/members?limit=100')
+    return body.data.find((member: { id: string }) => member.id === id)
+  }
+  const activate = (id: string, value: unknown) =>
+    provider.send('PATCH', `/Users/${id}`, patchBody({ op: 'replace', path: 'active', value }))
+  const keyFor = async (creator_user_id: string) =>
+    (await server().call('POST', '/keys', { body: { name: 'k', creator_user_id } })).body as {
+      key: string
+      data: { hash: string }
+    }
+  const works = async (key: string) => (await server().call('GET', '/key', { key })).status
+  const find = (filter: string, rest = '') =>
+    provider.send('GET', `/Users?filter=${encodeURIComponent(filter)}${rest}`)
+
+  describe('creating', () => {
+    test('makes a member of the organization, with the role org:member whatever roles say', async () => {
+      const name = newId('new')
+      const { member, id } = await provider.user(name, {
+        name: { givenName: 'Ada', familyName: 'Lovelace' },
+        roles: [{ value: 'org:admin', primary: true }],
+      })
+      expect(await memberOf(member)).toEqual({
+        id: member,
+        email: `${name}@example.com`,
+        first_name: 'Ada',
+        last_name: 'Lovelace',
+        role: 'org:member',
+      })
+      const { body, headers } = await provider.send('GET', `/Users/${id}`)
+      expect(body.meta.location).toBe(`${server().url}/scim/v2/Users/${id}`)
+      expect(headers.get('x-request-id')).toBeTruthy()
+    })
+
+    test('answers 201 with the address of what it made', async () => {
+      const answer = await provider.send('POST', '/Users/', userBody(`${newId('u')}@example.com`))
+      expect(answer.status).toBe(201)
+      expect(answer.headers.get('location')).toBe(answer.body.meta.location)
+    })
+
+    test('links to the member who has the e-mail, without changing their role', async () => {
+      const { owner } = server().own
+      const body = { ...userBody('someone.else'), emails: [{ value: owner.email.toUpperCase() }] }
+      const answer = await provider.send('POST', '/Users', { ...body, name: { givenName: 'Olive' } })
+      expect(answer.status).toBe(201)
+      expect(await memberOf(owner.id)).toMatchObject({ role: 'org:admin', first_name: 'Olive' })
+      const again = await provider.send('POST', '/Users', { ...body, userName: 'another.name' })
+      expect(again).toMatchObject({ status: 409, body: { scimType: 'uniqueness' } })
+    })
+
+    test('R37 an externalId equal to the id or e-mail of an admin, or to a number, touches nobody', async () => {
+      const other = await createTenant(server().gateway, 'External')
+      const idp = await connect(server(), other)
+      const before = await server().gateway.db.selectFrom('members').selectAll().orderBy('id').execute()
+      const [owner] = [other.owner]
+      const made: string[] = []
+      for (const externalId of [owner.id, owner.email, '1', other.organization.id]) {
+        const { id, member } = await idp.user(newId('ext'), { externalId })
+        expect(member).not.toBe(owner.id)
+        const off = patchBody({ op: 'replace', path: 'active', value: false })
+        expect((await idp.send('PATCH', `/Users/${id}`, off)).status).toBe(200)
+        expect((await idp.send('GET', `/Users/${externalId}`)).status).toBe(404)
+        const found = await idp.send('GET', `/Users?filter=externalId%20eq%20%22${externalId}%22`)
+        expect(found.body.Resources.map((user: { id: string }) => user.id)).toEqual([id])
+        made.push(member)
+      }
+      const after = await server().gateway.db.selectFrom('members').selectAll().orderBy('id').execute()
+      expect(after.filter((row) => !made.includes(row.id))).toEqual(before)
+    })
+
+    test('without an e-mail, a userName that is one will do; else 400', async () => {
+      const email = `${newId('plain')}@example.com`
+      const { status, body } = await provider.send('POST', '/Users', { userName: email })
+      expect(status).toBe(201)
+      expect(body).toMatchObject({ active: true, emails: [{ value: email, primary: true }] })
+      const none = await provider.send('POST', '/Users', { userName: newId('plain') })
+      expect(none).toMatchObject({ status: 400, body: { scimType: 'invalidValue' } })
+    })
+
+    test.each([
+      [{ emails: [{ value: 'a@example.com' }] }, 'userName'],
+      [{ userName: '' }, 'userName'],
+      [{ userName: 7 }, 'userName'],
+      [{ userName: `${'x'.repeat(300)}@example.com` }, 'userName'],
+      [{ userName: 'a', emails: [{ value: 'no address' }] }, 'emails'],
+      [{ userName: 'a@example.com', active: 'perhaps' }, 'active'],
+      [{ userName: 'a@example.com', name: 'Ada' }, 'name'],
+    ])('400 invalidValue naming the attribute: %j', async (body, attribute) => {
+      const answer = await provider.send('POST', '/Users', body)
+      expect(answer).toMatchObject({ status: 400, body: { scimType: 'invalidValue' } })
+      expect(answer.body.detail).toContain(attribute)
+    })
+
+    test('R22 of 20 creates of one userName, in any case, one is 201 and the rest 409', async () => {
+      const name = `${newId('race')}@example.com`
+      const answers = await Promise.all(
+        Array.from({ length: 20 }, (_, i) =>
+          provider.send('POST', '/Users', userBody(i % 2 ? name : name.toUpperCase())),
+        ),
+      )
+      const statuses = answers.map((answer) => answer.status).sort()
+      expect(statuses).toEqual([201, ...Array(19).fill(409)])
+      expect((await find(`userName eq "${name}"`)).body.totalResults).toBe(1)
+    })
+
+    test('R40 a password is neither kept nor shown', async () => {
+      const password = newId('secret')
+      const { id } = await provider.user(newId('pw'), { password })
+      await provider.send('PATCH', `/Users/${id}`, patchBody({ op: 'replace', value: { password } }))
+      expect(JSON.stringify((await provider.send('GET', `/Users/${id}`)).body)).not.toContain(password)
+      const rows = await server().gateway.db.selectFrom('scim_users').selectAll().execute()
+      expect(JSON.stringify(rows)).not.toContain(password)
+    })
+  })
+
+  describe('changing', () => {
+    test('names and e-mail follow in the member; PUT clears what it leaves out, except active', async () => {
+      const { id, member, email } = await provider.user(newId('put'), {
+        name: { givenName: 'A', familyName: 'B' },
+        title: 'Engineer',
+      })
+      await activate(id, false)
+      const changed = `${newId('moved')}@example.com`
+      const body = { userName: email, emails: [{ value: changed, primary: true }], name: { givenName: 'C' } }
+      const answer = await provider.send('PUT', `/Users/${id}`, body)
+      expect(answer.body).toMatchObject({ active: false, name: { givenName: 'C' } })
+      expect(answer.body.name).not.toHaveProperty('familyName')
+      expect(answer.body).not.toHaveProperty('title')
+      expect(await memberOf(member)).toMatchObject({ email: changed, first_name: 'C', last_name: null })
+    })
+
+    test('409 uniqueness for a userName or e-mail that is taken, and nothing changes', async () => {
+      const [one, two] = [await provider.user(newId('one')), await provider.user(newId('two'))]
+      const name = patchBody({ op: 'replace', path: 'userName', value: two.email.toUpperCase() })
+      expect(await provider.send('PATCH', `/Users/${one.id}`, name)).toMatchObject({ status: 409 })
+      const email = patchBody(
+        { op: 'replace', path: 'displayName', value: 'changed' },
+        { op: 'replace', path: 'emails[type eq "work"].value', value: two.email },
+      )
+      const refused = await provider.send('PATCH', `/Users/${one.id}`, email)
+      expect(refused).toMatchObject({ status: 409, body: { scimType: 'uniqueness' } })
+      expect((await provider.send('GET', `/Users/${one.id}`)).body).not.toHaveProperty('displayName')
+    })
+
+    test('a PATCH is all or nothing', async () => {
+      const { id } = await provider.user(newId('atom'))
+      const body = patchBody(
+        { op: 'replace', path: 'displayName', value: 'changed' },
+        { op: 'replace', path: 'noSuchThing', value: 'x' },
+      )
+      const answer = await provider.send('PATCH', `/Users/${id}`, body)
+      expect(answer).toMatchObject({ status: 400, body: { scimType: 'invalidPath' } })
+      expect((await provider.send('GET', `/Users/${id}`)).body).not.toHaveProperty('displayName')
+    })
+
+    test.each([
+      [
+        { op: 'replace', path: 'USERNAME', value: 'renamed@example.com' },
+        { userName: 'renamed@example.com' },
+      ],
+      [
+        { op: 'replace', path: 'urn:ietf:params:scim:schemas:core:2.0:User:displayName', value: 'D' },
+        { displayName: 'D' },
+      ],
+      [{ op: 'add', path: 'name', value: { familyName: 'F' } }, { name: { familyName: 'F' } }],
+      [{ op: 'add', value: { nickName: 'N', id: 'ignored' } }, { nickName: 'N' }],
+      [{ op: 'replace', path: 'active', value: 'fAlSe' }, { active: false }],
+      [
+        { op: 'replace', value: { emails: [{ value: 'e@example.com' }] } },
+        { emails: [{ value: 'e@example.com' }] },
+      ],
+      [{ OP: 'Replace', Path: 'title', Value: 'T' }, { title: 'T' }],
+    ])('PATCH %j', async (operation, expected) => {
+      const { id } = await provider.user(newId('patch'))
+      const answer = await provider.send('PATCH', `/Users/${id}`, patchBody(operation))
+      expect(answer).toMatchObject({ status: 200, body: expected })
+      expect((await provider.send('DELETE', `/Users/${id}`)).status).toBe(204)
+    })
+
+    test.each([
+      [{ op: 'move', path: 'title' }, 'invalidSyntax'],
+      [{ op: 'remove' }, 'noTarget'],
+      [{ op: 'replace', path: '][', value: 1 }, 'invalidPath'],
+      [{ op: 'replace', path: 'constructor.name', value: 1 }, 'invalidPath'],
+      [{ op: 'replace', value: 'text' }, 'invalidValue'],
+      [{ op: 'replace', path: 'active', value: 'perhaps' }, 'invalidValue'],
+      [{ op: 'remove', path: 'userName' }, 'invalidValue'],
+      [{ op: 'replace', path: 'id', value: 'x' }, 'mutability'],
+    ])('400 for PATCH %j', async (operation, scimType) => {
+      const { id } = await provider.user(newId('bad'))
+      const answer = await provider.send('PATCH', `/Users/${id}`, patchBody(operation))
+      expect(answer).toMatchObject({ status: 400, body: { scimType } })
+    })
+
+    test('adding an e-mail twice keeps one', async () => {
+      const { id } = await provider.user(newId('twice'))
+      const add = patchBody({ op: 'add', path: 'emails', value: [{ value: 'b@example.com', type: 'home' }] })
+      await provider.send('PATCH', `/Users/${id}`, add)
+      expect((await provider.send('PATCH', `/Users/${id}`, add)).body.emails).toHaveLength(2)
+    })
+
+    test('R22 parallel PATCHes of different attributes all land', async () => {
+      const { id } = await provider.user(newId('par'))
+      const attributes = ['title', 'nickName', 'displayName', 'locale', 'userType', 'timezone']
+      await Promise.all(
+        attributes.map((path) =>
+          provider.send('PATCH', `/Users/${id}`, patchBody({ op: 'add', path, value: path })),
+        ),
+      )
+      const { body } = await provider.send('GET', `/Users/${id}`)
+      for (const attribute of attributes) expect(body[attribute]).toBe(attribute)
+    })
+  })
+
+  describe('deactivating', () => {
+    test('R38 keys are 401 at once and sessions end; reactivation restores only those keys', async () => {
+      const { gateway } = server()
+      const { id, member } = await provider.user(newId('leaver'))
+      const [used, disabled] = [await keyFor(member), await keyFor(member)]
+      await server().call('PATCH', `/keys/${disabled.data.hash}`, { body: { disabled: true } })
+      const link = await createSigninToken(gateway.db, gateway.clock, member)
+      const session = await openSession(gateway.db, gateway.clock, link)
+      const unused = await createSigninToken(gateway.db, gateway.clock, member)
+      expect(await works(used.key)).toBe(200)
+
+      expect((await activate(id, false)).body.active).toBe(false)
+      expect(await works(used.key)).toBe(401)
+      expect(await findSession(gateway.db, gateway.clock, session ?? '')).toBeUndefined()
+      expect(await openSession(gateway.db, gateway.clock, unused)).toBeUndefined()
+      const late = await createSigninToken(gateway.db, gateway.clock, member)
+      expect(await openSession(gateway.db, gateway.clock, late)).toBeUndefined()
+      const enable = { body: { disabled: false } }
+      expect((await server().call('PATCH', `/keys/${used.data.hash}`, enable)).status).toBe(409)
+      const made = { body: { name: 'k', creator_user_id: member } }
+      expect((await server().call('POST', '/keys', made)).status).toBe(409)
+
+      expect((await activate(id, true)).body.active).toBe(true)
+      expect(await works(used.key)).toBe(200)
+      expect(await works(disabled.key)).toBe(401)
+      expect(await findSession(gateway.db, gateway.clock, session ?? '')).toBeUndefined()
+      expect(await openSession(gateway.db, gateway.clock, late)).toBeUndefined()
+    })
+
+    test('R38 a user may be created inactive', async () => {
+      const { id, member } = await provider.user(newId('asleep'), { active: 'False' })
+      expect((await provider.send('GET', `/Users/${id}`)).body.active).toBe(false)
+      const made = { body: { name: 'k', creator_user_id: member } }
+      expect((await server().call('POST', '/keys', made)).status).toBe(409)
+    })
+
+    test('R38 the last active admin can be neither deactivated nor deleted, in any way', async () => {
+      const other = await createTenant(server().gateway, 'One admin')
+      const idp = await connect(server(), other)
+      const body = userBody(other.owner.email)
+      const inactive = await idp.send('POST', '/Users', { ...body, active: false })
+      expect(inactive.status).toBe(409)
+      expect((await idp.send('GET', '/Users')).body.totalResults).toBe(0)
+      const { id } = (await idp.send('POST', '/Users', body)).body
+      const off = patchBody(
+        { op: 'replace', path: 'displayName', value: 'x' },
+        { op: 'replace', path: 'active', value: 'False' },
+      )
+      expect((await idp.send('PATCH', `/Users/${id}`, off)).status).toBe(409)
+      expect((await idp.send('PUT', `/Users/${id}`, { ...body, active: false })).status).toBe(409)
+      const refused = await idp.send('DELETE', `/Users/${id}`)
+      expect(refused).toMatchObject({
+        status: 409,
+        body: { detail: expect.stringContaining('last active admin') },
+      })
+      expect((await idp.send('GET', `/Users/${id}`)).body).toMatchObject({ active: true })
+      expect((await idp.send('GET', `/Users/${id}`)).body).not.toHaveProperty('displayName')
+      expect(await works(other.inferenceKey)).toBe(200)
+
+      const second = await idp.user(newId('second'))
+      const promote = { key: other.managementKey, body: { role: 'org:admin' } }
+      await server().call('PATCH', `/organization/members/${second.member}`, promote)
+      expect((await idp.send('PATCH', `/Users/${id}`, off)).status).toBe(200)
+      expect(await works(other.inferenceKey)).toBe(401)
+      const demote = { key: other.managementKey, body: { role: 'org:member' } }
+      expect((await server().call('PATCH', `/organization/members/${second.member}`, demote)).status).toBe(
+        409,
+      )
+      expect((await idp.send('DELETE', `/Users/${second.id}`)).status).toBe(409)
+      expect((await idp.send('DELETE', `/Users/${id}`)).status).toBe(204)
+    })
+
+    test('R38 the management key of a deactivated admin still works, and makes keys without a creator', async () => {
+      const other = await createTenant(server().gateway, 'Two admins')
+      const idp = await connect(server(), other)
+      const key = other.managementKey
+      const second = await idp.user(newId('second'))
+      const promote = { key, body: { role: 'org:admin' } }
+      await server().call('PATCH', `/organization/members/${second.member}`, promote)
+      const { id } = (await idp.send('POST', '/Users', userBody(other.owner.email))).body
+      await idp.send('PATCH', `/Users/${id}`, patchBody({ op: 'replace', value: { active: false } }))
+      const made = await server().call('POST', '/keys', { key, body: { name: 'k' } })
+      expect(made.body.data.creator_user_id).toBeNull()
+      expect(await works(made.body.key)).toBe(200)
+    })
+
+    test('R22 a key made while its creator is deactivated is refused or suspended', async () => {
+      const { id, member } = await provider.user(newId('race'))
+      const body = { name: 'k', creator_user_id: member }
+      const [, ...answers] = await Promise.all([
+        activate(id, false),
+        ...Array.from({ length: 10 }, () => server().call('POST', '/keys', { body })),
+      ])
+      for (const answer of answers) {
+        if (answer.status === 201) expect(await works(answer.body.key)).toBe(401)
+        else expect(answer.status).toBe(409)
+      }
+    })
+  })
+
+  test('deleting removes the member and stops their keys; the name is free again', async () => {
+    const name = newId('gone')
+    const { id, member } = await provider.user(name)
+    const { key } = await keyFor(member)
+    expect((await provider.send('DELETE', `/Users/${id}`)).status).toBe(204)
+    expect(await works(key)).toBe(401)
+    expect(await memberOf(member)).toBeUndefined()
+    expect((await provider.send('DELETE', `/Users/${id}`)).status).toBe(404)
+    expect((await provider.user(name)).id).not.toBe(id)
+  })
+
+  describe('finding', () => {
+    test('pages in a stable order with the whole count; count is bounded', async () => {
+      const other = await createTenant(server().gateway, 'Many')
+      const idp = await connect(server(), other)
+      for (let i = 0; i < 7; i++) await idp.user(newId(`u${i}`), { active: i % 2 === 0 })
+      const ids = async (query: string) => {
+        const { body } = await idp.send('GET', `/Users?${query}`)
+        expect(body.itemsPerPage).toBe(body.Resources.length)
+        return {
+          total: body.totalResults,
+          start: body.startIndex,
+          ids: body.Resources.map((u: { id: string }) => u.id),
+        }
+      }
+      const all = await ids('count=9999')
+      expect(all).toMatchObject({ total: 7, start: 1 })
+      expect(all.ids).toHaveLength(7)
+      const [first, second, third] = [
+        await ids('startIndex=1&count=3'),
+        await ids('startIndex=4&count=3&sortBy=userName'),
+        await ids('startIndex=7&count=3'),
+      ]
+      expect([...first.ids, ...second.ids, ...third.ids]).toEqual(all.ids)
+      expect(second).toMatchObject({ total: 7, start: 4 })
+      expect(await ids('startIndex=99')).toMatchObject({ total: 7, ids: [] })
+      expect(await ids('count=0')).toMatchObject({ total: 7, ids: [] })
+      expect(await ids('startIndex=-3&count=-1')).toMatchObject({ total: 7, start: 1, ids: [] })
+      const active = await ids(`filter=${encodeURIComponent('active eq true')}&count=2&startIndex=2`)
+      expect(active).toMatchObject({ total: 4, ids: [all.ids[2], all.ids[4]] })
+      const memory = await ids(
+        `filter=${encodeURIComponent('userName co "U" and active eq false')}&startIndex=2`,
+      )
+      expect(memory).toMatchObject({ total: 3, start: 2, ids: [all.ids[3], all.ids[5]] })
+    })
+
+    test('by id, externalId, any of its e-mails, name; case matters only for ids', async () => {
+      const name = newId('find')
+      const other = `${newId('second')}_%@example.com`
+      const { id, email } = await provider.user(name, {
+        externalId: 'ExtCase',
+        name: { familyName: 'Quine' },
+        emails: [
+          { value: `${name}@example.com`, primary: true },
+          { value: other, type: 'home' },
+        ],
+      })
+      for (const filter of [
+        `id eq "${id}"`,
+        'externalId eq "ExtCase"',
+        `emails.value eq "${email.toUpperCase()}"`,
+        `emails.value eq "${other}"`,
+        `emails[type eq "home"].value eq "${other}"`,
+        `name.familyName eq "QUINE" and userName sw "${name}"`,
+        `userName eq "nobody" or userName eq "${email}"`,
+      ]) {
+        expect({ filter, found: (await find(filter)).body.Resources }).toMatchObject({
+          filter,
+          found: [{ id }],
+        })
+      }
+      for (const filter of ['externalId eq "extcase"', `emails.value eq "${other.replace('_', 'x')}"`]) {
+        expect((await find(filter)).body.totalResults).toBe(0)
+      }
+    })
+
+    test('shows the attributes asked for, always with the id', async () => {
+      const { id } = await provider.user(newId('sel'), { name: { givenName: 'G', familyName: 'F' } })
+      const only = await provider.send('GET', `/Users/${id}?attributes=userName,name.givenName`)
+      expect(Object.keys(only.body).sort()).toEqual(['id', 'name', 'schemas', 'userName'])
+      expect(only.body.name).toEqual({ givenName: 'G' })
+      const except = await provider.send(
+        'GET',
+        `/Users/${id}?excludedAttributes=emails,NAME.familyName,groups`,
+      )
+      expect(except.body).not.toHaveProperty('emails')
+      expect(except.body).not.toHaveProperty('groups')
+      expect(except.body.name).toEqual({ givenName: 'G' })
+    })
+  })
+})

@@ -1,0 +1,95 @@
+import { isObject, type Json, ScimError } from '../protocol.ts'
+import { standardUser } from './dialects.ts'
+import { shapedUser } from './schema.ts'
+import type { GroupOfUser, UserRow, WantedUser } from './store.ts'
+
+const maxNameLength = 256
+const maxResourceLength = 64 * 1024
+const emailPattern = /^[^\s@]{1,64}@[^\s@]{1,189}$/
+
+export function wantedFromBody(body: Json): WantedUser {
+  return wantedFrom(shapedUser(standardUser(body)))
+}
+
+/** `user` has been through the schema. A password is never kept; groups and meta are ours to say. */
+export function wantedFrom(user: Json): WantedUser {
+  const { schemas, id, meta, externalId, active, groups, password, name, ...rest } = user
+  const { givenName, familyName, ...otherNames } = isObject(name) ? name : {}
+  const userName = textOf('userName', user.userName)
+  if (!userName) throw new ScimError(400, 'invalidValue', 'userName is required.')
+  const resource = JSON.stringify({
+    ...rest,
+    ...(Object.keys(otherNames).length > 0 && { name: otherNames }),
+  })
+  if (resource.length > maxResourceLength) {
+    throw new ScimError(
+      413,
+      undefined,
+      `The attributes of a user are larger than ${maxResourceLength} bytes.`,
+    )
+  }
+  return {
+    userName,
+    externalId: textOf('externalId', externalId),
+    email: emailOf(user.emails, userName),
+    firstName: textOf('name.givenName', givenName),
+    lastName: textOf('name.familyName', familyName),
+    active: typeof active === 'boolean' ? active : undefined,
+    resource,
+  }
+}
+
+function textOf(name: string, value: unknown): string | null {
+  if (typeof value !== 'string' || value.trim() === '') return null
+  if (value.length <= maxNameLength) return value
+  throw new ScimError(400, 'invalidValue', `${name} is longer than ${maxNameLength} characters.`)
+}
+
+/** The primary e-mail, else the one for work, else the first; else a user name that is an address. */
+function emailOf(emails: unknown, userName: string): string | undefined {
+  const list = Array.isArray(emails) ? emails.filter(isObject).filter((email) => email.value) : []
+  const chosen =
+    list.find((email) => email.primary === true) ?? list.find((email) => email.type === 'work') ?? list[0]
+  if (!chosen) return emailPattern.test(userName) ? userName.toLowerCase() : undefined
+  const address = String(chosen.value).trim().toLowerCase()
+  if (emailPattern.test(address)) return address
+  throw new ScimError(400, 'invalidValue', 'emails: the address is not an e-mail address.')
+}
+
+/** The whole user as a client sees it; also what a PATCH starts from. */
+export function userResource(row: UserRow, groups: GroupOfUser[], base: string): Json {
+  const { userName, name, emails, ...rest } = JSON.parse(row.resource) as Json
+  const names = {
+    ...(isObject(name) && name),
+    ...(row.first_name !== null && { givenName: row.first_name }),
+    ...(row.last_name !== null && { familyName: row.last_name }),
+  }
+  const hasEmails = Array.isArray(emails) && emails.length > 0
+  return {
+    schemas: schemasOf(rest),
+    id: row.id,
+    ...(row.external_id !== null && { externalId: row.external_id }),
+    userName,
+    ...(Object.keys(names).length > 0 && { name: names }),
+    ...rest,
+    active: row.active === 1,
+    emails: hasEmails ? emails : [{ value: row.email, type: 'work', primary: true }],
+    groups: groups.map((group) => ({
+      value: group.group_id,
+      display: group.display_name,
+      type: 'direct',
+      $ref: `${base}/Groups/${group.group_id}`,
+    })),
+    meta: {
+      resourceType: 'User',
+      created: row.created_at,
+      lastModified: row.updated_at,
+      location: `${base}/Users/${row.id}`,
+    },
+  }
+}
+
+function schemasOf(attributes: Json): string[] {
+  const extensions = Object.keys(attributes).filter((name) => name.startsWith('urn:'))
+  return ['urn:ietf:params:scim:schemas:core:2.0:User', ...extensions]
+}

@@ -1,0 +1,189 @@
+import { type Expression, type SqlBool, sql } from 'kysely'
+import { chunksOf } from '../../../account/scim-grants.ts'
+import type { Db } from '../../../db/db.ts'
+import { pageOf } from '../../../db/page.ts'
+import type { Flag } from '../../../db/schema.ts'
+import { type Clock, isoNow } from '../../../lib/clock.ts'
+import { newUuid, uuidPattern } from '../../../lib/ids.ts'
+import type { Page } from '../../../lib/page.ts'
+import type { Fields, Term } from '../filter.ts'
+
+/** A SCIM user together with the member it stands for. */
+export interface UserRow {
+  id: string
+  user_id: string
+  user_name: string
+  external_id: string | null
+  resource: string
+  created_at: string
+  updated_at: string
+  email: string
+  first_name: string | null
+  last_name: string | null
+  active: Flag
+}
+
+/** What a request says about a user, in the terms of our tables. */
+export interface WantedUser {
+  userName: string
+  externalId: string | null
+  /** Lower case. Undefined when the request names none. */
+  email: string | undefined
+  firstName: string | null
+  lastName: string | null
+  /** Undefined: as it is. */
+  active: boolean | undefined
+  /** The attributes that have no column, as JSON. */
+  resource: string
+}
+
+export interface GroupOfUser {
+  scim_user_id: string
+  group_id: string
+  display_name: string
+}
+
+/** Of e-mails only the primary one has a column; the others are looked for in the text of the rest. */
+export const userFields: Fields = new Map([
+  ['id', 'exact'],
+  ['externalid', 'exact'],
+  ['username', 'exact'],
+  ['active', 'exact'],
+  ['emails.value', 'narrowing'],
+])
+
+function usersOf(db: Db, organizationId: string, branches: Term[][] | null) {
+  const all = db
+    .selectFrom('scim_users')
+    .innerJoin('members', 'members.id', 'scim_users.user_id')
+    .selectAll('scim_users')
+    .select(['members.email', 'members.first_name', 'members.last_name', 'members.active'])
+    .where('scim_users.organization_id', '=', organizationId)
+  if (!branches) return all
+  return all.where((eb) => eb.or(branches.map((terms) => eb.and(terms.map(conditionOf)))))
+}
+
+function conditionOf({ path, value }: Term): Expression<SqlBool> {
+  if (path === 'active') return sql`members.active = ${String(value).toLowerCase() === 'true' ? 1 : 0}`
+  if (path === 'username') return sql`scim_users.user_name = ${String(value).toLowerCase()}`
+  if (path === 'externalid') return sql`scim_users.external_id = ${String(value)}`
+  if (path === 'id') return sql`scim_users.id = ${String(value)}`
+  const address = String(value).toLowerCase()
+  return sql`(members.email = ${address} or lower(scim_users.resource) like ${within(address)} escape '!')`
+}
+
+/** A pattern that finds the text inside JSON. */
+function within(text: string): string {
+  return `%${JSON.stringify(text).slice(1, -1).replace(/[!%_]/g, '!$&')}%`
+}
+
+const order = ['scim_users.created_at', 'scim_users.id']
+
+export async function listUsers(
+  db: Db,
+  organizationId: string,
+  branches: Term[][] | null,
+  page: Page,
+): Promise<{ rows: UserRow[]; total: number }> {
+  return pageOf(usersOf(db, organizationId, branches), page, order)
+}
+
+/** In the order of `listUsers`; for filters that the database does not know. */
+export async function firstUsers(
+  db: Db,
+  organizationId: string,
+  branches: Term[][] | null,
+  most: number,
+): Promise<UserRow[]> {
+  return usersOf(db, organizationId, branches)
+    .orderBy('scim_users.created_at')
+    .orderBy('scim_users.id')
+    .limit(most)
+    .execute()
+}
+
+export async function findUser(db: Db, organizationId: string, id: string): Promise<UserRow | undefined> {
+  if (!uuidPattern.test(id)) return undefined
+  return usersOf(db, organizationId, [[{ path: 'id', value: id }]]).executeTakeFirst()
+}
+
+export async function findUserByName(
+  db: Db,
+  organizationId: string,
+  userName: string,
+): Promise<UserRow | undefined> {
+  return usersOf(db, organizationId, [[{ path: 'username', value: userName }]]).executeTakeFirst()
+}
+
+export async function isLinked(db: Db, memberId: string): Promise<boolean> {
+  const found = await db
+    .selectFrom('scim_users')
+    .select('id')
+    .where('user_id', '=', memberId)
+    .executeTakeFirst()
+  return found !== undefined
+}
+
+export async function insertUser(
+  tx: Db,
+  clock: Clock,
+  organizationId: string,
+  memberId: string,
+  wanted: WantedUser,
+): Promise<string> {
+  const id = newUuid()
+  const now = isoNow(clock)
+  await tx
+    .insertInto('scim_users')
+    .values({
+      id,
+      organization_id: organizationId,
+      user_id: memberId,
+      user_name: wanted.userName.toLowerCase(),
+      external_id: wanted.externalId,
+      resource: wanted.resource,
+      created_at: now,
+      updated_at: now,
+    })
+    .execute()
+  return id
+}
+
+export async function updateUser(tx: Db, clock: Clock, id: string, wanted: WantedUser): Promise<void> {
+  await tx
+    .updateTable('scim_users')
+    .set({
+      user_name: wanted.userName.toLowerCase(),
+      external_id: wanted.externalId,
+      resource: wanted.resource,
+      updated_at: isoNow(clock),
+    })
+    .where('id', '=', id)
+    .execute()
+}
+
+export async function updatePerson(
+  tx: Db,
+  memberId: string,
+  person: Pick<UserRow, 'email' | 'first_name' | 'last_name'>,
+): Promise<void> {
+  const { email, first_name, last_name } = person
+  await tx.updateTable('members').set({ email, first_name, last_name }).where('id', '=', memberId).execute()
+}
+
+/** The groups of each of these users, by the id of the user. */
+export async function groupsOfUsers(db: Db, ids: string[]): Promise<Map<string, GroupOfUser[]>> {
+  const found: GroupOfUser[] = []
+  for (const some of chunksOf(ids, 500)) {
+    const rows = await db
+      .selectFrom('scim_group_members')
+      .innerJoin('scim_groups', 'scim_groups.id', 'scim_group_members.group_id')
+      .select(['scim_group_members.scim_user_id', 'scim_groups.id as group_id', 'scim_groups.display_name'])
+      .where('scim_group_members.scim_user_id', 'in', some)
+      .orderBy('scim_groups.created_at')
+      .orderBy('scim_groups.id')
+      .execute()
+    found.push(...rows)
+  }
+  return Map.groupBy(found, (row) => row.scim_user_id)
+}

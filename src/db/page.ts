@@ -1,0 +1,25 @@
+import { type SelectQueryBuilder, sql } from 'kysely'
+import type { Page } from '../lib/page.ts'
+import type { Schema } from './schema.ts'
+
+export interface Rows<Row> {
+  rows: Row[]
+  /** How many there are in all. */
+  total: number
+}
+
+/** One page of a query, oldest first unless told otherwise. */
+export async function pageOf<Tables extends keyof Schema, Row>(
+  all: SelectQueryBuilder<Schema, Tables, Row>,
+  page: Page,
+  order = ['created_at', 'id'],
+  direction: 'asc' | 'desc' = 'asc',
+): Promise<Rows<Row>> {
+  const sorted = order.reduce((query, column) => query.orderBy(sql.ref(column), direction), all)
+  const rows = await sorted.limit(page.limit).offset(page.offset).execute()
+  const { total } = await all
+    .clearSelect()
+    .select(sql<number>`count(*)`.as('total'))
+    .executeTakeFirstOrThrow()
+  return { rows, total }
+}

@@ -1,0 +1,118 @@
+import { z } from 'zod'
+import type { DeliveryRequest } from '../lib/deliver.ts'
+import { version } from '../version.ts'
+
+/** A kind of place that finished calls are reported to: data and pure functions. Nothing is sent from here. */
+export interface Destination {
+  /** The `type` of its records. */
+  type: string
+  /** All of `config`, `headers` included. */
+  config: z.ZodObject
+  /** Fields of `config` that are sealed. The values of `headers` are too, whatever the kind. */
+  secrets: readonly string[]
+  /** The field of `config` that says where it is. */
+  address: string | null
+  /** Where reports go, and therefore the only origin its secrets may travel to. Null: not known yet. */
+  target(config: Config): string | null
+  /** A request that shows whether address and secrets are right. */
+  probe(config: Config, target: string): Probe
+}
+
+export type Config = Record<string, unknown> & { headers?: Record<string, string> }
+
+export interface Probe {
+  request: DeliveryRequest
+  /** Answers beside 2xx that show the same, because the request says nothing on purpose. */
+  accepted?: number[]
+}
+
+interface Declaration<S extends z.ZodRawShape> {
+  type: string
+  fields: S
+  secrets: (keyof S & string)[]
+  address?: keyof S & string
+  target(config: z.output<z.ZodObject<S>>): string | null
+  probe(config: z.output<z.ZodObject<S>>, target: string): Probe
+}
+
+export function destination<S extends z.ZodRawShape>(declaration: Declaration<S>): Destination {
+  const { type, fields, secrets, address = null, target } = declaration
+  const config = z.strictObject({ ...fields, headers: headerMap.optional() })
+  const probe = (values: z.output<z.ZodObject<S>>, to: string) =>
+    marked(declaration.probe(values, to), values as Config)
+  // A record's config was parsed with this very schema: the types are true by construction.
+  return { type, config, secrets, address, target, probe } as unknown as Destination
+}
+
+/** Every test says that it is one; what the kind needs to sign in is not overruled by custom headers. */
+function marked({ request, accepted }: Probe, config: Config): Probe {
+  const custom = Object.entries(config.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value])
+  const headers = {
+    'user-agent': `headgate/${version}`,
+    ...Object.fromEntries(custom),
+    ...request.headers,
+    'x-test-connection': 'true',
+  }
+  return { request: { ...request, headers }, ...(accepted && { accepted }) }
+}
+
+const printable = /^[\x20-\x7e]+$/
+
+/** Much of it travels in headers, which hold nothing else. */
+export const text = z.string().trim().min(1).max(1024).regex(printable, 'must be printable ASCII characters')
+
+export const secret = z
+  .string()
+  .trim()
+  .min(1)
+  .max(8192)
+  .regex(printable, 'must be printable ASCII characters')
+  .describe('Secret: stored sealed, shown masked')
+
+export const address = z.string().trim().min(1).max(2048).describe('An https URL').meta({ format: 'uri' })
+
+/** Set by the connection itself; a custom value would change what the message is. */
+const ownedByTransport =
+  /^(?:host|connection|content-length|content-type|transfer-encoding|te|trailer|upgrade|expect|keep-alive|proxy-.*)$/i
+
+const headerName = z
+  .string()
+  .max(128)
+  .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'is not the name of a header')
+  .refine((name) => !ownedByTransport.test(name), 'is a header that cannot be set')
+
+const headerMap = z
+  .record(
+    headerName,
+    z
+      .string()
+      .max(8192)
+      .regex(/^[\x20-\x7e]*$/, 'must be printable ASCII characters'),
+  )
+  .refine((headers) => Object.keys(headers).length <= 50, 'must not have more than 50 headers')
+  .refine((headers) => {
+    const names = Object.keys(headers).map((name) => name.toLowerCase())
+    return new Set(names).size === names.length
+  }, 'has the same header twice')
+  .describe('Custom HTTP headers. Their values are secret: stored sealed, shown masked')
+
+/** A path under a base URL that may have one of its own. What is no URL stays as it is, to be refused later. */
+export function under(base: string, path: string): string {
+  const url = URL.parse(base)
+  if (url === null) return base
+  url.pathname = url.pathname.replace(/\/+$/, '') + path
+  return url.href
+}
+
+export function basic(user: string, password: string): string {
+  return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`
+}
+
+export function postJson(url: string, headers: Record<string, string>, body: unknown): DeliveryRequest {
+  return {
+    url,
+    method: 'POST',
+    headers: { ...headers, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  }
+}

@@ -1,0 +1,43 @@
+import { S3Client } from 'bun'
+import { address, destination, secret, text } from './destination.ts'
+
+/** Longer than a delivery may take. */
+const signatureSeconds = 300
+
+export const s3 = destination({
+  type: 's3',
+  fields: {
+    bucketName: text,
+    accessKeyId: text,
+    secretAccessKey: secret,
+    region: text.regex(/^[a-z0-9-]+$/, 'must be the name of a region').optional(),
+    endpoint: address.optional().describe('For storage that is compatible with S3'),
+    sessionToken: secret.optional(),
+    prefix: text.default('service-traces'),
+    pathTemplate: text
+      .default('{prefix}/{date}')
+      .describe('Of {prefix} {date} {year} {month} {day} {apiKeyName}; the name of the file follows'),
+  },
+  secrets: ['secretAccessKey', 'sessionToken'],
+  address: 'endpoint',
+  target: ({ endpoint, region }) => endpoint ?? `https://s3.${region ?? 'us-east-1'}.amazonaws.com`,
+  probe: (config, target) => {
+    const signer = new S3Client({
+      endpoint: target,
+      bucket: config.bucketName,
+      accessKeyId: config.accessKeyId,
+      secretAccessKey: config.secretAccessKey,
+      region: config.region ?? (config.endpoint === undefined ? 'us-east-1' : 'auto'),
+      ...(config.sessionToken !== undefined && { sessionToken: config.sessionToken }),
+    })
+    const file = `${config.prefix}/headgate-connection-test.json`
+    return {
+      request: {
+        url: signer.presign(file, { method: 'PUT', expiresIn: signatureSeconds }),
+        method: 'PUT',
+        headers: { 'content-type': 'application/json' },
+        body: '{"test":true}',
+      },
+    }
+  },
+})

@@ -1,0 +1,166 @@
+import { lookup } from 'node:dns/promises'
+import { request as httpRequest, type IncomingMessage } from 'node:http'
+import { request as httpsRequest } from 'node:https'
+import { isIP, type LookupFunction } from 'node:net'
+import { isListed, isPublicAddress, urlProblem } from './egress.ts'
+
+export interface DeliveryRequest {
+  url: string
+  method: 'GET' | 'POST' | 'PUT'
+  headers: Record<string, string>
+  body?: string
+}
+
+export interface DeliveryOptions {
+  /** `host:port` that may be private and plain http. */
+  allowPrivate: readonly string[]
+  /** For all of it: the name, the connection, the answer to its last byte. */
+  timeoutMs: number
+  /** Of the body of the answer, as it came: nothing is decompressed here. */
+  maxBytes: number
+  resolve?: Resolve
+  /** Certificates to trust instead of the system's, in PEM. */
+  ca?: string
+}
+
+/** The addresses of a host name. */
+export type Resolve = (host: string) => Promise<string[]>
+
+export interface Delivery {
+  status: number
+  bytes: Uint8Array
+}
+
+/** Safe to show to whoever asked: no address, no header, nothing of the answer. */
+const messages = {
+  url: 'The URL is not one that may be sent to.',
+  unresolved: 'The host name could not be resolved.',
+  address:
+    'The host leads to an address that is not public, and the operator does not list it in egress.allow_private.',
+  unreachable: 'The host could not be reached.',
+  certificate: 'The certificate of the host could not be verified.',
+  timeout: 'The host took too long.',
+  too_large: 'The answer of the host was too large.',
+  request: 'The request could not be sent as it is.',
+}
+
+export type DeliveryProblem = keyof typeof messages
+
+export class DeliveryError extends Error {
+  readonly problem: DeliveryProblem
+
+  constructor(problem: DeliveryProblem, message: string = messages[problem]) {
+    super(message)
+    this.problem = problem
+  }
+}
+
+/** The headers of an answer, names included. */
+const maxHeaderBytes = 16 * 1024
+
+/**
+ * The one way out to addresses that users name. The name is resolved once, every address it has must be
+ * public, and the connection goes to one of exactly these; a redirect is an answer, not followed.
+ */
+export async function deliver(request: DeliveryRequest, options: DeliveryOptions): Promise<Delivery> {
+  const signal = AbortSignal.timeout(options.timeoutMs)
+  const url = URL.parse(request.url)
+  const problem = urlProblem(url, options.allowPrivate)
+  if (url === null || problem !== null) throw new DeliveryError('url', `The URL ${problem}.`)
+  const addresses = await vettedAddresses(url, options, signal)
+  try {
+    return await send(url, addresses, { request, options, signal })
+  } catch (error) {
+    throw signal.aborted ? new DeliveryError('timeout') : publicError(error)
+  }
+}
+
+async function vettedAddresses(
+  url: URL,
+  options: DeliveryOptions,
+  signal: AbortSignal,
+): Promise<[string, ...string[]]> {
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
+  const found = isIP(host) ? [host] : await resolved(options.resolve ?? systemResolve, host, signal)
+  const [first, ...others] = found.filter((address) => isIP(address))
+  if (first === undefined) throw new DeliveryError('unresolved')
+  if (!isListed(url, options.allowPrivate) && !found.every(isPublicAddress))
+    throw new DeliveryError('address')
+  return [first, ...others]
+}
+
+async function resolved(resolve: Resolve, host: string, signal: AbortSignal): Promise<string[]> {
+  const { promise: late, reject } = Promise.withResolvers<never>()
+  const giveUp = () => reject(new DeliveryError('timeout'))
+  signal.addEventListener('abort', giveUp, { once: true })
+  try {
+    return await Promise.race([resolve(host), late])
+  } catch (error) {
+    throw error instanceof DeliveryError ? error : new DeliveryError('unresolved')
+  } finally {
+    signal.removeEventListener('abort', giveUp)
+  }
+}
+
+async function systemResolve(host: string): Promise<string[]> {
+  const found = await lookup(host, { all: true })
+  return found.map(({ address }) => address)
+}
+
+interface Sending {
+  request: DeliveryRequest
+  options: DeliveryOptions
+  signal: AbortSignal
+}
+
+/** `agent: false` is a connection of its own, which no proxy variable of the environment redirects. */
+function send(url: URL, addresses: [string, ...string[]], sending: Sending): Promise<Delivery> {
+  const { request, options, signal } = sending
+  const start = url.protocol === 'https:' ? httpsRequest : httpRequest
+  return new Promise((resolve, reject) => {
+    const outgoing = start(url, {
+      method: request.method,
+      headers: request.headers,
+      agent: false,
+      lookup: pinned(addresses),
+      maxHeaderSize: maxHeaderBytes,
+      signal,
+      ...(options.ca !== undefined && { ca: options.ca }),
+    })
+    outgoing.on('error', reject)
+    outgoing.on('response', (incoming) => {
+      const status = incoming.statusCode ?? 0
+      readBody(incoming, options.maxBytes).then((bytes) => resolve({ status, bytes }), reject)
+    })
+    outgoing.end(request.body)
+  })
+}
+
+/** Answers every question of the connection with the addresses that were looked at. */
+function pinned(addresses: [string, ...string[]]): LookupFunction {
+  const entries = addresses.map((address) => ({ address, family: isIP(address) }))
+  return (_host, asked, answer) => {
+    if (asked.all) answer(null, entries)
+    else answer(null, addresses[0], isIP(addresses[0]))
+  }
+}
+
+async function readBody(incoming: IncomingMessage, maxBytes: number): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of incoming as AsyncIterable<Uint8Array>) {
+    size += chunk.length
+    if (size > maxBytes) throw new DeliveryError('too_large')
+    chunks.push(chunk)
+  }
+  return new Uint8Array(Buffer.concat(chunks))
+}
+
+/** The runtime's errors name addresses and headers: only their kind is passed on. */
+function publicError(error: unknown): DeliveryError {
+  if (error instanceof DeliveryError) return error
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  if (/CERT|SELF_SIGNED|UNABLE_TO_/.test(code)) return new DeliveryError('certificate')
+  if (/^ERR_(INVALID|HTTP_INVALID|UNESCAPED)/.test(code)) return new DeliveryError('request')
+  return new DeliveryError('unreachable')
+}

@@ -1,0 +1,96 @@
+import { RE2JS, RE2JSException } from 're2js'
+
+/** A pattern that the engine cannot run, or that would cost too much; the message is for whoever wrote it. */
+export class PatternError extends Error {}
+
+/** A regular expression of a user, on an engine whose time grows with the text alone. */
+export interface Pattern {
+  readonly source: string
+  /** Instructions of the compiled program: what it costs in memory, and in time for each character. */
+  readonly size: number
+  /** Whether it occurs anywhere in the text. */
+  test(text: string): boolean
+  /** The text with a label in the place of each match. */
+  redact(text: string, label: string): string
+}
+
+/** Ten repetitions of a thousand: a short text must not unfold into a program of millions. */
+const maxGrowth = 10_000
+
+const longestReason = 200
+
+export function compilePattern(source: string): Pattern {
+  const text = RE2JS.translateRegExp(source)
+  if (unfoldedSize(text) > text.length + maxGrowth) {
+    throw new PatternError('its repetitions make it too large; use smaller counts')
+  }
+  const program = compile(text)
+  return {
+    source,
+    size: program.programSize(),
+    test: (input) => program.test(input),
+    redact: (input, label) => program.matcher(input).replaceAll(RE2JS.quoteReplacement(label)),
+  }
+}
+
+function compile(text: string): RE2JS {
+  try {
+    return RE2JS.compile(text)
+  } catch (error) {
+    if (!(error instanceof RE2JSException)) throw error
+    const reason = error.message.replace(/^error parsing regexp: /, '').slice(0, longestReason)
+    throw new PatternError(reason, { cause: error })
+  }
+}
+
+/** Each alternative is bounded or ends the scan where it fails, so that no text makes it slow. */
+const token =
+  /\\Q[\s\S]*?(?:\\E|$)|\\[pPx]\{[^}]{0,64}\}|\\[\s\S]|\[\^?\]?(?:\\[\s\S]|\[:\^?\w{1,16}:\]|[^\]\\])*\]|\{\d{1,4}(?:,\d{0,4})?\}|[^[]/uy
+
+/** At least the size of the program, known before it is built: building is what must not get out of hand. */
+function unfoldedSize(text: string): number {
+  const groups = [{ total: 0, last: 0 }]
+  token.lastIndex = 0
+  for (let found = token.exec(text); found; found = token.exec(text)) {
+    const group = groups.at(-1)
+    if (group) unfold(groups, group, found[0])
+  }
+  return groups.reduce((sum, { total }) => sum + total, 0)
+}
+
+interface Group {
+  total: number
+  /** Size of what a repetition would repeat. */
+  last: number
+}
+
+function unfold(groups: Group[], group: Group, word: string): void {
+  if (word === '(') groups.push({ total: 2, last: 0 })
+  else if (word === ')') closeGroup(groups)
+  else if (/^\{\d/.test(word)) add(group, repeated(group.last, word))
+  else if (/^[*+?]$/.test(word)) add(group, 1)
+  else {
+    group.last = 0
+    add(group, word.startsWith('\\Q') ? word.length : 1)
+  }
+}
+
+function add(group: Group, size: number): void {
+  group.total += size
+  group.last += size
+}
+
+function closeGroup(groups: Group[]): void {
+  if (groups.length === 1) return
+  const inner = groups.pop()
+  const outer = groups.at(-1)
+  if (!inner || !outer) return
+  outer.last = 0
+  add(outer, inner.total)
+}
+
+/** What `{2}`, `{2,}` or `{2,5}` adds; an optional copy needs a branch of its own. */
+function repeated(size: number, repetition: string): number {
+  const count = Math.max(1, ...repetition.slice(1, -1).split(',').map(Number))
+  return size * (count - 1) + (repetition.includes(',') ? count : 1)
+}

@@ -1,0 +1,104 @@
+import type { Selectable } from 'kysely'
+import { type DataRegion, vendorNames } from '../catalog/vocabulary.ts'
+import type { GuardrailTable, LimitReset } from '../db/schema.ts'
+import { listOf, switchOf } from '../db/values.ts'
+
+export type GuardrailRow = Selectable<GuardrailTable>
+
+/** Weakest first: where two apply, the later one counts. */
+export const filterActions = ['flag', 'redact', 'block'] as const
+export type FilterAction = (typeof filterActions)[number]
+
+/** Narrowest first. */
+export const scanScopes = ['user_only', 'all_messages'] as const
+export type ScanScope = (typeof scanScopes)[number]
+
+/** What each detector puts in the place of what it finds. */
+export const builtinLabels = {
+  email: '[EMAIL]',
+  phone: '[PHONE]',
+  ssn: '[SSN]',
+  'credit-card': '[CREDIT_CARD]',
+  'ip-address': '[IP_ADDRESS]',
+  'person-name': '[PERSON_NAME]',
+  address: '[ADDRESS]',
+  secrets: '[SECRET]',
+  'regex-prompt-injection': '[PROMPT_INJECTION]',
+} as const
+export type BuiltinSlug = keyof typeof builtinLabels
+export const builtinSlugs = Object.keys(builtinLabels) as BuiltinSlug[]
+
+/** The one detector that can be told which messages to read. */
+export const scopedBuiltin: BuiltinSlug = 'regex-prompt-injection'
+
+export interface BuiltinFilter {
+  slug: BuiltinSlug
+  action: FilterAction
+  scan_scope?: ScanScope
+}
+
+export interface CustomFilter {
+  pattern: string
+  action: FilterAction
+  label: string | null
+}
+
+/** Whose models a zero-data-retention rule is about. */
+export const zdrGroups = [...vendorNames, 'other'] as const
+export type ZdrGroup = (typeof zdrGroups)[number]
+
+type Switch = boolean | null
+
+/** A guardrail as it is enforced: lists are lists, and what was left to the deprecated field is filled in. */
+export interface Guardrail extends Record<`enforce_zdr_${ZdrGroup}`, Switch> {
+  id: string
+  workspace_id: string | null
+  name: string
+  description: string | null
+  limit_nanos: bigint | null
+  reset_interval: LimitReset | null
+  include_byok_in_budgets: boolean
+  allowed_data_regions: DataRegion[] | null
+  allowed_models: string[] | null
+  ignored_models: string[] | null
+  allowed_providers: string[] | null
+  ignored_providers: string[] | null
+  content_filter_builtins: BuiltinFilter[] | null
+  content_filters: CustomFilter[] | null
+  enable_free_model_publication: Switch
+  enable_free_model_training: Switch
+  enable_paid_model_training: Switch
+  enforce_zdr: Switch
+  created_at: string
+  updated_at: string
+}
+
+export function guardrailOf(row: GuardrailRow): Guardrail {
+  return {
+    id: row.id,
+    workspace_id: row.workspace_id,
+    name: row.name,
+    description: row.description,
+    limit_nanos: row.limit_nanos,
+    reset_interval: row.reset_interval,
+    include_byok_in_budgets: row.include_byok_in_budgets === 1,
+    allowed_data_regions: listOf(row.allowed_data_regions),
+    allowed_models: listOf(row.allowed_models),
+    ignored_models: listOf(row.ignored_models),
+    allowed_providers: listOf(row.allowed_providers),
+    ignored_providers: listOf(row.ignored_providers),
+    content_filter_builtins: listOf(row.content_filter_builtins),
+    content_filters: listOf(row.content_filters),
+    enable_free_model_publication: switchOf(row.enable_free_model_publication),
+    enable_free_model_training: switchOf(row.enable_free_model_training),
+    enable_paid_model_training: switchOf(row.enable_paid_model_training),
+    enforce_zdr: switchOf(row.enforce_zdr),
+    enforce_zdr_vendor_a: switchOf(row.enforce_zdr_vendor_a ?? row.enforce_zdr),
+    enforce_zdr_vendor_b: switchOf(row.enforce_zdr_vendor_b ?? row.enforce_zdr),
+    enforce_zdr_vendor_c: switchOf(row.enforce_zdr_vendor_c ?? row.enforce_zdr),
+    enforce_zdr_vendor_d: switchOf(row.enforce_zdr_vendor_d ?? row.enforce_zdr),
+    enforce_zdr_other: switchOf(row.enforce_zdr_other ?? row.enforce_zdr),
+    created_at: row.created_at,
+    updated_at: row.updated_at,
+  }
+}
