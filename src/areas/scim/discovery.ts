@@ -1,7 +1,6 @@
 import { Schemas } from 'scimmy'
 import { listResponse, maxResults } from './listing.ts'
-import { type Json, ScimError, type ScimHandler, scimPages, scimResponse } from './protocol.ts'
-import { enterpriseUrn } from './users/schema.ts'
+import { enterpriseUrn, type Json, ScimError, type ScimHandler, scimPages, scimResponse } from './protocol.ts'
 
 const userUrn = 'urn:ietf:params:scim:schemas:core:2.0:User'
 const groupUrn = 'urn:ietf:params:scim:schemas:core:2.0:Group'

@@ -1,5 +1,5 @@
 import { Types } from 'scimmy'
-import { isObject, type Json, ScimError } from './protocol.ts'
+import { enterpriseUrn, isObject, type Json, ScimError } from './protocol.ts'
 
 /** An equality the database can look for. */
 export interface Term {
@@ -28,6 +28,13 @@ const maxLength = 4096
 /** Attributes with many values, which mean their `value` when no part of them is named. */
 const plural = new Set(['emails', 'members', 'groups', 'phonenumbers'])
 const caseExact = new Set(['id', 'externalid'])
+
+/** The library would take the URN apart at the dot of its version. */
+const enterpriseName = 'enterpriseextension'
+const enterprisePrefix = new RegExp(`\\b${enterpriseUrn.replace('.', '\\.')}:`, 'gi')
+
+const danglingOperator = /(^|[([])\s*(and|or)\b|\b(and|or)\s*($|[)\]]|(and|or)\b)/i
+const juxtaposed = /("#\d+#"|\)|\b(true|false|null|pr)\b)(?!\s*($|[)\]]|(and|or)\b))/i
 
 export const everything: Search = { branches: null, exact: true, paths: new Set(), matches: () => true }
 
@@ -70,10 +77,13 @@ export function valuesOf(text: string): string[] | undefined {
 /** The equalities of a filter without alternatives, by attribute: what an element that matches must have. */
 export function equalitiesOf(text: string): Json | undefined {
   const [branch, ...others] = parseFilter(text)
-  if (!branch || others.length > 0) return undefined
-  if (branch.some((clause) => clause.comparator !== 'eq' || clause.negated || clause.path.includes('.')))
-    return undefined
-  return Object.fromEntries(branch.map((clause) => [clause.path, clause.value]))
+  if (!branch || others.length > 0 || !branch.every(isPlainEquality)) return undefined
+  const equal = new Map(branch.map((clause) => [clause.path, clause.value]))
+  return equal.size === branch.length ? Object.fromEntries(equal) : undefined
+}
+
+function isPlainEquality({ comparator, negated, path, value }: Clause): boolean {
+  return comparator === 'eq' && !negated && !path.includes('.') && value !== undefined
 }
 
 /**
@@ -86,9 +96,10 @@ function parseFilter(text: string): Clause[][] {
   const masked = text
     .replace(/"(?:[^"\\]|\\.)*"/gs, (literal) => `"#${texts.push(unquoted(literal)) - 1}#"`)
     .replace(/\burn:ietf:params:scim:schemas:core:2\.0:\w+:/gi, '')
-  if ((masked.match(/\b(and|or)\b/gi) ?? []).length > maxOperators) throw unreadable('it has too many parts')
-  // The library turns "not (a or b)" into "not a or not b".
-  if (/\bnot\s*\([^)]*\b(and|or)\b/i.test(masked)) throw unreadable('"not" may hold only one comparison')
+    .replace(enterprisePrefix, `${enterpriseName}.`)
+    // The library takes them in any case, but then for false.
+    .replace(/\b(true|false|null)\b/gi, (word) => word.toLowerCase())
+  checkStructure(masked)
   try {
     const parsed: Json[] = [...new Types.Filter(masked)]
     return parsed.map((branch) => clausesOf(branch, '', texts))
@@ -96,6 +107,18 @@ function parseFilter(text: string): Clause[][] {
     if (error instanceof ScimError) throw error
     throw unreadable('it is not a SCIM filter')
   }
+}
+
+/** What the library would read past, or take too long for. */
+function checkStructure(masked: string): void {
+  // Counted wherever the library sees one: to it, "trueor" and "or_" hold one too.
+  if ((masked.match(/(and|or)(?![a-z0-9])/gi) ?? []).length > maxOperators) {
+    throw unreadable('it has too many parts')
+  }
+  // The library turns "not (a or b)" into "not a or not b".
+  if (/\bnot\s*\([^)]*\b(and|or)\b/i.test(masked)) throw unreadable('"not" may hold only one comparison')
+  if (/\burn:/i.test(masked)) throw unreadable('it names a schema that users and groups do not have')
+  if (danglingOperator.test(masked) || juxtaposed.test(masked)) throw unreadable('it is not a SCIM filter')
 }
 
 function unreadable(why: string): ScimError {
@@ -136,9 +159,10 @@ function clauseOf(path: string, expression: unknown[], texts: string[]): Clause 
 }
 
 function checkValue(clause: Clause): void {
-  if (clause.comparator === 'pr' || clause.comparator === 'np') return
-  if (clause.value === undefined)
-    throw unreadable(`"${clause.path} ${clause.comparator}" compares with nothing`)
+  const isPresence = clause.comparator === 'pr' || clause.comparator === 'np'
+  if (isPresence === (clause.value === undefined)) return
+  const problem = isPresence ? 'takes no value' : 'compares with nothing'
+  throw unreadable(`"${clause.path} ${clause.comparator}" ${problem}`)
 }
 
 function isTranslatable(clause: Clause, fields: Fields): boolean {
@@ -154,7 +178,7 @@ function termOf(clause: Clause, fields: Fields): Term[] {
 
 /** Attributes compare without regard to case, except the ids: both sides are made lower case for the library. */
 function matcherOf(branches: Clause[][]): (resource: Json) => boolean {
-  const filter = new Types.Filter(branches.map(expressionOf))
+  const filter = matchable(branches.map(expressionOf))
   return (resource) => {
     try {
       return filter.match([lowered(resource)]).length > 0
@@ -162,6 +186,14 @@ function matcherOf(branches: Clause[][]): (resource: Json) => boolean {
       // The library throws where a complex attribute is absent, and so does not match.
       return false
     }
+  }
+}
+
+function matchable(expressions: Json[]): Types.Filter {
+  try {
+    return new Types.Filter(expressions)
+  } catch {
+    throw unreadable('it is not a SCIM filter')
   }
 }
 
@@ -190,7 +222,7 @@ function expressionOf(branch: Clause[]): Json {
 function lowered(resource: Json): Json {
   return Object.fromEntries(
     Object.entries(resource).map(([name, value]) => [
-      name.toLowerCase(),
+      name === enterpriseUrn ? enterpriseName : name.toLowerCase(),
       loweredValue(name.toLowerCase(), value),
     ]),
   )

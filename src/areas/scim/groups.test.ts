@@ -53,6 +53,19 @@ describeOnEachDatabase('SCIM groups', (server) => {
     expect((await patch(id, { ...rename, value: one.toUpperCase() })).status).toBe(204)
   })
 
+  test('names beyond ASCII have no case either, on any database', async () => {
+    const name = newId('Ärzte')
+    const id = await provider.group(name)
+    const lower = name.toLowerCase()
+    const again = await provider.send('POST', '/Groups', { displayName: lower })
+    expect(again).toMatchObject({ status: 409, body: { scimType: 'uniqueness' } })
+    const find = (filter: string) => provider.send('GET', `/Groups?filter=${encodeURIComponent(filter)}`)
+    expect((await find(`displayName eq "${lower}"`)).body.Resources).toMatchObject([{ id }])
+    expect((await find(`displayName eq "${lower}" and id sw "${id}"`)).body.Resources).toMatchObject([{ id }])
+    expect((await find(`displayName eq "${newId('Ö')}"`)).body.totalResults).toBe(0)
+    expect((await patch(id, { op: 'replace', path: 'displayName', value: lower })).status).toBe(204)
+  })
+
   test('400 invalidValue for a member that is nobody, and nothing changes; leaving is always fine', async () => {
     const id = await provider.group(newId('g'), [people[0]!])
     const unknown = newUuid()

@@ -3,6 +3,8 @@ import { isObject, type Json, ScimError, scimResponse } from './protocol.ts'
 
 export const maxResults = 200
 const defaultResults = 100
+/** Beyond any list, and a number either database takes. */
+const most = 1_000_000_000
 
 /** `startIndex` counts from one; RFC 7644, 3.4.2.4 says what values below the least mean. */
 export function pageOfQuery(query: URLSearchParams): Page {
@@ -14,7 +16,7 @@ export function pageOfQuery(query: URLSearchParams): Page {
 function integerOf(query: URLSearchParams, name: string, fallback: number): number {
   const text = query.get(name)?.trim()
   if (text === undefined || text === '') return fallback
-  if (/^-?\d{1,9}$/.test(text)) return Number(text)
+  if (/^-?\d+$/.test(text)) return Math.max(-most, Math.min(Number(text), most))
   throw new ScimError(400, 'invalidValue', `${name} must be a whole number.`)
 }
 

@@ -6,6 +6,12 @@ export interface PatchOperation {
   value: unknown
 }
 
+export interface PathOperation extends PatchOperation {
+  path: string
+  /** The path is the name of an attribute in a value, not one the client wrote as a path. */
+  implied: boolean
+}
+
 /** Attributes of ours that some clients send along with what they change. */
 const readOnly = new Set(['id', 'schemas', 'meta', 'groups'])
 
@@ -13,18 +19,27 @@ const readOnly = new Set(['id', 'schemas', 'meta', 'groups'])
  * The operations of a PATCH, each with a path: one without, whose value is an object of attributes, becomes
  * one operation for each of them.
  */
-export function operationsOf(body: Json, most: number): (PatchOperation & { path: string })[] {
+export function operationsOf(body: Json, most: number): PathOperation[] {
   const list = fieldOf(body, 'operations')
   if (!Array.isArray(list) || list.length === 0) {
     throw new ScimError(400, 'invalidSyntax', 'Operations must be a list of at least one operation.')
   }
-  if (list.length > most) throw new ScimError(413, undefined, `Operations has more than ${most} entries.`)
-  return list.flatMap((item) => withPath(operationOf(item)))
+  refuseMore(list, most)
+  return refuseMore(
+    list.flatMap((item) => withPath(operationOf(item))),
+    most,
+  )
+}
+
+export function refuseMore<T>(operations: T[], most: number): T[] {
+  if (operations.length <= most) return operations
+  throw new ScimError(413, undefined, `Operations change more than ${most} attributes.`)
 }
 
 function operationOf(item: unknown): PatchOperation {
   if (!isObject(item)) throw new ScimError(400, 'invalidSyntax', 'An operation must be an object.')
-  const op = String(fieldOf(item, 'op') ?? '').toLowerCase()
+  const name = fieldOf(item, 'op')
+  const op = typeof name === 'string' ? name.toLowerCase() : undefined
   if (op !== 'add' && op !== 'remove' && op !== 'replace') {
     throw new ScimError(400, 'invalidSyntax', 'op must be add, remove or replace.')
   }
@@ -37,16 +52,16 @@ function operationOf(item: unknown): PatchOperation {
 
 const maxPathLength = 512
 
-function withPath(operation: PatchOperation): (PatchOperation & { path: string })[] {
+function withPath(operation: PatchOperation): PathOperation[] {
   const { op, path, value } = operation
-  if (path !== undefined) return [{ op, path, value }]
+  if (path !== undefined) return [{ op, path, value, implied: false }]
   if (op === 'remove') throw new ScimError(400, 'noTarget', 'remove needs a path.')
   if (!isObject(value)) {
     throw new ScimError(400, 'invalidValue', 'Without a path, value must be an object of attributes.')
   }
   return Object.entries(value)
     .filter(([name]) => !readOnly.has(name.toLowerCase()))
-    .map(([name, inner]) => ({ op, path: name, value: inner }))
+    .map(([name, inner]) => ({ op, path: name, value: inner, implied: true }))
 }
 
 /** Names of attributes have no case: RFC 7643, 2.1. */

@@ -118,13 +118,28 @@ describeOnEachDatabase('SCIM protocol', (server) => {
       }
       for (const route of ['PATCH /Users', 'DELETE /Groups', 'POST /Users/x', 'PUT /Schemas']) {
         const [method = '', path = ''] = route.split(' ')
-        expect((await provider.send(method, path, {})).status).toBe(405)
+        const answer = await provider.send(method, path, {})
+        expect(answer.status).toBe(405)
+        expect(answer.headers.get('allow')).toStartWith('GET')
       }
     })
 
-    test.each(['startIndex=x', 'count=1.5', 'filter=userName%20eq'])('400 for %s', async (query) => {
-      expect((await provider.send('GET', `/Users?${query}`)).status).toBe(400)
+    test('a count or startIndex beyond any list is no mistake', async () => {
+      for (const query of [
+        'count=1000000000',
+        `count=${'9'.repeat(400)}`,
+        'startIndex=99999999999999999999',
+      ]) {
+        expect((await provider.send('GET', `/Users?${query}`)).status).toBe(200)
+      }
     })
+
+    test.each(['startIndex=x', 'count=1.5', 'filter=userName%20eq', 'filter=userName%20pr%20x'])(
+      '400 for %s',
+      async (query) => {
+        expect((await provider.send('GET', `/Users?${query}`)).status).toBe(400)
+      },
+    )
   })
 
   test('I9 R37 a token of another organization sees and changes nothing of ours', async () => {

@@ -20,13 +20,22 @@ export type ScimType =
 export class ScimError extends Error {
   readonly status: number
   readonly scimType: ScimType | undefined
+  readonly headers: Record<string, string>
 
-  constructor(status: number, scimType: ScimType | undefined, detail: string) {
+  constructor(
+    status: number,
+    scimType: ScimType | undefined,
+    detail: string,
+    headers: Record<string, string> = {},
+  ) {
     super(detail)
     this.status = status
     this.scimType = scimType
+    this.headers = headers
   }
 }
+
+export const enterpriseUrn = 'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User'
 
 /** A parsed JSON object whose shape is not known yet. */
 export type Json = Record<string, unknown>
@@ -55,7 +64,10 @@ const methods: Method[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 export function scimPages(path: string, handlers: Partial<Record<Method, ScimHandler>>): Page[] {
   const refuse: ScimHandler = () => {
     const allow = Object.keys(handlers).join(', ')
-    return Promise.reject(new ScimError(allow ? 405 : 404, undefined, refusal(allow)))
+    const error = allow
+      ? new ScimError(405, undefined, `This address takes only ${allow}.`, { allow })
+      : new ScimError(404, undefined, 'There is nothing at this address.')
+    return Promise.reject(error)
   }
   // Some clients end every path with a slash; after a wildcard it means nothing.
   const paths = path.endsWith('*') ? [path] : [path, `${path}/`]
@@ -67,10 +79,6 @@ export function scimPages(path: string, handlers: Partial<Record<Method, ScimHan
         answer(gateway, request, handlers[method] ?? refuse),
     })),
   )
-}
-
-function refusal(allow: string): string {
-  return allow ? `This address takes only ${allow}.` : 'There is nothing at this address.'
 }
 
 async function answer(gateway: Gateway, request: PathRequest, handle: ScimHandler): Promise<Response> {
@@ -94,11 +102,10 @@ function errorResponse(gateway: Gateway, error: unknown): Response {
     ...(known.scimType && { scimType: known.scimType }),
     detail: known.message,
   }
-  return scimResponse(
-    body,
-    known.status,
-    known.status === 401 ? { 'www-authenticate': 'Bearer realm="SCIM"' } : {},
-  )
+  return scimResponse(body, known.status, {
+    ...known.headers,
+    ...(known.status === 401 && { 'www-authenticate': 'Bearer realm="SCIM"' }),
+  })
 }
 
 /** What the shared code throws, in the words of SCIM; anything unforeseen is ours and stays private. */

@@ -364,6 +364,14 @@ describeOnEachDatabase('SCIM users', (server) => {
       expect(await ids('startIndex=-3&count=-1')).toMatchObject({ total: 7, start: 1, ids: [] })
       const active = await ids(`filter=${encodeURIComponent('active eq true')}&count=2&startIndex=2`)
       expect(active).toMatchObject({ total: 4, ids: [all.ids[2], all.ids[4]] })
+      const totals = [
+        ['active eq True', 4],
+        ['active eq "False"', 3],
+        ['active eq "zzz"', 0],
+      ] as const
+      for (const [filter, total] of totals) {
+        expect(await ids(`filter=${encodeURIComponent(filter)}`)).toMatchObject({ total })
+      }
       const memory = await ids(
         `filter=${encodeURIComponent('userName co "U" and active eq false')}&startIndex=2`,
       )

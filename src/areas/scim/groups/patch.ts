@@ -1,5 +1,5 @@
 import { valuesOf } from '../filter.ts'
-import { invalidPath, operationsOf, type PatchOperation, partsOfPath } from '../patch.ts'
+import { invalidPath, operationsOf, type PatchOperation, type PathOperation, partsOfPath } from '../patch.ts'
 import { isObject, type Json, ScimError } from '../protocol.ts'
 
 /** What a request says about the members of a group. Ids are of SCIM users. */
@@ -27,7 +27,7 @@ export function groupChangeOf(body: Json): GroupChange {
   return change
 }
 
-function fold(change: GroupChange, operation: PatchOperation & { path: string }): void {
+function fold(change: GroupChange, operation: PathOperation): void {
   const { urn, name, filter, sub } = partsOfPath(operation.path)
   if (urn !== '' && urn.toLowerCase() !== 'urn:ietf:params:scim:schemas:core:2.0:group:') {
     throw invalidPath(operation.path)

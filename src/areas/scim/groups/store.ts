@@ -35,7 +35,7 @@ function conditionOf({ path, value }: Term): Expression<SqlBool> {
   const text = String(value)
   if (path === 'id') return sql`scim_groups.id = ${text}`
   if (path === 'externalid') return sql`scim_groups.external_id = ${text}`
-  if (path === 'displayname') return sql`lower(scim_groups.display_name) = lower(${text})`
+  if (path === 'displayname') return sql`lower(scim_groups.display_name) = ${text.toLowerCase()}`
   return sql`exists (select 1 from scim_group_members as entry
     where entry.group_id = scim_groups.id and entry.scim_user_id = ${text})`
 }
@@ -46,7 +46,7 @@ export async function listGroups(
   branches: Term[][] | null,
   page: Page,
 ): Promise<{ rows: GroupRow[]; total: number }> {
-  return pageOf(groupsOf(db, organizationId, branches), page)
+  return pageOf(groupsOf(db, organizationId, await withoutNames(db, organizationId, branches)), page)
 }
 
 /** In the order of `listGroups`; for filters that the database does not know. */
@@ -56,7 +56,32 @@ export async function firstGroups(
   branches: Term[][] | null,
   most: number,
 ): Promise<GroupRow[]> {
-  return groupsOf(db, organizationId, branches).orderBy('created_at').orderBy('id').limit(most).execute()
+  const known = await withoutNames(db, organizationId, branches)
+  return groupsOf(db, organizationId, known).orderBy('created_at').orderBy('id').limit(most).execute()
+}
+
+/** The databases disagree on the lower case of letters beyond ASCII: such names are compared here. */
+async function withoutNames(
+  db: Db,
+  organizationId: string,
+  branches: Term[][] | null,
+): Promise<Term[][] | null> {
+  const isForeign = ({ path, value }: Term) => path === 'displayname' && !isAscii(String(value))
+  if (!branches?.flat().some(isForeign)) return branches
+  const names = await db
+    .selectFrom('scim_groups')
+    .select(['id', 'display_name'])
+    .where('organization_id', '=', organizationId)
+    .execute()
+  const ids = new Map(names.map((group) => [group.display_name.toLowerCase(), group.id]))
+  const idOf = ({ value }: Term) => ids.get(String(value).toLowerCase()) ?? ''
+  return branches.map((terms) =>
+    terms.map((term) => (isForeign(term) ? { path: 'id', value: idOf(term) } : term)),
+  )
+}
+
+function isAscii(text: string): boolean {
+  return /^\p{ASCII}*$/u.test(text)
 }
 
 export async function findGroup(db: Db, organizationId: string, id: string): Promise<GroupRow | undefined> {
@@ -69,7 +94,8 @@ export async function findGroupByName(
   organizationId: string,
   displayName: string,
 ): Promise<GroupRow | undefined> {
-  return groupsOf(db, organizationId, [[{ path: 'displayname', value: displayName }]]).executeTakeFirst()
+  const [group] = await firstGroups(db, organizationId, [[{ path: 'displayname', value: displayName }]], 1)
+  return group
 }
 
 export async function insertGroup(

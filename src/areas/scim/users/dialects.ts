@@ -1,5 +1,4 @@
-import { isObject, type Json } from '../protocol.ts'
-import { enterpriseUrn } from './schema.ts'
+import { enterpriseUrn, isObject, type Json } from '../protocol.ts'
 
 const booleans = new Set(['active', 'primary'])
 

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { createMember, findMemberByEmail, type Member } from '../../../account/members.ts'
 import { lockOrganization, removeMember, setMemberActive } from '../../../account/organizations.ts'
 import type { Db } from '../../../db/db.ts'
@@ -15,8 +16,8 @@ import {
   scimPages,
   scimResponse,
 } from '../protocol.ts'
-import { patchUser } from './patch.ts'
-import { userResource, wantedFrom, wantedFromBody } from './record.ts'
+import { wantedFromPatch } from './patch.ts'
+import { userResource, wantedFromBody } from './record.ts'
 import {
   findUser,
   findUserByName,
@@ -90,7 +91,12 @@ const replace: ScimHandler = async (ask) => {
 
 const patch: ScimHandler = async (ask) => {
   const body = await readObject(ask.request)
-  const row = await change(ask, async (current) => wantedFrom(await patchUser(current, body)))
+  const before = await requireUser(ask.gateway.db, ask.organizationId, ask.id)
+  // Worked out before the organization is locked, and again only if somebody else was faster.
+  const wanted = await wantedFromPatch(before, body)
+  const row = await change(ask, async (current) =>
+    isDeepStrictEqual(current, before) ? wanted : wantedFromPatch(current, body),
+  )
   return scimResponse(await resourceOf(ask, row))
 }
 
@@ -114,12 +120,12 @@ async function requireUser(db: Db, organizationId: string, id: string): Promise<
   return row
 }
 
-async function change(ask: ScimRequest, wish: (current: Json) => Promise<WantedUser>): Promise<UserRow> {
+async function change(ask: ScimRequest, wish: (current: UserRow) => Promise<WantedUser>): Promise<UserRow> {
   const { gateway, organizationId, id } = ask
   return gateway.db.transaction().execute(async (tx) => {
     await lockOrganization(tx, organizationId)
     const row = await requireUser(tx, organizationId, id)
-    const wanted = await wish(userResource(row, [], ask.base))
+    const wanted = await wish(row)
     await save(tx, gateway, organizationId, row, wanted)
     return requireUser(tx, organizationId, id)
   })

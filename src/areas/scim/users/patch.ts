@@ -1,31 +1,71 @@
+import { isDeepStrictEqual } from 'node:util'
 import { equalitiesOf } from '../filter.ts'
-import { invalidPath, operationsOf, type PatchOperation, partsOfPath } from '../patch.ts'
-import { isObject, type Json, ScimError } from '../protocol.ts'
+import { fieldOf, invalidPath, operationsOf, type PathOperation, partsOfPath, refuseMore } from '../patch.ts'
+import { enterpriseUrn, isObject, type Json, ScimError } from '../protocol.ts'
 import { standard, standardManager } from './dialects.ts'
-import { enterpriseUrn, isCompound, type PatchStep, patchedUser, shapedUser, spellingOf } from './schema.ts'
+import { hasOwnEmails, userResource, wantedFrom } from './record.ts'
+import {
+  enterpriseSpellingOf,
+  isCompound,
+  type PatchStep,
+  patchedUser,
+  refuseLong,
+  shapedUser,
+  spellingOf,
+} from './schema.ts'
+import type { UserRow, WantedUser } from './store.ts'
 
 /** A user has a few dozen attributes. */
 const maxOperations = 200
+const maxSteps = 100
 
-/** The user a PATCH makes of `current`; nothing is kept when one of its operations is refused. */
-export async function patchUser(current: Json, body: Json): Promise<Json> {
-  let user = current
-  for (const operation of operationsOf(body, maxOperations)) {
-    const step = stepOf(operation)
-    if (step) user = await applied(user, step)
-  }
-  return shapedUser(withoutRepeats(user))
+/** What a PATCH makes of a user; nothing is kept when one of its operations is refused. */
+export async function wantedFromPatch(row: UserRow, body: Json): Promise<WantedUser> {
+  const current = userResource(row, [], '')
+  const { emails, ...rest } = await patchUser(current, body)
+  // An address that was only shown must not become one that stays when userName changes.
+  const kept = hasOwnEmails(row) || !isDeepStrictEqual(emails, current.emails)
+  return wantedFrom(kept ? { ...rest, emails } : rest)
 }
 
-function stepOf(operation: PatchOperation & { path: string }): PatchStep | undefined {
-  const path = canonicalPath(operation.path)
+async function patchUser(current: Json, body: Json): Promise<Json> {
+  const steps = refuseMore(operationsOf(body, maxOperations).flatMap(stepsOf), maxSteps)
+  let user = current
+  for (const step of steps) {
+    const next = withoutRepeats(await applied(user, step))
+    for (const [name, value] of Object.entries(next)) refuseLong(name, value, user[name])
+    user = next
+  }
+  return shapedUser(user)
+}
+
+function stepsOf(operation: PathOperation): PatchStep[] {
+  const path = operation.implied ? knownPath(operation.path) : canonicalPath(operation.path)
+  if (path === undefined) return []
   const { op } = operation
+  if (path === enterpriseUrn && op !== 'remove' && operation.value !== null) return extensionSteps(operation)
+  refuseLong(path, operation.value)
   const value = valueFor(path, operation.value)
   // Null is how some clients say that there is nothing.
-  if (op === 'remove' || value === null) {
-    return op === 'add' ? undefined : { op: 'remove', path, ...(Array.isArray(value) && { value }) }
+  if (op !== 'remove' && value !== null) return [{ op, path, value }]
+  return op === 'add' ? [] : [{ op: 'remove', path, ...(typeof value === 'object' && value && { value }) }]
+}
+
+function extensionSteps({ op, value }: PathOperation): PatchStep[] {
+  if (!isObject(value)) throw new ScimError(400, 'invalidValue', `${enterpriseUrn} must be an object.`)
+  return Object.entries(value).flatMap(([name, inner]) =>
+    stepsOf({ op, path: `${enterpriseUrn}:${name}`, value: inner, implied: true }),
+  )
+}
+
+/** Unknown attributes of a value are dropped, as in a whole user. */
+function knownPath(name: string): string | undefined {
+  try {
+    return canonicalPath(name)
+  } catch (error) {
+    if (error instanceof ScimError && error.scimType === 'invalidPath') return undefined
+    throw error
   }
-  return { op, path, value }
 }
 
 function valueFor(path: string, value: unknown): unknown {
@@ -46,7 +86,9 @@ function canonicalPath(path: string): string {
   if (path.toLowerCase() === enterpriseUrn.toLowerCase()) return enterpriseUrn
   const { urn, name, filter, sub } = partsOfPath(path)
   if (urn.toLowerCase() === `${enterpriseUrn}:`.toLowerCase()) {
-    return `${enterpriseUrn}:${name}${sub === undefined ? '' : `.${sub}`}`
+    const spelt = filter === undefined ? enterpriseSpellingOf(name, sub) : undefined
+    if (spelt === undefined) throw invalidPath(path)
+    return `${enterpriseUrn}:${spelt}`
   }
   if (urn !== '' && urn.toLowerCase() !== 'urn:ietf:params:scim:schemas:core:2.0:user:')
     throw invalidPath(path)
@@ -54,10 +96,23 @@ function canonicalPath(path: string): string {
   if (!spelt) throw invalidPath(path)
   if (filter === undefined) return spelt
   const [attribute = '', part] = spelt.split('.')
-  return `${attribute}[${filter}]${part === undefined ? '' : `.${part}`}`
+  return `${attribute}[${canonicalFilter(attribute, filter)}]${part === undefined ? '' : `.${part}`}`
+}
+
+/** Written anew, so that the library reads in it what we did: it multiplies out and knows no escapes. */
+function canonicalFilter(attribute: string, filter: string): string {
+  const clauses = Object.entries(equalitiesOf(filter) ?? {}).map(([name, value]) => {
+    const part = spellingOf(attribute, name)?.split('.')[1]
+    const text = JSON.stringify(value)
+    return part === undefined || text.includes('\\') ? undefined : `${part} eq ${text}`
+  })
+  if (clauses.length > 0 && !clauses.includes(undefined)) return clauses.join(' and ')
+  throw new ScimError(400, 'invalidFilter', 'The filter of a path takes only "eq", joined by "and".')
 }
 
 async function applied(user: Json, step: PatchStep): Promise<Json> {
+  if (step.op === 'remove' && step.path === enterpriseUrn) return without(user, enterpriseUrn)
+  if (step.op === 'remove' && step.value !== undefined) return withoutValues(user, step)
   try {
     return await patchedUser(user, step)
   } catch (error) {
@@ -65,6 +120,25 @@ async function applied(user: Json, step: PatchStep): Promise<Json> {
     if (!element) throw error
     return patchedUser(user, element)
   }
+}
+
+function without(user: Json, attribute: string): Json {
+  return Object.fromEntries(Object.entries(user).filter(([name]) => name !== attribute))
+}
+
+/** Not left to the library, which would make a filter of the values. */
+async function withoutValues(user: Json, { path, value }: PatchStep): Promise<Json> {
+  const list = user[path]
+  if (!Array.isArray(list)) return patchedUser(user, { op: 'remove', path })
+  const leaving = Array.isArray(value) ? value : [value]
+  const kept = list.filter((item) => !leaving.some((one) => isMeant(item, one)))
+  return kept.length > 0 ? { ...user, [path]: kept } : without(user, path)
+}
+
+function isMeant(item: unknown, wanted: unknown): boolean {
+  if (!isObject(item) || !isObject(wanted)) return item === wanted
+  const parts = Object.entries(wanted)
+  return parts.length > 0 && parts.every(([name, value]) => fieldOf(item, name.toLowerCase()) === value)
 }
 
 /** Setting `emails[type eq "work"].value` where there is no such e-mail adds one: what providers expect. */

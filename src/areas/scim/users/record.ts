@@ -1,6 +1,6 @@
 import { isObject, type Json, ScimError } from '../protocol.ts'
 import { standardUser } from './dialects.ts'
-import { shapedUser } from './schema.ts'
+import { refuseLong, shapedUser, spellingOf } from './schema.ts'
 import type { GroupOfUser, UserRow, WantedUser } from './store.ts'
 
 const maxNameLength = 256
@@ -8,6 +8,9 @@ const maxResourceLength = 64 * 1024
 const emailPattern = /^[^\s@]{1,64}@[^\s@]{1,189}$/
 
 export function wantedFromBody(body: Json): WantedUser {
+  for (const [name, value] of Object.entries(body)) {
+    if (name.toLowerCase() !== 'groups' && spellingOf(name)) refuseLong(name, value)
+  }
   return wantedFrom(shapedUser(standardUser(body)))
 }
 
@@ -56,6 +59,12 @@ function emailOf(emails: unknown, userName: string): string | undefined {
   throw new ScimError(400, 'invalidValue', 'emails: the address is not an e-mail address.')
 }
 
+/** Whether the e-mails of `userResource` are kept as such, and not made of the address of the member. */
+export function hasOwnEmails(row: UserRow): boolean {
+  const { emails } = JSON.parse(row.resource) as Json
+  return Array.isArray(emails) && emails.length > 0
+}
+
 /** The whole user as a client sees it; also what a PATCH starts from. */
 export function userResource(row: UserRow, groups: GroupOfUser[], base: string): Json {
   const { userName, name, emails, ...rest } = JSON.parse(row.resource) as Json
@@ -64,7 +73,6 @@ export function userResource(row: UserRow, groups: GroupOfUser[], base: string):
     ...(row.first_name !== null && { givenName: row.first_name }),
     ...(row.last_name !== null && { familyName: row.last_name }),
   }
-  const hasEmails = Array.isArray(emails) && emails.length > 0
   return {
     schemas: schemasOf(rest),
     id: row.id,
@@ -73,7 +81,7 @@ export function userResource(row: UserRow, groups: GroupOfUser[], base: string):
     ...(Object.keys(names).length > 0 && { name: names }),
     ...rest,
     active: row.active === 1,
-    emails: hasEmails ? emails : [{ value: row.email, type: 'work', primary: true }],
+    emails: hasOwnEmails(row) ? emails : [{ value: row.email, type: 'work', primary: true }],
     groups: groups.map((group) => ({
       value: group.group_id,
       display: group.display_name,

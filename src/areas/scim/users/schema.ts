@@ -1,7 +1,6 @@
-import { Messages, Schemas } from 'scimmy'
-import { isObject, type Json, ScimError, type ScimType } from '../protocol.ts'
+import { Messages, Schemas, type Types } from 'scimmy'
+import { enterpriseUrn, isObject, type Json, ScimError, type ScimType } from '../protocol.ts'
 
-export const enterpriseUrn = 'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User'
 const patchUrn = 'urn:ietf:params:scim:api:messages:2.0:PatchOp'
 
 Schemas.User.definition.extend(Schemas.EnterpriseUser.definition)
@@ -17,14 +16,35 @@ export interface PatchStep {
   value?: unknown
 }
 
-/** The attributes the schema knows, each of its type; others are dropped. */
+/** More than anybody has of anything. */
+const maxValues = 100
+
+/** The attributes the schema knows, each of its type; others, and groups, are dropped. */
 export function shapedUser(body: Json): Json {
-  return plain(checked(() => new Schemas.User(body, 'in')))
+  const own = Object.fromEntries(Object.entries(body).filter(([name]) => name.toLowerCase() !== 'groups'))
+  return plain(checked(() => new Schemas.User(own, 'in')))
 }
 
-/** The user after one step. */
+/**
+ * Before the library sees it, whose work grows faster than a list does. What was long before may stay, so that
+ * every user can still be changed, and above all deactivated.
+ */
+export function refuseLong(name: string, value: unknown, before?: unknown): void {
+  const most = Math.max(maxValues, Array.isArray(before) ? before.length : 0)
+  if (!Array.isArray(value) || value.length <= most) return
+  throw new ScimError(400, 'invalidValue', `${name.slice(0, 100)} has more than ${maxValues} values.`)
+}
+
+/** The user after one step. The library sees only what the step is about: it checks all it sees. */
 export async function patchedUser(user: Json, step: PatchStep): Promise<Json> {
-  const before = checked(() => new Schemas.User(user, 'both'))
+  const name = step.path.startsWith(enterpriseUrn) ? enterpriseUrn : (step.path.split(/[.[]/)[0] ?? '')
+  const { schemas, userName, [name]: value, ...rest } = user
+  const { [name]: changed, ...required } = await patchedPart({ schemas, userName, [name]: value }, step)
+  return { ...rest, ...required, ...(changed !== undefined && { [name]: changed }) }
+}
+
+async function patchedPart(part: Json, step: PatchStep): Promise<Json> {
+  const before = checked(() => new Schemas.User(part, 'both'))
   try {
     const patch = new Messages.PatchOp({ schemas: [patchUrn], Operations: [step] })
     // Nothing comes back when nothing changed.
@@ -36,7 +56,15 @@ export async function patchedUser(user: Json, step: PatchStep): Promise<Json> {
 
 /** How the schema spells an attribute or part of one; undefined when it has none of that name. */
 export function spellingOf(name: string, sub?: string): string | undefined {
-  const attribute = Schemas.User.definition.attributes.find((known) => sameName(known, name))
+  return spellingIn(Schemas.User, name, sub)
+}
+
+export function enterpriseSpellingOf(name: string, sub?: string): string | undefined {
+  return spellingIn(Schemas.EnterpriseUser, name, sub)
+}
+
+function spellingIn(schema: typeof Types.Schema, name: string, sub?: string): string | undefined {
+  const attribute = schema.definition.attributes.find((known) => sameName(known, name))
   if (!attribute) return undefined
   if (sub === undefined) return attribute.name
   const part = attribute.subAttributes?.find((known) => sameName(known, sub))
@@ -67,8 +95,12 @@ function checked<T>(work: () => T): T {
   }
 }
 
+/** How the library begins what it says of a request; it also passes on what the engine said to it. */
+const ownWords = /^((Complex |Required )?attribute '|Invalid (attribute )?path '|Filter '|The request body )/i
+
 /** Only ever around calls of the library: what it throws is about the request. */
 function refused(error: unknown): ScimError {
   const { scimType, message } = error as { scimType?: ScimType; message: string }
-  return new ScimError(400, scimType ?? 'invalidValue', message)
+  const detail = ownWords.test(message) ? message : 'A value does not fit the attribute it is for.'
+  return new ScimError(400, scimType ?? 'invalidValue', detail)
 }

@@ -63,8 +63,15 @@ function usersOf(db: Db, organizationId: string, branches: Term[][] | null) {
   return all.where((eb) => eb.or(branches.map((terms) => eb.and(terms.map(conditionOf)))))
 }
 
+const flags = new Map([
+  ['true', 1],
+  ['false', 0],
+])
+/** What no flag is, for a text that is no boolean. */
+const neither = -1
+
 function conditionOf({ path, value }: Term): Expression<SqlBool> {
-  if (path === 'active') return sql`members.active = ${String(value).toLowerCase() === 'true' ? 1 : 0}`
+  if (path === 'active') return sql`members.active = ${flags.get(String(value).toLowerCase()) ?? neither}`
   if (path === 'username') return sql`scim_users.user_name = ${String(value).toLowerCase()}`
   if (path === 'externalid') return sql`scim_users.external_id = ${String(value)}`
   if (path === 'id') return sql`scim_users.id = ${String(value)}`
