@@ -150,6 +150,12 @@ describeOnEachDatabase(
       expect(inRegion.status).toBe(403)
     })
 
+    test('a query parameter given twice is 400, naming it', async () => {
+      const answer = await server().call('GET', '/keys?offset=0&offset=1')
+      expect(answer.status).toBe(400)
+      expect(answer.body.error.message).toStartWith('offset')
+    })
+
     describe('CORS', () => {
       const from = (origin: string, path = '/api/v1/key', method = 'GET') =>
         get(path, { ...bearer(), origin, 'access-control-request-method': 'GET' }, method)

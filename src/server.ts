@@ -123,8 +123,13 @@ function readable(values: Record<string, string>): Record<string, string> {
   return values
 }
 
+/** A parameter given twice could mean one thing to a check and another to what follows it. */
 function queryOf(request: Request): Record<string, string> {
-  return Object.fromEntries(requestUrl(request).searchParams)
+  const { searchParams } = requestUrl(request)
+  for (const name of searchParams.keys()) {
+    if (searchParams.getAll(name).length > 1) throw badField(name, 'is given more than once')
+  }
+  return Object.fromEntries(searchParams)
 }
 
 async function jsonBody(request: Request): Promise<unknown> {

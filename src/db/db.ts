@@ -16,8 +16,10 @@ import { BunSqliteDialect } from './sqlite.ts'
 export type Db = Kysely<Schema>
 
 /** `url` is `postgres://...` or the path of a SQLite file. */
-export function openDb(url: string): Db {
-  const dialect = /^postgres(ql)?:/.test(url) ? new BunPostgresDialect(url) : new BunSqliteDialect(url)
+export function openDb(url: string, answerMs?: number): Db {
+  const dialect = /^postgres(ql)?:/.test(url)
+    ? new BunPostgresDialect(url, answerMs)
+    : new BunSqliteDialect(url)
   return new Kysely<Schema>({ dialect, plugins: [new IntegerPlugin()] })
 }
 

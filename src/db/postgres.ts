@@ -11,8 +11,11 @@ import {
   type QueryResult,
   type TransactionSettings,
 } from 'kysely'
+import { withDeadline } from '../lib/deadline.ts'
 
 const poolSize = 10
+/** A server that gives no answer in this time is as good as away: requests must end. */
+const defaultAnswerMs = 15_000
 const connectSeconds = 10
 /** A pool that cannot be closed in this time is left to the end of the process. */
 const closeSeconds = 5
@@ -20,13 +23,15 @@ const closeSeconds = 5
 /** Kysely on the runtime's own client, which gets over a lost connection; the drivers tried before it hung. */
 export class BunPostgresDialect implements Dialect {
   readonly #url: string
+  readonly #answerMs: number
 
-  constructor(url: string) {
+  constructor(url: string, answerMs = defaultAnswerMs) {
     this.#url = url
+    this.#answerMs = answerMs
   }
 
   createDriver(): Driver {
-    return new PostgresDriver(this.#url)
+    return new PostgresDriver(this.#url, this.#answerMs)
   }
   createQueryCompiler() {
     return new PostgresQueryCompiler()
@@ -39,11 +44,19 @@ export class BunPostgresDialect implements Dialect {
   }
 }
 
+class NoAnswerError extends Error {}
+
+function noAnswer(): Error {
+  return new NoAnswerError('the database gives no answer')
+}
+
 class PostgresDriver implements Driver {
   readonly #pool: SQL
+  readonly #answerMs: number
 
-  constructor(url: string) {
+  constructor(url: string, answerMs: number) {
     this.#pool = new SQL(url, { max: poolSize, connectionTimeout: connectSeconds, bigint: true })
+    this.#answerMs = answerMs
   }
 
   async init(): Promise<void> {
@@ -51,7 +64,18 @@ class PostgresDriver implements Driver {
   }
 
   async acquireConnection(): Promise<DatabaseConnection> {
-    return new PostgresConnection(await this.#pool.reserve())
+    const reserving = this.#pool.reserve()
+    try {
+      const connection = await withDeadline(this.#answerMs, reserving, noAnswer)
+      return new PostgresConnection(connection, this.#answerMs)
+    } catch (error) {
+      // One that comes too late goes back to the pool.
+      void reserving.then(
+        (connection) => connection.release(),
+        () => undefined,
+      )
+      throw error
+    }
   }
 
   async releaseConnection(connection: DatabaseConnection): Promise<void> {
@@ -76,14 +100,23 @@ class PostgresDriver implements Driver {
 
 class PostgresConnection implements DatabaseConnection {
   readonly #connection: ReservedSQL
+  readonly #answerMs: number
 
-  constructor(connection: ReservedSQL) {
+  constructor(connection: ReservedSQL, answerMs: number) {
     this.#connection = connection
+    this.#answerMs = answerMs
   }
 
   async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
-    const result = await this.#connection.unsafe(query.sql, [...query.parameters])
-    return { rows: [...result], numAffectedRows: BigInt(result.count ?? 0) }
+    const answer = this.#connection.unsafe(query.sql, [...query.parameters])
+    try {
+      const result = await withDeadline(this.#answerMs, answer, noAnswer)
+      return { rows: [...result], numAffectedRows: BigInt(result.count ?? 0) }
+    } catch (error) {
+      // Nobody knows what state a silent connection is in.
+      if (error instanceof NoAnswerError) void this.#connection.close({ timeout: 0 }).catch(() => undefined)
+      throw error
+    }
   }
 
   async *streamQuery<Row>(query: CompiledQuery): AsyncIterableIterator<QueryResult<Row>> {

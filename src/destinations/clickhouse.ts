@@ -4,7 +4,9 @@ import { destination, secret, text } from './destination.ts'
 export const clickhouse = destination({
   type: 'clickhouse',
   fields: {
-    host: text.describe('A host name, with or without a port, or an https URL'),
+    host: text
+      .regex(/^[^?#]+$/, 'must not have a query')
+      .describe('A host name, with or without a port, or an https URL'),
     database: text,
     username: text,
     password: secret,

@@ -7,7 +7,7 @@ const signatureSeconds = 300
 export const s3 = destination({
   type: 's3',
   fields: {
-    bucketName: text,
+    bucketName: text.regex(/^[a-z0-9][a-z0-9.-]{0,62}$/i, 'must be the name of a bucket'),
     accessKeyId: text,
     secretAccessKey: secret,
     region: text.regex(/^[a-z0-9-]+$/, 'must be the name of a region').optional(),
@@ -23,7 +23,8 @@ export const s3 = destination({
   target: ({ endpoint, region }) => endpoint ?? `https://s3.${region ?? 'us-east-1'}.amazonaws.com`,
   probe: (config, target) => {
     const signer = new S3Client({
-      endpoint: target,
+      // As it was read here: the client would read an unusual spelling differently.
+      endpoint: new URL(target).href,
       bucket: config.bucketName,
       accessKeyId: config.accessKeyId,
       secretAccessKey: config.secretAccessKey,

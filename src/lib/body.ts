@@ -1,4 +1,5 @@
 import { badField, fail, GatewayError } from '../errors.ts'
+import { withDeadline } from './deadline.ts'
 
 /** A sender that stays quiet holds a connection: this long and no longer. */
 const quietMs = 30_000
@@ -26,7 +27,7 @@ export async function* arriving(request: Request, maxBytes: number): AsyncGenera
   let size = 0
   try {
     for (;;) {
-      const { done, value } = await inTime(reader.read())
+      const { done, value } = await withDeadline(quietMs, reader.read(), () => fail('request_timeout'))
       if (done) return undefined
       size += value.byteLength
       if (size > maxBytes) throw tooLarge(maxBytes)
@@ -36,16 +37,5 @@ export async function* arriving(request: Request, maxBytes: number): AsyncGenera
     throw error instanceof GatewayError ? error : badField('body', 'broke off')
   } finally {
     reader.releaseLock()
-  }
-}
-
-/** A promise to race against for each read: one for all of them would keep every chunk it was raced with. */
-async function inTime<T>(reading: Promise<T>): Promise<T> {
-  const late = Promise.withResolvers<never>()
-  const timer = setTimeout(() => late.reject(fail('request_timeout')), quietMs)
-  try {
-    return await Promise.race([reading, late.promise])
-  } finally {
-    clearTimeout(timer)
   }
 }

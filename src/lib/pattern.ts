@@ -94,3 +94,27 @@ function repeated(size: number, repetition: string): number {
   const count = Math.max(1, ...repetition.slice(1, -1).split(',').map(Number))
   return size * (count - 1) + (repetition.includes(',') ? count : 1)
 }
+
+/** What several patterns may cost together: each text is held against them all. */
+export class PatternBudget {
+  #characters: number
+  #size: number
+
+  constructor(limits: { characters: number; size: number }) {
+    this.#characters = limits.characters
+    this.#size = limits.size
+  }
+
+  /** Why the next pattern cannot be used, or null. Too many characters are not even compiled. */
+  problemOf(source: string): string | null {
+    this.#characters -= source.length
+    if (this.#characters < 0) return 'with those before it, has too many characters'
+    try {
+      this.#size -= compilePattern(source).size
+    } catch (error) {
+      if (error instanceof PatternError) return error.message
+      throw error
+    }
+    return this.#size < 0 ? 'with those before it, is too large' : null
+  }
+}

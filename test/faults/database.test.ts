@@ -1,5 +1,8 @@
 import { describe, expect, test } from 'bun:test'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { SQL } from 'bun'
+import { sql } from 'kysely'
+import { openDb } from '../../src/db/db.ts'
 import { databaseKinds, startTestServer } from '../support/harness.ts'
 
 const clients = 16
@@ -43,4 +46,54 @@ describe.if(databaseKinds.includes('postgres'))('a database that drops its conne
     expect(changed.status).toBe(201)
     await server.stop()
   }, 60_000)
+
+  test('R24 a database that falls silent is given up on in bounded time, and used again when it speaks', async () => {
+    const server = await startTestServer('postgres')
+    const proxy = await silenceableProxy(server.gateway.config.databaseUrl)
+    const db = openDb(proxy.url, 300)
+    const ask = () => sql<{ one: number }>`select 1 as one`.execute(db).then((result) => result.rows[0]?.one)
+    expect(await ask()).toBe(1)
+    proxy.silent = true
+    const answers = await Promise.all(
+      Array.from({ length: 30 }, () => ask().catch((error: Error) => error.message)),
+    )
+    expect(new Set(answers)).toEqual(new Set(['the database gives no answer']))
+    proxy.silent = false
+    let recovered: unknown
+    for (let i = 0; i < 50 && recovered !== 1; i++) recovered = await ask().catch(() => undefined)
+    expect(recovered).toBe(1)
+    await db.destroy()
+    proxy.close()
+    await server.stop()
+  }, 60_000)
 })
+
+/** Passes bytes on, until it is told to swallow them: a network that drops packets closes nothing. */
+async function silenceableProxy(databaseUrl: string) {
+  const target = new URL(databaseUrl)
+  const sockets = new Set<Socket>()
+  const state = { silent: false, url: '', close: () => undefined as unknown }
+  const listener = createServer((client) => {
+    const upstream = connect(Number(target.port), target.hostname)
+    for (const [from, to] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      sockets.add(from)
+      from.on('data', (chunk) => {
+        if (!state.silent) to.write(chunk)
+      })
+      from.on('error', () => undefined)
+      from.on('close', () => to.destroy())
+    }
+  })
+  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve))
+  const url = new URL(databaseUrl)
+  url.host = `127.0.0.1:${(listener.address() as AddressInfo).port}`
+  state.url = url.href
+  state.close = () => {
+    for (const socket of sockets) socket.destroy()
+    listener.close()
+  }
+  return state
+}

@@ -262,6 +262,13 @@ describeOnEachDatabase(
         expect((await call('PATCH', `/${made.id}`, users)).body.data).toMatchObject(users)
       })
 
+      test('a mask is no key: sending the label back is refused, and the key stays', async () => {
+        const made = await create({ provider: 'groq', key: canary })
+        const answer = await server().call('PATCH', `/byok/${made.id}`, { body: { key: ` ${made.label} ` } })
+        expect(answer.status).toBe(400)
+        expect(answer.body.error.message).toStartWith('key')
+      })
+
       test('a new key rotates in place and makes a new label', async () => {
         const made = await create()
         const { body } = await call('PATCH', `/${made.id}`, { key: 'new-credential-9876543210' })

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { badField } from '../../errors.ts'
 import { JsonError, parseJson } from '../../lib/json.ts'
-import { mask } from '../../lib/mask.ts'
+import { isMasked, mask } from '../../lib/mask.ts'
 import { problemsOf } from '../../lib/problems.ts'
 
 /** Longer than any token; a service account is some 2 KiB. */
@@ -69,6 +69,7 @@ export type CredentialFormat = keyof typeof formats
 
 /** The label of a credential that is well formed; the problem names a field, never what is in it. */
 export function labelOf(text: string, format: CredentialFormat | undefined): string {
+  if (isMasked(text)) throw badField('key', 'is a masked value')
   if (format && /^[[{]/.test(text)) return mask(readJson(text, format))
   if (text.length > longestToken) throw badField('key', `must have at most ${longestToken} characters`)
   if (!/^[\x20-\x7e]+$/.test(text)) throw badField('key', 'must be printable ASCII characters')

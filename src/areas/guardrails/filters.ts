@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { compilePattern, PatternError } from '../../lib/pattern.ts'
+import { PatternBudget } from '../../lib/pattern.ts'
 import { type BuiltinFilter, type CustomFilter, scopedBuiltin } from '../../policy/guardrail.ts'
 import { builtinSlug, filterAction, scanScope } from './record.ts'
 
@@ -53,32 +53,11 @@ const customInput = z
 export const customFilters = z.array(customInput).max(maxFilters).superRefine(checkPatterns)
 
 function checkPatterns(filters: CustomFilter[], context: z.RefinementCtx): void {
-  const characters = filters.reduce((sum, { pattern }) => sum + pattern.length, 0)
-  if (characters > maxPatternCharacters) {
-    context.addIssue({
-      code: 'custom',
-      message: `must have at most ${maxPatternCharacters} characters of patterns in all`,
-    })
-    return
-  }
-  let size = 0
+  const budget = new PatternBudget({ characters: maxPatternCharacters, size: maxPatternSize })
   for (const [index, { pattern }] of filters.entries()) {
-    const problem = sizeOrProblem(pattern)
-    if (typeof problem === 'number') size += problem
-    const message =
-      typeof problem === 'string' ? problem : 'with those before it, makes the filters too large'
-    if (typeof problem === 'string' || size > maxPatternSize) {
-      context.addIssue({ code: 'custom', path: [index, 'pattern'], message })
-      return
-    }
-  }
-}
-
-function sizeOrProblem(pattern: string): number | string {
-  try {
-    return compilePattern(pattern).size
-  } catch (error) {
-    if (error instanceof PatternError) return error.message
-    throw error
+    const message = budget.problemOf(pattern)
+    if (message === null) continue
+    context.addIssue({ code: 'custom', path: [index, 'pattern'], message })
+    return
   }
 }

@@ -75,7 +75,7 @@ export function mergeConfig(kind: Destination, held: Config, sent: Record<string
       delete merged[field]
     } else if (field === 'headers') merged[field] = mergeHeaders(held.headers ?? {}, value, renewed)
     else if (!kind.secrets.includes(field)) merged[field] = value
-    else if (typeof value !== 'string' || !isMasked(value)) {
+    else if (typeof value !== 'string' || !isMasked(value.trim())) {
       merged[field] = value
       renewed.add(field)
     }
@@ -89,7 +89,7 @@ function mergeHeaders(held: Record<string, string>, sent: unknown, renewed: Set<
   const known = new Map(Object.entries(held).map(([name, value]) => [name.toLowerCase(), value]))
   const merged: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(sent)) {
-    if (value !== fullMask) {
+    if (typeof value !== 'string' || value.trim() !== fullMask) {
       merged[name] = value
       renewed.add(headerKey(name))
     } else if (known.has(name.toLowerCase())) merged[name] = known.get(name.toLowerCase())
@@ -114,7 +114,7 @@ export function refuseMasks(kind: Destination, config: Config): void {
     if (typeof value === 'string' && isMasked(value)) throw badField(`config.${field}`, 'is a masked value')
   }
   for (const [name, value] of Object.entries(config.headers ?? {})) {
-    if (value === fullMask) throw badField(`config.headers.${name}`, 'is a masked value')
+    if (value.trim() === fullMask) throw badField(`config.headers.${name}`, 'is a masked value')
   }
 }
 

@@ -52,6 +52,12 @@ describe('E17 filter_rules', () => {
     expect(problem(rules(rule))).toBe(`groups.0.rules.0.${field}`)
   })
 
+  test('S13 all patterns together are bounded, and the one too many is named', () => {
+    const heavy = { field: 'input', operator: 'regex', value: `(?i)${'\\pL'.repeat(320)}` }
+    expect(problem(rules(heavy))).toBeNull()
+    expect(problem(rules(...Array(50).fill(heavy)))).toMatch(/^groups\.0\.rules\.[1-5]\.value$/)
+  })
+
   test('S13 groups and rules are bounded', () => {
     const rule = { field: 'model', operator: 'exists' }
     expect(problem(rules(...Array(50).fill(rule)))).toBeNull()

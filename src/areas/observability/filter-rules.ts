@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { compilePattern, PatternError } from '../../lib/pattern.ts'
+import { PatternBudget } from '../../lib/pattern.ts'
 
 const fields = [
   'model',
@@ -54,17 +54,7 @@ function valueProblem(operator: Operator, value: string | number | undefined): s
   if (wanted === 'nothing') return value === undefined ? null : `is not used by ${operator}`
   if (value === undefined) return `is required for ${operator}`
   if (wanted !== 'any' && typeof value !== wanted) return `must be a ${wanted} for ${operator}`
-  return operator === 'regex' ? patternProblem(String(value)) : null
-}
-
-function patternProblem(pattern: string): string | null {
-  try {
-    compilePattern(pattern)
-    return null
-  } catch (error) {
-    if (error instanceof PatternError) return `is not a pattern that can be used: ${error.message}`
-    throw error
-  }
+  return null
 }
 
 const group = z.strictObject({
@@ -72,8 +62,23 @@ const group = z.strictObject({
   rules: z.array(rule).max(50),
 })
 
+/** For all patterns of one destination: every report is held against them. */
+const patternLimits = { characters: 5000, size: 10_000 }
+
 export const filterRules = z
   .strictObject({ enabled: z.boolean().default(true), groups: z.array(group).max(20) })
+  .superRefine(({ groups }, context) => {
+    const budget = new PatternBudget(patternLimits)
+    for (const [at, { rules }] of groups.entries()) {
+      for (const [index, { operator, value }] of rules.entries()) {
+        const problem = operator === 'regex' ? budget.problemOf(String(value)) : null
+        if (problem === null) continue
+        const message = `is not a pattern that can be used: ${problem}`
+        context.addIssue({ code: 'custom', path: ['groups', at, 'rules', index, 'value'], message })
+        return
+      }
+    }
+  })
   .meta({ id: 'ObservabilityFilterRules' })
 
 export type FilterRules = z.output<typeof filterRules>

@@ -95,6 +95,8 @@ describeOnEachDatabase(
         })
         await patch(id, { secretKey: 'another-secret-value-9876543210' })
         await patch(id, { secretKey: config.secretKey })
+        await patch(id, { secretKey: ` ${config.secretKey} ` })
+        await patch(id, { secretKey: ' ********' })
         await attempt(id)
         expect(seen[0]?.headers.get('authorization')).toBe(
           `Basic ${btoa('p:another-secret-value-9876543210')}`,

@@ -3,7 +3,7 @@ import { destinationOf } from '../../destinations/all.ts'
 import type { Probe } from '../../destinations/destination.ts'
 import type { Gateway } from '../../gateway.ts'
 import { DeliveryError, deliver } from '../../lib/deliver.ts'
-import { openConfig } from './config.ts'
+import { openConfig, originOf } from './config.ts'
 import { areHeldBack, type DestinationRow } from './record.ts'
 
 export const testResult = z
@@ -39,7 +39,11 @@ async function attempt(gateway: Gateway, row: DestinationRow): Promise<Outcome> 
       `The secrets were entered for ${row.secrets_origin ?? 'no address'} and are held back: enter all of them again to send them to this one.`,
     )
   }
-  return send(kind.probe(config, target), gateway.settings.egress.allow_private)
+  const probe = kind.probe(config, target)
+  if (URL.parse(probe.request.url)?.origin !== originOf(kind, config)) {
+    return notSent('The address leads somewhere else than it says.')
+  }
+  return send(probe, gateway.settings.egress.allow_private)
 }
 
 async function send({ request, accepted = [] }: Probe, allowPrivate: readonly string[]): Promise<Outcome> {

@@ -164,6 +164,17 @@ describe('the fields of a request', () => {
   })
 })
 
+describeOnEachDatabase('Presets: credentials', (server) => {
+  test('R40 S12 what a tool signs in with is not kept', async () => {
+    const tool = { type: 'mcp', server_label: 'x', server_url: 'https://mcp.example.com' }
+    const body = { tools: [{ ...tool, authorization: 'CANARY-A', headers: { Authorization: 'CANARY-B' } }] }
+    const answer = await server().call('POST', '/presets/with-mcp/responses', { body })
+    expect(answer.body.data.designated_version.config).toEqual({ tools: [tool] })
+    const rows = await server().gateway.db.selectFrom('preset_versions').selectAll().execute()
+    expect(JSON.stringify(rows)).not.toContain('CANARY')
+  })
+})
+
 describeOnEachDatabase('Presets: what is kept', (server) => {
   const saved = async (format: Format, slug: string, fields: Record<string, unknown>) => {
     const body = { ...format.required, ...fields }

@@ -91,11 +91,22 @@ export const maxPartBytes = 256 * 1024
 export function configOf(body: Partial<Record<RequestField, unknown>>): Config {
   const kept = Object.entries(fieldFates).flatMap(([field, fate]) => {
     const value = body[field as RequestField]
-    return fate === 'dropped' || value === undefined || value === null ? [] : [[field, value] as const]
+    if (fate === 'dropped' || value === undefined || value === null) return []
+    return [[field, field === 'tools' ? withoutCredentials(value) : value] as const]
   })
   const config = Object.fromEntries(kept)
   if (Buffer.byteLength(JSON.stringify(config)) > maxPartBytes) {
     throw badField('body', `the configuration in it is larger than ${maxPartBytes} bytes`)
   }
   return config
+}
+
+/** A preset is read by many: what a tool signs in with is not configuration, and is sent with each request. */
+const credentialFields = new Set(['authorization', 'authorization_token', 'headers'])
+
+function withoutCredentials(tools: unknown): unknown {
+  if (!Array.isArray(tools)) return tools
+  return tools.map((tool: object) =>
+    Object.fromEntries(Object.entries(tool).filter(([field]) => !credentialFields.has(field))),
+  )
 }

@@ -27,6 +27,12 @@ export async function deleteWorkspace(tx: Db, clock: Clock, id: string): Promise
   await tx.deleteFrom('files').where('workspace_id', '=', id).execute()
   await tx.updateTable('destinations').set({ enabled: 0 }).where('workspace_id', '=', id).execute()
   await tx
+    .updateTable('byok_keys')
+    .set({ disabled: 1, sealed_key: null, deleted_at: isoNow(clock) })
+    .where('workspace_id', '=', id)
+    .where('deleted_at', 'is', null)
+    .execute()
+  await tx
     .updateTable('workspaces')
     .set({ deleted_at: isoNow(clock) })
     .where('id', '=', id)
