@@ -236,6 +236,7 @@ export const samples: Record<string, MakeSample> = {
   countModels: fixed('/models/count'),
   listUserModels: fixed('/models/user'),
   getModel: fixed('/model/sandbox/echo'),
+  retrieveModel: fixed('/models/sandbox%2Fecho'),
   listModelEndpoints: fixed('/models/sandbox/echo/endpoints'),
   listZdrEndpoints: fixed('/endpoints/zdr'),
   listProviders: fixed('/providers'),

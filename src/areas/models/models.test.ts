@@ -348,6 +348,13 @@ describeOnEachDatabase(
         expect(answer.status).toBe(200)
       })
 
+      test('the SDKs of two vendors ask for one segment and want the record by itself', async () => {
+        const { status, body } = await server().call('GET', '/models/acme%2Fcheap-1')
+        expect([status, body.id, body.object, body.type]).toEqual([200, 'acme/cheap-1', 'model', 'model'])
+        expect((await server().call('GET', '/models/acme%2Fnone')).status).toBe(404)
+        expect((await server().call('GET', '/models/none')).status).toBe(404)
+      })
+
       test('E16 400 for a path that is not valid UTF-8', async () => {
         expect((await server().call('GET', '/model/acme/%FF')).status).toBe(400)
       })

@@ -11,6 +11,7 @@ import { modelPath, requireModel } from '../../catalog/model-path.ts'
 import { modelRecord, toModelRecord } from '../../catalog/model-record.ts'
 import type { Gateway } from '../../gateway.ts'
 import { queryBoolean } from '../../lib/page.ts'
+import { requestUrl } from '../../lib/url.ts'
 import { operation } from '../../operation.ts'
 import { codexModel, toCodexModel } from './codex.ts'
 import { type Filter, filterQuery, matches } from './filter.ts'
@@ -93,7 +94,25 @@ const getModel = operation({
   },
 })
 
-export const modelOperations = [listModels, countModels, listUserModels, getModel]
+const retrieveModel = operation({
+  id: 'retrieveModel',
+  method: 'GET',
+  path: '/models/{model}',
+  tag,
+  summary: 'Read a model as the OpenAI and Anthropic SDKs do',
+  description: 'The id is one segment, its slash written as %2F, and the record stands by itself.',
+  access: 'any',
+  params: z.object({ model: z.string().min(1).describe('Such as sandbox%2Fecho') }),
+  errors: [404],
+  response: modelRecord,
+  handle: async ({ gateway, params }) => {
+    const [author = '', ...rest] = params.model.split('/')
+    const { model, latest } = requireModel(gateway.catalog, { author, slug: rest.join('/') })
+    return toModelRecord(model, latest)
+  },
+})
+
+export const modelOperations = [listModels, countModels, listUserModels, getModel, retrieveModel]
 
 function select(gateway: Gateway, filter: Filter): readonly Model[] {
   const now = gateway.clock.now()
@@ -101,5 +120,7 @@ function select(gateway: Gateway, filter: Filter): readonly Model[] {
 }
 
 function originOf(gateway: Gateway, request: Request): string {
-  return new URL(gateway.settings.public_url ?? request.url).origin
+  return gateway.settings.public_url
+    ? new URL(gateway.settings.public_url).origin
+    : requestUrl(request).origin
 }
