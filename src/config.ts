@@ -20,7 +20,7 @@ export interface Config {
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
+const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 export type LogLevel = (typeof logLevels)[number]
 
 /** The message is one sentence for the operator; no stack is shown. */

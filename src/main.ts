@@ -6,7 +6,7 @@ import { sweepFiles } from './areas/files/disk.ts'
 import { buildCatalog } from './catalog/catalog.ts'
 import { type Config, ConfigError } from './config.ts'
 import { lockDataDir, masterSecret, prepareDataDir, siteFile } from './data-dir.ts'
-import { type Db, migrate, openDb } from './db/db.ts'
+import { closeDb, type Db, migrate, openDb } from './db/db.ts'
 import type { Gateway } from './gateway.ts'
 import { nanosFromUsd } from './ledger/money.ts'
 import { type Clock, systemClock } from './lib/clock.ts'
@@ -20,8 +20,6 @@ import { siteUrl, welcome } from './welcome.ts'
 
 /** How long requests in flight may take to finish once the process was told to stop. */
 const drainMs = 25_000
-/** A database that is away cannot be closed politely. */
-const closeMs = 5000
 const sweepMs = 60 * 60_000
 
 /** The parts, put together: the only place that knows them all. */
@@ -46,17 +44,18 @@ async function openDatabase(url: string, vault: Vault): Promise<Db> {
     await migrate(db)
     if (await vaultFits(db, vault)) return db
   } catch (error) {
-    if (db) await within(closeMs, db.destroy())
+    if (db) await closeDb(db)
     throw new ConfigError(`The database cannot be used: ${innermost(error)}`)
   }
-  await within(closeMs, db.destroy())
+  await closeDb(db)
   throw new ConfigError(
     'The secret key is not the one this database was sealed with; check HEADGATE_SECRET_KEY.',
   )
 }
 
 /** What is needed to find a fault: other properties of an error may hold what a client sent. */
-function loggedError(error: Error) {
+export function loggedError(error: unknown) {
+  if (!(error instanceof Error)) return { message: String(error) }
   const { name, message, stack } = error
   return { name, message, stack, ...('code' in error && { code: error.code }) }
 }
@@ -64,13 +63,6 @@ function loggedError(error: Error) {
 function innermost(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   return error.cause ? innermost(error.cause) : error.message
-}
-
-async function within(ms: number, work: Promise<unknown>): Promise<void> {
-  const late = Promise.withResolvers<void>()
-  const timer = setTimeout(late.resolve, ms)
-  await Promise.race([work, late.promise])
-  clearTimeout(timer)
 }
 
 export function startServing(server: Server, gateway: Gateway): void {
@@ -144,5 +136,5 @@ async function drain(gateway: Gateway, server: Server): Promise<void> {
   const deadline = setTimeout(() => void server.stop(true), drainMs)
   await server.stop()
   clearTimeout(deadline)
-  await within(closeMs, gateway.db.destroy())
+  await closeDb(gateway.db)
 }

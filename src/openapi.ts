@@ -95,7 +95,7 @@ function content(operation: Operation) {
 }
 
 /** The statuses an operation's own parts can lead to, and those it declares. */
-export function errorStatuses(operation: Operation): number[] {
+function errorStatuses(operation: Operation): number[] {
   const { params, query, body, rawBody, access, errors } = operation
   const own = new Set([500, ...errors])
   if (params || query || body || rawBody) own.add(400)

@@ -13,7 +13,7 @@ import type { Access, Operation, Page, PathRequest } from './operation.ts'
 import { authenticate, type Caller } from './pipeline/authenticate.ts'
 
 /** The canonical base first; the second is what clients of other services have configured. */
-export const basePaths = ['/api/v1', '/v1']
+const basePaths = ['/api/v1', '/v1']
 
 /** A management body is a handful of fields. */
 const maxJsonBytes = 1024 * 1024
@@ -23,11 +23,7 @@ type Handler = (request: PathRequest) => Promise<Response>
 /** One path: which operations its methods lead to. */
 type Methods = Map<string, Operation>
 
-export function buildRoutes(
-  gateway: Gateway,
-  operations: Operation[],
-  pages: Page[],
-): Record<string, Handler> {
+function buildRoutes(gateway: Gateway, operations: Operation[], pages: Page[]): Record<string, Handler> {
   const routes: Record<string, Handler> = {}
   for (const [path, methods] of byPath(operations)) {
     const pattern = path.replace(/\{(\w+)\}/g, ':$1')
@@ -154,7 +150,7 @@ function check(schema: z.ZodType, value: unknown, root: string): unknown {
   throw fail('invalid_request', `${issues[0]?.field}: ${issues[0]?.message}`, { issues })
 }
 
-export function regionOf(gateway: Gateway, request: Request): DataRegion {
+function regionOf(gateway: Gateway, request: Request): DataRegion {
   const host = (request.headers.get('host') ?? '').toLowerCase()
   const { hosts, default: fallback } = gateway.settings.regions
   return hosts.get(host) ?? hosts.get(host.replace(/:\d+$/, '')) ?? fallback
@@ -173,7 +169,7 @@ async function answerPage(gateway: Gateway, request: PathRequest, pages: Page[])
   })
 }
 
-export function answerUnknown(gateway: Gateway, request: Request): Promise<Response> {
+function answerUnknown(gateway: Gateway, request: Request): Promise<Response> {
   return guarded(gateway, request, 'none', () => Promise.reject(fail('route_unknown')))
 }
 

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Gateway } from './gateway.ts'
+import { withDeadline } from './lib/deadline.ts'
 import { openApiDocument } from './openapi.ts'
 import type { Operation, Page } from './operation.ts'
 import { referencePage } from './reference-page.ts'
@@ -54,13 +55,10 @@ async function status(gateway: Gateway) {
 async function probe(gateway: Gateway) {
   const kind = /^postgres/.test(gateway.config.databaseUrl) ? 'postgresql' : 'sqlite'
   const startedAt = performance.now()
-  const late = Promise.withResolvers<boolean>()
-  const timer = setTimeout(() => late.resolve(false), probeMs)
-  const answered = sql`select 1`.execute(gateway.db).then(
+  const asking = sql`select 1`.execute(gateway.db)
+  const ok = await withDeadline(probeMs, asking, () => new Error('late')).then(
     () => true,
     () => false,
   )
-  const ok = await Promise.race([answered, late.promise])
-  clearTimeout(timer)
   return { ok, kind, latencyMs: Math.round((performance.now() - startedAt) * 100) / 100 }
 }

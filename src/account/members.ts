@@ -42,7 +42,7 @@ export async function createMember(db: Db, clock: Clock, wanted: NewMember): Pro
   return member
 }
 
-export function workspaceRole(role: OrganizationRole): WorkspaceMemberTable['role'] {
+function workspaceRole(role: OrganizationRole): WorkspaceMemberTable['role'] {
   return role === 'org:admin' ? 'admin' : 'member'
 }
 

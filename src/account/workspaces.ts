@@ -82,11 +82,7 @@ function columnOf(ref: string): 'id' | 'slug' | undefined {
 }
 
 /** By UUID or slug, within one organization. */
-export async function findWorkspace(
-  db: Db,
-  organizationId: string,
-  ref: string,
-): Promise<Workspace | undefined> {
+async function findWorkspace(db: Db, organizationId: string, ref: string): Promise<Workspace | undefined> {
   const column = columnOf(ref)
   if (!column) return undefined
   return db

@@ -72,7 +72,7 @@ export const videoFields = {
   upscale_factor: z.strictObject({ min: z.number().nullable(), max: z.number().nullable() }).nullable(),
 }
 
-export const videoCapabilities = z
+const videoCapabilities = z
   .strictObject(videoFields)
   .partial()
   .extend({

@@ -31,7 +31,7 @@ const timeOfDay = z
   .max(2359)
   .refine((hhmm) => hhmm % 100 < 60, 'must be a time as HHMM, such as 1630')
 
-export const pricingOverride = z
+const pricingOverride = z
   .strictObject({
     min_prompt_tokens: z.int().min(0).optional().describe('Applies to prompts with more tokens than this'),
     utc_start: timeOfDay.optional().describe('HHMM; the window may pass midnight'),

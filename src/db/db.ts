@@ -7,6 +7,7 @@ import {
   type UnknownRow,
 } from 'kysely'
 import { Migrator } from 'kysely/migration'
+import { withDeadline } from '../lib/deadline.ts'
 import { migrations } from './migrations/all.ts'
 import { BunPostgresDialect } from './postgres.ts'
 import type { Schema } from './schema.ts'
@@ -53,6 +54,16 @@ export async function migrate(db: Db): Promise<string[]> {
   const { error, results } = await migrator.migrateToLatest()
   if (error) throw new Error('The database could not be migrated.', { cause: error })
   return (results ?? []).filter((result) => result.status === 'Success').map((result) => result.migrationName)
+}
+
+/** A database that is away cannot be closed politely. */
+const closeMs = 5000
+
+/** Bounded, and never an error: whoever closes has nothing more to ask of it. */
+export async function closeDb(db: Db): Promise<void> {
+  await withDeadline(closeMs, db.destroy(), () => new Error('the database does not close')).catch(
+    () => undefined,
+  )
 }
 
 const uniqueViolations = new Set(['SQLITE_CONSTRAINT_UNIQUE', 'SQLITE_CONSTRAINT_PRIMARYKEY', '23505'])

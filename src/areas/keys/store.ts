@@ -3,7 +3,7 @@ import type { Db } from '../../db/db.ts'
 import type { ApiKeyTable } from '../../db/schema.ts'
 import { type Clock, isoNow } from '../../lib/clock.ts'
 
-export const keysPerPage = 100
+const keysPerPage = 100
 
 /** Newest first. Management keys are not listed: they are made and revoked with the command line. */
 export async function listKeys(

@@ -9,7 +9,7 @@ type RequestField = keyof ChatBody | keyof MessagesBody | keyof ResponsesBody
  * What becomes of each field of a request that a preset is made from: how to answer is kept, what was
  * asked and by whom is not. The compiler holds it complete: a field that a format gains must be decided here.
  */
-export const fieldFates: Record<RequestField, 'kept' | 'dropped'> = {
+const fieldFates: Record<RequestField, 'kept' | 'dropped'> = {
   model: 'kept',
   models: 'kept',
   fallbacks: 'kept',

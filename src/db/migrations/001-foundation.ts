@@ -1,9 +1,6 @@
 import { type ColumnDefinitionBuilder, type Kysely, PostgresAdapter, sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
-
-const required = (column: ColumnDefinitionBuilder) => column.notNull()
-const flag = (column: ColumnDefinitionBuilder) => column.notNull().defaultTo(0)
-const key = (column: ColumnDefinitionBuilder) => column.primaryKey()
+import { flag, index, key, organization, required, workspace } from './columns.ts'
 
 export const foundation: Migration = {
   async up(db) {
@@ -42,7 +39,7 @@ async function createOrganizations(db: Kysely<unknown>) {
   await db.schema
     .createTable('members')
     .addColumn('id', 'text', key)
-    .addColumn('organization_id', 'text', (c) => c.notNull().references('organizations.id'))
+    .addColumn('organization_id', 'text', organization)
     .addColumn('email', 'text', required)
     .addColumn('first_name', 'text')
     .addColumn('last_name', 'text')
@@ -57,7 +54,7 @@ async function createWorkspaces(db: Kysely<unknown>) {
   await db.schema
     .createTable('workspaces')
     .addColumn('id', 'text', key)
-    .addColumn('organization_id', 'text', (c) => c.notNull().references('organizations.id'))
+    .addColumn('organization_id', 'text', organization)
     .addColumn('slug', 'text', required)
     .addColumn('name', 'text', required)
     .addColumn('description', 'text')
@@ -88,7 +85,7 @@ async function createWorkspaces(db: Kysely<unknown>) {
   await db.schema
     .createTable('workspace_members')
     .addColumn('id', 'text', key)
-    .addColumn('workspace_id', 'text', (c) => c.notNull().references('workspaces.id'))
+    .addColumn('workspace_id', 'text', workspace)
     .addColumn('user_id', 'text', (c) => c.notNull().references('members.id').onDelete('cascade'))
     .addColumn('role', 'text', required)
     .addColumn('created_at', 'text', required)
@@ -99,7 +96,7 @@ async function createWorkspaces(db: Kysely<unknown>) {
   await db.schema
     .createTable('workspace_budgets')
     .addColumn('id', 'text', key)
-    .addColumn('workspace_id', 'text', (c) => c.notNull().references('workspaces.id'))
+    .addColumn('workspace_id', 'text', workspace)
     .addColumn('interval', 'text', required)
     .addColumn('limit_nanos', 'bigint', required)
     .addColumn('created_at', 'text', required)
@@ -114,8 +111,8 @@ async function createKeys(db: Kysely<unknown>) {
     .createTable('api_keys')
     .addColumn('id', id.type, id.build)
     .addColumn('hash', 'text', (c) => c.notNull().unique())
-    .addColumn('organization_id', 'text', (c) => c.notNull().references('organizations.id'))
-    .addColumn('workspace_id', 'text', (c) => c.notNull().references('workspaces.id'))
+    .addColumn('organization_id', 'text', organization)
+    .addColumn('workspace_id', 'text', workspace)
     .addColumn('kind', 'text', required)
     .addColumn('name', 'text', required)
     .addColumn('label', 'text', required)
@@ -152,7 +149,7 @@ async function createLedger(db: Kysely<unknown>) {
     .createTable('ledger_entries')
     .addColumn('id', id.type, id.build)
     .addColumn('transaction_id', 'text', required)
-    .addColumn('organization_id', 'text', (c) => c.notNull().references('organizations.id'))
+    .addColumn('organization_id', 'text', organization)
     .addColumn('account', 'text', required)
     .addColumn('amount_nanos', 'bigint', required)
     .addColumn('kind', 'text', required)
@@ -168,7 +165,7 @@ async function createSignIn(db: Kysely<unknown>) {
   await db.schema
     .createTable('apps')
     .addColumn('id', id.type, id.build)
-    .addColumn('organization_id', 'text', (c) => c.notNull().references('organizations.id'))
+    .addColumn('organization_id', 'text', organization)
     .addColumn('url', 'text', required)
     .addColumn('name', 'text', required)
     .addColumn('created_at', 'text', required)
@@ -177,8 +174,8 @@ async function createSignIn(db: Kysely<unknown>) {
   await db.schema
     .createTable('auth_codes')
     .addColumn('code_hash', 'text', key)
-    .addColumn('organization_id', 'text', (c) => c.notNull().references('organizations.id'))
-    .addColumn('workspace_id', 'text', (c) => c.notNull().references('workspaces.id'))
+    .addColumn('organization_id', 'text', organization)
+    .addColumn('workspace_id', 'text', workspace)
     .addColumn('user_id', 'text')
     .addColumn('app_id', 'bigint', required)
     .addColumn('callback_url', 'text')
@@ -211,8 +208,8 @@ async function createFiles(db: Kysely<unknown>) {
     .createTable('files')
     .addColumn('seq', seq.type, seq.build)
     .addColumn('id', 'text', (c) => c.notNull().unique())
-    .addColumn('organization_id', 'text', (c) => c.notNull().references('organizations.id'))
-    .addColumn('workspace_id', 'text', (c) => c.notNull().references('workspaces.id'))
+    .addColumn('organization_id', 'text', organization)
+    .addColumn('workspace_id', 'text', workspace)
     .addColumn('filename', 'text', required)
     .addColumn('mime_type', 'text', required)
     .addColumn('size_bytes', 'bigint', required)
@@ -220,10 +217,6 @@ async function createFiles(db: Kysely<unknown>) {
     .addColumn('created_at', 'text', required)
     .execute()
   await index(db, 'files_page', 'files', ['workspace_id', 'seq'])
-}
-
-async function index(db: Kysely<unknown>, name: string, table: string, columns: string[]) {
-  await db.schema.createIndex(name).on(table).columns(columns).execute()
 }
 
 async function uniqueWhere(

@@ -1,11 +1,6 @@
-import { type ColumnDefinitionBuilder, type Kysely, sql } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
-
-const required = (column: ColumnDefinitionBuilder) => column.notNull()
-const flag = (column: ColumnDefinitionBuilder) => column.notNull().defaultTo(0)
-const key = (column: ColumnDefinitionBuilder) => column.primaryKey()
-const organization = (column: ColumnDefinitionBuilder) => column.notNull().references('organizations.id')
-const workspace = (column: ColumnDefinitionBuilder) => column.notNull().references('workspaces.id')
+import { flag, index, key, organization, required, workspace } from './columns.ts'
 
 export const policies: Migration = {
   async up(db) {
@@ -250,8 +245,4 @@ async function extendAccounts(db: Kysely<unknown>) {
   await sql`create unique index guardrails_account on guardrails (organization_id) where workspace_id is null`.execute(
     db,
   )
-}
-
-async function index(db: Kysely<unknown>, name: string, table: string, columns: string[]) {
-  await db.schema.createIndex(name).on(table).columns(columns).execute()
 }

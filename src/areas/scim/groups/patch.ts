@@ -17,7 +17,7 @@ export interface GroupChange {
 }
 
 /** One request changes no more members than this; clients send longer lists in parts. */
-export const maxMembers = 10_000
+const maxMembers = 10_000
 const maxNameLength = 256
 
 /** All operations taken together, so that a thousand of one member each cost no more than one of a thousand. */

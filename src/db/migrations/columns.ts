@@ -1,0 +1,12 @@
+import type { ColumnDefinitionBuilder, Kysely } from 'kysely'
+
+export const required = (column: ColumnDefinitionBuilder) => column.notNull()
+export const flag = (column: ColumnDefinitionBuilder) => column.notNull().defaultTo(0)
+export const key = (column: ColumnDefinitionBuilder) => column.primaryKey()
+export const organization = (column: ColumnDefinitionBuilder) =>
+  column.notNull().references('organizations.id')
+export const workspace = (column: ColumnDefinitionBuilder) => column.notNull().references('workspaces.id')
+
+export async function index(db: Kysely<unknown>, name: string, table: string, columns: string[]) {
+  await db.schema.createIndex(name).on(table).columns(columns).execute()
+}
