@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 import { describeOnEachDatabase } from '../../../test/support/harness.ts'
-import { chatBody } from './chat-body.ts'
-import { messagesBody } from './messages-body.ts'
-import { responsesBody } from './responses-body.ts'
+import { chatBody } from '../../dialects/chat/schema.ts'
+import { messagesBody } from '../../dialects/messages/schema.ts'
+import { responsesBody } from '../../dialects/responses/schema.ts'
 
 const keptEverywhere = {
   model: 'sandbox/echo',

@@ -1,8 +1,8 @@
+import type { ChatBody } from '../../dialects/chat/schema.ts'
+import type { MessagesBody } from '../../dialects/messages/schema.ts'
+import type { ResponsesBody } from '../../dialects/responses/schema.ts'
 import { badField } from '../../errors.ts'
-import type { ChatBody } from './chat-body.ts'
 import { maxPartBytes } from './config.ts'
-import type { MessagesBody } from './messages-body.ts'
-import type { ResponsesBody } from './responses-body.ts'
 
 type Content = string | { type: string; text?: string | undefined }[]
 

@@ -1,6 +1,13 @@
 import { z } from 'zod'
-import { checkServerTool } from './server-tools.ts'
-import { envelopeFields, labels, reasoning, serviceTier, sharedFields, verbosity } from './shared-fields.ts'
+import { checkServerTool } from '../schema/server-tools.ts'
+import {
+  envelopeFields,
+  labels,
+  reasoning,
+  serviceTier,
+  sharedFields,
+  verbosity,
+} from '../schema/shared-fields.ts'
 
 const includable = z.enum([
   'code_interpreter_call.outputs',

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { checkServerTool } from './server-tools.ts'
-import { cacheControl, sharedFields } from './shared-fields.ts'
+import { checkServerTool } from '../schema/server-tools.ts'
+import { cacheControl, sharedFields } from '../schema/shared-fields.ts'
 
 const textBlock = z.looseObject({ type: z.literal('text'), text: z.string() })
 const block = z.looseObject({ type: z.string().min(1) })

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { checkServerTool } from './server-tools.ts'
+import { checkServerTool } from '../schema/server-tools.ts'
 import {
   envelopeFields,
   labels,
@@ -8,7 +8,7 @@ import {
   serviceTier,
   sharedFields,
   verbosity,
-} from './shared-fields.ts'
+} from '../schema/shared-fields.ts'
 
 const part = z.looseObject({ type: z.string().min(1), text: z.string().optional() })
 const message = z

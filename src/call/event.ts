@@ -1,0 +1,154 @@
+import type { UpstreamFailure } from './failure.ts'
+import type { AudioPart, Citation, OutputPart, ReasoningPart, TokenLogprob } from './part.ts'
+import type { Usage } from './usage.ts'
+
+/**
+ * A reply, as it comes. Within a choice, parts are numbered in the order they start; their deltas may
+ * interleave. A whole reply is the same events, each part with a single delta or none.
+ */
+export type ReplyEvent =
+  | ReplyStart
+  | { type: 'part-start'; choice: number; part: number; content: OutputPart }
+  | { type: 'part-delta'; choice: number; part: number; delta: PartDelta }
+  | { type: 'part-end'; choice: number; part: number }
+  | ChoiceEnd
+  | { type: 'usage'; usage: Usage }
+  /** The upstream said that this was all: a stream that stops without it broke off. */
+  | { type: 'reply-end' }
+  | { type: 'reply-error'; failure: UpstreamFailure }
+
+export interface ReplyStart {
+  type: 'reply-start'
+  /** The vendor's own id and model name. */
+  id?: string
+  model?: string
+  serviceTier?: string
+  fingerprint?: string
+}
+
+export interface ChoiceEnd {
+  type: 'choice-end'
+  choice: number
+  reason: FinishReason
+  /** The vendor's own word. */
+  native: string | null
+  stopSequence?: string
+  /** Why a vendor refused, where it says so. */
+  explanation?: string
+}
+
+/** Each field is appended to the part's field of that name; `section` says which summary. */
+export interface PartDelta {
+  text?: string
+  arguments?: string
+  summary?: string
+  section?: number
+  signature?: string
+  encrypted?: string
+  citation?: Citation
+  logprobs?: TokenLogprob[]
+  /** Base64 of audio. */
+  data?: string
+  transcript?: string
+}
+
+export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'error'
+
+export interface Choice {
+  index: number
+  parts: OutputPart[]
+  /** Null when the reply broke off. */
+  end: ChoiceEnd | null
+}
+
+/** A whole reply: what its events add up to. */
+export interface Reply {
+  start: ReplyStart
+  choices: Choice[]
+  usage: Usage | null
+  failure: UpstreamFailure | null
+  complete: boolean
+}
+
+/** Adds up the events of a reply. */
+export class Collector {
+  readonly reply: Reply = {
+    start: { type: 'reply-start' },
+    choices: [],
+    usage: null,
+    failure: null,
+    complete: false,
+  }
+
+  add(event: ReplyEvent): void {
+    switch (event.type) {
+      case 'reply-start':
+        Object.assign(this.reply.start, event)
+        break
+      case 'part-start':
+        this.#choice(event.choice).parts[event.part] = structuredClone(event.content)
+        break
+      case 'part-delta': {
+        const part = this.#choice(event.choice).parts[event.part]
+        if (part) append(part, event.delta)
+        break
+      }
+      case 'choice-end':
+        this.#choice(event.choice).end = event
+        break
+      case 'usage':
+        this.reply.usage = event.usage
+        break
+      case 'reply-error':
+        this.reply.failure = event.failure
+        break
+      case 'reply-end':
+        this.reply.complete = true
+        break
+      case 'part-end':
+        break
+    }
+  }
+
+  #choice(index: number): Choice {
+    const { choices } = this.reply
+    const found = choices.find((choice) => choice.index === index)
+    if (found) return found
+    const choice: Choice = { index, parts: [], end: null }
+    choices.push(choice)
+    choices.sort((a, b) => a.index - b.index)
+    return choice
+  }
+}
+
+export function collect(events: Iterable<ReplyEvent>): Reply {
+  const collector = new Collector()
+  for (const event of events) collector.add(event)
+  return collector.reply
+}
+
+function append(part: OutputPart, delta: PartDelta): void {
+  if (part.kind === 'text') {
+    part.text += delta.text ?? ''
+    if (delta.citation) part.citations = [...(part.citations ?? []), delta.citation]
+    if (delta.logprobs) part.logprobs = [...(part.logprobs ?? []), ...delta.logprobs]
+  } else if (part.kind === 'refusal') part.text += delta.text ?? ''
+  else if (part.kind === 'tool-call') part.arguments += delta.arguments ?? ''
+  else if (part.kind === 'reasoning') appendReasoning(part, delta)
+  else if (part.kind === 'audio') appendAudio(part, delta)
+}
+
+function appendReasoning(part: ReasoningPart, delta: PartDelta): void {
+  part.text += delta.text ?? ''
+  if (delta.summary !== undefined) {
+    const section = delta.section ?? Math.max(0, part.summary.length - 1)
+    part.summary[section] = (part.summary[section] ?? '') + delta.summary
+  }
+  if (delta.signature !== undefined) part.signature = (part.signature ?? '') + delta.signature
+  if (delta.encrypted !== undefined) part.encrypted = (part.encrypted ?? '') + delta.encrypted
+}
+
+function appendAudio(part: AudioPart, delta: PartDelta): void {
+  part.data += delta.data ?? ''
+  if (delta.transcript !== undefined) part.transcript = (part.transcript ?? '') + delta.transcript
+}

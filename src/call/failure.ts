@@ -1,0 +1,52 @@
+/** The public vocabulary of `error_type`. */
+export type FailureKind =
+  | 'context_length_exceeded'
+  | 'max_tokens_exceeded'
+  | 'authentication'
+  | 'permission_denied'
+  | 'payment_required'
+  | 'rate_limit_exceeded'
+  | 'provider_overloaded'
+  | 'provider_unavailable'
+  | 'invalid_request'
+  | 'not_found'
+  | 'payload_too_large'
+  | 'unprocessable'
+  | 'content_policy_violation'
+  | 'refusal'
+  | 'server'
+  | 'timeout'
+
+/** How an upstream failed, before or during its reply. */
+export interface UpstreamFailure {
+  kind: FailureKind
+  /** HTTP status of the upstream's answer; null when there was none, or when it came inside a stream. */
+  status: number | null
+  /** The vendor's words. Never ours, never with a secret. */
+  message: string
+  /** The vendor's own code. */
+  code?: string
+  /** When to try again, where the vendor says so. */
+  retryAfterMs?: number
+}
+
+/** What a status means when the vendor's body says nothing better. */
+export function kindOfStatus(status: number): FailureKind {
+  return byStatus.get(status) ?? (status >= 500 ? 'provider_unavailable' : 'invalid_request')
+}
+
+const byStatus = new Map<number, FailureKind>([
+  [400, 'invalid_request'],
+  [401, 'authentication'],
+  [402, 'payment_required'],
+  [403, 'permission_denied'],
+  [404, 'not_found'],
+  [408, 'timeout'],
+  [413, 'payload_too_large'],
+  [422, 'unprocessable'],
+  [429, 'rate_limit_exceeded'],
+  [503, 'provider_overloaded'],
+  [504, 'timeout'],
+  [524, 'timeout'],
+  [529, 'provider_overloaded'],
+])

@@ -1,0 +1,154 @@
+import type { Call } from '../call/call.ts'
+import type { Reply, ReplyEvent } from '../call/event.ts'
+import type { UpstreamFailure } from '../call/failure.ts'
+import type { ReasoningFormat } from '../call/part.ts'
+import type { Bill, Usage } from '../call/usage.ts'
+import type { DialectName } from '../catalog/vocabulary.ts'
+import type { GatewayError } from '../errors.ts'
+import type { JsonObject } from '../lib/loose.ts'
+import type { SseFrame } from '../lib/sse.ts'
+
+/**
+ * A wire format, written once and used from both sides: what a client sends us an upstream may be sent,
+ * and what an upstream answers a client may be given. Dialects do no I/O and know no provider.
+ */
+export interface Dialect {
+  name: DialectName
+  /** The client's side. */
+  client: ClientSide
+  /** The upstream's side. */
+  upstream: UpstreamSide
+  /** Client and upstream speak alike: what the gateway does not know passes untouched. */
+  same: SameDialect
+}
+
+export interface ClientSide {
+  /** The body was checked against the operation's schema; what is still wrong is a 400 that names the field. */
+  decodeRequest(body: JsonObject): Call
+  /** From events to the client's stream. */
+  writer(about: ReplyFacts): ReplyWriter
+  encodeReply(reply: Reply, about: ReplyFacts, bill: Bill): JsonObject
+  /** Keeps a quiet stream alive. */
+  heartbeat: string
+  /** The body of an error answered with a status. */
+  encodeError(error: GatewayError, requestId: string): JsonObject
+}
+
+export interface UpstreamSide {
+  encodeRequest(call: Call, target: Target): UpstreamRequest
+  /** One for each streamed reply: it remembers what is open. */
+  reader(): ReplyReader
+  /** The events of a whole reply; a body that is no reply gives a `reply-error`. */
+  decodeReply(body: JsonObject): ReplyEvent[]
+  /** An answer with a status of 400 or more. */
+  decodeError(status: number, body: unknown): UpstreamFailure
+}
+
+export interface SameDialect {
+  /** The client's body with only what must change: the model, our own fields out, what we need to know in. */
+  passRequest(body: JsonObject, target: Target): UpstreamRequest
+  relay(about: ReplyFacts): Relay
+  /** The upstream's body with our id, model, provider and bill; unknown fields stay. */
+  passReply(body: JsonObject, about: ReplyFacts, bill: Bill, usage: Usage): JsonObject
+  /** Request headers of the client that go on to the upstream. */
+  headers: readonly string[]
+}
+
+/** Where a request goes, as far as a body depends on it. */
+export interface Target {
+  /** The upstream's name of the model. */
+  model: string
+  stream: boolean
+  /** Cap of the endpoint, for formats that require `max_tokens`. */
+  maxOutput: number | null
+  /** How the model takes reasoning wishes; null when the catalogue does not know the model as a reasoning one. */
+  reasoning: ReasoningAbility | null
+  /** Whose signatures the upstream understands. */
+  signatures: ReasoningFormat
+  /** Field names (see `fieldNames`) that this upstream would refuse; the encoder drops and reports them. */
+  unsupported: ReadonlySet<string>
+}
+
+export interface ReasoningAbility {
+  /** Highest first; null: all. */
+  efforts: readonly string[] | null
+  budget: boolean
+}
+
+export interface UpstreamRequest {
+  /** After the base URL, such as `/chat/completions`. */
+  path: string
+  headers: Record<string, string>
+  body: JsonObject
+  /** What the client asked for and this body cannot say, in the names of `x-headgate-dropped`. */
+  dropped: string[]
+}
+
+/** What a reply to a client says about itself. */
+export interface ReplyFacts {
+  /** The id of the generation, `gen-...`. */
+  id: string
+  /** Unix seconds. */
+  created: number
+  /** The slug of the model that answered. */
+  model: string
+  /** Display name of the provider that answered. */
+  provider: string
+  call: Call
+  /** The client's body: some formats repeat parts of it. */
+  body: JsonObject
+}
+
+/** Events in, text of the client's stream out. Nothing about the end is written before `end` or `fail`. */
+export interface ReplyWriter {
+  write(event: ReplyEvent): string
+  /** The reply is complete and charged: closes what is open, then finish reason, usage and bill, and the last event. */
+  end(usage: Usage, bill: Bill): string
+  /** The reply broke off: the error in the format's own form, and no sign of success. */
+  fail(error: GatewayError): string
+}
+
+/** Events of an upstream stream, from its frames. */
+export interface ReplyReader {
+  read(frame: SseFrame): ReplyEvent[]
+  /** The stream is over: what still follows from what was read. Says `reply-end` only if the vendor had marked the end. */
+  end(): ReplyEvent[]
+}
+
+/**
+ * The upstream's frames to a client of the same dialect. Frames that finish the reply are kept back until
+ * `end`, because the bill goes into them.
+ */
+export interface Relay {
+  pass(frame: SseFrame): string
+  seen: Seen
+  end(usage: Usage, bill: Bill): string
+  fail(error: GatewayError): string
+}
+
+/** What the gateway must know of a reply, however its bytes travel. */
+export interface Seen {
+  /** Something of the answer itself was there: from now on no other endpoint can take over. */
+  content: boolean
+  /** The upstream marked the end of its reply. */
+  complete: boolean
+  failure: UpstreamFailure | null
+  usage: Usage | null
+  /** By choice. */
+  finishes: { reason: string; native: string | null }[]
+  /** Characters of the answer, for an estimate when the usage is never told. */
+  characters: number
+  model: string | null
+}
+
+export function nothingSeen(): Seen {
+  return {
+    content: false,
+    complete: false,
+    failure: null,
+    usage: null,
+    finishes: [],
+    characters: 0,
+    model: null,
+  }
+}

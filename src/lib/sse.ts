@@ -1,0 +1,71 @@
+/** One server-sent event. */
+export interface SseFrame {
+  event: string
+  data: string
+}
+
+/** Longer events are not believed: an image in base64 fits, an endless line does not. */
+const maxFrameLength = 48 * 1024 * 1024
+
+export class SseError extends Error {}
+
+/** Cuts a byte stream into events, wherever the bytes were split. Comments are passed over. */
+export class SseReader {
+  readonly #decoder = new TextDecoder()
+  /** Pieces of an event that is not complete; joined when a line ends, so that a long one is not copied each time. */
+  #pieces: string[] = []
+  #length = 0
+
+  push(bytes: Uint8Array): SseFrame[] {
+    const piece = this.#decoder.decode(bytes, { stream: true })
+    this.#pieces.push(piece)
+    this.#length += piece.length
+    if (this.#length > maxFrameLength) throw new SseError('an event of the stream is too long')
+    if (!piece.includes('\n') && !piece.includes('\r')) return []
+    const text = this.#pieces.length === 1 ? piece : this.#pieces.join('')
+    const { frames, used } = cut(text)
+    const rest = used === text.length ? '' : text.slice(used)
+    this.#pieces = rest === '' ? [] : [rest]
+    this.#length = rest.length
+    return frames
+  }
+
+  /** What was left without its blank line: a vendor may close right after its last event. */
+  end(): SseFrame[] {
+    const frame = parseFrame(this.#pieces.join('') + this.#decoder.decode())
+    this.#pieces = []
+    return frame ? [frame] : []
+  }
+}
+
+/** Almost every vendor ends lines with \n alone; the others take the slower way. */
+function cut(text: string): { frames: SseFrame[]; used: number } {
+  const frames: SseFrame[] = []
+  const blank = text.includes('\r') ? anyBlankLine : plainBlankLine
+  let used = 0
+  for (;;) {
+    blank.lastIndex = used
+    const match = blank.exec(text)
+    // A lone \r at the very end may be half of \r\n.
+    if (!match || (match[0].endsWith('\r') && blank.lastIndex === text.length)) return { frames, used }
+    const frame = parseFrame(text.slice(used, match.index))
+    if (frame) frames.push(frame)
+    used = match.index + match[0].length
+  }
+}
+
+const plainBlankLine = /\n\n/g
+const anyBlankLine = /(?:\r\n|\n|\r(?!\n))(?:\r\n|\n|\r)/g
+
+function parseFrame(block: string): SseFrame | null {
+  if (block.startsWith('data: ') && !block.includes('\n') && !block.includes('\r')) {
+    return { event: '', data: block.slice(6) }
+  }
+  let event = ''
+  const data: string[] = []
+  for (const line of block.split(/\r\n|\n|\r/)) {
+    if (line.startsWith('data:')) data.push(line.slice(line[5] === ' ' ? 6 : 5))
+    else if (line.startsWith('event:')) event = line.slice(6).trim()
+  }
+  return data.length === 0 ? null : { event, data: data.join('\n') }
+}
