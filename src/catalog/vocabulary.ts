@@ -13,6 +13,10 @@ export const dialectNames = [
 ] as const
 export type DialectName = (typeof dialectNames)[number]
 
+/** Words of a wire format that only some of its upstreams understand. */
+export const wireAbilities = ['developer_role', 'max_completion_tokens', 'stream_usage'] as const
+export type WireAbility = (typeof wireAbilities)[number]
+
 export const inputModalities = ['text', 'image', 'file', 'audio', 'video'] as const
 export type InputModality = (typeof inputModalities)[number]
 

@@ -3,7 +3,7 @@ import type { Reply, ReplyEvent } from '../call/event.ts'
 import type { UpstreamFailure } from '../call/failure.ts'
 import type { ReasoningFormat } from '../call/part.ts'
 import type { Bill, Usage } from '../call/usage.ts'
-import type { DialectName } from '../catalog/vocabulary.ts'
+import type { DialectName, WireAbility } from '../catalog/vocabulary.ts'
 import type { GatewayError } from '../errors.ts'
 import type { JsonObject } from '../lib/loose.ts'
 import type { SseFrame } from '../lib/sse.ts'
@@ -67,6 +67,8 @@ export interface Target {
   signatures: ReasoningFormat
   /** Field names (see `fieldNames`) that this upstream would refuse; the encoder drops and reports them. */
   unsupported: ReadonlySet<string>
+  /** Words of the dialect that not every upstream knows. */
+  abilities: ReadonlySet<WireAbility>
 }
 
 export interface ReasoningAbility {
@@ -106,6 +108,8 @@ export interface ReplyWriter {
   end(usage: Usage, bill: Bill): string
   /** The reply broke off: the error in the format's own form, and no sign of success. */
   fail(error: GatewayError): string
+  /** After `end`: the whole reply as one object, in formats whose last event carries it. */
+  readonly final: JsonObject | null
 }
 
 /** Events of an upstream stream, from its frames. */
@@ -124,6 +128,7 @@ export interface Relay {
   seen: Seen
   end(usage: Usage, bill: Bill): string
   fail(error: GatewayError): string
+  readonly final: JsonObject | null
 }
 
 /** What the gateway must know of a reply, however its bytes travel. */
