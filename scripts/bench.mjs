@@ -1,13 +1,41 @@
-// Runs the benchmark on SQLite and on a private PostgreSQL.
-import { spawnSync } from 'node:child_process'
+// Runs the benchmark: what an inference request costs, then how storage holds up, on SQLite and a private PostgreSQL.
+import { spawn } from 'node:child_process'
 import { bunBinary, ensureInstalled, root } from './install.mjs'
 import { startPostgres } from './postgres.mjs'
 
+const args = process.argv.slice(2)
+const options = args.filter((argument) => argument.startsWith('--'))
+const named = args.filter((argument) => !argument.startsWith('--'))
+const parts = named.length > 0 ? named : ['inference', 'storage']
+
 ensureInstalled({ dev: true })
-const url = process.env.TEST_DATABASE_URL
-const postgres = url ? { url, stop: () => undefined } : await startPostgres()
-if (!postgres) process.stderr.write('PostgreSQL is missing: measuring SQLite alone.\n')
-const env = { ...process.env, ...(postgres && { TEST_DATABASE_URL: postgres.url }) }
-const { status } = spawnSync(bunBinary(), ['bench/run.ts'], { cwd: root, env, stdio: 'inherit' })
-postgres?.stop()
-process.exit(status ?? 1)
+let child
+let isStopping = false
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+  process.on(signal, () => {
+    isStopping = true
+    child?.kill(signal)
+  })
+}
+for (const part of parts) {
+  const code = part === 'storage' ? await onDatabases(part) : await run(part, process.env)
+  if (code !== 0 || isStopping) process.exit(code || 130)
+}
+
+async function onDatabases(part) {
+  const url = process.env.TEST_DATABASE_URL
+  const postgres = url ? { url, stop: () => undefined } : await startPostgres()
+  if (!postgres) process.stderr.write('PostgreSQL is missing: measuring SQLite alone.\n')
+  const code = await run(part, { ...process.env, ...(postgres && { TEST_DATABASE_URL: postgres.url }) })
+  postgres?.stop()
+  return code
+}
+
+function run(part, env) {
+  child = spawn(bunBinary(), ['--no-env-file', 'bench/run.ts', part, ...options], {
+    cwd: root,
+    env,
+    stdio: 'inherit',
+  })
+  return new Promise((resolve) => child.on('exit', (code) => resolve(code ?? 130)))
+}

@@ -6,13 +6,14 @@ import { fileURLToPath } from 'node:url'
 
 export const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** Installs the locked dependencies when some are missing or of another version. */
-export function ensureInstalled({ dev }) {
-  if (isComplete(dev)) return
-  process.stderr.write('Installing dependencies...\n')
-  const args = ['ci', '--no-audit', '--no-fund', '--loglevel=error', ...(dev ? [] : ['--omit=dev'])]
-  const result = spawnSync('npm', args, {
-    cwd: root,
+/** Installs the locked dependencies when some are missing or of another version. No script of theirs is run. */
+export function ensureInstalled({ dev, folder = '' }) {
+  const directory = join(root, folder)
+  if (isComplete(directory, dev)) return
+  process.stderr.write(`Installing dependencies${folder && ` of ${folder}`}...\n`)
+  const quiet = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
+  const result = spawnSync('npm', ['ci', ...quiet, ...(dev ? [] : ['--omit=dev'])], {
+    cwd: directory,
     stdio: ['ignore', 2, 2],
     shell: process.platform === 'win32',
   })
@@ -23,12 +24,12 @@ export function ensureInstalled({ dev }) {
 }
 
 /** npm keeps a copy of the lockfile of what it installed; platform packages of other machines are not in it. */
-function isComplete(dev) {
-  const copy = join(root, 'node_modules', '.package-lock.json')
+function isComplete(directory, dev) {
+  const copy = join(directory, 'node_modules', '.package-lock.json')
   if (!existsSync(copy)) return false
   const packages = (file) => JSON.parse(readFileSync(file, 'utf8')).packages
   const installed = packages(copy)
-  return Object.entries(packages(join(root, 'package-lock.json'))).every(
+  return Object.entries(packages(join(directory, 'package-lock.json'))).every(
     ([path, { version, optional, dev: isDev }]) =>
       path === '' || optional || (isDev && !dev) || installed[path]?.version === version,
   )

@@ -9,6 +9,7 @@ const checksOnly = args.includes('--checks-only')
 const wanted = args.filter((argument) => !argument.startsWith('--'))
 
 ensureInstalled({ dev: true })
+ensureInstalled({ dev: true, folder: 'test/clients' })
 const bun = bunBinary()
 
 const checks = [
@@ -47,7 +48,12 @@ postgres?.stop()
 finish(result.passed, result.failed, result.skipped)
 
 function runTests() {
-  const env = { ...process.env, ...(postgres && { TEST_DATABASE_URL: postgres.url }) }
+  // As in the launcher: without it Bun queues outbound requests past 256.
+  const env = {
+    BUN_CONFIG_MAX_HTTP_REQUESTS: '65535',
+    ...process.env,
+    ...(postgres && { TEST_DATABASE_URL: postgres.url }),
+  }
   const child = spawn(bun, ['--no-env-file', 'test', '--timeout', '60000', ...wanted], {
     cwd: root,
     env,

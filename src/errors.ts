@@ -58,6 +58,69 @@ export const errorTable = {
     true,
   ),
   body_too_large: row(413, 'payload_too_large', 'invalid_request_error', 'The request body is too large.'),
+  model_unknown: row(400, 'invalid_request', 'invalid_request_error', 'This model does not exist.'),
+  model_wrong_endpoint: row(
+    400,
+    'invalid_request',
+    'invalid_request_error',
+    'This model does not answer requests of this kind.',
+  ),
+  loss_refused: row(
+    400,
+    'invalid_request',
+    'invalid_request_error',
+    'Part of the request cannot be carried to the provider.',
+  ),
+  upstream_rejected: row(
+    400,
+    'invalid_request',
+    'invalid_request_error',
+    'The provider rejected the request.',
+  ),
+  credits_exhausted: row(402, 'payment_required', 'billing_error', 'The account has no credits left.'),
+  key_limit_reached: row(402, 'payment_required', 'billing_error', 'The key has reached its credit limit.'),
+  guardrail_blocked: row(
+    403,
+    'permission_denied',
+    'permission_error',
+    'A guardrail does not allow this request.',
+  ),
+  preset_unusable: row(404, 'not_found', 'not_found_error', 'The preset does not exist or cannot be used.'),
+  upstream_timeout: row(408, 'timeout', 'timeout_error', 'The provider took too long.', true),
+  upstream_unprocessable: row(
+    422,
+    'unprocessable',
+    'invalid_request_error',
+    'The provider could not process the request.',
+  ),
+  upstream_too_large: row(
+    413,
+    'payload_too_large',
+    'invalid_request_error',
+    'The provider takes no request of this size.',
+  ),
+  upstream_rate_limited: row(
+    429,
+    'rate_limit_exceeded',
+    'rate_limit_error',
+    'The provider is receiving too many requests.',
+    true,
+  ),
+  upstream_failed: row(502, 'provider_unavailable', 'api_error', 'The provider failed.', true),
+  upstream_overloaded: row(
+    503,
+    'provider_overloaded',
+    'overloaded_error',
+    'The provider is overloaded.',
+    true,
+  ),
+  no_provider: row(
+    503,
+    'not_found',
+    'api_error',
+    'No available provider meets the requirements of this request.',
+  ),
+  unavailable: row(503, 'server', 'api_error', 'The gateway cannot answer right now.', true),
   internal: row(500, 'server', 'api_error', 'Something went wrong on our side.', true),
 } satisfies Record<string, ErrorRow>
 
@@ -117,10 +180,10 @@ export interface ErrorEnvelope {
   user_id: string | null
 }
 
-/** What a client sees. Messages of 5xx errors are generic: the details are in the log under the request id. */
+/** What a client sees. The message of a 500 is generic: the details are in the log under the request id. */
 export function envelope(error: GatewayError, requestId: string): ErrorEnvelope {
   const { status, errorType, type } = error.row
-  const message = status >= 500 ? `${error.row.message} Request id: ${requestId}` : error.message
+  const message = status === 500 ? `${error.row.message} Request id: ${requestId}` : error.message
   return {
     error: {
       code: status,

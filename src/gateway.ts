@@ -2,8 +2,11 @@ import type { Logger } from 'pino'
 import type { Catalog } from './catalog/catalog.ts'
 import type { Config } from './config.ts'
 import type { Db } from './db/db.ts'
+import type { Settlements } from './ledger/settlements.ts'
 import type { Clock } from './lib/clock.ts'
+import type { Pulse } from './lib/pulse.ts'
 import type { Vault } from './lib/secret.ts'
+import type { Memory } from './memory.ts'
 import type { Metrics } from './metrics.ts'
 import type { Settings } from './settings.ts'
 
@@ -15,6 +18,9 @@ export interface Gateway {
   readonly log: Logger
   readonly vault: Vault
   readonly metrics: Metrics
+  readonly memory: Memory
+  readonly settlements: Settlements
+  readonly pulse: Pulse
   settings: Settings
   catalog: Catalog
 }

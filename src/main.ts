@@ -9,8 +9,11 @@ import { lockDataDir, masterSecret, prepareDataDir, siteFile } from './data-dir.
 import { closeDb, type Db, migrate, openDb } from './db/db.ts'
 import type { Gateway } from './gateway.ts'
 import { nanosFromUsd } from './ledger/money.ts'
+import { Settlements } from './ledger/settlements.ts'
 import { type Clock, systemClock } from './lib/clock.ts'
+import { Pulse } from './lib/pulse.ts'
 import { Vault } from './lib/secret.ts'
+import { Memory } from './memory.ts'
 import { Metrics } from './metrics.ts'
 import { providers } from './providers/all.ts'
 import { bind, type Server, serveOn } from './server.ts'
@@ -33,7 +36,19 @@ export async function openGateway(config: Config, clock: Clock = systemClock): P
     pino.destination(2),
   )
   const db = await openDatabase(config.databaseUrl, vault)
-  return { config, db, clock, log, vault, metrics: new Metrics(), settings, catalog }
+  return {
+    config,
+    db,
+    clock,
+    log,
+    vault,
+    metrics: new Metrics(),
+    memory: new Memory(db, clock),
+    settlements: new Settlements(db),
+    pulse: new Pulse(),
+    settings,
+    catalog,
+  }
 }
 
 /** Migrated, and sealed with this very key. */

@@ -6,11 +6,17 @@ import { version } from './version.ts'
 const statusTexts: Record<number, string> = {
   400: 'Invalid or missing parameters, or a refused origin',
   401: 'The key is missing, unknown, disabled or expired',
+  402: 'Not enough credits, or the limit of the key is reached',
   403: 'Not allowed: wrong kind of key, or no permission',
   404: 'The resource does not exist',
+  408: 'The request or the provider took too long',
   409: 'Conflict with the current state',
   413: 'The request body is too large',
+  422: 'The provider could not process the request',
+  429: 'Too many requests, here or at the provider',
   500: 'Internal error',
+  502: 'The provider failed or gave an invalid reply',
+  503: 'No available provider meets the requirements',
 }
 
 const accessTexts = {
@@ -60,6 +66,7 @@ function describe(operation: Operation): ZodOpenApiOperationObject {
     summary: operation.summary,
     description,
     ...(operation.access === 'public' && { security: [] }),
+    ...(operation.root && { servers: [{ url: '/' }] }),
     requestParams: {
       ...(operation.params && { path: operation.params as z.ZodObject }),
       ...(operation.query && { query: operation.query as z.ZodObject }),

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { DataRegion } from './catalog/vocabulary.ts'
+import type { ClientSide } from './dialects/dialect.ts'
 import type { Gateway } from './gateway.ts'
 import type { Caller } from './pipeline/authenticate.ts'
 
@@ -31,6 +32,12 @@ export interface Raw {
   contentType: string
 }
 
+/** For requests that reach a model: any size a prompt may have, any field, and errors in the words of their format. */
+interface InferenceTraits extends Pick<ClientSide, 'encodeError'> {
+  /** Another format whose bodies are taken here too, recognised by a field that only it has. */
+  also?: { field: string; body: Shape }
+}
+
 interface Declaration<A extends Access, P, Q, B, R> {
   /** Unique, camelCase: the name of the operation in openapi.json and metrics. */
   id: string
@@ -46,6 +53,9 @@ interface Declaration<A extends Access, P, Q, B, R> {
   body?: B
   /** A body that is not JSON, read by the handler itself. */
   rawBody?: Raw & { schema: Shape; maxBytes: number }
+  inference?: InferenceTraits
+  /** The path is as it stands here, under no base path. */
+  root?: boolean
   status?: number
   /** A schema for JSON; a `Raw` where the handler makes the whole Response. */
   response: R
@@ -67,6 +77,8 @@ export interface Operation {
   query?: Shape
   body?: Shape
   rawBody?: Raw & { schema: Shape; maxBytes: number }
+  inference?: InferenceTraits
+  root?: boolean
   status: number
   response: Shape | Raw
   errors: number[]

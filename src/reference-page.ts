@@ -58,7 +58,8 @@ function answerHtml([status, answer]: [string, Json]): string {
 }
 
 function curl(method: string, path: string, operation: Json): string {
-  const lines = [`curl ${method === 'GET' ? '' : `-X ${method} `}"$HEADGATE_URL/api/v1${path}"`]
+  const base = operation.servers ? '' : '/api/v1'
+  const lines = [`curl ${method === 'GET' ? '' : `-X ${method} `}"$HEADGATE_URL${base}${path}"`]
   if (!Array.isArray(operation.security)) lines.push('  -H "Authorization: Bearer $HEADGATE_KEY"')
   const content = (operation.requestBody as Json | undefined)?.content as Json | undefined
   if (content?.['application/json']) lines.push(`  -H 'Content-Type: application/json' -d '{ ... }'`)

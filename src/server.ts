@@ -6,7 +6,7 @@ import { badField, envelope, fail, GatewayError } from './errors.ts'
 import type { Gateway } from './gateway.ts'
 import { readText, refuseDeclared } from './lib/body.ts'
 import { newId } from './lib/ids.ts'
-import { JsonError, parseJson } from './lib/json.ts'
+import { JsonError, parseJson, parsePrompt } from './lib/json.ts'
 import { problemsOf } from './lib/problems.ts'
 import { requestUrl } from './lib/url.ts'
 import type { Access, Operation, Page, PathRequest } from './operation.ts'
@@ -15,10 +15,13 @@ import { authenticate, type Caller } from './pipeline/authenticate.ts'
 /** The canonical base first; the second is what clients of other services have configured. */
 const basePaths = ['/api/v1', '/v1']
 
+/** Clients add `/v1` themselves or do not, whatever their users configured: what they reach models by works anyway. */
+const lenientPaths = [...basePaths, '', '/api', '/v1/v1', '/api/v1/v1', '/anthropic', '/anthropic/v1']
+
 /** A management body is a handful of fields. */
 const maxJsonBytes = 1024 * 1024
 
-type Handler = (request: PathRequest) => Promise<Response>
+type Handler = (request: PathRequest, server: Server) => Promise<Response>
 
 /** One path: which operations its methods lead to. */
 type Methods = Map<string, Operation>
@@ -27,8 +30,8 @@ function buildRoutes(gateway: Gateway, operations: Operation[], pages: Page[]): 
   const routes: Record<string, Handler> = {}
   for (const [path, methods] of byPath(operations)) {
     const pattern = path.replace(/\{(\w+)\}/g, ':$1')
-    for (const base of basePaths) {
-      const handler: Handler = (request) => answer(gateway, request, methods)
+    const handler: Handler = (request, server) => answer(gateway, request, methods, server)
+    for (const base of basesOf(methods)) {
       routes[base + pattern] = handler
       routes[`${base}${pattern}/`] = handler
     }
@@ -37,6 +40,14 @@ function buildRoutes(gateway: Gateway, operations: Operation[], pages: Page[]): 
     routes[path] = (request) => answerPage(gateway, request, group)
   }
   return routes
+}
+
+function basesOf(methods: Methods): string[] {
+  const all = [...methods.values()]
+  if (all.some((operation) => operation.root)) return ['']
+  return all.some((operation) => operation.inference || operation.path === '/models')
+    ? lenientPaths
+    : basePaths
 }
 
 function byPath(operations: Operation[]): Map<string, Methods> {
@@ -50,13 +61,22 @@ function byPath(operations: Operation[]): Map<string, Methods> {
 }
 
 /** From the matched path to the answer, in the order the checks are promised. HEAD is GET; the runtime drops the body. */
-async function answer(gateway: Gateway, request: PathRequest, methods: Methods): Promise<Response> {
+async function answer(
+  gateway: Gateway,
+  request: PathRequest,
+  methods: Methods,
+  server: Server,
+): Promise<Response> {
   const operation = methods.get(request.method === 'HEAD' ? 'GET' : request.method)
-  return guarded(gateway, request, operation?.id ?? 'none', async () => {
+  return guarded(gateway, request, operation, async () => {
     const allow = [...methods.keys(), ...(methods.has('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', ')
     if (request.method === 'OPTIONS') return preflight(gateway, request, methods, allow)
+    // Clients ask with HEAD whether anybody is there at all.
+    if (!operation && request.method === 'HEAD') return new Response(null)
     if (!operation) throw new GatewayError('method_not_allowed', { headers: { allow } })
-    refuseDeclared(request, operation.rawBody?.maxBytes ?? maxJsonBytes)
+    refuseDeclared(request, maxBytesOf(gateway, operation))
+    // A model may think for longer than a connection may be quiet; the pipeline has clocks of its own.
+    if (operation.inference) server.timeout(request, 0)
     const cors = corsHeaders(gateway, request, operation.access)
     let caller: Caller | null = null
     try {
@@ -69,6 +89,11 @@ async function answer(gateway: Gateway, request: PathRequest, methods: Methods):
       throw failure
     }
   })
+}
+
+function maxBytesOf(gateway: Gateway, operation: Operation): number {
+  if (operation.inference) return gateway.settings.limits.body_bytes
+  return operation.rawBody?.maxBytes ?? maxJsonBytes
 }
 
 function preflight(gateway: Gateway, request: Request, methods: Methods, allow: string): Response {
@@ -103,12 +128,24 @@ async function run(
 ): Promise<Response> {
   const params = operation.params && check(operation.params, readable({ ...request.params }), 'path')
   const query = operation.query && check(operation.query, readable(queryOf(request)), 'query')
-  const body = operation.body && check(operation.body, await jsonBody(request), 'body')
+  const body = operation.body && (await checkedBody(gateway, request, operation, operation.body))
   const region = regionOf(gateway, request)
   // Each value was parsed by the schema that types it; see operation().
   const ask = { gateway, caller, params, query, body, request, region } as Parameters<Operation['handle']>[0]
   const result = await operation.handle(ask)
   return result instanceof Response ? result : Response.json(result, { status: operation.status })
+}
+
+async function checkedBody(
+  gateway: Gateway,
+  request: Request,
+  operation: Operation,
+  schema: z.ZodType,
+): Promise<unknown> {
+  const body = await jsonBody(gateway, request, operation)
+  const also = operation.inference?.also
+  const other = also && typeof body === 'object' && body !== null && also.field in body
+  return check(other ? also.body : schema, body, 'body')
 }
 
 /** Undecodable percent signs come out of the router as U+FFFD; no database text may hold U+0000. */
@@ -128,11 +165,11 @@ function queryOf(request: Request): Record<string, string> {
   return Object.fromEntries(searchParams)
 }
 
-async function jsonBody(request: Request): Promise<unknown> {
-  const text = await readText(request, maxJsonBytes)
+async function jsonBody(gateway: Gateway, request: Request, operation: Operation): Promise<unknown> {
+  const text = await readText(request, maxBytesOf(gateway, operation))
   if (text.trim() === '') throw fail('invalid_request', 'body: a JSON object is required.')
   try {
-    return parseJson(text)
+    return operation.inference ? parsePrompt(text) : parseJson(text)
   } catch (error) {
     if (error instanceof JsonError) throw fail('malformed_json', `The request body is ${error.message}.`)
     throw error
@@ -157,7 +194,7 @@ function regionOf(gateway: Gateway, request: Request): DataRegion {
 }
 
 async function answerPage(gateway: Gateway, request: PathRequest, pages: Page[]): Promise<Response> {
-  return guarded(gateway, request, 'page', async () => {
+  return guarded(gateway, request, { id: 'page' }, async () => {
     const wanted = request.method === 'HEAD' ? 'GET' : request.method
     const page = pages.find((candidate) => candidate.method === wanted)
     if (!page) {
@@ -170,21 +207,31 @@ async function answerPage(gateway: Gateway, request: PathRequest, pages: Page[])
 }
 
 function answerUnknown(gateway: Gateway, request: Request): Promise<Response> {
-  return guarded(gateway, request, 'none', () => Promise.reject(fail('route_unknown')))
+  return guarded(gateway, request, undefined, async () => {
+    if (request.method === 'HEAD') return new Response(null)
+    throw fail('route_unknown')
+  })
 }
 
 /** The one place where an error becomes an answer, and where every answer is counted and gets its request id. */
 async function guarded(
   gateway: Gateway,
   request: Request,
-  operationId: string,
+  operation: Pick<Operation, 'id' | 'inference'> | undefined,
   work: () => Promise<Response>,
 ): Promise<Response> {
   const startedAt = performance.now()
   const requestId = requestIdOf(request)
-  const response = await work().catch((error: unknown) => errorResponse(gateway, error, requestId))
+  const encodeError = operation?.inference?.encodeError
+  const response = await work().catch((error: unknown) =>
+    errorResponse(gateway, error, requestId, encodeError),
+  )
   response.headers.set('x-request-id', requestId)
-  gateway.metrics.requestAnswered(operationId, response.status, (performance.now() - startedAt) / 1000)
+  gateway.metrics.requestAnswered(
+    operation?.id ?? 'none',
+    response.status,
+    (performance.now() - startedAt) / 1000,
+  )
   return response
 }
 
@@ -193,11 +240,16 @@ function requestIdOf(request: Request): string {
   return given && /^[\w.:-]{1,128}$/.test(given) ? given : newId('req')
 }
 
-function errorResponse(gateway: Gateway, error: unknown, requestId: string): Response {
+function errorResponse(
+  gateway: Gateway,
+  error: unknown,
+  requestId: string,
+  encode: (error: GatewayError, requestId: string) => object = envelope,
+): Response {
   const failure = toGatewayError(error)
   const { status, retry } = failure.row
-  if (status >= 500) gateway.log.error({ requestId, err: failure.cause ?? failure }, 'request failed')
-  return Response.json(envelope(failure, requestId), {
+  if (status === 500) gateway.log.error({ requestId, err: failure.cause ?? failure }, 'request failed')
+  return Response.json(encode(failure, requestId), {
     status,
     headers: { ...(!retry && { 'x-should-retry': 'false' }), ...failure.headers },
   })

@@ -16,6 +16,16 @@ const webOrigin = z
     'must be an origin such as https://app.example.com, or *',
   )
 
+/** Given in seconds, used in milliseconds. */
+function seconds(fallback: number) {
+  return z
+    .number()
+    .positive()
+    .max(86_400)
+    .default(fallback)
+    .transform((value) => value * 1000)
+}
+
 const settingsFields = z.strictObject({
   /** Where browsers and links find this server, when it is behind a proxy. */
   public_url: z.url({ protocol: /^https?$/ }).optional(),
@@ -35,6 +45,40 @@ const settingsFields = z.strictObject({
       allow_private: z
         .array(z.string().regex(/^[^\s/:]+:\d{1,5}$|^\[[0-9a-fA-F:]+\]:\d{1,5}$/, 'must be host:port'))
         .default([]),
+    })
+    .prefault({}),
+  /** What a request to a model may take. Sizes in bytes, times in seconds. */
+  limits: z
+    .strictObject({
+      /** Of the body of a request. */
+      body_bytes: z
+        .int()
+        .min(1024)
+        .default(32 * 1024 * 1024),
+      /** Of a whole reply of a provider. */
+      reply_bytes: z
+        .int()
+        .min(1024)
+        .default(128 * 1024 * 1024),
+      /** To reach a provider. */
+      connect: seconds(10),
+      /** From the request to the first byte of a stream. */
+      first_byte: seconds(120),
+      /** Between two events of a stream. */
+      idle: seconds(300),
+      /** For a reply that is not streamed, and for a stream from beginning to end. */
+      whole_reply: seconds(600),
+      total: seconds(3600),
+      /** How long a stream may be quiet before a sign of life is sent to the client. */
+      heartbeat: seconds(10),
+    })
+    .prefault({}),
+  /** Responses that clients ask to be kept. */
+  responses: z
+    .strictObject({
+      /** Whether a response is kept when the request does not say. */
+      store: z.boolean().default(true),
+      retention_days: z.int().min(1).max(3650).default(30),
     })
     .prefault({}),
   /** Which web origins may call the API from a browser; `*` means any. */

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'bun:test'
 import { operations } from '../src/areas/all.ts'
 import { openApiDocument } from '../src/openapi.ts'
 import { isSchema, type Operation } from '../src/operation.ts'
-import { describeOnEachDatabase, type TestServer } from './support/harness.ts'
+import { describeOnEachDatabase, type Tenant, type TestServer } from './support/harness.ts'
 import { makeSample, refusedKeys, type Sample, samples } from './support/samples.ts'
 
 describe('the declarations', () => {
@@ -72,7 +72,7 @@ describeOnEachDatabase('every operation', (server) => {
       foreignTests(operation, server)
 
       test('answers as its schema says', async () => {
-        const key = operation.access === 'inference' ? server().own.inferenceKey : server().own.managementKey
+        const key = keyFor(operation, server().own)
         const { path, body } = await makeSample(server(), operation.id, server().own)
         const answer = await server().call(operation.method, path, { key, body })
         expect(answer.status).toBe(operation.status)
@@ -82,6 +82,10 @@ describeOnEachDatabase('every operation', (server) => {
     })
   }
 })
+
+function keyFor(operation: Operation, tenant: Tenant): string {
+  return operation.access === 'inference' ? tenant.inferenceKey : tenant.managementKey
+}
 
 /** Made from a request to a model: the spec has its other fields ignored, and an absent slug made. */
 const madeFromRequests = new Set([
@@ -118,10 +122,18 @@ function wrongKindTests(operation: Operation, server: () => TestServer, send: Se
 function malformedTests(operation: Operation, server: () => TestServer, send: Send): void {
   if (operation.body) {
     test.each(['{', '', '[]', '"text"', '{"no_such_field":1}'])('R12 400 for the body %j', async (body) => {
-      const answer = await send(server().own.managementKey, { body })
+      const answer = await send(keyFor(operation, server().own), { body })
       expect(answer.status).toBe(400)
     })
-    if (!madeFromRequests.has(operation.id)) {
+    if (operation.inference) {
+      test('R31 an unknown field is no reason to refuse', async () => {
+        const { body } = await makeSample(server(), operation.id, server().own)
+        const answer = await send(keyFor(operation, server().own), {
+          body: { ...(body as object), no_such_field: 1 },
+        })
+        expect(answer.status).toBe(operation.status)
+      })
+    } else if (!madeFromRequests.has(operation.id)) {
       test('R12 an unknown field is named', async () => {
         const { body } = await makeSample(server(), operation.id, server().own)
         const answer = await send(server().own.managementKey, {
@@ -137,13 +149,13 @@ function malformedTests(operation: Operation, server: () => TestServer, send: Se
     if (!query?.shape || !((bad.split('=')[0] ?? '') in query.shape)) continue
     test(`400 for the query ${bad}`, async () => {
       const { path } = await makeSample(server(), operation.id, server().own)
-      expect((await send(server().own.managementKey, { path: `${path}?${bad}` })).status).toBe(400)
+      expect((await send(keyFor(operation, server().own), { path: `${path}?${bad}` })).status).toBe(400)
     })
   }
   if (operation.params) {
     test('400 for a path that is not percent-encoded UTF-8', async () => {
       const path = operation.path.replace(/\{\w+\}/, '%FF').replace(/\{\w+\}/g, 'x')
-      expect((await send(server().own.managementKey, { path })).status).toBe(400)
+      expect((await send(keyFor(operation, server().own), { path })).status).toBe(400)
     })
   }
 }
@@ -156,11 +168,14 @@ function foreignTests(operation: Operation, server: () => TestServer): void {
   test('S3 R37 404 for an object of another organization', async () => {
     const sample = await makeSample(server(), operation.id, server().foreign)
     expect(sample.owned).toBe(true)
-    const answer = await server().call(operation.method, sample.path, { body: sample.body })
+    const answer = await server().call(operation.method, sample.path, {
+      body: sample.body,
+      key: keyFor(operation, server().own),
+    })
     expect(answer.status).toBe(404)
     const own = await server().call(operation.method, sample.path, {
       body: sample.body,
-      key: server().foreign.managementKey,
+      key: keyFor(operation, server().foreign),
     })
     expect(own.status).toBe(operation.status)
   })

@@ -108,7 +108,10 @@ export async function lockOwners(tx: Db, key: Owners): Promise<void> {
 
 /** The key a credential belongs to, whatever its state: the caller decides what a disabled one means. */
 export async function findKeyBySecret(db: Db, secret: string): Promise<ApiKey | undefined> {
-  const hash = sha256(secret)
+  return findKeyByHash(db, sha256(secret))
+}
+
+export async function findKeyByHash(db: Db, hash: string): Promise<ApiKey | undefined> {
   // One column after the other, because not every planner uses both indexes for an OR.
   return (await findKeyBy(db, 'hash', hash)) ?? findKeyBy(db, 'external_hash', hash)
 }

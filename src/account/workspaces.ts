@@ -172,3 +172,13 @@ export async function firstWorkspaceId(db: Db, organizationId: string): Promise<
     .executeTakeFirstOrThrow()
   return id
 }
+
+/** The model of requests that name none. */
+export async function defaultTextModel(db: Db, workspaceId: string): Promise<string | null> {
+  const row = await db
+    .selectFrom('workspaces')
+    .select('default_text_model')
+    .where('id', '=', workspaceId)
+    .executeTakeFirst()
+  return row?.default_text_model ?? null
+}

@@ -1,12 +1,16 @@
 import type { Operation, Page } from '../operation.ts'
 import { byokOperations } from './byok/operations.ts'
+import { chatOperations } from './chat/operations.ts'
+import { completionOperations } from './completions/operations.ts'
 import { creditOperations } from './credits/operations.ts'
 import { embeddingOperations } from './embeddings/operations.ts'
 import { endpointOperations } from './endpoints/operations.ts'
 import { fileOperations } from './files/operations.ts'
+import { geminiOperations } from './gemini/operations.ts'
 import { guardrailOperations } from './guardrails/operations.ts'
 import { imageOperations } from './images/operations.ts'
 import { keyOperations } from './keys/operations.ts'
+import { messageOperations } from './messages/operations.ts'
 import { modelOperations } from './models/operations.ts'
 import { consentPages } from './oauth/consent.ts'
 import { oauthOperations } from './oauth/operations.ts'
@@ -15,6 +19,7 @@ import { observabilityOperations } from './observability/operations.ts'
 import { organizationOperations } from './organization/operations.ts'
 import { presetOperations } from './presets/operations.ts'
 import { providerOperations } from './providers/operations.ts'
+import { responseOperations } from './responses/operations.ts'
 import { scimOperations } from './scim/operations.ts'
 import { scimServerPages } from './scim/pages.ts'
 import { videoOperations } from './video/operations.ts'
@@ -22,6 +27,11 @@ import { workspaceOperations } from './workspaces/operations.ts'
 
 /** Every operation the API has. An area is a folder here and one line in this list. */
 export const operations: Operation[] = [
+  ...chatOperations,
+  ...completionOperations,
+  ...messageOperations,
+  ...responseOperations,
+  ...geminiOperations,
   ...keyOperations,
   ...oauthOperations,
   ...creditOperations,

@@ -1,12 +1,17 @@
 import type { Environment } from '../config.ts'
 import type { DeclaredProvider } from './declared.ts'
-import { type DeclaredEndpoint, type DeclaredModel, declaredModel } from './declared-model.ts'
+import {
+  commonParameters,
+  type DeclaredEndpoint,
+  type DeclaredModel,
+  declaredModel,
+} from './declared-model.ts'
 import { indexNames, type Names } from './lookup.ts'
 import type { CatalogProvider, Endpoint, Model } from './model.ts'
-import { allPrices, type PriceState, priceState } from './price.ts'
+import { allPrices, approximatePerMillion, type PriceState, priceState } from './price.ts'
 import { type Provider, unknownPolicy } from './provider.ts'
 import { readSnapshot } from './snapshot.ts'
-import type { VendorName } from './vocabulary.ts'
+import type { ParameterName, VendorName } from './vocabulary.ts'
 
 /** Every model and provider, ready to be looked up. Never changed: a reload makes a new one. */
 export interface Catalog extends Names {
@@ -140,7 +145,49 @@ function toModel(
   if (!top) return []
   const author = declared.id.slice(0, declared.id.indexOf('/'))
   const slug = canonical_slug ?? declared.id.replace(/:.*$/, '')
-  return [{ ...rest, canonical_slug: slug, author, vendor: vendors.get(author) ?? null, endpoints, top }]
+  return [
+    {
+      ...rest,
+      supported_parameters: rest.supported_parameters ?? commonParameters,
+      canonical_slug: slug,
+      author,
+      vendor: vendors.get(author) ?? null,
+      endpoints,
+      callable: callableFirst(endpoints),
+      top,
+    },
+  ]
+}
+
+function callableFirst(endpoints: readonly Endpoint[]): Endpoint[] {
+  const price = ({ pricing }: Endpoint) =>
+    pricing
+      ? approximatePerMillion(pricing.prompt, pricing.discount) +
+        approximatePerMillion(pricing.completion, pricing.discount)
+      : Number.POSITIVE_INFINITY
+  // Two unknown prices differ by NaN: neither is the cheaper one.
+  return endpoints.filter(({ provider }) => provider.enabled).toSorted((a, b) => price(a) - price(b) || 0)
+}
+
+/** What changes how tokens are drawn, and can be left out without the answer being a different one. */
+const samplingParameters: readonly ParameterName[] = [
+  'temperature',
+  'top_p',
+  'top_k',
+  'min_p',
+  'top_a',
+  'frequency_penalty',
+  'presence_penalty',
+  'repetition_penalty',
+  'seed',
+  'logit_bias',
+  'logprobs',
+  'top_logprobs',
+]
+
+function refusedBy(supported: readonly ParameterName[] | undefined): ReadonlySet<string> {
+  if (!supported) return new Set()
+  return new Set(samplingParameters.filter((name) => !supported.includes(name)))
 }
 
 function toEndpoint(declared: DeclaredEndpoint, model: DeclaredModel, provider: CatalogProvider): Endpoint {
@@ -156,7 +203,8 @@ function toEndpoint(declared: DeclaredEndpoint, model: DeclaredModel, provider: 
     max_completion_tokens: declared.max_completion_tokens ?? null,
     max_prompt_tokens: declared.max_prompt_tokens ?? null,
     quantization: declared.quantization ?? null,
-    supported_parameters: declared.supported_parameters ?? model.supported_parameters,
+    supported_parameters: declared.supported_parameters ?? model.supported_parameters ?? commonParameters,
+    refused_parameters: refusedBy(declared.supported_parameters ?? model.supported_parameters),
     dialects: declared.dialects ?? provider.dialects,
     regions: declared.regions ?? provider.regions,
     data_policy: declared.data_policy ?? provider.dataPolicy,

@@ -8,6 +8,7 @@ import {
   inputModalities,
   instructTypes,
   outputModalities,
+  type ParameterName,
   parameterNames,
   quantizations,
   reasoningEfforts,
@@ -123,7 +124,7 @@ const declaredEndpoint = z.strictObject({
 })
 
 /** What every server of the OpenAI shape takes; tools are not a matter of course. */
-const commonParameters = [
+export const commonParameters: readonly ParameterName[] = [
   'max_tokens',
   'temperature',
   'top_p',
@@ -131,7 +132,7 @@ const commonParameters = [
   'frequency_penalty',
   'presence_penalty',
   'seed',
-] as const
+]
 
 /** A model as headgate.yaml, the snapshot and the providers declare it. */
 export const declaredModel = z.strictObject({
@@ -146,7 +147,7 @@ export const declaredModel = z.strictObject({
   output_modalities: z.array(z.enum(outputModalities)).min(1).default(['text']),
   tokenizer: z.enum(tokenizerGroups).default('Other'),
   instruct_type: z.enum(instructTypes).nullable().default(null),
-  supported_parameters: z.array(z.enum(parameterNames)).default([...commonParameters]),
+  supported_parameters: z.array(z.enum(parameterNames)).optional(),
   supported_voices: z.array(z.string().min(1)).nullable().default(null),
   default_parameters: defaultParameters.nullable().default(null),
   per_request_limits: z

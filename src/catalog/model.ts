@@ -25,6 +25,8 @@ export interface Endpoint {
   readonly max_prompt_tokens: number | null
   readonly quantization: NonNullable<DeclaredEndpoint['quantization']> | null
   readonly supported_parameters: readonly ParameterName[]
+  /** Sampling parameters it is known not to take; none when nobody said what it takes. */
+  readonly refused_parameters: ReadonlySet<string>
   readonly dialects: readonly DialectName[]
   readonly regions: readonly DataRegion[]
   readonly data_policy: DataPolicy
@@ -35,13 +37,17 @@ export interface Endpoint {
   readonly image: ImageCapabilities | null
 }
 
-export interface Model extends Readonly<Omit<DeclaredModel, 'endpoints' | 'canonical_slug'>> {
+export interface Model
+  extends Readonly<Omit<DeclaredModel, 'endpoints' | 'canonical_slug' | 'supported_parameters'>> {
+  readonly supported_parameters: readonly ParameterName[]
   /** Shared by the variants of a model, and never changed: policies name models by it. */
   readonly canonical_slug: string
   readonly author: string
   readonly vendor: VendorName | null
   /** At least one. */
   readonly endpoints: readonly Endpoint[]
+  /** Those that can be called, cheapest first; a price nobody knows comes last. */
+  readonly callable: readonly Endpoint[]
   /** The endpoint whose limits and prices stand for the model. */
   readonly top: Endpoint
 }

@@ -1,5 +1,6 @@
+import type { ReasoningFormat } from '../call/part.ts'
 import type { ModelDeclaration } from './declared-model.ts'
-import type { DataRegion, DialectName, VendorName } from './vocabulary.ts'
+import type { DataRegion, DialectName, VendorName, WireAbility } from './vocabulary.ts'
 
 export interface DataPolicy {
   /** May train on what it is sent. */
@@ -13,6 +14,9 @@ export interface DataPolicy {
 /** What counts for a provider that has promised nothing. */
 export const unknownPolicy: DataPolicy = { training: true, retains: true, publishes: false }
 
+/** What nearly every server of the OpenAI shape understands. */
+export const commonAbilities: readonly WireAbility[] = ['stream_usage']
+
 /** Where an upstream is and what it promises. A provider is data: no code runs here. */
 export interface Provider {
   slug: string
@@ -21,6 +25,7 @@ export interface Provider {
   baseUrl: string
   /** The environment variable its users already have; set, it enables the provider. Null: no key is needed. */
   keyVariable: string | null
+  /** In order of preference, for requests that came in another format. */
   dialects: DialectName[]
   regions: DataRegion[]
   dataPolicy: DataPolicy
@@ -38,6 +43,16 @@ export interface Provider {
   implicitCaching?: boolean
   /** Answers inside this process, without any network. */
   inProcess?: boolean
+  /** The header its key goes into; `Authorization: Bearer` when absent. */
+  keyHeader?: string
+  /** Headers that every request carries, unless the client sent its own. */
+  headers?: Readonly<Record<string, string>>
+  /** Words of its dialects beyond the common ones; see `commonAbilities`. */
+  abilities?: readonly WireAbility[]
+  /** Whose reasoning signatures it understands. */
+  signatures?: ReasoningFormat
+  /** Goes on, and bills all of it, when the client has left: its reply is read to the end. */
+  billsAbandoned?: boolean
   /** Models that come with the provider. */
   models?: ModelDeclaration[]
 }

@@ -13,6 +13,14 @@ export const dialectNames = [
 ] as const
 export type DialectName = (typeof dialectNames)[number]
 
+/** Those in which a model is asked for text. */
+export const generateDialects = ['chat', 'messages', 'responses', 'gemini'] as const
+export type GenerateDialect = (typeof generateDialects)[number]
+
+export function isGenerateDialect(name: DialectName): name is GenerateDialect {
+  return generateDialects.some((known) => known === name)
+}
+
 /** Words of a wire format that only some of its upstreams understand. */
 export const wireAbilities = ['developer_role', 'max_completion_tokens', 'stream_usage'] as const
 export type WireAbility = (typeof wireAbilities)[number]

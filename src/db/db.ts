@@ -8,6 +8,7 @@ import {
 } from 'kysely'
 import { Migrator } from 'kysely/migration'
 import { withDeadline } from '../lib/deadline.ts'
+import { Changes } from './changes.ts'
 import { migrations } from './migrations/all.ts'
 import { BunPostgresDialect } from './postgres.ts'
 import type { Schema } from './schema.ts'
@@ -18,10 +19,20 @@ export type Db = Kysely<Schema>
 
 /** `url` is `postgres://...` or the path of a SQLite file. */
 export function openDb(url: string, answerMs?: number): Db {
+  const changes = new Changes()
   const dialect = /^postgres(ql)?:/.test(url)
-    ? new BunPostgresDialect(url, answerMs)
-    : new BunSqliteDialect(url)
-  return new Kysely<Schema>({ dialect, plugins: [new IntegerPlugin()] })
+    ? new BunPostgresDialect(url, changes, answerMs)
+    : new BunSqliteDialect(url, changes)
+  const db = new Kysely<Schema>({ dialect, plugins: [new IntegerPlugin()] })
+  changesIn.set(db, changes)
+  return db
+}
+
+const changesIn = new WeakMap<Db, Changes>()
+
+/** Grows with every change this process makes to accounts and policies: what was read before may be out of date. */
+export function changeCount(db: Db): number {
+  return changesIn.get(db)?.count ?? 0
 }
 
 export function isPostgres(db: Db): boolean {

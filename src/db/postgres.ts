@@ -12,6 +12,7 @@ import {
   type TransactionSettings,
 } from 'kysely'
 import { withDeadline } from '../lib/deadline.ts'
+import type { Changes } from './changes.ts'
 
 const poolSize = 10
 /** A server that gives no answer in this time is as good as away: requests must end. */
@@ -23,15 +24,17 @@ const closeSeconds = 5
 /** Kysely on the runtime's own client, which gets over a lost connection; the drivers tried before it hung. */
 export class BunPostgresDialect implements Dialect {
   readonly #url: string
+  readonly #changes: Changes
   readonly #answerMs: number
 
-  constructor(url: string, answerMs = defaultAnswerMs) {
+  constructor(url: string, changes: Changes, answerMs = defaultAnswerMs) {
     this.#url = url
+    this.#changes = changes
     this.#answerMs = answerMs
   }
 
   createDriver(): Driver {
-    return new PostgresDriver(this.#url, this.#answerMs)
+    return new PostgresDriver(this.#url, this.#changes, this.#answerMs)
   }
   createQueryCompiler() {
     return new PostgresQueryCompiler()
@@ -52,9 +55,11 @@ function noAnswer(): Error {
 
 class PostgresDriver implements Driver {
   readonly #pool: SQL
+  readonly #changes: Changes
   readonly #answerMs: number
 
-  constructor(url: string, answerMs: number) {
+  constructor(url: string, changes: Changes, answerMs: number) {
+    this.#changes = changes
     this.#pool = new SQL(url, { max: poolSize, connectionTimeout: connectSeconds, bigint: true })
     this.#answerMs = answerMs
   }
@@ -67,7 +72,7 @@ class PostgresDriver implements Driver {
     const reserving = this.#pool.reserve()
     try {
       const connection = await withDeadline(this.#answerMs, reserving, noAnswer)
-      return new PostgresConnection(connection, this.#answerMs)
+      return new PostgresConnection(connection, this.#changes, this.#answerMs)
     } catch (error) {
       // One that comes too late goes back to the pool.
       void reserving.then(
@@ -85,12 +90,15 @@ class PostgresDriver implements Driver {
   async beginTransaction(connection: DatabaseConnection, settings: TransactionSettings): Promise<void> {
     const level = settings.isolationLevel ? ` isolation level ${settings.isolationLevel}` : ''
     await connection.executeQuery(CompiledQuery.raw(`start transaction${level}`))
+    this.#changes.began(connection)
   }
   async commitTransaction(connection: DatabaseConnection): Promise<void> {
     await connection.executeQuery(CompiledQuery.raw('commit'))
+    this.#changes.ended(connection)
   }
   async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
     await connection.executeQuery(CompiledQuery.raw('rollback'))
+    this.#changes.ended(connection)
   }
 
   async destroy(): Promise<void> {
@@ -100,10 +108,12 @@ class PostgresDriver implements Driver {
 
 class PostgresConnection implements DatabaseConnection {
   readonly #connection: ReservedSQL
+  readonly #changes: Changes
   readonly #answerMs: number
 
-  constructor(connection: ReservedSQL, answerMs: number) {
+  constructor(connection: ReservedSQL, changes: Changes, answerMs: number) {
     this.#connection = connection
+    this.#changes = changes
     this.#answerMs = answerMs
   }
 
@@ -111,6 +121,7 @@ class PostgresConnection implements DatabaseConnection {
     const answer = this.#connection.unsafe(query.sql, [...query.parameters])
     try {
       const result = await withDeadline(this.#answerMs, answer, noAnswer)
+      this.#changes.ran(this, query)
       return { rows: [...result], numAffectedRows: BigInt(result.count ?? 0) }
     } catch (error) {
       // Nobody knows what state a silent connection is in.

@@ -32,6 +32,9 @@ export interface Schema {
   scim_group_members: ScimGroupMemberTable
   scim_group_mappings: ScimGroupMappingTable
   scim_sync_jobs: ScimSyncJobTable
+  generations: GenerationTable
+  stored_responses: StoredResponseTable
+  stored_items: StoredItemTable
 }
 
 export type Flag = 0 | 1
@@ -409,4 +412,85 @@ export interface ScimSyncJobTable {
   synced_groups: number | null
   deleted_groups: number | null
   error_message: string | null
+}
+
+export type GenerationStatus = 'completed' | 'failed' | 'cancelled'
+
+/** Where the token counts come from: the vendor, or our own count where it never said. */
+export type UsageSource = 'reported' | 'estimated' | 'none'
+
+/** One request that reached an upstream. Token columns do not overlap. */
+export interface GenerationTable {
+  id: string
+  organization_id: string
+  workspace_id: string
+  key_id: number
+  user_id: string | null
+  created_at: string
+  requested_model: string
+  model: string
+  /** Slug of the provider, and tag of its endpoint. */
+  provider: string
+  endpoint: string
+  /** The vendor's id of the reply. */
+  upstream_id: string | null
+  dialect: string
+  upstream_dialect: string
+  streamed: Flag
+  status: GenerationStatus
+  error_code: string | null
+  finish_reason: string | null
+  native_finish_reason: string | null
+  tokens_input: number
+  tokens_cache_read: number
+  tokens_cache_write: number
+  tokens_cache_write_1h: number
+  tokens_input_audio: number
+  tokens_input_image: number
+  tokens_input_video: number
+  tokens_output: number
+  tokens_reasoning: number
+  tokens_output_audio: number
+  tokens_output_image: number
+  web_searches: number
+  usage_source: UsageSource
+  cost_nanos: bigint
+  upstream_cost_nanos: bigint
+  /** What the vendor says it charged. */
+  reported_cost_nanos: bigint | null
+  is_byok: Flag
+  latency_ms: number
+  first_token_ms: number | null
+  /** JSON array of the attempts that failed before this endpoint answered. */
+  attempts: string
+  /** JSON array of what the translation left out. */
+  dropped: string | null
+  preset_id: string | null
+  session_id: string | null
+  region: string
+  app_url: string | null
+  app_title: string | null
+  /** The end user, as the client names them. */
+  external_user: string | null
+}
+
+/** A response kept for its client: its own items are in `stored_items`, those before it in the response it follows. */
+export interface StoredResponseTable {
+  id: string
+  organization_id: string
+  workspace_id: string
+  previous_response_id: string | null
+  /** Sealed JSON of the response object. */
+  body: string
+  created_at: string
+  expires_at: string
+}
+
+export interface StoredItemTable {
+  response_id: string
+  position: number
+  item_id: string | null
+  is_output: Flag
+  /** Sealed JSON. */
+  item: string
 }

@@ -10,6 +10,7 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely'
+import type { Changes } from './changes.ts'
 
 /**
  * Kysely on bun:sqlite. Ours, and not a package, for three reasons: a transaction must begin IMMEDIATE
@@ -18,13 +19,15 @@ import {
  */
 export class BunSqliteDialect implements Dialect {
   readonly #path: string
+  readonly #changes: Changes
 
-  constructor(path: string) {
+  constructor(path: string, changes: Changes) {
     this.#path = path
+    this.#changes = changes
   }
 
   createDriver(): Driver {
-    return new SqliteDriver(this.#path)
+    return new SqliteDriver(this.#path, this.#changes)
   }
   createQueryCompiler() {
     return new SqliteQueryCompiler()
@@ -44,12 +47,14 @@ const retryMs = 10
 class SqliteDriver implements Driver {
   readonly #database: Database
   readonly #connection: SqliteConnection
+  readonly #changes: Changes
   #lastHolder: Promise<void> = Promise.resolve()
   #release: () => void = () => undefined
 
-  constructor(path: string) {
+  constructor(path: string, changes: Changes) {
     this.#database = new Database(path, { create: true, safeIntegers: true })
-    this.#connection = new SqliteConnection(this.#database)
+    this.#connection = new SqliteConnection(this.#database, changes)
+    this.#changes = changes
   }
 
   async init(): Promise<void> {
@@ -74,12 +79,15 @@ class SqliteDriver implements Driver {
 
   async beginTransaction(connection: DatabaseConnection): Promise<void> {
     await connection.executeQuery(CompiledQuery.raw('begin immediate'))
+    this.#changes.began(connection)
   }
   async commitTransaction(connection: DatabaseConnection): Promise<void> {
     await connection.executeQuery(CompiledQuery.raw('commit'))
+    this.#changes.ended(connection)
   }
   async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
     await connection.executeQuery(CompiledQuery.raw('rollback'))
+    this.#changes.ended(connection)
   }
 
   async destroy(): Promise<void> {
@@ -91,16 +99,20 @@ type Binding = string | number | bigint | boolean | null | Uint8Array
 
 class SqliteConnection implements DatabaseConnection {
   readonly #database: Database
+  readonly #changes: Changes
 
-  constructor(database: Database) {
+  constructor(database: Database, changes: Changes) {
     this.#database = database
+    this.#changes = changes
   }
 
   /** Another process that writes is waited for without holding up this one; a busy statement has done nothing yet. */
   async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
     for (const deadline = performance.now() + busyMs; ; await Bun.sleep(retryMs)) {
       try {
-        return this.#run<Row>(query)
+        const result = this.#run<Row>(query)
+        this.#changes.ran(this, query)
+        return result
       } catch (error) {
         const busy = error instanceof SQLiteError && error.code === 'SQLITE_BUSY'
         if (!busy || performance.now() > deadline) throw error

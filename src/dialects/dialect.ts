@@ -125,7 +125,9 @@ export interface ReplyReader {
  */
 export interface Relay {
   pass(frame: SseFrame): string
-  seen: Seen
+  readonly seen: Seen
+  /** The upstream's stream is over: what still follows from it. */
+  close?(): string
   end(usage: Usage, bill: Bill): string
   fail(error: GatewayError): string
   readonly final: JsonObject | null

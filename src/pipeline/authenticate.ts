@@ -1,4 +1,4 @@
-import { type ApiKey, findKeyBySecret } from '../account/keys.ts'
+import type { ApiKey } from '../account/keys.ts'
 import { findMember } from '../account/members.ts'
 import { findScimToken } from '../account/scim-tokens.ts'
 import { fail, type GatewayError } from '../errors.ts'
@@ -18,10 +18,10 @@ const maxCredentialLength = 512
 export async function authenticate(gateway: Gateway, request: Request): Promise<Caller> {
   let refusal: GatewayError = fail('credential_missing')
   for (const secret of credentialsOf(request.headers)) {
-    const key = await findKeyBySecret(gateway.db, secret)
+    const known = gateway.memory.keyOf(secret)
+    const key = known instanceof Promise ? await known : known
     const problem = keyProblem(gateway, key)
-    if (key && !problem)
-      return { key, organizationId: key.organization_id, userId: await userOf(gateway, key) }
+    if (key && !problem) return callerOf(gateway, key)
     refusal = problem ?? refusal
   }
   throw refusal
@@ -46,8 +46,12 @@ export async function authenticateScim(gateway: Gateway, request: Request): Prom
   return { organizationId: token.organization_id, tokenId: token.id }
 }
 
+/** Where clients of the Messages format, of Azure and of Gemini put their key. */
+const keyHeaders = ['x-api-key', 'api-key', 'x-goog-api-key']
+
 function credentialsOf(headers: Headers): string[] {
-  return [bearerOf(headers), headers.get('x-api-key')?.trim() ?? ''].filter(isPlausible)
+  const named = keyHeaders.map((name) => headers.get(name)?.trim() ?? '')
+  return [bearerOf(headers), ...named].filter(isPlausible)
 }
 
 function bearerOf(headers: Headers): string {
@@ -58,10 +62,15 @@ function isPlausible(secret: string): boolean {
   return secret !== '' && secret.length <= maxCredentialLength
 }
 
+async function callerOf(gateway: Gateway, key: ApiKey): Promise<Caller> {
+  const isManagement = key.kind === 'management' && key.creator_user_id !== null
+  const userId = isManagement ? await creatorOf(gateway, key) : key.creator_user_id
+  return { key, organizationId: key.organization_id, userId }
+}
+
 /** A management key outlives the person who made it; what it makes while they are deactivated has no creator. */
-async function userOf(gateway: Gateway, key: ApiKey): Promise<string | null> {
-  if (key.kind !== 'management' || key.creator_user_id === null) return key.creator_user_id
-  const creator = await findMember(gateway.db, key.organization_id, key.creator_user_id)
+async function creatorOf(gateway: Gateway, key: ApiKey): Promise<string | null> {
+  const creator = await findMember(gateway.db, key.organization_id, key.creator_user_id ?? '')
   return creator?.active ? creator.id : null
 }
 

@@ -5,7 +5,7 @@ import { bedrock } from './bedrock.ts'
 import { compatibleProviders } from './compatible.ts'
 import { google } from './google.ts'
 import { openai } from './openai.ts'
-import { sandbox } from './sandbox.ts'
+import { sandbox } from './sandbox/sandbox.ts'
 import { vertex } from './vertex.ts'
 
 /** Every provider known without configuration. A provider is an object here, or an entry in compatible.ts. */

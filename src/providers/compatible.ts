@@ -37,6 +37,7 @@ export const compatibleProviders: Provider[] = [
     statusPageUrl: 'https://status.x.ai',
     author: 'x-ai',
     vendor: 'vendor_d',
+    signatures: 'vendor_d-responses-v1',
     implicitCaching: true,
   }),
   compatible({
@@ -50,6 +51,8 @@ export const compatibleProviders: Provider[] = [
     termsOfServiceUrl: 'https://legal.mistral.ai/terms/commercial-terms-of-service',
     statusPageUrl: 'https://status.mistral.ai',
     author: 'mistralai',
+    // Refuses stream_options, and reports usage without it.
+    abilities: [],
   }),
   compatible({
     slug: 'deepseek',

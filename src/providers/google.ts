@@ -17,4 +17,6 @@ export const google: Provider = {
   author: 'google',
   vendor: 'vendor_c',
   implicitCaching: true,
+  keyHeader: 'x-goog-api-key',
+  signatures: 'vendor_c-v1',
 }

@@ -5,7 +5,7 @@ export const openai: Provider = {
   name: 'OpenAI',
   baseUrl: 'https://api.openai.com/v1',
   keyVariable: 'OPENAI_API_KEY',
-  dialects: ['chat', 'responses', 'embeddings', 'images', 'speech', 'transcriptions'],
+  dialects: ['responses', 'chat', 'embeddings', 'images', 'speech', 'transcriptions'],
   regions: ['global'],
   dataPolicy: { training: false, retains: true, publishes: false },
   headquarters: 'US',
@@ -16,4 +16,6 @@ export const openai: Provider = {
   author: 'openai',
   vendor: 'vendor_b',
   implicitCaching: true,
+  abilities: ['developer_role', 'max_completion_tokens', 'stream_usage'],
+  signatures: 'vendor_b-responses-v1',
 }

@@ -163,7 +163,8 @@ async function call(
 ): Promise<Answer> {
   const key = options.key === undefined ? managementKey : options.key
   const multipart = options.body instanceof FormData
-  const response = await fetch(`${url}/api/v1${path}`, {
+  const base = findOperation(method, path)?.root ? '' : '/api/v1'
+  const response = await fetch(`${url}${base}${path}`, {
     method,
     redirect: 'manual',
     headers: {

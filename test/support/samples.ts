@@ -116,7 +116,39 @@ async function budget(call: TenantCall): Promise<Sample> {
 const owned = async (path: string, body?: unknown): Promise<Sample> => ({ path, body, owned: true })
 
 /** By operation id. The generic tests fail when an operation has no sample here. */
+/** A response that is stored; the free model can be asked by an organization without credits. */
+async function storedResponse(tenant: Tenant, call: TenantCall): Promise<string> {
+  const body = { model: 'sandbox/echo:free', input: 'Hello' }
+  return (await call('POST', '/responses', { key: tenant.inferenceKey, body })).body.id
+}
+
 export const samples: Record<string, MakeSample> = {
+  createChatCompletion: fixed('/chat/completions', {
+    model: 'sandbox/echo',
+    messages: [{ role: 'user', content: 'Hello' }],
+  }),
+  createCompletion: fixed('/completions', { model: 'sandbox/echo', prompt: 'Hello' }),
+  createMessage: fixed('/messages', {
+    model: 'sandbox/echo',
+    max_tokens: 100,
+    messages: [{ role: 'user', content: 'Hello' }],
+  }),
+  countMessageTokens: fixed('/messages/count_tokens', {
+    model: 'sandbox/echo',
+    messages: [{ role: 'user', content: 'Hello' }],
+  }),
+  createResponse: fixed('/responses', { model: 'sandbox/echo', input: 'Hello' }),
+  getResponse: async (tenant, call) => owned(`/responses/${await storedResponse(tenant, call)}`),
+  deleteResponse: async (tenant, call) => owned(`/responses/${await storedResponse(tenant, call)}`),
+  listResponseInputItems: async (tenant, call) =>
+    owned(`/responses/${await storedResponse(tenant, call)}/input_items`),
+  generateContent: fixed('/v1beta/models/sandbox%2Fecho:generateContent', {
+    contents: [{ role: 'user', parts: [{ text: 'Hello' }] }],
+  }),
+  generateContentOfAuthor: fixed('/v1beta/models/sandbox/echo:generateContent', {
+    contents: [{ role: 'user', parts: [{ text: 'Hello' }] }],
+  }),
+
   getCurrentKey: fixed('/key'),
   listKeys: fixed('/keys'),
   createKey: fixed('/keys', { name: 'sample', limit: 5 }),

@@ -1,8 +1,10 @@
 import type { Migration } from 'kysely/migration'
 import { foundation } from './001-foundation.ts'
 import { policies } from './002-policies.ts'
+import { inference } from './003-inference.ts'
 
 export const migrations: Record<string, Migration> = {
   '001-foundation': foundation,
   '002-policies': policies,
+  '003-inference': inference,
 }

@@ -93,43 +93,123 @@ const samplingFields = {
   top_logprobs: z.int().min(0).max(20).nullish(),
 }
 
-/** A request in the chat format. Fields it does not have are left out; `.loose()` would let them pass. */
-export const chatBody = z
-  .object({
-    ...sharedFields,
-    ...envelopeFields,
-    ...samplingFields,
-    model: z.string().min(1).optional(),
-    messages: z.array(message).min(1),
-    max_tokens: z.int().min(1).nullish(),
-    max_completion_tokens: z.int().min(1).nullish(),
-    stop: z
-      .union([z.string(), z.array(z.string()).max(4)], 'must be a string or at most 4 of them')
-      .nullish(),
-    response_format: responseFormat.optional(),
-    tools: z.array(tool).optional(),
-    tool_choice: toolChoice.optional(),
-    parallel_tool_calls: z.boolean().nullish(),
-    reasoning: reasoning.nullish(),
-    reasoning_effort: reasoningEffort,
-    verbosity,
-    service_tier: serviceTier,
-    transforms: z.array(z.string()).nullish(),
-    stream_options: z.looseObject({ include_usage: z.boolean().optional() }).nullish(),
-    metadata: labels.optional(),
-    user: z.string().optional(),
-    prediction: z.looseObject({}).nullish(),
-    preset: z.string().optional(),
-  })
-  .refine(({ top_logprobs, logprobs }) => !top_logprobs || logprobs, {
-    path: ['top_logprobs'],
-    message: 'needs logprobs',
-  })
-  .refine(
-    ({ reasoning: wanted, reasoning_effort: effort }) =>
-      !wanted?.effort || !effort || wanted.effort === effort,
-    { path: ['reasoning_effort'], message: 'contradicts reasoning.effort' },
-  )
-  .meta({ id: 'ChatRequest' })
+const fields = {
+  ...sharedFields,
+  ...envelopeFields,
+  ...samplingFields,
+  model: z.string().min(1).optional(),
+  messages: z.array(message).min(1),
+  max_tokens: z.int().min(1).nullish(),
+  max_completion_tokens: z.int().min(1).nullish(),
+  stop: z.union([z.string(), z.array(z.string()).max(4)], 'must be a string or at most 4 of them').nullish(),
+  response_format: responseFormat.optional(),
+  tools: z.array(tool).optional(),
+  tool_choice: toolChoice.optional(),
+  parallel_tool_calls: z.boolean().nullish(),
+  reasoning: reasoning.nullish(),
+  reasoning_effort: reasoningEffort,
+  verbosity,
+  service_tier: serviceTier,
+  transforms: z.array(z.string()).nullish(),
+  stream_options: z.looseObject({ include_usage: z.boolean().optional() }).nullish(),
+  metadata: labels.optional(),
+  user: z.string().optional(),
+  prediction: z.looseObject({}).nullish(),
+  preset: z.string().optional(),
+}
+
+interface Contradictory {
+  top_logprobs?: number | null | undefined
+  logprobs?: boolean | null | undefined
+  reasoning?: { effort?: string | null | undefined } | null | undefined
+  reasoning_effort?: string | null | undefined
+}
+
+/** What no field can tell by itself. */
+function checked<T extends z.ZodType<Contradictory>>(body: T): T {
+  return body
+    .refine(({ top_logprobs, logprobs }) => !top_logprobs || logprobs, {
+      path: ['top_logprobs'],
+      message: 'needs logprobs',
+    })
+    .refine(
+      ({ reasoning: wanted, reasoning_effort: effort }) =>
+        !wanted?.effort || !effort || wanted.effort === effort,
+      { path: ['reasoning_effort'], message: 'contradicts reasoning.effort' },
+    )
+}
+
+/** A request in the chat format. Fields it does not have are left out; `chatRequest` lets them pass. */
+export const chatBody = checked(z.object(fields)).meta({ id: 'ChatRequest' })
 
 export type ChatBody = z.output<typeof chatBody>
+
+/** Roles whose messages may be nothing but calls, or the empty result of one. */
+const mayBeSilent: ReadonlySet<string> = new Set(['assistant', 'tool', 'function'])
+
+const requestPart = z.looseObject({ type: z.string().min(1), text: z.string().nullish() })
+const requestMessage = z
+  .looseObject({
+    role: z.enum(['system', 'developer', 'user', 'assistant', 'tool', 'function']),
+    content: z.union([z.string(), z.array(requestPart)], 'must be a string or an array of parts').nullish(),
+  })
+  .refine(({ role, content }) => mayBeSilent.has(role) || (content !== undefined && content !== null), {
+    path: ['content'],
+    message: 'is required for this role',
+  })
+
+const requestFunction = z.looseObject({
+  name: functionName,
+  description: z.string().nullish(),
+  parameters: z.looseObject({}).nullish(),
+  strict: z.boolean().nullish(),
+})
+
+const requestTool = z
+  .looseObject({
+    type: z.string().min(1),
+    function: requestFunction.nullish(),
+    parameters: z.unknown().optional(),
+  })
+  .superRefine((given, context) => {
+    checkServerTool(given, context)
+    if (given.type === 'function' && !given.function && typeof given.name !== 'string') {
+      context.addIssue({ code: 'custom', path: ['function'], message: 'is required for a function' })
+    }
+  })
+
+const requestToolChoice = z.union(
+  [z.enum(['none', 'auto', 'required', 'any']), z.looseObject({ type: z.string().min(1) })],
+  'must be none, auto, required or { type }',
+)
+
+/** A client may write null for what it does not ask for. */
+function nullish<T extends z.ZodRawShape>(shape: T) {
+  const wrapped: Record<string, z.ZodType> = {}
+  for (const [name, field] of Object.entries(shape)) wrapped[name] = z.nullish(field as z.ZodType)
+  return wrapped as { [K in keyof T]: z.ZodOptional<z.ZodNullable<T[K]>> }
+}
+
+/**
+ * A request to answer, with all that clients are known to send: fields nobody knows, null for any field,
+ * a function's fields beside its type, the forms of older versions.
+ */
+export const chatRequest = checked(
+  z.looseObject({
+    ...nullish(fields),
+    messages: z.array(requestMessage).min(1).nullish(),
+    prompt: z.string().nullish().describe('In the place of messages: one message of the user'),
+    tools: z.array(requestTool).nullish(),
+    tool_choice: requestToolChoice.nullish(),
+    n: z.int().min(1).max(128).nullish(),
+    audio: z.looseObject({}).nullish(),
+    include_reasoning: z.boolean().nullish(),
+  }),
+)
+  .refine(({ messages, prompt, input }) => messages || typeof prompt === 'string' || input !== undefined, {
+    path: ['messages'],
+    message: 'is required',
+  })
+  .meta({ id: 'ChatCompletionRequest' })
+
+export type ChatRequest = z.output<typeof chatRequest>

@@ -32,26 +32,31 @@ const inputSchema = z.looseObject({
   required: z.array(z.string()).nullish(),
 })
 
+const toolFields = {
+  type: z.string().min(1).optional(),
+  name: z.string().min(1).optional(),
+  description: z.string().optional(),
+  input_schema: inputSchema.optional(),
+  defer_loading: z.boolean().optional(),
+  cache_control: cacheControl.nullish(),
+  parameters: z.unknown().optional(),
+}
+
 /** A tool without a type, or of type `custom`, is the client's own; others keep the shape of their vendor. */
-const tool = z
-  .looseObject({
-    type: z.string().min(1).optional(),
-    name: z.string().min(1).optional(),
-    description: z.string().optional(),
-    input_schema: inputSchema.optional(),
-    defer_loading: z.boolean().optional(),
-    cache_control: cacheControl.nullish(),
-    parameters: z.unknown().optional(),
-  })
-  .superRefine((given, context) => {
-    checkServerTool(given, context)
-    if (given.type !== undefined && given.type !== 'custom') return
-    for (const field of ['name', 'input_schema'] as const) {
-      if (given[field] === undefined) {
-        context.addIssue({ code: 'custom', path: [field], message: 'is required for a custom tool' })
-      }
+function checkTool(
+  given: z.output<z.ZodObject<typeof toolFields, z.core.$loose>>,
+  context: Parameters<typeof checkServerTool>[1],
+): void {
+  checkServerTool(given, context)
+  if (given.type !== undefined && given.type !== 'custom') return
+  for (const field of ['name', 'input_schema'] as const) {
+    if (given[field] === undefined) {
+      context.addIssue({ code: 'custom', path: [field], message: 'is required for a custom tool' })
     }
-  })
+  }
+}
+
+const tool = z.looseObject(toolFields).superRefine(checkTool)
 
 const contextManagement = z.looseObject({
   edits: z
@@ -70,38 +75,77 @@ const outputConfig = z.looseObject({
   format: z.looseObject({ type: z.literal('json_schema'), schema: z.looseObject({}) }).nullish(),
 })
 
-/** A request in the Messages format. Fields it does not have are left out; `.loose()` would let them pass. */
-export const messagesBody = z
-  .object({
-    ...sharedFields,
-    model: z.string().min(1),
-    messages: z.array(message).min(1),
-    system: z
-      .union([z.string(), z.array(textBlock)], 'must be a string or an array of text blocks')
-      .optional(),
-    max_tokens: z.int().min(0).optional(),
-    temperature: z.number().optional(),
-    top_p: z.number().optional(),
-    top_k: z.int().min(0).optional(),
-    stop_sequences: z.array(z.string()).optional(),
-    metadata: z.looseObject({ user_id: z.string().nullish() }).optional(),
-    fallbacks: z
-      .array(z.strictObject({ model: z.string().min(1) }))
-      .max(3)
-      .nullish(),
-    service_tier: z.string().optional(),
-    speed: z.enum(['fast', 'standard']).nullish(),
-    thinking: thinking.optional(),
-    tool_choice: toolChoice.optional(),
-    tools: z.array(tool).optional(),
-    context_management: contextManagement.nullish(),
-    output_config: outputConfig.optional(),
-    user: z.string().max(256).optional(),
-  })
-  .refine(({ fallbacks, models }) => !(fallbacks && models), {
-    path: ['fallbacks'],
-    message: 'cannot be combined with models',
-  })
-  .meta({ id: 'MessagesRequest' })
+const fields = {
+  ...sharedFields,
+  model: z.string().min(1),
+  messages: z.array(message).min(1),
+  system: z.union([z.string(), z.array(textBlock)], 'must be a string or an array of text blocks').optional(),
+  max_tokens: z.int().min(0).optional(),
+  temperature: z.number().optional(),
+  top_p: z.number().optional(),
+  top_k: z.int().min(0).optional(),
+  stop_sequences: z.array(z.string()).optional(),
+  metadata: z.looseObject({ user_id: z.string().nullish() }).optional(),
+  fallbacks: z
+    .array(z.strictObject({ model: z.string().min(1) }))
+    .max(3)
+    .nullish(),
+  service_tier: z.string().optional(),
+  speed: z.enum(['fast', 'standard']).nullish(),
+  thinking: thinking.optional(),
+  tool_choice: toolChoice.optional(),
+  tools: z.array(tool).optional(),
+  context_management: contextManagement.nullish(),
+  output_config: outputConfig.optional(),
+  user: z.string().max(256).optional(),
+}
+
+function oneListOfModels({ fallbacks, models }: { fallbacks?: unknown; models?: unknown }): boolean {
+  return !(fallbacks && models)
+}
+const twoLists = { path: ['fallbacks'], message: 'cannot be combined with models' }
+
+/** A request in the Messages format. Fields it does not have are left out. */
+export const messagesBody = z.object(fields).refine(oneListOfModels, twoLists).meta({ id: 'MessagesRequest' })
 
 export type MessagesBody = z.output<typeof messagesBody>
+
+const word = z.string().min(1)
+const anyCacheControl = z.looseObject({ type: word, ttl: word.optional() }).nullish()
+const anyTool = z
+  .looseObject({ ...toolFields, cache_control: anyCacheControl })
+  .superRefine((given, context) => checkTool(given as Parameters<typeof checkTool>[0], context))
+
+/**
+ * The same for inference: clients are newer than any list of ours, so fields, tools, modes and values that
+ * are not known pass, and null is absent. Only a known field of the wrong type is refused.
+ */
+export const messagesRequest = z
+  .looseObject({
+    ...fields,
+    stream: fields.stream.nullable(),
+    system: fields.system.nullable(),
+    max_tokens: fields.max_tokens.nullable(),
+    temperature: fields.temperature.nullable(),
+    top_p: fields.top_p.nullable(),
+    top_k: fields.top_k.nullable(),
+    stop_sequences: fields.stop_sequences.nullable(),
+    metadata: fields.metadata.nullable(),
+    service_tier: fields.service_tier.nullable(),
+    cache_control: anyCacheControl,
+    speed: z.string().nullish(),
+    thinking: z.looseObject({ type: word, budget_tokens: z.int().optional() }).nullish(),
+    tool_choice: z
+      .looseObject({ type: word, name: word.optional(), disable_parallel_tool_use: z.boolean().optional() })
+      .nullish(),
+    tools: z.array(anyTool).nullish(),
+    context_management: z.looseObject({ edits: z.array(z.looseObject({ type: word })).optional() }).nullish(),
+    output_config: z
+      .looseObject({
+        effort: z.string().nullish(),
+        format: z.looseObject({ type: word, schema: z.looseObject({}).optional() }).nullish(),
+      })
+      .nullish(),
+  })
+  .refine(oneListOfModels, twoLists)
+  .meta({ id: 'MessagesInferenceRequest' })

@@ -68,40 +68,55 @@ const textFormat = z.discriminatedUnion('type', [
   }),
 ])
 
-/** A request in the Responses format. Fields it does not have are left out; `.loose()` would let them pass. */
+const fields = {
+  ...sharedFields,
+  ...envelopeFields,
+  model: z.string().min(1).optional(),
+  input: z
+    .union([z.string(), z.array(z.looseObject({}))], 'must be a string or an array of items')
+    .optional(),
+  instructions: z.string().nullish(),
+  max_output_tokens: z.int().min(0).nullish(),
+  temperature: z.number().nullish(),
+  top_p: z.number().nullish(),
+  top_k: z.int().min(0).nullish(),
+  frequency_penalty: z.number().nullish(),
+  presence_penalty: z.number().nullish(),
+  top_logprobs: z.int().min(0).nullish(),
+  text: z.looseObject({ format: textFormat.optional(), verbosity }).optional(),
+  tools: z.array(tool).optional(),
+  tool_choice: toolChoice.optional(),
+  parallel_tool_calls: z.boolean().nullish(),
+  reasoning: reasoning.nullish(),
+  service_tier: serviceTier,
+  include: z.array(includable).nullish(),
+  truncation: z.enum(['auto', 'disabled']).nullish(),
+  metadata: labels.nullish(),
+  user: z.string().max(256).optional(),
+  prompt: z.looseObject({ id: z.string() }).nullish(),
+  previous_response_id: z.string().nullish(),
+  conversation: z.union([z.string(), z.looseObject({})]).nullish(),
+  background: z.boolean().nullish(),
+  safety_identifier: z.string().nullish(),
+}
+
+/** A request in the Responses format, as a preset keeps it: fields it does not have are left out. */
 export const responsesBody = z
-  .object({
-    ...sharedFields,
-    ...envelopeFields,
-    model: z.string().min(1).optional(),
-    input: z
-      .union([z.string(), z.array(z.looseObject({}))], 'must be a string or an array of items')
-      .optional(),
-    instructions: z.string().nullish(),
-    max_output_tokens: z.int().min(0).nullish(),
-    temperature: z.number().nullish(),
-    top_p: z.number().nullish(),
-    top_k: z.int().min(0).nullish(),
-    frequency_penalty: z.number().nullish(),
-    presence_penalty: z.number().nullish(),
-    top_logprobs: z.int().min(0).nullish(),
-    text: z.looseObject({ format: textFormat.optional(), verbosity }).optional(),
-    tools: z.array(tool).optional(),
-    tool_choice: toolChoice.optional(),
-    parallel_tool_calls: z.boolean().nullish(),
-    reasoning: reasoning.nullish(),
-    service_tier: serviceTier,
-    include: z.array(includable).nullish(),
-    truncation: z.enum(['auto', 'disabled']).nullish(),
-    metadata: labels.nullish(),
-    user: z.string().max(256).optional(),
-    prompt: z.looseObject({ id: z.string() }).nullish(),
-    previous_response_id: z.string().nullish(),
-    conversation: z.union([z.string(), z.looseObject({})]).nullish(),
-    background: z.boolean().nullish(),
-    safety_identifier: z.string().nullish(),
-  })
+  .object(fields)
   .refine((body) => Object.keys(body).length > 0, 'has no field of a Responses request')
   .meta({ id: 'ResponsesRequest' })
+
+/** The same as a client sends it: fields and values that came later than this list pass. */
+export const responsesCall = z
+  .looseObject({
+    ...fields,
+    include: z.array(z.string()).nullish(),
+    text: z.looseObject({ format: textFormat.nullish(), verbosity }).nullish(),
+    tools: z.array(tool).nullish(),
+    tool_choice: toolChoice.nullish(),
+    user: z.string().max(256).nullish(),
+    metadata: labels.nullish(),
+  })
+  .meta({ id: 'ResponsesInferenceRequest' })
 
 export type ResponsesBody = z.output<typeof responsesBody>

@@ -1,0 +1,8 @@
+// Loaded before a peer that can only listen on every interface: here it listens on loopback.
+import { Server } from 'node:net'
+
+const listen = Server.prototype.listen
+Server.prototype.listen = function (port, ...rest) {
+  const callback = rest.find((argument) => typeof argument === 'function')
+  return listen.call(this, { port: Number(port), host: '127.0.0.1' }, callback)
+}

@@ -1,0 +1,119 @@
+// The mock upstream: a bare socket and ready-made bytes, so that it takes little of the machine.
+// What it does is in the model's name: `whole`, `stream-<events>-<ms between two>`, or `hold` (a stream that never ends).
+import type { Socket } from 'bun'
+import { streamEnd, streamEvent, streamHead, wholeReply } from './mock-replies.ts'
+
+interface Peer {
+  received: Buffer[]
+  size: number
+  wanted: number
+  unsent: Buffer | null
+}
+
+interface Stream {
+  socket: Socket<Peer>
+  left: number
+  pace: number
+  dueAt: number
+}
+
+const headEnd = Buffer.from('\r\n\r\n')
+const modelField = Buffer.from('"model":"')
+const paced = new Set<Stream>()
+const held = new Set<Socket<Peer>>()
+let streamsSeen = 0
+
+const server = Bun.listen<Peer>({
+  hostname: '127.0.0.1',
+  port: 0,
+  socket: {
+    open(socket) {
+      socket.data = { received: [], size: 0, wanted: 0, unsent: null }
+    },
+    data: receive,
+    drain(socket) {
+      const { unsent } = socket.data
+      socket.data.unsent = null
+      if (unsent) send(socket, unsent)
+    },
+    close: forget,
+    error: forget,
+  },
+})
+setInterval(tick, 1)
+process.stdout.write(`listening on ${server.port}\n`)
+
+function receive(socket: Socket<Peer>, chunk: Buffer): void {
+  const peer = socket.data
+  peer.received.push(chunk)
+  peer.size += chunk.length
+  if (peer.wanted === 0) peer.wanted = lengthOf(Buffer.concat(peer.received))
+  if (peer.wanted === 0 || peer.size < peer.wanted) return
+  const request = peer.received.length === 1 ? chunk : Buffer.concat(peer.received)
+  Object.assign(peer, { received: [], size: 0, wanted: 0 })
+  answer(socket, request)
+}
+
+/** Of the whole request; 0 while its head is not complete. */
+function lengthOf(start: Buffer): number {
+  const end = start.indexOf(headEnd)
+  if (end === -1) return 0
+  const length = /\r\ncontent-length: *(\d+)/i.exec(start.toString('latin1', 0, end))?.[1] ?? '0'
+  return end + headEnd.length + Number(length)
+}
+
+function answer(socket: Socket<Peer>, request: Buffer): void {
+  if (request.indexOf('GET /open') === 0) {
+    sendCount(socket)
+    return
+  }
+  const at = request.indexOf(modelField) + modelField.length
+  const model = request.toString('latin1', at, request.indexOf('"', at))
+  if (model === 'whole') send(socket, wholeReply)
+  else stream(socket, model)
+}
+
+function stream(socket: Socket<Peer>, model: string): void {
+  // The first token comes with the head, so that no timer stands between the request and it.
+  send(socket, Buffer.concat([streamHead, streamEvent]))
+  if (model === 'hold') {
+    held.add(socket)
+    return
+  }
+  const [, events = '1', pace = '1'] = model.split('-')
+  streamsSeen++
+  // Streams begin together; their events are spread, as those of strangers are.
+  const dueAt = performance.now() + 1 + (streamsSeen % Number(pace))
+  paced.add({ socket, left: Number(events) - 1, pace: Number(pace), dueAt })
+}
+
+function tick(): void {
+  const now = performance.now()
+  for (const stream of paced) {
+    if (stream.dueAt > now) continue
+    // Never two at once, however late the timer is: a read should find one event.
+    stream.dueAt = Math.max(stream.dueAt + stream.pace, now + stream.pace / 2)
+    send(stream.socket, stream.left > 0 ? streamEvent : streamEnd)
+    if (stream.left-- === 0) paced.delete(stream)
+  }
+}
+
+function sendCount(socket: Socket<Peer>): void {
+  const count = String(held.size)
+  send(socket, Buffer.from(`HTTP/1.1 200 OK\r\nContent-Length: ${count.length}\r\n\r\n${count}`))
+}
+
+function send(socket: Socket<Peer>, bytes: Buffer): void {
+  const { unsent } = socket.data
+  if (unsent) {
+    socket.data.unsent = Buffer.concat([unsent, bytes])
+    return
+  }
+  const written = Math.max(0, socket.write(bytes))
+  if (written < bytes.length) socket.data.unsent = bytes.subarray(written)
+}
+
+function forget(socket: Socket<Peer>): void {
+  held.delete(socket)
+  for (const stream of paced) if (stream.socket === socket) paced.delete(stream)
+}

@@ -1,0 +1,56 @@
+// The limit: the least a gateway on this runtime does. It parses the request and reads the usage of the reply.
+const upstream = `http://127.0.0.1:${process.argv[2]}/v1/chat/completions`
+
+interface Usage {
+  total_tokens: number
+}
+
+let tokens = 0
+
+const server = Bun.serve({
+  hostname: '127.0.0.1',
+  port: 0,
+  idleTimeout: 0,
+  routes: {
+    '/v1/chat/completions': { POST: relay },
+    '/tokens': () => new Response(String(tokens)),
+  },
+})
+process.stdout.write(`listening on ${server.port}\n`)
+
+async function relay(request: Request): Promise<Response> {
+  const text = await request.text()
+  const asked = JSON.parse(text) as { stream?: boolean }
+  const reply = await fetch(upstream, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: 'Bearer bench' },
+    body: text,
+    // Without it, a stream whose client has gone stays open until its next event.
+    signal: request.signal,
+  })
+  if (asked.stream && reply.body) {
+    return new Response(events(reply.body), { headers: { 'content-type': 'text/event-stream' } })
+  }
+  const answer = await reply.text()
+  note((JSON.parse(answer) as { usage?: Usage }).usage)
+  return new Response(answer, { headers: { 'content-type': 'application/json' } })
+}
+
+/** Each chunk is passed on as it comes; a generator, because it alone makes a slow reader slow the upstream down. */
+async function* events(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const decoder = new TextDecoder()
+  let rest = ''
+  for await (const chunk of body) {
+    const parts = (rest + decoder.decode(chunk, { stream: true })).split('\n\n')
+    rest = parts.pop() ?? ''
+    for (const event of parts) {
+      if (event.includes('"usage"'))
+        note((JSON.parse(event.slice('data: '.length)) as { usage?: Usage }).usage)
+    }
+    yield chunk
+  }
+}
+
+function note(usage: Usage | undefined): void {
+  tokens += usage?.total_tokens ?? 0
+}

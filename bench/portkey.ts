@@ -1,0 +1,53 @@
+// The TypeScript peer, installed into a folder of its own: it is measured against, never depended on.
+import { createServer } from 'node:net'
+import { resolve } from 'node:path'
+
+const folder = resolve('bench/.peers/portkey')
+const version = '1.15.2'
+/** The ranges it declares reach releases it does not start with. */
+const overrides = { '@hono/node-server': '1.13.5', hono: '4.9.7', '@hono/node-ws': '1.2.0' }
+const installWithinMs = 120_000
+
+/** Null when it is there, otherwise why it is not. */
+export async function installPortkey(): Promise<string | null> {
+  const [node, npm] = [Bun.which('node'), Bun.which('npm')]
+  if (!node || !npm) return 'node and npm are not on the PATH'
+  const wanted = { private: true, dependencies: { '@portkey-ai/gateway': version }, overrides }
+  const declared = await Bun.file(`${folder}/installed.json`)
+    .json()
+    .catch(() => null)
+  if (Bun.deepEquals(declared, wanted)) return null
+  process.stderr.write(`Installing @portkey-ai/gateway ${version} into bench/.peers...\n`)
+  await Bun.write(`${folder}/package.json`, JSON.stringify(wanted))
+  const args = ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
+  const child = Bun.spawn([npm, ...args], {
+    cwd: folder,
+    stdin: 'ignore',
+    stdout: 'ignore',
+    stderr: 'pipe',
+    timeout: installWithinMs,
+  })
+  const complaint = await new Response(child.stderr).text()
+  if ((await child.exited) !== 0) return complaint.trim().split('\n')[0] || 'npm install did not end in time'
+  await Bun.write(`${folder}/installed.json`, JSON.stringify(wanted))
+  return null
+}
+
+export async function portkeyCommand(): Promise<{ command: string[]; port: number }> {
+  const port = await freePort()
+  const shim = resolve('bench/children/loopback.mjs')
+  const entry = `${folder}/node_modules/@portkey-ai/gateway/build/start-server.js`
+  const command = [Bun.which('node') ?? 'node', '--import', shim, entry, '--headless', `--port=${port}`]
+  return { command, port }
+}
+
+/** It cannot be told to choose one itself. */
+function freePort(): Promise<number> {
+  return new Promise((done, failed) => {
+    const server = createServer().once('error', failed)
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      server.close(() => done(typeof address === 'object' && address ? address.port : 0))
+    })
+  })
+}

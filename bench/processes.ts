@@ -1,0 +1,107 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
+
+export interface Child {
+  pid: number
+  /** What the process printed when it was ready. */
+  ready: RegExpExecArray
+  stop: () => Promise<void>
+}
+
+interface Launch {
+  command: string[]
+  cwd: string
+  env: Record<string, string>
+  /** Matched against what it prints; then it takes requests. */
+  ready: RegExp
+  /** How long it may take to end by itself, once asked. */
+  graceMs?: number
+  /** A folder that is its own, removed when it has ended. */
+  folder?: string
+}
+
+const readyWithinMs = 30_000
+const running = new Set<{ kill: () => void; stop: () => Promise<void> }>()
+
+export async function start({ command, cwd, env, ready, graceMs = 3000, folder }: Launch): Promise<Child> {
+  const child = Bun.spawn(command, { cwd, env, stdin: 'ignore', stdout: 'pipe', stderr: 'inherit' })
+  const stop = async () => {
+    child.kill('SIGTERM')
+    const insist = setTimeout(() => child.kill('SIGKILL'), graceMs)
+    await child.exited
+    clearTimeout(insist)
+    running.delete(entry)
+    removeFolder()
+  }
+  const removeFolder = () => folder && rmSync(folder, { recursive: true, force: true })
+  const kill = () => {
+    child.kill('SIGKILL')
+    removeFolder()
+  }
+  const entry = { kill, stop }
+  running.add(entry)
+  const impatience = setTimeout(() => child.kill('SIGKILL'), readyWithinMs)
+  try {
+    return { pid: child.pid, ready: await readUntil(child.stdout, ready), stop }
+  } catch {
+    await stop()
+    throw new Error(`${command.slice(0, 3).join(' ')} did not start`)
+  } finally {
+    clearTimeout(impatience)
+  }
+}
+
+/** Reads on afterwards: a full pipe would stop the process. */
+async function readUntil(output: ReadableStream<Uint8Array>, pattern: RegExp): Promise<RegExpExecArray> {
+  const { promise, resolve, reject } = Promise.withResolvers<RegExpExecArray>()
+  void (async () => {
+    const decoder = new TextDecoder()
+    let text: string | null = ''
+    for await (const chunk of output) {
+      if (text === null) continue
+      text += decoder.decode(chunk, { stream: true })
+      const found = pattern.exec(text)
+      if (!found) continue
+      resolve(found)
+      text = null
+    }
+    reject(new Error('it ended'))
+  })()
+  return promise
+}
+
+export async function stopAll(): Promise<void> {
+  await Promise.all([...running].map((entry) => entry.stop()))
+}
+
+/** Whatever ends this process ends those it started, and no others. */
+export function stopWithThis(): void {
+  process.on('exit', () => {
+    for (const entry of running) entry.kill()
+  })
+  for (const [signal, code] of [
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+    ['SIGHUP', 129],
+  ] as const) {
+    process.on(signal, () => void stopAll().then(() => process.exit(code)))
+  }
+}
+
+export const canMeasure = existsSync('/proc/self/stat')
+
+const ticksPerSecond = canMeasure ? Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' })) : 100
+
+/** Microseconds of CPU all threads of a process have used, in user space and in the kernel. */
+export function cpuMicros(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+  // The second field is the name and may hold spaces; utime and stime are fields 14 and 15.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return ((Number(fields[11]) + Number(fields[12])) * 1e6) / ticksPerSecond
+}
+
+/** Bytes of a process that are in memory. */
+export function residentBytes(pid: number): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+  return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? Number.NaN) * 1024
+}

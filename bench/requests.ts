@@ -1,0 +1,42 @@
+/** What is asked: the same bytes of everyone, but for the model's name and the headers each of them wants. */
+const sentence =
+  'Summarise the "quarterly" report in three points:\n- revenue, cost and margin;\n- what changed, and why. '
+
+export interface Wish {
+  /** What the mock is to do; see children/mock.ts. */
+  model: string
+  promptBytes: number
+  streamed: boolean
+}
+
+/** The messages of a conversation of about so many bytes. */
+function messages(bytes: number): { role: string; content: string }[] {
+  const turns = Math.max(2, Math.ceil(bytes / 10_000))
+  const content = sentence.repeat(Math.ceil(bytes / turns / sentence.length)).slice(0, bytes / turns)
+  return Array.from({ length: turns }, (_, turn) => ({ role: roleOf(turn, turns), content }))
+}
+
+function roleOf(turn: number, turns: number): string {
+  if (turn === 0) return 'system'
+  return (turns - turn) % 2 === 1 ? 'user' : 'assistant'
+}
+
+export function bodyOf(wish: Wish, modelName: string): string {
+  return JSON.stringify({
+    model: modelName,
+    messages: messages(wish.promptBytes),
+    temperature: 0.7,
+    max_tokens: 1000,
+    ...(wish.streamed && { stream: true, stream_options: { include_usage: true } }),
+  })
+}
+
+export function requestBytes(path: string, headers: Record<string, string>, body: string): Buffer {
+  const lines = Object.entries({
+    host: '127.0.0.1',
+    'content-type': 'application/json',
+    'content-length': String(Buffer.byteLength(body)),
+    ...headers,
+  }).map(([name, value]) => `${name}: ${value}\r\n`)
+  return Buffer.from(`POST ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`)
+}

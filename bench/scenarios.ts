@@ -1,0 +1,185 @@
+import type { Candidate, CandidateName } from './candidates.ts'
+import { generate, percentile } from './load.ts'
+import { cpuMicros } from './processes.ts'
+import type { Wish } from './requests.ts'
+
+export interface Scenario {
+  id: string
+  title: string
+  wish: Wish
+  connections: number
+  durationMs: number
+  pauseMs: number
+  /** What the CPU time is divided by, for each request. */
+  units: number
+}
+
+export interface Sample {
+  requests: number
+  /** Of the gateway's process alone; null where there is none. */
+  cpuMicrosPerUnit: number | null
+  perSecond: number
+  p50: number
+  p99: number
+  firstP50: number
+  firstP99: number
+}
+
+export interface Effort {
+  warmMs: number
+  rounds: number
+  blockMs: number
+  streamEvents: number
+  openStreams: number
+  openStreamsHeadgate: number
+}
+
+export const thorough: Effort = {
+  warmMs: 4000,
+  rounds: 6,
+  blockMs: 1200,
+  streamEvents: 250,
+  openStreams: 2000,
+  openStreamsHeadgate: 4000,
+}
+export const quick: Effort = {
+  warmMs: 1200,
+  rounds: 3,
+  blockMs: 500,
+  streamEvents: 100,
+  openStreams: 500,
+  openStreamsHeadgate: 1000,
+}
+
+const connections = 32
+/** 32 streams of one event in 8 ms: 4,000 events a second, few enough that each is read by itself. */
+const paceMs = 8
+const small = 880
+const long = 300_000
+
+/** Light: few enough requests that none waits for another, so that what is seen is the way and not the queue. */
+const light = { connections: 4, pauseMs: 5 }
+
+export function scenariosFor({ blockMs, streamEvents }: Effort): Scenario[] {
+  const whole = { model: 'whole', promptBytes: small, streamed: false }
+  const stream = (model: string) => ({ model, promptBytes: small, streamed: true })
+  return [
+    {
+      id: 'whole',
+      title: `1 KB request and reply, ${connections} connections`,
+      wish: whole,
+      connections,
+      durationMs: blockMs,
+      pauseMs: 0,
+      units: 1,
+    },
+    {
+      id: 'events',
+      title: `${connections} streams, an event every ${paceMs} ms in each`,
+      wish: stream(`stream-${streamEvents}-${paceMs}`),
+      connections,
+      durationMs: 0,
+      pauseMs: 0,
+      units: streamEvents,
+    },
+    {
+      id: 'prompt',
+      title: '300 KB prompt, 8 connections',
+      wish: { ...whole, promptBytes: long },
+      connections: 8,
+      durationMs: blockMs / 2,
+      pauseMs: 0,
+      units: 1,
+    },
+    {
+      id: 'light',
+      title: '1 KB request and reply, light load',
+      wish: whole,
+      ...light,
+      durationMs: blockMs / 2,
+      units: 1,
+    },
+    {
+      id: 'first',
+      title: 'first token, light load',
+      wish: stream('stream-3-1'),
+      ...light,
+      durationMs: blockMs / 2,
+      units: 1,
+    },
+  ]
+}
+
+export function modelsOf(scenarios: Scenario[]): string[] {
+  return [...new Set([...scenarios.map((scenario) => scenario.wish.model), 'hold'])]
+}
+
+/** Unmeasured, and long enough for the runtime to compile what is hot: a gateway runs for weeks, not for seconds. */
+export async function warmUp(candidate: Candidate, scenarios: Scenario[], warmMs: number): Promise<void> {
+  for (const scenario of scenarios) {
+    const request = candidate.request(scenario.wish)
+    const durationMs = scenario.units > 1 ? 0 : warmMs / (scenario.pauseMs > 0 ? 8 : 1)
+    await generate({ ...scenario, port: candidate.port, request, durationMs })
+  }
+}
+
+export async function measure(candidate: Candidate, scenario: Scenario): Promise<Sample> {
+  const { pid, port } = candidate
+  const request = candidate.request(scenario.wish)
+  let cpuBefore = 0
+  let startedAt = 0
+  const timings = await generate({ ...scenario, port, request }, () => {
+    if (pid !== null) cpuBefore = cpuMicros(pid)
+    startedAt = performance.now()
+  })
+  const seconds = (performance.now() - startedAt) / 1000
+  const units = timings.length * scenario.units
+  const totals = timings.map((timing) => timing.total)
+  const firsts = timings.map((timing) => timing.first)
+  return {
+    requests: timings.length,
+    cpuMicrosPerUnit: pid === null ? null : (cpuMicros(pid) - cpuBefore) / units,
+    perSecond: units / seconds,
+    p50: percentile(totals, 0.5),
+    p99: percentile(totals, 0.99),
+    firstP50: percentile(firsts, 0.5),
+    firstP99: percentile(firsts, 0.99),
+  }
+}
+
+export type Samples = Record<string, Partial<Record<CandidateName, Sample[]>>>
+
+/** Short blocks in random order, so that what else the machine does meets everyone alike. */
+export async function measureRounds(
+  candidates: Candidate[],
+  scenarios: Scenario[],
+  rounds: number,
+  onBlock: (done: number, all: number) => void,
+): Promise<Samples> {
+  const samples: Samples = {}
+  const all = rounds * scenarios.length * candidates.length
+  let done = 0
+  for (let round = 0; round < rounds; round++) {
+    for (const scenario of shuffled(scenarios)) {
+      for (const candidate of shuffled(candidates)) {
+        onBlock(done++, all)
+        const sample = await measure(candidate, scenario)
+        const others = samples[scenario.id] ?? {}
+        const earlier = others[candidate.name] ?? []
+        samples[scenario.id] = { ...others, [candidate.name]: [...earlier, sample] }
+      }
+    }
+  }
+  return samples
+}
+
+function shuffled<T>(values: T[]): T[] {
+  const result = [...values]
+  for (let last = result.length - 1; last > 0; last--) {
+    const other = Math.floor(Math.random() * (last + 1))
+    const swapped = result[last] as T
+    result[last] = result[other] as T
+    result[other] = swapped
+  }
+  return result
+}

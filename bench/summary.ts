@@ -1,0 +1,115 @@
+import { type CandidateName, candidateNames } from './candidates.ts'
+import { median } from './load.ts'
+import type { Memory } from './memory.ts'
+import type { Sample, Samples } from './scenarios.ts'
+
+export interface Measured {
+  samples: Samples
+  memory: Partial<Record<CandidateName, Memory>>
+}
+
+export interface Target {
+  name: string
+  unit: string
+  atMost: number
+  /** Null when what it is compared with was not measured. */
+  value: number | null
+}
+
+/** One candidate in one scenario: medians over the rounds. Ratios and differences are taken within a round first. */
+export interface Row {
+  cpuMicros: number | null
+  timesRelay: number | null
+  timesPortkey: number | null
+  perSecond: number | null
+  p50: number | null
+  p99: number | null
+  firstP50: number | null
+  firstP99: number | null
+  addedP50: number | null
+  addedP99: number | null
+  addedFirstP50: number | null
+  addedFirstP99: number | null
+}
+
+export type Summary = Record<string, Partial<Record<CandidateName, Row>>>
+
+type Figure = (sample: Sample) => number | null
+
+export function summaryOf({ samples }: Measured): Summary {
+  const rows = Object.entries(samples).map(([scenario, byName]) => {
+    const names = candidateNames.filter((name) => byName[name])
+    return [scenario, Object.fromEntries(names.map((name) => [name, rowOf(byName, name)]))]
+  })
+  return Object.fromEntries(rows)
+}
+
+function rowOf(byName: Partial<Record<CandidateName, Sample[]>>, name: CandidateName): Row {
+  const ours = byName[name] ?? []
+  const median = (of: Figure) => medianOf(ours.map(of))
+  const against = (other: CandidateName, of: Figure, how: typeof ratio) =>
+    medianOf(ours.map((sample, round) => pair(of(sample), byName[other]?.[round], of, how)))
+  const cpu: Figure = (sample) => sample.cpuMicrosPerUnit
+  const added = (of: Figure) => against('direct', of, difference)
+  return {
+    cpuMicros: median(cpu),
+    timesRelay: against('relay', cpu, ratio),
+    timesPortkey: against('portkey', cpu, ratio),
+    perSecond: median((sample) => sample.perSecond),
+    p50: median((sample) => sample.p50),
+    p99: median((sample) => sample.p99),
+    firstP50: median((sample) => sample.firstP50),
+    firstP99: median((sample) => sample.firstP99),
+    addedP50: added((sample) => sample.p50),
+    addedP99: added((sample) => sample.p99),
+    addedFirstP50: added((sample) => sample.firstP50),
+    addedFirstP99: added((sample) => sample.firstP99),
+  }
+}
+
+function pair(value: number | null, other: Sample | undefined, of: Figure, how: typeof ratio): number | null {
+  const otherValue = other ? of(other) : null
+  return value === null || otherValue === null ? null : how(value, otherValue)
+}
+
+const ratio = (value: number, other: number) => value / other
+const difference = (value: number, other: number) => value - other
+
+function medianOf(values: (number | null)[]): number | null {
+  const numbers = values.filter((value) => value !== null)
+  return numbers.length === 0 ? null : median(numbers)
+}
+
+/** What the project has promised itself, and where it stands. */
+export function targetsOf(measured: Measured): Target[] {
+  const summary = summaryOf(measured)
+  const of = (scenario: string) => summary[scenario]?.headgate
+  const { steps = [] } = measured.memory.headgate ?? {}
+  const perStream = steps.length === 0 ? null : Math.max(...steps.map((step) => step.bytesPerStream)) / 1024
+  const promptMicros = of('prompt')?.cpuMicros ?? null
+  const target = (name: string, unit: string, atMost: number, value: number | null | undefined): Target => ({
+    name,
+    unit,
+    atMost,
+    value: value ?? null,
+  })
+  return [
+    target('CPU of a 1 KB request', 'x relay', 1.6, of('whole')?.timesRelay),
+    target('CPU of a 1 KB request', 'x Portkey', 0.1, of('whole')?.timesPortkey),
+    target('CPU of a stream event', 'x relay', 1.3, of('events')?.timesRelay),
+    target('memory of an open stream', 'KB', 50, perStream),
+    target('first token later than direct, p50', 'ms', 1, of('first')?.addedFirstP50),
+    target('CPU of a 300 KB prompt', 'ms', 1.5, promptMicros === null ? null : promptMicros / 1000),
+  ]
+}
+
+export function verdict({ atMost, value, unit }: Target): string {
+  if (value === null) return 'not measured'
+  const over = value - atMost
+  if (over <= 0) return `met (${percent(-over, atMost)} to spare)`
+  return `missed by ${over.toFixed(2)} ${unit} (${percent(over, atMost)})`
+}
+
+function percent(part: number, whole: number): string {
+  return `${((part / whole) * 100).toFixed(0)} %`
+}

@@ -1,0 +1,34 @@
+import type { Candidate } from './candidates.ts'
+import type { Scenario } from './scenarios.ts'
+
+interface Chunk {
+  choices?: { delta?: { content?: string }; message?: { content?: string } }[]
+  usage?: { total_tokens?: number } | null
+}
+
+/** What the mock counts; see children/mock-replies.ts. */
+const tokens = 370
+
+/** A gateway that leaves something out would win: before the load, each is asked once and its answer is read. */
+export async function verify(candidate: Candidate, scenario: Scenario): Promise<void> {
+  const answer = await candidate.ask(scenario.wish)
+  const text = await answer.text()
+  const events = Number(/^stream-(\d+)/.exec(scenario.wish.model)?.[1] ?? 0)
+  const right = answer.status === 200 && (events > 0 ? isStream(text, events) : isWhole(text))
+  if (right) return
+  const about = `${candidate.name}, ${scenario.id}: an unexpected answer, ${answer.status}`
+  throw new Error(`${about} ${text.slice(0, 500)}`)
+}
+
+function isWhole(text: string): boolean {
+  const reply = JSON.parse(text) as Chunk
+  return reply.usage?.total_tokens === tokens && (reply.choices?.[0]?.message?.content ?? '').length > 600
+}
+
+function isStream(text: string, events: number): boolean {
+  const data = [...text.matchAll(/^data: (.*)$/gm)].map((match) => match[1] ?? '')
+  if (data.at(-1) !== '[DONE]') return false
+  const chunks = data.slice(0, -1).map((json) => JSON.parse(json) as Chunk)
+  const words = chunks.filter((chunk) => chunk.choices?.[0]?.delta?.content === ' token')
+  return words.length === events && chunks.some((chunk) => chunk.usage?.total_tokens === tokens)
+}

@@ -1,0 +1,35 @@
+import { z } from 'zod'
+import { completions } from '../../dialects/completions/completions.ts'
+import { completionsRequest } from '../../dialects/completions/schema.ts'
+import type { JsonObject } from '../../lib/loose.ts'
+import { operation } from '../../operation.ts'
+import { answer } from '../../pipeline/answer.ts'
+import type { Format } from '../../pipeline/asked.ts'
+import { inferenceErrors } from '../../pipeline/operations.ts'
+
+/** No upstream is asked in this format any more: the prompt becomes a message. */
+const format: Format = { name: 'completions', reads: completions, writes: completions, dialect: null }
+
+const createCompletion = operation({
+  id: 'createCompletion',
+  method: 'POST',
+  path: '/completions',
+  tag: 'Chat',
+  summary: 'Complete a prompt, in the format before chat',
+  description: 'For clients that know nothing else. The prompt is asked as a single user message.',
+  access: 'inference',
+  inference: completions,
+  body: completionsRequest,
+  errors: inferenceErrors,
+  response: z
+    .looseObject({
+      id: z.string(),
+      object: z.literal('text_completion'),
+      choices: z.array(z.looseObject({ text: z.string() })),
+    })
+    .meta({ id: 'Completion' }),
+  handle: ({ gateway, caller, region, request, body }) =>
+    answer(gateway, { caller, region, request, body: body as JsonObject, format }),
+})
+
+export const completionOperations = [createCompletion]

@@ -1,0 +1,118 @@
+import { z } from 'zod'
+import { responses } from '../../dialects/responses/responses.ts'
+import { responsesCall } from '../../dialects/responses/schema.ts'
+import type { JsonObject } from '../../lib/loose.ts'
+import { operation } from '../../operation.ts'
+import { answer } from '../../pipeline/answer.ts'
+import type { Format } from '../../pipeline/asked.ts'
+import type { Caller } from '../../pipeline/authenticate.ts'
+import { inferenceErrors } from '../../pipeline/operations.ts'
+import { openConversation } from './conversation.ts'
+import { deleteResponse, findResponse, inputItems, type Owner } from './store.ts'
+
+const tag = 'Responses'
+const format: Format = {
+  name: 'responses',
+  reads: responses.client,
+  writes: responses.client,
+  dialect: responses,
+}
+
+const idParam = z.strictObject({ response_id: z.string().min(1).max(128) })
+const responseObject = z
+  .looseObject({ id: z.string(), object: z.literal('response'), output: z.array(z.looseObject({})) })
+  .meta({ id: 'Response' })
+
+const createResponse = operation({
+  id: 'createResponse',
+  method: 'POST',
+  path: '/responses',
+  tag,
+  summary: 'Ask a model, in the OpenAI Responses format',
+  description:
+    'With `stream: true` the answer is a stream of server-sent events. Responses are kept here, for any provider, unless `store` is false.',
+  access: 'inference',
+  inference: responses.client,
+  body: responsesCall,
+  errors: inferenceErrors,
+  response: responseObject,
+  handle: async ({ gateway, caller, region, request, body }) => {
+    const opened = await openConversation(gateway, ownerOf(caller), body as JsonObject)
+    return answer(gateway, { caller, region, request, format, ...opened })
+  },
+})
+
+const getResponse = operation({
+  id: 'getResponse',
+  method: 'GET',
+  path: '/responses/{response_id}',
+  tag,
+  summary: 'Read a stored response',
+  access: 'inference',
+  params: idParam,
+  errors: [404],
+  response: responseObject,
+  handle: async ({ gateway, caller, params }) => {
+    const found = await findResponse(gateway, ownerOf(caller), params.response_id)
+    return Response.json(found)
+  },
+})
+
+const removeResponse = operation({
+  id: 'deleteResponse',
+  method: 'DELETE',
+  path: '/responses/{response_id}',
+  tag,
+  summary: 'Delete a stored response',
+  access: 'inference',
+  params: idParam,
+  errors: [404],
+  response: z.strictObject({ id: z.string(), object: z.literal('response'), deleted: z.literal(true) }),
+  handle: async ({ gateway, caller, params }) => {
+    await deleteResponse(gateway, ownerOf(caller), params.response_id)
+    return { id: params.response_id, object: 'response' as const, deleted: true as const }
+  },
+})
+
+const listInputItems = operation({
+  id: 'listResponseInputItems',
+  method: 'GET',
+  path: '/responses/{response_id}/input_items',
+  tag,
+  summary: 'List what a stored response was asked',
+  access: 'inference',
+  params: idParam,
+  query: z.strictObject({
+    limit: z.coerce.number().int().min(1).max(100).default(20),
+    order: z.enum(['asc', 'desc']).default('desc'),
+    after: z.string().max(128).optional().describe('The id of the last item of the page before'),
+  }),
+  errors: [404],
+  response: z.strictObject({
+    object: z.literal('list'),
+    data: z.array(z.looseObject({})),
+    first_id: z.string().nullable(),
+    last_id: z.string().nullable(),
+    has_more: z.boolean(),
+  }),
+  handle: async ({ gateway, caller, params, query }) => {
+    const stored = await inputItems(gateway, ownerOf(caller), params.response_id)
+    const items = query.order === 'asc' ? stored : stored.toReversed()
+    const start = query.after === undefined ? 0 : items.findIndex(({ id }) => id === query.after) + 1
+    const data = items.slice(start, start + query.limit)
+    const idAt = (place: number) => String(data.at(place)?.id ?? '') || null
+    return {
+      object: 'list' as const,
+      data,
+      first_id: idAt(0),
+      last_id: idAt(-1),
+      has_more: start + data.length < items.length,
+    }
+  },
+})
+
+export const responseOperations = [createResponse, getResponse, removeResponse, listInputItems]
+
+function ownerOf({ organizationId, key }: Caller): Owner {
+  return { organizationId, workspaceId: key.workspace_id }
+}

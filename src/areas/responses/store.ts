@@ -1,0 +1,161 @@
+import { sql } from 'kysely'
+import type { Db } from '../../db/db.ts'
+import { fail } from '../../errors.ts'
+import { type Clock, isoNow } from '../../lib/clock.ts'
+import { type JsonObject, objectOf, textOf } from '../../lib/loose.ts'
+import type { Vault } from '../../lib/secret.ts'
+
+/** Whose responses: another workspace's do not exist. */
+export interface Owner {
+  organizationId: string
+  workspaceId: string
+}
+
+/** What the store needs of the gateway. */
+export interface Shelf {
+  db: Db
+  vault: Vault
+  clock: Clock
+}
+
+export interface NewResponse {
+  id: string
+  owner: Owner
+  previousId: string | null
+  body: JsonObject
+  input: JsonObject[]
+  output: JsonObject[]
+  retentionDays: number
+}
+
+const dayMs = 24 * 60 * 60_000
+
+/** A conversation longer than this is no conversation. */
+const maxTurns = 1000
+
+/** Written in the transaction that charges for the response: whoever has seen its end can go on from it. */
+export async function keepResponse(tx: Db, { vault, clock }: Shelf, response: NewResponse): Promise<void> {
+  const { id, owner } = response
+  await tx
+    .insertInto('stored_responses')
+    .values({
+      id,
+      organization_id: owner.organizationId,
+      workspace_id: owner.workspaceId,
+      previous_response_id: response.previousId,
+      body: vault.seal(JSON.stringify(response.body), id),
+      created_at: isoNow(clock),
+      expires_at: new Date(clock.now() + response.retentionDays * dayMs).toISOString(),
+    })
+    .execute()
+  const items = [
+    ...response.input.map((item) => ({ item, is_output: 0 as const })),
+    ...response.output.map((item) => ({ item, is_output: 1 as const })),
+  ]
+  if (items.length === 0) return
+  const rows = items.map(({ item, is_output }, position) => ({
+    response_id: id,
+    position,
+    item_id: textOf(item.id) ?? null,
+    is_output,
+    item: vault.seal(JSON.stringify(item), id),
+  }))
+  await tx.insertInto('stored_items').values(rows).execute()
+}
+
+export async function findResponse(shelf: Shelf, owner: Owner, id: string): Promise<JsonObject> {
+  const row = await shelf.db
+    .selectFrom('stored_responses')
+    .select('body')
+    .where('id', '=', id)
+    .where('organization_id', '=', owner.organizationId)
+    .where('workspace_id', '=', owner.workspaceId)
+    .where('expires_at', '>', isoNow(shelf.clock))
+    .executeTakeFirst()
+  if (!row) throw responseMissing(id)
+  return opened(shelf, row.body, id)
+}
+
+export async function deleteResponse({ db }: Shelf, owner: Owner, id: string): Promise<void> {
+  const { numDeletedRows } = await db
+    .deleteFrom('stored_responses')
+    .where('id', '=', id)
+    .where('organization_id', '=', owner.organizationId)
+    .where('workspace_id', '=', owner.workspaceId)
+    .executeTakeFirst()
+  if (numDeletedRows === 0n) throw responseMissing(id)
+}
+
+export async function inputItems(shelf: Shelf, owner: Owner, id: string): Promise<JsonObject[]> {
+  await findResponse(shelf, owner, id)
+  const rows = await shelf.db
+    .selectFrom('stored_items')
+    .select('item')
+    .where('response_id', '=', id)
+    .where('is_output', '=', 0)
+    .orderBy('position')
+    .execute()
+  return rows.map(({ item }) => opened(shelf, item, id))
+}
+
+/** Everything said up to and including a response, oldest first. */
+export async function conversationOf(shelf: Shelf, owner: Owner, id: string): Promise<JsonObject[]> {
+  const rows = await turnsUpTo(shelf, owner, id)
+  const oldest = rows[0]
+  if (!oldest) throw responseMissing(id)
+  if (oldest.previous_response_id !== null) throw responseMissing(oldest.previous_response_id)
+  return rows.flatMap(({ response_id, item }) => (item === null ? [] : [opened(shelf, item, response_id)]))
+}
+
+interface Turn {
+  response_id: string
+  previous_response_id: string | null
+  /** Null for a response without any items. */
+  item: string | null
+}
+
+async function turnsUpTo({ db, clock }: Shelf, owner: Owner, id: string): Promise<Turn[]> {
+  const own = sql`r.organization_id = ${owner.organizationId} and r.workspace_id = ${owner.workspaceId}
+    and r.expires_at > ${isoNow(clock)}`
+  const { rows } = await sql<Turn>`
+    with recursive turns (id, previous_response_id, age) as (
+      select r.id, r.previous_response_id, 0 from stored_responses r where r.id = ${id} and ${own}
+      union all
+      select r.id, r.previous_response_id, turns.age + 1
+      from stored_responses r join turns on r.id = turns.previous_response_id
+      where turns.age < ${maxTurns} and ${own}
+    )
+    select turns.id as response_id, turns.previous_response_id, stored_items.item
+    from turns left join stored_items on stored_items.response_id = turns.id
+    order by turns.age desc, stored_items.position`.execute(db)
+  return rows
+}
+
+/** Items that a request refers to by id, as they were stored. */
+export async function findItems(shelf: Shelf, owner: Owner, ids: string[]): Promise<Map<string, JsonObject>> {
+  if (ids.length === 0) return new Map()
+  const rows = await shelf.db
+    .selectFrom('stored_items')
+    .innerJoin('stored_responses', 'stored_responses.id', 'stored_items.response_id')
+    .select(['item_id', 'item', 'response_id'])
+    .where('organization_id', '=', owner.organizationId)
+    .where('workspace_id', '=', owner.workspaceId)
+    .where('expires_at', '>', isoNow(shelf.clock))
+    .where('item_id', 'in', ids)
+    .execute()
+  return new Map(
+    rows.map(({ item_id, item, response_id }) => [item_id ?? '', opened(shelf, item, response_id)]),
+  )
+}
+
+export async function dropExpiredResponses({ db, clock }: Pick<Shelf, 'db' | 'clock'>): Promise<void> {
+  await db.deleteFrom('stored_responses').where('expires_at', '<=', isoNow(clock)).execute()
+}
+
+function opened({ vault }: Shelf, sealed: string, id: string): JsonObject {
+  return objectOf(JSON.parse(vault.open(sealed, id))) ?? {}
+}
+
+function responseMissing(id: string) {
+  return fail('not_found', `The response "${id}" does not exist or is no longer stored.`)
+}

@@ -1,0 +1,9 @@
+import type { GenerateDialect } from '../catalog/vocabulary.ts'
+import { chat } from './chat/chat.ts'
+import type { Dialect } from './dialect.ts'
+import { gemini } from './gemini/gemini.ts'
+import { messages } from './messages/messages.ts'
+import { responses } from './responses/responses.ts'
+
+/** Every wire format in which a model can be asked for text. */
+export const dialects: Record<GenerateDialect, Dialect> = { chat, messages, responses, gemini }

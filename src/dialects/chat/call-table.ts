@@ -1,0 +1,50 @@
+import { type JsonObject, numberOf, objectOf, textOf } from '../../lib/loose.ts'
+
+export interface OpenCall {
+  id: string
+  /** Which call of its choice it is. */
+  ordinal: number
+  /** The part it is, for readers. */
+  part: number
+}
+
+/** The tool calls of a choice. Vendors number them, or name each anew, or do both wrongly. */
+export class CallTable {
+  readonly #byKey = new Map<string, OpenCall>()
+  readonly #all: OpenCall[] = []
+
+  get size(): number {
+    return this.#all.length
+  }
+
+  get all(): readonly OpenCall[] {
+    return this.#all
+  }
+
+  /** The call that a piece continues; undefined when it begins another. */
+  find(piece: JsonObject): OpenCall | undefined {
+    const [index, id] = [numberOf(piece.index), textOf(piece.id)]
+    const name = textOf(functionOf(piece).name)
+    const sameId = () => this.#all.find((call) => call.id === id)
+    if (index === undefined) {
+      if (id) return sameId()
+      return name ? undefined : this.#all.at(-1)
+    }
+    const held = this.#byKey.get(String(index))
+    // The same number with another id and a name is another call: some vendors number every call 0.
+    return held && id && id !== held.id && name ? sameId() : held
+  }
+
+  add(piece: JsonObject, id: string, part: number): OpenCall {
+    const call = { id, ordinal: this.#all.length, part }
+    this.#all.push(call)
+    const index = numberOf(piece.index)
+    // A number that is used again means the newest call from now on.
+    if (index !== undefined) this.#byKey.set(String(index), call)
+    return call
+  }
+}
+
+export function functionOf(piece: JsonObject): JsonObject {
+  return objectOf(piece.custom) ?? objectOf(piece.function) ?? {}
+}

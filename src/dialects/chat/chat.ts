@@ -1,0 +1,26 @@
+import { envelope } from '../../errors.ts'
+import type { Dialect } from '../dialect.ts'
+import { heartbeat } from './chunk.ts'
+import { decodeError } from './error.ts'
+import { passReply } from './pass-reply.ts'
+import { passRequest } from './pass-request.ts'
+import { relay } from './relay.ts'
+import { decodeReply, reader } from './reply-read.ts'
+import { encodeReply } from './reply-whole.ts'
+import { writer } from './reply-write.ts'
+import { decodeRequest } from './request-decode.ts'
+import { encodeRequest } from './request-encode.ts'
+
+/** Chat Completions, as OpenAI made it and most vendors speak it. */
+export const chat: Dialect = {
+  name: 'chat',
+  client: {
+    decodeRequest,
+    writer,
+    encodeReply,
+    heartbeat,
+    encodeError: (error, requestId) => ({ ...envelope(error, requestId) }),
+  },
+  upstream: { encodeRequest, reader, decodeReply, decodeError },
+  same: { passRequest, relay, passReply, headers: [] },
+}

@@ -1,0 +1,88 @@
+import type {
+  AudioPart,
+  Citation,
+  FilePart,
+  ImagePart,
+  InputPart,
+  OutputPart,
+  TextPart,
+} from '../../call/part.ts'
+import { type JsonObject, textOf } from '../../lib/loose.ts'
+import type { Losses } from '../fields.ts'
+import { urlOf } from './parts-decode.ts'
+
+type Part = InputPart | OutputPart
+
+/** A part of a prompt as content; nothing where the format has no word for it, and the loss is named. */
+export function encodePart(part: Part, losses: Losses): JsonObject | undefined {
+  if ('cache' in part && part.cache) losses.add('cache_control')
+  switch (part.kind) {
+    case 'text':
+      return encodeText(part, losses)
+    case 'image':
+      return encodeImage(part, losses)
+    case 'file':
+      return encodeFile(part, losses)
+    case 'audio':
+      return encodeAudio(part, losses)
+    case 'video': {
+      const url = urlOf(part.source)
+      return url === undefined ? losses.add('video') : { type: 'video_url', video_url: { url } }
+    }
+    case 'opaque':
+      return part.dialect === 'chat'
+        ? part.value
+        : losses.add(`block:${textOf(part.value.type) ?? part.dialect}`)
+    case 'refusal':
+      return { type: 'refusal', refusal: part.text }
+    default:
+      return losses.add(`block:${part.kind}`)
+  }
+}
+
+function encodeText(part: TextPart, losses: Losses): JsonObject {
+  if (part.citations) losses.add('citations')
+  return { type: 'text', text: part.text }
+}
+
+function encodeImage(part: ImagePart, losses: Losses): JsonObject | undefined {
+  const url = urlOf(part.source)
+  if (url === undefined) return losses.add('image')
+  return { type: 'image_url', image_url: { url, ...(part.detail !== undefined && { detail: part.detail }) } }
+}
+
+function encodeFile(part: FilePart, losses: Losses): JsonObject | undefined {
+  const { source, filename } = part
+  if (part.cite) losses.add('citations')
+  if (part.context !== undefined) losses.add('file_context')
+  const name = filename === undefined ? {} : { filename }
+  if (source.kind === 'text') {
+    if (filename !== undefined) losses.add('filename')
+    return { type: 'text', text: source.text }
+  }
+  if (source.kind === 'file') return { type: 'file', file: { file_id: source.id, ...name } }
+  if (source.kind === 'url') return losses.add('file')
+  return { type: 'file', file: { file_data: urlOf(source), ...name } }
+}
+
+function encodeAudio(part: AudioPart, losses: Losses): JsonObject | undefined {
+  if (part.data === '') return losses.add('audio')
+  return { type: 'input_audio', input_audio: { data: part.data, format: part.format } }
+}
+
+/** A citation as an annotation, its place moved by what stands before its text part. */
+export function encodeCitation(citation: Citation, offset: number): JsonObject | undefined {
+  const { url, title, cited, start, end, native } = citation
+  if (native?.dialect === 'chat') return native.value
+  if (url === undefined) return undefined
+  return {
+    type: 'url_citation',
+    url_citation: {
+      url,
+      title: title ?? '',
+      ...(cited !== undefined && { content: cited }),
+      ...(start !== undefined && { start_index: start + offset }),
+      ...(end !== undefined && { end_index: end + offset }),
+    },
+  }
+}

@@ -1,0 +1,30 @@
+import type { Bill, Usage } from '../../call/usage.ts'
+import { type JsonObject, numberOf, objectOf, objectsOf } from '../../lib/loose.ts'
+import type { ReplyFacts } from '../dialect.ts'
+import { chunkHead } from './chunk.ts'
+import { newRelayedChoice, normaliseChoice } from './normalise.ts'
+import { annotationsFor } from './reply-read.ts'
+import { mergeUsage, usageObjectOf } from './usage.ts'
+
+/** The vendor's own reply with what we say of it ourselves; unknown fields stay. */
+export function passReply(body: JsonObject, about: ReplyFacts, bill: Bill, usage: Usage): JsonObject {
+  const hidesReasoning = about.call.reasoning?.exclude === true
+  const manner = { hidesReasoning, replyId: about.id, streams: false }
+  const annotations = annotationsFor(body)
+  const choices = objectsOf(body.choices).map((given, at) => {
+    const index = numberOf(given.index) ?? at
+    const choice = normaliseChoice({ ...given, index }, newRelayedChoice(), manner)
+    const message = objectOf(choice.message)
+    if (at === 0 && message && annotations.length > 0 && !message.annotations) {
+      choice.message = { ...message, annotations }
+    }
+    return choice
+  })
+  return {
+    system_fingerprint: null,
+    ...body,
+    ...chunkHead(about, 'chat.completion'),
+    choices,
+    usage: mergeUsage(usageObjectOf(body), usage, bill),
+  }
+}

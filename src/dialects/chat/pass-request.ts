@@ -1,0 +1,173 @@
+import { type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../../lib/loose.ts'
+import type { Target, UpstreamRequest } from '../dialect.ts'
+import { Losses } from '../fields.ts'
+import { formatOf, isSigned } from './reasoning-details.ts'
+import { decodeReasoning, gatewayFields, readFields } from './request-decode.ts'
+import { encodeReasoning, maxTokensField, path, streamFields } from './request-encode.ts'
+import { isOwnTool } from './tools.ts'
+
+/** Fields that are written anew below. */
+const rewritten: ReadonlySet<string> = new Set([
+  ...['model', 'messages', 'prompt', 'stream', 'stream_options', 'store', 'tools', 'service_tier'],
+  ...['max_tokens', 'max_completion_tokens', 'reasoning', 'reasoning_effort', 'include_reasoning'],
+])
+
+/** Older names of fields that an upstream may refuse. */
+const olderNames: Record<string, string> = { functions: 'tools', function_call: 'tool_choice' }
+
+/** The client's own body, copied only where something in it must change. */
+export function passRequest(body: JsonObject, target: Target): UpstreamRequest {
+  const losses = new Losses()
+  const passed: JsonObject = { model: target.model, messages: passMessages(body, target, losses) }
+  for (const name of Object.keys(body)) {
+    const value = body[name]
+    if (gatewayFields.has(name) || rewritten.has(name)) continue
+    if (value === null && readFields.has(name)) continue
+    if (target.unsupported.has(olderNames[name] ?? name)) losses.add(olderNames[name] ?? name)
+    else passed[name] = value
+  }
+  passLimits(body, passed, target, losses)
+  passTools(body, passed, target, losses)
+  passStream(body, passed, target)
+  if (body.store === true) passed.store = true
+  return { path, headers: {}, body: passed, dropped: losses.list() }
+}
+
+function passLimits(body: JsonObject, passed: JsonObject, target: Target, losses: Losses): void {
+  const most = numberOf(body.max_completion_tokens) ?? numberOf(body.max_tokens)
+  if (most !== undefined) setOrLose(passed, target, losses, 'max_tokens', maxTokensField(target), most)
+  const tier = textOf(body.service_tier)
+  if (tier !== undefined) {
+    setOrLose(passed, target, losses, 'service_tier', 'service_tier', tier === 'fast' ? 'priority' : tier)
+  }
+  const reasoning = objectOf(body.reasoning)
+  for (const name of ['context', 'mode']) {
+    if (reasoning && reasoning[name] !== undefined && reasoning[name] !== null)
+      losses.add(`reasoning.${name}`)
+  }
+  const { reasoning_effort: effort } = encodeReasoning(decodeReasoning(body), most, target, losses)
+  if (effort !== undefined) setOrLose(passed, target, losses, 'reasoning', 'reasoning_effort', effort)
+}
+
+function setOrLose(
+  passed: JsonObject,
+  target: Target,
+  losses: Losses,
+  name: string,
+  field: string,
+  value: unknown,
+): void {
+  if (target.unsupported.has(name)) losses.add(name)
+  else passed[field] = value
+}
+
+/** Tools of the gateway stay here; without any tool, a choice among them would be refused. */
+function passTools(body: JsonObject, passed: JsonObject, target: Target, losses: Losses): void {
+  const given = Array.isArray(body.tools) ? body.tools : []
+  const refused = target.unsupported.has('tools')
+  if (given.length > 0 && refused) losses.add('tools')
+  const kept = refused ? [] : given.filter((tool) => passesTool(objectOf(tool), losses))
+  if (kept.length > 0) {
+    const marksRefused = target.unsupported.has('cache_control')
+    passed.tools = kept.map((tool) => flatToNested(marksRefused ? withoutMark(tool, losses) : tool))
+  } else if (!passed.functions) {
+    delete passed.tool_choice
+    delete passed.parallel_tool_calls
+  }
+}
+
+function passesTool(tool: JsonObject | undefined, losses: Losses): boolean {
+  const type = textOf(tool?.type) ?? ''
+  if (isOwnTool(type)) losses.add(`tool:${type}`)
+  return !isOwnTool(type)
+}
+
+/** Some clients write the fields of a function beside its type. */
+function flatToNested(item: unknown): unknown {
+  const tool = objectOf(item)
+  if (tool?.type === 'function' && !objectOf(tool.function)) {
+    const { type, ...given } = tool
+    return { type, function: given }
+  }
+  return item
+}
+
+function passStream(body: JsonObject, passed: JsonObject, target: Target): void {
+  const fields = streamFields(target)
+  Object.assign(passed, fields)
+  const options = objectOf(fields.stream_options)
+  if (options) passed.stream_options = { ...objectOf(body.stream_options), ...options }
+}
+
+function passMessages(body: JsonObject, target: Target, losses: Losses): unknown {
+  if (!Array.isArray(body.messages)) return [{ role: 'user', content: body.prompt }]
+  return mapChanged(body.messages, (item) => passMessage(item, target, losses))
+}
+
+/** The same list when nothing in it changes: prompts are long, and most pass as they are. */
+function mapChanged(list: unknown[], change: (item: unknown) => unknown): unknown[] {
+  let changed: unknown[] | null = null
+  for (let at = 0; at < list.length; at++) {
+    const next = change(list[at])
+    if (next !== list[at]) changed ??= list.slice(0, at)
+    if (changed) changed.push(next)
+  }
+  return changed ?? list
+}
+
+function passMessage(item: unknown, target: Target, losses: Losses): unknown {
+  let message = objectOf(item)
+  if (!message) return item
+  if (message.role === 'developer' && !target.abilities.has('developer_role')) {
+    message = { ...message, role: 'system' }
+  }
+  if (Array.isArray(message.content)) {
+    const marksRefused = target.unsupported.has('cache_control')
+    const content = mapChanged(message.content, (part) =>
+      passImage(marksRefused ? withoutMark(part, losses) : part),
+    )
+    if (content !== message.content) message = { ...message, content }
+  }
+  return message.role === 'assistant' ? passThoughts(message, target, losses) : message
+}
+
+function withoutMark(item: unknown, losses: Losses): unknown {
+  const part = objectOf(item)
+  if (part?.cache_control === undefined) return item
+  losses.add('cache_control')
+  const { cache_control: _mark, ...rest } = part
+  return rest
+}
+
+/** An address in the place of the object that holds it. */
+function passImage(item: unknown): unknown {
+  const part = objectOf(item)
+  if (part?.type !== 'image_url' || typeof part.image_url !== 'string') return item
+  return { ...part, image_url: { url: part.image_url } }
+}
+
+/** Thinking goes back only to whom it came from: text that nobody signed under the name its vendors read. */
+function passThoughts(message: JsonObject, target: Target, losses: Losses): JsonObject {
+  const { reasoning, reasoning_content: alias, reasoning_details: given, ...rest } = message
+  if (reasoning === undefined && alias === undefined && given === undefined) return message
+  const details = objectsOf(given)
+  const kept = details.filter((entry) => formatOf(entry) === target.signatures)
+  for (const entry of details) {
+    if (formatOf(entry) !== target.signatures)
+      losses.add(isSigned(entry) ? 'reasoning_signature' : 'reasoning')
+  }
+  if (target.signatures !== 'unknown') {
+    if (textOf(alias) || (details.length === 0 && textOf(reasoning))) losses.add('reasoning')
+    return kept.length > 0
+      ? { ...rest, reasoning_details: given === undefined ? kept : sameOr(given, kept) }
+      : rest
+  }
+  const foreign = kept.length < details.length
+  const text = textOf(alias) ?? (target.reasoning && !foreign ? textOf(reasoning) : undefined)
+  if (!text && !foreign && textOf(reasoning)) losses.add('reasoning')
+  return text ? { ...rest, reasoning_content: text } : rest
+}
+
+function sameOr(given: unknown, kept: JsonObject[]): unknown {
+  return Array.isArray(given) && given.length === kept.length ? given : kept
+}

@@ -1,0 +1,373 @@
+import { describe, expect, test } from 'bun:test'
+import { collect } from '../../call/event.ts'
+import { noTokens } from '../../call/usage.ts'
+import type { JsonObject } from '../../lib/loose.ts'
+import { chat } from './chat.ts'
+import { bill, delta, doneFrame, factsFor, framesFrom, framesOf } from './fixtures/given.ts'
+
+/** What a vendor's chunks come to, read; and relayed to a client, and read there. */
+function bothWays(chunks: object[], done = true) {
+  const frames = [...framesFrom(chunks), ...(done ? [doneFrame] : [])]
+  const reader = chat.upstream.reader()
+  const read = collect([...frames.flatMap((frame) => reader.read(frame)), ...reader.end()])
+  const relay = chat.same.relay(factsFor())
+  const passed = frames.map((frame) => relay.pass(frame)).join('')
+  const text = passed + relay.end(relay.seen.usage ?? noTokens, bill)
+  const client = chat.upstream.reader()
+  const relayed = collect([...framesOf(text).flatMap((frame) => client.read(frame)), ...client.end()])
+  return { read, relayed, seen: relay.seen, text }
+}
+
+function partsOf(chunks: object[]) {
+  const { read, relayed, seen } = bothWays(chunks)
+  expect(relayed.choices).toEqual(read.choices)
+  expect(seen.content).toBe(true)
+  return read.choices[0]?.parts
+}
+
+function whole(message: object, more: object = {}, finish = 'stop') {
+  const body = { id: 'x', model: 'm', choices: [{ index: 0, message, finish_reason: finish }], ...more }
+  return collect(chat.upstream.decodeReply(body))
+}
+
+const call = (
+  index: number | undefined,
+  id: string | undefined,
+  name: string | undefined,
+  given: unknown,
+) => ({
+  ...(index !== undefined && { index }),
+  ...(id !== undefined && { id, type: 'function' }),
+  function: { ...(name !== undefined && { name }), arguments: given },
+})
+const finished = delta({}, 'stop')
+
+describe('thinking', () => {
+  const thinking = { kind: 'reasoning', text: 'Hm. So.', summary: [], format: 'unknown' }
+  const answer = { kind: 'text', text: 'Yes.' }
+
+  test.each(['reasoning', 'reasoning_content'])('under the name %s', (name) => {
+    const chunks = [
+      delta({ role: 'assistant', content: null, [name]: '' }),
+      delta({ content: null, [name]: 'Hm.' }),
+      delta({ content: null, [name]: ' So.' }),
+      delta({ content: 'Yes', [name]: null }),
+      delta({ content: '.', [name]: null }),
+      finished,
+    ]
+    expect(partsOf(chunks)).toEqual([thinking, answer] as never)
+    expect(whole({ content: 'Yes.', [name]: 'Hm. So.' }).choices[0]?.parts).toEqual([
+      thinking,
+      answer,
+    ] as never)
+  })
+
+  test('as chunks among the content', () => {
+    const thoughts = (text: string) => ({
+      content: [{ type: 'thinking', thinking: [{ type: 'text', text }] }],
+    })
+    const chunks = [
+      delta(thoughts('Hm.')),
+      delta(thoughts(' So.')),
+      delta({ content: [{ type: 'text', text: 'Yes' }] }),
+      delta({ content: '.' }),
+      finished,
+    ]
+    expect(partsOf(chunks)).toEqual([thinking, answer] as never)
+  })
+
+  test('as details of another gateway, with the signature in a piece of its own', () => {
+    const entry = (fields: object) => ({
+      reasoning_details: [{ type: 'reasoning.text', format: 'anthropic-claude-v1', index: 0, ...fields }],
+    })
+    const chunks = [
+      delta({ reasoning: 'Hm.', ...entry({ text: 'Hm.' }) }),
+      delta({ reasoning: ' So.', ...entry({ text: ' So.' }) }),
+      delta(entry({ signature: 'Er8B' })),
+      delta({ content: 'Yes.' }),
+      finished,
+    ]
+    expect(partsOf(chunks)).toEqual([
+      { ...thinking, format: 'vendor_a-v1', signature: 'Er8B' },
+      answer,
+    ] as never)
+  })
+})
+
+describe('tool calls', () => {
+  const two = [
+    { kind: 'tool-call', id: 'a1', name: 'f', arguments: '{"x":1}' },
+    { kind: 'tool-call', id: 'b2', name: 'g', arguments: '{}' },
+  ]
+
+  test('numbered, in interleaved pieces', () => {
+    const chunks = [
+      delta({ tool_calls: [call(0, 'a1', 'f', '')] }),
+      delta({ tool_calls: [call(1, 'b2', 'g', '')] }),
+      delta({ tool_calls: [call(0, undefined, undefined, '{"x"')] }),
+      delta({ tool_calls: [call(1, undefined, undefined, '{')] }),
+      delta({ tool_calls: [call(0, undefined, undefined, ':1}')] }),
+      delta({ tool_calls: [call(1, undefined, undefined, '}')] }),
+      delta({}, 'tool_calls'),
+    ]
+    expect(partsOf(chunks)).toEqual(two as never)
+  })
+
+  test('without numbers: each is a new call', () => {
+    const given = [call(undefined, 'a1', 'f', '{"x":1}'), call(undefined, 'b2', 'g', '{}')]
+    expect(partsOf([delta({ tool_calls: given }, 'tool_calls')])).toEqual(two as never)
+    expect(partsOf([...given.map((one) => delta({ tool_calls: [one] })), finished])).toEqual(two as never)
+  })
+
+  test('all numbered 0, told apart by their ids', () => {
+    const given = [call(0, 'a1', 'f', '{"x":1}'), call(0, 'b2', 'g', '{}')]
+    expect(partsOf([...given.map((one) => delta({ tool_calls: [one] })), finished])).toEqual(two as never)
+  })
+
+  test('with id and name again in every piece', () => {
+    const chunks = [
+      delta({ tool_calls: [call(0, 'a1', 'f', '{"x"')] }),
+      delta({ tool_calls: [call(0, 'a1', 'f', ':1}')] }),
+      delta({ tool_calls: [call(1, 'b2', 'g', '{}')] }),
+      finished,
+    ]
+    expect(partsOf(chunks)).toEqual(two as never)
+  })
+
+  test('with arguments as an object', () => {
+    const chunks = [
+      delta({ tool_calls: [call(0, 'a1', 'f', { x: 1 })] }),
+      delta({ tool_calls: [call(1, 'b2', 'g', {})] }),
+      finished,
+    ]
+    expect(partsOf(chunks)).toEqual(two as never)
+  })
+
+  test('without an id get one', () => {
+    const reply = whole({ tool_calls: [call(undefined, undefined, 'f', '{}')] })
+    expect(reply.choices[0]?.parts).toMatchObject([{ kind: 'tool-call', id: 'call_x_0', name: 'f' }])
+  })
+
+  test('of the oldest form', () => {
+    const chunks = [
+      delta({ function_call: { name: 'f', arguments: '{"x"' } }),
+      delta({ function_call: { arguments: ':1}' } }),
+      delta({}, 'function_call'),
+    ]
+    const { read } = bothWays(chunks)
+    expect(read.choices[0]?.parts).toMatchObject([{ kind: 'tool-call', name: 'f', arguments: '{"x":1}' }])
+    expect(read.choices[0]?.end?.reason).toBe('tool_calls')
+  })
+
+  test('that take free text', () => {
+    const chunks = [
+      delta({
+        tool_calls: [{ index: 0, id: 'c', type: 'custom', custom: { name: 'patch', input: '*** ' } }],
+      }),
+      delta({ tool_calls: [{ index: 0, custom: { input: 'Begin' } }] }),
+      finished,
+    ]
+    expect(partsOf(chunks)).toEqual([
+      { kind: 'tool-call', id: 'c', name: 'patch', arguments: '*** Begin', custom: true },
+    ])
+  })
+
+  test('with a signature hung on them (R29)', () => {
+    const signed = { ...call(0, 'a1', 'f', '{}'), extra_content: { google: { thought_signature: 'CiQB' } } }
+    expect(partsOf([delta({ tool_calls: [signed] }), finished])).toEqual([
+      { kind: 'reasoning', id: 'a1', text: '', summary: [], signature: 'CiQB', format: 'vendor_c-v1' },
+      { kind: 'tool-call', id: 'a1', name: 'f', arguments: '{}' },
+    ])
+  })
+})
+
+describe('finish reasons', () => {
+  test.each([
+    ['stop', 'stop'],
+    ['eos', 'stop'],
+    ['end_turn', 'stop'],
+    ['length', 'length'],
+    ['MAX_TOKENS', 'length'],
+    ['model_length', 'length'],
+    ['function_call', 'tool_calls'],
+    ['content_filter', 'content_filter'],
+    ['SAFETY', 'content_filter'],
+    ['insufficient_system_resource', 'error'],
+  ])('%s is %s', (native, reason) => {
+    const { read, relayed, seen } = bothWays([delta({ content: 'x' }), delta({}, native)])
+    expect(read.choices[0]?.end).toMatchObject({ reason, native } as never)
+    expect(relayed.choices[0]?.end).toMatchObject({ reason, native } as never)
+    expect(seen.finishes).toEqual([{ reason, native }])
+  })
+
+  test('a plain stop after tool calls is for the calls', () => {
+    const { read, seen } = bothWays([delta({ tool_calls: [call(0, 'a', 'f', '{}')] }), finished])
+    expect(read.choices[0]?.end).toMatchObject({ reason: 'tool_calls', native: 'stop' })
+    expect(seen.finishes).toEqual([{ reason: 'tool_calls', native: 'stop' }])
+  })
+})
+
+describe('usage (R9)', () => {
+  const counts = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 }
+  const plain = { ...noTokens, input: 10, output: 5 }
+
+  test.each<[string, object[]]>([
+    ['in a chunk of its own', [finished, { choices: [], usage: counts }]],
+    ['with the last choice', [{ ...finished, usage: counts }]],
+    ['in x_groq', [{ ...finished, x_groq: { id: 'r', usage: counts } }]],
+    ['within the choice', [{ choices: [{ index: 0, delta: {}, finish_reason: 'stop', usage: counts }] }]],
+    [
+      'growing in every chunk',
+      [
+        { ...delta({ content: '!' }), usage: { prompt_tokens: 10, completion_tokens: 1 } },
+        { ...finished, usage: counts },
+      ],
+    ],
+  ])('%s', (_place, chunks) => {
+    const { read, relayed, seen } = bothWays([delta({ content: 'Hi' }), ...chunks])
+    expect(read.usage).toEqual(plain)
+    expect(seen.usage).toEqual(plain)
+    expect(relayed.usage).toEqual({ ...plain, reportedCost: bill.cost })
+  })
+
+  const usageOf = (usage: JsonObject) => whole({ content: 'x' }, { usage }).usage
+
+  test('thinking counted beside the completion is told by the total', () => {
+    const usage = {
+      prompt_tokens: 12,
+      completion_tokens: 1,
+      total_tokens: 303,
+      prompt_tokens_details: { cached_tokens: 11, text_tokens: 12 },
+      completion_tokens_details: { reasoning_tokens: 290 },
+      cost_in_usd_ticks: 1_466_250,
+    }
+    expect(usageOf(usage)).toEqual({
+      ...noTokens,
+      input: 1,
+      cacheRead: 11,
+      output: 1,
+      reasoning: 290,
+      reportedCost: 0.000146625,
+    })
+  })
+
+  test('thinking within the completion is taken out of it', () => {
+    const usage = { ...counts, completion_tokens_details: { reasoning_tokens: 4 } }
+    expect(usageOf(usage)).toEqual({ ...noTokens, input: 10, output: 1, reasoning: 4 })
+  })
+
+  test('hits of a prompt cache under their other name', () => {
+    const usage = { ...counts, prompt_cache_hit_tokens: 8, prompt_cache_miss_tokens: 2 }
+    expect(usageOf(usage)).toEqual({ ...noTokens, input: 2, cacheRead: 8, output: 5 })
+  })
+
+  test('a reported cost as a number or as an object', () => {
+    expect(usageOf({ ...counts, cost: 0.5 })?.reportedCost).toBe(0.5)
+    expect(usageOf({ ...counts, cost: { total_cost: 0.25, request_cost: 0.1 } })?.reportedCost).toBe(0.25)
+    expect(usageOf({ ...counts, cost: -1 })?.reportedCost).toBeNull()
+  })
+
+  test('numbers that cannot be are none', () => {
+    const usage = {
+      prompt_tokens: -5,
+      completion_tokens: 1e18,
+      prompt_tokens_details: { cached_tokens: '9' },
+    }
+    expect(usageOf(usage)).toEqual(noTokens)
+  })
+
+  test('parts that overlap never come to more than the whole', () => {
+    const usage = { prompt_tokens: 10, prompt_tokens_details: { cached_tokens: 8, image_tokens: 7 } }
+    expect(usageOf(usage)).toEqual({ ...noTokens, cacheRead: 8, inputImage: 2 })
+  })
+})
+
+describe('what else comes in a stream', () => {
+  test('sources beside the choices become citations', () => {
+    const sources = {
+      citations: ['https://a.example', 'https://b.example'],
+      search_results: [{ title: 'A', url: 'https://a.example', snippet: 'words' }],
+    }
+    const chunks = [
+      { ...delta({ content: 'Hi [1]' }), ...sources },
+      { ...finished, ...sources },
+    ]
+    expect(partsOf(chunks)).toEqual([
+      { kind: 'text', text: 'Hi [1]', citations: [{ url: 'https://a.example', title: 'A', cited: 'words' }] },
+    ])
+  })
+
+  test('a first chunk without choices, with remarks on the prompt', () => {
+    const chunks = [{ id: '', model: '', choices: [], prompt_filter_results: [{ prompt_index: 0 }] }]
+    const { read, text } = bothWays([...chunks, delta({ content: 'Hi' }), finished])
+    expect(read.complete).toBe(true)
+    expect(text).toContain('prompt_filter_results')
+  })
+
+  test('an error in the middle', () => {
+    const error = { message: 'The server is overloaded', type: 'overloaded_error', code: 529 }
+    const { read, seen } = bothWays([delta({ content: 'Hi' }), { error }])
+    expect(read).toMatchObject({ complete: false, failure: { kind: 'provider_overloaded', code: '529' } })
+    expect(seen).toMatchObject({ complete: false, failure: { kind: 'provider_overloaded' } })
+  })
+
+  test('an event that is not JSON', () => {
+    const reader = chat.upstream.reader()
+    expect(reader.read({ event: '', data: '<html>502</html>' })).toMatchObject([{ type: 'reply-error' }])
+  })
+
+  test('an end without any answer is a failure', () => {
+    const reader = chat.upstream.reader()
+    expect(reader.read(doneFrame)).toMatchObject([{ type: 'reply-error' }])
+    expect(reader.end()).toEqual([])
+  })
+
+  test('logprobs stay with their text', () => {
+    const logprobs = { content: [{ token: 'Hi', logprob: -0.1, bytes: [72, 105], top_logprobs: [] }] }
+    const chunks = [
+      { choices: [{ index: 0, delta: { content: 'Hi' }, logprobs, finish_reason: null }] },
+      finished,
+    ]
+    expect(partsOf(chunks)).toEqual([
+      { kind: 'text', text: 'Hi', logprobs: [{ token: 'Hi', logprob: -0.1, bytes: [72, 105], top: [] }] },
+    ])
+  })
+
+  test('speech, with its transcript', () => {
+    const chunks = [
+      delta({ role: 'assistant', audio: { id: 'audio_1', transcript: 'Hel' } }),
+      delta({ audio: { data: 'AAAA', transcript: 'lo' } }),
+      delta({ audio: { data: 'BBBB' } }),
+      finished,
+    ]
+    expect(partsOf(chunks)).toEqual([
+      { kind: 'audio', id: 'audio_1', data: 'AAAABBBB', format: '', transcript: 'Hello' },
+    ])
+  })
+
+  test('images and refusals', () => {
+    const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBO' } }
+    expect(partsOf([delta({ images: [image] }), delta({ refusal: 'No.' }), finished])).toEqual([
+      { kind: 'image', source: { kind: 'data', mediaType: 'image/png', data: 'iVBO' } },
+      { kind: 'refusal', text: 'No.' },
+    ])
+  })
+})
+
+describe('a whole reply', () => {
+  test('that is an error in spite of its status', () => {
+    expect(
+      collect(chat.upstream.decodeReply({ error: { message: 'No such model', code: 404 } })).failure,
+    ).toEqual({
+      kind: 'not_found',
+      status: null,
+      message: 'No such model',
+      code: '404',
+    })
+  })
+
+  test('without choices', () => {
+    expect(collect(chat.upstream.decodeReply({ id: 'x' })).failure?.kind).toBe('provider_unavailable')
+    expect(collect(chat.upstream.decodeReply({ message: 'rate limit' })).failure?.message).toBe('rate limit')
+  })
+})

@@ -1,0 +1,162 @@
+import type { Bill, Usage } from '../../call/usage.ts'
+import type { GatewayError } from '../../errors.ts'
+import { type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../../lib/loose.ts'
+import type { SseFrame } from '../../lib/sse.ts'
+import { nothingSeen, type Relay, type ReplyFacts } from '../dialect.ts'
+import { chunkHead, done, event, failedChunk } from './chunk.ts'
+import { failureOf, malformed } from './error.ts'
+import {
+  type Manner,
+  newRelayedChoice,
+  normaliseChoice,
+  type RelayedChoice,
+  saidLength,
+} from './normalise.ts'
+import { annotationsFor, errorIn, parsed } from './reply-read.ts'
+import { learnSplice, type Splice, splice } from './splice.ts'
+import { mergeUsage, readUsage, usageObjectOf } from './usage.ts'
+
+export function relay(about: ReplyFacts): Relay {
+  return new ChatRelay(about)
+}
+
+/** Most chunks get a new beginning and nothing else; those that may say more than a piece of text are read. */
+class ChatRelay implements Relay {
+  readonly seen = nothingSeen()
+  readonly final = null
+  readonly #head: JsonObject
+  readonly #manner: Manner
+  readonly #choices = new Map<number, RelayedChoice>()
+  /** With several choices every chunk is read: which ones are finished must be known. */
+  readonly #single: boolean
+  #splice: Splice | null = null
+  #usage: JsonObject | undefined
+  /** What the last chunk had beside choices and usage. */
+  #extras: JsonObject = {}
+  #annotations: JsonObject[] = []
+  #marked = false
+
+  constructor(about: ReplyFacts) {
+    this.#head = chunkHead(about)
+    const hidesReasoning = about.call.reasoning?.exclude === true
+    this.#manner = { hidesReasoning, replyId: about.id, streams: true }
+    this.#single = (about.call.n ?? 1) === 1
+  }
+
+  pass(frame: SseFrame): string {
+    const { data } = frame
+    if (this.#splice && frame.event !== 'error' && !this.seen.complete) {
+      const spliced = splice(this.#splice, data)
+      if (spliced !== null) {
+        this.seen.characters += Math.max(0, data.length - this.#splice.overhead)
+        return spliced
+      }
+    }
+    return this.#read(data.trim(), frame.event === 'error')
+  }
+
+  end(usage: Usage, bill: Bill): string {
+    let text = ''
+    for (const [index, choice] of this.#choices) {
+      if (choice.finish) continue
+      const reason = choice.calls.size > 0 ? 'tool_calls' : 'stop'
+      const ending = { index, delta: {}, finish_reason: reason, native_finish_reason: null, logprobs: null }
+      text += event({ ...this.#head, choices: [ending] })
+    }
+    const counted = mergeUsage(this.#usage, usage, bill)
+    return text + event({ ...this.#extras, ...this.#head, choices: [], usage: counted }) + done
+  }
+
+  fail(error: GatewayError): string {
+    return failedChunk(this.#head, error)
+  }
+
+  #read(data: string, isError: boolean): string {
+    if (data === '' || this.#marked || this.seen.failure) return ''
+    if (data === '[DONE]') return this.#mark()
+    const chunk = parsed(data)
+    if (!chunk) {
+      // After the last word of every choice only the counts can be missing.
+      if (this.seen.complete) return ''
+      this.seen.failure = malformed('The upstream sent an event that is not a JSON object.')
+      return ''
+    }
+    const error = errorIn(chunk, isError) ?? choiceError(chunk)
+    this.#note(chunk)
+    if (error !== undefined) {
+      this.seen.failure = failureOf(error, null)
+      return ''
+    }
+    return Array.isArray(chunk.choices) ? this.#write(chunk, data) : ''
+  }
+
+  #mark(): string {
+    this.#marked = true
+    if (this.#choices.size === 0) this.seen.failure = malformed('The upstream sent an empty reply.')
+    else this.seen.complete = true
+    return ''
+  }
+
+  #note(chunk: JsonObject): void {
+    this.seen.model ??= textOf(chunk.model) ?? null
+    const usage = usageObjectOf(chunk)
+    if (usage) {
+      this.#usage = usage
+      this.seen.usage = readUsage(usage)
+    }
+    const annotations = annotationsFor(chunk)
+    if (annotations.length > 0) this.#annotations = annotations
+  }
+
+  #write(chunk: JsonObject, data: string): string {
+    const { usage, choices: _given, ...rest } = chunk
+    const given = objectsOf(chunk.choices)
+    // The chunk of the usage waits for the bill.
+    if (given.length === 0 && objectOf(usage)) {
+      this.#extras = rest
+      return ''
+    }
+    const choices = given.map((choice) => this.#choice(choice))
+    this.#judge()
+    const kept = usage === undefined || objectOf(usage) ? {} : { usage }
+    const written = event({ ...rest, ...this.#head, choices, ...kept })
+    if (this.#single && this.seen.content && !this.seen.complete) {
+      this.#splice = learnSplice(chunk, data, this.#head, this.#manner.hidesReasoning, this.#numbersHold())
+    }
+    return written
+  }
+
+  #choice(given: JsonObject): JsonObject {
+    const index = numberOf(given.index) ?? 0
+    let state = this.#choices.get(index)
+    if (!state) {
+      state = newRelayedChoice()
+      this.#choices.set(index, state)
+    }
+    const said = objectOf(given.delta) ?? objectOf(given.message)
+    const length = said ? saidLength(said) : 0
+    this.seen.characters += length
+    if (length > 0) this.seen.content = true
+    const choice = normaliseChoice({ ...given, index }, state, this.#manner)
+    const delta = objectOf(choice.delta)
+    if (state.finish && index === 0 && this.#annotations.length > 0 && delta && !delta.annotations) {
+      choice.delta = { ...delta, annotations: this.#annotations }
+      this.#annotations = []
+    }
+    return choice
+  }
+
+  #judge(): void {
+    const finishes = [...this.#choices.entries()].sort(([a], [b]) => a - b).map(([, { finish }]) => finish)
+    this.seen.finishes = finishes.filter((finish) => finish !== null)
+    this.seen.complete = finishes.length > 0 && this.seen.finishes.length === finishes.length
+  }
+
+  #numbersHold(): boolean {
+    return [...this.#choices.values()].every((choice) => !choice.renumbered)
+  }
+}
+
+function choiceError(chunk: JsonObject): unknown {
+  return objectsOf(chunk.choices).find((choice) => objectOf(choice.error))?.error
+}

@@ -1,0 +1,97 @@
+import type { Choice, Reply } from '../../call/event.ts'
+import type { OutputPart } from '../../call/part.ts'
+import { type Bill, noTokens } from '../../call/usage.ts'
+import { type JsonObject, objectsOf } from '../../lib/loose.ts'
+import type { ReplyFacts } from '../dialect.ts'
+import { chunkHead } from './chunk.ts'
+import { failureObject, malformed } from './error.ts'
+import { urlOf } from './parts-decode.ts'
+import { DetailNumbers, readableOf, writeDetails } from './reasoning-details.ts'
+import { annotationsOf, audioFields, encodeLogprob, openingOpaque } from './reply-write.ts'
+import { writeUsage } from './usage.ts'
+
+/** A whole reply. One that broke off keeps what there is, and says in its choices what happened. */
+export function encodeReply(reply: Reply, about: ReplyFacts, bill: Bill): JsonObject {
+  const { serviceTier, fingerprint } = reply.start
+  const choices = reply.choices.length > 0 ? reply.choices : [{ index: 0, parts: [], end: null }]
+  return {
+    ...chunkHead(about, 'chat.completion'),
+    ...(serviceTier !== undefined && { service_tier: serviceTier }),
+    system_fingerprint: fingerprint ?? null,
+    choices: choices.map((choice) => encodeChoice(choice, reply, about)),
+    usage: writeUsage(reply.usage ?? noTokens, bill),
+  }
+}
+
+function encodeChoice(choice: Choice, reply: Reply, about: ReplyFacts): JsonObject {
+  const broken = reply.failure !== null || (choice.end === null && !reply.complete)
+  const logprobs = choice.parts.flatMap((part) => (part.kind === 'text' ? (part.logprobs ?? []) : []))
+  const encoded: JsonObject = {
+    index: choice.index,
+    message: encodeMessage(choice.parts, about),
+    finish_reason: broken ? 'error' : (choice.end?.reason ?? 'stop'),
+    native_finish_reason: choice.end?.native ?? null,
+    logprobs: logprobs.length > 0 ? { content: logprobs.map(encodeLogprob), refusal: null } : null,
+  }
+  if (broken) encoded.error = failureObject(reply.failure ?? malformed('The upstream broke off its reply.'))
+  return encoded
+}
+
+function encodeMessage(parts: OutputPart[], about: ReplyFacts): JsonObject {
+  const calls = parts.filter((part) => part.kind === 'tool-call')
+  const texts = parts.filter((part) => part.kind === 'text')
+  const refusals = parts.filter((part) => part.kind === 'refusal')
+  const text = texts.map((part) => part.text).join('')
+  const message: JsonObject = {
+    role: 'assistant',
+    content: texts.length === 0 && parts.length > 0 ? null : text,
+    refusal: refusals.length > 0 ? refusals.map((part) => part.text).join('') : null,
+  }
+  if (about.call.reasoning?.exclude !== true) Object.assign(message, encodeThoughts(parts))
+  if (calls.length > 0) {
+    message.tool_calls = calls.map(({ id, name, arguments: given, custom }) =>
+      custom
+        ? { id, type: 'custom', custom: { name, input: given } }
+        : { id, type: 'function', function: { name, arguments: given } },
+    )
+  }
+  const annotations = encodeAnnotations(parts)
+  if (annotations.length > 0) message.annotations = annotations
+  return { ...message, ...encodeMedia(parts) }
+}
+
+function encodeThoughts(parts: OutputPart[]): JsonObject {
+  const numbers = new DetailNumbers()
+  const details: JsonObject[] = []
+  const texts: string[] = []
+  for (const part of parts) {
+    if (part.kind === 'opaque') details.push(...objectsOf(openingOpaque(part)?.reasoning_details))
+    if (part.kind !== 'reasoning') continue
+    details.push(...writeDetails(part, numbers.part()))
+    const text = readableOf(part)
+    if (text !== '') texts.push(text)
+  }
+  if (details.length === 0) return {}
+  return { reasoning: texts.length > 0 ? texts.join('\n\n') : null, reasoning_details: details }
+}
+
+function encodeAnnotations(parts: OutputPart[]): JsonObject[] {
+  let place = 0
+  return parts.flatMap((part) => {
+    if (part.kind !== 'text') return []
+    const annotations = annotationsOf(part, place)
+    place += part.text.length
+    return annotations
+  })
+}
+
+function encodeMedia(parts: OutputPart[]): JsonObject {
+  const images: JsonObject[] = []
+  const media: JsonObject = {}
+  for (const part of parts) {
+    const url = part.kind === 'image' ? urlOf(part.source) : undefined
+    if (url !== undefined) images.push({ type: 'image_url', image_url: { url } })
+    if (part.kind === 'audio') media.audio = audioFields(part)
+  }
+  return images.length > 0 ? { ...media, images } : media
+}

@@ -1,0 +1,116 @@
+import type { Call, Format, ReasoningWish } from '../../call/call.ts'
+import { effortOf, nearestEffort, wantsReasoning } from '../../call/reasoning.ts'
+import { defined, type JsonObject } from '../../lib/loose.ts'
+import type { Target, UpstreamRequest } from '../dialect.ts'
+import { Losses, withoutUnsupported } from '../fields.ts'
+import { encodeMessages } from './messages-encode.ts'
+import { encodeToolChoice, encodeTools } from './tools.ts'
+
+export const path = '/chat/completions'
+/** Against what a budget is measured when nobody said how long the answer may be. */
+const usualOutput = 16_384
+
+export function encodeRequest(asked: Call, target: Target): UpstreamRequest {
+  const losses = new Losses()
+  const call = withoutUnsupported(asked, target.unsupported, losses)
+  losses.addFields(call, 'cache')
+  const body: JsonObject = defined({
+    model: target.model,
+    messages: encodeMessages(call.messages, target, losses),
+    ...encodeToolFields(call, losses),
+    [maxTokensField(target)]: call.maxTokens,
+    ...encodeSampling(call),
+    response_format: call.format && encodeFormat(call.format),
+    ...encodeReasoning(call.reasoning, call.maxTokens, target, losses),
+    verbosity: call.verbosity,
+    modalities: call.modalities,
+    audio: call.audio,
+    image_config: call.imageConfig,
+    prediction: call.prediction === undefined ? undefined : { type: 'content', content: call.prediction },
+    prompt_cache_key: call.promptCacheKey,
+    service_tier: call.serviceTier,
+    user: call.user,
+    metadata: call.metadata,
+    ...streamFields(target),
+  })
+  return { path, headers: {}, body, dropped: losses.list() }
+}
+
+export function maxTokensField(target: Target): string {
+  return target.abilities.has('max_completion_tokens') ? 'max_completion_tokens' : 'max_tokens'
+}
+
+/** Without being asked, most upstreams do not say what a streamed reply consumed. */
+export function streamFields(target: Target): JsonObject {
+  if (!target.stream) return {}
+  const options = target.abilities.has('stream_usage') ? { stream_options: { include_usage: true } } : {}
+  return { stream: true, ...options }
+}
+
+function encodeSampling(call: Call): JsonObject {
+  return {
+    temperature: call.temperature,
+    top_p: call.topP,
+    top_k: call.topK,
+    min_p: call.minP,
+    top_a: call.topA,
+    frequency_penalty: call.frequencyPenalty,
+    presence_penalty: call.presencePenalty,
+    repetition_penalty: call.repetitionPenalty,
+    seed: call.seed,
+    stop: call.stop,
+    logit_bias: call.logitBias,
+    logprobs: call.logprobs,
+    top_logprobs: call.topLogprobs,
+    n: call.n,
+  }
+}
+
+/** A choice among tools that are not there would be refused. */
+function encodeToolFields(call: Call, losses: Losses): JsonObject {
+  const tools = encodeTools(call.tools ?? [], losses)
+  if (tools.length === 0) return {}
+  return {
+    tools,
+    tool_choice: call.toolChoice && encodeToolChoice(call.toolChoice, call.tools ?? [], losses),
+    parallel_tool_calls: call.parallelToolCalls,
+  }
+}
+
+function encodeFormat(format: Format): JsonObject {
+  switch (format.kind) {
+    case 'json':
+      return { type: 'json_object' }
+    case 'grammar':
+      return { type: 'grammar', grammar: format.grammar }
+    case 'schema': {
+      const { name, schema, strict, description } = format
+      return {
+        type: 'json_schema',
+        json_schema: defined({ name: name ?? 'response', description, schema, strict }),
+      }
+    }
+    default:
+      return { type: format.kind }
+  }
+}
+
+/** Whatever form the wish has, this format knows efforts only. */
+export function encodeReasoning(
+  wish: ReasoningWish | undefined,
+  maxTokens: number | undefined,
+  target: Target,
+  losses: Losses,
+): JsonObject {
+  if (!wish) return {}
+  if (wish.summary !== undefined) losses.add('reasoning.summary')
+  // Left to itself, a model of this format may not think at all: `adaptive` wants it to.
+  const left = wish.adaptive ? 'medium' : undefined
+  const effort = effortOf(wish, maxTokens ?? target.maxOutput ?? usualOutput) ?? left
+  if (effort === undefined) return {}
+  if (target.reasoning) return { reasoning_effort: nearestEffort(effort, target.reasoning.efforts) }
+  if (effort === 'none') return {}
+  if (wish.effort !== undefined) return { reasoning_effort: effort }
+  if (wantsReasoning(wish)) losses.add('reasoning')
+  return {}
+}

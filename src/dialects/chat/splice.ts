@@ -1,0 +1,119 @@
+import { type JsonObject, objectOf, objectsOf } from '../../lib/loose.ts'
+import { saidLength } from './normalise.ts'
+import { parsed } from './reply-read.ts'
+
+/** How to give a vendor's chunks our own beginning without reading them. */
+export interface Splice {
+  /** The vendor's text up to the choices, the same in every chunk. */
+  prefix: string
+  ours: string
+  /** Characters of a chunk that are not the answer. */
+  overhead: number
+  /** What a chunk must not contain to pass unread, as this vendor spaces its JSON. */
+  signs: readonly string[]
+  reasoning: { hidden: boolean; fields: readonly string[] }
+  calls: { any: string; numbered: string; id: string; pass: boolean }
+}
+
+/** What we say of the reply ourselves; behind the choices a vendor's own word would come last and win. */
+const ourFields = ['id', 'object', 'created', 'model', 'provider']
+
+export function learnSplice(
+  chunk: JsonObject,
+  data: string,
+  head: JsonObject,
+  hidden: boolean,
+  numbersHold: boolean,
+): Splice | null {
+  const names = Object.keys(chunk)
+  const behind = names.slice(names.indexOf('choices'))
+  if (behind.some((name) => ourFields.includes(name))) return null
+  const at = data.indexOf('"choices"')
+  const open = data.indexOf('[', at)
+  const before = parsed(`${data.slice(0, at)}"choices":0}`)
+  if (at === -1 || open === -1 || !before) return null
+  const gap = data.slice(at + '"choices"'.length, open)
+  if (gap !== ':' && gap !== ': ') return null
+  const { choices: _none, ...kept } = before
+  const ours = JSON.stringify({ ...kept, ...head })
+  const said = objectOf(objectsOf(chunk.choices)[0]?.delta) ?? {}
+  return {
+    prefix: data.slice(0, open),
+    ours: `data: ${ours.slice(0, -1)},"choices":`,
+    overhead: data.length - saidLength(said),
+    signs: [
+      `"finish_reason"${gap}"`,
+      `"usage"${gap}{`,
+      `"error"${gap}{`,
+      `"error"${gap}"`,
+      `"content"${gap}[`,
+      `"function_call"${gap}{`,
+    ],
+    reasoning: { hidden, fields: [`"reasoning_content"${gap}"`, `"reasoning"${gap}"`] },
+    calls: {
+      any: `"tool_calls"${gap}[`,
+      numbered: `"tool_calls"${gap}[{"index"${gap}`,
+      id: `"id"${gap}"`,
+      pass: numbersHold,
+    },
+  }
+}
+
+/** The chunk for the client, or null when it must be read. Quotes within strings are escaped, so signs are keys. */
+export function splice(learnt: Splice, data: string): string | null {
+  if (!data.startsWith(learnt.prefix)) return null
+  const rest = data.slice(learnt.prefix.length)
+  for (const sign of learnt.signs) if (rest.includes(sign)) return null
+  const { calls } = learnt
+  if (
+    rest.includes(calls.any) &&
+    (!calls.pass || !rest.includes(calls.numbered) || rest.includes(calls.id))
+  ) {
+    return null
+  }
+  if (!isWhole(rest)) return null
+  if (rest.includes('"reasoning')) return spliceReasoning(learnt, rest)
+  return `${learnt.ours}${rest}\n\n`
+}
+
+/** Thinking under a vendor's own name is given the names of this API as well. */
+function spliceReasoning({ ours, reasoning }: Splice, rest: string): string | null {
+  if (reasoning.hidden) return null
+  if (rest.includes('"reasoning_details"')) return `${ours}${rest}\n\n`
+  for (const field of reasoning.fields) {
+    const at = rest.indexOf(field)
+    if (at === -1) continue
+    const start = at + field.length - 1
+    const end = closingQuote(rest, start + 1)
+    if (end === -1) return null
+    const text = rest.slice(start, end + 1)
+    if (text === '""') continue
+    const named = field.startsWith('"reasoning"') ? '' : `"reasoning":${text},`
+    const details = `"reasoning_details":[{"type":"reasoning.text","text":${text},"format":"unknown","index":0}],`
+    return `${ours}${rest.slice(0, at)}${named}${details}${rest.slice(at)}\n\n`
+  }
+  return `${ours}${rest}\n\n`
+}
+
+/** Whether all that was opened is closed: a stream may be cut off within its last event. */
+function isWhole(rest: string): boolean {
+  let depth = 1
+  for (let at = 0; at < rest.length; at++) {
+    const code = rest.charCodeAt(at)
+    if (code === 0x22) {
+      at = closingQuote(rest, at + 1)
+      if (at === -1) return false
+    } else if (code === 0x7b || code === 0x5b) depth++
+    else if (code === 0x7d || code === 0x5d) depth--
+  }
+  return depth === 0
+}
+
+function closingQuote(text: string, from: number): number {
+  for (let at = text.indexOf('"', from); at !== -1; at = text.indexOf('"', at + 1)) {
+    let escapes = 0
+    while (text.charCodeAt(at - 1 - escapes) === 0x5c) escapes++
+    if (escapes % 2 === 0) return at
+  }
+  return -1
+}

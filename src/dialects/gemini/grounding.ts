@@ -1,0 +1,92 @@
+import type { Citation, TokenLogprob } from '../../call/part.ts'
+import { defined, type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../../lib/loose.ts'
+
+/**
+ * Where an answer comes from. Supports tie passages of the text to sources; without them, the sources
+ * stand for the whole text. `text`: the part that is cited; null when it cannot be pointed into any more.
+ */
+export function citationsOf(candidate: JsonObject, text: string | null): Citation[] {
+  const grounding = objectOf(candidate.groundingMetadata)
+  const sources = objectsOf(grounding?.groundingChunks).map(sourceOf)
+  const supports = objectsOf(grounding?.groundingSupports)
+  const supported = supports.flatMap((support) => {
+    const place = placeOf(objectOf(support.segment), text)
+    const indices = Array.isArray(support.groundingChunkIndices) ? support.groundingChunkIndices : []
+    return indices.flatMap((index) => (sources[index] ? [{ ...sources[index], ...place }] : []))
+  })
+  const recited = objectsOf(objectOf(candidate.citationMetadata)?.citationSources).map((source) => ({
+    ...defined({ url: textOf(source.uri), title: textOf(source.title) }),
+    ...placeOf(source, text),
+  }))
+  return [...(supports.length > 0 ? supported : sources), ...recited]
+}
+
+function sourceOf(chunk: JsonObject): Citation {
+  const source = objectOf(chunk.web) ?? objectOf(chunk.retrievedContext) ?? objectOf(chunk.maps) ?? {}
+  return defined({ url: textOf(source.uri), title: textOf(source.title), cited: textOf(source.text) })
+}
+
+/** The vendor counts bytes, from 0 where it says nothing. */
+function placeOf(segment: JsonObject | undefined, text: string | null): { start?: number; end?: number } {
+  const end = numberOf(segment?.endIndex)
+  if (text === null || end === undefined) return {}
+  const bytes = Buffer.from(text)
+  const characters = (count: number) => bytes.subarray(0, count).toString().length
+  return { start: characters(numberOf(segment?.startIndex) ?? 0), end: characters(end) }
+}
+
+export function searchesOf(candidate: JsonObject): number {
+  const queries = objectOf(candidate.groundingMetadata)?.webSearchQueries
+  return Array.isArray(queries) ? queries.length : 0
+}
+
+export function logprobsOf(candidate: JsonObject): TokenLogprob[] {
+  const result = objectOf(candidate.logprobsResult)
+  const top = objectsOf(result?.topCandidates)
+  return objectsOf(result?.chosenCandidates).map((chosen, step) => ({
+    ...tokenOf(chosen),
+    top: objectsOf(top[step]?.candidates).map(tokenOf),
+  }))
+}
+
+function tokenOf(candidate: JsonObject): Omit<TokenLogprob, 'top'> {
+  return {
+    token: textOf(candidate.token) ?? '',
+    logprob: numberOf(candidate.logProbability) ?? 0,
+    bytes: null,
+  }
+}
+
+export function writeLogprobs(logprobs: TokenLogprob[]): JsonObject {
+  const write = ({ token, logprob }: Omit<TokenLogprob, 'top'>) => ({ token, logProbability: logprob })
+  return {
+    chosenCandidates: logprobs.map(write),
+    topCandidates: logprobs.map(({ top }) => ({ candidates: top.map(write) })),
+  }
+}
+
+/** Citations of any origin as grounding; `base` is where their text begins, in bytes. */
+export function writeGrounding(cited: { text: string; base: number; citations: Citation[] }[]): JsonObject {
+  const chunks: JsonObject[] = []
+  const supports: JsonObject[] = []
+  const known = new Map<string, number>()
+  for (const { text, base, citations } of cited) {
+    for (const { url, title, start, end } of citations) {
+      const key = JSON.stringify([url, title])
+      const index = known.get(key) ?? chunks.push({ web: defined({ uri: url, title }) }) - 1
+      known.set(key, index)
+      if (start === undefined || end === undefined) continue
+      const bytes = (count: number) => Buffer.byteLength(text.slice(0, count))
+      const segment = {
+        startIndex: base + bytes(start),
+        endIndex: base + bytes(end),
+        text: text.slice(start, end),
+      }
+      supports.push({ segment, groundingChunkIndices: [index] })
+    }
+  }
+  return defined({
+    groundingChunks: chunks,
+    groundingSupports: supports.length > 0 ? supports : undefined,
+  })
+}

@@ -1,0 +1,155 @@
+import type { Bill, Usage } from '../../call/usage.ts'
+import type { GatewayError } from '../../errors.ts'
+import { type JsonObject, objectOf, objectsOf, textOf } from '../../lib/loose.ts'
+import type { SseFrame } from '../../lib/sse.ts'
+import { nothingSeen, type Relay, type ReplyFacts, type Seen } from '../dialect.ts'
+import { decodeError, encodeError } from './error.ts'
+import { finishOf } from './finish.ts'
+import { searchesOf } from './grounding.ts'
+import { chunksOf, isEndMark } from './reply-read.ts'
+import { frameOf } from './reply-write.ts'
+import { billFields, usageOf, writeUsage } from './usage.ts'
+
+interface Progress {
+  finish: string | null
+  called: boolean
+  searches: number
+}
+
+/** The upstream's chunks with our name and id. Those that finish a candidate wait for the bill. */
+export class GeminiRelay implements Relay {
+  readonly final = null
+  readonly seen: Seen = nothingSeen()
+  readonly #about: ReplyFacts
+  readonly #candidates = new Map<number, Progress>()
+  readonly #held: JsonObject[] = []
+  readonly #meta: JsonObject = {}
+
+  constructor(about: ReplyFacts) {
+    this.#about = about
+    Object.defineProperty(this.seen, 'usage', { enumerable: true, get: () => this.#usage() })
+  }
+
+  pass(frame: SseFrame): string {
+    if (this.seen.failure || isEndMark(frame)) return ''
+    const chunks = chunksOf(frame.data)
+    if (!chunks) {
+      const message = 'The stream contained an event that is not a JSON object.'
+      this.seen.failure = { kind: 'provider_unavailable', status: null, message }
+      return ''
+    }
+    const alone = chunks.length === 1 && !frame.data.includes('\n') && !frame.data.startsWith('[')
+    return chunks.map((chunk) => this.#chunk(chunk, alone ? frame.data : null)).join('')
+  }
+
+  end(usage: Usage, bill: Bill): string {
+    const last = this.#held.pop() ?? { candidates: [] }
+    const told = objectOf(last.usageMetadata)
+    const counts = Object.keys(this.#meta).length > 0 ? { ...this.#meta, ...told } : writeUsage(usage, bill)
+    const billed = { ...last, usageMetadata: { ...counts, ...billFields(bill) } }
+    return [...this.#held.splice(0), billed].map((chunk) => frameOf(this.#renamed(chunk))).join('')
+  }
+
+  fail(error: GatewayError): string {
+    return frameOf(encodeError(error, this.#about.id))
+  }
+
+  #chunk(chunk: JsonObject, raw: string | null): string {
+    if (this.seen.failure) return ''
+    if (chunk.error !== undefined && chunk.error !== null) {
+      this.seen.failure = decodeError(null, chunk)
+      return ''
+    }
+    this.#see(chunk)
+    const candidates = objectsOf(chunk.candidates)
+    const finishing =
+      candidates.length === 0 || candidates.some((candidate) => textOf(candidate.finishReason))
+    if (finishing) {
+      this.#held.push(chunk)
+      return ''
+    }
+    const spliced = raw === null ? null : spliceNames(raw, this.#about)
+    return spliced === null ? frameOf(this.#renamed(chunk)) : `data: ${spliced}\n\n`
+  }
+
+  #renamed(chunk: JsonObject): JsonObject {
+    return { ...chunk, modelVersion: this.#about.model, responseId: this.#about.id }
+  }
+
+  #see(chunk: JsonObject): void {
+    this.seen.model ??= textOf(chunk.modelVersion) ?? null
+    const candidates = objectsOf(chunk.candidates)
+    for (const candidate of candidates) this.#seeCandidate(candidate)
+    const blocked = textOf(objectOf(chunk.promptFeedback)?.blockReason)
+    if (blocked && this.#candidates.size === 0) {
+      this.seen.finishes = [{ reason: 'content_filter', native: blocked }]
+      this.seen.complete = true
+    }
+    Object.assign(this.#meta, objectOf(chunk.usageMetadata))
+    if (candidates.some((candidate) => textOf(candidate.finishReason))) this.#seeEnds()
+  }
+
+  #seeCandidate(candidate: JsonObject): void {
+    const index = typeof candidate.index === 'number' ? candidate.index : 0
+    const progress = this.#candidates.get(index) ?? { finish: null, called: false, searches: 0 }
+    this.#candidates.set(index, progress)
+    for (const part of objectsOf(objectOf(candidate.content)?.parts)) {
+      const length = charactersOf(part)
+      this.seen.characters += length
+      this.seen.content ||= length > 0 || Object.keys(part).some((key) => key !== 'text')
+      progress.called ||= part.functionCall !== undefined
+    }
+    progress.finish = textOf(candidate.finishReason) ?? progress.finish
+    progress.searches = Math.max(progress.searches, searchesOf(candidate))
+  }
+
+  /** Counted when somebody asks: chunks come by the hundred, each with a count of its own. */
+  #usage(): Usage | null {
+    const told =
+      typeof this.#meta.promptTokenCount === 'number' || typeof this.#meta.totalTokenCount === 'number'
+    if (!told) return null
+    let searches = 0
+    for (const progress of this.#candidates.values()) searches += progress.searches
+    return usageOf(this.#meta, searches)
+  }
+
+  #seeEnds(): void {
+    const all = [...this.#candidates].sort(([a], [b]) => a - b)
+    this.seen.complete = all.every(([, { finish }]) => finish !== null)
+    this.seen.finishes = all.flatMap(([, { finish, called }]) =>
+      finish === null ? [] : [{ reason: finishOf(finish, called), native: finish }],
+    )
+  }
+}
+
+function charactersOf(part: JsonObject): number {
+  if (typeof part.text === 'string') return part.text.length
+  const call = objectOf(part.functionCall)
+  return call ? JSON.stringify(call).length : 0
+}
+
+/**
+ * The vendor's own characters with two values exchanged, so that what we do not know, and numbers we could
+ * not hold, stay as they are. Null when a name is not there exactly once: then the parsed chunk is written.
+ */
+function spliceNames(raw: string, about: ReplyFacts): string | null {
+  const renamed = splice(raw, '"modelVersion"', about.model)
+  return renamed === null ? null : splice(renamed, '"responseId"', about.id)
+}
+
+const stringValue = /\s*:\s*"(?:[^"\\]|\\.)*"/y
+
+function splice(raw: string, key: string, value: string): string | null {
+  const at = raw.lastIndexOf(key)
+  if (at === -1 || raw.indexOf(key) !== at) return null
+  stringValue.lastIndex = at + key.length
+  const found = stringValue.exec(raw)
+  if (!found) return null
+  return `${raw.slice(0, at)}${key}:${JSON.stringify(value)}${raw.slice(at + key.length + found[0].length)}`
+}
+
+export function passReply(body: JsonObject, about: ReplyFacts, bill: Bill, usage: Usage): JsonObject {
+  const counts = objectOf(body.usageMetadata) ?? writeUsage(usage, bill)
+  const usageMetadata = { ...counts, ...billFields(bill) }
+  return { ...body, usageMetadata, modelVersion: about.model, responseId: about.id }
+}

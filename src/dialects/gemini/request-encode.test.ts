@@ -1,0 +1,332 @@
+import { describe, expect, test } from 'bun:test'
+import type { Call, Message } from '../../call/call.ts'
+import type { ReasoningPart, ToolResultPart } from '../../call/part.ts'
+import type { JsonObject } from '../../lib/loose.ts'
+import type { Target } from '../dialect.ts'
+import sdk from './fixtures/request-sdk.json'
+import { decodeRequest } from './request-decode.ts'
+import { encodeRequest, passRequest } from './request-encode.ts'
+import { packForeign } from './thoughts.ts'
+
+const target: Target = {
+  model: 'tidal-3-pro',
+  stream: false,
+  maxOutput: 64_000,
+  reasoning: { efforts: ['high', 'medium', 'low', 'minimal'], budget: false },
+  signatures: 'vendor_c-v1',
+  unsupported: new Set(),
+  abilities: new Set(),
+}
+const budgeted: Target = { ...target, reasoning: { efforts: null, budget: true } }
+
+const user: Message = { role: 'user', parts: [{ kind: 'text', text: 'hi' }] }
+const encode = (call: Partial<Call>, to = target) =>
+  encodeRequest({ messages: [user], stream: false, unknown: [], ...call }, to)
+const contents = (...messages: Message[]) => encode({ messages }, budgeted).body.contents
+const foreign: ReasoningPart = {
+  kind: 'reasoning',
+  text: 'hm',
+  summary: [],
+  signature: 'sig-a',
+  format: 'vendor_a-v1',
+}
+
+test('the path names the model and the way of answering', () => {
+  expect(encode({}).path).toBe('/models/tidal-3-pro:generateContent')
+  expect(encode({}, { ...target, stream: true }).path).toBe(
+    '/models/tidal-3-pro:streamGenerateContent?alt=sse',
+  )
+})
+
+test('system texts are gathered, turns of one role are one, and the user speaks first', () => {
+  const { body } = encode({
+    messages: [
+      { role: 'developer', parts: [{ kind: 'text', text: 'dev' }] },
+      { role: 'system', parts: [{ kind: 'text', text: 'sys' }] },
+      { role: 'assistant', parts: [{ kind: 'text', text: 'a' }] },
+      user,
+      { role: 'developer', parts: [{ kind: 'text', text: 'later' }] },
+    ],
+  })
+  expect(body).toEqual({
+    systemInstruction: { parts: [{ text: 'dev' }, { text: 'sys' }] },
+    contents: [
+      { role: 'user', parts: [{ text: ' ' }] },
+      { role: 'model', parts: [{ text: 'a' }] },
+      { role: 'user', parts: [{ text: 'hi' }, { text: 'later' }] },
+    ],
+  })
+  expect(contents({ role: 'system', parts: [{ kind: 'text', text: 'only' }] })).toEqual([
+    { role: 'user', parts: [{ text: 'only' }] },
+  ])
+})
+
+test('results follow their calls with the name of the call, objects as objects and words wrapped', () => {
+  const call = (id: string, text: string, custom = false) =>
+    ({ kind: 'tool-call', id, name: `n_${id}`, arguments: text, ...(custom && { custom }) }) as const
+  const result = (id: string, text: string, isError = false): ToolResultPart => ({
+    kind: 'tool-result',
+    id,
+    content: [{ kind: 'text', text }],
+    ...(isError && { isError }),
+  })
+  expect(
+    contents(
+      user,
+      {
+        role: 'assistant',
+        parts: [call('1', '{"a":1}'), call('gcall_2', 'broken {'), call('3', 'ls', true)],
+      },
+      { role: 'user', parts: [{ kind: 'text', text: 'and?' }, result('1', '{"ok":true}')] },
+      { role: 'user', parts: [result('gcall_2', '[1]'), result('3', 'no', true)] },
+    ),
+  ).toEqual([
+    { role: 'user', parts: [{ text: 'hi' }] },
+    {
+      role: 'model',
+      parts: [
+        { functionCall: { id: '1', name: 'n_1', args: { a: 1 } } },
+        { functionCall: { name: 'n_gcall_2', args: { raw_arguments: 'broken {' } } },
+        { functionCall: { id: '3', name: 'n_3', args: { input: 'ls' } } },
+      ],
+    },
+    {
+      role: 'user',
+      parts: [
+        { functionResponse: { id: '1', name: 'n_1', response: { ok: true } } },
+        { functionResponse: { name: 'n_gcall_2', response: { result: '[1]' } } },
+        { functionResponse: { id: '3', name: 'n_3', response: { error: 'no' } } },
+        { text: 'and?' },
+      ],
+    },
+  ])
+})
+
+describe('R29: thought signatures', () => {
+  const sign = (signature: string, id?: string): ReasoningPart => ({
+    kind: 'reasoning',
+    text: '',
+    summary: [],
+    signature,
+    format: 'vendor_c-v1',
+    ...(id && { id }),
+  })
+  const call = (id: string) => ({ kind: 'tool-call', id, name: 'f', arguments: '{}' }) as const
+  const model = (...parts: Message['parts']) =>
+    (contents(user, { role: 'assistant', parts }) as { parts: JsonObject[] }[])[1]?.parts
+
+  test('go to the call with their id wherever they stand, to what follows, or to an empty text', () => {
+    expect(model(sign('s', 'a'), { kind: 'text', text: 't' }, call('a'), call('b'))).toEqual([
+      { text: 't' },
+      { functionCall: { id: 'a', name: 'f', args: {} }, thoughtSignature: 's' },
+      { functionCall: { id: 'b', name: 'f', args: {} } },
+    ])
+    expect(model(sign('s'), call('a'))).toEqual([
+      { functionCall: { id: 'a', name: 'f', args: {} }, thoughtSignature: 's' },
+    ])
+    expect(model({ kind: 'text', text: 't' }, sign('s1'), sign('s2'))).toEqual([
+      { text: 't' },
+      { text: '', thoughtSignature: 's1' },
+      { text: '', thoughtSignature: 's2' },
+    ])
+  })
+
+  test('of the vendor SDK come through decode and encode unchanged, on the first of parallel calls only', () => {
+    const { body } = encodeRequest(decodeRequest(structuredClone(sdk)), budgeted)
+    expect((body.contents as JsonObject[])[1]).toEqual(sdk.contents[1] as JsonObject)
+  })
+
+  test('that are missing on calls of another model are excused, in the turn that is going on only', () => {
+    const turn: Message[] = [
+      { role: 'assistant', parts: [call('a'), call('b')] },
+      { role: 'user', parts: [{ kind: 'tool-result', id: 'a', content: [] }] },
+    ]
+    const signatures = (to: Target) =>
+      (
+        encode({ messages: [user, ...turn, user, ...turn, ...turn] }, to).body.contents as {
+          parts: JsonObject[]
+        }[]
+      )
+        .flatMap(({ parts }) => parts)
+        .flatMap((part) => (part.functionCall ? [part.thoughtSignature ?? null] : []))
+    const excuse = 'skip_thought_signature_validator'
+    expect(signatures(target)).toEqual([null, null, excuse, null, excuse, null])
+    expect(signatures(budgeted)).toEqual([null, null, null, null, null, null])
+  })
+
+  test('find their call in the next message of the model', () => {
+    expect(
+      contents(
+        user,
+        { role: 'assistant', parts: [sign('s', 'a')] },
+        { role: 'assistant', parts: [call('a')] },
+      ),
+    ).toMatchObject([{}, { role: 'model', parts: [{ functionCall: { id: 'a' }, thoughtSignature: 's' }] }])
+  })
+
+  test('of others are left out and reported', () => {
+    const unsigned: ReasoningPart = { kind: 'reasoning', text: 'x', summary: [], format: 'unknown' }
+    const { body, dropped } = encode({
+      messages: [user, { role: 'assistant', parts: [foreign, unsigned, { kind: 'text', text: 'a' }] }],
+    })
+    expect((body.contents as JsonObject[])[1]).toEqual({ role: 'model', parts: [{ text: 'a' }] })
+    expect(dropped).toEqual(['reasoning', 'reasoning_signature'])
+  })
+})
+
+test('R32: tool and answer schemas pass untouched', () => {
+  const schema = {
+    type: 'object',
+    $defs: { a: { enum: ['X'] } },
+    properties: {},
+    required: ['q'],
+    'x-own': 1,
+  }
+  const { body } = encode({
+    tools: [
+      { kind: 'function', name: 'f', namespace: 'ns', schema },
+      { kind: 'custom', name: 'sh' },
+      { kind: 'native', dialect: 'gemini', type: 'urlContext', value: { urlContext: {} } },
+    ],
+    toolChoice: { kind: 'allowed', required: false, names: ['ns__f'] },
+    format: { kind: 'schema', schema },
+  })
+  const [functions, native] = body.tools as { functionDeclarations: JsonObject[] }[]
+  expect(functions?.functionDeclarations[0]).toEqual({ name: 'ns__f', parametersJsonSchema: schema })
+  expect(functions?.functionDeclarations[1]).toMatchObject({ parametersJsonSchema: { required: ['input'] } })
+  expect(native as JsonObject | undefined).toEqual({ urlContext: {} })
+  expect(body.toolConfig).toEqual({
+    functionCallingConfig: { mode: 'VALIDATED', allowedFunctionNames: ['ns__f'] },
+  })
+  expect(body.generationConfig).toEqual({ responseMimeType: 'application/json', responseJsonSchema: schema })
+})
+
+test('thinking is asked for in levels or budgets, as the model takes it', () => {
+  const config = (reasoning: NonNullable<Call['reasoning']>, to = target) =>
+    (encode({ reasoning, maxTokens: 10_000 }, to).body.generationConfig as JsonObject).thinkingConfig
+  expect(config({ effort: 'xhigh' })).toEqual({ includeThoughts: true, thinkingLevel: 'high' })
+  expect(config({ effort: 'none' })).toEqual({ thinkingLevel: 'minimal' })
+  expect(config({ effort: 'low', exclude: true })).toEqual({ includeThoughts: false, thinkingLevel: 'low' })
+  expect(config({ adaptive: true })).toEqual({ includeThoughts: true })
+  expect(config({ effort: 'medium' }, budgeted)).toEqual({ includeThoughts: true, thinkingBudget: 5000 })
+  expect(config({ enabled: false }, budgeted)).toEqual({ thinkingBudget: 0 })
+  expect(config({ maxTokens: 512 }, budgeted)).toEqual({ includeThoughts: true, thinkingBudget: 512 })
+  expect(config({ adaptive: true }, budgeted)).toEqual({ includeThoughts: true, thinkingBudget: -1 })
+  const plain = encode({ reasoning: { effort: 'high' } }, { ...target, reasoning: null })
+  expect(plain.body.generationConfig).toBeUndefined()
+  expect(plain.dropped).toEqual(['reasoning'])
+})
+
+test('R31: what this format cannot say is named', () => {
+  const { dropped, body } = encode(
+    {
+      messages: [
+        {
+          role: 'user',
+          name: 'ann',
+          parts: [
+            {
+              kind: 'image',
+              source: { kind: 'url', url: 'https://a.example/p.png' },
+              detail: 'high',
+              cache: {},
+            },
+            { kind: 'file', source: { kind: 'file', id: 'file-123' } },
+            { kind: 'opaque', dialect: 'chat', value: { type: 'odd' } },
+            { kind: 'audio', data: 'AAAA', format: 'mp3' },
+          ],
+        },
+      ],
+      logitBias: { 1: 2 },
+      minP: 0.1,
+      parallelToolCalls: false,
+      user: 'u',
+      metadata: { a: 'b' },
+      serviceTier: 'scale',
+      temperature: 0.3,
+      tools: [{ kind: 'native', dialect: 'chat', type: 'web_search', value: {} }],
+      unknown: ['novel'],
+    },
+    { ...target, unsupported: new Set(['temperature']) },
+  )
+  expect(dropped).toEqual(
+    [
+      'block:odd',
+      'cache_control',
+      'file',
+      'image_detail',
+      'logit_bias',
+      'message_name',
+      'metadata',
+      'min_p',
+      'novel',
+      'parallel_tool_calls',
+      'service_tier',
+      'temperature',
+      'tool:web_search',
+      'user',
+    ].sort(),
+  )
+  expect(body).toEqual({
+    contents: [
+      {
+        role: 'user',
+        parts: [
+          { fileData: { mimeType: 'image/png', fileUri: 'https://a.example/p.png' } },
+          { inlineData: { mimeType: 'audio/mp3', data: 'AAAA' } },
+        ],
+      },
+    ],
+  })
+})
+
+describe('the same dialect', () => {
+  test('R31: the body passes untouched but for our own fields', () => {
+    const body = { ...structuredClone(sdk), novel: { a: [1] }, cachedContent: 'cachedContents/1' }
+    const {
+      body: passed,
+      dropped,
+      path,
+    } = passRequest(
+      { ...body, model: 'a/b', stream: true, provider: {}, models: ['x'], session_id: 's', plugins: [] },
+      { ...target, stream: true },
+    )
+    expect(passed).toEqual(body)
+    expect(passed.contents).toBe(body.contents)
+    expect(dropped).toEqual([])
+    expect(path).toEndWith(':streamGenerateContent?alt=sse')
+  })
+
+  test('R29: packed foreign thinking goes out with the thoughts it was streamed as', () => {
+    const own = { text: 'mine', thought: true, thoughtSignature: 'own' }
+    const { body, dropped } = passRequest(
+      {
+        contents: [
+          {
+            role: 'model',
+            parts: [
+              own,
+              { text: 'h', thought: true },
+              { text: 'm', thought: true },
+              { text: '', thought: true, thoughtSignature: packForeign(foreign, true) },
+              { text: 'answer' },
+            ],
+          },
+        ],
+      },
+      target,
+    )
+    expect(body.contents).toEqual([{ role: 'model', parts: [own, { text: 'answer' }] }])
+    expect(dropped).toEqual(['reasoning_signature'])
+  })
+
+  test('what the upstream would refuse is taken out and named', () => {
+    const { body, dropped } = passRequest(
+      { contents: 'x', generation_config: { top_p: 1, seed: 1 }, toolConfig: {} },
+      { ...target, unsupported: new Set(['top_p', 'tool_choice']) },
+    )
+    expect(body.generation_config).toEqual({ seed: 1 })
+    expect(body.toolConfig).toBeUndefined()
+    expect(dropped).toEqual(['tool_choice', 'top_p'])
+  })
+})

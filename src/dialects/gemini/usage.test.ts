@@ -1,0 +1,79 @@
+import { describe, expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { completionTokens, noTokens, promptTokens } from '../../call/usage.ts'
+import { usageOf } from './usage.ts'
+
+describe('R9: usage', () => {
+  const count = (modality: string, tokenCount: number) => ({ modality, tokenCount })
+
+  test('is in buckets that do not overlap', () => {
+    const usage = usageOf(
+      {
+        promptTokenCount: 1000,
+        cachedContentTokenCount: 300,
+        toolUsePromptTokenCount: 50,
+        candidatesTokenCount: 200,
+        thoughtsTokenCount: 70,
+        totalTokenCount: 1320,
+        promptTokensDetails: [
+          count('TEXT', 400),
+          count('AUDIO', 250),
+          count('IMAGE', 258),
+          count('VIDEO', 92),
+        ],
+        cacheTokensDetails: [count('AUDIO', 100), count('TEXT', 200)],
+        candidatesTokensDetails: [count('IMAGE', 120), count('TEXT', 80)],
+      },
+      0,
+    )
+    expect(usage).toEqual({
+      ...noTokens,
+      cacheRead: 300,
+      inputAudio: 150,
+      inputImage: 258,
+      inputVideo: 92,
+      input: 250,
+      output: 80,
+      outputImage: 120,
+      reasoning: 70,
+    })
+  })
+
+  test('counts thoughts once where a version has them among the candidates', () => {
+    const meta = {
+      promptTokenCount: 10,
+      candidatesTokenCount: 30,
+      thoughtsTokenCount: 20,
+      totalTokenCount: 40,
+    }
+    expect(usageOf(meta, 0)).toMatchObject({ input: 10, output: 10, reasoning: 20 })
+  })
+
+  test('adds up to the prompt whatever the details say, and hostile numbers are nothing', () => {
+    const number = fc.oneof(fc.nat(1e6), fc.constantFrom(-5, 1e18, '7', null, Number.NaN, 1.5))
+    const detail = fc.array(
+      fc.record({ modality: fc.constantFrom('TEXT', 'AUDIO', 'IMAGE', 'VIDEO'), tokenCount: number }),
+      { maxLength: 4 },
+    )
+    fc.assert(
+      fc.property(fc.nat(1e6), number, detail, detail, number, (prompt, cached, given, kept, answer) => {
+        const usage = usageOf(
+          {
+            promptTokenCount: prompt,
+            cachedContentTokenCount: cached,
+            promptTokensDetails: given,
+            cacheTokensDetails: kept,
+            candidatesTokenCount: answer,
+            candidatesTokensDetails: given,
+          },
+          0,
+        )
+        expect(promptTokens(usage)).toBe(prompt)
+        expect(completionTokens(usage)).toBe(
+          Number.isSafeInteger(answer) && Number(answer) > 0 && typeof answer === 'number' ? answer : 0,
+        )
+        expect(Object.values(usage).every((bucket) => bucket === null || bucket >= 0)).toBe(true)
+      }),
+    )
+  })
+})

@@ -1,0 +1,123 @@
+import { type Bill, completionTokens, promptTokens, remainder, type Usage } from '../../call/usage.ts'
+import { countOf, defined, type JsonObject, numberOf, objectOf } from '../../lib/loose.ts'
+
+/**
+ * The vendor's counts in buckets. The prompt includes what came from the cache, but not what tools put into
+ * it; the candidates leave the thoughts out. Modalities count cached tokens too.
+ */
+export function usageOf(meta: JsonObject, webSearches: number): Usage {
+  const prompt = countOf(meta.promptTokenCount) + countOf(meta.toolUsePromptTokenCount)
+  const cacheRead = Math.min(countOf(meta.cachedContentTokenCount), prompt)
+  const written = remainder(prompt, cacheRead)
+  const cacheWrite = Math.min(countOf(meta.cacheWriteTokenCount), written)
+  const cacheWrite1h = Math.min(countOf(meta.cacheWrite1hTokenCount), remainder(written, cacheWrite))
+  const input = new Share(remainder(written, cacheWrite, cacheWrite1h))
+  const given = (modality: string) =>
+    remainder(
+      modalityOf(meta.promptTokensDetails, modality) + modalityOf(meta.toolUsePromptTokensDetails, modality),
+      modalityOf(meta.cacheTokensDetails, modality),
+    )
+  const reasoning = countOf(meta.thoughtsTokenCount)
+  const output = new Share(answerTokens(meta, prompt, reasoning))
+  return {
+    cacheRead,
+    cacheWrite,
+    cacheWrite1h,
+    inputAudio: input.take(given('AUDIO')),
+    inputImage: input.take(given('IMAGE')),
+    inputVideo: input.take(given('VIDEO')),
+    input: input.left,
+    reasoning,
+    outputAudio: output.take(modalityOf(meta.candidatesTokensDetails, 'AUDIO')),
+    outputImage: output.take(modalityOf(meta.candidatesTokensDetails, 'IMAGE')),
+    output: output.left,
+    acceptedPrediction: 0,
+    rejectedPrediction: 0,
+    webSearches: webSearches || countOf(meta.webSearchCount),
+    reportedCost: costOf(meta.cost),
+  }
+}
+
+/** Some versions count the thoughts among the candidates: then the total has no room for them beside. */
+function answerTokens(meta: JsonObject, prompt: number, thoughts: number): number {
+  const answer = countOf(meta.candidatesTokenCount) || countOf(meta.responseTokenCount)
+  return thoughts > 0 && countOf(meta.totalTokenCount) === prompt + answer
+    ? remainder(answer, thoughts)
+    : answer
+}
+
+function costOf(value: unknown): number | null {
+  const cost = numberOf(value)
+  return cost !== undefined && cost >= 0 ? cost : null
+}
+
+/** Parts of a total, together never more than it. */
+class Share {
+  left: number
+
+  constructor(total: number) {
+    this.left = total
+  }
+
+  take(wanted: number): number {
+    const taken = Math.min(wanted, this.left)
+    this.left -= taken
+    return taken
+  }
+}
+
+function modalityOf(details: unknown, modality: string): number {
+  if (!Array.isArray(details)) return 0
+  let sum = 0
+  for (const entry of details) {
+    const detail = objectOf(entry)
+    if (detail?.modality === modality) sum += countOf(detail.tokenCount)
+  }
+  return sum
+}
+
+/** Usage as a client of this format reads it; what the format has no word for stands beside, in its style. */
+export function writeUsage(usage: Usage, bill: Bill): JsonObject {
+  const prompt = promptTokens(usage)
+  const answer = remainder(completionTokens(usage), usage.reasoning)
+  return defined({
+    promptTokenCount: prompt,
+    candidatesTokenCount: answer,
+    totalTokenCount: prompt + answer + usage.reasoning,
+    cachedContentTokenCount: usage.cacheRead || undefined,
+    thoughtsTokenCount: usage.reasoning || undefined,
+    promptTokensDetails: details(prompt, [
+      ['AUDIO', usage.inputAudio],
+      ['IMAGE', usage.inputImage],
+      ['VIDEO', usage.inputVideo],
+    ]),
+    cacheTokensDetails: usage.cacheRead > 0 ? details(usage.cacheRead, []) : undefined,
+    candidatesTokensDetails: details(answer, [
+      ['AUDIO', usage.outputAudio],
+      ['IMAGE', usage.outputImage],
+    ]),
+    cacheWriteTokenCount: usage.cacheWrite || undefined,
+    cacheWrite1hTokenCount: usage.cacheWrite1h || undefined,
+    webSearchCount: usage.webSearches || undefined,
+    ...billFields(bill),
+  })
+}
+
+function details(total: number, others: [string, number][]): JsonObject[] {
+  const text = remainder(total, ...others.map(([, count]) => count))
+  const all: [string, number][] = [['TEXT', text], ...others]
+  return all.flatMap(([modality, tokenCount]) => (tokenCount > 0 ? [{ modality, tokenCount }] : []))
+}
+
+/** What the reply cost, in USD. */
+export function billFields(bill: Bill): JsonObject {
+  return {
+    cost: bill.cost,
+    isByok: bill.isByok,
+    costDetails: {
+      upstreamInferenceCost: bill.upstreamCost,
+      upstreamInferencePromptCost: bill.upstreamPromptCost,
+      upstreamInferenceCompletionsCost: bill.upstreamCompletionCost,
+    },
+  }
+}

@@ -1,0 +1,16 @@
+import type { Dialect } from '../dialect.ts'
+import { decodeError, encodeError } from './error.ts'
+import { passRequest } from './pass.ts'
+import { passReply, relay } from './relay.ts'
+import { decodeReply, reader } from './reply-read.ts'
+import { encodeReply, heartbeat, writer } from './reply-write.ts'
+import { decodeRequest } from './request-decode.ts'
+import { encodeRequest } from './request-encode.ts'
+
+/** The Messages format. */
+export const messages: Dialect = {
+  name: 'messages',
+  client: { decodeRequest, writer, encodeReply, heartbeat, encodeError },
+  upstream: { encodeRequest, reader, decodeReply, decodeError },
+  same: { passRequest, relay, passReply, headers: ['anthropic-beta', 'anthropic-version'] },
+}

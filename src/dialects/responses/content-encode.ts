@@ -1,0 +1,71 @@
+import type {
+  AudioPart,
+  FilePart,
+  ImagePart,
+  InputPart,
+  OutputPart,
+  Source,
+  VideoPart,
+} from '../../call/part.ts'
+import { defined, type JsonObject } from '../../lib/loose.ts'
+import type { Losses } from '../fields.ts'
+
+type Encode<Part> = (part: Part, losses: Losses) => JsonObject | undefined
+
+/** What a user, the system or a tool says. */
+export function encodeInputParts(parts: (InputPart | OutputPart)[], losses: Losses): JsonObject[] {
+  return parts.map((part) => encodeInputPart(part, losses)).filter((part) => part !== undefined)
+}
+
+function encodeInputPart(part: InputPart | OutputPart, losses: Losses): JsonObject | undefined {
+  if ('cache' in part && part.cache) losses.add('cache_control')
+  switch (part.kind) {
+    case 'text':
+      return { type: 'input_text', text: part.text }
+    case 'refusal':
+      return { type: 'input_text', text: part.text }
+    case 'image':
+      return encodeImage(part, losses)
+    case 'file':
+      return encodeFile(part, losses)
+    case 'audio':
+      return encodeAudio(part, losses)
+    case 'video':
+      return encodeVideo(part, losses)
+    case 'opaque':
+      return part.dialect === 'responses' ? part.value : losses.add(`block:${String(part.value.type)}`)
+    default:
+      return losses.add(`block:${part.kind}`)
+  }
+}
+
+const encodeImage: Encode<ImagePart> = ({ source, detail }, losses) => {
+  if (source.kind === 'text') return losses.add('image')
+  const place = source.kind === 'file' ? { file_id: source.id } : { image_url: addressOf(source) }
+  return { type: 'input_image', ...place, detail: detail ?? 'auto' }
+}
+
+const encodeFile: Encode<FilePart> = ({ source, filename, context, cite }, losses) => {
+  if (cite) losses.add('citations')
+  if (context !== undefined) losses.add('file_context')
+  if (source.kind === 'text') return { type: 'input_text', text: source.text }
+  if (source.kind === 'file') return { type: 'input_file', file_id: source.id }
+  if (source.kind === 'url') return defined({ type: 'input_file', file_url: source.url, filename })
+  // Bytes without a name are refused, and the kind of a file is told by its name.
+  const name = filename ?? `file.${source.mediaType.split('/')[1] ?? 'bin'}`
+  return { type: 'input_file', filename: name, file_data: addressOf(source) }
+}
+
+const encodeAudio: Encode<AudioPart> = ({ data, format }) => ({
+  type: 'input_audio',
+  input_audio: { data, format },
+})
+
+const encodeVideo: Encode<VideoPart> = ({ source }, losses) =>
+  source.kind === 'url' || source.kind === 'data'
+    ? { type: 'input_video', video_url: addressOf(source) }
+    : losses.add('video')
+
+function addressOf(source: Extract<Source, { kind: 'url' | 'data' }>): string {
+  return source.kind === 'url' ? source.url : `data:${source.mediaType};base64,${source.data}`
+}

@@ -1,0 +1,21 @@
+import { type JsonObject, objectOf } from '../../lib/loose.ts'
+import type { SseFrame } from '../../lib/sse.ts'
+import { parseFrame } from './frame.ts'
+
+/** An item without the words of its thinking: what the vendor sealed stays, it is needed to go on. */
+export function hideThinking(item: JsonObject): JsonObject {
+  if (item.type !== 'reasoning') return item
+  const { content, ...rest } = item
+  return { ...rest, summary: [] }
+}
+
+/** A frame for a client that does not want to see thinking; null when nothing else is in it. */
+export function withoutThinking(frame: SseFrame, type: string): SseFrame | null {
+  if (type.startsWith('response.reasoning')) return null
+  if (type.startsWith('response.content_part.')) return frame.data.includes('"reasoning_text"') ? null : frame
+  if (!type.startsWith('response.output_item.') || !frame.data.includes('"reasoning"')) return frame
+  const event = parseFrame(frame)?.event
+  const item = objectOf(event?.item)
+  if (item?.type !== 'reasoning') return frame
+  return { ...frame, data: JSON.stringify({ ...event, item: hideThinking(item) }) }
+}

@@ -1,0 +1,143 @@
+import { describe, expect, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fail } from '../../errors.ts'
+import { objectOf } from '../../lib/loose.ts'
+import { about, bill, checkGrammar, collected, framesOf, readAll } from './fixtures/harness.ts'
+import { responses } from './responses.ts'
+
+const fixture = (name: string) => readFileSync(join(import.meta.dir, 'fixtures', name), 'utf8')
+const body = { store: true, previous_response_id: 'resp_before', input: 'Hi' }
+
+function relayed(name: string) {
+  const relay = responses.same.relay(about({}, body))
+  const passed = framesOf(fixture(name)).map((frame) => relay.pass(frame))
+  const usage = relay.seen.usage
+  if (!usage) throw new Error('no usage was seen')
+  return { relay, passed, text: passed.join('') + relay.end(usage, bill), usage }
+}
+
+describe('relaying a stream of the same dialect', () => {
+  test('says the same as writing it anew', () => {
+    const { text, relay, usage } = relayed('full.sse')
+    const writer = responses.client.writer(about({}, body))
+    const written = readAll(framesOf(fixture('full.sse'))).map((event) => writer.write(event))
+    const anew = collected(written.join('') + writer.end(usage, bill))
+    const passed = collected(text)
+    expect(passed.choices).toEqual(anew.choices)
+    expect(passed.usage).toEqual(anew.usage)
+    expect(passed.complete).toBe(true)
+    expect(Object.keys(relay.final ?? {})).toEqual(expect.arrayContaining(Object.keys(writer.final ?? {})))
+  })
+
+  test('frames in between keep their bytes, unknown fields included', () => {
+    const { text } = relayed('full.sse')
+    checkGrammar(text)
+    const lines = fixture('full.sse')
+      .split('\n\n')
+      .filter((frame) => frame.includes('obfuscation'))
+    expect(lines.length).toBe(6)
+    for (const line of lines) expect(text).toContain(line)
+  })
+
+  test('the response says who it is to us, and what we keep of it', () => {
+    const { text, relay } = relayed('full.sse')
+    const ours = {
+      id: 'resp_1790000000-abc',
+      model: 'vendor/model',
+      provider: 'Example',
+      store: true,
+      previous_response_id: 'resp_before',
+    }
+    for (const event of checkGrammar(text).filter(({ response }) => response)) {
+      expect(event.response).toMatchObject(ours)
+    }
+    expect(relay.final).toMatchObject({
+      ...ours,
+      prompt_cache_retention: null,
+      output_text: 'Sunny 🌞 today.',
+      usage: { input_tokens: 1200, cost: 0.002, is_byok: false },
+    })
+  })
+
+  test('the last event waits for the bill', () => {
+    const { passed, relay } = relayed('full.sse')
+    expect(passed.join('')).not.toContain('response.completed')
+    expect(relay.seen).toMatchObject({
+      content: true,
+      complete: true,
+      failure: null,
+      finishes: [{ reason: 'tool_calls', native: 'completed' }],
+      model: 'gpt-6-mini-2026-08-01',
+    })
+    expect(relay.seen.characters).toBeGreaterThan(60)
+    expect(relay.seen.usage).toMatchObject({ cacheRead: 1024, webSearches: 1 })
+  })
+
+  test('a vendor that numbers nothing and leaves the output out is completed', () => {
+    const { text, relay } = relayed('bare.sse')
+    const numbers = framesOf(text).map(({ data }) => objectOf(JSON.parse(data))?.sequence_number)
+    expect(numbers).toEqual(numbers.map((_, index) => index))
+    expect(relay.final?.output).toHaveLength(5)
+    expect(relay.final).toMatchObject({ status: 'incomplete', tools: [], metadata: {} })
+    expect(relay.seen.finishes).toEqual([{ reason: 'length', native: 'max_output_tokens' }])
+  })
+
+  test('R33 wherever it breaks off, the client is told, and nothing says success', () => {
+    const frames = framesOf(fixture('full.sse'))
+    for (let kept = 2; kept < frames.length; kept++) {
+      const relay = responses.same.relay(about())
+      const text = frames
+        .slice(0, kept)
+        .map((frame) => relay.pass(frame))
+        .join('')
+      expect(relay.seen.complete).toBe(false)
+      const events = checkGrammar(text + relay.fail(fail('internal')))
+      expect(events.at(-2)?.type).toBe('error')
+      expect(events.at(-1)).toMatchObject({ type: 'response.failed', response: { status: 'failed' } })
+    }
+  })
+
+  test('thinking that is not to be shown is taken out, what the vendor sealed stays', () => {
+    const relay = responses.same.relay(about({ reasoning: { exclude: true } }))
+    const text = framesOf(fixture('full.sse'))
+      .map((frame) => relay.pass(frame))
+      .join('')
+    expect(text).not.toContain('Looking up')
+    const last = relay.end(relay.seen.usage!, bill)
+    expect(last).not.toContain('Looking up')
+    expect(collected(text + last).choices[0]?.parts[0]).toMatchObject({
+      encrypted: 'gAAAAABo8sCqV1-Zk0s8Xw_final==',
+      summary: [],
+    })
+  })
+
+  test('the vendor’s own failure is kept back', () => {
+    const relay = responses.same.relay(about())
+    const data = JSON.stringify({
+      type: 'error',
+      error: { code: 'rate_limit_exceeded', message: 'Slow down.' },
+    })
+    expect(relay.pass({ event: '', data })).toBe('')
+    expect(relay.seen.failure).toMatchObject({ kind: 'rate_limit_exceeded', message: 'Slow down.' })
+    const broken = responses.same.relay(about())
+    expect(broken.pass({ event: '', data: '<html>' })).toBe('')
+    expect(broken.seen.failure?.kind).toBe('provider_unavailable')
+    const failed = responses.same.relay(about())
+    failed.pass({ event: 'response.failed', data: '{"response":{"error":{"code":"server_error"}}}' })
+    expect(failed.seen).toMatchObject({ complete: false, failure: { code: 'server_error' } })
+  })
+
+  test('a whole reply keeps what we do not know and gets our names and the bill', () => {
+    const vendor = { ...JSON.parse(fixture('full.json')), novelty: { a: 1 } }
+    const usage = relayed('full.sse').usage
+    const passed = responses.same.passReply(vendor, about({}, body), bill, usage)
+    expect(passed).toMatchObject({
+      novelty: { a: 1 },
+      id: 'resp_1790000000-abc',
+      store: true,
+      output: vendor.output,
+      usage: { input_tokens: 1200, output_tokens: 310, cost: 0.002 },
+    })
+  })
+})

@@ -1,0 +1,23 @@
+import { envelope } from '../../errors.ts'
+import type { Dialect } from '../dialect.ts'
+import { decodeError } from './error.ts'
+import { passReply, passRequest } from './pass.ts'
+import { relay } from './relay.ts'
+import { decodeReply, reader } from './reply-read.ts'
+import { encodeReply, writer } from './reply-write.ts'
+import { decodeRequest } from './request-decode.ts'
+import { encodeRequest } from './request-encode.ts'
+
+/** The format of the OpenAI Responses API. */
+export const responses: Dialect = {
+  name: 'responses',
+  client: {
+    decodeRequest,
+    writer,
+    encodeReply,
+    heartbeat: ': HEADGATE PROCESSING\n\n',
+    encodeError: (error, requestId) => ({ ...envelope(error, requestId) }),
+  },
+  upstream: { encodeRequest, reader, decodeReply, decodeError },
+  same: { passRequest, relay, passReply, headers: ['openai-beta'] },
+}

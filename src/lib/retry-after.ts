@@ -1,0 +1,13 @@
+/** Longer hints are not believed. */
+const longestMs = 24 * 60 * 60_000
+
+/** When to come back, as servers say it: milliseconds, seconds, or a date. */
+export function retryAfterOf(headers: Headers, now: number = Date.now()): number | undefined {
+  const ms = Number(headers.get('retry-after-ms') ?? Number.NaN)
+  if (ms >= 0) return Math.min(ms, longestMs)
+  const text = headers.get('retry-after')
+  if (!text) return undefined
+  const seconds = Number(text)
+  const wait = Number.isNaN(seconds) ? Date.parse(text) - now : seconds * 1000
+  return Number.isNaN(wait) ? undefined : Math.min(Math.max(0, wait), longestMs)
+}

@@ -1,0 +1,130 @@
+import { randomBytes } from 'node:crypto'
+import { fail, GatewayError } from '../errors.ts'
+import type { Gateway } from '../gateway.ts'
+import { quiet } from '../lib/pulse.ts'
+import { admit } from './admit.ts'
+import type { Asked, Question } from './asked.ts'
+import {
+  dispatchStream,
+  dispatchWhole,
+  type Journey,
+  newJourney,
+  type Taken,
+  type WholeReply,
+} from './dispatch.ts'
+import { guardRegion } from './guard.ts'
+import { expandPreset } from './preset.ts'
+import { type Plan, route } from './route.ts'
+import { billOf, type Close, chargeOf, closing, nothingCharged, type Outcome } from './settle.ts'
+import { StreamRun, streamedBody } from './stream.ts'
+import { ClientGoneError } from './upstream.ts'
+import { readWishes } from './wishes.ts'
+
+/** From a question to its answer: every request that may reach a model comes this way. */
+export async function answer(gateway: Gateway, question: Question): Promise<Response> {
+  const asked = await readAsked(gateway, question)
+  guardRegion(asked.standing.policy, asked.region)
+  const plan = route(gateway, asked)
+  admit(asked, plan)
+  return asked.call.stream ? streamed(gateway, asked, plan) : whole(gateway, asked, plan)
+}
+
+/** The body with its preset, in our own form, and what is known of its sender. */
+export async function readAsked(gateway: Gateway, question: Question): Promise<Asked> {
+  const { caller, format, request } = question
+  const startedAt = performance.now()
+  const known = gateway.memory.standingOf(caller.key)
+  const standing = known instanceof Promise ? await known : known
+  const name = format.dialect?.name ?? 'chat'
+  const { body, presetId } = await expandPreset(gateway, caller.organizationId, name, question.body)
+  return {
+    ...question,
+    body,
+    presetId,
+    standing,
+    call: format.reads.decodeRequest(body),
+    wishes: readWishes(body, request.headers, standing.defaultModel),
+    id: `gen-${randomBytes(16).toString('hex')}`,
+    at: gateway.clock.now(),
+    startedAt,
+  }
+}
+
+async function whole(gateway: Gateway, asked: Asked, plan: Plan): Promise<Response> {
+  const journey = newJourney()
+  const close = closing(gateway, asked, journey)
+  try {
+    const taken = await dispatchWhole(gateway, asked, plan, journey)
+    const { seen } = taken.reply
+    const charge = chargeOf(asked, taken.candidate.endpoint, seen)
+    const body = bodyOf(asked, taken, charge)
+    const outcome: Outcome = { status: 'completed', charge, seen, error: null, firstTokenMs: null }
+    await close(outcome, asked.keep?.(body))
+    return Response.json(body, { headers: answerHeaders(asked, journey) })
+  } catch (error) {
+    throw await failed(asked, close, error)
+  }
+}
+
+function bodyOf(
+  asked: Asked,
+  { translation, facts, reply }: Taken<WholeReply>,
+  charge: ReturnType<typeof chargeOf>,
+) {
+  const bill = billOf(charge)
+  const { dialect, passes } = translation
+  if (passes && reply.body) return dialect.same.passReply(reply.body, facts, bill, charge.usage)
+  return asked.format.writes.encodeReply({ ...reply.reply, usage: charge.usage }, facts, bill)
+}
+
+/** Settles a request that has no answer, and says what the client is told. */
+async function failed(asked: Asked, close: Close, error: unknown): Promise<Error> {
+  const gone = error instanceof ClientGoneError
+  const told = gone ? fail('request_timeout', 'The client left.') : toldOf(error)
+  const status = gone ? 'cancelled' : 'failed'
+  // It is in the log; the client is told of the first error, not of the second.
+  await close({ status, charge: nothingCharged, seen: null, error: told, firstTokenMs: null }).catch(
+    () => undefined,
+  )
+  told.headers['x-generation-id'] = asked.id
+  return told
+}
+
+function toldOf(error: unknown): GatewayError {
+  return error instanceof GatewayError ? error : new GatewayError('internal', { cause: error })
+}
+
+/** Quick failures keep their status; once the client has waited long enough for a sign of life it is 200. */
+async function streamed(gateway: Gateway, asked: Asked, plan: Plan): Promise<Response> {
+  const journey = newJourney()
+  const close = closing(gateway, asked, journey)
+  const opening = dispatchStream(gateway, asked, plan, journey)
+  const run = new StreamRun(gateway, asked, journey, close)
+  try {
+    run.overdue = (await gateway.pulse.wait(opening, gateway.settings.limits.heartbeat)) === quiet
+  } catch (error) {
+    throw await failed(asked, close, error)
+  }
+  return new Response(streamedBody(gateway, asked, run, opening), {
+    headers: { ...streamHeaders, ...answerHeaders(asked, journey) },
+  })
+}
+
+const streamHeaders = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-cache, no-transform',
+  'x-accel-buffering': 'no',
+}
+
+function answerHeaders(asked: Asked, { translation }: Journey): Record<string, string> {
+  const dropped = translation?.request.dropped ?? []
+  return {
+    'x-generation-id': asked.id,
+    ...(dropped.length > 0 && { 'x-headgate-dropped': dropped.map(headerText).join(', ') }),
+  }
+}
+
+/** Names of unknown fields are the client's own words. */
+function headerText(name: string): string {
+  return name.replace(/[^\x21-\x7e]|,/g, '?').slice(0, 100)
+}

@@ -1,0 +1,44 @@
+import type { Call } from '../call/call.ts'
+import type { DataRegion } from '../catalog/vocabulary.ts'
+import type { ClientSide, Dialect } from '../dialects/dialect.ts'
+import type { Companion } from '../ledger/settlements.ts'
+import type { JsonObject } from '../lib/loose.ts'
+import type { Standing } from '../memory.ts'
+import type { Caller } from './authenticate.ts'
+import type { Wishes } from './wishes.ts'
+
+/** What an operation hands over: a body that its schema accepts, and the formats it is in. */
+export interface Question {
+  caller: Caller
+  region: DataRegion
+  request: Request
+  body: JsonObject
+  format: Format
+  /** Written together with the charge: `reply` is the answer in the client's format. */
+  keep?: (reply: JsonObject) => Companion
+}
+
+/** A format clients may use. */
+export interface Format {
+  /** Its name in records. */
+  name: string
+  /** Reads the body. */
+  reads: ClientSide
+  /** Writes the answer: as a rule the same side, but some clients mix two formats. */
+  writes: ClientSide
+  /** The dialect whose upstreams may be given the body, and the client their answer, as they are. */
+  dialect: Dialect | null
+}
+
+/** A request, read: what every stage works from. */
+export interface Asked extends Question {
+  standing: Standing
+  call: Call
+  wishes: Wishes
+  presetId: string | null
+  /** The id of the generation. */
+  id: string
+  /** When it arrived: milliseconds of the wall clock, and of the steady one. */
+  at: number
+  startedAt: number
+}

@@ -1,0 +1,235 @@
+import { collect, type Reply, type ReplyEvent } from '../call/event.ts'
+import { nothingSeen, type ReplyFacts, type Seen } from '../dialects/dialect.ts'
+import type { Gateway } from '../gateway.ts'
+import { JsonError, parsePrompt } from '../lib/json.ts'
+import { type JsonObject, objectOf } from '../lib/loose.ts'
+import { quiet } from '../lib/pulse.ts'
+import { simulators } from '../providers/simulators.ts'
+import type { Asked } from './asked.ts'
+import { type FailedAttempt, failedAttempt, isRequestFault, toClientError } from './failure.ts'
+import { type Flow, SimulatedFlow, WireFlow } from './flow.ts'
+import type { Candidate, Plan } from './route.ts'
+import { note, relayFor, type Translation, translate } from './translate.ts'
+import { Exchange, readBounded, send, tookTooLong, UpstreamError, unexpected } from './upstream.ts'
+
+/** What is known of a request's way through the providers, also while it is still under way. */
+export interface Journey {
+  attempts: FailedAttempt[]
+  /** Where it is now, or ended. */
+  candidate: Candidate | null
+  translation: Translation | null
+}
+
+export function newJourney(): Journey {
+  return { attempts: [], candidate: null, translation: null }
+}
+
+/** An endpoint that took the request. */
+export interface Taken<R> {
+  candidate: Candidate
+  translation: Translation
+  facts: ReplyFacts
+  reply: R
+}
+
+export interface WholeReply {
+  seen: Seen
+  reply: Reply
+  /** The upstream's own body, where it is passed on. */
+  body: JsonObject | null
+}
+
+export interface StreamedReply {
+  flow: Flow
+  /** What the client is to be sent first: it was held back until the first content. */
+  pending: string
+}
+
+type Attempt<R> = (exchange: Exchange, taken: Omit<Taken<R>, 'reply'>) => Promise<R>
+
+/**
+ * Tries the endpoints of a plan in turn, until one has begun to answer. Nothing of a failed attempt was
+ * seen by the client. What is the request's own fault is not tried on other endpoints of the model.
+ */
+async function attemptEach<R>(
+  gateway: Gateway,
+  asked: Asked,
+  plan: Plan,
+  journey: Journey,
+  attempt: Attempt<R>,
+): Promise<Taken<R>> {
+  for (const candidate of plan.candidates) {
+    const last = journey.attempts.at(-1)
+    if (last && isRequestFault(last.failure) && last.model === candidate.model.id) continue
+    const taken = { candidate, translation: translate(asked, candidate), facts: factsOf(asked, candidate) }
+    Object.assign(journey, { candidate, translation: taken.translation })
+    const exchange = new Exchange(asked.request.signal)
+    try {
+      return { ...taken, reply: await attempt(exchange, taken) }
+    } catch (error) {
+      exchange.abort()
+      if (!(error instanceof UpstreamError)) throw error
+      journey.attempts.push(failedAttempt(candidate, error.failure))
+      logFailure(gateway, candidate, error)
+    }
+  }
+  throw toClientError(journey.attempts)
+}
+
+/** Without the provider's words: they may repeat what was in the prompt. */
+function logFailure(
+  gateway: Gateway,
+  { endpoint, model }: Candidate,
+  { failure, cause }: UpstreamError,
+): void {
+  const { kind, status, code } = failure
+  gateway.log.warn(
+    { endpoint: endpoint.tag, model: model.id, kind, status, code, err: cause },
+    'attempt failed',
+  )
+}
+
+function factsOf(asked: Asked, { model, endpoint }: Candidate): ReplyFacts {
+  return {
+    id: asked.id,
+    created: Math.floor(asked.at / 1000),
+    model: model.id,
+    provider: endpoint.provider.name,
+    call: asked.call,
+    body: asked.body,
+  }
+}
+
+/** The whole reply of the first endpoint that has one. */
+export function dispatchWhole(
+  gateway: Gateway,
+  asked: Asked,
+  plan: Plan,
+  journey: Journey,
+): Promise<Taken<WholeReply>> {
+  const { limits } = gateway.settings
+  return attemptEach(gateway, asked, plan, journey, async (exchange, { candidate, translation }) => {
+    exchange.allow(limits.whole_reply)
+    const simulate = simulators.get(candidate.endpoint.provider.slug)
+    const body = simulate
+      ? null
+      : await fetchWhole(exchange, candidate, translation, asked, limits.reply_bytes)
+    const events = simulate
+      ? await Array.fromAsync(simulate(asked.call, candidate.endpoint.upstream_model, simulation(exchange)))
+      : translation.dialect.upstream.decodeReply(body ?? {})
+    exchange.release()
+    return wholeOf(events, body)
+  })
+}
+
+function wholeOf(events: ReplyEvent[], body: JsonObject | null): WholeReply {
+  const seen = nothingSeen()
+  for (const event of events) note(seen, event)
+  const reply = collect(events)
+  const empty = !seen.content && !seen.complete
+  if (seen.failure && !seen.content) throw new UpstreamError(seen.failure)
+  if (empty) throw unexpected('The provider gave an empty reply.')
+  return { seen, reply, body }
+}
+
+async function fetchWhole(
+  exchange: Exchange,
+  { endpoint }: Candidate,
+  { dialect, request, passes }: Translation,
+  asked: Asked,
+  maxBytes: number,
+): Promise<JsonObject> {
+  const headers = passes ? passedHeaders(dialect.same.headers, asked) : {}
+  const response = await send(exchange, endpoint, withHeaders(request, headers), dialect.upstream.decodeError)
+  const text = await readBounded(response, maxBytes, exchange)
+  try {
+    const body = objectOf(parsePrompt(text))
+    if (body) return body
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error
+  }
+  throw unexpected('The provider gave a reply that is not a JSON object.')
+}
+
+/** The stream of the first endpoint whose reply has begun. */
+export function dispatchStream(
+  gateway: Gateway,
+  asked: Asked,
+  plan: Plan,
+  journey: Journey,
+): Promise<Taken<StreamedReply>> {
+  const { limits } = gateway.settings
+  return attemptEach(gateway, asked, plan, journey, async (exchange, taken) => {
+    exchange.allow(limits.first_byte)
+    const flow = await openFlow(exchange, taken, asked)
+    return { flow, pending: await untilContent(gateway, exchange, flow) }
+  })
+}
+
+async function openFlow(
+  exchange: Exchange,
+  { candidate, translation, facts }: Omit<Taken<unknown>, 'reply'>,
+  asked: Asked,
+): Promise<Flow> {
+  const simulate = simulators.get(candidate.endpoint.provider.slug)
+  if (simulate) {
+    const events = simulate(asked.call, candidate.endpoint.upstream_model, simulation(exchange))
+    return new SimulatedFlow(events, asked.format.writes.writer(facts), exchange)
+  }
+  const { dialect, request, passes } = translation
+  const headers = passes ? passedHeaders(dialect.same.headers, asked) : {}
+  const response = await send(
+    exchange,
+    candidate.endpoint,
+    withHeaders(request, headers),
+    dialect.upstream.decodeError,
+  )
+  return new WireFlow(response, relayFor(asked, translation, facts), exchange)
+}
+
+/** What comes before the first content is kept: until then another endpoint may take over unnoticed. */
+async function untilContent(gateway: Gateway, exchange: Exchange, flow: Flow): Promise<string> {
+  const { first_byte, idle } = gateway.settings.limits
+  let pending = ''
+  for (let patience = first_byte; ; patience = idle) {
+    const text = await gateway.pulse.wait(flow.next(), patience)
+    if (text === quiet) throw tookTooLong()
+    if (text !== null) pending += text
+    const { content, failure, complete } = flow.seen
+    if (failure && !content) throw new UpstreamError(failure)
+    if (content || (text === null && complete)) break
+    if (text === null) throw unexpected('The provider gave an empty reply.')
+  }
+  exchange.allow(gateway.settings.limits.total)
+  return pending
+}
+
+function simulation(exchange: Exchange) {
+  return {
+    signal: exchange.signal,
+    sleep: async (ms: number) => {
+      await Promise.race([Bun.sleep(ms), aborted(exchange.signal)])
+      exchange.signal.throwIfAborted()
+    },
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
+}
+
+function withHeaders<R extends { headers: Record<string, string> }>(
+  request: R,
+  headers: Record<string, string>,
+): R {
+  return { ...request, headers: { ...request.headers, ...headers } }
+}
+
+function passedHeaders(names: readonly string[], { request }: Asked): Record<string, string> {
+  const headers: Record<string, string> = {}
+  for (const name of names) {
+    const value = request.headers.get(name)
+    if (value !== null) headers[name] = value
+  }
+  return headers
+}

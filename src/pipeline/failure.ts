@@ -1,0 +1,83 @@
+import type { FailureKind, UpstreamFailure } from '../call/failure.ts'
+import { type ErrorCode, GatewayError } from '../errors.ts'
+import type { Candidate } from './route.ts'
+
+/** An attempt that came to nothing, as it is recorded and told. */
+export interface FailedAttempt {
+  provider: string
+  model: string
+  failure: UpstreamFailure
+}
+
+export function failedAttempt({ endpoint, model }: Candidate, failure: UpstreamFailure): FailedAttempt {
+  return { provider: endpoint.provider.name, model: model.id, failure }
+}
+
+/** Trouble with our own account at the provider is the provider failing, as far as a client is concerned. */
+const codes: Record<FailureKind, ErrorCode> = {
+  context_length_exceeded: 'upstream_rejected',
+  max_tokens_exceeded: 'upstream_rejected',
+  authentication: 'upstream_failed',
+  permission_denied: 'upstream_failed',
+  payment_required: 'upstream_failed',
+  rate_limit_exceeded: 'upstream_rate_limited',
+  provider_overloaded: 'upstream_overloaded',
+  provider_unavailable: 'upstream_failed',
+  invalid_request: 'upstream_rejected',
+  not_found: 'upstream_failed',
+  payload_too_large: 'upstream_too_large',
+  unprocessable: 'upstream_unprocessable',
+  content_policy_violation: 'upstream_rejected',
+  refusal: 'upstream_rejected',
+  server: 'upstream_failed',
+  timeout: 'upstream_timeout',
+}
+
+/** What is the request's own fault would fail everywhere: only another model may take it differently. */
+const requestFaults: ReadonlySet<FailureKind> = new Set([
+  'context_length_exceeded',
+  'max_tokens_exceeded',
+  'invalid_request',
+  'payload_too_large',
+  'unprocessable',
+  'content_policy_violation',
+  'refusal',
+])
+
+export function isRequestFault({ kind }: UpstreamFailure): boolean {
+  return requestFaults.has(kind)
+}
+
+/** The last failure decides the answer; the ones before it are listed. */
+export function toClientError(attempts: readonly FailedAttempt[]): GatewayError {
+  const last = attempts.at(-1)
+  if (!last) return new GatewayError('upstream_failed')
+  const { failure, provider } = last
+  const code = codes[failure.kind]
+  const hidden =
+    code === 'upstream_failed' && failure.kind !== 'provider_unavailable' && failure.kind !== 'server'
+  const retryAfter = soonestRetry(attempts)
+  return new GatewayError(code, {
+    // What a provider says about our account there is for the operator's eyes.
+    ...(!hidden && failure.message && { message: failure.message }),
+    metadata: {
+      error_type: hidden ? 'provider_unavailable' : failure.kind,
+      provider_name: provider,
+      ...(failure.code !== undefined && !hidden && { provider_code: failure.code }),
+      ...(attempts.length > 1 && { previous_errors: attempts.slice(0, -1).map(summary) }),
+    },
+    headers: retryAfter === null ? {} : { 'retry-after': String(retryAfter) },
+    cause: failure,
+  })
+}
+
+function summary({ provider, failure }: FailedAttempt) {
+  return { provider, code: failure.kind, status: failure.status }
+}
+
+/** Seconds, and only when every provider that was tried gave a hint. */
+function soonestRetry(attempts: readonly FailedAttempt[]): number | null {
+  const hints = attempts.map(({ failure }) => failure.retryAfterMs)
+  if (hints.some((hint) => hint === undefined)) return null
+  return Math.ceil(Math.min(...hints.map((hint) => hint ?? 0)) / 1000)
+}

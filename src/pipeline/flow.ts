@@ -1,0 +1,115 @@
+import type { ReplyEvent } from '../call/event.ts'
+import type { Bill, Usage } from '../call/usage.ts'
+import { nothingSeen, type Relay, type ReplyWriter, type Seen } from '../dialects/dialect.ts'
+import type { GatewayError } from '../errors.ts'
+import type { JsonObject } from '../lib/loose.ts'
+import { SseError, SseReader } from '../lib/sse.ts'
+import { note } from './translate.ts'
+import { type Exchange, unexpected } from './upstream.ts'
+
+/** A streamed reply on its way to the client, wherever it comes from. */
+export interface Flow {
+  /** The next text for the client, possibly empty; null when the upstream has no more. */
+  next(): Promise<string | null>
+  readonly seen: Seen
+  end(usage: Usage, bill: Bill): string
+  fail(error: GatewayError): string
+  readonly final: JsonObject | null
+  /** Closes the upstream. */
+  cancel(): void
+}
+
+/** From an upstream's bytes. */
+export class WireFlow implements Flow {
+  readonly #exchange: Exchange
+  readonly #body: { read(): Promise<{ done: boolean; value?: Uint8Array }> }
+  readonly #frames = new SseReader()
+  readonly #relay: Relay
+  #over = false
+
+  constructor(response: Response, relay: Relay, exchange: Exchange) {
+    if (!response.body) throw unexpected('The provider answered without a body.')
+    this.#body = response.body.getReader()
+    this.#relay = relay
+    this.#exchange = exchange
+  }
+
+  get seen(): Seen {
+    return this.#relay.seen
+  }
+  get final(): JsonObject | null {
+    return this.#relay.final
+  }
+
+  async next(): Promise<string | null> {
+    if (this.#over) return null
+    try {
+      const { done, value } = await this.#body.read()
+      return done || !value ? this.#close() : this.#pass(this.#frames.push(value))
+    } catch (error) {
+      this.#over = true
+      throw error instanceof SseError ? unexpected(error.message) : this.#exchange.explain(error)
+    }
+  }
+
+  #close(): string {
+    this.#over = true
+    return this.#pass(this.#frames.end()) + (this.#relay.close?.() ?? '')
+  }
+
+  #pass(frames: ReturnType<SseReader['push']>): string {
+    let text = ''
+    for (const frame of frames) text += this.#relay.pass(frame)
+    return text
+  }
+
+  end(usage: Usage, bill: Bill): string {
+    return this.#relay.end(usage, bill)
+  }
+  fail(error: GatewayError): string {
+    return this.#relay.fail(error)
+  }
+  cancel(): void {
+    this.#over = true
+    this.#exchange.abort()
+  }
+}
+
+/** From a provider inside this process. */
+export class SimulatedFlow implements Flow {
+  readonly #events: AsyncGenerator<ReplyEvent>
+  readonly #writer: ReplyWriter
+  readonly #exchange: Exchange
+  readonly seen = nothingSeen()
+
+  constructor(events: AsyncGenerator<ReplyEvent>, writer: ReplyWriter, exchange: Exchange) {
+    this.#events = events
+    this.#writer = writer
+    this.#exchange = exchange
+  }
+
+  get final(): JsonObject | null {
+    return this.#writer.final
+  }
+
+  async next(): Promise<string | null> {
+    try {
+      const { done, value } = await this.#events.next()
+      if (done) return null
+      note(this.seen, value)
+      return this.#writer.write(value)
+    } catch (error) {
+      throw this.#exchange.explain(error)
+    }
+  }
+
+  end(usage: Usage, bill: Bill): string {
+    return this.#writer.end(usage, bill)
+  }
+  fail(error: GatewayError): string {
+    return this.#writer.fail(error)
+  }
+  cancel(): void {
+    this.#exchange.abort()
+  }
+}

@@ -1,0 +1,58 @@
+import type { Endpoint, Model } from '../catalog/model.ts'
+import type { DataRegion } from '../catalog/vocabulary.ts'
+import { fail } from '../errors.ts'
+import type { EffectivePolicy } from '../policy/effective.ts'
+import type { ZdrGroup } from '../policy/guardrail.ts'
+
+/** What the guardrails of a caller say of the request before anything is chosen. */
+export function guardRegion(policy: EffectivePolicy, region: DataRegion): void {
+  const { values, layers } = policy.allowed_data_regions
+  if (values === null || values.includes(region)) return
+  throw fail(
+    'guardrail_blocked',
+    `A guardrail (${layers.join(', ')}) does not allow requests in the region ${region}.`,
+  )
+}
+
+/** Why a guardrail keeps an endpoint from being used; undefined when none does. */
+export function endpointBlocked(
+  policy: EffectivePolicy,
+  model: Model,
+  endpoint: Endpoint,
+): string | undefined {
+  return (
+    modelBlocked(policy, model) ?? providerBlocked(policy, endpoint) ?? dataBlocked(policy, model, endpoint)
+  )
+}
+
+function modelBlocked(policy: EffectivePolicy, model: Model): string | undefined {
+  const { allowed_models, ignored_models } = policy
+  if (allowed_models.values !== null && !allowed_models.values.includes(model.canonical_slug))
+    return 'allowed_models'
+  return ignored_models.some(({ value }) => value === model.canonical_slug) ? 'ignored_models' : undefined
+}
+
+function providerBlocked(policy: EffectivePolicy, { provider }: Endpoint): string | undefined {
+  const { allowed_providers, ignored_providers } = policy
+  if (allowed_providers.values !== null && !allowed_providers.values.includes(provider.slug))
+    return 'allowed_providers'
+  return ignored_providers.some(({ value }) => value === provider.slug) ? 'ignored_providers' : undefined
+}
+
+function dataBlocked(policy: EffectivePolicy, model: Model, endpoint: Endpoint): string | undefined {
+  const { training, retains, publishes } = endpoint.data_policy
+  const free = endpoint.price_state === 'free'
+  if (training && free && policy.enable_free_model_training.value === false)
+    return 'enable_free_model_training'
+  if (training && !free && policy.enable_paid_model_training.value === false)
+    return 'enable_paid_model_training'
+  if (publishes && free && policy.enable_free_model_publication.value === false)
+    return 'enable_free_model_publication'
+  if (retains && policy.enforce_zdr[zdrGroup(model, endpoint)].value) return 'enforce_zdr'
+  return undefined
+}
+
+/** A vendor's own switch covers the endpoints it runs itself; models of none of the four fall under `other`. */
+function zdrGroup(model: Model, { provider }: Endpoint): ZdrGroup {
+  return provider.vendor ?? (model.vendor === null ? 'other' : model.vendor)
+}

@@ -1,0 +1,146 @@
+import type { ReplyFacts } from '../dialects/dialect.ts'
+import { GatewayError } from '../errors.ts'
+import type { Gateway } from '../gateway.ts'
+import { quiet } from '../lib/pulse.ts'
+import type { Asked } from './asked.ts'
+import type { Journey, StreamedReply, Taken } from './dispatch.ts'
+import { failedAttempt, toClientError } from './failure.ts'
+import type { Flow } from './flow.ts'
+import { billOf, type Charge, type Close, chargeOf, nothingCharged, type Outcome } from './settle.ts'
+import { ClientGoneError, tookTooLong, UpstreamError, unexpected } from './upstream.ts'
+
+/**
+ * The body of a streamed answer, from the moment the client is told 200. `opening` may still be under way:
+ * until it is done the client gets signs of life. Whatever happens, the request is settled exactly once.
+ */
+export async function* streamedBody(
+  gateway: Gateway,
+  asked: Asked,
+  run: StreamRun,
+  opening: Promise<Taken<StreamedReply>>,
+): AsyncGenerator<string> {
+  try {
+    if (run.overdue) yield asked.format.writes.heartbeat
+    const taken = yield* waited(gateway, asked, opening)
+    run.began(taken)
+    yield taken.reply.pending
+    yield* passed(gateway, asked, taken.reply.flow)
+    yield await run.ended()
+  } catch (error) {
+    const text = await run.failed(error)
+    if (text !== null) yield text
+  } finally {
+    // Reached without an end when the client left while a text was being written to it.
+    await run.abandoned()
+  }
+}
+
+/** What `opening` gives, with heartbeats as long as it takes. */
+async function* waited<T>(gateway: Gateway, asked: Asked, opening: Promise<T>): AsyncGenerator<string, T> {
+  for (;;) {
+    const done = await gateway.pulse.wait(opening, gateway.settings.limits.heartbeat)
+    if (done !== quiet) return done
+    yield asked.format.writes.heartbeat
+  }
+}
+
+/** The upstream's text as it comes; a long silence is a failure, a shorter one a heartbeat. */
+async function* passed(gateway: Gateway, asked: Asked, flow: Flow): AsyncGenerator<string> {
+  const { heartbeat, idle } = gateway.settings.limits
+  let next = flow.next()
+  for (let silent = 0; ; ) {
+    const text = await gateway.pulse.wait(next, Math.min(heartbeat, idle))
+    if (text === null) return
+    if (text === quiet) {
+      silent += Math.min(heartbeat, idle)
+      if (silent >= idle) throw tookTooLong()
+      yield asked.format.writes.heartbeat
+      continue
+    }
+    silent = 0
+    if (flow.seen.failure) throw new UpstreamError(flow.seen.failure)
+    if (text !== '') yield text
+    next = flow.next()
+  }
+}
+
+/** One streamed reply, to whichever end it comes. */
+export class StreamRun {
+  readonly #gateway: Gateway
+  readonly #asked: Asked
+  readonly #journey: Journey
+  readonly #close: Close
+  #taken: Taken<StreamedReply> | null = null
+  #firstTokenMs: number | null = null
+  /** The client has already waited as long as it may without a sign of life. */
+  overdue = false
+
+  constructor(gateway: Gateway, asked: Asked, journey: Journey, close: Close) {
+    this.#gateway = gateway
+    this.#asked = asked
+    this.#journey = journey
+    this.#close = close
+    // The body may never be asked for, when the client is gone before it begins.
+    asked.request.signal.addEventListener('abort', () => void this.abandoned(), { once: true })
+  }
+
+  began(taken: Taken<StreamedReply>): void {
+    this.#taken = taken
+    this.#firstTokenMs = performance.now() - this.#asked.startedAt
+  }
+
+  /** The last text, once the charge is durable. A reply that was not marked as complete broke off. */
+  async ended(): Promise<string> {
+    const flow = this.#taken?.reply.flow
+    if (!flow?.seen.complete) throw unexpected('The connection to the provider broke off.')
+    const charge = this.#charge()
+    const text = flow.end(charge.usage, billOf(charge))
+    const keep = flow.final ? this.#asked.keep?.(flow.final) : undefined
+    await this.#close(this.#outcome('completed', charge, null), keep)
+    flow.cancel()
+    return text
+  }
+
+  /** The error in the client's format; null when there is no client any more. */
+  async failed(error: unknown): Promise<string | null> {
+    if (error instanceof ClientGoneError || this.#asked.request.signal.aborted) return null
+    const shown = this.#shown(error)
+    const flow = this.#taken?.reply.flow
+    flow?.cancel()
+    // It is in the log; the client is told of the first error, not of the second.
+    await this.#close(this.#outcome('failed', nothingCharged, shown)).catch(() => undefined)
+    return (flow ?? this.#asked.format.writes.writer(this.#unanswered())).fail(shown)
+  }
+
+  /** The client left, unless the reply is already over. What was produced until then is charged. */
+  async abandoned(): Promise<void> {
+    this.#taken?.reply.flow.cancel()
+    await this.#close(this.#outcome('cancelled', this.#charge(), null)).catch(() => undefined)
+  }
+
+  #charge(): Charge {
+    if (!this.#taken) return nothingCharged
+    return chargeOf(this.#asked, this.#taken.candidate.endpoint, this.#taken.reply.flow.seen)
+  }
+
+  #outcome(status: Outcome['status'], charge: Charge, error: GatewayError | null): Outcome {
+    const seen = this.#taken?.reply.flow.seen ?? null
+    return { status, charge, seen, error, firstTokenMs: this.#firstTokenMs }
+  }
+
+  #shown(error: unknown): GatewayError {
+    if (error instanceof GatewayError) return error
+    const { candidate, attempts } = this.#journey
+    if (error instanceof UpstreamError && candidate) {
+      return toClientError([...attempts, failedAttempt(candidate, error.failure)])
+    }
+    this.#gateway.log.error({ err: error, id: this.#asked.id }, 'stream failed')
+    return new GatewayError('internal', { cause: error })
+  }
+
+  /** Nobody has answered yet: there is only what was asked. */
+  #unanswered(): ReplyFacts {
+    const { id, at, call, body, wishes } = this.#asked
+    return { id, created: Math.floor(at / 1000), model: wishes.models[0] ?? '', provider: '', call, body }
+  }
+}

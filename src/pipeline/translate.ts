@@ -1,0 +1,154 @@
+import type { ReplyEvent } from '../call/event.ts'
+import { commonAbilities } from '../catalog/provider.ts'
+import { isGenerateDialect } from '../catalog/vocabulary.ts'
+import { dialects } from '../dialects/all.ts'
+import type {
+  Dialect,
+  Relay,
+  ReplyFacts,
+  ReplyReader,
+  ReplyWriter,
+  Seen,
+  Target,
+  UpstreamRequest,
+} from '../dialects/dialect.ts'
+import { nothingSeen } from '../dialects/dialect.ts'
+import { fail } from '../errors.ts'
+import type { SseFrame } from '../lib/sse.ts'
+import type { Asked } from './asked.ts'
+import type { Candidate } from './route.ts'
+
+/** A request in the words of one upstream. */
+export interface Translation {
+  dialect: Dialect
+  request: UpstreamRequest
+  /** Client and upstream speak alike: the reply passes as it is. */
+  passes: boolean
+}
+
+export function translate(asked: Asked, candidate: Candidate): Translation {
+  const translation = wordsFor(asked, candidate)
+  if (asked.wishes.strict && translation.request.dropped.length > 0) {
+    const { dropped } = translation.request
+    throw fail('loss_refused', `Strict: the provider cannot be given ${dropped.join(', ')}.`, { dropped })
+  }
+  return translation
+}
+
+function wordsFor(asked: Asked, candidate: Candidate): Translation {
+  const target = targetOf(asked, candidate)
+  const { dialect } = asked.format
+  if (dialect && candidate.endpoint.dialects.includes(dialect.name)) {
+    return { dialect, request: dialect.same.passRequest(asked.body, target), passes: true }
+  }
+  return fewestLosses(asked, candidate, target)
+}
+
+/** Of the dialects an endpoint speaks, the one that can say most of the request; the first of equals. */
+function fewestLosses(asked: Asked, { endpoint }: Candidate, target: Target): Translation {
+  const translations = endpoint.dialects.filter(isGenerateDialect).map((name) => {
+    const dialect = dialects[name]
+    return { dialect, request: dialect.upstream.encodeRequest(asked.call, target), passes: false }
+  })
+  return translations.reduce((best, next) =>
+    next.request.dropped.length < best.request.dropped.length ? next : best,
+  )
+}
+
+function targetOf({ call }: Asked, { model, endpoint }: Candidate): Target {
+  const { provider } = endpoint
+  const { reasoning } = model
+  return {
+    model: endpoint.upstream_model,
+    stream: call.stream,
+    maxOutput: endpoint.max_completion_tokens,
+    reasoning: reasoning
+      ? { efforts: reasoning.supported_efforts ?? null, budget: reasoning.supports_max_tokens === true }
+      : null,
+    signatures: provider.signatures ?? 'unknown',
+    unsupported: endpoint.refused_parameters,
+    abilities: new Set(provider.abilities ?? commonAbilities),
+  }
+}
+
+/** From the upstream's frames to the client's text, through our own events. */
+export class TranslatedRelay implements Relay {
+  readonly #reader: ReplyReader
+  readonly #writer: ReplyWriter
+  readonly seen: Seen = nothingSeen()
+
+  constructor(reader: ReplyReader, writer: ReplyWriter) {
+    this.#reader = reader
+    this.#writer = writer
+  }
+
+  pass(frame: SseFrame): string {
+    return this.#write(this.#reader.read(frame))
+  }
+  /** The upstream's stream is over. */
+  close(): string {
+    return this.#write(this.#reader.end())
+  }
+  end: Relay['end'] = (usage, bill) => this.#writer.end(usage, bill)
+  fail: Relay['fail'] = (error) => this.#writer.fail(error)
+  get final() {
+    return this.#writer.final
+  }
+
+  #write(events: ReplyEvent[]): string {
+    let text = ''
+    for (const event of events) {
+      note(this.seen, event)
+      text += this.#writer.write(event)
+    }
+    return text
+  }
+}
+
+/** What the gateway must know of a reply, from its events. */
+export function note(seen: Seen, event: ReplyEvent): void {
+  switch (event.type) {
+    case 'reply-start':
+      seen.model = event.model ?? seen.model
+      break
+    case 'part-start':
+      seen.content ||= startsContent(event.content)
+      break
+    case 'part-delta':
+      seen.content = true
+      seen.characters += lengthOf(event.delta)
+      break
+    case 'choice-end':
+      seen.finishes[event.choice] = { reason: event.reason, native: event.native }
+      break
+    case 'usage':
+      seen.usage = event.usage
+      break
+    case 'reply-end':
+      seen.complete = true
+      break
+    case 'reply-error':
+      seen.failure ??= event.failure
+      break
+    case 'part-end':
+      break
+  }
+}
+
+type Started = Extract<ReplyEvent, { type: 'part-start' }>['content']
+type Delta = Extract<ReplyEvent, { type: 'part-delta' }>['delta']
+
+/** An empty text part is only an announcement. */
+function startsContent(part: Started): boolean {
+  return (part.kind !== 'text' && part.kind !== 'refusal') || part.text !== ''
+}
+
+function lengthOf({ text, arguments: args, summary, transcript }: Delta): number {
+  return (text?.length ?? 0) + (args?.length ?? 0) + (summary?.length ?? 0) + (transcript?.length ?? 0)
+}
+
+export function relayFor(asked: Asked, { dialect, passes }: Translation, facts: ReplyFacts): Relay {
+  return passes
+    ? dialect.same.relay(facts)
+    : new TranslatedRelay(dialect.upstream.reader(), asked.format.writes.writer(facts))
+}

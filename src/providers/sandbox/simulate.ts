@@ -1,0 +1,128 @@
+import type { Call } from '../../call/call.ts'
+import type { ReplyEvent, ReplyStart } from '../../call/event.ts'
+import type { UpstreamFailure } from '../../call/failure.ts'
+import type { Usage } from '../../call/usage.ts'
+import { sha256 } from '../../lib/secret.ts'
+import { type PlannedChoice, type PlannedPart, planChoice } from './answer.ts'
+import { type Directives, failureOf } from './directives.ts'
+import { isForged, readPrompt } from './prompt.ts'
+import { promptUsage } from './tokens.ts'
+import { missingTool } from './tools.ts'
+
+const thinkers: ReadonlySet<string> = new Set(['reasoner'])
+const mostChoices = 128
+/** Others get their turn after so many deltas. */
+const deltasInARow = 500
+
+/** Answers a call without any provider: the same call always gets the same events. docs/sandbox.md says which. */
+export async function* simulate(
+  call: Call,
+  model: string,
+  { signal, sleep }: { signal: AbortSignal; sleep(ms: number): Promise<void> },
+): AsyncGenerator<ReplyEvent> {
+  const prompt = readPrompt(call)
+  const { directives } = prompt
+  if (directives.quiet) await sleep(directives.quiet)
+  if (signal.aborted) return
+  const failure = failureOf(directives) ?? refusedFor(call)
+  if (failure) return yield { type: 'reply-error', failure }
+  yield startOf(call, model, prompt.text)
+  const choices = Array.from({ length: Math.min(call.n ?? 1, mostChoices) }, (_, index) =>
+    planChoice(call, prompt, thinkers.has(model), index),
+  )
+  let deltas = 0
+  for (const event of interleaved(choices.map(eventsOf))) {
+    const broken = breakAt(directives, deltas, event)
+    if (broken) return yield* broken
+    if (event.type === 'part-delta') {
+      if (directives.slow && deltas > 0) await sleep(directives.slow)
+      else if (deltas % deltasInARow === deltasInARow - 1) await sleep(0)
+      deltas++
+    }
+    if (signal.aborted) return
+    yield event
+  }
+  if (!directives.noUsage)
+    yield { type: 'usage', usage: total(promptUsage(call, directives.cached), choices) }
+  yield { type: 'reply-end' }
+}
+
+function startOf(call: Call, model: string, text: string): ReplyStart {
+  const start: ReplyStart = { type: 'reply-start', id: `sandbox-${sha256(text).slice(0, 16)}`, model }
+  if (call.serviceTier !== undefined) start.serviceTier = call.serviceTier
+  return start
+}
+
+/** What a vendor would not accept either. */
+function refusedFor(call: Call): UpstreamFailure | undefined {
+  const missing = missingTool(call)
+  if (missing !== undefined) return invalid(`tool_choice names ${missing}, which is not among the tools.`)
+  const forged = call.messages.some(({ parts }) =>
+    parts.some((part) => part.kind === 'reasoning' && isForged(part)),
+  )
+  return forged ? invalid('The signature of the reasoning does not belong to its text.') : undefined
+}
+
+function invalid(message: string): UpstreamFailure {
+  return { kind: 'invalid_request', status: 400, message, code: 'sandbox_invalid_request' }
+}
+
+/** What comes instead of the next event when the answer is to break off here: nothing, or an error. */
+function breakAt(
+  { breakAfter, failAfter }: Directives,
+  deltas: number,
+  next: ReplyEvent,
+): ReplyEvent[] | undefined {
+  const due = (after: number | undefined) =>
+    after !== undefined && (deltas >= after || next.type === 'choice-end')
+  if (due(breakAfter)) return []
+  if (!due(failAfter)) return undefined
+  const failure: UpstreamFailure = {
+    kind: 'server',
+    status: null,
+    message: 'The sandbox was asked to fail within its answer.',
+    code: 'sandbox_failure',
+  }
+  return [{ type: 'reply-error', failure }]
+}
+
+function* eventsOf({ groups, end }: PlannedChoice): Generator<ReplyEvent> {
+  const { choice } = end
+  let first = 0
+  for (const group of groups) {
+    yield* group.map(
+      ({ content }, index): ReplyEvent => ({ type: 'part-start', choice, part: first + index, content }),
+    )
+    yield* interleaved(group.map((planned, index) => partEvents(planned, choice, first + index)))
+    first += group.length
+  }
+  yield end
+}
+
+function* partEvents({ deltas }: PlannedPart, choice: number, part: number): Generator<ReplyEvent> {
+  for (const delta of deltas) yield { type: 'part-delta', choice, part, delta }
+  yield { type: 'part-end', choice, part }
+}
+
+/** One event of each in turn, as long as any has more. */
+function* interleaved(sources: Generator<ReplyEvent>[]): Generator<ReplyEvent> {
+  let open = sources
+  while (open.length > 0) {
+    const still: Generator<ReplyEvent>[] = []
+    for (const source of open) {
+      const next = source.next()
+      if (next.done) continue
+      still.push(source)
+      yield next.value
+    }
+    open = still
+  }
+}
+
+function total(prompt: Usage, choices: PlannedChoice[]): Usage {
+  const usage = { ...prompt }
+  for (const { spent } of choices) {
+    for (const bucket of Object.keys(spent) as (keyof typeof spent)[]) usage[bucket] += spent[bucket]
+  }
+  return usage
+}

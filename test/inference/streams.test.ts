@@ -1,0 +1,240 @@
+import { beforeEach, describe, expect, test } from 'bun:test'
+import { vendorReply } from '../support/replies.ts'
+import {
+  ask,
+  clearGenerations,
+  describeWithUpstreams,
+  formatNames,
+  generationsWhen,
+  jsonOf,
+  lastOf,
+} from './support.ts'
+
+const quick = 'limits: { heartbeat: 0.3, idle: 1, first_byte: 2 }'
+
+/** What ends a stream well in each format. */
+const goodEnds = {
+  chat: 'data: [DONE]',
+  messages: 'event: message_stop',
+  responses: 'event: response.completed',
+}
+const badEnds = {
+  chat: '"finish_reason":"error"',
+  messages: 'event: error',
+  responses: 'event: response.failed',
+}
+
+describeWithUpstreams(
+  'a stream',
+  (bench) => {
+    beforeEach(() => clearGenerations(bench()))
+
+    for (const format of formatNames) {
+      describe(format, () => {
+        for (const upstream of ['chat', 'messages', 'responses', 'gemini'] as const) {
+          test(`over a ${upstream} upstream ends well and is charged once`, async () => {
+            const response = await ask(bench(), format, { model: `test/${upstream}`, stream: true })
+            const text = await response.text()
+            expect(response.headers.get('content-type')).toStartWith('text/event-stream')
+            expect(text).toContain(goodEnds[format])
+            const [row, ...more] = await generationsWhen(bench(), 1)
+            expect(more).toEqual([])
+            expect(row).toMatchObject({ status: 'completed', usage_source: 'reported', streamed: 1 })
+            expect(text).toContain(`"cost":${Number(row?.cost_nanos) / 1e9}`)
+          })
+
+          test(`R33 I7 over a ${upstream} upstream that breaks off ends with an error, never well`, async () => {
+            const { frames } = vendorReply(upstream, 'text')
+            const bytes = frames.join('').length
+            for (const share of [0.5, 0.75, 0.9]) {
+              bench().first.script({ sse: frames, breakAfterBytes: Math.floor(bytes * share) })
+              const response = await ask(bench(), format, { model: `test/${upstream}`, stream: true })
+              const text = await response.text()
+              expect(text).not.toContain(goodEnds[format])
+              if (response.status === 200) expect(text).toContain(badEnds[format])
+              else expect(response.status).toBe(502)
+            }
+          })
+        }
+
+        test('a quiet upstream: signs of life, then the answer', async () => {
+          bench().first.script({ sse: vendorReply('chat', 'text').frames, waitMs: 900 })
+          const response = await ask(bench(), format, { model: 'test/chat', stream: true })
+          expect(response.status).toBe(200)
+          const text = await response.text()
+          expect(text).toMatch(/^(: HEADGATE PROCESSING|event: ping)/)
+          expect(text).toContain(goodEnds[format])
+        })
+
+        test('an upstream that fails after a sign of life is an error event with status 200', async () => {
+          bench().first.script({ status: 500, json: { error: { message: 'boom' } }, waitMs: 900 })
+          const response = await ask(bench(), format, { model: 'test/chat', stream: true })
+          expect(response.status).toBe(200)
+          const text = await response.text()
+          expect(text).toContain(badEnds[format])
+          expect(text).not.toContain(goodEnds[format])
+        })
+
+        test('an upstream that falls silent in the middle is an error event', async () => {
+          bench().first.script({ sse: vendorReply('chat', 'text').frames.slice(0, 4), hang: true })
+          const text = await (await ask(bench(), format, { model: 'test/chat', stream: true })).text()
+          expect(text).toContain(badEnds[format])
+          const outcome = await lastOf(bench().first.journal).done
+          expect(outcome.closedByPeerAt).not.toBeNull()
+        })
+      })
+    }
+
+    test('R4 R5 a client that leaves closes the upstream within 250 ms, and is charged for what it got', async () => {
+      const { frames } = vendorReply('chat', 'text')
+      bench().first.script({ sse: frames.slice(0, 4), hang: true })
+      const left = new AbortController()
+      const response = await ask(
+        bench(),
+        'chat',
+        { model: 'test/chat', stream: true },
+        { signal: left.signal },
+      )
+      const reader = response.body?.getReader()
+      await reader?.read()
+      const leftAt = Date.now()
+      left.abort()
+      const outcome = await lastOf(bench().first.journal).done
+      expect((outcome.closedByPeerAt ?? Number.POSITIVE_INFINITY) - leftAt).toBeLessThan(250)
+      const [row, ...more] = await generationsWhen(bench(), 1)
+      expect(more).toEqual([])
+      expect(row).toMatchObject({ status: 'cancelled', usage_source: 'estimated' })
+      expect(row?.cost_nanos).toBeGreaterThan(0n)
+    })
+
+    test('R4 a client that leaves before the first byte closes the upstream too', async () => {
+      bench().first.script({ hang: true, sse: [] })
+      const left = new AbortController()
+      const asked = ask(bench(), 'chat', { model: 'test/chat', stream: true }, { signal: left.signal })
+      asked.catch(() => undefined)
+      await bench().first.received(1)
+      left.abort()
+      const outcome = await lastOf(bench().first.journal).done
+      expect(outcome.closedByPeerAt).not.toBeNull()
+      const rows = await generationsWhen(bench(), 1)
+      expect(rows.map((row) => row.status)).toEqual(['cancelled'])
+    })
+
+    test('a client that leaves a whole reply closes the upstream', async () => {
+      bench().first.script({ hang: true, json: {}, waitMs: 60_000 })
+      const left = new AbortController()
+      const asked = ask(bench(), 'chat', { model: 'test/chat' }, { signal: left.signal })
+      asked.catch(() => undefined)
+      await bench().first.received(1)
+      left.abort()
+      expect((await lastOf(bench().first.journal).done).closedByPeerAt).not.toBeNull()
+      expect((await generationsWhen(bench(), 1)).map((row) => row.status)).toEqual(['cancelled'])
+    })
+  },
+  quick,
+)
+
+describeWithUpstreams('failover', (bench) => {
+  beforeEach(() => clearGenerations(bench()))
+  const both = { model: 'test/both-chat' }
+  const failures = {
+    'a 500': { status: 500, json: { error: { message: 'boom' } } },
+    'a 429': { status: 429, json: { error: { message: 'slow down' } } },
+    'a 401': { status: 401, json: { error: { message: 'bad key' } } },
+    'a connection that breaks': { breakBeforeHead: true },
+    'a body that is no JSON': { text: '<html>' },
+    'an empty object': { json: {} },
+  }
+  for (const [name, failure] of Object.entries(failures)) {
+    test(`R30 I11 after ${name} the next endpoint answers, unnoticed`, async () => {
+      bench().first.script(failure)
+      const response = await ask(bench(), 'chat', both)
+      expect(response.status).toBe(200)
+      expect(await response.json()).toMatchObject({ model: 'test/both-chat', provider: 'two-chat' })
+      const [row] = await generationsWhen(bench(), 1)
+      expect(JSON.parse(row?.attempts ?? '[]')).toHaveLength(1)
+      expect(bench().first.journal).toHaveLength(1)
+      expect(bench().second.journal).toHaveLength(1)
+    })
+  }
+
+  test('R30 a stream that breaks before its first content is taken over unnoticed', async () => {
+    const { frames } = vendorReply('chat', 'text')
+    bench().first.script({ sse: frames.slice(0, 1), breakAfterBytes: 10_000 })
+    const text = await (await ask(bench(), 'chat', { ...both, stream: true })).text()
+    expect(text).toContain('data: [DONE]')
+    expect(text).toContain('two-chat')
+    expect(text).not.toContain('one-chat')
+  })
+
+  test('R30 a stream that breaks after its first content is not', async () => {
+    const { frames } = vendorReply('chat', 'text')
+    bench().first.script({ sse: frames.slice(0, 4), endWithoutDone: true })
+    const text = await (await ask(bench(), 'chat', { ...both, stream: true })).text()
+    expect(text).toContain('"finish_reason":"error"')
+    expect(bench().second.journal).toEqual([])
+  })
+
+  test('what the request itself got wrong is not tried elsewhere', async () => {
+    bench().first.script({
+      status: 400,
+      json: { error: { message: 'bad tool', type: 'invalid_request_error' } },
+    })
+    const response = await ask(bench(), 'chat', both)
+    expect(response.status).toBe(400)
+    expect((await jsonOf(response)).error.message).toBe('bad tool')
+    expect(bench().second.journal).toEqual([])
+  })
+
+  test('allow_fallbacks false gives the error of the first choice', async () => {
+    bench().first.script({ status: 500, json: { error: { message: 'boom' } } })
+    const response = await ask(bench(), 'chat', { ...both, provider: { allow_fallbacks: false } })
+    expect(response.status).toBe(502)
+    expect(bench().second.journal).toEqual([])
+  })
+
+  test('order, only and ignore choose the endpoint', async () => {
+    const providerOf = async (provider: object) =>
+      (await jsonOf(ask(bench(), 'chat', { ...both, provider }))).provider
+    expect(await providerOf({})).toBe('one-chat')
+    expect(await providerOf({ order: ['two-chat'] })).toBe('two-chat')
+    expect(await providerOf({ only: ['two-chat'] })).toBe('two-chat')
+    expect(await providerOf({ ignore: ['one-chat'] })).toBe('two-chat')
+    const none = await ask(bench(), 'chat', { ...both, provider: { only: ['nobody'] } })
+    expect(none.status).toBe(503)
+    expect((await jsonOf(none)).error.metadata.availability.code).toBe('constraint_filtered')
+  })
+
+  test('models are tried in order on any error, and the one that answered is named', async () => {
+    bench().first.script({
+      status: 400,
+      json: { error: { message: 'too long', code: 'context_length_exceeded' } },
+    })
+    const response = await ask(bench(), 'chat', { model: 'test/chat', models: ['test/messages'] })
+    expect((await jsonOf(response)).model).toBe('test/messages')
+  })
+
+  test('models and fallbacks: at most three, and not both', async () => {
+    const many = ['a/1', 'a/2', 'a/3', 'a/4']
+    expect((await ask(bench(), 'chat', { model: 'test/chat', models: many })).status).toBe(400)
+    const fallbacks = many.map((model) => ({ model }))
+    expect((await ask(bench(), 'messages', { model: 'test/chat', fallbacks })).status).toBe(400)
+    const both = { fallbacks: [{ model: 'test/chat' }], models: ['test/chat'] }
+    expect((await ask(bench(), 'messages', { model: 'test/chat', ...both })).status).toBe(400)
+  })
+
+  test('Retry-After only when every provider that was tried gave a hint', async () => {
+    const limited = (headers: Record<string, string>) => ({
+      status: 429,
+      headers,
+      json: { error: { message: 'slow' } },
+    })
+    bench().first.script(limited({ 'retry-after': '7' }))
+    bench().second.script(limited({ 'retry-after': '3' }))
+    const all = await ask(bench(), 'chat', both)
+    expect([all.status, all.headers.get('retry-after')]).toEqual([429, '3'])
+    bench().first.script(limited({ 'retry-after': '7' }))
+    bench().second.script(limited({}))
+    expect((await ask(bench(), 'chat', both)).headers.get('retry-after')).toBeNull()
+  })
+})

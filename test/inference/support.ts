@@ -1,0 +1,116 @@
+import { afterAll, beforeAll, describe } from 'bun:test'
+import { type DatabaseKind, databaseKinds, startTestServer, type TestServer } from '../support/harness.ts'
+import { type Received, startUpstream, type Upstream } from '../support/upstream.ts'
+
+export interface Bench {
+  server: TestServer
+  /** Two providers that can be made to fail apart from each other; the first is the cheaper one. */
+  first: Upstream
+  second: Upstream
+}
+
+const dialects = ['chat', 'messages', 'responses', 'gemini'] as const
+
+function provider(slug: string, url: string, dialect: string): string {
+  return `  - { slug: ${slug}, name: ${slug}, base_url: "${url}", dialects: [${dialect}], api_key: vendor-secret }\n`
+}
+
+/** `test/<dialect>` is on the first upstream; `test/both-<dialect>` on both. */
+function model(id: string, slugs: string[]): string {
+  const prices = ['0.000001', '0.000002']
+  const endpoints = slugs.map(
+    (slug, place) =>
+      `      - { provider: ${slug}, upstream_model: vendor-model, pricing: { prompt: "${prices[place]}", completion: "0.000004" } }\n`,
+  )
+  return `  - id: test/${id}\n    name: ${id}\n    endpoints:\n${endpoints.join('')}`
+}
+
+export function settingsFor(first: string, second: string, extra = ''): string {
+  const providers = dialects.flatMap((dialect) => [
+    provider(`one-${dialect}`, first, dialect),
+    provider(`two-${dialect}`, second, dialect),
+  ])
+  const models = dialects.flatMap((dialect) => [
+    model(dialect, [`one-${dialect}`]),
+    model(`both-${dialect}`, [`one-${dialect}`, `two-${dialect}`]),
+  ])
+  return `${extra}\nproviders:\n${providers.join('')}models:\n${models.join('')}`
+}
+
+export function describeWithUpstreams(name: string, tests: (bench: () => Bench) => void, extra = ''): void {
+  for (const kind of databaseKinds) {
+    describe(`${name} (${kind})`, () => {
+      let bench: Bench
+      beforeAll(async () => {
+        bench = await openBench(kind, extra)
+      })
+      afterAll(async () => {
+        await bench.server.stop()
+        await Promise.all([bench.first.stop(), bench.second.stop()])
+      })
+      tests(() => bench)
+    })
+  }
+}
+
+export async function openBench(kind: DatabaseKind, extra = ''): Promise<Bench> {
+  const [first, second] = await Promise.all([startUpstream(), startUpstream()])
+  const server = await startTestServer(kind, { settings: settingsFor(first.url, second.url, extra) })
+  return { server, first, second }
+}
+
+/** Where each format is asked, and how a body of it begins. */
+export const formats = {
+  chat: { path: '/v1/chat/completions', body: { messages: [{ role: 'user', content: 'Hello' }] } },
+  messages: {
+    path: '/v1/messages',
+    body: { max_tokens: 100, messages: [{ role: 'user', content: 'Hello' }] },
+  },
+  responses: { path: '/v1/responses', body: { input: 'Hello' } },
+} as const
+
+export type FormatName = keyof typeof formats
+export const formatNames = Object.keys(formats) as FormatName[]
+
+export function ask(
+  { server }: Bench,
+  format: FormatName,
+  body: Record<string, unknown>,
+  init: RequestInit & { key?: string } = {},
+): Promise<Response> {
+  const { key = server.own.inferenceKey, ...rest } = init
+  return fetch(server.url + formats[format].path, {
+    method: 'POST',
+    ...rest,
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...rest.headers },
+    body: JSON.stringify({ ...formats[format].body, ...body }),
+  })
+}
+
+export async function generationsOf({ server }: Bench) {
+  return server.gateway.db.selectFrom('generations').selectAll().orderBy('created_at').orderBy('id').execute()
+}
+
+/** The rows, once there are so many: the end of an abandoned request is written after its client has left. */
+export async function generationsWhen(bench: Bench, count: number) {
+  for (const deadline = Date.now() + 5000; ; await Bun.sleep(5)) {
+    const rows = await generationsOf(bench)
+    if (rows.length >= count || Date.now() > deadline) return rows
+  }
+}
+
+export async function clearGenerations({ server, first, second }: Bench): Promise<void> {
+  await server.gateway.db.deleteFrom('generations').execute()
+  for (const { journal } of [first, second]) journal.length = 0
+}
+
+export function lastOf(journal: Received[]): Received {
+  const last = journal.at(-1)
+  if (!last) throw new Error('the upstream was not asked')
+  return last
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
+export async function jsonOf(response: Response | Promise<Response>): Promise<any> {
+  return (await response).json()
+}

@@ -1,0 +1,37 @@
+import { chatReply } from './replies/chat.ts'
+import { geminiReply } from './replies/gemini.ts'
+import { messagesReply } from './replies/messages.ts'
+import { responsesReply } from './replies/responses.ts'
+import {
+  longScenario,
+  type Scenario,
+  type ScenarioName,
+  scenarios,
+  type VendorReply,
+} from './replies/scenario.ts'
+
+export { longScenario, type Scenario, type ScenarioName, scenarios, type VendorReply }
+
+export type TextDialect = 'chat' | 'responses' | 'messages' | 'gemini'
+
+/** Puts what a reply says into a vendor's words, streamed and whole. The vendors are made up, their formats are not. */
+export const vendorReplies: Record<TextDialect, (scenario: Scenario) => VendorReply> = {
+  chat: chatReply,
+  responses: responsesReply,
+  messages: messagesReply,
+  gemini: geminiReply,
+}
+
+export const textDialects = Object.keys(vendorReplies) as TextDialect[]
+
+export function vendorReply(dialect: TextDialect, name: ScenarioName): VendorReply {
+  return vendorReplies[dialect](scenarios[name])
+}
+
+/** How each format says that something is wrong, in the body of an answer with a status. */
+export const vendorErrors: Record<TextDialect, (message: string) => Record<string, unknown>> = {
+  chat: (message) => ({ error: { message, type: 'server_error', param: null, code: null } }),
+  responses: (message) => ({ error: { message, type: 'server_error', param: null, code: null } }),
+  messages: (message) => ({ type: 'error', error: { type: 'api_error', message }, request_id: 'req_011CX' }),
+  gemini: (message) => ({ error: { code: 500, message, status: 'INTERNAL' } }),
+}

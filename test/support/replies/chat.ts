@@ -1,0 +1,82 @@
+import { dataFrame, input, pieces, type Scenario, type VendorReply } from './scenario.ts'
+
+const about = {
+  id: 'chatcmpl-Cq3kT9fVw2',
+  created: 1_790_000_000,
+  model: 'vendor-large-2026-03-01',
+  service_tier: 'default',
+  system_fingerprint: 'fp_8d1c7a20be',
+}
+
+export function chatReply(scenario: Scenario): VendorReply {
+  return { frames: frames(scenario), body: body(scenario), scenario, usage: scenario.usage }
+}
+
+function usage(scenario: Scenario) {
+  const { cacheRead, output, reasoning } = scenario.usage
+  return {
+    prompt_tokens: input(scenario),
+    completion_tokens: output + reasoning,
+    total_tokens: input(scenario) + output + reasoning,
+    prompt_tokens_details: { cached_tokens: cacheRead, audio_tokens: 0 },
+    completion_tokens_details: {
+      reasoning_tokens: reasoning,
+      audio_tokens: 0,
+      accepted_prediction_tokens: 0,
+      rejected_prediction_tokens: 0,
+    },
+  }
+}
+
+function body(scenario: Scenario): Record<string, unknown> {
+  const { text, reasoning, toolCalls, finish } = scenario
+  const calls = toolCalls.map(({ id, name, arguments: given }) => ({
+    id,
+    type: 'function',
+    function: { name, arguments: given },
+  }))
+  const message = {
+    role: 'assistant',
+    content: text === '' ? null : text,
+    ...(reasoning ? { reasoning_content: reasoning.text } : {}),
+    ...(calls.length > 0 ? { tool_calls: calls } : {}),
+    refusal: null,
+    annotations: [],
+  }
+  const choices = [{ index: 0, message, logprobs: null, finish_reason: finish }]
+  return { ...about, object: 'chat.completion', choices, usage: usage(scenario) }
+}
+
+function frames(scenario: Scenario): string[] {
+  const chunk = (rest: object) => dataFrame({ ...about, object: 'chat.completion.chunk', ...rest })
+  const delta = (fields: object, finish: string | null = null) =>
+    chunk({ choices: [{ index: 0, delta: fields, logprobs: null, finish_reason: finish }], usage: null })
+  const { text, reasoning, finish } = scenario
+  return [
+    delta({ role: 'assistant', content: '', refusal: null }),
+    ...pieces(reasoning?.text ?? '').map((piece) => delta({ reasoning_content: piece })),
+    ...pieces(text).map((piece) => delta({ content: piece })),
+    ...callDeltas(scenario).map((call) => delta({ tool_calls: [call] })),
+    delta({}, finish),
+    chunk({ choices: [], usage: usage(scenario) }),
+    'data: [DONE]\n\n',
+  ]
+}
+
+/** Parallel calls whose arguments take turns: the hardest order the format allows. */
+function callDeltas({ toolCalls }: Scenario): object[] {
+  const starts = toolCalls.map(({ id, name }, index) => ({
+    index,
+    id,
+    type: 'function',
+    function: { name, arguments: '' },
+  }))
+  const parts = toolCalls.map((call) => pieces(call.arguments))
+  const longest = Math.max(0, ...parts.map((list) => list.length))
+  const turns = Array.from({ length: longest }, (_, turn) =>
+    parts.flatMap((list, index) =>
+      list[turn] === undefined ? [] : [{ index, function: { arguments: list[turn] } }],
+    ),
+  )
+  return [...starts, ...turns.flat()]
+}
