@@ -62,7 +62,7 @@ async function measureAll(names: CandidateName[], effort: Effort, withProfile: b
   for (const name of names) candidates.push(await startCandidate(name, around))
   for (const candidate of candidates) {
     for (const scenario of scenarios) await verify(candidate, scenario)
-    await warmUp(candidate, scenarios, effort.warmMs)
+    if (candidate.pid !== null) await warmUp(candidate, scenarios, effort.warmMs)
   }
   const samples = await measureRounds(candidates, scenarios, effort.rounds, progress)
   for (const candidate of candidates) await candidate.stop()

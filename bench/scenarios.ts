@@ -35,7 +35,7 @@ export interface Effort {
 }
 
 export const thorough: Effort = {
-  warmMs: 4000,
+  warmMs: 11_000,
   rounds: 6,
   blockMs: 1200,
   streamEvents: 250,
@@ -43,10 +43,10 @@ export const thorough: Effort = {
   openStreamsHeadgate: 4000,
 }
 export const quick: Effort = {
-  warmMs: 1200,
+  warmMs: 2500,
   rounds: 3,
-  blockMs: 500,
-  streamEvents: 100,
+  blockMs: 400,
+  streamEvents: 75,
   openStreams: 500,
   openStreamsHeadgate: 1000,
 }
@@ -114,11 +114,14 @@ export function modelsOf(scenarios: Scenario[]): string[] {
   return [...new Set([...scenarios.map((scenario) => scenario.wish.model), 'hold'])]
 }
 
+/** The plain request is what everything else is made of. */
+const warmShare: Record<string, number> = { whole: 0.7, prompt: 0.2, light: 0.05, first: 0.05 }
+
 /** Unmeasured, and long enough for the runtime to compile what is hot: a gateway runs for weeks, not for seconds. */
 export async function warmUp(candidate: Candidate, scenarios: Scenario[], warmMs: number): Promise<void> {
   for (const scenario of scenarios) {
     const request = candidate.request(scenario.wish)
-    const durationMs = scenario.units > 1 ? 0 : warmMs / (scenario.pauseMs > 0 ? 8 : 1)
+    const durationMs = scenario.durationMs === 0 ? 0 : warmMs * (warmShare[scenario.id] ?? 0)
     await generate({ ...scenario, port: candidate.port, request, durationMs })
   }
 }

@@ -1,5 +1,10 @@
 import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client'
 
+interface Series {
+  count: Counter.Internal
+  duration: Histogram.Internal<string>
+}
+
 /** Labels are operation names and statuses only: nothing a client could make grow without bound. */
 export class Metrics {
   readonly #registry = new Registry()
@@ -17,13 +22,29 @@ export class Metrics {
     registers: [this.#registry],
   })
 
+  readonly #series = new Map<string, Series>()
+
   constructor() {
     collectDefaultMetrics({ register: this.#registry, prefix: 'headgate_' })
   }
 
   requestAnswered(operation: string, status: number, seconds: number): void {
-    this.#requests.inc({ operation, status })
-    this.#duration.observe({ operation }, seconds)
+    const { count, duration } = this.#labelled(operation, status)
+    count.inc()
+    duration.observe(seconds)
+  }
+
+  /** Looking a series up by its labels costs more than counting in it. */
+  #labelled(operation: string, status: number): Series {
+    const name = `${operation} ${status}`
+    const known = this.#series.get(name)
+    if (known) return known
+    const series = {
+      count: this.#requests.labels(operation, String(status)),
+      duration: this.#duration.labels(operation),
+    }
+    this.#series.set(name, series)
+    return series
   }
 
   async text(): Promise<{ body: string; contentType: string }> {

@@ -21,7 +21,12 @@ const lenientPaths = [...basePaths, '', '/api', '/v1/v1', '/api/v1/v1', '/anthro
 /** A management body is a handful of fields. */
 const maxJsonBytes = 1024 * 1024
 
-type Handler = (request: PathRequest, server: Server) => Promise<Response>
+/** What a handler may ask of the server: how long its connection may be quiet. */
+interface Connections {
+  timeout(request: Request, seconds: number): void
+}
+
+type Handler = (request: PathRequest, connections: Connections) => Promise<Response>
 
 /** One path: which operations its methods lead to. */
 type Methods = Map<string, Operation>
@@ -30,7 +35,7 @@ function buildRoutes(gateway: Gateway, operations: Operation[], pages: Page[]): 
   const routes: Record<string, Handler> = {}
   for (const [path, methods] of byPath(operations)) {
     const pattern = path.replace(/\{(\w+)\}/g, ':$1')
-    const handler: Handler = (request, server) => answer(gateway, request, methods, server)
+    const handler: Handler = (request, connections) => answer(gateway, request, methods, connections)
     for (const base of basesOf(methods)) {
       routes[base + pattern] = handler
       routes[`${base}${pattern}/`] = handler
@@ -65,7 +70,7 @@ async function answer(
   gateway: Gateway,
   request: PathRequest,
   methods: Methods,
-  server: Server,
+  connections: Connections,
 ): Promise<Response> {
   const operation = methods.get(request.method === 'HEAD' ? 'GET' : request.method)
   return guarded(gateway, request, operation, async () => {
@@ -76,7 +81,7 @@ async function answer(
     if (!operation) throw new GatewayError('method_not_allowed', { headers: { allow } })
     refuseDeclared(request, maxBytesOf(gateway, operation))
     // A model may think for longer than a connection may be quiet; the pipeline has clocks of its own.
-    if (operation.inference) server.timeout(request, 0)
+    if (operation.inference) connections.timeout(request, 0)
     const cors = corsHeaders(gateway, request, operation.access)
     let caller: Caller | null = null
     try {

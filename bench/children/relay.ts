@@ -18,7 +18,7 @@ const server = Bun.serve({
 })
 process.stdout.write(`listening on ${server.port}\n`)
 
-async function relay(request: Request): Promise<Response> {
+async function relay(request: Bun.BunRequest): Promise<Response> {
   const text = await request.text()
   const asked = JSON.parse(text) as { stream?: boolean }
   const reply = await fetch(upstream, {

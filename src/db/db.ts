@@ -8,6 +8,7 @@ import {
 } from 'kysely'
 import { Migrator } from 'kysely/migration'
 import { withDeadline } from '../lib/deadline.ts'
+import type { BatchWriter, Statement } from './batch.ts'
 import { Changes } from './changes.ts'
 import { migrations } from './migrations/all.ts'
 import { BunPostgresDialect } from './postgres.ts'
@@ -25,10 +26,17 @@ export function openDb(url: string, answerMs?: number): Db {
     : new BunSqliteDialect(url, changes)
   const db = new Kysely<Schema>({ dialect, plugins: [new IntegerPlugin()] })
   changesIn.set(db, changes)
+  writers.set(db, dialect)
   return db
 }
 
 const changesIn = new WeakMap<Db, Changes>()
+const writers = new WeakMap<Db, BatchWriter>()
+
+/** Writes all statements in one transaction. For the few writes that every reply makes. */
+export async function writeBatch(db: Db, statements: readonly Statement[]): Promise<void> {
+  await writers.get(db)?.writeBatch(statements)
+}
 
 /** Grows with every change this process makes to accounts and policies: what was read before may be out of date. */
 export function changeCount(db: Db): number {

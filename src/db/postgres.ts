@@ -12,6 +12,7 @@ import {
   type TransactionSettings,
 } from 'kysely'
 import { withDeadline } from '../lib/deadline.ts'
+import type { BatchWriter, Statement } from './batch.ts'
 import type { Changes } from './changes.ts'
 
 const poolSize = 10
@@ -22,7 +23,8 @@ const connectSeconds = 10
 const closeSeconds = 5
 
 /** Kysely on the runtime's own client, which gets over a lost connection; the drivers tried before it hung. */
-export class BunPostgresDialect implements Dialect {
+export class BunPostgresDialect implements Dialect, BatchWriter {
+  #driver: PostgresDriver | undefined
   readonly #url: string
   readonly #changes: Changes
   readonly #answerMs: number
@@ -34,7 +36,12 @@ export class BunPostgresDialect implements Dialect {
   }
 
   createDriver(): Driver {
-    return new PostgresDriver(this.#url, this.#changes, this.#answerMs)
+    this.#driver = new PostgresDriver(this.#url, this.#changes, this.#answerMs)
+    return this.#driver
+  }
+  async writeBatch(statements: readonly Statement[]): Promise<void> {
+    if (!this.#driver) throw new Error('the database is not open')
+    await this.#driver.writeBatch(statements)
   }
   createQueryCompiler() {
     return new PostgresQueryCompiler()
@@ -99,6 +106,23 @@ class PostgresDriver implements Driver {
   async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
     await connection.executeQuery(CompiledQuery.raw('rollback'))
     this.#changes.ended(connection)
+  }
+
+  async writeBatch(statements: readonly Statement[]): Promise<void> {
+    const connection = await this.acquireConnection()
+    try {
+      await this.beginTransaction(connection, {})
+      for (const { sql, values } of statements) {
+        await connection.executeQuery(CompiledQuery.raw(sql, [...values]))
+      }
+      await this.commitTransaction(connection)
+    } catch (error) {
+      // A connection that is gone has nothing left to roll back.
+      await this.rollbackTransaction(connection).catch(() => undefined)
+      throw error
+    } finally {
+      await this.releaseConnection(connection)
+    }
   }
 
   async destroy(): Promise<void> {

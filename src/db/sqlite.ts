@@ -1,4 +1,4 @@
-import { Database, SQLiteError } from 'bun:sqlite'
+import { Database, SQLiteError, type Statement } from 'bun:sqlite'
 import {
   CompiledQuery,
   type DatabaseConnection,
@@ -10,6 +10,7 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely'
+import type { Statement as BatchStatement, BatchWriter } from './batch.ts'
 import type { Changes } from './changes.ts'
 
 /**
@@ -17,9 +18,10 @@ import type { Changes } from './changes.ts'
  * (a deferred one that turns into a writer fails at once when another process writes), waiting callers
  * are served in order, and statements are prepared once.
  */
-export class BunSqliteDialect implements Dialect {
+export class BunSqliteDialect implements Dialect, BatchWriter {
   readonly #path: string
   readonly #changes: Changes
+  #driver: SqliteDriver | undefined
 
   constructor(path: string, changes: Changes) {
     this.#path = path
@@ -27,7 +29,12 @@ export class BunSqliteDialect implements Dialect {
   }
 
   createDriver(): Driver {
-    return new SqliteDriver(this.#path, this.#changes)
+    this.#driver = new SqliteDriver(this.#path, this.#changes)
+    return this.#driver
+  }
+  async writeBatch(statements: readonly BatchStatement[]): Promise<void> {
+    if (!this.#driver) throw new Error('the database is not open')
+    await this.#driver.writeBatch(statements)
   }
   createQueryCompiler() {
     return new SqliteQueryCompiler()
@@ -90,16 +97,35 @@ class SqliteDriver implements Driver {
     this.#changes.ended(connection)
   }
 
+  /** Without a pause between begin and commit: nobody waits for a lock that is held across other work. */
+  async writeBatch(statements: readonly BatchStatement[]): Promise<void> {
+    const connection = await this.acquireConnection()
+    try {
+      await this.beginTransaction(connection)
+      this.#connection.runAll(statements)
+      await this.commitTransaction(connection)
+    } catch (error) {
+      if (this.#database.inTransaction) await this.rollbackTransaction(connection)
+      throw error
+    } finally {
+      await this.releaseConnection()
+    }
+  }
+
   async destroy(): Promise<void> {
     this.#database.close()
   }
 }
+
+/** Queries with lists have a text for each length: they come and go. */
+const mostStatements = 500
 
 type Binding = string | number | bigint | boolean | null | Uint8Array
 
 class SqliteConnection implements DatabaseConnection {
   readonly #database: Database
   readonly #changes: Changes
+  readonly #statements = new Map<string, Statement<unknown, Binding[]>>()
 
   constructor(database: Database, changes: Changes) {
     this.#database = database
@@ -120,12 +146,33 @@ class SqliteConnection implements DatabaseConnection {
     }
   }
 
+  runAll(statements: readonly BatchStatement[]): void {
+    for (const { sql, values } of statements) this.#statement(sql).run(...(values as Binding[]))
+  }
+
   #run<Row>(query: CompiledQuery): QueryResult<Row> {
-    const statement = this.#database.query<Row, Binding[]>(query.sql)
+    const statement = this.#statement(query.sql)
     const bindings = query.parameters as Binding[]
-    if (statement.columnNames.length > 0) return { rows: statement.all(...bindings) }
+    if (statement.columnNames.length > 0) return { rows: statement.all(...bindings) as Row[] }
     const { changes, lastInsertRowid } = statement.run(...bindings)
     return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) }
+  }
+
+  /** The runtime's own cache holds twenty, which is fewer than one request may need. */
+  #statement(sql: string): Statement<unknown, Binding[]> {
+    const known = this.#statements.get(sql)
+    if (known) return known
+    const statement = this.#database.prepare<unknown, Binding[]>(sql)
+    this.#statements.set(sql, statement)
+    if (this.#statements.size > mostStatements) this.#forgetOldest()
+    return statement
+  }
+
+  #forgetOldest(): void {
+    const [oldest] = this.#statements
+    if (!oldest) return
+    this.#statements.delete(oldest[0])
+    oldest[1].finalize()
   }
 
   async *streamQuery<Row>(query: CompiledQuery): AsyncIterableIterator<QueryResult<Row>> {

@@ -1,4 +1,4 @@
-import { CompiledQuery } from 'kysely'
+import type { Statement } from '../db/batch.ts'
 import { type Db, isPostgres } from '../db/db.ts'
 import type { GenerationTable } from '../db/schema.ts'
 
@@ -54,30 +54,32 @@ const columns = [
 
 const usageColumns = ['key_id', 'organization_id', 'day', 'usage_nanos', 'byok_usage_nanos'] as const
 
-/**
- * The statements of a settlement, as text made once for each number of rows: building them anew for every
- * reply costs more than running them.
- */
-export async function insertGenerations(db: Db, rows: readonly Generation[]): Promise<void> {
-  const text = statement(db, rows.length, 'generations', columns, 'on conflict ("id") do nothing')
-  await db.executeQuery(
-    CompiledQuery.raw(
-      text,
-      rows.flatMap((row) => columns.map((column) => row[column])),
-    ),
-  )
+/** All at once where each statement is a journey; one by one where preparing a long one costs more. */
+export function generationStatements(db: Db, rows: readonly Generation[]): Statement[] {
+  const groups = isPostgres(db) ? [rows] : rows.map((row) => [row])
+  return groups.map((group) => ({
+    sql: textFor(db, group.length, 'generations', columns, 'on conflict ("id") do nothing'),
+    values: valuesOf(group),
+  }))
+}
+
+/** A plain loop: this runs for every column of every reply. */
+function valuesOf(rows: readonly Generation[]): unknown[] {
+  const values: unknown[] = []
+  for (const row of rows) for (const column of columns) values.push(row[column])
+  return values
 }
 
 /** Adds to what each key spent on the day of its replies. */
-export async function addKeyUsage(db: Db, rows: readonly Generation[]): Promise<void> {
+export function usageStatement(db: Db, rows: readonly Generation[]): Statement {
   const sums = [...sumByKeyAndDay(rows).values()]
-  const grow = usageColumns
-    .slice(3)
-    .map((column) => `"${column}" = "key_usage"."${column}" + excluded."${column}"`)
-  const conflict = `on conflict ("key_id", "day") do update set ${grow.join(', ')}`
-  const text = statement(db, sums.length, 'key_usage', usageColumns, conflict)
-  await db.executeQuery(CompiledQuery.raw(text, sums.flat()))
+  return { sql: textFor(db, sums.length, 'key_usage', usageColumns, growth), values: sums.flat() }
 }
+
+const sumsGrow = ['usage_nanos', 'byok_usage_nanos'].map(
+  (column) => `"${column}" = "key_usage"."${column}" + excluded."${column}"`,
+)
+const growth = `on conflict ("key_id", "day") do update set ${sumsGrow.join(', ')}`
 
 type KeyDay = [key: number, organization: string, day: string, usage: bigint, byok: bigint]
 
@@ -95,9 +97,10 @@ function sumByKeyAndDay(rows: readonly Generation[]): Map<string, KeyDay> {
   return sums
 }
 
+/** Text made once for each number of rows: building it anew for every reply costs more than running it. */
 const statements = new Map<string, string>()
 
-function statement(db: Db, rows: number, table: string, names: readonly string[], conflict: string): string {
+function textFor(db: Db, rows: number, table: string, names: readonly string[], conflict: string): string {
   const postgres = isPostgres(db)
   const slot = `${postgres} ${table} ${rows}`
   const known = statements.get(slot)

@@ -18,8 +18,12 @@ export function nanosFromUsd(amount: number | string): bigint | undefined {
   return sign ? -nanos : nanos
 }
 
+const exactNanos = BigInt(Number.MAX_SAFE_INTEGER)
+
 /** The double nearest to the exact amount, so that what was stored reads back as it was sent. */
 export function usdFromNanos(nanos: bigint): number {
+  // Exact as a double, so that the quotient is the nearest one: nearly every amount there is.
+  if (nanos >= -exactNanos && nanos <= exactNanos) return Number(nanos) / 1e9
   const digits = (nanos < 0n ? -nanos : nanos).toString().padStart(10, '0')
   const value = Number(`${digits.slice(0, -9)}.${digits.slice(-9)}`)
   return nanos < 0n ? -value : value

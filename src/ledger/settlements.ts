@@ -1,12 +1,10 @@
-import type { Db } from '../db/db.ts'
-import { addKeyUsage, type Generation, insertGenerations } from './generations.ts'
-
-/** What else is written in the transaction of a settlement. */
-export type Companion = (tx: Db) => Promise<void>
+import type { Statement } from '../db/batch.ts'
+import { type Db, writeBatch } from '../db/db.ts'
+import { type Generation, generationStatements, usageStatement } from './generations.ts'
 
 interface Waiting {
   generation: Generation
-  companion: Companion | undefined
+  companions: readonly Statement[]
   done: () => void
   failed: (error: unknown) => void
 }
@@ -27,27 +25,29 @@ export class Settlements {
     this.#db = db
   }
 
-  /** Resolves when the charge is durable. */
-  settle(generation: Generation, companion?: Companion): Promise<void> {
+  /** Resolves when the charge is durable, together with the companions, which are written with it. */
+  settle(generation: Generation, companions: readonly Statement[] = []): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
-    this.#waiting.push({ generation, companion, done: resolve, failed: reject })
-    if (!this.#running) void this.#run()
+    this.#waiting.push({ generation, companions, done: resolve, failed: reject })
+    if (!this.#running) this.#start()
     return promise
   }
 
-  async #run(): Promise<void> {
+  /** After what is at hand now: replies that came in together are committed together. */
+  #start(): void {
     this.#running = true
-    while (this.#waiting.length > 0) {
-      const batch = this.#waiting.splice(0, mostAtOnce)
-      await this.#commit(batch)
-    }
+    setImmediate(() => void this.#run())
+  }
+
+  async #run(): Promise<void> {
+    while (this.#waiting.length > 0) await this.#commit(this.#waiting.splice(0, mostAtOnce))
     this.#running = false
   }
 
   /** When a batch fails, each of its settlements is tried alone: one bad row must not cost the others theirs. */
   async #commit(batch: Waiting[]): Promise<void> {
     try {
-      await this.#write(batch)
+      await writeBatch(this.#db, this.#statements(batch))
       for (const { done } of batch) done()
     } catch (error) {
       const [only] = batch
@@ -56,12 +56,12 @@ export class Settlements {
     }
   }
 
-  async #write(batch: Waiting[]): Promise<void> {
+  #statements(batch: Waiting[]): Statement[] {
     const generations = batch.map(({ generation }) => generation)
-    await this.#db.transaction().execute(async (tx) => {
-      await insertGenerations(tx, generations)
-      await addKeyUsage(tx, generations)
-      for (const { companion } of batch) await companion?.(tx)
-    })
+    return [
+      ...generationStatements(this.#db, generations),
+      usageStatement(this.#db, generations),
+      ...batch.flatMap(({ companions }) => companions),
+    ]
   }
 }

@@ -1,6 +1,7 @@
-import { randomBytes } from 'node:crypto'
+import { collect } from '../call/event.ts'
 import { fail, GatewayError } from '../errors.ts'
 import type { Gateway } from '../gateway.ts'
+import { growingHex } from '../lib/ids.ts'
 import { quiet } from '../lib/pulse.ts'
 import { admit } from './admit.ts'
 import type { Asked, Question } from './asked.ts'
@@ -44,7 +45,7 @@ export async function readAsked(gateway: Gateway, question: Question): Promise<A
     standing,
     call: format.reads.decodeRequest(body),
     wishes: readWishes(body, request.headers, standing.defaultModel),
-    id: `gen-${randomBytes(16).toString('hex')}`,
+    id: `gen-${growingHex()}`,
     at: gateway.clock.now(),
     startedAt,
   }
@@ -74,7 +75,7 @@ function bodyOf(
   const bill = billOf(charge)
   const { dialect, passes } = translation
   if (passes && reply.body) return dialect.same.passReply(reply.body, facts, bill, charge.usage)
-  return asked.format.writes.encodeReply({ ...reply.reply, usage: charge.usage }, facts, bill)
+  return asked.format.writes.encodeReply({ ...collect(reply.events), usage: charge.usage }, facts, bill)
 }
 
 /** Settles a request that has no answer, and says what the client is told. */

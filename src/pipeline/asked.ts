@@ -1,7 +1,7 @@
 import type { Call } from '../call/call.ts'
 import type { DataRegion } from '../catalog/vocabulary.ts'
+import type { Statement } from '../db/batch.ts'
 import type { ClientSide, Dialect } from '../dialects/dialect.ts'
-import type { Companion } from '../ledger/settlements.ts'
 import type { JsonObject } from '../lib/loose.ts'
 import type { Standing } from '../memory.ts'
 import type { Caller } from './authenticate.ts'
@@ -15,7 +15,7 @@ export interface Question {
   body: JsonObject
   format: Format
   /** Written together with the charge: `reply` is the answer in the client's format. */
-  keep?: (reply: JsonObject) => Companion
+  keep?: (reply: JsonObject) => Statement[]
 }
 
 /** A format clients may use. */

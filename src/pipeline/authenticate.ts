@@ -16,7 +16,7 @@ const maxCredentialLength = 512
 
 /** Every place clients put a key, in the order they are tried; the first valid one counts. */
 export async function authenticate(gateway: Gateway, request: Request): Promise<Caller> {
-  let refusal: GatewayError = fail('credential_missing')
+  let refusal: GatewayError | undefined
   for (const secret of credentialsOf(request.headers)) {
     const known = gateway.memory.keyOf(secret)
     const key = known instanceof Promise ? await known : known
@@ -24,7 +24,7 @@ export async function authenticate(gateway: Gateway, request: Request): Promise<
     if (key && !problem) return callerOf(gateway, key)
     refusal = problem ?? refusal
   }
-  throw refusal
+  throw refusal ?? fail('credential_missing')
 }
 
 /** An identity provider, which acts for a whole organization and only at /scim/v2. */

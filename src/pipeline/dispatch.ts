@@ -1,4 +1,4 @@
-import { collect, type Reply, type ReplyEvent } from '../call/event.ts'
+import type { ReplyEvent } from '../call/event.ts'
 import { nothingSeen, type ReplyFacts, type Seen } from '../dialects/dialect.ts'
 import type { Gateway } from '../gateway.ts'
 import { JsonError, parsePrompt } from '../lib/json.ts'
@@ -34,7 +34,7 @@ export interface Taken<R> {
 
 export interface WholeReply {
   seen: Seen
-  reply: Reply
+  events: ReplyEvent[]
   /** The upstream's own body, where it is passed on. */
   body: JsonObject | null
 }
@@ -125,11 +125,10 @@ export function dispatchWhole(
 function wholeOf(events: ReplyEvent[], body: JsonObject | null): WholeReply {
   const seen = nothingSeen()
   for (const event of events) note(seen, event)
-  const reply = collect(events)
   const empty = !seen.content && !seen.complete
   if (seen.failure && !seen.content) throw new UpstreamError(seen.failure)
   if (empty) throw unexpected('The provider gave an empty reply.')
-  return { seen, reply, body }
+  return { seen, events, body }
 }
 
 async function fetchWhole(

@@ -1,6 +1,7 @@
 import type { Call } from '../call/call.ts'
 import { type Bill, completionTokens, noTokens, type Usage } from '../call/usage.ts'
 import type { Endpoint } from '../catalog/model.ts'
+import type { Statement } from '../db/batch.ts'
 import type { GenerationStatus, UsageSource } from '../db/schema.ts'
 import type { Seen } from '../dialects/dialect.ts'
 import { GatewayError } from '../errors.ts'
@@ -8,7 +9,6 @@ import type { Gateway } from '../gateway.ts'
 import { type Cost, costOf, noCost } from '../ledger/cost.ts'
 import type { Generation } from '../ledger/generations.ts'
 import { nanosFromUsd, usdFromNanos } from '../ledger/money.ts'
-import type { Companion } from '../ledger/settlements.ts'
 import type { Asked } from './asked.ts'
 import type { Journey } from './dispatch.ts'
 
@@ -81,12 +81,12 @@ export function billOf({ cost }: Charge): Bill {
 }
 
 /** Settles a request. Whatever ends it first counts; later calls wait for that and change nothing. */
-export type Close = (outcome: Outcome, companion?: Companion) => Promise<void>
+export type Close = (outcome: Outcome, companions?: Statement[]) => Promise<void>
 
 export function closing(gateway: Gateway, asked: Asked, journey: Journey): Close {
   let closed: Promise<void> | undefined
-  return (outcome, companion) => {
-    closed ??= settle(gateway, asked, journey, outcome, companion)
+  return (outcome, companions) => {
+    closed ??= settle(gateway, asked, journey, outcome, companions)
     return closed
   }
 }
@@ -97,12 +97,12 @@ async function settle(
   asked: Asked,
   journey: Journey,
   outcome: Outcome,
-  companion?: Companion,
+  companions?: Statement[],
 ): Promise<void> {
   const row = generationOf(asked, journey, outcome)
   if (!row) return
   try {
-    await gateway.settlements.settle(row, companion)
+    await gateway.settlements.settle(row, companions)
   } catch (cause) {
     gateway.log.error({ err: cause, id: asked.id }, 'settlement failed')
     throw new GatewayError('unavailable', { cause })

@@ -1,15 +1,15 @@
+import type { Statement } from '../../db/batch.ts'
 import { badField } from '../../errors.ts'
 import type { Gateway } from '../../gateway.ts'
-import type { Companion } from '../../ledger/settlements.ts'
 import { newId } from '../../lib/ids.ts'
 import { type JsonObject, objectOf, objectsOf, textOf } from '../../lib/loose.ts'
-import { conversationOf, findItems, keepResponse, type Owner } from './store.ts'
+import { conversationOf, findItems, keptResponse, type Owner } from './store.ts'
 
 /** A request with everything it refers to in place. */
 export interface Opened {
   body: JsonObject
   /** How its answer is kept; absent when the client wants nothing stored. */
-  keep?: (reply: JsonObject) => Companion
+  keep?: (reply: JsonObject) => Statement[]
 }
 
 /** Puts what was said before in front of the input, and stored items in the place of references to them. */
@@ -24,8 +24,8 @@ export async function openConversation(gateway: Gateway, owner: Owner, body: Jso
   if (!store) return { body: asked }
   return {
     body: asked,
-    keep: (reply) => (tx) =>
-      keepResponse(tx, gateway, {
+    keep: (reply) =>
+      keptResponse(gateway, {
         id: textOf(reply.id) ?? newId('resp'),
         owner,
         previousId,

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import type { Statement } from '../../db/batch.ts'
 import type { Db } from '../../db/db.ts'
 import { fail } from '../../errors.ts'
 import { type Clock, isoNow } from '../../lib/clock.ts'
@@ -34,9 +35,9 @@ const dayMs = 24 * 60 * 60_000
 const maxTurns = 1000
 
 /** Written in the transaction that charges for the response: whoever has seen its end can go on from it. */
-export async function keepResponse(tx: Db, { vault, clock }: Shelf, response: NewResponse): Promise<void> {
+export function keptResponse({ db, vault, clock }: Shelf, response: NewResponse): Statement[] {
   const { id, owner } = response
-  await tx
+  const kept = db
     .insertInto('stored_responses')
     .values({
       id,
@@ -47,12 +48,11 @@ export async function keepResponse(tx: Db, { vault, clock }: Shelf, response: Ne
       created_at: isoNow(clock),
       expires_at: new Date(clock.now() + response.retentionDays * dayMs).toISOString(),
     })
-    .execute()
+    .compile()
   const items = [
     ...response.input.map((item) => ({ item, is_output: 0 as const })),
     ...response.output.map((item) => ({ item, is_output: 1 as const })),
   ]
-  if (items.length === 0) return
   const rows = items.map(({ item, is_output }, position) => ({
     response_id: id,
     position,
@@ -60,7 +60,8 @@ export async function keepResponse(tx: Db, { vault, clock }: Shelf, response: Ne
     is_output,
     item: vault.seal(JSON.stringify(item), id),
   }))
-  await tx.insertInto('stored_items').values(rows).execute()
+  const said = rows.map((row) => db.insertInto('stored_items').values(row).compile())
+  return [kept, ...said].map(({ sql, parameters }) => ({ sql, values: parameters }))
 }
 
 export async function findResponse(shelf: Shelf, owner: Owner, id: string): Promise<JsonObject> {

@@ -65,7 +65,6 @@ async function createGenerations(db: Kysely<unknown>) {
     .addColumn('external_user', 'text')
     .execute()
   await index(db, 'generations_organization', 'generations', ['organization_id', 'created_at'])
-  await index(db, 'generations_key', 'generations', ['key_id', 'created_at'])
 }
 
 async function createStoredResponses(db: Kysely<unknown>) {

@@ -25,6 +25,7 @@ export class ChoiceReader {
   #cited = false
   #finish: string | null = null
   #native: string | null = null
+  #remarks: { stopSequence?: string; explanation?: string } = {}
   finished = false
 
   constructor(choice: number) {
@@ -36,10 +37,17 @@ export class ChoiceReader {
   }
 
   /** The vendor said how the choice ended; another gateway also passes on the words of its own vendor. */
-  finish(word: string, native: string): void {
+  finish(choice: JsonObject): void {
+    const word = textOf(choice.finish_reason)
+    if (!word) return
     this.finished = true
     this.#finish = word
-    this.#native = native
+    this.#native = textOf(choice.native_finish_reason) || word
+    const [stop, explanation] = [textOf(choice.stop_sequence), textOf(choice.finish_explanation)]
+    this.#remarks = {
+      ...(stop !== undefined && { stopSequence: stop }),
+      ...(explanation !== undefined && { explanation }),
+    }
   }
 
   /** What a delta, or a message, adds. `replyId` names calls that come without an id. */
@@ -66,7 +74,8 @@ export class ChoiceReader {
     for (const { part } of this.#calls.all) this.#emit({ type: 'part-end', part })
     if (this.finished || told) {
       const reason = finishReason(this.#finish, this.callsTools)
-      this.#events.push({ type: 'choice-end', choice: this.#choice, reason, native: this.#native })
+      const [choice, native] = [this.#choice, this.#native]
+      this.#events.push({ type: 'choice-end', choice, reason, native, ...this.#remarks })
     }
     return this.#events
   }

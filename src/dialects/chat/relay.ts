@@ -118,8 +118,7 @@ class ChatRelay implements Relay {
     }
     const choices = given.map((choice) => this.#choice(choice))
     this.#judge()
-    const kept = usage === undefined || objectOf(usage) ? {} : { usage }
-    const written = event({ ...rest, ...this.#head, choices, ...kept })
+    const written = event({ ...rest, ...this.#head, choices })
     if (this.#single && this.seen.content && !this.seen.complete) {
       this.#splice = learnSplice(chunk, data, this.#head, this.#manner.hidesReasoning, this.#numbersHold())
     }

@@ -74,8 +74,7 @@ class ChatReader implements ReplyReader {
       open = new ChoiceReader(index)
       this.#choices.set(index, open)
     }
-    const finish = textOf(choice.finish_reason)
-    if (finish) open.finish(finish, textOf(choice.native_finish_reason) || finish)
+    open.finish(choice)
     const delta = objectOf(choice.delta) ?? objectOf(choice.message) ?? { content: choice.text }
     return open.read(delta, choice.logprobs, this.#id)
   }

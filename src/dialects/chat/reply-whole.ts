@@ -1,13 +1,14 @@
 import type { Choice, Reply } from '../../call/event.ts'
-import type { OutputPart } from '../../call/part.ts'
+import type { OutputPart, ToolCallPart } from '../../call/part.ts'
 import { type Bill, noTokens } from '../../call/usage.ts'
 import { type JsonObject, objectsOf } from '../../lib/loose.ts'
 import type { ReplyFacts } from '../dialect.ts'
+import { isDisguised, undisguised } from '../free-text.ts'
 import { chunkHead } from './chunk.ts'
 import { failureObject, malformed } from './error.ts'
 import { urlOf } from './parts-decode.ts'
 import { DetailNumbers, readableOf, writeDetails } from './reasoning-details.ts'
-import { annotationsOf, audioFields, encodeLogprob, openingOpaque } from './reply-write.ts'
+import { annotationsOf, audioFields, encodeLogprob, endFields, openingOpaque } from './reply-write.ts'
 import { writeUsage } from './usage.ts'
 
 /** A whole reply. One that broke off keeps what there is, and says in its choices what happened. */
@@ -29,8 +30,8 @@ function encodeChoice(choice: Choice, reply: Reply, about: ReplyFacts): JsonObje
   const encoded: JsonObject = {
     index: choice.index,
     message: encodeMessage(choice.parts, about),
-    finish_reason: broken ? 'error' : (choice.end?.reason ?? 'stop'),
-    native_finish_reason: choice.end?.native ?? null,
+    ...endFields(choice.end),
+    ...(broken && { finish_reason: 'error' }),
     logprobs: logprobs.length > 0 ? { content: logprobs.map(encodeLogprob), refusal: null } : null,
   }
   if (broken) encoded.error = failureObject(reply.failure ?? malformed('The upstream broke off its reply.'))
@@ -49,15 +50,19 @@ function encodeMessage(parts: OutputPart[], about: ReplyFacts): JsonObject {
   }
   if (about.call.reasoning?.exclude !== true) Object.assign(message, encodeThoughts(parts))
   if (calls.length > 0) {
-    message.tool_calls = calls.map(({ id, name, arguments: given, custom }) =>
-      custom
-        ? { id, type: 'custom', custom: { name, input: given } }
-        : { id, type: 'function', function: { name, arguments: given } },
-    )
+    message.tool_calls = calls.map((call) => encodeCall(call, about))
   }
   const annotations = encodeAnnotations(parts)
   if (annotations.length > 0) message.annotations = annotations
   return { ...message, ...encodeMedia(parts) }
+}
+
+function encodeCall(call: ToolCallPart, about: ReplyFacts): JsonObject {
+  const { id, name, arguments: given, custom } = call
+  if (custom) return { id, type: 'custom', custom: { name, input: given } }
+  if (isDisguised(call, about.call))
+    return { id, type: 'custom', custom: { name, input: undisguised(given) } }
+  return { id, type: 'function', function: { name, arguments: given } }
 }
 
 function encodeThoughts(parts: OutputPart[]): JsonObject {

@@ -1,9 +1,11 @@
+import type { Call } from '../../call/call.ts'
 import type { ChoiceEnd, PartDelta, ReplyEvent } from '../../call/event.ts'
 import type { OutputPart, ReasoningPart, TextPart, TokenLogprob } from '../../call/part.ts'
 import type { Bill, Usage } from '../../call/usage.ts'
 import type { GatewayError } from '../../errors.ts'
 import type { JsonObject } from '../../lib/loose.ts'
 import type { ReplyFacts, ReplyWriter } from '../dialect.ts'
+import { isDisguised, undisguised } from '../free-text.ts'
 import { chunkHead, done, event, failedChunk } from './chunk.ts'
 import { urlOf } from './parts-decode.ts'
 import { encodeCitation } from './parts-encode.ts'
@@ -29,6 +31,8 @@ interface OpenPart {
   signature: string
   encrypted: string
   sections: number
+  /** Of a call that must be turned back into free text: its arguments so far, which go out when they are whole. */
+  disguised: string | null
 }
 
 interface OpenChoice {
@@ -47,8 +51,10 @@ class ChatWriter implements ReplyWriter {
   #head: JsonObject
   #start = ''
   readonly #hidesReasoning: boolean
+  readonly #call: Call
 
   constructor(about: ReplyFacts) {
+    this.#call = about.call
     this.#head = chunkHead(about)
     this.#hidesReasoning = about.call.reasoning?.exclude === true
   }
@@ -78,13 +84,7 @@ class ChatWriter implements ReplyWriter {
     let text = ''
     for (const [index, choice] of [...this.#choices].sort(([a], [b]) => a - b)) {
       for (const part of choice.parts.keys()) text += this.#close(index, part)
-      const ending = {
-        index,
-        delta: {},
-        finish_reason: choice.end?.reason ?? 'stop',
-        native_finish_reason: choice.end?.native ?? null,
-        logprobs: null,
-      }
+      const ending = { index, delta: {}, ...endFields(choice.end), logprobs: null }
       text += event({ ...this.#head, choices: [ending] })
     }
     return text + event({ ...this.#head, choices: [], usage: writeUsage(usage, bill) }) + done
@@ -128,6 +128,7 @@ class ChatWriter implements ReplyWriter {
       signature: '',
       encrypted: '',
       sections: 0,
+      disguised: content.kind === 'tool-call' && isDisguised(content, this.#call) ? content.arguments : null,
     }
     choice.parts.set(number, part)
     if (content.kind === 'text') choice.length += content.text.length
@@ -137,7 +138,7 @@ class ChatWriter implements ReplyWriter {
     return delta ? this.#chunk(index, delta, logprobsOf(content)) : ''
   }
 
-  #opening({ content, place, details }: OpenPart): JsonObject | null {
+  #opening({ content, place, details, disguised }: OpenPart): JsonObject | null {
     switch (content.kind) {
       case 'text':
         return openingText(content, place)
@@ -145,9 +146,11 @@ class ChatWriter implements ReplyWriter {
         return content.text === '' ? null : { refusal: content.text }
       case 'tool-call': {
         const { id, name } = content
-        const call = content.custom
-          ? { index: place, id, type: 'custom', custom: { name, input: content.arguments } }
-          : { index: place, id, type: 'function', function: { name, arguments: content.arguments } }
+        const input = disguised === null ? content.arguments : ''
+        const call =
+          content.custom || disguised !== null
+            ? { index: place, id, type: 'custom', custom: { name, input } }
+            : { index: place, id, type: 'function', function: { name, arguments: content.arguments } }
         return { tool_calls: [call] }
       }
       case 'reasoning':
@@ -180,6 +183,10 @@ class ChatWriter implements ReplyWriter {
       case 'tool-call': {
         const text = delta.arguments
         if (!text) return ''
+        if (part.disguised !== null) {
+          part.disguised += text
+          return ''
+        }
         const piece = part.content.custom ? { custom: { input: text } } : { function: { arguments: text } }
         return this.#chunk(index, { tool_calls: [{ index: part.place, ...piece }] })
       }
@@ -230,8 +237,15 @@ class ChatWriter implements ReplyWriter {
     return this.#chunk(index, { ...(text !== '' && { reasoning: text }), reasoning_details: entries })
   }
 
+  #closeDisguised(index: number, part: OpenPart, given: string): string {
+    part.disguised = null
+    const call = { index: part.place, custom: { input: undisguised(given) } }
+    return given === '' ? '' : this.#chunk(index, { tool_calls: [call] })
+  }
+
   #close(index: number, number: number): string {
     const part = this.#choices.get(index)?.parts.get(number)
+    if (part && part.disguised !== null) return this.#closeDisguised(index, part, part.disguised)
     if (part?.content.kind !== 'reasoning' || !part.details) return ''
     const { signature, encrypted, content, details } = part
     const entries: JsonObject[] = []
@@ -242,6 +256,16 @@ class ChatWriter implements ReplyWriter {
     if (encrypted !== '') entries.push(details.encrypted(content, encrypted))
     part.signature = part.encrypted = ''
     return entries.length > 0 ? this.#chunk(index, { reasoning_details: entries }) : ''
+  }
+}
+
+/** How a choice ended; what the format has no field for is there only when it is known. */
+export function endFields(end: ChoiceEnd | null): JsonObject {
+  return {
+    finish_reason: end?.reason ?? 'stop',
+    native_finish_reason: end?.native ?? null,
+    ...(end?.stopSequence !== undefined && { stop_sequence: end.stopSequence }),
+    ...(end?.explanation !== undefined && { finish_explanation: end.explanation }),
   }
 }
 
@@ -267,6 +291,7 @@ export function audioFields(part: OutputPart & { kind: 'audio' }): JsonObject {
   return {
     ...(part.id !== undefined && { id: part.id }),
     ...(part.data !== '' && { data: part.data }),
+    ...(part.format !== '' && { format: part.format }),
     ...(part.transcript !== undefined && { transcript: part.transcript }),
     ...(part.expiresAt !== undefined && { expires_at: part.expiresAt }),
   }

@@ -11,6 +11,8 @@ export interface Splice {
   overhead: number
   /** What a chunk must not contain to pass unread, as this vendor spaces its JSON. */
   signs: readonly string[]
+  /** How a chunk ends that says it has no usage: strict clients take an object or nothing. */
+  noUsage: string
   reasoning: { hidden: boolean; fields: readonly string[] }
   calls: { any: string; numbered: string; id: string; pass: boolean }
 }
@@ -34,7 +36,7 @@ export function learnSplice(
   if (at === -1 || open === -1 || !before) return null
   const gap = data.slice(at + '"choices"'.length, open)
   if (gap !== ':' && gap !== ': ') return null
-  const { choices: _none, ...kept } = before
+  const { choices: _none, usage: _nothing, ...kept } = before
   const ours = JSON.stringify({ ...kept, ...head })
   const said = objectOf(objectsOf(chunk.choices)[0]?.delta) ?? {}
   return {
@@ -43,12 +45,13 @@ export function learnSplice(
     overhead: data.length - saidLength(said),
     signs: [
       `"finish_reason"${gap}"`,
-      `"usage"${gap}{`,
+      '"usage"',
       `"error"${gap}{`,
       `"error"${gap}"`,
       `"content"${gap}[`,
       `"function_call"${gap}{`,
     ],
+    noUsage: `,"usage"${gap}null}`,
     reasoning: { hidden, fields: [`"reasoning_content"${gap}"`, `"reasoning"${gap}"`] },
     calls: {
       any: `"tool_calls"${gap}[`,
@@ -62,7 +65,8 @@ export function learnSplice(
 /** The chunk for the client, or null when it must be read. Quotes within strings are escaped, so signs are keys. */
 export function splice(learnt: Splice, data: string): string | null {
   if (!data.startsWith(learnt.prefix)) return null
-  const rest = data.slice(learnt.prefix.length)
+  const given = data.slice(learnt.prefix.length)
+  const rest = given.endsWith(learnt.noUsage) ? `${given.slice(0, -learnt.noUsage.length)}}` : given
   for (const sign of learnt.signs) if (rest.includes(sign)) return null
   const { calls } = learnt
   if (

@@ -78,6 +78,8 @@ function encodeThinking(
   const { reasoning: ability } = target
   const wanted = wantsReasoning(wish)
   if (!ability) return wanted === false ? undefined : losses.add('reasoning')
+  // `auto` asks to see the thinking, which is shown; a kind of summary cannot be chosen.
+  if (wish.summary !== undefined && wish.summary !== 'auto') losses.add('reasoning.summary')
   const cap = maxTokens ?? target.maxOutput ?? usualOutput
   const amount = ability.budget ? budgetWord(wish, cap) : levelWord(wish, cap, ability)
   if (wanted === false) return amount

@@ -31,8 +31,8 @@ export function usageOf(meta: JsonObject, webSearches: number): Usage {
     outputAudio: output.take(modalityOf(meta.candidatesTokensDetails, 'AUDIO')),
     outputImage: output.take(modalityOf(meta.candidatesTokensDetails, 'IMAGE')),
     output: output.left,
-    acceptedPrediction: 0,
-    rejectedPrediction: 0,
+    acceptedPrediction: countOf(meta.acceptedPredictionTokenCount),
+    rejectedPrediction: countOf(meta.rejectedPredictionTokenCount),
     webSearches: webSearches || countOf(meta.webSearchCount),
     reportedCost: costOf(meta.cost),
   }
@@ -99,6 +99,8 @@ export function writeUsage(usage: Usage, bill: Bill): JsonObject {
     cacheWriteTokenCount: usage.cacheWrite || undefined,
     cacheWrite1hTokenCount: usage.cacheWrite1h || undefined,
     webSearchCount: usage.webSearches || undefined,
+    acceptedPredictionTokenCount: usage.acceptedPrediction || undefined,
+    rejectedPredictionTokenCount: usage.rejectedPrediction || undefined,
     ...billFields(bill),
   })
 }

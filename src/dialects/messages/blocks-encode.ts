@@ -172,7 +172,7 @@ function encodeAudio(part: AudioPart, { losses }: Context): JsonObject | undefin
 }
 
 function encodeOpaque(part: OpaquePart, { losses }: Context): JsonObject | undefined {
-  const type = textOf(part.value.type) ?? 'unknown'
+  const type = textOf(part.value.type) ?? part.dialect
   if (part.dialect === 'messages' && !isOwnBlock(type)) return { ...part.value }
   return losses.add(`block:${type}`)
 }

@@ -141,7 +141,7 @@ describe('fields', () => {
       format: { kind: 'schema', schema },
       stop: ['END'],
       user: 'u-1',
-      serviceTier: 'fast',
+      serviceTier: 'priority',
       cache: { ttl: '1h' },
     })
   })

@@ -116,7 +116,14 @@ function decodeCaller(body: JsonObject, call: Call, unknown: Set<string>): void 
   const user = textOf(body.user) ?? textOf(metadata?.user_id)
   if (user !== undefined) call.user = user
   const tier = textOf(body.service_tier) ?? (body.speed === 'fast' ? 'fast' : undefined)
-  if (tier !== undefined) call.serviceTier = tier
+  if (tier !== undefined) call.serviceTier = tierWords.get(tier) ?? tier
   const cache = cacheMark(body.cache_control)
   if (cache) call.cache = cache
 }
+
+/** The names that other formats have for the tiers of this one. */
+const tierWords = new Map([
+  ['standard_only', 'default'],
+  ['standard', 'default'],
+  ['fast', 'priority'],
+])

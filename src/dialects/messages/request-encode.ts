@@ -52,6 +52,9 @@ function addLosses(call: Call, losses: Losses): void {
   )
   if (call.n !== undefined && call.n > 1) losses.add('n')
   if (call.modalities?.some((modality) => modality !== 'text')) losses.add('modalities')
+  // `auto` asks to see the thinking, which is shown; a kind of summary cannot be chosen.
+  const { summary } = call.reasoning ?? {}
+  if (summary !== undefined && summary !== 'auto') losses.add('reasoning.summary')
 }
 
 function encodeThinking(call: Call, target: Target, body: JsonObject, losses: Losses): boolean {
@@ -99,6 +102,7 @@ function encodeRest(call: Call, body: JsonObject, losses: Losses): void {
   if (call.format?.kind === 'schema') {
     const format = { type: 'json_schema', schema: call.format.schema }
     body.output_config = { ...(body.output_config as JsonObject | undefined), format }
+    if (call.format.description !== undefined) losses.add('response_format.description')
   } else if (call.format && call.format.kind !== 'text') losses.add('response_format')
   const stop = call.stop?.filter((word) => word.trim() !== '') ?? []
   if (stop.length < (call.stop?.length ?? 0)) losses.add('stop')

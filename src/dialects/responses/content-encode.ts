@@ -7,7 +7,7 @@ import type {
   Source,
   VideoPart,
 } from '../../call/part.ts'
-import { defined, type JsonObject } from '../../lib/loose.ts'
+import { defined, type JsonObject, textOf } from '../../lib/loose.ts'
 import type { Losses } from '../fields.ts'
 
 type Encode<Part> = (part: Part, losses: Losses) => JsonObject | undefined
@@ -33,7 +33,9 @@ function encodeInputPart(part: InputPart | OutputPart, losses: Losses): JsonObje
     case 'video':
       return encodeVideo(part, losses)
     case 'opaque':
-      return part.dialect === 'responses' ? part.value : losses.add(`block:${String(part.value.type)}`)
+      return part.dialect === 'responses'
+        ? part.value
+        : losses.add(`block:${textOf(part.value.type) ?? part.dialect}`)
     default:
       return losses.add(`block:${part.kind}`)
   }
@@ -48,6 +50,8 @@ const encodeImage: Encode<ImagePart> = ({ source, detail }, losses) => {
 const encodeFile: Encode<FilePart> = ({ source, filename, context, cite }, losses) => {
   if (cite) losses.add('citations')
   if (context !== undefined) losses.add('file_context')
+  // Neither text nor an uploaded file can be given a name here.
+  if (filename !== undefined && (source.kind === 'text' || source.kind === 'file')) losses.add('filename')
   if (source.kind === 'text') return { type: 'input_text', text: source.text }
   if (source.kind === 'file') return { type: 'input_file', file_id: source.id }
   if (source.kind === 'url') return defined({ type: 'input_file', file_url: source.url, filename })

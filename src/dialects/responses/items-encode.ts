@@ -1,7 +1,7 @@
 import type { Message } from '../../call/call.ts'
 import type { ReasoningPart, TextPart, ToolCallPart, ToolResultPart } from '../../call/part.ts'
 import { belongsTo } from '../../call/reasoning.ts'
-import { defined, type JsonObject } from '../../lib/loose.ts'
+import { defined, type JsonObject, textOf } from '../../lib/loose.ts'
 import type { Target } from '../dialect.ts'
 import type { Losses } from '../fields.ts'
 import { encodeAnnotations } from './annotations.ts'
@@ -74,7 +74,7 @@ function encodeGroup(
 
 function encodeOpaque(part: Part & { kind: 'opaque' }, losses: Losses): JsonObject[] {
   if (part.dialect === 'responses') return [part.value]
-  losses.add(`block:${String(part.value.type)}`)
+  losses.add(`block:${textOf(part.value.type) ?? part.dialect}`)
   return []
 }
 

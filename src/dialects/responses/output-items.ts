@@ -124,7 +124,18 @@ export function isOfItem(format: ReasoningFormat): boolean {
   return format === 'vendor_b-responses-v1' || format === 'vendor_d-responses-v1'
 }
 
+/** Clients that ask for summaries show nothing else: the thinking of vendors that write none is told as one. */
+export function isToldAsSummary(part: ReasoningPart, { call }: ItemFacts): boolean {
+  return call.reasoning?.summary !== undefined && part.summary.length === 0 && !isOfItem(part.format)
+}
+
+export function shownThinking(part: ReasoningPart, facts: ItemFacts): ReasoningPart {
+  if (part.text === '' || !isToldAsSummary(part, facts)) return part
+  return { ...part, text: '', summary: [part.text] }
+}
+
 function reasoningItem(part: ReasoningPart, index: number, status: ItemStatus, facts: ItemFacts): JsonObject {
+  const shown = shownThinking(part, facts)
   const hidden = facts.call.reasoning?.exclude === true
   const own = isNative(part)
   const open = status === 'in_progress'
@@ -132,8 +143,8 @@ function reasoningItem(part: ReasoningPart, index: number, status: ItemStatus, f
     id: part.id !== undefined && isOfItem(part.format) ? part.id : itemId('rs', index, facts),
     type: 'reasoning',
     status,
-    summary: hidden ? [] : part.summary.map((text) => ({ type: 'summary_text', text })),
-    content: hidden || part.text === '' ? undefined : [{ type: 'reasoning_text', text: part.text }],
+    summary: hidden ? [] : shown.summary.map((text) => ({ type: 'summary_text', text })),
+    content: hidden || shown.text === '' ? undefined : [{ type: 'reasoning_text', text: shown.text }],
     encrypted_content: open ? undefined : own ? part.encrypted : packReasoning(part),
     format: part.format,
     signature: own ? undefined : part.signature,

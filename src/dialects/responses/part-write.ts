@@ -2,7 +2,15 @@ import type { PartDelta } from '../../call/event.ts'
 import type { AudioPart, OutputPart, ReasoningPart, ToolCallPart } from '../../call/part.ts'
 import { defined, type JsonObject } from '../../lib/loose.ts'
 import { encodeAnnotation, encodeLogprobs } from './annotations.ts'
-import { contentOf, customInput, type ItemFacts, isCustom, nameOf } from './output-items.ts'
+import {
+  contentOf,
+  customInput,
+  type ItemFacts,
+  isCustom,
+  isToldAsSummary,
+  nameOf,
+  shownThinking,
+} from './output-items.ts'
 import { declaredTool } from './tools.ts'
 
 export type Emit = (type: string, fields: JsonObject) => string
@@ -120,9 +128,17 @@ function closeCall({ place }: Written, part: ToolCallPart, emit: Emit, facts: It
   return late + emit('response.custom_tool_call_input.done', { ...place, input })
 }
 
-function thoughtDelta(written: Written, delta: PartDelta, _part: ReasoningPart, emit: Emit): string {
+function thoughtDelta(
+  written: Written,
+  delta: PartDelta,
+  part: ReasoningPart,
+  emit: Emit,
+  facts: ItemFacts,
+): string {
   let text = ''
-  if (delta.text) {
+  if (delta.text && isToldAsSummary(part, facts)) {
+    text += summaryDelta(written, delta.text, 0, emit)
+  } else if (delta.text) {
     if (!written.contentOpen) text += openThought(written, emit)
     text += emit('response.reasoning_text.delta', { ...inContent(written), delta: delta.text })
   }
@@ -153,13 +169,13 @@ function summaryPart(text: string): JsonObject {
   return { type: 'summary_text', text }
 }
 
-function closeThought(written: Written, part: ReasoningPart, emit: Emit): string {
+function closeThought(written: Written, part: ReasoningPart, emit: Emit, facts: ItemFacts): string {
   let text = ''
   if (written.contentOpen) {
     text += emit('response.reasoning_text.done', { ...inContent(written), text: part.text })
     text += contentDone(written, { type: 'reasoning_text', text: part.text }, emit)
   }
-  return text + closeSummaries(written, part, emit, written.sections)
+  return text + closeSummaries(written, shownThinking(part, facts), emit, written.sections)
 }
 
 /** Closes the summaries before `upTo` that are still open. */

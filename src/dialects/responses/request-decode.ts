@@ -80,10 +80,15 @@ function surroundings(body: JsonObject) {
     imageConfig: objectOf(body.image_config),
     cache: control && cacheMark(control),
     promptCacheKey: textOf(body.prompt_cache_key),
-    serviceTier: textOf(body.service_tier),
+    serviceTier: tierOf(textOf(body.service_tier)),
     user: textOf(body.user) ?? textOf(body.safety_identifier),
     metadata: decodeMetadata(objectOf(body.metadata)),
   }
+}
+
+/** Two words for one tier. */
+function tierOf(tier: string | undefined): string | undefined {
+  return tier === 'fast' ? 'priority' : tier
 }
 
 function decodeMetadata(value: JsonObject | undefined): Record<string, string> | undefined {

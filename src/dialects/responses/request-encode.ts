@@ -110,7 +110,9 @@ function encodeReasoning(call: Call, target: Target, losses: Losses): JsonObject
   if (!wish) return undefined
   const wanted = wantsReasoning(wish)
   if (!target.reasoning) return wanted ? losses.add('reasoning') : undefined
-  const effort = effortOf(wish, call.maxTokens ?? target.maxOutput ?? usualOutput)
+  // Left to itself, a model of this format may not think at all: `adaptive` wants it to.
+  const left = wish.adaptive ? 'medium' : undefined
+  const effort = effortOf(wish, call.maxTokens ?? target.maxOutput ?? usualOutput) ?? left
   const shown = wanted !== false && !wish.exclude
   const reasoning = defined({
     effort: effort && nearestEffort(effort, target.reasoning.efforts),

@@ -1,0 +1,33 @@
+import type { ReasoningFormat } from '../../call/part.ts'
+import type { GenerateDialect } from '../../catalog/vocabulary.ts'
+import type { Target } from '../dialect.ts'
+
+/** Whose signatures the best known upstream of each format understands. */
+export const ownSignatures: Record<GenerateDialect, ReasoningFormat> = {
+  chat: 'unknown',
+  messages: 'vendor_a-v1',
+  responses: 'vendor_b-responses-v1',
+  gemini: 'vendor_c-v1',
+}
+
+/** The format in which a vendor signs its thinking. */
+export const homes: Partial<Record<ReasoningFormat, GenerateDialect>> = {
+  'vendor_a-v1': 'messages',
+  'vendor_b-responses-v1': 'responses',
+  'vendor_d-responses-v1': 'responses',
+  'vendor_c-v1': 'gemini',
+}
+
+/** An upstream that knows every word of its format, and a model that reasons. */
+export function targetOf(dialect: GenerateDialect, changes: Partial<Target> = {}): Target {
+  return {
+    model: 'upstream-model',
+    stream: false,
+    maxOutput: 8192,
+    reasoning: { efforts: null, budget: dialect === 'messages' || dialect === 'gemini' },
+    signatures: ownSignatures[dialect],
+    unsupported: new Set(),
+    abilities: new Set(['developer_role', 'max_completion_tokens', 'stream_usage']),
+    ...changes,
+  }
+}

@@ -1,0 +1,299 @@
+import { describe, expect, test } from 'bun:test'
+import Anthropic, {
+  APIError,
+  APIUserAbortError,
+  AuthenticationError,
+  BadRequestError,
+  RateLimitError,
+} from '@anthropic-ai/sdk'
+import { betaTool } from '@anthropic-ai/sdk/helpers/beta/json-schema'
+import { zodOutputFormat } from '@anthropic-ai/sdk/helpers/zod'
+import { z } from 'zod'
+import {
+  argumentsOf,
+  askedDuring,
+  dawdles,
+  expectClosedSoon,
+  lastAsked,
+  limitsRate,
+  modelOf,
+  question,
+  rejection,
+  replies,
+  scenarios,
+  stalls,
+  textDialects,
+  useLab,
+  weatherIn,
+  weatherParameters,
+} from './lab.ts'
+
+const lab = useLab()
+
+interface Wishes {
+  key?: string
+  maxRetries?: number
+  base?: string
+  bearer?: boolean
+  headers?: Record<string, string>
+}
+
+function client({ key = lab().key, maxRetries = 0, base = '', bearer = false, headers = {} }: Wishes = {}) {
+  return new Anthropic({
+    baseURL: lab().url + base,
+    ...(bearer ? { apiKey: null, authToken: key } : { apiKey: key, authToken: null }),
+    maxRetries,
+    defaultHeaders: headers,
+  })
+}
+
+const asked = { max_tokens: 2000, messages: [{ role: 'user' as const, content: question }] }
+const weatherTool = {
+  name: 'get_weather',
+  description: 'Weather of a city',
+  input_schema: weatherParameters as unknown as Anthropic.Tool.InputSchema,
+}
+const report = z.object({
+  city: z.string(),
+  degrees: z.number(),
+  warnings: z.array(z.string()),
+  sky: z.object({ cover: z.number(), snow: z.boolean() }),
+})
+
+function textIn({ content }: Anthropic.Message): string {
+  return content.map((block) => (block.type === 'text' ? block.text : '')).join('')
+}
+
+describe.each(textDialects)('the Anthropic SDK over an upstream of format %s', (dialect) => {
+  const model = modelOf(dialect)
+
+  test('a whole answer has text and usage', async () => {
+    const answer = await client().messages.create({ model, ...asked })
+    expect(textIn(answer)).toBe(scenarios.text.text)
+    expect(answer).toMatchObject({ type: 'message', role: 'assistant', stop_reason: 'end_turn', model })
+    expect(answer.usage).toMatchObject({ input_tokens: 23, cache_read_input_tokens: 64, output_tokens: 41 })
+  })
+
+  test('stream() ends with the same message', async () => {
+    const stream = client().messages.stream({ model, ...asked })
+    let text = ''
+    stream.on('text', (piece) => {
+      text += piece
+    })
+    const final = await stream.finalMessage()
+    expect(text).toBe(scenarios.text.text)
+    expect(textIn(final)).toBe(scenarios.text.text)
+    expect(final.stop_reason).toBe('end_turn')
+    expect(final.usage).toMatchObject({ input_tokens: 23, cache_read_input_tokens: 64, output_tokens: 41 })
+  })
+
+  test('parallel tools make the round trip: calls, results, answer', async () => {
+    replies(lab(), dialect, 'toolCalls', 'text')
+    const cities: string[] = []
+    const final = await client().beta.messages.toolRunner({
+      model,
+      ...asked,
+      tools: [
+        betaTool({
+          name: 'get_weather',
+          description: 'Weather of a city',
+          inputSchema: weatherParameters,
+          run: ({ city }) => {
+            cities.push(city)
+            return weatherIn(city)
+          },
+        }),
+      ],
+    })
+    expect(JSON.stringify(final.content)).toContain('Oslo: 4 °C')
+    expect(cities).toEqual(['Oslo', '京都'])
+    const { text } = lastAsked(lab())
+    expect(text).toContain(weatherIn('Oslo'))
+    expect(text).toContain(weatherIn('京都'))
+  })
+
+  test('streamed parallel tool calls come out whole', async () => {
+    replies(lab(), dialect, 'toolCalls')
+    const final = await client()
+      .messages.stream({ model, ...asked, tools: [weatherTool] })
+      .finalMessage()
+    const calls = final.content.filter((block) => block.type === 'tool_use')
+    expect(final.stop_reason).toBe('tool_use')
+    expect(calls.map((call) => call.id)).toEqual(scenarios.toolCalls.toolCalls.map((call) => call.id))
+    expect(calls.map((call) => call.input)).toEqual(argumentsOf('toolCalls'))
+  })
+
+  test.each(['whole', 'streamed'])(
+    'thinking comes out and goes back in with its signature, %s',
+    async (manner) => {
+      replies(lab(), dialect, 'reasoningToolCall', 'text')
+      const wish = {
+        model,
+        ...asked,
+        tools: [weatherTool],
+        thinking: { type: 'enabled' as const, budget_tokens: 1024 },
+      }
+      const { messages } = client()
+      const first = await (manner === 'streamed'
+        ? messages.stream(wish).finalMessage()
+        : messages.create(wish))
+      const thinking = first.content.find((block) => block.type === 'thinking')
+      expect(thinking?.thinking).toBe(scenarios.reasoningToolCall.reasoning.text)
+      expect(first.content.at(-1)).toMatchObject({ type: 'tool_use', input: { city: 'Bergen' } })
+      const second = await messages.create({
+        ...wish,
+        messages: [
+          ...asked.messages,
+          { role: 'assistant', content: first.content },
+          {
+            role: 'user',
+            content: [{ type: 'tool_result', tool_use_id: 'call_bergen9Lk', content: weatherIn('Bergen') }],
+          },
+        ],
+      })
+      expect(textIn(second)).toBe(scenarios.text.text)
+      // The chat format has no signatures.
+      if (dialect !== 'chat') {
+        expect(lastAsked(lab()).text).toContain(scenarios.reasoningToolCall.reasoning.signature)
+      }
+    },
+  )
+
+  test('parse() gives an object of the schema', async () => {
+    replies(lab(), dialect, 'structured')
+    const answer = await client().messages.parse({
+      model,
+      ...asked,
+      output_config: { format: zodOutputFormat(report) },
+    })
+    expect(answer.parsed_output).toEqual(JSON.parse(scenarios.structured.text))
+    expect(lastAsked(lab()).text).toContain('"warnings"')
+  })
+
+  test('an answer that was cut short is known by its stop reason', async () => {
+    replies(lab(), dialect, 'cutShort')
+    const answer = await client().messages.create({ model, ...asked, max_tokens: 8 })
+    expect(answer.stop_reason).toBe('max_tokens')
+  })
+
+  test('tokens are counted', async () => {
+    const count = await client().messages.countTokens({ model, messages: asked.messages })
+    expect(count.input_tokens).toBeGreaterThan(0)
+  })
+
+  test('a rate limit of the upstream is a RateLimitError with its retry-after', async () => {
+    limitsRate(lab(), dialect, '7')
+    const error = await rejection(client().messages.create({ model, ...asked }))
+    expect(error).toBeInstanceOf(RateLimitError)
+    expect((error as RateLimitError).headers.get('retry-after')).toBe('7')
+    expect((error as RateLimitError).message).toContain('Slow down')
+    expect((error as RateLimitError).type).toBe('rate_limit_error')
+  })
+
+  test('abort() of a stream closes the connection to the upstream', async () => {
+    stalls(lab(), dialect)
+    const stream = client().messages.stream({ model, ...asked })
+    await new Promise((resolve) => stream.once('text', resolve))
+    const leftAt = Date.now()
+    stream.abort()
+    expect(await rejection(stream.done())).toBeInstanceOf(APIUserAbortError)
+    await expectClosedSoon(lab(), leftAt)
+  })
+})
+
+describe('the ways in, with the Anthropic SDK', () => {
+  const model = modelOf('messages')
+  const ask = (wishes: Wishes, name = model) => client(wishes).messages.create({ model: name, ...asked })
+
+  test.each(['', '/v1', '/api', '/api/v1', '/anthropic'])('the base URL may end in "%s"', async (base) => {
+    expect(textIn(await ask({ base }))).toBe(scenarios.text.text)
+    const counted = await client({ base }).messages.countTokens({ model, messages: asked.messages })
+    expect(counted.input_tokens).toBeGreaterThan(0)
+  })
+
+  // The SDK adds /v1 of its own; /v1/v1 works under the other bases.
+  test.failing('the base URL may end in "/anthropic/v1"', async () => {
+    expect(textIn(await ask({ base: '/anthropic/v1' }))).toBe(scenarios.text.text)
+  })
+
+  test.each(['bearer token', 'x-api-key'])('the key may be a %s', async (way) => {
+    expect(textIn(await ask({ bearer: way === 'bearer token' }))).toBe(scenarios.text.text)
+  })
+
+  test.each(['2023-06-01', '2026-10-21'])(
+    'version %s of the API is spoken, and passed on',
+    async (version) => {
+      expect(textIn(await ask({ headers: { 'anthropic-version': version } }))).toBe(scenarios.text.text)
+      expect(lastAsked(lab()).headers['anthropic-version']).toBe(version)
+    },
+  )
+
+  test('betas are passed on to an upstream of the same format', async () => {
+    await client().beta.messages.create({ model, ...asked, betas: ['context-management-2025-06-27'] })
+    expect(lastAsked(lab()).headers['anthropic-beta']).toContain('context-management-2025-06-27')
+  })
+
+  test('fields nobody here knows reach an upstream of the same format', async () => {
+    await client().messages.create({
+      model,
+      ...asked,
+      brand_new: { a: [1] },
+    } as Anthropic.MessageCreateParamsNonStreaming)
+    expect(lastAsked(lab()).json.brand_new).toEqual({ a: [1] })
+  })
+
+  test('a wrong key is an AuthenticationError', async () => {
+    const error = await rejection(ask({ key: 'sk-hg-v1-wrong', maxRetries: 2 }))
+    expect(error).toBeInstanceOf(AuthenticationError)
+    expect((error as AuthenticationError).type).toBe('authentication_error')
+  })
+
+  test('an unknown model is a BadRequestError that names it', async () => {
+    const error = await rejection(ask({}, 'lab/none'))
+    expect(error).toBeInstanceOf(BadRequestError)
+    expect((error as BadRequestError).message).toContain('lab/none')
+  })
+
+  test('an account without credits gets status 402 and a billing_error', async () => {
+    const error = await rejection(ask({ key: lab().poorKey }))
+    expect(error).toBeInstanceOf(APIError)
+    expect(error).toMatchObject({ status: 402, type: 'billing_error' })
+  })
+
+  test('signs of life in a slow stream do no harm', async () => {
+    dawdles(lab(), 'chat')
+    const stream = client().messages.stream({ model: modelOf('chat'), ...asked })
+    expect(textIn(await stream.finalMessage())).toBe(scenarios.text.text)
+  })
+
+  test('the client retries a rate limit after the time it was told', async () => {
+    limitsRate(lab(), 'messages', '1')
+    const requests = await askedDuring(lab(), () =>
+      client({ maxRetries: 2 }).messages.create({ model, ...asked }),
+    )
+    expect(requests).toHaveLength(2)
+    expect(requests[1]!.at - requests[0]!.at).toBeGreaterThanOrEqual(900)
+  })
+
+  test('an error inside a stream is thrown', async () => {
+    const stream = client().messages.stream({
+      model: 'sandbox/echo',
+      max_tokens: 100,
+      messages: [{ role: 'user', content: 'one two three four sandbox:fail=2' }],
+    })
+    expect(await rejection(stream.finalMessage())).toBeInstanceOf(APIError)
+  })
+
+  // The SDK reads `request-id`; the server sends `x-request-id` alone.
+  test.failing('an answer says its request id where the SDK looks for it', async () => {
+    expect((await ask({}))._request_id).toBeString()
+    expect(((await rejection(ask({}, 'lab/none'))) as APIError).requestID).toBeString()
+  })
+
+  test('models are listed and read', async () => {
+    const ids: string[] = []
+    for await (const entry of client().models.list()) ids.push(entry.id)
+    expect(ids).toContain(model)
+    expect(await client().models.retrieve(model)).toMatchObject({ id: model, type: 'model' })
+  })
+})

@@ -1,0 +1,385 @@
+import { describe, expect, test } from 'bun:test'
+import {
+  dawdles,
+  lastAsked,
+  modelOf,
+  question,
+  scenarios,
+  stalls,
+  textDialects,
+  useLab,
+  weatherParameters,
+} from './lab.ts'
+
+// What programs send that no library here sends: by hand, as it was seen on the wire.
+const lab = useLab()
+
+interface Wish {
+  body?: object
+  headers?: Record<string, string>
+  method?: string
+  key?: string | null
+  signal?: AbortSignal
+}
+
+function send(
+  path: string,
+  { body, headers = {}, method = body ? 'POST' : 'GET', key = lab().key, signal }: Wish = {},
+) {
+  return fetch(lab().url + path, {
+    method,
+    headers: {
+      ...(key !== null && { authorization: `Bearer ${key}` }),
+      ...(body && { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(body && { body: JSON.stringify(body) }),
+    ...(signal && { signal }),
+  })
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: answers of every shape
+async function json(response: Response | Promise<Response>): Promise<any> {
+  const answered = await response
+  const text = await answered.text()
+  if (!answered.ok) throw new Error(`${answered.status} ${text}`)
+  return JSON.parse(text)
+}
+
+const chatBody = { model: modelOf('chat'), messages: [{ role: 'user', content: question }] }
+const messagesBody = {
+  model: modelOf('messages'),
+  max_tokens: 100,
+  messages: [{ role: 'user', content: question }],
+}
+const responsesBody = { model: modelOf('responses'), input: question }
+
+/** The data of each event; comments are left out. */
+async function events(response: Response): Promise<string[]> {
+  const text = await response.text()
+  return text.split('\n').flatMap((line) => (line.startsWith('data: ') ? [line.slice(6)] : []))
+}
+
+describe('base URLs as people configure them', () => {
+  const bases = ['', '/v1', '/api/v1', '/v1/v1', '/api', '/api/v1/v1']
+
+  test.each(bases)('chat, responses, messages and models under "%s"', async (base) => {
+    expect((await json(send(`${base}/chat/completions`, { body: chatBody }))).choices).toHaveLength(1)
+    expect((await json(send(`${base}/responses`, { body: responsesBody }))).status).toBe('completed')
+    expect((await json(send(`${base}/messages`, { body: messagesBody }))).type).toBe('message')
+    expect((await json(send(`${base}/models`))).data).not.toEqual([])
+  })
+
+  test.each(['/anthropic', '/anthropic/v1'])('messages and counting under "%s"', async (base) => {
+    expect((await json(send(`${base}/messages`, { body: messagesBody }))).type).toBe('message')
+    expect(
+      (await json(send(`${base}/messages/count_tokens`, { body: messagesBody }))).input_tokens,
+    ).toBeGreaterThan(0)
+  })
+
+  test('a trailing slash and any query string do no harm', async () => {
+    expect((await json(send('/v1/chat/completions/', { body: chatBody }))).object).toBe('chat.completion')
+    expect((await json(send('/v1/chat/completions?api-version=2024-10-21', { body: chatBody }))).object).toBe(
+      'chat.completion',
+    )
+    expect((await json(send('/v1/messages?beta=true', { body: messagesBody }))).type).toBe('message')
+    expect((await json(send('/v1/responses?trace=1', { body: responsesBody }))).object).toBe('response')
+    expect((await json(send('/v1/models?limit=1000'))).data).not.toEqual([])
+  })
+
+  test('one list of models serves every client', async () => {
+    const { models, ...list } = await json(send('/v1/models?client_version=0.166.0'))
+    expect(list).toMatchObject({ object: 'list', has_more: false, first_id: expect.any(String) })
+    const own = list.data.find(({ id }: { id: string }) => id === 'lab/chat')
+    expect(own).toMatchObject({
+      object: 'model',
+      type: 'model',
+      created: expect.any(Number),
+      created_at: expect.any(String),
+      display_name: 'Lab chat',
+      description: expect.any(String),
+      context_length: 200_000,
+    })
+    expect(models.find(({ slug }: { slug: string }) => slug === 'lab/chat')).toMatchObject({
+      display_name: 'Lab chat',
+      visibility: 'list',
+      supported_in_api: true,
+      context_window: 200_000,
+    })
+    expect((await send('/v1/models', { method: 'HEAD' })).status).toBe(200)
+  })
+
+  test.each(['/', '/api/hello', '/v1', '/v1/chat/completions', '/v1/messages', '/nothing/here'])(
+    'HEAD %s is answered with 200',
+    async (path) => {
+      expect((await send(path, { method: 'HEAD', key: null })).status).toBe(200)
+    },
+  )
+})
+
+describe('where clients put their key', () => {
+  test.each(['x-api-key', 'api-key', 'x-goog-api-key'])('the header %s', async (header) => {
+    const wish = { body: chatBody, key: null, headers: { [header]: lab().key } }
+    expect((await send('/v1/chat/completions', wish)).status).toBe(200)
+  })
+
+  test('the first valid one counts', async () => {
+    const wish = { body: messagesBody, key: 'sk-ant-of-somebody', headers: { 'x-api-key': lab().key } }
+    expect((await send('/v1/messages', wish)).status).toBe(200)
+  })
+
+  test('no key is a 401 in the words of the route', async () => {
+    const chat = await send('/v1/chat/completions', { body: chatBody, key: null })
+    expect(chat.status).toBe(401)
+    expect(await chat.json()).toMatchObject({ error: { code: 401, type: 'authentication_error' } })
+    const messages = await send('/v1/messages', { body: messagesBody, key: null })
+    expect(messages.status).toBe(401)
+    expect(messages.headers.get('x-should-retry')).toBe('false')
+    expect(await messages.json()).toMatchObject({ type: 'error', error: { type: 'authentication_error' } })
+  })
+})
+
+describe('an editor that sends Responses bodies to the chat path', () => {
+  const body = {
+    model: modelOf('messages'),
+    stream: true,
+    stream_options: { include_usage: true },
+    input: [
+      { role: 'system', content: 'You edit code.' },
+      { role: 'user', content: [{ type: 'input_text', text: question }] },
+    ],
+    tools: [
+      {
+        type: 'function',
+        name: 'get_weather',
+        description: 'Weather',
+        parameters: weatherParameters,
+        strict: false,
+      },
+      { type: 'custom', name: 'apply_patch', description: 'Edits files', format: { type: 'text' } },
+    ],
+    tool_choice: 'auto',
+    store: false,
+    reasoning: { effort: 'medium' },
+    prompt_cache_retention: '24h',
+    metadata: { cursorConversationId: 'x' },
+  }
+
+  test('is answered with chat chunks', async () => {
+    const data = await events(await send('/v1/chat/completions', { body }))
+    expect(data.at(-1)).toBe('[DONE]')
+    const chunks = data.slice(0, -1).map((text) => JSON.parse(text))
+    expect(chunks.every((chunk) => chunk.object === 'chat.completion.chunk')).toBe(true)
+    const text = chunks.map((chunk) => chunk.choices[0]?.delta.content ?? '').join('')
+    expect(text).toBe(scenarios.text.text)
+    expect(chunks.at(-1).usage.total_tokens).toBe(128)
+    const names = lastAsked(lab()).json.tools.map((tool: { name: string }) => tool.name)
+    expect(names).toEqual(['get_weather', 'apply_patch'])
+  })
+
+  test('and without a stream with a chat completion', async () => {
+    const { stream, stream_options, ...whole } = body
+    const answer = await json(send('/v1/chat/completions', { body: whole }))
+    expect(answer.object).toBe('chat.completion')
+    expect(answer.choices[0].message.content).toBe(scenarios.text.text)
+  })
+})
+
+describe('bodies that are not quite what the format says', () => {
+  const pixel =
+    'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR42mNoAAAAggCB2kUIOwAAAABJRU5ErkJggg=='
+
+  test.each(['chat', 'messages', 'responses', 'gemini'] as const)(
+    'image_url as a plain string reaches an upstream of format %s',
+    async (dialect) => {
+      const content = [
+        { type: 'text', text: 'What is this?' },
+        { type: 'image_url', image_url: pixel },
+      ]
+      const body = { model: modelOf(dialect), messages: [{ role: 'user', content }] }
+      expect((await send('/v1/chat/completions', { body })).status).toBe(200)
+      expect(lastAsked(lab()).text).toContain(pixel.slice(pixel.indexOf(',') + 1))
+    },
+  )
+
+  test.each(['chat', 'messages', 'responses', 'gemini'] as const)(
+    'unknown fields are accepted, whatever the upstream (%s)',
+    async (dialect) => {
+      const more = { brand_new_field: { deep: [1, 2] }, another: null }
+      const model = modelOf(dialect)
+      const bodies: [string, object][] = [
+        ['/v1/chat/completions', { ...chatBody, ...more, model }],
+        ['/v1/messages', { ...messagesBody, ...more, model }],
+        ['/v1/responses', { ...responsesBody, ...more, model }],
+        [
+          `/v1beta/models/${model}:generateContent`,
+          { contents: [{ parts: [{ text: 'Hi' }] }], brandNewField: 1 },
+        ],
+      ]
+      for (const [path, body] of bodies)
+        expect([path, (await send(path, { body })).status]).toEqual([path, 200])
+    },
+  )
+
+  test('penalties, stop words and the like are not refused where the upstream has none', async () => {
+    const more = {
+      user: 'u',
+      stop: ['x'],
+      presence_penalty: 0.1,
+      frequency_penalty: 0.2,
+      logit_bias: {},
+      seed: 7,
+      top_p: 0.9,
+    }
+    expect(
+      (await send('/v1/chat/completions', { body: { ...chatBody, ...more, model: modelOf('messages') } }))
+        .status,
+    ).toBe(200)
+  })
+
+  test('the request of a coding agent passes, and is translated', async () => {
+    const body = {
+      model: modelOf('messages'),
+      max_tokens: 32_000,
+      stream: true,
+      thinking: { type: 'adaptive' },
+      output_config: { effort: 'medium' },
+      context_management: { edits: [{ type: 'clear_thinking_20251015', keep: 'all' }] },
+      metadata: { user_id: 'user_abc_account__session_1' },
+      system: [
+        { type: 'text', text: 'x-billing-header: v1' },
+        { type: 'text', text: 'You write code.', cache_control: { type: 'ephemeral', ttl: '1h' } },
+      ],
+      tools: [
+        {
+          name: 'Write',
+          description: 'Writes',
+          input_schema: { type: 'object', properties: {} },
+          defer_loading: true,
+        },
+      ],
+      messages: [
+        { role: 'user', content: [{ type: 'text', text: question, cache_control: { type: 'ephemeral' } }] },
+        { role: 'system', content: 'Be quick.' },
+      ],
+    }
+    const headers = {
+      'anthropic-version': '2023-06-01',
+      'anthropic-beta': 'claude-code-20250219,interleaved-thinking-2025-05-14,context-management-2025-06-27',
+      'x-claude-code-session-id': '7f1d3f0e',
+      'x-app': 'cli',
+    }
+    for (const dialect of ['messages', 'chat', 'responses', 'gemini'] as const) {
+      const wish = { body: { ...body, model: modelOf(dialect) }, headers }
+      const data = await events(await send('/v1/messages?beta=true', wish))
+      expect([dialect, JSON.parse(data.at(-1) ?? '{}').type]).toEqual([dialect, 'message_stop'])
+      expect(lastAsked(lab()).text).toContain('Be quick.')
+    }
+  })
+})
+
+describe('headers', () => {
+  test('those of Open WebUI name the user and the session', async () => {
+    const headers = {
+      'X-OpenWebUI-User-Name': 'Ada',
+      'X-OpenWebUI-User-Id': 'user-7',
+      'X-OpenWebUI-User-Email': 'ada@example.com',
+      'X-OpenWebUI-User-Role': 'admin',
+      'X-OpenWebUI-Chat-Id': 'chat-9',
+    }
+    const answer = await json(send('/v1/chat/completions', { body: chatBody, headers }))
+    expect(answer.object).toBe('chat.completion')
+    // What identifies a person stays here.
+    expect(JSON.stringify(lastAsked(lab()).headers)).not.toContain('ada@example.com')
+  })
+
+  test('a browser may call inference routes from anywhere', async () => {
+    const headers = { origin: 'https://app.example.com' }
+    const asked = await send('/v1/chat/completions', {
+      method: 'OPTIONS',
+      key: null,
+      headers: {
+        ...headers,
+        'access-control-request-method': 'POST',
+        'access-control-request-headers': 'authorization,content-type,x-stainless-os',
+      },
+    })
+    expect(asked.status).toBe(204)
+    expect(asked.headers.get('access-control-allow-origin')).toBe('https://app.example.com')
+    expect(asked.headers.get('access-control-allow-headers')).toContain('x-stainless-os')
+    for (const [path, body] of [
+      ['/v1/chat/completions', { ...chatBody, stream: true }],
+      ['/v1/messages', messagesBody],
+      ['/v1/responses', responsesBody],
+    ] as const) {
+      const answer = await send(path, { body, headers })
+      expect(answer.headers.get('access-control-allow-origin')).toBe('https://app.example.com')
+      await answer.text()
+    }
+    const refused = await send('/v1/chat/completions', { body: chatBody, headers, key: 'wrong' })
+    expect(refused.headers.get('access-control-allow-origin')).toBe('https://app.example.com')
+  })
+
+  test('but not management routes', async () => {
+    const headers = { origin: 'https://app.example.com' }
+    const answer = await send('/api/v1/keys', { headers, key: lab().managementKey })
+    expect(answer.headers.get('access-control-allow-origin')).toBeNull()
+  })
+
+  test('every answer says its request id and its generation', async () => {
+    const answer = await send('/v1/chat/completions', { body: chatBody })
+    expect(answer.headers.get('x-request-id')).toBeString()
+    expect(answer.headers.get('x-generation-id')).toStartWith('gen-')
+    const refused = await send('/v1/chat/completions', { body: { ...chatBody, model: 'lab/none' } })
+    expect(refused.headers.get('x-request-id')).toBeString()
+  })
+})
+
+describe('streams on the wire', () => {
+  test('only the chat format ends with [DONE]', async () => {
+    const last = async (path: string, body: object) =>
+      (await events(await send(path, { body: { ...body, stream: true } }))).at(-1)
+    expect(await last('/v1/chat/completions', chatBody)).toBe('[DONE]')
+    expect(JSON.parse((await last('/v1/messages', messagesBody)) ?? '')).toEqual({ type: 'message_stop' })
+    expect(JSON.parse((await last('/v1/responses', responsesBody)) ?? '').type).toBe('response.completed')
+  })
+
+  test.each([
+    ['/v1/chat/completions', chatBody, /^: /m],
+    ['/v1/responses', responsesBody, /^: /m],
+    ['/v1/messages', messagesBody, /^event: ping\ndata: /m],
+  ])('%s gives signs of life before and within a slow reply', async (path, body, sign) => {
+    const dialect = textDialects.find((name) => body.model === modelOf(name)) ?? 'chat'
+    dawdles(lab(), dialect)
+    const answer = await send(path, { body: { ...body, stream: true } })
+    const text = await answer.text()
+    expect(text).toMatch(sign)
+    expect(text.search(sign)).toBe(0)
+    expect(text.split(sign).length).toBeGreaterThan(2)
+  })
+
+  test('a client that vanishes before the first byte frees the upstream', async () => {
+    lab().next.push({ hang: true })
+    const controller = new AbortController()
+    const before = lab().upstream.journal.length
+    const asked = send('/v1/chat/completions', { body: chatBody, signal: controller.signal })
+    const journal = await lab().upstream.received(before + 1)
+    const leftAt = Date.now()
+    controller.abort()
+    await asked.catch(() => undefined)
+    const { closedByPeerAt } = await journal[before]!.done
+    expect((closedByPeerAt ?? Number.POSITIVE_INFINITY) - leftAt).toBeLessThanOrEqual(250)
+  })
+
+  test('nothing is held back: the first text arrives while the upstream is silent', async () => {
+    stalls(lab(), 'chat')
+    const controller = new AbortController()
+    const answer = await send('/v1/chat/completions', {
+      body: { ...chatBody, stream: true },
+      signal: controller.signal,
+    })
+    const { value } = await answer.body!.getReader().read()
+    expect(new TextDecoder().decode(value)).toContain('"content":"')
+    controller.abort()
+  })
+})

@@ -1,0 +1,167 @@
+import { describe, expect, test } from 'bun:test'
+import { AIMessage, HumanMessage, ToolMessage, type UsageMetadata } from '@langchain/core/messages'
+import { tool } from '@langchain/core/tools'
+import { ChatOpenAI, type ChatOpenAIFields } from '@langchain/openai'
+import { z } from 'zod'
+import {
+  argumentsOf,
+  askedDuring,
+  dawdles,
+  expectClosedSoon,
+  lastAsked,
+  limitsRate,
+  modelOf,
+  question,
+  rejection,
+  replies,
+  scenarios,
+  stalls,
+  textDialects,
+  useLab,
+  weatherIn,
+} from './lab.ts'
+
+process.env.LANGCHAIN_TRACING_V2 = 'false'
+process.env.LANGSMITH_TRACING = 'false'
+
+const lab = useLab()
+
+const weather = tool(({ city }) => weatherIn(city), {
+  name: 'get_weather',
+  description: 'Weather of a city',
+  schema: z.object({ city: z.string() }),
+})
+
+const report = z.object({
+  city: z.string(),
+  degrees: z.number(),
+  warnings: z.array(z.string()),
+  sky: z.object({ cover: z.number(), snow: z.boolean() }),
+})
+
+function chat(model: string, more: ChatOpenAIFields = {}): ChatOpenAI {
+  return new ChatOpenAI({
+    model,
+    apiKey: lab().key,
+    maxRetries: 0,
+    configuration: { baseURL: `${lab().url}/v1` },
+    ...more,
+  })
+}
+
+/** The types of a message depend on what it may contain; the counts are there whatever it is. */
+function usageOf(message: object): UsageMetadata | undefined {
+  return (message as { usage_metadata?: UsageMetadata }).usage_metadata
+}
+
+const cases = [false, true].flatMap((useResponsesApi) =>
+  textDialects.map((dialect): [string, (typeof textDialects)[number], boolean] => [
+    useResponsesApi ? 'responses' : 'chat',
+    dialect,
+    useResponsesApi,
+  ]),
+)
+
+describe.each(cases)('LangChain with %s over an upstream of format %s', (_, dialect, useResponsesApi) => {
+  const model = (more: ChatOpenAIFields = {}) => chat(modelOf(dialect), { useResponsesApi, ...more })
+
+  test('invoke() has text and usage', async () => {
+    const answer = await model().invoke(question)
+    expect(answer.text).toBe(scenarios.text.text)
+    expect(answer.usage_metadata).toMatchObject({ input_tokens: 87, output_tokens: 41, total_tokens: 128 })
+  })
+
+  test('stream() has the same text and usage', async () => {
+    let text = ''
+    let tokens = 0
+    for await (const chunk of await model().stream(question)) {
+      text += chunk.text
+      tokens = usageOf(chunk)?.total_tokens ?? tokens
+    }
+    expect(text).toBe(scenarios.text.text)
+    expect(tokens).toBe(128)
+  })
+
+  test.each(['whole', 'streamed'])('bindTools() makes the round trip, %s', async (manner) => {
+    replies(lab(), dialect, 'toolCalls', 'text')
+    const bound = model({ streaming: manner === 'streamed' }).bindTools([weather])
+    const first = await bound.invoke([new HumanMessage(question)])
+    const calls = first.tool_calls ?? []
+    expect(calls.map((call) => call.args)).toEqual(argumentsOf('toolCalls') as never)
+    const results = await Promise.all(calls.map((call) => weather.invoke({ ...call, type: 'tool_call' })))
+    expect(results.every((result) => result instanceof ToolMessage)).toBe(true)
+    expect(first).toBeInstanceOf(AIMessage)
+    const second = await bound.invoke([new HumanMessage(question), first, ...results])
+    expect(second.text).toBe(scenarios.text.text)
+    expect(lastAsked(lab()).text).toContain(weatherIn('Oslo'))
+    expect(lastAsked(lab()).text).toContain(weatherIn('京都'))
+  })
+
+  test('withStructuredOutput() gives an object of the schema', async () => {
+    replies(lab(), dialect, 'structured')
+    const told = await model().withStructuredOutput(report, { method: 'jsonSchema' }).invoke(question)
+    expect(told).toEqual(JSON.parse(scenarios.structured.text))
+  })
+
+  test('withStructuredOutput() by a tool', async () => {
+    const { text, ...rest } = scenarios.structured
+    replies(lab(), dialect, {
+      ...rest,
+      text: '',
+      finish: 'tool_calls',
+      toolCalls: [{ id: 'call_1', name: 'extract', arguments: text }],
+    })
+    const told = await model().withStructuredOutput(report, { method: 'functionCalling' }).invoke(question)
+    expect(told).toEqual(JSON.parse(text))
+  })
+
+  test('reasoning does not get in the way, and is counted', async () => {
+    replies(lab(), dialect, 'reasoning')
+    const answer = await model({ reasoning: { effort: 'high' } }).invoke(question)
+    expect(answer.text).toBe(scenarios.reasoning.text)
+    expect(usageOf(answer)?.output_tokens).toBe(46)
+  })
+
+  test('a rate limit of the upstream is an error of status 429', async () => {
+    limitsRate(lab(), dialect, '1')
+    expect(await rejection(model().invoke(question))).toMatchObject({ status: 429 })
+  })
+
+  test('abort of a stream closes the connection to the upstream', async () => {
+    stalls(lab(), dialect)
+    const controller = new AbortController()
+    let leftAt = 0
+    const reading = async () => {
+      for await (const chunk of await model().stream(question, { signal: controller.signal })) {
+        if (!chunk.text || leftAt > 0) continue
+        leftAt = Date.now()
+        controller.abort()
+      }
+    }
+    await reading().catch(() => undefined)
+    await expectClosedSoon(lab(), leftAt)
+  })
+})
+
+test('signs of life in a slow stream do no harm', async () => {
+  dawdles(lab(), 'messages')
+  let text = ''
+  for await (const chunk of await chat(modelOf('messages')).stream(question)) text += chunk.text
+  expect(text).toBe(scenarios.text.text)
+})
+
+describe('errors with LangChain', () => {
+  test.each([
+    ['a wrong key', 401, () => chat(modelOf('chat'), { apiKey: 'sk-hg-v1-wrong' })],
+    ['an unknown model', 400, () => chat('lab/none')],
+    ['no credits', 402, () => chat(modelOf('chat'), { apiKey: lab().poorKey })],
+  ])('%s has status %i', async (_, status, model) => {
+    expect(await rejection(model().invoke(question))).toMatchObject({ status })
+  })
+
+  test('a rate limit is retried', async () => {
+    limitsRate(lab(), 'chat', '1')
+    const patient = chat(modelOf('chat'), { maxRetries: 2 })
+    expect(await askedDuring(lab(), () => patient.invoke(question))).toHaveLength(2)
+  })
+})

@@ -1,0 +1,457 @@
+import { describe, expect, test } from 'bun:test'
+import OpenAI, {
+  APIError,
+  APIUserAbortError,
+  AuthenticationError,
+  BadRequestError,
+  NotFoundError,
+  RateLimitError,
+} from 'openai'
+import { zodResponseFormat, zodTextFormat } from 'openai/helpers/zod'
+import type { JSONSchema } from 'openai/lib/jsonschema'
+import { z } from 'zod'
+import {
+  argumentsOf,
+  askedDuring,
+  dawdles,
+  expectClosedSoon,
+  lastAsked,
+  limitsRate,
+  modelOf,
+  question,
+  rejection,
+  replies,
+  scenarios,
+  stalls,
+  textDialects,
+  useLab,
+  weatherIn,
+  weatherParameters,
+} from './lab.ts'
+
+const lab = useLab()
+
+function client(options: { key?: string; maxRetries?: number } = {}): OpenAI {
+  return new OpenAI({
+    baseURL: `${lab().url}/v1`,
+    apiKey: options.key ?? lab().key,
+    maxRetries: options.maxRetries ?? 0,
+  })
+}
+
+const messages = [{ role: 'user' as const, content: question }]
+const weatherTool = {
+  type: 'function' as const,
+  function: { name: 'get_weather', description: 'Weather of a city', parameters: weatherParameters },
+}
+const flatTool = {
+  type: 'function' as const,
+  name: 'get_weather',
+  description: 'Weather of a city',
+  parameters: weatherParameters,
+  strict: false,
+}
+const report = z.object({
+  city: z.string(),
+  degrees: z.number(),
+  warnings: z.array(z.string()),
+  sky: z.object({ cover: z.number(), snow: z.boolean() }),
+})
+
+describe.each(textDialects)('chat completions of the OpenAI SDK over an upstream of format %s', (dialect) => {
+  const model = modelOf(dialect)
+
+  test('a whole answer has text, usage and cost', async () => {
+    const answer = await client().chat.completions.create({ model, messages })
+    expect(answer.choices[0]?.message.content).toBe(scenarios.text.text)
+    expect(answer.choices[0]?.finish_reason).toBe('stop')
+    expect(answer.model).toBe(model)
+    expect(answer.usage).toMatchObject({
+      prompt_tokens: 87,
+      completion_tokens: 41,
+      total_tokens: 128,
+      prompt_tokens_details: { cached_tokens: 64 },
+    })
+    expect(answer._request_id).toBeString()
+  })
+
+  test('a stream has the same text, and usage when it is asked for', async () => {
+    const stream = await client().chat.completions.create({
+      model,
+      messages,
+      stream: true,
+      stream_options: { include_usage: true },
+    })
+    let text = ''
+    let usage: OpenAI.CompletionUsage | null | undefined
+    for await (const chunk of stream) {
+      text += chunk.choices[0]?.delta.content ?? ''
+      usage = chunk.usage ?? usage
+    }
+    expect(text).toBe(scenarios.text.text)
+    expect(usage).toMatchObject({ prompt_tokens: 87, completion_tokens: 41, total_tokens: 128 })
+  })
+
+  test('parallel tools make the round trip: calls, results, answer', async () => {
+    replies(lab(), dialect, 'toolCalls', 'text')
+    const cities: string[] = []
+    const runner = client().chat.completions.runTools({
+      model,
+      messages,
+      tools: [
+        {
+          type: 'function',
+          function: {
+            ...weatherTool.function,
+            parameters: weatherParameters as unknown as JSONSchema,
+            function: (given: string) => {
+              const { city } = JSON.parse(given)
+              cities.push(city)
+              return weatherIn(city)
+            },
+          },
+        },
+      ],
+    })
+    expect(await runner.finalContent()).toBe(scenarios.text.text)
+    expect(cities).toEqual(['Oslo', '京都'])
+    const results = lastAsked(lab()).text
+    expect(results).toContain(weatherIn('Oslo'))
+    expect(results).toContain(weatherIn('京都'))
+  })
+
+  test('streamed parallel tool calls come out whole', async () => {
+    replies(lab(), dialect, 'toolCalls')
+    const stream = client().chat.completions.stream({ model, messages, tools: [weatherTool] })
+    const { message, finish_reason } = (await stream.finalChatCompletion()).choices[0]!
+    const calls = message.tool_calls ?? []
+    expect(finish_reason).toBe('tool_calls')
+    expect(calls.map((call) => call.id)).toEqual(scenarios.toolCalls.toolCalls.map((call) => call.id))
+    expect(calls.map((call) => call.type === 'function' && JSON.parse(call.function.arguments))).toEqual(
+      argumentsOf('toolCalls'),
+    )
+  })
+
+  test('reasoning is shown, and is counted', async () => {
+    replies(lab(), dialect, 'reasoning')
+    const answer = await client().chat.completions.create({ model, messages, reasoning_effort: 'high' })
+    const message = answer.choices[0]?.message as { content: string; reasoning?: string }
+    expect(message.content).toBe(scenarios.reasoning.text)
+    expect(message.reasoning).toBe(scenarios.reasoning.reasoning.text)
+    expect(answer.usage?.completion_tokens).toBe(46)
+  })
+
+  test('parse() gives an object of the schema', async () => {
+    replies(lab(), dialect, 'structured')
+    const answer = await client().chat.completions.parse({
+      model,
+      messages,
+      response_format: zodResponseFormat(report, 'report'),
+    })
+    expect(answer.choices[0]?.message.parsed).toEqual(JSON.parse(scenarios.structured.text))
+    expect(lastAsked(lab()).text).toContain('"warnings"')
+  })
+
+  test('stream() gives an object of the schema', async () => {
+    replies(lab(), dialect, 'structured')
+    const stream = client().chat.completions.stream({
+      model,
+      messages,
+      response_format: zodResponseFormat(report, 'report'),
+    })
+    const final = await stream.finalChatCompletion()
+    expect(final.choices[0]?.message.parsed).toEqual(JSON.parse(scenarios.structured.text))
+  })
+
+  test('an answer that was cut short is known by its finish reason', async () => {
+    replies(lab(), dialect, 'cutShort')
+    const answer = await client().chat.completions.create({ model, messages, max_tokens: 8 })
+    expect(answer.choices[0]?.finish_reason).toBe('length')
+  })
+
+  test('a rate limit of the upstream is a RateLimitError with its retry-after', async () => {
+    limitsRate(lab(), dialect, '7')
+    const error = await rejection(client().chat.completions.create({ model, messages }))
+    expect(error).toBeInstanceOf(RateLimitError)
+    expect((error as RateLimitError).headers?.get('retry-after')).toBe('7')
+    expect((error as RateLimitError).message).toContain('Slow down')
+  })
+
+  test('a stream that is left closes the connection to the upstream', async () => {
+    stalls(lab(), dialect)
+    const stream = await client().chat.completions.create({ model, messages, stream: true })
+    for await (const chunk of stream) if (chunk.choices[0]?.delta.content) break
+    await expectClosedSoon(lab(), Date.now())
+  })
+
+  test('abort() of a stream closes the connection to the upstream', async () => {
+    stalls(lab(), dialect)
+    const stream = client().chat.completions.stream({ model, messages })
+    await new Promise((resolve) => stream.once('content', resolve))
+    const leftAt = Date.now()
+    stream.abort()
+    expect(await rejection(stream.done())).toBeInstanceOf(APIUserAbortError)
+    await expectClosedSoon(lab(), leftAt)
+  })
+})
+
+describe.each(textDialects)('responses of the OpenAI SDK over an upstream of format %s', (dialect) => {
+  const model = modelOf(dialect)
+
+  test('a whole answer has text and usage', async () => {
+    const answer = await client().responses.create({ model, input: question })
+    expect(answer.output_text).toBe(scenarios.text.text)
+    expect(answer.status).toBe('completed')
+    expect(answer.usage).toMatchObject({ input_tokens: 87, output_tokens: 41, total_tokens: 128 })
+  })
+
+  test('stream() ends with the same response, its events numbered', async () => {
+    const stream = client().responses.stream({ model, input: question })
+    const numbers: number[] = []
+    let text = ''
+    for await (const event of stream) {
+      numbers.push(event.sequence_number)
+      if (event.type === 'response.output_text.delta') text += event.delta
+    }
+    const final = await stream.finalResponse()
+    expect(text).toBe(scenarios.text.text)
+    expect(final.output_text).toBe(scenarios.text.text)
+    expect(final.usage?.total_tokens).toBe(128)
+    expect(numbers).toEqual(numbers.map((_, index) => index))
+  })
+
+  test('parallel tools make the round trip by previous_response_id', async () => {
+    replies(lab(), dialect, 'toolCalls', 'text')
+    const first = await client().responses.create({ model, input: question, tools: [flatTool] })
+    const calls = first.output.filter((item) => item.type === 'function_call')
+    expect(calls.map((call) => JSON.parse(call.arguments))).toEqual(argumentsOf('toolCalls'))
+    const second = await client().responses.create({
+      model,
+      previous_response_id: first.id,
+      tools: [flatTool],
+      input: calls.map(({ call_id, arguments: given }) => ({
+        type: 'function_call_output',
+        call_id,
+        output: weatherIn(JSON.parse(given).city),
+      })),
+    })
+    expect(second.output_text).toBe(scenarios.text.text)
+    expect(second.previous_response_id).toBe(first.id)
+    const { text } = lastAsked(lab())
+    expect(text).toContain(question)
+    expect(text).toContain(weatherIn('Oslo'))
+    expect(text).toContain(weatherIn('京都'))
+  })
+
+  test('streamed tool calls come out whole', async () => {
+    replies(lab(), dialect, 'toolCalls')
+    const stream = client().responses.stream({ model, input: question, tools: [flatTool] })
+    const { output } = await stream.finalResponse()
+    const calls = output.filter((item) => item.type === 'function_call')
+    expect(calls.map((call) => call.call_id)).toEqual(scenarios.toolCalls.toolCalls.map((call) => call.id))
+    expect(calls.map((call) => JSON.parse(call.arguments))).toEqual(argumentsOf('toolCalls'))
+  })
+
+  test('reasoning comes back as an item, and goes in again', async () => {
+    replies(lab(), dialect, 'reasoningToolCall', 'text')
+    const first = await client().responses.create({
+      model,
+      input: question,
+      store: false,
+      include: ['reasoning.encrypted_content'],
+      reasoning: { effort: 'high', summary: 'auto' },
+      tools: [flatTool],
+    })
+    expect(first.output[0]?.type).toBe('reasoning')
+    expect(first.output.at(-1)?.type).toBe('function_call')
+    expect(JSON.stringify(first.output[0])).toContain('so I need the tool')
+    const second = await client().responses.create({
+      model,
+      store: false,
+      tools: [flatTool],
+      input: [
+        { role: 'user', content: question },
+        ...(first.output as OpenAI.Responses.ResponseInputItem[]),
+        { type: 'function_call_output', call_id: 'call_bergen9Lk', output: weatherIn('Bergen') },
+      ],
+    })
+    expect(second.output_text).toBe(scenarios.text.text)
+    // The chat format has no signatures.
+    if (dialect !== 'chat') {
+      expect(lastAsked(lab()).text).toContain(scenarios.reasoningToolCall.reasoning.signature)
+    }
+  })
+
+  test('parse() gives an object of the schema', async () => {
+    replies(lab(), dialect, 'structured')
+    const answer = await client().responses.parse({
+      model,
+      input: question,
+      text: { format: zodTextFormat(report, 'report') },
+    })
+    expect(answer.output_parsed).toEqual(JSON.parse(scenarios.structured.text))
+  })
+
+  test('stream() gives an object of the schema', async () => {
+    replies(lab(), dialect, 'structured')
+    const stream = client().responses.stream({
+      model,
+      input: question,
+      text: { format: zodTextFormat(report, 'report') },
+    })
+    expect((await stream.finalResponse()).output_parsed).toEqual(JSON.parse(scenarios.structured.text))
+  })
+
+  test('a rate limit of the upstream is a RateLimitError', async () => {
+    limitsRate(lab(), dialect, '7')
+    const error = await rejection(client().responses.create({ model, input: question, stream: true }))
+    expect(error).toBeInstanceOf(RateLimitError)
+    expect((error as RateLimitError).headers?.get('retry-after')).toBe('7')
+  })
+
+  test('a stream that is left closes the connection to the upstream', async () => {
+    stalls(lab(), dialect)
+    const stream = await client().responses.create({ model, input: question, stream: true })
+    for await (const event of stream) if (event.type === 'response.output_text.delta') break
+    await expectClosedSoon(lab(), Date.now())
+  })
+})
+
+describe('stored responses with the OpenAI SDK', () => {
+  test.each(textDialects)('one of format %s is read, listed and deleted', async (dialect) => {
+    const { responses } = client()
+    const made = await responses.create({ model: modelOf(dialect), input: question })
+    expect(await responses.retrieve(made.id)).toEqual(
+      expect.objectContaining({ id: made.id, status: 'completed' }),
+    )
+    expect((await responses.retrieve(made.id)).output_text).toBe(scenarios.text.text)
+    const items = []
+    for await (const item of responses.inputItems.list(made.id)) items.push(item)
+    expect(items).toHaveLength(1)
+    expect(JSON.stringify(items)).toContain(question)
+    await responses.delete(made.id)
+    expect(await rejection(responses.retrieve(made.id))).toBeInstanceOf(NotFoundError)
+  })
+
+  test('a streamed one is there as soon as it has ended', async () => {
+    const { responses } = client()
+    const { id } = await responses.stream({ model: modelOf('messages'), input: question }).finalResponse()
+    expect((await responses.retrieve(id)).output_text).toBe(scenarios.text.text)
+  })
+
+  test('with store: false nothing is kept', async () => {
+    const { responses } = client()
+    const made = await responses.create({ model: modelOf('chat'), input: question, store: false })
+    expect(await rejection(responses.retrieve(made.id))).toBeInstanceOf(NotFoundError)
+    const next = responses.create({ model: modelOf('chat'), input: 'And?', previous_response_id: made.id })
+    expect(await rejection(next)).toBeInstanceOf(APIError)
+  })
+
+  test('one of another account does not exist', async () => {
+    const made = await client().responses.create({ model: modelOf('chat'), input: question })
+    const theirs = client({ key: lab().poorKey }).responses.retrieve(made.id)
+    expect(await rejection(theirs)).toBeInstanceOf(NotFoundError)
+  })
+
+  test('input items come in pages', async () => {
+    const { responses } = client()
+    const input = ['one', 'two', 'three'].map((content) => ({ role: 'user' as const, content }))
+    const made = await responses.create({ model: modelOf('chat'), input })
+    const seen: string[] = []
+    for await (const item of responses.inputItems.list(made.id, { limit: 2, order: 'asc' })) {
+      seen.push(JSON.stringify(item))
+    }
+    expect(seen.map((text) => /one|two|three/.exec(text)?.[0])).toEqual(['one', 'two', 'three'])
+  })
+})
+
+describe('errors and models with the OpenAI SDK', () => {
+  const ask = (given: OpenAI, model = modelOf('chat')) => given.chat.completions.create({ model, messages })
+
+  test('a wrong key is an AuthenticationError, asked once', async () => {
+    const error = await rejection(ask(client({ key: 'sk-hg-v1-wrong', maxRetries: 2 })))
+    expect(error).toBeInstanceOf(AuthenticationError)
+  })
+
+  test('an unknown model is a BadRequestError that names it', async () => {
+    const error = await rejection(ask(client(), 'lab/none'))
+    expect(error).toBeInstanceOf(BadRequestError)
+    expect((error as BadRequestError).message).toContain('lab/none')
+    expect((error as BadRequestError).type).toBe('invalid_request_error')
+  })
+
+  test('an account without credits gets status 402, and the upstream is not asked', async () => {
+    let error: unknown
+    const asked = await askedDuring(lab(), async () => {
+      error = await rejection(ask(client({ key: lab().poorKey })))
+    })
+    expect(error).toBeInstanceOf(APIError)
+    expect((error as APIError).status).toBe(402)
+    expect(asked).toEqual([])
+  })
+
+  test('the client retries a rate limit after the time it was told', async () => {
+    limitsRate(lab(), 'messages', '1')
+    const asked = await askedDuring(lab(), () =>
+      client({ maxRetries: 2 }).chat.completions.create({ model: modelOf('messages'), messages }),
+    )
+    expect(asked).toHaveLength(2)
+    expect(asked[1]!.at - asked[0]!.at).toBeGreaterThanOrEqual(900)
+  })
+
+  test('models are listed and read', async () => {
+    const ids: string[] = []
+    for await (const model of client().models.list()) ids.push(model.id)
+    expect(ids).toContain('lab/chat')
+    expect(ids).toContain('sandbox/echo')
+    expect((await client().models.retrieve('lab/chat')).object).toBe('model')
+  })
+
+  test('the sandbox answers: reasoning, tools and errors without any upstream', async () => {
+    const told = await client().chat.completions.create({
+      model: 'sandbox/reasoner',
+      messages: [{ role: 'user', content: 'Hello' }],
+    })
+    expect(told.choices[0]?.message.content).toContain('Hello')
+    const failing = client().chat.completions.create({
+      model: 'sandbox/echo',
+      messages: [{ role: 'user', content: 'sandbox:error=429 sandbox:retry-after=3' }],
+    })
+    expect(await rejection(failing)).toBeInstanceOf(RateLimitError)
+  })
+
+  test.each(['chat', 'messages'] as const)('the old completions answer too, over %s', async (dialect) => {
+    const wish = { model: modelOf(dialect), prompt: question }
+    const whole = await client().completions.create(wish)
+    expect(whole.choices[0]?.text).toBe(scenarios.text.text)
+    let text = ''
+    for await (const chunk of await client().completions.create({ ...wish, stream: true })) {
+      text += chunk.choices[0]?.text ?? ''
+    }
+    expect(text).toBe(scenarios.text.text)
+  })
+
+  test('signs of life in a slow stream do no harm', async () => {
+    dawdles(lab(), 'messages')
+    dawdles(lab(), 'messages')
+    const model = modelOf('messages')
+    const chat = client().chat.completions.stream({ model, messages }).finalContent()
+    const response = client().responses.stream({ model, input: question }).finalResponse()
+    expect(await chat).toBe(scenarios.text.text)
+    expect((await response).output_text).toBe(scenarios.text.text)
+  })
+
+  test('an error inside a stream is thrown', async () => {
+    const stream = await client().chat.completions.create({
+      model: 'sandbox/echo',
+      stream: true,
+      messages: [{ role: 'user', content: 'one two three four sandbox:fail=2' }],
+    })
+    let text = ''
+    const reading = async () => {
+      for await (const chunk of stream) text += chunk.choices[0]?.delta.content ?? ''
+    }
+    expect(await rejection(reading())).toBeInstanceOf(APIError)
+    expect(text).toStartWith('one two')
+  })
+})

@@ -1,0 +1,211 @@
+import { beforeEach, describe, expect, test } from 'bun:test'
+import { operations } from '../../src/areas/all.ts'
+import {
+  ask,
+  clearGenerations,
+  describeWithUpstreams,
+  formatNames,
+  generationsWhen,
+  jsonOf,
+  lastOf,
+} from './support.ts'
+
+describeWithUpstreams('a request', (bench) => {
+  beforeEach(() => clearGenerations(bench()))
+  const { server } = { server: () => bench().server }
+
+  test('R31 reaches an upstream of its own format with unknown fields, and without ours', async () => {
+    const body = {
+      model: 'test/chat',
+      wibble: { deep: [1] },
+      provider: { ignore: ['x'] },
+      session_id: 's',
+      models: [],
+    }
+    const response = await ask(bench(), 'chat', body)
+    expect(response.headers.get('x-headgate-dropped')).toBeNull()
+    const { json, headers } = lastOf(bench().first.journal)
+    expect(json).toMatchObject({ model: 'vendor-model', wibble: { deep: [1] } })
+    for (const ours of ['provider', 'session_id', 'models']) expect(json).not.toHaveProperty(ours)
+    expect(headers.authorization).toBe('Bearer vendor-secret')
+    expect(JSON.stringify(headers)).not.toContain(server().own.inferenceKey)
+  })
+
+  test('R31 what a foreign format cannot carry is named, and refused when the client is strict', async () => {
+    const body = { model: 'test/messages', logit_bias: { '1': 2 }, wibble: 1 }
+    const response = await ask(bench(), 'chat', body)
+    expect(response.status).toBe(200)
+    expect(response.headers.get('x-headgate-dropped')).toBe('logit_bias, wibble')
+    const strict = await ask(bench(), 'chat', body, { headers: { 'x-headgate-strict': 'true' } })
+    expect(strict.status).toBe(400)
+    expect((await jsonOf(strict)).error.metadata.dropped).toEqual(['logit_bias', 'wibble'])
+  })
+
+  test('R31 beta headers of the Messages vendor pass to it, and to nobody else', async () => {
+    const headers = { 'anthropic-beta': 'a-2026,b-2026', 'anthropic-version': '2026-10-21' }
+    await ask(bench(), 'messages', { model: 'test/messages' }, { headers })
+    expect(lastOf(bench().first.journal).headers).toMatchObject(headers)
+    await ask(bench(), 'messages', { model: 'test/chat' }, { headers })
+    expect(lastOf(bench().first.journal).headers).not.toHaveProperty('anthropic-beta')
+  })
+
+  for (const format of formatNames) {
+    test(`${format}: cost, usage and record agree, and the key's usage grows by it`, async () => {
+      const before = (await server().call('GET', '/key', { key: server().own.inferenceKey })).body.data.usage
+      const response = await ask(bench(), format, { model: 'test/chat' })
+      const body = await jsonOf(response)
+      const [row] = await generationsWhen(bench(), 1)
+      expect(response.headers.get('x-generation-id')).toBe(row?.id ?? '')
+      expect(body.usage.cost).toBe(Number(row?.cost_nanos) / 1e9)
+      expect(row).toMatchObject({
+        model: 'test/chat',
+        provider: 'one-chat',
+        dialect: format,
+        status: 'completed',
+      })
+      server().clock.advance(2000)
+      const after = (await server().call('GET', '/key', { key: server().own.inferenceKey })).body.data.usage
+      expect(after - before).toBeCloseTo(body.usage.cost, 9)
+    })
+
+    test(`${format}: errors have the envelope of the format`, async () => {
+      const unknown = await ask(bench(), format, { model: 'nobody/nothing' })
+      const body = await jsonOf(unknown)
+      expect(unknown.status).toBe(400)
+      expect(body.error).toMatchObject({ code: 400, type: 'invalid_request_error' })
+      if (format === 'messages') expect(body.type).toBe('error')
+    })
+  }
+
+  test('R11 every operation that reaches a model is settled, or says why not', async () => {
+    const reaching = operations.filter((operation) => operation.inference).map(({ id }) => id)
+    expect(reaching.sort()).toEqual([
+      'countMessageTokens',
+      'createChatCompletion',
+      'createCompletion',
+      'createMessage',
+      'createResponse',
+      'generateContent',
+      'generateContentOfAuthor',
+    ])
+  })
+
+  test('402 without credits, before any provider is asked', async () => {
+    const key = server().foreign.inferenceKey
+    for (const format of formatNames) {
+      const refused = await ask(bench(), format, { model: 'test/chat' }, { key })
+      expect(refused.status).toBe(402)
+      expect((await jsonOf(refused)).error.type).toBe('billing_error')
+    }
+    expect(bench().first.journal).toEqual([])
+  })
+
+  test('402 once the limit of the key is reached', async () => {
+    const made = await server().call('POST', '/keys', { body: { name: 'small', limit: 0.000001 } })
+    const key = made.body.key
+    expect((await ask(bench(), 'chat', { model: 'test/chat' }, { key })).status).toBe(200)
+    // What is remembered of the key's usage is at most a second old.
+    await Bun.sleep(1100)
+    expect((await ask(bench(), 'chat', { model: 'test/chat' }, { key })).status).toBe(402)
+  })
+
+  test('a disabled key is refused at once', async () => {
+    const made = await server().call('POST', '/keys', { body: { name: 'short-lived' } })
+    const { key, data } = made.body
+    expect((await ask(bench(), 'chat', { model: 'test/chat' }, { key })).status).toBe(200)
+    await server().call('PATCH', `/keys/${data.hash}`, { body: { disabled: true } })
+    expect((await ask(bench(), 'chat', { model: 'test/chat' }, { key })).status).toBe(401)
+  })
+
+  test('a guardrail that ignores the provider, or allows other models only, is 403', async () => {
+    const made = await server().call('POST', '/keys', { body: { name: 'guarded' } })
+    const { key, data } = made.body
+    const guardrail = await server().call('POST', '/guardrails', {
+      body: { name: 'no first provider', ignored_providers: ['one-chat'] },
+    })
+    const id = guardrail.body.data.id
+    await server().call('POST', `/guardrails/${id}/assignments/keys`, { body: { key_hashes: [data.hash] } })
+    const blocked = await ask(bench(), 'chat', { model: 'test/chat' }, { key })
+    expect(blocked.status).toBe(403)
+    expect((await jsonOf(ask(bench(), 'chat', { model: 'test/both-chat' }, { key }))).provider).toBe(
+      'two-chat',
+    )
+    await server().call('PATCH', `/guardrails/${id}`, {
+      body: { ignored_providers: null, allowed_models: ['test/messages'] },
+    })
+    expect((await ask(bench(), 'chat', { model: 'test/chat' }, { key })).status).toBe(403)
+    expect((await ask(bench(), 'chat', { model: 'test/messages' }, { key })).status).toBe(200)
+  })
+
+  describe('presets', () => {
+    const preset = {
+      model: 'test/chat',
+      temperature: 0.25,
+      messages: [{ role: 'system', content: 'Be brief.' }],
+    }
+    beforeEach(() => server().call('POST', '/presets/brief/chat/completions', { body: preset }))
+
+    test.each([
+      ['@preset/brief', {}],
+      ['test/chat@preset/brief', {}],
+      ['test/chat', { preset: 'brief' }],
+    ])('model %s with %j takes what the preset says', async (model, extra) => {
+      expect((await ask(bench(), 'chat', { model, ...extra })).status).toBe(200)
+      const { json } = lastOf(bench().first.journal)
+      expect(json).toMatchObject({ model: 'vendor-model', temperature: 0.25 })
+      expect(json.messages).toEqual([
+        { role: 'system', content: 'Be brief.' },
+        { role: 'user', content: 'Hello' },
+      ])
+      expect(json).not.toHaveProperty('preset')
+    })
+
+    test('what the request says stands', async () => {
+      await ask(bench(), 'chat', { model: 'test/chat@preset/brief', temperature: 1 })
+      expect(lastOf(bench().first.journal).json.temperature).toBe(1)
+    })
+
+    test('in another format: the system prompt and what both formats know', async () => {
+      await ask(bench(), 'messages', { model: 'test/messages@preset/brief' })
+      expect(lastOf(bench().first.journal).json).toMatchObject({ system: 'Be brief.', temperature: 0.25 })
+    })
+
+    test('one that does not exist is 404', async () => {
+      expect((await ask(bench(), 'chat', { model: '@preset/nothing' })).status).toBe(404)
+    })
+  })
+})
+
+describeWithUpstreams(
+  'limits',
+  (bench) => {
+    test('413 for a body that is too large', async () => {
+      const response = await ask(bench(), 'chat', { model: 'test/chat', padding: 'x'.repeat(70_000) })
+      expect(response.status).toBe(413)
+    })
+    test('400 for JSON that is nested too deeply', async () => {
+      const deep = `${'['.repeat(200)}${']'.repeat(200)}`
+      const response = await fetch(`${bench().server.url}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${bench().server.own.inferenceKey}` },
+        body: `{"model":"test/chat","messages":[],"x":${deep}}`,
+      })
+      expect(response.status).toBe(400)
+    })
+    test('408 when a whole reply takes too long', async () => {
+      bench().first.script({ waitMs: 5000, json: {} })
+      const response = await ask(bench(), 'chat', { model: 'test/chat' })
+      expect(response.status).toBe(408)
+      expect((await lastOf(bench().first.journal).done).closedByPeerAt).not.toBeNull()
+    })
+    test('408 when a stream does not begin', async () => {
+      bench().first.script({ hang: true, sse: [] })
+      expect((await ask(bench(), 'chat', { model: 'test/chat', stream: true })).status).toBe(408)
+    })
+    test('502 when a whole reply is too large', async () => {
+      bench().first.script({ json: { padding: 'x'.repeat(70_000) } })
+      expect((await ask(bench(), 'chat', { model: 'test/chat' })).status).toBe(502)
+    })
+  },
+  'limits: { body_bytes: 65536, reply_bytes: 65536, whole_reply: 0.5, first_byte: 0.5, heartbeat: 5 }',
+)

@@ -1,0 +1,104 @@
+import { describe, expect, test } from 'bun:test'
+import { ask, describeWithUpstreams, jsonOf, lastOf } from './support.ts'
+
+describeWithUpstreams('stored responses', (bench) => {
+  const call = (method: string, path: string, key = bench().server.own.inferenceKey) =>
+    bench().server.call(method, path, { key })
+
+  for (const upstream of ['chat', 'messages', 'responses', 'gemini']) {
+    for (const stream of [false, true]) {
+      test(`R34 over ${upstream}, ${stream ? 'streamed' : 'whole'}: the next turn goes on at once`, async () => {
+        const model = `test/${upstream}`
+        const first = await ask(bench(), 'responses', { model, input: 'My name is Ada.', stream })
+        const id = stream ? /"id":"(resp_\w+)"/.exec(await first.text())?.[1] : (await jsonOf(first)).id
+        const second = await ask(bench(), 'responses', {
+          model,
+          input: 'Who am I?',
+          previous_response_id: id,
+        })
+        expect(second.status).toBe(200)
+        expect((await jsonOf(second)).previous_response_id).toBe(id)
+        const sent = JSON.stringify(lastOf(bench().first.journal).json)
+        expect(sent).toContain('My name is Ada.')
+        expect(sent).toContain('Schneefall')
+        expect(sent.indexOf('My name is Ada.')).toBeLessThan(sent.indexOf('Who am I?'))
+        expect(sent).not.toContain('previous_response_id')
+      })
+    }
+  }
+
+  test('three turns are replayed in their order', async () => {
+    let previous: string | undefined
+    for (const input of ['one', 'two', 'three']) {
+      const body = { model: 'test/chat', input, previous_response_id: previous }
+      previous = (await jsonOf(ask(bench(), 'responses', body))).id
+    }
+    const { messages } = lastOf(bench().first.journal).json
+    expect(
+      messages.filter((m: { role: string }) => m.role === 'user').map((m: { content: unknown }) => m.content),
+    ).toEqual(['one', 'two', 'three'])
+  })
+
+  describe('one response', () => {
+    const make = async (extra: object = {}) =>
+      jsonOf(ask(bench(), 'responses', { model: 'test/chat', ...extra }))
+
+    test('is read back as it was answered, and what it was asked', async () => {
+      const made = await make({ input: 'Remember this.' })
+      expect((await call('GET', `/responses/${made.id}`)).body).toEqual(made)
+      const items = (await call('GET', `/responses/${made.id}/input_items`)).body
+      expect(items.data[0].content).toEqual([{ type: 'input_text', text: 'Remember this.' }])
+    })
+
+    test('is gone once deleted, and so is what builds on it', async () => {
+      const made = await make()
+      const next = await make({ previous_response_id: made.id })
+      expect((await call('DELETE', `/responses/${made.id}`)).body.deleted).toBe(true)
+      expect((await call('GET', `/responses/${made.id}`)).status).toBe(404)
+      const body = { model: 'test/chat', previous_response_id: next.id }
+      expect((await ask(bench(), 'responses', body)).status).toBe(404)
+    })
+
+    test('is not kept when the client says so', async () => {
+      const made = await make({ store: false })
+      expect(made.store).toBe(false)
+      expect((await call('GET', `/responses/${made.id}`)).status).toBe(404)
+    })
+
+    test('R34 I9 does not exist for another organization', async () => {
+      const made = await make()
+      const { inferenceKey } = bench().server.foreign
+      expect((await call('GET', `/responses/${made.id}`, inferenceKey)).status).toBe(404)
+      expect((await call('DELETE', `/responses/${made.id}`, inferenceKey)).status).toBe(404)
+      const body = { model: 'sandbox/echo:free', previous_response_id: made.id }
+      expect((await ask(bench(), 'responses', body, { key: inferenceKey })).status).toBe(404)
+    })
+
+    test('R34 expires', async () => {
+      const made = await make()
+      bench().server.clock.advance(31 * 24 * 60 * 60_000)
+      expect((await call('GET', `/responses/${made.id}`)).status).toBe(404)
+      bench().server.clock.release()
+    })
+
+    test('its items can be referred to by id', async () => {
+      const made = await make({ input: 'A fact to refer to.' })
+      const items = (await call('GET', `/responses/${made.id}/input_items`)).body
+      const input = [
+        { type: 'item_reference', id: items.data[0].id },
+        { role: 'user', content: 'And?' },
+      ]
+      expect((await ask(bench(), 'responses', { model: 'test/chat', input })).status).toBe(200)
+      expect(JSON.stringify(lastOf(bench().first.journal).json)).toContain('A fact to refer to.')
+      const unknown = [{ type: 'item_reference', id: 'msg_nobody' }]
+      expect((await ask(bench(), 'responses', { model: 'test/chat', input: unknown })).status).toBe(400)
+    })
+
+    test('S12 lies sealed in the database', async () => {
+      const made = await make({ input: 'canary-in-the-prompt' })
+      const rows = await bench().server.gateway.db.selectFrom('stored_items').selectAll().execute()
+      expect(rows.filter((row) => row.response_id === made.id).length).toBeGreaterThan(0)
+      expect(JSON.stringify(rows)).not.toContain('canary')
+    })
+  })
+})

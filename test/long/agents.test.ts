@@ -1,0 +1,220 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Lab, modelOf, openLab, replyOf, type TextDialect } from '../clients/lab.ts'
+import { type Scenario, scenarios } from '../support/replies.ts'
+import type { Received } from '../support/upstream.ts'
+
+/** Where scripts/test-long.mjs put the programs; without it this file is not for this run. */
+const agents = process.env.HEADGATE_TEST_AGENTS ?? ''
+
+const text = 'The snow is deep in Ålesund.\n'
+const farewell = 'Done: hello.txt is written.'
+const patience = 90_000
+
+interface Workshop {
+  home: string
+  work: string
+  /** Addresses outside the loopback that were tried. */
+  strayed: string[]
+  environment: Record<string, string>
+}
+
+let lab: Lab
+let workshop: Workshop
+let close: () => void
+
+/** A scratch home, and a proxy that takes everything that would leave this machine and goes nowhere. */
+async function openWorkshop(): Promise<Workshop> {
+  const home = mkdtempSync(join(tmpdir(), 'headgate-agents-'))
+  const work = join(home, 'work')
+  mkdirSync(work)
+  const strayed: string[] = []
+  const proxy = createServer((socket) => {
+    socket.on('error', () => undefined)
+    socket.once('data', (data) => {
+      strayed.push(data.toString().split('\r\n')[0] ?? '')
+      socket.end('HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n')
+    })
+  })
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
+  const address = proxy.address()
+  const url = `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`
+  close = () => {
+    proxy.close()
+    rmSync(home, { recursive: true, force: true })
+  }
+  const environment = {
+    PATH: process.env.PATH ?? '',
+    HOME: home,
+    TERM: 'dumb',
+    HTTP_PROXY: url,
+    HTTPS_PROXY: url,
+    http_proxy: url,
+    https_proxy: url,
+    NO_PROXY: '127.0.0.1',
+    no_proxy: '127.0.0.1',
+  }
+  return { home, work, strayed, environment }
+}
+
+type ToolCall = Pick<Scenario['toolCalls'][number], 'name' | 'arguments'>
+
+/** The upstream calls the tool until it is told its result; then it says goodbye. */
+function scripts(dialect: TextDialect, callFor: (request: Received) => ToolCall | undefined): void {
+  lab.upstream.otherwise((request) => {
+    const call = request.text.includes('call_write1') ? undefined : callFor(request)
+    const scenario: Scenario = {
+      ...scenarios.text,
+      text: call ? 'I will write the file.' : farewell,
+      toolCalls: call ? [{ id: 'call_write1', ...call }] : [],
+      finish: call ? 'tool_calls' : 'stop',
+    }
+    const source = replyOf(dialect, scenario)
+    return typeof source === 'function' ? source(request) : source
+  })
+}
+
+/** The names of the tools a request offers, in whichever format. */
+function toolNames({ json }: Received): string[] {
+  const tools: { name?: string; function?: { name: string } }[] = json?.tools ?? []
+  return tools.map((tool) => tool.name ?? tool.function?.name ?? '')
+}
+
+async function run(command: string[], environment: Record<string, string>) {
+  const child = Bun.spawn(command, {
+    cwd: workshop.work,
+    env: { ...workshop.environment, ...environment },
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+    timeout: patience,
+    killSignal: 'SIGKILL',
+  })
+  const [output, complaints] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+  ])
+  return { code: await child.exited, output, complaints }
+}
+
+/** A free place to write to, so that no run finds the file of another. */
+function freshFile(): string {
+  const file = join(workshop.work, 'hello.txt')
+  rmSync(file, { force: true })
+  return file
+}
+
+async function runClaude(dialect: TextDialect) {
+  const model = modelOf(dialect)
+  const wrapper = join(agents, '@anthropic-ai/claude-code/cli-wrapper.cjs')
+  const options = [
+    '--output-format',
+    'json',
+    '--model',
+    model,
+    '--allowedTools',
+    'Write',
+    '--permission-mode',
+    'acceptEdits',
+  ]
+  return run(['node', wrapper, '-p', 'Write a greeting to hello.txt.', ...options], {
+    ANTHROPIC_BASE_URL: lab.url,
+    ANTHROPIC_AUTH_TOKEN: lab.key,
+    ANTHROPIC_MODEL: model,
+    ANTHROPIC_DEFAULT_HAIKU_MODEL: model,
+    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+    DISABLE_AUTOUPDATER: '1',
+    DISABLE_TELEMETRY: '1',
+    DISABLE_ERROR_REPORTING: '1',
+  })
+}
+
+async function runCodex(dialect: TextDialect) {
+  const folder = join(workshop.home, '.codex')
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(
+    join(folder, 'config.toml'),
+    `model = "${modelOf(dialect)}"
+model_provider = "headgate"
+check_for_update_on_startup = false
+[analytics]
+enabled = false
+[features]
+apps = false
+plugins = false
+plugin_discovery_prefetch = false
+[model_providers.headgate]
+name = "Headgate"
+base_url = "${lab.url}/v1"
+env_key = "HEADGATE_KEY"
+wire_api = "responses"
+`,
+  )
+  const program = join(agents, '@openai/codex/bin/codex.js')
+  const options = ['--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox', '--json']
+  return run(['node', program, 'exec', ...options, 'Write a greeting to hello.txt.'], {
+    HEADGATE_KEY: lab.key,
+  })
+}
+
+/** The tool that runs a command has had several names. */
+function shellCall(request: Received): ToolCall | undefined {
+  const command = `printf '%s' '${text}' > hello.txt`
+  const names = toolNames(request)
+  if (names.includes('shell_command'))
+    return { name: 'shell_command', arguments: JSON.stringify({ command }) }
+  if (names.includes('exec_command'))
+    return { name: 'exec_command', arguments: JSON.stringify({ cmd: command }) }
+  if (names.includes('shell'))
+    return { name: 'shell', arguments: JSON.stringify({ command: ['sh', '-c', command] }) }
+  return undefined
+}
+
+if (agents) {
+  beforeAll(async () => {
+    lab = await openLab()
+    workshop = await openWorkshop()
+  })
+  afterAll(async () => {
+    await lab.server.stop()
+    await lab.upstream.stop()
+    close()
+  })
+
+  describe('command-line agents finish a small task', () => {
+    test.each(['messages', 'chat'] as const)(
+      'Claude Code over an upstream of format %s',
+      async (dialect) => {
+        const file = freshFile()
+        scripts(dialect, (request) =>
+          toolNames(request).includes('Write')
+            ? { name: 'Write', arguments: JSON.stringify({ file_path: file, content: text }) }
+            : undefined,
+        )
+        const { code, output, complaints } = await runClaude(dialect)
+        expect({ code, said: code === 0 ? '' : output + complaints }).toEqual({ code: 0, said: '' })
+        expect(JSON.parse(output)).toMatchObject({ is_error: false, result: farewell })
+        expect(readFileSync(file, 'utf8')).toBe(text)
+        expect(workshop.strayed).toEqual([])
+      },
+      patience + 10_000,
+    )
+
+    test.each(['responses', 'chat'] as const)(
+      'Codex over an upstream of format %s',
+      async (dialect) => {
+        const file = freshFile()
+        scripts(dialect, shellCall)
+        const { code, output, complaints } = await runCodex(dialect)
+        expect({ code, said: code === 0 ? '' : output + complaints }).toEqual({ code: 0, said: '' })
+        expect(output).toContain(farewell)
+        expect(readFileSync(file, 'utf8')).toBe(text)
+        expect(workshop.strayed).toEqual([])
+      },
+      patience + 10_000,
+    )
+  })
+}
