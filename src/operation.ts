@@ -23,6 +23,8 @@ export interface Ask<A extends Access, P, Q, B> {
   params: Out<P>
   query: Out<Q>
   body: Out<B>
+  /** The JSON the body was parsed from. */
+  text: string
   request: Request
   region: DataRegion
 }
@@ -36,6 +38,8 @@ export interface Raw {
 interface InferenceTraits extends Pick<ClientSide, 'encodeError'> {
   /** Another format whose bodies are taken here too, recognised by a field that only it has. */
   also?: { field: string; body: Shape }
+  /** Says of the simplest bodies that the schema would accept them as they are. */
+  isPlain?: (body: unknown) => boolean
 }
 
 interface Declaration<A extends Access, P, Q, B, R> {

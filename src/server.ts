@@ -133,22 +133,21 @@ async function run(
 ): Promise<Response> {
   const params = operation.params && check(operation.params, readable({ ...request.params }), 'path')
   const query = operation.query && check(operation.query, readable(queryOf(request)), 'query')
-  const body = operation.body && (await checkedBody(gateway, request, operation, operation.body))
+  const text = operation.body ? await readText(request, maxBytesOf(gateway, operation)) : ''
+  const body = operation.body && checkedBody(text, operation, operation.body)
   const region = regionOf(gateway, request)
   // Each value was parsed by the schema that types it; see operation().
-  const ask = { gateway, caller, params, query, body, request, region } as Parameters<Operation['handle']>[0]
+  const ask = { gateway, caller, params, query, body, text, request, region } as Parameters<
+    Operation['handle']
+  >[0]
   const result = await operation.handle(ask)
   return result instanceof Response ? result : Response.json(result, { status: operation.status })
 }
 
-async function checkedBody(
-  gateway: Gateway,
-  request: Request,
-  operation: Operation,
-  schema: z.ZodType,
-): Promise<unknown> {
-  const body = await jsonBody(gateway, request, operation)
-  const also = operation.inference?.also
+function checkedBody(text: string, operation: Operation, schema: z.ZodType): unknown {
+  const body = jsonBody(text, operation)
+  const { also, isPlain } = operation.inference ?? {}
+  if (isPlain?.(body)) return body
   const other = also && typeof body === 'object' && body !== null && also.field in body
   return check(other ? also.body : schema, body, 'body')
 }
@@ -170,8 +169,7 @@ function queryOf(request: Request): Record<string, string> {
   return Object.fromEntries(searchParams)
 }
 
-async function jsonBody(gateway: Gateway, request: Request, operation: Operation): Promise<unknown> {
-  const text = await readText(request, maxBytesOf(gateway, operation))
+function jsonBody(text: string, operation: Operation): unknown {
   if (text.trim() === '') throw fail('invalid_request', 'body: a JSON object is required.')
   try {
     return operation.inference ? parsePrompt(text) : parseJson(text)

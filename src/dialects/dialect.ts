@@ -50,6 +50,8 @@ export interface SameDialect {
   relay(about: ReplyFacts): Relay
   /** The upstream's body with our id, model, provider and bill; unknown fields stay. */
   passReply(body: JsonObject, about: ReplyFacts, bill: Bill, usage: Usage): JsonObject
+  /** What must be known of a whole reply, at a glance; undefined when it takes a proper reading. */
+  seeReply?(body: JsonObject): Seen | undefined
   /** Request headers of the client that go on to the upstream. */
   headers: readonly string[]
 }

@@ -4,7 +4,7 @@ import { withDeadline } from './deadline.ts'
 /** A sender that stays quiet holds a connection: this long and no longer. */
 const quietMs = 30_000
 
-const smallBytes = 64 * 1024
+const smallBytes = 1024 * 1024
 
 /** The whole body as text, refused as soon as it is known to be longer than `maxBytes`. */
 export async function readText(request: Request, maxBytes: number): Promise<string> {

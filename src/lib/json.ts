@@ -1,3 +1,5 @@
+import { endOfString } from './json-splice.ts'
+
 /** Deeper than any real request; far below what exhausts the stack of a recursive reader. */
 const maxDepth = 128
 
@@ -41,17 +43,6 @@ function deeperThan(text: string, limit: number): boolean {
 }
 
 const quote = 0x22
-const backslash = 0x5c
-
-/** Prompts are long strings: the runtime's own search passes over them far faster than a loop. */
-function endOfString(text: string, from: number): number {
-  for (let end = text.indexOf('"', from); end !== -1; end = text.indexOf('"', end + 1)) {
-    let escapes = 0
-    while (text.charCodeAt(end - 1 - escapes) === backslash) escapes++
-    if (escapes % 2 === 0) return end
-  }
-  return text.length
-}
 
 /** A key that reaches the prototype, and text that a database would refuse or change. */
 function refuseTraps(value: unknown): void {

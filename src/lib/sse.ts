@@ -40,22 +40,35 @@ export class SseReader {
 
 /** Almost every vendor ends lines with \n alone; the others take the slower way. */
 function cut(text: string): { frames: SseFrame[]; used: number } {
+  return text.includes('\r') ? cutAnyLines(text) : cutPlainLines(text)
+}
+
+function cutPlainLines(text: string): { frames: SseFrame[]; used: number } {
   const frames: SseFrame[] = []
-  const blank = text.includes('\r') ? anyBlankLine : plainBlankLine
+  let used = 0
+  for (let end = text.indexOf('\n\n'); end !== -1; end = text.indexOf('\n\n', used)) {
+    const frame = parseFrame(text.slice(used, end))
+    if (frame) frames.push(frame)
+    used = end + 2
+  }
+  return { frames, used }
+}
+
+const anyBlankLine = /(?:\r\n|\n|\r(?!\n))(?:\r\n|\n|\r)/g
+
+function cutAnyLines(text: string): { frames: SseFrame[]; used: number } {
+  const frames: SseFrame[] = []
   let used = 0
   for (;;) {
-    blank.lastIndex = used
-    const match = blank.exec(text)
+    anyBlankLine.lastIndex = used
+    const match = anyBlankLine.exec(text)
     // A lone \r at the very end may be half of \r\n.
-    if (!match || (match[0].endsWith('\r') && blank.lastIndex === text.length)) return { frames, used }
+    if (!match || (match[0].endsWith('\r') && anyBlankLine.lastIndex === text.length)) return { frames, used }
     const frame = parseFrame(text.slice(used, match.index))
     if (frame) frames.push(frame)
     used = match.index + match[0].length
   }
 }
-
-const plainBlankLine = /\n\n/g
-const anyBlankLine = /(?:\r\n|\n|\r(?!\n))(?:\r\n|\n|\r)/g
 
 function parseFrame(block: string): SseFrame | null {
   if (block.startsWith('data: ') && !block.includes('\n') && !block.includes('\r')) {

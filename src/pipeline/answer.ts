@@ -40,6 +40,7 @@ export async function readAsked(gateway: Gateway, question: Question): Promise<A
   const { body, presetId } = await expandPreset(gateway, caller.organizationId, name, question.body)
   return {
     ...question,
+    given: question.body,
     body,
     presetId,
     standing,

@@ -13,6 +13,8 @@ export interface Question {
   region: DataRegion
   request: Request
   body: JsonObject
+  /** The JSON that the body was parsed from. */
+  text: string
   format: Format
   /** Written together with the charge: `reply` is the answer in the client's format. */
   keep?: (reply: JsonObject) => Statement[]
@@ -32,6 +34,8 @@ export interface Format {
 
 /** A request, read: what every stage works from. */
 export interface Asked extends Question {
+  /** The body as it came, before any preset. */
+  given: JsonObject
   standing: Standing
   call: Call
   wishes: Wishes

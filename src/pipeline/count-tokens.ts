@@ -32,7 +32,11 @@ async function countedBy(gateway: Gateway, asked: Asked, candidate: Candidate): 
   const exchange = new Exchange(asked.request.signal)
   exchange.allow(gateway.settings.limits.first_byte)
   try {
-    const counting = { ...request, path: `${request.path}/count_tokens`, body }
+    const counting = {
+      path: `${request.path}/count_tokens`,
+      headers: request.headers,
+      text: JSON.stringify(body),
+    }
     const response = await send(exchange, candidate.endpoint, counting, dialect.upstream.decodeError)
     const answer: unknown = JSON.parse(await readBounded(response, maxCountBytes, exchange))
     return countOf((objectOf(answer) as JsonObject | undefined)?.input_tokens) || undefined

@@ -2,6 +2,7 @@ import type { ReplyEvent } from '../call/event.ts'
 import { nothingSeen, type ReplyFacts, type Seen } from '../dialects/dialect.ts'
 import type { Gateway } from '../gateway.ts'
 import { JsonError, parsePrompt } from '../lib/json.ts'
+import { spliceJson } from '../lib/json-splice.ts'
 import { type JsonObject, objectOf } from '../lib/loose.ts'
 import { quiet } from '../lib/pulse.ts'
 import { simulators } from '../providers/simulators.ts'
@@ -10,7 +11,15 @@ import { type FailedAttempt, failedAttempt, isRequestFault, toClientError } from
 import { type Flow, SimulatedFlow, WireFlow } from './flow.ts'
 import type { Candidate, Plan } from './route.ts'
 import { note, relayFor, type Translation, translate } from './translate.ts'
-import { Exchange, readBounded, send, tookTooLong, UpstreamError, unexpected } from './upstream.ts'
+import {
+  Exchange,
+  type Outgoing,
+  readBounded,
+  send,
+  tookTooLong,
+  UpstreamError,
+  unexpected,
+} from './upstream.ts'
 
 /** What is known of a request's way through the providers, also while it is still under way. */
 export interface Journey {
@@ -65,7 +74,8 @@ async function attemptEach<R>(
     Object.assign(journey, { candidate, translation: taken.translation })
     const exchange = new Exchange(asked.request.signal)
     try {
-      return { ...taken, reply: await attempt(exchange, taken) }
+      const reply = await attempt(exchange, taken)
+      return { ...taken, reply }
     } catch (error) {
       exchange.abort()
       if (!(error instanceof UpstreamError)) throw error
@@ -108,38 +118,48 @@ export function dispatchWhole(
   journey: Journey,
 ): Promise<Taken<WholeReply>> {
   const { limits } = gateway.settings
-  return attemptEach(gateway, asked, plan, journey, async (exchange, { candidate, translation }) => {
+  return attemptEach(gateway, asked, plan, journey, async (exchange, taken) => {
     exchange.allow(limits.whole_reply)
-    const simulate = simulators.get(candidate.endpoint.provider.slug)
-    const body = simulate
-      ? null
-      : await fetchWhole(exchange, candidate, translation, asked, limits.reply_bytes)
-    const events = simulate
-      ? await Array.fromAsync(simulate(asked.call, candidate.endpoint.upstream_model, simulation(exchange)))
-      : translation.dialect.upstream.decodeReply(body ?? {})
+    const reply = await wholeReply(exchange, taken, asked, limits.reply_bytes)
     exchange.release()
-    return wholeOf(events, body)
+    return reply
   })
+}
+
+async function wholeReply(
+  exchange: Exchange,
+  { candidate, translation }: Omit<Taken<unknown>, 'reply'>,
+  asked: Asked,
+  maxBytes: number,
+): Promise<WholeReply> {
+  const simulate = simulators.get(candidate.endpoint.provider.slug)
+  if (simulate) {
+    const events = simulate(asked.call, candidate.endpoint.upstream_model, simulation(exchange))
+    return wholeOf(await Array.fromAsync(events), null)
+  }
+  const body = await fetchWhole(exchange, candidate, translation, asked, maxBytes)
+  const { same, upstream } = translation.dialect
+  const seen = translation.passes ? same.seeReply?.(body) : undefined
+  return seen ? { seen, events: [], body } : wholeOf(upstream.decodeReply(body), body)
 }
 
 function wholeOf(events: ReplyEvent[], body: JsonObject | null): WholeReply {
   const seen = nothingSeen()
   for (const event of events) note(seen, event)
-  const empty = !seen.content && !seen.complete
   if (seen.failure && !seen.content) throw new UpstreamError(seen.failure)
-  if (empty) throw unexpected('The provider gave an empty reply.')
+  if (!seen.content && !seen.complete) throw unexpected('The provider gave an empty reply.')
   return { seen, events, body }
 }
 
 async function fetchWhole(
   exchange: Exchange,
   { endpoint }: Candidate,
-  { dialect, request, passes }: Translation,
+  translation: Translation,
   asked: Asked,
   maxBytes: number,
 ): Promise<JsonObject> {
-  const headers = passes ? passedHeaders(dialect.same.headers, asked) : {}
-  const response = await send(exchange, endpoint, withHeaders(request, headers), dialect.upstream.decodeError)
+  const { decodeError } = translation.dialect.upstream
+  const response = await send(exchange, endpoint, outgoing(asked, translation), decodeError)
   const text = await readBounded(response, maxBytes, exchange)
   try {
     const body = objectOf(parsePrompt(text))
@@ -175,14 +195,8 @@ async function openFlow(
     const events = simulate(asked.call, candidate.endpoint.upstream_model, simulation(exchange))
     return new SimulatedFlow(events, asked.format.writes.writer(facts), exchange)
   }
-  const { dialect, request, passes } = translation
-  const headers = passes ? passedHeaders(dialect.same.headers, asked) : {}
-  const response = await send(
-    exchange,
-    candidate.endpoint,
-    withHeaders(request, headers),
-    dialect.upstream.decodeError,
-  )
+  const { decodeError } = translation.dialect.upstream
+  const response = await send(exchange, candidate.endpoint, outgoing(asked, translation), decodeError)
   return new WireFlow(response, relayFor(asked, translation, facts), exchange)
 }
 
@@ -217,11 +231,15 @@ function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
 }
 
-function withHeaders<R extends { headers: Record<string, string> }>(
-  request: R,
-  headers: Record<string, string>,
-): R {
-  return { ...request, headers: { ...request.headers, ...headers } }
+/** Where the reply passes, so does what the client said beside the body. */
+function outgoing(asked: Asked, { dialect, request, passes }: Translation): Outgoing {
+  const { path, headers, body } = request
+  if (!passes) return { path, headers, text: JSON.stringify(body) }
+  return {
+    path,
+    headers: { ...headers, ...passedHeaders(dialect.same.headers, asked) },
+    text: spliceJson(asked.text, asked.given, body),
+  }
 }
 
 function passedHeaders(names: readonly string[], { request }: Asked): Record<string, string> {

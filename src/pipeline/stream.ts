@@ -1,7 +1,7 @@
 import type { ReplyFacts } from '../dialects/dialect.ts'
 import { GatewayError } from '../errors.ts'
 import type { Gateway } from '../gateway.ts'
-import { quiet } from '../lib/pulse.ts'
+import { quiet, type Watch } from '../lib/pulse.ts'
 import type { Asked } from './asked.ts'
 import type { Journey, StreamedReply, Taken } from './dispatch.ts'
 import { failedAttempt, toClientError } from './failure.ts'
@@ -19,17 +19,19 @@ export async function* streamedBody(
   run: StreamRun,
   opening: Promise<Taken<StreamedReply>>,
 ): AsyncGenerator<string> {
+  const watch = gateway.pulse.watch()
   try {
     if (run.overdue) yield asked.format.writes.heartbeat
     const taken = yield* waited(gateway, asked, opening)
     run.began(taken)
     yield taken.reply.pending
-    yield* passed(gateway, asked, taken.reply.flow)
+    yield* passed(gateway, asked, taken.reply.flow, watch)
     yield await run.ended()
   } catch (error) {
     const text = await run.failed(error)
     if (text !== null) yield text
   } finally {
+    watch.close()
     // Reached without an end when the client left while a text was being written to it.
     await run.abandoned()
   }
@@ -45,14 +47,15 @@ async function* waited<T>(gateway: Gateway, asked: Asked, opening: Promise<T>): 
 }
 
 /** The upstream's text as it comes; a long silence is a failure, a shorter one a heartbeat. */
-async function* passed(gateway: Gateway, asked: Asked, flow: Flow): AsyncGenerator<string> {
+async function* passed(gateway: Gateway, asked: Asked, flow: Flow, watch: Watch): AsyncGenerator<string> {
   const { heartbeat, idle } = gateway.settings.limits
+  const patience = Math.min(heartbeat, idle)
   let next = flow.next()
   for (let silent = 0; ; ) {
-    const text = await gateway.pulse.wait(next, Math.min(heartbeat, idle))
+    const text = await watch.wait(next, patience)
     if (text === null) return
     if (text === quiet) {
-      silent += Math.min(heartbeat, idle)
+      silent += patience
       if (silent >= idle) throw tookTooLong()
       yield asked.format.writes.heartbeat
       continue

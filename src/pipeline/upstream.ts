@@ -63,11 +63,16 @@ export class Exchange {
   }
 }
 
+/** A request as it goes out. */
+export interface Outgoing extends Pick<UpstreamRequest, 'path' | 'headers'> {
+  text: string
+}
+
 /** Sends a request to an endpoint. An answer with an error status is an error here. */
 export async function send(
   exchange: Exchange,
   endpoint: Endpoint,
-  request: UpstreamRequest,
+  request: Outgoing,
   decodeError: (status: number, body: unknown) => UpstreamFailure,
 ): Promise<Response> {
   const response = await reach(exchange, endpoint, request)
@@ -78,16 +83,12 @@ export async function send(
   throw new UpstreamError(retryAfterMs === undefined ? failure : { ...failure, retryAfterMs })
 }
 
-async function reach(
-  exchange: Exchange,
-  { provider }: Endpoint,
-  request: UpstreamRequest,
-): Promise<Response> {
+async function reach(exchange: Exchange, { provider }: Endpoint, request: Outgoing): Promise<Response> {
   try {
     return await fetch(provider.baseUrl + request.path, {
       method: 'POST',
       headers: { ...baseHeaders, ...provider.headers, ...request.headers, ...keyHeader(provider) },
-      body: JSON.stringify(request.body),
+      body: request.text,
       signal: exchange.signal,
       // A provider that sends us elsewhere would be sent the key there.
       redirect: 'manual',

@@ -1,64 +1,11 @@
 import { describe, expect, test } from 'bun:test'
-import {
-  dawdles,
-  lastAsked,
-  modelOf,
-  question,
-  scenarios,
-  stalls,
-  textDialects,
-  useLab,
-  weatherParameters,
-} from './lab.ts'
+import { lastAsked, modelOf, question, replies, scenarios, useLab, weatherParameters } from './lab.ts'
+import { chatBody, events, json, messagesBody, responsesBody, send as sendTo, type Wish } from './raw.ts'
 
 // What programs send that no library here sends: by hand, as it was seen on the wire.
 const lab = useLab()
 
-interface Wish {
-  body?: object
-  headers?: Record<string, string>
-  method?: string
-  key?: string | null
-  signal?: AbortSignal
-}
-
-function send(
-  path: string,
-  { body, headers = {}, method = body ? 'POST' : 'GET', key = lab().key, signal }: Wish = {},
-) {
-  return fetch(lab().url + path, {
-    method,
-    headers: {
-      ...(key !== null && { authorization: `Bearer ${key}` }),
-      ...(body && { 'content-type': 'application/json' }),
-      ...headers,
-    },
-    ...(body && { body: JSON.stringify(body) }),
-    ...(signal && { signal }),
-  })
-}
-
-// biome-ignore lint/suspicious/noExplicitAny: answers of every shape
-async function json(response: Response | Promise<Response>): Promise<any> {
-  const answered = await response
-  const text = await answered.text()
-  if (!answered.ok) throw new Error(`${answered.status} ${text}`)
-  return JSON.parse(text)
-}
-
-const chatBody = { model: modelOf('chat'), messages: [{ role: 'user', content: question }] }
-const messagesBody = {
-  model: modelOf('messages'),
-  max_tokens: 100,
-  messages: [{ role: 'user', content: question }],
-}
-const responsesBody = { model: modelOf('responses'), input: question }
-
-/** The data of each event; comments are left out. */
-async function events(response: Response): Promise<string[]> {
-  const text = await response.text()
-  return text.split('\n').flatMap((line) => (line.startsWith('data: ') ? [line.slice(6)] : []))
-}
+const send = (path: string, wish: Wish = {}) => sendTo(lab(), path, wish)
 
 describe('base URLs as people configure them', () => {
   const bases = ['', '/v1', '/api/v1', '/v1/v1', '/api', '/api/v1/v1']
@@ -278,108 +225,30 @@ describe('bodies that are not quite what the format says', () => {
   })
 })
 
-describe('headers', () => {
-  test('those of Open WebUI name the user and the session', async () => {
-    const headers = {
-      'X-OpenWebUI-User-Name': 'Ada',
-      'X-OpenWebUI-User-Id': 'user-7',
-      'X-OpenWebUI-User-Email': 'ada@example.com',
-      'X-OpenWebUI-User-Role': 'admin',
-      'X-OpenWebUI-Chat-Id': 'chat-9',
-    }
-    const answer = await json(send('/v1/chat/completions', { body: chatBody, headers }))
-    expect(answer.object).toBe('chat.completion')
-    // What identifies a person stays here.
-    expect(JSON.stringify(lastAsked(lab()).headers)).not.toContain('ada@example.com')
+describe('an upstream nobody here knows by name', () => {
+  const { signature } = scenarios.reasoningToolCall.reasoning
+  const { id, name } = scenarios.reasoningToolCall.toolCalls[0]!
+
+  test('gets its own signatures back from a client of its own format', async () => {
+    replies(lab(), 'messages', 'reasoningToolCall')
+    const body = { ...messagesBody, model: 'lab/proxy' }
+    const { content } = await json(send('/v1/messages', { body }))
+    const result = { type: 'tool_result', tool_use_id: id, content: 'Snow' }
+    const more = [
+      { role: 'assistant', content },
+      { role: 'user', content: [result] },
+    ]
+    await json(send('/v1/messages', { body: { ...body, messages: [...body.messages, ...more] } }))
+    expect(lastAsked(lab()).text).toContain(signature)
   })
 
-  test('a browser may call inference routes from anywhere', async () => {
-    const headers = { origin: 'https://app.example.com' }
-    const asked = await send('/v1/chat/completions', {
-      method: 'OPTIONS',
-      key: null,
-      headers: {
-        ...headers,
-        'access-control-request-method': 'POST',
-        'access-control-request-headers': 'authorization,content-type,x-stainless-os',
-      },
-    })
-    expect(asked.status).toBe(204)
-    expect(asked.headers.get('access-control-allow-origin')).toBe('https://app.example.com')
-    expect(asked.headers.get('access-control-allow-headers')).toContain('x-stainless-os')
-    for (const [path, body] of [
-      ['/v1/chat/completions', { ...chatBody, stream: true }],
-      ['/v1/messages', messagesBody],
-      ['/v1/responses', responsesBody],
-    ] as const) {
-      const answer = await send(path, { body, headers })
-      expect(answer.headers.get('access-control-allow-origin')).toBe('https://app.example.com')
-      await answer.text()
-    }
-    const refused = await send('/v1/chat/completions', { body: chatBody, headers, key: 'wrong' })
-    expect(refused.headers.get('access-control-allow-origin')).toBe('https://app.example.com')
-  })
-
-  test('but not management routes', async () => {
-    const headers = { origin: 'https://app.example.com' }
-    const answer = await send('/api/v1/keys', { headers, key: lab().managementKey })
-    expect(answer.headers.get('access-control-allow-origin')).toBeNull()
-  })
-
-  test('every answer says its request id and its generation', async () => {
-    const answer = await send('/v1/chat/completions', { body: chatBody })
-    expect(answer.headers.get('x-request-id')).toBeString()
-    expect(answer.headers.get('x-generation-id')).toStartWith('gen-')
-    const refused = await send('/v1/chat/completions', { body: { ...chatBody, model: 'lab/none' } })
-    expect(refused.headers.get('x-request-id')).toBeString()
-  })
-})
-
-describe('streams on the wire', () => {
-  test('only the chat format ends with [DONE]', async () => {
-    const last = async (path: string, body: object) =>
-      (await events(await send(path, { body: { ...body, stream: true } }))).at(-1)
-    expect(await last('/v1/chat/completions', chatBody)).toBe('[DONE]')
-    expect(JSON.parse((await last('/v1/messages', messagesBody)) ?? '')).toEqual({ type: 'message_stop' })
-    expect(JSON.parse((await last('/v1/responses', responsesBody)) ?? '').type).toBe('response.completed')
-  })
-
-  test.each([
-    ['/v1/chat/completions', chatBody, /^: /m],
-    ['/v1/responses', responsesBody, /^: /m],
-    ['/v1/messages', messagesBody, /^event: ping\ndata: /m],
-  ])('%s gives signs of life before and within a slow reply', async (path, body, sign) => {
-    const dialect = textDialects.find((name) => body.model === modelOf(name)) ?? 'chat'
-    dawdles(lab(), dialect)
-    const answer = await send(path, { body: { ...body, stream: true } })
-    const text = await answer.text()
-    expect(text).toMatch(sign)
-    expect(text.search(sign)).toBe(0)
-    expect(text.split(sign).length).toBeGreaterThan(2)
-  })
-
-  test('a client that vanishes before the first byte frees the upstream', async () => {
-    lab().next.push({ hang: true })
-    const controller = new AbortController()
-    const before = lab().upstream.journal.length
-    const asked = send('/v1/chat/completions', { body: chatBody, signal: controller.signal })
-    const journal = await lab().upstream.received(before + 1)
-    const leftAt = Date.now()
-    controller.abort()
-    await asked.catch(() => undefined)
-    const { closedByPeerAt } = await journal[before]!.done
-    expect((closedByPeerAt ?? Number.POSITIVE_INFINITY) - leftAt).toBeLessThanOrEqual(250)
-  })
-
-  test('nothing is held back: the first text arrives while the upstream is silent', async () => {
-    stalls(lab(), 'chat')
-    const controller = new AbortController()
-    const answer = await send('/v1/chat/completions', {
-      body: { ...chatBody, stream: true },
-      signal: controller.signal,
-    })
-    const { value } = await answer.body!.getReader().read()
-    expect(new TextDecoder().decode(value)).toContain('"content":"')
-    controller.abort()
+  // A provider of headgate.yaml cannot say whose signatures it understands, and none are sent to it.
+  test.failing('gets its own signatures back from a client of another format', async () => {
+    replies(lab(), 'messages', 'reasoningToolCall')
+    const body = { ...chatBody, model: 'lab/proxy' }
+    const { choices } = await json(send('/v1/chat/completions', { body }))
+    const more = [choices[0].message, { role: 'tool', tool_call_id: id, name, content: 'Snow' }]
+    await json(send('/v1/chat/completions', { body: { ...body, messages: [...body.messages, ...more] } }))
+    expect(lastAsked(lab()).text).toContain(signature)
   })
 })

@@ -86,7 +86,7 @@ function settingsFor(upstreamUrl: string): string {
     name: `The ${dialect} lab`,
     base_url: `${upstreamUrl}/v1`,
     api_key: 'sk-upstream',
-    dialects: [dialect],
+    dialects: [dialect] as string[],
   }))
   const models = textDialects.map((dialect) => ({
     id: modelOf(dialect),
@@ -103,6 +103,10 @@ function settingsFor(upstreamUrl: string): string {
       },
     ],
   }))
+  const proxy = { slug: 'proxy', name: 'A proxy', base_url: `${upstreamUrl}/v1`, dialects: ['messages'] }
+  const behind = { provider: proxy.slug, upstream_model: 'vendor-messages' }
+  providers.push({ ...proxy, api_key: 'sk-upstream' })
+  models.push({ ...models[0]!, id: 'lab/proxy', endpoints: [{ ...models[0]!.endpoints[0]!, ...behind }] })
   // JSON is YAML.
   return JSON.stringify({ providers, models, limits: { heartbeat: 1 } })
 }

@@ -4,10 +4,9 @@ import OpenAI, {
   APIUserAbortError,
   AuthenticationError,
   BadRequestError,
-  NotFoundError,
   RateLimitError,
 } from 'openai'
-import { zodResponseFormat, zodTextFormat } from 'openai/helpers/zod'
+import { zodResponseFormat } from 'openai/helpers/zod'
 import type { JSONSchema } from 'openai/lib/jsonschema'
 import { z } from 'zod'
 import {
@@ -43,13 +42,6 @@ const messages = [{ role: 'user' as const, content: question }]
 const weatherTool = {
   type: 'function' as const,
   function: { name: 'get_weather', description: 'Weather of a city', parameters: weatherParameters },
-}
-const flatTool = {
-  type: 'function' as const,
-  name: 'get_weather',
-  description: 'Weather of a city',
-  parameters: weatherParameters,
-  strict: false,
 }
 const report = z.object({
   city: z.string(),
@@ -192,176 +184,6 @@ describe.each(textDialects)('chat completions of the OpenAI SDK over an upstream
     stream.abort()
     expect(await rejection(stream.done())).toBeInstanceOf(APIUserAbortError)
     await expectClosedSoon(lab(), leftAt)
-  })
-})
-
-describe.each(textDialects)('responses of the OpenAI SDK over an upstream of format %s', (dialect) => {
-  const model = modelOf(dialect)
-
-  test('a whole answer has text and usage', async () => {
-    const answer = await client().responses.create({ model, input: question })
-    expect(answer.output_text).toBe(scenarios.text.text)
-    expect(answer.status).toBe('completed')
-    expect(answer.usage).toMatchObject({ input_tokens: 87, output_tokens: 41, total_tokens: 128 })
-  })
-
-  test('stream() ends with the same response, its events numbered', async () => {
-    const stream = client().responses.stream({ model, input: question })
-    const numbers: number[] = []
-    let text = ''
-    for await (const event of stream) {
-      numbers.push(event.sequence_number)
-      if (event.type === 'response.output_text.delta') text += event.delta
-    }
-    const final = await stream.finalResponse()
-    expect(text).toBe(scenarios.text.text)
-    expect(final.output_text).toBe(scenarios.text.text)
-    expect(final.usage?.total_tokens).toBe(128)
-    expect(numbers).toEqual(numbers.map((_, index) => index))
-  })
-
-  test('parallel tools make the round trip by previous_response_id', async () => {
-    replies(lab(), dialect, 'toolCalls', 'text')
-    const first = await client().responses.create({ model, input: question, tools: [flatTool] })
-    const calls = first.output.filter((item) => item.type === 'function_call')
-    expect(calls.map((call) => JSON.parse(call.arguments))).toEqual(argumentsOf('toolCalls'))
-    const second = await client().responses.create({
-      model,
-      previous_response_id: first.id,
-      tools: [flatTool],
-      input: calls.map(({ call_id, arguments: given }) => ({
-        type: 'function_call_output',
-        call_id,
-        output: weatherIn(JSON.parse(given).city),
-      })),
-    })
-    expect(second.output_text).toBe(scenarios.text.text)
-    expect(second.previous_response_id).toBe(first.id)
-    const { text } = lastAsked(lab())
-    expect(text).toContain(question)
-    expect(text).toContain(weatherIn('Oslo'))
-    expect(text).toContain(weatherIn('京都'))
-  })
-
-  test('streamed tool calls come out whole', async () => {
-    replies(lab(), dialect, 'toolCalls')
-    const stream = client().responses.stream({ model, input: question, tools: [flatTool] })
-    const { output } = await stream.finalResponse()
-    const calls = output.filter((item) => item.type === 'function_call')
-    expect(calls.map((call) => call.call_id)).toEqual(scenarios.toolCalls.toolCalls.map((call) => call.id))
-    expect(calls.map((call) => JSON.parse(call.arguments))).toEqual(argumentsOf('toolCalls'))
-  })
-
-  test('reasoning comes back as an item, and goes in again', async () => {
-    replies(lab(), dialect, 'reasoningToolCall', 'text')
-    const first = await client().responses.create({
-      model,
-      input: question,
-      store: false,
-      include: ['reasoning.encrypted_content'],
-      reasoning: { effort: 'high', summary: 'auto' },
-      tools: [flatTool],
-    })
-    expect(first.output[0]?.type).toBe('reasoning')
-    expect(first.output.at(-1)?.type).toBe('function_call')
-    expect(JSON.stringify(first.output[0])).toContain('so I need the tool')
-    const second = await client().responses.create({
-      model,
-      store: false,
-      tools: [flatTool],
-      input: [
-        { role: 'user', content: question },
-        ...(first.output as OpenAI.Responses.ResponseInputItem[]),
-        { type: 'function_call_output', call_id: 'call_bergen9Lk', output: weatherIn('Bergen') },
-      ],
-    })
-    expect(second.output_text).toBe(scenarios.text.text)
-    // The chat format has no signatures.
-    if (dialect !== 'chat') {
-      expect(lastAsked(lab()).text).toContain(scenarios.reasoningToolCall.reasoning.signature)
-    }
-  })
-
-  test('parse() gives an object of the schema', async () => {
-    replies(lab(), dialect, 'structured')
-    const answer = await client().responses.parse({
-      model,
-      input: question,
-      text: { format: zodTextFormat(report, 'report') },
-    })
-    expect(answer.output_parsed).toEqual(JSON.parse(scenarios.structured.text))
-  })
-
-  test('stream() gives an object of the schema', async () => {
-    replies(lab(), dialect, 'structured')
-    const stream = client().responses.stream({
-      model,
-      input: question,
-      text: { format: zodTextFormat(report, 'report') },
-    })
-    expect((await stream.finalResponse()).output_parsed).toEqual(JSON.parse(scenarios.structured.text))
-  })
-
-  test('a rate limit of the upstream is a RateLimitError', async () => {
-    limitsRate(lab(), dialect, '7')
-    const error = await rejection(client().responses.create({ model, input: question, stream: true }))
-    expect(error).toBeInstanceOf(RateLimitError)
-    expect((error as RateLimitError).headers?.get('retry-after')).toBe('7')
-  })
-
-  test('a stream that is left closes the connection to the upstream', async () => {
-    stalls(lab(), dialect)
-    const stream = await client().responses.create({ model, input: question, stream: true })
-    for await (const event of stream) if (event.type === 'response.output_text.delta') break
-    await expectClosedSoon(lab(), Date.now())
-  })
-})
-
-describe('stored responses with the OpenAI SDK', () => {
-  test.each(textDialects)('one of format %s is read, listed and deleted', async (dialect) => {
-    const { responses } = client()
-    const made = await responses.create({ model: modelOf(dialect), input: question })
-    expect(await responses.retrieve(made.id)).toEqual(
-      expect.objectContaining({ id: made.id, status: 'completed' }),
-    )
-    expect((await responses.retrieve(made.id)).output_text).toBe(scenarios.text.text)
-    const items = []
-    for await (const item of responses.inputItems.list(made.id)) items.push(item)
-    expect(items).toHaveLength(1)
-    expect(JSON.stringify(items)).toContain(question)
-    await responses.delete(made.id)
-    expect(await rejection(responses.retrieve(made.id))).toBeInstanceOf(NotFoundError)
-  })
-
-  test('a streamed one is there as soon as it has ended', async () => {
-    const { responses } = client()
-    const { id } = await responses.stream({ model: modelOf('messages'), input: question }).finalResponse()
-    expect((await responses.retrieve(id)).output_text).toBe(scenarios.text.text)
-  })
-
-  test('with store: false nothing is kept', async () => {
-    const { responses } = client()
-    const made = await responses.create({ model: modelOf('chat'), input: question, store: false })
-    expect(await rejection(responses.retrieve(made.id))).toBeInstanceOf(NotFoundError)
-    const next = responses.create({ model: modelOf('chat'), input: 'And?', previous_response_id: made.id })
-    expect(await rejection(next)).toBeInstanceOf(APIError)
-  })
-
-  test('one of another account does not exist', async () => {
-    const made = await client().responses.create({ model: modelOf('chat'), input: question })
-    const theirs = client({ key: lab().poorKey }).responses.retrieve(made.id)
-    expect(await rejection(theirs)).toBeInstanceOf(NotFoundError)
-  })
-
-  test('input items come in pages', async () => {
-    const { responses } = client()
-    const input = ['one', 'two', 'three'].map((content) => ({ role: 'user' as const, content }))
-    const made = await responses.create({ model: modelOf('chat'), input })
-    const seen: string[] = []
-    for await (const item of responses.inputItems.list(made.id, { limit: 2, order: 'asc' })) {
-      seen.push(JSON.stringify(item))
-    }
-    expect(seen.map((text) => /one|two|three/.exec(text)?.[0])).toEqual(['one', 'two', 'three'])
   })
 })
 

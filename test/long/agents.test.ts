@@ -107,7 +107,7 @@ function freshFile(): string {
   return file
 }
 
-async function runClaude(dialect: TextDialect) {
+async function runClaude(dialect: TextDialect, key = lab.key) {
   const model = modelOf(dialect)
   const wrapper = join(agents, '@anthropic-ai/claude-code/cli-wrapper.cjs')
   const options = [
@@ -122,7 +122,7 @@ async function runClaude(dialect: TextDialect) {
   ]
   return run(['node', wrapper, '-p', 'Write a greeting to hello.txt.', ...options], {
     ANTHROPIC_BASE_URL: lab.url,
-    ANTHROPIC_AUTH_TOKEN: lab.key,
+    ANTHROPIC_AUTH_TOKEN: key,
     ANTHROPIC_MODEL: model,
     ANTHROPIC_DEFAULT_HAIKU_MODEL: model,
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
@@ -132,12 +132,12 @@ async function runClaude(dialect: TextDialect) {
   })
 }
 
-async function runCodex(dialect: TextDialect) {
+async function runCodex(dialect: TextDialect, model = modelOf(dialect)) {
   const folder = join(workshop.home, '.codex')
   mkdirSync(folder, { recursive: true })
   writeFileSync(
     join(folder, 'config.toml'),
-    `model = "${modelOf(dialect)}"
+    `model = "${model}"
 model_provider = "headgate"
 check_for_update_on_startup = false
 [analytics]
@@ -213,6 +213,28 @@ if (agents) {
         expect(output).toContain(farewell)
         expect(readFileSync(file, 'utf8')).toBe(text)
         expect(workshop.strayed).toEqual([])
+      },
+      patience + 10_000,
+    )
+
+    test(
+      'Claude Code shows why it is refused, and asks no upstream',
+      async () => {
+        const before = lab.upstream.journal.length
+        const { output } = await runClaude('messages', lab.poorKey)
+        expect(JSON.parse(output)).toMatchObject({ is_error: true, api_error_status: 402 })
+        expect(output).toContain('no credits left')
+        expect(lab.upstream.journal).toHaveLength(before)
+      },
+      patience + 10_000,
+    )
+
+    test(
+      'Codex shows at once that a model does not exist',
+      async () => {
+        const { code, output } = await runCodex('chat', 'lab/none')
+        expect(code).not.toBe(0)
+        expect(output).toContain('lab/none')
       },
       patience + 10_000,
     )

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { chat } from '../../dialects/chat/chat.ts'
+import { isPlain } from '../../dialects/chat/plain.ts'
 import { chatRequest } from '../../dialects/chat/schema.ts'
 import { responses } from '../../dialects/responses/responses.ts'
 import { responsesCall } from '../../dialects/responses/schema.ts'
@@ -22,7 +23,7 @@ const createChatCompletion = operation({
   summary: 'Ask a model, in the OpenAI Chat Completions format',
   description: 'With `stream: true` the answer is a stream of server-sent events.',
   access: 'inference',
-  inference: { encodeError: chat.client.encodeError, also: { field: 'input', body: responsesCall } },
+  inference: { encodeError: chat.client.encodeError, also: { field: 'input', body: responsesCall }, isPlain },
   body: chatRequest,
   errors: inferenceErrors,
   response: z
@@ -34,10 +35,10 @@ const createChatCompletion = operation({
       choices: z.array(z.looseObject({ index: z.int(), finish_reason: z.string().nullable() })),
     })
     .meta({ id: 'ChatCompletion' }),
-  handle: ({ gateway, caller, region, request, body }) => {
+  handle: ({ gateway, caller, region, request, body, text }) => {
     const given = body as JsonObject
     const chosen = given.input === undefined ? format : mixedFormat
-    return answer(gateway, { caller, region, request, body: given, format: chosen })
+    return answer(gateway, { caller, region, request, body: given, text, format: chosen })
   },
 })
 

@@ -28,8 +28,8 @@ const createCompletion = operation({
       choices: z.array(z.looseObject({ text: z.string() })),
     })
     .meta({ id: 'Completion' }),
-  handle: ({ gateway, caller, region, request, body }) =>
-    answer(gateway, { caller, region, request, body: body as JsonObject, format }),
+  handle: ({ gateway, caller, region, request, body, text }) =>
+    answer(gateway, { caller, region, request, text, body: body as JsonObject, format }),
 })
 
 export const completionOperations = [createCompletion]

@@ -51,11 +51,18 @@ export const geminiOperations = [generateContent, generateAuthorContent]
 async function answerMethod(
   gateway: Parameters<typeof answer>[0],
   name: string,
-  { caller, region, request, body }: Question,
+  { caller, region, request, body, text }: Question,
 ): Promise<Response> {
   const colon = name.lastIndexOf(':')
   const [model, method] = [name.slice(0, Math.max(0, colon)), name.slice(colon + 1)]
-  const ask = (stream: boolean) => ({ caller, region, request, format, body: { ...body, model, stream } })
+  const ask = (stream: boolean) => ({
+    caller,
+    region,
+    request,
+    text,
+    format,
+    body: { ...body, model, stream },
+  })
   if (method === 'generateContent') return answer(gateway, ask(false))
   if (method === 'countTokens') {
     return Response.json({ totalTokens: await countTokens(gateway, ask(false)) })

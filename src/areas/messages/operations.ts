@@ -34,8 +34,8 @@ const createMessage = operation({
       content: z.array(z.looseObject({ type: z.string() })),
     })
     .meta({ id: 'Message' }),
-  handle: ({ gateway, caller, region, request, body }) =>
-    answer(gateway, { caller, region, request, body: body as JsonObject, format }),
+  handle: ({ gateway, caller, region, request, body, text }) =>
+    answer(gateway, { caller, region, request, text, body: body as JsonObject, format }),
 })
 
 const countMessageTokens = operation({
@@ -50,8 +50,15 @@ const countMessageTokens = operation({
   body: messagesRequest,
   errors: inferenceErrors,
   response: z.looseObject({ input_tokens: z.int().min(0) }).meta({ id: 'TokenCount' }),
-  handle: async ({ gateway, caller, region, request, body }) => ({
-    input_tokens: await countTokens(gateway, { caller, region, request, body: body as JsonObject, format }),
+  handle: async ({ gateway, caller, region, request, body, text }) => ({
+    input_tokens: await countTokens(gateway, {
+      caller,
+      region,
+      request,
+      text,
+      body: body as JsonObject,
+      format,
+    }),
   }),
 })
 

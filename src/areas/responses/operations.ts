@@ -36,9 +36,9 @@ const createResponse = operation({
   body: responsesCall,
   errors: inferenceErrors,
   response: responseObject,
-  handle: async ({ gateway, caller, region, request, body }) => {
+  handle: async ({ gateway, caller, region, request, body, text }) => {
     const opened = await openConversation(gateway, ownerOf(caller), body as JsonObject)
-    return answer(gateway, { caller, region, request, format, ...opened })
+    return answer(gateway, { caller, region, request, text, format, ...opened })
   },
 })
 

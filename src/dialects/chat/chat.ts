@@ -10,6 +10,7 @@ import { encodeReply } from './reply-whole.ts'
 import { writer } from './reply-write.ts'
 import { decodeRequest } from './request-decode.ts'
 import { encodeRequest } from './request-encode.ts'
+import { seeReply } from './see-reply.ts'
 
 /** Chat Completions, as OpenAI made it and most vendors speak it. */
 export const chat: Dialect = {
@@ -22,5 +23,5 @@ export const chat: Dialect = {
     encodeError: (error, requestId) => ({ ...envelope(error, requestId) }),
   },
   upstream: { encodeRequest, reader, decodeReply, decodeError },
-  same: { passRequest, relay, passReply, headers: [] },
+  same: { passRequest, relay, passReply, seeReply, headers: [] },
 }

@@ -42,6 +42,17 @@ describe('relaying a stream', () => {
     expect(chunks[2]).toMatchObject({ region: 'eu-7', obfuscation: 'zz' })
   })
 
+  test('leaves out a usage that is none, wherever it stands: strict clients take an object or nothing', () => {
+    const behind = text(['a', 'b', 'c']).map((chunk) => ({ ...chunk, usage: null }))
+    const before = text(['d', 'e', 'f']).map((chunk) => ({ usage: null, ...chunk }))
+    const between = text(['g', 'h']).map((chunk) => ({ ...chunk, usage: null, obfuscation: 'zz' }))
+    for (const given of [behind, before, between]) {
+      const { chunks } = relayed(framesFrom(given))
+      expect(chunks).toHaveLength(given.length)
+      for (const chunk of chunks) expect(chunk).not.toHaveProperty('usage')
+    }
+  })
+
   test('follows a vendor whose beginning changes, or spaces its JSON', () => {
     const early = framesFrom(text(['a', 'b']))
     const late = framesFrom(text(['c', 'd']).slice(1), { id: 'v', object: 'o', created: 2, model: 'n' })

@@ -29,6 +29,41 @@ function whole(parts: OutputPart[]): ReplyEvent[] {
 
 const withoutTime = (response: JsonObject | null) => ({ ...response, completed_at: null })
 
+describe('thinking of vendors that write no summaries', () => {
+  const thought: ReasoningPart = {
+    kind: 'reasoning',
+    text: 'Hm.',
+    summary: [],
+    signature: 'c2ln',
+    format: 'vendor_a-v1',
+  }
+  const shownIn = (facts: ReplyFacts) => {
+    const { final, events } = written(whole([thought]), facts)
+    const reply = responses.client.encodeReply(collect(whole([thought])), facts, bill)
+    const [item] = objectsOf(final?.output)
+    expect(item).toEqual(objectsOf(reply.output)[0])
+    return { item, types: events.map(({ type }) => type) }
+  }
+
+  test('is told as a summary to a client that asked for one', () => {
+    const { item, types } = shownIn(about({ reasoning: { summary: 'auto' } }))
+    expect(item).toMatchObject({ summary: [{ type: 'summary_text', text: 'Hm.' }] })
+    expect(item).not.toHaveProperty('content')
+    expect(types).toContain('response.reasoning_summary_text.delta')
+    expect(types).toContain('response.reasoning_summary_part.done')
+    expect(types).not.toContain('response.reasoning_text.delta')
+  })
+
+  test('and as what it is to any other, and can be given back by both (R29)', () => {
+    const { item, types } = shownIn(about())
+    expect(item).toMatchObject({ summary: [], content: [{ type: 'reasoning_text', text: 'Hm.' }] })
+    expect(types).toContain('response.reasoning_text.delta')
+    expect(shownIn(about({ reasoning: { summary: 'auto' } })).item?.encrypted_content).toBe(
+      item?.encrypted_content,
+    )
+  })
+})
+
 describe('writing a stream', () => {
   test('the last event carries the complete response, equal to the whole reply', () => {
     const body = {

@@ -1,0 +1,27 @@
+import { type JsonObject, objectOf, textOf } from '../../lib/loose.ts'
+import { nothingSeen, type Seen } from '../dialect.ts'
+import { finishReason } from './finish.ts'
+import { readUsage, usageObjectOf } from './usage.ts'
+
+/** The usual reply: choices that are finished and said something, no error anywhere. */
+export function seeReply(body: JsonObject): Seen | undefined {
+  if (!Array.isArray(body.choices) || body.choices.length === 0 || 'error' in body) return undefined
+  const seen = nothingSeen()
+  for (const [at, given] of body.choices.entries()) {
+    const choice = objectOf(given)
+    const message = objectOf(choice?.message)
+    const native = textOf(choice?.finish_reason)
+    if (!choice || !message || !native || 'error' in choice) return undefined
+    const calls = Array.isArray(message.tool_calls) && message.tool_calls.length > 0
+    const text = textOf(message.content) ?? ''
+    if (text === '' && !calls) return undefined
+    seen.finishes[at] = { reason: finishReason(native, calls), native }
+    seen.characters += text.length
+  }
+  const usage = usageObjectOf(body)
+  if (usage) seen.usage = readUsage(usage)
+  seen.model = textOf(body.model) ?? null
+  seen.content = true
+  seen.complete = true
+  return seen
+}

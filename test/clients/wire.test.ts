@@ -1,0 +1,120 @@
+import { describe, expect, test } from 'bun:test'
+import { dawdles, lastAsked, modelOf, stalls, textDialects, useLab } from './lab.ts'
+import { chatBody, events, json, messagesBody, responsesBody, send as sendTo, type Wish } from './raw.ts'
+
+// What programs send that no library here sends: by hand, as it was seen on the wire.
+const lab = useLab()
+
+const send = (path: string, wish: Wish = {}) => sendTo(lab(), path, wish)
+
+describe('headers', () => {
+  test('those of Open WebUI name the user and the session', async () => {
+    const headers = {
+      'X-OpenWebUI-User-Name': 'Ada',
+      'X-OpenWebUI-User-Id': 'user-7',
+      'X-OpenWebUI-User-Email': 'ada@example.com',
+      'X-OpenWebUI-User-Role': 'admin',
+      'X-OpenWebUI-Chat-Id': 'chat-9',
+    }
+    const answer = await json(send('/v1/chat/completions', { body: chatBody, headers }))
+    const { db } = lab().server.gateway
+    const record = await db
+      .selectFrom('generations')
+      .select(['session_id', 'external_user'])
+      .where('id', '=', answer.id)
+      .executeTakeFirst()
+    expect(record).toEqual({ session_id: 'chat-9', external_user: 'user-7' })
+    // What identifies a person stays here.
+    expect(JSON.stringify(lastAsked(lab()).headers)).not.toContain('ada@example.com')
+  })
+
+  test('a browser may call inference routes from anywhere', async () => {
+    const headers = { origin: 'https://app.example.com' }
+    const asked = await send('/v1/chat/completions', {
+      method: 'OPTIONS',
+      key: null,
+      headers: {
+        ...headers,
+        'access-control-request-method': 'POST',
+        'access-control-request-headers': 'authorization,content-type,x-stainless-os',
+      },
+    })
+    expect(asked.status).toBe(204)
+    expect(asked.headers.get('access-control-allow-origin')).toBe('https://app.example.com')
+    expect(asked.headers.get('access-control-allow-headers')).toContain('x-stainless-os')
+    for (const [path, body] of [
+      ['/v1/chat/completions', { ...chatBody, stream: true }],
+      ['/v1/messages', messagesBody],
+      ['/v1/responses', responsesBody],
+    ] as const) {
+      const answer = await send(path, { body, headers })
+      expect(answer.headers.get('access-control-allow-origin')).toBe('https://app.example.com')
+      await answer.text()
+    }
+    const refused = await send('/v1/chat/completions', { body: chatBody, headers, key: 'wrong' })
+    expect(refused.headers.get('access-control-allow-origin')).toBe('https://app.example.com')
+  })
+
+  test('but not management routes', async () => {
+    const headers = { origin: 'https://app.example.com' }
+    const answer = await send('/api/v1/keys', { headers, key: lab().managementKey })
+    expect(answer.headers.get('access-control-allow-origin')).toBeNull()
+  })
+
+  test('every answer says its request id and its generation', async () => {
+    const answer = await send('/v1/chat/completions', { body: chatBody })
+    expect(answer.headers.get('x-request-id')).toBeString()
+    expect(answer.headers.get('x-generation-id')).toStartWith('gen-')
+    const refused = await send('/v1/chat/completions', { body: { ...chatBody, model: 'lab/none' } })
+    expect(refused.headers.get('x-request-id')).toBeString()
+  })
+})
+
+describe('streams on the wire', () => {
+  test('only the chat format ends with [DONE]', async () => {
+    const last = async (path: string, body: object) =>
+      (await events(await send(path, { body: { ...body, stream: true } }))).at(-1)
+    expect(await last('/v1/chat/completions', chatBody)).toBe('[DONE]')
+    expect(JSON.parse((await last('/v1/messages', messagesBody)) ?? '')).toEqual({ type: 'message_stop' })
+    expect(JSON.parse((await last('/v1/responses', responsesBody)) ?? '').type).toBe('response.completed')
+  })
+
+  test.each([
+    ['/v1/chat/completions', chatBody, /^: /m],
+    ['/v1/responses', responsesBody, /^: /m],
+    ['/v1/messages', messagesBody, /^event: ping\ndata: /m],
+  ])('%s gives signs of life before and within a slow reply', async (path, body, sign) => {
+    const dialect = textDialects.find((name) => body.model === modelOf(name)) ?? 'chat'
+    dawdles(lab(), dialect)
+    const answer = await send(path, { body: { ...body, stream: true } })
+    const text = await answer.text()
+    expect(text).toMatch(sign)
+    expect(text.search(sign)).toBe(0)
+    expect(text.split(sign).length).toBeGreaterThan(2)
+  })
+
+  test('a client that vanishes before the first byte frees the upstream', async () => {
+    lab().next.push({ hang: true })
+    const controller = new AbortController()
+    const before = lab().upstream.journal.length
+    const asked = send('/v1/chat/completions', { body: chatBody, signal: controller.signal })
+    const journal = await lab().upstream.received(before + 1)
+    const leftAt = Date.now()
+    controller.abort()
+    await asked.catch(() => undefined)
+    const { closedByPeerAt } = await journal[before]!.done
+    expect((closedByPeerAt ?? Number.POSITIVE_INFINITY) - leftAt).toBeLessThanOrEqual(250)
+  })
+
+  test('nothing is held back: the first text arrives while the upstream is silent', async () => {
+    stalls(lab(), 'chat')
+    const controller = new AbortController()
+    const answer = await send('/v1/chat/completions', {
+      body: { ...chatBody, stream: true },
+      signal: controller.signal,
+    })
+    const { value } = await answer.body!.getReader().read()
+    expect(new TextDecoder().decode(value)).toContain('"content":"')
+    controller.abort()
+  })
+})
