@@ -16,7 +16,7 @@ import { authenticate, type Caller } from './pipeline/authenticate.ts'
 const basePaths = ['/api/v1', '/v1']
 
 /** Clients add `/v1` themselves or do not, whatever their users configured: what they reach models by works anyway. */
-const lenientPaths = [...basePaths, '', '/api', '/v1/v1', '/api/v1/v1', '/anthropic', '/anthropic/v1']
+const lenientPaths = ['', '/api', '/anthropic'].flatMap((base) => [base, `${base}/v1`, `${base}/v1/v1`])
 
 /** A management body is a handful of fields. */
 const maxJsonBytes = 1024 * 1024
@@ -76,8 +76,7 @@ async function answer(
   return guarded(gateway, request, operation, async () => {
     const allow = [...methods.keys(), ...(methods.has('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', ')
     if (request.method === 'OPTIONS') return preflight(gateway, request, methods, allow)
-    // Clients ask with HEAD whether anybody is there at all.
-    if (!operation && request.method === 'HEAD') return new Response(null)
+    if (request.method === 'HEAD' && (!operation || !hasCredential(request))) return new Response(null)
     if (!operation) throw new GatewayError('method_not_allowed', { headers: { allow } })
     refuseDeclared(request, maxBytesOf(gateway, operation))
     // A model may think for longer than a connection may be quiet; the pipeline has clocks of its own.
@@ -94,6 +93,11 @@ async function answer(
       throw failure
     }
   })
+}
+
+/** Without a key, HEAD only asks whether anybody is there: clients do so before they say who they are. */
+function hasCredential({ headers }: Request): boolean {
+  return headers.has('authorization') || headers.has('x-api-key')
 }
 
 function maxBytesOf(gateway: Gateway, operation: Operation): number {
@@ -230,6 +234,8 @@ async function guarded(
     errorResponse(gateway, error, requestId, encodeError),
   )
   response.headers.set('x-request-id', requestId)
+  // The name the SDKs of the Messages format look for.
+  if (encodeError) response.headers.set('request-id', requestId)
   gateway.metrics.requestAnswered(
     operation?.id ?? 'none',
     response.status,

@@ -1,7 +1,9 @@
 import { z } from 'zod'
 import { type DeclaredModel, dataPolicy } from './declared-model.ts'
 import type { Provider } from './provider.ts'
-import { dataRegions, dialectNames } from './vocabulary.ts'
+import { dataRegions, dialectNames, wireAbilities } from './vocabulary.ts'
+
+const headerName = z.string().regex(/^[a-z0-9-]+$/, 'must be the name of a header, in lower case')
 
 /** A provider as headgate.yaml declares it; one that is built in needs only what is to change. */
 export const declaredProvider = z.strictObject({
@@ -10,6 +12,11 @@ export const declaredProvider = z.strictObject({
   base_url: z.url({ protocol: /^https?$/ }).optional(),
   api_key: z.string().min(1).optional(),
   dialects: z.array(z.enum(dialectNames)).min(1).optional(),
+  /** The header the key goes into, where it is not the one of the format; `authorization` means Bearer. */
+  key_header: headerName.optional(),
+  /** Sent with every request. */
+  headers: z.record(headerName, z.string()).optional(),
+  abilities: z.array(z.enum(wireAbilities)).optional(),
   regions: z.array(z.enum(dataRegions)).min(1).optional(),
   data_policy: dataPolicy.optional(),
   headquarters: z

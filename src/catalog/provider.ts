@@ -43,13 +43,13 @@ export interface Provider {
   implicitCaching?: boolean
   /** Answers inside this process, without any network. */
   inProcess?: boolean
-  /** The header its key goes into; `Authorization: Bearer` when absent. */
+  /** The header its key goes into, where it is not the one of its format. */
   keyHeader?: string
-  /** Headers that every request carries, unless the client sent its own. */
+  /** Headers that every request carries, beside those of the format. */
   headers?: Readonly<Record<string, string>>
   /** Words of its dialects beyond the common ones; see `commonAbilities`. */
   abilities?: readonly WireAbility[]
-  /** Whose reasoning signatures it understands. */
+  /** Whose reasoning signatures it gives and understands, where they are not those of its format. */
   signatures?: ReasoningFormat
   /** Goes on, and bills all of it, when the client has left: its reply is read to the end. */
   billsAbandoned?: boolean

@@ -35,6 +35,8 @@ export interface ClientSide {
 }
 
 export interface UpstreamSide {
+  /** What the format itself expects of every request; a provider may differ. */
+  customs: Customs
   encodeRequest(call: Call, target: Target): UpstreamRequest
   /** One for each streamed reply: it remembers what is open. */
   reader(): ReplyReader
@@ -42,6 +44,14 @@ export interface UpstreamSide {
   decodeReply(body: JsonObject): ReplyEvent[]
   /** An answer with a status of 400 or more. */
   decodeError(status: number, body: unknown): UpstreamFailure
+}
+
+export interface Customs {
+  /** The header a key goes into; `Authorization: Bearer` when absent. */
+  keyHeader?: string
+  headers: Readonly<Record<string, string>>
+  /** Whose reasoning signatures are at home in it. */
+  signatures: ReasoningFormat
 }
 
 export interface SameDialect {

@@ -35,9 +35,10 @@ async function countedBy(gateway: Gateway, asked: Asked, candidate: Candidate): 
     const counting = {
       path: `${request.path}/count_tokens`,
       headers: request.headers,
+      upstream: dialect.upstream,
       text: JSON.stringify(body),
     }
-    const response = await send(exchange, candidate.endpoint, counting, dialect.upstream.decodeError)
+    const response = await send(exchange, candidate.endpoint, counting)
     const answer: unknown = JSON.parse(await readBounded(response, maxCountBytes, exchange))
     return countOf((objectOf(answer) as JsonObject | undefined)?.input_tokens) || undefined
   } catch (error) {

@@ -10,7 +10,7 @@ import type { Asked } from './asked.ts'
 import { type FailedAttempt, failedAttempt, isRequestFault, toClientError } from './failure.ts'
 import { type Flow, SimulatedFlow, WireFlow } from './flow.ts'
 import type { Candidate, Plan } from './route.ts'
-import { note, relayFor, type Translation, translate } from './translate.ts'
+import { note, relayFor, signBy, type Translation, translate } from './translate.ts'
 import {
   Exchange,
   type Outgoing,
@@ -140,7 +140,10 @@ async function wholeReply(
   const body = await fetchWhole(exchange, candidate, translation, asked, maxBytes)
   const { same, upstream } = translation.dialect
   const seen = translation.passes ? same.seeReply?.(body) : undefined
-  return seen ? { seen, events: [], body } : wholeOf(upstream.decodeReply(body), body)
+  if (seen) return { seen, events: [], body }
+  const events = upstream.decodeReply(body)
+  for (const event of events) signBy(candidate.endpoint.provider.signatures, event)
+  return wholeOf(events, body)
 }
 
 function wholeOf(events: ReplyEvent[], body: JsonObject | null): WholeReply {
@@ -158,8 +161,7 @@ async function fetchWhole(
   asked: Asked,
   maxBytes: number,
 ): Promise<JsonObject> {
-  const { decodeError } = translation.dialect.upstream
-  const response = await send(exchange, endpoint, outgoing(asked, translation), decodeError)
+  const response = await send(exchange, endpoint, outgoing(asked, translation))
   const text = await readBounded(response, maxBytes, exchange)
   try {
     const body = objectOf(parsePrompt(text))
@@ -195,9 +197,8 @@ async function openFlow(
     const events = simulate(asked.call, candidate.endpoint.upstream_model, simulation(exchange))
     return new SimulatedFlow(events, asked.format.writes.writer(facts), exchange)
   }
-  const { decodeError } = translation.dialect.upstream
-  const response = await send(exchange, candidate.endpoint, outgoing(asked, translation), decodeError)
-  return new WireFlow(response, relayFor(asked, translation, facts), exchange)
+  const response = await send(exchange, candidate.endpoint, outgoing(asked, translation))
+  return new WireFlow(response, relayFor(asked, candidate, translation, facts), exchange)
 }
 
 /** What comes before the first content is kept: until then another endpoint may take over unnoticed. */
@@ -234,9 +235,11 @@ function aborted(signal: AbortSignal): Promise<void> {
 /** Where the reply passes, so does what the client said beside the body. */
 function outgoing(asked: Asked, { dialect, request, passes }: Translation): Outgoing {
   const { path, headers, body } = request
-  if (!passes) return { path, headers, text: JSON.stringify(body) }
+  const { upstream } = dialect
+  if (!passes) return { path, headers, upstream, text: JSON.stringify(body) }
   return {
     path,
+    upstream,
     headers: { ...headers, ...passedHeaders(dialect.same.headers, asked) },
     text: spliceJson(asked.text, asked.given, body),
   }

@@ -1,4 +1,5 @@
 import type { ReplyEvent } from '../call/event.ts'
+import type { ReasoningFormat } from '../call/part.ts'
 import { commonAbilities } from '../catalog/provider.ts'
 import { isGenerateDialect } from '../catalog/vocabulary.ts'
 import { dialects } from '../dialects/all.ts'
@@ -36,26 +37,27 @@ export function translate(asked: Asked, candidate: Candidate): Translation {
 }
 
 function wordsFor(asked: Asked, candidate: Candidate): Translation {
-  const target = targetOf(asked, candidate)
   const { dialect } = asked.format
   if (dialect && candidate.endpoint.dialects.includes(dialect.name)) {
-    return { dialect, request: dialect.same.passRequest(asked.body, target), passes: true }
+    const request = dialect.same.passRequest(asked.body, targetOf(asked, candidate, dialect))
+    return { dialect, request, passes: true }
   }
-  return fewestLosses(asked, candidate, target)
+  return fewestLosses(asked, candidate)
 }
 
 /** Of the dialects an endpoint speaks, the one that can say most of the request; the first of equals. */
-function fewestLosses(asked: Asked, { endpoint }: Candidate, target: Target): Translation {
-  const translations = endpoint.dialects.filter(isGenerateDialect).map((name) => {
+function fewestLosses(asked: Asked, candidate: Candidate): Translation {
+  const translations = candidate.endpoint.dialects.filter(isGenerateDialect).map((name) => {
     const dialect = dialects[name]
-    return { dialect, request: dialect.upstream.encodeRequest(asked.call, target), passes: false }
+    const request = dialect.upstream.encodeRequest(asked.call, targetOf(asked, candidate, dialect))
+    return { dialect, request, passes: false }
   })
   return translations.reduce((best, next) =>
     next.request.dropped.length < best.request.dropped.length ? next : best,
   )
 }
 
-function targetOf({ call }: Asked, { model, endpoint }: Candidate): Target {
+function targetOf({ call }: Asked, { model, endpoint }: Candidate, dialect: Dialect): Target {
   const { provider } = endpoint
   const { reasoning } = model
   return {
@@ -65,7 +67,7 @@ function targetOf({ call }: Asked, { model, endpoint }: Candidate): Target {
     reasoning: reasoning
       ? { efforts: reasoning.supported_efforts ?? null, budget: reasoning.supports_max_tokens === true }
       : null,
-    signatures: provider.signatures ?? 'unknown',
+    signatures: provider.signatures ?? dialect.upstream.customs.signatures,
     unsupported: endpoint.refused_parameters,
     abilities: new Set(provider.abilities ?? commonAbilities),
   }
@@ -75,11 +77,13 @@ function targetOf({ call }: Asked, { model, endpoint }: Candidate): Target {
 export class TranslatedRelay implements Relay {
   readonly #reader: ReplyReader
   readonly #writer: ReplyWriter
+  readonly #signatures: ReasoningFormat | undefined
   readonly seen: Seen = nothingSeen()
 
-  constructor(reader: ReplyReader, writer: ReplyWriter) {
+  constructor(reader: ReplyReader, writer: ReplyWriter, signatures: ReasoningFormat | undefined) {
     this.#reader = reader
     this.#writer = writer
+    this.#signatures = signatures
   }
 
   pass(frame: SseFrame): string {
@@ -98,11 +102,18 @@ export class TranslatedRelay implements Relay {
   #write(events: ReplyEvent[]): string {
     let text = ''
     for (const event of events) {
+      signBy(this.#signatures, event)
       note(this.seen, event)
       text += this.#writer.write(event)
     }
     return text
   }
+}
+
+/** Vendors who share a format do not read each other's signatures: the part is marked as its own vendor's. */
+export function signBy(signatures: ReasoningFormat | undefined, event: ReplyEvent): void {
+  if (!signatures || event.type !== 'part-start' || event.content.kind !== 'reasoning') return
+  if (event.content.format !== 'unknown') event.content.format = signatures
 }
 
 /** What the gateway must know of a reply, from its events. */
@@ -147,8 +158,13 @@ function lengthOf({ text, arguments: args, summary, transcript }: Delta): number
   return (text?.length ?? 0) + (args?.length ?? 0) + (summary?.length ?? 0) + (transcript?.length ?? 0)
 }
 
-export function relayFor(asked: Asked, { dialect, passes }: Translation, facts: ReplyFacts): Relay {
-  return passes
-    ? dialect.same.relay(facts)
-    : new TranslatedRelay(dialect.upstream.reader(), asked.format.writes.writer(facts))
+export function relayFor(
+  asked: Asked,
+  { endpoint }: Candidate,
+  { dialect, passes }: Translation,
+  facts: ReplyFacts,
+): Relay {
+  if (passes) return dialect.same.relay(facts)
+  const writer = asked.format.writes.writer(facts)
+  return new TranslatedRelay(dialect.upstream.reader(), writer, endpoint.provider.signatures)
 }

@@ -1,6 +1,6 @@
 import type { UpstreamFailure } from '../call/failure.ts'
 import type { Endpoint } from '../catalog/model.ts'
-import type { UpstreamRequest } from '../dialects/dialect.ts'
+import type { UpstreamRequest, UpstreamSide } from '../dialects/dialect.ts'
 import { retryAfterOf } from '../lib/retry-after.ts'
 
 /** An upstream that failed, in the one form the pipeline knows. */
@@ -66,19 +66,15 @@ export class Exchange {
 /** A request as it goes out. */
 export interface Outgoing extends Pick<UpstreamRequest, 'path' | 'headers'> {
   text: string
+  upstream: UpstreamSide
 }
 
 /** Sends a request to an endpoint. An answer with an error status is an error here. */
-export async function send(
-  exchange: Exchange,
-  endpoint: Endpoint,
-  request: Outgoing,
-  decodeError: (status: number, body: unknown) => UpstreamFailure,
-): Promise<Response> {
+export async function send(exchange: Exchange, endpoint: Endpoint, request: Outgoing): Promise<Response> {
   const response = await reach(exchange, endpoint, request)
   if (response.ok) return response
   if (response.status < 400) throw unexpected(`The provider answered with status ${response.status}.`)
-  const failure = decodeError(response.status, await errorBody(response, exchange))
+  const failure = request.upstream.decodeError(response.status, await errorBody(response, exchange))
   const retryAfterMs = failure.retryAfterMs ?? retryAfterOf(response.headers)
   throw new UpstreamError(retryAfterMs === undefined ? failure : { ...failure, retryAfterMs })
 }
@@ -87,7 +83,7 @@ async function reach(exchange: Exchange, { provider }: Endpoint, request: Outgoi
   try {
     return await fetch(provider.baseUrl + request.path, {
       method: 'POST',
-      headers: { ...baseHeaders, ...provider.headers, ...request.headers, ...keyHeader(provider) },
+      headers: headersOf(provider, request),
       body: request.text,
       signal: exchange.signal,
       // A provider that sends us elsewhere would be sent the key there.
@@ -107,10 +103,16 @@ const baseHeaders = {
   'user-agent': 'headgate',
 }
 
-function keyHeader({ apiKey, keyHeader }: Endpoint['provider']): Record<string, string> {
-  if (apiKey === null) return {}
-  return keyHeader ? { [keyHeader]: apiKey } : { authorization: `Bearer ${apiKey}` }
+/** The client's own, where they pass, stand before those of the format; nothing stands before the key. */
+function headersOf(provider: Endpoint['provider'], { headers, upstream }: Outgoing): Record<string, string> {
+  const { customs } = upstream
+  const all = { ...baseHeaders, ...customs.headers, ...provider.headers, ...headers }
+  if (provider.apiKey === null) return all
+  const name = provider.keyHeader ?? customs.keyHeader ?? bearer
+  return { ...all, [name]: name === bearer ? `Bearer ${provider.apiKey}` : provider.apiKey }
 }
+
+const bearer = 'authorization'
 
 /** Error bodies are a few lines; what is longer is not read. */
 const maxErrorBytes = 64 * 1024

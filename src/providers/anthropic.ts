@@ -15,7 +15,4 @@ export const anthropic: Provider = {
   statusPageUrl: 'https://status.anthropic.com',
   author: 'anthropic',
   vendor: 'vendor_a',
-  keyHeader: 'x-api-key',
-  headers: { 'anthropic-version': '2023-06-01' },
-  signatures: 'vendor_a-v1',
 }

@@ -17,6 +17,4 @@ export const google: Provider = {
   author: 'google',
   vendor: 'vendor_c',
   implicitCaching: true,
-  keyHeader: 'x-goog-api-key',
-  signatures: 'vendor_c-v1',
 }

@@ -14,6 +14,18 @@ import { type AnswerSource, type Received, startUpstream, type Upstream } from '
 export type { TextDialect }
 export { scenarios, textDialects }
 
+/** Libraries fetch things on their own account: nothing may leave this machine. */
+const realFetch = globalThis.fetch
+globalThis.fetch = Object.assign(
+  async (...[input, init]: Parameters<typeof fetch>) => {
+    const { hostname } = new URL(input instanceof Request ? input.url : String(input))
+    if (hostname !== '127.0.0.1' && hostname !== 'localhost')
+      throw new TypeError(`not on loopback: ${hostname}`)
+    return realFetch(input, init)
+  },
+  { preconnect: realFetch.preconnect },
+)
+
 /** A gateway with one provider for each format, all of them the same recorded upstream. */
 export interface Lab {
   server: TestServer

@@ -176,7 +176,7 @@ describe('the account API with the OpenRouter SDK', () => {
   })
 
   // The SDK takes application/octet-stream only; the server sends the type of the file.
-  test.failing('the bytes of a file', async () => {
+  test('the bytes of a file', async () => {
     const { files } = client()
     const file = { fileName: 'note.txt', content: new Blob(['Hello from the SDK']) }
     const { id: fileId } = ((await files.upload({ requestBody: { file } })) as { raw: unknown }).raw as {

@@ -155,7 +155,7 @@ describeOnEachDatabase(
         const { id } = await upload('<script>alert(1)</script>', 'notes/naïve (1).html')
         const { headers, body } = await server().call('GET', `/files/${id}/content`)
         expect(body).toBe('<script>alert(1)</script>')
-        expect(headers.get('content-type')).toBe('text/plain')
+        expect(headers.get('content-type')).toBe('application/octet-stream')
         expect(headers.get('content-disposition')).toBe(
           "attachment; filename*=UTF-8''na%C3%AFve%20%281%29.html",
         )

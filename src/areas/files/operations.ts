@@ -151,7 +151,7 @@ const downloadFile = operation({
     }
     return new Response(content, {
       headers: {
-        'content-type': file.mime_type,
+        'content-type': 'application/octet-stream',
         'content-disposition': attachment(file.filename),
         'x-content-type-options': 'nosniff',
       },

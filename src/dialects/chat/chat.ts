@@ -22,6 +22,12 @@ export const chat: Dialect = {
     heartbeat,
     encodeError: (error, requestId) => ({ ...envelope(error, requestId) }),
   },
-  upstream: { encodeRequest, reader, decodeReply, decodeError },
+  upstream: {
+    customs: { headers: {}, signatures: 'unknown' },
+    encodeRequest,
+    reader,
+    decodeReply,
+    decodeError,
+  },
   same: { passRequest, relay, passReply, seeReply, headers: [] },
 }

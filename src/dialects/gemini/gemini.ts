@@ -17,6 +17,7 @@ export const gemini: Dialect = {
     encodeError,
   },
   upstream: {
+    customs: { keyHeader: 'x-goog-api-key', headers: {}, signatures: 'vendor_c-v1' },
     encodeRequest,
     reader: () => new GeminiReader(),
     decodeReply: (body) => new GeminiReader().whole(body),

@@ -11,6 +11,16 @@ import { encodeRequest } from './request-encode.ts'
 export const messages: Dialect = {
   name: 'messages',
   client: { decodeRequest, writer, encodeReply, heartbeat, encodeError },
-  upstream: { encodeRequest, reader, decodeReply, decodeError },
+  upstream: {
+    customs: {
+      keyHeader: 'x-api-key',
+      headers: { 'anthropic-version': '2023-06-01' },
+      signatures: 'vendor_a-v1',
+    },
+    encodeRequest,
+    reader,
+    decodeReply,
+    decodeError,
+  },
   same: { passRequest, relay, passReply, headers: ['anthropic-beta', 'anthropic-version'] },
 }

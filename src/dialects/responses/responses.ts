@@ -18,6 +18,12 @@ export const responses: Dialect = {
     heartbeat: ': HEADGATE PROCESSING\n\n',
     encodeError: (error, requestId) => ({ ...envelope(error, requestId) }),
   },
-  upstream: { encodeRequest, reader, decodeReply, decodeError },
+  upstream: {
+    customs: { headers: {}, signatures: 'vendor_b-responses-v1' },
+    encodeRequest,
+    reader,
+    decodeReply,
+    decodeError,
+  },
   same: { passRequest, relay, passReply, headers: ['openai-beta'] },
 }
