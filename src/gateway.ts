@@ -4,6 +4,7 @@ import type { Config } from './config.ts'
 import type { Db } from './db/db.ts'
 import type { Settlements } from './ledger/settlements.ts'
 import type { Clock } from './lib/clock.ts'
+import type { Origins } from './lib/origins.ts'
 import type { Pulse } from './lib/pulse.ts'
 import type { Vault } from './lib/secret.ts'
 import type { Memory } from './memory.ts'
@@ -21,6 +22,7 @@ export interface Gateway {
   readonly memory: Memory
   readonly settlements: Settlements
   readonly pulse: Pulse
+  readonly origins: Origins
   settings: Settings
   catalog: Catalog
 }

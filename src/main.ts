@@ -11,6 +11,7 @@ import type { Gateway } from './gateway.ts'
 import { nanosFromUsd } from './ledger/money.ts'
 import { Settlements } from './ledger/settlements.ts'
 import { type Clock, systemClock } from './lib/clock.ts'
+import { Origins } from './lib/origins.ts'
 import { Pulse } from './lib/pulse.ts'
 import { Vault } from './lib/secret.ts'
 import { Memory } from './memory.ts'
@@ -46,6 +47,7 @@ export async function openGateway(config: Config, clock: Clock = systemClock): P
     memory: new Memory(db, clock),
     settlements: new Settlements(db),
     pulse: new Pulse(),
+    origins: new Origins(),
     settings,
     catalog,
   }

@@ -38,7 +38,7 @@ async function countedBy(gateway: Gateway, asked: Asked, candidate: Candidate): 
       upstream: dialect.upstream,
       text: JSON.stringify(body),
     }
-    const response = await send(exchange, candidate.endpoint, counting)
+    const response = await send(gateway, exchange, candidate.endpoint, counting)
     const answer: unknown = JSON.parse(await readBounded(response, maxCountBytes, exchange))
     return countOf((objectOf(answer) as JsonObject | undefined)?.input_tokens) || undefined
   } catch (error) {

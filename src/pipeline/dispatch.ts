@@ -120,24 +120,24 @@ export function dispatchWhole(
   const { limits } = gateway.settings
   return attemptEach(gateway, asked, plan, journey, async (exchange, taken) => {
     exchange.allow(limits.whole_reply)
-    const reply = await wholeReply(exchange, taken, asked, limits.reply_bytes)
+    const reply = await wholeReply(gateway, exchange, taken, asked)
     exchange.release()
     return reply
   })
 }
 
 async function wholeReply(
+  gateway: Gateway,
   exchange: Exchange,
   { candidate, translation }: Omit<Taken<unknown>, 'reply'>,
   asked: Asked,
-  maxBytes: number,
 ): Promise<WholeReply> {
   const simulate = simulators.get(candidate.endpoint.provider.slug)
   if (simulate) {
     const events = simulate(asked.call, candidate.endpoint.upstream_model, simulation(exchange))
     return wholeOf(await Array.fromAsync(events), null)
   }
-  const body = await fetchWhole(exchange, candidate, translation, asked, maxBytes)
+  const body = await fetchWhole(gateway, exchange, candidate, translation, asked)
   const { same, upstream } = translation.dialect
   const seen = translation.passes ? same.seeReply?.(body) : undefined
   if (seen) return { seen, events: [], body }
@@ -155,14 +155,14 @@ function wholeOf(events: ReplyEvent[], body: JsonObject | null): WholeReply {
 }
 
 async function fetchWhole(
+  gateway: Gateway,
   exchange: Exchange,
   { endpoint }: Candidate,
   translation: Translation,
   asked: Asked,
-  maxBytes: number,
 ): Promise<JsonObject> {
-  const response = await send(exchange, endpoint, outgoing(asked, translation))
-  const text = await readBounded(response, maxBytes, exchange)
+  const response = await send(gateway, exchange, endpoint, outgoing(asked, translation))
+  const text = await readBounded(response, gateway.settings.limits.reply_bytes, exchange)
   try {
     const body = objectOf(parsePrompt(text))
     if (body) return body
@@ -182,12 +182,13 @@ export function dispatchStream(
   const { limits } = gateway.settings
   return attemptEach(gateway, asked, plan, journey, async (exchange, taken) => {
     exchange.allow(limits.first_byte)
-    const flow = await openFlow(exchange, taken, asked)
+    const flow = await openFlow(gateway, exchange, taken, asked)
     return { flow, pending: await untilContent(gateway, exchange, flow) }
   })
 }
 
 async function openFlow(
+  gateway: Gateway,
   exchange: Exchange,
   { candidate, translation, facts }: Omit<Taken<unknown>, 'reply'>,
   asked: Asked,
@@ -197,7 +198,7 @@ async function openFlow(
     const events = simulate(asked.call, candidate.endpoint.upstream_model, simulation(exchange))
     return new SimulatedFlow(events, asked.format.writes.writer(facts), exchange)
   }
-  const response = await send(exchange, candidate.endpoint, outgoing(asked, translation))
+  const response = await send(gateway, exchange, candidate.endpoint, outgoing(asked, translation))
   return new WireFlow(response, relayFor(asked, candidate, translation, facts), exchange)
 }
 

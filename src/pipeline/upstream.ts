@@ -1,6 +1,8 @@
 import type { UpstreamFailure } from '../call/failure.ts'
 import type { Endpoint } from '../catalog/model.ts'
 import type { UpstreamRequest, UpstreamSide } from '../dialects/dialect.ts'
+import type { Gateway } from '../gateway.ts'
+import { withDeadline } from '../lib/deadline.ts'
 import { retryAfterOf } from '../lib/retry-after.ts'
 
 /** An upstream that failed, in the one form the pipeline knows. */
@@ -70,8 +72,16 @@ export interface Outgoing extends Pick<UpstreamRequest, 'path' | 'headers'> {
 }
 
 /** Sends a request to an endpoint. An answer with an error status is an error here. */
-export async function send(exchange: Exchange, endpoint: Endpoint, request: Outgoing): Promise<Response> {
-  const response = await reach(exchange, endpoint, request)
+export async function send(
+  gateway: Gateway,
+  exchange: Exchange,
+  endpoint: Endpoint,
+  request: Outgoing,
+): Promise<Response> {
+  const { baseUrl } = endpoint.provider
+  if (!gateway.origins.isKnown(baseUrl)) await connect(gateway, exchange, baseUrl)
+  const response = await ask(exchange, endpoint, request)
+  gateway.origins.answered(baseUrl)
   if (response.ok) return response
   if (response.status < 400) throw unexpected(`The provider answered with status ${response.status}.`)
   const failure = request.upstream.decodeError(response.status, await errorBody(response, exchange))
@@ -79,7 +89,16 @@ export async function send(exchange: Exchange, endpoint: Endpoint, request: Outg
   throw new UpstreamError(retryAfterMs === undefined ? failure : { ...failure, retryAfterMs })
 }
 
-async function reach(exchange: Exchange, { provider }: Endpoint, request: Outgoing): Promise<Response> {
+async function connect(gateway: Gateway, exchange: Exchange, baseUrl: string): Promise<void> {
+  try {
+    const work = gateway.origins.reach(baseUrl)
+    await withDeadline(gateway.settings.limits.connect, work, tookTooLong)
+  } catch (error) {
+    throw exchange.explain(error)
+  }
+}
+
+async function ask(exchange: Exchange, { provider }: Endpoint, request: Outgoing): Promise<Response> {
   try {
     return await fetch(provider.baseUrl + request.path, {
       method: 'POST',

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
 import { operations } from '../../src/areas/all.ts'
+import { Origins } from '../../src/lib/origins.ts'
 import {
   ask,
   clearGenerations,
@@ -198,6 +199,25 @@ describeWithUpstreams(
       expect(response.status).toBe(408)
       expect((await lastOf(bench().first.journal).done).closedByPeerAt).not.toBeNull()
     })
+    test('408 when a provider cannot be connected to in time, and the next one answers', async () => {
+      const { port } = new URL(bench().first.url)
+      const silent = new Origins((_, asked) =>
+        String(asked) === port ? new Promise(() => undefined) : Promise.resolve(),
+      )
+      const { gateway } = bench().server
+      const { origins } = gateway
+      Object.assign(gateway, { origins: silent })
+      expect((await ask(bench(), 'chat', { model: 'test/chat' })).status).toBe(408)
+      expect((await jsonOf(ask(bench(), 'chat', { model: 'test/both-chat' }))).provider).toBe('two-chat')
+      Object.assign(gateway, { origins })
+    })
+    test('502 when nobody listens at the address of a provider', async () => {
+      const { gateway } = bench().server
+      const { origins } = gateway
+      Object.assign(gateway, { origins: new Origins(() => Promise.reject(new Error('refused'))) })
+      expect((await ask(bench(), 'chat', { model: 'test/chat' })).status).toBe(502)
+      Object.assign(gateway, { origins })
+    })
     test('408 when a stream does not begin', async () => {
       bench().first.script({ hang: true, sse: [] })
       expect((await ask(bench(), 'chat', { model: 'test/chat', stream: true })).status).toBe(408)
@@ -207,5 +227,5 @@ describeWithUpstreams(
       expect((await ask(bench(), 'chat', { model: 'test/chat' })).status).toBe(502)
     })
   },
-  'limits: { body_bytes: 65536, reply_bytes: 65536, whole_reply: 0.5, first_byte: 0.5, heartbeat: 5 }',
+  'limits: { body_bytes: 65536, reply_bytes: 65536, whole_reply: 0.5, first_byte: 0.5, heartbeat: 5, connect: 0.3 }',
 )

@@ -1,0 +1,49 @@
+/** Opens a connection and closes it again. */
+export type Connect = (host: string, port: number) => Promise<void>
+
+/** A server that answered within this time is not asked again whether it is there. */
+const rememberedMs = 30_000
+
+/**
+ * Whether a server can be reached at all, which `fetch` alone cannot tell from one that takes its time: a
+ * server that was not heard of lately is first connected to, within a time of its own.
+ */
+export class Origins {
+  readonly #connect: Connect
+  readonly #reachedAt = new Map<string, number>()
+
+  constructor(connect: Connect = connectTcp) {
+    this.#connect = connect
+  }
+
+  isKnown(baseUrl: string): boolean {
+    const at = this.#reachedAt.get(baseUrl)
+    return at !== undefined && performance.now() - at < rememberedMs
+  }
+
+  answered(baseUrl: string): void {
+    this.#reachedAt.set(baseUrl, performance.now())
+  }
+
+  /** Rejects when the connection is refused; takes as long as the network does. */
+  async reach(baseUrl: string): Promise<void> {
+    const { hostname, port, protocol } = new URL(baseUrl)
+    const host = hostname.replace(/^\[|\]$/g, '')
+    await this.#connect(host, Number(port) || (protocol === 'https:' ? 443 : 80))
+    this.answered(baseUrl)
+  }
+}
+
+async function connectTcp(hostname: string, port: number): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  const socket = {
+    open: (opened: { end(): void }) => {
+      opened.end()
+      resolve()
+    },
+    connectError: (_: unknown, error: Error) => reject(error),
+    data: () => undefined,
+  }
+  await Bun.connect({ hostname, port, socket }).catch(reject)
+  await promise
+}
