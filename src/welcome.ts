@@ -37,7 +37,8 @@ function firstLines(start: FirstStart, site: string, base: string): string[] {
     `  ${signinUrl(site, start.signinToken)}`,
     '',
     'Try it:',
-    `  curl ${base}/key -H "Authorization: Bearer ${start.inferenceKey}"`,
+    `  curl ${base}/chat/completions -H "Authorization: Bearer ${start.inferenceKey}" \\`,
+    `    -d '{"model": "sandbox/echo", "messages": [{"role": "user", "content": "Hello"}]}'`,
     '',
   ]
 }

@@ -1,0 +1,112 @@
+import { describe, expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { noTokens, type Usage } from '../call/usage.ts'
+import type { Pricing } from '../catalog/price.ts'
+import { costOf } from './cost.ts'
+
+const at = Date.parse('2026-11-16T15:30:00Z') // a Monday
+const used = (usage: Partial<Usage>): Usage => ({ ...noTokens, ...usage })
+
+describe('R9 the cost of a reply', () => {
+  const pricing: Pricing = {
+    prompt: '0.000003',
+    completion: '0.000015',
+    input_cache_read: '0.0000003',
+    input_cache_write: '0.00000375',
+    input_cache_write_1h: '0.000006',
+    internal_reasoning: '0.00002',
+    audio: '0.00001',
+    request: '0.01',
+    web_search: '0.005',
+  }
+
+  test('is the sum of its buckets, each at its own price', () => {
+    const usage = used({
+      input: 100,
+      cacheRead: 1000,
+      cacheWrite: 10,
+      cacheWrite1h: 1,
+      output: 50,
+      reasoning: 5,
+      inputAudio: 2,
+      webSearches: 3,
+    })
+    const { total, prompt, completion } = costOf(usage, pricing, at)
+    expect(prompt).toBe(300_000n + 300_000n + 37_500n + 6_000n + 20_000n)
+    expect(completion).toBe(750_000n + 100_000n)
+    expect(total).toBe(prompt + completion + 10_000_000n + 15_000_000n)
+  })
+
+  test('a bucket without a price of its own costs what the prompt or the completion does', () => {
+    const plain: Pricing = { prompt: '0.000001', completion: '0.000002' }
+    const usage = used({
+      cacheRead: 1,
+      cacheWrite: 1,
+      cacheWrite1h: 1,
+      inputImage: 1,
+      inputVideo: 1,
+      reasoning: 1,
+      outputImage: 1,
+    })
+    expect(costOf(usage, plain, at)).toEqual({ total: 9000n, prompt: 5000n, completion: 4000n })
+  })
+
+  test('is rounded once, half a nano-dollar up', () => {
+    expect(costOf(used({ input: 3 }), { prompt: '0.0000000005', completion: '0' }, at).total).toBe(2n)
+    expect(
+      costOf(used({ input: 1, output: 1 }), { prompt: '0.0000000004', completion: '0.0000000004' }, at).total,
+    ).toBe(1n)
+  })
+
+  test('a discount is taken from all of it', () => {
+    expect(
+      costOf(used({ input: 1000 }), { prompt: '0.000003', completion: '0', discount: 0.1 }, at).total,
+    ).toBe(2_700_000n)
+  })
+
+  test('nothing, where no price is known', () => {
+    expect(costOf(used({ input: 1000 }), null, at).total).toBe(0n)
+  })
+
+  describe('conditions', () => {
+    const priced = (overrides: Pricing['overrides']): Pricing => ({
+      prompt: '0.000001',
+      completion: '0.000001',
+      overrides,
+    })
+    const promptOf = (overrides: Pricing['overrides'], input = 1000, when = at) =>
+      costOf(used({ input }), priced(overrides), when).prompt
+
+    test('a long prompt: more tokens than the threshold', () => {
+      const overrides = [{ min_prompt_tokens: 1000, prompt: '0.000002' }]
+      expect(promptOf(overrides, 1000)).toBe(1_000_000n)
+      expect(promptOf(overrides, 1001)).toBe(2_002_000n)
+    })
+    test('hours, also past midnight, and days', () => {
+      const late = [{ utc_start: 2200, utc_end: 600, prompt: '0.000002' }]
+      expect(promptOf(late)).toBe(1_000_000n)
+      for (const hour of ['22:00', '23:59', '05:59']) {
+        expect(promptOf(late, 1000, Date.parse(`2026-11-16T${hour}:00Z`))).toBe(2_000_000n)
+      }
+      expect(promptOf(late, 1000, Date.parse('2026-11-16T06:00:00Z'))).toBe(1_000_000n)
+      expect(promptOf([{ utc_days: ['monday'], prompt: '0.000002' }])).toBe(2_000_000n)
+      expect(promptOf([{ utc_days: ['sunday'], prompt: '0.000002' }])).toBe(1_000_000n)
+    })
+    test('later entries win, key by key', () => {
+      expect(promptOf([{ prompt: '0.000002' }, { prompt: '0.000003' }, { completion: '0.000009' }])).toBe(
+        3_000_000n,
+      )
+    })
+  })
+
+  test('never negative, and grows with every bucket', () => {
+    const count = fc.integer({ min: 0, max: 10_000_000 })
+    fc.assert(
+      fc.property(count, count, count, (input, output, more) => {
+        const less = costOf(used({ input, output }), pricing, at).total
+        expect(less).toBeGreaterThanOrEqual(0n)
+        expect(costOf(used({ input: input + more, output }), pricing, at).total).toBeGreaterThanOrEqual(less)
+      }),
+    )
+  })
+})
