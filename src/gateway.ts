@@ -7,6 +7,7 @@ import type { Clock } from './lib/clock.ts'
 import type { Origins } from './lib/origins.ts'
 import type { Pulse } from './lib/pulse.ts'
 import type { Vault } from './lib/secret.ts'
+import type { Slots } from './lib/slots.ts'
 import type { Memory } from './memory.ts'
 import type { Metrics } from './metrics.ts'
 import type { Settings } from './settings.ts'
@@ -23,6 +24,8 @@ export interface Gateway {
   readonly settlements: Settlements
   readonly pulse: Pulse
   readonly origins: Origins
+  /** Replies that are read on although their client has left. */
+  readonly drains: Slots
   settings: Settings
   catalog: Catalog
 }

@@ -3,6 +3,7 @@ import { pino } from 'pino'
 import { firstStart, syncEnvironmentKey, vaultFits } from './account/bootstrap.ts'
 import { operations, pages } from './areas/all.ts'
 import { sweepFiles } from './areas/files/disk.ts'
+import { dropExpiredResponses } from './areas/responses/store.ts'
 import { buildCatalog } from './catalog/catalog.ts'
 import { type Config, ConfigError } from './config.ts'
 import { lockDataDir, masterSecret, prepareDataDir, siteFile } from './data-dir.ts'
@@ -14,6 +15,7 @@ import { type Clock, systemClock } from './lib/clock.ts'
 import { Origins } from './lib/origins.ts'
 import { Pulse } from './lib/pulse.ts'
 import { Vault } from './lib/secret.ts'
+import { Slots } from './lib/slots.ts'
 import { Memory } from './memory.ts'
 import { Metrics } from './metrics.ts'
 import { providers } from './providers/all.ts'
@@ -25,6 +27,7 @@ import { siteUrl, welcome } from './welcome.ts'
 /** How long requests in flight may take to finish once the process was told to stop. */
 const drainMs = 25_000
 const sweepMs = 60 * 60_000
+const mostDrains = 100
 
 /** The parts, put together: the only place that knows them all. */
 export async function openGateway(config: Config, clock: Clock = systemClock): Promise<Gateway> {
@@ -48,6 +51,7 @@ export async function openGateway(config: Config, clock: Clock = systemClock): P
     settlements: new Settlements(db),
     pulse: new Pulse(),
     origins: new Origins(),
+    drains: new Slots(mostDrains),
     settings,
     catalog,
   }
@@ -111,7 +115,7 @@ export async function serve(config: Config): Promise<void> {
   startServing(server, gateway)
   process.stdout.write(welcome(site, start))
   writeFileSync(siteFile(config.dataDir), site)
-  keepFilesTidy(gateway)
+  keepTidy(gateway)
   process.on('SIGHUP', () => reload(gateway))
   await stopSignal()
   await drain(gateway, server)
@@ -127,9 +131,12 @@ function takePort(gateway: Gateway): Server {
   }
 }
 
-/** What crashes and deleted workspaces leave on disk is no hurry. */
-function keepFilesTidy(gateway: Gateway): void {
-  const sweep = () => sweepFiles(gateway).catch((err: unknown) => gateway.log.warn({ err }, 'sweep failed'))
+/** What crashes and deleted workspaces leave on disk, and responses that have expired, are no hurry. */
+function keepTidy(gateway: Gateway): void {
+  const sweep = () =>
+    Promise.all([sweepFiles(gateway), dropExpiredResponses(gateway)]).catch((err: unknown) =>
+      gateway.log.warn({ err }, 'sweep failed'),
+    )
   void sweep()
   setInterval(() => void sweep(), sweepMs).unref()
 }

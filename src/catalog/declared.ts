@@ -17,6 +17,8 @@ export const declaredProvider = z.strictObject({
   /** Sent with every request. */
   headers: z.record(headerName, z.string()).optional(),
   abilities: z.array(z.enum(wireAbilities)).optional(),
+  /** Goes on, and bills all of it, when the client has left: its replies are read to the end. */
+  bills_abandoned: z.boolean().optional(),
   regions: z.array(z.enum(dataRegions)).min(1).optional(),
   data_policy: dataPolicy.optional(),
   headquarters: z

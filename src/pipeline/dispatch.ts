@@ -183,7 +183,9 @@ export function dispatchStream(
   return attemptEach(gateway, asked, plan, journey, async (exchange, taken) => {
     exchange.allow(limits.first_byte)
     const flow = await openFlow(gateway, exchange, taken, asked)
-    return { flow, pending: await untilContent(gateway, exchange, flow) }
+    const pending = await untilContent(gateway, exchange, flow)
+    if (taken.candidate.endpoint.provider.billsAbandoned) exchange.outliveClient()
+    return { flow, pending }
   })
 }
 

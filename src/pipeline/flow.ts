@@ -25,6 +25,7 @@ export class WireFlow implements Flow {
   readonly #body: { read(): Promise<{ done: boolean; value?: Uint8Array }> }
   readonly #frames = new SseReader()
   readonly #relay: Relay
+  #awaited: Promise<string | null> | null = null
   #over = false
 
   constructor(response: Response, relay: Relay, exchange: Exchange) {
@@ -41,7 +42,15 @@ export class WireFlow implements Flow {
     return this.#relay.final
   }
 
-  async next(): Promise<string | null> {
+  /** Who asks while a text is awaited gets the same one: a reader that left and one that reads on do not collide. */
+  next(): Promise<string | null> {
+    this.#awaited ??= this.#read().finally(() => {
+      this.#awaited = null
+    })
+    return this.#awaited
+  }
+
+  async #read(): Promise<string | null> {
     if (this.#over) return null
     try {
       const { done, value } = await this.#body.read()

@@ -67,6 +67,21 @@ async function* passed(gateway: Gateway, asked: Asked, flow: Flow, watch: Watch)
   }
 }
 
+/** How long a reply that nobody waits for is read on. */
+const drainMs = 60_000
+
+/** Reads what a provider bills anyway, to learn what it bills. */
+async function drain(gateway: Gateway, flow: Flow): Promise<void> {
+  const deadline = performance.now() + drainMs
+  try {
+    for (let text: unknown = ''; text !== null && text !== quiet && !flow.seen.failure; ) {
+      text = await gateway.pulse.wait(flow.next(), Math.max(0, deadline - performance.now()))
+    }
+  } catch (error) {
+    gateway.log.debug({ err: error }, 'an abandoned reply broke off')
+  }
+}
+
 /** One streamed reply, to whichever end it comes. */
 export class StreamRun {
   readonly #gateway: Gateway
@@ -99,7 +114,8 @@ export class StreamRun {
     const charge = this.#charge()
     const text = flow.end(charge.usage, billOf(charge))
     const keep = flow.final ? this.#asked.keep?.(flow.final) : undefined
-    await this.#close(this.#outcome('completed', charge, null), keep)
+    const left = this.#asked.request.signal.aborted
+    await this.#close(this.#outcome(left ? 'cancelled' : 'completed', charge, null), keep)
     flow.cancel()
     return text
   }
@@ -117,7 +133,11 @@ export class StreamRun {
 
   /** The client left, unless the reply is already over. What was produced until then is charged. */
   async abandoned(): Promise<void> {
-    this.#taken?.reply.flow.cancel()
+    const taken = this.#taken
+    if (taken?.candidate.endpoint.provider.billsAbandoned) {
+      await this.#gateway.drains.use(() => drain(this.#gateway, taken.reply.flow))
+    }
+    taken?.reply.flow.cancel()
     await this.#close(this.#outcome('cancelled', this.#charge(), null)).catch(() => undefined)
   }
 

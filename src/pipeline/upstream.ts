@@ -51,6 +51,11 @@ export class Exchange {
     this.#client.removeEventListener('abort', this.#leave)
   }
 
+  /** The client may leave: what it asked for is read to the end. */
+  outliveClient(): void {
+    this.#client.removeEventListener('abort', this.#leave)
+  }
+
   abort(): void {
     this.release()
     this.#controller.abort()

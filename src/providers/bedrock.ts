@@ -3,6 +3,7 @@ import type { Provider } from '../catalog/provider.ts'
 export const bedrock: Provider = {
   slug: 'amazon-bedrock',
   name: 'Amazon Bedrock',
+  billsAbandoned: true,
   baseUrl: 'https://bedrock-runtime.{AWS_REGION}.amazonaws.com',
   // Not AWS_ACCESS_KEY_ID: many machines have that one for other reasons.
   keyVariable: 'AWS_BEARER_TOKEN_BEDROCK',

@@ -43,6 +43,7 @@ export const compatibleProviders: Provider[] = [
   compatible({
     slug: 'mistral',
     name: 'Mistral',
+    billsAbandoned: true,
     baseUrl: 'https://api.mistral.ai/v1',
     keyVariable: 'MISTRAL_API_KEY',
     dialects: ['chat', 'embeddings', 'transcriptions'],
@@ -81,6 +82,7 @@ export const compatibleProviders: Provider[] = [
   compatible({
     slug: 'perplexity',
     name: 'Perplexity',
+    billsAbandoned: true,
     baseUrl: 'https://api.perplexity.ai',
     keyVariable: 'PERPLEXITY_API_KEY',
     dataPolicy: noTraining,
@@ -105,6 +107,7 @@ export const compatibleProviders: Provider[] = [
   compatible({
     slug: 'minimax',
     name: 'Minimax',
+    billsAbandoned: true,
     baseUrl: 'https://api.minimax.io/v1',
     keyVariable: 'MINIMAX_API_KEY',
     headquarters: 'CN',
@@ -137,6 +140,7 @@ export const compatibleProviders: Provider[] = [
   compatible({
     slug: 'groq',
     name: 'Groq',
+    billsAbandoned: true,
     baseUrl: 'https://api.groq.com/openai/v1',
     keyVariable: 'GROQ_API_KEY',
     dialects: ['chat', 'responses', 'transcriptions', 'speech'],
@@ -219,6 +223,7 @@ export const compatibleProviders: Provider[] = [
   compatible({
     slug: 'nebius',
     name: 'Nebius',
+    billsAbandoned: true,
     baseUrl: 'https://api.tokenfactory.nebius.com/v1',
     keyVariable: 'NEBIUS_API_KEY',
     dialects: ['chat', 'embeddings'],
@@ -231,6 +236,7 @@ export const compatibleProviders: Provider[] = [
   compatible({
     slug: 'sambanova',
     name: 'SambaNova',
+    billsAbandoned: true,
     baseUrl: 'https://api.sambanova.ai/v1',
     keyVariable: 'SAMBANOVA_API_KEY',
     headquarters: 'US',
@@ -247,6 +253,7 @@ export const compatibleProviders: Provider[] = [
   compatible({
     slug: 'alibaba',
     name: 'Alibaba',
+    billsAbandoned: true,
     baseUrl: 'https://dashscope-intl.aliyuncs.com/compatible-mode/v1',
     keyVariable: 'DASHSCOPE_API_KEY',
     dialects: ['chat', 'embeddings'],
@@ -420,6 +427,7 @@ export const compatibleProviders: Provider[] = [
   compatible({
     slug: 'huggingface',
     name: 'Hugging Face',
+    billsAbandoned: true,
     baseUrl: 'https://router.huggingface.co/v1',
     keyVariable: 'HF_TOKEN',
     headquarters: 'US',

@@ -3,6 +3,7 @@ import type { Provider } from '../catalog/provider.ts'
 export const google: Provider = {
   slug: 'google-ai-studio',
   name: 'Google AI Studio',
+  billsAbandoned: true,
   baseUrl: 'https://generativelanguage.googleapis.com/v1beta',
   keyVariable: 'GEMINI_API_KEY',
   dialects: ['gemini'],

@@ -3,6 +3,7 @@ import type { Provider } from '../catalog/provider.ts'
 export const vertex: Provider = {
   slug: 'google-vertex',
   name: 'Google Vertex AI',
+  billsAbandoned: true,
   baseUrl:
     'https://{GOOGLE_VERTEX_LOCATION}-aiplatform.googleapis.com/v1/projects/{GOOGLE_VERTEX_PROJECT}/locations/{GOOGLE_VERTEX_LOCATION}',
   keyVariable: 'GOOGLE_APPLICATION_CREDENTIALS',

@@ -107,6 +107,28 @@ describeWithUpstreams(
       expect(row?.cost_nanos).toBeGreaterThan(0n)
     })
 
+    test('R5 where leaving does not stop the bill, the reply is read to its end and its usage charged', async () => {
+      const { frames, usage } = vendorReply('chat', 'text')
+      bench().first.script({ sse: frames, delayMs: 20 })
+      const left = new AbortController()
+      const response = await ask(
+        bench(),
+        'chat',
+        { model: 'test/stubborn', stream: true },
+        { signal: left.signal },
+      )
+      await response.body?.getReader().read()
+      left.abort()
+      const [row, ...more] = await generationsWhen(bench(), 1)
+      expect(more).toEqual([])
+      expect(row).toMatchObject({
+        status: 'cancelled',
+        usage_source: 'reported',
+        tokens_output: usage.output,
+      })
+      expect((await lastOf(bench().first.journal).done).complete).toBe(true)
+    })
+
     test('R4 a client that leaves before the first byte closes the upstream too', async () => {
       bench().first.script({ hang: true, sse: [] })
       const left = new AbortController()

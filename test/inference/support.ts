@@ -34,7 +34,9 @@ export function settingsFor(first: string, second: string, extra = ''): string {
     model(dialect, [`one-${dialect}`]),
     model(`both-${dialect}`, [`one-${dialect}`, `two-${dialect}`]),
   ])
-  return `${extra}\nproviders:\n${providers.join('')}models:\n${models.join('')}`
+  const stubborn = provider('stubborn', first, 'chat').replace(' }\n', ', bills_abandoned: true }\n')
+  const all = [...models, model('stubborn', ['stubborn'])]
+  return `${extra}\nproviders:\n${providers.join('')}${stubborn}models:\n${all.join('')}`
 }
 
 export function describeWithUpstreams(name: string, tests: (bench: () => Bench) => void, extra = ''): void {
