@@ -2,6 +2,8 @@
 export interface SseFrame {
   event: string
   data: string
+  /** The stream ended before the blank line after it: it may be cut short. */
+  unended?: true
 }
 
 /** Longer events are not believed: an image in base64 fits, an endless line does not. */
@@ -32,9 +34,11 @@ export class SseReader {
 
   /** What was left without its blank line: a vendor may close right after its last event. */
   end(): SseFrame[] {
-    const frame = parseFrame(this.#pieces.join('') + this.#decoder.decode())
+    const rest = this.#pieces.join('') + this.#decoder.decode()
     this.#pieces = []
-    return frame ? [frame] : []
+    const frame = parseFrame(rest)
+    if (!frame) return []
+    return [/[\r\n]{2}$/.test(rest) ? frame : { ...frame, unended: true }]
   }
 }
 

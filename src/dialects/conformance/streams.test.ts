@@ -105,8 +105,7 @@ describe.each(pairs)('R28 from %s to %s', (upstream, client) => {
 const endMarks: Record<GenerateDialect, RegExp> = {
   chat: /"finish_reason":"[a-z_]+"[^\n]*\}/,
   messages: /data: \{"type":"message_stop"\}/,
-  // Its last brace may be missing: one vendor never sends it.
-  responses: /data: \{"type":"response\.(?:completed|incomplete)"[^\n]*\}(?=\}\n)/,
+  responses: /data: \{"type":"response\.(?:completed|incomplete)"[^\n]*\}/,
   gemini: /"finishReason":"[A-Z_]+"[^\n]*\}/,
 }
 

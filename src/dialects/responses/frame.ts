@@ -3,7 +3,7 @@ import type { SseFrame } from '../../lib/sse.ts'
 
 /** The object in a frame, with its type; null when it is none. */
 export function parseFrame(frame: SseFrame): { type: string; event: JsonObject } | null {
-  const event = objectOf(parsed(frame.data) ?? parsed(mended(frame.data)))
+  const event = objectOf(parsed(frame.data) ?? (frame.unended ? undefined : parsed(mended(frame.data))))
   return event ? { type: textOf(event.type) ?? frame.event, event } : null
 }
 
