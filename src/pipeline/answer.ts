@@ -37,7 +37,8 @@ export async function readAsked(gateway: Gateway, question: Question): Promise<A
   const known = gateway.memory.standingOf(caller.key)
   const standing = known instanceof Promise ? await known : known
   const name = format.dialect?.name ?? 'chat'
-  const { body, presetId } = await expandPreset(gateway, caller.organizationId, name, question.body)
+  const expanding = expandPreset(gateway, caller.organizationId, name, question.body)
+  const { body, presetId } = expanding instanceof Promise ? await expanding : expanding
   return {
     ...question,
     given: question.body,

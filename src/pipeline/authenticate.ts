@@ -62,10 +62,10 @@ function isPlausible(secret: string): boolean {
   return secret !== '' && secret.length <= maxCredentialLength
 }
 
-async function callerOf(gateway: Gateway, key: ApiKey): Promise<Caller> {
-  const isManagement = key.kind === 'management' && key.creator_user_id !== null
-  const userId = isManagement ? await creatorOf(gateway, key) : key.creator_user_id
-  return { key, organizationId: key.organization_id, userId }
+function callerOf(gateway: Gateway, key: ApiKey): Caller | Promise<Caller> {
+  const caller = { key, organizationId: key.organization_id, userId: key.creator_user_id }
+  if (key.kind !== 'management' || key.creator_user_id === null) return caller
+  return creatorOf(gateway, key).then((userId) => ({ ...caller, userId }))
 }
 
 /** A management key outlives the person who made it; what it makes while they are deactivated has no creator. */

@@ -9,17 +9,32 @@ export interface Expanded {
   presetId: string | null
 }
 
+interface NamedPreset {
+  slug: string
+  /** The model the request names beside it, or nothing. */
+  model: string
+}
+
 const reference = /^(.*?)@preset\/([^@/]+)$/
 
 /** The body with what the preset it names adds; what the request itself says stands. */
-export async function expandPreset(
+export function expandPreset(
   gateway: Gateway,
   organizationId: string,
   format: DialectName,
   body: JsonObject,
-): Promise<Expanded> {
+): Expanded | Promise<Expanded> {
   const named = presetOf(body)
-  if (!named) return { body, presetId: null }
+  return named ? expanded(gateway, organizationId, format, body, named) : { body, presetId: null }
+}
+
+async function expanded(
+  gateway: Gateway,
+  organizationId: string,
+  format: DialectName,
+  body: JsonObject,
+  named: NamedPreset,
+): Promise<Expanded> {
   const preset = await gateway.memory.preset(organizationId, named.slug)
   if (!preset) throw fail('preset_unusable', `The preset "${named.slug}" does not exist or is not active.`)
   const config = inFormat(preset, format)
@@ -34,7 +49,7 @@ export async function expandPreset(
 }
 
 /** `@preset/slug`, `author/model@preset/slug`, or the field `preset`. */
-function presetOf(body: JsonObject): { slug: string; model: string } | null {
+function presetOf(body: JsonObject): NamedPreset | null {
   const model = textOf(body.model) ?? ''
   const match = reference.exec(model)
   if (match) return { model: match[1] ?? '', slug: match[2] ?? '' }

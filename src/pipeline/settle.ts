@@ -11,6 +11,7 @@ import type { Generation } from '../ledger/generations.ts'
 import { nanosFromUsd, usdFromNanos } from '../ledger/money.ts'
 import type { Asked } from './asked.ts'
 import type { Journey } from './dispatch.ts'
+import type { FailedAttempt } from './failure.ts'
 
 /** What a reply consumed and costs: known before the client is told that it is over. */
 export interface Charge {
@@ -140,13 +141,7 @@ function generationOf(asked: Asked, journey: Journey, outcome: Outcome): Generat
     is_byok: 0,
     latency_ms: Math.round(performance.now() - asked.startedAt),
     first_token_ms: outcome.firstTokenMs === null ? null : Math.round(outcome.firstTokenMs),
-    attempts: JSON.stringify(
-      journey.attempts.map(({ provider, failure }) => ({
-        provider,
-        code: failure.kind,
-        status: failure.status,
-      })),
-    ),
+    attempts: journey.attempts.length === 0 ? '[]' : JSON.stringify(journey.attempts.map(attemptRecord)),
     dropped: dropped.length === 0 ? null : JSON.stringify(dropped),
     preset_id: asked.presetId,
     session_id: wishes.sessionId,
@@ -155,6 +150,10 @@ function generationOf(asked: Asked, journey: Journey, outcome: Outcome): Generat
     app_title: wishes.app.title,
     external_user: wishes.user,
   }
+}
+
+function attemptRecord({ provider, failure }: FailedAttempt) {
+  return { provider, code: failure.kind, status: failure.status }
 }
 
 function tokensOf({ usage, source, cost }: Charge) {

@@ -1,7 +1,7 @@
 import type { ReplyEvent } from '../call/event.ts'
 import type { ReasoningFormat } from '../call/part.ts'
-import { commonAbilities } from '../catalog/provider.ts'
-import { isGenerateDialect } from '../catalog/vocabulary.ts'
+import { commonAbilities, type Provider } from '../catalog/provider.ts'
+import { isGenerateDialect, type WireAbility } from '../catalog/vocabulary.ts'
 import { dialects } from '../dialects/all.ts'
 import type {
   Dialect,
@@ -69,8 +69,19 @@ function targetOf({ call }: Asked, { model, endpoint }: Candidate, dialect: Dial
       : null,
     signatures: provider.signatures ?? dialect.upstream.customs.signatures,
     unsupported: endpoint.refused_parameters,
-    abilities: new Set(provider.abilities ?? commonAbilities),
+    abilities: abilitiesOf(provider),
   }
+}
+
+const abilitySets = new WeakMap<object, ReadonlySet<WireAbility>>()
+
+/** The catalogue never changes: what follows from a provider is worked out once. */
+function abilitiesOf(provider: Provider): ReadonlySet<WireAbility> {
+  const known = abilitySets.get(provider)
+  if (known) return known
+  const abilities = new Set(provider.abilities ?? commonAbilities)
+  abilitySets.set(provider, abilities)
+  return abilities
 }
 
 /** From the upstream's frames to the client's text, through our own events. */
