@@ -4,7 +4,7 @@ import type { Access } from './operation.ts'
 import { isOwnOrigin } from './pipeline/origin.ts'
 
 const exposed =
-  'x-request-id, x-generation-id, retry-after, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset'
+  'x-request-id, x-generation-id, x-headgate-dropped, retry-after, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset'
 const preflightSeconds = '600'
 
 /** Management operations are for servers: a browser may call them only from origins the operator listed. */

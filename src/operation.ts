@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { DataRegion } from './catalog/vocabulary.ts'
 import type { ClientSide } from './dialects/dialect.ts'
 import type { Gateway } from './gateway.ts'
+import type { Source } from './pipeline/asked.ts'
 import type { Caller } from './pipeline/authenticate.ts'
 
 /**
@@ -23,8 +24,8 @@ export interface Ask<A extends Access, P, Q, B> {
   params: Out<P>
   query: Out<Q>
   body: Out<B>
-  /** The JSON the body was parsed from. */
-  text: string
+  /** The body as it came: its JSON, and what that was parsed into. */
+  source: Source
   request: Request
   region: DataRegion
 }

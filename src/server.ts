@@ -18,6 +18,9 @@ const basePaths = ['/api/v1', '/v1']
 /** Clients add `/v1` themselves or do not, whatever their users configured: what they reach models by works anyway. */
 const lenientPaths = ['', '/api', '/anthropic'].flatMap((base) => [base, `${base}/v1`, `${base}/v1/v1`])
 
+/** Of the problems of a request that are listed. */
+const mostIssues = 50
+
 /** A management body is a handful of fields. */
 const maxJsonBytes = 1024 * 1024
 
@@ -50,7 +53,7 @@ function buildRoutes(gateway: Gateway, operations: Operation[], pages: Page[]): 
 function basesOf(methods: Methods): string[] {
   const all = [...methods.values()]
   if (all.some((operation) => operation.root)) return ['']
-  return all.some((operation) => operation.inference || operation.path === '/models')
+  return all.some((operation) => operation.access === 'inference' || operation.path === '/models')
     ? lenientPaths
     : basePaths
 }
@@ -141,7 +144,8 @@ async function run(
   const body = operation.body && checkedBody(text, operation, operation.body)
   const region = regionOf(gateway, request)
   // Each value was parsed by the schema that types it; see operation().
-  const ask = { gateway, caller, params, query, body, text, request, region } as Parameters<
+  const source = { text, body }
+  const ask = { gateway, caller, params, query, body, source, request, region } as Parameters<
     Operation['handle']
   >[0]
   const result = await operation.handle(ask)
@@ -187,10 +191,12 @@ function jsonBody(text: string, operation: Operation): unknown {
 function check(schema: z.ZodType, value: unknown, root: string): unknown {
   const result = schema.safeParse(value)
   if (result.success) return result.data
-  const issues = problemsOf(result.error).map(({ path, message }) => ({
-    field: path.join('.') || root,
-    message,
-  }))
+  const issues = problemsOf(result.error)
+    .slice(0, mostIssues)
+    .map(({ path, message }) => ({
+      field: path.join('.') || root,
+      message,
+    }))
   throw fail('invalid_request', `${issues[0]?.field}: ${issues[0]?.message}`, { issues })
 }
 

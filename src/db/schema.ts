@@ -432,8 +432,6 @@ export interface GenerationTable {
   /** Slug of the provider, and tag of its endpoint. */
   provider: string
   endpoint: string
-  /** The vendor's id of the reply. */
-  upstream_id: string | null
   dialect: string
   upstream_dialect: string
   streamed: Flag

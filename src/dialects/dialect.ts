@@ -28,6 +28,8 @@ export interface ClientSide {
   /** From events to the client's stream. */
   writer(about: ReplyFacts): ReplyWriter
   encodeReply(reply: Reply, about: ReplyFacts, bill: Bill): JsonObject
+  /** Its whole replies can say that they broke off, and why. */
+  carriesFailure?: true
   /** Keeps a quiet stream alive. */
   heartbeat: string
   /** The body of an error answered with a status. */
@@ -37,6 +39,8 @@ export interface ClientSide {
 export interface UpstreamSide {
   /** What the format itself expects of every request; a provider may differ. */
   customs: Customs
+  /** Where a prompt is counted without being answered, and what the count is called; absent where nobody counts. */
+  counting?: { suffix: string; field: string }
   encodeRequest(call: Call, target: Target): UpstreamRequest
   /** One for each streamed reply: it remembers what is open. */
   reader(): ReplyReader

@@ -15,7 +15,6 @@ const columns = [
   'model',
   'provider',
   'endpoint',
-  'upstream_id',
   'dialect',
   'upstream_dialect',
   'streamed',

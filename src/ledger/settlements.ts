@@ -51,8 +51,10 @@ export class Settlements {
       for (const { done } of batch) done()
     } catch (error) {
       const [only] = batch
-      if (batch.length === 1 && only) only.failed(error)
-      else for (const one of batch) await this.#commit([one])
+      if (batch.length > 1 || !only) for (const one of batch) await this.#commit([one])
+      // What goes along with a charge must not cost us the charge.
+      else if (only.companions.length > 0) await this.#commit([{ ...only, companions: [] }])
+      else only.failed(error)
     }
   }
 

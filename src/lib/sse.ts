@@ -17,13 +17,17 @@ export class SseReader {
   /** Pieces of an event that is not complete; joined when a line ends, so that a long one is not copied each time. */
   #pieces: string[] = []
   #length = 0
+  #tail = ''
 
   push(bytes: Uint8Array): SseFrame[] {
     const piece = this.#decoder.decode(bytes, { stream: true })
     this.#pieces.push(piece)
     this.#length += piece.length
     if (this.#length > maxFrameLength) throw new SseError('an event of the stream is too long')
-    if (!piece.includes('\n') && !piece.includes('\r')) return []
+    // Only where a blank line ends is anything joined: a long event is not copied for each of its pieces.
+    const seam = this.#tail + piece
+    this.#tail = seam.slice(-3)
+    if (!seam.includes('\n\n') && !otherBlankLine.test(seam)) return []
     const text = this.#pieces.length === 1 ? piece : this.#pieces.join('')
     const { frames, used } = cut(text)
     const rest = used === text.length ? '' : text.slice(used)
@@ -41,6 +45,8 @@ export class SseReader {
     return [/[\r\n]{2}$/.test(rest) ? frame : { ...frame, unended: true }]
   }
 }
+
+const otherBlankLine = /\r\r|\n\r/
 
 /** Almost every vendor ends lines with \n alone; the others take the slower way. */
 function cut(text: string): { frames: SseFrame[]; used: number } {

@@ -13,12 +13,13 @@ import {
   type Taken,
   type WholeReply,
 } from './dispatch.ts'
+import { failedAttempt, toClientError } from './failure.ts'
 import { guardRegion } from './guard.ts'
 import { expandPreset } from './preset.ts'
 import { type Plan, route } from './route.ts'
-import { billOf, type Close, chargeOf, closing, nothingCharged, type Outcome } from './settle.ts'
+import { billOf, type Close, chargeOf, closing, endedBadly, nothingCharged, type Outcome } from './settle.ts'
 import { StreamRun, streamedBody } from './stream.ts'
-import { ClientGoneError } from './upstream.ts'
+import { ClientGoneError, UpstreamError, unexpected } from './upstream.ts'
 import { readWishes } from './wishes.ts'
 
 /** From a question to its answer: every request that may reach a model comes this way. */
@@ -36,12 +37,10 @@ export async function readAsked(gateway: Gateway, question: Question): Promise<A
   const startedAt = performance.now()
   const known = gateway.memory.standingOf(caller.key)
   const standing = known instanceof Promise ? await known : known
-  const name = format.dialect?.name ?? 'chat'
-  const expanding = expandPreset(gateway, caller.organizationId, name, question.body)
+  const expanding = expandPreset(gateway, caller.organizationId, format.presets, question.body)
   const { body, presetId } = expanding instanceof Promise ? await expanding : expanding
   return {
     ...question,
-    given: question.body,
     body,
     presetId,
     standing,
@@ -59,14 +58,25 @@ async function whole(gateway: Gateway, asked: Asked, plan: Plan): Promise<Respon
   try {
     const taken = await dispatchWhole(gateway, asked, plan, journey)
     const { seen } = taken.reply
+    const broken = seen.failure !== null || endedBadly(seen)
+    if (broken && !asked.format.writes.carriesFailure) throw brokenReply(journey, taken)
     const charge = chargeOf(asked, taken.candidate.endpoint, seen)
     const body = bodyOf(asked, taken, charge)
-    const outcome: Outcome = { status: 'completed', charge, seen, error: null, firstTokenMs: null }
+    const status = broken ? 'failed' : 'completed'
+    const outcome: Outcome = { status, charge, seen, error: null, firstTokenMs: null }
     await close(outcome, asked.keep?.(body))
     return Response.json(body, { headers: answerHeaders(asked, journey) })
   } catch (error) {
     throw await failed(asked, close, error)
   }
+}
+
+/** A reply that broke off, for a client whose format cannot say so. */
+function brokenReply({ attempts }: Journey, { candidate, reply }: Taken<WholeReply>): GatewayError {
+  const { failure } = reply.seen.failure
+    ? new UpstreamError(reply.seen.failure)
+    : unexpected('The provider ended its reply with an error.')
+  return toClientError([...attempts, failedAttempt(candidate, failure)])
 }
 
 function bodyOf(
@@ -123,11 +133,15 @@ function answerHeaders(asked: Asked, { translation }: Journey): Record<string, s
   const dropped = translation?.request.dropped ?? []
   return {
     'x-generation-id': asked.id,
-    ...(dropped.length > 0 && { 'x-headgate-dropped': dropped.map(headerText).join(', ') }),
+    ...(dropped.length > 0 && { 'x-headgate-dropped': headerList(dropped) }),
   }
 }
 
+/** Clients refuse an answer whose headers are too long. */
+const longestList = 2000
+
 /** Names of unknown fields are the client's own words. */
-function headerText(name: string): string {
-  return name.replace(/[^\x21-\x7e]|,/g, '?').slice(0, 100)
+function headerList(names: string[]): string {
+  const list = names.map((name) => name.replace(/[^\x21-\x7e]|,/g, '?').slice(0, 100)).join(', ')
+  return list.length > longestList ? `${list.slice(0, longestList)}...` : list
 }

@@ -5,6 +5,7 @@ import type { ClientSide, Dialect } from '../dialects/dialect.ts'
 import type { JsonObject } from '../lib/loose.ts'
 import type { Standing } from '../memory.ts'
 import type { Caller } from './authenticate.ts'
+import type { PresetTarget } from './preset.ts'
 import type { Wishes } from './wishes.ts'
 
 /** What an operation hands over: a body that its schema accepts, and the formats it is in. */
@@ -13,17 +14,24 @@ export interface Question {
   region: DataRegion
   request: Request
   body: JsonObject
-  /** The JSON that the body was parsed from. */
-  text: string
+  /** What the client sent, and what it was parsed into, before anything was added. */
+  source: Source
   format: Format
   /** Written together with the charge: `reply` is the answer in the client's format. */
   keep?: (reply: JsonObject) => Statement[]
+}
+
+export interface Source {
+  text: string
+  body: JsonObject
 }
 
 /** A format clients may use. */
 export interface Format {
   /** Its name in records. */
   name: string
+  /** How a preset goes into its bodies. */
+  presets: PresetTarget
   /** Reads the body. */
   reads: ClientSide
   /** Writes the answer: as a rule the same side, but some clients mix two formats. */
@@ -34,8 +42,6 @@ export interface Format {
 
 /** A request, read: what every stage works from. */
 export interface Asked extends Question {
-  /** The body as it came, before any preset. */
-  given: JsonObject
   standing: Standing
   call: Call
   wishes: Wishes

@@ -1,13 +1,17 @@
+import type { Endpoint } from '../catalog/model.ts'
+import type { Dialect } from '../dialects/dialect.ts'
+import { fail } from '../errors.ts'
 import type { Gateway } from '../gateway.ts'
-import { countOf, type JsonObject, objectOf } from '../lib/loose.ts'
+import { countOf, objectOf } from '../lib/loose.ts'
 import { admit } from './admit.ts'
 import { readAsked } from './answer.ts'
 import type { Asked, Question } from './asked.ts'
+import { outgoing } from './dispatch.ts'
 import { guardRegion } from './guard.ts'
 import { type Candidate, route } from './route.ts'
 import { promptEstimate } from './settle.ts'
 import { translate } from './translate.ts'
-import { Exchange, readBounded, send, UpstreamError } from './upstream.ts'
+import { ClientGoneError, Exchange, readBounded, send, UpstreamError } from './upstream.ts'
 
 /** How many tokens a prompt has: the provider's own count where it has one, an estimate otherwise. */
 export async function countTokens(gateway: Gateway, question: Question): Promise<number> {
@@ -15,35 +19,41 @@ export async function countTokens(gateway: Gateway, question: Question): Promise
   guardRegion(asked.standing.policy, asked.region)
   const plan = route(gateway, asked)
   admit(asked, plan)
-  const counting = plan.candidates.find(
-    ({ endpoint }) =>
-      !endpoint.provider.inProcess &&
-      asked.format.dialect?.name &&
-      endpoint.dialects.includes(asked.format.dialect.name),
-  )
-  const counted = counting && (await countedBy(gateway, asked, counting))
+  const own = asked.format.dialect
+  const counting = own?.upstream.counting
+  const candidate = plan.candidates.find(({ endpoint }) => own && canCount(endpoint, own))
+  const counted = candidate && counting && (await countedBy(gateway, asked, candidate, counting))
   return counted ?? promptEstimate(asked.call)
 }
 
+function canCount(endpoint: Endpoint, { name }: Dialect): boolean {
+  return !endpoint.provider.inProcess && endpoint.dialects.includes(name)
+}
+
+/** What a count does not depend on, and some providers refuse there. */
+const answerFields = ['stream', 'max_tokens', 'temperature', 'top_p', 'top_k', 'stop_sequences', 'metadata']
+
 /** Undefined when the provider does not say. */
-async function countedBy(gateway: Gateway, asked: Asked, candidate: Candidate): Promise<number | undefined> {
-  const { dialect, request } = translate(asked, candidate)
-  const { stream: _, max_tokens: __, temperature: ___, metadata: ____, ...body } = request.body
+async function countedBy(
+  gateway: Gateway,
+  asked: Asked,
+  candidate: Candidate,
+  { suffix, field }: { suffix: string; field: string },
+): Promise<number | undefined> {
+  const translation = translate(asked, candidate)
+  const { path, headers, upstream } = outgoing(asked, translation)
+  const body = Object.entries(translation.request.body).filter(([name]) => !answerFields.includes(name))
+  const text = JSON.stringify(Object.fromEntries(body))
   const exchange = new Exchange(asked.request.signal)
   exchange.allow(gateway.settings.limits.first_byte)
   try {
-    const counting = {
-      path: `${request.path}/count_tokens`,
-      headers: request.headers,
-      upstream: dialect.upstream,
-      text: JSON.stringify(body),
-    }
-    const response = await send(gateway, exchange, candidate.endpoint, counting)
-    const answer: unknown = JSON.parse(await readBounded(response, maxCountBytes, exchange))
-    return countOf((objectOf(answer) as JsonObject | undefined)?.input_tokens) || undefined
+    const asking = { path: path + suffix, headers, upstream, text }
+    const response = await send(gateway, exchange, candidate.endpoint, asking)
+    const answer = objectOf(JSON.parse(await readBounded(response, maxCountBytes, exchange)))
+    return countOf(answer?.[field]) || undefined
   } catch (error) {
     if (error instanceof UpstreamError || error instanceof SyntaxError) return undefined
-    throw error
+    throw error instanceof ClientGoneError ? fail('request_timeout', 'The client left.') : error
   } finally {
     exchange.release()
   }

@@ -206,18 +206,19 @@ async function openFlow(
 
 /** What comes before the first content is kept: until then another endpoint may take over unnoticed. */
 async function untilContent(gateway: Gateway, exchange: Exchange, flow: Flow): Promise<string> {
-  const { first_byte, idle } = gateway.settings.limits
+  const { first_byte, idle, total } = gateway.settings.limits
   let pending = ''
   for (let patience = first_byte; ; patience = idle) {
     const text = await gateway.pulse.wait(flow.next(), patience)
     if (text === quiet) throw tookTooLong()
+    // Something came: from here on it is silence that counts, not slowness.
+    exchange.allow(total)
     if (text !== null) pending += text
     const { content, failure, complete } = flow.seen
     if (failure && !content) throw new UpstreamError(failure)
     if (content || (text === null && complete)) break
     if (text === null) throw unexpected('The provider gave an empty reply.')
   }
-  exchange.allow(gateway.settings.limits.total)
   return pending
 }
 
@@ -236,7 +237,7 @@ function aborted(signal: AbortSignal): Promise<void> {
 }
 
 /** Where the reply passes, so does what the client said beside the body. */
-function outgoing(asked: Asked, { dialect, request, passes }: Translation): Outgoing {
+export function outgoing(asked: Asked, { dialect, request, passes }: Translation): Outgoing {
   const { path, headers, body } = request
   const { upstream } = dialect
   if (!passes) return { path, headers, upstream, text: JSON.stringify(body) }
@@ -244,7 +245,7 @@ function outgoing(asked: Asked, { dialect, request, passes }: Translation): Outg
     path,
     upstream,
     headers: { ...headers, ...passedHeaders(dialect.same.headers, asked) },
-    text: spliceJson(asked.text, asked.given, body),
+    text: spliceJson(asked.source.text, asked.source.body, body),
   }
 }
 

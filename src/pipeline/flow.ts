@@ -11,6 +11,8 @@ import { type Exchange, unexpected } from './upstream.ts'
 export interface Flow {
   /** The next text for the client, possibly empty; null when the upstream has no more. */
   next(): Promise<string | null>
+  /** What still follows when the upstream is not waited for any longer. */
+  close(): string
   readonly seen: Seen
   end(usage: Usage, bill: Bill): string
   fail(error: GatewayError): string
@@ -54,14 +56,17 @@ export class WireFlow implements Flow {
     if (this.#over) return null
     try {
       const { done, value } = await this.#body.read()
-      return done || !value ? this.#close() : this.#pass(this.#frames.push(value))
+      return done || !value ? this.close() : this.#pass(this.#frames.push(value))
     } catch (error) {
-      this.#over = true
+      // A connection that goes after the reply was complete takes nothing with it.
+      const rest = this.close()
+      if (this.seen.complete && !this.seen.failure) return rest
       throw error instanceof SseError ? unexpected(error.message) : this.#exchange.explain(error)
     }
   }
 
-  #close(): string {
+  close(): string {
+    if (this.#over) return ''
     this.#over = true
     return this.#pass(this.#frames.end()) + (this.#relay.close?.() ?? '')
   }
@@ -112,6 +117,9 @@ export class SimulatedFlow implements Flow {
     }
   }
 
+  close(): string {
+    return ''
+  }
   end(usage: Usage, bill: Bill): string {
     return this.#writer.end(usage, bill)
   }

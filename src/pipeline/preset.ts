@@ -1,5 +1,5 @@
 import type { UsablePreset } from '../account/presets.ts'
-import type { DialectName } from '../catalog/vocabulary.ts'
+import type { PresetFormat } from '../db/schema.ts'
 import { badField, fail } from '../errors.ts'
 import type { Gateway } from '../gateway.ts'
 import { type JsonObject, objectOf, objectsOf, textOf } from '../lib/loose.ts'
@@ -15,37 +15,45 @@ interface NamedPreset {
   model: string
 }
 
+/** No other text is looked for: a database may refuse it. */
+const presetSlug = /^[\w.-]{1,200}$/
+
 const reference = /^(.*?)@preset\/([^@/]+)$/
 
 /** The body with what the preset it names adds; what the request itself says stands. */
 export function expandPreset(
   gateway: Gateway,
   organizationId: string,
-  format: DialectName,
+  target: PresetTarget,
   body: JsonObject,
 ): Expanded | Promise<Expanded> {
   const named = presetOf(body)
-  return named ? expanded(gateway, organizationId, format, body, named) : { body, presetId: null }
+  return named ? expanded(gateway, organizationId, target, body, named) : { body, presetId: null }
 }
 
 async function expanded(
   gateway: Gateway,
   organizationId: string,
-  format: DialectName,
+  target: PresetTarget,
   body: JsonObject,
   named: NamedPreset,
 ): Promise<Expanded> {
-  const preset = await gateway.memory.preset(organizationId, named.slug)
-  if (!preset) throw fail('preset_unusable', `The preset "${named.slug}" does not exist or is not active.`)
-  const config = inFormat(preset, format)
+  const known = presetSlug.test(named.slug)
+  const preset = known ? await gateway.memory.preset(organizationId, named.slug) : undefined
+  if (!preset)
+    throw fail('preset_unusable', `The preset "${named.slug.slice(0, 100)}" does not exist or is not active.`)
+  const config = target.fit(preset)
   if (reference.test(textOf(config.model) ?? '')) {
     throw badField('model', `the preset "${named.slug}" names a preset itself`)
   }
   const { preset: _, model: __, ...request } = body
   const own = Object.fromEntries(Object.entries(request).filter(([, value]) => value !== null))
   const merged: JsonObject = { ...config, ...own, ...(named.model && { model: named.model }) }
+  const generation = objectOf(config.generationConfig)
+  if (generation) merged.generationConfig = { ...generation, ...objectOf(own.generationConfig) }
   if (config.tools && own.tools) merged.tools = unitedTools(config.tools, own.tools)
-  return { body: withSystemPrompt(merged, format, preset.systemPrompt), presetId: preset.id }
+  const prompted = preset.systemPrompt === null ? merged : target.prompt(merged, preset.systemPrompt)
+  return { body: prompted, presetId: preset.id }
 }
 
 /** `@preset/slug`, `author/model@preset/slug`, or the field `preset`. */
@@ -78,18 +86,72 @@ const bound = new Set([
   'max_completion_tokens',
 ])
 
-function inFormat(preset: UsablePreset, format: DialectName): JsonObject {
-  if (preset.format === format || !(format === 'chat' || format === 'messages' || format === 'responses')) {
-    return preset.config
+/** The fields of a preset in the words of a format. */
+function fitTo(format: PresetFormat) {
+  return (preset: UsablePreset): JsonObject => {
+    if (preset.format === format) return preset.config
+    const fields = Object.entries(preset.config).filter(([name]) => !bound.has(name))
+    return Object.fromEntries(
+      fields.map(([name, value]) => [
+        words.find((word) => word[preset.format] === name)?.[format] ?? name,
+        value,
+      ]),
+    )
   }
-  const fields = Object.entries(preset.config).filter(([name]) => !bound.has(name))
-  return Object.fromEntries(
-    fields.map(([name, value]) => [
-      words.find((word) => word[preset.format] === name)?.[format] ?? name,
-      value,
-    ]),
-  )
 }
+
+/** What a preset becomes in the bodies of a format. */
+export interface PresetTarget {
+  fit(preset: UsablePreset): JsonObject
+  /** The body with a system prompt, unless it has one of its own. */
+  prompt(body: JsonObject, text: string): JsonObject
+}
+
+export const presetTargets = {
+  chat: { fit: fitTo('chat'), prompt: promptAsMessage },
+  messages: { fit: fitTo('messages'), prompt: (body, system) => ({ system, ...body }) },
+  responses: { fit: fitTo('responses'), prompt: (body, instructions) => ({ instructions, ...body }) },
+  completions: { fit: fitTo('chat'), prompt: promptAsBeginning },
+  gemini: { fit: fitToGemini, prompt: promptAsInstruction },
+} satisfies Record<string, PresetTarget>
+
+function promptAsMessage(body: JsonObject, content: string): JsonObject {
+  const messages = objectsOf(body.messages)
+  if (messages.some(({ role }) => role === 'system' || role === 'developer')) return body
+  return { ...body, messages: [{ role: 'system', content }, ...messages] }
+}
+
+/** There is nobody to speak to in a text that is only to be continued. */
+function promptAsBeginning(body: JsonObject, text: string): JsonObject {
+  return typeof body.prompt === 'string' ? { ...body, prompt: `${text}\n\n${body.prompt}` } : body
+}
+
+function promptAsInstruction(body: JsonObject, text: string): JsonObject {
+  if (body.systemInstruction || body.system_instruction) return body
+  return { ...body, systemInstruction: { parts: [{ text }] } }
+}
+
+const generationWords: Record<string, string> = {
+  temperature: 'temperature',
+  top_p: 'topP',
+  top_k: 'topK',
+  max_tokens: 'maxOutputTokens',
+  seed: 'seed',
+  frequency_penalty: 'frequencyPenalty',
+  presence_penalty: 'presencePenalty',
+}
+
+/** What steers the gateway is said beside the request, what steers the model inside `generationConfig`. */
+function fitToGemini(preset: UsablePreset): JsonObject {
+  const config = fitTo('chat')(preset)
+  const steering = Object.entries(config).filter(([name]) => routingFields.has(name))
+  const generation = Object.entries(config).flatMap(([name, value]) =>
+    generationWords[name] ? [[generationWords[name], value] as const] : [],
+  )
+  return { ...Object.fromEntries(steering), generationConfig: Object.fromEntries(generation) }
+}
+
+const routingFields = new Set(['model', 'models', 'provider', 'plugins', 'route'])
 
 /** The preset's tools in their order, then those only the request has. */
 function unitedTools(ofPreset: unknown, ofRequest: unknown): JsonObject[] {
@@ -109,13 +171,4 @@ function toolIdentity(tool: JsonObject): string {
   const name =
     textOf(objectOf(tool.function)?.name) ?? textOf(tool.name) ?? textOf(objectOf(tool.parameters)?.name)
   return name === undefined ? String(tool.type) : `${tool.type ?? 'custom'} ${name}`
-}
-
-function withSystemPrompt(body: JsonObject, format: DialectName, prompt: string | null): JsonObject {
-  if (prompt === null) return body
-  if (format === 'messages') return { system: prompt, ...body }
-  if (format === 'responses') return { instructions: prompt, ...body }
-  const messages = objectsOf(body.messages)
-  if (messages.some(({ role }) => role === 'system' || role === 'developer')) return body
-  return { ...body, messages: [{ role: 'system', content: prompt }, ...messages] }
 }

@@ -15,7 +15,6 @@ export interface Candidate {
 
 /** Where a request may go, best first. */
 export interface Plan {
-  requested: string
   candidates: Candidate[]
 }
 
@@ -37,17 +36,16 @@ export function route(gateway: Gateway, asked: Asked): Plan {
       asked.wishes.provider,
     ).map((endpoint) => ({ model, endpoint })),
   )
-  if (candidates.length === 0) throw nothingLeft(models, found, excluded)
-  const allowed =
-    asked.wishes.provider.allow_fallbacks === false ? firstOfEach(candidates, asked) : candidates
-  return { requested: models[0] ?? '', candidates: allowed }
+  const allowed = withoutFallbacks(gateway, candidates, asked.wishes.provider)
+  if (allowed.length === 0) throw nothingLeft(models, found, excluded)
+  return { candidates: allowed }
 }
 
 function requireModel(gateway: Gateway, slug: string, requested: string[]): Model {
   const found = findModel(gateway.catalog, slug)
   if (!found) {
-    throw fail('model_unknown', `model: "${slug}" is not a model of this gateway.`, {
-      availability: { code: 'model_not_found', retryable: false, requested_models: requested },
+    throw fail('model_unknown', `model: "${shortened(slug)}" is not a model of this gateway.`, {
+      availability: { code: 'model_not_found', retryable: false, requested_models: requested.map(shortened) },
     })
   }
   const { model } = found
@@ -60,11 +58,16 @@ function requireModel(gateway: Gateway, slug: string, requested: string[]): Mode
   }
   throw fail(
     'model_wrong_endpoint',
-    `model: "${slug}" makes ${model.output_modalities.join(', ')}, not text.`,
+    `model: "${shortened(slug)}" makes ${model.output_modalities.join(', ')}, not text.`,
     {
-      availability: { code: 'wrong_endpoint', retryable: false, requested_models: requested },
+      availability: { code: 'wrong_endpoint', retryable: false, requested_models: requested.map(shortened) },
     },
   )
+}
+
+/** What a client wrote is repeated to it, but not at any length. */
+function shortened(slug: string): string {
+  return slug.length > 100 ? `${slug.slice(0, 100)}...` : slug
 }
 
 function exclusionOf(
@@ -149,15 +152,16 @@ function ordered(
 }
 
 /** Without fallbacks: what `order` lists, or else the first choice. Other models are the client's own wish. */
-function firstOfEach(candidates: Candidate[], { wishes }: Asked): Candidate[] {
-  const listed = wishes.provider.order?.length ?? 0
-  const count = Math.max(1, listed)
-  const taken = new Map<Model, number>()
-  return candidates.filter(({ model }) => {
-    const sofar = taken.get(model) ?? 0
-    taken.set(model, sofar + 1)
-    return sofar < count
-  })
+function withoutFallbacks(
+  gateway: Gateway,
+  candidates: Candidate[],
+  { allow_fallbacks, order }: Preferences,
+): Candidate[] {
+  if (allow_fallbacks !== false) return candidates
+  if (order && order.length > 0) return candidates.filter(({ endpoint }) => names(gateway, order, endpoint))
+  return candidates.filter(
+    ({ model }, place) => candidates.findIndex((other) => other.model === model) === place,
+  )
 }
 
 /** All of it because of a guardrail is a refusal; anything else is a want of providers. */
@@ -170,7 +174,7 @@ function nothingLeft(requested: string[], models: Model[], excluded: Exclusion[]
   const code = first === undefined ? 'no_endpoints' : 'constraint_filtered'
   const message =
     first === undefined
-      ? `No provider of ${requested.join(', ')} is set up here.`
+      ? `No provider of ${requested.map(shortened).join(', ')} is set up here.`
       : 'No available provider meets the requirements of this request.'
   return new GatewayError('no_provider', {
     message,
@@ -178,7 +182,7 @@ function nothingLeft(requested: string[], models: Model[], excluded: Exclusion[]
       availability: {
         code,
         retryable: false,
-        requested_models: requested,
+        requested_models: requested.map(shortened),
         ...(first !== undefined && { excluded_by: [...new Set(excluded)] }),
         affected_providers: [
           ...new Set(models.flatMap((m) => m.endpoints.map(({ provider }) => provider.slug))),

@@ -1,5 +1,5 @@
 import type { Call } from '../call/call.ts'
-import { type Bill, completionTokens, noTokens, type Usage } from '../call/usage.ts'
+import { type Bill, completionTokens, noTokens, promptTokens, type Usage } from '../call/usage.ts'
 import type { Endpoint } from '../catalog/model.ts'
 import type { Statement } from '../db/batch.ts'
 import type { GenerationStatus, UsageSource } from '../db/schema.ts'
@@ -36,12 +36,27 @@ export const nothingCharged: Charge = { usage: noTokens, source: 'none', cost: n
  * error for one, is free.
  */
 export function chargeOf(asked: Asked, endpoint: Endpoint, seen: Seen): Charge {
-  const usage = seen.usage ?? estimate(asked.call, seen)
-  const source = seen.usage ? 'reported' : 'estimated'
-  const [finish] = seen.finishes
-  const nothing = completionTokens(usage) === 0 && !finish
-  if (nothing || finish?.reason === 'error') return { usage, source, cost: noCost }
+  const { usage, source } = usageOf(asked.call, seen)
+  const nothing = completionTokens(usage) === 0 && seen.finishes.length === 0
+  if (nothing || endedBadly(seen)) return { usage, source, cost: noCost }
   return { usage, source, cost: costOf(usage, endpoint.pricing, asked.at) }
+}
+
+export function endedBadly(seen: Seen): boolean {
+  return seen.finishes.some((finish) => finish?.reason === 'error')
+}
+
+/** More than any model takes or gives: whoever counts so far does not count tokens. */
+const mostTokens = 50_000_000
+
+function usageOf(call: Call, seen: Seen): Pick<Charge, 'usage' | 'source'> {
+  const told = seen.usage
+  const isCredible = told !== null && promptTokens(told) <= mostTokens && completionTokens(told) <= mostTokens
+  if (told === null || !isCredible) return { usage: estimate(call, seen), source: 'estimated' }
+  if (seen.complete) return { usage: told, source: 'reported' }
+  // What is told along the way is not the end of it: some vendors begin with a count of one.
+  const more = Math.ceil(seen.characters / 4) - completionTokens(told)
+  return { usage: { ...told, output: told.output + Math.max(0, more) }, source: 'estimated' }
 }
 
 function estimate(call: Call, seen: Seen): Usage {
@@ -110,6 +125,9 @@ async function settle(
   }
 }
 
+/** Suffixes can be piled up without end. */
+const maxModelLength = 256
+
 /** Null when the request never reached a provider: there is nothing to account for. */
 function generationOf(asked: Asked, journey: Journey, outcome: Outcome): Generation | null {
   const { candidate, translation } = journey
@@ -125,11 +143,10 @@ function generationOf(asked: Asked, journey: Journey, outcome: Outcome): Generat
     key_id: caller.key.id,
     user_id: caller.userId,
     created_at: new Date(asked.at).toISOString(),
-    requested_model: wishes.models[0] ?? '',
+    requested_model: wishes.models[0]?.slice(0, maxModelLength) ?? '',
     model: candidate.model.id,
     provider: candidate.endpoint.provider.slug,
     endpoint: candidate.endpoint.tag,
-    upstream_id: null,
     dialect: asked.format.name,
     upstream_dialect: translation.dialect.name,
     streamed: asked.call.stream ? 1 : 0,

@@ -6,8 +6,16 @@ import type { Asked } from './asked.ts'
 import type { Journey, StreamedReply, Taken } from './dispatch.ts'
 import { failedAttempt, toClientError } from './failure.ts'
 import type { Flow } from './flow.ts'
-import { billOf, type Charge, type Close, chargeOf, nothingCharged, type Outcome } from './settle.ts'
-import { ClientGoneError, tookTooLong, UpstreamError, unexpected } from './upstream.ts'
+import {
+  billOf,
+  type Charge,
+  type Close,
+  chargeOf,
+  endedBadly,
+  nothingCharged,
+  type Outcome,
+} from './settle.ts'
+import { ClientGoneError, UpstreamError, unexpected } from './upstream.ts'
 
 /**
  * The body of a streamed answer, from the moment the client is told 200. `opening` may still be under way:
@@ -46,17 +54,25 @@ async function* waited<T>(gateway: Gateway, asked: Asked, opening: Promise<T>): 
   }
 }
 
+/** After the end of a reply only its usage can follow: this long it is waited for. */
+const graceMs = 1000
+
+/** Nothing more is to be expected of a reply that is complete and has told its usage. */
+function isOver({ seen }: Flow): boolean {
+  return seen.complete && seen.usage !== null
+}
+
 /** The upstream's text as it comes; a long silence is a failure, a shorter one a heartbeat. */
 async function* passed(gateway: Gateway, asked: Asked, flow: Flow, watch: Watch): AsyncGenerator<string> {
   const { heartbeat, idle } = gateway.settings.limits
   const patience = Math.min(heartbeat, idle)
-  let next = flow.next()
-  for (let silent = 0; ; ) {
-    const text = await watch.wait(next, patience)
+  let silent = 0
+  for (let next = flow.next(); !isOver(flow); ) {
+    const text = await watch.wait(next, flow.seen.complete ? graceMs : patience)
     if (text === null) return
     if (text === quiet) {
       silent += patience
-      if (silent >= idle) throw tookTooLong()
+      if (flow.seen.complete || silent >= idle) return yield flow.close()
       yield asked.format.writes.heartbeat
       continue
     }
@@ -67,18 +83,29 @@ async function* passed(gateway: Gateway, asked: Asked, flow: Flow, watch: Watch)
   }
 }
 
+/** The connection can be used again once the last byte is read; one that does not end is closed. */
+async function letGo(gateway: Gateway, flow: Flow): Promise<void> {
+  await readOn(gateway, flow, graceMs, () => false)
+  flow.cancel()
+}
+
 /** How long a reply that nobody waits for is read on. */
 const drainMs = 60_000
 
 /** Reads what a provider bills anyway, to learn what it bills. */
-async function drain(gateway: Gateway, flow: Flow): Promise<void> {
-  const deadline = performance.now() + drainMs
+function drain(gateway: Gateway, flow: Flow): Promise<void> {
+  return readOn(gateway, flow, drainMs, () => isOver(flow) || flow.seen.failure !== null)
+}
+
+/** Reads without passing anything on, until the end, until it is enough, or until the time is up. */
+async function readOn(gateway: Gateway, flow: Flow, ms: number, isEnough: () => boolean): Promise<void> {
+  const deadline = performance.now() + ms
   try {
-    for (let text: unknown = ''; text !== null && text !== quiet && !flow.seen.failure; ) {
+    for (let text: unknown = ''; text !== null && text !== quiet && !isEnough(); ) {
       text = await gateway.pulse.wait(flow.next(), Math.max(0, deadline - performance.now()))
     }
   } catch (error) {
-    gateway.log.debug({ err: error }, 'an abandoned reply broke off')
+    gateway.log.debug({ err: error }, 'a reply broke off when nobody needed it any more')
   }
 }
 
@@ -90,6 +117,8 @@ export class StreamRun {
   readonly #close: Close
   #taken: Taken<StreamedReply> | null = null
   #firstTokenMs: number | null = null
+  /** It has come to an end that was told to the client. */
+  #over = false
   /** The client has already waited as long as it may without a sign of life. */
   overdue = false
 
@@ -110,19 +139,23 @@ export class StreamRun {
   /** The last text, once the charge is durable. A reply that was not marked as complete broke off. */
   async ended(): Promise<string> {
     const flow = this.#taken?.reply.flow
+    if (flow?.seen.failure) throw new UpstreamError(flow.seen.failure)
     if (!flow?.seen.complete) throw unexpected('The connection to the provider broke off.')
+    if (endedBadly(flow.seen)) throw unexpected('The provider ended its reply with an error.')
     const charge = this.#charge()
     const text = flow.end(charge.usage, billOf(charge))
     const keep = flow.final ? this.#asked.keep?.(flow.final) : undefined
     const left = this.#asked.request.signal.aborted
     await this.#close(this.#outcome(left ? 'cancelled' : 'completed', charge, null), keep)
-    flow.cancel()
+    this.#over = true
+    void letGo(this.#gateway, flow)
     return text
   }
 
   /** The error in the client's format; null when there is no client any more. */
   async failed(error: unknown): Promise<string | null> {
     if (error instanceof ClientGoneError || this.#asked.request.signal.aborted) return null
+    this.#over = true
     const shown = this.#shown(error)
     const flow = this.#taken?.reply.flow
     flow?.cancel()
@@ -133,11 +166,12 @@ export class StreamRun {
 
   /** The client left, unless the reply is already over. What was produced until then is charged. */
   async abandoned(): Promise<void> {
+    if (this.#over) return
     const taken = this.#taken
     if (taken?.candidate.endpoint.provider.billsAbandoned) {
       await this.#gateway.drains.use(() => drain(this.#gateway, taken.reply.flow))
-    }
-    taken?.reply.flow.cancel()
+      void letGo(this.#gateway, taken.reply.flow)
+    } else taken?.reply.flow.cancel()
     await this.#close(this.#outcome('cancelled', this.#charge(), null)).catch(() => undefined)
   }
 

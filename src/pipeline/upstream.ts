@@ -91,7 +91,14 @@ export async function send(
   if (response.status < 400) throw unexpected(`The provider answered with status ${response.status}.`)
   const failure = request.upstream.decodeError(response.status, await errorBody(response, exchange))
   const retryAfterMs = failure.retryAfterMs ?? retryAfterOf(response.headers)
-  throw new UpstreamError(retryAfterMs === undefined ? failure : { ...failure, retryAfterMs })
+  const message = presentable(failure.message, endpoint.provider.apiKey)
+  throw new UpstreamError({ ...failure, message, ...(retryAfterMs !== undefined && { retryAfterMs }) })
+}
+
+/** A provider's words without the key it was given, and without a web page. */
+function presentable(message: string, apiKey: string | null): string {
+  if (/^\s*<(!doctype|html)/i.test(message)) return 'The provider answered with a web page.'
+  return apiKey ? message.replaceAll(apiKey, '***') : message
 }
 
 async function connect(gateway: Gateway, exchange: Exchange, baseUrl: string): Promise<void> {
@@ -154,8 +161,10 @@ async function errorBody(response: Response, exchange: Exchange): Promise<unknow
 export async function readBounded(response: Response, maxBytes: number, exchange: Exchange): Promise<string> {
   const declared = Number(response.headers.get('content-length') ?? Number.NaN)
   if (declared > maxBytes) throw tooLarge()
+  // A compressed body is longer than it says.
+  const isPlain = declared >= 0 && !response.headers.has('content-encoding')
   try {
-    return declared >= 0 ? await response.text() : await readChunks(response, maxBytes)
+    return isPlain ? await response.text() : await readChunks(response, maxBytes)
   } catch (error) {
     throw exchange.explain(error)
   }

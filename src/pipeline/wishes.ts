@@ -75,8 +75,8 @@ function modelsOf(body: JsonObject, defaultModel: string | null): string[] {
   if (listed.length > 0 && fallbacks.length > 0) throw badField('fallbacks', 'cannot be combined with models')
   if (fallbacks.length > maxFallbacks)
     throw badField('fallbacks', `must have at most ${maxFallbacks} entries`)
+  if (listed.length > maxFallbacks) throw badField('models', `must have at most ${maxFallbacks} entries`)
   const models = [...new Set([...(first ? [first] : []), ...listed, ...fallbacks])]
-  if (models.length > maxFallbacks + 1) throw badField('models', `must have at most ${maxFallbacks} entries`)
   if (models.length > 0) return models
   if (defaultModel) return [defaultModel]
   throw badField('model', 'is required, because the workspace has no default model')

@@ -260,3 +260,13 @@ describeWithUpstreams('failover', (bench) => {
     expect((await ask(bench(), 'chat', both)).headers.get('retry-after')).toBeNull()
   })
 })
+
+describeWithUpstreams('a finished stream', (bench) => {
+  test('leaves its connection to the provider to the next one', async () => {
+    for (let i = 0; i < 10; i++) {
+      await (await ask(bench(), 'chat', { model: 'test/chat', stream: true })).text()
+    }
+    // One to see whether anybody is there, one to ask; never one for each request.
+    expect(bench().first.accepted()).toBeLessThan(5)
+  })
+})

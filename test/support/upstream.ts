@@ -69,6 +69,8 @@ export interface Upstream {
   received(count: number): Promise<Received[]>
   /** Connections that are open now. */
   connections(): number
+  /** Connections that were ever made. */
+  accepted(): number
   stop(): Promise<void>
 }
 
@@ -78,11 +80,12 @@ interface State {
   otherwise: AnswerSource | null
   waiting: { count: number; resolve(journal: Received[]): void }[]
   sockets: Set<Socket>
+  accepted: number
 }
 
 /** An upstream on the loopback that does what it is told, down to the byte, and writes down what it was asked. */
 export async function startUpstream(): Promise<Upstream> {
-  const state: State = { journal: [], queue: [], otherwise: null, waiting: [], sockets: new Set() }
+  const state: State = { journal: [], queue: [], otherwise: null, waiting: [], sockets: new Set(), accepted: 0 }
   const server = createServer({ noDelay: true }, (socket) => serve(socket, state))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const address = server.address()
@@ -104,6 +107,7 @@ export async function startUpstream(): Promise<Upstream> {
         tellWaiting(state)
       }),
     connections: () => state.sockets.size,
+    accepted: () => state.accepted,
     stop: () => stop(server, state),
   }
 }
@@ -126,6 +130,7 @@ function serve(socket: Socket, state: State): void {
   const reader = new RequestReader()
   let last = Promise.resolve()
   state.sockets.add(socket)
+  state.accepted++
   socket.on('data', (data) => {
     const bytes = typeof data === 'string' ? Buffer.from(data) : data
     for (const request of reader.push(bytes)) last = last.then(() => receive(socket, state, request))

@@ -6,9 +6,16 @@ import { operation } from '../../operation.ts'
 import { answer } from '../../pipeline/answer.ts'
 import type { Format } from '../../pipeline/asked.ts'
 import { inferenceErrors } from '../../pipeline/operations.ts'
+import { presetTargets } from '../../pipeline/preset.ts'
 
 /** No upstream is asked in this format any more: the prompt becomes a message. */
-const format: Format = { name: 'completions', reads: completions, writes: completions, dialect: null }
+const format: Format = {
+  name: 'completions',
+  presets: presetTargets.completions,
+  reads: completions,
+  writes: completions,
+  dialect: null,
+}
 
 const createCompletion = operation({
   id: 'createCompletion',
@@ -28,8 +35,8 @@ const createCompletion = operation({
       choices: z.array(z.looseObject({ text: z.string() })),
     })
     .meta({ id: 'Completion' }),
-  handle: ({ gateway, caller, region, request, body, text }) =>
-    answer(gateway, { caller, region, request, text, body: body as JsonObject, format }),
+  handle: ({ gateway, caller, region, request, body, source }) =>
+    answer(gateway, { caller, region, request, source, body: body as JsonObject, format }),
 })
 
 export const completionOperations = [createCompletion]

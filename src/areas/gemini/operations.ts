@@ -9,8 +9,15 @@ import { answer } from '../../pipeline/answer.ts'
 import type { Format, Question } from '../../pipeline/asked.ts'
 import { countTokens } from '../../pipeline/count-tokens.ts'
 import { inferenceErrors } from '../../pipeline/operations.ts'
+import { presetTargets } from '../../pipeline/preset.ts'
 
-const format: Format = { name: 'gemini', reads: gemini.client, writes: gemini.client, dialect: gemini }
+const format: Format = {
+  name: 'gemini',
+  presets: presetTargets.gemini,
+  reads: gemini.client,
+  writes: gemini.client,
+  dialect: gemini,
+}
 
 const common = {
   method: 'POST',
@@ -51,7 +58,7 @@ export const geminiOperations = [generateContent, generateAuthorContent]
 async function answerMethod(
   gateway: Parameters<typeof answer>[0],
   name: string,
-  { caller, region, request, body, text }: Question,
+  { caller, region, request, body, source }: Question,
 ): Promise<Response> {
   const colon = name.lastIndexOf(':')
   const [model, method] = [name.slice(0, Math.max(0, colon)), name.slice(colon + 1)]
@@ -59,7 +66,7 @@ async function answerMethod(
     caller,
     region,
     request,
-    text,
+    source,
     format,
     body: { ...body, model, stream },
   })

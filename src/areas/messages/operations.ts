@@ -7,10 +7,12 @@ import { answer } from '../../pipeline/answer.ts'
 import type { Format } from '../../pipeline/asked.ts'
 import { countTokens } from '../../pipeline/count-tokens.ts'
 import { inferenceErrors } from '../../pipeline/operations.ts'
+import { presetTargets } from '../../pipeline/preset.ts'
 
 const tag = 'Messages'
 const format: Format = {
   name: 'messages',
+  presets: presetTargets.messages,
   reads: messages.client,
   writes: messages.client,
   dialect: messages,
@@ -34,8 +36,8 @@ const createMessage = operation({
       content: z.array(z.looseObject({ type: z.string() })),
     })
     .meta({ id: 'Message' }),
-  handle: ({ gateway, caller, region, request, body, text }) =>
-    answer(gateway, { caller, region, request, text, body: body as JsonObject, format }),
+  handle: ({ gateway, caller, region, request, body, source }) =>
+    answer(gateway, { caller, region, request, source, body: body as JsonObject, format }),
 })
 
 const countMessageTokens = operation({
@@ -50,12 +52,12 @@ const countMessageTokens = operation({
   body: messagesRequest,
   errors: inferenceErrors,
   response: z.looseObject({ input_tokens: z.int().min(0) }).meta({ id: 'TokenCount' }),
-  handle: async ({ gateway, caller, region, request, body, text }) => ({
+  handle: async ({ gateway, caller, region, request, body, source }) => ({
     input_tokens: await countTokens(gateway, {
       caller,
       region,
       request,
-      text,
+      source,
       body: body as JsonObject,
       format,
     }),

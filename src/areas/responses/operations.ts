@@ -1,24 +1,29 @@
 import { z } from 'zod'
 import { responses } from '../../dialects/responses/responses.ts'
 import { responsesCall } from '../../dialects/responses/schema.ts'
+import { badField } from '../../errors.ts'
 import type { JsonObject } from '../../lib/loose.ts'
 import { operation } from '../../operation.ts'
 import { answer } from '../../pipeline/answer.ts'
 import type { Format } from '../../pipeline/asked.ts'
 import type { Caller } from '../../pipeline/authenticate.ts'
 import { inferenceErrors } from '../../pipeline/operations.ts'
+import { presetTargets } from '../../pipeline/preset.ts'
 import { openConversation } from './conversation.ts'
 import { deleteResponse, findResponse, inputItems, type Owner } from './store.ts'
 
 const tag = 'Responses'
 const format: Format = {
   name: 'responses',
+  presets: presetTargets.responses,
   reads: responses.client,
   writes: responses.client,
   dialect: responses,
 }
 
-const idParam = z.strictObject({ response_id: z.string().min(1).max(128) })
+const idParam = z.strictObject({
+  response_id: z.string().regex(/^[\w.:-]{1,200}$/, 'must be the id of a response'),
+})
 const responseObject = z
   .looseObject({ id: z.string(), object: z.literal('response'), output: z.array(z.looseObject({})) })
   .meta({ id: 'Response' })
@@ -36,9 +41,9 @@ const createResponse = operation({
   body: responsesCall,
   errors: inferenceErrors,
   response: responseObject,
-  handle: async ({ gateway, caller, region, request, body, text }) => {
+  handle: async ({ gateway, caller, region, request, body, source }) => {
     const opened = await openConversation(gateway, ownerOf(caller), body as JsonObject)
-    return answer(gateway, { caller, region, request, text, format, ...opened })
+    return answer(gateway, { caller, region, request, source, format, ...opened })
   },
 })
 
@@ -98,7 +103,9 @@ const listInputItems = operation({
   handle: async ({ gateway, caller, params, query }) => {
     const stored = await inputItems(gateway, ownerOf(caller), params.response_id)
     const items = query.order === 'asc' ? stored : stored.toReversed()
-    const start = query.after === undefined ? 0 : items.findIndex(({ id }) => id === query.after) + 1
+    const after = items.findIndex(({ id }) => id === query.after)
+    if (query.after !== undefined && after === -1) throw badField('after', 'is no item of this response')
+    const start = after + 1
     const data = items.slice(start, start + query.limit)
     const idAt = (place: number) => String(data.at(place)?.id ?? '') || null
     return {

@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
 import type { Statement } from '../../db/batch.ts'
 import type { Db } from '../../db/db.ts'
-import { fail } from '../../errors.ts'
+import { badField, fail } from '../../errors.ts'
 import { type Clock, isoNow } from '../../lib/clock.ts'
-import { type JsonObject, objectOf, textOf } from '../../lib/loose.ts'
+import { type JsonObject, objectOf } from '../../lib/loose.ts'
 import type { Vault } from '../../lib/secret.ts'
 
 /** Whose responses: another workspace's do not exist. */
@@ -32,7 +32,12 @@ export interface NewResponse {
 const dayMs = 24 * 60 * 60_000
 
 /** A conversation longer than this is no conversation. */
-const maxTurns = 1000
+const maxTurns = 5000
+
+/** What may stand in a column that is searched: ids of vendors are, anything else need not be found again. */
+export function isItemId(value: unknown): value is string {
+  return typeof value === 'string' && /^[\w.:-]{1,200}$/.test(value)
+}
 
 /** Written in the transaction that charges for the response: whoever has seen its end can go on from it. */
 export function keptResponse({ db, vault, clock }: Shelf, response: NewResponse): Statement[] {
@@ -56,7 +61,7 @@ export function keptResponse({ db, vault, clock }: Shelf, response: NewResponse)
   const rows = items.map(({ item, is_output }, position) => ({
     response_id: id,
     position,
-    item_id: textOf(item.id) ?? null,
+    item_id: isItemId(item.id) ? item.id : null,
     is_output,
     item: vault.seal(JSON.stringify(item), id),
   }))
@@ -99,8 +104,17 @@ export async function inputItems(shelf: Shelf, owner: Owner, id: string): Promis
   return rows.map(({ item }) => opened(shelf, item, id))
 }
 
-/** Everything said up to and including a response, oldest first. */
-export async function conversationOf(shelf: Shelf, owner: Owner, id: string): Promise<JsonObject[]> {
+/** Everything said up to and including a response, oldest first; `maxBytes` is what a request may have. */
+export async function conversationOf(
+  shelf: Shelf,
+  owner: Owner,
+  id: string,
+  maxBytes: number,
+): Promise<JsonObject[]> {
+  const { turns, bytes } = await sizeOf(shelf, owner, id)
+  if (turns > maxTurns)
+    throw badField('previous_response_id', `the conversation has more than ${maxTurns} turns`)
+  if (bytes > maxBytes) throw fail('body_too_large', `The conversation is larger than ${maxBytes} bytes.`)
   const rows = await turnsUpTo(shelf, owner, id)
   const oldest = rows[0]
   if (!oldest) throw responseMissing(id)
@@ -115,20 +129,32 @@ interface Turn {
   item: string | null
 }
 
-async function turnsUpTo({ db, clock }: Shelf, owner: Owner, id: string): Promise<Turn[]> {
+/** The responses a conversation consists of, the newest with age 0. */
+function turnsOf({ clock }: Shelf, owner: Owner, id: string) {
   const own = sql`r.organization_id = ${owner.organizationId} and r.workspace_id = ${owner.workspaceId}
     and r.expires_at > ${isoNow(clock)}`
-  const { rows } = await sql<Turn>`
-    with recursive turns (id, previous_response_id, age) as (
+  return sql`with recursive turns (id, previous_response_id, age) as (
       select r.id, r.previous_response_id, 0 from stored_responses r where r.id = ${id} and ${own}
       union all
       select r.id, r.previous_response_id, turns.age + 1
       from stored_responses r join turns on r.id = turns.previous_response_id
-      where turns.age < ${maxTurns} and ${own}
-    )
+      where turns.age <= ${maxTurns} and ${own}
+    )`
+}
+
+async function sizeOf(shelf: Shelf, owner: Owner, id: string): Promise<{ turns: number; bytes: number }> {
+  const { rows } = await sql<{ turns: number; bytes: number }>`${turnsOf(shelf, owner, id)}
+    select coalesce(max(turns.age), 0) + 1 as turns, coalesce(sum(length(stored_items.item)), 0) as bytes
+    from turns left join stored_items on stored_items.response_id = turns.id`.execute(shelf.db)
+  // Sums come as text from one of the databases.
+  return { turns: Number(rows[0]?.turns ?? 0), bytes: Number(rows[0]?.bytes ?? 0) }
+}
+
+async function turnsUpTo(shelf: Shelf, owner: Owner, id: string): Promise<Turn[]> {
+  const { rows } = await sql<Turn>`${turnsOf(shelf, owner, id)}
     select turns.id as response_id, turns.previous_response_id, stored_items.item
     from turns left join stored_items on stored_items.response_id = turns.id
-    order by turns.age desc, stored_items.position`.execute(db)
+    order by turns.age desc, stored_items.position`.execute(shelf.db)
   return rows
 }
 
@@ -158,5 +184,5 @@ function opened({ vault }: Shelf, sealed: string, id: string): JsonObject {
 }
 
 function responseMissing(id: string) {
-  return fail('not_found', `The response "${id}" does not exist or is no longer stored.`)
+  return fail('not_found', `The response "${id.slice(0, 100)}" does not exist or is no longer stored.`)
 }

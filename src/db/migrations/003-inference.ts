@@ -38,7 +38,6 @@ async function createGenerations(db: Kysely<unknown>) {
     .addColumn('model', 'text', required)
     .addColumn('provider', 'text', required)
     .addColumn('endpoint', 'text', required)
-    .addColumn('upstream_id', 'text')
     .addColumn('dialect', 'text', required)
     .addColumn('upstream_dialect', 'text', required)
     .addColumn('streamed', 'integer', flag)

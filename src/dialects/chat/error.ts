@@ -57,6 +57,8 @@ export function malformed(message: string): UpstreamFailure {
   return { kind: 'provider_unavailable', status: null, message }
 }
 
+export const endedInError = 'The upstream ended its reply with an error.'
+
 function messageOf(error: unknown): string {
   if (typeof error === 'string') return error.trim()
   const object = objectOf(error)
@@ -73,7 +75,8 @@ function messageOf(error: unknown): string {
 /** Lists of what is wrong with each field: `{loc, msg}`. */
 function listed(value: unknown): string | undefined {
   const problems = objectsOf(value).map((problem) => {
-    const place = Array.isArray(problem.loc) ? problem.loc.join('.') : ''
+    const steps = Array.isArray(problem.loc) ? problem.loc : []
+    const place = steps.map((step) => textOf(step) ?? numberOf(step) ?? '').join('.')
     return [place, textOf(problem.msg) ?? textOf(problem.message) ?? ''].filter(Boolean).join(': ')
   })
   return problems.length > 0 ? problems.join('; ') : undefined

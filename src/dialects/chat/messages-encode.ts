@@ -1,7 +1,7 @@
 import type { Message } from '../../call/call.ts'
 import type { InputPart, OutputPart, ReasoningPart, ToolCallPart, ToolResultPart } from '../../call/part.ts'
 import { belongsTo } from '../../call/reasoning.ts'
-import type { JsonObject } from '../../lib/loose.ts'
+import { type JsonObject, textOf } from '../../lib/loose.ts'
 import type { Target } from '../dialect.ts'
 import type { Losses } from '../fields.ts'
 import { encodePart } from './parts-encode.ts'
@@ -56,7 +56,7 @@ function encodeResult(result: ToolResultPart, moved: Part[], losses: Losses): Js
 /** Plain text as a string; anything else, or several texts where no way to join them is given, as parts. */
 function contentOf(parts: Part[], losses: Losses, joint?: string): string | JsonObject[] {
   const encoded = parts.map((part) => encodePart(part, losses)).filter((part) => part !== undefined)
-  const texts = encoded.flatMap((part) => (part.type === 'text' ? [String(part.text)] : []))
+  const texts = encoded.flatMap((part) => (part.type === 'text' ? [textOf(part.text) ?? ''] : []))
   const plain = texts.length === encoded.length
   if (plain && (texts.length < 2 || joint !== undefined)) return texts.join(joint)
   return encoded

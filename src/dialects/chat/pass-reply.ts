@@ -2,27 +2,38 @@ import type { Bill, Usage } from '../../call/usage.ts'
 import { type JsonObject, numberOf, objectOf, objectsOf } from '../../lib/loose.ts'
 import type { ReplyFacts } from '../dialect.ts'
 import { chunkHead } from './chunk.ts'
+import { endedInError, failureObject, failureOf } from './error.ts'
 import { newRelayedChoice, normaliseChoice } from './normalise.ts'
-import { annotationsFor } from './reply-read.ts'
+import { annotationsFor, choiceError, errorIn } from './reply-read.ts'
 import { mergeUsage, usageObjectOf } from './usage.ts'
+
+/** Where this API says that a reply broke off. */
+function brokenFields(error: unknown): JsonObject {
+  return { finish_reason: 'error', error: failureObject(failureOf(error, null)) }
+}
 
 /** The vendor's own reply with what we say of it ourselves; unknown fields stay. */
 export function passReply(body: JsonObject, about: ReplyFacts, bill: Bill, usage: Usage): JsonObject {
   const hidesReasoning = about.call.reasoning?.exclude === true
   const manner = { hidesReasoning, replyId: about.id, streams: false }
   const annotations = annotationsFor(body)
+  const failure = errorIn(body, false)
   const choices = objectsOf(body.choices).map((given, at) => {
     const index = numberOf(given.index) ?? at
     const choice = normaliseChoice({ ...given, index }, newRelayedChoice(), manner)
+    const broken =
+      choiceError(given) ?? failure ?? (choice.finish_reason === 'error' ? endedInError : undefined)
+    if (broken !== undefined) Object.assign(choice, brokenFields(broken))
     const message = objectOf(choice.message)
     if (at === 0 && message && annotations.length > 0 && !message.annotations) {
       choice.message = { ...message, annotations }
     }
     return choice
   })
+  const { error, ...rest } = body
   return {
     system_fingerprint: null,
-    ...body,
+    ...(failure === undefined ? body : rest),
     ...chunkHead(about, 'chat.completion'),
     choices,
     usage: mergeUsage(usageObjectOf(body), usage, bill),

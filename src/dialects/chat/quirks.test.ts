@@ -267,13 +267,14 @@ describe('usage (R9)', () => {
     expect(usageOf({ ...counts, cost: -1 })?.reportedCost).toBeNull()
   })
 
-  test('numbers that cannot be are none', () => {
+  test('numbers that cannot be are none, and nothing else is no usage', () => {
     const usage = {
       prompt_tokens: -5,
       completion_tokens: 1e18,
       prompt_tokens_details: { cached_tokens: '9' },
     }
-    expect(usageOf(usage)).toEqual(noTokens)
+    expect(usageOf(usage)).toBeNull()
+    expect(usageOf({ ...usage, completion_tokens: 0 })).toEqual(noTokens)
   })
 
   test('parts that overlap never come to more than the whole', () => {

@@ -1,20 +1,13 @@
 import type { PartDelta } from '../../call/event.ts'
-import { type ReasoningFormat, type ReasoningPart, reasoningFormats } from '../../call/part.ts'
+import type { ReasoningFormat, ReasoningPart } from '../../call/part.ts'
 import { type JsonObject, numberOf, objectOf, textOf } from '../../lib/loose.ts'
-
-/** The formats under the names that other gateways of this dialect give them. */
-const aliases = new Map<string, ReasoningFormat>([
-  ['anthropic-claude-v1', 'vendor_a-v1'],
-  ['openai-responses-v1', 'vendor_b-responses-v1'],
-  ['google-gemini-v1', 'vendor_c-v1'],
-  ['xai-responses-v1', 'vendor_d-responses-v1'],
-])
+import { reasoningFormatOf } from '../reasoning-format.ts'
 
 /** Whose an entry is. One that is signed and does not say is of the documented default. */
 export function formatOf(entry: JsonObject): ReasoningFormat {
   const told = textOf(entry.format)
   if (told === undefined) return isSigned(entry) ? 'vendor_a-v1' : 'unknown'
-  return reasoningFormats.find((known) => known === told) ?? aliases.get(told) ?? 'unknown'
+  return reasoningFormatOf(told) ?? 'unknown'
 }
 
 export function isSigned(entry: JsonObject): boolean {

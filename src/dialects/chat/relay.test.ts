@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test'
+import { collect } from '../../call/event.ts'
 import { noTokens } from '../../call/usage.ts'
 import { fail } from '../../errors.ts'
 import { chat } from './chat.ts'
@@ -31,7 +32,7 @@ describe('relaying a stream', () => {
       obfuscation: 'zz',
     }
     const head = { id: 'v', object: 'chat.completion.chunk', created: 1, model: 'm', region: 'eu-7' }
-    const { chunks } = relayed(
+    const { chunks, relay } = relayed(
       framesFrom([delta({ content: 'a' }), odd, { ...odd, ...delta({}, 'stop') }], head),
     )
     expect(chunks[1]).toMatchObject({
@@ -39,7 +40,8 @@ describe('relaying a stream', () => {
       obfuscation: 'zz',
       choices: [{ weight: 2, delta: { mood: 1 } }],
     })
-    expect(chunks[2]).toMatchObject({ region: 'eu-7', obfuscation: 'zz' })
+    const [last] = framesOf(relay.end(noTokens, bill))
+    expect(JSON.parse(last!.data)).toMatchObject({ region: 'eu-7', obfuscation: 'zz' })
   })
 
   test('leaves out a usage that is none, wherever it stands: strict clients take an object or nothing', () => {
@@ -97,14 +99,14 @@ describe('relaying a stream', () => {
       ...framesFrom([...text(['a']), delta({}, 'stop'), { choices: [], usage, service_tier: 'flex' }]),
       doneFrame,
     ])
-    expect(passed.slice(-2)).toEqual(['', ''])
+    expect(passed.slice(-3)).toEqual(['', '', ''])
     expect(relay.seen).toMatchObject({
       complete: true,
       usage: { input: 3, output: 2 },
       model: 'large-2026-09',
     })
     const end = relay.end({ ...noTokens, input: 3, output: 2 }, bill)
-    expect(JSON.parse(framesOf(end)[0]!.data)).toMatchObject({
+    expect(JSON.parse(framesOf(end).at(-2)!.data)).toMatchObject({
       id: 'gen-1763190000-Kx2',
       choices: [],
       service_tier: 'flex',
@@ -117,7 +119,7 @@ describe('relaying a stream', () => {
     const { relay } = relayed([...framesFrom([...text(['a']), delta({}, 'stop')]), doneFrame])
     expect(relay.seen.usage).toBeNull()
     expect(
-      JSON.parse(framesOf(relay.end({ ...noTokens, input: 4, output: 1 }, bill))[0]!.data),
+      JSON.parse(framesOf(relay.end({ ...noTokens, input: 4, output: 1 }, bill)).at(-2)!.data),
     ).toMatchObject({
       usage: { prompt_tokens: 4, completion_tokens: 1, total_tokens: 5 },
     })
@@ -137,6 +139,35 @@ describe('relaying a stream', () => {
       complete: true,
       finishes: [{ reason: 'stop' }, { reason: 'length' }],
     })
+  })
+
+  test('how it finished is not shown before the reply is over: it may still break off (R33)', () => {
+    const { relay, passed } = relayed(framesFrom([...text(['a']), delta({ content: 'b' }, 'stop')]))
+    expect(passed.join('')).not.toContain('"stop"')
+    expect(relay.seen).toMatchObject({ complete: true, finishes: [{ reason: 'stop' }] })
+    relay.pass({ event: '', data: '{"error":{"message":"Lost.","code":502}}' })
+    expect(relay.seen.failure).toMatchObject({ message: 'Lost.' })
+    expect(relay.fail(fail('upstream_failed'))).not.toContain('"stop"')
+    const other = relayed(framesFrom([...text(['a']), delta({ content: 'b' }, 'stop')])).relay
+    expect(framesOf(other.end(noTokens, bill)).map(({ data }) => data)[0]).toContain('"content":"b"')
+  })
+
+  test('passes nothing unread that is not JSON on one line', () => {
+    const [first, ...frames] = framesFrom(text(['a', 'b', 'c']))
+    const lines = frames[1]!.data.replace('"choices"', '\n"choices"').replace('}]}', '}]\n}')
+    const apart = relayed([first!, frames[0]!, { event: '', data: lines }, frames[2]!])
+    expect(apart.chunks.map((chunk) => chunk.choices[0].delta.content)).toEqual(['', 'a', 'b', 'c'])
+    const junk = ['},,, junk', '} {}', '},"x":1', ',,,}', ']}', ' junk}', ',"id":"v"}', '}}']
+    for (const end of junk) {
+      const data = frames[1]!.data.slice(0, -1) + end
+      const { passed, relay } = relayed([first!, frames[0]!, { event: '', data }, frames[2]!])
+      const shown = framesOf(passed.join('')).map((frame) => JSON.parse(frame.data))
+      for (const chunk of shown) expect(chunk.id).toBe('gen-1763190000-Kx2')
+      if (end !== ',"id":"v"}') {
+        expect(shown).toHaveLength(2)
+        expect(relay.seen.failure).not.toBeNull()
+      }
+    }
   })
 
   test('nothing is content before something of the answer is there', () => {
@@ -221,5 +252,50 @@ test('a whole reply passes with our words about it, and unknown fields intact (R
       },
     ],
     usage: { prompt_tokens: 3, queue_time: 0.1, cost: 0.0042 },
+  })
+})
+
+describe('a whole reply that broke off says so, and why (R33)', () => {
+  const usage = { ...noTokens, input: 3, output: 2 }
+  const said = { index: 0, message: { role: 'assistant', content: 'Hi' } }
+  const passed = (body: object) => chat.same.passReply({ ...body }, factsFor(), bill, usage)
+  const translated = (body: object) =>
+    chat.client.encodeReply(collect(chat.upstream.decodeReply({ ...body })), factsFor(), bill)
+  const told = { code: 503, message: 'Overloaded.', type: 'overloaded_error' }
+
+  test.each([
+    [
+      'an error beside the choices',
+      { choices: [{ ...said, finish_reason: 'stop' }], error: told },
+      'Overloaded.',
+    ],
+    ['an error in a choice', { choices: [{ ...said, finish_reason: 'stop', error: told }] }, 'Overloaded.'],
+    ['an error and no finish reason', { choices: [said], error: told }, 'Overloaded.'],
+    [
+      'a finish reason',
+      { choices: [{ ...said, finish_reason: 'network_error' }] },
+      'ended its reply with an error',
+    ],
+  ])('%s', (_name, body, message) => {
+    for (const reply of [passed(body), translated(body)]) {
+      expect(reply).not.toHaveProperty('error')
+      expect(reply.choices).toMatchObject([
+        {
+          message: { content: 'Hi' },
+          finish_reason: 'error',
+          error: { code: expect.any(Number), message: expect.stringContaining(message) },
+        },
+      ])
+    }
+    expect(chat.same.seeReply?.({ ...body })).toBeUndefined()
+  })
+
+  test('an error that is none stays as it came', () => {
+    const body = { choices: [{ ...said, finish_reason: 'stop' }], error: null }
+    expect(passed(body)).toMatchObject({ error: null, choices: [{ finish_reason: 'stop' }] })
+  })
+
+  test('clients of this format can be told', () => {
+    expect(chat.client.carriesFailure).toBe(true)
   })
 })

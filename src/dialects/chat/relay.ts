@@ -12,7 +12,7 @@ import {
   type RelayedChoice,
   saidLength,
 } from './normalise.ts'
-import { annotationsFor, errorIn, parsed } from './reply-read.ts'
+import { annotationsFor, choiceError, errorIn, parsed } from './reply-read.ts'
 import { learnSplice, type Splice, splice } from './splice.ts'
 import { mergeUsage, readUsage, usageObjectOf } from './usage.ts'
 
@@ -34,6 +34,8 @@ class ChatRelay implements Relay {
   /** What the last chunk had beside choices and usage. */
   #extras: JsonObject = {}
   #annotations: JsonObject[] = []
+  /** How choices finished: not shown before the reply is charged, for it might still break off. */
+  #held = ''
   #marked = false
 
   constructor(about: ReplyFacts) {
@@ -45,6 +47,7 @@ class ChatRelay implements Relay {
 
   pass(frame: SseFrame): string {
     const { data } = frame
+    if (this.#marked || this.seen.failure) return ''
     if (this.#splice && frame.event !== 'error' && !this.seen.complete) {
       const spliced = splice(this.#splice, data)
       if (spliced !== null) {
@@ -56,7 +59,7 @@ class ChatRelay implements Relay {
   }
 
   end(usage: Usage, bill: Bill): string {
-    let text = ''
+    let text = this.#held
     for (const [index, choice] of this.#choices) {
       if (choice.finish) continue
       const reason = choice.calls.size > 0 ? 'tool_calls' : 'stop'
@@ -72,7 +75,7 @@ class ChatRelay implements Relay {
   }
 
   #read(data: string, isError: boolean): string {
-    if (data === '' || this.#marked || this.seen.failure) return ''
+    if (data === '') return ''
     if (data === '[DONE]') return this.#mark()
     const chunk = parsed(data)
     if (!chunk) {
@@ -81,7 +84,10 @@ class ChatRelay implements Relay {
       this.seen.failure = malformed('The upstream sent an event that is not a JSON object.')
       return ''
     }
-    const error = errorIn(chunk, isError) ?? choiceError(chunk)
+    const inside = objectsOf(chunk.choices)
+      .map(choiceError)
+      .find((told) => told !== undefined)
+    const error = errorIn(chunk, isError) ?? inside
     this.#note(chunk)
     if (error !== undefined) {
       this.seen.failure = failureOf(error, null)
@@ -119,7 +125,11 @@ class ChatRelay implements Relay {
     const choices = given.map((choice) => this.#choice(choice))
     this.#judge()
     const written = event({ ...rest, ...this.#head, choices })
-    if (this.#single && this.seen.content && !this.seen.complete) {
+    if (this.seen.complete || choices.some((choice) => choice.finish_reason !== null)) {
+      this.#held += written
+      return ''
+    }
+    if (this.#single && this.seen.content) {
       this.#splice = learnSplice(chunk, data, this.#head, this.#manner.hidesReasoning, this.#numbersHold())
     }
     return written
@@ -154,8 +164,4 @@ class ChatRelay implements Relay {
   #numbersHold(): boolean {
     return [...this.#choices.values()].every((choice) => !choice.renumbered)
   }
-}
-
-function choiceError(chunk: JsonObject): unknown {
-  return objectsOf(chunk.choices).find((choice) => objectOf(choice.error))?.error
 }

@@ -46,7 +46,11 @@ class ChatReader implements ReplyReader {
     const cited = citationsOf(chunk)
     if (cited.length > 0) this.#citations = cited
     for (const choice of objectsOf(chunk.choices)) events.push(...this.#choice(choice))
-    const broken = error ?? objectsOf(chunk.choices).find((choice) => objectOf(choice.error))?.error
+    const broken =
+      error ??
+      objectsOf(chunk.choices)
+        .map(choiceError)
+        .find((told) => told !== undefined)
     if (broken !== undefined) events.push(...this.#fail(failureOf(broken, null)))
     return events
   }
@@ -130,6 +134,10 @@ export function errorIn(chunk: JsonObject, isError: boolean): unknown {
   if (error !== undefined && error !== null && error !== false && error !== '') return error
   if (isError || chunk.object === 'error' || chunk.type === 'error') return chunk
   return undefined
+}
+
+export function choiceError({ error }: JsonObject): unknown {
+  return objectOf(error)
 }
 
 export function parsed(data: string): JsonObject | undefined {

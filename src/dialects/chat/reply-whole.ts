@@ -1,11 +1,12 @@
 import type { Choice, Reply } from '../../call/event.ts'
+import type { UpstreamFailure } from '../../call/failure.ts'
 import type { OutputPart, ToolCallPart } from '../../call/part.ts'
 import { type Bill, noTokens } from '../../call/usage.ts'
 import { type JsonObject, objectsOf } from '../../lib/loose.ts'
 import type { ReplyFacts } from '../dialect.ts'
 import { isDisguised, undisguised } from '../free-text.ts'
 import { chunkHead } from './chunk.ts'
-import { failureObject, malformed } from './error.ts'
+import { endedInError, failureObject, malformed } from './error.ts'
 import { urlOf } from './parts-decode.ts'
 import { DetailNumbers, readableOf, writeDetails } from './reasoning-details.ts'
 import { annotationsOf, audioFields, encodeLogprob, endFields, openingOpaque } from './reply-write.ts'
@@ -25,17 +26,23 @@ export function encodeReply(reply: Reply, about: ReplyFacts, bill: Bill): JsonOb
 }
 
 function encodeChoice(choice: Choice, reply: Reply, about: ReplyFacts): JsonObject {
-  const broken = reply.failure !== null || (choice.end === null && !reply.complete)
+  const failure = reply.failure ?? brokenEnd(choice, reply)
   const logprobs = choice.parts.flatMap((part) => (part.kind === 'text' ? (part.logprobs ?? []) : []))
   const encoded: JsonObject = {
     index: choice.index,
     message: encodeMessage(choice.parts, about),
     ...endFields(choice.end),
-    ...(broken && { finish_reason: 'error' }),
+    ...(failure && { finish_reason: 'error' }),
     logprobs: logprobs.length > 0 ? { content: logprobs.map(encodeLogprob), refusal: null } : null,
   }
-  if (broken) encoded.error = failureObject(reply.failure ?? malformed('The upstream broke off its reply.'))
+  if (failure) encoded.error = failureObject(failure)
   return encoded
+}
+
+/** How a choice broke off of which the upstream said nothing more. */
+export function brokenEnd({ end }: Choice, { complete }: Reply): UpstreamFailure | null {
+  if (end?.reason === 'error') return malformed(end.explanation ?? endedInError)
+  return end || complete ? null : malformed('The upstream broke off its reply.')
 }
 
 function encodeMessage(parts: OutputPart[], about: ReplyFacts): JsonObject {

@@ -3,7 +3,7 @@ import type { ChoiceEnd, PartDelta, ReplyEvent } from '../../call/event.ts'
 import type { OutputPart, ReasoningPart, TextPart, TokenLogprob } from '../../call/part.ts'
 import type { Bill, Usage } from '../../call/usage.ts'
 import type { GatewayError } from '../../errors.ts'
-import type { JsonObject } from '../../lib/loose.ts'
+import { type JsonObject, textOf } from '../../lib/loose.ts'
 import type { ReplyFacts, ReplyWriter } from '../dialect.ts'
 import { isDisguised, undisguised } from '../free-text.ts'
 import { chunkHead, done, event, failedChunk } from './chunk.ts'
@@ -284,7 +284,7 @@ export function annotationsOf(text: TextPart, place: number): JsonObject[] {
 /** Entries of the thinking that have no part of their own here. */
 export function openingOpaque(part: OutputPart): JsonObject | null {
   if (part.kind !== 'opaque' || part.dialect !== 'chat') return null
-  return String(part.value.type).startsWith('reasoning.') ? { reasoning_details: [part.value] } : null
+  return textOf(part.value.type)?.startsWith('reasoning.') ? { reasoning_details: [part.value] } : null
 }
 
 export function audioFields(part: OutputPart & { kind: 'audio' }): JsonObject {

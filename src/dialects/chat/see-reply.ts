@@ -15,7 +15,9 @@ export function seeReply(body: JsonObject): Seen | undefined {
     const calls = Array.isArray(message.tool_calls) && message.tool_calls.length > 0
     const text = textOf(message.content) ?? ''
     if (text === '' && !calls) return undefined
-    seen.finishes[at] = { reason: finishReason(native, calls), native }
+    const reason = finishReason(native, calls)
+    if (reason === 'error') return undefined
+    seen.finishes[at] = { reason, native }
     seen.characters += text.length
   }
   const usage = usageObjectOf(body)

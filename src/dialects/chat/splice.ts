@@ -64,7 +64,7 @@ export function learnSplice(
 
 /** The chunk for the client, or null when it must be read. Quotes within strings are escaped, so signs are keys. */
 export function splice(learnt: Splice, data: string): string | null {
-  if (!data.startsWith(learnt.prefix)) return null
+  if (!data.startsWith(learnt.prefix) || data.includes('\n')) return null
   const given = data.slice(learnt.prefix.length)
   const rest = given.endsWith(learnt.noUsage) ? `${given.slice(0, -learnt.noUsage.length)}}` : given
   for (const sign of learnt.signs) if (rest.includes(sign)) return null
@@ -75,7 +75,7 @@ export function splice(learnt: Splice, data: string): string | null {
   ) {
     return null
   }
-  if (!isWhole(rest)) return null
+  if (!isChunk(rest)) return null
   if (rest.includes('"reasoning')) return spliceReasoning(learnt, rest)
   return `${learnt.ours}${rest}\n\n`
 }
@@ -99,18 +99,10 @@ function spliceReasoning({ ours, reasoning }: Splice, rest: string): string | nu
   return `${ours}${rest}\n\n`
 }
 
-/** Whether all that was opened is closed: a stream may be cut off within its last event. */
-function isWhole(rest: string): boolean {
-  let depth = 1
-  for (let at = 0; at < rest.length; at++) {
-    const code = rest.charCodeAt(at)
-    if (code === 0x22) {
-      at = closingQuote(rest, at + 1)
-      if (at === -1) return false
-    } else if (code === 0x7b || code === 0x5b) depth++
-    else if (code === 0x7d || code === 0x5d) depth--
-  }
-  return depth === 0
+/** Whether it is JSON to its last character, and leaves our own words about the reply alone. */
+function isChunk(rest: string): boolean {
+  const chunk = parsed(`{"choices":${rest}`)
+  return chunk !== undefined && !ourFields.some((name) => name in chunk)
 }
 
 function closingQuote(text: string, from: number): number {

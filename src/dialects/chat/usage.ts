@@ -1,19 +1,27 @@
 import { type Bill, completionTokens, promptTokens, remainder, type Usage } from '../../call/usage.ts'
 import { countOf, type JsonObject, numberOf, objectOf } from '../../lib/loose.ts'
+import { tellsAny } from '../counts.ts'
 
 /** One of the vendors counts its charge in these. */
 const ticksPerDollar = 1e10
 
-/** The usage object of a chunk or of a whole reply, wherever a vendor puts it. */
+/** The usage object of a chunk or of a whole reply, wherever a vendor puts it. One that counts nothing is none. */
 export function usageObjectOf(body: JsonObject): JsonObject | undefined {
-  const own = objectOf(body.usage) ?? objectOf(objectOf(body.x_groq)?.usage)
+  const own = counted(body.usage) ?? counted(objectOf(body.x_groq)?.usage)
   if (own) return own
   if (!Array.isArray(body.choices)) return undefined
   for (const choice of body.choices) {
-    const inside = objectOf(objectOf(choice)?.usage)
+    const inside = counted(objectOf(choice)?.usage)
     if (inside) return inside
   }
   return undefined
+}
+
+const counts = ['prompt_tokens', 'input_tokens', 'completion_tokens', 'output_tokens']
+
+function counted(value: unknown): JsonObject | undefined {
+  const usage = objectOf(value)
+  return usage && tellsAny(usage, counts) ? usage : undefined
 }
 
 /** A vendor's nested counts as buckets that do not overlap. */

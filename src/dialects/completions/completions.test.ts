@@ -101,3 +101,18 @@ describe('the older text format', () => {
     })
   })
 })
+
+test('R33 a reply that broke off says so, streamed and whole', () => {
+  const writer = completions.writer(factsFor())
+  for (const event of events) writer.write(event)
+  writer.end(noTokens, bill)
+  expect(writer.fail(fail('upstream_failed'))).toContain('"finish_reason":"error"')
+  const failed: ReplyEvent[] = [
+    ...events.slice(0, -2),
+    { type: 'choice-end', choice: 0, reason: 'error', native: 'OTHER', explanation: 'Out of words.' },
+    { type: 'reply-end' },
+  ]
+  expect(completions.encodeReply(collect(failed), factsFor(), bill).choices).toMatchObject([
+    { text: 'Once upon', finish_reason: 'error', error: { code: 502, message: 'Out of words.' } },
+  ])
+})

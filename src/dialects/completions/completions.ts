@@ -5,7 +5,8 @@ import { type Bill, noTokens, type Usage } from '../../call/usage.ts'
 import { badField, envelope, type GatewayError } from '../../errors.ts'
 import { type JsonObject, numberOf, textOf } from '../../lib/loose.ts'
 import { chunkHead, done, event, heartbeat } from '../chat/chunk.ts'
-import { errorObject, failureObject, malformed } from '../chat/error.ts'
+import { errorObject, failureObject } from '../chat/error.ts'
+import { brokenEnd } from '../chat/reply-whole.ts'
 import { decodeReasoning, decodeSampling, gatewayFields } from '../chat/request-decode.ts'
 import { writeUsage } from '../chat/usage.ts'
 import type { ClientSide, ReplyFacts, ReplyWriter } from '../dialect.ts'
@@ -147,18 +148,18 @@ function encodeReply(reply: Reply, about: ReplyFacts, bill: Bill): JsonObject {
 }
 
 function encodeChoice(choice: Choice, reply: Reply, about: ReplyFacts): JsonObject {
-  const broken = reply.failure !== null || (choice.end === null && !reply.complete)
+  const failure = reply.failure ?? brokenEnd(choice, reply)
   const said = choice.parts.filter((part) => part.kind === 'text' || part.kind === 'refusal')
   const logprobs = choice.parts.flatMap((part) => (part.kind === 'text' ? (part.logprobs ?? []) : []))
   const thoughts = choice.parts.filter((part) => part.kind === 'reasoning')
   const thought = thoughts.map((part) => part.text || part.summary.join('\n\n')).join('\n\n')
   const text = said.map((part) => part.text).join('')
-  const reason = broken ? 'error' : (choice.end?.reason ?? 'stop')
+  const reason = failure ? 'error' : (choice.end?.reason ?? 'stop')
   return {
     ...choiceOf(choice.index, text, reason, choice.end?.native ?? null),
     logprobs: logprobs.length > 0 ? encodeLogprobs(logprobs, 0) : null,
     ...(thought !== '' && about.call.reasoning?.exclude !== true && { reasoning: thought }),
-    ...(broken && { error: failureObject(reply.failure ?? malformed('The upstream broke off its reply.')) }),
+    ...(failure && { error: failureObject(failure) }),
   }
 }
 

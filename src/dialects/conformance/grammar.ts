@@ -118,3 +118,11 @@ function checkGemini(frames: SseFrame[]): void {
   rule([...finished.values()].every(Boolean), 'every candidate has a finish reason')
   rule(objectOf(chunks.at(-1)?.usageMetadata) !== undefined, 'the last chunk has the usage')
 }
+
+/** What only a stream that ended well may say. */
+export const cleanEnds: Record<GenerateDialect, RegExp> = {
+  chat: /\[DONE\]|"finish_reason":"(?!error)[a-z_]+"/,
+  messages: /message_stop|message_delta/,
+  responses: /response\.(?:completed|incomplete)"/,
+  gemini: /"finishReason"/,
+}

@@ -97,12 +97,6 @@ export const adaptations: Adaptation[] = [
   },
   {
     upstream: 'messages',
-    stories: ['temperature above 1'],
-    differences: ['temperature'],
-    note: 'the scale of this format ends at 1: 1 is sent',
-  },
-  {
-    upstream: 'messages',
     stories: ['user'],
     differences: ['user'],
     note: 'sent as a hash, in `metadata.user_id`',

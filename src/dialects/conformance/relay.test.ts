@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { type ScenarioName, scenarios, vendorReply } from '../../../test/support/replies.ts'
 import { collect, type ReplyEvent } from '../../call/event.ts'
+import { noTokens } from '../../call/usage.ts'
 import { type GenerateDialect, generateDialects } from '../../catalog/vocabulary.ts'
 import { fail } from '../../errors.ts'
 import type { JsonObject } from '../../lib/loose.ts'
@@ -9,6 +10,7 @@ import { dialects } from '../all.ts'
 import { bill, factsOf, framesOf, overTheWire, readFrames } from './carry.ts'
 import { clientBodies } from './client-bodies.ts'
 import { replyDifferences } from './compare-reply.ts'
+import { cleanEnds } from './grammar.ts'
 import { targetOf } from './targets.ts'
 
 const names = Object.keys(scenarios) as ScenarioName[]
@@ -31,6 +33,36 @@ function withExtra(frames: SseFrame[]): SseFrame[] {
           ...frame,
           data: JSON.stringify({ ...(JSON.parse(frame.data) as JsonObject), vendor_extra: { a: [1] } }),
         },
+  )
+}
+
+const oddities = [() => undefined, () => '12', () => -3, () => 1.5, () => null, () => ({ toString: 1 })]
+const usages = oddities.map((odd) => [odd()] as const)
+
+const oneCount: Record<GenerateDialect, JsonObject> = {
+  chat: { completion_tokens: 7 },
+  messages: { output_tokens: 7 },
+  responses: { output_tokens: 7 },
+  gemini: { candidatesTokenCount: 7 },
+}
+const absurd: Record<GenerateDialect, JsonObject> = {
+  chat: { prompt_tokens: '5' },
+  messages: { input_tokens: -5 },
+  responses: { input_tokens: null },
+  gemini: { promptTokenCount: 1.5 },
+}
+
+/** Every usage object, at any depth, as something else. */
+function withUsage(value: JsonObject, change: (usage: JsonObject) => unknown): JsonObject {
+  return JSON.parse(JSON.stringify(value), (key, inner) =>
+    (key === 'usage' || key === 'usageMetadata') && inner !== null ? change(inner) : inner,
+  )
+}
+
+/** A usage with this in the place of all its numbers. */
+function oddUsage(value: JsonObject, odd: unknown): JsonObject {
+  return withUsage(value, (usage) =>
+    JSON.parse(JSON.stringify(usage), (_, inner) => (typeof inner === 'number' ? odd : inner)),
   )
 }
 
@@ -102,6 +134,70 @@ describe.each(generateDialects.map((name) => [name] as const))(
         expect(collect(events)).toMatchObject({
           complete: false,
           failure: { message: expect.stringContaining('It broke off.') },
+        })
+      }
+    })
+
+    test('R33 I7 a reply that cannot be settled breaks off, though its end was written already', () => {
+      for (const name of names) {
+        const frames = framesOf(vendorReply(dialect, name).frames.join(''))
+        const relay = dialects[dialect].same.relay(factsOf())
+        const passed = frames.map((frame) => relay.pass(frame)).join('') + (relay.close?.() ?? '')
+        relay.end(noTokens, bill)
+        const text = passed + relay.fail(fail('upstream_failed', 'It broke off.'))
+        expect(text).not.toMatch(cleanEnds[dialect])
+        expect(relay.final).toBeNull()
+        expect(collect(readFrames(dialect, framesOf(text)))).toMatchObject({
+          complete: false,
+          failure: { message: expect.stringContaining('It broke off.') },
+        })
+      }
+    })
+
+    test('R33 what comes after the mark of the end is no part of the reply', () => {
+      const frames = framesOf(vendorReply(dialect, 'toolCalls').frames.join(''))
+      const marked = dialect === 'gemini' ? [...frames, { event: '', data: '[DONE]' }] : frames
+      const late = [...marked.slice(-2), ...frames, { event: 'error', data: '{"error":{"message":"late"}}' }]
+      const once = collect(readFrames(dialect, marked))
+      expect(collect(readFrames(dialect, [...marked, ...late]))).toEqual(once)
+      const [one, other] = [relayed(dialect, marked), relayed(dialect, [...marked, ...late])]
+      expect(other).toEqual(one)
+      expect(other.seen).toMatchObject({ complete: true, failure: null })
+    })
+
+    test('R33 the end may be asked for at any time, and twice', () => {
+      const frames = framesOf(vendorReply(dialect, 'toolCalls').frames.join(''))
+      const reader = dialects[dialect].upstream.reader()
+      const events = frames.flatMap((frame) => reader.read(frame))
+      events.push(...reader.end(), ...reader.end(), ...frames.flatMap((frame) => reader.read(frame)))
+      const ids = events.flatMap((event) => (event.type === 'part-start' ? [event.part] : []))
+      expect(new Set(ids).size).toBe(ids.length)
+      expect(events.filter(({ type }) => type === 'choice-end')).toHaveLength(1)
+      expect(events.filter(({ type }) => type === 'reply-end')).toHaveLength(1)
+    })
+
+    test.each(usages)('R9 a usage without a single count is none: %j', (odd) => {
+      const { body, frames } = vendorReply(dialect, 'toolCalls')
+      const given = oddUsage(body, odd)
+      expect(collect(dialects[dialect].upstream.decodeReply(given)).usage).toBeNull()
+      expect(dialects[dialect].same.seeReply?.(given)?.usage ?? null).toBeNull()
+      const streamed = framesOf(frames.join('')).map((frame) =>
+        frame.data === '[DONE]'
+          ? frame
+          : { ...frame, data: JSON.stringify(oddUsage(JSON.parse(frame.data), odd)) },
+      )
+      expect(collect(readFrames(dialect, streamed))).toMatchObject({ usage: null, complete: true })
+      const relay = dialects[dialect].same.relay(factsOf())
+      for (const frame of streamed) relay.pass(frame)
+      expect(relay.seen).toMatchObject({ usage: null, complete: true })
+    })
+
+    test('R9 a single count is a usage', () => {
+      for (const one of [oneCount[dialect], { ...oneCount[dialect], ...absurd[dialect] }]) {
+        const given = withUsage(vendorReply(dialect, 'toolCalls').body, () => one)
+        expect(collect(dialects[dialect].upstream.decodeReply(given)).usage).toEqual({
+          ...noTokens,
+          output: 7,
         })
       }
     })

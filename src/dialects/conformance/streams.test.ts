@@ -2,11 +2,12 @@ import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { type ScenarioName, vendorReply } from '../../../test/support/replies.ts'
 import { collect, type ReplyEvent } from '../../call/event.ts'
+import { noTokens } from '../../call/usage.ts'
 import { type GenerateDialect, generateDialects } from '../../catalog/vocabulary.ts'
 import { fail } from '../../errors.ts'
 import { dialects } from '../all.ts'
-import { factsOf, framesOf, readFrames, streamed } from './carry.ts'
-import { grammars } from './grammar.ts'
+import { bill, factsOf, framesOf, readFrames, streamed } from './carry.ts'
+import { cleanEnds, grammars } from './grammar.ts'
 import { end, replyOf, type Streamed, text, toolCall } from './reply-stories.ts'
 
 const pairs = generateDialects.flatMap((upstream) =>
@@ -141,17 +142,12 @@ describe.each(faults)('R33 a stream of %s, %s, cut at every byte', (dialect, nam
   })
 })
 
-const cleanEnds: Record<GenerateDialect, RegExp> = {
-  chat: /\[DONE\]|"finish_reason":"(?!error)[a-z_]+"/,
-  messages: /message_stop|message_delta/,
-  responses: /response\.(?:completed|incomplete)"/,
-  gemini: /"finishReason"/,
-}
-
-function expectBroken(client: GenerateDialect, events: ReplyEvent[]): void {
+function expectBroken(client: GenerateDialect, events: ReplyEvent[], afterEnd = false): void {
   const writer = dialects[client].client.writer(factsOf())
   const written = events.filter(({ type }) => type !== 'reply-error').map((event) => writer.write(event))
+  if (afterEnd) writer.end(noTokens, bill)
   const stream = written.join('') + writer.fail(fail('upstream_failed', 'The connection broke off.'))
+  expect(writer.final).toBeNull()
   const got = collect(readFrames(client, framesOf(stream)))
   expect({ client, complete: got.complete, failed: got.failure !== null }).toEqual({
     client,
@@ -161,3 +157,13 @@ function expectBroken(client: GenerateDialect, events: ReplyEvent[]): void {
   expect(stream).toContain('The connection broke off.')
   expect(stream).not.toMatch(cleanEnds[client])
 }
+
+describe.each(pairs)('R33 I7 a reply of %s to a client of %s that cannot be settled', (upstream, client) => {
+  test('breaks off, though its end was written already: that was never sent', () => {
+    for (const name of broken) {
+      const frames = framesOf(vendorReply(upstream, name).frames.join(''))
+      expectBroken(client, readFrames(upstream, frames), true)
+    }
+    expectBroken(client, [], true)
+  })
+})

@@ -24,6 +24,7 @@ export class GeminiRelay implements Relay {
   readonly #candidates = new Map<number, Progress>()
   readonly #held: JsonObject[] = []
   readonly #meta: JsonObject = {}
+  #over = false
 
   constructor(about: ReplyFacts) {
     this.#about = about
@@ -31,7 +32,11 @@ export class GeminiRelay implements Relay {
   }
 
   pass(frame: SseFrame): string {
-    if (this.seen.failure || isEndMark(frame)) return ''
+    if (this.#over || this.seen.failure || frame.data.trim() === '') return ''
+    if (isEndMark(frame)) {
+      this.#over = this.seen.complete
+      return ''
+    }
     const chunks = chunksOf(frame.data)
     if (!chunks) {
       const message = 'The stream contained an event that is not a JSON object.'
@@ -45,7 +50,7 @@ export class GeminiRelay implements Relay {
   end(usage: Usage, bill: Bill): string {
     const last = this.#held.pop() ?? { candidates: [] }
     const told = objectOf(last.usageMetadata)
-    const counts = Object.keys(this.#meta).length > 0 ? { ...this.#meta, ...told } : writeUsage(usage, bill)
+    const counts = this.#usage() ? { ...this.#meta, ...told } : { ...this.#meta, ...writeUsage(usage, bill) }
     const billed = { ...last, usageMetadata: { ...counts, ...billFields(bill) } }
     return [...this.#held.splice(0), billed].map((chunk) => frameOf(this.#renamed(chunk))).join('')
   }
@@ -86,7 +91,8 @@ export class GeminiRelay implements Relay {
       this.seen.complete = true
     }
     Object.assign(this.#meta, objectOf(chunk.usageMetadata))
-    if (candidates.some((candidate) => textOf(candidate.finishReason))) this.#seeEnds()
+    const finishing = candidates.some((candidate) => textOf(candidate.finishReason))
+    if (finishing || (this.seen.complete && candidates.length > 0)) this.#seeEnds()
   }
 
   #seeCandidate(candidate: JsonObject): void {
@@ -105,9 +111,6 @@ export class GeminiRelay implements Relay {
 
   /** Counted when somebody asks: chunks come by the hundred, each with a count of its own. */
   #usage(): Usage | null {
-    const told =
-      typeof this.#meta.promptTokenCount === 'number' || typeof this.#meta.totalTokenCount === 'number'
-    if (!told) return null
     let searches = 0
     for (const progress of this.#candidates.values()) searches += progress.searches
     return usageOf(this.#meta, searches)
@@ -149,7 +152,8 @@ function splice(raw: string, key: string, value: string): string | null {
 }
 
 export function passReply(body: JsonObject, about: ReplyFacts, bill: Bill, usage: Usage): JsonObject {
-  const counts = objectOf(body.usageMetadata) ?? writeUsage(usage, bill)
+  const told = objectOf(body.usageMetadata) ?? {}
+  const counts = usageOf(told, 0) ? told : { ...told, ...writeUsage(usage, bill) }
   const usageMetadata = { ...counts, ...billFields(bill) }
   return { ...body, usageMetadata, modelVersion: about.model, responseId: about.id }
 }

@@ -26,7 +26,7 @@ export function chunksOf(data: string): JsonObject[] | null {
 
 /** Some proxies end the stream as other formats do. */
 export function isEndMark({ data }: SseFrame): boolean {
-  return data === '[DONE]' || data.trim() === ''
+  return data.trim() === '[DONE]'
 }
 
 /** Unique in a conversation, however many replies it has. */
@@ -38,12 +38,14 @@ export class GeminiReader implements ReplyReader {
   readonly #candidates = new Map<number, Candidate>()
   #events: ReplyEvent[] = []
   #started = false
-  #failed = false
+  /** It failed, or its end was told: nothing after it counts. */
+  #over = false
   #blocked: ReplyEvent | null = null
   readonly #meta: JsonObject = {}
 
   read(frame: SseFrame): ReplyEvent[] {
-    if (this.#failed || isEndMark(frame)) return []
+    if (this.#over || frame.data.trim() === '') return []
+    if (isEndMark(frame)) return this.end()
     const chunks = chunksOf(frame.data)
     if (!chunks) return this.#fail('The stream contained an event that is not a JSON object.')
     for (const chunk of chunks) this.#chunk(chunk)
@@ -53,7 +55,7 @@ export class GeminiReader implements ReplyReader {
   /** A whole reply is over when it is there, whether or not it says why. */
   whole(body: JsonObject): ReplyEvent[] {
     this.#chunk(body)
-    if (this.#failed) return this.#flush()
+    if (this.#over) return this.#flush()
     if (this.#candidates.size === 0 && !this.#blocked) {
       return [...this.#flush(), ...this.#fail('The reply has no candidates.')]
     }
@@ -62,10 +64,11 @@ export class GeminiReader implements ReplyReader {
   }
 
   end(): ReplyEvent[] {
-    if (this.#failed) return []
+    if (this.#over) return []
     const candidates = [...this.#candidates.values()]
     const marked = candidates.every(({ finish }) => finish !== null)
     if (!marked || (candidates.length === 0 && !this.#blocked)) return this.#flush()
+    this.#over = true
     for (const candidate of candidates) candidate.end()
     if (this.#blocked) this.#events.push(this.#blocked)
     this.#events.push({ type: 'reply-end' })
@@ -79,15 +82,15 @@ export class GeminiReader implements ReplyReader {
   }
 
   #fail(message: string): ReplyEvent[] {
-    this.#failed = true
+    this.#over = true
     const failure = { kind: 'provider_unavailable' as const, status: null, message }
     return [...this.#flush(), { type: 'reply-error', failure }]
   }
 
   #chunk(chunk: JsonObject): void {
-    if (this.#failed) return
+    if (this.#over) return
     if (chunk.error !== undefined && chunk.error !== null) {
-      this.#failed = true
+      this.#over = true
       this.#events.push({ type: 'reply-error', failure: decodeError(null, chunk) })
       return
     }
@@ -127,9 +130,8 @@ export class GeminiReader implements ReplyReader {
     Object.assign(this.#meta, meta)
     let searches = 0
     for (const candidate of this.#candidates.values()) searches += candidate.searches
-    const told =
-      typeof this.#meta.promptTokenCount === 'number' || typeof this.#meta.totalTokenCount === 'number'
-    if (told) this.#events.push({ type: 'usage', usage: usageOf(this.#meta, searches) })
+    const usage = usageOf(this.#meta, searches)
+    if (usage) this.#events.push({ type: 'usage', usage })
   }
 }
 

@@ -68,6 +68,7 @@ describe('R9: usage', () => {
           },
           0,
         )
+        if (!usage) throw new Error('no usage')
         expect(promptTokens(usage)).toBe(prompt)
         expect(completionTokens(usage)).toBe(
           Number.isSafeInteger(answer) && Number(answer) > 0 && typeof answer === 'number' ? answer : 0,

@@ -1,11 +1,21 @@
 import { type Bill, completionTokens, promptTokens, remainder, type Usage } from '../../call/usage.ts'
 import { countOf, defined, type JsonObject, numberOf, objectOf } from '../../lib/loose.ts'
+import { tellsAny } from '../counts.ts'
+
+const counts = [
+  'promptTokenCount',
+  'toolUsePromptTokenCount',
+  'candidatesTokenCount',
+  'responseTokenCount',
+  'thoughtsTokenCount',
+]
 
 /**
  * The vendor's counts in buckets. The prompt includes what came from the cache, but not what tools put into
- * it; the candidates leave the thoughts out. Modalities count cached tokens too.
+ * it; the candidates leave the thoughts out. Modalities count cached tokens too. Null when nothing is counted.
  */
-export function usageOf(meta: JsonObject, webSearches: number): Usage {
+export function usageOf(meta: JsonObject, webSearches: number): Usage | null {
+  if (!tellsAny(meta, counts)) return null
   const prompt = countOf(meta.promptTokenCount) + countOf(meta.toolUsePromptTokenCount)
   const cacheRead = Math.min(countOf(meta.cachedContentTokenCount), prompt)
   const written = remainder(prompt, cacheRead)

@@ -79,7 +79,8 @@ function openPacked(block: JsonObject, sink: Sink): OpenBlock {
   const whole: JsonObject = { ...block }
   return {
     add: (delta) => {
-      if (delta.type === 'thinking_delta') whole.thinking = `${whole.thinking ?? ''}${delta.thinking ?? ''}`
+      if (delta.type === 'thinking_delta')
+        whole.thinking = (textOf(whole.thinking) ?? '') + (textOf(delta.thinking) ?? '')
       else if (delta.type === 'signature_delta') whole.signature = delta.signature
     },
     close: () => finished(readThinking(whole), sink).close(),

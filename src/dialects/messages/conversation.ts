@@ -1,5 +1,5 @@
 import type { Message } from '../../call/call.ts'
-import type { JsonObject } from '../../lib/loose.ts'
+import { type JsonObject, textOf } from '../../lib/loose.ts'
 import type { Target } from '../dialect.ts'
 import type { Losses } from '../fields.ts'
 import { encodeParts } from './blocks-encode.ts'
@@ -42,7 +42,9 @@ function turnOf(message: Message, target: Target, losses: Losses): Turn {
 
 /** Only newer models take instructions between turns; every model understands them so. */
 function instruction(block: JsonObject): JsonObject {
-  return block.type === 'text' ? { ...block, text: `<system>\n${block.text}\n</system>` } : block
+  return block.type === 'text'
+    ? { ...block, text: `<system>\n${textOf(block.text) ?? ''}\n</system>` }
+    : block
 }
 
 /** Turns alternate, and none is empty. */
@@ -64,7 +66,7 @@ function trimPrefill(turns: Turn[]): void {
   const last = turns.at(-1)
   const block = last?.content.at(-1)
   if (last?.role !== 'assistant' || block?.type !== 'text') return
-  block.text = String(block.text).trimEnd()
+  block.text = textOf(block.text)?.trimEnd() ?? ''
   if (block.text !== '') return
   last.content.pop()
   if (last.content.length === 0) turns.pop()

@@ -12,6 +12,7 @@ export const messages: Dialect = {
   name: 'messages',
   client: { decodeRequest, writer, encodeReply, heartbeat, encodeError },
   upstream: {
+    counting: { suffix: '/count_tokens', field: 'input_tokens' },
     customs: {
       keyHeader: 'x-api-key',
       headers: { 'anthropic-version': '2023-06-01' },

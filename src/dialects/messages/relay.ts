@@ -28,7 +28,8 @@ class MessagesRelay implements Relay {
     const { data } = frame
     if (this.seen.complete || this.seen.failure || data === '[DONE]') return ''
     const type = typeOf(frame)
-    if (type === undefined || !data.endsWith('}')) return this.#broken()
+    const cut = !data.endsWith('}') || (frame.unended && !parseEvent(data))
+    if (type === undefined || cut) return this.#broken()
     switch (type) {
       case 'content_block_delta':
         this.seen.content = true

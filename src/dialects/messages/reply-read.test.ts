@@ -127,7 +127,9 @@ describe('a streamed reply', () => {
 
   test('hostile numbers count as nothing', () => {
     const usage = { input_tokens: -5, output_tokens: 1e18, cache_read_input_tokens: '7', iterations: [null] }
-    expect(read({ type: 'message_delta', delta: {}, usage }).usage).toEqual(noTokens)
+    expect(read({ type: 'message_delta', delta: {}, usage }).usage).toBeNull()
+    const zero = { ...usage, output_tokens: 0 }
+    expect(read({ type: 'message_delta', delta: {}, usage: zero }).usage).toEqual(noTokens)
   })
 
   test('input that is already in the start of a tool call', () => {

@@ -33,7 +33,8 @@ class ReplyParts {
   usage(usage: unknown): void {
     if (!objectOf(usage)) return
     this.#usage = mergeUsage(this.#usage, usage)
-    this.events.push({ type: 'usage', usage: readUsage(this.#usage) })
+    const read = readUsage(this.#usage)
+    if (read) this.events.push({ type: 'usage', usage: read })
   }
 
   open(index: unknown, block: JsonObject): void {

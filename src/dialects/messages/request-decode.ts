@@ -78,7 +78,9 @@ function decodeOutput(body: JsonObject, call: Call, unknown: Set<string>): void 
   else if (config?.format) unknown.add('output_config.format')
   const reasoning = reasoningOf(objectOf(body.thinking), config?.effort, unknown)
   if (reasoning) call.reasoning = reasoning
-  if (Array.isArray(body.stop_sequences)) call.stop = body.stop_sequences
+  if (Array.isArray(body.stop_sequences)) {
+    call.stop = body.stop_sequences.filter((word) => typeof word === 'string')
+  }
 }
 
 function formatOf(value: unknown): Format | undefined {

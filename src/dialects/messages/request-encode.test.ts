@@ -281,7 +281,8 @@ describe('the rest', () => {
 
   test('sampling within what the vendor takes', () => {
     expect(encode({ temperature: 1.7 }).body.temperature).toBe(1)
-    expect(encode({ temperature: 1.7 }).dropped).toEqual([])
+    expect(encode({ temperature: 1.7 }).dropped).toEqual(['temperature'])
+    expect(encode({ temperature: 1 }).dropped).toEqual([])
     const both = encode({ temperature: 0.5, topP: 0.9 })
     expect(both.body.top_p).toBeUndefined()
     expect(both.dropped).toEqual(['top_p'])

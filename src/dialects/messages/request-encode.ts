@@ -82,6 +82,7 @@ function encodeToolFields(call: Call, body: JsonObject, thinks: boolean, losses:
 /** The vendor's scale ends at 1, and it takes either a temperature or `top_p`; while thinking, neither. */
 function encodeSampling(call: Call, body: JsonObject, thinks: boolean, losses: Losses): void {
   const temperature = call.temperature === undefined ? undefined : Math.min(Math.max(call.temperature, 0), 1)
+  if (temperature !== call.temperature) losses.add('temperature')
   const { topP, topK } = call
   const [warm, narrow] = [temperature !== undefined && temperature !== 1, topP !== undefined && topP !== 1]
   if (thinks) {

@@ -1,5 +1,6 @@
 import { type Bill, completionTokens, noTokens, remainder, type Usage } from '../../call/usage.ts'
 import { countOf, type JsonObject, numberOf, objectOf, objectsOf } from '../../lib/loose.ts'
+import { tellsAny } from '../counts.ts'
 
 /** Later numbers replace earlier ones: what a stream says is cumulative, and may be corrected. */
 export function mergeUsage(earlier: JsonObject, later: unknown): JsonObject {
@@ -10,7 +11,11 @@ export function mergeUsage(earlier: JsonObject, later: unknown): JsonObject {
   return merged
 }
 
-export function readUsage(raw: JsonObject): Usage {
+const counters = ['input_tokens', 'output_tokens', 'cache_creation_input_tokens', 'cache_read_input_tokens']
+
+/** Null when nothing is counted. */
+export function readUsage(raw: JsonObject): Usage | null {
+  if (!tellsAny(raw, counters)) return null
   const given = objectOf(raw.output_tokens_details)
   const inputDetails = objectOf(raw.input_tokens_details)
   const usage: Usage = {
@@ -121,8 +126,6 @@ export function writeBill(bill: Bill): JsonObject {
     },
   }
 }
-
-const counters = ['input_tokens', 'output_tokens', 'cache_creation_input_tokens', 'cache_read_input_tokens']
 
 /** The vendor's own usage with the bill; where it is silent or absurd, what was counted. */
 export function billedUsage(raw: JsonObject, usage: Usage, bill: Bill): JsonObject {

@@ -1,8 +1,9 @@
 import { flatToolName, type Message } from '../../call/call.ts'
-import { type ReasoningPart, reasoningFormats, type ToolResultPart } from '../../call/part.ts'
+import type { ReasoningPart, ToolResultPart } from '../../call/part.ts'
 import { unpackReasoning } from '../../call/reasoning.ts'
 import { badField } from '../../errors.ts'
 import { type JsonObject, objectOf, objectsOf, textOf } from '../../lib/loose.ts'
+import { reasoningFormatOf } from '../reasoning-format.ts'
 import { decodeContent, opaque, sourceOf } from './content-decode.ts'
 
 type Part = Message['parts'][number]
@@ -118,7 +119,7 @@ export function decodeReasoning(item: JsonObject): ReasoningPart {
   const encrypted = textOf(item.encrypted_content)
   const packed = encrypted === undefined ? undefined : unpackReasoning(encrypted)
   if (packed) return packed
-  const format = reasoningFormats.find((known) => known === item.format) ?? 'vendor_b-responses-v1'
+  const format = reasoningFormatOf(item.format) ?? 'vendor_b-responses-v1'
   const part: ReasoningPart = {
     kind: 'reasoning',
     text: textsOf(item.content).join(''),

@@ -45,7 +45,7 @@ function groups(message: Message): Part[][] {
 
 function isContent(part: Part, role: Message['role']): boolean {
   if (part.kind === 'tool-call' || part.kind === 'tool-result' || part.kind === 'reasoning') return false
-  if (part.kind === 'opaque') return contentType.test(String(part.value.type))
+  if (part.kind === 'opaque') return contentType.test(textOf(part.value.type) ?? '')
   return role !== 'assistant' || part.kind === 'text' || part.kind === 'refusal'
 }
 

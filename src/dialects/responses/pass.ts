@@ -3,6 +3,7 @@ import type { Bill, Usage } from '../../call/usage.ts'
 import { defined, type JsonObject, objectOf, objectsOf, textOf } from '../../lib/loose.ts'
 import type { ReplyFacts, Target, UpstreamRequest } from '../dialect.ts'
 import { Losses } from '../fields.ts'
+import { reasoningFormatOf } from '../reasoning-format.ts'
 import { hideThinking } from './hidden.ts'
 import { decodeWish, logprobsInclude } from './request-decode.ts'
 import { encryptedInclude, path, usualOutput, vendorTier } from './request-encode.ts'
@@ -98,7 +99,7 @@ function passInput(input: unknown, target: Target, losses: Losses): unknown {
     if (item?.type !== 'reasoning') return [value]
     const packed = unpackReasoning(textOf(item.encrypted_content) ?? '')
     const { format = packed?.format, signature, ...rest } = item
-    if (format !== undefined && format !== target.signatures) {
+    if (format !== undefined && reasoningFormatOf(format) !== target.signatures) {
       losses.add(packed && !packed.signature && !packed.encrypted ? 'reasoning' : 'reasoning_signature')
       return []
     }

@@ -28,6 +28,7 @@ class ResponsesRelay implements Relay {
   /** Frames of finished items, for vendors whose last event leaves the output out. */
   #items: SseFrame[] = []
   #sequence = 0
+  #unsent: number | null = null
 
   constructor(about: ReplyFacts) {
     this.#about = about
@@ -37,6 +38,7 @@ class ResponsesRelay implements Relay {
   pass(frame: SseFrame): string {
     if (this.seen.complete || this.seen.failure || frame.data === '[DONE]') return ''
     const type = typeOfFrame(frame)
+    if (frame.unended && !parseFrame(frame)) return this.#broken()
     if (type === null || !type.startsWith('response.') || around.has(type)) return this.#read(frame)
     this.seen.content = true
     if (type.endsWith('.delta')) this.seen.characters += deltaLength(frame.data)
@@ -49,11 +51,15 @@ class ResponsesRelay implements Relay {
   end(usage: Usage, bill: Bill): string {
     if (!this.#last) return ''
     const { type, event, response } = this.#last
+    this.#unsent = this.#sequence
     this.final = passReply(this.#withOutput(response), this.#about, bill, usage)
     return this.#out(type, JSON.stringify({ ...event, type, response: this.final }))
   }
 
   fail(error: GatewayError): string {
+    // What `end` wrote was never sent.
+    this.final = null
+    this.#sequence = this.#unsent ?? this.#sequence
     return failureEvents(error, this.#emit, ({ error: told, errorType }) => ({
       ...(this.#begun ?? this.#blank()),
       status: 'failed',
@@ -65,10 +71,7 @@ class ResponsesRelay implements Relay {
 
   #read(frame: SseFrame): string {
     const found = parseFrame(frame)
-    if (!found) {
-      this.seen.failure = brokenReply('an event of the stream is not a JSON object')
-      return ''
-    }
+    if (!found) return this.#broken()
     const { type, event } = found
     const response = objectOf(event.response)
     if (response && opening.has(type)) return this.#begin(type, event, response)
@@ -79,6 +82,11 @@ class ResponsesRelay implements Relay {
       return ''
     }
     return this.#out(type, frame.data)
+  }
+
+  #broken(): string {
+    this.seen.failure = brokenReply('an event of the stream is not a JSON object')
+    return ''
   }
 
   #begin(type: string, event: JsonObject, response: JsonObject): string {
@@ -133,7 +141,8 @@ class ResponsesRelay implements Relay {
     this.#sequence = Math.max(number, told ?? 0) + 1
     const numbered =
       told === null && data.endsWith('}') ? `${data.slice(0, -1)},"sequence_number":${number}}` : data
-    return `event: ${type}\ndata: ${numbered}\n\n`
+    const lines = numbered.includes('\n') ? numbered.replaceAll('\n', '\ndata: ') : numbered
+    return `event: ${type}\ndata: ${lines}\n\n`
   }
 }
 

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { collect } from '../../call/event.ts'
-import { completionTokens, promptTokens } from '../../call/usage.ts'
+import { completionTokens, noTokens, promptTokens } from '../../call/usage.ts'
 import { SseReader } from '../../lib/sse.ts'
 import { checkGrammar, collected, framesOf, readAll } from './fixtures/harness.ts'
 import { responses } from './responses.ts'
@@ -165,7 +165,8 @@ describe('R9 usage', () => {
     const beside = { input_tokens: 10, output_tokens: 5, total_tokens: 115 }
     const usage = decodeUsage({ ...beside, output_tokens_details: { reasoning_tokens: 100 } }, 0)
     expect(usage).toMatchObject({ output: 5, reasoning: 100 })
-    expect(decodeUsage({ input_tokens: -1, output_tokens: 1e18 }, 0)).toMatchObject({ input: 0, output: 0 })
+    expect(decodeUsage({ input_tokens: -1, output_tokens: 1e18 }, 0)).toBeNull()
+    expect(decodeUsage({ input_tokens: -1, output_tokens: 0 }, 0)).toEqual(noTokens)
     expect(decodeUsage(null, 0)).toBeNull()
   })
 })

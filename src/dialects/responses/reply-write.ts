@@ -3,7 +3,7 @@ import type { OutputPart } from '../../call/part.ts'
 import type { Bill, Usage } from '../../call/usage.ts'
 import { noTokens } from '../../call/usage.ts'
 import type { GatewayError } from '../../errors.ts'
-import type { JsonObject } from '../../lib/loose.ts'
+import { type JsonObject, textOf } from '../../lib/loose.ts'
 import type { ReplyFacts, ReplyWriter } from '../dialect.ts'
 import { publicMessage, responseErrorCode } from './error.ts'
 import { type ItemFacts, type ItemStatus, isSealed, outputItem } from './output-items.ts'
@@ -21,12 +21,14 @@ class ResponsesWriter implements ReplyWriter {
   readonly #about: ReplyFacts
   readonly #facts: ItemFacts
   readonly #collector = new Collector()
-  readonly #open = new Map<number, Written | 'later'>()
-  readonly #output: JsonObject[] = []
+  #open = new Map<number, Written | 'later'>()
+  #output: JsonObject[] = []
   #sequence = 0
   #items = 0
   #started = false
   #over = false
+  /** Takes back what `end` did: a reply that then fails never had that end. */
+  #undoEnd: (() => void) | null = null
 
   constructor(about: ReplyFacts) {
     this.#about = about
@@ -45,6 +47,7 @@ class ResponsesWriter implements ReplyWriter {
 
   end(usage: Usage, bill: Bill): string {
     if (this.#over) return ''
+    this.#rememberEnd()
     const finish = endOf(this.#end)
     let text = this.#start()
     for (const part of [...this.#open.keys()]) text += this.#endPart(part, statusOf(finish.status))
@@ -54,6 +57,7 @@ class ResponsesWriter implements ReplyWriter {
   }
 
   fail(error: GatewayError): string {
+    this.#undoEnd?.()
     if (this.#over) return ''
     const text = this.#start()
     this.#over = true
@@ -62,6 +66,21 @@ class ResponsesWriter implements ReplyWriter {
       text +
       failureEvents(error, this.#emit, (told) => this.#response({ status: 'failed', usage: null, ...told }))
     )
+  }
+
+  #rememberEnd(): void {
+    const [sequence, items, started] = [this.#sequence, this.#items, this.#started]
+    const [open, output] = [new Map(this.#open), [...this.#output]]
+    this.#undoEnd = () => {
+      this.#undoEnd = null
+      this.#over = false
+      this.final = null
+      this.#sequence = sequence
+      this.#items = items
+      this.#started = started
+      this.#open = open
+      this.#output = output
+    }
   }
 
   get #end(): ChoiceEnd | null {
@@ -106,7 +125,7 @@ class ResponsesWriter implements ReplyWriter {
     const empty = blank(content)
     const item = outputItem(empty, number, 'in_progress', this.#facts)
     if (!item) return ''
-    const place = { item_id: String(item.id), output_index: this.#items++ }
+    const place = { item_id: textOf(item.id) ?? '', output_index: this.#items++ }
     const written: Written = { place, annotations: 0, sections: 0, closed: 0, contentOpen: false }
     this.#open.set(number, written)
     const announced = item.type === 'message' ? { ...item, content: [] } : item

@@ -1,12 +1,13 @@
 import { type Bill, completionTokens, promptTokens, remainder, type Usage } from '../../call/usage.ts'
 import { countOf, defined, type JsonObject, numberOf, objectOf } from '../../lib/loose.ts'
+import { tellsAny } from '../counts.ts'
 
 const ticksPerDollar = 1e10
 
-/** From the vendor's nesting. `searches` is what was counted in the output: the format itself does not tell. */
+/** From the vendor's nesting; null when it counts nothing. `searches` is what was counted in the output: the format itself does not tell. */
 export function decodeUsage(value: unknown, searches: number): Usage | null {
   const usage = objectOf(value)
-  if (!usage) return null
+  if (!usage || !tellsAny(usage, ['input_tokens', 'output_tokens'])) return null
   const into = objectOf(usage.input_tokens_details) ?? {}
   const out = objectOf(usage.output_tokens_details) ?? {}
   const tools = objectOf(usage.server_tool_use_details) ?? {}

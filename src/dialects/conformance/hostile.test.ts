@@ -1,0 +1,122 @@
+import { describe, expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { vendorReply } from '../../../test/support/replies.ts'
+import { collect } from '../../call/event.ts'
+import { type GenerateDialect, generateDialects } from '../../catalog/vocabulary.ts'
+import { GatewayError } from '../../errors.ts'
+import type { JsonObject } from '../../lib/loose.ts'
+import { dialects } from '../all.ts'
+import { bill, factsOf, framesOf, readFrames, streamed, whole } from './carry.ts'
+import { clientBodies } from './client-bodies.ts'
+import { targetOf } from './targets.ts'
+
+const pairs = generateDialects.flatMap((one) => generateDialects.map((other) => [one, other] as const))
+
+/** What throws when it is taken for a text or a number, and other surprises. */
+const traps: readonly unknown[] = [
+  { toString: 1 },
+  { valueOf: 1, toString: null },
+  [{ toString: 1 }],
+  null,
+  -1,
+  '',
+]
+
+/** The same JSON with a trap in the place of one of its values. */
+function* trapped(value: JsonObject): Generator<JsonObject> {
+  let count = 0
+  JSON.stringify(value, (_, inner) => {
+    count++
+    return inner
+  })
+  for (let at = 1; at < count; at++) {
+    for (const trap of traps) {
+      let seen = 0
+      yield JSON.parse(JSON.stringify(value, (_, inner) => (seen++ === at ? trap : inner)))
+    }
+  }
+}
+
+function expectNoCrash(run: () => unknown, what: unknown): void {
+  try {
+    run()
+  } catch (error) {
+    if (error instanceof GatewayError && error.row.status === 400) return
+    throw new Error(JSON.stringify(what), { cause: error })
+  }
+}
+
+describe.each(pairs)('values of the wrong kind anywhere: from %s to %s', (from, to) => {
+  test('in a request', () => {
+    for (const body of Object.values(clientBodies[from])) {
+      for (const given of trapped(body)) expectNoCrash(() => carried(given, from, to), given)
+    }
+  })
+
+  test('in a whole reply', () => {
+    for (const given of trapped(vendorReply(from, 'reasoningToolCall').body)) {
+      expectNoCrash(() => {
+        const events = dialects[from].upstream.decodeReply(given)
+        whole(to, events)
+        streamed(to, events)
+      }, given)
+    }
+  })
+
+  test('in an event of a stream', () => {
+    const frames = framesOf(vendorReply(from, 'reasoningToolCall').frames.join(''))
+    frames.forEach((frame, at) => {
+      if (frame.data === '[DONE]') return
+      for (const odd of trapped(JSON.parse(frame.data))) {
+        const given = frames.with(at, { ...frame, data: JSON.stringify(odd) })
+        expectNoCrash(() => streamed(to, readFrames(from, given)), odd)
+      }
+    })
+  })
+})
+
+function carried(body: JsonObject, from: GenerateDialect, to: GenerateDialect): void {
+  const target = targetOf(to)
+  if (from === to) dialects[from].same.passRequest(body, target)
+  dialects[to].upstream.encodeRequest(dialects[from].client.decodeRequest(body), target)
+}
+
+describe.each(generateDialects.map((name) => [name] as const))('values of the wrong kind in %s', (name) => {
+  test('pass to a client of the same format', () => {
+    const { body, frames } = vendorReply(name, 'reasoningToolCall')
+    for (const given of trapped(body)) {
+      const usage = collect(dialects[name].upstream.decodeReply(given)).usage
+      if (usage) expectNoCrash(() => dialects[name].same.passReply(given, factsOf(), bill, usage), given)
+      expectNoCrash(() => dialects[name].same.seeReply?.(given), given)
+    }
+    const parsed = framesOf(frames.join(''))
+    parsed.forEach((frame, at) => {
+      if (frame.data === '[DONE]') return
+      for (const odd of trapped(JSON.parse(frame.data))) {
+        const relay = dialects[name].same.relay(factsOf())
+        const given = parsed.with(at, { ...frame, data: JSON.stringify(odd) })
+        expectNoCrash(() => given.map((one) => relay.pass(one)), odd)
+      }
+    })
+  })
+
+  test('in an error are read', () => {
+    const told = {
+      error: { message: 'No.', code: 'bad', loc: ['a', 1], details: [{ msg: 'x', loc: ['b'] }] },
+    }
+    for (const given of trapped({ ...told, detail: [{ loc: ['body', 0], msg: 'wrong' }] })) {
+      expect(typeof dialects[name].upstream.decodeError(400, given).message).toBe('string')
+    }
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 4 }), (body) => {
+        dialects[name].upstream.decodeError(500, body)
+      }),
+    )
+  })
+})
+
+test('thinking of an unknown kind from a client of chat does not stop a request', () => {
+  const message = { role: 'assistant', content: 'x', reasoning_details: [{ type: { toString: 1 } }] }
+  const call = dialects.chat.client.decodeRequest({ messages: [message] })
+  for (const name of generateDialects) dialects[name].upstream.encodeRequest(call, targetOf(name))
+})
