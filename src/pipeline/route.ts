@@ -1,6 +1,6 @@
 import { findModel } from '../catalog/lookup.ts'
 import type { Endpoint, Model } from '../catalog/model.ts'
-import { isGenerateDialect } from '../catalog/vocabulary.ts'
+import { isGenerateDialect, parameterNames } from '../catalog/vocabulary.ts'
 import { fieldNames } from '../dialects/fields.ts'
 import { fail, GatewayError } from '../errors.ts'
 import type { Gateway } from '../gateway.ts'
@@ -114,28 +114,7 @@ function supportsAll({ call }: Asked, endpoint: Endpoint): boolean {
 }
 
 /** What the catalogue says of endpoints; other fields are the dialects' business. */
-const catalogued = new Set<string>([
-  'tools',
-  'tool_choice',
-  'parallel_tool_calls',
-  'max_tokens',
-  'temperature',
-  'top_p',
-  'top_k',
-  'min_p',
-  'top_a',
-  'frequency_penalty',
-  'presence_penalty',
-  'repetition_penalty',
-  'seed',
-  'stop',
-  'logit_bias',
-  'logprobs',
-  'top_logprobs',
-  'response_format',
-  'reasoning',
-  'verbosity',
-])
+const catalogued = new Set<string>(parameterNames)
 
 /** Cheapest first, unless the request names an order: then those it names, then the rest. */
 function ordered(
