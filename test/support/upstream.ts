@@ -85,7 +85,14 @@ interface State {
 
 /** An upstream on the loopback that does what it is told, down to the byte, and writes down what it was asked. */
 export async function startUpstream(): Promise<Upstream> {
-  const state: State = { journal: [], queue: [], otherwise: null, waiting: [], sockets: new Set(), accepted: 0 }
+  const state: State = {
+    journal: [],
+    queue: [],
+    otherwise: null,
+    waiting: [],
+    sockets: new Set(),
+    accepted: 0,
+  }
   const server = createServer({ noDelay: true }, (socket) => serve(socket, state))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const address = server.address()
