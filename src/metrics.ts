@@ -22,7 +22,7 @@ export class Metrics {
     registers: [this.#registry],
   })
 
-  readonly #series = new Map<string, Series>()
+  readonly #series = new Map<string, Map<number, Series>>()
 
   constructor() {
     collectDefaultMetrics({ register: this.#registry, prefix: 'headgate_' })
@@ -36,14 +36,14 @@ export class Metrics {
 
   /** Looking a series up by its labels costs more than counting in it. */
   #labelled(operation: string, status: number): Series {
-    const name = `${operation} ${status}`
-    const known = this.#series.get(name)
+    const byStatus = this.#series.get(operation) ?? new Map<number, Series>()
+    const known = byStatus.get(status)
     if (known) return known
     const series = {
       count: this.#requests.labels(operation, String(status)),
       duration: this.#duration.labels(operation),
     }
-    this.#series.set(name, series)
+    this.#series.set(operation, byStatus.set(status, series))
     return series
   }
 

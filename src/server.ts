@@ -201,8 +201,9 @@ function check(schema: z.ZodType, value: unknown, root: string): unknown {
 }
 
 function regionOf(gateway: Gateway, request: Request): DataRegion {
-  const host = (request.headers.get('host') ?? '').toLowerCase()
   const { hosts, default: fallback } = gateway.settings.regions
+  if (hosts.size === 0) return fallback
+  const host = (request.headers.get('host') ?? '').toLowerCase()
   return hosts.get(host) ?? hosts.get(host.replace(/:\d+$/, '')) ?? fallback
 }
 

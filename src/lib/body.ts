@@ -10,15 +10,26 @@ const smallBytes = 1024 * 1024
 export async function readText(request: Request, maxBytes: number): Promise<string> {
   const declared = Number(request.headers.get('content-length') ?? Number.NaN)
   // What comes in one piece is read in one: most requests are small, and this is the cheaper way.
-  if (declared <= Math.min(smallBytes, maxBytes)) {
-    const text = withDeadline(quietMs, request.text(), () => fail('request_timeout'))
-    return text.catch((error: unknown) => {
-      throw error instanceof GatewayError ? error : badField('body', 'broke off')
-    })
-  }
+  if (declared <= Math.min(smallBytes, maxBytes)) return readAtOnce(request)
   const chunks: Uint8Array[] = []
   for await (const chunk of arriving(request, maxBytes)) chunks.push(chunk)
   return Buffer.concat(chunks).toString('utf8')
+}
+
+function readAtOnce(request: Request): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(fail('request_timeout')), quietMs)
+    request.text().then(
+      (text) => {
+        clearTimeout(timer)
+        resolve(text)
+      },
+      () => {
+        clearTimeout(timer)
+        reject(badField('body', 'broke off'))
+      },
+    )
+  })
 }
 
 /** Content-Length alone is enough to refuse: nothing of the body needs to be read. */

@@ -135,12 +135,34 @@ const baseHeaders = {
 }
 
 /** The client's own, where they pass, stand before those of the format; nothing stands before the key. */
-function headersOf(provider: Endpoint['provider'], { headers, upstream }: Outgoing): Record<string, string> {
-  const { customs } = upstream
-  const all = { ...baseHeaders, ...customs.headers, ...provider.headers, ...headers }
-  if (provider.apiKey === null) return all
-  const name = provider.keyHeader ?? customs.keyHeader ?? bearer
-  return { ...all, [name]: name === bearer ? `Bearer ${provider.apiKey}` : provider.apiKey }
+function headersOf(provider: Endpoint['provider'], { headers, upstream }: Outgoing): HeaderMap {
+  const common = standingHeaders(provider, upstream)
+  const isPlain = Object.keys(headers).length === 0
+  return isPlain ? common : { ...common, ...headers, ...keyOf(provider, upstream) }
+}
+
+type HeaderMap = Readonly<Record<string, string>>
+const standing = new WeakMap<object, WeakMap<UpstreamSide, HeaderMap>>()
+
+/** What every request to a provider carries; neither it nor the format ever changes. */
+function standingHeaders(provider: Endpoint['provider'], upstream: UpstreamSide): HeaderMap {
+  const byFormat = standing.get(provider) ?? new WeakMap<UpstreamSide, HeaderMap>()
+  const known = byFormat.get(upstream)
+  if (known) return known
+  const headers = {
+    ...baseHeaders,
+    ...upstream.customs.headers,
+    ...provider.headers,
+    ...keyOf(provider, upstream),
+  }
+  standing.set(provider, byFormat.set(upstream, headers))
+  return headers
+}
+
+function keyOf({ apiKey, keyHeader }: Endpoint['provider'], { customs }: UpstreamSide): HeaderMap {
+  if (apiKey === null) return {}
+  const name = keyHeader ?? customs.keyHeader ?? bearer
+  return { [name]: name === bearer ? `Bearer ${apiKey}` : apiKey }
 }
 
 const bearer = 'authorization'
