@@ -19,7 +19,7 @@ import { expandPreset } from './preset.ts'
 import { type Plan, route } from './route.ts'
 import { billOf, type Close, chargeOf, closing, endedBadly, nothingCharged, type Outcome } from './settle.ts'
 import { StreamRun, streamedBody } from './stream.ts'
-import { ClientGoneError, UpstreamError, unexpected } from './upstream.ts'
+import { ClientGoneError, unexpected } from './upstream.ts'
 import { readWishes } from './wishes.ts'
 
 /** From a question to its answer: every request that may reach a model comes this way. */
@@ -73,9 +73,7 @@ async function whole(gateway: Gateway, asked: Asked, plan: Plan): Promise<Respon
 
 /** A reply that broke off, for a client whose format cannot say so. */
 function brokenReply({ attempts }: Journey, { candidate, reply }: Taken<WholeReply>): GatewayError {
-  const { failure } = reply.seen.failure
-    ? new UpstreamError(reply.seen.failure)
-    : unexpected('The provider ended its reply with an error.')
+  const failure = reply.seen.failure ?? unexpected('The provider ended its reply with an error.').failure
   return toClientError([...attempts, failedAttempt(candidate, failure)])
 }
 

@@ -86,13 +86,17 @@ async function attemptEach<R>(
   throw toClientError(journey.attempts)
 }
 
+/** A code, and not a sentence under its name. */
+const plainCode = /^[\w.-]{1,64}$/
+
 /** Without the provider's words: they may repeat what was in the prompt. */
 function logFailure(
   gateway: Gateway,
   { endpoint, model }: Candidate,
   { failure, cause }: UpstreamError,
 ): void {
-  const { kind, status, code } = failure
+  const { kind, status } = failure
+  const code = failure.code !== undefined && plainCode.test(failure.code) ? failure.code : undefined
   gateway.log.warn(
     { endpoint: endpoint.tag, model: model.id, kind, status, code, err: cause },
     'attempt failed',

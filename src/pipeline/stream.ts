@@ -67,7 +67,10 @@ async function* passed(gateway: Gateway, asked: Asked, flow: Flow, watch: Watch)
   const { heartbeat, idle } = gateway.settings.limits
   const patience = Math.min(heartbeat, idle)
   let silent = 0
-  for (let next = flow.next(); !isOver(flow); ) {
+  let next: Promise<string | null> | null = null
+  while (!isOver(flow)) {
+    if (flow.seen.failure) throw new UpstreamError(flow.seen.failure)
+    next ??= flow.next()
     const text = await watch.wait(next, flow.seen.complete ? graceMs : patience)
     if (text === null) return
     if (text === quiet) {
@@ -77,9 +80,8 @@ async function* passed(gateway: Gateway, asked: Asked, flow: Flow, watch: Watch)
       continue
     }
     silent = 0
-    if (flow.seen.failure) throw new UpstreamError(flow.seen.failure)
+    next = null
     if (text !== '') yield text
-    next = flow.next()
   }
 }
 
