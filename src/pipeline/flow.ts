@@ -21,6 +21,9 @@ export interface Flow {
   cancel(): void
 }
 
+/** More is not turned into text at once: for a client that reads slowly it would lie in memory several times over. */
+const sliceBytes = 16 * 1024
+
 /** From an upstream's bytes. */
 export class WireFlow implements Flow {
   readonly #exchange: Exchange
@@ -28,6 +31,8 @@ export class WireFlow implements Flow {
   readonly #frames = new SseReader()
   readonly #relay: Relay
   #awaited: Promise<string | null> | null = null
+  /** What was received and not looked at yet. */
+  #arrived: Uint8Array | null = null
   #over = false
 
   constructor(response: Response, relay: Relay, exchange: Exchange) {
@@ -55,8 +60,11 @@ export class WireFlow implements Flow {
   async #read(): Promise<string | null> {
     if (this.#over) return null
     try {
-      const { done, value } = await this.#body.read()
-      return done || !value ? this.close() : this.#pass(this.#frames.push(value))
+      const bytes = this.#arrived ?? (await this.#body.read()).value
+      if (!bytes) return this.close()
+      const isLong = bytes.length > sliceBytes
+      this.#arrived = isLong ? bytes.subarray(sliceBytes) : null
+      return this.#pass(this.#frames.push(isLong ? bytes.subarray(0, sliceBytes) : bytes))
     } catch (error) {
       // A connection that goes after the reply was complete takes nothing with it.
       const rest = this.close()
