@@ -8,7 +8,7 @@ import { quiet } from '../lib/pulse.ts'
 import { simulators } from '../providers/simulators.ts'
 import type { Asked } from './asked.ts'
 import { type FailedAttempt, failedAttempt, isRequestFault, toClientError } from './failure.ts'
-import { type Flow, SimulatedFlow, WireFlow } from './flow.ts'
+import { EventFlow, type Flow, WireFlow } from './flow.ts'
 import type { Candidate, Plan } from './route.ts'
 import { note, relayFor, signBy, type Translation, translate } from './translate.ts'
 import {
@@ -142,12 +142,15 @@ async function wholeReply(
     return wholeOf(await Array.fromAsync(events), null)
   }
   const body = await fetchWhole(gateway, exchange, candidate, translation, asked)
-  const { same, upstream } = translation.dialect
-  const seen = translation.passes ? same.seeReply?.(body) : undefined
+  const seen = translation.passes ? translation.dialect.same.seeReply?.(body) : undefined
   if (seen) return { seen, events: [], body }
-  const events = upstream.decodeReply(body)
-  for (const event of events) signBy(candidate.endpoint.provider.signatures, event)
-  return wholeOf(events, body)
+  return wholeOf(eventsOf(candidate, translation, body), body)
+}
+
+function eventsOf({ endpoint }: Candidate, { dialect }: Translation, body: JsonObject): ReplyEvent[] {
+  const events = dialect.upstream.decodeReply(body)
+  for (const event of events) signBy(endpoint.provider.signatures, event)
+  return events
 }
 
 function wholeOf(events: ReplyEvent[], body: JsonObject | null): WholeReply {
@@ -166,6 +169,10 @@ async function fetchWhole(
   asked: Asked,
 ): Promise<JsonObject> {
   const response = await send(gateway, exchange, endpoint, outgoing(asked, translation))
+  return bodyOf(gateway, exchange, response)
+}
+
+async function bodyOf(gateway: Gateway, exchange: Exchange, response: Response): Promise<JsonObject> {
   const text = await readBounded(response, gateway.settings.limits.reply_bytes, exchange)
   try {
     const body = objectOf(parsePrompt(text))
@@ -202,9 +209,14 @@ async function openFlow(
   const simulate = simulators.get(candidate.endpoint.provider.slug)
   if (simulate) {
     const events = simulate(asked.call, candidate.endpoint.upstream_model, simulation(exchange))
-    return new SimulatedFlow(events, asked.format.writes.writer(facts), exchange)
+    return new EventFlow(events, asked.format.writes.writer(facts), exchange)
   }
   const response = await send(gateway, exchange, candidate.endpoint, outgoing(asked, translation))
+  if (response.headers.get('content-type')?.startsWith('application/json')) {
+    const body = await bodyOf(gateway, exchange, response)
+    const events = eventsOf(candidate, translation, body)
+    return new EventFlow(events.values(), asked.format.writes.writer(facts), exchange)
+  }
   return new WireFlow(response, relayFor(asked, candidate, translation, facts), exchange)
 }
 

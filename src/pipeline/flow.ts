@@ -97,14 +97,18 @@ export class WireFlow implements Flow {
   }
 }
 
-/** From a provider inside this process. */
-export class SimulatedFlow implements Flow {
-  readonly #events: AsyncGenerator<ReplyEvent>
+/** From events: of a provider inside this process, or of a reply that came whole although a stream was asked for. */
+export class EventFlow implements Flow {
+  readonly #events: AsyncIterator<ReplyEvent> | Iterator<ReplyEvent>
   readonly #writer: ReplyWriter
   readonly #exchange: Exchange
   readonly seen = nothingSeen()
 
-  constructor(events: AsyncGenerator<ReplyEvent>, writer: ReplyWriter, exchange: Exchange) {
+  constructor(
+    events: AsyncIterator<ReplyEvent> | Iterator<ReplyEvent>,
+    writer: ReplyWriter,
+    exchange: Exchange,
+  ) {
     this.#events = events
     this.#writer = writer
     this.#exchange = exchange

@@ -38,6 +38,15 @@ describeWithUpstreams(
       })
     }
 
+    for (const upstream of upstreams) {
+      test(`${upstream}: answers whole although a stream was asked for is streamed all the same`, async () => {
+        bench().first.script({ json: vendorReply(upstream, 'text').body })
+        const text = await (await ask(bench(), 'chat', { model: `test/${upstream}`, stream: true })).text()
+        expect(text).toContain('Schneefall')
+        expect(text).toContain(goodEnds.chat)
+      })
+    }
+
     test('begins slowly but shows life is waited for', async () => {
       const frames = [
         ...Array.from({ length: 8 }, () => ': working\n\n'),

@@ -27,6 +27,18 @@ describeWithUpstreams('stored responses', (bench) => {
     }
   }
 
+  test('what came without an id goes back without one: vendors refuse ids they did not give', async () => {
+    const tool = { type: 'function', name: 'get_weather', parameters: { type: 'object', properties: {} } }
+    const output = { type: 'function_call_output', call_id: 'call_1', output: 'sunny' }
+    const call = { type: 'function_call', call_id: 'call_1', name: 'get_weather', arguments: '{}' }
+    const input = [{ role: 'user', content: 'Weather?' }, call, output]
+    const model = 'test/responses'
+    const first = await jsonOf(ask(bench(), 'responses', { model, tools: [tool], input }))
+    await ask(bench(), 'responses', { model, tools: [tool], input: 'And?', previous_response_id: first.id })
+    const sent = lastOf(bench().first.journal).json.input
+    expect(sent.slice(0, 3)).toEqual(input)
+  })
+
   test('three turns are replayed in their order', async () => {
     let previous: string | undefined
     for (const input of ['one', 'two', 'three']) {

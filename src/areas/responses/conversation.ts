@@ -33,7 +33,7 @@ export async function openConversation(gateway: Gateway, owner: Owner, body: Jso
         owner,
         previousId,
         body: reply,
-        input: input.map(withId),
+        input,
         output: objectsOf(reply.output),
         retentionDays: responses.retention_days,
       }),
@@ -85,7 +85,3 @@ async function resolved(
 
 /** In one request. */
 const mostReferences = 1000
-
-function withId(item: JsonObject): JsonObject {
-  return isItemId(item.id) ? item : { ...item, id: newId('msg') }
-}

@@ -3,6 +3,7 @@ import type { Statement } from '../../db/batch.ts'
 import type { Db } from '../../db/db.ts'
 import { badField, fail } from '../../errors.ts'
 import { type Clock, isoNow } from '../../lib/clock.ts'
+import { newId } from '../../lib/ids.ts'
 import { type JsonObject, objectOf } from '../../lib/loose.ts'
 import type { Vault } from '../../lib/secret.ts'
 
@@ -61,7 +62,8 @@ export function keptResponse({ db, vault, clock }: Shelf, response: NewResponse)
   const rows = items.map(({ item, is_output }, position) => ({
     response_id: id,
     position,
-    item_id: isItemId(item.id) ? item.id : null,
+    // What came without an id can be referred to by ours; the item itself stays as it was.
+    item_id: isItemId(item.id) ? item.id : newId('msg'),
     is_output,
     item: vault.seal(JSON.stringify(item), id),
   }))
@@ -96,12 +98,12 @@ export async function inputItems(shelf: Shelf, owner: Owner, id: string): Promis
   await findResponse(shelf, owner, id)
   const rows = await shelf.db
     .selectFrom('stored_items')
-    .select('item')
+    .select(['item', 'item_id'])
     .where('response_id', '=', id)
     .where('is_output', '=', 0)
     .orderBy('position')
     .execute()
-  return rows.map(({ item }) => opened(shelf, item, id))
+  return rows.map(({ item, item_id }) => ({ ...opened(shelf, item, id), id: item_id }))
 }
 
 /** Everything said up to and including a response, oldest first; `maxBytes` is what a request may have. */
