@@ -9,7 +9,7 @@ import { newId } from './lib/ids.ts'
 import { JsonError, parseJson, parsePrompt } from './lib/json.ts'
 import { problemsOf } from './lib/problems.ts'
 import { requestUrl } from './lib/url.ts'
-import type { Access, Operation, Page, PathRequest } from './operation.ts'
+import type { Operation, Page, PathRequest } from './operation.ts'
 import { authenticate, type Caller } from './pipeline/authenticate.ts'
 
 /** The canonical base first; the second is what clients of other services have configured. */
@@ -87,7 +87,7 @@ async function answer(
     const cors = corsHeaders(gateway, request, operation.access)
     let caller: Caller | null = null
     try {
-      caller = await admitCaller(gateway, request, operation.access)
+      caller = await admitCaller(gateway, request, operation)
       return withHeaders(await run(gateway, request, operation, caller), cors)
     } catch (error) {
       const failure = toGatewayError(error)
@@ -115,9 +115,13 @@ function preflight(gateway: Gateway, request: Request, methods: Methods, allow: 
   return new Response(null, { status: 204, headers: { ...cors, ...preflightHeaders(request, allow) } })
 }
 
-async function admitCaller(gateway: Gateway, request: Request, access: Access): Promise<Caller | null> {
+async function admitCaller(
+  gateway: Gateway,
+  request: Request,
+  { access, inference }: Operation,
+): Promise<Caller | null> {
   if (access === 'public') return null
-  const caller = await authenticate(gateway, request)
+  const caller = await authenticate(gateway, request, inference !== undefined)
   if (access === 'any') return caller
   const wanted = access === 'inference' ? 'inference' : 'management'
   if (caller.key.kind !== wanted) {

@@ -1,4 +1,4 @@
-import type { ApiKey } from '../account/keys.ts'
+import { type ApiKey, findKeyBySecret } from '../account/keys.ts'
 import { findMember } from '../account/members.ts'
 import { findScimToken } from '../account/scim-tokens.ts'
 import { fail, type GatewayError } from '../errors.ts'
@@ -14,11 +14,14 @@ export interface Caller {
 /** Longer credentials are not looked at: no key of ours, nor a partner's, is near this. */
 const maxCredentialLength = 512
 
-/** Every place clients put a key, in the order they are tried; the first valid one counts. */
-export async function authenticate(gateway: Gateway, request: Request): Promise<Caller> {
+/**
+ * Every place clients put a key, in the order they are tried; the first valid one counts. Only where models
+ * are asked is it enough to remember a key: what another process changed is seen a second later there.
+ */
+export async function authenticate(gateway: Gateway, request: Request, mayRemember = false): Promise<Caller> {
   let refusal: GatewayError | undefined
   for (const secret of credentialsOf(request.headers)) {
-    const known = gateway.memory.keyOf(secret)
+    const known = mayRemember ? gateway.memory.keyOf(secret) : findKeyBySecret(gateway.db, secret)
     const key = known instanceof Promise ? await known : known
     const problem = keyProblem(gateway, key)
     if (key && !problem) return callerOf(gateway, key)
