@@ -11,7 +11,6 @@ export interface CatalogProvider extends Provider {
 }
 
 export type ImageCapabilities = NonNullable<DeclaredModel['image']>
-export type VideoCapabilities = NonNullable<DeclaredModel['video']>
 
 /** One model on one provider: what a request is routed to. Names are those of the API. */
 export interface Endpoint {

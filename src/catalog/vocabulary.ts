@@ -26,7 +26,6 @@ export const wireAbilities = ['developer_role', 'max_completion_tokens', 'stream
 export type WireAbility = (typeof wireAbilities)[number]
 
 export const inputModalities = ['text', 'image', 'file', 'audio', 'video'] as const
-export type InputModality = (typeof inputModalities)[number]
 
 export const outputModalities = [
   'text',
@@ -38,7 +37,6 @@ export const outputModalities = [
   'speech',
   'transcription',
 ] as const
-export type OutputModality = (typeof outputModalities)[number]
 
 /** Request parameters a model may accept, as the API names them. */
 export const parameterNames = [

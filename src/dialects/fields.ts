@@ -36,6 +36,9 @@ export const fieldNames = {
 
 export type CallField = keyof typeof fieldNames
 
+const mostNames = 200
+const longestName = 100
+
 /**
  * Collects what a translation leaves out. Fields are named as in `fieldNames`; what is inside messages by
  * what it is: `image`, `file`, `audio`, `video`, `reasoning_signature`, `citations`, `cache_control`,
@@ -44,8 +47,9 @@ export type CallField = keyof typeof fieldNames
 export class Losses {
   readonly #names = new Set<string>()
 
+  /** Names of unknown fields are the client's own words: they are repeated, but not at any length. */
   add(name: string): undefined {
-    this.#names.add(name)
+    if (this.#names.size < mostNames) this.#names.add(name.slice(0, longestName))
     return undefined
   }
 

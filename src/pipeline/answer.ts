@@ -138,8 +138,7 @@ function answerHeaders(asked: Asked, { translation }: Journey): Record<string, s
 /** Clients refuse an answer whose headers are too long. */
 const longestList = 2000
 
-/** Names of unknown fields are the client's own words. */
 function headerList(names: string[]): string {
-  const list = names.map((name) => name.replace(/[^\x21-\x7e]|,/g, '?').slice(0, 100)).join(', ')
+  const list = names.map((name) => name.replace(/[^\x21-\x7e]|,/g, '?')).join(', ')
   return list.length > longestList ? `${list.slice(0, longestList)}...` : list
 }

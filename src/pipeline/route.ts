@@ -81,8 +81,8 @@ function exclusionOf(
   if (!endpoint.regions.includes(asked.region)) return 'data_region'
   const blocked = endpointBlocked(asked.standing.policy, model, endpoint)
   if (blocked) return `guardrail:${blocked}`
-  if (wishes.only && !names(gateway, wishes.only, endpoint)) return 'allowed_providers'
-  if (wishes.ignore && names(gateway, wishes.ignore, endpoint)) return 'allowed_providers'
+  if (wishes.only && !isListed(gateway, wishes.only, endpoint)) return 'allowed_providers'
+  if (wishes.ignore && isListed(gateway, wishes.ignore, endpoint)) return 'allowed_providers'
   if (wishes.data_collection === 'deny' && endpoint.data_policy.training) return 'data_policy:training'
   if (wishes.zdr && endpoint.data_policy.retains) return 'data_policy:zdr'
   if (wishes.quantizations && !wishes.quantizations.some((q) => q === (endpoint.quantization ?? 'unknown'))) {
@@ -93,11 +93,11 @@ function exclusionOf(
 }
 
 /** By slug, display name, neutral vendor name, or the tag of one endpoint. */
-function names(gateway: Gateway, listed: readonly string[], endpoint: Endpoint): boolean {
-  return listed.some((name) => rank(gateway, name, endpoint))
+function isListed(gateway: Gateway, listed: readonly string[], endpoint: Endpoint): boolean {
+  return listed.some((name) => isNamed(gateway, name, endpoint))
 }
 
-function rank(gateway: Gateway, name: string, endpoint: Endpoint): boolean {
+function isNamed(gateway: Gateway, name: string, endpoint: Endpoint): boolean {
   if (name === endpoint.tag) return true
   const byName = gateway.catalog.providerByName
   return (byName.get(name) ?? byName.get(name.toLowerCase()))?.slug === endpoint.provider.slug
@@ -124,7 +124,7 @@ function ordered(
 ): readonly Endpoint[] {
   if (!order || order.length === 0) return endpoints
   const place = (endpoint: Endpoint) => {
-    const at = order.findIndex((name) => rank(gateway, name, endpoint))
+    const at = order.findIndex((name) => isNamed(gateway, name, endpoint))
     return at === -1 ? order.length : at
   }
   return endpoints.toSorted((a, b) => place(a) - place(b))
@@ -137,7 +137,8 @@ function withoutFallbacks(
   { allow_fallbacks, order }: Preferences,
 ): Candidate[] {
   if (allow_fallbacks !== false) return candidates
-  if (order && order.length > 0) return candidates.filter(({ endpoint }) => names(gateway, order, endpoint))
+  if (order && order.length > 0)
+    return candidates.filter(({ endpoint }) => isListed(gateway, order, endpoint))
   return candidates.filter(
     ({ model }, place) => candidates.findIndex((other) => other.model === model) === place,
   )

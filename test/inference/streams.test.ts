@@ -227,6 +227,31 @@ describeWithUpstreams('failover', (bench) => {
     expect((await jsonOf(none)).error.metadata.availability.code).toBe('constraint_filtered')
   })
 
+  test.each([
+    ['require_parameters', { require_parameters: true }, { top_k: 5 }],
+    ['data_collection', { data_collection: 'deny' }, {}],
+    ['zdr', { zdr: true }, {}],
+    ['quantizations', { quantizations: ['fp8'] }, {}],
+  ])('provider.%s leaves only endpoints that meet it, and 503 when none does', async (_, provider, extra) => {
+    const served = await jsonOf(ask(bench(), 'chat', { ...both, ...extra, provider }))
+    expect(served.provider).toBe('two-chat')
+    const refused = await ask(bench(), 'chat', { model: 'test/chat', ...extra, provider })
+    expect(refused.status).toBe(503)
+    expect(refused.headers.get('x-should-retry')).toBe('false')
+  })
+
+  test('an endpoint that does not take a sampling parameter is not sent it, and the answer says so', async () => {
+    const response = await ask(bench(), 'chat', { ...both, seed: 7, provider: { only: ['two-chat'] } })
+    expect(response.headers.get('x-headgate-dropped')).toBe('seed')
+    expect(lastOf(bench().second.journal).json).not.toHaveProperty('seed')
+  })
+
+  test('fallbacks of a Messages request are tried like models', async () => {
+    bench().first.script({ status: 500, json: {} })
+    const body = { model: 'test/messages', fallbacks: [{ model: 'test/chat' }] }
+    expect((await jsonOf(ask(bench(), 'messages', body))).model).toBe('test/chat')
+  })
+
   test('models are tried in order on any error, and the one that answered is named', async () => {
     bench().first.script({
       status: 400,

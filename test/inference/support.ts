@@ -15,12 +15,15 @@ function provider(slug: string, url: string, dialect: string): string {
   return `  - { slug: ${slug}, name: ${slug}, base_url: "${url}", dialects: [${dialect}], api_key: vendor-secret }\n`
 }
 
+const promises = 'data_policy: { training: false, retains: false, publishes: false }'
+
 /** `test/<dialect>` is on the first upstream; `test/both-<dialect>` on both. */
 function model(id: string, slugs: string[]): string {
   const prices = ['0.000001', '0.000002']
+  const abilities = ['', 'quantization: fp8, supported_parameters: [max_tokens, temperature, top_k], ']
   const endpoints = slugs.map(
     (slug, place) =>
-      `      - { provider: ${slug}, upstream_model: vendor-model, pricing: { prompt: "${prices[place]}", completion: "0.000004" } }\n`,
+      `      - { provider: ${slug}, upstream_model: vendor-model, ${abilities[place]}pricing: { prompt: "${prices[place]}", completion: "0.000004" } }\n`,
   )
   return `  - id: test/${id}\n    name: ${id}\n    endpoints:\n${endpoints.join('')}`
 }
@@ -28,7 +31,8 @@ function model(id: string, slugs: string[]): string {
 export function settingsFor(first: string, second: string, extra = ''): string {
   const providers = dialects.flatMap((dialect) => [
     provider(`one-${dialect}`, first, dialect),
-    provider(`two-${dialect}`, second, dialect),
+    // The one that promises something.
+    provider(`two-${dialect}`, second, dialect).replace(' }\n', `, ${promises} }\n`),
   ])
   const models = dialects.flatMap((dialect) => [
     model(dialect, [`one-${dialect}`]),

@@ -80,5 +80,3 @@ export const filterRules = z
     }
   })
   .meta({ id: 'ObservabilityFilterRules' })
-
-export type FilterRules = z.output<typeof filterRules>

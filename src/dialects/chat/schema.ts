@@ -211,5 +211,3 @@ export const chatRequest = checked(
     message: 'is required',
   })
   .meta({ id: 'ChatCompletionRequest' })
-
-export type ChatRequest = z.output<typeof chatRequest>

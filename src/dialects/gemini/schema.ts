@@ -125,5 +125,3 @@ export const geminiBody = z
     user: z.string().optional(),
   })
   .meta({ id: 'GeminiRequest' })
-
-export type GeminiBody = z.output<typeof geminiBody>
