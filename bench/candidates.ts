@@ -5,7 +5,7 @@ import { portkeyCommand } from './portkey.ts'
 import { type Child, start } from './processes.ts'
 import { bodyOf, requestBytes, type Wish } from './requests.ts'
 
-export const candidateNames = ['direct', 'relay', 'headgate', 'portkey'] as const
+export const candidateNames = ['direct', 'relay', 'headgate', 'many-keys', 'no-ledger', 'portkey'] as const
 export type CandidateName = (typeof candidateNames)[number]
 
 /** Something that answers chat requests, the last hop before the mock or the mock itself. */
@@ -14,8 +14,8 @@ export interface Candidate {
   /** Null for `direct`, where there is nothing between. */
   pid: number | null
   port: number
-  /** The bytes of a request, for the load. */
-  request: (wish: Wish) => Buffer
+  /** The bytes of a request, for the load: one for each key it may come with. */
+  requests: (wish: Wish) => Buffer[]
   /** One request by an ordinary client, to look at the answer. */
   ask: (wish: Wish) => Promise<Response>
   stop: () => Promise<void>
@@ -41,21 +41,25 @@ export async function startMock(): Promise<{ port: number; stop: () => Promise<v
 }
 
 const starters: Record<CandidateName, (around: Surroundings) => Promise<Candidate>> = {
-  direct: async ({ mockPort }) => candidate('direct', null, mockPort, {}),
+  direct: async ({ mockPort }) => candidate('direct', null, mockPort, [{}]),
   relay: async ({ mockPort }) => {
     const child = await startChild('relay.ts', String(mockPort))
-    return candidate('relay', child, Number(child.ready[1]), {})
+    return candidate('relay', child, Number(child.ready[1]), [{}])
   },
-  headgate: startHeadgate,
+  headgate: (around) => startHeadgate('headgate', around),
+  'many-keys': (around) => startHeadgate('many-keys', around, { keys: 100 }),
+  'no-ledger': (around) =>
+    startHeadgate('no-ledger', around, { preload: resolve('bench/children/forget.ts') }),
   portkey: async ({ mockPort }) => {
     const { command, port } = await portkeyCommand()
     const ready = /Ready for connections/
     const child = await start({ command, cwd: tmpdir(), env: bareEnvironment(), ready })
-    return candidate('portkey', child, port, {
+    const headers = {
       'x-portkey-provider': 'openai',
       'x-portkey-custom-host': `http://127.0.0.1:${mockPort}/v1`,
       authorization: 'Bearer bench',
-    })
+    }
+    return candidate('portkey', child, port, [headers])
   },
 }
 
@@ -69,14 +73,23 @@ function startChild(file: string, ...args: string[]): Promise<Child> {
   return start({ command, cwd: tmpdir(), env: bareEnvironment(), ready: listening })
 }
 
-/** As `scripts/launch.mjs serve` does it, with a key that has a limit in a workspace that has a budget. */
-async function startHeadgate({ mockPort, models, profileDir }: Surroundings): Promise<Candidate> {
+interface Variation {
+  keys?: number
+  preload?: string
+}
+
+/** As `scripts/launch.mjs serve` does it, with keys that have a limit in a workspace that has a budget. */
+async function startHeadgate(
+  name: CandidateName,
+  { mockPort, models, profileDir }: Surroundings,
+  { keys = 1, preload }: Variation = {},
+): Promise<Candidate> {
   const folder = mkdtempSync(join(tmpdir(), 'headgate-bench-'))
   const settings = join(folder, 'headgate.yaml')
   writeFileSync(settings, JSON.stringify(headgateSettings(mockPort, models)))
   const profile = profileDir ? ['--cpu-prof', `--cpu-prof-dir=${profileDir}`] : []
   const child = await start({
-    command: [bun, ...profile, resolve('src/cli.ts'), 'serve'],
+    command: [bun, ...profile, ...(preload ? ['--preload', preload] : []), resolve('src/cli.ts'), 'serve'],
     cwd: folder,
     env: {
       ...bareEnvironment(),
@@ -91,8 +104,9 @@ async function startHeadgate({ mockPort, models, profileDir }: Surroundings): Pr
     ...(profileDir && { graceMs: 20_000 }),
   })
   const port = Number(child.ready[2])
-  const key = await limitedKey(`http://127.0.0.1:${port}/api/v1`, child.ready[1] ?? '')
-  return candidate('headgate', child, port, { authorization: `Bearer ${key}` }, 'bench/')
+  const secrets = await limitedKeys(`http://127.0.0.1:${port}/api/v1`, child.ready[1] ?? '', keys)
+  const headers = secrets.map((secret) => ({ authorization: `Bearer ${secret}` }))
+  return candidate(name, child, port, headers, 'bench/')
 }
 
 function headgateSettings(mockPort: number, models: string[]) {
@@ -123,7 +137,7 @@ function headgateSettings(mockPort: number, models: string[]) {
   }
 }
 
-async function limitedKey(base: string, managementKey: string): Promise<string> {
+async function limitedKeys(base: string, managementKey: string, count: number): Promise<string[]> {
   const send = async (method: string, place: string, body: unknown) => {
     const answer = await fetch(base + place, {
       method,
@@ -134,15 +148,16 @@ async function limitedKey(base: string, managementKey: string): Promise<string> 
     return (await answer.json()) as { key?: string }
   }
   await send('PUT', '/workspaces/default/budgets/monthly', { limit_usd: 10_000_000 })
-  const { key } = await send('POST', '/keys', { name: 'bench', limit: 1_000_000, limit_reset: 'daily' })
-  return key ?? ''
+  const wish = { name: 'bench', limit: 1_000_000, limit_reset: 'daily' }
+  const made = await Promise.all(Array.from({ length: count }, () => send('POST', '/keys', wish)))
+  return made.map(({ key }) => key ?? '')
 }
 
 function candidate(
   name: CandidateName,
   child: { pid: number; stop: () => Promise<void> } | null,
   port: number,
-  headers: Record<string, string>,
+  identities: Record<string, string>[],
   modelPrefix = '',
 ): Candidate {
   const body = (wish: Wish) => bodyOf(wish, modelPrefix + wish.model)
@@ -150,11 +165,11 @@ function candidate(
     name,
     pid: child?.pid ?? null,
     port,
-    request: (wish) => requestBytes(path, headers, body(wish)),
+    requests: (wish) => identities.map((headers) => requestBytes(path, headers, body(wish))),
     ask: (wish) =>
       fetch(`http://127.0.0.1:${port}${path}`, {
         method: 'POST',
-        headers: { ...headers, 'content-type': 'application/json' },
+        headers: { ...identities[0], 'content-type': 'application/json' },
         body: body(wish),
       }),
     stop: child?.stop ?? (async () => undefined),

@@ -68,11 +68,13 @@ async function measureAll(names: CandidateName[], effort: Effort, withProfile: b
   for (const candidate of candidates) await candidate.stop()
   const memory: Partial<Record<CandidateName, Memory>> = {}
   for (const name of names) {
-    if (name !== 'direct') memory[name] = await measureMemory(name, around, effort)
+    if (measuresMemory.has(name)) memory[name] = await measureMemory(name, around, effort)
   }
   await mock.stop()
   return { samples, memory }
 }
+
+const measuresMemory: ReadonlySet<CandidateName> = new Set(['relay', 'headgate', 'portkey'])
 
 function progress(done: number, all: number): void {
   if (process.stderr.isTTY) process.stderr.write(`\rblock ${done + 1} of ${all} `)

@@ -2,7 +2,8 @@ import { Connection, type Timing } from './connection.ts'
 
 export interface Load {
   port: number
-  request: Buffer
+  /** Taken in turn. */
+  requests: Buffer[]
   connections: number
   /** No request begins after this; those under way end. 0: one request for each connection. */
   durationMs: number
@@ -16,9 +17,10 @@ export async function generate(load: Load, whenOpen: () => void = () => undefine
   whenOpen()
   const timings: Timing[] = []
   const deadline = performance.now() + load.durationMs
+  let asked = 0
   const worker = async (connection: Connection) => {
     do {
-      timings.push(await connection.ask(load.request))
+      timings.push(await connection.ask(load.requests[asked++ % load.requests.length] as Buffer))
       if (load.pauseMs > 0) await Bun.sleep(load.pauseMs)
     } while (performance.now() < deadline)
   }
@@ -36,12 +38,14 @@ const openWithinMs = 10_000
  * Streams that are begun and not finished, a few dozen at a time: more at once would overrun the listen queue.
  * Fewer than asked for when some do not open; the caller counts.
  */
-export async function holdOpen(port: number, request: Buffer, count: number): Promise<Connection[]> {
+export async function holdOpen(port: number, requests: Buffer[], count: number): Promise<Connection[]> {
   const held: Connection[] = []
   const atOnce = 32
   while (held.length < count) {
     const wanted = Math.min(atOnce, count - held.length)
-    const results = await Promise.allSettled(Array.from({ length: wanted }, () => openStream(port, request)))
+    const results = await Promise.allSettled(
+      Array.from({ length: wanted }, () => openStream(port, requests[0] as Buffer)),
+    )
     const opened = results.filter((result) => result.status === 'fulfilled').map((result) => result.value)
     held.push(...opened)
     if (opened.length < wanted) break

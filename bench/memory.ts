@@ -36,13 +36,13 @@ export async function measureMemory(
 async function grow(candidate: Candidate, mockPort: number, counts: number[]): Promise<Memory> {
   const pid = candidate.pid ?? 0
   await warm(candidate)
-  const request = candidate.request(hold)
+  const requests = candidate.requests(hold)
   const idleBytes = residentBytes(pid)
   const streams: Connection[] = []
   const steps: Memory['steps'] = []
   try {
     for (const asked of counts) {
-      streams.push(...(await holdOpen(candidate.port, request, asked - streams.length)))
+      streams.push(...(await holdOpen(candidate.port, requests, asked - streams.length)))
       await Bun.sleep(settleMs)
       const open = streams.filter((stream) => stream.isOpen).length
       const bytesPerStream = (residentBytes(pid) - idleBytes) / open
@@ -69,9 +69,9 @@ async function warm(candidate: Candidate): Promise<void> {
   await generate({
     ...warmRequests,
     port,
-    request: candidate.request({ ...hold, model: 'whole', streamed: false }),
+    requests: candidate.requests({ ...hold, model: 'whole', streamed: false }),
   })
-  const streams = await holdOpen(port, candidate.request(hold), warmStreams)
+  const streams = await holdOpen(port, candidate.requests(hold), warmStreams)
   for (const stream of streams) stream.close()
   await Bun.sleep(settleMs)
 }

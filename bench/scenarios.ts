@@ -59,6 +59,8 @@ const long = 300_000
 
 /** Light: few enough requests that none waits for another, so that what is seen is the way and not the queue. */
 const light = { connections: 4, pauseMs: 5 }
+/** About a thousand a second. */
+const steady = { connections: 32, pauseMs: 30 }
 
 export function scenariosFor({ blockMs, streamEvents }: Effort): Scenario[] {
   const whole = { model: 'whole', promptBytes: small, streamed: false }
@@ -100,6 +102,14 @@ export function scenariosFor({ blockMs, streamEvents }: Effort): Scenario[] {
       units: 1,
     },
     {
+      id: 'steady',
+      title: '1 KB request and reply, 1,000 a second',
+      wish: whole,
+      ...steady,
+      durationMs: blockMs,
+      units: 1,
+    },
+    {
       id: 'first',
       title: 'first token, light load',
       wish: stream('stream-3-1'),
@@ -120,18 +130,18 @@ const warmShare: Record<string, number> = { whole: 0.7, prompt: 0.2, light: 0.05
 /** Unmeasured, and long enough for the runtime to compile what is hot: a gateway runs for weeks, not for seconds. */
 export async function warmUp(candidate: Candidate, scenarios: Scenario[], warmMs: number): Promise<void> {
   for (const scenario of scenarios) {
-    const request = candidate.request(scenario.wish)
+    const requests = candidate.requests(scenario.wish)
     const durationMs = scenario.durationMs === 0 ? 0 : warmMs * (warmShare[scenario.id] ?? 0)
-    await generate({ ...scenario, port: candidate.port, request, durationMs })
+    await generate({ ...scenario, port: candidate.port, requests, durationMs })
   }
 }
 
 export async function measure(candidate: Candidate, scenario: Scenario): Promise<Sample> {
   const { pid, port } = candidate
-  const request = candidate.request(scenario.wish)
+  const requests = candidate.requests(scenario.wish)
   let cpuBefore = 0
   let startedAt = 0
-  const timings = await generate({ ...scenario, port, request }, () => {
+  const timings = await generate({ ...scenario, port, requests }, () => {
     if (pid !== null) cpuBefore = cpuMicros(pid)
     startedAt = performance.now()
   })

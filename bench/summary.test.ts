@@ -38,6 +38,9 @@ describe('the summary of a benchmark', () => {
       'missed by 10.00 KB (20 %)',
       'met (50 % to spare)',
       'not measured',
+      'not measured',
+      'not measured',
+      'not measured',
     ])
   })
 })

@@ -30,6 +30,9 @@ export interface Row {
   addedP99: number | null
   addedFirstP50: number | null
   addedFirstP99: number | null
+  /** More than the same gateway without its ledger. */
+  ledgerMicros: number | null
+  ledgerP99: number | null
 }
 
 export type Summary = Record<string, Partial<Record<CandidateName, Row>>>
@@ -64,6 +67,8 @@ function rowOf(byName: Partial<Record<CandidateName, Sample[]>>, name: Candidate
     addedP99: added((sample) => sample.p99),
     addedFirstP50: added((sample) => sample.firstP50),
     addedFirstP99: added((sample) => sample.firstP99),
+    ledgerMicros: against('no-ledger', cpu, difference),
+    ledgerP99: against('no-ledger', (sample) => sample.p99, difference),
   }
 }
 
@@ -87,6 +92,8 @@ export function targetsOf(measured: Measured): Target[] {
   const { steps = [] } = measured.memory.headgate ?? {}
   const perStream = steps.length === 0 ? null : Math.max(...steps.map((step) => step.bytesPerStream)) / 1024
   const promptMicros = of('prompt')?.cpuMicros ?? null
+  const manyKeys = summary.whole?.['many-keys']?.cpuMicros
+  const oneKey = of('whole')?.cpuMicros
   const target = (name: string, unit: string, atMost: number, value: number | null | undefined): Target => ({
     name,
     unit,
@@ -99,6 +106,14 @@ export function targetsOf(measured: Measured): Target[] {
     target('CPU of a stream event', 'x relay', 1.3, of('events')?.timesRelay),
     target('memory of an open stream', 'KB', 50, perStream),
     target('first token later than direct, p50', 'ms', 1, of('first')?.addedFirstP50),
+    target('CPU the ledger adds to a 1 KB request', 'us', 20, of('whole')?.ledgerMicros),
+    target('the ledger at the end of a reply, 1,000 a second, p99', 'ms', 10, of('steady')?.ledgerP99),
+    target(
+      'one key with all the traffic',
+      'x many keys',
+      1.05,
+      oneKey && manyKeys ? oneKey / manyKeys : null,
+    ),
     target('CPU of a 300 KB prompt', 'ms', 1.5, promptMicros === null ? null : promptMicros / 1000),
   ]
 }

@@ -54,5 +54,6 @@ try {
   const expected =
     error instanceof ConfigError || error instanceof GatewayError || error instanceof UsageError
   process.stderr.write(`headgate: ${expected ? error.message : Bun.inspect(error)}\n`)
-  process.exitCode = 1
+  // Whatever was opened until then, a port for one, would keep the process alive.
+  process.exit(1)
 }

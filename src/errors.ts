@@ -79,6 +79,25 @@ export const errorTable = {
   ),
   credits_exhausted: row(402, 'payment_required', 'billing_error', 'The account has no credits left.'),
   key_limit_reached: row(402, 'payment_required', 'billing_error', 'The key has reached its credit limit.'),
+  price_unknown: row(
+    402,
+    'payment_required',
+    'billing_error',
+    'The price of the model is not known, and the key has a limit.',
+  ),
+  workspace_budget_reached: row(
+    403,
+    'permission_denied',
+    'permission_error',
+    'The workspace has reached its budget.',
+  ),
+  guardrail_budget_reached: row(
+    403,
+    'permission_denied',
+    'permission_error',
+    'The budget of a guardrail is reached.',
+  ),
+  rate_limited: row(429, 'rate_limit_exceeded', 'rate_limit_error', 'Too many requests.', true),
   guardrail_blocked: row(
     403,
     'permission_denied',
@@ -173,6 +192,19 @@ export function fail(code: ErrorCode, message?: string, metadata?: Record<string
 /** A request field that is wrong, in the one form every 400 about input has. */
 export function badField(field: string, problem: string): GatewayError {
   return fail('invalid_request', `${field}: ${problem}`, { issues: [{ field, message: problem }] })
+}
+
+/** A limit of ours on how often something may be asked: windows begin at multiples of their length. */
+export function rateLimited(message: string, limit: number, windowMs: number, now: number): GatewayError {
+  const reset = (Math.floor(now / windowMs) + 1) * windowMs
+  return new GatewayError('rate_limited', {
+    message,
+    headers: {
+      'x-ratelimit-limit': String(limit),
+      'x-ratelimit-remaining': '0',
+      'x-ratelimit-reset': String(reset),
+    },
+  })
 }
 
 export interface ErrorEnvelope {

@@ -2,7 +2,8 @@ import type { Logger } from 'pino'
 import type { Catalog } from './catalog/catalog.ts'
 import type { Config } from './config.ts'
 import type { Db } from './db/db.ts'
-import type { Settlements } from './ledger/settlements.ts'
+import type { Ledger } from './ledger/ledger.ts'
+import type { Node } from './ledger/recovery.ts'
 import type { Clock } from './lib/clock.ts'
 import type { Origins } from './lib/origins.ts'
 import type { Pulse } from './lib/pulse.ts'
@@ -21,7 +22,9 @@ export interface Gateway {
   readonly vault: Vault
   readonly metrics: Metrics
   readonly memory: Memory
-  readonly settlements: Settlements
+  readonly ledger: Ledger
+  /** This process among those that share the database. */
+  readonly node: Node
   readonly pulse: Pulse
   readonly origins: Origins
   /** Replies that are read on although their client has left. */

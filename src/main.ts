@@ -2,16 +2,17 @@ import { writeFileSync } from 'node:fs'
 import { pino } from 'pino'
 import { firstStart, syncEnvironmentKey, vaultFits } from './account/bootstrap.ts'
 import { operations, pages } from './areas/all.ts'
-import { sweepFiles } from './areas/files/disk.ts'
-import { dropExpiredResponses } from './areas/responses/store.ts'
 import { buildCatalog } from './catalog/catalog.ts'
 import { type Config, ConfigError } from './config.ts'
 import { lockDataDir, masterSecret, prepareDataDir, siteFile } from './data-dir.ts'
-import { closeDb, type Db, migrate, openDb } from './db/db.ts'
+import { closeDb, type Db, isPostgresUrl, migrate, openBatches, openDb } from './db/db.ts'
 import type { Gateway } from './gateway.ts'
+import { startJobs, watchHolds } from './jobs.ts'
+import { Engine } from './ledger/engine.ts'
+import { Ledger } from './ledger/ledger.ts'
 import { nanosFromUsd } from './ledger/money.ts'
-import { Settlements } from './ledger/settlements.ts'
 import { type Clock, systemClock } from './lib/clock.ts'
+import { newId } from './lib/ids.ts'
 import { Origins } from './lib/origins.ts'
 import { Pulse } from './lib/pulse.ts'
 import { Vault } from './lib/secret.ts'
@@ -26,7 +27,6 @@ import { siteUrl, welcome } from './welcome.ts'
 
 /** How long requests in flight may take to finish once the process was told to stop. */
 const drainMs = 25_000
-const sweepMs = 60 * 60_000
 const mostDrains = 100
 
 /** The parts, put together: the only place that knows them all. */
@@ -47,8 +47,9 @@ export async function openGateway(config: Config, clock: Clock = systemClock): P
     log,
     vault,
     metrics: new Metrics(),
-    memory: new Memory(db, clock),
-    settlements: new Settlements(db),
+    memory: new Memory(db),
+    ledger: new Ledger(new Engine(openBatches(config.databaseUrl)), clock, log),
+    node: { id: newId('node'), isAlone: !isPostgresUrl(config.databaseUrl) },
     pulse: new Pulse(),
     origins: new Origins(),
     drains: new Slots(mostDrains),
@@ -112,10 +113,11 @@ export async function serve(config: Config): Promise<void> {
   const initialCredits = nanosFromUsd(config.initialCredits) ?? 0n
   const start = await firstStart(gateway.db, gateway.clock, { ...config, initialCredits })
   await syncEnvironmentKey(gateway.db, gateway.clock, config.managementKey)
+  await watchHolds(gateway)
   startServing(server, gateway)
   process.stdout.write(welcome(site, start))
   writeFileSync(siteFile(config.dataDir), site)
-  keepTidy(gateway)
+  startJobs(gateway)
   process.on('SIGHUP', () => reload(gateway))
   await stopSignal()
   await drain(gateway, server)
@@ -129,16 +131,6 @@ function takePort(gateway: Gateway): Server {
     const { host, port } = gateway.config
     throw new ConfigError(`Cannot listen on ${host}:${port}: ${innermost(error)}`)
   }
-}
-
-/** What crashes and deleted workspaces leave on disk, and responses that have expired, are no hurry. */
-function keepTidy(gateway: Gateway): void {
-  const sweep = () =>
-    Promise.all([sweepFiles(gateway), dropExpiredResponses(gateway)]).catch((err: unknown) =>
-      gateway.log.warn({ err }, 'sweep failed'),
-    )
-  void sweep()
-  setInterval(() => void sweep(), sweepMs).unref()
 }
 
 /** A terminal sends Ctrl-C to every process of the group, so the same wish may arrive twice: only a later one insists. */
@@ -160,5 +152,6 @@ async function drain(gateway: Gateway, server: Server): Promise<void> {
   const deadline = setTimeout(() => void server.stop(true), drainMs)
   await server.stop()
   clearTimeout(deadline)
+  await gateway.ledger.close()
   await closeDb(gateway.db)
 }

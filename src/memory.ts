@@ -1,25 +1,28 @@
 import { type ApiKey, findKeyByHash } from './account/keys.ts'
 import { findUsablePreset, type UsablePreset } from './account/presets.ts'
-import { defaultTextModel } from './account/workspaces.ts'
+import { defaultTextModel, type IoLogging, ioLogging, workspaceBudgets } from './account/workspaces.ts'
 import { changeCount, type Db } from './db/db.ts'
+import type { Limit } from './ledger/book.ts'
 import { creditTotals } from './ledger/entries.ts'
-import { type KeyUsage, noUsage, usageOfKeys, usageOfOrganization } from './ledger/usage.ts'
-import type { Clock } from './lib/clock.ts'
 import { Memo } from './lib/memo.ts'
 import { sha256 } from './lib/secret.ts'
 import { type EffectivePolicy, effectivePolicy } from './policy/effective.ts'
+import { limitsOf, subjectsOf } from './policy/limits.ts'
 import { loadLayers } from './policy/store.ts'
 
 /** Other nodes, and the command line, change the same database: what they did is seen after this time. */
 const freshMs = 1000
 
-/** What stands around a key: what it may do, and what is left to spend. */
+/** What stands around a key: what it may do, and what it may spend. */
 export interface Standing {
   policy: EffectivePolicy
-  /** Credits of the organization, in nano-dollars. */
-  balance: bigint
-  usage: KeyUsage
+  /** The meters its requests count in, and what they must fit into. */
+  subjects: readonly string[]
+  limits: readonly Limit[]
+  /** Credits ever bought, in nano-dollars: they decide how much of what is free there is. */
+  purchased: bigint
   defaultModel: string | null
+  logging: IoLogging | null
 }
 
 /** What the hot path knows without asking the database. A change made by this process is seen at once. */
@@ -28,10 +31,10 @@ export class Memory {
   readonly #standings: Memo<ApiKey, Standing>
   readonly #presets: Memo<{ organizationId: string; slug: string }, UsablePreset | undefined>
 
-  constructor(db: Db, clock: Clock) {
+  constructor(db: Db) {
     const common = { freshMs, version: () => changeCount(db) }
     this.#keys = new Memo({ ...common, load: (hash) => findKeyByHash(db, hash) })
-    this.#standings = new Memo({ ...common, load: (key) => loadStanding(db, clock, key) })
+    this.#standings = new Memo({ ...common, load: (key) => loadStanding(db, key) })
     this.#presets = new Memo({
       ...common,
       load: ({ organizationId, slug }) => findUsablePreset(db, organizationId, slug),
@@ -52,18 +55,21 @@ export class Memory {
   }
 }
 
-async function loadStanding(db: Db, clock: Clock, key: ApiKey): Promise<Standing> {
-  const [layers, credits, spent, usage, defaultModel] = await Promise.all([
+async function loadStanding(db: Db, key: ApiKey): Promise<Standing> {
+  const [layers, credits, workspace, defaultModel, logging] = await Promise.all([
     loadLayers(db, key),
     creditTotals(db, key.organization_id),
-    usageOfOrganization(db, key.organization_id),
-    usageOfKeys(db, [key.id], clock.now()),
+    workspaceBudgets(db, key.workspace_id),
     defaultTextModel(db, key.workspace_id),
+    ioLogging(db, key.workspace_id),
   ])
+  const policy = effectivePolicy(layers)
   return {
-    policy: effectivePolicy(layers),
-    balance: credits.total - spent,
-    usage: usage.get(key.id) ?? noUsage,
+    policy,
+    subjects: subjectsOf(key),
+    limits: limitsOf(key, { funded: credits.total, workspace, budgets: policy.budgets }),
+    purchased: credits.purchased,
     defaultModel,
+    logging,
   }
 }

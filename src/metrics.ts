@@ -1,4 +1,6 @@
 import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client'
+import type { Charge } from './ledger/charge.ts'
+import { usdFromNanos } from './ledger/money.ts'
 
 interface Series {
   count: Counter.Internal
@@ -22,6 +24,25 @@ export class Metrics {
     registers: [this.#registry],
   })
 
+  readonly #computed = new Counter({
+    name: 'headgate_cost_computed_usd_total',
+    help: 'What replies cost by our prices, where the provider told its own figure too.',
+    labelNames: ['provider'],
+    registers: [this.#registry],
+  })
+  readonly #reported = new Counter({
+    name: 'headgate_cost_reported_usd_total',
+    help: 'What providers said the same replies cost.',
+    labelNames: ['provider'],
+    registers: [this.#registry],
+  })
+  readonly #flagged = new Counter({
+    name: 'headgate_charges_flagged_total',
+    help: 'Charges that were out of the ordinary: capped at the hold, or counted by us.',
+    labelNames: ['provider', 'flag'],
+    registers: [this.#registry],
+  })
+
   readonly #series = new Map<string, Map<number, Series>>()
 
   constructor() {
@@ -32,6 +53,13 @@ export class Metrics {
     const { count, duration } = this.#labelled(operation, status)
     count.inc()
     duration.observe(seconds)
+  }
+
+  charged(provider: string, { flag, list, usage }: Charge): void {
+    if (flag) this.#flagged.inc({ provider, flag })
+    if (usage.reportedCost === null || !(usage.reportedCost >= 0)) return
+    this.#computed.inc({ provider }, usdFromNanos(list.total))
+    this.#reported.inc({ provider }, usage.reportedCost)
   }
 
   /** Looking a series up by its labels costs more than counting in it. */

@@ -3,6 +3,7 @@ import { basename } from 'node:path'
 import { z } from 'zod'
 import { checkDeclared, declaredProvider } from './catalog/declared.ts'
 import { declaredModel } from './catalog/declared-model.ts'
+import { pricing } from './catalog/price.ts'
 import { dataRegions } from './catalog/vocabulary.ts'
 import { type Config, ConfigError, settingsPath } from './config.ts'
 import { readYaml, YamlError } from './lib/yaml.ts'
@@ -73,12 +74,27 @@ const settingsFields = z.strictObject({
       heartbeat: seconds(10),
     })
     .prefault({}),
+  billing: z
+    .strictObject({
+      /** Share of the list price that a request with a key of one's own costs. */
+      byok_fee: z.number().min(0).max(1).default(0.05),
+      /** The most that an endpoint without a price may cost: with it, keys with a limit may use such endpoints. */
+      unknown_price: pricing.optional(),
+    })
+    .prefault({}),
   /** Responses that clients ask to be kept. */
   responses: z
     .strictObject({
       /** Whether a response is kept when the request does not say. */
       store: z.boolean().default(true),
       retention_days: z.int().min(1).max(3650).default(30),
+    })
+    .prefault({}),
+  /** What is kept of requests once they are answered. */
+  records: z
+    .strictObject({
+      /** Prompts and replies, in workspaces that have them kept. */
+      content_retention_days: z.int().min(1).max(3650).default(92),
     })
     .prefault({}),
   /** Which web origins may call the API from a browser; `*` means any. */

@@ -295,7 +295,7 @@ describe('the command line', () => {
     ])
     expect(JSON.parse(granted.output)).toMatchObject({ total_credits: 12.5 })
     expect((await run(dataDir, ['signin'])).output).toMatch(/\/signin\?token=/)
-  })
+  }, 30_000)
 
   test.each([
     [['keys', 'create'], "required option '--name <name>' not specified"],

@@ -5,7 +5,12 @@ import { type Clock, isoNow } from '../lib/clock.ts'
 import { newId } from '../lib/ids.ts'
 import { sha256, type Vault } from '../lib/secret.ts'
 import { createKey, findKeyBySecret } from './keys.ts'
-import { createOrganization, type OrganizationStart, operatorOrganization } from './organizations.ts'
+import {
+  createOrganization,
+  lockOrganization,
+  type OrganizationStart,
+  operatorOrganization,
+} from './organizations.ts'
 import { createSigninToken } from './sessions.ts'
 import { firstWorkspaceId } from './workspaces.ts'
 
@@ -72,6 +77,8 @@ export async function syncEnvironmentKey(db: Db, clock: Clock, secret: string | 
   if (!organization) return
   const hash = secret === null ? '' : sha256(secret)
   await db.transaction().execute(async (tx) => {
+    // Nodes that start together do this one after the other.
+    await lockOrganization(tx, organization.id)
     await tx.deleteFrom('api_keys').where('source', '=', 'environment').where('hash', '!=', hash).execute()
     if (secret === null) return
     const known = await findKeyBySecret(tx, secret)

@@ -1,6 +1,7 @@
 import type { Selectable } from 'kysely'
 import { type Db, isUniqueViolation } from '../db/db.ts'
-import type { WorkspaceTable } from '../db/schema.ts'
+import type { BudgetInterval, WorkspaceTable } from '../db/schema.ts'
+import { listOf } from '../db/values.ts'
 import { fail } from '../errors.ts'
 import { type Clock, isoNow } from '../lib/clock.ts'
 import { newUuid, uuidPattern } from '../lib/ids.ts'
@@ -181,4 +182,44 @@ export async function defaultTextModel(db: Db, workspaceId: string): Promise<str
     .where('id', '=', workspaceId)
     .executeTakeFirst()
   return row?.default_text_model ?? null
+}
+
+/** Which requests of a workspace have their prompts and replies kept. */
+export interface IoLogging {
+  /** From 0.0001 to 1. */
+  samplingRate: number
+  /** Null: those of every key. */
+  keyIds: ReadonlySet<number> | null
+}
+
+/** Null where nothing is kept. */
+export async function ioLogging(db: Db, workspaceId: string): Promise<IoLogging | null> {
+  const row = await db
+    .selectFrom('workspaces')
+    .select(['io_logging_sampling_rate', 'io_logging_api_key_ids'])
+    .where('id', '=', workspaceId)
+    .where('io_logging_enabled', '=', 1)
+    .executeTakeFirst()
+  if (!row) return null
+  const ids = listOf<number>(row.io_logging_api_key_ids)
+  return { samplingRate: row.io_logging_sampling_rate, keyIds: ids && new Set(ids) }
+}
+
+export interface WorkspaceBudgets {
+  includeByok: boolean
+  /** In nano-dollars. */
+  limits: ReadonlyMap<BudgetInterval, bigint>
+}
+
+export async function workspaceBudgets(db: Db, workspaceId: string): Promise<WorkspaceBudgets> {
+  const rows = await db
+    .selectFrom('workspace_budgets')
+    .innerJoin('workspaces', 'workspaces.id', 'workspace_budgets.workspace_id')
+    .select(['interval', 'limit_nanos', 'include_byok_in_budgets'])
+    .where('workspace_id', '=', workspaceId)
+    .execute()
+  return {
+    includeByok: rows.some((row) => row.include_byok_in_budgets === 1),
+    limits: new Map(rows.map(({ interval, limit_nanos }) => [interval, limit_nanos])),
+  }
 }

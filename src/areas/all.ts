@@ -1,4 +1,5 @@
 import type { Operation, Page } from '../operation.ts'
+import { analyticsOperations } from './analytics/operations.ts'
 import { byokOperations } from './byok/operations.ts'
 import { chatOperations } from './chat/operations.ts'
 import { completionOperations } from './completions/operations.ts'
@@ -7,6 +8,7 @@ import { embeddingOperations } from './embeddings/operations.ts'
 import { endpointOperations } from './endpoints/operations.ts'
 import { fileOperations } from './files/operations.ts'
 import { geminiOperations } from './gemini/operations.ts'
+import { generationOperations } from './generations/operations.ts'
 import { guardrailOperations } from './guardrails/operations.ts'
 import { imageOperations } from './images/operations.ts'
 import { keyOperations } from './keys/operations.ts'
@@ -32,9 +34,11 @@ export const operations: Operation[] = [
   ...messageOperations,
   ...responseOperations,
   ...geminiOperations,
+  ...generationOperations,
   ...keyOperations,
   ...oauthOperations,
   ...creditOperations,
+  ...analyticsOperations,
   ...organizationOperations,
   ...workspaceOperations,
   ...guardrailOperations,

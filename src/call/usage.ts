@@ -6,6 +6,8 @@ export interface Usage {
   /** Prompt tokens in no other bucket. */
   input: number
   cacheRead: number
+  /** Audio that came from a cache, where the vendor tells it apart. */
+  cacheReadAudio: number
   /** Written to a cache that lives 5 minutes, or for a time that is not said. */
   cacheWrite: number
   cacheWrite1h: number
@@ -28,6 +30,7 @@ export interface Usage {
 export const noTokens: Usage = {
   input: 0,
   cacheRead: 0,
+  cacheReadAudio: 0,
   cacheWrite: 0,
   cacheWrite1h: 0,
   inputAudio: 0,
@@ -47,6 +50,7 @@ export function promptTokens(usage: Usage): number {
   return (
     usage.input +
     usage.cacheRead +
+    usage.cacheReadAudio +
     usage.cacheWrite +
     usage.cacheWrite1h +
     usage.inputAudio +
@@ -65,6 +69,21 @@ export function remainder(total: number, ...parts: number[]): number {
     0,
     parts.reduce((left, part) => left - part, total),
   )
+}
+
+/** What is left of a total, handed out in turn: counts that overlap cannot add up to more than it. */
+export class Share {
+  left: number
+
+  constructor(total: number) {
+    this.left = total
+  }
+
+  take(wanted: number): number {
+    const taken = Math.min(wanted, this.left)
+    this.left -= taken
+    return taken
+  }
 }
 
 /** What a reply cost, as clients are shown it. Amounts are USD, for display. */

@@ -4,7 +4,18 @@ export interface Statement {
   values: readonly unknown[]
 }
 
-/** Runs statements in one transaction: all of them, or none. */
-export interface BatchWriter {
-  writeBatch(statements: readonly Statement[]): Promise<void>
+export type Row = Record<string, unknown>
+
+/** What may be done inside one transaction. */
+export interface Batch {
+  rows(statements: readonly Statement[]): Promise<Row[]>
+  run(statements: readonly Statement[]): Promise<void>
+}
+
+/** A connection of its own, for the few transactions that every request makes: all of each, or nothing. */
+export interface Batches {
+  /** Others write to the same database. */
+  readonly isShared: boolean
+  transact<T>(work: (batch: Batch) => Promise<T>): Promise<T>
+  close(): Promise<void>
 }

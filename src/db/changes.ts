@@ -1,7 +1,13 @@
 import type { CompiledQuery, DatabaseConnection } from 'kysely'
 
-/** Tables that every reply writes to: nothing the hot path remembers is read from them. */
-const hotTables = new Set(['generations', 'key_usage', 'stored_responses', 'stored_items'])
+/** Tables that change all the time: nothing the hot path remembers is read from them. */
+const hotTables = new Set([
+  'nodes',
+  'stored_responses',
+  'stored_items',
+  'generation_contents',
+  'generation_feedback',
+])
 
 const write = /^(?:insert into|update|delete from) "(\w+)"/
 

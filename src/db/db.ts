@@ -8,12 +8,14 @@ import {
 } from 'kysely'
 import { Migrator } from 'kysely/migration'
 import { withDeadline } from '../lib/deadline.ts'
-import type { BatchWriter, Statement } from './batch.ts'
+import type { Batches } from './batch.ts'
 import { Changes } from './changes.ts'
 import { migrations } from './migrations/all.ts'
 import { BunPostgresDialect } from './postgres.ts'
+import { PostgresBatches } from './postgres-batches.ts'
 import type { Schema } from './schema.ts'
 import { BunSqliteDialect } from './sqlite.ts'
+import { SqliteThread } from './sqlite-thread.ts'
 
 /** A database or a transaction in it: queries take either. */
 export type Db = Kysely<Schema>
@@ -21,22 +23,24 @@ export type Db = Kysely<Schema>
 /** `url` is `postgres://...` or the path of a SQLite file. */
 export function openDb(url: string, answerMs?: number): Db {
   const changes = new Changes()
-  const dialect = /^postgres(ql)?:/.test(url)
+  const dialect = isPostgresUrl(url)
     ? new BunPostgresDialect(url, changes, answerMs)
     : new BunSqliteDialect(url, changes)
   const db = new Kysely<Schema>({ dialect, plugins: [new IntegerPlugin()] })
   changesIn.set(db, changes)
-  writers.set(db, dialect)
   return db
 }
 
-const changesIn = new WeakMap<Db, Changes>()
-const writers = new WeakMap<Db, BatchWriter>()
-
-/** Writes all statements in one transaction. For the few writes that every reply makes. */
-export async function writeBatch(db: Db, statements: readonly Statement[]): Promise<void> {
-  await writers.get(db)?.writeBatch(statements)
+/** A connection beside the others, for what every request writes. */
+export function openBatches(url: string): Batches {
+  return isPostgresUrl(url) ? new PostgresBatches(url) : new SqliteThread(url)
 }
+
+export function isPostgresUrl(url: string): boolean {
+  return /^postgres(ql)?:/.test(url)
+}
+
+const changesIn = new WeakMap<Db, Changes>()
 
 /** Grows with every change this process makes to accounts and policies: what was read before may be out of date. */
 export function changeCount(db: Db): number {
@@ -83,6 +87,14 @@ export async function closeDb(db: Db): Promise<void> {
   await withDeadline(closeMs, db.destroy(), () => new Error('the database does not close')).catch(
     () => undefined,
   )
+}
+
+/** The data itself was refused, and will be again; anything else may go better next time. */
+export function isRefusedData(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const { code, errno } = error as { code?: unknown; errno?: unknown }
+  const sqlite = /^SQLITE_(?:CONSTRAINT|TOOBIG|MISMATCH|RANGE|ERROR)/
+  return sqlite.test(String(code)) || /^(?:22|23|42|54)[0-9A-Z]{3}$/.test(String(errno))
 }
 
 const uniqueViolations = new Set(['SQLITE_CONSTRAINT_UNIQUE', 'SQLITE_CONSTRAINT_PRIMARYKEY', '23505'])

@@ -12,7 +12,6 @@ import {
   type TransactionSettings,
 } from 'kysely'
 import { withDeadline } from '../lib/deadline.ts'
-import type { BatchWriter, Statement } from './batch.ts'
 import type { Changes } from './changes.ts'
 
 const poolSize = 10
@@ -23,8 +22,7 @@ const connectSeconds = 10
 const closeSeconds = 5
 
 /** Kysely on the runtime's own client, which gets over a lost connection; the drivers tried before it hung. */
-export class BunPostgresDialect implements Dialect, BatchWriter {
-  #driver: PostgresDriver | undefined
+export class BunPostgresDialect implements Dialect {
   readonly #url: string
   readonly #changes: Changes
   readonly #answerMs: number
@@ -36,12 +34,7 @@ export class BunPostgresDialect implements Dialect, BatchWriter {
   }
 
   createDriver(): Driver {
-    this.#driver = new PostgresDriver(this.#url, this.#changes, this.#answerMs)
-    return this.#driver
-  }
-  async writeBatch(statements: readonly Statement[]): Promise<void> {
-    if (!this.#driver) throw new Error('the database is not open')
-    await this.#driver.writeBatch(statements)
+    return new PostgresDriver(this.#url, this.#changes, this.#answerMs)
   }
   createQueryCompiler() {
     return new PostgresQueryCompiler()
@@ -106,23 +99,6 @@ class PostgresDriver implements Driver {
   async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
     await connection.executeQuery(CompiledQuery.raw('rollback'))
     this.#changes.ended(connection)
-  }
-
-  async writeBatch(statements: readonly Statement[]): Promise<void> {
-    const connection = await this.acquireConnection()
-    try {
-      await this.beginTransaction(connection, {})
-      for (const { sql, values } of statements) {
-        await connection.executeQuery(CompiledQuery.raw(sql, [...values]))
-      }
-      await this.commitTransaction(connection)
-    } catch (error) {
-      // A connection that is gone has nothing left to roll back.
-      await this.rollbackTransaction(connection).catch(() => undefined)
-      throw error
-    } finally {
-      await this.releaseConnection(connection)
-    }
   }
 
   async destroy(): Promise<void> {

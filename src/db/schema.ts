@@ -12,7 +12,9 @@ export interface Schema {
   workspace_members: WorkspaceMemberTable
   workspace_budgets: WorkspaceBudgetTable
   api_keys: ApiKeyTable
-  key_usage: KeyUsageTable
+  meters: MeterTable
+  nodes: NodeTable
+  holds: HoldTable
   ledger_entries: LedgerEntryTable
   apps: AppTable
   auth_codes: AuthCodeTable
@@ -33,6 +35,11 @@ export interface Schema {
   scim_group_mappings: ScimGroupMappingTable
   scim_sync_jobs: ScimSyncJobTable
   generations: GenerationTable
+  generation_contents: GenerationContentTable
+  generation_feedback: GenerationFeedbackTable
+  usage_segments: UsageSegmentTable
+  usage_columns: UsageColumnTable
+  key_days: KeyDayTable
   stored_responses: StoredResponseTable
   stored_items: StoredItemTable
 }
@@ -144,13 +151,61 @@ export interface ApiKeyTable {
   updated_at: string | null
 }
 
-/** Spend of one key on one UTC day: what `usage_*` fields are summed from. Outlives the key. */
-export interface KeyUsageTable {
-  key_id: number
-  organization_id: string
+/**
+ * What one subject (an organization, a workspace, a key, a member in a workspace) has spent and has held: in
+ * all, and in the UTC day, Monday week and month that `day`, `week` and `month` say. Written only together
+ * with the holds and charges it sums up. Outlives its subject.
+ */
+export interface MeterTable {
+  subject: string
+  total_nanos: bigint
+  day_nanos: bigint
+  week_nanos: bigint
+  month_nanos: bigint
+  byok_total_nanos: bigint
+  byok_day_nanos: bigint
+  byok_week_nanos: bigint
+  byok_month_nanos: bigint
+  held_total_nanos: bigint
+  held_day_nanos: bigint
+  held_week_nanos: bigint
+  held_month_nanos: bigint
+  held_byok_total_nanos: bigint
+  held_byok_day_nanos: bigint
+  held_byok_week_nanos: bigint
+  held_byok_month_nanos: bigint
   day: string
-  usage_nanos: bigint
-  byok_usage_nanos: bigint
+  week: string
+  month: string
+  /** Requests to free variants, in this day and in this minute. */
+  minute: string
+  free_day: number
+  free_minute: number
+}
+
+/** A running process. */
+export interface NodeTable {
+  id: string
+  started_at: string
+  seen_at: string
+}
+
+/** Money set aside for a request under way, with all that is needed to close it when its process is gone. */
+export interface HoldTable {
+  /** That of the generation. */
+  id: string
+  owner: string
+  /** JSON array of the meters it counts in. */
+  subjects: string
+  amount_nanos: bigint
+  byok_nanos: bigint
+  /** The day it counts in. */
+  day: string
+  expires_at: string
+  /** JSON: what is known of the generation before it begins, prices included. */
+  draft: string
+  /** JSON: what had come of the reply when it was last looked at. */
+  checkpoint: string | null
 }
 
 /** Append-only. The entries of one `transaction_id` sum to zero. */
@@ -470,6 +525,75 @@ export interface GenerationTable {
   app_title: string | null
   /** The end user, as the client names them. */
   external_user: string | null
+  /** When it was settled. */
+  ended_at: string
+  /** The transaction in the ledger that its cost is part of; null when it cost nothing. */
+  posting_id: string | null
+  /** What was held for it. */
+  hold_nanos: bigint
+  /** What was out of the ordinary about its charge. */
+  flag: ChargeFlag | null
+  api_type: string | null
+  user_agent: string | null
+  request_id: string | null
+  /** The provider's own id of the reply. */
+  upstream_id: string | null
+  service_tier: string | null
+  input_images: number
+  tokens_cache_read_audio: number
+}
+
+/** `capped`: more was computed than was held. `implausible`: the provider's count was not believed. `interrupted`: the process ended first. */
+export type ChargeFlag = 'capped' | 'implausible' | 'interrupted'
+
+/** What was asked and answered, kept only where the workspace wants it. */
+export interface GenerationContentTable {
+  generation_id: string
+  organization_id: string
+  workspace_id: string
+  /** Sealed JSON. */
+  sealed_content: string
+  created_at: string
+}
+
+export interface GenerationFeedbackTable {
+  id: string
+  organization_id: string
+  generation_id: string
+  category: string
+  comment: string | null
+  created_at: string
+}
+
+/** Requests of one organization that began on one UTC day, as columns. Never changed, only replaced by a larger one. */
+export interface UsageSegmentTable {
+  id: string
+  organization_id: string
+  /** What it tells apart: in `request`, every request stands alone. */
+  level: 'request' | 'hour' | 'day' | 'ends' | 'people'
+  day: string
+  size: number
+}
+
+export interface UsageColumnTable {
+  segment_id: string
+  /** `*` for all columns of a small segment together. */
+  name: string
+  body: Uint8Array
+}
+
+/** What a key spent on the requests that began on a day, as far as they are rolled up. Kept for ever. */
+export interface KeyDayTable {
+  key_id: number
+  day: string
+  organization_id: string
+  workspace_id: string
+  /** Empty where there was no user. */
+  user_id: string
+  requests: number
+  usage_nanos: bigint
+  /** At list prices, paid to the provider with the caller's own credential. */
+  byok_usage_nanos: bigint
 }
 
 /** A response kept for its client: its own items are in `stored_items`, those before it in the response it follows. */

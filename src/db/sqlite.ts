@@ -10,7 +10,6 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely'
-import type { Statement as BatchStatement, BatchWriter } from './batch.ts'
 import type { Changes } from './changes.ts'
 
 /**
@@ -18,10 +17,9 @@ import type { Changes } from './changes.ts'
  * (a deferred one that turns into a writer fails at once when another process writes), waiting callers
  * are served in order, and statements are prepared once.
  */
-export class BunSqliteDialect implements Dialect, BatchWriter {
+export class BunSqliteDialect implements Dialect {
   readonly #path: string
   readonly #changes: Changes
-  #driver: SqliteDriver | undefined
 
   constructor(path: string, changes: Changes) {
     this.#path = path
@@ -29,12 +27,7 @@ export class BunSqliteDialect implements Dialect, BatchWriter {
   }
 
   createDriver(): Driver {
-    this.#driver = new SqliteDriver(this.#path, this.#changes)
-    return this.#driver
-  }
-  async writeBatch(statements: readonly BatchStatement[]): Promise<void> {
-    if (!this.#driver) throw new Error('the database is not open')
-    await this.#driver.writeBatch(statements)
+    return new SqliteDriver(this.#path, this.#changes)
   }
   createQueryCompiler() {
     return new SqliteQueryCompiler()
@@ -97,21 +90,6 @@ class SqliteDriver implements Driver {
     this.#changes.ended(connection)
   }
 
-  /** Without a pause between begin and commit: nobody waits for a lock that is held across other work. */
-  async writeBatch(statements: readonly BatchStatement[]): Promise<void> {
-    const connection = await this.acquireConnection()
-    try {
-      await this.beginTransaction(connection)
-      this.#connection.runAll(statements)
-      await this.commitTransaction(connection)
-    } catch (error) {
-      if (this.#database.inTransaction) await this.rollbackTransaction(connection)
-      throw error
-    } finally {
-      await this.releaseConnection()
-    }
-  }
-
   async destroy(): Promise<void> {
     this.#database.close()
   }
@@ -144,10 +122,6 @@ class SqliteConnection implements DatabaseConnection {
         if (!busy || performance.now() > deadline) throw error
       }
     }
-  }
-
-  runAll(statements: readonly BatchStatement[]): void {
-    for (const { sql, values } of statements) this.#statement(sql).run(...(values as Binding[]))
   }
 
   #run<Row>(query: CompiledQuery): QueryResult<Row> {

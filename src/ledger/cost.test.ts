@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { noTokens, type Usage } from '../call/usage.ts'
-import type { Pricing } from '../catalog/price.ts'
-import { costOf } from './cost.ts'
+import { type Pricing, pricing as pricingSchema } from '../catalog/price.ts'
+import { auxiliaryCost, costOf } from './cost.ts'
 
 const at = Date.parse('2026-11-16T15:30:00Z') // a Monday
 const used = (usage: Partial<Usage>): Usage => ({ ...noTokens, ...usage })
@@ -58,6 +58,62 @@ describe('R9 the cost of a reply', () => {
     ).toBe(1n)
   })
 
+  test('every price key counts', () => {
+    const all: Pricing = {
+      prompt: '1',
+      completion: '2',
+      input_cache_read: '10',
+      input_audio_cache: '20',
+      input_cache_write: '100',
+      input_cache_write_1h: '200',
+      audio: '1000',
+      image_token: '10000',
+      internal_reasoning: '20',
+      audio_output: '200',
+      image_output: '2000',
+      image: '100000',
+      request: '1000000',
+      web_search: '10000000',
+    }
+    const each = used({
+      input: 1,
+      inputVideo: 1,
+      cacheRead: 1,
+      cacheReadAudio: 1,
+      cacheWrite: 1,
+      cacheWrite1h: 1,
+      inputAudio: 1,
+      inputImage: 1,
+      output: 1,
+      reasoning: 1,
+      outputAudio: 1,
+      outputImage: 1,
+      webSearches: 3,
+    })
+    const usd = 1_000_000_000n
+    expect(costOf(each, all, at, 2)).toEqual({
+      prompt: (2n + 10n + 20n + 100n + 200n + 1000n + 10_000n + 200_000n) * usd,
+      completion: 2222n * usd,
+      total: (211_332n + 2222n + 1_000_000n + 30_000_000n) * usd,
+    })
+    expect(auxiliaryCost(each, all, at)).toEqual({ total: 30_000_000n * usd, prompt: 0n, completion: 0n })
+  })
+
+  test('cached audio costs what a cached token does, then what audio does', () => {
+    const cost = (prices: Partial<Pricing>) =>
+      costOf(used({ cacheReadAudio: 1 }), { prompt: '1', completion: '0', ...prices }, at).prompt / 10n ** 9n
+    expect(cost({})).toBe(1n)
+    expect(cost({ audio: '5' })).toBe(5n)
+    expect(cost({ audio: '5', input_cache_read: '3' })).toBe(3n)
+    expect(cost({ audio: '5', input_cache_read: '3', input_audio_cache: '2' })).toBe(2n)
+  })
+
+  test('images cost nothing where they have no price, or a price of zero', () => {
+    const plain: Pricing = { prompt: '0.000001', completion: '0' }
+    expect(costOf(used({ input: 1 }), plain, at, 5).total).toBe(1000n)
+    expect(costOf(used({ input: 1 }), { ...plain, image: '0' }, at, 5).total).toBe(1000n)
+  })
+
   test('a discount is taken from all of it', () => {
     expect(
       costOf(used({ input: 1000 }), { prompt: '0.000003', completion: '0', discount: 0.1 }, at).total,
@@ -91,6 +147,40 @@ describe('R9 the cost of a reply', () => {
       expect(promptOf(late, 1000, Date.parse('2026-11-16T06:00:00Z'))).toBe(1_000_000n)
       expect(promptOf([{ utc_days: ['monday'], prompt: '0.000002' }])).toBe(2_000_000n)
       expect(promptOf([{ utc_days: ['sunday'], prompt: '0.000002' }])).toBe(1_000_000n)
+    })
+    test('a window that ends where it begins is the whole day', () => {
+      const weekend = [{ utc_start: 0, utc_end: 0, utc_days: ['monday' as const], prompt: '0.000002' }]
+      expect(promptOf(weekend)).toBe(2_000_000n)
+      expect(promptOf(weekend, 1000, at + 86_400_000)).toBe(1_000_000n)
+    })
+    test('every minute of a week is the day and time that the calendar says', () => {
+      fc.assert(
+        fc.property(fc.integer({ min: 0, max: 4_000_000_000_000 }), (when) => {
+          const date = new Date(when)
+          const day = date.toLocaleDateString('en', { weekday: 'long', timeZone: 'UTC' }).toLowerCase()
+          const start = date.getUTCHours() * 100 + date.getUTCMinutes()
+          const next = new Date(when + 60_000)
+          const end = next.getUTCHours() * 100 + next.getUTCMinutes()
+          const window = { utc_start: start, utc_end: end, utc_days: [day as 'monday'], prompt: '0.000002' }
+          expect(promptOf([window], 1000, when)).toBe(2_000_000n)
+          expect(promptOf([window], 1000, when + 60_000)).toBe(1_000_000n)
+        }),
+      )
+    })
+    test('all conditions of an entry must hold', () => {
+      const both = [{ min_prompt_tokens: 10, utc_days: ['sunday' as const], prompt: '0.000002' }]
+      expect(promptOf(both)).toBe(1_000_000n)
+    })
+    test('cached tokens make a prompt long, and what has no price of its own follows the new one', () => {
+      const pricing = priced([{ min_prompt_tokens: 100, prompt: '0.000003' }])
+      expect(costOf(used({ input: 1, cacheRead: 100 }), pricing, at).prompt).toBe(303_000n)
+    })
+    test('the example of docs/billing.md', async () => {
+      const page = await Bun.file(`${import.meta.dir}/../../docs/billing.md`).text()
+      const [, json = ''] = page.split(/```(?:json)?\n/)
+      const usage = used({ input: 50_000, cacheRead: 200_000, output: 1000 })
+      const night = Date.parse('2026-11-16T23:30:00Z')
+      expect(costOf(usage, pricingSchema.parse(JSON.parse(json)), night).total).toBe(333_000_000n)
     })
     test('later entries win, key by key', () => {
       expect(promptOf([{ prompt: '0.000002' }, { prompt: '0.000003' }, { completion: '0.000009' }])).toBe(

@@ -3,10 +3,11 @@ import { badField } from '../errors.ts'
 import { maxUsd } from './money.ts'
 
 /**
- * Double entry. An organization's `credits` grow when `funding` gives them; charges will move them to
- * `revenue`. Every transaction sums to zero, and entries are only ever added.
+ * Double entry. An organization's `credits` grow when `funding` gives them; charges move them to `revenue`,
+ * or to `byok_fees` where the provider is paid with somebody's own key. Every transaction sums to zero, and
+ * entries are only ever added.
  */
-export type Account = 'credits' | 'funding'
+export type Account = 'credits' | 'funding' | 'revenue' | 'byok_fees'
 
 export const fundingKinds = ['grant', 'purchase', 'adjustment'] as const
 

@@ -1,9 +1,11 @@
-import { sql } from 'kysely'
+import type { Selectable } from 'kysely'
 import type { Db } from '../db/db.ts'
-import type { LimitReset } from '../db/schema.ts'
+import type { LimitReset, MeterTable } from '../db/schema.ts'
 import { utcDay, utcMonthStart, utcWeekStart } from '../lib/time.ts'
+import type { Window } from './meter.ts'
+import { subjects } from './subjects.ts'
 
-/** Spend of a key, in nano-dollars: in all, and in the UTC day, Monday week and month that `now` is in. */
+/** Spend in nano-dollars: in all, and in the UTC day, Monday week and month that `now` is in. */
 export interface Usage {
   total: bigint
   daily: bigint
@@ -21,55 +23,56 @@ export const noUsage: KeyUsage = { credits: none, byok: none }
 
 /** Windows come from the clock at the moment of reading: nothing is ever reset. */
 export async function usageOfKeys(db: Db, keyIds: number[], now: number): Promise<Map<number, KeyUsage>> {
-  if (keyIds.length === 0) return new Map()
-  const since = (column: 'usage_nanos' | 'byok_usage_nanos', day: string) =>
-    sql<bigint>`coalesce(sum(case when day >= ${day} then ${sql.ref(column)} else 0 end), 0)`
-  const [day, week, month] = [utcDay(now), utcWeekStart(now), utcMonthStart(now)]
-  const rows = await db
-    .selectFrom('key_usage')
-    .select([
-      'key_id',
-      since('usage_nanos', '').as('total_nanos'),
-      since('usage_nanos', day).as('daily_nanos'),
-      since('usage_nanos', week).as('weekly_nanos'),
-      since('usage_nanos', month).as('monthly_nanos'),
-      since('byok_usage_nanos', '').as('byok_total_nanos'),
-      since('byok_usage_nanos', day).as('byok_daily_nanos'),
-      since('byok_usage_nanos', week).as('byok_weekly_nanos'),
-      since('byok_usage_nanos', month).as('byok_monthly_nanos'),
-    ])
-    .where('key_id', 'in', keyIds)
-    .groupBy('key_id')
-    .execute()
-  return new Map(
-    rows.map((row) => [
-      row.key_id,
-      {
-        credits: {
-          total: row.total_nanos,
-          daily: row.daily_nanos,
-          weekly: row.weekly_nanos,
-          monthly: row.monthly_nanos,
-        },
-        byok: {
-          total: row.byok_total_nanos,
-          daily: row.byok_daily_nanos,
-          weekly: row.byok_weekly_nanos,
-          monthly: row.byok_monthly_nanos,
-        },
-      },
-    ]),
-  )
+  const bySubject = new Map(keyIds.map((id) => [subjects.key(id), id]))
+  const usage = new Map<number, KeyUsage>()
+  for (const meter of await metersOf(db, [...bySubject.keys()])) {
+    const id = bySubject.get(meter.subject)
+    if (id !== undefined) usage.set(id, usageIn(meter, now))
+  }
+  return usage
 }
 
-export interface Limit {
+async function metersOf(db: Db, names: string[]): Promise<Selectable<MeterTable>[]> {
+  if (names.length === 0) return []
+  return db.selectFrom('meters').selectAll().where('subject', 'in', names).execute()
+}
+
+function usageIn(meter: Selectable<MeterTable>, now: number): KeyUsage {
+  const isDay = meter.day === utcDay(now)
+  const isWeek = meter.week === utcWeekStart(now)
+  const isMonth = meter.month === utcMonthStart(now)
+  return {
+    credits: {
+      total: meter.total_nanos,
+      daily: isDay ? meter.day_nanos : 0n,
+      weekly: isWeek ? meter.week_nanos : 0n,
+      monthly: isMonth ? meter.month_nanos : 0n,
+    },
+    byok: {
+      total: meter.byok_total_nanos,
+      daily: isDay ? meter.byok_day_nanos : 0n,
+      weekly: isWeek ? meter.byok_week_nanos : 0n,
+      monthly: isMonth ? meter.byok_month_nanos : 0n,
+    },
+  }
+}
+
+export interface SpendingLimit {
   amount: bigint | null
   reset: LimitReset | null
   includeByok: boolean
 }
 
+/** The window that a limit, or a budget, counts in. */
+export const windowOf: Record<LimitReset | 'lifetime', Window> = {
+  daily: 'day',
+  weekly: 'week',
+  monthly: 'month',
+  lifetime: 'total',
+}
+
 /** What is left of a limit in its current window; null when there is no limit. */
-export function remainingLimit(limit: Limit, usage: KeyUsage): bigint | null {
+export function remainingLimit(limit: SpendingLimit, usage: KeyUsage): bigint | null {
   if (limit.amount === null) return null
   const window = limit.reset ?? 'total'
   const spent = usage.credits[window] + (limit.includeByok ? usage.byok[window] : 0n)
@@ -77,10 +80,12 @@ export function remainingLimit(limit: Limit, usage: KeyUsage): bigint | null {
 }
 
 export async function usageOfOrganization(db: Db, organizationId: string): Promise<bigint> {
-  const row = await db
-    .selectFrom('key_usage')
-    .select((eb) => eb.fn.sum<bigint | null>('usage_nanos').as('sum_nanos'))
-    .where('organization_id', '=', organizationId)
-    .executeTakeFirst()
-  return row?.sum_nanos ?? 0n
+  const [meter] = await metersOf(db, [subjects.organization(organizationId)])
+  return meter?.total_nanos ?? 0n
+}
+
+/** Requests to free variants that an organization made today. */
+export async function freeRequestsToday(db: Db, organizationId: string, now: number): Promise<number> {
+  const [meter] = await metersOf(db, [subjects.organization(organizationId)])
+  return meter && meter.day === utcDay(now) ? meter.free_day : 0
 }

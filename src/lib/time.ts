@@ -21,6 +21,10 @@ export function utcDay(time: number): string {
   return new Date(time).toISOString().slice(0, 10)
 }
 
+export function utcMinute(time: number): string {
+  return new Date(time).toISOString().slice(0, 16)
+}
+
 /** Weeks begin on Monday. */
 export function utcWeekStart(time: number): string {
   const daysSinceMonday = (new Date(time).getUTCDay() + 6) % 7

@@ -1,19 +1,209 @@
-import { fail } from '../errors.ts'
-import { remainingLimit } from '../ledger/usage.ts'
+import { promptEstimate, type Size, sizeOf } from '../call/size.ts'
+import { type ErrorCode, fail, type GatewayError, rateLimited } from '../errors.ts'
+import type { Gateway } from '../gateway.ts'
+import type { Amounts, FreeLimit, LimitKind, Refusal, Wish } from '../ledger/book.ts'
+import { ceilingOf } from '../ledger/ceiling.ts'
+import { feeOf } from '../ledger/charge.ts'
+import type { Draft, Place } from '../ledger/draft.ts'
+import { freeRequestsPerDay, freeRequestsPerMinute } from '../ledger/free.ts'
+import type { Window } from '../ledger/meter.ts'
+import { usdFromNanos } from '../ledger/money.ts'
+import { subjects } from '../ledger/subjects.ts'
+import { utcDay, utcMinute } from '../lib/time.ts'
 import type { Asked } from './asked.ts'
-import type { Plan } from './route.ts'
+import type { Candidate, Plan } from './route.ts'
+
+/** A request that was let in: where it may go, what is set aside for it, and what its record begins with. */
+export interface Admission {
+  plan: Plan
+  hold: Amounts
+  draft: Draft
+}
 
 /**
- * Lets a request in that its account can pay for. A negative balance stops everything; an empty one stops
- * what costs something.
+ * Lets a request in that fits into every limit even in the worst case, and sets aside what that would cost:
+ * against all limits at once, and durably, before any provider is asked.
  */
-export function admit({ caller: { key }, standing }: Asked, plan: Plan): void {
-  const costs = plan.candidates.some(({ endpoint }) => endpoint.price_state !== 'free')
-  if (standing.balance < 0n || (costs && standing.balance === 0n)) throw fail('credits_exhausted')
-  const limit = {
-    amount: key.limit_nanos,
-    reset: key.limit_reset,
-    includeByok: key.include_byok_in_limit === 1,
+export async function admit(gateway: Gateway, asked: Asked, routed: Plan): Promise<Admission> {
+  const plan = affordable(gateway, asked, routed)
+  const size = sizeOf(asked.call)
+  const hold = worstCase(gateway, size, plan, asked.at)
+  const draft = draftOf(gateway, asked, plan, size)
+  const refusal = await gateway.ledger.admit({
+    op: 'admit',
+    wish: wishOf(asked, plan, hold),
+    organizationId: asked.caller.organizationId,
+    owner: gateway.node.id,
+    expiresAt: new Date(asked.at + gateway.settings.limits.total + graceMs).toISOString(),
+    draft: JSON.stringify(draft),
+  })
+  if (refusal) throw refused(asked, refusal)
+  return { plan, hold, draft }
+}
+
+function wishOf(asked: Asked, plan: Plan, hold: Amounts): Wish {
+  return {
+    id: asked.id,
+    subjects: asked.standing.subjects,
+    day: utcDay(asked.at),
+    limits: asked.standing.limits,
+    free: freeLimit(asked, plan),
+    ...hold,
   }
-  if (costs && remainingLimit(limit, standing.usage) === 0n) throw fail('key_limit_reached')
+}
+
+/** Beyond the longest reply: reading on after a client left, and a database that is away. */
+const graceMs = 600_000
+
+/** An endpoint whose price nobody knows cannot be used under a limit: nobody could say whether it is kept. */
+function affordable(gateway: Gateway, { standing }: Asked, plan: Plan): Plan {
+  const isLimited = standing.limits.some(({ kind }) => kind !== 'credits')
+  if (!isLimited) return plan
+  const candidates = plan.candidates.filter(({ endpoint }) => pricingOf(gateway, endpoint) !== null)
+  if (candidates.length > 0) return { candidates }
+  throw fail(
+    'price_unknown',
+    `The price of ${plan.candidates[0]?.model.id} is not known, and this key has a limit. ` +
+      'Ask the operator for a price or for `billing.unknown_price`.',
+  )
+}
+
+/** Where a price is unknown, the ceiling the operator gave, if there is one. */
+export function pricingOf(gateway: Gateway, endpoint: Candidate['endpoint']) {
+  return endpoint.pricing ?? gateway.settings.billing.unknown_price ?? null
+}
+
+/** The dearest endpoint the plan may reach. */
+function worstCase(gateway: Gateway, size: Size, { candidates }: Plan, at: number): Amounts {
+  const worst = { amount: 0n, byok: 0n }
+  for (const { endpoint, isByok } of candidates) {
+    const list = ceilingOf(size, endpoint, at) ?? ceilingOf(size, unpriced(gateway, endpoint), at) ?? 0n
+    const amount = isByok ? feeOf(list, gateway.settings.billing.byok_fee) : list
+    if (amount > worst.amount) worst.amount = amount
+    if (isByok && list > worst.byok) worst.byok = list
+  }
+  return worst
+}
+
+function unpriced(gateway: Gateway, endpoint: Candidate['endpoint']) {
+  return { ...endpoint, pricing: pricingOf(gateway, endpoint) }
+}
+
+function freeLimit({ caller, standing, at }: Asked, { candidates }: Plan): FreeLimit | null {
+  if (!candidates.some(({ model }) => model.id.endsWith(':free'))) return null
+  return {
+    subject: subjects.organization(caller.organizationId),
+    minute: utcMinute(at),
+    perMinute: freeRequestsPerMinute,
+    perDay: freeRequestsPerDay(standing.purchased),
+  }
+}
+
+/** Suffixes can be piled up without end. */
+const maxModelLength = 256
+const maxAgentLength = 256
+
+function draftOf(gateway: Gateway, asked: Asked, { candidates }: Plan, size: Size): Draft {
+  const [first] = candidates
+  if (!first) throw new Error('a plan has at least one candidate')
+  return {
+    generation: generationDraft(asked, size.images),
+    first: placeOf(gateway, first, ''),
+    promptTokens: promptEstimate(asked.call),
+    byokFee: gateway.settings.billing.byok_fee,
+  }
+}
+
+/** What of a generation is known before it begins. */
+function generationDraft(asked: Asked, images: number): Draft['generation'] {
+  const { caller, wishes, call, request } = asked
+  return {
+    id: asked.id,
+    organization_id: caller.organizationId,
+    workspace_id: caller.key.workspace_id,
+    key_id: caller.key.id,
+    user_id: caller.userId,
+    created_at: new Date(asked.at).toISOString(),
+    requested_model: wishes.models[0]?.slice(0, maxModelLength) ?? '',
+    dialect: asked.format.name,
+    streamed: call.stream ? 1 : 0,
+    preset_id: asked.presetId,
+    session_id: wishes.sessionId,
+    region: asked.region,
+    app_url: wishes.app.url,
+    app_title: wishes.app.title,
+    external_user: wishes.user,
+    api_type: 'completions',
+    user_agent: request.headers.get('user-agent')?.slice(0, maxAgentLength) ?? null,
+    request_id: null,
+    service_tier: null,
+    input_images: images,
+  }
+}
+
+export function placeOf(
+  gateway: Gateway,
+  { model, endpoint, isByok }: Candidate,
+  upstreamDialect: string,
+): Place {
+  return {
+    model: model.id,
+    provider: endpoint.provider.slug,
+    endpoint: endpoint.tag,
+    upstream_dialect: upstreamDialect,
+    is_byok: isByok ? 1 : 0,
+    pricing: pricingOf(gateway, endpoint),
+  }
+}
+
+const windowWords: Record<Window, string> = {
+  total: 'lifetime',
+  day: 'daily',
+  week: 'weekly',
+  month: 'monthly',
+}
+
+const limitCodes = {
+  credits: 'credits_exhausted',
+  key: 'key_limit_reached',
+  workspace: 'workspace_budget_reached',
+  guardrail: 'guardrail_budget_reached',
+} as const satisfies Record<LimitKind, ErrorCode>
+
+const limitNames: Record<LimitKind, (window: string) => string> = {
+  credits: () => 'the credits of the account',
+  key: (window) => `the ${window} limit of this key`,
+  workspace: (window) => `the ${window} budget of the workspace`,
+  guardrail: (window) => `the ${window} budget of a guardrail`,
+}
+
+function refused({ at }: Asked, refusal: Refusal): GatewayError {
+  if (refusal.reason === 'rate') return tooOften(refusal, at)
+  const { kind, window, room, needed } = refusal
+  const name = limitNames[kind](windowWords[window])
+  const message =
+    room === 0n
+      ? `Nothing is left of ${name}.`
+      : `This request may cost up to $${usdText(needed)}, and $${usdText(room)} is left of ${name}. ` +
+        'Lower max_tokens or shorten the prompt.'
+  return fail(limitCodes[kind], message, {
+    limit: kind,
+    interval: windowWords[window],
+    remaining: usdFromNanos(room),
+    needed: usdFromNanos(needed),
+  })
+}
+
+/** Without the exponent that very small numbers print with. */
+function usdText(nanos: bigint): string {
+  const digits = nanos.toString().padStart(10, '0')
+  return `${digits.slice(0, -9)}.${digits.slice(-9)}`.replace(/\.?0+$/, '')
+}
+
+const minuteMs = 60_000
+const dayMs = 86_400_000
+
+function tooOften({ per, limit }: Extract<Refusal, { reason: 'rate' }>, at: number): GatewayError {
+  const windowMs = per === 'minute' ? minuteMs : dayMs
+  return rateLimited(`Free variants may be asked ${limit} times a ${per}.`, limit, windowMs, at)
 }

@@ -1,10 +1,12 @@
 import { collect } from '../call/event.ts'
 import { fail, GatewayError } from '../errors.ts'
 import type { Gateway } from '../gateway.ts'
+import { type Charge, nothingCharged } from '../ledger/charge.ts'
 import { growingHex } from '../lib/ids.ts'
 import { quiet } from '../lib/pulse.ts'
-import { admit } from './admit.ts'
+import { type Admission, admit } from './admit.ts'
 import type { Asked, Question } from './asked.ts'
+import { keepsContent } from './content.ts'
 import {
   dispatchStream,
   dispatchWhole,
@@ -16,8 +18,8 @@ import {
 import { failedAttempt, toClientError } from './failure.ts'
 import { guardRegion } from './guard.ts'
 import { expandPreset } from './preset.ts'
-import { type Plan, route } from './route.ts'
-import { billOf, type Close, chargeOf, closing, endedBadly, nothingCharged, type Outcome } from './settle.ts'
+import { route } from './route.ts'
+import { billOf, type Close, charged, closing, endedBadly, type Outcome, replyOf } from './settle.ts'
 import { StreamRun, streamedBody } from './stream.ts'
 import { ClientGoneError, unexpected } from './upstream.ts'
 import { readWishes } from './wishes.ts'
@@ -26,9 +28,8 @@ import { readWishes } from './wishes.ts'
 export async function answer(gateway: Gateway, question: Question): Promise<Response> {
   const asked = await readAsked(gateway, question)
   guardRegion(asked.standing.policy, asked.region)
-  const plan = route(gateway, asked)
-  admit(asked, plan)
-  return asked.call.stream ? streamed(gateway, asked, plan) : whole(gateway, asked, plan)
+  const admission = await admit(gateway, asked, route(gateway, asked))
+  return asked.call.stream ? streamed(gateway, asked, admission) : whole(gateway, asked, admission)
 }
 
 /** The body with its preset, in our own form, and what is known of its sender. */
@@ -39,6 +40,7 @@ export async function readAsked(gateway: Gateway, question: Question): Promise<A
   const standing = known instanceof Promise ? await known : known
   const expanding = expandPreset(gateway, caller.organizationId, format.presets, question.body)
   const { body, presetId } = expanding instanceof Promise ? await expanding : expanding
+  const id = `gen-${growingHex()}`
   return {
     ...question,
     body,
@@ -46,21 +48,22 @@ export async function readAsked(gateway: Gateway, question: Question): Promise<A
     standing,
     call: format.reads.decodeRequest(body),
     wishes: readWishes(body, request.headers, standing.defaultModel),
-    id: `gen-${growingHex()}`,
+    keepsContent: keepsContent(standing.logging, { id, keyId: caller.key.id, region: question.region }),
+    id,
     at: gateway.clock.now(),
     startedAt,
   }
 }
 
-async function whole(gateway: Gateway, asked: Asked, plan: Plan): Promise<Response> {
-  const journey = newJourney()
-  const close = closing(gateway, asked, journey)
+async function whole(gateway: Gateway, asked: Asked, admission: Admission): Promise<Response> {
+  const journey = newJourney(asked.startedAt)
+  const close = closing(gateway, asked, admission, journey)
   try {
-    const taken = await dispatchWhole(gateway, asked, plan, journey)
+    const taken = await dispatchWhole(gateway, asked, admission.plan, journey)
     const { seen } = taken.reply
     const broken = seen.failure !== null || endedBadly(seen)
     if (broken && !asked.format.writes.carriesFailure) throw brokenReply(journey, taken)
-    const charge = chargeOf(asked, taken.candidate.endpoint, seen)
+    const charge = charged(gateway, asked, admission, taken.candidate, replyOf(seen, broken))
     const body = bodyOf(asked, taken, charge)
     const status = broken ? 'failed' : 'completed'
     const outcome: Outcome = { status, charge, seen, error: null, firstTokenMs: null }
@@ -77,12 +80,8 @@ function brokenReply({ attempts }: Journey, { candidate, reply }: Taken<WholeRep
   return toClientError([...attempts, failedAttempt(candidate, failure)])
 }
 
-function bodyOf(
-  asked: Asked,
-  { translation, facts, reply }: Taken<WholeReply>,
-  charge: ReturnType<typeof chargeOf>,
-) {
-  const bill = billOf(charge)
+function bodyOf(asked: Asked, { translation, facts, reply, candidate }: Taken<WholeReply>, charge: Charge) {
+  const bill = billOf(charge, candidate.isByok)
   const { dialect, passes } = translation
   if (passes && reply.body) return dialect.same.passReply(reply.body, facts, bill, charge.usage)
   return asked.format.writes.encodeReply({ ...collect(reply.events), usage: charge.usage }, facts, bill)
@@ -106,11 +105,11 @@ function toldOf(error: unknown): GatewayError {
 }
 
 /** Quick failures keep their status; once the client has waited long enough for a sign of life it is 200. */
-async function streamed(gateway: Gateway, asked: Asked, plan: Plan): Promise<Response> {
-  const journey = newJourney()
-  const close = closing(gateway, asked, journey)
-  const opening = dispatchStream(gateway, asked, plan, journey)
-  const run = new StreamRun(gateway, asked, journey, close)
+async function streamed(gateway: Gateway, asked: Asked, admission: Admission): Promise<Response> {
+  const journey = newJourney(asked.startedAt)
+  const close = closing(gateway, asked, admission, journey)
+  const opening = dispatchStream(gateway, asked, admission.plan, journey)
+  const run = new StreamRun(gateway, asked, admission, journey, close)
   try {
     run.overdue = (await gateway.pulse.wait(opening, gateway.settings.limits.heartbeat)) === quiet
   } catch (error) {

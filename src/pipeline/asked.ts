@@ -46,6 +46,8 @@ export interface Asked extends Question {
   call: Call
   wishes: Wishes
   presetId: string | null
+  /** What is asked and answered is kept, for its workspace to read. */
+  keepsContent: boolean
   /** The id of the generation. */
   id: string
   /** When it arrived: milliseconds of the wall clock, and of the steady one. */

@@ -1,15 +1,16 @@
+import { promptEstimate } from '../call/size.ts'
 import type { Endpoint } from '../catalog/model.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import { fail } from '../errors.ts'
 import type { Gateway } from '../gateway.ts'
+import { release } from '../ledger/ledger.ts'
 import { countOf, objectOf } from '../lib/loose.ts'
 import { admit } from './admit.ts'
 import { readAsked } from './answer.ts'
 import type { Asked, Question } from './asked.ts'
 import { outgoing } from './dispatch.ts'
 import { guardRegion } from './guard.ts'
-import { type Candidate, route } from './route.ts'
-import { promptEstimate } from './settle.ts'
+import { type Candidate, type Plan, route } from './route.ts'
 import { translate } from './translate.ts'
 import { ClientGoneError, Exchange, readBounded, send, UpstreamError } from './upstream.ts'
 
@@ -17,13 +18,20 @@ import { ClientGoneError, Exchange, readBounded, send, UpstreamError } from './u
 export async function countTokens(gateway: Gateway, question: Question): Promise<number> {
   const asked = await readAsked(gateway, question)
   guardRegion(asked.standing.policy, asked.region)
-  const plan = route(gateway, asked)
-  admit(asked, plan)
+  const { plan } = await admit(gateway, asked, route(gateway, asked))
+  try {
+    return (await askedOf(gateway, asked, plan)) ?? promptEstimate(asked.call)
+  } finally {
+    // Nobody charges for a count.
+    await gateway.ledger.settle(release(asked.id, asked.caller.organizationId))
+  }
+}
+
+async function askedOf(gateway: Gateway, asked: Asked, plan: Plan): Promise<number | undefined> {
   const own = asked.format.dialect
   const counting = own?.upstream.counting
   const candidate = plan.candidates.find(({ endpoint }) => own && canCount(endpoint, own))
-  const counted = candidate && counting && (await countedBy(gateway, asked, candidate, counting))
-  return counted ?? promptEstimate(asked.call)
+  return candidate && counting && countedBy(gateway, asked, candidate, counting)
 }
 
 function canCount(endpoint: Endpoint, { name }: Dialect): boolean {

@@ -10,6 +10,7 @@ import type { Asked } from './asked.ts'
 import { type FailedAttempt, failedAttempt, isRequestFault, toClientError } from './failure.ts'
 import { EventFlow, type Flow, WireFlow } from './flow.ts'
 import type { Candidate, Plan } from './route.ts'
+import { notedEvents, notedRelay, Transcript } from './transcript.ts'
 import { note, relayFor, signBy, type Translation, translate } from './translate.ts'
 import {
   Exchange,
@@ -23,14 +24,17 @@ import {
 
 /** What is known of a request's way through the providers, also while it is still under way. */
 export interface Journey {
+  startedAt: number
   attempts: FailedAttempt[]
   /** Where it is now, or ended. */
   candidate: Candidate | null
   translation: Translation | null
+  /** What the reply says, where that is kept. */
+  transcript: Transcript | null
 }
 
-export function newJourney(): Journey {
-  return { attempts: [], candidate: null, translation: null }
+export function newJourney(startedAt: number): Journey {
+  return { startedAt, attempts: [], candidate: null, translation: null, transcript: null }
 }
 
 /** An endpoint that took the request. */
@@ -38,6 +42,7 @@ export interface Taken<R> {
   candidate: Candidate
   translation: Translation
   facts: ReplyFacts
+  transcript: Transcript | null
   reply: R
 }
 
@@ -70,8 +75,14 @@ async function attemptEach<R>(
   for (const candidate of plan.candidates) {
     const last = journey.attempts.at(-1)
     if (last && isRequestFault(last.failure) && last.model === candidate.model.id) continue
-    const taken = { candidate, translation: translate(asked, candidate), facts: factsOf(asked, candidate) }
-    Object.assign(journey, { candidate, translation: taken.translation })
+    const taken = {
+      candidate,
+      translation: translate(asked, candidate),
+      facts: factsOf(asked, candidate),
+      transcript: asked.keepsContent ? new Transcript() : null,
+    }
+    const { translation, transcript } = taken
+    Object.assign(journey, { candidate, translation, transcript })
     const exchange = new Exchange(asked.request.signal)
     try {
       const reply = await attempt(exchange, taken)
@@ -133,18 +144,19 @@ export function dispatchWhole(
 async function wholeReply(
   gateway: Gateway,
   exchange: Exchange,
-  { candidate, translation }: Omit<Taken<unknown>, 'reply'>,
+  { candidate, translation, transcript }: Omit<Taken<unknown>, 'reply'>,
   asked: Asked,
 ): Promise<WholeReply> {
   const simulate = simulators.get(candidate.endpoint.provider.slug)
   if (simulate) {
     const events = simulate(asked.call, candidate.endpoint.upstream_model, simulation(exchange))
-    return wholeOf(await Array.fromAsync(events), null)
+    return wholeOf(await Array.fromAsync(events), null, transcript)
   }
   const body = await fetchWhole(gateway, exchange, candidate, translation, asked)
-  const seen = translation.passes ? translation.dialect.same.seeReply?.(body) : undefined
+  const isGlanced = translation.passes && !transcript
+  const seen = isGlanced ? translation.dialect.same.seeReply?.(body) : undefined
   if (seen) return { seen, events: [], body }
-  return wholeOf(eventsOf(candidate, translation, body), body)
+  return wholeOf(eventsOf(candidate, translation, body), body, transcript)
 }
 
 function eventsOf({ endpoint }: Candidate, { dialect }: Translation, body: JsonObject): ReplyEvent[] {
@@ -153,9 +165,12 @@ function eventsOf({ endpoint }: Candidate, { dialect }: Translation, body: JsonO
   return events
 }
 
-function wholeOf(events: ReplyEvent[], body: JsonObject | null): WholeReply {
+function wholeOf(events: ReplyEvent[], body: JsonObject | null, transcript: Transcript | null): WholeReply {
   const seen = nothingSeen()
-  for (const event of events) note(seen, event)
+  for (const event of events) {
+    note(seen, event)
+    transcript?.add(event)
+  }
   if (seen.failure && !seen.content) throw new UpstreamError(seen.failure)
   if (!seen.content && !seen.complete) throw unexpected('The provider gave an empty reply.')
   return { seen, events, body }
@@ -203,21 +218,23 @@ export function dispatchStream(
 async function openFlow(
   gateway: Gateway,
   exchange: Exchange,
-  { candidate, translation, facts }: Omit<Taken<unknown>, 'reply'>,
+  { candidate, translation, facts, transcript }: Omit<Taken<unknown>, 'reply'>,
   asked: Asked,
 ): Promise<Flow> {
   const simulate = simulators.get(candidate.endpoint.provider.slug)
   if (simulate) {
     const events = simulate(asked.call, candidate.endpoint.upstream_model, simulation(exchange))
-    return new EventFlow(events, asked.format.writes.writer(facts), exchange)
+    return new EventFlow(notedEvents(events, transcript), asked.format.writes.writer(facts), exchange)
   }
   const response = await send(gateway, exchange, candidate.endpoint, outgoing(asked, translation))
   if (response.headers.get('content-type')?.startsWith('application/json')) {
     const body = await bodyOf(gateway, exchange, response)
     const events = eventsOf(candidate, translation, body)
-    return new EventFlow(events.values(), asked.format.writes.writer(facts), exchange)
+    const noted = notedEvents(events.values(), transcript)
+    return new EventFlow(noted, asked.format.writes.writer(facts), exchange)
   }
-  return new WireFlow(response, relayFor(asked, candidate, translation, facts), exchange)
+  const relay = relayFor(asked, candidate, translation, facts)
+  return new WireFlow(response, notedRelay(relay, translation.dialect, transcript), exchange)
 }
 
 /** What comes before the first content is kept: until then another endpoint may take over unnoticed. */

@@ -5,12 +5,13 @@ import type { Candidate } from './route.ts'
 /** An attempt that came to nothing, as it is recorded and told. */
 export interface FailedAttempt {
   provider: string
+  endpoint: string
   model: string
   failure: UpstreamFailure
 }
 
 export function failedAttempt({ endpoint, model }: Candidate, failure: UpstreamFailure): FailedAttempt {
-  return { provider: endpoint.provider.name, model: model.id, failure }
+  return { provider: endpoint.provider.name, endpoint: endpoint.tag, model: model.id, failure }
 }
 
 /** Trouble with our own account at the provider is the provider failing, as far as a client is concerned. */

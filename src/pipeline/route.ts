@@ -11,6 +11,8 @@ import type { Preferences } from './wishes.ts'
 export interface Candidate {
   model: Model
   endpoint: Endpoint
+  /** The provider is paid with a key of the caller's own. */
+  isByok: boolean
 }
 
 /** Where a request may go, best first. */
@@ -34,7 +36,7 @@ export function route(gateway: Gateway, asked: Asked): Plan {
         return reason === undefined
       }),
       asked.wishes.provider,
-    ).map((endpoint) => ({ model, endpoint })),
+    ).map((endpoint) => ({ model, endpoint, isByok: false })),
   )
   const allowed = withoutFallbacks(gateway, candidates, asked.wishes.provider)
   if (allowed.length === 0) throw nothingLeft(models, found, excluded)

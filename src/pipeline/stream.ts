@@ -1,20 +1,14 @@
 import type { ReplyFacts } from '../dialects/dialect.ts'
 import { GatewayError } from '../errors.ts'
 import type { Gateway } from '../gateway.ts'
+import { type Charge, nothingCharged } from '../ledger/charge.ts'
 import { quiet, type Watch } from '../lib/pulse.ts'
+import type { Admission } from './admit.ts'
 import type { Asked } from './asked.ts'
 import type { Journey, StreamedReply, Taken } from './dispatch.ts'
 import { failedAttempt, toClientError } from './failure.ts'
 import type { Flow } from './flow.ts'
-import {
-  billOf,
-  type Charge,
-  type Close,
-  chargeOf,
-  endedBadly,
-  nothingCharged,
-  type Outcome,
-} from './settle.ts'
+import { billOf, type Close, charged, checkpointOf, endedBadly, type Outcome, replyOf } from './settle.ts'
 import { ClientGoneError, UpstreamError, unexpected } from './upstream.ts'
 
 /**
@@ -115,6 +109,7 @@ async function readOn(gateway: Gateway, flow: Flow, ms: number, isEnough: () => 
 export class StreamRun {
   readonly #gateway: Gateway
   readonly #asked: Asked
+  readonly #admission: Admission
   readonly #journey: Journey
   readonly #close: Close
   #taken: Taken<StreamedReply> | null = null
@@ -124,9 +119,10 @@ export class StreamRun {
   /** The client has already waited as long as it may without a sign of life. */
   overdue = false
 
-  constructor(gateway: Gateway, asked: Asked, journey: Journey, close: Close) {
+  constructor(gateway: Gateway, asked: Asked, admission: Admission, journey: Journey, close: Close) {
     this.#gateway = gateway
     this.#asked = asked
+    this.#admission = admission
     this.#journey = journey
     this.#close = close
     // The body may never be asked for, when the client is gone before it begins.
@@ -136,6 +132,13 @@ export class StreamRun {
   began(taken: Taken<StreamedReply>): void {
     this.#taken = taken
     this.#firstTokenMs = performance.now() - this.#asked.startedAt
+    let noted = 0
+    this.#gateway.ledger.follow(this.#asked.id, () => {
+      const { seen } = taken.reply.flow
+      if (seen.characters === noted) return null
+      noted = seen.characters
+      return checkpointOf(this.#gateway, this.#journey, taken, this.#firstTokenMs)
+    })
   }
 
   /** The last text, once the charge is durable. A reply that was not marked as complete broke off. */
@@ -145,7 +148,7 @@ export class StreamRun {
     if (!flow?.seen.complete) throw unexpected('The connection to the provider broke off.')
     if (endedBadly(flow.seen)) throw unexpected('The provider ended its reply with an error.')
     const charge = this.#charge()
-    const text = flow.end(charge.usage, billOf(charge))
+    const text = flow.end(charge.usage, billOf(charge, this.#taken?.candidate.isByok ?? false))
     const keep = flow.final ? this.#asked.keep?.(flow.final) : undefined
     const left = this.#asked.request.signal.aborted
     await this.#close(this.#outcome(left ? 'cancelled' : 'completed', charge, null), keep)
@@ -162,7 +165,7 @@ export class StreamRun {
     const flow = this.#taken?.reply.flow
     flow?.cancel()
     // It is in the log; the client is told of the first error, not of the second.
-    await this.#close(this.#outcome('failed', nothingCharged, shown)).catch(() => undefined)
+    await this.#close(this.#outcome('failed', this.#charge(true), shown)).catch(() => undefined)
     return (flow ?? this.#asked.format.writes.writer(this.#unanswered())).fail(shown)
   }
 
@@ -177,9 +180,11 @@ export class StreamRun {
     await this.#close(this.#outcome('cancelled', this.#charge(), null)).catch(() => undefined)
   }
 
-  #charge(): Charge {
+  /** One that broke off costs no tokens: its client was given an error. */
+  #charge(brokeOff = false): Charge {
     if (!this.#taken) return nothingCharged
-    return chargeOf(this.#asked, this.#taken.candidate.endpoint, this.#taken.reply.flow.seen)
+    const { candidate, reply } = this.#taken
+    return charged(this.#gateway, this.#asked, this.#admission, candidate, replyOf(reply.flow.seen, brokeOff))
   }
 
   #outcome(status: Outcome['status'], charge: Charge, error: GatewayError | null): Outcome {

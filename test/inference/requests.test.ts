@@ -101,13 +101,16 @@ describeWithUpstreams('a request', (bench) => {
     expect(bench().first.journal).toEqual([])
   })
 
-  test('402 once the limit of the key is reached', async () => {
+  test('R3 402 when the worst case does not fit into the limit of the key, and says what it would take', async () => {
     const made = await server().call('POST', '/keys', { body: { name: 'small', limit: 0.000001 } })
-    const key = made.body.key
-    expect((await ask(bench(), 'chat', { model: 'test/chat' }, { key })).status).toBe(200)
-    // What is remembered of the key's usage is at most a second old.
-    await Bun.sleep(1100)
-    expect((await ask(bench(), 'chat', { model: 'test/chat' }, { key })).status).toBe(402)
+    const { key, data } = made.body
+    const asking = () => ask(bench(), 'chat', { model: 'test/chat', max_tokens: 50 }, { key })
+    const refused = await asking()
+    const { error } = await jsonOf(refused)
+    expect([refused.status, error.code, error.metadata.reason]).toEqual([402, 402, 'key_limit_reached'])
+    await server().call('PATCH', `/keys/${data.hash}`, { body: { limit: error.metadata.needed } })
+    expect((await asking()).status).toBe(200)
+    expect((await asking()).status).toBe(402)
   })
 
   test('a disabled key is refused at once', async () => {

@@ -1,4 +1,5 @@
 import { sha256 } from '../../src/lib/secret.ts'
+import { insertContent, insertGeneration } from './generations.ts'
 import type { Answer, CallOptions, Tenant, TestServer } from './harness.ts'
 
 /** One call of an operation that succeeds. The objects it needs are made in `tenant`. */
@@ -149,6 +150,19 @@ export const samples: Record<string, MakeSample> = {
     contents: [{ role: 'user', parts: [{ text: 'Hello' }] }],
   }),
 
+  getGeneration: async (tenant, _, { gateway }) => ({
+    path: `/generation?id=${await insertGeneration(gateway, tenant)}`,
+  }),
+  getGenerationContent: async (tenant, _, { gateway }) => {
+    const id = await insertGeneration(gateway, tenant)
+    await insertContent(gateway, tenant, id)
+    return { path: `/generation/content?id=${id}` }
+  },
+  submitGenerationFeedback: async (tenant, _, { gateway }) => ({
+    path: '/generation/feedback',
+    body: { generation_id: await insertGeneration(gateway, tenant), category: 'latency' },
+  }),
+
   getCurrentKey: fixed('/key'),
   listKeys: fixed('/keys'),
   createKey: fixed('/keys', { name: 'sample', limit: 5 }),
@@ -164,6 +178,10 @@ export const samples: Record<string, MakeSample> = {
 
   getCredits: fixed('/credits'),
   grantCredits: fixed('/credits/grants', { amount: 1 }),
+
+  getActivity: fixed('/activity'),
+  getAnalyticsMeta: fixed('/analytics/meta'),
+  queryAnalytics: fixed('/analytics/query', { metrics: ['request_count'], dimensions: ['model'] }),
 
   listOrganizationMembers: fixed('/organization/members'),
   createOrganizationMember: async () => ({

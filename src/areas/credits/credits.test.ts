@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { createTenant, describeOnEachDatabase, type TestServer } from '../../../test/support/harness.ts'
+import { spend } from '../../../test/support/spend.ts'
 
 const path = '/credits/grants'
 
@@ -17,7 +18,7 @@ describeOnEachDatabase('Credits', (server) => {
       await grant({ organization_id, amount: 20, kind: 'purchase' })
       await grant({ organization_id, amount: 0.3 })
       await grant({ organization_id, amount: -0.1, kind: 'adjustment' })
-      await spend(server(), organization_id, 1_250_000_001n)
+      await spendUsd(server(), organization_id, 1.250000001)
       expect(await creditsOf(own.managementKey)).toEqual({ total_credits: 20.2, total_usage: 1.250000001 })
       expect((await creditsOf((await tenant()).managementKey)).total_credits).toBe(0)
     })
@@ -167,7 +168,11 @@ describeOnEachDatabase('Credits', (server) => {
       )
       expect(answers.map((answer) => answer.status)).toEqual(Array(50).fill(201))
       expect((await creditsOf(own.managementKey)).total_credits).toBe(0.3)
-      const rows = await server().gateway.db.selectFrom('ledger_entries').selectAll().execute()
+      const rows = await server()
+        .gateway.db.selectFrom('ledger_entries')
+        .selectAll()
+        .where('kind', '!=', 'charge')
+        .execute()
       for (const [, entries] of Map.groupBy(rows, (row) => row.transaction_id)) {
         expect(entries.map((entry) => entry.account).sort()).toEqual(['credits', 'funding'])
         expect(new Set(entries.map((entry) => entry.organization_id)).size).toBe(1)
@@ -186,15 +191,12 @@ describeOnEachDatabase('Credits', (server) => {
   })
 })
 
-async function spend(server: TestServer, organization_id: string, usage_nanos: bigint): Promise<void> {
-  const { id } = await server.gateway.db
+async function spendUsd(server: TestServer, organizationId: string, credits: number): Promise<void> {
+  const key = await server.gateway.db
     .selectFrom('api_keys')
-    .select('id')
-    .where('organization_id', '=', organization_id)
+    .selectAll()
+    .where('organization_id', '=', organizationId)
     .where('kind', '=', 'inference')
     .executeTakeFirstOrThrow()
-  await server.gateway.db
-    .insertInto('key_usage')
-    .values({ key_id: id, organization_id, day: '2028-03-01', usage_nanos, byok_usage_nanos: 0n })
-    .execute()
+  await spend(server.gateway, key, '2028-03-01', { credits })
 }

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { describeOnEachDatabase, type TestServer } from '../../../test/support/harness.ts'
+import { spend } from '../../../test/support/spend.ts'
 import { sha256 } from '../../lib/secret.ts'
 
 describeOnEachDatabase('API keys', (server) => {
@@ -133,7 +134,7 @@ describeOnEachDatabase('API keys', (server) => {
         ['2028-02-29', 4],
         ['2028-03-01', 8],
       ] as const) {
-        await spend(server(), row, day, usd)
+        await spend(server().gateway, row, day, { credits: usd })
       }
     })
 
@@ -167,10 +168,7 @@ describeOnEachDatabase('API keys', (server) => {
     test('BYOK usage counts against the limit only when the key says so', async () => {
       const { data } = await create({ limit: 10 })
       const row = await keyRow(server(), data.hash)
-      await server()
-        .gateway.db.insertInto('key_usage')
-        .values({ ...row, day: '2028-03-01', usage_nanos: 1_000_000_000n, byok_usage_nanos: 4_000_000_000n })
-        .execute()
+      await spend(server().gateway, row, '2028-03-01', { credits: 1, byok: 4 })
       const before = await server().call('GET', `/keys/${data.hash}`)
       expect(before.body.data).toMatchObject({ limit_remaining: 9, byok_usage: 4 })
       const after = await server().call('PATCH', `/keys/${data.hash}`, {
@@ -259,7 +257,7 @@ describeOnEachDatabase('API keys', (server) => {
       const { data, key } = await create()
       const row = await keyRow(server(), data.hash)
       const before = await server().call('GET', '/credits')
-      await spend(server(), row, '2028-03-01', 0.25)
+      await spend(server().gateway, row, '2028-03-01', { credits: 0.25 })
       expect((await server().call('DELETE', `/keys/${data.hash}`)).body).toEqual({ deleted: true })
       expect((await server().call('GET', '/key', { key })).status).toBe(401)
       expect((await server().call('DELETE', `/keys/${data.hash}`)).status).toBe(404)
@@ -278,21 +276,8 @@ describeOnEachDatabase('API keys', (server) => {
 async function keyRow(server: TestServer, hash: string) {
   const row = await server.gateway.db
     .selectFrom('api_keys')
-    .select(['id as key_id', 'organization_id'])
+    .selectAll()
     .where('hash', '=', hash)
     .executeTakeFirstOrThrow()
   return row
-}
-
-async function spend(
-  server: TestServer,
-  row: { key_id: number; organization_id: string },
-  day: string,
-  usd: number,
-): Promise<void> {
-  const usage_nanos = BigInt(usd * 1e9)
-  await server.gateway.db
-    .insertInto('key_usage')
-    .values({ ...row, day, usage_nanos, byok_usage_nanos: 0n })
-    .execute()
 }

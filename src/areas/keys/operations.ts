@@ -8,8 +8,9 @@ import { flag } from '../../db/values.ts'
 import { badField, fail } from '../../errors.ts'
 import type { Gateway } from '../../gateway.ts'
 import { creditTotals } from '../../ledger/entries.ts'
+import { freeRequestsPerDay } from '../../ledger/free.ts'
 import { usdAmount } from '../../ledger/money.ts'
-import { type KeyUsage, noUsage, usageOfKeys } from '../../ledger/usage.ts'
+import { freeRequestsToday, type KeyUsage, noUsage, usageOfKeys } from '../../ledger/usage.ts'
 import { queryBoolean, queryInteger } from '../../lib/page.ts'
 import { utcTimestamp } from '../../lib/time.ts'
 import { operation } from '../../operation.ts'
@@ -64,6 +65,7 @@ const getCurrentKey = operation({
     const usage = await usageOf(gateway, caller.key)
     const { purchased } = await creditTotals(gateway.db, caller.organizationId)
     const freeLimit = freeRequestsPerDay(purchased)
+    const used = await freeRequestsToday(gateway.db, caller.organizationId, gateway.clock.now())
     return {
       data: {
         label: caller.key.label,
@@ -79,7 +81,7 @@ const getCurrentKey = operation({
           ? null
           : caller.key.workspace_id,
         allowed_data_regions: await allowedRegions(gateway, caller.key),
-        free_model_daily_requests: { limit: freeLimit, remaining: freeLimit, used: 0 },
+        free_model_daily_requests: { limit: freeLimit, remaining: Math.max(0, freeLimit - used), used },
         rate_limit: { interval: '10s', note: 'Deprecated; ignore it.', requests: -1 },
       },
     }
@@ -246,9 +248,4 @@ async function usageOf(gateway: Gateway, key: ApiKey): Promise<KeyUsage> {
 async function allowedRegions(gateway: Gateway, key: ApiKey): Promise<DataRegion[]> {
   const { values } = effectivePolicy(await loadLayers(gateway.db, key)).allowed_data_regions
   return dataRegions.filter((region) => values?.includes(region) ?? true)
-}
-
-/** Ten dollars ever purchased raise the daily allowance of free models. */
-function freeRequestsPerDay(purchased: bigint): number {
-  return purchased >= 10_000_000_000n ? 1000 : 50
 }

@@ -2,9 +2,13 @@ import type { Migration } from 'kysely/migration'
 import { foundation } from './001-foundation.ts'
 import { policies } from './002-policies.ts'
 import { inference } from './003-inference.ts'
+import { money } from './004-money.ts'
+import { rollups } from './005-rollups.ts'
 
 export const migrations: Record<string, Migration> = {
   '001-foundation': foundation,
   '002-policies': policies,
   '003-inference': inference,
+  '004-money': money,
+  '005-rollups': rollups,
 }

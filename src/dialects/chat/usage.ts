@@ -1,4 +1,4 @@
-import { type Bill, completionTokens, promptTokens, remainder, type Usage } from '../../call/usage.ts'
+import { type Bill, completionTokens, promptTokens, remainder, Share, type Usage } from '../../call/usage.ts'
 import { countOf, type JsonObject, numberOf, objectOf } from '../../lib/loose.ts'
 import { tellsAny } from '../counts.ts'
 
@@ -29,35 +29,38 @@ export function readUsage(usage: JsonObject): Usage {
   return { ...readPrompt(usage), ...readCompletion(usage), ...readExtras(usage) }
 }
 
-/** What is left of a total, handed out in turn: counts that overlap cannot add up to more than it. */
-class Share {
-  left: number
-
-  constructor(total: number) {
-    this.left = total
-  }
-
-  take(wanted: number): number {
-    const taken = Math.min(wanted, this.left)
-    this.left = remainder(this.left, taken)
-    return taken
-  }
+function promptDetails(usage: JsonObject): JsonObject {
+  return objectOf(usage.prompt_tokens_details) ?? objectOf(usage.prompt_token_details) ?? {}
 }
 
 function readPrompt(usage: JsonObject) {
-  const details = objectOf(usage.prompt_tokens_details) ?? {}
+  const details = promptDetails(usage)
   const share = new Share(countOf(usage.prompt_tokens ?? usage.input_tokens))
-  const cacheRead = share.take(
-    countOf(details.cached_tokens ?? usage.prompt_cache_hit_tokens ?? usage.cached_tokens),
+  const cached = share.take(
+    countOf(
+      details.cached_tokens ??
+        usage.prompt_cache_hit_tokens ??
+        usage.cached_tokens ??
+        usage.num_cached_tokens,
+    ),
   )
-  const written = share.take(countOf(details.cache_write_tokens ?? usage.cache_creation_input_tokens))
+  const cachedAudio = countOf(objectOf(details.cached_tokens_details)?.audio_tokens)
+  const cacheReadAudio = Math.min(cached, cachedAudio)
+  const written = share.take(
+    countOf(
+      details.cache_write_tokens ?? details.cache_creation_input_tokens ?? usage.cache_creation_input_tokens,
+    ),
+  )
   const cacheWrite1h = Math.min(written, countOf(details.cache_write_1h_tokens))
-  const inputAudio = share.take(countOf(details.audio_tokens))
+  // Audio that came from the cache is among all audio.
+  const inputAudio = share.take(remainder(countOf(details.audio_tokens), cacheReadAudio))
   const inputImage = share.take(countOf(details.image_tokens))
   const inputVideo = share.take(countOf(details.video_tokens))
   return {
-    input: share.left,
-    cacheRead,
+    // Some vendors search for the answer, and bill what they found as a prompt they do not count as one.
+    input: share.left + countOf(usage.citation_tokens),
+    cacheRead: cached - cacheReadAudio,
+    cacheReadAudio,
     cacheWrite: remainder(written, cacheWrite1h),
     cacheWrite1h,
     inputAudio,
@@ -69,7 +72,8 @@ function readPrompt(usage: JsonObject) {
 function readCompletion(usage: JsonObject) {
   const details = objectOf(usage.completion_tokens_details) ?? {}
   const told = countOf(usage.completion_tokens ?? usage.output_tokens)
-  const thought = countOf(details.reasoning_tokens ?? usage.reasoning_tokens)
+  const counted = numberOf(details.reasoning_tokens) ?? numberOf(usage.reasoning_tokens)
+  const thought = counted === undefined ? hiddenThought(usage, told) : countOf(counted)
   const share = new Share(isOutside(usage, told, thought) ? told + thought : told)
   const reasoning = share.take(thought)
   const outputAudio = share.take(countOf(details.audio_tokens))
@@ -84,12 +88,21 @@ function readCompletion(usage: JsonObject) {
   }
 }
 
-/** Some vendors leave thinking out of `completion_tokens`: their total shows it. */
+/** Some vendors leave thinking out of `completion_tokens`: their total shows it, or they count it apart. */
 function isOutside(usage: JsonObject, told: number, thought: number): boolean {
   if (thought === 0) return false
   const total = countOf(usage.total_tokens)
   const prompt = countOf(usage.prompt_tokens ?? usage.input_tokens)
-  return total > 0 ? total >= prompt + told + thought : thought > told
+  if (total > 0 && total >= prompt + told + thought) return true
+  return thought > told && (total === 0 || usage.reasoning_tokens === thought)
+}
+
+/** Thinking that nothing but the total counts. What came from a cache may be beside the prompt. */
+function hiddenThought(usage: JsonObject, told: number): number {
+  const details = promptDetails(usage)
+  const beside = countOf(details.cached_tokens) + countOf(usage.citation_tokens)
+  const prompt = countOf(usage.prompt_tokens ?? usage.input_tokens)
+  return remainder(countOf(usage.total_tokens), prompt, told, beside)
 }
 
 function readExtras(usage: JsonObject) {
@@ -114,11 +127,12 @@ function readCost(usage: JsonObject): number | null {
 export function writeUsage(usage: Usage, bill: Bill): JsonObject {
   const [prompt, completion] = [promptTokens(usage), completionTokens(usage)]
   const input: JsonObject = {
-    cached_tokens: usage.cacheRead,
+    cached_tokens: usage.cacheRead + usage.cacheReadAudio,
     cache_write_tokens: usage.cacheWrite + usage.cacheWrite1h,
-    audio_tokens: usage.inputAudio,
+    audio_tokens: usage.inputAudio + usage.cacheReadAudio,
     video_tokens: usage.inputVideo,
   }
+  if (usage.cacheReadAudio > 0) input.cached_tokens_details = { audio_tokens: usage.cacheReadAudio }
   if (usage.cacheWrite1h > 0) input.cache_write_1h_tokens = usage.cacheWrite1h
   if (usage.inputImage > 0) input.image_tokens = usage.inputImage
   const written: JsonObject = {

@@ -16,6 +16,7 @@ export const plainUsage: Usage = { ...noTokens, input: 20, output: 10 }
 export const fullUsage: Usage = {
   input: 1009,
   cacheRead: 503,
+  cacheReadAudio: 61,
   cacheWrite: 211,
   cacheWrite1h: 101,
   inputAudio: 47,

@@ -28,7 +28,8 @@ describe('R9: usage', () => {
     )
     expect(usage).toEqual({
       ...noTokens,
-      cacheRead: 300,
+      cacheRead: 200,
+      cacheReadAudio: 100,
       inputAudio: 150,
       inputImage: 258,
       inputVideo: 92,

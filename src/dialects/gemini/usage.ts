@@ -1,4 +1,4 @@
-import { type Bill, completionTokens, promptTokens, remainder, type Usage } from '../../call/usage.ts'
+import { type Bill, completionTokens, promptTokens, remainder, Share, type Usage } from '../../call/usage.ts'
 import { countOf, defined, type JsonObject, numberOf, objectOf } from '../../lib/loose.ts'
 import { tellsAny } from '../counts.ts'
 
@@ -17,8 +17,9 @@ const counts = [
 export function usageOf(meta: JsonObject, webSearches: number): Usage | null {
   if (!tellsAny(meta, counts)) return null
   const prompt = countOf(meta.promptTokenCount) + countOf(meta.toolUsePromptTokenCount)
-  const cacheRead = Math.min(countOf(meta.cachedContentTokenCount), prompt)
-  const written = remainder(prompt, cacheRead)
+  const cached = Math.min(countOf(meta.cachedContentTokenCount), prompt)
+  const cacheReadAudio = Math.min(modalityOf(meta.cacheTokensDetails, 'AUDIO'), cached)
+  const written = remainder(prompt, cached)
   const cacheWrite = Math.min(countOf(meta.cacheWriteTokenCount), written)
   const cacheWrite1h = Math.min(countOf(meta.cacheWrite1hTokenCount), remainder(written, cacheWrite))
   const input = new Share(remainder(written, cacheWrite, cacheWrite1h))
@@ -30,7 +31,8 @@ export function usageOf(meta: JsonObject, webSearches: number): Usage | null {
   const reasoning = countOf(meta.thoughtsTokenCount)
   const output = new Share(answerTokens(meta, prompt, reasoning))
   return {
-    cacheRead,
+    cacheRead: cached - cacheReadAudio,
+    cacheReadAudio,
     cacheWrite,
     cacheWrite1h,
     inputAudio: input.take(given('AUDIO')),
@@ -61,21 +63,6 @@ function costOf(value: unknown): number | null {
   return cost !== undefined && cost >= 0 ? cost : null
 }
 
-/** Parts of a total, together never more than it. */
-class Share {
-  left: number
-
-  constructor(total: number) {
-    this.left = total
-  }
-
-  take(wanted: number): number {
-    const taken = Math.min(wanted, this.left)
-    this.left -= taken
-    return taken
-  }
-}
-
 function modalityOf(details: unknown, modality: string): number {
   if (!Array.isArray(details)) return 0
   let sum = 0
@@ -90,18 +77,19 @@ function modalityOf(details: unknown, modality: string): number {
 export function writeUsage(usage: Usage, bill: Bill): JsonObject {
   const prompt = promptTokens(usage)
   const answer = remainder(completionTokens(usage), usage.reasoning)
+  const cached = usage.cacheRead + usage.cacheReadAudio
   return defined({
     promptTokenCount: prompt,
     candidatesTokenCount: answer,
     totalTokenCount: prompt + answer + usage.reasoning,
-    cachedContentTokenCount: usage.cacheRead || undefined,
+    cachedContentTokenCount: cached || undefined,
     thoughtsTokenCount: usage.reasoning || undefined,
     promptTokensDetails: details(prompt, [
-      ['AUDIO', usage.inputAudio],
+      ['AUDIO', usage.inputAudio + usage.cacheReadAudio],
       ['IMAGE', usage.inputImage],
       ['VIDEO', usage.inputVideo],
     ]),
-    cacheTokensDetails: usage.cacheRead > 0 ? details(usage.cacheRead, []) : undefined,
+    cacheTokensDetails: cached > 0 ? details(cached, [['AUDIO', usage.cacheReadAudio]]) : undefined,
     candidatesTokensDetails: details(answer, [
       ['AUDIO', usage.outputAudio],
       ['IMAGE', usage.outputImage],

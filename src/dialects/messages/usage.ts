@@ -21,7 +21,7 @@ export function readUsage(raw: JsonObject): Usage | null {
   const usage: Usage = {
     ...noTokens,
     ...cacheWrites(raw),
-    cacheRead: countOf(raw.cache_read_input_tokens),
+    ...cacheReads(raw, inputDetails),
     inputAudio: countOf(inputDetails?.audio_tokens),
     inputImage: countOf(inputDetails?.image_tokens),
     inputVideo: countOf(inputDetails?.video_tokens),
@@ -36,8 +36,15 @@ export function readUsage(raw: JsonObject): Usage | null {
   const { inputAudio, inputImage, inputVideo, reasoning, outputAudio, outputImage } = usage
   usage.input = remainder(countOf(raw.input_tokens), inputAudio, inputImage, inputVideo)
   usage.output = remainder(countOf(raw.output_tokens), reasoning, outputAudio, outputImage)
-  addCompactions(usage, raw.iterations)
+  addIterations(usage, raw.iterations)
   return usage
+}
+
+/** The format tells no media apart; where a gateway does, cached audio is among what came from the cache. */
+function cacheReads(raw: JsonObject, details: JsonObject | undefined) {
+  const total = countOf(raw.cache_read_input_tokens)
+  const cacheReadAudio = Math.min(countOf(details?.cached_audio_tokens), total)
+  return { cacheRead: total - cacheReadAudio, cacheReadAudio }
 }
 
 /** The total may come without its split, or the split without its total. */
@@ -50,10 +57,12 @@ function cacheWrites(raw: JsonObject): { cacheWrite: number; cacheWrite1h: numbe
   return { cacheWrite: total - cacheWrite1h, cacheWrite1h }
 }
 
-/** Tokens of a compaction are billed, and are not in the totals. */
-function addCompactions(usage: Usage, iterations: unknown): void {
+/** What else the vendor's models did on the way: billed, and not in the totals. */
+const besideTheTotals: ReadonlySet<unknown> = new Set(['compaction', 'advisor_message'])
+
+function addIterations(usage: Usage, iterations: unknown): void {
   for (const iteration of objectsOf(iterations)) {
-    if (iteration.type !== 'compaction') continue
+    if (!besideTheTotals.has(iteration.type)) continue
     const writes = cacheWrites(iteration)
     usage.input += countOf(iteration.input_tokens)
     usage.output += countOf(iteration.output_tokens)
@@ -85,6 +94,7 @@ export function writeUsage(usage: Usage): JsonObject {
   const { cacheWrite, cacheWrite1h, inputAudio, inputImage, inputVideo } = usage
   const media = nonZero({
     audio_tokens: inputAudio,
+    cached_audio_tokens: usage.cacheReadAudio,
     image_tokens: inputImage,
     video_tokens: inputVideo,
   })
@@ -92,7 +102,7 @@ export function writeUsage(usage: Usage): JsonObject {
     input_tokens: usage.input + inputAudio + inputImage + inputVideo,
     ...(media && { input_tokens_details: media }),
     cache_creation_input_tokens: cacheWrite + cacheWrite1h,
-    cache_read_input_tokens: usage.cacheRead,
+    cache_read_input_tokens: usage.cacheRead + usage.cacheReadAudio,
     cache_creation: { ephemeral_1h_input_tokens: cacheWrite1h, ephemeral_5m_input_tokens: cacheWrite },
     output_tokens: completionTokens(usage),
     output_tokens_details: {

@@ -1,4 +1,4 @@
-import { type Bill, completionTokens, promptTokens, remainder, type Usage } from '../../call/usage.ts'
+import { type Bill, completionTokens, promptTokens, remainder, Share, type Usage } from '../../call/usage.ts'
 import { countOf, defined, type JsonObject, numberOf, objectOf } from '../../lib/loose.ts'
 import { tellsAny } from '../counts.ts'
 
@@ -22,28 +22,39 @@ export function decodeUsage(value: unknown, searches: number): Usage | null {
 }
 
 function inputBuckets(total: number, details: JsonObject) {
-  const cacheRead = countOf(details.cached_tokens)
-  const cacheWrite1h = countOf(details.cache_write_1h_tokens)
-  const cacheWrite = remainder(countOf(details.cache_write_tokens), cacheWrite1h)
-  const inputAudio = countOf(details.audio_tokens)
-  const inputImage = countOf(details.image_tokens)
-  const inputVideo = countOf(details.video_tokens)
+  const cached = countOf(details.cached_tokens)
+  const cacheReadAudio = Math.min(cached, countOf(objectOf(details.cached_tokens_details)?.audio_tokens))
   // A cache larger than the prompt it is part of: this vendor counts it beside the prompt.
-  const cached = cacheRead > total ? 0 : cacheRead
-  const input = remainder(total, cached, cacheWrite, cacheWrite1h, inputAudio, inputImage, inputVideo)
-  return { input, cacheRead, cacheWrite, cacheWrite1h, inputAudio, inputImage, inputVideo }
+  const share = new Share(cached > total ? total : total - cached)
+  const written = share.take(countOf(details.cache_write_tokens))
+  const cacheWrite1h = Math.min(written, countOf(details.cache_write_1h_tokens))
+  // Audio that came from the cache is among all audio.
+  const inputAudio = share.take(remainder(countOf(details.audio_tokens), cacheReadAudio))
+  const inputImage = share.take(countOf(details.image_tokens))
+  const inputVideo = share.take(countOf(details.video_tokens))
+  return {
+    input: share.left,
+    cacheRead: cached - cacheReadAudio,
+    cacheReadAudio,
+    cacheWrite: written - cacheWrite1h,
+    cacheWrite1h,
+    inputAudio,
+    inputImage,
+    inputVideo,
+  }
 }
 
 function outputBuckets(usage: JsonObject, details: JsonObject) {
   const total = countOf(usage.output_tokens)
-  const reasoning = countOf(details.reasoning_tokens)
-  const outputAudio = countOf(details.audio_tokens)
-  const outputImage = countOf(details.image_tokens)
+  const thought = countOf(details.reasoning_tokens)
   // Some vendors count thinking beside the output; their total gives it away.
   const all = countOf(usage.total_tokens)
-  const beside = reasoning > 0 && all === countOf(usage.input_tokens) + total + reasoning
-  const output = remainder(total, beside ? 0 : reasoning, outputAudio, outputImage)
-  return { output, reasoning, outputAudio, outputImage }
+  const beside = thought > 0 && all === countOf(usage.input_tokens) + total + thought
+  const share = new Share(beside ? total + thought : total)
+  const reasoning = share.take(thought)
+  const outputAudio = share.take(countOf(details.audio_tokens))
+  const outputImage = share.take(countOf(details.image_tokens))
+  return { output: share.left, reasoning, outputAudio, outputImage }
 }
 
 function costOf(usage: JsonObject): number | null {
@@ -58,10 +69,11 @@ export function encodeUsage(usage: Usage, bill: Bill): JsonObject {
   return defined({
     input_tokens: input,
     input_tokens_details: defined({
-      cached_tokens: usage.cacheRead,
+      cached_tokens: usage.cacheRead + usage.cacheReadAudio,
+      cached_tokens_details: usage.cacheReadAudio > 0 ? { audio_tokens: usage.cacheReadAudio } : undefined,
       cache_write_tokens: usage.cacheWrite + usage.cacheWrite1h,
       cache_write_1h_tokens: some(usage.cacheWrite1h),
-      audio_tokens: some(usage.inputAudio),
+      audio_tokens: some(usage.inputAudio + usage.cacheReadAudio),
       image_tokens: some(usage.inputImage),
       video_tokens: some(usage.inputVideo),
     }),

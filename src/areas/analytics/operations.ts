@@ -1,0 +1,112 @@
+import { z } from 'zod'
+import { grains } from '../../ledger/rollups/tally.ts'
+import { operation } from '../../operation.ts'
+import { activityItem, activityQuery, readActivity } from './activity.ts'
+import { dimensions } from './dimensions.ts'
+import { displayFormats, metrics } from './metrics.ts'
+import { runQuery } from './query.ts'
+import { countQuery } from './rate.ts'
+import { operators, queryBody } from './request.ts'
+
+const tag = 'Analytics'
+
+const analyticsMeta = z
+  .strictObject({
+    metrics: z.array(
+      z.strictObject({
+        name: z.string(),
+        display_label: z.string(),
+        display_format: z.enum(displayFormats),
+        is_rate: z.boolean(),
+      }),
+    ),
+    dimensions: z.array(z.strictObject({ name: z.string(), display_label: z.string() })),
+    granularities: z.array(z.strictObject({ name: z.enum(grains), display_label: z.string() })),
+    operators: z.array(
+      z.strictObject({
+        name: z.enum(operators.map(({ name }) => name)),
+        value_type: z.enum(['scalar', 'array']),
+      }),
+    ),
+  })
+  .meta({ id: 'AnalyticsMeta' })
+
+const analyticsResult = z
+  .strictObject({
+    data: z
+      .array(z.record(z.string(), z.union([z.string(), z.number(), z.null()])))
+      .describe('Metrics and dimensions by their names, and the bucket of time with a granularity'),
+    metadata: z.strictObject({
+      query_time_ms: z.number(),
+      row_count: z.int(),
+      truncated: z.boolean().describe('There are more rows than these'),
+    }),
+    warnings: z.array(z.string()).optional(),
+  })
+  .meta({ id: 'AnalyticsResult' })
+
+const getActivity = operation({
+  id: 'getActivity',
+  method: 'GET',
+  path: '/activity',
+  tag,
+  summary: 'Read the usage of the last 30 completed UTC days, by day, model and endpoint',
+  access: 'management',
+  query: activityQuery,
+  errors: [404],
+  response: z.strictObject({ data: z.array(activityItem) }),
+  handle: async ({ gateway, caller, query }) => ({
+    data: await readActivity(gateway, caller.organizationId, query),
+  }),
+})
+
+const getMeta = operation({
+  id: 'getAnalyticsMeta',
+  method: 'GET',
+  path: '/analytics/meta',
+  tag,
+  summary: 'List the metrics, dimensions, operators and granularities that queries may use',
+  access: 'management',
+  response: z.strictObject({ data: analyticsMeta }),
+  handle: async () => ({ data: meta }),
+})
+
+const meta: z.input<typeof analyticsMeta> = {
+  metrics: metrics.map(({ name, label, format, isRate }) => ({
+    name,
+    display_label: label,
+    display_format: format,
+    is_rate: isRate,
+  })),
+  dimensions: dimensions.map(({ name, label }) => ({ name, display_label: label })),
+  granularities: grains.map((name) => ({ name, display_label: `${name[0]?.toUpperCase()}${name.slice(1)}` })),
+  operators: [...operators],
+}
+
+const query = operation({
+  id: 'queryAnalytics',
+  method: 'POST',
+  path: '/analytics/query',
+  tag,
+  summary: 'Ask for metrics over a range of time, by up to two dimensions',
+  description: 'At most 64 queries a minute.',
+  access: 'management',
+  body: queryBody,
+  errors: [408, 429],
+  response: z.strictObject({ data: analyticsResult }),
+  handle: async ({ gateway, caller, body }) => {
+    const startedAt = performance.now()
+    countQuery(gateway, caller.organizationId)
+    const { rows, truncated, warnings } = await runQuery(gateway, caller.organizationId, body)
+    const query_time_ms = Math.round(performance.now() - startedAt)
+    return {
+      data: {
+        data: rows,
+        metadata: { query_time_ms, row_count: rows.length, truncated },
+        ...(warnings.length > 0 && { warnings }),
+      },
+    }
+  },
+})
+
+export const analyticsOperations = [getActivity, getMeta, query]

@@ -1,0 +1,136 @@
+import { z } from 'zod'
+import { badField } from '../../errors.ts'
+import { grains } from '../../ledger/rollups/tally.ts'
+import { utcTimestamp } from '../../lib/time.ts'
+import { dimensions, dimensionsByName } from './dimensions.ts'
+import { metrics, metricsByName, requestCount } from './metrics.ts'
+
+export const operators = [
+  { name: 'eq', value_type: 'scalar' },
+  { name: 'neq', value_type: 'scalar' },
+  { name: 'in', value_type: 'array' },
+  { name: 'not_in', value_type: 'array' },
+  { name: 'gt', value_type: 'scalar' },
+  { name: 'gte', value_type: 'scalar' },
+  { name: 'lt', value_type: 'scalar' },
+  { name: 'lte', value_type: 'scalar' },
+] as const
+
+const text = z.string().max(1000)
+const scalar = z.union([text, z.number()])
+const filterValue = z.union([text, z.number(), z.array(scalar).min(1).max(1000)])
+const dimensionName = z.enum(dimensions.map(({ name }) => name))
+const metricName = z.enum(metrics.map(({ name }) => name))
+
+const filter = z
+  .strictObject({
+    field: dimensionName.describe('A dimension'),
+    operator: z.enum(operators.map(({ name }) => name)),
+    value: filterValue.describe('Ids, not names; a list for `in` and `not_in`'),
+    include_unset: z.boolean().optional().describe('With `in` and `not_in`: requests without a value too'),
+  })
+  .meta({ id: 'AnalyticsFilter' })
+
+const classifierFilter = z.strictObject({ field: text, operator: text, value: filterValue })
+
+export const queryBody = z
+  .strictObject({
+    metrics: z.array(metricName).min(1).max(metrics.length),
+    dimensions: z.array(dimensionName).max(2).default([]),
+    filters: z.array(filter).max(20).default([]).describe('All of them must hold'),
+    granularity: z
+      .enum(grains)
+      .optional()
+      .describe('One row a bucket of time; minutes for at most three hours'),
+    time_range: z
+      .strictObject({ start: utcTimestamp, end: utcTimestamp })
+      .optional()
+      .describe('Requests that began in it, the end excluded. Default: the last 7 days'),
+    order_by: z
+      .strictObject({ field: text, direction: z.enum(['asc', 'desc']) })
+      .optional()
+      .describe('A metric or dimension of the query, `request_count` or `date`'),
+    limit: z.int().min(1).max(10_000).default(1000),
+    group_limit: z
+      .int()
+      .min(1)
+      .max(10_000)
+      .optional()
+      .describe('How many groups are kept, largest first. Default with granularity: as many as fit'),
+    classifier_dimensions: z
+      .strictObject({
+        classifier_id: z.uuid(),
+        dimension_names: z.array(text).max(2).optional(),
+        include_nulls: z.boolean().optional(),
+      })
+      .optional(),
+    classifier_filters: z
+      .strictObject({ classifier_id: z.uuid(), filters: z.array(classifierFilter).min(1).max(10) })
+      .optional(),
+  })
+  .meta({ id: 'AnalyticsQueryRequest' })
+
+export type QueryBody = z.output<typeof queryBody>
+export type SentFilter = QueryBody['filters'][number]
+
+const dayMs = 86_400_000
+const shortDays = 31
+const longDays = 365
+const minuteRangeMs = 3 * 3_600_000
+
+export interface Range {
+  from: number
+  to: number
+}
+
+/** What the schema alone cannot say. */
+export function rangeOf(body: QueryBody, now: number): Range {
+  for (const field of ['classifier_dimensions', 'classifier_filters'] as const) {
+    if (body[field]) throw badField(field, 'classifiers are not available')
+  }
+  if (new Set(body.dimensions).size < body.dimensions.length) {
+    throw badField('dimensions.1', 'is given twice')
+  }
+  for (const [index, filter] of body.filters.entries()) refuseFilter(filter, `filters.${index}`)
+  refuseOrder(body)
+  const range = timesOf(body, now)
+  refuseLength(body, range)
+  return range
+}
+
+function timesOf({ time_range }: QueryBody, now: number): Range {
+  if (!time_range) return { from: now - 7 * dayMs, to: now }
+  const range = { from: Date.parse(time_range.start), to: Date.parse(time_range.end) }
+  if (range.to <= range.from) throw badField('time_range.end', 'must be later than time_range.start')
+  return range
+}
+
+function refuseFilter({ operator, value, include_unset }: SentFilter, path: string): void {
+  const wantsList = operators.find(({ name }) => name === operator)?.value_type === 'array'
+  if (wantsList !== Array.isArray(value)) {
+    throw badField(`${path}.value`, wantsList ? 'must be a list' : 'must be a single value')
+  }
+  if (include_unset !== undefined && !wantsList) {
+    throw badField(`${path}.include_unset`, 'goes with in and not_in only')
+  }
+}
+
+function refuseOrder({ order_by, metrics, dimensions, granularity }: QueryBody): void {
+  if (!order_by) return
+  const known = [...metrics, ...dimensions, requestCount.name, ...(granularity ? ['date'] : [])]
+  if (!known.includes(order_by.field)) {
+    throw badField('order_by.field', `must be one of ${[...new Set(known)].join(', ')}`)
+  }
+}
+
+function refuseLength(body: QueryBody, { from, to }: Range): void {
+  const field = body.time_range ? 'time_range' : 'granularity'
+  if (body.granularity === 'minute' && to - from > minuteRangeMs) {
+    throw badField(field, 'may be at most 3 hours with minute granularity')
+  }
+  const names = [...body.metrics, ...body.dimensions, ...body.filters.map((filter) => filter.field)]
+  const short = names.find((name) => (metricsByName.get(name) ?? dimensionsByName.get(name))?.isShort)
+  const most = short === undefined ? longDays : shortDays
+  if (to - from <= most * dayMs) return
+  throw badField('time_range', `may be at most ${most} days${short === undefined ? '' : ` with ${short}`}`)
+}

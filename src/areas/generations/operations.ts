@@ -1,0 +1,109 @@
+import { z } from 'zod'
+import { fail } from '../../errors.ts'
+import { operation } from '../../operation.ts'
+import type { Caller } from '../../pipeline/authenticate.ts'
+import { generationContent } from './content.ts'
+import { generationRecord, recordOf } from './record.ts'
+import { findAppId, findContent, findGeneration, insertFeedback, type Owner } from './store.ts'
+
+const tag = 'Generations'
+
+const generationId = z.string().min(1).max(256)
+const idQuery = z.object({
+  id: generationId.describe('The id of the generation: the header `X-Generation-Id` of the answer'),
+})
+
+const feedbackBody = z.strictObject({
+  generation_id: generationId,
+  category: z.enum([
+    'latency',
+    'incoherence',
+    'incorrect_response',
+    'formatting',
+    'billing',
+    'api_error',
+    'other',
+  ]),
+  comment: z.string().max(1000).optional(),
+})
+
+const getGeneration = operation({
+  id: 'getGeneration',
+  method: 'GET',
+  path: '/generation',
+  tag,
+  summary: 'Read what is on record of a request to a model: tokens, cost, latency, attempts',
+  description:
+    'An inference key sees the generations of its workspace, a management key those of its organization. There is a record of every request that reached a provider, from the moment its answer is complete.',
+  access: 'any',
+  query: idQuery,
+  errors: [404],
+  response: z.strictObject({ data: generationRecord }),
+  handle: async ({ gateway, caller, query }) => {
+    const row = await findGeneration(gateway.db, ownerOf(caller), query.id)
+    if (!row) throw generationMissing()
+    const appId = await findAppId(gateway.db, row.organization_id, row.app_url)
+    return { data: recordOf(gateway.catalog, row, appId) }
+  },
+})
+
+const getGenerationContent = operation({
+  id: 'getGenerationContent',
+  method: 'GET',
+  path: '/generation/content',
+  tag,
+  summary: 'Read the prompt and the reply of a generation, where they were kept',
+  description:
+    'They are kept only where `is_observability_io_logging_enabled` was on in the workspace, and are read with a management key or with the key that made the request.',
+  access: 'any',
+  query: idQuery,
+  errors: [403, 404],
+  response: z.strictObject({ data: generationContent }),
+  handle: async ({ gateway, caller, query }) => {
+    const found = await findContent(gateway, ownerOf(caller), query.id)
+    if (!found) throw fail('not_found', 'No content was kept for this generation, or it does not exist.')
+    if (caller.key.kind !== 'management' && caller.key.id !== found.keyId) throw notItsOwn()
+    return { data: found.content }
+  },
+})
+
+const submitFeedback = operation({
+  id: 'submitGenerationFeedback',
+  method: 'POST',
+  path: '/generation/feedback',
+  tag,
+  summary: 'Say what was wrong with a generation',
+  access: 'management',
+  body: feedbackBody,
+  errors: [404],
+  response: z.strictObject({ data: z.strictObject({ success: z.literal(true) }) }),
+  handle: async ({ gateway, caller, body }) => {
+    const row = await findGeneration(gateway.db, ownerOf(caller), body.generation_id)
+    if (!row) throw generationMissing()
+    await insertFeedback(gateway.db, gateway.clock, {
+      organizationId: caller.organizationId,
+      generationId: row.id,
+      category: body.category,
+      comment: body.comment ?? null,
+    })
+    return { data: { success: true as const } }
+  },
+})
+
+export const generationOperations = [getGeneration, getGenerationContent, submitFeedback]
+
+/** What another workspace asked is no business of an inference key. */
+function ownerOf({ organizationId, key }: Caller): Owner {
+  return { organizationId, workspaceId: key.kind === 'management' ? null : key.workspace_id }
+}
+
+function generationMissing() {
+  return fail('not_found', 'The generation does not exist.')
+}
+
+function notItsOwn() {
+  return fail(
+    'forbidden',
+    'Only a management key, or the key that made the request, may read what was asked and answered.',
+  )
+}

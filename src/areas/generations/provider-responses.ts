@@ -1,0 +1,74 @@
+import type { Selectable } from 'kysely'
+import { z } from 'zod'
+import type { GenerationTable } from '../../db/schema.ts'
+import { defined, type JsonObject, numberOf, objectsOf, textOf } from '../../lib/loose.ts'
+
+type GenerationRow = Selectable<GenerationTable>
+
+const tiers = ['flex', 'priority'] as const
+
+export const providerResponse = z
+  .strictObject({
+    id: z.string().optional().describe("The provider's own id of the reply"),
+    endpoint_id: z.string().optional().describe('The tag of the endpoint'),
+    model_permaslug: z.string().optional(),
+    provider_name: z.string().optional(),
+    status: z.int().nullable().describe('null when the provider gave none'),
+    latency: z.number().optional().describe('Milliseconds'),
+    is_byok: z.boolean().optional(),
+    routed_service_tier: z.enum(tiers).optional(),
+  })
+  .meta({ id: 'ProviderResponse' })
+
+export type ProviderResponse = z.input<typeof providerResponse>
+
+/** The attempts that failed, then the one that answered or was under way at the end. */
+export function responsesOf(
+  row: GenerationRow,
+  provider: string,
+  slugOf: (model: string) => string,
+): ProviderResponse[] {
+  const failed = objectsOf(JSON.parse(row.attempts)).map((attempt) => attemptOf(attempt, slugOf))
+  const last = failed.at(-1)
+  const isListed =
+    row.status === 'failed' &&
+    row.first_token_ms === null &&
+    last !== undefined &&
+    (last.endpoint_id === undefined ? last.provider_name === provider : last.endpoint_id === row.endpoint)
+  return isListed ? failed : [...failed, finalOf(row, provider, slugOf(row.model))]
+}
+
+function attemptOf(
+  { provider, endpoint, model, ms, status }: JsonObject,
+  slugOf: (model: string) => string,
+): ProviderResponse {
+  const id = textOf(model)
+  return {
+    status: numberOf(status) ?? null,
+    ...defined({
+      provider_name: textOf(provider),
+      endpoint_id: textOf(endpoint),
+      model_permaslug: id && slugOf(id),
+      latency: numberOf(ms),
+    }),
+  }
+}
+
+function finalOf(row: GenerationRow, provider: string, permaslug: string): ProviderResponse {
+  const tier = tiers.find((name) => name === row.service_tier)
+  return {
+    status: hasAnswered(row) ? 200 : null,
+    provider_name: provider,
+    endpoint_id: row.endpoint,
+    model_permaslug: permaslug,
+    is_byok: row.is_byok === 1,
+    latency: row.first_token_ms ?? row.latency_ms,
+    ...(row.upstream_id !== null && { id: row.upstream_id }),
+    ...(tier && { routed_service_tier: tier }),
+  }
+}
+
+/** A reply had begun, whatever came of it. */
+function hasAnswered({ status, first_token_ms, usage_source }: GenerationRow): boolean {
+  return status === 'completed' || first_token_ms !== null || usage_source !== 'none'
+}

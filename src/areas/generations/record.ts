@@ -1,0 +1,282 @@
+import type { Selectable } from 'kysely'
+import { z } from 'zod'
+import { completionTokens, noTokens, promptTokens, type Usage } from '../../call/usage.ts'
+import type { Catalog } from '../../catalog/catalog.ts'
+import { dataRegions } from '../../catalog/vocabulary.ts'
+import type { GenerationTable } from '../../db/schema.ts'
+import { costOf } from '../../ledger/cost.ts'
+import { usdFromNanos } from '../../ledger/money.ts'
+import { type ProviderResponse, providerResponse, responsesOf } from './provider-responses.ts'
+
+export type GenerationRow = Selectable<GenerationTable>
+
+const apiTypes = ['completions', 'embeddings', 'rerank', 'tts', 'stt', 'video', 'image'] as const
+
+const text = z.string().nullable()
+const count = z.int().nullable()
+const usd = z.number()
+
+const tokenFields = {
+  tokens_prompt: count.describe('null when nothing is known of what was used'),
+  tokens_completion: count.describe('Thinking included'),
+  native_tokens_prompt: count,
+  native_tokens_completion: count,
+  native_tokens_reasoning: count.describe('Of the completion'),
+  native_tokens_completion_images: count.describe('Of the completion'),
+  native_tokens_cached: count.describe('Of the prompt, read from a cache'),
+}
+
+const buckets = z
+  .strictObject({
+    input: z.int(),
+    cache_read: z.int(),
+    cache_read_audio: z.int(),
+    cache_write: z.int(),
+    cache_write_1h: z.int(),
+    input_audio: z.int(),
+    input_image: z.int(),
+    input_video: z.int(),
+    output: z.int(),
+    reasoning: z.int(),
+    output_audio: z.int(),
+    output_image: z.int(),
+  })
+  .meta({ id: 'TokenBuckets' })
+  .describe('Every token is in one of them only')
+
+const own = z
+  .strictObject({
+    status: z.enum(['completed', 'failed', 'cancelled']),
+    error_code: text.describe('The `reason` of the error the client was given'),
+    ended_at: text,
+    requested_model: z.string(),
+    endpoint: z.string().describe('The tag of the endpoint that answered, or was tried last'),
+    format: z.string().describe('Of the client'),
+    upstream_format: z.string(),
+    user_id: text.describe('Who made the key'),
+    app_title: text,
+    tokens: buckets,
+    web_searches: z.int(),
+    usage_source: z
+      .enum(['reported', 'estimated', 'none'])
+      .describe('Who counted: the provider, or this server because the provider did not'),
+    list_cost: usd.describe('What was computed from the prices of the endpoint, USD'),
+    reported_cost: usd.nullable().describe('What the provider says it charged, USD'),
+    flag: z
+      .enum(['capped', 'implausible', 'interrupted'])
+      .nullable()
+      .describe('What was out of the ordinary about the charge'),
+    dropped: z.array(z.string()).describe('Fields of the request that could not be carried to the provider'),
+  })
+  .meta({ id: 'GenerationDetails' })
+  .describe('An extension: what only this server tells')
+
+export const generationRecord = z
+  .strictObject({
+    id: z.string(),
+    request_id: text,
+    upstream_id: text.describe("The provider's own id of the reply"),
+    workspace_id: text,
+    created_at: z.string(),
+    model: z.string(),
+    provider_name: text,
+    provider_responses: z.array(providerResponse).nullable().describe('Every attempt, in order'),
+    api_type: z.enum(apiTypes).nullable(),
+    streamed: z.boolean().nullable(),
+    cancelled: z.boolean().nullable(),
+    finish_reason: text,
+    native_finish_reason: text,
+    ...tokenFields,
+    num_media_prompt: count.describe('Images in the prompt'),
+    num_media_completion: count,
+    num_input_audio_prompt: count,
+    num_search_results: count,
+    num_fetches: count,
+    web_search_engine: text,
+    usage: usd.describe('What was charged, USD'),
+    total_cost: usd.describe('As `usage`'),
+    upstream_inference_cost: usd
+      .nullable()
+      .describe("Of requests through your own provider key: the provider's price, USD"),
+    cache_discount: usd
+      .nullable()
+      .describe(
+        'What the cache saved, or cost when negative, USD; null without one, or when prices have changed',
+      ),
+    is_byok: z.boolean(),
+    latency: z.number().nullable().describe('Milliseconds to the first token; of a whole reply, to its end'),
+    generation_time: z.number().nullable().describe('Milliseconds from the request to the end of the reply'),
+    moderation_latency: z.number().nullable(),
+    data_region: z.enum(dataRegions),
+    external_user: text,
+    session_id: text,
+    preset_id: text,
+    service_tier: text,
+    router: text,
+    response_cache_source_id: text,
+    app_id: count,
+    http_referer: text,
+    origin: z.string().describe('Of the app, or empty'),
+    user_agent: text,
+    headgate: own,
+  })
+  .meta({ id: 'Generation' })
+
+type GenerationRecord = z.input<typeof generationRecord>
+
+export function recordOf(catalog: Catalog, row: GenerationRow, appId: number | null): GenerationRecord {
+  const cost = usdFromNanos(row.cost_nanos)
+  return {
+    id: row.id,
+    request_id: row.request_id,
+    upstream_id: row.upstream_id,
+    workspace_id: row.workspace_id,
+    created_at: row.created_at,
+    model: row.model,
+    ...providersOf(catalog, row),
+    api_type: apiTypes.find((type) => type === row.api_type) ?? null,
+    streamed: row.streamed === 1,
+    cancelled: row.status === 'cancelled',
+    finish_reason: row.finish_reason,
+    native_finish_reason: row.native_finish_reason,
+    ...tokensOf(row),
+    ...nobodyCounts,
+    num_media_prompt: row.input_images,
+    usage: cost,
+    total_cost: cost,
+    upstream_inference_cost: row.is_byok ? usdFromNanos(row.upstream_cost_nanos) : null,
+    cache_discount: cacheDiscount(catalog, row),
+    is_byok: row.is_byok === 1,
+    latency: row.first_token_ms ?? row.latency_ms,
+    generation_time: row.latency_ms,
+    data_region: dataRegions.find((region) => region === row.region) ?? 'global',
+    external_user: row.external_user,
+    session_id: row.session_id,
+    preset_id: row.preset_id,
+    service_tier: row.service_tier,
+    app_id: appId,
+    http_referer: row.app_url,
+    origin: originOf(row.app_url) ?? '',
+    user_agent: row.user_agent,
+    headgate: detailsOf(row),
+  }
+}
+
+/** Null for what is no address, or one without an origin. */
+export function originOf(url: string | null): string | null {
+  const origin = url === null ? undefined : URL.parse(url)?.origin
+  return origin && origin !== 'null' ? origin : null
+}
+
+/** What is asked for in this record and happens nowhere in this server. */
+const nobodyCounts = {
+  num_media_completion: null,
+  num_input_audio_prompt: null,
+  num_search_results: null,
+  num_fetches: null,
+  web_search_engine: null,
+  moderation_latency: null,
+  router: null,
+  response_cache_source_id: null,
+}
+
+function providersOf(
+  catalog: Catalog,
+  row: GenerationRow,
+): { provider_name: string; provider_responses: ProviderResponse[] } {
+  const provider_name = catalog.providerByName.get(row.provider)?.name ?? row.provider
+  const slugOf = (model: string) => catalog.bySlug.get(model)?.canonical_slug ?? model
+  return { provider_name, provider_responses: responsesOf(row, provider_name, slugOf) }
+}
+
+function tokensOf(row: GenerationRow): Pick<GenerationRecord, keyof typeof tokenFields> {
+  const isKnown = row.usage_source !== 'none'
+  const usage = usageOf(row)
+  const known = (tokens: number) => (isKnown ? tokens : null)
+  return {
+    tokens_prompt: known(promptTokens(usage)),
+    tokens_completion: known(completionTokens(usage)),
+    native_tokens_prompt: known(promptTokens(usage)),
+    native_tokens_completion: known(completionTokens(usage)),
+    native_tokens_reasoning: known(usage.reasoning),
+    native_tokens_completion_images: known(usage.outputImage),
+    native_tokens_cached: known(usage.cacheRead + usage.cacheReadAudio),
+  }
+}
+
+function usageOf(row: GenerationRow): Usage {
+  return {
+    ...noTokens,
+    input: row.tokens_input,
+    cacheRead: row.tokens_cache_read,
+    cacheReadAudio: row.tokens_cache_read_audio,
+    cacheWrite: row.tokens_cache_write,
+    cacheWrite1h: row.tokens_cache_write_1h,
+    inputAudio: row.tokens_input_audio,
+    inputImage: row.tokens_input_image,
+    inputVideo: row.tokens_input_video,
+    output: row.tokens_output,
+    reasoning: row.tokens_reasoning,
+    outputAudio: row.tokens_output_audio,
+    outputImage: row.tokens_output_image,
+    webSearches: row.web_searches,
+  }
+}
+
+/** The same tokens, had there been no cache. */
+function uncached(usage: Usage): Usage {
+  const { input, inputAudio, cacheRead, cacheReadAudio, cacheWrite, cacheWrite1h } = usage
+  return {
+    ...usage,
+    input: input + cacheRead + cacheWrite + cacheWrite1h,
+    inputAudio: inputAudio + cacheReadAudio,
+    ...{ cacheRead: 0, cacheReadAudio: 0, cacheWrite: 0, cacheWrite1h: 0 },
+  }
+}
+
+/** Null where the prices are no longer those that were charged. */
+function cacheDiscount({ bySlug }: Catalog, row: GenerationRow): number | null {
+  const usage = usageOf(row)
+  const plain = uncached(usage)
+  if (plain.input === usage.input && plain.inputAudio === usage.inputAudio) return null
+  const endpoint = bySlug.get(row.model)?.endpoints.find(({ tag }) => tag === row.endpoint)
+  if (!endpoint?.pricing) return null
+  const cost = (counted: Usage) =>
+    costOf(counted, endpoint.pricing, Date.parse(row.created_at), row.input_images)
+  if (cost(usage).total !== row.upstream_cost_nanos) return null
+  return usdFromNanos(cost(plain).prompt - cost(usage).prompt)
+}
+
+function detailsOf(row: GenerationRow): z.input<typeof own> {
+  return {
+    status: row.status,
+    error_code: row.error_code,
+    ended_at: row.ended_at || null,
+    requested_model: row.requested_model,
+    endpoint: row.endpoint,
+    format: row.dialect,
+    upstream_format: row.upstream_dialect,
+    user_id: row.user_id,
+    app_title: row.app_title,
+    tokens: {
+      input: row.tokens_input,
+      cache_read: row.tokens_cache_read,
+      cache_read_audio: row.tokens_cache_read_audio,
+      cache_write: row.tokens_cache_write,
+      cache_write_1h: row.tokens_cache_write_1h,
+      input_audio: row.tokens_input_audio,
+      input_image: row.tokens_input_image,
+      input_video: row.tokens_input_video,
+      output: row.tokens_output,
+      reasoning: row.tokens_reasoning,
+      output_audio: row.tokens_output_audio,
+      output_image: row.tokens_output_image,
+    },
+    web_searches: row.web_searches,
+    usage_source: row.usage_source,
+    list_cost: usdFromNanos(row.upstream_cost_nanos),
+    reported_cost: row.reported_cost_nanos === null ? null : usdFromNanos(row.reported_cost_nanos),
+    flag: row.flag,
+    dropped: row.dropped === null ? [] : JSON.parse(row.dropped),
+  }
+}

@@ -1,0 +1,116 @@
+import type { Db } from '../../db/db.ts'
+import { type Clock, isoNow } from '../../lib/clock.ts'
+import { newId } from '../../lib/ids.ts'
+import type { Vault } from '../../lib/secret.ts'
+import type { Settings } from '../../settings.ts'
+import { type GenerationContent, generationContent } from './content.ts'
+import { type GenerationRow, originOf } from './record.ts'
+
+/** Whose generations: null for those of every workspace. */
+export interface Owner {
+  organizationId: string
+  workspaceId: string | null
+}
+
+export async function findGeneration(db: Db, owner: Owner, id: string): Promise<GenerationRow | undefined> {
+  const { organizationId, workspaceId } = owner
+  return db
+    .selectFrom('generations')
+    .selectAll()
+    .where('id', '=', id)
+    .where('organization_id', '=', organizationId)
+    .$if(workspaceId !== null, (query) => query.where('workspace_id', '=', workspaceId ?? ''))
+    .executeTakeFirst()
+}
+
+/** An app is known by its origin; a request may name a page of it. */
+export async function findAppId(db: Db, organizationId: string, url: string | null): Promise<number | null> {
+  if (url === null) return null
+  const row = await db
+    .selectFrom('apps')
+    .select('id')
+    .where('organization_id', '=', organizationId)
+    .where('url', 'in', [url, originOf(url) ?? url])
+    .orderBy('id')
+    .executeTakeFirst()
+  return row?.id ?? null
+}
+
+export interface StoredContent {
+  /** Of the key that made the request; null when that is no longer on record. */
+  keyId: number | null
+  content: GenerationContent
+}
+
+export async function findContent(
+  { db, vault }: { db: Db; vault: Vault },
+  { organizationId, workspaceId }: Owner,
+  id: string,
+): Promise<StoredContent | undefined> {
+  const row = await db
+    .selectFrom('generation_contents as kept')
+    .leftJoin('generations', 'generations.id', 'kept.generation_id')
+    .select(['kept.sealed_content', 'generations.key_id'])
+    .where('kept.generation_id', '=', id)
+    .where('kept.organization_id', '=', organizationId)
+    .$if(workspaceId !== null, (query) => query.where('kept.workspace_id', '=', workspaceId ?? ''))
+    .executeTakeFirst()
+  if (!row) return undefined
+  const content = generationContent.parse(JSON.parse(vault.open(row.sealed_content, id)))
+  return { keyId: row.key_id, content }
+}
+
+export interface NewFeedback {
+  organizationId: string
+  generationId: string
+  category: string
+  comment: string | null
+}
+
+export async function insertFeedback(db: Db, clock: Clock, feedback: NewFeedback): Promise<void> {
+  await db
+    .insertInto('generation_feedback')
+    .values({
+      id: newId('fb'),
+      organization_id: feedback.organizationId,
+      generation_id: feedback.generationId,
+      category: feedback.category,
+      comment: feedback.comment,
+      created_at: isoNow(clock),
+    })
+    .execute()
+}
+
+const dayMs = 24 * 60 * 60_000
+
+/** Few enough that nobody waits for a lock. */
+const dropAtOnce = 500
+
+/** Drops what is older than the settings have it kept, a few at a time. Returns how many. */
+export async function dropExpiredContents({
+  db,
+  clock,
+  settings,
+}: {
+  db: Db
+  clock: Clock
+  settings: Settings
+}): Promise<number> {
+  const days = settings.records.content_retention_days
+  const before = new Date(clock.now() - days * dayMs).toISOString()
+  for (let dropped = 0; ; ) {
+    const { numDeletedRows } = await db
+      .deleteFrom('generation_contents')
+      .where('generation_id', 'in', (eb) =>
+        eb
+          .selectFrom('generation_contents')
+          .select('generation_id')
+          .where('created_at', '<', before)
+          .orderBy('created_at')
+          .limit(dropAtOnce),
+      )
+      .executeTakeFirst()
+    dropped += Number(numDeletedRows)
+    if (numDeletedRows < BigInt(dropAtOnce)) return dropped
+  }
+}

@@ -1,0 +1,50 @@
+import type { Statement } from './batch.ts'
+
+/** A text is made once for each number of rows: building it anew for every request costs more than running it. */
+const texts = new Map<string, string>()
+
+/** `insert` with any number of rows: all at once where each statement is a journey, one by one where it is not. */
+export class Insert {
+  readonly #table: string
+  readonly #columns: readonly string[]
+  readonly #conflict: string
+
+  constructor(table: string, columns: readonly string[], conflict = '') {
+    this.#table = table
+    this.#columns = columns
+    this.#conflict = conflict
+  }
+
+  of(isPostgres: boolean, rows: readonly (readonly unknown[])[]): Statement[] {
+    if (rows.length === 0) return []
+    if (isPostgres) return [{ sql: this.#text(true, rows.length), values: rows.flat() }]
+    const sql = this.#text(false, 1)
+    return rows.map((values) => ({ sql, values }))
+  }
+
+  #text(isPostgres: boolean, rows: number): string {
+    const slot = `${isPostgres} ${this.#table} ${rows}`
+    const known = texts.get(slot)
+    if (known !== undefined) return known
+    let parameter = 0
+    const next = () => (isPostgres ? `$${++parameter}` : '?')
+    const values = Array.from({ length: rows }, () => `(${this.#columns.map(next).join(', ')})`)
+    const names = this.#columns.map((name) => `"${name}"`).join(', ')
+    const text = `insert into "${this.#table}" (${names}) values ${values.join(', ')} ${this.#conflict}`
+    texts.set(slot, text)
+    return text
+  }
+}
+
+/** `on conflict` that replaces every column but the key. */
+export function replacing(key: string, columns: readonly string[]): string {
+  const set = columns.filter((column) => column !== key).map((column) => `"${column}" = excluded."${column}"`)
+  return `on conflict ("${key}") do update set ${set.join(', ')}`
+}
+
+/** The same query for each of the values, in the fewest statements: `$` stands where they go. */
+export function forEach(isPostgres: boolean, sql: string, values: readonly string[]): Statement[] {
+  if (values.length === 0) return []
+  if (!isPostgres) return values.map((value) => ({ sql: sql.replace('$', '?'), values: [value] }))
+  return [{ sql: sql.replace('$', values.map((_, place) => `$${place + 1}`).join(', ')), values }]
+}

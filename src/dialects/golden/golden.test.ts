@@ -1,0 +1,76 @@
+import { describe, expect, test } from 'bun:test'
+import { Glob } from 'bun'
+import { collect } from '../../call/event.ts'
+import { noTokens, type Usage } from '../../call/usage.ts'
+import { type Pricing, pricing } from '../../catalog/price.ts'
+import type { GenerateDialect } from '../../catalog/vocabulary.ts'
+import { costOf } from '../../ledger/cost.ts'
+import { nanosFromUsd } from '../../ledger/money.ts'
+import type { JsonObject } from '../../lib/loose.ts'
+import { dialects } from '../all.ts'
+import { factsOf, framesOf, readFrames } from '../conformance/carry.ts'
+
+/** What a provider really sends, and what follows from it: worked out by hand. */
+interface Golden {
+  name: string
+  /** Which provider, interface and model. */
+  source: string
+  dialect: GenerateDialect
+  pricing: Pricing
+  reply: JsonObject
+  /** The events of the same reply, streamed. */
+  stream?: JsonObject[]
+  /** Buckets that are not empty. */
+  usage: Partial<Usage>
+  /** USD the provider says it charged. */
+  reported?: string
+  /** USD. */
+  cost: { prompt: string; completion: string; total: string }
+}
+
+const at = Date.parse('2026-11-16T12:00:00Z')
+const folder = import.meta.dir
+
+function streamText(dialect: GenerateDialect, events: JsonObject[]): string {
+  const isNamed = dialect === 'messages' || dialect === 'responses'
+  const lines = events.map(
+    (event) => `${isNamed ? `event: ${event.type}\n` : ''}data: ${JSON.stringify(event)}\n\n`,
+  )
+  return lines.join('') + (dialect === 'chat' ? 'data: [DONE]\n\n' : '')
+}
+
+/** The usage of a reply, by every way it can be read. */
+function readings({ dialect, reply, stream }: Golden): Record<string, Usage | null> {
+  const { upstream, same } = dialects[dialect]
+  const whole = collect(upstream.decodeReply(reply))
+  const read: Record<string, Usage | null> = { whole: whole.usage }
+  const glance = same.seeReply?.(reply)
+  if (glance) read.glance = glance.usage
+  if (!stream) return read
+  const frames = framesOf(streamText(dialect, stream))
+  read.streamed = collect(readFrames(dialect, frames)).usage
+  const relay = same.relay(factsOf())
+  for (const frame of frames) relay.pass(frame)
+  read.relayed = relay.seen.usage
+  return read
+}
+
+for (const file of [...new Glob('*.json').scanSync(folder)].sort()) {
+  const cases: Golden[] = await Bun.file(`${folder}/${file}`).json()
+
+  describe(`R9 the usage of ${file.replace('.json', '')}`, () => {
+    test.each(cases.map((golden) => [golden.name, golden] as const))('%s', (_, golden) => {
+      const reportedCost = golden.reported === undefined ? null : Number(golden.reported)
+      const usage: Usage = { ...noTokens, ...golden.usage, reportedCost }
+      for (const [way, read] of Object.entries(readings(golden))) {
+        expect({ way, usage: read }).toEqual({ way, usage })
+      }
+      const { prompt, completion, total } = golden.cost
+      expect(costOf(usage, pricing.parse(golden.pricing), at)).toEqual({
+        prompt: nanosFromUsd(prompt)!,
+        completion: nanosFromUsd(completion)!,
+        total: nanosFromUsd(total)!,
+      })
+    })
+  })
+}

@@ -1,0 +1,51 @@
+import { sweepFiles } from './areas/files/disk.ts'
+import { dropExpiredContents } from './areas/generations/store.ts'
+import { dropExpiredResponses } from './areas/responses/store.ts'
+import type { Gateway } from './gateway.ts'
+import { beat, settleOrphans } from './ledger/recovery.ts'
+
+interface Job {
+  name: string
+  everyMs: number
+  run: (gateway: Gateway) => Promise<unknown>
+}
+
+const hourMs = 60 * 60_000
+/** Well within the time after which a node that says nothing counts as gone. */
+const beatMs = 15_000
+
+/** What is done beside requests, each at its own pace and never twice at a time. */
+const jobs: Job[] = [
+  { name: 'orphaned holds', everyMs: beatMs, run: watchHolds },
+  { name: 'files', everyMs: hourMs, run: sweepFiles },
+  { name: 'expired responses', everyMs: hourMs, run: dropExpiredResponses },
+  { name: 'expired contents', everyMs: hourMs, run: dropExpiredContents },
+]
+
+/** An outage is told once an hour by each job, not at every attempt. */
+const tellMs = hourMs
+
+export function startJobs(gateway: Gateway): void {
+  for (const job of jobs) void repeat(gateway, job)
+}
+
+async function repeat(gateway: Gateway, { name, everyMs, run }: Job): Promise<never> {
+  let toldAt = Number.NEGATIVE_INFINITY
+  for (;;) {
+    try {
+      await run(gateway)
+    } catch (err) {
+      if (performance.now() - toldAt > tellMs) gateway.log.warn({ err, job: name }, 'job failed')
+      toldAt = performance.now()
+    }
+    await new Promise((resolve) => setTimeout(resolve, everyMs).unref())
+  }
+}
+
+/** Says that this node is alive, and closes what others left open. */
+export async function watchHolds(gateway: Gateway): Promise<void> {
+  const { db, ledger, node, clock, log } = gateway
+  await beat(db, node, new Date(clock.now()).toISOString())
+  const settled = await settleOrphans(db, ledger, node, clock.now())
+  if (settled > 0) log.warn({ settled }, 'holds without an owner were settled')
+}

@@ -1,0 +1,280 @@
+import { describe, expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { noTokens, type Usage } from '../call/usage.ts'
+import type { Pricing } from '../catalog/price.ts'
+import { chargeOf, feeOf, nothingCharged, type Reply, type Terms } from './charge.ts'
+import { costOf } from './cost.ts'
+
+const at = Date.parse('2026-11-16T15:30:00Z')
+
+const pricing: Pricing = {
+  prompt: '0.000001',
+  completion: '0.000002',
+  input_cache_read: '0.0000001',
+  request: '0.003',
+  image: '0.0005',
+  web_search: '0.01',
+}
+
+const inputImages = 2
+const promptEstimate = 700
+const much = 10n ** 15n
+
+function terms(given: Partial<Terms> = {}): Terms {
+  return {
+    pricing,
+    at,
+    isByok: false,
+    byokFee: 0.05,
+    hold: { amount: much, byok: 0n },
+    promptEstimate: () => promptEstimate,
+    inputImages,
+    ...given,
+  }
+}
+
+const used = (usage: Partial<Usage>): Usage => ({ ...noTokens, ...usage })
+
+const plain: Reply = {
+  usage: used({ input: 1000, output: 50 }),
+  complete: true,
+  characters: 200,
+  finished: true,
+  failed: false,
+}
+
+describe('R6 the settlement table of docs/billing.md', async () => {
+  const page = await Bun.file(`${import.meta.dir}/../../docs/billing.md`).text()
+  const [, table = ''] = page.split(/<!-- \/?settlement -->/)
+  const rows = table
+    .trim()
+    .split('\n')
+    .slice(2)
+    .map((line) =>
+      line
+        .slice(1, -1)
+        .split('|')
+        .map((cell) => cell.trim()),
+    )
+
+  const characters = 4000
+  const told = used({ input: 1000, cacheRead: 200, webSearches: 2, reportedCost: 0.5 })
+
+  const counts: Record<string, (hasOutput: boolean) => Usage | null> = {
+    complete: (hasOutput) => ({ ...told, output: hasOutput ? 50 : 0 }),
+    'explicit zero': () => noTokens,
+    // Some vendors begin with a count of one.
+    partial: () => ({ ...told, output: 1 }),
+    none: () => null,
+    implausible: () => ({ ...told, output: 60_000_000 }),
+  }
+
+  const over = { complete: true, finished: true, failed: false }
+  const ends: Record<string, Pick<Reply, 'complete' | 'finished' | 'failed'>> = {
+    stop: over,
+    length: over,
+    'tool calls': over,
+    'content filter': over,
+    error: { ...over, failed: true },
+    blank: { ...over, finished: false },
+    'stream cut': { ...over, complete: false, finished: false },
+    'client gone': { ...over, complete: false, finished: false },
+    'client gone, read to the end': over,
+  }
+
+  const ours = used({ input: promptEstimate })
+  const prices: Record<string, (reply: Reply) => bigint> = {
+    "provider's count": ({ usage }) => costOf(usage!, pricing, at, inputImages).total,
+    'completed count': () => costOf({ ...told, output: characters / 4 }, pricing, at, inputImages).total,
+    'our count': (reply) => costOf({ ...ours, output: reply.characters / 4 }, pricing, at, inputImages).total,
+    'searches only': ({ usage }) => BigInt(usage!.webSearches) * 10_000_000n,
+    nothing: () => 0n,
+  }
+
+  test.each(rows)('%s | %s | output: %s | %s | %s', (count, end, output, charged, source) => {
+    const isPartial = count === 'partial'
+    const reply: Reply = {
+      ...ends[end!]!,
+      ...(isPartial && { complete: false }),
+      usage: counts[count!]!(output === 'yes'),
+      characters: output === 'yes' ? characters : 0,
+    }
+    const charge = chargeOf(reply, terms())
+    const price = prices[charged!]!(reply)
+    expect({ cost: charge.cost, list: charge.list.total }).toEqual({ cost: price, list: price })
+    expect(charge).toMatchObject({ source, byok: 0n, flag: count === 'implausible' ? 'implausible' : null })
+    // A credential of one's own changes who is paid, never what counts.
+    const own = chargeOf(reply, terms({ isByok: true, hold: { amount: much, byok: much } }))
+    expect(own).toMatchObject({ list: charge.list, byok: price, cost: feeOf(price, 0.05) })
+  })
+
+  test('has every end for every count, once', () => {
+    const finished = ['stop', 'length', 'tool calls', 'content filter', 'error']
+    const wanted: Record<string, string[]> = {
+      complete: [...finished, 'blank', 'client gone, read to the end'],
+      'explicit zero': [...finished, 'blank'],
+      partial: [...finished, 'stream cut', 'client gone'],
+      none: [...finished, 'blank', 'stream cut', 'client gone'],
+    }
+    for (const [count, all] of Object.entries(wanted)) {
+      const there = new Set(rows.filter((row) => row[0] === count).map((row) => row[1]!))
+      expect({ count, there: [...there].sort() }).toEqual({ count, there: all.sort() })
+    }
+    expect(new Set(rows.map((row) => row.slice(0, 3).join())).size).toBe(rows.length)
+    expect(new Set(rows.map((row) => row[3]!))).toEqual(new Set(Object.keys(prices)))
+  })
+})
+
+describe('R6 what is counted', () => {
+  test('the provider is believed when it is done, also below our own count', () => {
+    expect(chargeOf({ ...plain, characters: 1_000_000 }, terms()).usage).toEqual(plain.usage!)
+  })
+
+  test('a count on the way is completed, never lessened, and its prompt estimated only when it has none', () => {
+    const cut = { ...plain, complete: false, finished: false }
+    const { usage } = chargeOf({ ...cut, usage: used({ input: 9, reasoning: 90, output: 5 }) }, terms())
+    expect(usage).toEqual(used({ input: 9, reasoning: 90, output: 5 }))
+    expect(chargeOf({ ...cut, usage: used({ output: 1 }) }, terms()).usage).toEqual(
+      used({ input: promptEstimate, output: 50 }),
+    )
+  })
+
+  test('nobody estimates a prompt that is not charged for', () => {
+    const never = () => {
+      throw new Error('estimated')
+    }
+    chargeOf(plain, terms({ promptEstimate: never }))
+    chargeOf({ ...plain, usage: null, failed: true }, terms({ promptEstimate: never }))
+    chargeOf({ ...plain, usage: null, finished: false, characters: 0 }, terms({ promptEstimate: never }))
+  })
+
+  test.each<[string, Partial<Usage>]>([
+    ['too many prompt tokens', { input: 50_000_001 }],
+    ['too many in all', { input: 30_000_000, cacheRead: 30_000_000 }],
+    ['too much output', { reasoning: 50_000_001 }],
+    ['too many searches', { webSearches: 50_000_001 }],
+    ['less than nothing', { input: -1 }],
+    ['a fraction', { output: 1.5 }],
+    ['no number', { cacheRead: Number.NaN }],
+  ])('a count that cannot be is replaced by ours and flagged: %s', (_, usage) => {
+    const charge = chargeOf({ ...plain, usage: used(usage) }, terms())
+    expect(charge).toMatchObject({ source: 'estimated', flag: 'implausible' })
+    expect(charge.usage).toEqual(used({ input: promptEstimate, output: 50 }))
+  })
+
+  test('50 million tokens are still a count', () => {
+    expect(chargeOf({ ...plain, usage: used({ input: 50_000_000 }) }, terms()).flag).toBeNull()
+  })
+})
+
+describe('R3 a charge is never more than what was held', () => {
+  test('it is cut to the hold and flagged', () => {
+    const charge = chargeOf(plain, terms({ hold: { amount: 4_000_000n, byok: 0n } }))
+    expect(charge).toMatchObject({ cost: 4_000_000n, flag: 'capped', list: { total: 5_100_000n } })
+    expect(chargeOf(plain, terms({ hold: { amount: 5_100_000n, byok: 0n } })).flag).toBeNull()
+  })
+
+  test('so is the use of a credential of one own', () => {
+    const hold = { amount: 255_000n, byok: 5_000_000n }
+    expect(chargeOf(plain, terms({ isByok: true, hold }))).toMatchObject({
+      cost: 255_000n,
+      byok: 5_000_000n,
+      flag: 'capped',
+    })
+  })
+
+  test('whatever a provider counts, and never less than nothing', () => {
+    const count = fc.oneof(fc.nat(100_000_000), fc.constantFrom(-1, 0.5, Number.NaN, 1e300))
+    const replies = fc.record({
+      usage: fc.option(fc.record({ input: count, output: count, webSearches: count })),
+      complete: fc.boolean(),
+      characters: fc.nat(10_000_000),
+      finished: fc.boolean(),
+      failed: fc.boolean(),
+    })
+    fc.assert(
+      fc.property(replies, fc.boolean(), fc.bigInt(0n, 10n ** 12n), (given, isByok, amount) => {
+        const reply = { ...given, usage: given.usage && used(given.usage) }
+        const { cost, byok, list } = chargeOf(reply, terms({ isByok, hold: { amount, byok: amount } }))
+        expect(cost >= 0n && cost <= amount && byok >= 0n && byok <= amount && list.total >= 0n).toBe(true)
+        if (!isByok) expect(byok).toBe(0n)
+      }),
+    )
+  })
+})
+
+describe('the fee for credentials of one own', () => {
+  const own = (byokFee: number) => terms({ isByok: true, byokFee, hold: { amount: much, byok: much } })
+
+  test('is a share of the list price, which is kept apart', () => {
+    const usage = used({ input: 19_000_000 - 3_000 - 2 * 500 })
+    const charge = chargeOf({ ...plain, usage }, own(0.05))
+    expect(charge).toMatchObject({
+      cost: 950_000_000n,
+      byok: 19_000_000_000n,
+      list: { total: 19_000_000_000n },
+    })
+    expect(chargeOf(plain, own(0))).toMatchObject({ cost: 0n, byok: 5_100_000n })
+    expect(chargeOf(plain, own(1))).toMatchObject({ cost: 5_100_000n, byok: 5_100_000n })
+  })
+
+  test('is rounded once, half a nano-dollar up', () => {
+    expect(feeOf(10n, 0.05)).toBe(1n)
+    expect(feeOf(9n, 0.05)).toBe(0n)
+    expect(feeOf(1_000_000_007n, 0.055)).toBe(55_000_000n)
+  })
+
+  test('is a fee of the rest where only searches are charged', () => {
+    const usage = used({ input: 10, webSearches: 1 })
+    const charge = chargeOf({ ...plain, usage, failed: true }, own(0.05))
+    expect(charge).toMatchObject({ cost: 500_000n, byok: 10_000_000n })
+  })
+})
+
+describe('R8 R10 prices nobody knows, and what providers say they charged', () => {
+  const reported = (reportedCost: number | null) => ({
+    ...plain,
+    usage: used({ input: 1000, output: 50, reportedCost }),
+  })
+
+  test('R10 the computed cost is charged, and the reported one kept', () => {
+    const charge = chargeOf(reported(0.5), terms())
+    expect(charge.cost).toBe(5_100_000n)
+    expect(charge.usage.reportedCost).toBe(0.5)
+  })
+
+  test.each([
+    [0.000146625, 146_625n],
+    [1e-9, 1n],
+    [0, 0n],
+    [null, 0n],
+    [-1, 0n],
+    [Number.NaN, 0n],
+    [1e7, 0n],
+  ])('R8 without a price, a reported cost of %p is the price', (cost, nanos) => {
+    expect(chargeOf(reported(cost), terms({ pricing: null }))).toMatchObject({
+      cost: nanos,
+      list: { total: nanos, prompt: 0n, completion: 0n },
+    })
+  })
+
+  test('R8 without a price, an error is free whatever is reported', () => {
+    expect(chargeOf({ ...reported(0.5), failed: true }, terms({ pricing: null })).cost).toBe(0n)
+  })
+
+  test('R8 free is free, and counted all the same', () => {
+    const charge = chargeOf(plain, terms({ pricing: { prompt: '0', completion: '0' } }))
+    expect(charge).toMatchObject({ cost: 0n, usage: plain.usage!, source: 'reported' })
+  })
+})
+
+test('nothing is charged where nothing was', () => {
+  expect(nothingCharged).toEqual({
+    usage: noTokens,
+    source: 'none',
+    list: { total: 0n, prompt: 0n, completion: 0n },
+    cost: 0n,
+    byok: 0n,
+    flag: null,
+  })
+})

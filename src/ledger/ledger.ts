@@ -1,0 +1,211 @@
+import type { Logger } from 'pino'
+import { isRefusedData } from '../db/db.ts'
+import { GatewayError } from '../errors.ts'
+import type { Clock } from '../lib/clock.ts'
+import { withDeadline } from '../lib/deadline.ts'
+import type { Refusal } from './book.ts'
+import type { Admit, Op, Result, Settle } from './engine.ts'
+
+/** Carries out batches, one at a time, each in one transaction. */
+export interface Runner {
+  run(ops: readonly Op[], now: string): Promise<Result[]>
+  close(): Promise<void>
+}
+
+interface Job {
+  op: Op
+  since: number
+  done: (result: Result) => void
+  failed: (error: unknown) => void
+}
+
+/** Bounds the size of one transaction. */
+const mostAtOnce = 256
+/** Requests beyond this find the ledger too busy. */
+const mostWaiting = 20_000
+/** How long a request waits for a database that is away before it is told to come back. */
+const admitMs = 10_000
+/** How long the end of an answer waits. The charge itself waits for as long as it takes. */
+const settleMs = 120_000
+const retryMs = 250
+/** An outage is told at its beginning, its end, and so often. */
+const tellMs = 30_000
+const checkpointMs = 2000
+const closeMs = 10_000
+
+/** What has come of a reply: JSON, or null when nothing new has. */
+export type Progress = () => string | null
+
+/**
+ * The one way in and out of money. Group commit: an operation waits for the transaction that is under way,
+ * then goes into the next one together with all others that came meanwhile. A quiet gateway commits at once.
+ */
+export class Ledger {
+  readonly #runner: Runner
+  readonly #clock: Clock
+  readonly #log: Logger
+  readonly #followed = new Map<string, Progress>()
+  readonly #noted = new Set<string>()
+  #queue: Job[] = []
+  #running = false
+  #downSince: number | null = null
+  #toldAt = 0
+  #checkpoints: Timer | null = null
+
+  constructor(runner: Runner, clock: Clock, log: Logger) {
+    this.#runner = runner
+    this.#clock = clock
+    this.#log = log
+  }
+
+  /** When the database went away; null while it is there. */
+  get downSince(): number | null {
+    return this.#downSince
+  }
+
+  /** Resolves when the hold is durable, or with the limit that is in its way. */
+  async admit(op: Admit): Promise<Refusal | null> {
+    if (this.#queue.length > mostWaiting) throw unavailable()
+    return this.#push(op)
+  }
+
+  /** Resolves when the charge is durable. It will be, even when waiting for it is given up. */
+  async settle(op: Settle): Promise<void> {
+    this.#followed.delete(op.id)
+    await withDeadline(settleMs, this.#push(op), unavailable)
+  }
+
+  /** Keeps the progress of a reply, so that a crash does not forget what was produced. */
+  follow(id: string, progress: Progress): void {
+    this.#followed.set(id, progress)
+    this.#checkpoints ??= setInterval(() => this.#checkpoint(), checkpointMs).unref()
+  }
+
+  async close(): Promise<void> {
+    if (this.#checkpoints) clearInterval(this.#checkpoints)
+    for (const deadline = performance.now() + closeMs; this.#running && performance.now() < deadline; ) {
+      await Bun.sleep(5)
+    }
+    await this.#runner.close()
+  }
+
+  #push(op: Op): Promise<Result> {
+    const { promise, resolve, reject } = Promise.withResolvers<Result>()
+    this.#queue.push({ op, since: performance.now(), done: resolve, failed: reject })
+    if (!this.#running) this.#start()
+    return promise
+  }
+
+  /** After what is at hand now: what came in together is committed together. */
+  #start(): void {
+    this.#running = true
+    setImmediate(() => void this.#run())
+  }
+
+  async #run(): Promise<void> {
+    while (this.#queue.length > 0) {
+      const jobs = this.#queue.splice(0, mostAtOnce)
+      try {
+        await this.#commit(jobs)
+        this.#isUp()
+      } catch (error) {
+        if (isRefusedData(error)) await this.#oneByOne(jobs, error)
+        else await this.#isDown(jobs, error)
+      }
+    }
+    this.#running = false
+  }
+
+  async #commit(jobs: Job[]): Promise<void> {
+    const results = await this.#runner.run(
+      jobs.map(({ op }) => op),
+      new Date(this.#clock.now()).toISOString(),
+    )
+    for (const [place, { done }] of jobs.entries()) done(results[place] ?? null)
+  }
+
+  /** One bad row must not cost the others theirs, and what goes along with a charge not the charge. */
+  async #oneByOne(jobs: Job[], error: unknown): Promise<void> {
+    const [only] = jobs
+    if (only && jobs.length === 1 && !hasCompanions(only.op)) {
+      this.#log.error({ err: error, op: only.op.op }, 'the ledger refused an operation')
+      only.failed(error)
+      if (only.op.op === 'admit') this.#queue.push(withdrawal(only.op))
+      return
+    }
+    for (const job of jobs) {
+      const op = jobs.length === 1 && job.op.op === 'settle' ? { ...job.op, companions: [] } : job.op
+      await this.#alone({ ...job, op: again(op) })
+    }
+  }
+
+  async #alone(job: Job): Promise<void> {
+    try {
+      await this.#commit([job])
+    } catch (error) {
+      if (isRefusedData(error)) await this.#oneByOne([job], error)
+      else await this.#isDown([job], error)
+    }
+  }
+
+  #isUp(): void {
+    if (this.#downSince === null) return
+    this.#log.warn({ seconds: (performance.now() - this.#downSince) / 1000 }, 'the ledger is back')
+    this.#downSince = null
+  }
+
+  /** Charges stay in line until they are written; requests that would wait too long are sent away. */
+  async #isDown(jobs: Job[], error: unknown): Promise<void> {
+    const now = performance.now()
+    this.#downSince ??= now
+    if (now - this.#toldAt > tellMs) {
+      this.#toldAt = now
+      this.#log.error({ err: error, waiting: this.#queue.length }, 'the ledger cannot be written')
+    }
+    const all = [...jobs, ...this.#queue]
+    const late = all.filter(({ op, since }) => op.op === 'admit' && now - since > admitMs)
+    const sentAway = new Set(late)
+    this.#queue = all.filter((job) => !sentAway.has(job)).map((job) => ({ ...job, op: again(job.op) }))
+    for (const { op, failed } of late) {
+      failed(unavailable())
+      // It may have been written all the same.
+      if (op.op === 'admit') this.#queue.push(withdrawal(op))
+    }
+    await Bun.sleep(retryMs)
+  }
+
+  #checkpoint(): void {
+    if (this.#downSince !== null) return
+    for (const [id, progress] of this.#followed) {
+      if (this.#noted.has(id)) continue
+      const checkpoint = progress()
+      if (checkpoint === null) continue
+      this.#noted.add(id)
+      const over = () => void this.#noted.delete(id)
+      void this.#push({ op: 'note', id, checkpoint }).then(over, over)
+    }
+  }
+}
+
+function again(op: Op): Op {
+  return op.op === 'admit' ? { ...op, again: true } : op
+}
+
+function hasCompanions(op: Op): boolean {
+  return op.op === 'settle' && op.companions.length > 0
+}
+
+function withdrawal({ wish, organizationId }: Admit): Job {
+  const nothing = () => undefined
+  return { op: release(wish.id, organizationId), since: performance.now(), done: nothing, failed: nothing }
+}
+
+/** Closes a hold whose request reached no provider. */
+export function release(id: string, organizationId: string): Settle {
+  const spent = { amount: 0n, byok: 0n }
+  return { op: 'settle', id, organizationId, isByok: false, spent, generation: null, companions: [] }
+}
+
+function unavailable(): GatewayError {
+  return new GatewayError('unavailable', { headers: { 'retry-after': '5' } })
+}

@@ -1,0 +1,120 @@
+/**
+ * A column of a segment: whole numbers that are not negative, or texts by their place in `values`. One that
+ * is the same in every row has no `numbers`.
+ */
+export interface Column {
+  numbers: Uint32Array | Float64Array | null
+  constant: number
+  max: number
+  values: readonly (string | null)[] | null
+}
+
+interface Header {
+  /** Bytes of a number; 0 for a constant. */
+  width: 0 | 1 | 2 | 4 | 8
+  constant: number
+  max: number
+  values: readonly (string | null)[] | null
+}
+
+const largest32 = 0xffff_ffff
+
+export function numberColumn(numbers: ArrayLike<number>): Column {
+  return columnOf(numbers, null)
+}
+
+export function textColumn(texts: readonly (string | null)[]): Column {
+  const places = new Map<string | null, number>()
+  const numbers = new Uint32Array(texts.length)
+  for (let row = 0; row < texts.length; row++) {
+    const text = texts[row] ?? null
+    let place = places.get(text)
+    if (place === undefined) {
+      place = places.size
+      places.set(text, place)
+    }
+    numbers[row] = place
+  }
+  return columnOf(numbers, [...places.keys()])
+}
+
+function columnOf(numbers: ArrayLike<number>, values: Column['values']): Column {
+  const first = numbers[0] ?? 0
+  let max = first
+  let isConstant = true
+  for (let row = 1; row < numbers.length; row++) {
+    const number = numbers[row] ?? 0
+    if (number > max) max = number
+    if (number !== first) isConstant = false
+  }
+  if (isConstant) return { numbers: null, constant: first, max, values }
+  const wide = max > largest32
+  return { numbers: wide ? Float64Array.from(numbers) : Uint32Array.from(numbers), constant: 0, max, values }
+}
+
+export function encodeColumn({ numbers, constant, max, values }: Column): Uint8Array {
+  const packed = numbers && narrow(numbers, max)
+  const width = (packed?.BYTES_PER_ELEMENT ?? 0) as Header['width']
+  const header: Header = { width, constant, max, values }
+  return frame(header, packed ? new Uint8Array(packed.buffer) : new Uint8Array())
+}
+
+function narrow(numbers: Uint32Array | Float64Array, max: number) {
+  if (max <= 0xff) return Uint8Array.from(numbers)
+  if (max <= 0xffff) return Uint16Array.from(numbers)
+  return max <= largest32 ? Uint32Array.from(numbers) : Float64Array.from(numbers)
+}
+
+export function decodeColumn(bytes: Uint8Array, size: number): Column {
+  const { header, data } = unframe<Header>(bytes)
+  const { width, constant, max, values } = header
+  return { numbers: width === 0 ? null : widen(data, width, size), constant, max, values }
+}
+
+/** One kind of array for all widths: what runs over them is compiled once. */
+function widen(data: Uint8Array, width: number, size: number): Uint32Array | Float64Array {
+  const aligned = data.byteOffset % width === 0 ? data : data.slice()
+  const { buffer, byteOffset } = aligned
+  if (width === 1) return new Uint32Array(new Uint8Array(buffer, byteOffset, size))
+  if (width === 2) return new Uint32Array(new Uint16Array(buffer, byteOffset, size))
+  return width === 4 ? new Uint32Array(buffer, byteOffset, size) : new Float64Array(buffer, byteOffset, size)
+}
+
+/** Several columns in one, each under its name. */
+export function packColumns(columns: ReadonlyMap<string, Uint8Array>): Uint8Array {
+  const places: Record<string, [at: number, length: number]> = {}
+  let at = 0
+  for (const [name, bytes] of columns) {
+    places[name] = [at, bytes.length]
+    at = aligned(at + bytes.length)
+  }
+  const data = new Uint8Array(at)
+  for (const [name, bytes] of columns) data.set(bytes, places[name]?.[0])
+  return frame(places, data)
+}
+
+export function unpackColumns(bytes: Uint8Array): Map<string, Uint8Array> {
+  const { header, data } = unframe<Record<string, [at: number, length: number]>>(bytes)
+  return new Map(Object.entries(header).map(([name, [at, length]]) => [name, data.subarray(at, at + length)]))
+}
+
+/** The length of the header, the header as JSON, and the data where numbers of eight bytes may begin. */
+function frame(header: unknown, data: Uint8Array): Uint8Array {
+  const text = new TextEncoder().encode(JSON.stringify(header))
+  const start = aligned(4 + text.length)
+  const bytes = new Uint8Array(start + data.length)
+  new DataView(bytes.buffer).setUint32(0, text.length, true)
+  bytes.set(text, 4)
+  bytes.set(data, start)
+  return bytes
+}
+
+function unframe<T>(bytes: Uint8Array): { header: T; data: Uint8Array } {
+  const length = new DataView(bytes.buffer, bytes.byteOffset, bytes.length).getUint32(0, true)
+  const header = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length))) as T
+  return { header, data: bytes.subarray(aligned(4 + length)) }
+}
+
+function aligned(length: number): number {
+  return Math.ceil(length / 8) * 8
+}

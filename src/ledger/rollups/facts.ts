@@ -1,0 +1,124 @@
+import type { Selectable } from 'kysely'
+import type { GenerationTable } from '../../db/schema.ts'
+
+/** What of a generation goes into the roll-ups. */
+export const factColumns = [
+  'id',
+  'organization_id',
+  'workspace_id',
+  'key_id',
+  'user_id',
+  'created_at',
+  'ended_at',
+  'model',
+  'provider',
+  'endpoint',
+  'status',
+  'finish_reason',
+  'tokens_input',
+  'tokens_cache_read',
+  'tokens_cache_read_audio',
+  'tokens_cache_write',
+  'tokens_cache_write_1h',
+  'tokens_input_audio',
+  'tokens_input_image',
+  'tokens_input_video',
+  'tokens_output',
+  'tokens_reasoning',
+  'tokens_output_audio',
+  'tokens_output_image',
+  'cost_nanos',
+  'upstream_cost_nanos',
+  'is_byok',
+  'latency_ms',
+  'first_token_ms',
+  'app_url',
+  'app_title',
+  'external_user',
+] as const satisfies readonly (keyof GenerationTable)[]
+
+export type Fact = Pick<Selectable<GenerationTable>, (typeof factColumns)[number]>
+
+/** What requests are told apart by. */
+export const labels = {
+  workspace: (fact: Fact) => fact.workspace_id,
+  key: (fact: Fact) => String(fact.key_id),
+  user: (fact: Fact) => fact.user_id,
+  model: (fact: Fact) => fact.model,
+  provider: (fact: Fact) => fact.provider,
+  endpoint: (fact: Fact) => fact.endpoint,
+  app: appOf,
+  finish: (fact: Fact) => fact.finish_reason,
+  external: (fact: Fact) => fact.external_user,
+  context: (fact: Fact) => contextBucket(promptOf(fact)),
+} satisfies Record<string, (fact: Fact) => string | null>
+
+/** What is added up. Money in nano-dollars. */
+export const measures = {
+  requests: () => 1,
+  prompt: promptOf,
+  completion: completionOf,
+  reasoning: (fact: Fact) => fact.tokens_reasoning,
+  cached: (fact: Fact) => fact.tokens_cache_read + fact.tokens_cache_read_audio,
+  byok_requests: (fact: Fact) => fact.is_byok,
+  credits: (fact: Fact) => (fact.is_byok ? 0 : Number(fact.cost_nanos)),
+  byok_fees: (fact: Fact) => (fact.is_byok ? Number(fact.cost_nanos) : 0),
+  upstream: (fact: Fact) => (fact.is_byok ? 0 : Number(fact.upstream_cost_nanos)),
+  byok_upstream: (fact: Fact) => (fact.is_byok ? Number(fact.upstream_cost_nanos) : 0),
+} satisfies Record<string, (fact: Fact) => number>
+
+/** What has a distribution. One more than the value; 0 where there is none. */
+export const spreads = {
+  latency: (fact: Fact) => (fact.status === 'failed' ? 0 : (fact.first_token_ms ?? fact.latency_ms) + 1),
+  throughput: (fact: Fact) => {
+    const tokens = completionOf(fact)
+    const ms = fact.latency_ms - (fact.first_token_ms ?? 0)
+    if (fact.status === 'failed' || tokens === 0 || ms <= 0) return 0
+    return Math.round((tokens * 1000 * throughputScale) / ms) + 1
+  },
+} satisfies Record<string, (fact: Fact) => number>
+
+/** Tokens a second are kept in hundredths. */
+export const throughputScale = 100
+
+export type LabelName = keyof typeof labels
+export type MeasureName = keyof typeof measures
+export type SpreadName = keyof typeof spreads
+
+export const measureNames = Object.keys(measures) as MeasureName[]
+
+function promptOf(fact: Fact): number {
+  return (
+    fact.tokens_input +
+    fact.tokens_cache_read +
+    fact.tokens_cache_read_audio +
+    fact.tokens_cache_write +
+    fact.tokens_cache_write_1h +
+    fact.tokens_input_audio +
+    fact.tokens_input_image +
+    fact.tokens_input_video
+  )
+}
+
+function completionOf(fact: Fact): number {
+  return fact.tokens_output + fact.tokens_reasoning + fact.tokens_output_audio + fact.tokens_output_image
+}
+
+/** The address says which app it is; the title goes along as its name. */
+function appOf({ app_url, app_title }: Fact): string | null {
+  return app_url === null ? null : `${app_url}\n${app_title ?? ''}`
+}
+
+const contextBuckets: [below: number, name: string][] = [
+  [1_000, '0-1k'],
+  [4_000, '1k-4k'],
+  [16_000, '4k-16k'],
+  [64_000, '16k-64k'],
+  [128_000, '64k-128k'],
+  [256_000, '128k-256k'],
+  [1_000_000, '256k-1m'],
+]
+
+function contextBucket(tokens: number): string {
+  return contextBuckets.find(([below]) => tokens < below)?.[1] ?? '1m+'
+}

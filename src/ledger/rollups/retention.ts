@@ -1,0 +1,56 @@
+import type { Db } from '../../db/db.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { utcDay } from '../../lib/time.ts'
+import { deleteSegments, rolledUntil, segmentsBefore } from './segments.ts'
+
+const dayMs = 86_400_000
+/** Few enough that nobody who waits for the database notices. */
+const rowsAtOnce = 500
+/** Questions about single requests reach back a year; the roll-up by day stays. */
+const segmentDays = 400
+
+export interface Parts {
+  db: Db
+  clock: Clock
+}
+
+/** Deletes generations older than this many days, once they are rolled up, with what belongs to them. */
+export async function dropOldGenerations({ db, clock }: Parts, days: number | null): Promise<number> {
+  if (days === null) return 0
+  const cutoff = new Date(clock.now() - days * dayMs).toISOString()
+  const rolled = await rolledUntil(db)
+  const until = cutoff < rolled ? cutoff : rolled
+  for (let dropped = 0; ; ) {
+    const ids = await endedBefore(db, until)
+    if (ids.length === 0) return dropped
+    await db.transaction().execute((tx) => dropGenerations(tx, ids))
+    dropped += ids.length
+  }
+}
+
+async function endedBefore(db: Db, until: string): Promise<string[]> {
+  const rows = await db
+    .selectFrom('generations')
+    .select('id')
+    .where('ended_at', '<=', until)
+    .orderBy('ended_at')
+    .limit(rowsAtOnce)
+    .execute()
+  return rows.map(({ id }) => id)
+}
+
+async function dropGenerations(tx: Db, ids: string[]): Promise<void> {
+  await tx.deleteFrom('generation_feedback').where('generation_id', 'in', ids).execute()
+  await tx.deleteFrom('generation_contents').where('generation_id', 'in', ids).execute()
+  await tx.deleteFrom('generations').where('id', 'in', ids).execute()
+}
+
+/** Deletes the roll-ups of single requests that nobody can ask for any more. */
+export async function dropOldSegments({ db, clock }: Parts): Promise<void> {
+  const day = utcDay(clock.now() - segmentDays * dayMs)
+  for (;;) {
+    const ids = await segmentsBefore(db, 'request', day, rowsAtOnce)
+    if (ids.length === 0) return
+    await db.transaction().execute((tx) => deleteSegments(tx, ids))
+  }
+}

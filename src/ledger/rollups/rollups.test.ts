@@ -1,0 +1,263 @@
+import { beforeEach, describe, expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { sql } from 'kysely'
+import { createTenant, describeOnEachDatabase, type Tenant } from '../../../test/support/harness.ts'
+import { diceOf, generation, insertGenerations } from '../../../test/support/records.ts'
+import { answer } from './answer.ts'
+import { decodeColumn, encodeColumn, numberColumn, packColumns, textColumn, unpackColumns } from './column.ts'
+import { compact } from './compact.ts'
+import { dropOldGenerations, dropOldSegments } from './retention.ts'
+import { rollUp } from './roll.ts'
+import { rolledUntil } from './segments.ts'
+import { Sums } from './sums.ts'
+import type { Question } from './tally.ts'
+
+describe('columns', () => {
+  const number = fc.oneof(fc.nat(3), fc.nat(300), fc.nat(70_000), fc.maxSafeNat())
+  const read = (column: ReturnType<typeof decodeColumn>, size: number) =>
+    Array.from({ length: size }, (_, row) => column.numbers?.[row] ?? column.constant)
+
+  test('numbers come back as they were, packed or not', () => {
+    fc.assert(
+      fc.property(fc.array(number), fc.array(number), (a, b) => {
+        const parts = new Map([a, b].map((numbers, i) => [`c${i}`, encodeColumn(numberColumn(numbers))]))
+        const back = unpackColumns(packColumns(parts))
+        expect(read(decodeColumn(back.get('c0')!, a.length), a.length)).toEqual(a)
+        expect(read(decodeColumn(back.get('c1')!, b.length), b.length)).toEqual(b)
+      }),
+    )
+  })
+
+  test('texts come back as they were', () => {
+    fc.assert(
+      fc.property(fc.array(fc.option(fc.string())), (texts) => {
+        const column = decodeColumn(encodeColumn(textColumn(texts)), texts.length)
+        expect(read(column, texts.length).map((place) => column.values?.[place] ?? null)).toEqual(texts)
+      }),
+    )
+  })
+
+  test('a sum loses no digit, however large', () => {
+    fc.assert(
+      fc.property(fc.array(fc.array(fc.maxSafeNat(), { minLength: 1 })), (parts) => {
+        const sums = new Sums()
+        for (const part of parts) sums.add(new Int32Array(part.length), numberColumn(part), 1)
+        expect(sums.of(0)).toBe(parts.flat().reduce((sum, value) => sum + BigInt(value), 0n))
+      }),
+    )
+  })
+})
+
+describeOnEachDatabase('Roll-ups', (server) => {
+  const gateway = () => server().gateway
+  const now = '2028-03-15T12:00:00.000Z'
+  let tenant: Tenant
+
+  beforeEach(async () => {
+    server().clock.freeze(now)
+    tenant = await createTenant(gateway(), 'Tenant')
+    // The times of one test are those of the next.
+    await gateway().db.deleteFrom('generations').execute()
+    await setRolledUntil('')
+  })
+
+  const setRolledUntil = (value: string) =>
+    gateway().db.updateTable('instance').set({ value }).where('name', '=', 'rolled_until').execute()
+  const minutesAgo = (minutes: number) => new Date(Date.parse(now) - minutes * 60_000).toISOString()
+  const insert = (
+    count: number,
+    change: (i: number) => Partial<Parameters<typeof generation>[1]> = () => ({}),
+  ) =>
+    insertGenerations(
+      gateway().db,
+      Array.from({ length: count }, (_, i) =>
+        generation(tenant, { created_at: minutesAgo(5), cost_nanos: BigInt(i + 1), ...change(i) }),
+      ),
+    )
+  const whole: Question = {
+    from: Date.parse('2028-01-01T00:00:00Z'),
+    to: Date.parse('2028-04-01T00:00:00Z'),
+    grain: null,
+    dimensions: [],
+    filters: [],
+    measures: ['requests', 'credits'],
+    spreads: [],
+  }
+  const totals = async (question: Partial<Question> = {}) => {
+    const asking = { organizationId: tenant.organization.id, limitMs: 10_000 }
+    const [group] = await answer(gateway().db, { ...asking, question: { ...whole, ...question } })
+    return group ? [Number(group.sum('requests')), group.sum('credits')] : [0, 0n]
+  }
+  const segments = () =>
+    gateway()
+      .db.selectFrom('usage_segments')
+      .selectAll()
+      .where('organization_id', '=', tenant.organization.id)
+      .execute()
+  const rolledRequests = async () =>
+    (await segments()).filter(({ level }) => level === 'request').reduce((sum, { size }) => sum + size, 0)
+  const keyDays = () =>
+    gateway()
+      .db.selectFrom('key_days')
+      .selectAll()
+      .where('organization_id', '=', tenant.organization.id)
+      .orderBy('day')
+      .execute()
+
+  test('R23 what is asked is exact before and after, and what a key spent on a day is kept', async () => {
+    await insert(100, (i) => ({ key_id: 7, ...(i % 2 && { is_byok: 1, upstream_cost_nanos: 1000n }) }))
+    expect(await totals({ measures: ['requests', 'credits', 'byok_fees'] })).toEqual([100, 2500n])
+    await rollUp(gateway(), { atOnce: true })
+    expect(await rolledRequests()).toBe(100)
+    expect(await totals()).toEqual([100, 2500n])
+    expect(await keyDays()).toEqual([
+      {
+        key_id: 7,
+        day: '2028-03-15',
+        organization_id: tenant.organization.id,
+        workspace_id: tenant.workspace.id,
+        user_id: '',
+        requests: 100,
+        usage_nanos: 5050n,
+        byok_usage_nanos: 50_000n,
+      },
+    ])
+  })
+
+  test('few that ended lately wait for more, unless they have waited long; the last half minute always waits', async () => {
+    await insert(10, () => ({ ended_at: minutesAgo(5) }))
+    await rollUp(gateway())
+    expect(await rolledRequests()).toBe(0)
+    await insert(10, () => ({ ended_at: minutesAgo(16) }))
+    await insert(10, () => ({ ended_at: minutesAgo(0.4) }))
+    await rollUp(gateway())
+    expect(await rolledRequests()).toBe(20)
+    expect((await totals())[0]).toBe(30)
+  })
+
+  test('R22 of several that roll up at once, each request counts once', async () => {
+    const dice = diceOf(1)
+    await insert(900, () => ({ ended_at: minutesAgo(1 + dice(60)), key_id: dice(5) }))
+    await Promise.all(Array.from({ length: 6 }, () => rollUp(gateway(), { atOnce: true, most: 100 })))
+    expect(await rolledRequests()).toBe(900)
+    expect((await keyDays()).reduce((sum, { requests }) => sum + requests, 0)).toBe(900)
+    expect(await totals()).toEqual([900, 405_450n])
+  })
+
+  test('requests that ended in the same instant are never split', async () => {
+    await insert(130, (i) => ({ ended_at: minutesAgo(i < 120 ? 2 : 1) }))
+    await rollUp(gateway(), { atOnce: true, most: 50 })
+    expect(await rolledRequests()).toBe(130)
+    expect((await totals())[0]).toBe(130)
+  })
+
+  test('R7 a step that breaks off leaves everything as it was, and the next one makes up for it', async () => {
+    const { db } = gateway()
+    await insert(50)
+    const before = await rolledUntil(db)
+    await sql`alter table key_days rename to key_days_away`.execute(db)
+    const failed = await rollUp(gateway(), { atOnce: true }).catch(() => 'failed')
+    await sql`alter table key_days_away rename to key_days`.execute(db)
+    expect(failed).toBe('failed')
+    expect(await rolledUntil(db)).toBe(before)
+    expect(await segments()).toEqual([])
+    expect((await totals())[0]).toBe(50)
+    await rollUp(gateway(), { atOnce: true })
+    expect(await rolledRequests()).toBe(50)
+    expect((await totals())[0]).toBe(50)
+  })
+
+  test('R13 a request that ends days later counts on the day it began, whatever was put in order before', async () => {
+    const began = { created_at: '2028-02-29T23:59:59.999Z' }
+    for (let i = 0; i < 5; i++) {
+      server().clock.freeze(`2028-03-01T0${i}:30:00.000Z`)
+      await insert(3, () => ({ ...began, ended_at: `2028-03-01T0${i}:00:00.000Z` }))
+      await rollUp(gateway(), { atOnce: true })
+    }
+    // Four made one, the fifth is no reason to do so again; on each level.
+    server().clock.freeze(now)
+    await compact(gateway())
+    expect(await segments()).toHaveLength(2 * 5)
+    await insert(2, () => ({ ...began, ended_at: minutesAgo(2) }))
+    const leapDay = { from: Date.parse('2028-02-29'), to: Date.parse('2028-03-01') }
+    expect((await totals(leapDay))[0]).toBe(17)
+    await rollUp(gateway(), { atOnce: true })
+    expect((await totals(leapDay))[0]).toBe(17)
+    expect((await totals({ from: Date.parse('2028-03-01') }))[0]).toBe(0)
+    expect((await keyDays()).map(({ day, requests }) => [day, requests])).toEqual([['2028-02-29', 17]])
+  })
+
+  test('a day is put in order by several at once, while others ask', async () => {
+    for (let i = 0; i < 8; i++) {
+      const ended = `2028-03-12T00:0${i}:00.000Z`
+      server().clock.freeze(`2028-03-12T00:0${i}:45.000Z`)
+      await insert(40, (n) => ({
+        created_at: `2028-03-1${i % 2}T09:00:0${n % 10}.000Z`,
+        ended_at: ended,
+        key_id: n % 4,
+      }))
+      await rollUp(gateway(), { atOnce: true })
+      server().clock.freeze(now)
+    }
+    const before = await totals()
+    const asked = Array.from({ length: 20 }, () => totals())
+    await Promise.all(Array.from({ length: 4 }, () => compact(gateway())))
+    for (const answered of await Promise.all(asked)) expect(answered).toEqual(before)
+    expect(await totals()).toEqual(before)
+    const found = await segments()
+    expect(found.filter(({ level }) => level === 'day').reduce((sum, { size }) => sum + size, 0)).toBe(8)
+  })
+
+  test('R23 what is old goes once it is rolled up, with its feedback; what it adds up to stays', async () => {
+    const { db } = gateway()
+    const old = '2028-01-05T10:00:00.000Z'
+    await insert(700, () => ({ created_at: old, ended_at: old }))
+    await insert(5)
+    const [first] = await db
+      .selectFrom('generations')
+      .select('id')
+      .where('organization_id', '=', tenant.organization.id)
+      .where('ended_at', '=', old)
+      .execute()
+    await db
+      .insertInto('generation_feedback')
+      .values({
+        id: `feedback-${first!.id}`,
+        organization_id: tenant.organization.id,
+        generation_id: first!.id,
+        category: 'other',
+        comment: null,
+        created_at: old,
+      })
+      .execute()
+    const left = async () =>
+      (
+        await db
+          .selectFrom('generations')
+          .select('id')
+          .where('organization_id', '=', tenant.organization.id)
+          .execute()
+      ).length
+    await sql`update instance set value = ${'2028-01-01T00:00:00.000Z'} where name = 'rolled_until'`.execute(
+      db,
+    )
+    await dropOldGenerations(gateway(), 30)
+    expect(await left()).toBe(705)
+    await rollUp(gateway(), { atOnce: true })
+    const before = await totals()
+    expect(await dropOldGenerations(gateway(), null)).toBe(0)
+    await dropOldGenerations(gateway(), 30)
+    expect(await left()).toBe(5)
+    expect(await totals()).toEqual(before)
+    const feedback = await db
+      .selectFrom('generation_feedback')
+      .select('id')
+      .where('generation_id', '=', first!.id)
+      .execute()
+    expect(feedback).toEqual([])
+    server().clock.freeze('2029-06-01T00:00:00.000Z')
+    await dropOldSegments(gateway())
+    expect((await segments()).map(({ level }) => level)).not.toContain('request')
+    expect(await totals()).toEqual(before)
+  })
+})

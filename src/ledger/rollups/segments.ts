@@ -1,0 +1,174 @@
+import { sql } from 'kysely'
+import type { Db } from '../../db/db.ts'
+import type { UsageColumnTable, UsageSegmentTable } from '../../db/schema.ts'
+import { growingHex } from '../../lib/ids.ts'
+import { decodeColumn, encodeColumn, packColumns, unpackColumns } from './column.ts'
+import type { Level } from './levels.ts'
+import type { Segment } from './segment.ts'
+
+export type SegmentRow = UsageSegmentTable
+
+/** Segments of fewer rows are kept in one piece: their columns are too short to be worth a journey each. */
+const smallSize = 2000
+const rowsPerInsert = 200
+const all = '*'
+
+export interface NewSegment {
+  organizationId: string
+  level: Level
+  segment: Segment
+}
+
+export async function insertSegments(tx: Db, made: readonly NewSegment[]): Promise<void> {
+  const columns: UsageColumnTable[] = []
+  const rows = made.map(({ organizationId, level, segment }): SegmentRow => {
+    const id = growingHex()
+    for (const [name, body] of bodiesOf(segment)) columns.push({ segment_id: id, name, body })
+    return { id, organization_id: organizationId, level, day: segment.day, size: segment.size }
+  })
+  for (let at = 0; at < rows.length; at += rowsPerInsert) {
+    await tx
+      .insertInto('usage_segments')
+      .values(rows.slice(at, at + rowsPerInsert))
+      .execute()
+  }
+  for (let at = 0; at < columns.length; at += rowsPerInsert) {
+    await tx
+      .insertInto('usage_columns')
+      .values(columns.slice(at, at + rowsPerInsert))
+      .execute()
+  }
+}
+
+function bodiesOf({ size, columns }: Segment): Map<string, Uint8Array> {
+  const bodies = new Map([...columns].map(([name, column]) => [name, encodeColumn(column)]))
+  return size < smallSize ? new Map([[all, packColumns(bodies)]]) : bodies
+}
+
+/** False when they were not all there any more. */
+export async function deleteSegments(tx: Db, ids: string[]): Promise<boolean> {
+  const result = await tx.deleteFrom('usage_segments').where('id', 'in', ids).executeTakeFirst()
+  await tx.deleteFrom('usage_columns').where('segment_id', 'in', ids).execute()
+  return Number(result.numDeletedRows) === ids.length
+}
+
+export interface Listing {
+  /** What ended later is in no segment. */
+  rolledUntil: string
+  segments: SegmentRow[]
+}
+
+/** In one statement, so that the segments and how far they go belong together. */
+export async function listSegments(
+  db: Db,
+  where: { organizationId: string; fromDay: string; toDay: string },
+): Promise<Listing> {
+  const rows = await db
+    .selectFrom('instance')
+    .leftJoin('usage_segments as segment', (join) =>
+      join
+        .on('segment.organization_id', '=', where.organizationId)
+        .on('segment.day', '>=', where.fromDay)
+        .on('segment.day', '<=', where.toDay),
+    )
+    .select(['instance.value', 'segment.id', 'segment.level', 'segment.day', 'segment.size'])
+    .where('instance.name', '=', rolledUntilName)
+    .execute()
+  return {
+    rolledUntil: rows[0]?.value ?? '',
+    segments: rows.flatMap(({ id, level, day, size }) =>
+      id === null || level === null || day === null || size === null
+        ? []
+        : [{ id, level, day, size, organization_id: where.organizationId }],
+    ),
+  }
+}
+
+export const rolledUntilName = 'rolled_until'
+
+export async function rolledUntil(db: Db): Promise<string> {
+  const row = await db
+    .selectFrom('instance')
+    .select('value')
+    .where('name', '=', rolledUntilName)
+    .executeTakeFirst()
+  return row?.value ?? ''
+}
+
+/** Undefined when one is gone: it was replaced by a larger one meanwhile. */
+export async function loadSegments(
+  db: Db,
+  rows: readonly SegmentRow[],
+  names: readonly string[] | null,
+): Promise<Segment[] | undefined> {
+  let query = db
+    .selectFrom('usage_columns')
+    .select(['segment_id', 'name', 'body'])
+    .where(
+      'segment_id',
+      'in',
+      rows.map(({ id }) => id),
+    )
+  if (names) query = query.where('name', 'in', [all, ...names])
+  const bySegment = Map.groupBy(await query.execute(), (column) => column.segment_id)
+  const segments = rows.map((row) => segmentFrom(row, bySegment.get(row.id) ?? [], names))
+  return segments.every((segment) => segment !== undefined) ? segments : undefined
+}
+
+function segmentFrom(
+  { day, size }: SegmentRow,
+  columns: Pick<UsageColumnTable, 'name' | 'body'>[],
+  names: readonly string[] | null,
+): Segment | undefined {
+  const [first] = columns
+  if (!first) return undefined
+  const bodies =
+    first.name === all
+      ? unpackColumns(first.body)
+      : new Map(columns.map(({ name, body }) => [name, body] as const))
+  const wanted = [...bodies].filter(([name]) => names?.includes(name) ?? true)
+  return { day, size, columns: new Map(wanted.map(([name, body]) => [name, decodeColumn(body, size)])) }
+}
+
+/** Days before `day` that are in many small pieces. */
+export async function scatteredDays(
+  db: Db,
+  day: string,
+  limits: { fewest: number; largest: number },
+): Promise<{ organization_id: string; level: Level; day: string }[]> {
+  return db
+    .selectFrom('usage_segments')
+    .select(['organization_id', 'level', 'day'])
+    .where('day', '<', day)
+    .where('size', '<', limits.largest)
+    .groupBy(['organization_id', 'level', 'day'])
+    .having(sql`count(*)`, '>=', limits.fewest)
+    .execute()
+}
+
+export async function segmentsOfDay(
+  db: Db,
+  where: { organization_id: string; level: Level; day: string },
+  largest: number,
+): Promise<SegmentRow[]> {
+  return db
+    .selectFrom('usage_segments')
+    .selectAll()
+    .where('organization_id', '=', where.organization_id)
+    .where('level', '=', where.level)
+    .where('day', '=', where.day)
+    .where('size', '<', largest)
+    .orderBy('id')
+    .execute()
+}
+
+export async function segmentsBefore(db: Db, level: Level, day: string, limit: number): Promise<string[]> {
+  const rows = await db
+    .selectFrom('usage_segments')
+    .select('id')
+    .where('level', '=', level)
+    .where('day', '<', day)
+    .limit(limit)
+    .execute()
+  return rows.map(({ id }) => id)
+}

@@ -1,0 +1,66 @@
+import type { Column } from './column.ts'
+
+const safe = Number.MAX_SAFE_INTEGER
+
+/** One sum a group. Doubles, which are fast, as long as no sum can lose a digit; what they held goes to `#carried` before. */
+export class Sums {
+  #numbers = new Float64Array(64)
+  #carried = new Map<number, bigint>()
+  /** No sum is larger. */
+  #bound = 0
+
+  /** `groups` says for each row to which sum it belongs; -1 for none. `count` is how many sums there are. */
+  add(groups: Int32Array, column: Column, count: number): void {
+    if (column.max === 0) return
+    this.#grow(count)
+    const most = groups.length * column.max
+    if (most > safe) this.#addExactly(groups, column)
+    else this.#addFast(groups, column, most)
+  }
+
+  #addFast(groups: Int32Array, column: Column, most: number): void {
+    if (this.#bound + most > safe) this.#carry()
+    this.#bound += most
+    if (column.numbers === null) addConstant(groups, column.constant, this.#numbers)
+    else addNumbers(groups, column.numbers, this.#numbers)
+  }
+
+  of(group: number): bigint {
+    return (this.#carried.get(group) ?? 0n) + BigInt(this.#numbers[group] ?? 0)
+  }
+
+  #grow(count: number): void {
+    if (count <= this.#numbers.length) return
+    const larger = new Float64Array(count * 2)
+    larger.set(this.#numbers)
+    this.#numbers = larger
+  }
+
+  #carry(): void {
+    for (const [group, number] of this.#numbers.entries()) if (number !== 0) this.#move(group, number)
+    this.#numbers.fill(0)
+    this.#bound = 0
+  }
+
+  #addExactly(groups: Int32Array, { numbers, constant }: Column): void {
+    for (const [row, group] of groups.entries()) if (group >= 0) this.#move(group, numbers?.[row] ?? constant)
+  }
+
+  #move(group: number, number: number): void {
+    this.#carried.set(group, (this.#carried.get(group) ?? 0n) + BigInt(number))
+  }
+}
+
+function addNumbers(groups: Int32Array, numbers: Uint32Array | Float64Array, sums: Float64Array): void {
+  for (let row = 0; row < groups.length; row++) {
+    const group = groups[row] as number
+    if (group >= 0) sums[group] = (sums[group] as number) + (numbers[row] as number)
+  }
+}
+
+function addConstant(groups: Int32Array, constant: number, sums: Float64Array): void {
+  for (let row = 0; row < groups.length; row++) {
+    const group = groups[row] as number
+    if (group >= 0) sums[group] = (sums[group] as number) + constant
+  }
+}

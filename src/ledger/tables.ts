@@ -1,0 +1,169 @@
+import type { Row } from '../db/batch.ts'
+import type { GenerationTable, HoldTable, MeterTable } from '../db/schema.ts'
+import { Insert, replacing } from '../db/statements.ts'
+import type { Hold } from './book.ts'
+import type { Meter, Sums } from './meter.ts'
+
+/** The last two are filled in when it is written. */
+export const generationColumns = [
+  'id',
+  'organization_id',
+  'workspace_id',
+  'key_id',
+  'user_id',
+  'created_at',
+  'requested_model',
+  'model',
+  'provider',
+  'endpoint',
+  'dialect',
+  'upstream_dialect',
+  'streamed',
+  'status',
+  'error_code',
+  'finish_reason',
+  'native_finish_reason',
+  'tokens_input',
+  'tokens_cache_read',
+  'tokens_cache_read_audio',
+  'tokens_cache_write',
+  'tokens_cache_write_1h',
+  'tokens_input_audio',
+  'tokens_input_image',
+  'tokens_input_video',
+  'tokens_output',
+  'tokens_reasoning',
+  'tokens_output_audio',
+  'tokens_output_image',
+  'input_images',
+  'web_searches',
+  'usage_source',
+  'cost_nanos',
+  'upstream_cost_nanos',
+  'reported_cost_nanos',
+  'hold_nanos',
+  'flag',
+  'is_byok',
+  'latency_ms',
+  'first_token_ms',
+  'attempts',
+  'dropped',
+  'preset_id',
+  'session_id',
+  'region',
+  'app_url',
+  'app_title',
+  'external_user',
+  'api_type',
+  'user_agent',
+  'request_id',
+  'upstream_id',
+  'service_tier',
+  'posting_id',
+  'ended_at',
+] as const satisfies readonly (keyof GenerationTable)[]
+
+export const insertGenerations = new Insert('generations', generationColumns, 'on conflict ("id") do nothing')
+
+const holdColumns = [
+  'id',
+  'owner',
+  'subjects',
+  'amount_nanos',
+  'byok_nanos',
+  'day',
+  'expires_at',
+  'draft',
+] as const satisfies readonly (keyof HoldTable)[]
+
+export const insertHolds = new Insert('holds', holdColumns)
+
+export const insertEntries = new Insert('ledger_entries', [
+  'transaction_id',
+  'organization_id',
+  'account',
+  'amount_nanos',
+  'kind',
+  'created_at',
+])
+
+const meterColumns = [
+  'subject',
+  'total_nanos',
+  'day_nanos',
+  'week_nanos',
+  'month_nanos',
+  'byok_total_nanos',
+  'byok_day_nanos',
+  'byok_week_nanos',
+  'byok_month_nanos',
+  'held_total_nanos',
+  'held_day_nanos',
+  'held_week_nanos',
+  'held_month_nanos',
+  'held_byok_total_nanos',
+  'held_byok_day_nanos',
+  'held_byok_week_nanos',
+  'held_byok_month_nanos',
+  'day',
+  'week',
+  'month',
+  'minute',
+  'free_day',
+  'free_minute',
+] as const satisfies readonly (keyof MeterTable)[]
+
+export const replaceMeters = new Insert('meters', meterColumns, replacing('subject', meterColumns))
+
+/** Amounts go as digits: both databases make numbers of them, and text can be handed to another thread. */
+export function meterValues(meter: Meter): unknown[] {
+  return [
+    meter.subject,
+    ...digitsOf(meter.spent),
+    ...digitsOf(meter.byok),
+    ...digitsOf(meter.held),
+    ...digitsOf(meter.heldByok),
+    meter.day,
+    meter.week,
+    meter.month,
+    meter.minute,
+    meter.freeDay,
+    meter.freeMinute,
+  ]
+}
+
+function digitsOf({ total, day, week, month }: Sums): string[] {
+  return [String(total), String(day), String(week), String(month)]
+}
+
+/** Both databases hand integers over as bigint here. */
+export function meterOf(row: Row): Meter {
+  return {
+    subject: String(row.subject),
+    day: String(row.day),
+    week: String(row.week),
+    month: String(row.month),
+    spent: sumsOf(row, ''),
+    byok: sumsOf(row, 'byok_'),
+    held: sumsOf(row, 'held_'),
+    heldByok: sumsOf(row, 'held_byok_'),
+    minute: String(row.minute),
+    freeDay: Number(row.free_day),
+    freeMinute: Number(row.free_minute),
+  }
+}
+
+function sumsOf(row: Row, prefix: string): Sums {
+  const sum = (window: string) => BigInt(row[`${prefix}${window}_nanos`] as bigint)
+  return { total: sum('total'), day: sum('day'), week: sum('week'), month: sum('month') }
+}
+
+export function holdOf(row: Row): Hold {
+  return {
+    id: String(row.id),
+    subjects: JSON.parse(String(row.subjects)),
+    day: String(row.day),
+    amount: BigInt(row.amount_nanos as bigint),
+    byok: BigInt(row.byok_nanos as bigint),
+  }
+}

@@ -1,0 +1,113 @@
+import type { Insertable } from 'kysely'
+import type { GenerationTable } from '../../src/db/schema.ts'
+import type { Gateway } from '../../src/gateway.ts'
+import { contentStatement } from '../../src/ledger/contents.ts'
+import { isoNow } from '../../src/lib/clock.ts'
+import { growingHex } from '../../src/lib/ids.ts'
+import type { JsonObject } from '../../src/lib/loose.ts'
+import { sha256 } from '../../src/lib/secret.ts'
+import type { Tenant } from './harness.ts'
+
+type Row = Insertable<GenerationTable>
+
+const blank: Omit<Row, 'id' | 'organization_id' | 'workspace_id' | 'key_id' | 'created_at' | 'ended_at'> = {
+  user_id: null,
+  requested_model: 'sandbox/echo',
+  model: 'sandbox/echo',
+  provider: 'sandbox',
+  endpoint: 'sandbox',
+  dialect: 'chat',
+  upstream_dialect: 'chat',
+  streamed: 0,
+  status: 'completed',
+  error_code: null,
+  finish_reason: 'stop',
+  native_finish_reason: 'stop',
+  tokens_input: 10,
+  tokens_cache_read: 0,
+  tokens_cache_read_audio: 0,
+  tokens_cache_write: 0,
+  tokens_cache_write_1h: 0,
+  tokens_input_audio: 0,
+  tokens_input_image: 0,
+  tokens_input_video: 0,
+  tokens_output: 20,
+  tokens_reasoning: 0,
+  tokens_output_audio: 0,
+  tokens_output_image: 0,
+  input_images: 0,
+  web_searches: 0,
+  usage_source: 'reported',
+  cost_nanos: 30_000n,
+  upstream_cost_nanos: 30_000n,
+  reported_cost_nanos: null,
+  hold_nanos: 0n,
+  flag: null,
+  is_byok: 0,
+  latency_ms: 120,
+  first_token_ms: null,
+  attempts: '[]',
+  dropped: null,
+  preset_id: null,
+  session_id: null,
+  region: 'global',
+  app_url: null,
+  app_title: null,
+  external_user: null,
+  posting_id: null,
+  api_type: 'completions',
+  user_agent: null,
+  request_id: null,
+  upstream_id: null,
+  service_tier: null,
+}
+
+/** A record as a finished request of the tenant's inference key leaves it. Returns its id. */
+export async function insertGeneration(
+  { db, clock }: Gateway,
+  { inferenceKey }: Pick<Tenant, 'inferenceKey'>,
+  changes: Partial<Row> = {},
+): Promise<string> {
+  const key = await db
+    .selectFrom('api_keys')
+    .select(['id', 'organization_id', 'workspace_id'])
+    .where('hash', '=', sha256(inferenceKey))
+    .executeTakeFirstOrThrow()
+  const now = isoNow(clock)
+  const row: Row = {
+    ...blank,
+    id: `gen-${growingHex()}`,
+    organization_id: key.organization_id,
+    workspace_id: key.workspace_id,
+    key_id: key.id,
+    created_at: now,
+    ended_at: now,
+    ...changes,
+  }
+  await db.insertInto('generations').values(row).execute()
+  return row.id
+}
+
+export const sampleContent: JsonObject = {
+  input: { messages: [{ role: 'user', content: 'Hello' }] },
+  output: { completion: 'Hello yourself', reasoning: null, tool_calls: [] },
+  error: null,
+  truncated: false,
+}
+
+/** Its prompt and reply, as they are kept in a workspace that wants it. */
+export async function insertContent(
+  { db, vault, clock }: Gateway,
+  { organization, workspace }: Pick<Tenant, 'organization' | 'workspace'>,
+  generationId: string,
+  { content = sampleContent, createdAt = isoNow(clock) } = {},
+): Promise<void> {
+  const owner = { generationId, organizationId: organization.id, workspaceId: workspace.id, createdAt }
+  const { sql, values } = contentStatement(db, vault, owner, content)
+  await db.executeQuery({ ...noQuery(db), sql, parameters: values })
+}
+
+/** What a statement past the query builder needs to go back through it. */
+function noQuery(db: Gateway['db']) {
+  return db.selectFrom('instance').selectAll().compile()
+}

@@ -1,0 +1,33 @@
+import type { Gateway } from '../../src/gateway.ts'
+import { release } from '../../src/ledger/ledger.ts'
+import { subjects } from '../../src/ledger/subjects.ts'
+import { newId } from '../../src/lib/ids.ts'
+
+/** Spends as a reply of that day would have, without a reply. */
+export async function spend(
+  gateway: Gateway,
+  key: { id: number; organization_id: string; workspace_id: string },
+  day: string,
+  usd: { credits?: number; byok?: number },
+): Promise<void> {
+  const spent = {
+    amount: BigInt(Math.round((usd.credits ?? 0) * 1e9)),
+    byok: BigInt(Math.round((usd.byok ?? 0) * 1e9)),
+  }
+  const id = newId('gen')
+  const meters = [
+    subjects.organization(key.organization_id),
+    subjects.workspace(key.workspace_id),
+    subjects.key(key.id),
+  ]
+  const refusal = await gateway.ledger.admit({
+    op: 'admit',
+    wish: { id, subjects: meters, day, limits: [], free: null, ...spent },
+    organizationId: key.organization_id,
+    owner: gateway.node.id,
+    expiresAt: '2999-01-01T00:00:00.000Z',
+    draft: '{}',
+  })
+  if (refusal) throw new Error('nothing limits this')
+  await gateway.ledger.settle({ ...release(id, key.organization_id), spent })
+}
