@@ -22,7 +22,15 @@ interface SeedKey {
   user_id: string
 }
 
-export async function seed(server: TestServer, rows: number): Promise<{ small: Tenant; hashes: string[] }> {
+interface Seeded {
+  small: Tenant
+  /** Of the keys of the largest organization. */
+  hashes: string[]
+  /** Adds generations that end now. */
+  addLatest: (count: number) => Promise<void>
+}
+
+export async function seed(server: TestServer, rows: number): Promise<Seeded> {
   const { keys, hashes, small } = await seedKeys(server)
   const { db } = server.gateway
   await sql`create table bench_keys (n bigint primary key, id bigint, organization_id text, workspace_id text, user_id text)`.execute(
@@ -41,8 +49,9 @@ export async function seed(server: TestServer, rows: number): Promise<{ small: T
   for (let from = 0; from < rows; from += rowsPerStatement) {
     await insertRows(db, from, Math.min(rows, from + rowsPerStatement) - 1, time)
   }
-  await sql`drop table bench_keys`.execute(db)
-  return { small, hashes }
+  const addLatest = (count: number) =>
+    insertRows(db, rows, rows + count - 1, { start: Date.now() - rows, perRow: 1 })
+  return { small, hashes, addLatest }
 }
 
 async function seedKeys(server: TestServer) {

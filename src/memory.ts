@@ -2,6 +2,7 @@ import { type ApiKey, findKeyByHash } from './account/keys.ts'
 import { findUsablePreset, type UsablePreset } from './account/presets.ts'
 import { defaultTextModel, type IoLogging, ioLogging, workspaceBudgets } from './account/workspaces.ts'
 import { changeCount, type Db } from './db/db.ts'
+import { GatewayError } from './errors.ts'
 import type { Limit } from './ledger/book.ts'
 import { creditTotals } from './ledger/entries.ts'
 import { Memo } from './lib/memo.ts'
@@ -12,6 +13,17 @@ import { loadLayers } from './policy/store.ts'
 
 /** Other nodes, and the command line, change the same database: what they did is seen after this time. */
 const freshMs = 1000
+/** While the database cannot be asked, what was known last counts for this long. */
+const staleMs = 60_000
+
+/** A database that is away is no fault of the request. */
+async function reached<T>(asking: Promise<T>): Promise<T> {
+  try {
+    return await asking
+  } catch (cause) {
+    throw new GatewayError('unavailable', { cause, headers: { 'retry-after': '5' } })
+  }
+}
 
 /** What stands around a key: what it may do, and what it may spend. */
 export interface Standing {
@@ -32,12 +44,12 @@ export class Memory {
   readonly #presets: Memo<{ organizationId: string; slug: string }, UsablePreset | undefined>
 
   constructor(db: Db) {
-    const common = { freshMs, version: () => changeCount(db) }
-    this.#keys = new Memo({ ...common, load: (hash) => findKeyByHash(db, hash) })
-    this.#standings = new Memo({ ...common, load: (key) => loadStanding(db, key) })
+    const common = { freshMs, staleMs, version: () => changeCount(db) }
+    this.#keys = new Memo({ ...common, load: (hash) => reached(findKeyByHash(db, hash)) })
+    this.#standings = new Memo({ ...common, load: (key) => reached(loadStanding(db, key)) })
     this.#presets = new Memo({
       ...common,
-      load: ({ organizationId, slug }) => findUsablePreset(db, organizationId, slug),
+      load: ({ organizationId, slug }) => reached(findUsablePreset(db, organizationId, slug)),
     })
   }
 

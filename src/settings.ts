@@ -93,6 +93,8 @@ const settingsFields = z.strictObject({
   /** What is kept of requests once they are answered. */
   records: z
     .strictObject({
+      /** Generations, with what belongs to them; what they add up to stays. Null keeps them for ever. */
+      retention_days: z.int().min(1).max(3650).nullable().default(92),
       /** Prompts and replies, in workspaces that have them kept. */
       content_retention_days: z.int().min(1).max(3650).default(92),
     })

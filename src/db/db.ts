@@ -42,6 +42,11 @@ export function isPostgresUrl(url: string): boolean {
 
 const changesIn = new WeakMap<Db, Changes>()
 
+/** Reads that belong together, as of one moment. Nobody who writes has to wait for them. */
+export function inSnapshot<T>(db: Db, work: (tx: Db) => Promise<T>): Promise<T> {
+  return db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only').execute(work)
+}
+
 /** Grows with every change this process makes to accounts and policies: what was read before may be out of date. */
 export function changeCount(db: Db): number {
   return changesIn.get(db)?.count ?? 0

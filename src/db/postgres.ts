@@ -89,7 +89,8 @@ class PostgresDriver implements Driver {
 
   async beginTransaction(connection: DatabaseConnection, settings: TransactionSettings): Promise<void> {
     const level = settings.isolationLevel ? ` isolation level ${settings.isolationLevel}` : ''
-    await connection.executeQuery(CompiledQuery.raw(`start transaction${level}`))
+    const mode = settings.accessMode ? ` ${settings.accessMode}` : ''
+    await connection.executeQuery(CompiledQuery.raw(`start transaction${level}${mode}`))
     this.#changes.began(connection)
   }
   async commitTransaction(connection: DatabaseConnection): Promise<void> {

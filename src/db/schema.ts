@@ -543,8 +543,11 @@ export interface GenerationTable {
   tokens_cache_read_audio: number
 }
 
-/** `capped`: more was computed than was held. `implausible`: the provider's count was not believed. `interrupted`: the process ended first. */
-export type ChargeFlag = 'capped' | 'implausible' | 'interrupted'
+/**
+ * `capped`: more was computed than was held. `implausible`: the provider's count was not believed.
+ * `uncounted`: it ended its reply without a count that can be read. `interrupted`: the process ended first.
+ */
+export type ChargeFlag = 'capped' | 'implausible' | 'uncounted' | 'interrupted'
 
 /** What was asked and answered, kept only where the workspace wants it. */
 export interface GenerationContentTable {

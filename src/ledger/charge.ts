@@ -64,8 +64,18 @@ export function chargeOf(reply: Reply, terms: Terms): Charge {
   const cost = least(price, terms.hold.amount)
   const byok = least(ofOwn, terms.hold.byok)
   const isCapped = cost < price || byok < ofOwn
-  const flag = told !== reply.usage ? 'implausible' : isCapped ? 'capped' : null
-  return { ...counted, list, cost, byok, flag }
+  return { ...counted, list, cost, byok, flag: flagOf(reply, told, counted, isCapped) }
+}
+
+function flagOf(
+  { usage, complete }: Reply,
+  told: Usage | null,
+  { source }: Counted,
+  isCapped: boolean,
+): ChargeFlag | null {
+  if (told !== usage) return 'implausible'
+  if (isCapped) return 'capped'
+  return complete && source === 'estimated' ? 'uncounted' : null
 }
 
 /** It ended with an error, or nothing came of it: neither output nor a word about how it ended. */

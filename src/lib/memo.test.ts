@@ -1,15 +1,18 @@
 import { describe, expect, test } from 'bun:test'
 import { Memo } from './memo.ts'
 
-function counting(freshMs = 60_000) {
+function counting(freshMs = 60_000, staleMs = 60_000) {
   let version = 0
   let loads = 0
   let value: string | undefined = 'first'
+  let isDown = false
   const memo = new Memo<string, string | undefined>({
     freshMs,
+    staleMs,
     version: () => version,
     load: async () => {
       loads++
+      if (isDown) throw new Error('away')
       return value
     },
     maxEntries: 2,
@@ -22,6 +25,9 @@ function counting(freshMs = 60_000) {
       version++
     },
     loads: () => loads,
+    down: () => {
+      isDown = true
+    },
   }
 }
 
@@ -66,5 +72,18 @@ describe('a memo', () => {
     const { get, loads } = counting()
     for (const key of ['a', 'b', 'c', 'a']) await get(key)
     expect(loads()).toBe(4)
+  })
+
+  test('R21 what was known last counts for a while when it cannot be loaded again, unless it changed', async () => {
+    const { get, down, change } = counting(0)
+    await get()
+    down()
+    expect(await get()).toBe('first')
+    change('second')
+    expect(get()).rejects.toThrow('away')
+    const impatient = counting(0, 0)
+    await impatient.get()
+    impatient.down()
+    expect(impatient.get()).rejects.toThrow('away')
   })
 })

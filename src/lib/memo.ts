@@ -10,6 +10,8 @@ interface Entry<V> {
 interface Options<S, V> {
   /** How long a value may be believed when nothing is known to have changed. */
   freshMs: number
+  /** How long it may still be believed when it cannot be loaded again. */
+  staleMs: number
   /** Grows when what was loaded before may be out of date. */
   version: () => number
   load: (subject: S) => Promise<V>
@@ -44,10 +46,20 @@ export class Memo<S, V> {
     if (running) return running
     const loading = this.#options
       .load(subject)
-      .then((value) => this.#keep(key, value, version))
+      .then(
+        (value) => this.#keep(key, value, version),
+        (error: unknown) => this.#lastKnown(key, error),
+      )
       .finally(() => this.#loading.delete(slot))
     this.#loading.set(slot, loading)
     return loading
+  }
+
+  #lastKnown(key: string, error: unknown): V {
+    const entry = this.#entries.get(key)
+    const { version, staleMs } = this.#options
+    if (entry && entry.version === version() && performance.now() - entry.at < staleMs) return entry.value
+    throw error
   }
 
   #keep(key: string, value: V, version: number): V {

@@ -28,6 +28,18 @@ function model(id: string, slugs: string[]): string {
   return `  - id: test/${id}\n    name: ${id}\n    endpoints:\n${endpoints.join('')}`
 }
 
+/** What it costs is known before it is asked: a cent, nothing, or nobody knows. */
+const plainPrices = {
+  cent: 'pricing: { prompt: "0", completion: "0", request: "0.01" }',
+  'gift:free': 'pricing: { prompt: "0", completion: "0" }',
+  unpriced: '',
+}
+
+function plainModel([id, pricing]: [string, string]): string {
+  const endpoint = `{ provider: one-chat, upstream_model: vendor-model, ${pricing} }`
+  return `  - id: test/${id}\n    name: ${id}\n    endpoints:\n      - ${endpoint}\n`
+}
+
 export function settingsFor(first: string, second: string, extra = ''): string {
   const providers = dialects.flatMap((dialect) => [
     provider(`one-${dialect}`, first, dialect),
@@ -39,7 +51,8 @@ export function settingsFor(first: string, second: string, extra = ''): string {
     model(`both-${dialect}`, [`one-${dialect}`, `two-${dialect}`]),
   ])
   const stubborn = provider('stubborn', first, 'chat').replace(' }\n', ', bills_abandoned: true }\n')
-  const all = [...models, model('stubborn', ['stubborn'])]
+  const plain = Object.entries(plainPrices).map(plainModel)
+  const all = [...models, model('stubborn', ['stubborn']), ...plain]
   return `${extra}\nproviders:\n${providers.join('')}${stubborn}models:\n${all.join('')}`
 }
 

@@ -10,6 +10,7 @@ import { createKey } from '../../account/keys.ts'
 import { createMember } from '../../account/members.ts'
 import { createWorkspace } from '../../account/workspaces.ts'
 import type { GenerationTable } from '../../db/schema.ts'
+import { compact } from '../../ledger/rollups/compact.ts'
 import { rollUp } from '../../ledger/rollups/roll.ts'
 
 type Row = Record<string, string | number | null>
@@ -72,13 +73,9 @@ async function makeRows(server: TestServer, tenant: Tenant, count: number, seed:
       is_byok: isByok ? 1 : 0,
       latency_ms: 200 + dice(20_000),
       first_token_ms: pick([null, dice(200)]),
-      app_url: pick([
-        null,
-        'https://one.example.com/a',
-        'https://one.example.com/b',
-        'https://two.example.com',
-      ]),
-      app_title: 'An app',
+      ...appOf(
+        pick([null, 'https://one.example.com/a', 'https://one.example.com/b', 'https://two.example.com']),
+      ),
       external_user: pick([null, 'u1', 'u2', 'u3']),
     })
   })
@@ -101,6 +98,10 @@ const prompt = (row: GenerationTable) =>
 const completion = (row: GenerationTable) =>
   row.tokens_output + row.tokens_reasoning + row.tokens_output_audio + row.tokens_output_image
 const cached = (row: GenerationTable) => row.tokens_cache_read + row.tokens_cache_read_audio
+
+function appOf(url: string | null) {
+  return { app_url: url, app_title: url && `The app at ${url}` }
+}
 
 /** The same, said once more in the plainest way. */
 const naive: Record<string, (rows: GenerationTable[]) => number | null> = {
@@ -227,6 +228,7 @@ describeOnEachDatabase('Analytics', (server) => {
   const idOf = (dimension: string, row: Row): string | null => {
     const shown = row[dimension] ?? null
     if (dimension === 'api_key_id') return String(made.keys.find((key) => key.name === shown)?.id)
+    if (dimension === 'app') return shown === null ? null : String(shown).replace('The app at ', '')
     if (dimension === 'workspace') return shown === 'Second' ? made.second.id : tenant.workspace.id
     if (dimension === 'user') {
       const known = { 'Ada L': made.member.id, [tenant.owner.email]: tenant.owner.id }
@@ -253,7 +255,6 @@ describeOnEachDatabase('Analytics', (server) => {
     )
     expect(rows).toHaveLength(expected.size)
     for (const row of rows) {
-      if (by.includes('app')) continue
       const ids = by.map((name) => idOf(name, row))
       const group = expected.get(JSON.stringify([field ? row[field] : null, ...ids]))
       expect(group, JSON.stringify(row)).toBeDefined()
@@ -309,6 +310,10 @@ describeOnEachDatabase('Analytics', (server) => {
     }, 60_000)
     test('after it is', async () => {
       await rollUp(server().gateway, { atOnce: true, most: 200 })
+      await compareEverything()
+    }, 60_000)
+    test('after its days are put in order', async () => {
+      await compact(server().gateway)
       await compareEverything()
     }, 60_000)
   })
@@ -437,7 +442,7 @@ describeOnEachDatabase('Analytics', (server) => {
 
     test('an app is shown by its title, and the past of a deleted key by its number', async () => {
       const apps = (await query({ metrics: ['request_count'], dimensions: ['app'] })).map((row) => row.app)
-      expect(new Set(apps)).toEqual(new Set([null, 'An app']))
+      expect(new Set(apps)).toEqual(new Set([null, ...made.rows.flatMap((row) => row.app_title ?? [])]))
       const { key } = await createKey(server().gateway.db, server().clock, {
         organizationId: tenant.organization.id,
         workspaceId: tenant.workspace.id,

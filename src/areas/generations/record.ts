@@ -63,7 +63,7 @@ const own = z
     list_cost: usd.describe('What was computed from the prices of the endpoint, USD'),
     reported_cost: usd.nullable().describe('What the provider says it charged, USD'),
     flag: z
-      .enum(['capped', 'implausible', 'interrupted'])
+      .enum(['capped', 'implausible', 'uncounted', 'interrupted'])
       .nullable()
       .describe('What was out of the ordinary about the charge'),
     dropped: z.array(z.string()).describe('Fields of the request that could not be carried to the provider'),

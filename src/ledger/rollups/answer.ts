@@ -34,7 +34,7 @@ export async function answer(db: Db, { organizationId, question, limitMs }: Aski
       toDay: utcDay(question.to - 1),
     })
     if (!(await addSegments(db, tally, question, listing, deadline))) continue
-    await addLatest(db, tally, scopeOf(organizationId, question), listing.rolledUntil, deadline)
+    await addLatest(db, tally, organizationId, question, listing.rolledUntil, deadline)
     return tally.groups()
   }
   throw new TooSlowError('the roll-ups are being put in order')
@@ -98,6 +98,11 @@ function columnsFor(question: Question, isWhole: boolean): string[] {
   return [...new Set<string>([...columns, ...measures, ...spreads, ...time])]
 }
 
+function wantedBy(question: Question): (column: string) => boolean {
+  const names = new Set(columnsFor(question, false))
+  return (column) => names.has(column)
+}
+
 function batches(rows: readonly SegmentRow[]): SegmentRow[][] {
   const found: SegmentRow[][] = []
   let size = Number.POSITIVE_INFINITY
@@ -113,10 +118,19 @@ function batches(rows: readonly SegmentRow[]): SegmentRow[][] {
 }
 
 /** What has ended since: still there, because only what is rolled up is ever deleted. */
-async function addLatest(db: Db, tally: Tally, scope: Scope, from: string, deadline: number): Promise<void> {
+async function addLatest(
+  db: Db,
+  tally: Tally,
+  organizationId: string,
+  question: Question,
+  from: string,
+  deadline: number,
+): Promise<void> {
+  const scope = scopeOf(organizationId, question)
+  const wants = wantedBy(question)
   let slice = await nextSlice(db, from, always, sliceRows)
   while (slice) {
-    for (const segment of segmentsOf(await readSliceOf(db, slice, scope))) tally.add(segment)
+    for (const segment of segmentsOf(await readSliceOf(db, slice, scope), wants)) tally.add(segment)
     await breathe(deadline)
     slice = await nextSlice(db, slice.to, always, sliceRows)
   }
@@ -146,9 +160,10 @@ export async function answerSingly(
 ): Promise<Group[]> {
   const deadline = performance.now() + limitMs
   const scope = scopeOf(organizationId, question)
+  const wants = wantedBy(question)
   const tally = new Tally(question)
   if (ids) {
-    for (const segment of segmentsOf(await readByIds(db, ids, scope), true)) tally.add(segment)
+    for (const segment of segmentsOf(await readByIds(db, ids, scope), wants)) tally.add(segment)
     return tally.groups()
   }
   const since = justBefore(scope.from)
@@ -157,7 +172,7 @@ export async function answerSingly(
   while (until > since && (enough === null || tally.count < enough)) {
     const slice = await previousSlice(db, since, until, size)
     if (!slice) break
-    for (const segment of segmentsOf(await readSliceOf(db, slice, scope), true)) tally.add(segment)
+    for (const segment of segmentsOf(await readSliceOf(db, slice, scope), wants)) tally.add(segment)
     await breathe(deadline)
     until = slice.from
     size = Math.min(sliceRows, size * 2)

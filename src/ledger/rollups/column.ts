@@ -6,6 +6,8 @@ export interface Column {
   numbers: Uint32Array | Float64Array | null
   constant: number
   max: number
+  /** Of all rows, as near as doubles come to it. */
+  total: number
   values: readonly (string | null)[] | null
 }
 
@@ -14,6 +16,7 @@ interface Header {
   width: 0 | 1 | 2 | 4 | 8
   constant: number
   max: number
+  total: number
   values: readonly (string | null)[] | null
 }
 
@@ -41,21 +44,24 @@ export function textColumn(texts: readonly (string | null)[]): Column {
 function columnOf(numbers: ArrayLike<number>, values: Column['values']): Column {
   const first = numbers[0] ?? 0
   let max = first
+  let total = first
   let isConstant = true
   for (let row = 1; row < numbers.length; row++) {
     const number = numbers[row] ?? 0
+    total += number
     if (number > max) max = number
     if (number !== first) isConstant = false
   }
-  if (isConstant) return { numbers: null, constant: first, max, values }
+  if (isConstant) return { numbers: null, constant: first, max, total, values }
   const wide = max > largest32
-  return { numbers: wide ? Float64Array.from(numbers) : Uint32Array.from(numbers), constant: 0, max, values }
+  const kept = wide ? Float64Array.from(numbers) : Uint32Array.from(numbers)
+  return { numbers: kept, constant: 0, max, total, values }
 }
 
-export function encodeColumn({ numbers, constant, max, values }: Column): Uint8Array {
+export function encodeColumn({ numbers, constant, max, total, values }: Column): Uint8Array {
   const packed = numbers && narrow(numbers, max)
   const width = (packed?.BYTES_PER_ELEMENT ?? 0) as Header['width']
-  const header: Header = { width, constant, max, values }
+  const header: Header = { width, constant, max, total, values }
   return frame(header, packed ? new Uint8Array(packed.buffer) : new Uint8Array())
 }
 
@@ -67,8 +73,8 @@ function narrow(numbers: Uint32Array | Float64Array, max: number) {
 
 export function decodeColumn(bytes: Uint8Array, size: number): Column {
   const { header, data } = unframe<Header>(bytes)
-  const { width, constant, max, values } = header
-  return { numbers: width === 0 ? null : widen(data, width, size), constant, max, values }
+  const { width, ...known } = header
+  return { ...known, numbers: width === 0 ? null : widen(data, width, size) }
 }
 
 /** One kind of array for all widths: what runs over them is compiled once. */

@@ -1,6 +1,7 @@
 import type { Db } from '../../db/db.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { utcDay } from '../../lib/time.ts'
+import { compact } from './compact.ts'
 import { deleteSegments, rolledUntil, segmentsBefore } from './segments.ts'
 
 const dayMs = 86_400_000
@@ -12,6 +13,13 @@ const segmentDays = 400
 export interface Parts {
   db: Db
   clock: Clock
+}
+
+/** No hurry: what makes queries faster, and what nobody needs any more. */
+export async function tidyRecords(parts: Parts, days: number | null): Promise<void> {
+  await compact(parts)
+  await dropOldGenerations(parts, days)
+  await dropOldSegments(parts)
 }
 
 /** Deletes generations older than this many days, once they are rolled up, with what belongs to them. */

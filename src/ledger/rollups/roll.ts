@@ -2,7 +2,6 @@ import { type Kysely, sql } from 'kysely'
 import type { Db } from '../../db/db.ts'
 import type { KeyDayTable, Schema } from '../../db/schema.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { compact } from './compact.ts'
 import type { Fact } from './facts.ts'
 import { rolledLevelNames, rolledLevels } from './levels.ts'
 import { collapse, nextTurn, segmentsOf } from './segment.ts'
@@ -12,7 +11,7 @@ import { nextSlice, readSlice, type Slice } from './slices.ts'
 /** What ended later may still be on its way into the database; a commit is given up long before. */
 const marginMs = 30_000
 /** A segment is worth its while from this size; what has waited this long is taken anyway. */
-const enough = 5000
+const enough = 2000
 const patienceMs = 15 * 60_000
 /** What is held in memory at once. */
 const rowsAtOnce = 5000
@@ -40,7 +39,6 @@ export async function rollUp(
     if (!slice) break
     rows += await rollSlice(db, slice)
   }
-  if (rows > 0) await compact({ db, clock })
   return rows
 }
 
@@ -80,7 +78,7 @@ async function advance(tx: Db, { from, to }: Slice): Promise<boolean> {
 async function newSegments(facts: readonly Fact[]): Promise<NewSegment[]> {
   const made: NewSegment[] = []
   for (const [organizationId, own] of Map.groupBy(facts, (fact) => fact.organization_id)) {
-    for (const segment of segmentsOf(own)) {
+    for (const segment of segmentsOf(own, (column) => column !== 'id')) {
       made.push({ organizationId, level: 'request', segment })
       for (const level of rolledLevelNames) {
         made.push({ organizationId, level, segment: collapse(segment, rolledLevels[level]) })

@@ -52,7 +52,7 @@ function mix(keys: Float64Array, { numbers, size }: Axis): void {
 
 /** Numbers from 0 in the order they first appear, one for each combination, however many axes there are. */
 export function foldAxes(axes: readonly Axis[], size: number): Uint32Array {
-  let places = new Uint32Array(size)
+  let places: Uint32Array = new Uint32Array(size)
   let count = 1
   for (const axis of axes) {
     if (axis.size === 1) continue
@@ -122,7 +122,7 @@ interface Wish {
 }
 
 /** A column nobody has: the same for all. */
-export const nothing: Column = { numbers: null, constant: 0, max: 0, values: [null] }
+export const nothing: Column = { numbers: null, constant: 0, max: 0, total: 0, values: [null] }
 
 /** 1 for each row that is not wanted; null when all are. Times are in milliseconds of the segment's day. */
 export function skippedRows(

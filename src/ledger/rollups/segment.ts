@@ -11,22 +11,29 @@ export interface Segment {
 }
 
 /** Every request a row of its own. `time` is in milliseconds since the day began. */
-function segmentOf(day: string, facts: readonly Fact[], withIds = false): Segment {
+function segmentOf(day: string, facts: readonly Fact[], wants: Wants): Segment {
   const columns = new Map<string, Column>()
   const start = Date.parse(day)
-  columns.set('time', numberColumn(facts.map((fact) => Date.parse(fact.created_at) - start)))
-  if (withIds) columns.set('id', textColumn(facts.map(({ id }) => id)))
-  for (const [name, read] of Object.entries(labels)) columns.set(name, textColumn(facts.map(read)))
+  if (wants('time')) {
+    columns.set('time', numberColumn(facts.map((fact) => Date.parse(fact.created_at) - start)))
+  }
+  for (const [name, read] of Object.entries({ ...labels, id: idOf })) {
+    if (wants(name)) columns.set(name, textColumn(facts.map(read)))
+  }
   for (const [name, read] of Object.entries({ ...measures, ...spreads })) {
-    columns.set(name, numberColumn(facts.map(read)))
+    if (wants(name)) columns.set(name, numberColumn(facts.map(read)))
   }
   return { day, size: facts.length, columns }
 }
 
+type Wants = (column: string) => boolean
+
+const idOf = ({ id }: Fact) => id
+
 /** By the day they began on: a request belongs to the window it started in. */
-export function segmentsOf(facts: readonly Fact[], withIds = false): Segment[] {
+export function segmentsOf(facts: readonly Fact[], wants: Wants): Segment[] {
   const days = Map.groupBy(facts, (fact) => fact.created_at.slice(0, 10))
-  return [...days].map(([day, some]) => segmentOf(day, some, withIds))
+  return [...days].map(([day, some]) => segmentOf(day, some, wants))
 }
 
 /** Rows that a level does not tell apart become one, with their sums. */
@@ -55,8 +62,8 @@ function hoursOf({ columns, size }: Segment): Uint32Array {
 
 /** Money must not lose a digit: where a sum could become too large for a number, every row stands alone. */
 function splitUnsafe({ columns, size }: Segment, places: Uint32Array): Places {
-  const most = Math.max(...measureNames.map((name) => (columns.get(name)?.max ?? 0) * size))
-  if (!Number.isSafeInteger(most)) {
+  const isSafe = measureNames.every((name) => (columns.get(name)?.total ?? 0) < Number.MAX_SAFE_INTEGER / 2)
+  if (!isSafe) {
     const rows = Array.from({ length: size }, (_, row) => row)
     return { firstRows: rows, groups: Uint32Array.from(rows) }
   }

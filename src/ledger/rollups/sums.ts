@@ -1,6 +1,7 @@
 import type { Column } from './column.ts'
 
-const safe = Number.MAX_SAFE_INTEGER
+/** Half of what a double counts exactly, because the totals it is held against are rounded. */
+const safe = Number.MAX_SAFE_INTEGER / 2
 
 /** One sum a group. Doubles, which are fast, as long as no sum can lose a digit; what they held goes to `#carried` before. */
 export class Sums {
@@ -13,14 +14,13 @@ export class Sums {
   add(groups: Int32Array, column: Column, count: number): void {
     if (column.max === 0) return
     this.#grow(count)
-    const most = groups.length * column.max
-    if (most > safe) this.#addExactly(groups, column)
-    else this.#addFast(groups, column, most)
+    if (column.total > safe) this.#addExactly(groups, column)
+    else this.#addFast(groups, column)
   }
 
-  #addFast(groups: Int32Array, column: Column, most: number): void {
-    if (this.#bound + most > safe) this.#carry()
-    this.#bound += most
+  #addFast(groups: Int32Array, column: Column): void {
+    if (this.#bound + column.total > safe) this.#carry()
+    this.#bound += column.total
     if (column.numbers === null) addConstant(groups, column.constant, this.#numbers)
     else addNumbers(groups, column.numbers, this.#numbers)
   }

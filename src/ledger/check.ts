@@ -1,0 +1,190 @@
+import { type RawBuilder, sql } from 'kysely'
+import { type Db, inSnapshot } from '../db/db.ts'
+import type { MeterTable } from '../db/schema.ts'
+import { addTo, type Meter, newMeter, type Window, windowNames } from './meter.ts'
+
+/** One thing that must hold, how much was looked at, and where it does not. */
+export interface Finding {
+  invariant: string
+  statement: string
+  looked_at: number
+  violations: string[]
+}
+
+export interface LedgerFigures {
+  entries: number
+  generations: number
+  holds: number
+  credits_nanos: bigint
+  spent_nanos: bigint
+  held_nanos: bigint
+  balance_nanos: bigint
+}
+
+export interface LedgerCheck {
+  sound: boolean
+  findings: Finding[]
+  figures: LedgerFigures
+}
+
+/** Enough to see what is wrong, however much is. */
+const mostShown = 20
+
+type Check = (db: Db) => Promise<Finding>
+
+/** Looks whether the books agree, all as of one moment, beside a server that goes on working. */
+export function checkLedger(db: Db): Promise<LedgerCheck> {
+  return inSnapshot(db, async (tx) => {
+    const findings: Finding[] = []
+    for (const check of checks) findings.push(await check(tx))
+    const figures = await figuresOf(tx)
+    return { sound: findings.every(({ violations }) => violations.length === 0), findings, figures }
+  })
+}
+
+const checks: Check[] = [
+  compared({
+    invariant: 'I1',
+    statement: 'the entries of every transaction sum to zero',
+    rows: sql`select transaction_id as subject, sum(amount_nanos) as left_nanos, 0 as right_nanos
+      from ledger_entries group by transaction_id`,
+  }),
+  compared({
+    invariant: 'I2',
+    statement: 'what is settled is not held any more',
+    rows: sql`select holds.id as subject, 0 as left_nanos,
+        case when generations.id is null then 0 else 1 end as right_nanos
+      from holds left join generations on generations.id = holds.id`,
+  }),
+  compared({
+    invariant: 'I3',
+    statement: 'every posting is what its generations cost, each counted once',
+    rows: sql`select posting_id as subject, cost_nanos as left_nanos, coalesce(-amount_nanos, 0) as right_nanos
+      from (select posting_id, sum(cost_nanos) as cost_nanos from generations
+        where posting_id is not null group by posting_id) as postings
+      left join ledger_entries on transaction_id = posting_id and account = 'credits'`,
+  }),
+  compared({
+    invariant: 'I3',
+    statement: 'what cost something was posted, and what cost nothing was not',
+    rows: sql`select id as subject, case when cost_nanos = 0 then 0 else 1 end as left_nanos,
+        case when posting_id is null then 0 else 1 end as right_nanos
+      from generations where hold_nanos > 0`,
+  }),
+  heldSums,
+  compared({
+    invariant: 'I4',
+    statement: 'no charge is negative, or more than was held for it',
+    rows: sql`select id as subject, 0 as left_nanos,
+        case when cost_nanos < 0 or cost_nanos > hold_nanos then 1 else 0 end as right_nanos
+      from generations where hold_nanos > 0`,
+  }),
+  compared({
+    invariant: 'I6',
+    statement: 'the usage of every organization is what was posted against its credits',
+    rows: sql`select subject, sum(metered_nanos) as left_nanos, sum(posted_nanos) as right_nanos from (
+        select subject, total_nanos as metered_nanos, 0 as posted_nanos from meters
+          where subject like 'organization:%'
+        union all select 'organization:' || organization_id, 0, -amount_nanos from ledger_entries
+          where account = 'credits' and kind = 'charge') as both_sides group by subject`,
+  }),
+  recorded('key', sql`'key:' || key_id`, sql`1 = 1`),
+  recorded('workspace', sql`'workspace:' || workspace_id`, sql`1 = 1`),
+  recorded('member', sql`'member:' || workspace_id || ':' || user_id`, sql`user_id <> ''`),
+]
+
+/** Usage as it is shown, beside what the records of the past and those not rolled up yet add up to. */
+function recorded(kind: string, subject: RawBuilder<unknown>, condition: RawBuilder<unknown>): Check {
+  return compared({
+    invariant: 'I6',
+    statement: `the usage of every ${kind} is what its generations cost`,
+    rows: sql`select subject, sum(metered_nanos) as left_nanos, sum(recorded_nanos) as right_nanos from (
+        select subject, total_nanos + byok_total_nanos as metered_nanos, 0 as recorded_nanos from meters
+          where subject like ${sql.lit(`${kind}:%`)}
+        union all select ${subject}, 0, usage_nanos + byok_usage_nanos from key_days where ${condition}
+        union all select ${subject}, 0,
+            cost_nanos + case when is_byok = 1 then upstream_cost_nanos else 0 end from generations
+          where ${condition} and ended_at > (select value from instance where name = 'rolled_until')
+      ) as both_sides group by subject`,
+  })
+}
+
+/** What every meter has held is what the holds in it amount to, window by window. */
+async function heldSums(db: Db): Promise<Finding> {
+  const [holds, meters] = [
+    await db.selectFrom('holds').select(['subjects', 'day', 'amount_nanos', 'byok_nanos']).execute(),
+    await db.selectFrom('meters').selectAll().execute(),
+  ]
+  const expected = new Map(meters.map((row) => [row.subject, emptied(row)]))
+  for (const { subjects, day, amount_nanos, byok_nanos } of holds) {
+    for (const subject of JSON.parse(subjects) as string[]) {
+      const meter = expected.get(subject)
+      if (!meter) continue
+      addTo(meter.held, meter, day, amount_nanos)
+      addTo(meter.heldByok, meter, day, byok_nanos)
+    }
+  }
+  const wrong = meters.filter((row) => {
+    const meter = expected.get(row.subject)
+    return !meter || !windowNames.every((window) => holdsEqual(row, meter, window))
+  })
+  return {
+    invariant: 'I4',
+    statement: 'what every meter has held is what the holds in it amount to',
+    looked_at: holds.length,
+    violations: wrong.slice(0, mostShown).map(({ subject }) => `${subject}: its holds do not add up`),
+  }
+}
+
+function emptied({ subject, day, week, month }: MeterTable): Meter {
+  return { ...newMeter(subject), day, week, month }
+}
+
+function holdsEqual(row: MeterTable, { held, heldByok }: Meter, window: Window): boolean {
+  return row[`held_${window}_nanos`] === held[window] && row[`held_byok_${window}_nanos`] === heldByok[window]
+}
+
+async function figuresOf(db: Db): Promise<LedgerFigures> {
+  const { rows } = await sql<LedgerFigures>`select
+    (select count(*) from ledger_entries) as entries,
+    (select count(*) from generations) as generations,
+    (select count(*) from holds) as holds,
+    (select coalesce(sum(amount_nanos), 0) from ledger_entries
+      where account = 'credits' and kind <> 'charge') as credits_nanos,
+    (select coalesce(-sum(amount_nanos), 0) from ledger_entries
+      where account = 'credits' and kind = 'charge') as spent_nanos,
+    (select coalesce(sum(amount_nanos), 0) from holds) as held_nanos,
+    (select coalesce(sum(amount_nanos), 0) from ledger_entries where account = 'credits') as balance_nanos`.execute(
+    db,
+  )
+  const [figures] = rows
+  if (!figures) throw new Error('a query without a table has a row')
+  return figures
+}
+
+interface Comparison {
+  invariant: string
+  statement: string
+  /** `subject`, `left_nanos`, `right_nanos`: the two must be equal. */
+  rows: RawBuilder<unknown>
+}
+
+function compared({ invariant, statement, rows }: Comparison): Check {
+  return async (db) => {
+    const counted = await sql<{ count: number }>`select count(*) as count from (${rows}) as compared`.execute(
+      db,
+    )
+    const unequal = await sql<{ subject: string; left_nanos: bigint; right_nanos: bigint }>`
+      select * from (${rows}) as compared where left_nanos <> right_nanos order by subject limit ${sql.lit(mostShown)}`.execute(
+      db,
+    )
+    return {
+      invariant,
+      statement,
+      looked_at: Number(counted.rows[0]?.count ?? 0),
+      violations: unequal.rows.map(
+        ({ subject, left_nanos, right_nanos }) => `${subject}: ${left_nanos} is not ${right_nanos}`,
+      ),
+    }
+  }
+}

@@ -1,0 +1,258 @@
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { createMember } from '../../src/account/members.ts'
+import { checkLedger } from '../../src/ledger/check.ts'
+import { vendorReply } from '../support/replies.ts'
+import { ask, describeWithUpstreams, jsonOf } from './support.ts'
+
+interface Refused {
+  status: number
+  reason: string
+  message: string
+  headers: Headers
+  metadata: Record<string, unknown>
+}
+
+describeWithUpstreams('limits', (bench) => {
+  const server = () => bench().server
+  const asking = (key: string, model = 'test/cent') => ask(bench(), 'chat', { model }, { key })
+
+  async function keyWith(body: Record<string, unknown> = {}): Promise<{ key: string; hash: string }> {
+    const made = await server().call('POST', '/keys', { body: { name: 'limited', ...body } })
+    return { key: made.body.key, hash: made.body.data.hash }
+  }
+
+  async function refusal(response: Response | Promise<Response>): Promise<Refused> {
+    const answer = await response
+    const { error } = await jsonOf(answer)
+    expect(error.code).toBe(answer.status)
+    const { reason, ...metadata } = error.metadata
+    return { status: answer.status, reason, message: error.message, headers: answer.headers, metadata }
+  }
+
+  async function passes(key: string, times: number, model?: string): Promise<void> {
+    for (let time = 0; time < times; time++) expect((await asking(key, model)).status).toBe(200)
+  }
+
+  beforeEach(() => {
+    bench().first.journal.length = 0
+  })
+  afterEach(async () => {
+    server().clock.release()
+    expect((await checkLedger(server().gateway.db)).findings.flatMap(({ violations }) => violations)).toEqual(
+      [],
+    )
+  })
+
+  describe('of a key', () => {
+    test('R1 what does not fit is 402, and no provider is asked', async () => {
+      const { key } = await keyWith({ limit: 0.02 })
+      await passes(key, 2)
+      expect(await refusal(asking(key))).toMatchObject({ status: 402, reason: 'key_limit_reached' })
+      expect(bench().first.journal).toHaveLength(2)
+    })
+
+    test.each([
+      ['monthly', '2027-12-31T23:59:59.999Z', '2028-01-01T00:00:00.000Z'],
+      ['weekly', '2028-01-02T23:59:59.999Z', '2028-01-03T00:00:00.000Z'],
+      ['daily', '2028-02-29T23:59:59.999Z', '2028-03-01T00:00:00.000Z'],
+    ])('R13 a %s limit begins anew one millisecond later', async (limit_reset, last, first) => {
+      const { key, hash } = await keyWith({ limit: 0.01, limit_reset })
+      server().clock.freeze(last)
+      await passes(key, 1)
+      expect((await asking(key)).status).toBe(402)
+      server().clock.freeze(first)
+      await passes(key, 1)
+      expect((await asking(key)).status).toBe(402)
+      const { data } = (await server().call('GET', `/keys/${hash}`)).body
+      expect(data).toMatchObject({ usage: 0.02, usage_daily: 0.01, limit_remaining: 0 })
+    })
+
+    test('R13 a request belongs to the window it started in', async () => {
+      const { key, hash } = await keyWith({ limit: 0.01, limit_reset: 'daily' })
+      server().clock.freeze('2028-05-01T23:59:59.999Z')
+      bench().first.script({ json: vendorReply('chat', 'text').body, waitMs: 150 })
+      const slow = asking(key)
+      while (bench().first.journal.length === 0) await Bun.sleep(2)
+      server().clock.freeze('2028-05-02T00:00:00.001Z')
+      await passes(key, 1)
+      expect((await slow).status).toBe(200)
+      const { data } = (await server().call('GET', `/keys/${hash}`)).body
+      expect(data).toMatchObject({ usage: 0.02, usage_daily: 0.01 })
+    })
+
+    test('a limit that is raised or lowered counts at once', async () => {
+      const { key, hash } = await keyWith({ limit: 0.01 })
+      await passes(key, 1)
+      expect((await asking(key)).status).toBe(402)
+      await server().call('PATCH', `/keys/${hash}`, { body: { limit: 0.02 } })
+      await passes(key, 1)
+      await server().call('PATCH', `/keys/${hash}`, { body: { limit: null } })
+      await passes(key, 1)
+    })
+
+    test('what is free passes a limit that is reached', async () => {
+      const { key } = await keyWith({ limit: 0 })
+      expect((await asking(key)).status).toBe(402)
+      await passes(key, 1, 'test/gift:free')
+    })
+
+    test('R8 a price nobody knows is refused where there is a limit, and costs nothing where there is none', async () => {
+      const { key } = await keyWith({ limit: 5 })
+      expect(await refusal(asking(key, 'test/unpriced'))).toMatchObject({
+        status: 402,
+        reason: 'price_unknown',
+      })
+      const free = await keyWith()
+      await passes(free.key, 1, 'test/unpriced')
+    })
+  })
+
+  describe('of a workspace', () => {
+    test('403 naming the broadest interval that is exceeded', async () => {
+      const workspace = await server().call('POST', '/workspaces', {
+        body: { name: 'Budget', slug: 'budget' },
+      })
+      const { id } = workspace.body.data
+      const { key } = await keyWith({ workspace_id: id })
+      const other = await keyWith({ workspace_id: id })
+      const put = (interval: string, limit_usd: number) =>
+        server().call('PUT', `/workspaces/${id}/budgets/${interval}`, { body: { limit_usd } })
+      await put('daily', 0.02)
+      await passes(key, 1)
+      await passes(other.key, 1)
+      const daily = await refusal(asking(key))
+      expect(daily).toMatchObject({ status: 403, reason: 'workspace_budget_reached' })
+      expect(daily.message).toContain('daily')
+      await put('lifetime', 0.021)
+      await put('monthly', 0.0205)
+      const lifetime = await refusal(asking(other.key))
+      expect(lifetime).toMatchObject({ status: 403, metadata: { interval: 'lifetime' } })
+      await server().call('DELETE', `/workspaces/${id}/budgets/lifetime`)
+      expect((await refusal(asking(key))).metadata).toMatchObject({ interval: 'monthly' })
+    })
+  })
+
+  describe('of a guardrail', () => {
+    async function guardrail(body: Record<string, unknown>): Promise<string> {
+      const made = await server().call('POST', '/guardrails', { body })
+      return made.body.data.id
+    }
+
+    test('counts for each key by itself', async () => {
+      const id = await guardrail({ name: 'a cent each', limit_usd: 0.01, reset_interval: 'daily' })
+      const [one, two] = [await keyWith(), await keyWith()]
+      const key_hashes = [one.hash, two.hash]
+      await server().call('POST', `/guardrails/${id}/assignments/keys`, { body: { key_hashes } })
+      await passes(one.key, 1)
+      expect(await refusal(asking(one.key))).toMatchObject({
+        status: 403,
+        reason: 'guardrail_budget_reached',
+      })
+      await passes(two.key, 1)
+    })
+
+    test('counts for everything the keys of a member spend', async () => {
+      const { gateway, own } = server()
+      const member = {
+        organizationId: own.organization.id,
+        email: 'spender@example.com',
+        role: 'org:member' as const,
+      }
+      const { id: user } = await createMember(gateway.db, gateway.clock, member)
+      const id = await guardrail({ name: 'two cents a head', limit_usd: 0.02, reset_interval: 'weekly' })
+      await server().call('POST', `/guardrails/${id}/assignments/members`, {
+        body: { member_user_ids: [user] },
+      })
+      const [one, two] = [await keyWith({ creator_user_id: user }), await keyWith({ creator_user_id: user })]
+      const stranger = await keyWith()
+      await passes(one.key, 1)
+      await passes(two.key, 1)
+      expect(await refusal(asking(one.key))).toMatchObject({
+        status: 403,
+        reason: 'guardrail_budget_reached',
+      })
+      expect(await refusal(asking(two.key))).toMatchObject({ status: 403, metadata: { interval: 'weekly' } })
+      await passes(stranger.key, 1)
+    })
+  })
+
+  describe('of the account', () => {
+    const foreign = (model = 'test/cent') => asking(server().foreign.inferenceKey, model)
+    const grant = (amount: number, kind = 'adjustment') =>
+      server().call('POST', '/credits/grants', {
+        body: { amount, kind, organization_id: server().foreign.organization.id },
+      })
+
+    test('402 without credits, also for free models once the balance is negative', async () => {
+      const credits = await server().call('GET', '/credits', { key: server().foreign.managementKey })
+      const { total_credits, total_usage } = credits.body.data
+      await grant(-(total_credits - total_usage))
+      expect(await refusal(foreign())).toMatchObject({ status: 402, reason: 'credits_exhausted' })
+      expect((await foreign('test/gift:free')).status).toBe(200)
+      await grant(-0.000000001)
+      expect(await refusal(foreign('test/gift:free'))).toMatchObject({
+        status: 402,
+        reason: 'credits_exhausted',
+      })
+      await grant(0.010000001)
+      expect((await foreign()).status).toBe(200)
+      expect((await foreign()).status).toBe(402)
+      await grant(100)
+    })
+
+    test('R16 free variants: 20 a minute, 50 a day, 1000 once ten dollars were bought', async () => {
+      server().clock.freeze('2029-06-01T10:00:30.000Z')
+      for (let time = 0; time < 20; time++) expect((await foreign('test/gift:free')).status).toBe(200)
+      const minute = await refusal(foreign('test/gift:free'))
+      expect(minute).toMatchObject({
+        status: 429,
+        reason: 'rate_limited',
+        metadata: { error_type: 'rate_limit_exceeded' },
+      })
+      expect(minute.headers.get('x-ratelimit-limit')).toBe('20')
+      expect(minute.headers.get('x-ratelimit-remaining')).toBe('0')
+      expect(Number(minute.headers.get('x-ratelimit-reset'))).toBe(Date.parse('2029-06-01T10:01:00.000Z'))
+      const ok = await foreign()
+      expect([ok.status, ok.headers.get('x-ratelimit-limit')]).toEqual([200, null])
+      for (const time of ['10:01:00', '10:02:00']) {
+        server().clock.freeze(`2029-06-01T${time}.000Z`)
+        for (let asked = 0; asked < 15; asked++) expect((await foreign('test/gift:free')).status).toBe(200)
+      }
+      server().clock.freeze('2029-06-01T10:03:00.000Z')
+      const day = await refusal(foreign('test/gift:free'))
+      expect([day.status, day.headers.get('x-ratelimit-limit')]).toEqual([429, '50'])
+      expect(Number(day.headers.get('x-ratelimit-reset'))).toBe(Date.parse('2029-06-02T00:00:00.000Z'))
+      const key = await server().call('GET', '/key', { key: server().foreign.inferenceKey })
+      expect(key.body.data.free_model_daily_requests).toEqual({ limit: 50, remaining: 0, used: 50 })
+      await grant(10, 'purchase')
+      expect((await foreign('test/gift:free')).status).toBe(200)
+      server().clock.freeze('2029-06-02T00:00:00.000Z')
+      expect((await foreign('test/gift:free')).status).toBe(200)
+    })
+  })
+
+  test('R3 the hold is the worst case: what a long answer could cost must fit, whatever the real one does', async () => {
+    const { key } = await keyWith({ limit: 0.004 })
+    const chat = (max_tokens: number) => ask(bench(), 'chat', { model: 'test/chat', max_tokens }, { key })
+    expect((await chat(1000)).status).toBe(402)
+    const answered = await chat(900)
+    expect(answered.status).toBe(200)
+    expect((await jsonOf(answered)).usage.cost).toBeLessThan(0.001)
+  })
+
+  test('R2 whatever becomes of a request, nothing stays held', async () => {
+    const { key } = await keyWith({ limit: 1 })
+    const outcomes = [
+      { status: 500 },
+      { status: 400, json: { error: { message: 'no' } } },
+      { breakBeforeHead: true },
+    ]
+    for (const outcome of outcomes) {
+      bench().first.script(outcome)
+      expect((await asking(key)).status).toBeGreaterThanOrEqual(400)
+    }
+    await ask(bench(), 'chat', { model: 'test/cent', top_k: 5, tools: 'nonsense' }, { key })
+    const left = await server().gateway.db.selectFrom('holds').selectAll().execute()
+    expect(left).toEqual([])
+  })
+})
