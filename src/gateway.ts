@@ -7,6 +7,7 @@ import type { Node } from './ledger/recovery.ts'
 import type { Clock } from './lib/clock.ts'
 import type { Origins } from './lib/origins.ts'
 import type { Pulse } from './lib/pulse.ts'
+import type { MinuteRate } from './lib/rate.ts'
 import type { Vault } from './lib/secret.ts'
 import type { Slots } from './lib/slots.ts'
 import type { Memory } from './memory.ts'
@@ -26,6 +27,7 @@ export interface Gateway {
   /** This process among those that share the database. */
   readonly node: Node
   readonly pulse: Pulse
+  readonly rates: MinuteRate
   readonly origins: Origins
   /** Replies that are read on although their client has left. */
   readonly drains: Slots

@@ -1,8 +1,9 @@
 import { sweepFiles } from './areas/files/disk.ts'
 import { dropExpiredContents } from './areas/generations/store.ts'
 import { dropExpiredResponses } from './areas/responses/store.ts'
+import { databaseTime } from './db/db.ts'
 import type { Gateway } from './gateway.ts'
-import { beat, settleOrphans } from './ledger/recovery.ts'
+import { isoNow, RemoteClock } from './lib/clock.ts'
 
 interface Job {
   name: string
@@ -12,7 +13,7 @@ interface Job {
 
 const hourMs = 60 * 60_000
 /** Well within the time after which a node that says nothing counts as gone. */
-const beatMs = 15_000
+const beatMs = 5000
 
 /** What is done beside requests, each at its own pace and never twice at a time. */
 const jobs: Job[] = [
@@ -45,7 +46,8 @@ async function repeat(gateway: Gateway, { name, everyMs, run }: Job): Promise<ne
 /** Says that this node is alive, and closes what others left open. */
 export async function watchHolds(gateway: Gateway): Promise<void> {
   const { db, ledger, node, clock, log } = gateway
-  await beat(db, node, new Date(clock.now()).toISOString())
-  const settled = await settleOrphans(db, ledger, node, clock.now())
+  if (clock instanceof RemoteClock) await clock.follow(() => databaseTime(db))
+  await node.beat(db, isoNow(clock))
+  const settled = await node.settleOrphans(db, ledger, isoNow(clock))
   if (settled > 0) log.warn({ settled }, 'holds without an owner were settled')
 }

@@ -11,10 +11,11 @@ import { startJobs, watchHolds } from './jobs.ts'
 import { Engine } from './ledger/engine.ts'
 import { Ledger } from './ledger/ledger.ts'
 import { nanosFromUsd } from './ledger/money.ts'
-import { type Clock, systemClock } from './lib/clock.ts'
-import { newId } from './lib/ids.ts'
+import { Node } from './ledger/recovery.ts'
+import { type Clock, RemoteClock, systemClock } from './lib/clock.ts'
 import { Origins } from './lib/origins.ts'
 import { Pulse } from './lib/pulse.ts'
+import { MinuteRate } from './lib/rate.ts'
 import { Vault } from './lib/secret.ts'
 import { Slots } from './lib/slots.ts'
 import { Memory } from './memory.ts'
@@ -30,7 +31,7 @@ const drainMs = 25_000
 const mostDrains = 100
 
 /** The parts, put together: the only place that knows them all. */
-export async function openGateway(config: Config, clock: Clock = systemClock): Promise<Gateway> {
+export async function openGateway(config: Config, clock: Clock = clockFor(config)): Promise<Gateway> {
   const settings = readSettings(config)
   const catalog = buildCatalog({ settings, providers, environment: config.environment })
   prepareDataDir(config.dataDir)
@@ -40,22 +41,31 @@ export async function openGateway(config: Config, clock: Clock = systemClock): P
     pino.destination(2),
   )
   const db = await openDatabase(config.databaseUrl, vault)
+  const metrics = new Metrics()
+  const ledger = new Ledger(new Engine(openBatches(config.databaseUrl)), clock, log)
+  metrics.watch(ledger)
   return {
     config,
     db,
     clock,
     log,
     vault,
-    metrics: new Metrics(),
+    metrics,
     memory: new Memory(db),
-    ledger: new Ledger(new Engine(openBatches(config.databaseUrl)), clock, log),
-    node: { id: newId('node'), isAlone: !isPostgresUrl(config.databaseUrl) },
+    ledger,
+    node: new Node(!isPostgresUrl(config.databaseUrl)),
     pulse: new Pulse(),
+    rates: new MinuteRate(),
     origins: new Origins(),
     drains: new Slots(mostDrains),
     settings,
     catalog,
   }
+}
+
+/** Windows follow the clock of the database, where several nodes share one. */
+function clockFor({ databaseUrl }: Config): Clock {
+  return isPostgresUrl(databaseUrl) ? new RemoteClock() : systemClock
 }
 
 /** Migrated, and sealed with this very key. */
@@ -153,5 +163,6 @@ async function drain(gateway: Gateway, server: Server): Promise<void> {
   await server.stop()
   clearTimeout(deadline)
   await gateway.ledger.close()
+  await gateway.node.leave(gateway.db).catch(() => undefined)
   await closeDb(gateway.db)
 }

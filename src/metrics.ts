@@ -1,5 +1,6 @@
-import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { Charge } from './ledger/charge.ts'
+import type { Ledger } from './ledger/ledger.ts'
 import { usdFromNanos } from './ledger/money.ts'
 
 interface Series {
@@ -53,6 +54,27 @@ export class Metrics {
     const { count, duration } = this.#labelled(operation, status)
     count.inc()
     duration.observe(seconds)
+  }
+
+  /** Asked when somebody looks. */
+  watch(ledger: Pick<Ledger, 'waiting' | 'downSince'>): void {
+    const registers = [this.#registry]
+    new Gauge({
+      name: 'headgate_ledger_waiting',
+      help: 'Holds and charges that wait to be written.',
+      registers,
+      collect() {
+        this.set(ledger.waiting)
+      },
+    })
+    new Gauge({
+      name: 'headgate_ledger_up',
+      help: 'Whether the ledger can be written: without it, requests to models are answered with 503.',
+      registers,
+      collect() {
+        this.set(ledger.downSince === null ? 1 : 0)
+      },
+    })
   }
 
   charged(provider: string, { flag, list, usage }: Charge): void {

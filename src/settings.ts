@@ -72,6 +72,8 @@ const settingsFields = z.strictObject({
       total: seconds(3600),
       /** How long a stream may be quiet before a sign of life is sent to the client. */
       heartbeat: seconds(10),
+      /** Requests of one key in a minute, on one node: beyond it something is wrong. */
+      requests_per_minute: z.int().min(1).default(1_000_000),
     })
     .prefault({}),
   billing: z

@@ -43,10 +43,15 @@ function get(path: string, handle: Page['handle']): Page {
 async function status(gateway: Gateway) {
   const database = await probe(gateway)
   return {
-    status: database.ok ? 'ok' : 'degraded',
+    status: database.ok && gateway.ledger.downSince === null ? 'ok' : 'degraded',
     version,
     dependencies: {
       database: { status: database.ok ? 'ok' : 'down', kind: database.kind, latency_ms: database.latencyMs },
+      ledger: {
+        status: gateway.ledger.downSince === null ? 'ok' : 'down',
+        waiting: gateway.ledger.waiting,
+        when_down: 'requests to models are answered with 503; charges wait until they are written',
+      },
     },
     catalogue: { snapshot: gateway.catalog.snapshotDate, models: gateway.catalog.models.length },
   }

@@ -4,6 +4,7 @@ import {
   type PluginTransformResultArgs,
   PostgresAdapter,
   type QueryResult,
+  sql,
   type UnknownRow,
 } from 'kysely'
 import { Migrator } from 'kysely/migration'
@@ -41,6 +42,14 @@ export function isPostgresUrl(url: string): boolean {
 }
 
 const changesIn = new WeakMap<Db, Changes>()
+
+/** What PostgreSQL's clock says, in milliseconds. */
+export async function databaseTime(db: Db): Promise<number> {
+  const { rows } = await sql<{
+    ms: number
+  }>`select (extract(epoch from clock_timestamp()) * 1000)::bigint as ms`.execute(db)
+  return Number(rows[0]?.ms)
+}
 
 /** Reads that belong together, as of one moment. Nobody who writes has to wait for them. */
 export function inSnapshot<T>(db: Db, work: (tx: Db) => Promise<T>): Promise<T> {

@@ -25,8 +25,13 @@ const mostAtOnce = 256
 const mostWaiting = 20_000
 /** How long a request waits for a database that is away before it is told to come back. */
 const admitMs = 10_000
+/** A disk that hangs gives no sign at all. */
+const graceMs = 5000
 /** How long the end of an answer waits. The charge itself waits for as long as it takes. */
 const settleMs = 120_000
+/** Most of what a transaction costs does not depend on its size: under load fewer and larger ones are made. */
+const busyFrom = 16
+const busyMs = 1
 const retryMs = 250
 /** An outage is told at its beginning, its end, and so often. */
 const tellMs = 30_000
@@ -63,10 +68,22 @@ export class Ledger {
     return this.#downSince
   }
 
+  /** Operations that are not written yet. */
+  get waiting(): number {
+    return this.#queue.length
+  }
+
   /** Resolves when the hold is durable, or with the limit that is in its way. */
   async admit(op: Admit): Promise<Refusal | null> {
     if (this.#queue.length > mostWaiting) throw unavailable()
-    return this.#push(op)
+    try {
+      return await withDeadline(admitMs + graceMs, this.#push(op), late)
+    } catch (error) {
+      if (!(error instanceof LateError)) throw error
+      // It may still be written.
+      this.#queue.push(withdrawal(op))
+      throw unavailable()
+    }
   }
 
   /** Resolves when the charge is durable. It will be, even when waiting for it is given up. */
@@ -108,6 +125,7 @@ export class Ledger {
       try {
         await this.#commit(jobs)
         this.#isUp()
+        if (jobs.length >= busyFrom) await Bun.sleep(busyMs)
       } catch (error) {
         if (isRefusedData(error)) await this.#oneByOne(jobs, error)
         else await this.#isDown(jobs, error)
@@ -204,6 +222,12 @@ function withdrawal({ wish, organizationId }: Admit): Job {
 export function release(id: string, organizationId: string): Settle {
   const spent = { amount: 0n, byok: 0n }
   return { op: 'settle', id, organizationId, isByok: false, spent, generation: null, companions: [] }
+}
+
+class LateError extends Error {}
+
+function late(): Error {
+  return new LateError('the ledger gives no answer')
 }
 
 function unavailable(): GatewayError {

@@ -1,95 +1,108 @@
 import type { Db } from '../db/db.ts'
 import type { HoldTable } from '../db/schema.ts'
+import { newId } from '../lib/ids.ts'
 import { chargeOf, nothingCharged } from './charge.ts'
-import type { Checkpoint, Draft, Generation } from './draft.ts'
+import { type Checkpoint, type Generation, readDraft } from './draft.ts'
 import type { Settle } from './engine.ts'
 import { generationValues, tokensOf } from './generation.ts'
-import type { Ledger } from './ledger.ts'
+import { type Ledger, release } from './ledger.ts'
 
-/** A node that was not heard of for this long is gone. */
-const silentMs = 45_000
+/** A node that gave no sign of life for this long, while we were looking, is gone. */
+const silentMs = 20_000
 const atOnce = 500
 
-export interface Node {
-  id: string
+interface Sign {
+  seenAt: string
+  /** Since when we have seen no later one. */
+  since: number
+}
+
+/** This process among those that share the database. */
+export class Node {
+  readonly id = newId('node')
   /** Nobody else writes to this database. */
-  isAlone: boolean
-}
+  readonly #isAlone: boolean
+  readonly #signs = new Map<string, Sign>()
 
-/** Tells the others that this node is alive. */
-export async function beat(db: Db, node: Node, now: string): Promise<void> {
-  await db
-    .insertInto('nodes')
-    .values({ id: node.id, started_at: now, seen_at: now })
-    .onConflict((conflict) => conflict.column('id').doUpdateSet({ seen_at: now }))
-    .execute()
-}
-
-/**
- * Settles the holds whose process is gone, and those that are long past their time: each for what had come
- * of its reply when it was last looked at. Gives how many there were.
- */
-export async function settleOrphans(db: Db, ledger: Ledger, node: Node, now: number): Promise<number> {
-  const silent = new Date(now - silentMs).toISOString()
-  let settled = 0
-  for (;;) {
-    const holds = await orphans(db, node, { now: new Date(now).toISOString(), silent })
-    await Promise.all(holds.map((hold) => ledger.settle(settlementOf(hold))))
-    settled += holds.length
-    if (holds.length < atOnce) break
+  constructor(isAlone: boolean) {
+    this.#isAlone = isAlone
   }
-  await forgetNodes(db, silent)
-  return settled
+
+  /** Tells the others that this node is alive. */
+  async beat(db: Db, now: string): Promise<void> {
+    await db
+      .insertInto('nodes')
+      .values({ id: this.id, started_at: now, seen_at: now })
+      .onConflict((conflict) => conflict.column('id').doUpdateSet({ seen_at: now }))
+      .execute()
+  }
+
+  async leave(db: Db): Promise<void> {
+    await db.deleteFrom('nodes').where('id', '=', this.id).execute()
+  }
+
+  /**
+   * Settles the holds whose process is gone, and those that are long past their time: each for what had come
+   * of its reply when it was last looked at. Gives how many there were.
+   */
+  async settleOrphans(db: Db, ledger: Ledger, now: string): Promise<number> {
+    const gone = await this.#goneNodes(db)
+    let settled = 0
+    for (let count = atOnce; count === atOnce; settled += count) {
+      const holds = await orphans(db, gone, now)
+      await Promise.all(holds.map((hold) => ledger.settle(readable(hold))))
+      count = holds.length
+    }
+    if (gone.length > 0) await db.deleteFrom('nodes').where('id', 'in', gone).execute()
+    return settled
+  }
+
+  /** Signs are timed by our own looking: after an outage of the database everybody's last one is old. */
+  async #goneNodes(db: Db): Promise<string[]> {
+    const others = (await owners(db)).filter(({ owner }) => owner !== this.id)
+    if (this.#isAlone) return others.map(({ owner }) => owner)
+    const looked = performance.now()
+    return others.flatMap(({ owner, seen_at }) => {
+      const seenAt = seen_at ?? ''
+      const known = this.#signs.get(owner)
+      if (known?.seenAt === seenAt) return looked - known.since > silentMs ? [owner] : []
+      this.#signs.set(owner, { seenAt, since: looked })
+      return []
+    })
+  }
 }
 
-/** Of nodes that said nothing for long; alone, of every other node. */
-async function orphans(
-  db: Db,
-  node: Node,
-  { now, silent }: { now: string; silent: string },
-): Promise<HoldTable[]> {
+/** Everybody who has holds, and every node that says it is there. */
+async function owners(db: Db): Promise<{ owner: string; seen_at: string | null }[]> {
+  const nodes = await db.selectFrom('nodes').select(['id', 'seen_at']).execute()
+  const seen = new Map<string, string | null>(nodes.map(({ id, seen_at }) => [id, seen_at]))
+  const holders = await db.selectFrom('holds').select('owner').distinct().execute()
+  for (const { owner } of holders) if (!seen.has(owner)) seen.set(owner, null)
+  return [...seen].map(([owner, seen_at]) => ({ owner, seen_at }))
+}
+
+async function orphans(db: Db, gone: string[], now: string): Promise<HoldTable[]> {
   return db
     .selectFrom('holds')
     .selectAll()
-    .where((eb) =>
-      eb.or([
-        eb('expires_at', '<', now),
-        eb.and([
-          eb('owner', '!=', node.id),
-          ...(node.isAlone
-            ? []
-            : [
-                eb.not(
-                  eb.exists(
-                    eb
-                      .selectFrom('nodes')
-                      .select('nodes.id')
-                      .whereRef('nodes.id', '=', 'holds.owner')
-                      .where('nodes.seen_at', '>=', silent),
-                  ),
-                ),
-              ]),
-        ]),
-      ]),
-    )
+    .where((eb) => eb.or([eb('expires_at', '<', now), ...(gone.length > 0 ? [eb('owner', 'in', gone)] : [])]))
     .orderBy('id')
     .limit(atOnce)
     .execute()
 }
 
-async function forgetNodes(db: Db, silent: string): Promise<void> {
-  await db
-    .deleteFrom('nodes')
-    .where('seen_at', '<', silent)
-    .where((eb) =>
-      eb.not(eb.exists(eb.selectFrom('holds').select('holds.id').whereRef('holds.owner', '=', 'nodes.id'))),
-    )
-    .execute()
+/** One hold that cannot be read must not keep the others open. */
+function readable(hold: HoldTable): Settle {
+  try {
+    return settlementOf(hold)
+  } catch {
+    return release(hold.id, '')
+  }
 }
 
 /** What is not known to have produced anything is free: nobody has seen any of it. */
 function settlementOf(hold: HoldTable): Settle {
-  const draft: Draft = JSON.parse(hold.draft)
+  const draft = readDraft(hold.draft)
   const checkpoint: Checkpoint | null = hold.checkpoint === null ? null : JSON.parse(hold.checkpoint)
   const place = checkpoint?.place ?? draft.first
   const charge = checkpoint

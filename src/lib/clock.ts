@@ -5,6 +5,22 @@ export interface Clock {
 
 export const systemClock: Clock = { now: () => Date.now() }
 
+/** The clock of somewhere else, as far as it is known: nodes that share it agree on when a day begins. */
+export class RemoteClock implements Clock {
+  #ahead = 0
+
+  now(): number {
+    return Date.now() + this.#ahead
+  }
+
+  /** `ask` gives the time there; it is taken to have looked half-way between question and answer. */
+  async follow(ask: () => Promise<number>): Promise<void> {
+    const asked = Date.now()
+    const theirs = await ask()
+    this.#ahead = Math.round(theirs - (asked + Date.now()) / 2)
+  }
+}
+
 export function isoNow(clock: Clock): string {
   return new Date(clock.now()).toISOString()
 }

@@ -4,7 +4,7 @@ import type { Gateway } from '../gateway.ts'
 import type { Amounts, FreeLimit, LimitKind, Refusal, Wish } from '../ledger/book.ts'
 import { ceilingOf } from '../ledger/ceiling.ts'
 import { feeOf } from '../ledger/charge.ts'
-import type { Draft, Place } from '../ledger/draft.ts'
+import { type Draft, type Place, writeDraft } from '../ledger/draft.ts'
 import { freeRequestsPerDay, freeRequestsPerMinute } from '../ledger/free.ts'
 import type { Window } from '../ledger/meter.ts'
 import { usdFromNanos } from '../ledger/money.ts'
@@ -25,6 +25,7 @@ export interface Admission {
  * against all limits at once, and durably, before any provider is asked.
  */
 export async function admit(gateway: Gateway, asked: Asked, routed: Plan): Promise<Admission> {
+  stopFlood(gateway, asked)
   const plan = affordable(gateway, asked, routed)
   const size = sizeOf(asked.call)
   const hold = worstCase(gateway, size, plan, asked.at)
@@ -35,7 +36,7 @@ export async function admit(gateway: Gateway, asked: Asked, routed: Plan): Promi
     organizationId: asked.caller.organizationId,
     owner: gateway.node.id,
     expiresAt: new Date(asked.at + gateway.settings.limits.total + graceMs).toISOString(),
-    draft: JSON.stringify(draft),
+    draft: writeDraft(draft),
   })
   if (refusal) throw refused(asked, refusal)
   return { plan, hold, draft }
@@ -50,6 +51,12 @@ function wishOf(asked: Asked, plan: Plan, hold: Amounts): Wish {
     free: freeLimit(asked, plan),
     ...hold,
   }
+}
+
+function stopFlood({ rates, settings }: Gateway, { caller, at }: Asked): void {
+  const { requests_per_minute } = settings.limits
+  const message = `A key may send ${requests_per_minute} requests a minute.`
+  rates.count(`key ${caller.key.id}`, requests_per_minute, at, message)
 }
 
 /** Beyond the longest reply: reading on after a client left, and a database that is away. */

@@ -132,6 +132,7 @@ export class StreamRun {
   began(taken: Taken<StreamedReply>): void {
     this.#taken = taken
     this.#firstTokenMs = performance.now() - this.#asked.startedAt
+    if (this.#asked.request.signal.aborted) return
     let noted = 0
     this.#gateway.ledger.follow(this.#asked.id, () => {
       const { seen } = taken.reply.flow

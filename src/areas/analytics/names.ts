@@ -1,17 +1,20 @@
 import { findMembers } from '../../account/members.ts'
 import type { Gateway } from '../../gateway.ts'
-import type { Row } from './rows.ts'
+import type { Group } from '../../ledger/rollups/tally.ts'
 import { keysOf, workspaceNames } from './store.ts'
 
-/** What an id is shown as, and what is added beside it. */
-type Named = Map<string, { name: string; extra?: Record<string, string> }>
-
-export interface Names {
-  /** Titles of apps, by address. */
-  titles: ReadonlyMap<string, string>
+interface Name {
+  name: string
+  email?: string
 }
 
-type Find = (gateway: Gateway, organizationId: string, ids: string[], names: Names) => Promise<Named>
+/** What ids are shown as. One whose record is gone stands for itself. */
+export type Names = ReadonlyMap<string, Name>
+
+/** Titles of apps, by address. */
+export type Titles = ReadonlyMap<string, string>
+
+type Find = (gateway: Gateway, organizationId: string, ids: string[], titles: Titles) => Promise<Names>
 
 const finders: Record<string, Find> = {
   api_key_id: async ({ db }, organizationId, ids) => {
@@ -27,32 +30,26 @@ const finders: Record<string, Find> = {
     return new Map(
       members.map(({ id, email, first_name, last_name }) => {
         const name = [first_name, last_name].filter(Boolean).join(' ') || email
-        return [id, { name, extra: { user_email: email } }]
+        return [id, { name, email }]
       }),
     )
   },
-  app: async (_gateway, _organizationId, ids, { titles }) =>
+  app: async (_gateway, _organizationId, ids, titles) =>
     new Map(ids.map((url) => [url, { name: titles.get(url) || url }])),
 }
 
-/** The dimensions of each row under their names. An id whose record is gone stands for itself. */
-export async function namedValues(
+/** For each dimension, the names of what is shown. */
+export async function namesOf(
   gateway: Gateway,
   organizationId: string,
   dimensions: readonly string[],
-  rows: readonly Row[],
-  names: Names,
-): Promise<Record<string, string | null>[]> {
-  const shown = rows.map((): Record<string, string | null> => ({}))
+  groups: readonly Group[],
+  titles: Titles,
+): Promise<Names[]> {
+  const found: Names[] = []
   for (const [place, dimension] of dimensions.entries()) {
-    const ids = [...new Set(rows.flatMap(({ values }) => values[place] ?? []))]
-    const named = await finders[dimension]?.(gateway, organizationId, ids, names)
-    for (const [index, { values }] of rows.entries()) {
-      const id = values[place] ?? null
-      const found = id === null ? undefined : named?.get(id)
-      Object.assign(shown[index] ?? {}, { [dimension]: found?.name ?? id, ...found?.extra })
-      if (dimension === 'user' && !found) Object.assign(shown[index] ?? {}, { user_email: null })
-    }
+    const ids = [...new Set(groups.flatMap(({ values }) => values[place] ?? []))]
+    found.push((await finders[dimension]?.(gateway, organizationId, ids, titles)) ?? new Map())
   }
-  return shown
+  return found
 }

@@ -11,16 +11,19 @@ import {
 } from '../../ledger/rollups/tally.ts'
 import { dimensionsByName, urlOf } from './dimensions.ts'
 import { type ReadFilters, readFilters } from './filters.ts'
-import { namedValues } from './names.ts'
+import { metricsByName } from './metrics.ts'
+import { type Names, namesOf } from './names.ts'
 import { type QueryBody, type Range, rangeOf } from './request.ts'
-import { bucketField, largest, metricsOf, rankingOf, rowsOf } from './rows.ts'
+import { bucketField, largest, metricsOf, rankingOf, shownGroups } from './rows.ts'
 
 const limitMs = 10_000
 /** A list in one statement. */
 const mostGenerations = 1000
 
+type Row = Record<string, string | number | null>
+
 export interface Answered {
-  rows: Record<string, string | number | null>[]
+  rows: Row[]
   truncated: boolean
   warnings: string[]
 }
@@ -32,17 +35,28 @@ export async function runQuery(gateway: Gateway, organizationId: string, body: Q
   const question = questionOf(gateway, body, range, read, titles)
   const ask = (wanted: Question) => askGroups(gateway, organizationId, body, wanted, read)
   const { groups, isCut } = await keptGroups(body, question, ask)
-  const { rows, truncated } = rowsOf(groups, body)
-  const named = await namedValues(gateway, organizationId, body.dimensions, rows, { titles })
+  const { groups: shown, truncated } = shownGroups(groups, body)
+  const names = await namesOf(gateway, organizationId, body.dimensions, shown, titles)
   return {
-    rows: rows.map(({ bucket, metrics }, index) => ({
-      ...(body.granularity && { [bucketField(body.granularity)]: bucket }),
-      ...named[index],
-      ...Object.fromEntries(body.metrics.map((name) => [name, metrics[name] ?? null])),
-    })),
+    rows: shown.map((group) => rowOf(body, group, names)),
     truncated: truncated || isCut,
     warnings: read.warnings,
   }
+}
+
+/** Assigned one by one: there are thousands of rows. */
+function rowOf({ granularity, dimensions, metrics }: QueryBody, group: Group, names: Names[]): Row {
+  const row: Row = {}
+  if (granularity) row[bucketField(granularity)] = group.bucket
+  for (let place = 0; place < dimensions.length; place++) {
+    const id = group.values[place] ?? null
+    const known = id === null ? undefined : names[place]?.get(id)
+    const dimension = dimensions[place] ?? ''
+    row[dimension] = known?.name ?? id
+    if (dimension === 'user') row.user_email = known?.email ?? null
+  }
+  for (const name of metrics) row[name] = metricsByName.get(name)?.value(group) ?? null
+  return row
 }
 
 function questionOf(
@@ -68,7 +82,7 @@ function questionOf(
     grain: body.granularity ?? null,
     dimensions,
     filters,
-    measures: [...new Set(['requests' as const, ...asked.flatMap(({ measures }) => measures)])],
+    measures: [...new Set(asked.flatMap(({ measures }) => measures))],
     spreads: [...new Set(asked.flatMap(({ spreads }) => spreads))],
   }
 }
@@ -86,7 +100,7 @@ async function keptGroups(
 ): Promise<{ groups: Group[]; isCut: boolean }> {
   const most = groupLimit(body, question)
   if (most === null) return { groups: await ask(question), isCut: false }
-  const measures = [...new Set(['requests' as const, ...rankingOf(body).measures])]
+  const { measures } = rankingOf(body)
   const totals = await ask({ ...question, grain: null, measures, spreads: [] })
   const kept = largest(totals, body, most)
   if (!kept) return { groups: await ask(question), isCut: false }

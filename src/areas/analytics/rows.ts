@@ -2,28 +2,22 @@ import type { Grain, Group } from '../../ledger/rollups/tally.ts'
 import { type Metric, metricsByName, requestCount } from './metrics.ts'
 import type { QueryBody } from './request.ts'
 
-export interface Row {
-  bucket: string | null
-  /** Of the dimensions, in their order. */
-  values: readonly (string | null)[]
-  metrics: Record<string, number | null>
-}
-
 export interface Cut {
-  rows: Row[]
+  groups: Group[]
   truncated: boolean
 }
 
-/** The rows that are shown of the groups that were found. */
-export function rowsOf(groups: readonly Group[], body: QueryBody): Cut {
-  const asked = metricsOf(body)
-  const rows = groups.map((group) => ({
-    bucket: group.bucket,
-    values: group.values,
-    metrics: Object.fromEntries(asked.map((metric) => [metric.name, metric.value(group)])),
-  }))
-  rows.sort(orderOf(body))
-  return { rows: rows.slice(0, body.limit), truncated: rows.length > body.limit }
+/** The groups that are shown, in their order. */
+export function shownGroups(groups: readonly Group[], body: QueryBody): Cut {
+  const keyOf = sortKeyOf(body)
+  const sign = body.order_by?.direction === 'asc' ? 1 : -1
+  const sorted = groups
+    .map((group) => ({ group, key: keyOf(group) }))
+    .sort((a, b) => sign * compareNullable(a.key, b.key) || tieBreak(a.group, b.group))
+  return {
+    groups: sorted.slice(0, body.limit).map(({ group }) => group),
+    truncated: sorted.length > body.limit,
+  }
 }
 
 /** With the one they are ordered by, which need not be asked for. */
@@ -51,15 +45,13 @@ export function rankingOf(body: QueryBody): Metric {
   return first ?? requestCount
 }
 
-function orderOf(body: QueryBody): (a: Row, b: Row) => number {
+function sortKeyOf(body: QueryBody): (group: Group) => string | number | null {
   const field = body.order_by?.field ?? defaultOrder(body)
-  const sign = body.order_by?.direction === 'asc' ? 1 : -1
+  if (field === 'date') return (group) => group.bucket
   const place = (body.dimensions as string[]).indexOf(field)
-  const shown = (row: Row) => {
-    if (field === 'date') return row.bucket
-    return place >= 0 ? (row.values[place] ?? null) : (row.metrics[field] ?? null)
-  }
-  return (a, b) => sign * compareNullable(shown(a), shown(b)) || tieBreak(a, b)
+  if (place >= 0) return (group) => group.values[place] ?? null
+  const metric = metricsByName.get(field)
+  return (group) => metric?.value(group) ?? null
 }
 
 /** Newest first where there is time, largest first where there is none. */
@@ -68,11 +60,13 @@ function defaultOrder({ granularity, dimensions, metrics }: QueryBody): string {
   return dimensions.find((name) => name === 'generation_id') ?? metrics[0] ?? ''
 }
 
-function tieBreak(a: Omit<Row, 'metrics'>, b: Omit<Row, 'metrics'>): number {
-  const byTime = compareNullable(b.bucket, a.bucket)
-  if (byTime !== 0) return byTime
-  for (const [index, value] of a.values.entries()) {
-    const order = compareNullable(value, b.values[index] ?? null)
+function tieBreak(a: Group, b: Group): number {
+  return compareNullable(b.bucket, a.bucket) || byValues(a, b)
+}
+
+function byValues(a: Group, b: Group): number {
+  for (let index = 0; index < a.values.length; index++) {
+    const order = compareNullable(a.values[index] ?? null, b.values[index] ?? null)
     if (order !== 0) return order
   }
   return 0
@@ -80,6 +74,7 @@ function tieBreak(a: Omit<Row, 'metrics'>, b: Omit<Row, 'metrics'>): number {
 
 /** What is not there comes before everything else. */
 function compareNullable(a: string | number | null, b: string | number | null): number {
+  if (a === b) return 0
   if (a === null || b === null) return Number(a !== null) - Number(b !== null)
   return typeof a === 'number' && typeof b === 'number' ? a - b : compareTexts(String(a), String(b))
 }

@@ -1,4 +1,4 @@
-import { type Kysely, sql } from 'kysely'
+import { type CreateTableBuilder, type Kysely, PostgresAdapter, sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
 import { utcDay, utcMonthStart, utcWeekStart } from '../../lib/time.ts'
 import { flag, index, key, organization, required } from './columns.ts'
@@ -25,7 +25,13 @@ async function createMeters(db: Kysely<unknown>) {
   for (const window of ['day', 'week', 'month', 'minute']) {
     table = table.addColumn(window, 'text', (column) => column.notNull().defaultTo(''))
   }
-  await table.addColumn('free_day', 'bigint', flag).addColumn('free_minute', 'bigint', flag).execute()
+  await clustered(db, table.addColumn('free_day', 'bigint', flag).addColumn('free_minute', 'bigint', flag))
+}
+
+/** Kept by its key alone, where the database can: every request writes here, and each index would be written too. */
+async function clustered<T extends string>(db: Kysely<unknown>, table: CreateTableBuilder<T, string>) {
+  const isPostgres = db.getExecutor().adapter instanceof PostgresAdapter
+  await (isPostgres ? table : table.modifyEnd(sql`without rowid`)).execute()
 }
 
 async function createHolds(db: Kysely<unknown>) {
@@ -35,7 +41,7 @@ async function createHolds(db: Kysely<unknown>) {
     .addColumn('started_at', 'text', required)
     .addColumn('seen_at', 'text', required)
     .execute()
-  await db.schema
+  const holds = db.schema
     .createTable('holds')
     .addColumn('id', 'text', key)
     .addColumn('owner', 'text', required)
@@ -46,7 +52,7 @@ async function createHolds(db: Kysely<unknown>) {
     .addColumn('expires_at', 'text', required)
     .addColumn('draft', 'text', required)
     .addColumn('checkpoint', 'text')
-    .execute()
+  await clustered(db, holds)
 }
 
 /** What was asked for before goes by the moment it ended: nothing that is looked for later can come before it. */

@@ -95,7 +95,9 @@ function columnsFor(question: Question, isWhole: boolean): string[] {
   const { grain, dimensions, filters, measures, spreads } = question
   const columns = [...dimensions, ...filters].map(({ column }) => column)
   const time = !isWhole || grain === 'hour' || grain === 'minute' ? ['time'] : []
-  return [...new Set<string>([...columns, ...measures, ...spreads, ...time])]
+  const names = [...new Set<string>([...columns, ...measures, ...spreads, ...time])]
+  // How many rows there are is known by any of them.
+  return names.length > 0 ? names : ['requests']
 }
 
 function wantedBy(question: Question): (column: string) => boolean {

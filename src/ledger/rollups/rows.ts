@@ -66,16 +66,14 @@ export function foldAxes(axes: readonly Axis[], size: number): Uint32Array {
   return places
 }
 
-/** The numbers a key was made of. */
-export function codesOf(axes: readonly Axis[], key: number): number[] {
-  const codes = new Array<number>(axes.length).fill(0)
+/** The numbers a key was made of, written into `codes`. */
+export function readCodes(axes: readonly Axis[], key: number, codes: number[]): void {
   let rest = key
   for (let place = axes.length - 1; place >= 0; place--) {
     const size = axes[place]?.size ?? 1
     codes[place] = rest % size
     rest = Math.floor(rest / size)
   }
-  return codes
 }
 
 function densely(
@@ -147,8 +145,9 @@ export function skippedRows(
 }
 
 function skipOutside(time: Column | undefined, from: number, to: number, skipped: Uint8Array): void {
+  const times = numbersOf(time, skipped.length)
   for (let row = 0; row < skipped.length; row++) {
-    const at = time?.numbers?.[row] ?? time?.constant ?? 0
+    const at = times[row] as number
     if (at < from || at >= to) skipped[row] = 1
   }
 }
@@ -160,7 +159,12 @@ function skipValues(numbers: Uint32Array | Float64Array, kept: Uint8Array, skipp
 /** Which part of the day each row is in. */
 export function partsOfDay(time: Column | undefined, size: number, unit: number): Uint32Array {
   const parts = new Uint32Array(size)
-  const { numbers = null, constant = 0 } = time ?? {}
-  for (let row = 0; row < size; row++) parts[row] = Math.floor((numbers?.[row] ?? constant) / unit)
+  const times = numbersOf(time, size)
+  // Numbers of this kind are cut to whole ones.
+  for (let row = 0; row < size; row++) parts[row] = (times[row] as number) / unit
   return parts
+}
+
+function numbersOf(column: Column | undefined, size: number): Uint32Array | Float64Array {
+  return column?.numbers ?? new Uint32Array(size).fill(column?.constant ?? 0)
 }

@@ -1,6 +1,6 @@
 import { utcMonthStart, utcWeekStart } from '../../lib/time.ts'
 import type { LabelName, MeasureName, SpreadName } from './facts.ts'
-import { type Axis, codesOf, groupRows, nothing, partsOfDay, skippedRows } from './rows.ts'
+import { type Axis, groupRows, nothing, partsOfDay, readCodes, skippedRows } from './rows.ts'
 import type { Segment } from './segment.ts'
 import { Spreads } from './spread.ts'
 import { Sums } from './sums.ts'
@@ -101,28 +101,26 @@ export class Tally {
   }
 
   #groupsOf(segment: Segment, skipped: Uint8Array | null): Int32Array {
-    const time = this.#timeOf(segment)
-    const dimensions = this.#dimensionsOf(segment)
-    const axes = [time, ...dimensions]
+    const axes = [this.#timeOf(segment), ...this.#dimensionsOf(segment)]
+    const codes = axes.map(() => 0)
     return groupRows(axes, segment.size, skipped, (key) => {
-      const [first = 0, ...codes] = codesOf(axes, key)
-      let place = time.meanings[first] ?? 0
-      for (const [dimension, code] of codes.entries()) {
-        const value = dimensions[dimension]?.meanings[code] ?? 0
-        place = this.#pairs[dimension]?.number(place * mostValues + value) ?? 0
+      readCodes(axes, key, codes)
+      let place = 0
+      for (let axis = 0; axis < axes.length; axis++) {
+        const meaning = axes[axis]?.meanings[codes[axis] ?? 0] ?? 0
+        place = axis === 0 ? meaning : (this.#pairs[axis - 1]?.number(place * mostValues + meaning) ?? 0)
       }
       const group = this.#groups.number(place)
-      return group < this.#found.length ? group : this.#addGroup(first, codes, time, dimensions)
+      return group < this.#found.length ? group : this.#addGroup(axes, codes)
     })
   }
 
-  #addGroup(first: number, codes: number[], time: MeantAxis, dimensions: MeantAxis[]): number {
+  #addGroup(axes: readonly MeantAxis[], codes: readonly number[]): number {
     const most = this.#spreads.size > 0 ? mostSpreads : mostGroups
     if (this.#found.length >= most) throw new TooManyGroupsError(`more than ${most} groups`)
-    const values = codes.map((code, dimension) => {
-      return this.#values[dimension]?.item(dimensions[dimension]?.meanings[code] ?? 0) ?? null
-    })
-    return this.#found.push({ bucket: this.#buckets.item(time.meanings[first] ?? 0) ?? null, values }) - 1
+    const [bucket = 0, ...meanings] = axes.map(({ meanings: all }, axis) => all[codes[axis] ?? 0] ?? 0)
+    const values = meanings.map((meaning, dimension) => this.#values[dimension]?.item(meaning) ?? null)
+    return this.#found.push({ bucket: this.#buckets.item(bucket) ?? null, values }) - 1
   }
 
   #timeOf({ day, size, columns }: Segment): MeantAxis {
