@@ -48,11 +48,12 @@ describe('R3 the worst case of a request', () => {
     expect(ceiling({ completion: '0.000001' }, {}, limits)).toBe(40_000n)
   })
 
-  test('without a wish the output is what the endpoint gives, its context, or 32,768', () => {
+  test('without a wish the output is what the endpoint gives, or 32,768 if its context is as large', () => {
     const output = (limits: Partial<Capacity>) =>
       ceiling({ completion: '0.000000001' }, { outputTokens: null }, limits)
     expect(output({ max_completion_tokens: 8000, context_length: 100_000 })).toBe(8000n)
     expect(output({ context_length: 32_000 })).toBe(32_000n)
+    expect(output({ context_length: 200_000 })).toBe(32_768n)
     expect(output({})).toBe(32_768n)
   })
 

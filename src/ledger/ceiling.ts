@@ -36,13 +36,10 @@ function mostPrompt(size: Size, { max_prompt_tokens, context_length }: Capacity)
   return Math.min(whole(size.promptTokens), max_prompt_tokens ?? most, context_length ?? most)
 }
 
-/**
- * The whole context, not what a prompt leaves of it: that a prompt has at most so many tokens says nothing
- * about how few it has.
- */
+/** What the request allows, if the endpoint gives as much; what the endpoint gives; or what is usual. */
 function mostOutput(size: Size, { max_completion_tokens, context_length }: Capacity): number {
   const able = Math.min(max_completion_tokens ?? most, context_length ?? most)
-  const asked = size.outputTokens === null ? (able === most ? usualOutput : able) : whole(size.outputTokens)
+  const asked = size.outputTokens === null ? (max_completion_tokens ?? usualOutput) : whole(size.outputTokens)
   return Math.min(asked, able) * Math.max(1, whole(size.choices))
 }
 

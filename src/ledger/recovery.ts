@@ -28,8 +28,9 @@ export class Node {
     this.#isAlone = isAlone
   }
 
-  /** Tells the others that this node is alive. */
+  /** Tells the others, if there are any, that this node is alive. */
   async beat(db: Db, now: string): Promise<void> {
+    if (this.#isAlone) return
     await db
       .insertInto('nodes')
       .values({ id: this.id, started_at: now, seen_at: now })
