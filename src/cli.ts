@@ -22,7 +22,11 @@ const run: Run = async (work) => show(await withGateway(work))
 program
   .command('serve')
   .description('run the server (what npm start does)')
-  .action(() => serve(readConfig()))
+  .action(async () => {
+    await serve(readConfig())
+    // Replies that nobody waits for any more may still be read.
+    process.exit(0)
+  })
 program
   .command('migrate')
   .description('bring the database up to date without serving')

@@ -15,24 +15,42 @@ export function siteFile(dataDir: string): string {
   return join(dataDir, 'headgate.url')
 }
 
-/**
- * One server per data directory. The lock is held by the operating system through SQLite, so it ends with
- * the process however that dies; a pid file alone would not survive pids being used again.
- */
+/** One server per data directory. */
 export function lockDataDir(dataDir: string): () => void {
   const pidFile = join(dataDir, 'headgate.pid')
-  const lock = inDataDir(dataDir, () => new Database(join(dataDir, 'headgate.lock'), { create: true }))
+  const holder = () => (existsSync(pidFile) ? readFileSync(pidFile, 'utf8').trim() : 'unknown')
+  const unlock = inDataDir(dataDir, () => lockFile(join(dataDir, 'headgate.lock')))
+  if (!unlock) {
+    throw new ConfigError(
+      `The data directory ${dataDir} is in use by another Headgate process (pid ${holder()}).`,
+    )
+  }
+  inDataDir(dataDir, () => writeFileSync(pidFile, String(process.pid)))
+  return unlock
+}
+
+/** One server per SQLite file, wherever it lies: what it holds in memory is true only while nobody else writes. */
+export function lockDatabase(path: string): () => void {
+  const unlock = lockFile(`${path}.lock`)
+  if (unlock) return unlock
+  throw new ConfigError(`The database ${path} is in use by another Headgate process.`)
+}
+
+/**
+ * Undefined when another process has it. The lock is held by the operating system through SQLite, so it ends
+ * with the process however that dies; a pid file alone would not survive pids being used again.
+ */
+function lockFile(path: string): (() => void) | undefined {
+  const lock = new Database(path, { create: true })
   try {
     lock.run('PRAGMA locking_mode=EXCLUSIVE')
     lock.run('BEGIN EXCLUSIVE')
+    return () => lock.close()
   } catch (error) {
     lock.close()
-    if (!(error instanceof SQLiteError) || error.code !== 'SQLITE_BUSY') throw unusable(dataDir, error)
-    const pid = existsSync(pidFile) ? readFileSync(pidFile, 'utf8').trim() : 'unknown'
-    throw new ConfigError(`The data directory ${dataDir} is in use by another Headgate process (pid ${pid}).`)
+    if (error instanceof SQLiteError && error.code === 'SQLITE_BUSY') return undefined
+    throw error
   }
-  inDataDir(dataDir, () => writeFileSync(pidFile, String(process.pid)))
-  return () => lock.close()
 }
 
 function inDataDir<T>(dataDir: string, work: () => T): T {

@@ -17,7 +17,8 @@ const beatMs = 5000
 
 /** What is done beside requests, each at its own pace and never twice at a time. */
 const jobs: Job[] = [
-  { name: 'orphaned holds', everyMs: beatMs, run: watchHolds },
+  { name: 'sign of life', everyMs: beatMs, run: giveSign },
+  { name: 'orphaned holds', everyMs: beatMs, run: settleOrphans },
   { name: 'files', everyMs: hourMs, run: sweepFiles },
   { name: 'expired responses', everyMs: hourMs, run: dropExpiredResponses },
   { name: 'expired contents', everyMs: hourMs, run: dropExpiredContents },
@@ -43,11 +44,14 @@ async function repeat(gateway: Gateway, { name, everyMs, run }: Job): Promise<ne
   }
 }
 
-/** Says that this node is alive, and closes what others left open. */
-export async function watchHolds(gateway: Gateway): Promise<void> {
-  const { db, ledger, node, clock, log } = gateway
+/** Says that this node is alive, by the clock that all of them share. */
+export async function giveSign({ db, node, clock }: Gateway): Promise<void> {
   if (clock instanceof RemoteClock) await clock.follow(() => databaseTime(db))
   await node.beat(db, isoNow(clock))
+}
+
+/** Closes what others left open. */
+export async function settleOrphans({ db, ledger, node, clock, log }: Gateway): Promise<void> {
   const settled = await node.settleOrphans(db, ledger, isoNow(clock))
   if (settled > 0) log.warn({ settled }, 'holds without an owner were settled')
 }

@@ -4,10 +4,10 @@ import { firstStart, syncEnvironmentKey, vaultFits } from './account/bootstrap.t
 import { operations, pages } from './areas/all.ts'
 import { buildCatalog } from './catalog/catalog.ts'
 import { type Config, ConfigError } from './config.ts'
-import { lockDataDir, masterSecret, prepareDataDir, siteFile } from './data-dir.ts'
+import { lockDatabase, lockDataDir, masterSecret, prepareDataDir, siteFile } from './data-dir.ts'
 import { closeDb, type Db, isPostgresUrl, migrate, openBatches, openDb } from './db/db.ts'
 import type { Gateway } from './gateway.ts'
-import { startJobs, watchHolds } from './jobs.ts'
+import { giveSign, settleOrphans, startJobs } from './jobs.ts'
 import { Engine } from './ledger/engine.ts'
 import { Ledger } from './ledger/ledger.ts'
 import { nanosFromUsd } from './ledger/money.ts'
@@ -31,7 +31,11 @@ const drainMs = 25_000
 const mostDrains = 100
 
 /** The parts, put together: the only place that knows them all. */
-export async function openGateway(config: Config, clock: Clock = clockFor(config)): Promise<Gateway> {
+export async function openGateway(
+  config: Config,
+  clock: Clock = clockFor(config),
+  answerMs?: number,
+): Promise<Gateway> {
   const settings = readSettings(config)
   const catalog = buildCatalog({ settings, providers, environment: config.environment })
   prepareDataDir(config.dataDir)
@@ -40,7 +44,7 @@ export async function openGateway(config: Config, clock: Clock = clockFor(config
     { level: config.logLevel, base: null, serializers: { err: loggedError } },
     pino.destination(2),
   )
-  const db = await openDatabase(config.databaseUrl, vault)
+  const db = await openDatabase(config.databaseUrl, vault, answerMs)
   const metrics = new Metrics()
   const ledger = new Ledger(new Engine(openBatches(config.databaseUrl)), clock, log)
   metrics.watch(ledger)
@@ -69,10 +73,10 @@ function clockFor({ databaseUrl }: Config): Clock {
 }
 
 /** Migrated, and sealed with this very key. */
-async function openDatabase(url: string, vault: Vault): Promise<Db> {
+async function openDatabase(url: string, vault: Vault, answerMs?: number): Promise<Db> {
   let db: Db | undefined
   try {
-    db = openDb(url)
+    db = openDb(url, answerMs)
     await migrate(db)
     if (await vaultFits(db, vault)) return db
   } catch (error) {
@@ -116,14 +120,16 @@ export function reload(gateway: Gateway): void {
 /** Runs until told to stop. The port is taken before anything is made: the keys of the first start are shown once. */
 export async function serve(config: Config): Promise<void> {
   prepareDataDir(config.dataDir)
-  const unlock = lockDataDir(config.dataDir)
+  const unlockDataDir = lockDataDir(config.dataDir)
+  const unlockDatabase = isPostgresUrl(config.databaseUrl) ? null : lockDatabase(config.databaseUrl)
   const gateway = await openGateway(config)
   const server = takePort(gateway)
   const site = siteUrl({ config, settings: gateway.settings, port: server.port ?? config.port })
   const initialCredits = nanosFromUsd(config.initialCredits) ?? 0n
   const start = await firstStart(gateway.db, gateway.clock, { ...config, initialCredits })
   await syncEnvironmentKey(gateway.db, gateway.clock, config.managementKey)
-  await watchHolds(gateway)
+  await giveSign(gateway)
+  await settleOrphans(gateway)
   startServing(server, gateway)
   process.stdout.write(welcome(site, start))
   writeFileSync(siteFile(config.dataDir), site)
@@ -131,7 +137,8 @@ export async function serve(config: Config): Promise<void> {
   process.on('SIGHUP', () => reload(gateway))
   await stopSignal()
   await drain(gateway, server)
-  unlock()
+  unlockDatabase?.()
+  unlockDataDir()
 }
 
 function takePort(gateway: Gateway): Server {

@@ -1,5 +1,6 @@
+import type { JsonObject } from '../lib/loose.ts'
 import type { Call, Tool } from './call.ts'
-import type { InputPart, OutputPart, Source } from './part.ts'
+import type { InputPart, OutputPart } from './part.ts'
 
 /** How large a request can turn out to be for a provider: never less than what it will count. */
 export interface Size {
@@ -19,16 +20,21 @@ const perMessage = 16
 const perCall = 64
 /** More than any vendor counts for one picture. */
 const perImage = 20_000
-/** Sound and video given by bytes: vendors count far fewer tokens than this. */
-const bytesPerToken = 32
-/** What lies elsewhere can be of any size: the model's own limits bound it. */
-const unbounded = Number.MAX_SAFE_INTEGER / 4
-/** How often a provider's own search is assumed to be used when nobody said how often it may. */
+/** What lies elsewhere can be as large as a model takes: more than nearly all of them do. */
+const elsewhere = 2_000_000
+/** How often a provider's own search is assumed to be used. */
 const assumedSearches = 10
 
-export function sizeOf(call: Call): Size {
+/** Fields that let a provider read what is not in the request. */
+const readingFields = ['web_search_options', 'search_parameters', 'mcp_servers', 'cachedContent', 'prompt']
+
+/**
+ * `body` is what the call was read from, and `bytes` its length as text: whatever a dialect makes of it,
+ * a provider of the same format is given all of it.
+ */
+export function sizeOf(call: Call, body: JsonObject, bytes: number): Size {
   const size: Size = {
-    promptTokens: perCall,
+    promptTokens: perCall + perMessage * call.messages.length + bytes,
     outputTokens: call.maxTokens ?? null,
     choices: call.n ?? 1,
     images: 0,
@@ -36,70 +42,52 @@ export function sizeOf(call: Call): Size {
     longCache: call.cache?.ttl === '1h',
     webSearches: 0,
   }
-  for (const { parts, name } of call.messages) {
-    size.promptTokens += perMessage + (name?.length ?? 0)
-    for (const part of parts) addPart(size, part)
-  }
+  for (const { parts } of call.messages) for (const part of parts) addPart(size, part)
   for (const tool of call.tools ?? []) addTool(size, tool)
-  if (call.format?.kind === 'schema') size.promptTokens += bytes(JSON.stringify(call.format.schema))
-  if (call.prediction !== undefined) size.promptTokens += bytes(call.prediction)
+  for (const field of readingFields) if (reads(body[field])) addReading(size, field)
   return size
 }
 
 function addPart(size: Size, part: InputPart | OutputPart): void {
   if ('cache' in part && part.cache?.ttl === '1h') size.longCache = true
   switch (part.kind) {
-    case 'text':
-    case 'refusal':
-      size.promptTokens += bytes(part.text)
-      break
-    case 'reasoning':
-      size.promptTokens += bytes(part.text) + bytes(part.encrypted ?? '') + bytes(part.signature ?? '')
-      break
-    case 'tool-call':
-      size.promptTokens += perMessage + bytes(part.arguments) + bytes(part.name)
-      break
     case 'tool-result':
-      size.promptTokens += perMessage
       for (const inner of part.content) addPart(size, inner)
       break
     case 'image':
       size.images += 1
-      size.promptTokens += perImage
+      size.promptTokens += perImage - (part.source.kind === 'data' ? part.source.data.length : 0)
       break
     case 'audio':
       size.hasAudio = true
-      size.promptTokens += Math.ceil(part.data.length / bytesPerToken) + perMessage
       break
     case 'video':
       // Its sound counts as audio.
       size.hasAudio = true
-      size.promptTokens += unbounded
+      size.promptTokens += elsewhere
       break
     case 'file':
-      size.promptTokens += sourceTokens(part.source)
-      break
-    case 'opaque':
-      size.promptTokens += bytes(JSON.stringify(part.value))
+      if (part.source.kind === 'url' || part.source.kind === 'file') size.promptTokens += elsewhere
   }
 }
 
-/** A document may be shown to the model as text and as pictures. */
-function sourceTokens(source: Source): number {
-  if (source.kind === 'text') return bytes(source.text)
-  return source.kind === 'data' ? source.data.length : unbounded
-}
-
+/** What a provider's own tool finds is a prompt too. */
 function addTool(size: Size, tool: Tool): void {
-  size.promptTokens += perMessage + bytes(JSON.stringify(tool))
-  if (tool.kind === 'native' && /search/.test(tool.type)) {
-    const uses = tool.value.max_uses
-    size.webSearches += typeof uses === 'number' && uses > 0 ? uses : assumedSearches
-  }
+  if (tool.kind === 'native') addReading(size, tool.type)
 }
 
-function bytes(text: string): number {
-  return Buffer.byteLength(text)
+function addReading(size: Size, name: string): void {
+  size.promptTokens += elsewhere
+  if (/search/i.test(name)) size.webSearches += assumedSearches
+}
+
+/** A text is read as it stands; anything else says where to look. */
+function reads(value: unknown): boolean {
+  return value !== undefined && value !== null && typeof value === 'object' && !isTexts(value)
+}
+
+function isTexts(value: object): boolean {
+  return Array.isArray(value) && value.every((item) => typeof item !== 'object')
 }
 
 /** Four characters a token, where nobody counted. */

@@ -29,9 +29,12 @@ export interface Result {
 /** Opens the gateway, does the work, prints its result. */
 export type Run = (work: (gateway: Gateway) => Promise<Result>) => Promise<void>
 
+/** Whoever waits at a terminal can end it; a check of millions of records takes its time. */
+const patienceMs = 30 * 60_000
+
 /** Opens the database beside a running server, which is safe: only serving needs the data directory alone. */
 export async function withGateway<T>(work: (gateway: Gateway) => Promise<T>): Promise<T> {
-  const gateway = await openGateway(readConfig())
+  const gateway = await openGateway(readConfig(), undefined, patienceMs)
   try {
     return await work(gateway)
   } finally {

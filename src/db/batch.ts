@@ -14,8 +14,7 @@ export interface Batch {
 
 /** A connection of its own, for the few transactions that every request makes: all of each, or nothing. */
 export interface Batches {
-  /** Others write to the same database. */
-  readonly isShared: boolean
+  readonly isPostgres: boolean
   transact<T>(work: (batch: Batch) => Promise<T>): Promise<T>
   close(): Promise<void>
 }

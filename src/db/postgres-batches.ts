@@ -8,7 +8,7 @@ const connectSeconds = 5
 const closeSeconds = 2
 
 export class PostgresBatches implements Batches {
-  readonly isShared = true
+  readonly isPostgres = true
   readonly #url: string
   #pool: SQL
 

@@ -14,7 +14,7 @@ export interface Told {
  * up nobody but those who wait for it. Text is handed over faster than a copy of objects.
  */
 export class SqliteThread implements Batches {
-  readonly isShared = false
+  readonly isPostgres = false
   readonly #path: string
   readonly #asked: PromiseWithResolvers<Row[]>[] = []
   #worker: Worker | null = null
@@ -38,6 +38,7 @@ export class SqliteThread implements Batches {
     if (!this.#worker) return
     await this.#ask('close', [])
     this.#worker.terminate()
+    this.#worker = null
   }
 
   #ask(kind: Asked[0], groups: Group[]): Promise<Row[]> {
@@ -52,10 +53,17 @@ export class SqliteThread implements Batches {
   #start(): Worker {
     const worker = new Worker(new URL('sqlite-worker.ts', import.meta.url))
     worker.onmessage = ({ data }: MessageEvent<Told>) => this.#told(data)
-    worker.onerror = ({ message }) => this.#told({ error: { message, code: '' } })
+    worker.onerror = ({ message }) => this.#died(message)
     worker.unref()
     worker.postMessage(JSON.stringify(['open', [[this.#path]]]))
     return worker
+  }
+
+  /** Nothing that was asked of it will be answered; the next question goes to a new one. */
+  #died(message: string): void {
+    this.#worker?.terminate()
+    this.#worker = null
+    for (const answer of this.#asked.splice(0)) answer.reject(new Error(message))
   }
 
   #told({ rows, error }: Told): void {

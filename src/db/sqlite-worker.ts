@@ -31,14 +31,14 @@ function answer([kind, groups]: Asked): Told {
   }
 }
 
-/** Not answered: if it fails, so does whatever is asked next. */
+/** Not answered: when it fails the thread ends, and with it whatever is asked next. */
 function open([[path] = ['']]: Group[]): void {
   database = new Database(path, { safeIntegers: true })
   for (const pragma of [
+    `busy_timeout=${busyMs}`,
     'journal_mode=WAL',
     'synchronous=FULL',
     'foreign_keys=ON',
-    `busy_timeout=${busyMs}`,
   ]) {
     database.run(`PRAGMA ${pragma}`)
   }

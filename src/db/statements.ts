@@ -16,10 +16,13 @@ export class Insert {
   }
 
   of(isPostgres: boolean, rows: readonly (readonly unknown[])[]): Statement[] {
-    if (rows.length === 0) return []
-    if (isPostgres) return [{ sql: this.#text(true, rows.length), values: rows.flat() }]
+    if (isPostgres) return [...pieces(rows)].map((piece) => this.#statement(piece))
     const sql = this.#text(false, 1)
     return rows.map((values) => ({ sql, values }))
+  }
+
+  #statement(rows: readonly (readonly unknown[])[]): Statement {
+    return { sql: this.#text(true, rows.length), values: rows.flat() }
   }
 
   #text(isPostgres: boolean, rows: number): string {
@@ -36,15 +39,27 @@ export class Insert {
   }
 }
 
+const largestPiece = 64
+
+/** Of 64, 32, 16 ... rows: the server keeps every text it has seen prepared, so there must be few of them. */
+function* pieces<T>(rows: readonly T[]): Generator<readonly T[]> {
+  for (let at = 0, size = largestPiece; at < rows.length; ) {
+    while (size > rows.length - at) size /= 2
+    yield rows.slice(at, at + size)
+    at += size
+  }
+}
+
 /** `on conflict` that replaces every column but the key. */
 export function replacing(key: string, columns: readonly string[]): string {
   const set = columns.filter((column) => column !== key).map((column) => `"${column}" = excluded."${column}"`)
   return `on conflict ("${key}") do update set ${set.join(', ')}`
 }
 
-/** The same query for each of the values, in the fewest statements: `$` stands where they go. */
+/** The same query for each of the values, in the fewest statements and texts: `$` stands where they go. */
 export function forEach(isPostgres: boolean, sql: string, values: readonly string[]): Statement[] {
   if (values.length === 0) return []
   if (!isPostgres) return values.map((value) => ({ sql: sql.replace('$', '?'), values: [value] }))
-  return [{ sql: sql.replace('$', values.map((_, place) => `$${place + 1}`).join(', ')), values }]
+  const list = 'select json_array_elements_text(cast(cast($1 as text) as json))'
+  return [{ sql: sql.replace('$', () => list), values: [JSON.stringify(values)] }]
 }

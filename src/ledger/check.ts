@@ -60,8 +60,9 @@ const checks: Check[] = [
     invariant: 'I3',
     statement: 'every posting is what its generations cost, each counted once',
     rows: sql`select posting_id as subject, cost_nanos as left_nanos, coalesce(-amount_nanos, 0) as right_nanos
-      from (select posting_id, sum(cost_nanos) as cost_nanos from generations
-        where posting_id is not null group by posting_id) as postings
+      from (select posting_id, sum(cost_nanos) as cost_nanos from generations where posting_id is not null
+        -- The oldest may be on their way out.
+        and ended_at > (select min(ended_at) from generations) group by posting_id) as postings
       left join ledger_entries on transaction_id = posting_id and account = 'credits'`,
   }),
   compared({
@@ -69,7 +70,7 @@ const checks: Check[] = [
     statement: 'what cost something was posted, and what cost nothing was not',
     rows: sql`select id as subject, case when cost_nanos = 0 then 0 else 1 end as left_nanos,
         case when posting_id is null then 0 else 1 end as right_nanos
-      from generations where hold_nanos > 0`,
+      from generations where hold_nanos > 0 or posting_id is not null`,
   }),
   heldSums,
   compared({
@@ -77,7 +78,7 @@ const checks: Check[] = [
     statement: 'no charge is negative, or more than was held for it',
     rows: sql`select id as subject, 0 as left_nanos,
         case when cost_nanos < 0 or cost_nanos > hold_nanos then 1 else 0 end as right_nanos
-      from generations where hold_nanos > 0`,
+      from generations where hold_nanos > 0 or posting_id is not null`,
   }),
   compared({
     invariant: 'I6',
@@ -88,25 +89,35 @@ const checks: Check[] = [
         union all select 'organization:' || organization_id, 0, -amount_nanos from ledger_entries
           where account = 'credits' and kind = 'charge') as both_sides group by subject`,
   }),
-  recorded('key', sql`'key:' || key_id`, sql`1 = 1`),
-  recorded('workspace', sql`'workspace:' || workspace_id`, sql`1 = 1`),
-  recorded('member', sql`'member:' || workspace_id || ':' || user_id`, sql`user_id <> ''`),
+  ...recorded('key', sql`'key:' || key_id`, sql`1 = 1`),
+  ...recorded('workspace', sql`'workspace:' || workspace_id`, sql`1 = 1`),
+  ...recorded('member', sql`'member:' || workspace_id || ':' || user_id`, sql`user_id <> ''`),
 ]
 
 /** Usage as it is shown, beside what the records of the past and those not rolled up yet add up to. */
-function recorded(kind: string, subject: RawBuilder<unknown>, condition: RawBuilder<unknown>): Check {
-  return compared({
-    invariant: 'I6',
-    statement: `the usage of every ${kind} is what its generations cost`,
-    rows: sql`select subject, sum(metered_nanos) as left_nanos, sum(recorded_nanos) as right_nanos from (
-        select subject, total_nanos + byok_total_nanos as metered_nanos, 0 as recorded_nanos from meters
-          where subject like ${sql.lit(`${kind}:%`)}
-        union all select ${subject}, 0, usage_nanos + byok_usage_nanos from key_days where ${condition}
-        union all select ${subject}, 0,
-            cost_nanos + case when is_byok = 1 then upstream_cost_nanos else 0 end from generations
-          where ${condition} and ended_at > (select value from instance where name = 'rolled_until')
-      ) as both_sides group by subject`,
-  })
+function recorded(kind: string, subject: RawBuilder<unknown>, condition: RawBuilder<unknown>): Check[] {
+  const sums = [
+    { name: 'usage', metered: sql`total_nanos`, rolled: sql`usage_nanos`, own: sql`cost_nanos` },
+    {
+      name: 'BYOK usage',
+      metered: sql`byok_total_nanos`,
+      rolled: sql`byok_usage_nanos`,
+      own: sql`case when is_byok = 1 then upstream_cost_nanos else 0 end`,
+    },
+  ]
+  return sums.map(({ name, metered, rolled, own }) =>
+    compared({
+      invariant: 'I6',
+      statement: `the ${name} of every ${kind} is what its generations amount to`,
+      rows: sql`select subject, sum(metered_nanos) as left_nanos, sum(recorded_nanos) as right_nanos from (
+          select subject, ${metered} as metered_nanos, 0 as recorded_nanos from meters
+            where subject like ${sql.lit(`${kind}:%`)}
+          union all select ${subject}, 0, ${rolled} from key_days where ${condition}
+          union all select ${subject}, 0, ${own} from generations
+            where ${condition} and ended_at > (select value from instance where name = 'rolled_until')
+        ) as both_sides group by subject`,
+    }),
+  )
 }
 
 /** What every meter has held is what the holds in it amount to, window by window. */
@@ -116,23 +127,27 @@ async function heldSums(db: Db): Promise<Finding> {
     await db.selectFrom('meters').selectAll().execute(),
   ]
   const expected = new Map(meters.map((row) => [row.subject, emptied(row)]))
+  const unmetered = new Set<string>()
   for (const { subjects, day, amount_nanos, byok_nanos } of holds) {
     for (const subject of JSON.parse(subjects) as string[]) {
       const meter = expected.get(subject)
-      if (!meter) continue
-      addTo(meter.held, meter, day, amount_nanos)
-      addTo(meter.heldByok, meter, day, byok_nanos)
+      if (!meter) unmetered.add(subject)
+      else {
+        addTo(meter.held, meter, day, amount_nanos)
+        addTo(meter.heldByok, meter, day, byok_nanos)
+      }
     }
   }
-  const wrong = meters.filter((row) => {
+  const unequal = meters.filter((row) => {
     const meter = expected.get(row.subject)
     return !meter || !windowNames.every((window) => holdsEqual(row, meter, window))
   })
+  const wrong = [...unmetered, ...unequal.map(({ subject }) => subject)]
   return {
     invariant: 'I4',
     statement: 'what every meter has held is what the holds in it amount to',
     looked_at: holds.length,
-    violations: wrong.slice(0, mostShown).map(({ subject }) => `${subject}: its holds do not add up`),
+    violations: wrong.slice(0, mostShown).map((subject) => `${subject}: its holds do not add up`),
   }
 }
 

@@ -37,6 +37,7 @@ export interface Settle {
   generation: readonly unknown[] | null
   /** Written in the same transaction. */
   companions: readonly Statement[]
+  again?: boolean
 }
 
 /** Remembers how far a reply has come. */
@@ -48,8 +49,8 @@ export interface Note {
 
 export type Op = Admit | Settle | Note
 
-/** Why it was refused; null for everything that was done. */
-export type Result = Refusal | null
+/** Why it was refused, or that the hold was closed before; null for everything that was done. */
+export type Result = Refusal | 'closed before' | null
 
 /** More meters than this are not kept in memory. */
 const mostMeters = 100_000
@@ -60,19 +61,20 @@ const mostMeters = 100_000
  */
 export class Engine {
   readonly #batches: Batches
-  readonly #isShared: boolean
+  /** Others may write to the same database. */
+  readonly #isPostgres: boolean
   #book = new Book()
 
   constructor(batches: Batches) {
     this.#batches = batches
-    this.#isShared = batches.isShared
+    this.#isPostgres = batches.isPostgres
   }
 
   async run(ops: readonly Op[], now: string): Promise<Result[]> {
-    if (this.#isShared || this.#book.meters.size > mostMeters) this.#book = new Book()
+    if (this.#isPostgres || this.#book.meters.size > mostMeters) this.#book = new Book()
     const book = this.#book
     try {
-      return await this.#batches.transact((batch) => new Round(batch, book, this.#isShared, now).run(ops))
+      return await this.#batches.transact((batch) => new Round(batch, book, this.#isPostgres, now).run(ops))
     } catch (error) {
       // Nobody knows what of it is true: it is read again.
       this.#book = new Book()
@@ -89,16 +91,16 @@ export class Engine {
 class Round {
   readonly #batch: Batch
   readonly #book: Book
-  readonly #isShared: boolean
+  readonly #isPostgres: boolean
   readonly #now: string
   readonly #touched = new Set<string>()
   readonly #settled: Settle[] = []
   readonly #admitted: Admit[] = []
 
-  constructor(batch: Batch, book: Book, isShared: boolean, now: string) {
+  constructor(batch: Batch, book: Book, isPostgres: boolean, now: string) {
     this.#batch = batch
     this.#book = book
-    this.#isShared = isShared
+    this.#isPostgres = isPostgres
     this.#now = now
   }
 
@@ -112,8 +114,7 @@ class Round {
 
   #apply(op: Op): Result {
     if (op.op === 'admit') return this.#admit(op)
-    if (op.op === 'settle') this.#settle(op)
-    return null
+    return op.op === 'settle' ? this.#settle(op) : null
   }
 
   #admit(op: Admit): Result {
@@ -126,18 +127,19 @@ class Round {
     return refusal
   }
 
-  #settle(op: Settle): void {
+  #settle(op: Settle): Result {
     const hold = this.#book.settle(op.id, op.spent)
-    if (!hold) return
+    if (!hold) return 'closed before'
     this.#settled.push(op)
     for (const subject of hold.subjects) this.#touched.add(subject)
+    return null
   }
 
   async #loadHolds(ids: string[]): Promise<void> {
     const missing = ids.filter((id) => !this.#book.holds.has(id)).sort()
     const select = `select id, subjects, day, amount_nanos, byok_nanos from holds where id in ($)${this.#lock('id')}`
     if (missing.length === 0) return
-    for (const row of await this.#batch.rows(forEach(this.#isShared, select, missing))) {
+    for (const row of await this.#batch.rows(forEach(this.#isPostgres, select, missing))) {
       this.#book.holds.set(String(row.id), holdOf(row))
     }
   }
@@ -157,27 +159,27 @@ class Round {
     await this.#readMeters(missing)
     const unknown = missing.filter((subject) => !meters.has(subject))
     if (unknown.length === 0) return
-    if (!this.#isShared) return unknown.forEach((subject) => void meters.set(subject, newMeter(subject)))
+    if (!this.#isPostgres) return unknown.forEach((subject) => void meters.set(subject, newMeter(subject)))
     // A row that is not there cannot be locked.
-    const insert = `insert into meters (subject) values ($) on conflict do nothing`
-    await this.#batch.run(unknown.map((subject) => ({ sql: insert.replace('$', '$1'), values: [subject] })))
+    const insert = 'insert into meters (subject) values ($1) on conflict do nothing'
+    await this.#batch.run(unknown.map((subject) => ({ sql: insert, values: [subject] })))
     await this.#readMeters(unknown)
   }
 
   async #readMeters(subjects: string[]): Promise<void> {
     const select = `select * from meters where subject in ($)${this.#lock('subject')}`
     if (subjects.length === 0) return
-    for (const row of await this.#batch.rows(forEach(this.#isShared, select, subjects))) {
+    for (const row of await this.#batch.rows(forEach(this.#isPostgres, select, subjects))) {
       this.#book.meters.set(String(row.subject), meterOf(row))
     }
   }
 
   #lock(column: string): string {
-    return this.#isShared ? ` order by ${column} for update` : ''
+    return this.#isPostgres ? ` order by ${column} for update` : ''
   }
 
   #statements(ops: readonly Op[]): Statement[] {
-    const isPostgres = this.#isShared
+    const isPostgres = this.#isPostgres
     const postings = this.#postings()
     const meters = [...this.#touched].sort().flatMap((subject) => this.#book.meters.get(subject) ?? [])
     return [
@@ -197,7 +199,7 @@ class Round {
 
   #notes(op: Op): Statement[] {
     if (op.op !== 'note') return []
-    const [checkpoint, id] = this.#isShared ? ['$1', '$2'] : ['?', '?']
+    const [checkpoint, id] = this.#isPostgres ? ['$1', '$2'] : ['?', '?']
     const sql = `update holds set checkpoint = ${checkpoint} where id = ${id}`
     return [{ sql, values: [op.checkpoint, op.id] }]
   }

@@ -51,6 +51,8 @@ export class Ledger {
   readonly #log: Logger
   readonly #followed = new Map<string, Progress>()
   readonly #noted = new Set<string>()
+  /** Holds of requests that are under way here. */
+  readonly #open = new Set<string>()
   #queue: Job[] = []
   #running = false
   #downSince: number | null = null
@@ -77,8 +79,13 @@ export class Ledger {
   async admit(op: Admit): Promise<Refusal | null> {
     if (this.#queue.length > mostWaiting) throw unavailable()
     try {
-      return await withDeadline(admitMs + graceMs, this.#push(op), late)
+      this.#open.add(op.wish.id)
+      const result = await withDeadline(admitMs + graceMs, this.#push(op), late)
+      if (result === null || result === 'closed before') return null
+      this.#open.delete(op.wish.id)
+      return result
     } catch (error) {
+      this.#open.delete(op.wish.id)
       if (!(error instanceof LateError)) throw error
       // It may still be written.
       this.#queue.push(withdrawal(op))
@@ -86,10 +93,16 @@ export class Ledger {
     }
   }
 
-  /** Resolves when the charge is durable. It will be, even when waiting for it is given up. */
+  /** Resolves when the charge is durable. It goes on trying when waiting for it is given up. */
   async settle(op: Settle): Promise<void> {
     this.#followed.delete(op.id)
-    await withDeadline(settleMs, this.#push(op), unavailable)
+    const written = this.#push(op).finally(() => this.#open.delete(op.id))
+    await withDeadline(settleMs, written, unavailable)
+  }
+
+  /** Whether its request is still under way here. */
+  isOpen(id: string): boolean {
+    return this.#open.has(id)
   }
 
   /** Keeps the progress of a reply, so that a crash does not forget what was produced. */
@@ -98,11 +111,13 @@ export class Ledger {
     this.#checkpoints ??= setInterval(() => this.#checkpoint(), checkpointMs).unref()
   }
 
+  /** Waits a while for requests that are under way to be settled; what is left is settled after the next start. */
   async close(): Promise<void> {
-    if (this.#checkpoints) clearInterval(this.#checkpoints)
-    for (const deadline = performance.now() + closeMs; this.#running && performance.now() < deadline; ) {
+    const isBusy = () => this.#running || this.#open.size > 0
+    for (const deadline = performance.now() + closeMs; isBusy() && performance.now() < deadline; ) {
       await Bun.sleep(5)
     }
+    if (this.#checkpoints) clearInterval(this.#checkpoints)
     await this.#runner.close()
   }
 
@@ -139,7 +154,16 @@ export class Ledger {
       jobs.map(({ op }) => op),
       new Date(this.#clock.now()).toISOString(),
     )
-    for (const [place, { done }] of jobs.entries()) done(results[place] ?? null)
+    for (const [place, { op, done }] of jobs.entries()) {
+      const result = results[place] ?? null
+      if (result === 'closed before') this.#tellOfClosed(op)
+      done(result)
+    }
+  }
+
+  /** Whoever repeats what may have been done expects to find it done. */
+  #tellOfClosed(op: Op): void {
+    if (op.op === 'settle' && !op.again) this.#log.warn({ id: op.id }, 'a charge found its hold closed')
   }
 
   /** One bad row must not cost the others theirs, and what goes along with a charge not the charge. */
@@ -151,6 +175,8 @@ export class Ledger {
       if (only.op.op === 'admit') this.#queue.push(withdrawal(only.op))
       return
     }
+    if (only && jobs.length === 1)
+      this.#log.warn({ err: error }, 'a charge is written without what goes along')
     for (const job of jobs) {
       const op = jobs.length === 1 && job.op.op === 'settle' ? { ...job.op, companions: [] } : job.op
       await this.#alone({ ...job, op: again(op) })
@@ -205,8 +231,9 @@ export class Ledger {
   }
 }
 
+/** Nobody knows whether it was done. */
 function again(op: Op): Op {
-  return op.op === 'admit' ? { ...op, again: true } : op
+  return op.op === 'note' ? op : { ...op, again: true }
 }
 
 function hasCompanions(op: Op): boolean {

@@ -7,8 +7,11 @@ import type { Settle } from './engine.ts'
 import { generationValues, tokensOf } from './generation.ts'
 import { type Ledger, release } from './ledger.ts'
 
-/** A node that gave no sign of life for this long, while we were looking, is gone. */
-const silentMs = 20_000
+/**
+ * A node that gave no sign of life for this long, while we were looking, is gone. Nothing is gained by haste:
+ * one that is only cut off from the database still waits to settle what it has.
+ */
+const silentMs = 120_000
 const atOnce = 500
 
 interface Sign {
@@ -23,6 +26,7 @@ export class Node {
   /** Nobody else writes to this database. */
   readonly #isAlone: boolean
   readonly #signs = new Map<string, Sign>()
+  #lookedAt = Number.NEGATIVE_INFINITY
 
   constructor(isAlone: boolean) {
     this.#isAlone = isAlone
@@ -49,20 +53,40 @@ export class Node {
   async settleOrphans(db: Db, ledger: Ledger, now: string): Promise<number> {
     const gone = await this.#goneNodes(db)
     let settled = 0
-    for (let count = atOnce; count === atOnce; settled += count) {
-      const holds = await orphans(db, gone, now)
+    for (;;) {
+      const found = await this.#orphans(db, gone, now)
+      const holds = found.filter(({ id }) => !ledger.isOpen(id))
       await Promise.all(holds.map((hold) => ledger.settle(readable(hold))))
-      count = holds.length
+      settled += holds.length
+      if (holds.length === 0) break
     }
     if (gone.length > 0) await db.deleteFrom('nodes').where('id', 'in', gone).execute()
     return settled
   }
 
-  /** Signs are timed by our own looking: after an outage of the database everybody's last one is old. */
+  /** Of nodes that are gone, and our own that are long past their time; those of others are their affair. */
+  async #orphans(db: Db, gone: string[], now: string): Promise<HoldTable[]> {
+    return db
+      .selectFrom('holds')
+      .selectAll()
+      .where((eb) =>
+        eb.or([
+          eb.and([eb('owner', '=', this.id), eb('expires_at', '<', now)]),
+          ...(gone.length > 0 ? [eb('owner', 'in', gone)] : []),
+        ]),
+      )
+      .orderBy('id')
+      .limit(atOnce)
+      .execute()
+  }
+
+  /** After a time without looking, an outage for one, everybody has all of theirs again to give a sign. */
   async #goneNodes(db: Db): Promise<string[]> {
     const others = (await owners(db)).filter(({ owner }) => owner !== this.id)
     if (this.#isAlone) return others.map(({ owner }) => owner)
     const looked = performance.now()
+    if (looked - this.#lookedAt > silentMs / 2) this.#signs.clear()
+    this.#lookedAt = looked
     return others.flatMap(({ owner, seen_at }) => {
       const seenAt = seen_at ?? ''
       const known = this.#signs.get(owner)
@@ -80,16 +104,6 @@ async function owners(db: Db): Promise<{ owner: string; seen_at: string | null }
   const holders = await db.selectFrom('holds').select('owner').distinct().execute()
   for (const { owner } of holders) if (!seen.has(owner)) seen.set(owner, null)
   return [...seen].map(([owner, seen_at]) => ({ owner, seen_at }))
-}
-
-async function orphans(db: Db, gone: string[], now: string): Promise<HoldTable[]> {
-  return db
-    .selectFrom('holds')
-    .selectAll()
-    .where((eb) => eb.or([eb('expires_at', '<', now), ...(gone.length > 0 ? [eb('owner', 'in', gone)] : [])]))
-    .orderBy('id')
-    .limit(atOnce)
-    .execute()
 }
 
 /** One hold that cannot be read must not keep the others open. */

@@ -27,30 +27,46 @@ export interface Admission {
 export async function admit(gateway: Gateway, asked: Asked, routed: Plan): Promise<Admission> {
   stopFlood(gateway, asked)
   const plan = affordable(gateway, asked, routed)
-  const size = sizeOf(asked.call)
+  const size = sizeOf(asked.call, asked.body, bytesOf(asked))
   const hold = worstCase(gateway, size, plan, asked.at)
+  return place(gateway, asked, plan, size, { ...hold, free: freeLimit(asked, plan) })
+}
+
+/** For what nobody charges for: it must be let in, but takes nothing and counts as nothing. */
+export function admitFree(gateway: Gateway, asked: Asked, plan: Plan): Promise<Admission> {
+  stopFlood(gateway, asked)
+  const size = sizeOf(asked.call, asked.body, 0)
+  return place(gateway, asked, plan, size, { amount: 0n, byok: 0n, free: null })
+}
+
+async function place(
+  gateway: Gateway,
+  asked: Asked,
+  plan: Plan,
+  size: Size,
+  asking: Pick<Wish, 'amount' | 'byok' | 'free'>,
+): Promise<Admission> {
   const draft = draftOf(gateway, asked, plan, size)
   const refusal = await gateway.ledger.admit({
     op: 'admit',
-    wish: wishOf(asked, plan, hold),
+    wish: wishOf(asked, asking),
     organizationId: asked.caller.organizationId,
     owner: gateway.node.id,
     expiresAt: new Date(asked.at + gateway.settings.limits.total + graceMs).toISOString(),
     draft: writeDraft(draft),
   })
   if (refusal) throw refused(asked, refusal)
-  return { plan, hold, draft }
+  return { plan, hold: { amount: asking.amount, byok: asking.byok }, draft }
 }
 
-function wishOf(asked: Asked, plan: Plan, hold: Amounts): Wish {
-  return {
-    id: asked.id,
-    subjects: asked.standing.subjects,
-    day: utcDay(asked.at),
-    limits: asked.standing.limits,
-    free: freeLimit(asked, plan),
-    ...hold,
-  }
+/** Of the whole body, with what a preset or an earlier response put into it. */
+function bytesOf({ body, source }: Asked): number {
+  return Buffer.byteLength(body === source.body ? source.text : JSON.stringify(body))
+}
+
+function wishOf(asked: Asked, asking: Pick<Wish, 'amount' | 'byok' | 'free'>): Wish {
+  const { subjects: meters, limits } = asked.standing
+  return { id: asked.id, subjects: meters, day: utcDay(asked.at), limits, ...asking }
 }
 
 function stopFlood({ rates, settings }: Gateway, { caller, at }: Asked): void {

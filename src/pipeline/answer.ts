@@ -65,7 +65,7 @@ async function whole(gateway: Gateway, asked: Asked, admission: Admission): Prom
     if (broken && !asked.format.writes.carriesFailure) throw brokenReply(journey, taken)
     const charge = charged(gateway, asked, admission, taken.candidate, replyOf(seen, broken))
     const body = bodyOf(asked, taken, charge)
-    const status = broken ? 'failed' : 'completed'
+    const status = broken ? 'failed' : asked.request.signal.aborted ? 'cancelled' : 'completed'
     const outcome: Outcome = { status, charge, seen, error: null, firstTokenMs: null }
     await close(outcome, asked.keep?.(body))
     return Response.json(body, { headers: answerHeaders(asked, journey) })

@@ -5,7 +5,7 @@ import { fail } from '../errors.ts'
 import type { Gateway } from '../gateway.ts'
 import { release } from '../ledger/ledger.ts'
 import { countOf, objectOf } from '../lib/loose.ts'
-import { admit } from './admit.ts'
+import { admitFree } from './admit.ts'
 import { readAsked } from './answer.ts'
 import type { Asked, Question } from './asked.ts'
 import { outgoing } from './dispatch.ts'
@@ -18,7 +18,7 @@ import { ClientGoneError, Exchange, readBounded, send, UpstreamError } from './u
 export async function countTokens(gateway: Gateway, question: Question): Promise<number> {
   const asked = await readAsked(gateway, question)
   guardRegion(asked.standing.policy, asked.region)
-  const { plan } = await admit(gateway, asked, route(gateway, asked))
+  const { plan } = await admitFree(gateway, asked, route(gateway, asked))
   try {
     return (await askedOf(gateway, asked, plan)) ?? promptEstimate(asked.call)
   } finally {

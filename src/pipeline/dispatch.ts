@@ -13,6 +13,7 @@ import type { Candidate, Plan } from './route.ts'
 import { notedEvents, notedRelay, Transcript } from './transcript.ts'
 import { note, relayFor, signBy, type Translation, translate } from './translate.ts'
 import {
+  ClientGoneError,
   Exchange,
   type Outgoing,
   readBounded,
@@ -73,6 +74,7 @@ async function attemptEach<R>(
   attempt: Attempt<R>,
 ): Promise<Taken<R>> {
   for (const candidate of plan.candidates) {
+    if (asked.request.signal.aborted) throw new ClientGoneError()
     const last = journey.attempts.at(-1)
     if (last && isRequestFault(last.failure) && last.model === candidate.model.id) continue
     const taken = {
@@ -135,10 +137,20 @@ export function dispatchWhole(
   const { limits } = gateway.settings
   return attemptEach(gateway, asked, plan, journey, async (exchange, taken) => {
     exchange.allow(limits.whole_reply)
-    const reply = await wholeReply(gateway, exchange, taken, asked)
+    const replying = wholeReply(gateway, exchange, taken, asked)
+    if (taken.candidate.endpoint.provider.billsAbandoned) readOn(gateway, asked, exchange, replying)
+    const reply = await replying
     exchange.release()
     return reply
   })
+}
+
+/** Though the client leaves: what is billed anyway is read to its end, while there is room for such reading. */
+function readOn(gateway: Gateway, asked: Asked, exchange: Exchange, replying: Promise<unknown>): void {
+  exchange.outliveClient()
+  const over = () => undefined
+  const leave = () => gateway.drains.use(() => replying.then(over, over)).then(() => exchange.abort())
+  asked.request.signal.addEventListener('abort', () => void leave(), { once: true })
 }
 
 async function wholeReply(

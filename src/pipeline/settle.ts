@@ -82,7 +82,7 @@ export function checkpointOf(
   const checkpoint: Checkpoint = {
     place: placeOf(gateway, candidate, translation.dialect.name),
     reply: replyOf(reply.flow.seen),
-    firstTokenMs,
+    firstTokenMs: firstTokenMs === null ? null : Math.round(firstTokenMs),
     attempts: attemptsText(attempts),
   }
   return JSON.stringify(checkpoint)

@@ -27,8 +27,9 @@ export async function* streamedBody(
     const taken = yield* waited(gateway, asked, opening)
     run.began(taken)
     yield taken.reply.pending
-    yield* passed(gateway, asked, taken.reply.flow, watch)
-    yield await run.ended()
+    yield* passed(gateway, asked, taken.reply.flow, watch, run)
+    // With signs of life: a database that is away keeps the end waiting.
+    yield yield* waited(gateway, asked, run.ended())
   } catch (error) {
     const text = await run.failed(error)
     if (text !== null) yield text
@@ -57,7 +58,13 @@ function isOver({ seen }: Flow): boolean {
 }
 
 /** The upstream's text as it comes; a long silence is a failure, a shorter one a heartbeat. */
-async function* passed(gateway: Gateway, asked: Asked, flow: Flow, watch: Watch): AsyncGenerator<string> {
+async function* passed(
+  gateway: Gateway,
+  asked: Asked,
+  flow: Flow,
+  watch: Watch,
+  run: StreamRun,
+): AsyncGenerator<string> {
   const { heartbeat, idle } = gateway.settings.limits
   const patience = Math.min(heartbeat, idle)
   let silent = 0
@@ -75,7 +82,10 @@ async function* passed(gateway: Gateway, asked: Asked, flow: Flow, watch: Watch)
     }
     silent = 0
     next = null
-    if (text !== '') yield text
+    if (text === '') continue
+    const writtenAt = performance.now()
+    yield text
+    if (performance.now() - writtenAt > heartbeat) run.keptWaiting = true
   }
 }
 
@@ -118,6 +128,8 @@ export class StreamRun {
   #over = false
   /** The client has already waited as long as it may without a sign of life. */
   overdue = false
+  /** The client took so long to read that the provider may have lost patience. */
+  keptWaiting = false
 
   constructor(gateway: Gateway, asked: Asked, admission: Admission, journey: Journey, close: Close) {
     this.#gateway = gateway
@@ -166,7 +178,8 @@ export class StreamRun {
     const flow = this.#taken?.reply.flow
     flow?.cancel()
     // It is in the log; the client is told of the first error, not of the second.
-    await this.#close(this.#outcome('failed', this.#charge(true), shown)).catch(() => undefined)
+    const charge = this.#charge(!this.#isCut(error))
+    await this.#close(this.#outcome('failed', charge, shown)).catch(() => undefined)
     return (flow ?? this.#asked.format.writes.writer(this.#unanswered())).fail(shown)
   }
 
@@ -179,6 +192,12 @@ export class StreamRun {
       void letGo(this.#gateway, taken.reply.flow)
     } else taken?.reply.flow.cancel()
     await this.#close(this.#outcome('cancelled', this.#charge(), null)).catch(() => undefined)
+  }
+
+  /** It was we or the client who took too long, after it had begun: the provider did its part. */
+  #isCut(error: unknown): boolean {
+    const isLate = error instanceof UpstreamError && error.failure.kind === 'timeout'
+    return (isLate || this.keptWaiting) && this.#taken?.reply.flow.seen.failure === null
   }
 
   /** One that broke off costs no tokens: its client was given an error. */

@@ -59,6 +59,35 @@ describeWithUpstreams('check-ledger', (bench) => {
       expect(await wrong()).toEqual([])
     })
 
+    test('I4 a hold that no meter knows of, and a charge beyond its hold', async () => {
+      const hold = {
+        amount_nanos: 5n,
+        byok_nanos: 0n,
+        day: '2026-01-01',
+        expires_at: '2999-01-01',
+        draft: '{}',
+      }
+      await db()
+        .insertInto('holds')
+        .values({ id: 'gen-lost', owner: 'nobody', subjects: '["key:999999"]', checkpoint: null, ...hold })
+        .execute()
+      expect(await wrong()).toEqual(['I4'])
+      await db().deleteFrom('holds').execute()
+      await sql`update generations set hold_nanos = -hold_nanos where cost_nanos > 0`.execute(db())
+      expect(await wrong()).toEqual(['I4'])
+      await sql`update generations set hold_nanos = -hold_nanos where cost_nanos > 0`.execute(db())
+      expect(await wrong()).toEqual([])
+    })
+
+    test('I6 usage that is booked as BYOK usage', async () => {
+      const move = (sign: string) =>
+        sql.raw(`update meters set total_nanos = total_nanos ${sign} 1, byok_total_nanos = byok_total_nanos ${sign === '-' ? '+' : '-'} 1
+          where subject like 'key:%'`)
+      await move('-').execute(db())
+      expect(await wrong()).toEqual(['I6'])
+      await move('+').execute(db())
+    })
+
     test('I2 a request that is settled and still held', async () => {
       await sql`insert into holds (id, owner, subjects, amount_nanos, byok_nanos, day, expires_at, draft)
         select id, 'nobody', '[]', 0, 0, '2026-01-01', '2999-01-01', '{}' from generations limit 1`.execute(

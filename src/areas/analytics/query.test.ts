@@ -271,6 +271,12 @@ describeOnEachDatabase('Analytics', (server) => {
     for (const dimension of Object.keys(dimensionsOf)) {
       const rows = await query({ metrics: all, dimensions: [dimension], time_range: month })
       await compareAll(rows, within(month), [dimension], all)
+      // Alone: what is read for another must not be what makes it right.
+      const alone = await query({ metrics: ['request_count'], dimensions: [dimension], time_range: month })
+      await compareAll(alone, within(month), [dimension], ['request_count'])
+    }
+    for (const metric of all) {
+      await compareAll(await query({ metrics: [metric], time_range: month }), within(month), [], [metric])
     }
     for (const pair of [
       ['model', 'api_key_id'],

@@ -10,6 +10,7 @@ export const money: Migration = {
     await extendGenerations(db)
     await createRecords(db)
     await fillMeters(db)
+    await postOpening(db)
     await db.schema.dropTable('key_usage').execute()
   },
 }
@@ -103,6 +104,7 @@ async function fillMeters(db: Kysely<unknown>) {
     key: sql`'key:' || key_usage.key_id`,
     organization: sql`'organization:' || key_usage.organization_id`,
     workspace: sql`'workspace:' || api_keys.workspace_id`,
+    member: sql`'member:' || api_keys.workspace_id || ':' || api_keys.creator_user_id`,
   }
   for (const subject of Object.values(subjects)) {
     await sql`
@@ -116,5 +118,20 @@ async function fillMeters(db: Kysely<unknown>) {
       from key_usage left join api_keys on api_keys.id = key_usage.key_id
       where ${subject} is not null
       group by ${subject}`.execute(db)
+  }
+}
+
+/** What was spent before charges were posted is one posting for each organization. */
+async function postOpening(db: Kysely<unknown>) {
+  const now = new Date().toISOString()
+  for (const [account, sign] of [
+    ['credits', -1],
+    ['revenue', 1],
+  ] as const) {
+    await sql`
+      insert into ledger_entries (transaction_id, organization_id, account, amount_nanos, kind, created_at)
+      select 'opening-' || organization_id, organization_id, ${sql.lit(account)},
+        ${sql.lit(sign)} * sum(usage_nanos), 'charge', ${sql.lit(now)}
+      from key_usage group by organization_id having sum(usage_nanos) <> 0`.execute(db)
   }
 }

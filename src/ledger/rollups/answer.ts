@@ -1,5 +1,6 @@
 import type { Db } from '../../db/db.ts'
 import { utcDay } from '../../lib/time.ts'
+import { sourcesOf } from './facts.ts'
 import { type Level, type LevelTraits, rolledLevels } from './levels.ts'
 import { nextTurn, segmentsOf } from './segment.ts'
 import { type Listing, listSegments, loadSegments, type SegmentRow } from './segments.ts'
@@ -9,7 +10,7 @@ import { type Group, type Question, Tally } from './tally.ts'
 export class TooSlowError extends Error {}
 
 /** Read, then added up, before anybody else gets a turn. */
-const rowsAtOnce = 150_000
+const rowsAtOnce = 400_000
 const sliceRows = 5000
 const fewestRows = 500
 const mostAttempts = 5
@@ -130,9 +131,10 @@ async function addLatest(
 ): Promise<void> {
   const scope = scopeOf(organizationId, question)
   const wants = wantedBy(question)
+  const columns = sourcesOf(wants)
   let slice = await nextSlice(db, from, always, sliceRows)
   while (slice) {
-    for (const segment of segmentsOf(await readSliceOf(db, slice, scope), wants)) tally.add(segment)
+    for (const segment of segmentsOf(await readSliceOf(db, slice, scope, columns), wants)) tally.add(segment)
     await breathe(deadline)
     slice = await nextSlice(db, slice.to, always, sliceRows)
   }
@@ -163,6 +165,7 @@ export async function answerSingly(
   const deadline = performance.now() + limitMs
   const scope = scopeOf(organizationId, question)
   const wants = wantedBy(question)
+  const columns = sourcesOf(wants)
   const tally = new Tally(question)
   if (ids) {
     for (const segment of segmentsOf(await readByIds(db, ids, scope), wants)) tally.add(segment)
@@ -174,7 +177,7 @@ export async function answerSingly(
   while (until > since && (enough === null || tally.count < enough)) {
     const slice = await previousSlice(db, since, until, size)
     if (!slice) break
-    for (const segment of segmentsOf(await readSliceOf(db, slice, scope), wants)) tally.add(segment)
+    for (const segment of segmentsOf(await readSliceOf(db, slice, scope, columns), wants)) tally.add(segment)
     await breathe(deadline)
     until = slice.from
     size = Math.min(sliceRows, size * 2)

@@ -78,6 +78,58 @@ export const spreads = {
   },
 } satisfies Record<string, (fact: Fact) => number>
 
+const promptColumns = [
+  'tokens_input',
+  'tokens_cache_read',
+  'tokens_cache_read_audio',
+  'tokens_cache_write',
+  'tokens_cache_write_1h',
+  'tokens_input_audio',
+  'tokens_input_image',
+  'tokens_input_video',
+] as const
+const completionColumns = [
+  'tokens_output',
+  'tokens_reasoning',
+  'tokens_output_audio',
+  'tokens_output_image',
+] as const
+const costColumns = ['is_byok', 'cost_nanos'] as const
+const upstreamColumns = ['is_byok', 'upstream_cost_nanos'] as const
+const speedColumns = ['status', 'first_token_ms', 'latency_ms'] as const
+
+/** What each of them is read from. */
+const sources: Record<LabelName | MeasureName | SpreadName, readonly (keyof Fact)[]> = {
+  workspace: ['workspace_id'],
+  key: ['key_id'],
+  user: ['user_id'],
+  model: ['model'],
+  provider: ['provider'],
+  endpoint: ['endpoint'],
+  app: ['app_url', 'app_title'],
+  finish: ['finish_reason'],
+  external: ['external_user'],
+  context: promptColumns,
+  requests: [],
+  prompt: promptColumns,
+  completion: completionColumns,
+  reasoning: ['tokens_reasoning'],
+  cached: ['tokens_cache_read', 'tokens_cache_read_audio'],
+  byok_requests: ['is_byok'],
+  credits: costColumns,
+  byok_fees: costColumns,
+  upstream: upstreamColumns,
+  byok_upstream: upstreamColumns,
+  latency: speedColumns,
+  throughput: [...speedColumns, ...completionColumns],
+}
+
+/** Of a generation, what is needed to know these; `time` and `id` always are. */
+export function sourcesOf(wants: (column: string) => boolean): (keyof Fact)[] {
+  const wanted = Object.entries(sources).flatMap(([name, columns]) => (wants(name) ? columns : []))
+  return [...new Set<keyof Fact>(['id', 'created_at', ...wanted])]
+}
+
 /** Tokens a second are kept in hundredths. */
 export const throughputScale = 100
 

@@ -43,10 +43,16 @@ export interface Scope {
   to: string
 }
 
-export async function readSliceOf(db: Db, { from, to }: Slice, scope: Scope): Promise<Fact[]> {
+/** Only these columns of them: the others are not there. */
+export async function readSliceOf(
+  db: Db,
+  { from, to }: Slice,
+  scope: Scope,
+  columns: (keyof Fact)[],
+): Promise<Fact[]> {
   return db
     .selectFrom('generations')
-    .select(factColumns)
+    .select(columns)
     .where('ended_at', '>', from)
     .where('ended_at', '<=', to)
     .where('organization_id', '=', scope.organizationId)

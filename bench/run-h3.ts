@@ -1,0 +1,38 @@
+// One part of the benchmark in a process of its own; scripts/bench.mjs says which.
+import { parseArgs } from 'node:util'
+import { measureInference } from './inference.ts'
+
+const { values, positionals } = parseArgs({
+  args: process.argv.slice(2),
+  allowPositionals: true,
+  options: {
+    quick: { type: 'boolean', default: false },
+    profile: { type: 'boolean', default: false },
+    only: { type: 'string', default: '' },
+  },
+})
+
+const parts: Record<string, () => Promise<void>> = {
+  inference: () =>
+    measureInference({
+      isQuick: values.quick,
+      withProfile: values.profile,
+      only: values.only.split(',').filter((name) => name !== ''),
+    }),
+  // Loaded only when asked for: it brings the whole gateway into this process.
+  storage: async () => (await import('./storage.ts')).measureStorage(),
+  records: async () => (await import('./records-h3.ts')).measureRecords(values.quick),
+}
+
+const part = parts[positionals[0] ?? '']
+if (!part) {
+  process.stderr.write(`There is no benchmark "${positionals[0]}": inference, storage or records.\n`)
+  process.exit(2)
+}
+try {
+  await part()
+  process.exit(0)
+} catch (error) {
+  process.stderr.write(`The benchmark failed: ${error instanceof Error ? error.message : error}\n`)
+  process.exit(1)
+}

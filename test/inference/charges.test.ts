@@ -1,0 +1,72 @@
+import { beforeEach, expect, test } from 'bun:test'
+import { vendorReply } from '../support/replies.ts'
+import { ask, clearGenerations, describeWithUpstreams, generationsWhen, jsonOf } from './support.ts'
+
+describeWithUpstreams(
+  'charges',
+  (bench) => {
+    beforeEach(() => clearGenerations(bench()))
+
+    const heldFor = async (format: 'chat' | 'messages', body: Record<string, unknown>) => {
+      const answer = await ask(bench(), format, body)
+      await answer.text()
+      const [row] = (await generationsWhen(bench(), 1)).slice(-1)
+      return row?.hold_nanos ?? 0n
+    }
+
+    test('R3 whatever a provider of the same format is sent is in the hold, known to us or not', async () => {
+      const plain = await heldFor('chat', { model: 'test/chat', max_tokens: 10 })
+      const filler = 'x'.repeat(10_000)
+      const bodies = [
+        { documents: [filler] },
+        { messages: [{ role: 'user', content: 'Hello', extra: filler }] },
+        { messages: [{ role: 'user', content: [{ type: 'text', text: 'Hello', note: filler }] }] },
+      ]
+      for (const body of bodies) {
+        // A token a byte, at a millionth of a dollar.
+        expect(await heldFor('chat', { model: 'test/chat', max_tokens: 10, ...body })).toBeGreaterThan(
+          plain + 9_900_000n,
+        )
+      }
+    })
+
+    test.each([
+      ['chat', { web_search_options: {} }],
+      ['chat', { search_parameters: { mode: 'on' } }],
+      ['messages', { tools: [{ type: 'web_search_20250305', name: 'web_search' }] }],
+      ['messages', { mcp_servers: [{ type: 'url', url: 'https://tools.example/', name: 'tools' }] }],
+    ] as const)(
+      'R3 a request that lets the provider read more is held for all it can read: %s %j',
+      async (format, body) => {
+        const model = `test/${format}`
+        const plain = await heldFor(format, { model, max_tokens: 10 })
+        expect(await heldFor(format, { model, max_tokens: 10, ...body })).toBeGreaterThan(plain * 1000n)
+      },
+    )
+
+    test('R5 a whole reply that is billed anyway is read to its end when the client leaves, and charged', async () => {
+      bench().first.script({ json: vendorReply('chat', 'text').body, waitMs: 200 })
+      const leaving = new AbortController()
+      const asking = ask(bench(), 'chat', { model: 'test/stubborn' }, { signal: leaving.signal })
+      await bench().first.received(1)
+      leaving.abort()
+      await asking.catch(() => undefined)
+      const [row] = await generationsWhen(bench(), 1)
+      expect(row).toMatchObject({ status: 'cancelled', usage_source: 'reported' })
+      expect(row?.cost_nanos).toBeGreaterThan(0n)
+    })
+
+    test('R10 the cost a provider reports is kept beside the computed one, and counted in the metrics', async () => {
+      const body = structuredClone(vendorReply('chat', 'text').body) as { usage: Record<string, unknown> }
+      body.usage.cost = 0.123
+      bench().first.script({ json: body })
+      const { usage } = await jsonOf(ask(bench(), 'chat', { model: 'test/chat' }))
+      const [row] = await generationsWhen(bench(), 1)
+      expect(row).toMatchObject({ reported_cost_nanos: 123_000_000n, cost_nanos: row?.upstream_cost_nanos })
+      expect(usage.cost).toBe(Number(row?.cost_nanos) / 1e9)
+      const metrics = await (await fetch(`${bench().server.url}/metrics`)).text()
+      expect(metrics).toMatch(/headgate_cost_reported_usd_total\{provider="one-chat"\} 0\.123/)
+    })
+  },
+  'limits: { heartbeat: 5 }',
+)
