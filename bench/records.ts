@@ -1,14 +1,19 @@
 // What analytics cost once there are millions of generations: each call over HTTP, on both databases.
 import { sql } from 'kysely'
 import { isPostgres } from '../src/db/db.ts'
+import { compact } from '../src/ledger/rollups/compact.ts'
 import { rollUp } from '../src/ledger/rollups/roll.ts'
 import { databaseKinds, startTestServer, type Tenant, type TestServer } from '../test/support/harness.ts'
 import { seed } from './records-seed.ts'
 
 const repeats = 30
 const targetMs = 100
+/** Not rolled up yet: as many as there can be on a quiet day. */
+const latest = 2000
 
 interface Timing {
+  /** The fastest: what a call takes while nothing else runs on the machine. */
+  best: number
   p50: number
   p95: number
 }
@@ -39,10 +44,12 @@ export async function measureRecords(isQuick: boolean): Promise<void> {
 async function measureOn(server: TestServer, rows: number): Promise<Report> {
   const { gateway } = server
   const seeding = performance.now()
-  const { small, hashes } = await seed(server, rows)
+  const { small, hashes, addLatest } = await seed(server, rows)
   const rolling = performance.now()
   await rollUp(gateway, { atOnce: true })
+  await compact(gateway)
   const rolled = performance.now()
+  await addLatest(latest)
   // What the database does by itself within a minute of such a change.
   await (isPostgres(gateway.db)
     ? sql`analyze generations, usage_segments, usage_columns`
@@ -191,7 +198,11 @@ async function measure(
     if (i >= 0) times.push(performance.now() - startedAt)
   }
   times.sort((a, b) => a - b)
-  return { p50: times[Math.floor(repeats * 0.5)] ?? 0, p95: times[Math.floor(repeats * 0.95)] ?? 0 }
+  return {
+    best: times[0] ?? 0,
+    p50: times[Math.floor(repeats * 0.5)] ?? 0,
+    p95: times[Math.floor(repeats * 0.95)] ?? 0,
+  }
 }
 
 async function rollUpBytes({ gateway }: TestServer): Promise<number> {
@@ -207,10 +218,10 @@ function print(kind: string, report: Report): void {
     `\n${kind}: ${rows.toLocaleString('en')} generations, half of them in the organization that asks ` +
       `(seeded in ${seedSeconds.toFixed(0)} s, rolled up in ${rollSeconds.toFixed(0)} s into ${(bytes / 2 ** 20).toFixed(0)} MB)\n`,
   )
-  for (const [name, { p50, p95 }] of Object.entries(calls)) {
+  for (const [name, { best, p50, p95 }] of Object.entries(calls)) {
     const verdict = p95 <= targetMs ? '' : `   over ${targetMs} ms`
     process.stdout.write(
-      `  ${name.padEnd(52)} p50 ${p50.toFixed(1).padStart(6)} ms   p95 ${p95.toFixed(1).padStart(6)} ms${verdict}\n`,
+      `  ${name.padEnd(52)} best ${best.toFixed(1).padStart(6)} ms   p50 ${p50.toFixed(1).padStart(6)} ms   p95 ${p95.toFixed(1).padStart(6)} ms${verdict}\n`,
     )
   }
 }

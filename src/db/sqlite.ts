@@ -59,7 +59,9 @@ class SqliteDriver implements Driver {
   }
 
   async init(): Promise<void> {
-    for (const pragma of ['journal_mode=WAL', 'synchronous=FULL', 'foreign_keys=ON', 'busy_timeout=0']) {
+    // Waited for where it stands only here; later, another process that writes holds up nobody.
+    const first = [`busy_timeout=${busyMs}`, 'journal_mode=WAL']
+    for (const pragma of [...first, 'synchronous=FULL', 'foreign_keys=ON', 'busy_timeout=0']) {
       this.#database.run(`PRAGMA ${pragma}`)
     }
   }

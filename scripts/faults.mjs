@@ -1,0 +1,29 @@
+// The fault suite at full length: kills, outages and a million operations. `npm test` runs a short form of it.
+import { spawn } from 'node:child_process'
+import { bunBinary, ensureInstalled, root } from './install.mjs'
+import { startPostgres } from './postgres.mjs'
+
+const wanted = process.argv.slice(2)
+
+ensureInstalled({ dev: true })
+const url = process.env.TEST_DATABASE_URL
+const postgres = url ? { url, stop: () => undefined } : await startPostgres()
+if (!postgres) process.stderr.write('PostgreSQL is missing: SQLite alone is put to the test.\n')
+
+const files = wanted.length > 0 ? wanted : ['./test/faults']
+const child = spawn(bunBinary(), ['--no-env-file', 'test', '--timeout', '3600000', ...files], {
+  cwd: root,
+  stdio: 'inherit',
+  env: {
+    // As in the launcher: without it Bun queues outbound requests past 256.
+    BUN_CONFIG_MAX_HTTP_REQUESTS: '65535',
+    ...process.env,
+    HEADGATE_FAULTS: 'long',
+    ...(postgres && { TEST_DATABASE_URL: postgres.url }),
+  },
+})
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
+child.on('exit', (code) => {
+  postgres?.stop()
+  process.exit(code ?? 130)
+})

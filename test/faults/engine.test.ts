@@ -1,0 +1,223 @@
+import { afterAll, expect, test } from 'bun:test'
+import { closeDb, migrate, openBatches, openDb } from '../../src/db/db.ts'
+import type { Generation } from '../../src/ledger/draft.ts'
+import { type Admit, Engine, type Op, type Settle } from '../../src/ledger/engine.ts'
+import { generationValues } from '../../src/ledger/generation.ts'
+import { subjects } from '../../src/ledger/subjects.ts'
+import { utcDay } from '../../src/lib/time.ts'
+import { databaseKinds } from '../support/harness.ts'
+import { ledgerProblems, readLedger } from './books.ts'
+import { closeScenes, sceneOn } from './gateways.ts'
+import { isLong, patienceMs, randomly, report } from './length.ts'
+
+const batches = isLong ? 2000 : 60
+const mostAtOnce = 40
+/** Of a key, for a day. */
+const budget = 1000n
+const batchesPerDay = 20
+const firstDay = '2027-12-20'
+const dayMs = 86_400_000
+const now = '2028-01-01T00:00:00.000Z'
+
+afterAll(closeScenes)
+
+const random = randomly()
+const pick = <T>(list: readonly T[]) => list[Math.floor(random() * list.length)] as T
+
+const organizations = ['one', 'two']
+const noTokens = Object.fromEntries(
+  ['input', 'cache_read', 'cache_read_audio', 'cache_write', 'cache_write_1h', 'input_audio', 'input_image']
+    .concat(['input_video', 'output', 'reasoning', 'output_audio', 'output_image'])
+    .map((name) => [`tokens_${name}`, 0]),
+)
+
+/** Operations as requests make them, and what the ledger said to each. */
+class Requests {
+  readonly open: Admit[] = []
+  readonly settled: Settle[] = []
+  #count = 0
+  #batches = 0
+  #day = firstDay
+  refused = 0
+
+  admit(): Admit {
+    const organizationId = pick(organizations)
+    const key = subjects.key(organizationId === 'one' ? pick([1, 2]) : 3)
+    const limit = { kind: 'key', subject: key, window: 'day', includeByok: false, amount: budget } as const
+    return {
+      op: 'admit',
+      organizationId,
+      owner: 'node',
+      expiresAt: '2999-01-01T00:00:00.000Z',
+      draft: '{}',
+      wish: {
+        id: `gen-${String(++this.#count).padStart(8, '0')}`,
+        subjects: [subjects.organization(organizationId), subjects.workspace(organizationId), key],
+        day: this.#day,
+        limits: [limit],
+        free: null,
+        amount: BigInt(Math.floor(random() * 60)),
+        byok: 0n,
+      },
+    }
+  }
+
+  settle({ wish, organizationId }: Admit): Settle {
+    const amount = (wish.amount * BigInt(Math.floor(random() * 101))) / 100n
+    const key = Number(wish.subjects[2]?.slice('key:'.length))
+    const generation = {
+      ...blank,
+      id: wish.id,
+      organization_id: organizationId,
+      workspace_id: organizationId,
+    }
+    const row = {
+      ...generation,
+      key_id: key,
+      cost_nanos: amount,
+      hold_nanos: wish.amount,
+      created_at: wish.day,
+    }
+    const isByok = random() < 0.3
+    const values = generationValues(row as Generation)
+    return {
+      op: 'settle',
+      id: wish.id,
+      organizationId,
+      isByok,
+      spent: { amount, byok: 0n },
+      generation: values,
+      companions: [],
+    }
+  }
+
+  /** New requests, ends of old ones, what was settled before, and the same twice. */
+  batch(): Op[] {
+    const ops: Op[] = []
+    this.#day = utcDay(Date.parse(firstDay) + Math.floor(this.#batches++ / batchesPerDay) * dayMs)
+    for (let left = 1 + Math.floor(random() * mostAtOnce); left > 0; left--) {
+      const kind = random()
+      const [open, settled] = [pick(this.open), pick(this.settled)]
+      if (kind < 0.5) ops.push(this.admit())
+      else if (kind < 0.8 && open) ops.push(this.settle(open))
+      else if (kind < 0.9 && settled) ops.push({ ...settled, spent: { amount: 9n, byok: 9n } })
+      else if (open) ops.push({ op: 'note', id: open.wish.id, checkpoint: '{}' })
+    }
+    return ops
+  }
+
+  /** What a batch did, as the one who asked for it sees it. */
+  took(ops: Op[], results: unknown[]): void {
+    for (const [place, op] of ops.entries()) {
+      if (op.op === 'admit') {
+        if (results[place] === null) this.open.push(op)
+        else this.refused++
+      } else if (op.op === 'settle') {
+        const at = this.open.findIndex(({ wish }) => wish.id === op.id)
+        if (at >= 0) this.settled.push(op) && this.open.splice(at, 1)
+      }
+    }
+  }
+}
+
+const blank = {
+  ...noTokens,
+  user_id: null,
+  requested_model: '',
+  model: '',
+  provider: '',
+  endpoint: '',
+  dialect: 'chat',
+  upstream_dialect: 'chat',
+  streamed: 0,
+  status: 'completed',
+  error_code: null,
+  finish_reason: null,
+  native_finish_reason: null,
+  input_images: 0,
+  web_searches: 0,
+  usage_source: 'none',
+  upstream_cost_nanos: 0n,
+  reported_cost_nanos: null,
+  flag: null,
+  is_byok: 0,
+  latency_ms: 0,
+  first_token_ms: null,
+  attempts: '[]',
+  dropped: null,
+  preset_id: null,
+  session_id: null,
+  region: 'global',
+  app_url: null,
+  app_title: null,
+  external_user: null,
+  api_type: null,
+  user_agent: null,
+  request_id: null,
+  upstream_id: null,
+  service_tier: null,
+}
+
+/** Whoever was not told what became of a batch asks for all of it again. */
+function again(ops: Op[]): Op[] {
+  return ops.map((op) => (op.op === 'admit' ? { ...op, again: true } : op))
+}
+
+for (const kind of databaseKinds) {
+  test(
+    `R2 I1 I3 I4 batches, replays and new starts leave books that balance (${kind})`,
+    async () => {
+      const { databaseUrl } = await sceneOn(kind)
+      const db = openDb(databaseUrl)
+      await migrate(db)
+      const created = { is_operator: 0, created_at: '2027-01-01T00:00:00.000Z' } as const
+      await db
+        .insertInto('organizations')
+        .values(organizations.map((id) => ({ id, name: id, ...created })))
+        .execute()
+      const requests = new Requests()
+      let engine = new Engine(openBatches(databaseUrl))
+      let operations = 0
+      let replays = 0
+      for (let count = 0; count < batches; count++) {
+        const ops = requests.batch()
+        if (ops.length === 0) continue
+        const results = await engine.run(ops, now)
+        if (random() < 0.2) {
+          await engine.close()
+          engine = new Engine(openBatches(databaseUrl))
+        }
+        if (random() < 0.3) {
+          const admitted = ops.filter((_, place) => results[place] === null)
+          await engine.run(again(admitted), now)
+          replays++
+        }
+        requests.took(ops, results)
+        operations += ops.length
+      }
+      await engine.close()
+      await closeDb(db)
+      const ledger = await readLedger(databaseUrl)
+      expect(ledgerProblems(ledger)).toEqual([])
+      expect(ledger.holds.map(({ id }) => id).sort()).toEqual(requests.open.map(({ wish }) => wish.id).sort())
+      expect(ledger.generations).toHaveLength(requests.settled.length)
+      for (const meter of ledger.meters) {
+        const held = requests.open.filter(({ wish }) => wish.subjects.includes(meter.subject))
+        expect(meter.held_total_nanos).toBe(held.reduce((sum, { wish }) => sum + wish.amount, 0n))
+        if (meter.subject.startsWith('key:')) {
+          expect(meter.day_nanos + meter.held_day_nanos <= budget).toBe(true)
+        }
+      }
+      expect(requests.refused).toBeGreaterThan(0)
+      const { refused, settled } = requests
+      report(`the engine on ${kind}`, {
+        operations,
+        settled: settled.length,
+        refused,
+        'batches replayed': replays,
+        entries: ledger.entries.length,
+      })
+    },
+    patienceMs,
+  )
+}

@@ -1,0 +1,194 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { SQL } from 'bun'
+import { newId } from '../../src/lib/ids.ts'
+import type { DatabaseKind } from '../support/harness.ts'
+import { compareBooks, type Figures, readLedger } from './books.ts'
+import { Clients } from './clients.ts'
+import { settingsWith, startVendor, type Vendor } from './vendor.ts'
+
+const managementKey = 'management-key-of-the-fault-suite'
+
+/** Everything a run has: a vendor, clients with their log, and an installation that outlives its processes. */
+export class Scene {
+  readonly vendor: Vendor = startVendor()
+  readonly clients = new Clients()
+  readonly databaseUrl: string
+  /** Naming a point in it makes the next process die there; see kill-points.ts. */
+  readonly killFile: string
+  readonly #folder = mkdtempSync(join(tmpdir(), 'headgate-faults-'))
+  readonly #settings: string
+  readonly #running = new Set<GatewayProcess>()
+
+  /** Without a URL, on SQLite. */
+  constructor(databaseUrl?: string) {
+    this.#settings = join(this.#folder, 'headgate.yaml')
+    this.killFile = join(this.#folder, 'kill')
+    this.databaseUrl = databaseUrl ?? join(this.#folder, 'headgate.sqlite')
+    writeFileSync(this.#settings, settingsWith(this.vendor))
+    writeFileSync(this.killFile, '')
+  }
+
+  /** Another node of the same installation has a data directory of its own. */
+  async start(node = 'first'): Promise<GatewayProcess> {
+    const gateway = this.launch(node)
+    await gateway.ready
+    return gateway
+  }
+
+  launch(node = 'first'): GatewayProcess {
+    const dataDir = join(this.#folder, node)
+    mkdirSync(dataDir, { recursive: true })
+    const isFile = this.databaseUrl.startsWith('/')
+    const gateway = new GatewayProcess({
+      HEADGATE_DATA_DIR: dataDir,
+      HEADGATE_CONFIG: this.#settings,
+      HEADGATE_KILL_FILE: this.killFile,
+      DATABASE_URL: isFile ? `sqlite:${this.databaseUrl}` : this.databaseUrl,
+    })
+    this.#running.add(gateway)
+    void gateway.exited.then(() => this.#running.delete(gateway))
+    return gateway
+  }
+
+  /** The figures, when the three books agree. */
+  async agreed(): Promise<Figures> {
+    await this.vendor.idle()
+    const ledger = await readLedger(this.databaseUrl)
+    const { problems, figures } = compareBooks(this.vendor.journal, this.clients.log, ledger)
+    if (problems.length > 0) {
+      const logs = [...this.#running].map(({ log }) => log).join('\n')
+      throw new Error(`${problems.length} problems:\n${problems.slice(0, 20).join('\n')}\n${logs}`)
+    }
+    return figures
+  }
+
+  async close(): Promise<void> {
+    for (const gateway of this.#running) await gateway.kill()
+    await this.vendor.stop()
+    rmSync(this.#folder, { recursive: true, force: true })
+  }
+}
+
+/** A gateway in a process of its own, which can be killed. */
+export class GatewayProcess {
+  readonly #process: Bun.Subprocess<'ignore', 'pipe', 'pipe'>
+  /** Once it takes requests. */
+  readonly ready: Promise<void>
+  log = ''
+  url = ''
+
+  constructor(environment: Record<string, string>) {
+    const preload = join(import.meta.dir, 'kill-points.ts')
+    this.#process = Bun.spawn(
+      [process.execPath, '--no-env-file', '--preload', preload, resolve('src/cli.ts'), 'serve'],
+      {
+        cwd: tmpdir(),
+        env: {
+          PATH: process.env.PATH ?? '',
+          HOME: process.env.HOME ?? '',
+          PORT: '0',
+          LOG_LEVEL: 'warn',
+          BUN_CONFIG_MAX_HTTP_REQUESTS: '65535',
+          HEADGATE_MANAGEMENT_KEY: managementKey,
+          HEADGATE_SECRET_KEY: 'secret-key-of-the-fault-suite',
+          HEADGATE_INITIAL_CREDITS: '100000',
+          ...environment,
+        },
+        stdin: 'ignore',
+        stdout: 'pipe',
+        stderr: 'pipe',
+      },
+    )
+    void this.#collect(this.#process.stderr)
+    this.ready = this.#begin()
+    // Those that are killed while they start are not waited for.
+    this.ready.catch(() => undefined)
+  }
+
+  async #collect(stream: ReadableStream<Uint8Array>): Promise<void> {
+    const decoder = new TextDecoder()
+    for await (const chunk of stream) this.log += decoder.decode(chunk, { stream: true })
+  }
+
+  async #begin(): Promise<void> {
+    const decoder = new TextDecoder()
+    let text = ''
+    for await (const chunk of this.#process.stdout) {
+      text += decoder.decode(chunk, { stream: true })
+      this.url = /Base URL: (\S+)\/api\/v1/.exec(text)?.[1] ?? ''
+      if (this.url) return
+    }
+    throw new Error(`the gateway did not start: ${text}${this.log}`)
+  }
+
+  get exited(): Promise<number> {
+    return this.#process.exited
+  }
+  get wasKilled(): boolean {
+    return this.#process.signalCode === 'SIGKILL'
+  }
+
+  async kill(): Promise<void> {
+    this.#process.kill('SIGKILL')
+    await this.#process.exited
+  }
+
+  async stop(): Promise<void> {
+    this.#process.kill('SIGTERM')
+    await this.#process.exited
+  }
+
+  async manage(method: string, path: string, body?: unknown) {
+    const response = await fetch(`${this.url}/api/v1${path}`, {
+      method,
+      headers: { authorization: `Bearer ${managementKey}`, 'content-type': 'application/json' },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    })
+    return (await response.json()) as { key: string; data: Record<string, number | string> }
+  }
+
+  /** The secret of a new key. */
+  async newKey(limit: number | null = null): Promise<string> {
+    return (await this.manage('POST', '/keys', { name: 'faults', limit })).key
+  }
+}
+
+const scenes: { close: () => Promise<void> }[] = []
+
+/** A scene on a database of its own, until `closeScenes`. */
+export async function sceneOn(
+  kind: DatabaseKind,
+  serverUrl = process.env.TEST_DATABASE_URL ?? '',
+): Promise<Scene> {
+  const database = kind === 'postgres' ? await newDatabase(serverUrl) : null
+  const scene = new Scene(database?.url)
+  scenes.push({
+    close: async () => {
+      await scene.close()
+      await database?.drop()
+    },
+  })
+  return scene
+}
+
+export async function closeScenes(): Promise<void> {
+  for (const { close } of scenes.splice(0)) await close()
+}
+
+/** An empty database on a server. */
+async function newDatabase(serverUrl: string): Promise<{ url: string; drop: () => Promise<void> }> {
+  const name = newId('faults')
+  const admin = new SQL(serverUrl, { max: 1 })
+  await admin.unsafe(`create database ${name}`)
+  const url = new URL(serverUrl)
+  url.pathname = `/${name}`
+  return {
+    url: url.href,
+    drop: async () => {
+      await admin.unsafe(`drop database ${name} with (force)`)
+      await admin.close({ timeout: 1 })
+    },
+  }
+}

@@ -1,0 +1,228 @@
+import { afterAll, describe, expect, test } from 'bun:test'
+import { writeFileSync } from 'node:fs'
+import { pino } from 'pino'
+import { closeDb, isPostgresUrl, openBatches, openDb } from '../../src/db/db.ts'
+import { Engine } from '../../src/ledger/engine.ts'
+import { Ledger } from '../../src/ledger/ledger.ts'
+import { Node } from '../../src/ledger/recovery.ts'
+import { isoNow, systemClock } from '../../src/lib/clock.ts'
+import { databaseKinds } from '../support/harness.ts'
+import type { Wish } from './clients.ts'
+import { closeScenes, type GatewayProcess, type Scene, sceneOn } from './gateways.ts'
+import { isLong, patienceMs, randomly, report } from './length.ts'
+import { type KillPoint, killPoints } from './points.ts'
+
+afterAll(closeScenes)
+
+/**
+ * Where nodes share a database, a dead one is missed only after a while. Here somebody looks after its holds
+ * who knows that nobody else is there.
+ */
+async function settleOrphans({ databaseUrl }: Scene): Promise<void> {
+  if (!isPostgresUrl(databaseUrl)) return
+  const db = openDb(databaseUrl)
+  const ledger = new Ledger(new Engine(openBatches(databaseUrl)), systemClock, pino({ level: 'silent' }))
+  await new Node(true).settleOrphans(db, ledger, isoNow(systemClock))
+  await ledger.close()
+  await closeDb(db)
+}
+
+const random = randomly()
+const between = (least: number, most: number) => least + Math.floor(random() * (most - least + 1))
+
+/** Mostly streams; some clients leave, some replies take longer than it is between two checkpoints. */
+function anyWish(): Wish {
+  const kind = random()
+  if (kind < 0.15) return { tokens: between(1, 30), paceMs: between(0, 40) }
+  if (kind < 0.25) return { stream: true, tokens: 30, paceMs: 5, leaveAfter: between(0, 25) }
+  if (kind < 0.3) return { stream: true, tokens: 30, paceMs: 5, leaveAfterMs: between(0, 60) }
+  if (kind < 0.4) return { stream: true, tokens: 90, paceMs: 60 }
+  return { stream: true, tokens: between(1, 60), paceMs: between(0, 8) }
+}
+
+const clientCount = 12
+
+/** Asks again and again, until there is nobody to ask. */
+async function load({ clients }: Scene, { url }: GatewayProcess, key: string): Promise<void> {
+  const client = async () => {
+    for (;;) {
+      const { status } = await clients.ask(url, key, anyWish())
+      // It may also have left by itself.
+      if (status === null && !(await isThere(url))) return
+    }
+  }
+  await Promise.all(Array.from({ length: clientCount }, client))
+}
+
+function isThere(url: string): Promise<boolean> {
+  return fetch(`${url}/healthz`).then(
+    () => true,
+    () => false,
+  )
+}
+
+/** How long a process lives. One now and then lives long enough to note down how far its replies have come. */
+function lifeMs(round: number): number {
+  const isPatient = round % (isLong ? 5 : 10) === 4
+  return isPatient ? between(2100, 3500) : between(20, isLong ? 500 : 150)
+}
+
+const kills = { sqlite: isLong ? 200 : 8, postgres: isLong ? 60 : 2 }
+
+for (const kind of databaseKinds) {
+  test(
+    `R7 R2 I1 I2 I5 kill -9 at random moments under load loses nothing and doubles nothing (${kind})`,
+    async () => {
+      const scene = await sceneOn(kind)
+      let gateway = await scene.start()
+      const key = await gateway.newKey()
+      let duringStart = 0
+      for (let round = 0; round < kills[kind]; round++) {
+        const working = load(scene, gateway, key)
+        await Bun.sleep(lifeMs(round))
+        await gateway.kill()
+        await working
+        await settleOrphans(scene)
+        if (random() < 0.15) {
+          const early = scene.launch()
+          await Bun.sleep(between(300, 900))
+          await early.kill()
+          await settleOrphans(scene)
+          duringStart++
+        }
+        gateway = await scene.start()
+        await scene.agreed()
+      }
+      await gateway.stop()
+      report(`random kills on ${kind}`, {
+        kills: kills[kind],
+        'in the middle of a start': duringStart,
+        ...(await scene.agreed()),
+      })
+    },
+    patienceMs,
+  )
+}
+
+/** A node counts as gone after two minutes of silence, and is looked for every 5 s. */
+const missedWithinMs = 180_000
+
+describe.if(isLong && databaseKinds.includes('postgres'))('kill -9 of one of two nodes', () => {
+  test(
+    'R7 R2 I2 what a dead node left open is settled by one that lives, under load; a stop under load leaves nothing open',
+    async () => {
+      const scene = await sceneOn('postgres')
+      const [living, dying] = await Promise.all([scene.start('living'), scene.start('dying')])
+      const key = await living.newKey()
+      const working = [load(scene, living, key), load(scene, dying, key)]
+      await Bun.sleep(3000)
+      await dying.kill()
+      const since = performance.now()
+      while (!living.log.includes('holds without an owner were settled')) {
+        if (performance.now() - since > missedWithinMs) throw new Error('nobody missed the dead node')
+        await Bun.sleep(200)
+      }
+      const seconds = Math.round((performance.now() - since) / 1000)
+      await living.stop()
+      await Promise.all(working)
+      report('a dead node among two', { 'seconds until it was missed': seconds, ...(await scene.agreed()) })
+    },
+    patienceMs,
+  )
+})
+
+/** In the short form PostgreSQL dies only where it differs. */
+const fewPoints: KillPoint[] = [
+  'before a hold is committed',
+  'halfway through a settlement',
+  'after a settlement is committed',
+]
+const points = { sqlite: killPoints, postgres: isLong ? killPoints : fewPoints }
+
+/** Checkpoints are two seconds apart, and the one reply that lasts has two of them. */
+function passesOf(point: KillPoint): number[] {
+  if (point === 'after a checkpoint') return isLong ? [1, 2] : [1]
+  return isLong ? [1, 2, 3, 5, 8, 13] : [2]
+}
+
+const recoveryPoints: KillPoint[] = isLong
+  ? ['halfway through a settlement', 'before a settlement is committed', 'after a settlement is committed']
+  : ['before a settlement is committed']
+
+for (const kind of databaseKinds) {
+  describe(`kill -9 at a named point (${kind})`, () => {
+    let scene: Scene
+    let gateway: GatewayProcess
+    let key: string
+
+    /** Streams and whole replies until there is nobody to ask; one stream is long enough for a checkpoint. */
+    const work = async () => {
+      const ask = (wish: Wish) => scene.clients.ask(gateway.url, key, wish)
+      const slow = ask({ stream: true, tokens: 90, paceMs: 60 })
+      for (let isThere = true; isThere; ) {
+        const told = await Promise.all([
+          ask({ stream: true, tokens: 6, paceMs: 2 }),
+          ask({ stream: true, tokens: 7, paceMs: 3 }),
+          ask({ tokens: 5, paceMs: 10 }),
+        ])
+        isThere = told.every(({ status }) => status === 200)
+      }
+      await slow
+    }
+
+    for (const point of points[kind]) {
+      for (const pass of passesOf(point)) {
+        test(
+          `R7 R2 I2 ${point}, pass ${pass}`,
+          async () => {
+            scene ??= await sceneOn(kind)
+            gateway ??= await scene.start()
+            key ??= await gateway.newKey()
+            writeFileSync(scene.killFile, `${point}#${pass}`)
+            await work()
+            await Promise.race([gateway.exited, Bun.sleep(5000)])
+            writeFileSync(scene.killFile, '')
+            expect(gateway.wasKilled).toBe(true)
+            await settleOrphans(scene)
+            gateway = await scene.start()
+            const after = await scene.agreed()
+            if (point === 'after a checkpoint') expect(after['of them charged']).toBeGreaterThan(0)
+          },
+          patienceMs,
+        )
+      }
+    }
+
+    test(
+      'R2 I5 a stop after all of them leaves books that agree',
+      async () => {
+        await gateway.stop()
+        const kills = points[kind].flatMap(passesOf).length
+        report(`named points on ${kind}`, { points: points[kind].length, kills, ...(await scene.agreed()) })
+      },
+      patienceMs,
+    )
+  })
+}
+
+test(
+  'R7 R2 I3 a recovery that is killed itself is taken up by the next',
+  async () => {
+    const scene = await sceneOn('sqlite')
+    const gateway = await scene.start()
+    const working = load(scene, gateway, await gateway.newKey())
+    await Bun.sleep(300)
+    await gateway.kill()
+    await working
+    for (const point of recoveryPoints) {
+      writeFileSync(scene.killFile, `${point}#1`)
+      const recovering = scene.launch()
+      await recovering.exited
+      expect(recovering.wasKilled).toBe(true)
+    }
+    writeFileSync(scene.killFile, '')
+    await (await scene.start()).stop()
+    expect((await scene.agreed()).interrupted).toBeGreaterThan(0)
+  },
+  patienceMs,
+)

@@ -1,0 +1,130 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { databaseKinds } from '../support/harness.ts'
+import type { Told } from './clients.ts'
+import { closeScenes, type GatewayProcess, type Scene, sceneOn } from './gateways.ts'
+import { isLong, patienceMs, report } from './length.ts'
+import { PrivatePostgres } from './private-postgres.ts'
+
+const restarts = isLong ? 30 : 3
+const restartEveryMs = isLong ? 2000 : 600
+const awayMs = isLong ? 60_000 : 3000
+/** I12: after this time everything is as before. */
+const recoveryMs = 15_000
+
+describe.if(databaseKinds.includes('postgres'))('PostgreSQL away under load', () => {
+  let postgres: PrivatePostgres | null = null
+
+  beforeAll(async () => {
+    postgres = await PrivatePostgres.start()
+    if (!postgres) console.log('faults: PostgreSQL is not installed here: it is not stopped')
+  }, patienceMs)
+  afterAll(async () => {
+    await closeScenes()
+    postgres?.close()
+  })
+
+  test(
+    `R7 R21 I8 I12 restarted ${restarts} times: no refusal, nothing lost, and service returns`,
+    async () => {
+      if (!postgres) return
+      const scene = await sceneOn('postgres', postgres.url)
+      const gateway = await scene.start()
+      const key = await gateway.newKey()
+      const load = new Load(scene, gateway, key)
+      for (let count = 0; count < restarts; count++) {
+        await Bun.sleep(restartEveryMs)
+        await postgres.stop()
+        await postgres.start()
+      }
+      const backMs = await returned(scene, gateway, key)
+      await load.stop()
+      await gateway.stop()
+      expect(refusals(scene.clients.log)).toEqual([])
+      report('PostgreSQL restarted', {
+        restarts,
+        'ms until service was back': backMs,
+        ...(await scene.agreed()),
+      })
+    },
+    patienceMs,
+  )
+
+  test(
+    `R7 R21 R24 I8 I12 stopped for ${awayMs / 1000} s: replies under way end when it is back`,
+    async () => {
+      if (!postgres) return
+      const scene = await sceneOn('postgres', postgres.url)
+      const gateway = await scene.start()
+      const key = await gateway.newKey()
+      const load = new Load(scene, gateway, key)
+      await Bun.sleep(300)
+      // Enough for a second, so that all are under way when the database goes.
+      const underWay = Array.from({ length: 8 }, () =>
+        scene.clients.ask(gateway.url, key, { stream: true, tokens: 50, paceMs: 20 }),
+      )
+      await Bun.sleep(300)
+      await postgres.stop()
+      await Bun.sleep(awayMs)
+      await postgres.start()
+      const backMs = await returned(scene, gateway, key)
+      const ends = await Promise.all(underWay)
+      await load.stop()
+      await gateway.stop()
+      expect(ends.map(({ status, ended, cost }) => [status, ended, cost])).toEqual(
+        ends.map(() => [200, true, 0.0006]),
+      )
+      expect(refusals(scene.clients.log)).toEqual([])
+      const told = gateway.log.split('\n').filter((line) => line.includes('the ledger cannot be written'))
+      expect(told.length).toBeLessThanOrEqual(1 + awayMs / 30_000)
+      report('PostgreSQL stopped', {
+        'seconds away': awayMs / 1000,
+        'ms until service was back': backMs,
+        ...(await scene.agreed()),
+      })
+    },
+    patienceMs,
+  )
+})
+
+/** Clients that ask again and again, and wait a moment when they are sent away. */
+class Load {
+  #running = true
+  readonly #work: Promise<unknown>
+
+  constructor(scene: Scene, { url }: GatewayProcess, key: string) {
+    const client = async (place: number) => {
+      while (this.#running) {
+        const { status } = await scene.clients.ask(url, key, {
+          stream: place % 3 > 0,
+          tokens: 5 + place,
+          paceMs: place,
+        })
+        if (status !== 200) await Bun.sleep(100)
+      }
+    }
+    this.#work = Promise.all(Array.from({ length: 10 }, (_, place) => client(place)))
+  }
+
+  async stop(): Promise<void> {
+    this.#running = false
+    await this.#work
+  }
+}
+
+/** How long it took until a new request was answered. */
+async function returned(scene: Scene, { url }: GatewayProcess, key: string): Promise<number> {
+  const since = performance.now()
+  while (performance.now() - since < recoveryMs) {
+    const { status } = await scene.clients.ask(url, key)
+    if (status === 200) return Math.round(performance.now() - since)
+    await Bun.sleep(50)
+  }
+  throw new Error('service did not return')
+}
+
+/** Answers that an outage must not have: anything but success and "come back later". */
+function refusals(log: Told[]): unknown[] {
+  return log
+    .filter(({ status, retryAfter }) => status !== 200 && (status !== 503 || retryAfter === null))
+    .map(({ status, code, retryAfter }) => ({ status, code, retryAfter }))
+}

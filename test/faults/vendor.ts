@@ -1,0 +1,159 @@
+/** What the vendor wrote down about one request. Nothing of it depends on what became of the gateway. */
+export interface JournalEntry {
+  /** As the client numbered it. */
+  number: string
+  model: string
+  /** Tokens handed over until now. Each is four characters. */
+  produced: number
+  /** The final count; null where the reply was cut before. */
+  completion: number | null
+}
+
+export interface Vendor {
+  url: string
+  journal: JournalEntry[]
+  /** Resolves when no reply is under way. */
+  idle(): Promise<void>
+  stop(): Promise<void>
+}
+
+/** What it counts for any prompt. */
+export const promptTokens = 50
+
+/** In nano-dollars, and as headgate.yaml says it. */
+const prices = {
+  tokens: { prompt: 2000n, completion: 8000n, request: 100_000n },
+  fixed: { prompt: 0n, completion: 0n, request: 10_000_000n },
+}
+
+const models = {
+  'faults/tokens': { provider: 'vendor', prices: prices.tokens },
+  'faults/fixed': { provider: 'vendor', prices: prices.fixed },
+  'faults/stubborn': { provider: 'stubborn', prices: prices.tokens },
+}
+
+export type ModelName = keyof typeof models
+
+/** What so many tokens of a reply cost, request and prompt included. */
+export function listPrice(model: string, completion: number): bigint {
+  const { prompt, completion: output, request } = models[model as ModelName].prices
+  return BigInt(promptTokens) * prompt + BigInt(completion) * output + request
+}
+
+/** headgate.yaml with the vendor in it: once as one whose bill ends with the connection, once as one that goes on. */
+export function settingsWith(vendor: Vendor): string {
+  const provider = { name: 'Vendor', base_url: vendor.url, dialects: ['chat'], api_key: 'vendor-secret' }
+  return JSON.stringify({
+    providers: [
+      { slug: 'vendor', ...provider },
+      { slug: 'stubborn', ...provider, bills_abandoned: true },
+    ],
+    models: Object.entries(models).map(([id, { provider: slug, prices: amounts }]) => ({
+      id,
+      name: id,
+      context_length: 4000,
+      endpoints: [{ provider: slug, upstream_model: id, pricing: written(amounts) }],
+    })),
+  })
+}
+
+function written(amounts: Record<string, bigint>) {
+  const usd = (nanos: bigint) => `0.${String(nanos).padStart(9, '0')}`
+  return Object.fromEntries(Object.entries(amounts).map(([name, nanos]) => [name, usd(nanos)]))
+}
+
+/** How a client says what it wants answered. */
+export function promptFor(number: string, tokens: number, paceMs: number): string {
+  return `${number}: ${tokens} tokens, one in ${paceMs} ms`
+}
+
+const promptPattern = /^(\S+): (\d+) tokens, one in (\d+) ms$/
+
+/** A provider that does as the prompt says, and keeps its own books. */
+export function startVendor(): Vendor {
+  const journal: JournalEntry[] = []
+  const open = new Set<JournalEntry>()
+  const server = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    idleTimeout: 0,
+    fetch: async (request) => {
+      const body = (await request.json()) as VendorRequest
+      const [, number = '', tokens, paceMs] = promptPattern.exec(body.messages[0]?.content ?? '') ?? []
+      const entry: JournalEntry = { number, model: body.model, produced: 0, completion: null }
+      journal.push(entry)
+      const wish = { tokens: Number(tokens), paceMs: Number(paceMs) }
+      open.add(entry)
+      const close = () => void open.delete(entry)
+      // A body that nobody waits for is not even begun.
+      request.signal.addEventListener('abort', close)
+      if (body.stream) return streamed(entry, wish, close)
+      return whole(entry, wish).finally(close)
+    },
+  })
+  return {
+    url: `http://127.0.0.1:${server.port}/v1`,
+    journal,
+    idle: async () => {
+      while (open.size > 0) await Bun.sleep(5)
+    },
+    stop: () => server.stop(true),
+  }
+}
+
+interface VendorRequest {
+  model: string
+  stream?: boolean
+  messages: { content: string }[]
+}
+
+interface Wanted {
+  tokens: number
+  paceMs: number
+}
+
+const token = 'word'
+const identity = { id: 'chatcmpl-1', created: 1, model: 'vendor-model' }
+
+function usageOf(completion: number) {
+  return {
+    prompt_tokens: promptTokens,
+    completion_tokens: completion,
+    total_tokens: promptTokens + completion,
+  }
+}
+
+async function whole(entry: JournalEntry, { tokens, paceMs }: Wanted): Promise<Response> {
+  await Bun.sleep(paceMs)
+  entry.produced = tokens
+  entry.completion = tokens
+  const message = { role: 'assistant', content: token.repeat(tokens) }
+  return Response.json({
+    ...identity,
+    object: 'chat.completion',
+    choices: [{ index: 0, message, finish_reason: 'stop' }],
+    usage: usageOf(tokens),
+  })
+}
+
+function streamed(entry: JournalEntry, { tokens, paceMs }: Wanted, closed: () => void): Response {
+  async function* body() {
+    try {
+      for (let count = 0; count < tokens; count++) {
+        if (paceMs > 0) await Bun.sleep(paceMs)
+        entry.produced++
+        yield chunk([{ index: 0, delta: { content: token }, finish_reason: null }])
+      }
+      yield chunk([{ index: 0, delta: {}, finish_reason: 'stop' }])
+      entry.completion = tokens
+      yield `${chunk([], usageOf(tokens))}data: [DONE]\n\n`
+    } finally {
+      closed()
+    }
+  }
+  return new Response(body(), { headers: { 'content-type': 'text/event-stream' } })
+}
+
+function chunk(choices: unknown[], usage?: unknown): string {
+  return `data: ${JSON.stringify({ ...identity, object: 'chat.completion.chunk', choices, usage })}\n\n`
+}
