@@ -6,7 +6,7 @@ import { startPostgres } from './postgres.mjs'
 const args = process.argv.slice(2)
 const options = args.filter((argument) => argument.startsWith('--'))
 const named = args.filter((argument) => !argument.startsWith('--'))
-const parts = named.length > 0 ? named : ['inference', 'storage']
+const parts = named.length > 0 ? named : ['inference', 'storage', 'records']
 
 ensureInstalled({ dev: true })
 let child
@@ -18,7 +18,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
   })
 }
 for (const part of parts) {
-  const code = part === 'storage' ? await onDatabases(part) : await run(part, process.env)
+  const code = part === 'inference' ? await run(part, process.env) : await onDatabases(part)
   if (code !== 0 || isStopping) process.exit(code || 130)
 }
 

@@ -4,6 +4,7 @@ import type { Config } from './config.ts'
 import type { Db } from './db/db.ts'
 import type { Ledger } from './ledger/ledger.ts'
 import type { Node } from './ledger/recovery.ts'
+import type { RollUpThread } from './ledger/rollups/thread.ts'
 import type { Clock } from './lib/clock.ts'
 import type { Origins } from './lib/origins.ts'
 import type { Pulse } from './lib/pulse.ts'
@@ -26,6 +27,7 @@ export interface Gateway {
   readonly ledger: Ledger
   /** This process among those that share the database. */
   readonly node: Node
+  readonly rollUps: RollUpThread
   readonly pulse: Pulse
   readonly rates: MinuteRate
   readonly origins: Origins

@@ -14,11 +14,14 @@ interface Job {
 const hourMs = 60 * 60_000
 /** Well within the time after which a node that says nothing counts as gone. */
 const beatMs = 5000
+const rollUpMs = 5000
 
 /** What is done beside requests, each at its own pace and never twice at a time. */
 const jobs: Job[] = [
   { name: 'sign of life', everyMs: beatMs, run: giveSign },
   { name: 'orphaned holds', everyMs: beatMs, run: settleOrphans },
+  { name: 'roll-ups', everyMs: rollUpMs, run: ({ rollUps, clock }) => rollUps.roll(clock.now()) },
+  { name: 'old records', everyMs: hourMs, run: tidy },
   { name: 'files', everyMs: hourMs, run: sweepFiles },
   { name: 'expired responses', everyMs: hourMs, run: dropExpiredResponses },
   { name: 'expired contents', everyMs: hourMs, run: dropExpiredContents },
@@ -42,6 +45,10 @@ async function repeat(gateway: Gateway, { name, everyMs, run }: Job): Promise<ne
     }
     await new Promise((resolve) => setTimeout(resolve, everyMs).unref())
   }
+}
+
+function tidy({ rollUps, clock, settings }: Gateway): Promise<void> {
+  return rollUps.tidy(clock.now(), settings.records.retention_days)
 }
 
 /** Says that this node is alive, by the clock that all of them share. */

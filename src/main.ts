@@ -12,6 +12,7 @@ import { Engine } from './ledger/engine.ts'
 import { Ledger } from './ledger/ledger.ts'
 import { nanosFromUsd } from './ledger/money.ts'
 import { Node } from './ledger/recovery.ts'
+import { RollUpThread } from './ledger/rollups/thread.ts'
 import { type Clock, RemoteClock, systemClock } from './lib/clock.ts'
 import { Origins } from './lib/origins.ts'
 import { Pulse } from './lib/pulse.ts'
@@ -58,6 +59,7 @@ export async function openGateway(
     memory: new Memory(db),
     ledger,
     node: new Node(!isPostgresUrl(config.databaseUrl)),
+    rollUps: new RollUpThread(config.databaseUrl),
     pulse: new Pulse(),
     rates: new MinuteRate(),
     origins: new Origins(),

@@ -1,6 +1,6 @@
-import type { JsonObject } from '../lib/loose.ts'
+import { type JsonObject, objectOf } from '../lib/loose.ts'
 import type { Call, Tool } from './call.ts'
-import type { InputPart, OutputPart } from './part.ts'
+import type { InputPart, OutputPart, Source } from './part.ts'
 
 /** How large a request can turn out to be for a provider: never less than what it will count. */
 export interface Size {
@@ -25,8 +25,18 @@ const elsewhere = 2_000_000
 /** How often a provider's own search is assumed to be used. */
 const assumedSearches = 10
 
-/** Fields that let a provider read what is not in the request. */
-const readingFields = ['web_search_options', 'search_parameters', 'mcp_servers', 'cachedContent', 'prompt']
+/** Fields that let a provider read what is not in the request; a `prompt` that is a text is none. */
+const readingFields = [
+  'web_search_options',
+  'search_parameters',
+  'enable_search',
+  'mcp_servers',
+  'cachedContent',
+]
+/** Tools that a vendor defines and the client runs: what they give is in the next request. */
+const clientTools = /^(?:bash|text_editor|computer|memory|local_shell|shell|apply_patch)/
+/** In a part we do not know: something that lies elsewhere. */
+const pointer = /"(?:url|uri|file_?uri|file_?id|file_?data)":/i
 
 /**
  * `body` is what the call was read from, and `bytes` its length as text: whatever a dialect makes of it,
@@ -35,8 +45,8 @@ const readingFields = ['web_search_options', 'search_parameters', 'mcp_servers',
 export function sizeOf(call: Call, body: JsonObject, bytes: number): Size {
   const size: Size = {
     promptTokens: perCall + perMessage * call.messages.length + bytes,
-    outputTokens: call.maxTokens ?? null,
-    choices: call.n ?? 1,
+    outputTokens: mostOutput(call),
+    choices: Math.max(call.n ?? 1, typeof body.best_of === 'number' ? body.best_of : 1),
     images: 0,
     hasAudio: false,
     longCache: call.cache?.ttl === '1h',
@@ -44,8 +54,17 @@ export function sizeOf(call: Call, body: JsonObject, bytes: number): Size {
   }
   for (const { parts } of call.messages) for (const part of parts) addPart(size, part)
   for (const tool of call.tools ?? []) addTool(size, tool)
-  for (const field of readingFields) if (reads(body[field])) addReading(size, field)
+  for (const field of readingFields) if (body[field]) addReading(size, field)
+  if (objectOf(body.prompt)) addReading(size, 'prompt')
   return size
+}
+
+/** Beside what is answered where nobody says how long that may be. */
+const besideThinking = 32_768
+
+function mostOutput({ maxTokens, reasoning }: Call): number | null {
+  if (maxTokens !== undefined) return maxTokens
+  return reasoning?.maxTokens ? reasoning.maxTokens + besideThinking : null
 }
 
 function addPart(size: Size, part: InputPart | OutputPart): void {
@@ -56,7 +75,7 @@ function addPart(size: Size, part: InputPart | OutputPart): void {
       break
     case 'image':
       size.images += 1
-      size.promptTokens += perImage - (part.source.kind === 'data' ? part.source.data.length : 0)
+      size.promptTokens += perImage - pictureBytes(part.source)
       break
     case 'audio':
       size.hasAudio = true
@@ -68,26 +87,25 @@ function addPart(size: Size, part: InputPart | OutputPart): void {
       break
     case 'file':
       if (part.source.kind === 'url' || part.source.kind === 'file') size.promptTokens += elsewhere
+      break
+    case 'opaque':
+      if (pointer.test(JSON.stringify(part.value))) size.promptTokens += elsewhere
   }
+}
+
+/** A picture has far fewer tokens than bytes; what only calls itself one may be a text. */
+function pictureBytes(source: Source): number {
+  return source.kind === 'data' && /^image\/(?!svg)/.test(source.mediaType) ? source.data.length : 0
 }
 
 /** What a provider's own tool finds is a prompt too. */
 function addTool(size: Size, tool: Tool): void {
-  if (tool.kind === 'native') addReading(size, tool.type)
+  if (tool.kind === 'native' && !clientTools.test(tool.type)) addReading(size, tool.type)
 }
 
 function addReading(size: Size, name: string): void {
   size.promptTokens += elsewhere
   if (/search/i.test(name)) size.webSearches += assumedSearches
-}
-
-/** A text is read as it stands; anything else says where to look. */
-function reads(value: unknown): boolean {
-  return value !== undefined && value !== null && typeof value === 'object' && !isTexts(value)
-}
-
-function isTexts(value: object): boolean {
-  return Array.isArray(value) && value.every((item) => typeof item !== 'object')
 }
 
 /** Four characters a token, where nobody counted. */

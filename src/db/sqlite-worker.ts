@@ -1,9 +1,7 @@
 import { Database, type Statement } from 'bun:sqlite'
+import { answerEach } from '../lib/thread.ts'
 import type { Row } from './batch.ts'
-import type { Asked, Group, Told } from './sqlite-thread.ts'
-
-/** The thread that waits for the disk. */
-declare const self: Worker
+import type { Asked, Group } from './sqlite-thread.ts'
 
 /** How long another connection may keep the file to itself. */
 const busyMs = 5000
@@ -13,26 +11,14 @@ type Binding = string | number | bigint | null
 let database: Database | undefined
 const statements = new Map<string, Statement<Row, Binding[]>>()
 
-self.onmessage = ({ data }: MessageEvent<string>) => {
-  const asked: Asked = JSON.parse(data)
-  if (asked[0] === 'open') open(asked[1])
-  else self.postMessage(answer(asked))
-}
+answerEach((question) => {
+  const [kind, groups] = question as Asked
+  return does[kind](groups)
+})
 
-function answer([kind, groups]: Asked): Told {
-  try {
-    if (kind === 'close') database?.close()
-    else if (kind === 'read') return { rows: read(groups) }
-    else write(groups)
-    return { rows: [] }
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-    return { error: { message: String(error), code } }
-  }
-}
+const does: Record<Asked[0], (groups: Group[]) => Row[]> = { open, read, write, close }
 
-/** Not answered: when it fails the thread ends, and with it whatever is asked next. */
-function open([[path] = ['']]: Group[]): void {
+function open([[path] = ['']]: Group[]): Row[] {
   database = new Database(path, { safeIntegers: true })
   for (const pragma of [
     `busy_timeout=${busyMs}`,
@@ -42,6 +28,12 @@ function open([[path] = ['']]: Group[]): void {
   ]) {
     database.run(`PRAGMA ${pragma}`)
   }
+  return []
+}
+
+function close(): Row[] {
+  database?.close()
+  return []
 }
 
 function read(groups: Group[]): Row[] {
@@ -50,7 +42,7 @@ function read(groups: Group[]): Row[] {
   )
 }
 
-function write(groups: Group[]): void {
+function write(groups: Group[]): Row[] {
   prepared('begin immediate').run()
   try {
     for (const [sql, ...rows] of groups) {
@@ -62,6 +54,7 @@ function write(groups: Group[]): void {
     if (database?.inTransaction) prepared('rollback').run()
     throw error
   }
+  return []
 }
 
 /** There are few texts: each is prepared once. */

@@ -2,7 +2,6 @@ import type { Logger } from 'pino'
 import { isRefusedData } from '../db/db.ts'
 import { GatewayError } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
-import { withDeadline } from '../lib/deadline.ts'
 import type { Refusal } from './book.ts'
 import type { Admit, Op, Result, Settle } from './engine.ts'
 
@@ -14,7 +13,8 @@ export interface Runner {
 
 interface Job {
   op: Op
-  since: number
+  /** Until when it is waited for. */
+  until: number
   done: (result: Result) => void
   failed: (error: unknown) => void
 }
@@ -25,17 +25,13 @@ const mostAtOnce = 256
 const mostWaiting = 20_000
 /** How long a request waits for a database that is away before it is told to come back. */
 const admitMs = 10_000
-/** A disk that hangs gives no sign at all. */
-const graceMs = 5000
 /** How long the end of an answer waits. The charge itself waits for as long as it takes. */
 const settleMs = 120_000
-/** Most of what a transaction costs does not depend on its size: under load fewer and larger ones are made. */
-const busyFrom = 16
-const busyMs = 1
 const retryMs = 250
 /** An outage is told at its beginning, its end, and so often. */
 const tellMs = 30_000
-const checkpointMs = 2000
+/** How often replies under way are noted down, and those who wait too long sent away. */
+const lookMs = 2000
 const closeMs = 10_000
 
 /** What has come of a reply: JSON, or null when nothing new has. */
@@ -54,10 +50,12 @@ export class Ledger {
   /** Holds of requests that are under way here. */
   readonly #open = new Set<string>()
   #queue: Job[] = []
+  /** What the transaction under way is about. */
+  #current: Job[] = []
   #running = false
   #downSince: number | null = null
   #toldAt = 0
-  #checkpoints: Timer | null = null
+  #looking: Timer | null = null
 
   constructor(runner: Runner, clock: Clock, log: Logger) {
     this.#runner = runner
@@ -78,26 +76,15 @@ export class Ledger {
   /** Resolves when the hold is durable, or with the limit that is in its way. */
   async admit(op: Admit): Promise<Refusal | null> {
     if (this.#queue.length > mostWaiting) throw unavailable()
-    try {
-      this.#open.add(op.wish.id)
-      const result = await withDeadline(admitMs + graceMs, this.#push(op), late)
-      if (result === null || result === 'closed before') return null
-      this.#open.delete(op.wish.id)
-      return result
-    } catch (error) {
-      this.#open.delete(op.wish.id)
-      if (!(error instanceof LateError)) throw error
-      // It may still be written.
-      this.#queue.push(withdrawal(op))
-      throw unavailable()
-    }
+    this.#open.add(op.wish.id)
+    const result = await this.#push(op, admitMs)
+    return result === 'closed before' ? null : result
   }
 
   /** Resolves when the charge is durable. It goes on trying when waiting for it is given up. */
   async settle(op: Settle): Promise<void> {
     this.#followed.delete(op.id)
-    const written = this.#push(op).finally(() => this.#open.delete(op.id))
-    await withDeadline(settleMs, written, unavailable)
+    await this.#push(op, settleMs)
   }
 
   /** Whether its request is still under way here. */
@@ -108,7 +95,6 @@ export class Ledger {
   /** Keeps the progress of a reply, so that a crash does not forget what was produced. */
   follow(id: string, progress: Progress): void {
     this.#followed.set(id, progress)
-    this.#checkpoints ??= setInterval(() => this.#checkpoint(), checkpointMs).unref()
   }
 
   /** Waits a while for requests that are under way to be settled; what is left is settled after the next start. */
@@ -117,13 +103,13 @@ export class Ledger {
     for (const deadline = performance.now() + closeMs; isBusy() && performance.now() < deadline; ) {
       await Bun.sleep(5)
     }
-    if (this.#checkpoints) clearInterval(this.#checkpoints)
+    if (this.#looking) clearInterval(this.#looking)
     await this.#runner.close()
   }
 
-  #push(op: Op): Promise<Result> {
+  #push(op: Op, waitMs: number): Promise<Result> {
     const { promise, resolve, reject } = Promise.withResolvers<Result>()
-    this.#queue.push({ op, since: performance.now(), done: resolve, failed: reject })
+    this.#queue.push({ op, until: performance.now() + waitMs, done: resolve, failed: reject })
     if (!this.#running) this.#start()
     return promise
   }
@@ -131,6 +117,7 @@ export class Ledger {
   /** After what is at hand now: what came in together is committed together. */
   #start(): void {
     this.#running = true
+    this.#looking ??= setInterval(() => this.#look(), lookMs).unref()
     setImmediate(() => void this.#run())
   }
 
@@ -140,7 +127,6 @@ export class Ledger {
       try {
         await this.#commit(jobs)
         this.#isUp()
-        if (jobs.length >= busyFrom) await Bun.sleep(busyMs)
       } catch (error) {
         if (isRefusedData(error)) await this.#oneByOne(jobs, error)
         else await this.#isDown(jobs, error)
@@ -150,20 +136,23 @@ export class Ledger {
   }
 
   async #commit(jobs: Job[]): Promise<void> {
+    this.#current = jobs
     const results = await this.#runner.run(
       jobs.map(({ op }) => op),
       new Date(this.#clock.now()).toISOString(),
     )
-    for (const [place, { op, done }] of jobs.entries()) {
-      const result = results[place] ?? null
-      if (result === 'closed before') this.#tellOfClosed(op)
-      done(result)
-    }
+    for (const [place, job] of jobs.entries()) this.#finish(job, results[place] ?? null)
+    this.#current = []
   }
 
-  /** Whoever repeats what may have been done expects to find it done. */
-  #tellOfClosed(op: Op): void {
-    if (op.op === 'settle' && !op.again) this.#log.warn({ id: op.id }, 'a charge found its hold closed')
+  #finish({ op, done }: Job, result: Result): void {
+    if (op.op === 'settle') this.#open.delete(op.id)
+    else if (op.op === 'admit' && result !== null) this.#open.delete(op.wish.id)
+    // Whoever repeats what may have been done expects to find it done.
+    if (op.op === 'settle' && result === 'closed before' && !op.again) {
+      this.#log.warn({ id: op.id }, 'a charge found its hold closed')
+    }
+    done(result)
   }
 
   /** One bad row must not cost the others theirs, and what goes along with a charge not the charge. */
@@ -171,9 +160,8 @@ export class Ledger {
     const [only] = jobs
     if (only && jobs.length === 1 && !hasCompanions(only.op)) {
       this.#log.error({ err: error, op: only.op.op }, 'the ledger refused an operation')
-      only.failed(error)
-      if (only.op.op === 'admit') this.#queue.push(withdrawal(only.op))
-      return
+      if (only.op.op === 'settle') this.#open.delete(only.op.id)
+      return this.#sendAway(only, error)
     }
     if (only && jobs.length === 1)
       this.#log.warn({ err: error }, 'a charge is written without what goes along')
@@ -198,7 +186,7 @@ export class Ledger {
     this.#downSince = null
   }
 
-  /** Charges stay in line until they are written; requests that would wait too long are sent away. */
+  /** What there is to do stays in line until it is done. */
   async #isDown(jobs: Job[], error: unknown): Promise<void> {
     const now = performance.now()
     this.#downSince ??= now
@@ -206,16 +194,36 @@ export class Ledger {
       this.#toldAt = now
       this.#log.error({ err: error, waiting: this.#queue.length }, 'the ledger cannot be written')
     }
-    const all = [...jobs, ...this.#queue]
-    const late = all.filter(({ op, since }) => op.op === 'admit' && now - since > admitMs)
-    const sentAway = new Set(late)
-    this.#queue = all.filter((job) => !sentAway.has(job)).map((job) => ({ ...job, op: again(job.op) }))
-    for (const { op, failed } of late) {
-      failed(unavailable())
-      // It may have been written all the same.
-      if (op.op === 'admit') this.#queue.push(withdrawal(op))
-    }
+    this.#current = []
+    this.#queue.unshift(...jobs.map((job) => ({ ...job, op: again(job.op) })))
+    this.#sendAwayLate()
     await Bun.sleep(retryMs)
+  }
+
+  /** A database that is away is noticed; a disk that hangs gives no sign at all. */
+  #look(): void {
+    this.#sendAwayLate()
+    this.#checkpoint()
+  }
+
+  /** Charges are written all the same; holds of requests that were sent away are taken back. */
+  #sendAwayLate(): void {
+    const now = performance.now()
+    const late = [...this.#current, ...this.#queue].filter(({ until }) => until < now)
+    for (const job of late) {
+      job.until = Number.POSITIVE_INFINITY
+      this.#sendAway(job, unavailable())
+    }
+    const isLate = new Set(late.filter(({ op }) => op.op === 'admit'))
+    if (isLate.size > 0) this.#queue = this.#queue.filter((job) => !isLate.has(job))
+  }
+
+  #sendAway({ op, failed }: Job, error: unknown): void {
+    failed(error)
+    if (op.op !== 'admit') return
+    this.#open.delete(op.wish.id)
+    // It may have been written all the same.
+    this.#queue.push(withdrawal(op))
   }
 
   #checkpoint(): void {
@@ -226,7 +234,7 @@ export class Ledger {
       if (checkpoint === null) continue
       this.#noted.add(id)
       const over = () => void this.#noted.delete(id)
-      void this.#push({ op: 'note', id, checkpoint }).then(over, over)
+      void this.#push({ op: 'note', id, checkpoint }, settleMs).then(over, over)
     }
   }
 }
@@ -242,19 +250,18 @@ function hasCompanions(op: Op): boolean {
 
 function withdrawal({ wish, organizationId }: Admit): Job {
   const nothing = () => undefined
-  return { op: release(wish.id, organizationId), since: performance.now(), done: nothing, failed: nothing }
+  return {
+    op: release(wish.id, organizationId),
+    until: Number.POSITIVE_INFINITY,
+    done: nothing,
+    failed: nothing,
+  }
 }
 
 /** Closes a hold whose request reached no provider. */
 export function release(id: string, organizationId: string): Settle {
   const spent = { amount: 0n, byok: 0n }
   return { op: 'settle', id, organizationId, isByok: false, spent, generation: null, companions: [] }
-}
-
-class LateError extends Error {}
-
-function late(): Error {
-  return new LateError('the ledger gives no answer')
 }
 
 function unavailable(): GatewayError {

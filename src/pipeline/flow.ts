@@ -66,9 +66,12 @@ export class WireFlow implements Flow {
       this.#arrived = isLong ? bytes.subarray(sliceBytes) : null
       return this.#pass(this.#frames.push(isLong ? bytes.subarray(0, sliceBytes) : bytes))
     } catch (error) {
-      // A connection that goes after the reply was complete takes nothing with it.
-      const rest = this.close()
-      if (this.seen.complete && !this.seen.failure) return rest
+      // A connection that goes after the reply was complete takes nothing with it; before, half a frame says nothing.
+      if (this.seen.complete) {
+        const rest = this.close()
+        if (!this.seen.failure) return rest
+      }
+      this.#over = true
       throw error instanceof SseError ? unexpected(error.message) : this.#exchange.explain(error)
     }
   }

@@ -5,7 +5,6 @@ import { activityItem, activityQuery, readActivity } from './activity.ts'
 import { dimensions } from './dimensions.ts'
 import { displayFormats, metrics } from './metrics.ts'
 import { runQuery } from './query.ts'
-import { countQuery } from './rate.ts'
 import { operators, queryBody } from './request.ts'
 
 const tag = 'Analytics'
@@ -83,21 +82,25 @@ const meta: z.input<typeof analyticsMeta> = {
   operators: [...operators],
 }
 
+const mostPerMinute = 64
+const tooMany = `At most ${mostPerMinute} queries a minute.`
+
 const query = operation({
   id: 'queryAnalytics',
   method: 'POST',
   path: '/analytics/query',
   tag,
   summary: 'Ask for metrics over a range of time, by up to two dimensions',
-  description: 'At most 64 queries a minute.',
+  description: tooMany,
   access: 'management',
   body: queryBody,
   errors: [408, 429],
   response: z.strictObject({ data: analyticsResult }),
   handle: async ({ gateway, caller, body }) => {
     const startedAt = performance.now()
-    countQuery(gateway, caller.organizationId)
-    const { rows, truncated, warnings } = await runQuery(gateway, caller.organizationId, body)
+    const { organizationId } = caller
+    gateway.rates.count(`query ${organizationId}`, mostPerMinute, gateway.clock.now(), tooMany)
+    const { rows, truncated, warnings } = await runQuery(gateway, organizationId, body)
     const query_time_ms = Math.round(performance.now() - startedAt)
     return {
       data: {

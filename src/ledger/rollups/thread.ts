@@ -1,0 +1,28 @@
+import { Thread } from '../../lib/thread.ts'
+
+export type Chore =
+  | { kind: 'open'; url: string }
+  | { kind: 'roll'; now: number }
+  | { kind: 'tidy'; now: number; retentionDays: number | null }
+
+/** The keeping of roll-ups, on a thread and a connection of its own. */
+export class RollUpThread {
+  readonly #thread: Thread
+
+  constructor(url: string) {
+    const opening: Chore = { kind: 'open', url }
+    this.#thread = new Thread(new URL('worker.ts', import.meta.url), opening)
+  }
+
+  async roll(now: number): Promise<void> {
+    await this.#do({ kind: 'roll', now })
+  }
+
+  async tidy(now: number, retentionDays: number | null): Promise<void> {
+    await this.#do({ kind: 'tidy', now, retentionDays })
+  }
+
+  #do(chore: Chore): Promise<unknown> {
+    return this.#thread.ask(chore)
+  }
+}
