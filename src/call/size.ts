@@ -18,6 +18,8 @@ export interface Size {
 /** No tokenizer makes more tokens of a text than it has bytes; around each message a few are added. */
 const perMessage = 16
 const perCall = 64
+/** Vendors put instructions of their own in front of tools. */
+const perTools = 2000
 /** More than any vendor counts for one picture. */
 const perImage = 20_000
 /** What lies elsewhere can be as large as a model takes: more than nearly all of them do. */
@@ -53,6 +55,7 @@ export function sizeOf(call: Call, body: JsonObject, bytes: number): Size {
     webSearches: 0,
   }
   for (const { parts } of call.messages) for (const part of parts) addPart(size, part)
+  if (call.tools) size.promptTokens += perTools
   for (const tool of call.tools ?? []) addTool(size, tool)
   for (const field of readingFields) if (body[field]) addReading(size, field)
   if (objectOf(body.prompt)) addReading(size, 'prompt')
@@ -95,7 +98,10 @@ function addPart(size: Size, part: InputPart | OutputPart): void {
 
 /** A picture has far fewer tokens than bytes; what only calls itself one may be a text. */
 function pictureBytes(source: Source): number {
-  return source.kind === 'data' && /^image\/(?!svg)/.test(source.mediaType) ? source.data.length : 0
+  return source.kind === 'data' &&
+    /^image\/(?:png|jpe?g|webp|gif|hei[cf]|avif|bmp|tiff)$/.test(source.mediaType)
+    ? source.data.length
+    : 0
 }
 
 /** What a provider's own tool finds is a prompt too. */

@@ -1,4 +1,4 @@
-/** A statement past the query builder, with the placeholders of its database. */
+/** A statement past the query builder, with the placeholders of its database. Values that are objects become JSON. */
 export interface Statement {
   sql: string
   values: readonly unknown[]
@@ -9,7 +9,8 @@ export type Row = Record<string, unknown>
 /** What may be done inside one transaction. */
 export interface Batch {
   rows(statements: readonly Statement[]): Promise<Row[]>
-  run(statements: readonly Statement[]): Promise<void>
+  /** `mustLast`: through a power cut too. Otherwise it is enough that it outlives this process. */
+  run(statements: readonly Statement[], mustLast: boolean): Promise<void>
 }
 
 /** A connection of its own, for the few transactions that every request makes: all of each, or nothing. */

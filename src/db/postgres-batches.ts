@@ -80,6 +80,11 @@ class PostgresBatch implements Batch {
 
   /** One behind the other, without waiting in between. */
   #sendAll(statements: readonly Statement[]): Promise<Row[][]> {
-    return Promise.all(statements.map(({ sql, values }) => this.#connection.unsafe(sql, [...values])))
+    return Promise.all(statements.map(({ sql, values }) => this.#connection.unsafe(sql, values.map(binding))))
   }
+}
+
+/** What is neither text nor number is kept as JSON. */
+function binding(value: unknown): unknown {
+  return typeof value === 'object' && value !== null ? JSON.stringify(value) : value
 }

@@ -195,7 +195,7 @@ export interface HoldTable {
   /** That of the generation. */
   id: string
   owner: string
-  /** JSON array of the meters it counts in. */
+  /** The meters it counts in, with a space between two. */
   subjects: string
   amount_nanos: bigint
   byok_nanos: bigint

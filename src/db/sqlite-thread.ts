@@ -1,8 +1,11 @@
 import { Thread } from '../lib/thread.ts'
 import type { Batch, Batches, Row, Statement } from './batch.ts'
 
-/** What the thread is asked: to read, or to carry out in one transaction. Statements of one text stand together. */
-export type Asked = [kind: 'open' | 'read' | 'write' | 'close', groups: Group[]]
+/**
+ * What the thread is asked: to read, or to carry out in one transaction, on disk before it answers (`write`) or
+ * not (`jot`). Statements of one text stand together.
+ */
+export type Asked = [kind: 'open' | 'read' | 'write' | 'jot' | 'close', groups: Group[]]
 export type Group = [sql: string, ...values: (readonly unknown[])[]]
 
 /**
@@ -21,11 +24,15 @@ export class SqliteThread implements Batches {
   /** Nobody else writes what is read here: what a transaction reads may be read before it. */
   async transact<T>(work: (batch: Batch) => Promise<T>): Promise<T> {
     const groups: Group[] = []
+    let lasts = false
     const result = await work({
       rows: (statements) => this.#ask('read', grouped(statements)),
-      run: async (statements) => void groups.push(...grouped(statements)),
+      run: async (statements, mustLast) => {
+        groups.push(...grouped(statements))
+        lasts ||= mustLast
+      },
     })
-    if (groups.length > 0) await this.#ask('write', groups)
+    if (groups.length > 0) await this.#ask(lasts ? 'write' : 'jot', groups)
     return result
   }
 

@@ -16,7 +16,7 @@ answerEach((question) => {
   return does[kind](groups)
 })
 
-const does: Record<Asked[0], (groups: Group[]) => Row[]> = { open, read, write, close }
+const does: Record<Asked[0], (groups: Group[]) => Row[]> = { open, read, write, jot, close }
 
 function open([[path] = ['']]: Group[]): Row[] {
   database = new Database(path, { safeIntegers: true })
@@ -42,12 +42,22 @@ function read(groups: Group[]): Row[] {
   )
 }
 
+/** What is written next to last puts this on disk too. */
+function jot(groups: Group[]): Row[] {
+  prepared('PRAGMA synchronous=NORMAL').run()
+  try {
+    return write(groups)
+  } finally {
+    prepared('PRAGMA synchronous=FULL').run()
+  }
+}
+
 function write(groups: Group[]): Row[] {
   prepared('begin immediate').run()
   try {
     for (const [sql, ...rows] of groups) {
       const statement = prepared(sql)
-      for (const values of rows) statement.run(...(values as Binding[]))
+      for (const values of rows) statement.run(...values.map(binding))
     }
     prepared('commit').run()
   } catch (error) {
@@ -55,6 +65,11 @@ function write(groups: Group[]): Row[] {
     throw error
   }
   return []
+}
+
+/** What is neither text nor number is kept as JSON. */
+function binding(value: unknown): Binding {
+  return typeof value === 'object' && value !== null ? JSON.stringify(value) : (value as Binding)
 }
 
 /** There are few texts: each is prepared once. */

@@ -32,8 +32,7 @@ export class Insert {
     let parameter = 0
     const next = () => (isPostgres ? `$${++parameter}` : '?')
     const values = Array.from({ length: rows }, () => `(${this.#columns.map(next).join(', ')})`)
-    const names = this.#columns.map((name) => `"${name}"`).join(', ')
-    const text = `insert into "${this.#table}" (${names}) values ${values.join(', ')} ${this.#conflict}`
+    const text = `insert into ${this.#table} (${this.#columns.join(', ')}) values ${values.join(', ')} ${this.#conflict}`
     texts.set(slot, text)
     return text
   }
@@ -52,8 +51,8 @@ function* pieces<T>(rows: readonly T[]): Generator<readonly T[]> {
 
 /** `on conflict` that replaces every column but the key. */
 export function replacing(key: string, columns: readonly string[]): string {
-  const set = columns.filter((column) => column !== key).map((column) => `"${column}" = excluded."${column}"`)
-  return `on conflict ("${key}") do update set ${set.join(', ')}`
+  const set = columns.filter((column) => column !== key).map((column) => `${column} = excluded.${column}`)
+  return `on conflict (${key}) do update set ${set.join(', ')}`
 }
 
 /** The same query for each of the values, in the fewest statements and texts: `$` stands where they go. */

@@ -56,16 +56,19 @@ export interface Checkpoint {
   attempts: string
 }
 
-type Written = Omit<Draft, 'generation'> & { generation: unknown[] }
-
 /** Without the names of its columns: it is written for every request, and read after a crash. */
-export function writeDraft(draft: Draft): string {
-  const written: Written = { ...draft, generation: draftColumns.map((column) => draft.generation[column]) }
-  return JSON.stringify(written)
+export type WrittenDraft = [generation: unknown[], first: unknown[], promptTokens: number, byokFee: number]
+
+export function writeDraft({ generation, first, promptTokens, byokFee }: Draft): WrittenDraft {
+  const { model, provider, endpoint, upstream_dialect, is_byok, pricing } = first
+  const place = [model, provider, endpoint, upstream_dialect, is_byok, pricing]
+  return [draftColumns.map((column) => generation[column]), place, promptTokens, byokFee]
 }
 
 export function readDraft(text: string): Draft {
-  const { generation, ...rest }: Written = JSON.parse(text)
-  const named = Object.fromEntries(draftColumns.map((column, place) => [column, generation[place]]))
-  return { ...rest, generation: named as Draft['generation'] }
+  const [values, place, promptTokens, byokFee]: WrittenDraft = JSON.parse(text)
+  const generation = Object.fromEntries(draftColumns.map((column, at) => [column, values[at]]))
+  const [model, provider, endpoint, upstream_dialect, is_byok, pricing] = place
+  const first = { model, provider, endpoint, upstream_dialect, is_byok, pricing }
+  return { generation: generation as Draft['generation'], first: first as Place, promptTokens, byokFee }
 }

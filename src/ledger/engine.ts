@@ -2,6 +2,7 @@ import type { Batch, Batches, Statement } from '../db/batch.ts'
 import { forEach } from '../db/statements.ts'
 import { growingHex } from '../lib/ids.ts'
 import { type Amounts, Book, type Refusal, type Wish } from './book.ts'
+import type { WrittenDraft } from './draft.ts'
 import { newMeter } from './meter.ts'
 import {
   holdOf,
@@ -20,8 +21,8 @@ export interface Admit {
   organizationId: string
   owner: string
   expiresAt: string
-  /** JSON: what is known of the generation before it begins. */
-  draft: string
+  /** What is known of the generation before it begins. */
+  draft: WrittenDraft
   /** It was asked for before, and nobody knows whether it was done. */
   again?: boolean
 }
@@ -108,7 +109,8 @@ class Round {
     await this.#loadHolds(ops.flatMap(holdsOf))
     await this.#loadMeters(this.#subjectsOf(ops))
     const results = ops.map((op) => this.#apply(op))
-    await this.#batch.run(this.#statements(ops))
+    // A hold need only outlive this process: after a power cut there is no client that saw an end.
+    await this.#batch.run(this.#statements(ops), this.#settled.length > 0)
     return results
   }
 
@@ -162,7 +164,8 @@ class Round {
     if (!this.#isPostgres) return unknown.forEach((subject) => void meters.set(subject, newMeter(subject)))
     // A row that is not there cannot be locked.
     const insert = 'insert into meters (subject) values ($1) on conflict do nothing'
-    await this.#batch.run(unknown.map((subject) => ({ sql: insert, values: [subject] })))
+    const added = unknown.map((subject) => ({ sql: insert, values: [subject] }))
+    await this.#batch.run(added, false)
     await this.#readMeters(unknown)
   }
 
@@ -260,7 +263,7 @@ function holdValues(book: Book): (op: Admit) => unknown[] {
   return ({ wish, owner, expiresAt, draft }) => [
     wish.id,
     owner,
-    JSON.stringify(wish.subjects),
+    wish.subjects.join(' '),
     String(wish.amount),
     String(wish.byok),
     book.holds.get(wish.id)?.day ?? wish.day,

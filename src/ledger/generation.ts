@@ -1,18 +1,40 @@
 import { type Charge, reportedNanos } from './charge.ts'
-import type { Generation } from './draft.ts'
+import type { Draft, Generation, Place } from './draft.ts'
 import { generationColumns } from './tables.ts'
 
 /** What is known before it is written; the ledger itself adds the rest. */
 const given = generationColumns.slice(0, -2) as (keyof Generation)[]
 
+/** What a generation is put together from, without being copied into one object for every request. */
+export interface GenerationParts {
+  draft: Draft['generation']
+  place: Omit<Place, 'pricing'>
+  tokens: ReturnType<typeof tokensOf>
+  end: Omit<Generation, keyof Draft['generation'] | keyof Place | keyof ReturnType<typeof tokensOf>>
+}
+
+/** In which part each column is: the same for all. */
+let homes: (keyof GenerationParts)[] | undefined
+
 /** A plain loop: this runs for every column of every reply. */
-export function generationValues(row: Generation): unknown[] {
+export function generationValues(parts: GenerationParts): unknown[] {
+  homes ??= homesOf(parts)
   const values: unknown[] = []
-  for (const column of given) {
-    const value = row[column]
+  for (let place = 0; place < given.length; place++) {
+    const part: Partial<Generation> = parts[homes[place] as keyof GenerationParts]
+    const value = part[given[place] as keyof Generation]
     values.push(typeof value === 'bigint' ? String(value) : value)
   }
   return values
+}
+
+function homesOf(parts: GenerationParts): (keyof GenerationParts)[] {
+  const names = Object.keys(parts) as (keyof GenerationParts)[]
+  return given.map((column) => {
+    const home = names.find((name) => column in parts[name])
+    if (!home) throw new Error(`no part of a generation has ${column}`)
+    return home
+  })
 }
 
 export function tokensOf({ usage, source, cost, list }: Charge) {

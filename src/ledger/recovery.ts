@@ -2,9 +2,9 @@ import type { Db } from '../db/db.ts'
 import type { HoldTable } from '../db/schema.ts'
 import { newId } from '../lib/ids.ts'
 import { chargeOf, nothingCharged } from './charge.ts'
-import { type Checkpoint, type Generation, readDraft } from './draft.ts'
+import { type Checkpoint, readDraft } from './draft.ts'
 import type { Settle } from './engine.ts'
-import { generationValues, tokensOf } from './generation.ts'
+import { type GenerationParts, generationValues, tokensOf } from './generation.ts'
 import { type Ledger, release } from './ledger.ts'
 
 /**
@@ -131,12 +131,8 @@ function settlementOf(hold: HoldTable): Settle {
         inputImages: draft.generation.input_images,
       })
     : nothingCharged
-  const { pricing: _, ...at } = place
-  const generation: Generation = {
-    ...draft.generation,
-    ...at,
-    ...tokensOf(charge),
-    usage_source: charge.source === 'none' ? 'none' : 'estimated',
+  const source = charge.source === 'none' ? 'none' : 'estimated'
+  const end: GenerationParts['end'] = {
     status: 'failed',
     error_code: 'interrupted',
     finish_reason: null,
@@ -149,13 +145,14 @@ function settlementOf(hold: HoldTable): Settle {
     dropped: null,
     upstream_id: null,
   }
+  const tokens = { ...tokensOf(charge), usage_source: source } as const
   return {
     op: 'settle',
     id: hold.id,
     organizationId: draft.generation.organization_id,
     isByok: place.is_byok === 1,
     spent: { amount: charge.cost, byok: charge.byok },
-    generation: generationValues(generation),
+    generation: generationValues({ draft: draft.generation, place, tokens, end }),
     companions: [],
   }
 }

@@ -63,7 +63,7 @@ export const generationColumns = [
   'ended_at',
 ] as const satisfies readonly (keyof GenerationTable)[]
 
-export const insertGenerations = new Insert('generations', generationColumns, 'on conflict ("id") do nothing')
+export const insertGenerations = new Insert('generations', generationColumns, 'on conflict (id) do nothing')
 
 const holdColumns = [
   'id',
@@ -161,7 +161,7 @@ function sumsOf(row: Row, prefix: string): Sums {
 export function holdOf(row: Row): Hold {
   return {
     id: String(row.id),
-    subjects: JSON.parse(String(row.subjects)),
+    subjects: String(row.subjects).split(' '),
     day: String(row.day),
     amount: BigInt(row.amount_nanos as bigint),
     byok: BigInt(row.byok_nanos as bigint),

@@ -5,9 +5,9 @@ import type { Seen } from '../dialects/dialect.ts'
 import { GatewayError } from '../errors.ts'
 import type { Gateway } from '../gateway.ts'
 import { type Charge, chargeOf, type Reply } from '../ledger/charge.ts'
-import type { Checkpoint, Generation } from '../ledger/draft.ts'
+import type { Checkpoint } from '../ledger/draft.ts'
 import type { Settle } from '../ledger/engine.ts'
-import { generationValues, tokensOf } from '../ledger/generation.ts'
+import { type GenerationParts, generationValues, tokensOf } from '../ledger/generation.ts'
 import { release } from '../ledger/ledger.ts'
 import { usdFromNanos } from '../ledger/money.ts'
 import { type Admission, placeOf, pricingOf } from './admit.ts'
@@ -144,26 +144,27 @@ function generationOf(
   { hold, draft }: Admission,
   { candidate, translation, attempts, startedAt }: Journey,
   { status, charge, seen, error, firstTokenMs }: Outcome,
-): Generation | null {
+): GenerationParts | null {
   if (!candidate || !translation) return null
   const [finish] = seen?.finishes ?? []
   const { dropped } = translation.request
-  const { pricing: _, ...place } = placeOf(gateway, candidate, translation.dialect.name)
   return {
-    ...draft.generation,
-    ...place,
-    status,
-    error_code: error?.code ?? null,
-    finish_reason: finish?.reason ?? null,
-    native_finish_reason: finish?.native?.slice(0, 100).replaceAll('\0', '') ?? null,
-    ...tokensOf(charge),
-    hold_nanos: hold.amount,
-    flag: charge.flag,
-    latency_ms: Math.round(performance.now() - startedAt),
-    first_token_ms: firstTokenMs === null ? null : Math.round(firstTokenMs),
-    attempts: attemptsText(attempts),
-    dropped: dropped.length === 0 ? null : JSON.stringify(dropped),
-    upstream_id: null,
+    draft: draft.generation,
+    place: placeOf(gateway, candidate, translation.dialect.name),
+    tokens: tokensOf(charge),
+    end: {
+      status,
+      error_code: error?.code ?? null,
+      finish_reason: finish?.reason ?? null,
+      native_finish_reason: finish?.native?.slice(0, 100).replaceAll('\0', '') ?? null,
+      hold_nanos: hold.amount,
+      flag: charge.flag,
+      latency_ms: Math.round(performance.now() - startedAt),
+      first_token_ms: firstTokenMs === null ? null : Math.round(firstTokenMs),
+      attempts: attemptsText(attempts),
+      dropped: dropped.length === 0 ? null : JSON.stringify(dropped),
+      upstream_id: null,
+    },
   }
 }
 

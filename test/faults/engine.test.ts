@@ -2,8 +2,8 @@ import { afterAll, expect, test } from 'bun:test'
 import { closeDb, migrate, openBatches, openDb } from '../../src/db/db.ts'
 import type { Generation } from '../../src/ledger/draft.ts'
 import { type Admit, Engine, type Op, type Settle } from '../../src/ledger/engine.ts'
-import { generationValues } from '../../src/ledger/generation.ts'
 import { subjects } from '../../src/ledger/subjects.ts'
+import { generationColumns } from '../../src/ledger/tables.ts'
 import { utcDay } from '../../src/lib/time.ts'
 import { databaseKinds } from '../support/harness.ts'
 import { ledgerProblems, readLedger } from './books.ts'
@@ -49,7 +49,7 @@ class Requests {
       organizationId,
       owner: 'node',
       expiresAt: '2999-01-01T00:00:00.000Z',
-      draft: '{}',
+      draft: [[], [], 0, 0],
       wish: {
         id: `gen-${String(++this.#count).padStart(8, '0')}`,
         subjects: [subjects.organization(organizationId), subjects.workspace(organizationId), key],
@@ -79,14 +79,15 @@ class Requests {
       created_at: wish.day,
     }
     const isByok = random() < 0.3
-    const values = generationValues(row as Generation)
+    const columns = generationColumns.slice(0, -2) as (keyof Generation)[]
+    const values = columns.map((column) => (row as Generation)[column])
     return {
       op: 'settle',
       id: wish.id,
       organizationId,
       isByok,
       spent: { amount, byok: 0n },
-      generation: values,
+      generation: values.map((value) => (typeof value === 'bigint' ? String(value) : value)),
       companions: [],
     }
   }

@@ -24,9 +24,9 @@ class Transaction {
   #settles = false
 
   wrote(sql: string): void {
-    if (sql.startsWith('insert into "holds"')) this.#holds = true
+    if (sql.startsWith('insert into holds')) this.#holds = true
     if (sql.startsWith('delete from holds')) this.#settles = true
-    if (sql.startsWith('insert into "generations"')) reached('halfway through a settlement')
+    if (sql.startsWith('insert into generations')) reached('halfway through a settlement')
   }
 
   commits(): void {
@@ -89,9 +89,9 @@ async function watchPostgres(): Promise<void> {
 function oneByOne(batch: Batch, transaction: Transaction): Batch {
   return {
     rows: (statements) => batch.rows(statements),
-    run: async (statements) => {
+    run: async (statements, mustLast) => {
       for (const statement of statements) {
-        await batch.run([statement])
+        await batch.run([statement], mustLast)
         transaction.wrote(statement.sql)
       }
     },

@@ -34,6 +34,11 @@ describeWithUpstreams(
       ['chat', { web_search_options: {} }],
       ['chat', { search_parameters: { mode: 'on' } }],
       ['messages', { tools: [{ type: 'web_search_20250305', name: 'web_search' }] }],
+      ['chat', { enable_search: true }],
+      [
+        'messages',
+        { messages: [{ role: 'user', content: [{ type: 'container_upload', file_id: 'file_1' }] }] },
+      ],
       ['messages', { mcp_servers: [{ type: 'url', url: 'https://tools.example/', name: 'tools' }] }],
     ] as const)(
       'R3 a request that lets the provider read more is held for all it can read: %s %j',
@@ -43,6 +48,26 @@ describeWithUpstreams(
         expect(await heldFor(format, { model, max_tokens: 10, ...body })).toBeGreaterThan(plain * 1000n)
       },
     )
+
+    test('R3 a tool that the client runs itself is held for like any other', async () => {
+      const tools = [{ type: 'bash_20250124', name: 'bash' }]
+      const held = await heldFor('messages', { model: 'test/messages', max_tokens: 10, tools })
+      expect(held).toBeLessThan(10_000_000n)
+    })
+
+    test('R6 a stream that we have no more time for is charged for what was delivered', async () => {
+      const { frames } = vendorReply('chat', 'text')
+      bench().first.script({ sse: frames.slice(0, 4), hang: true })
+      const text = await (await ask(bench(), 'chat', { model: 'test/chat', stream: true })).text()
+      expect(text).toContain('"finish_reason":"error"')
+      const [row] = await generationsWhen(bench(), 1)
+      expect(row).toMatchObject({
+        status: 'failed',
+        usage_source: 'estimated',
+        error_code: 'upstream_timeout',
+      })
+      expect(row?.cost_nanos).toBeGreaterThan(0n)
+    })
 
     test('R5 a whole reply that is billed anyway is read to its end when the client leaves, and charged', async () => {
       bench().first.script({ json: vendorReply('chat', 'text').body, waitMs: 200 })
@@ -68,5 +93,5 @@ describeWithUpstreams(
       expect(metrics).toMatch(/headgate_cost_reported_usd_total\{provider="one-chat"\} 0\.123/)
     })
   },
-  'limits: { heartbeat: 5 }',
+  'limits: { heartbeat: 5, total: 1 }',
 )
