@@ -31,8 +31,12 @@ export function lockDataDir(dataDir: string): () => void {
 
 /** One server per SQLite file, wherever it lies: what it holds in memory is true only while nobody else writes. */
 export function lockDatabase(path: string): () => void {
-  const unlock = lockFile(`${path}.lock`)
-  if (unlock) return unlock
+  try {
+    const unlock = lockFile(`${path}.lock`)
+    if (unlock) return unlock
+  } catch (error) {
+    throw new ConfigError(`The database cannot be used: ${message(error)}`)
+  }
   throw new ConfigError(`The database ${path} is in use by another Headgate process.`)
 }
 

@@ -142,6 +142,16 @@ describe('the process', () => {
     expect(await start(dataDir).url()).toStartWith('http://127.0.0.1:')
   })
 
+  test('S10 a SQLite file that another process serves is refused, wherever the data directories are', async () => {
+    const environment = { DATABASE_URL: `sqlite:${join(folder(), 'shared.sqlite')}` }
+    const first = start(folder(), environment)
+    await first.url()
+    const second = start(folder(), environment)
+    expect(await second.exit()).toBe(1)
+    await Bun.sleep(50)
+    expect(second.output).toContain('is in use by another Headgate process')
+  })
+
   test('HEADGATE_MANAGEMENT_KEY is exactly that key; a new value replaces the old one', async () => {
     const dataDir = folder()
     const first = start(dataDir, { HEADGATE_MANAGEMENT_KEY: 'my-own-management-key-1' })
