@@ -8,6 +8,7 @@ import { readText, refuseDeclared } from './lib/body.ts'
 import { newId } from './lib/ids.ts'
 import { JsonError, parseJson, parsePrompt } from './lib/json.ts'
 import { problemsOf } from './lib/problems.ts'
+import { requestIdOf } from './lib/request-id.ts'
 import { requestUrl } from './lib/url.ts'
 import type { Operation, Page, PathRequest } from './operation.ts'
 import { authenticate, type Caller } from './pipeline/authenticate.ts'
@@ -253,11 +254,6 @@ async function guarded(
     (performance.now() - startedAt) / 1000,
   )
   return response
-}
-
-function requestIdOf(request: Request): string {
-  const given = request.headers.get('x-request-id')
-  return given && /^[\w.:-]{1,128}$/.test(given) ? given : newId('req')
 }
 
 function errorResponse(

@@ -9,6 +9,7 @@ import { freeRequestsPerDay, freeRequestsPerMinute } from '../ledger/free.ts'
 import type { Window } from '../ledger/meter.ts'
 import { usdFromNanos } from '../ledger/money.ts'
 import { subjects } from '../ledger/subjects.ts'
+import { requestIdOf } from '../lib/request-id.ts'
 import { utcDay, utcMinute } from '../lib/time.ts'
 import type { Asked } from './asked.ts'
 import type { Candidate, Plan } from './route.ts'
@@ -158,7 +159,7 @@ function generationDraft(asked: Asked, images: number): Draft['generation'] {
     external_user: wishes.user,
     api_type: 'completions',
     user_agent: request.headers.get('user-agent')?.slice(0, maxAgentLength) ?? null,
-    request_id: null,
+    request_id: requestIdOf(request),
     service_tier: null,
     input_images: images,
   }

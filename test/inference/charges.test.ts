@@ -81,6 +81,18 @@ describeWithUpstreams(
       expect(row?.cost_nanos).toBeGreaterThan(0n)
     })
 
+    test('the record has the id of the request that its answer had', async () => {
+      const answer = await ask(
+        bench(),
+        'chat',
+        { model: 'test/chat' },
+        { headers: { 'x-request-id': 'mine-1' } },
+      )
+      expect(answer.headers.get('x-request-id')).toBe('mine-1')
+      const [row] = await generationsWhen(bench(), 1)
+      expect(row?.request_id).toBe('mine-1')
+    })
+
     test('R10 the cost a provider reports is kept beside the computed one, and counted in the metrics', async () => {
       const body = structuredClone(vendorReply('chat', 'text').body) as { usage: Record<string, unknown> }
       body.usage.cost = 0.123
