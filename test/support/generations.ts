@@ -1,4 +1,3 @@
-import type { Insertable } from 'kysely'
 import type { GenerationTable } from '../../src/db/schema.ts'
 import type { Gateway } from '../../src/gateway.ts'
 import { contentStatement } from '../../src/ledger/contents.ts'
@@ -8,9 +7,13 @@ import type { JsonObject } from '../../src/lib/loose.ts'
 import { sha256 } from '../../src/lib/secret.ts'
 import type { Tenant } from './harness.ts'
 
-type Row = Insertable<GenerationTable>
+type Row = GenerationTable
 
-const blank: Omit<Row, 'id' | 'organization_id' | 'workspace_id' | 'key_id' | 'created_at' | 'ended_at'> = {
+/** A finished request that nothing special is known about. */
+export const blank: Omit<
+  Row,
+  'id' | 'organization_id' | 'workspace_id' | 'key_id' | 'created_at' | 'ended_at'
+> = {
   user_id: null,
   requested_model: 'sandbox/echo',
   model: 'sandbox/echo',
