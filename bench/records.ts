@@ -56,7 +56,7 @@ async function measureOn(server: TestServer, rows: number): Promise<Report> {
     : sql`analyze`
   ).execute(gateway.db)
   const calls: Record<string, Timing> = {}
-  for (const [name, path, body] of workload(server, hashes)) {
+  for (const [name, path, body] of workload(server, hashes, await someGenerations(server))) {
     calls[name] = await measure(server, server.own, path, body)
   }
   calls['small organization: by model and key, 30 days'] = await measure(
@@ -78,10 +78,20 @@ async function measureOn(server: TestServer, rows: number): Promise<Report> {
   }
 }
 
+async function someGenerations({ gateway, own }: TestServer): Promise<string[]> {
+  const rows = await gateway.db
+    .selectFrom('generations')
+    .select('id')
+    .where('organization_id', '=', own.organization.id)
+    .limit(1000)
+    .execute()
+  return rows.map(({ id }) => id)
+}
+
 type Body = Record<string, unknown>
 type Call = [name: string, path: string | ((i: number) => string), body?: (i: number) => Body]
 
-function workload(server: TestServer, hashes: string[]): Call[] {
+function workload(server: TestServer, hashes: string[], generations: string[]): Call[] {
   const dayAt = (i: number) =>
     new Date(server.clock.now() - (1 + (i % 30)) * 86_400_000).toISOString().slice(0, 10)
   const query = (name: string, days: number, body: Body | ((i: number) => Body)): Call => [
@@ -91,6 +101,8 @@ function workload(server: TestServer, hashes: string[]): Call[] {
   ]
   const modelIs = (i: number) => [{ field: 'model', operator: 'eq', value: `maker/model-${i % 40}` }]
   return [
+    ['GET /credits', '/credits'],
+    ['GET /generation', (i) => `/generation?id=${generations[i % generations.length]}`],
     ['GET /activity', '/activity'],
     ['GET /activity, by workspace', '/activity?group_by=workspace'],
     ['GET /activity, one day', (i) => `/activity?date=${dayAt(i)}`],

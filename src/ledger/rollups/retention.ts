@@ -1,4 +1,5 @@
-import type { Db } from '../../db/db.ts'
+import { sql } from 'kysely'
+import { type Db, isPostgres } from '../../db/db.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { utcDay } from '../../lib/time.ts'
 import { compact } from './compact.ts'
@@ -20,6 +21,8 @@ export async function tidyRecords(parts: Parts, days: number | null): Promise<vo
   await compact(parts)
   await dropOldGenerations(parts, days)
   await dropOldSegments(parts)
+  // PostgreSQL looks after its statistics by itself.
+  if (!isPostgres(parts.db)) await sql`pragma optimize`.execute(parts.db)
 }
 
 /** Deletes generations older than this many days, once they are rolled up, with what belongs to them. */
