@@ -251,7 +251,7 @@ function hasCompanions(op: Op): boolean {
 function withdrawal({ wish, organizationId }: Admit): Job {
   const nothing = () => undefined
   return {
-    op: release(wish.id, organizationId),
+    op: { ...release(wish.id, organizationId), again: true },
     until: Number.POSITIVE_INFINITY,
     done: nothing,
     failed: nothing,
