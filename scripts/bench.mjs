@@ -1,4 +1,4 @@
-// Runs the benchmark: what an inference request costs, then how storage holds up, on SQLite and a private PostgreSQL.
+// Runs the benchmark: what an inference request costs, then how storage and records hold up, on SQLite and a private PostgreSQL.
 import { spawn } from 'node:child_process'
 import { bunBinary, ensureInstalled, root } from './install.mjs'
 import { startPostgres } from './postgres.mjs'

@@ -6,6 +6,11 @@ export interface Statement {
 
 export type Row = Record<string, unknown>
 
+/** What is neither text nor number is kept as JSON. */
+export function binding(value: unknown): unknown {
+  return typeof value === 'object' && value !== null ? JSON.stringify(value) : value
+}
+
 /** What may be done inside one transaction. */
 export interface Batch {
   rows(statements: readonly Statement[]): Promise<Row[]>

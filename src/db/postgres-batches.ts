@@ -1,6 +1,6 @@
 import { type ReservedSQL, SQL } from 'bun'
 import { withDeadline } from '../lib/deadline.ts'
-import type { Batch, Batches, Row, Statement } from './batch.ts'
+import { type Batch, type Batches, binding, type Row, type Statement } from './batch.ts'
 
 /** A transaction that takes longer is given up: whatever became of it, asking again is safe. */
 const transactionMs = 10_000
@@ -82,9 +82,4 @@ class PostgresBatch implements Batch {
   #sendAll(statements: readonly Statement[]): Promise<Row[][]> {
     return Promise.all(statements.map(({ sql, values }) => this.#connection.unsafe(sql, values.map(binding))))
   }
-}
-
-/** What is neither text nor number is kept as JSON. */
-function binding(value: unknown): unknown {
-  return typeof value === 'object' && value !== null ? JSON.stringify(value) : value
 }

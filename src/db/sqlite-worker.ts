@@ -1,6 +1,6 @@
 import { Database, type Statement } from 'bun:sqlite'
 import { answerEach } from '../lib/thread.ts'
-import type { Row } from './batch.ts'
+import { binding, type Row } from './batch.ts'
 import type { Asked, Group } from './sqlite-thread.ts'
 
 /** How long another connection may keep the file to itself. */
@@ -57,7 +57,7 @@ function write(groups: Group[]): Row[] {
   try {
     for (const [sql, ...rows] of groups) {
       const statement = prepared(sql)
-      for (const values of rows) statement.run(...values.map(binding))
+      for (const values of rows) statement.run(...(values.map(binding) as Binding[]))
     }
     prepared('commit').run()
   } catch (error) {
@@ -65,11 +65,6 @@ function write(groups: Group[]): Row[] {
     throw error
   }
   return []
-}
-
-/** What is neither text nor number is kept as JSON. */
-function binding(value: unknown): Binding {
-  return typeof value === 'object' && value !== null ? JSON.stringify(value) : (value as Binding)
 }
 
 /** There are few texts: each is prepared once. */

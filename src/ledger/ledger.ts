@@ -73,7 +73,7 @@ export class Ledger {
     return this.#queue.length
   }
 
-  /** Resolves when the hold is durable, or with the limit that is in its way. */
+  /** Resolves when the hold is committed, or with the limit that is in its way. */
   async admit(op: Admit): Promise<Refusal | null> {
     if (this.#queue.length > mostWaiting) throw unavailable()
     this.#open.add(op.wish.id)

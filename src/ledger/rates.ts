@@ -5,7 +5,7 @@ const decimals = 30
 const perNano = 10n ** BigInt(decimals - 9)
 
 /** What is left to pay is counted in billionths: a discount with more decimals is not one anybody set. */
-export const shareUnit = 1_000_000_000n
+const shareUnit = 1_000_000_000n
 
 /** One nano-dollar, in rates times a share. */
 export const nanoUnit = perNano * shareUnit

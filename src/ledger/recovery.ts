@@ -25,11 +25,14 @@ export class Node {
   readonly id = newId('node')
   /** Nobody else writes to this database. */
   readonly #isAlone: boolean
+  readonly #steady: () => number
   readonly #signs = new Map<string, Sign>()
   #lookedAt = Number.NEGATIVE_INFINITY
 
-  constructor(isAlone: boolean) {
+  /** `steady` is a clock that nobody sets. */
+  constructor(isAlone: boolean, steady: () => number = () => performance.now()) {
     this.#isAlone = isAlone
+    this.#steady = steady
   }
 
   /** Tells the others, if there are any, that this node is alive. */
@@ -84,7 +87,7 @@ export class Node {
   async #goneNodes(db: Db): Promise<string[]> {
     const others = (await owners(db)).filter(({ owner }) => owner !== this.id)
     if (this.#isAlone) return others.map(({ owner }) => owner)
-    const looked = performance.now()
+    const looked = this.#steady()
     if (looked - this.#lookedAt > silentMs / 2) this.#signs.clear()
     this.#lookedAt = looked
     return others.flatMap(({ owner, seen_at }) => {

@@ -23,7 +23,7 @@ export interface Admission {
 
 /**
  * Lets a request in that fits into every limit even in the worst case, and sets aside what that would cost:
- * against all limits at once, and durably, before any provider is asked.
+ * against all limits at once, and committed, before any provider is asked.
  */
 export async function admit(gateway: Gateway, asked: Asked, routed: Plan): Promise<Admission> {
   stopFlood(gateway, asked)

@@ -1,6 +1,14 @@
+import { Database } from 'bun:sqlite'
 import { beforeEach, expect, test } from 'bun:test'
 import { vendorReply } from '../support/replies.ts'
-import { ask, clearGenerations, describeWithUpstreams, generationsWhen, jsonOf } from './support.ts'
+import {
+  ask,
+  clearGenerations,
+  describeWithUpstreams,
+  generationsWhen,
+  jsonOf,
+  openBench,
+} from './support.ts'
 
 describeWithUpstreams(
   'charges',
@@ -107,3 +115,27 @@ describeWithUpstreams(
   },
   'limits: { heartbeat: 5, total: 1 }',
 )
+
+test('R24 a ledger that cannot be written holds up those who wait for it, and no stream', async () => {
+  const opened = await openBench('sqlite')
+  const bench = () => opened
+  const { databaseUrl } = opened.server.gateway.config
+  bench().first.script({ sse: vendorReply('chat', 'text').frames, delayMs: 20 })
+  const stream = await ask(bench(), 'chat', { model: 'test/chat', stream: true })
+  const reader = (stream.body as ReadableStream<Uint8Array>).getReader()
+  await reader.read()
+  const other = new Database(databaseUrl)
+  other.run('begin immediate')
+  const waiting = ask(bench(), 'chat', { model: 'test/chat' })
+  await Bun.sleep(20)
+  // Here, and nowhere else, the disk is kept from writing: whoever waited for it in this thread would wait for us.
+  for (let event = 0; event < 3; event++) expect((await reader.read()).done).toBe(false)
+  expect(bench().first.journal).toHaveLength(1)
+  other.run('rollback')
+  other.close()
+  expect((await waiting).status).toBe(200)
+  while (!(await reader.read()).done);
+  expect(await generationsWhen(bench(), 2)).toHaveLength(2)
+  await opened.server.stop()
+  await Promise.all([opened.first.stop(), opened.second.stop()])
+})

@@ -1,0 +1,48 @@
+import { expect, test } from 'bun:test'
+import { describeOnEachDatabase } from '../../test/support/harness.ts'
+import { Node } from './recovery.ts'
+
+describeOnEachDatabase('a node among others', (server) => {
+  let time = 0
+  const newNode = () => new Node(false, () => time)
+
+  const now = '2026-01-01T00:00:00.000Z'
+
+  async function leaveHold(owner: string): Promise<void> {
+    const { db } = server().gateway
+    const hold = {
+      amount_nanos: 0n,
+      byok_nanos: 0n,
+      day: '2026-01-01',
+      draft: 'unreadable',
+      checkpoint: null,
+    }
+    await db
+      .insertInto('holds')
+      .values({ id: `gen-of-${owner}`, owner, subjects: 'key:999999', expires_at: '2999-01-01', ...hold })
+      .execute()
+  }
+
+  async function look(node: Node, afterMs: number): Promise<number> {
+    time += afterMs
+    return node.settleOrphans(server().gateway.db, server().gateway.ledger, now)
+  }
+
+  test('R2 R7 settles what another left only after two minutes of looking without a sign of it', async () => {
+    const [watching, dead] = [newNode(), newNode()]
+    await dead.beat(server().gateway.db, now)
+    await leaveHold(dead.id)
+    expect(await look(watching, 0)).toBe(0)
+    for (let looked = 0; looked < 110; looked += 10) expect(await look(watching, 10_000)).toBe(0)
+    expect(await look(watching, 15_000)).toBe(1)
+  })
+
+  test('R7 after an outage of the database everybody has all of their time again', async () => {
+    const [watching, cutOff] = [newNode(), newNode()]
+    await cutOff.beat(server().gateway.db, now)
+    await leaveHold(cutOff.id)
+    expect(await look(watching, 0)).toBe(0)
+    expect(await look(watching, 300_000)).toBe(0)
+    expect(await look(watching, 30_000)).toBe(0)
+  })
+})
