@@ -1,4 +1,5 @@
 import { type ApiKey, findKeyByHash } from './account/keys.ts'
+import { type OwnKey, ownKeysOf } from './account/own-keys.ts'
 import { findUsablePreset, type UsablePreset } from './account/presets.ts'
 import { defaultTextModel, type IoLogging, ioLogging, workspaceBudgets } from './account/workspaces.ts'
 import { changeCount, type Db } from './db/db.ts'
@@ -35,6 +36,8 @@ export interface Standing {
   purchased: bigint
   defaultModel: string | null
   logging: IoLogging | null
+  /** Credentials for providers that its requests may use, in the order they are tried. */
+  ownKeys: readonly OwnKey[]
 }
 
 /** What the hot path knows without asking the database. A change made by this process is seen at once. */
@@ -68,12 +71,13 @@ export class Memory {
 }
 
 async function loadStanding(db: Db, key: ApiKey): Promise<Standing> {
-  const [layers, credits, workspace, defaultModel, logging] = await Promise.all([
+  const [layers, credits, workspace, defaultModel, logging, ownKeys] = await Promise.all([
     loadLayers(db, key),
     creditTotals(db, key.organization_id),
     workspaceBudgets(db, key.workspace_id),
     defaultTextModel(db, key.workspace_id),
     ioLogging(db, key.workspace_id),
+    ownKeysOf(db, key),
   ])
   const policy = effectivePolicy(layers)
   return {
@@ -83,5 +87,6 @@ async function loadStanding(db: Db, key: ApiKey): Promise<Standing> {
     purchased: credits.purchased,
     defaultModel,
     logging,
+    ownKeys,
   }
 }

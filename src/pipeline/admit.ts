@@ -100,11 +100,11 @@ export function pricingOf(gateway: Gateway, endpoint: Candidate['endpoint']) {
 /** The dearest endpoint the plan may reach. */
 function worstCase(gateway: Gateway, size: Size, { candidates }: Plan, at: number): Amounts {
   const worst = { amount: 0n, byok: 0n }
-  for (const { endpoint, isByok } of candidates) {
+  for (const { endpoint, ownKey } of candidates) {
     const list = ceilingOf(size, endpoint, at) ?? ceilingOf(size, unpriced(gateway, endpoint), at) ?? 0n
-    const amount = isByok ? feeOf(list, gateway.settings.billing.byok_fee) : list
+    const amount = ownKey ? feeOf(list, gateway.settings.billing.byok_fee) : list
     if (amount > worst.amount) worst.amount = amount
-    if (isByok && list > worst.byok) worst.byok = list
+    if (ownKey && list > worst.byok) worst.byok = list
   }
   return worst
 }
@@ -167,7 +167,7 @@ function generationDraft(asked: Asked, images: number): Draft['generation'] {
 
 export function placeOf(
   gateway: Gateway,
-  { model, endpoint, isByok }: Candidate,
+  { model, endpoint, ownKey }: Candidate,
   upstreamDialect: string,
 ): Place {
   return {
@@ -175,7 +175,7 @@ export function placeOf(
     provider: endpoint.provider.slug,
     endpoint: endpoint.tag,
     upstream_dialect: upstreamDialect,
-    is_byok: isByok ? 1 : 0,
+    is_byok: ownKey ? 1 : 0,
     pricing: pricingOf(gateway, endpoint),
   }
 }

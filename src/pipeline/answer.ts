@@ -81,7 +81,7 @@ function brokenReply({ attempts }: Journey, { candidate, reply }: Taken<WholeRep
 }
 
 function bodyOf(asked: Asked, { translation, facts, reply, candidate }: Taken<WholeReply>, charge: Charge) {
-  const bill = billOf(charge, candidate.isByok)
+  const bill = billOf(charge, candidate)
   const { dialect, passes } = translation
   if (passes && reply.body) return dialect.same.passReply(reply.body, facts, bill, charge.usage)
   return asked.format.writes.encodeReply({ ...collect(reply.events), usage: charge.usage }, facts, bill)

@@ -1,3 +1,4 @@
+import type { OwnKey } from '../account/own-keys.ts'
 import { findModel } from '../catalog/lookup.ts'
 import type { Endpoint, Model } from '../catalog/model.ts'
 import { isGenerateDialect, parameterNames } from '../catalog/vocabulary.ts'
@@ -11,8 +12,8 @@ import type { Preferences } from './wishes.ts'
 export interface Candidate {
   model: Model
   endpoint: Endpoint
-  /** The provider is paid with a key of the caller's own. */
-  isByok: boolean
+  /** The key of the caller's own that the provider is paid with; null: the installation's. */
+  ownKey: OwnKey | null
 }
 
 /** Where a request may go, best first. */
@@ -36,7 +37,7 @@ export function route(gateway: Gateway, asked: Asked): Plan {
         return reason === undefined
       }),
       asked.wishes.provider,
-    ).map((endpoint) => ({ model, endpoint, isByok: false })),
+    ).map((endpoint) => ({ model, endpoint, ownKey: null })),
   )
   const allowed = withoutFallbacks(gateway, candidates, asked.wishes.provider)
   if (allowed.length === 0) throw nothingLeft(models, found, excluded)

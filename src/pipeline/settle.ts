@@ -31,7 +31,7 @@ export function charged(
   gateway: Gateway,
   asked: Asked,
   { hold, draft }: Admission,
-  { endpoint, isByok }: Candidate,
+  { endpoint, ownKey }: Candidate,
   reply: Reply,
 ): Charge {
   // What the provider says it took is better than the most it may take.
@@ -39,7 +39,7 @@ export function charged(
   return chargeOf(reply, {
     pricing: isTold ? null : pricingOf(gateway, endpoint),
     at: asked.at,
-    isByok,
+    isByok: ownKey !== null,
     byokFee: draft.byokFee,
     hold,
     promptEstimate: () => draft.promptTokens,
@@ -62,7 +62,8 @@ export function endedBadly(seen: Seen): boolean {
   return seen.finishes.some((finish) => finish?.reason === 'error')
 }
 
-export function billOf({ cost, list, byok }: Charge, isByok: boolean): Bill {
+export function billOf({ cost, list, byok }: Charge, candidate: Candidate | undefined): Bill {
+  const isByok = candidate?.ownKey != null
   return {
     cost: usdFromNanos(cost),
     isByok,
@@ -131,7 +132,7 @@ function settlementOf(
     op: 'settle',
     id,
     organizationId: organization_id,
-    isByok: candidate.isByok,
+    isByok: candidate.ownKey !== null,
     spent: { amount: charge.cost, byok: charge.byok },
     generation: generationValues(generation),
     companions,

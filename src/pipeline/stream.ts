@@ -161,7 +161,7 @@ export class StreamRun {
     if (!flow?.seen.complete) throw unexpected('The connection to the provider broke off.')
     if (endedBadly(flow.seen)) throw unexpected('The provider ended its reply with an error.')
     const charge = this.#charge()
-    const text = flow.end(charge.usage, billOf(charge, this.#taken?.candidate.isByok ?? false))
+    const text = flow.end(charge.usage, billOf(charge, this.#taken?.candidate))
     const keep = flow.final ? this.#asked.keep?.(flow.final) : undefined
     const left = this.#asked.request.signal.aborted
     await this.#close(this.#outcome(left ? 'cancelled' : 'completed', charge, null), keep)
