@@ -13,6 +13,7 @@ import type { Vault } from './lib/secret.ts'
 import type { Slots } from './lib/slots.ts'
 import type { Memory } from './memory.ts'
 import type { Metrics } from './metrics.ts'
+import type { Routing } from './routing/routing.ts'
 import type { Settings } from './settings.ts'
 
 /** Everything a request may use, passed first. `settings` and `catalog` are replaced when headgate.yaml is reloaded. */
@@ -30,6 +31,7 @@ export interface Gateway {
   readonly rollUps: RollUpThread
   readonly pulse: Pulse
   readonly rates: MinuteRate
+  readonly routing: Routing
   readonly origins: Origins
   /** Replies that are read on although their client has left. */
   readonly drains: Slots

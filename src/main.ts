@@ -22,6 +22,7 @@ import { Slots } from './lib/slots.ts'
 import { Memory } from './memory.ts'
 import { Metrics } from './metrics.ts'
 import { providers } from './providers/all.ts'
+import { Routing } from './routing/routing.ts'
 import { bind, type Server, serveOn } from './server.ts'
 import { readSettings } from './settings.ts'
 import { systemPages } from './system.ts'
@@ -62,6 +63,7 @@ export async function openGateway(
     rollUps: new RollUpThread(config.databaseUrl),
     pulse: new Pulse(),
     rates: new MinuteRate(),
+    routing: new Routing(),
     origins: new Origins(),
     drains: new Slots(mostDrains),
     settings,

@@ -8,7 +8,7 @@ import {
 } from './declared-model.ts'
 import { indexNames, type Names } from './lookup.ts'
 import type { CatalogProvider, Endpoint, Model } from './model.ts'
-import { allPrices, approximatePerMillion, type PriceState, priceState } from './price.ts'
+import { allPrices, approximatePerMillion, type PriceState, type Pricing, priceState } from './price.ts'
 import { type Provider, unknownPolicy } from './provider.ts'
 import { readSnapshot } from './snapshot.ts'
 import type { ParameterName, VendorName } from './vocabulary.ts'
@@ -157,20 +157,21 @@ function toModel(
       author,
       vendor: vendors.get(author) ?? null,
       endpoints,
-      callable: callableFirst(endpoints),
+      callable: cheapestFirst(endpoints.filter(({ provider }) => provider.enabled)),
       top,
     },
   ]
 }
 
-function callableFirst(endpoints: readonly Endpoint[]): Endpoint[] {
-  const price = ({ pricing }: Endpoint) =>
-    pricing
-      ? approximatePerMillion(pricing.prompt, pricing.discount) +
-        approximatePerMillion(pricing.completion, pricing.discount)
-      : Number.POSITIVE_INFINITY
-  // Two unknown prices differ by NaN: neither is the cheaper one.
-  return endpoints.filter(({ provider }) => provider.enabled).toSorted((a, b) => price(a) - price(b) || 0)
+function priceOf(pricing: Pricing | undefined): number {
+  if (!pricing) return Number.POSITIVE_INFINITY
+  const { prompt, completion, discount } = pricing
+  return approximatePerMillion(prompt, discount) + approximatePerMillion(completion, discount)
+}
+
+/** Two unknown prices differ by NaN: neither is the cheaper one. */
+function cheapestFirst(endpoints: readonly Endpoint[]): Endpoint[] {
+  return endpoints.toSorted((a, b) => a.price - b.price || 0)
 }
 
 /** What changes how tokens are drawn, and can be left out without the answer being a different one. */
@@ -198,21 +199,28 @@ function toEndpoint(declared: DeclaredEndpoint, model: DeclaredModel, provider: 
   const image = model.output_modalities.includes('image')
     ? (declared.image ?? model.image ?? noImageCapabilities)
     : null
+  const variant = declared.variant ?? declared.service_tier
+  const tag = variant ? `${provider.slug}/${variant}` : provider.slug
+  const supported = declared.supported_parameters ?? model.supported_parameters ?? commonParameters
   return {
+    id: `${model.id} ${tag}`,
     model_id: model.id,
     provider,
-    tag: declared.variant ? `${provider.slug}/${declared.variant}` : provider.slug,
+    tag,
+    service_tier: declared.service_tier ?? null,
     upstream_model: declared.upstream_model,
     context_length: declared.context_length ?? model.context_length,
     max_completion_tokens: declared.max_completion_tokens ?? null,
     max_prompt_tokens: declared.max_prompt_tokens ?? null,
     quantization: declared.quantization ?? null,
-    supported_parameters: declared.supported_parameters ?? model.supported_parameters ?? commonParameters,
+    supported_parameters: supported,
+    supports: new Set(supported),
     refused_parameters: refusedBy(declared.supported_parameters ?? model.supported_parameters),
     dialects: declared.dialects ?? provider.dialects,
     regions: declared.regions ?? provider.regions,
     data_policy: declared.data_policy ?? provider.dataPolicy,
     pricing: declared.pricing ?? null,
+    price: priceOf(declared.pricing),
     prompt_unit: declared.prompt_unit,
     price_state: stateOf(declared, model, image),
     image,
@@ -234,9 +242,9 @@ function stateOf(endpoint: DeclaredEndpoint, model: DeclaredModel, image: Endpoi
   ])
 }
 
-/** The first that can be called and has a price; what cannot be called still says what the model is. */
+/** The first of the default lane that can be called and has a price; what cannot be called still says what the model is. */
 function topEndpoint(endpoints: readonly Endpoint[]): Endpoint | undefined {
-  const rank = (endpoint: Endpoint) =>
-    (endpoint.provider.enabled ? 2 : 0) + (endpoint.price_state === 'unknown' ? 0 : 1)
+  const rank = ({ provider, price_state, service_tier }: Endpoint) =>
+    (service_tier ? 0 : 4) + (provider.enabled ? 2 : 0) + (price_state === 'unknown' ? 0 : 1)
   return endpoints.toSorted((a, b) => rank(b) - rank(a))[0]
 }

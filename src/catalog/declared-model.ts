@@ -12,6 +12,7 @@ import {
   parameterNames,
   quantizations,
   reasoningEfforts,
+  serviceTiers,
   tokenizerGroups,
 } from './vocabulary.ts'
 
@@ -107,6 +108,8 @@ const declaredEndpoint = z.strictObject({
     .string()
     .regex(/^[a-z0-9][a-z0-9._-]*$/)
     .optional(),
+  /** A lane with prices of its own: used only by requests that ask for it. Its name is the variant, unless there is another. */
+  service_tier: z.enum(serviceTiers).optional(),
   context_length: count.optional(),
   max_completion_tokens: count.optional(),
   max_prompt_tokens: count.optional(),

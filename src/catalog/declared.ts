@@ -91,7 +91,7 @@ function checkEndpoints(
     if (!slugs.has(endpoint.provider)) {
       complain([...path, at, 'provider'], `there is no provider "${endpoint.provider}"`)
     }
-    const tag = [endpoint.provider, endpoint.variant].join('/')
+    const tag = [endpoint.provider, endpoint.variant ?? endpoint.service_tier].join('/')
     if (tags.has(tag)) {
       complain([...path, at], `a second endpoint on "${endpoint.provider}" needs a variant of its own`)
     }

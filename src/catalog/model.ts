@@ -14,6 +14,8 @@ export type ImageCapabilities = NonNullable<DeclaredModel['image']>
 
 /** One model on one provider: what a request is routed to. Names are those of the API. */
 export interface Endpoint {
+  /** Model and tag: unlike the object, the same after a reload. */
+  readonly id: string
   readonly model_id: string
   readonly provider: CatalogProvider
   /** `provider` or `provider/variant`: what requests select it by. */
@@ -23,13 +25,19 @@ export interface Endpoint {
   readonly max_completion_tokens: number | null
   readonly max_prompt_tokens: number | null
   readonly quantization: NonNullable<DeclaredEndpoint['quantization']> | null
+  /** Served by a lane of the provider with prices of its own, which a request must ask for. */
+  readonly service_tier: NonNullable<DeclaredEndpoint['service_tier']> | null
   readonly supported_parameters: readonly ParameterName[]
+  /** The same, to look up. */
+  readonly supports: ReadonlySet<string>
   /** Sampling parameters it is known not to take; none when nobody said what it takes. */
   readonly refused_parameters: ReadonlySet<string>
   readonly dialects: readonly DialectName[]
   readonly regions: readonly DataRegion[]
   readonly data_policy: DataPolicy
   readonly pricing: Pricing | null
+  /** Of a million tokens in and a million out, in USD, for comparisons; infinite where nobody knows. */
+  readonly price: number
   readonly prompt_unit: DeclaredEndpoint['prompt_unit']
   readonly price_state: PriceState
   /** Only for models that make images. */

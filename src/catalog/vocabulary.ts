@@ -136,6 +136,10 @@ export const quantizations = [
   'unknown',
 ] as const
 
+/** Lanes that providers sell beside their default one. */
+export const serviceTiers = ['priority', 'flex'] as const
+export type ServiceTier = (typeof serviceTiers)[number]
+
 export const categories = [
   'programming',
   'roleplay',

@@ -11,8 +11,9 @@ import { usdFromNanos } from '../ledger/money.ts'
 import { subjects } from '../ledger/subjects.ts'
 import { requestIdOf } from '../lib/request-id.ts'
 import { utcDay, utcMinute } from '../lib/time.ts'
+import type { Candidate } from '../routing/candidate.ts'
 import type { Asked } from './asked.ts'
-import type { Candidate, Plan } from './route.ts'
+import type { Plan } from './route.ts'
 
 /** A request that was let in: where it may go, what is set aside for it, and what its record begins with. */
 export interface Admission {
@@ -84,7 +85,7 @@ function affordable(gateway: Gateway, { standing }: Asked, plan: Plan): Plan {
   const isLimited = standing.limits.some(({ kind }) => kind !== 'credits')
   if (!isLimited) return plan
   const candidates = plan.candidates.filter(({ endpoint }) => pricingOf(gateway, endpoint) !== null)
-  if (candidates.length > 0) return { candidates }
+  if (candidates.length > 0) return { ...plan, candidates }
   throw fail(
     'price_unknown',
     `The price of ${plan.candidates[0]?.model.id} is not known, and this key has a limit. ` +

@@ -4,22 +4,16 @@ import type { Gateway } from '../gateway.ts'
 import { type Charge, nothingCharged } from '../ledger/charge.ts'
 import { growingHex } from '../lib/ids.ts'
 import { quiet } from '../lib/pulse.ts'
+import { guardRegion } from '../policy/guard.ts'
 import { type Admission, admit } from './admit.ts'
 import type { Asked, Question } from './asked.ts'
 import { keepsContent } from './content.ts'
-import {
-  dispatchStream,
-  dispatchWhole,
-  type Journey,
-  newJourney,
-  type Taken,
-  type WholeReply,
-} from './dispatch.ts'
+import { dispatchStream, dispatchWhole, type WholeReply } from './dispatch.ts'
 import { failedAttempt, toClientError } from './failure.ts'
-import { guardRegion } from './guard.ts'
+import { type Journey, newJourney, type Outcome, type Taken } from './journey.ts'
 import { expandPreset } from './preset.ts'
 import { route } from './route.ts'
-import { billOf, type Close, charged, closing, endedBadly, type Outcome, replyOf } from './settle.ts'
+import { billOf, type Close, charged, closing, endedBadly, replyOf } from './settle.ts'
 import { StreamRun, streamedBody } from './stream.ts'
 import { ClientGoneError, unexpected } from './upstream.ts'
 import { readWishes } from './wishes.ts'

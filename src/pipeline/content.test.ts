@@ -3,6 +3,7 @@ import {
   ask,
   clearGenerations,
   describeWithUpstreams,
+  forgetTraffic,
   formatNames,
   generationsWhen,
 } from '../../test/inference/support.ts'
@@ -222,6 +223,7 @@ describeWithUpstreams(
       bench().second.script({ sse: frames }, { json: body })
       for (const stream of [true, false]) {
         await clearGenerations(bench())
+        forgetTraffic(bench())
         const response = await ask(bench(), 'chat', { model: 'test/both-chat', stream })
         await response.text()
         expect((await kept()).output.completion).toBe(scenarios.text.text)

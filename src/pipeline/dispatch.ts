@@ -1,20 +1,21 @@
 import type { ReplyEvent } from '../call/event.ts'
-import { nothingSeen, type ReplyFacts, type Seen } from '../dialects/dialect.ts'
+import { nothingSeen, type Seen } from '../dialects/dialect.ts'
 import type { Gateway } from '../gateway.ts'
 import { JsonError, parsePrompt } from '../lib/json.ts'
 import { spliceJson } from '../lib/json-splice.ts'
 import { type JsonObject, objectOf } from '../lib/loose.ts'
 import { quiet } from '../lib/pulse.ts'
 import { simulators } from '../providers/simulators.ts'
+import type { Candidate } from '../routing/candidate.ts'
 import type { Asked } from './asked.ts'
-import { type FailedAttempt, failedAttempt, isRequestFault, toClientError } from './failure.ts'
+import { attemptEach } from './attempt.ts'
 import { EventFlow, type Flow, WireFlow } from './flow.ts'
-import type { Candidate, Plan } from './route.ts'
-import { notedEvents, notedRelay, Transcript } from './transcript.ts'
-import { note, relayFor, signBy, type Translation, translate } from './translate.ts'
+import type { Journey, Taken } from './journey.ts'
+import type { Plan } from './route.ts'
+import { notedEvents, notedRelay, type Transcript } from './transcript.ts'
+import { note, relayFor, signBy, type Translation } from './translate.ts'
 import {
-  ClientGoneError,
-  Exchange,
+  type Exchange,
   type Outgoing,
   readBounded,
   send,
@@ -22,30 +23,6 @@ import {
   UpstreamError,
   unexpected,
 } from './upstream.ts'
-
-/** What is known of a request's way through the providers, also while it is still under way. */
-export interface Journey {
-  startedAt: number
-  attempts: FailedAttempt[]
-  /** Where it is now, or ended. */
-  candidate: Candidate | null
-  translation: Translation | null
-  /** What the reply says, where that is kept. */
-  transcript: Transcript | null
-}
-
-export function newJourney(startedAt: number): Journey {
-  return { startedAt, attempts: [], candidate: null, translation: null, transcript: null }
-}
-
-/** An endpoint that took the request. */
-export interface Taken<R> {
-  candidate: Candidate
-  translation: Translation
-  facts: ReplyFacts
-  transcript: Transcript | null
-  reply: R
-}
 
 export interface WholeReply {
   seen: Seen
@@ -58,73 +35,6 @@ export interface StreamedReply {
   flow: Flow
   /** What the client is to be sent first: it was held back until the first content. */
   pending: string
-}
-
-type Attempt<R> = (exchange: Exchange, taken: Omit<Taken<R>, 'reply'>) => Promise<R>
-
-/**
- * Tries the endpoints of a plan in turn, until one has begun to answer. Nothing of a failed attempt was
- * seen by the client. What is the request's own fault is not tried on other endpoints of the model.
- */
-async function attemptEach<R>(
-  gateway: Gateway,
-  asked: Asked,
-  plan: Plan,
-  journey: Journey,
-  attempt: Attempt<R>,
-): Promise<Taken<R>> {
-  for (const candidate of plan.candidates) {
-    if (asked.request.signal.aborted) throw new ClientGoneError()
-    const last = journey.attempts.at(-1)
-    if (last && isRequestFault(last.failure) && last.model === candidate.model.id) continue
-    const taken = {
-      candidate,
-      translation: translate(asked, candidate),
-      facts: factsOf(asked, candidate),
-      transcript: asked.keepsContent ? new Transcript() : null,
-    }
-    const { translation, transcript } = taken
-    Object.assign(journey, { candidate, translation, transcript })
-    const exchange = new Exchange(asked.request.signal)
-    try {
-      const reply = await attempt(exchange, taken)
-      return { ...taken, reply }
-    } catch (error) {
-      exchange.abort()
-      if (!(error instanceof UpstreamError)) throw error
-      journey.attempts.push(failedAttempt(candidate, error.failure))
-      logFailure(gateway, candidate, error)
-    }
-  }
-  throw toClientError(journey.attempts)
-}
-
-/** A code, and not a sentence under its name. */
-const plainCode = /^[\w.-]{1,64}$/
-
-/** Without the provider's words: they may repeat what was in the prompt. */
-function logFailure(
-  gateway: Gateway,
-  { endpoint, model }: Candidate,
-  { failure, cause }: UpstreamError,
-): void {
-  const { kind, status } = failure
-  const code = failure.code !== undefined && plainCode.test(failure.code) ? failure.code : undefined
-  gateway.log.warn(
-    { endpoint: endpoint.tag, model: model.id, kind, status, code, err: cause },
-    'attempt failed',
-  )
-}
-
-function factsOf(asked: Asked, { model, endpoint }: Candidate): ReplyFacts {
-  return {
-    id: asked.id,
-    created: Math.floor(asked.at / 1000),
-    model: model.id,
-    provider: endpoint.provider.name,
-    call: asked.call,
-    body: asked.body,
-  }
 }
 
 /** The whole reply of the first endpoint that has one. */

@@ -1,6 +1,6 @@
 import type { FailureKind, UpstreamFailure } from '../call/failure.ts'
 import { type ErrorCode, GatewayError } from '../errors.ts'
-import type { Candidate } from './route.ts'
+import type { Candidate } from '../routing/candidate.ts'
 
 /** An attempt that came to nothing, as it is recorded and told. */
 export interface FailedAttempt {

@@ -1,6 +1,5 @@
 import type { Bill } from '../call/usage.ts'
 import type { Statement } from '../db/batch.ts'
-import type { GenerationStatus } from '../db/schema.ts'
 import type { Seen } from '../dialects/dialect.ts'
 import { GatewayError } from '../errors.ts'
 import type { Gateway } from '../gateway.ts'
@@ -10,21 +9,14 @@ import type { Settle } from '../ledger/engine.ts'
 import { type GenerationParts, generationValues, tokensOf } from '../ledger/generation.ts'
 import { release } from '../ledger/ledger.ts'
 import { usdFromNanos } from '../ledger/money.ts'
+import type { Candidate } from '../routing/candidate.ts'
 import { type Admission, placeOf, pricingOf } from './admit.ts'
 import type { Asked } from './asked.ts'
 import { contentStatements } from './content.ts'
-import type { Journey, StreamedReply, Taken } from './dispatch.ts'
+import type { StreamedReply } from './dispatch.ts'
 import type { FailedAttempt } from './failure.ts'
-import type { Candidate } from './route.ts'
-
-/** How a request ended. */
-export interface Outcome {
-  status: GenerationStatus
-  charge: Charge
-  seen: Seen | null
-  error: GatewayError | null
-  firstTokenMs: number | null
-}
+import type { Journey, Outcome, Taken } from './journey.ts'
+import { observe } from './observe.ts'
 
 /** What a reply consumed and costs: known before the client is told that it is over. */
 export function charged(
@@ -96,6 +88,7 @@ export function closing(gateway: Gateway, asked: Asked, admission: Admission, jo
   let closed: Promise<void> | undefined
   return (outcome, companions = []) => {
     const settled = () => {
+      observe(gateway, asked, journey, outcome)
       const told = { ...journey, error: outcome.error }
       const kept = [...companions, ...contentStatements(gateway, asked, told)]
       return settle(gateway, settlementOf(gateway, admission, journey, outcome, kept), asked)

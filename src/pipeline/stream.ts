@@ -5,10 +5,11 @@ import { type Charge, nothingCharged } from '../ledger/charge.ts'
 import { quiet, type Watch } from '../lib/pulse.ts'
 import type { Admission } from './admit.ts'
 import type { Asked } from './asked.ts'
-import type { Journey, StreamedReply, Taken } from './dispatch.ts'
+import type { StreamedReply } from './dispatch.ts'
 import { failedAttempt, toClientError } from './failure.ts'
 import type { Flow } from './flow.ts'
-import { billOf, type Close, charged, checkpointOf, endedBadly, type Outcome, replyOf } from './settle.ts'
+import type { Journey, Outcome, Taken } from './journey.ts'
+import { billOf, type Close, charged, checkpointOf, endedBadly, replyOf } from './settle.ts'
 import { ClientGoneError, UpstreamError, unexpected } from './upstream.ts'
 
 /**

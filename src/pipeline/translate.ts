@@ -16,8 +16,8 @@ import type {
 import { nothingSeen } from '../dialects/dialect.ts'
 import { fail } from '../errors.ts'
 import type { SseFrame } from '../lib/sse.ts'
+import type { Candidate } from '../routing/candidate.ts'
 import type { Asked } from './asked.ts'
-import type { Candidate } from './route.ts'
 
 /** A request in the words of one upstream. */
 export interface Translation {

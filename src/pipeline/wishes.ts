@@ -1,9 +1,6 @@
-import type { z } from 'zod'
-import type { providerPreferences } from '../dialects/schema/preferences.ts'
+import type { Preferences } from '../dialects/schema/preferences.ts'
 import { badField } from '../errors.ts'
 import { type JsonObject, objectOf, objectsOf, textOf } from '../lib/loose.ts'
-
-export type Preferences = z.output<typeof providerPreferences>
 
 /** What a request says about how it should be served, beside what it asks the model. */
 export interface Wishes {

@@ -4,6 +4,7 @@ import {
   ask,
   clearGenerations,
   describeWithUpstreams,
+  forgetTraffic,
   formatNames,
   generationsWhen,
   jsonOf,
@@ -280,6 +281,7 @@ describeWithUpstreams('failover', (bench) => {
     bench().second.script(limited({ 'retry-after': '3' }))
     const all = await ask(bench(), 'chat', both)
     expect([all.status, all.headers.get('retry-after')]).toEqual([429, '3'])
+    forgetTraffic(bench())
     bench().first.script(limited({ 'retry-after': '7' }))
     bench().second.script(limited({}))
     expect((await ask(bench(), 'chat', both)).headers.get('retry-after')).toBeNull()

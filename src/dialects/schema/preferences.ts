@@ -47,3 +47,5 @@ export const providerPreferences = z
       .optional(),
   })
   .meta({ id: 'ProviderPreferences' })
+
+export type Preferences = z.output<typeof providerPreferences>

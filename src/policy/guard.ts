@@ -1,8 +1,8 @@
 import type { Endpoint, Model } from '../catalog/model.ts'
 import type { DataRegion } from '../catalog/vocabulary.ts'
 import { fail } from '../errors.ts'
-import type { EffectivePolicy } from '../policy/effective.ts'
-import type { ZdrGroup } from '../policy/guardrail.ts'
+import type { EffectivePolicy } from './effective.ts'
+import type { ZdrGroup } from './guardrail.ts'
 
 /** What the guardrails of a caller say of the request before anything is chosen. */
 export function guardRegion(policy: EffectivePolicy, region: DataRegion): void {
@@ -14,15 +14,18 @@ export function guardRegion(policy: EffectivePolicy, region: DataRegion): void {
   )
 }
 
-/** Why a guardrail keeps an endpoint from being used; undefined when none does. */
+/** The guardrail field that keeps an endpoint from being used, with whatever key; undefined when none does. */
 export function endpointBlocked(
   policy: EffectivePolicy,
   model: Model,
   endpoint: Endpoint,
 ): string | undefined {
-  return (
-    modelBlocked(policy, model) ?? providerBlocked(policy, endpoint) ?? dataBlocked(policy, model, endpoint)
-  )
+  return modelBlocked(policy, model) ?? providerBlocked(policy, endpoint) ?? trainingBlocked(policy, endpoint)
+}
+
+/** Whether prompts must not be sent where they are kept. */
+export function enforcesZdr(policy: EffectivePolicy, model: Model, endpoint: Endpoint): boolean {
+  return policy.enforce_zdr[zdrGroup(model, endpoint)].value
 }
 
 function modelBlocked(policy: EffectivePolicy, model: Model): string | undefined {
@@ -39,8 +42,8 @@ function providerBlocked(policy: EffectivePolicy, { provider }: Endpoint): strin
   return ignored_providers.some(({ value }) => value === provider.slug) ? 'ignored_providers' : undefined
 }
 
-function dataBlocked(policy: EffectivePolicy, model: Model, endpoint: Endpoint): string | undefined {
-  const { training, retains, publishes } = endpoint.data_policy
+function trainingBlocked(policy: EffectivePolicy, endpoint: Endpoint): string | undefined {
+  const { training, publishes } = endpoint.data_policy
   const free = endpoint.price_state === 'free'
   if (training && free && policy.enable_free_model_training.value === false)
     return 'enable_free_model_training'
@@ -48,7 +51,6 @@ function dataBlocked(policy: EffectivePolicy, model: Model, endpoint: Endpoint):
     return 'enable_paid_model_training'
   if (publishes && free && policy.enable_free_model_publication.value === false)
     return 'enable_free_model_publication'
-  if (retains && policy.enforce_zdr[zdrGroup(model, endpoint)].value) return 'enforce_zdr'
   return undefined
 }
 

@@ -1,0 +1,130 @@
+import type { ReplyFacts } from '../dialects/dialect.ts'
+import type { Gateway } from '../gateway.ts'
+import type { Candidate } from '../routing/candidate.ts'
+import type { Asked } from './asked.ts'
+import { failedAttempt, isRequestFault, toClientError } from './failure.ts'
+import type { Journey, Taken } from './journey.ts'
+import { type Plan, toldToWait } from './route.ts'
+import { Transcript } from './transcript.ts'
+import { translate } from './translate.ts'
+import { ClientGoneError, Exchange, UpstreamError } from './upstream.ts'
+
+type Attempt<R> = (exchange: Exchange, taken: Omit<Taken<R>, 'reply'>) => Promise<R>
+
+/**
+ * Tries the endpoints of a plan in turn, until one has begun to answer. Nothing of a failed attempt was
+ * seen by the client. What is the request's own fault is not tried on other endpoints of the model.
+ */
+export async function attemptEach<R>(
+  gateway: Gateway,
+  asked: Asked,
+  plan: Plan,
+  journey: Journey,
+  attempt: Attempt<R>,
+): Promise<Taken<R>> {
+  const { candidates } = plan
+  for (const candidate of candidates) {
+    if (!isWorthTrying(gateway, candidate, candidates, journey)) continue
+    const taken = await attemptAt(gateway, asked, candidate, journey, attempt)
+    if (taken) return taken
+    const isLast = candidate === candidates.at(-1)
+    if (!isLast || !mayTryAgain(gateway, asked, candidate, journey)) continue
+    const second = await attemptAt(gateway, asked, candidate, journey, attempt)
+    if (second) return second
+  }
+  if (journey.attempts.length > 0) throw toClientError(journey.attempts)
+  throw toldToWait(
+    gateway,
+    candidates.map(({ id }) => id),
+  )
+}
+
+/** Null when the endpoint failed without the client having seen anything of it. */
+async function attemptAt<R>(
+  gateway: Gateway,
+  asked: Asked,
+  candidate: Candidate,
+  journey: Journey,
+  attempt: Attempt<R>,
+): Promise<Taken<R> | null> {
+  if (asked.request.signal.aborted) throw new ClientGoneError()
+  const taken = {
+    candidate,
+    translation: translate(asked, candidate),
+    facts: factsOf(asked, candidate),
+    transcript: asked.keepsContent ? new Transcript() : null,
+  }
+  const { translation, transcript } = taken
+  const now = performance.now()
+  Object.assign(journey, { candidate, translation, transcript, attemptAt: now, isUnderWay: true })
+  const health = gateway.routing.health.of(candidate.id)
+  health.began(gateway.clock.now())
+  const exchange = new Exchange(asked.request.signal)
+  try {
+    const reply = await attempt(exchange, taken)
+    return { ...taken, reply }
+  } catch (error) {
+    exchange.abort()
+    if (!(error instanceof UpstreamError)) throw error
+    journey.isUnderWay = false
+    health.failed(gateway.clock.now(), error.failure)
+    journey.attempts.push(failedAttempt(candidate, error.failure))
+    logFailure(gateway, candidate, error)
+    return null
+  }
+}
+
+/** Much may have happened since the plan was made: others were told to wait, or found an endpoint broken. */
+function isWorthTrying(
+  { routing, clock }: Gateway,
+  candidate: Candidate,
+  candidates: readonly Candidate[],
+  { attempts }: Journey,
+): boolean {
+  const last = attempts.at(-1)
+  if (last && isRequestFault(last.failure) && last.model === candidate.model.id) return false
+  const health = routing.health.known(candidate.id)
+  const now = clock.now()
+  if (!health || (!health.isPaused(now) && !health.isEjected(now))) return true
+  if (health.isPaused(now)) return false
+  return candidate.why === 'ejected' || candidate === candidates.at(-1)
+}
+
+/** Failures that may be gone in the next moment; no status: the connection failed, or what came over it. */
+const passing: ReadonlySet<number | null> = new Set([null, 502, 503, 529])
+
+/** Nobody else can be asked: once more, where the provider did not ask for patience and retries stay few. */
+function mayTryAgain({ routing }: Gateway, asked: Asked, { id }: Candidate, { attempts }: Journey): boolean {
+  const failure = attempts.at(-1)?.failure
+  if (!failure || failure.kind === 'timeout' || failure.retryAfterMs !== undefined) return false
+  if (!passing.has(failure.status)) return false
+  return asked.wishes.provider.allow_fallbacks !== false && routing.health.of(id).mayRetry()
+}
+
+/** A code, and not a sentence under its name. */
+const plainCode = /^[\w.-]{1,64}$/
+
+/** Without the provider's words: they may repeat what was in the prompt. */
+function logFailure(
+  gateway: Gateway,
+  { endpoint, model }: Candidate,
+  { failure, cause }: UpstreamError,
+): void {
+  const { kind, status } = failure
+  const code = failure.code !== undefined && plainCode.test(failure.code) ? failure.code : undefined
+  gateway.log.warn(
+    { endpoint: endpoint.tag, model: model.id, kind, status, code, err: cause },
+    'attempt failed',
+  )
+}
+
+function factsOf(asked: Asked, { model, endpoint }: Candidate): ReplyFacts {
+  return {
+    id: asked.id,
+    created: Math.floor(asked.at / 1000),
+    model: model.id,
+    provider: endpoint.provider.name,
+    call: asked.call,
+    body: asked.body,
+  }
+}

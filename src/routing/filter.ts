@@ -1,0 +1,215 @@
+import type { OwnKey } from '../account/own-keys.ts'
+import type { Call } from '../call/call.ts'
+import type { Endpoint, Model } from '../catalog/model.ts'
+import { isGenerateDialect, parameterNames } from '../catalog/vocabulary.ts'
+import { fieldNames } from '../dialects/fields.ts'
+import { endpointBlocked, enforcesZdr } from '../policy/guard.ts'
+import { isTagged, type Names, placeIn } from './names.ts'
+import type { Lanes, Wanted } from './wanted.ts'
+
+/** Why an endpoint cannot serve a request, in the words of `availability.excluded_by`. */
+export type Reason =
+  | 'dialect'
+  | 'service_tier'
+  | 'data_region'
+  | `guardrail:${string}`
+  | 'allowed_providers'
+  | 'distillable'
+  | 'data_policy:training'
+  | 'data_policy:zdr'
+  | 'quantization'
+  | 'max_price'
+  | 'require_parameters'
+  | 'own_key_required'
+  | 'no_credential'
+  | 'unsupported_feature'
+  | 'context_length'
+  | 'modality'
+  | 'rate_limited'
+  | 'ejected'
+
+/** What a request says of endpoints, read once. */
+export interface Rules {
+  wanted: Wanted
+  only: Names | null
+  ignore: Names | null
+  order: Names | null
+  /** Parameters that were sent, where endpoints must know them all. */
+  parameters: readonly string[] | null
+  quantizations: ReadonlySet<string> | null
+  maxPrice: MaxPrice | null
+}
+
+/** Why no key at all could make an endpoint serve a request; undefined when nothing is in the way. */
+export function exclusionOf(
+  rules: Rules,
+  lanes: Lanes,
+  model: Model,
+  endpoint: Endpoint,
+): Reason | undefined {
+  const { preferences, policy } = rules.wanted
+  if (!endpoint.dialects.some(isGenerateDialect)) return 'dialect'
+  if (!isLaneOpen(rules, lanes, endpoint)) return 'service_tier'
+  const blocked = endpointBlocked(policy, model, endpoint)
+  if (blocked) return `guardrail:${blocked}`
+  if (rules.only && placeIn(rules.only, endpoint) === -1) return 'allowed_providers'
+  if (rules.ignore && placeIn(rules.ignore, endpoint) !== -1) return 'allowed_providers'
+  if (preferences.enforce_distillable_text && !model.distillable) return 'distillable'
+  if (preferences.data_collection === 'deny' && endpoint.data_policy.training) return 'data_policy:training'
+  if (rules.quantizations && !rules.quantizations.has(endpoint.quantization ?? 'unknown'))
+    return 'quantization'
+  if (rules.maxPrice && isDearer(endpoint, rules.maxPrice)) return 'max_price'
+  if (rules.parameters && !takesAll(endpoint, rules.parameters)) return 'require_parameters'
+  return undefined
+}
+
+/** Why the installation's own credential cannot be used. */
+export function sharedExclusionOf(
+  { wanted }: Rules,
+  model: Model,
+  endpoint: Endpoint,
+  keys: readonly OwnKey[],
+): Reason | undefined {
+  if (!endpoint.provider.enabled) return 'no_credential'
+  if (wanted.region !== 'global' && !endpoint.regions.includes(wanted.region)) return 'data_region'
+  const isTaken = ({ isOnly, isRequired }: OwnKey, isHere: boolean) => isOnly || (isRequired && isHere)
+  for (const key of keys) {
+    if (key.provider === endpoint.provider.slug && isTaken(key, appliesTo(key, model)))
+      return 'own_key_required'
+  }
+  return retentionOf(wanted, model, endpoint, endpoint.data_policy.retains)
+}
+
+/** Why a key of the caller's own cannot be used; it is for another provider or model, or keeps what must not be kept. */
+export function isUsable({ wanted }: Rules, model: Model, endpoint: Endpoint, key: OwnKey): boolean {
+  if (key.provider !== endpoint.provider.slug || !appliesTo(key, model)) return false
+  const retains = key.declaredZdr === null ? endpoint.data_policy.retains : !key.declaredZdr
+  return retentionOf(wanted, model, endpoint, retains) === undefined
+}
+
+function appliesTo({ allowedModels }: OwnKey, { canonical_slug }: Model): boolean {
+  return allowedModels === null || allowedModels.includes(canonical_slug)
+}
+
+function retentionOf(
+  { policy, preferences }: Wanted,
+  model: Model,
+  endpoint: Endpoint,
+  retains: boolean,
+): Reason | undefined {
+  if (!retains) return undefined
+  if (enforcesZdr(policy, model, endpoint)) return 'guardrail:enforce_zdr'
+  if (preferences.zdr || preferences.data_collection === 'deny') return 'data_policy:zdr'
+  return undefined
+}
+
+/** A lane beside the default one is used only by who asked for it: by name, by tier, or by a variant. */
+function isLaneOpen({ only, order }: Rules, lanes: Lanes, endpoint: Endpoint): boolean {
+  const { service_tier } = endpoint
+  if (service_tier === null) return true
+  return lanes[service_tier] !== 'no' || isTagged(only, endpoint) || isTagged(order, endpoint)
+}
+
+/** Prices per million tokens, and per request, image and second of audio. */
+export interface MaxPrice {
+  prompt: number
+  completion: number
+  request: number
+  image: number
+  audio: number
+}
+
+const most = Number.POSITIVE_INFINITY
+
+export function maxPriceOf({ max_price: said }: Wanted['preferences']): MaxPrice | null {
+  if (!said) return null
+  const of = (price: string | number | undefined) => (price === undefined ? most : Number(price))
+  return {
+    prompt: of(said.prompt),
+    completion: of(said.completion),
+    request: of(said.request),
+    image: of(said.image),
+    audio: of(said.audio),
+  }
+}
+
+/** Decimal digits that became floats must not make an equal price the dearer one. */
+const rounding = 1 + 1e-9
+
+/** A price nobody knows keeps to no maximum. */
+function isDearer({ pricing }: Endpoint, max: MaxPrice): boolean {
+  if (!pricing) return true
+  const factor = (1 - (pricing.discount ?? 0)) / rounding
+  const exceeds = (price: string | undefined, limit: number, per = 1) =>
+    price !== undefined && Number(price) * per * factor > limit
+  return (
+    exceeds(pricing.prompt, max.prompt, 1e6) ||
+    exceeds(pricing.completion, max.completion, 1e6) ||
+    exceeds(pricing.request, max.request) ||
+    exceeds(pricing.image, max.image) ||
+    exceeds(pricing.audio, max.audio)
+  )
+}
+
+/** A name stands for the finer ones too. */
+const finer: Record<string, readonly string[]> = { fp4: ['mxfp4', 'nvfp4'], fp8: ['mxfp8'] }
+
+export function quantizationsOf({ quantizations }: Wanted['preferences']): ReadonlySet<string> | null {
+  if (!quantizations) return null
+  return new Set(quantizations.flatMap((name) => [name, ...(finer[name] ?? [])]))
+}
+
+/** What the catalogue says of endpoints; other fields are the dialects' business. */
+const catalogued = new Set<string>(parameterNames)
+
+/** Every parameter the client sent, by the name the catalogue has for it. */
+export function sentParameters(call: Call): string[] {
+  return Object.entries(fieldNames).flatMap(([field, name]) =>
+    call[field as keyof typeof fieldNames] !== undefined && catalogued.has(name) ? [name] : [],
+  )
+}
+
+function takesAll({ supports }: Endpoint, parameters: readonly string[]): boolean {
+  return parameters.every(
+    (name) => supports.has(name) || (name === 'max_tokens' && supports.has('max_completion_tokens')),
+  )
+}
+
+/** What an endpoint should know when another of the same model does. */
+export function softNeeds({ tools, format, verbosity }: Call): string[] {
+  const needs: string[] = []
+  if (tools && tools.length > 0) needs.push('tools')
+  if (format && format.kind !== 'text') needs.push('response_format')
+  if (verbosity !== undefined) needs.push('verbosity')
+  return needs
+}
+
+export function meetsSoftNeeds({ supports }: Endpoint, needs: readonly string[]): boolean {
+  return needs.every(
+    (need) => supports.has(need) || (need === 'response_format' && supports.has('structured_outputs')),
+  )
+}
+
+/** Whether prompt and answer fit, by an estimate: the provider has the last word where there is no other. */
+export function fits({ context_length, max_completion_tokens }: Endpoint, call: Call, promptTokens: number) {
+  if (
+    call.maxTokens !== undefined &&
+    max_completion_tokens !== null &&
+    call.maxTokens > max_completion_tokens
+  )
+    return false
+  return context_length === null || promptTokens + (call.maxTokens ?? 0) <= context_length
+}
+
+type Modality = Model['input_modalities'][number]
+
+/** What a prompt consists of beside text. */
+export function modalitiesOf({ messages }: Call): Modality[] {
+  const found = new Set<Modality>()
+  for (const { parts } of messages) {
+    for (const { kind } of parts) {
+      if (kind === 'image' || kind === 'audio' || kind === 'video' || kind === 'file') found.add(kind)
+    }
+  }
+  return [...found]
+}

@@ -1,0 +1,244 @@
+import type { FailureKind, UpstreamFailure } from '../call/failure.ts'
+import { type Quantiles, Samples } from '../lib/samples.ts'
+import { Tally } from '../lib/tally.ts'
+
+const second = 1000
+const minute = 60 * second
+
+/** A failure is remembered this long. */
+export const outageMs = 30 * second
+/** Thresholds and sorting look at this much of the past. */
+export const ratedMs = 5 * minute
+/** Listings show this much. */
+const shownMs = 30 * minute
+const dayMs = 24 * 60 * minute
+
+/** Fewer failures than this share of the last half minute are chance. */
+const significantShare = 0.1
+/** So many failures in a row, and an endpoint is left out for a while. */
+const ejectAfter = 5
+/** Or this share of many. */
+const ejectShare = 0.5
+const ejectFrom = 20
+const ejectMs = 30 * second
+const longestEjectMs = 5 * minute
+/** A hint that asks for more is believed for an hour. */
+const longestPauseMs = 60 * minute
+/** One request tries an endpoint that comes back; the others wait this long for how it went. */
+const trialMs = 30 * second
+/** So many more attempts than requests. */
+const retryShare = 0.2
+const mostRetries = 20
+/** Fewer tool calls say nothing about an endpoint. */
+const fewestToolCalls = 50
+
+/** Failures that say something about the endpoint, and not about the request or a quota. */
+const unreliable: ReadonlySet<FailureKind> = new Set([
+  'authentication',
+  'payment_required',
+  'not_found',
+  'provider_overloaded',
+  'provider_unavailable',
+  'server',
+  'timeout',
+])
+
+const ok = 0
+const failed = 1
+const limited = 2
+
+export interface Speed {
+  /** Milliseconds to the first token. */
+  latency: Quantiles | null
+  /** Tokens a second. */
+  throughput: Quantiles | null
+}
+
+/** What listings show of an endpoint. */
+export interface Shown extends Speed {
+  /** Per cent of the attempts that counted; null where there were none. */
+  uptime5m: number | null
+  uptime30m: number | null
+  uptime1d: number | null
+}
+
+/** How a reply went. */
+export interface Performance {
+  firstTokenMs: number
+  /** Null when nothing can be told of it. */
+  tokensPerSecond: number | null
+}
+
+/** What live traffic has shown of one endpoint with one credential. All times are given: there is no clock in here. */
+export class EndpointHealth {
+  readonly #recent = new Tally(second, 31, 3)
+  readonly #rated = new Tally(30 * second, 61, 2)
+  readonly #day = new Tally(5 * minute, 289, 2)
+  readonly #latency = new Samples(30 * second, 61)
+  readonly #throughput = new Samples(30 * second, 61)
+  readonly #toolCalls = new Tally(60 * minute, 25, 2)
+  #inARow = 0
+  #ejections = 0
+  #ejectedUntil = 0
+  #trialUntil = 0
+  #pausedUntil = 0
+  #retries = 0
+  #rating: { at: number; speed: Speed } | null = null
+
+  /** Until when the provider asked to be left alone. */
+  get pausedUntil(): number {
+    return this.#pausedUntil
+  }
+
+  isPaused(now: number): boolean {
+    return now < this.#pausedUntil
+  }
+
+  /** Left out: it failed too often, or another request is trying whether it is back. */
+  isEjected(now: number): boolean {
+    return now < this.#ejectedUntil || now < this.#trialUntil
+  }
+
+  get ejectedUntil(): number {
+    return Math.max(this.#ejectedUntil, this.#trialUntil)
+  }
+
+  /** Whether the last half minute saw more failures than chance has. */
+  isUnstable(now: number): boolean {
+    const failures = this.#recent.sum(now, outageMs, failed) + this.#recent.sum(now, outageMs, limited)
+    if (failures === 0) return false
+    return failures >= significantShare * (failures + this.#recent.sum(now, outageMs, ok))
+  }
+
+  /** An attempt goes out. */
+  began(now: number): void {
+    this.#retries = Math.min(mostRetries, this.#retries + retryShare)
+    if (this.#ejectedUntil !== 0 && now >= this.#ejectedUntil) this.#trialUntil = now + trialMs
+  }
+
+  /** Whether what failed may be tried once more at the same endpoint; saying so uses it up. */
+  mayRetry(): boolean {
+    if (this.#retries < 1) return false
+    this.#retries -= 1
+    return true
+  }
+
+  succeeded(now: number, { firstTokenMs, tokensPerSecond }: Performance): void {
+    this.#count(now, ok)
+    this.#latency.add(now, firstTokenMs)
+    if (tokensPerSecond !== null) this.#throughput.add(now, tokensPerSecond)
+    this.#inARow = 0
+    // It is forgiven only when it has held out for as long as it was ever left out.
+    if (this.#ejections > 0 && now - this.#ejectedUntil > longestEjectMs) this.#ejections = 0
+    if (this.#trialUntil !== 0) this.#ejectedUntil = 0
+    this.#trialUntil = 0
+  }
+
+  failed(now: number, { kind, retryAfterMs }: Pick<UpstreamFailure, 'kind' | 'retryAfterMs'>): void {
+    if (retryAfterMs !== undefined) {
+      const until = now + Math.min(retryAfterMs, longestPauseMs)
+      this.#pausedUntil = Math.max(this.#pausedUntil, until)
+    }
+    if (kind === 'rate_limit_exceeded') this.#recent.add(now, limited)
+    if (unreliable.has(kind)) this.#letDown(now)
+    else this.released()
+  }
+
+  #letDown(now: number): void {
+    this.#count(now, failed)
+    this.#inARow += 1
+    if (this.#trialUntil !== 0 || this.#isOutlier(now)) this.#eject(now)
+  }
+
+  /** An attempt ended in a way that says nothing: the client left, or the request was wrong. */
+  released(): void {
+    this.#trialUntil = 0
+  }
+
+  toolCalls(now: number, areValid: boolean): void {
+    this.#toolCalls.add(now, areValid ? ok : failed)
+  }
+
+  /** Share of the replies with tool calls in which every call was right; null when there were too few. */
+  toolSuccess(now: number): number | null {
+    const right = this.#toolCalls.sum(now, dayMs, ok)
+    const all = right + this.#toolCalls.sum(now, dayMs, failed)
+    return all < fewestToolCalls ? null : right / all
+  }
+
+  /** Of the last five minutes; worked out at most once a second. */
+  speed(now: number): Speed {
+    if (this.#rating && Math.abs(now - this.#rating.at) < second) return this.#rating.speed
+    const speed = this.#speedOf(now, ratedMs)
+    this.#rating = { at: now, speed }
+    return speed
+  }
+
+  shown(now: number): Shown {
+    return {
+      ...this.#speedOf(now, shownMs),
+      uptime5m: uptime(this.#rated, now, ratedMs),
+      uptime30m: uptime(this.#rated, now, shownMs),
+      uptime1d: uptime(this.#day, now, dayMs),
+    }
+  }
+
+  #speedOf(now: number, windowMs: number): Speed {
+    return {
+      latency: this.#latency.quantiles(now, windowMs),
+      throughput: this.#throughput.quantiles(now, windowMs),
+    }
+  }
+
+  #count(now: number, field: typeof ok | typeof failed): void {
+    this.#recent.add(now, field)
+    this.#rated.add(now, field)
+    this.#day.add(now, field)
+  }
+
+  #isOutlier(now: number): boolean {
+    if (this.#inARow >= ejectAfter) return true
+    const failures = this.#recent.sum(now, outageMs, failed)
+    const all = failures + this.#recent.sum(now, outageMs, ok)
+    return all >= ejectFrom && failures >= ejectShare * all
+  }
+
+  /** Longer each time it has not held out. */
+  #eject(now: number): void {
+    this.#ejectedUntil = now + Math.min(longestEjectMs, ejectMs * 2 ** this.#ejections)
+    this.#ejections += 1
+    this.#trialUntil = 0
+    this.#inARow = 0
+  }
+}
+
+function uptime(tally: Tally, now: number, windowMs: number): number | null {
+  const good = tally.sum(now, windowMs, ok)
+  const all = good + tally.sum(now, windowMs, failed)
+  return all === 0 ? null : (good / all) * 100
+}
+
+/** More are not remembered; those known longest go first. */
+const mostEndpoints = 20_000
+
+/** Of every endpoint that had traffic lately, by its id. */
+export class Health {
+  readonly #byId = new Map<string, EndpointHealth>()
+
+  /** Null for an endpoint nobody has tried: nothing speaks against it. */
+  known(id: string): EndpointHealth | null {
+    return this.#byId.get(id) ?? null
+  }
+
+  of(id: string): EndpointHealth {
+    const known = this.#byId.get(id)
+    if (known) return known
+    if (this.#byId.size >= mostEndpoints) {
+      const [oldest] = this.#byId.keys()
+      if (oldest !== undefined) this.#byId.delete(oldest)
+    }
+    const health = new EndpointHealth()
+    this.#byId.set(id, health)
+    return health
+  }
+}

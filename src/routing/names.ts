@@ -1,0 +1,36 @@
+import type { Catalog } from '../catalog/catalog.ts'
+import type { Endpoint } from '../catalog/model.ts'
+
+/** What a name in `order`, `only` or `ignore` stands for. */
+interface Named {
+  tag: string
+  /** A provider by slug, display name or neutral vendor name; all its endpoints but those of a service tier. */
+  provider: string | undefined
+}
+
+export type Names = readonly Named[]
+
+export function namesOf(
+  listed: readonly string[] | null | undefined,
+  byName: Catalog['providerByName'],
+): Names | null {
+  if (!listed) return null
+  return listed.map((name) => ({
+    tag: name,
+    provider: (byName.get(name) ?? byName.get(name.toLowerCase()))?.slug,
+  }))
+}
+
+/** Its place in the list, or -1. */
+export function placeIn(names: Names, { tag, provider, service_tier }: Endpoint): number {
+  for (let place = 0; place < names.length; place++) {
+    const name = names[place]
+    if (name && (name.tag === tag || (service_tier === null && name.provider === provider.slug))) return place
+  }
+  return -1
+}
+
+/** Whether one of the names is the tag itself. */
+export function isTagged(names: Names | null, { tag }: Endpoint): boolean {
+  return names?.some((name) => name.tag === tag) ?? false
+}
