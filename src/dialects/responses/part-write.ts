@@ -1,6 +1,6 @@
 import type { PartDelta } from '../../call/event.ts'
 import type { AudioPart, OutputPart, ReasoningPart, ToolCallPart } from '../../call/part.ts'
-import { defined, type JsonObject } from '../../lib/loose.ts'
+import type { JsonObject } from '../../lib/loose.ts'
 import { encodeAnnotation, encodeLogprobs } from './annotations.ts'
 import {
   contentOf,
@@ -188,29 +188,4 @@ export function closeSummaries(written: Written, part: ReasoningPart, emit: Emit
     text += emit('response.reasoning_summary_part.done', { ...fields, part: summaryPart(whole) })
   }
   return text
-}
-
-/** What a part already holds when it begins, as the deltas that would have brought it. */
-export function initialDeltas(part: OutputPart): PartDelta[] {
-  if (part.kind === 'text') {
-    const { text, logprobs, citations = [] } = part
-    const said = text || logprobs ? [defined({ text, logprobs })] : []
-    return [...said, ...citations.map((citation) => ({ citation }))]
-  }
-  if (part.kind === 'refusal') return part.text ? [{ text: part.text }] : []
-  if (part.kind === 'tool-call') return part.arguments ? [{ arguments: part.arguments }] : []
-  if (part.kind === 'audio') return [defined({ transcript: part.transcript, data: part.data })]
-  if (part.kind !== 'reasoning') return []
-  const thought = part.text ? [{ text: part.text }] : []
-  return [...thought, ...part.summary.map((summary, section) => ({ summary, section }))]
-}
-
-/** The part as it is before anything of it was said. */
-export function blank(part: OutputPart): OutputPart {
-  if (part.kind === 'text') return { kind: 'text', text: '' }
-  if (part.kind === 'refusal') return { kind: 'refusal', text: '' }
-  if (part.kind === 'tool-call') return { ...part, arguments: '' }
-  if (part.kind === 'audio') return { ...part, data: '', transcript: '' }
-  if (part.kind === 'reasoning') return { ...part, text: '', summary: [] }
-  return part
 }

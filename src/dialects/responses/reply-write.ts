@@ -1,5 +1,6 @@
 import { type ChoiceEnd, Collector, type PartDelta, type Reply, type ReplyEvent } from '../../call/event.ts'
 import type { OutputPart } from '../../call/part.ts'
+import { blankPart, deltasOf } from '../../call/replay.ts'
 import type { Bill, Usage } from '../../call/usage.ts'
 import { noTokens } from '../../call/usage.ts'
 import type { GatewayError } from '../../errors.ts'
@@ -7,7 +8,7 @@ import { type JsonObject, textOf } from '../../lib/loose.ts'
 import type { ReplyFacts, ReplyWriter } from '../dialect.ts'
 import { publicMessage, responseErrorCode } from './error.ts'
 import { type ItemFacts, type ItemStatus, isSealed, outputItem } from './output-items.ts'
-import { blank, closeSummaries, initialDeltas, partWriters, type Written } from './part-write.ts'
+import { closeSummaries, partWriters, type Written } from './part-write.ts'
 import { endOf, itemFacts, type ResponseState, responseObject } from './response-object.ts'
 import { encodeUsage } from './usage.ts'
 
@@ -122,7 +123,7 @@ class ResponsesWriter implements ReplyWriter {
   }
 
   #announce(number: number, content: OutputPart): string {
-    const empty = blank(content)
+    const empty = blankPart(content)
     const item = outputItem(empty, number, 'in_progress', this.#facts)
     if (!item) return ''
     const place = { item_id: textOf(item.id) ?? '', output_index: this.#items++ }
@@ -134,7 +135,7 @@ class ResponsesWriter implements ReplyWriter {
       item: announced,
     })
     const opened = writerOf(empty)?.open(written, empty, this.#emit) ?? ''
-    const said = initialDeltas(content).map((delta) => this.#say(written, delta, content))
+    const said = deltasOf(content).map((delta) => this.#say(written, delta, content))
     return text + opened + said.join('')
   }
 
