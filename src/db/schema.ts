@@ -474,7 +474,7 @@ export type GenerationStatus = 'completed' | 'failed' | 'cancelled'
 /** Where the token counts come from: the vendor, or our own count where it never said. */
 export type UsageSource = 'reported' | 'estimated' | 'none'
 
-/** One request that reached an upstream. Token columns do not overlap. */
+/** One request that reached an upstream, or was answered with an earlier reply. Token columns do not overlap. */
 export interface GenerationTable {
   id: string
   organization_id: string
@@ -541,6 +541,8 @@ export interface GenerationTable {
   service_tier: string | null
   input_images: number
   tokens_cache_read_audio: number
+  /** The generation whose reply was given once more, where no provider was asked. */
+  response_cache_source_id: string | null
 }
 
 /**

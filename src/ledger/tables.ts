@@ -59,6 +59,7 @@ export const generationColumns = [
   'request_id',
   'upstream_id',
   'service_tier',
+  'response_cache_source_id',
   'posting_id',
   'ended_at',
 ] as const satisfies readonly (keyof GenerationTable)[]

@@ -99,7 +99,7 @@ export function closing(gateway: Gateway, asked: Asked, admission: Admission, jo
 }
 
 /** Durable once it is done. */
-async function settle(gateway: Gateway, settlement: Settle, { id }: Asked): Promise<void> {
+export async function settle(gateway: Gateway, settlement: Settle, { id }: Asked): Promise<void> {
   try {
     await gateway.ledger.settle(settlement)
   } catch (cause) {
@@ -158,6 +158,7 @@ function generationOf(
       attempts: attemptsText(attempts),
       dropped: dropped.length === 0 ? null : JSON.stringify(dropped),
       upstream_id: null,
+      response_cache_source_id: null,
     },
   }
 }

@@ -156,6 +156,7 @@ const blank = {
   user_agent: null,
   request_id: null,
   upstream_id: null,
+  response_cache_source_id: null,
   service_tier: null,
 }
 

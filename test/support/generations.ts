@@ -62,6 +62,7 @@ export const blank: Omit<
   user_agent: null,
   request_id: null,
   upstream_id: null,
+  response_cache_source_id: null,
   service_tier: null,
 }
 

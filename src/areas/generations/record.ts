@@ -113,7 +113,9 @@ export const generationRecord = z
     preset_id: text,
     service_tier: text,
     router: text,
-    response_cache_source_id: text,
+    response_cache_source_id: text.describe(
+      'The generation whose reply was given once more: no provider was asked',
+    ),
     app_id: count,
     http_referer: text,
     origin: z.string().describe('Of the app, or empty'),
@@ -154,6 +156,7 @@ export function recordOf(catalog: Catalog, row: GenerationRow, appId: number | n
     session_id: row.session_id,
     preset_id: row.preset_id,
     service_tier: row.service_tier,
+    response_cache_source_id: row.response_cache_source_id,
     app_id: appId,
     http_referer: row.app_url,
     origin: originOf(row.app_url) ?? '',
@@ -177,7 +180,6 @@ const nobodyCounts = {
   web_search_engine: null,
   moderation_latency: null,
   router: null,
-  response_cache_source_id: null,
 }
 
 function providersOf(
@@ -186,11 +188,12 @@ function providersOf(
 ): { provider_name: string; provider_responses: ProviderResponse[] } {
   const provider_name = catalog.providerByName.get(row.provider)?.name ?? row.provider
   const slugOf = (model: string) => catalog.bySlug.get(model)?.canonical_slug ?? model
-  return { provider_name, provider_responses: responsesOf(row, provider_name, slugOf) }
+  const isAgain = row.response_cache_source_id !== null
+  return { provider_name, provider_responses: isAgain ? [] : responsesOf(row, provider_name, slugOf) }
 }
 
 function tokensOf(row: GenerationRow): Pick<GenerationRecord, keyof typeof tokenFields> {
-  const isKnown = row.usage_source !== 'none'
+  const isKnown = row.usage_source !== 'none' || row.response_cache_source_id !== null
   const usage = usageOf(row)
   const known = (tokens: number) => (isKnown ? tokens : null)
   return {

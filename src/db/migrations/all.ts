@@ -4,6 +4,7 @@ import { policies } from './002-policies.ts'
 import { inference } from './003-inference.ts'
 import { money } from './004-money.ts'
 import { rollups } from './005-rollups.ts'
+import { responseCache } from './006-response-cache.ts'
 
 export const migrations: Record<string, Migration> = {
   '001-foundation': foundation,
@@ -11,4 +12,5 @@ export const migrations: Record<string, Migration> = {
   '003-inference': inference,
   '004-money': money,
   '005-rollups': rollups,
+  '006-response-cache': responseCache,
 }
