@@ -3,8 +3,11 @@ import type { Gateway } from './gateway.ts'
 import type { Access } from './operation.ts'
 import { isOwnOrigin } from './pipeline/origin.ts'
 
-const exposed =
-  'x-request-id, x-generation-id, x-headgate-dropped, retry-after, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset'
+const exposed = [
+  'x-request-id, x-generation-id, x-headgate-dropped',
+  'x-service-cache-status, x-service-cache-age, x-service-cache-ttl, x-service-cache-source-id',
+  'retry-after, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset',
+].join(', ')
 const preflightSeconds = '600'
 
 /** Management operations are for servers: a browser may call them only from origins the operator listed. */

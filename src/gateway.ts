@@ -5,6 +5,7 @@ import type { Db } from './db/db.ts'
 import type { Ledger } from './ledger/ledger.ts'
 import type { Node } from './ledger/recovery.ts'
 import type { RollUpThread } from './ledger/rollups/thread.ts'
+import type { ByteCache } from './lib/byte-cache.ts'
 import type { Clock } from './lib/clock.ts'
 import type { Origins } from './lib/origins.ts'
 import type { Pulse } from './lib/pulse.ts'
@@ -35,6 +36,8 @@ export interface Gateway {
   readonly origins: Origins
   /** Replies that are read on although their client has left. */
   readonly drains: Slots
+  /** Replies that may be given once more, on this node. */
+  readonly responseCache: ByteCache
   settings: Settings
   catalog: Catalog
 }

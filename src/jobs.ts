@@ -11,7 +11,8 @@ interface Job {
   run: (gateway: Gateway) => Promise<unknown>
 }
 
-const hourMs = 60 * 60_000
+const minuteMs = 60_000
+const hourMs = 60 * minuteMs
 /** Well within the time after which a node that says nothing counts as gone. */
 const beatMs = 5000
 const rollUpMs = 5000
@@ -21,6 +22,7 @@ const jobs: Job[] = [
   { name: 'sign of life', everyMs: beatMs, run: giveSign },
   { name: 'orphaned holds', everyMs: beatMs, run: settleOrphans },
   { name: 'roll-ups', everyMs: rollUpMs, run: ({ rollUps, clock }) => rollUps.roll(clock.now()) },
+  { name: 'response cache', everyMs: minuteMs, run: dropExpiredAnswers },
   { name: 'old records', everyMs: hourMs, run: tidy },
   { name: 'files', everyMs: hourMs, run: sweepFiles },
   { name: 'expired responses', everyMs: hourMs, run: dropExpiredResponses },
@@ -45,6 +47,10 @@ async function repeat(gateway: Gateway, { name, everyMs, run }: Job): Promise<ne
     }
     await new Promise((resolve) => setTimeout(resolve, everyMs).unref())
   }
+}
+
+async function dropExpiredAnswers({ responseCache, clock }: Gateway): Promise<void> {
+  responseCache.dropExpired(clock.now())
 }
 
 function tidy({ rollUps, clock, settings }: Gateway): Promise<void> {

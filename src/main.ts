@@ -13,6 +13,7 @@ import { Ledger } from './ledger/ledger.ts'
 import { nanosFromUsd } from './ledger/money.ts'
 import { Node } from './ledger/recovery.ts'
 import { RollUpThread } from './ledger/rollups/thread.ts'
+import { ByteCache } from './lib/byte-cache.ts'
 import { type Clock, RemoteClock, systemClock } from './lib/clock.ts'
 import { Origins } from './lib/origins.ts'
 import { Pulse } from './lib/pulse.ts'
@@ -49,7 +50,9 @@ export async function openGateway(
   const db = await openDatabase(config.databaseUrl, vault, answerMs)
   const metrics = new Metrics()
   const ledger = new Ledger(new Engine(openBatches(config.databaseUrl)), clock, log)
+  const responseCache = new ByteCache()
   metrics.watch(ledger)
+  metrics.watchCache(responseCache)
   return {
     config,
     db,
@@ -66,6 +69,7 @@ export async function openGateway(
     routing: new Routing(),
     origins: new Origins(),
     drains: new Slots(mostDrains),
+    responseCache,
     settings,
     catalog,
   }
@@ -115,6 +119,8 @@ export function reload(gateway: Gateway): void {
     const settings = readSettings(gateway.config)
     const catalog = buildCatalog({ settings, providers, environment: gateway.config.environment })
     Object.assign(gateway, { settings, catalog })
+    // Replies of providers that may promise something else from now on.
+    gateway.responseCache.clear()
     gateway.log.info('headgate.yaml reloaded')
   } catch (error) {
     gateway.log.error({ problem: innermost(error) }, 'reload refused')

@@ -44,6 +44,13 @@ export class Metrics {
     registers: [this.#registry],
   })
 
+  readonly #cached = new Counter({
+    name: 'headgate_response_cache_requests_total',
+    help: 'Requests that asked for the response cache, by whether it had their answer.',
+    labelNames: ['status'],
+    registers: [this.#registry],
+  })
+
   readonly #series = new Map<string, Map<number, Series>>()
 
   constructor() {
@@ -75,6 +82,30 @@ export class Metrics {
         this.set(ledger.downSince === null ? 1 : 0)
       },
     })
+  }
+
+  watchCache(cache: { readonly size: number; readonly count: number }): void {
+    const registers = [this.#registry]
+    new Gauge({
+      name: 'headgate_response_cache_bytes',
+      help: 'What the response cache holds, in bytes.',
+      registers,
+      collect() {
+        this.set(cache.size)
+      },
+    })
+    new Gauge({
+      name: 'headgate_response_cache_entries',
+      help: 'How many answers the response cache holds.',
+      registers,
+      collect() {
+        this.set(cache.count)
+      },
+    })
+  }
+
+  cacheAsked(status: 'hit' | 'miss'): void {
+    this.#cached.inc({ status })
   }
 
   charged(provider: string, { flag, list, usage }: Charge): void {

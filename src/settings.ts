@@ -92,6 +92,22 @@ const settingsFields = z.strictObject({
       retention_days: z.int().min(1).max(3650).default(30),
     })
     .prefault({}),
+  /** Replies that are given once more to who asks the same again, in the memory of this node. */
+  response_cache: z
+    .strictObject({
+      enabled: z.boolean().default(true),
+      /** Of all of them. */
+      bytes: z
+        .int()
+        .min(0)
+        .default(64 * 1024 * 1024),
+      /** Of one: a longer reply is not kept. */
+      entry_bytes: z
+        .int()
+        .min(0)
+        .default(4 * 1024 * 1024),
+    })
+    .prefault({}),
   /** What is kept of requests once they are answered. */
   records: z
     .strictObject({

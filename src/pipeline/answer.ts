@@ -2,6 +2,7 @@ import { collect } from '../call/event.ts'
 import { fail, GatewayError } from '../errors.ts'
 import type { Gateway } from '../gateway.ts'
 import { type Charge, nothingCharged } from '../ledger/charge.ts'
+import type { Kept } from '../lib/byte-cache.ts'
 import { growingHex } from '../lib/ids.ts'
 import { quiet } from '../lib/pulse.ts'
 import { guardRegion } from '../policy/guard.ts'
@@ -12,7 +13,8 @@ import { dispatchStream, dispatchWhole, type WholeReply } from './dispatch.ts'
 import { failedAttempt, toClientError } from './failure.ts'
 import { type Journey, newJourney, type Outcome, type Taken } from './journey.ts'
 import { expandPreset } from './preset.ts'
-import { route } from './route.ts'
+import { findKept, Keeping, replay, slotOf } from './response-cache.ts'
+import { type Plan, route } from './route.ts'
 import { billOf, type Close, charged, closing, endedBadly, replyOf } from './settle.ts'
 import { StreamRun, streamedBody } from './stream.ts'
 import { ClientGoneError, unexpected } from './upstream.ts'
@@ -22,8 +24,15 @@ import { readWishes } from './wishes.ts'
 export async function answer(gateway: Gateway, question: Question): Promise<Response> {
   const asked = await readAsked(gateway, question)
   guardRegion(asked.standing.policy, asked.region)
-  const admission = await admit(gateway, asked, route(gateway, asked))
-  return asked.call.stream ? streamed(gateway, asked, admission) : whole(gateway, asked, admission)
+  const plan = route(gateway, asked)
+  const slot = slotOf(gateway, asked)
+  const kept = slot && findKept(gateway, slot)
+  if (kept) return replayed(gateway, asked, plan, kept)
+  const admission = await admit(gateway, asked, plan)
+  const reply = asked.call.stream ? streamed : whole
+  if (!slot) return reply(gateway, asked, admission, null)
+  const keeping = new Keeping(gateway, slot)
+  return reply(gateway, keeping.listening(asked), admission, keeping)
 }
 
 /** The body with its preset, in our own form, and what is known of its sender. */
@@ -49,9 +58,14 @@ export async function readAsked(gateway: Gateway, question: Question): Promise<A
   }
 }
 
-async function whole(gateway: Gateway, asked: Asked, admission: Admission): Promise<Response> {
+async function whole(
+  gateway: Gateway,
+  asked: Asked,
+  admission: Admission,
+  keeping: Keeping | null,
+): Promise<Response> {
   const journey = newJourney(asked.startedAt)
-  const close = closing(gateway, asked, admission, journey)
+  const close = closeOf(gateway, asked, admission, journey, keeping)
   try {
     const taken = await dispatchWhole(gateway, asked, admission.plan, journey)
     const { seen } = taken.reply
@@ -62,10 +76,36 @@ async function whole(gateway: Gateway, asked: Asked, admission: Admission): Prom
     const status = broken ? 'failed' : asked.request.signal.aborted ? 'cancelled' : 'completed'
     const outcome: Outcome = { status, charge, seen, error: null, firstTokenMs: null }
     await close(outcome, asked.keep?.(body))
-    return Response.json(body, { headers: answerHeaders(asked, journey) })
+    return Response.json(body, {
+      headers: { ...answerHeaders(asked, droppedBy(journey)), ...keeping?.headers },
+    })
   } catch (error) {
     throw await failed(asked, close, error)
   }
+}
+
+/** What ends a request, and keeps its answer where that is wished for. */
+function closeOf(
+  gateway: Gateway,
+  asked: Asked,
+  admission: Admission,
+  journey: Journey,
+  keeping: Keeping | null,
+): Close {
+  const close = closing(gateway, asked, admission, journey)
+  return keeping ? keeping.closing(asked, journey, close) : close
+}
+
+/** The answer to an earlier request that was the same. */
+async function replayed(gateway: Gateway, asked: Asked, plan: Plan, kept: Kept): Promise<Response> {
+  const { body, dropped, headers } = await replay(gateway, asked, plan, kept)
+  const told = { ...answerHeaders(asked, dropped), ...headers }
+  if (!Array.isArray(body)) return Response.json(body, { headers: told })
+  return new Response(oneByOne(body), { headers: { ...streamHeaders, ...told } })
+}
+
+async function* oneByOne(texts: string[]): AsyncGenerator<string> {
+  yield* texts
 }
 
 /** A reply that broke off, for a client whose format cannot say so. */
@@ -99,9 +139,14 @@ function toldOf(error: unknown): GatewayError {
 }
 
 /** Quick failures keep their status; once the client has waited long enough for a sign of life it is 200. */
-async function streamed(gateway: Gateway, asked: Asked, admission: Admission): Promise<Response> {
+async function streamed(
+  gateway: Gateway,
+  asked: Asked,
+  admission: Admission,
+  keeping: Keeping | null,
+): Promise<Response> {
   const journey = newJourney(asked.startedAt)
-  const close = closing(gateway, asked, admission, journey)
+  const close = closeOf(gateway, asked, admission, journey, keeping)
   const opening = dispatchStream(gateway, asked, admission.plan, journey)
   const run = new StreamRun(gateway, asked, admission, journey, close)
   try {
@@ -110,7 +155,7 @@ async function streamed(gateway: Gateway, asked: Asked, admission: Admission): P
     throw await failed(asked, close, error)
   }
   return new Response(streamedBody(gateway, asked, run, opening), {
-    headers: { ...streamHeaders, ...answerHeaders(asked, journey) },
+    headers: { ...streamHeaders, ...answerHeaders(asked, droppedBy(journey)), ...keeping?.headers },
   })
 }
 
@@ -120,8 +165,11 @@ const streamHeaders = {
   'x-accel-buffering': 'no',
 }
 
-function answerHeaders(asked: Asked, { translation }: Journey): Record<string, string> {
-  const dropped = translation?.request.dropped ?? []
+function droppedBy({ translation }: Journey): string[] {
+  return translation?.request.dropped ?? []
+}
+
+function answerHeaders(asked: Asked, dropped: string[]): Record<string, string> {
   return {
     'x-generation-id': asked.id,
     ...(dropped.length > 0 && { 'x-headgate-dropped': headerList(dropped) }),

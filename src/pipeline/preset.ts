@@ -46,8 +46,9 @@ async function expanded(
   if (reference.test(textOf(config.model) ?? '')) {
     throw badField('model', `the preset "${named.slug}" names a preset itself`)
   }
-  const { preset: _, model: __, ...request } = body
-  const own = Object.fromEntries(Object.entries(request).filter(([, value]) => value !== null))
+  const own = Object.fromEntries(
+    Object.entries(body).filter(([name, value]) => value !== null && !presetOnly.has(name)),
+  )
   const merged: JsonObject = { ...config, ...own, ...(named.model && { model: named.model }) }
   const generation = objectOf(config.generationConfig)
   if (generation) merged.generationConfig = { ...generation, ...objectOf(own.generationConfig) }
@@ -55,6 +56,9 @@ async function expanded(
   const prompted = preset.systemPrompt === null ? merged : target.prompt(merged, preset.systemPrompt)
   return { body: prompted, presetId: preset.id }
 }
+
+/** What only a preset says: a request has other ways to say it, or none. */
+const presetOnly = new Set(['preset', 'model', 'cache_enabled', 'cache_ttl_seconds'])
 
 /** `@preset/slug`, `author/model@preset/slug`, or the field `preset`. */
 function presetOf(body: JsonObject): NamedPreset | null {
@@ -151,7 +155,10 @@ function fitToGemini(preset: UsablePreset): JsonObject {
   return { ...Object.fromEntries(steering), generationConfig: Object.fromEntries(generation) }
 }
 
-const routingFields = new Set(['model', 'models', 'provider', 'plugins', 'route'])
+const routingFields = new Set([
+  ...['model', 'models', 'provider', 'plugins', 'route'],
+  ...['cache_enabled', 'cache_ttl_seconds'],
+])
 
 /** The preset's tools in their order, then those only the request has. */
 function unitedTools(ofPreset: unknown, ofRequest: unknown): JsonObject[] {

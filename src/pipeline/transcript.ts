@@ -94,6 +94,11 @@ function beginningOf(part: OutputPart): (Pick<Piece, 'kind' | 'text'> & Partial<
   }
 }
 
+/** Whoever takes note of a reply. */
+export interface Listener {
+  add(event: ReplyEvent): void
+}
+
 /** The events as they come, noted on their way. */
 export function notedEvents(events: Events, transcript: Transcript | null): Events {
   return transcript ? noting(events, transcript) : events
@@ -111,19 +116,20 @@ async function* noting(events: Events, transcript: Transcript): AsyncGenerator<R
 }
 
 /** What a relay passes on is read a second time, because it reads as little as it can. */
-export function notedRelay(relay: Relay, { upstream }: Dialect, transcript: Transcript | null): Relay {
-  return transcript ? new NotingRelay(relay, upstream.reader(), transcript) : relay
+export function notedRelay(relay: Relay, { upstream }: Dialect, listener: Listener | null): Relay {
+  return listener ? new NotingRelay(relay, upstream.reader(), listener) : relay
 }
 
 class NotingRelay implements Relay {
   readonly #relay: Relay
   readonly #reader: ReplyReader
-  readonly #transcript: Transcript
+  readonly #listener: Listener
+  #isRead = false
 
-  constructor(relay: Relay, reader: ReplyReader, transcript: Transcript) {
+  constructor(relay: Relay, reader: ReplyReader, listener: Listener) {
     this.#relay = relay
     this.#reader = reader
-    this.#transcript = transcript
+    this.#listener = listener
   }
 
   get seen() {
@@ -134,13 +140,23 @@ class NotingRelay implements Relay {
   }
 
   pass(frame: SseFrame): string {
-    for (const event of this.#reader.read(frame)) this.#transcript.add(event)
+    for (const event of this.#reader.read(frame)) this.#listener.add(event)
     return this.#relay.pass(frame)
   }
   close(): string {
-    for (const event of this.#reader.end()) this.#transcript.add(event)
+    this.#readEnd()
     return this.#relay.close?.() ?? ''
   }
-  end: Relay['end'] = (usage, bill) => this.#relay.end(usage, bill)
+  /** A stream that has said everything is ended without being read to its last frame. */
+  end: Relay['end'] = (usage, bill) => {
+    this.#readEnd()
+    return this.#relay.end(usage, bill)
+  }
   fail: Relay['fail'] = (error) => this.#relay.fail(error)
+
+  #readEnd(): void {
+    if (this.#isRead) return
+    this.#isRead = true
+    for (const event of this.#reader.end()) this.#listener.add(event)
+  }
 }

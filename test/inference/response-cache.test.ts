@@ -1,0 +1,611 @@
+import { beforeEach, describe, expect, test } from 'bun:test'
+import { collect } from '../../src/call/event.ts'
+import type { GenerateDialect } from '../../src/catalog/vocabulary.ts'
+import { dialects } from '../../src/dialects/all.ts'
+import { framesOf, readFrames } from '../../src/dialects/conformance/carry.ts'
+import { grammars } from '../../src/dialects/conformance/grammar.ts'
+import { newId } from '../../src/lib/ids.ts'
+import type { JsonObject } from '../../src/lib/loose.ts'
+import { sha256 } from '../../src/lib/secret.ts'
+import { reload } from '../../src/main.ts'
+import { createTenant } from '../support/harness.ts'
+import { type ScenarioName, textDialects, vendorReply } from '../support/replies.ts'
+import { spend } from '../support/spend.ts'
+import { type Bench, clearGenerations, describeWithUpstreams, generationsOf, jsonOf } from './support.ts'
+
+const question = { role: 'user', content: 'Hello' }
+const tool = { name: 'get_weather', description: 'Weather', parameters: { type: 'object', properties: {} } }
+
+/** Every format a client may use, where it is asked and what its answer is called by. */
+const clients: Record<string, (model: string, stream: boolean) => { path: string; body: JsonObject }> = {
+  chat: (model, stream) => ({
+    path: '/v1/chat/completions',
+    body: { model, stream, messages: [question], tools: [{ type: 'function', function: tool }] },
+  }),
+  messages: (model, stream) => ({
+    path: '/v1/messages',
+    body: {
+      model,
+      stream,
+      max_tokens: 500,
+      messages: [question],
+      tools: [{ name: tool.name, input_schema: tool.parameters }],
+    },
+  }),
+  responses: (model, stream) => ({
+    path: '/v1/responses',
+    body: { model, stream, input: 'Hello', tools: [{ type: 'function', ...tool }] },
+  }),
+  gemini: (model, stream) => ({
+    path: `/v1beta/models/${model}:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
+    body: {
+      contents: [{ role: 'user', parts: [{ text: 'Hello' }] }],
+      tools: [{ functionDeclarations: [tool] }],
+    },
+  }),
+  completions: (model, stream) => ({ path: '/v1/completions', body: { model, stream, prompt: 'Hello' } }),
+  mixed: (model, stream) => ({ path: '/v1/chat/completions', body: { model, stream, input: 'Hello' } }),
+}
+
+const on = { 'x-service-cache': 'true' }
+
+function send(
+  { server }: Bench,
+  path: string,
+  body: unknown,
+  headers: Record<string, string> = on,
+  key = server.own.inferenceKey,
+): Promise<Response> {
+  return fetch(server.url + path, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  })
+}
+
+const statusOf = (response: Response) => response.headers.get('x-service-cache-status')
+
+/** Without what belongs to one request alone. */
+function comparable(text: string): string {
+  return text
+    .replaceAll(/(gen-|resp_|msg_|fc_|rs_|call_)[0-9a-f]{12,}/g, '$1')
+    .replaceAll(/"(created|created_at|completed_at)":\d+/g, '"$1":0')
+}
+
+describeWithUpstreams(
+  'R36 the response cache',
+  (bench) => {
+    const { server } = { server: () => bench().server }
+    const chat = (changes: JsonObject = {}, headers?: Record<string, string>, key?: string) =>
+      send(
+        bench(),
+        '/v1/chat/completions',
+        { model: 'test/chat', messages: [question], ...changes },
+        headers,
+        key,
+      )
+    const statusFor = async (...given: Parameters<typeof chat>) => {
+      const response = await chat(...given)
+      await response.text()
+      return statusOf(response)
+    }
+    const asked = () => bench().first.journal.length
+
+    beforeEach(async () => {
+      await clearGenerations(bench())
+      server().gateway.responseCache.clear()
+    })
+
+    for (const [name, client] of Object.entries(clients)) {
+      for (const stream of [false, true]) {
+        for (const upstream of textDialects) {
+          test(`R36 ${name} over ${upstream}, ${stream ? 'streamed' : 'whole'}: the same again, for nothing`, async () => {
+            for (const scenario of ['text', 'reasoningToolCall', 'toolCalls'] as ScenarioName[]) {
+              const { frames, body } = vendorReply(upstream, scenario)
+              bench().first.script(stream ? { sse: frames } : { json: body })
+              const { path, body: question } = client(`test/${upstream}`, stream)
+              const wish = { ...question, temperature: undefined, user: scenario }
+              const first = await send(bench(), path, wish)
+              const firstText = await first.text()
+              expect({ scenario, status: first.status, cache: statusOf(first) }).toEqual({
+                scenario,
+                status: 200,
+                cache: 'MISS',
+              })
+              const before = asked()
+              const second = await send(bench(), path, wish)
+              const text = await second.text()
+              expect(statusOf(second)).toBe('HIT')
+              expect(asked()).toBe(before)
+              const [source, id] = [first, second].map((response) => response.headers.get('x-generation-id'))
+              expect(second.headers.get('x-service-cache-source-id')).toBe(source ?? '')
+              expect(id).not.toBe(source)
+              expect(second.headers.get('content-type')).toBe(first.headers.get('content-type'))
+              expect(text).not.toContain((source ?? '').slice(4))
+              expectSaid(name, stream, comparable(firstText), comparable(text))
+              expectFree(stream, text)
+            }
+          })
+        }
+      }
+    }
+
+    test('R36 a hit has a record of its own, costs nothing and counts in no limit', async () => {
+      const usage = async () => {
+        server().clock.advance(2000)
+        return (await server().call('GET', '/key', { key: server().own.inferenceKey })).body.data.usage
+      }
+      const first = await chat()
+      const cost = (await jsonOf(first)).usage.cost
+      expect(cost).toBeGreaterThan(0)
+      const spent = await usage()
+      const second = await chat()
+      expect((await jsonOf(second)).usage).toMatchObject({ prompt_tokens: 0, completion_tokens: 0, cost: 0 })
+      expect(await usage()).toBe(spent)
+      const rows = await generationsOf(bench())
+      expect(rows.map((row) => [row.cost_nanos > 0n, row.response_cache_source_id !== null])).toEqual([
+        [true, false],
+        [false, true],
+      ])
+      const id = second.headers.get('x-generation-id') ?? ''
+      const { data } = (await server().call('GET', `/generation?id=${id}`)).body
+      expect(data).toMatchObject({
+        response_cache_source_id: first.headers.get('x-generation-id'),
+        model: 'test/chat',
+        provider_name: 'one-chat',
+        provider_responses: [],
+        usage: 0,
+        tokens_prompt: 0,
+        tokens_completion: 0,
+        finish_reason: 'stop',
+        cancelled: false,
+      })
+      expect(await server().gateway.db.selectFrom('holds').selectAll().execute()).toEqual([])
+    })
+
+    test('R36 is off unless it is asked for, and then says nothing of itself', async () => {
+      for (const headers of [{}, { 'x-service-cache': 'false' }, { 'x-service-cache': 'perhaps' }]) {
+        expect(await statusFor({}, headers)).toBeNull()
+      }
+      expect(asked()).toBe(3)
+      expect(server().gateway.responseCache.count).toBe(0)
+    })
+
+    test('R36 an answer has its time: five minutes, or what the header says, within bounds', async () => {
+      const kept = async (ttl: string | null, content: string) => {
+        const headers = { ...on, ...(ttl !== null && { 'x-service-cache-ttl': ttl }) }
+        const response = await chat({ messages: [{ role: 'user', content }] }, headers)
+        return Number(response.headers.get('x-service-cache-ttl'))
+      }
+      expect(await kept(null, 'a')).toBe(300)
+      expect(await kept(' 60s', 'b')).toBe(60)
+      expect(await kept('0', 'c')).toBe(1)
+      expect(await kept('-5', 'd')).toBe(1)
+      expect(await kept('999999', 'e')).toBe(86_400)
+      expect(await kept('soon', 'f')).toBe(300)
+      server().clock.freeze('2031-05-05T12:00:00.000Z')
+      try {
+        expect(await kept('60', 'g')).toBe(60)
+        server().clock.advance(59_500)
+        const hit = await chat({ messages: [{ role: 'user', content: 'g' }] })
+        const { headers } = hit
+        expect([
+          statusOf(hit),
+          headers.get('x-service-cache-age'),
+          headers.get('x-service-cache-ttl'),
+        ]).toEqual(['HIT', '59', '1'])
+        server().clock.advance(500)
+        expect(await statusFor({ messages: [{ role: 'user', content: 'g' }] })).toBe('MISS')
+      } finally {
+        server().clock.release()
+      }
+    })
+
+    test('R36 clearing makes one entry anew and leaves the others', async () => {
+      const other = { messages: [{ role: 'user', content: 'Other' }] }
+      for (const body of [{}, other]) expect(await statusFor(body)).toBe('MISS')
+      const cleared = await chat({}, { ...on, 'x-service-cache-clear': 'true' })
+      expect(statusOf(cleared)).toBe('MISS')
+      const again = await chat()
+      expect(again.headers.get('x-service-cache-source-id')).toBe(cleared.headers.get('x-generation-id'))
+      expect(await statusFor(other)).toBe('HIT')
+      expect(asked()).toBe(3)
+    })
+
+    test('R36 S9 I9 two tenants, and two keys of one, never share an answer', async () => {
+      const made = await server().call('POST', '/keys', { body: { name: 'another' } })
+      expect(await statusFor()).toBe('MISS')
+      expect(await statusFor({}, on, made.body.key)).toBe('MISS')
+      await server().call('POST', '/credits', { body: { amount: 5 }, key: server().foreign.managementKey })
+      const foreign = await chat({ model: 'test/gift:free' }, on)
+      expect(statusOf(foreign)).toBe('MISS')
+      expect(await statusFor({ model: 'test/gift:free' }, on, server().foreign.inferenceKey)).toBe('MISS')
+      expect(await statusFor({ model: 'test/gift:free' }, on, server().foreign.inferenceKey)).toBe('HIT')
+      const rows = await generationsOf(bench())
+      const byId = new Map(rows.map((row) => [row.id, row]))
+      for (const row of rows.filter(({ response_cache_source_id: id }) => id !== null)) {
+        expect(byId.get(row.response_cache_source_id ?? '')?.key_id).toBe(row.key_id)
+      }
+    })
+
+    test('R36 every byte of the body counts but the space between its words', async () => {
+      const text = (json: string) => send(bench(), '/v1/chat/completions', json).then(statusOf)
+      const messages = '"messages":[{"role":"user","content":"a  b \\" c"}]'
+      expect(await text(`{"model":"test/chat",${messages},"seed":1}`)).toBe('MISS')
+      expect(await text(`{ "model" : "test/chat",\n\t${messages}, "seed":1 }`)).toBe('HIT')
+      // Another order, another text, and a number that a parser would take for the same.
+      expect(await text(`{"seed":1,"model":"test/chat",${messages}}`)).toBe('MISS')
+      expect(await text(`{"model":"test/chat",${messages.replace('  ', ' ')},"seed":1}`)).toBe('MISS')
+      expect(await text(`{"model":"test/chat",${messages},"wibble":12345678901234567890}`)).toBe('MISS')
+      expect(await text(`{"model":"test/chat",${messages},"wibble":12345678901234567891}`)).toBe('MISS')
+    })
+
+    test('R36 a stream is no whole answer, and one format is no other', async () => {
+      expect(await statusFor()).toBe('MISS')
+      expect(await statusFor({ stream: true })).toBe('MISS')
+      const body = { model: 'test/chat', max_tokens: 5, messages: [question] }
+      expect(statusOf(await send(bench(), '/v1/chat/completions', body))).toBe('MISS')
+      expect(statusOf(await send(bench(), '/v1/messages', body))).toBe('MISS')
+    })
+
+    test('R36 what the headers say to the provider, and whether losses are accepted, counts', async () => {
+      const body = { model: 'test/messages', max_tokens: 5, messages: [question] }
+      const beta = (name: string) =>
+        send(bench(), '/v1/messages', body, { ...on, 'anthropic-beta': name }).then(statusOf)
+      expect([await beta('a'), await beta('b'), await beta('a')]).toEqual(['MISS', 'MISS', 'HIT'])
+      const lossy = { model: 'test/messages', logit_bias: { '1': 2 } }
+      expect(await statusFor(lossy)).toBe('MISS')
+      const hit = await chat(lossy)
+      expect([statusOf(hit), hit.headers.get('x-headgate-dropped')]).toEqual(['HIT', 'logit_bias'])
+      const strict = await chat(lossy, { ...on, 'x-headgate-strict': 'true' })
+      expect(strict.status).toBe(400)
+    })
+
+    test('R36 errors, replies that broke off and replies whose client left are not kept', async () => {
+      bench().first.script({ status: 400, json: { error: { message: 'no' } } })
+      expect((await chat()).status).toBe(400)
+      const { frames } = vendorReply('chat', 'text')
+      bench().first.script({ sse: frames, breakAfterBytes: Math.floor(frames.join('').length / 2) })
+      await (await chat({ stream: true })).text()
+      expect(server().gateway.responseCache.count).toBe(0)
+      bench().first.script({ sse: frames, delayMs: 40 })
+      const leaving = new AbortController()
+      const left = await fetch(`${server().url}/v1/chat/completions`, {
+        method: 'POST',
+        signal: leaving.signal,
+        headers: { authorization: `Bearer ${server().own.inferenceKey}`, ...on },
+        body: JSON.stringify({ model: 'test/chat', stream: true, messages: [question] }),
+      })
+      await left.body?.getReader().read()
+      leaving.abort()
+      await bench().first.journal.at(-1)?.done
+      expect(server().gateway.responseCache.count).toBe(0)
+      expect(await statusFor({ stream: true })).toBe('MISS')
+    })
+
+    test('R36 an attempt that failed leaves nothing in the answer of the next', async () => {
+      const { frames } = vendorReply('chat', 'text')
+      bench().first.script({ sse: frames.slice(0, 1), breakAfterBytes: 40 })
+      const body = { model: 'test/both-chat', stream: true }
+      const first = await (await chat(body)).text()
+      const again = await chat(body)
+      expect(statusOf(again)).toBe('HIT')
+      expectSaid('chat', true, comparable(first), comparable(await again.text()))
+    })
+
+    describe('with a preset', () => {
+      const preset = async (slug: string, fields: JsonObject) => {
+        const body = { model: 'test/chat', messages: [question], ...fields }
+        const made = await server().call('POST', `/presets/${slug}/chat/completions`, { body })
+        expect(made.status).toBeLessThan(300)
+      }
+      const ask = (slug: string, headers: Record<string, string>, changes: JsonObject = {}) =>
+        chat({ model: `@preset/${slug}`, ...changes }, headers)
+
+      test('R36 one that forbids it beats every header, and the body', async () => {
+        await preset('never', { cache_enabled: false })
+        const response = await ask('never', on, { cache_enabled: true })
+        expect([response.status, statusOf(response)]).toEqual([200, null])
+      })
+
+      test('R36 one that wants it needs no header, and a header can refuse', async () => {
+        await preset('always', { cache_enabled: true, cache_ttl_seconds: 42 })
+        const first = await ask('always', {})
+        expect([statusOf(first), first.headers.get('x-service-cache-ttl')]).toEqual(['MISS', '42'])
+        expect(statusOf(await ask('always', {}))).toBe('HIT')
+        expect(statusOf(await ask('always', { 'x-service-cache': 'false' }))).toBeNull()
+        const longer = { 'x-service-cache-ttl': '99', 'x-service-cache-clear': 'true' }
+        expect((await ask('always', longer)).headers.get('x-service-cache-ttl')).toBe('99')
+        expect(JSON.stringify(bench().first.journal.map(({ json }) => json))).not.toContain('cache_')
+      })
+
+      test('R36 one that is silent leaves it to the header; a new version has new answers', async () => {
+        await preset('silent', { temperature: 0.5 })
+        expect(statusOf(await ask('silent', {}))).toBeNull()
+        expect(statusOf(await ask('silent', on))).toBe('MISS')
+        expect(statusOf(await ask('silent', on))).toBe('HIT')
+        await preset('silent', { temperature: 0.7 })
+        expect(statusOf(await ask('silent', on))).toBe('MISS')
+      })
+
+      test('R36 without a preset the fields of one mean nothing', async () => {
+        expect(await statusFor({ cache_enabled: true }, {})).toBeNull()
+        expect(await statusFor({ cache_enabled: false }, on)).toBe('MISS')
+      })
+
+      test('R36 applies to the Gemini format too', async () => {
+        await preset('gem', { model: 'test/gemini', cache_enabled: true })
+        const ask = () =>
+          send(
+            bench(),
+            '/v1beta/models/@preset%2Fgem:generateContent',
+            { contents: [{ parts: [{ text: 'Hi' }] }] },
+            {},
+          )
+        const [first, second] = [await ask(), await ask()]
+        expect([first.status, statusOf(first), statusOf(second)]).toEqual([200, 'MISS', 'HIT'])
+        expect(bench().first.journal.at(-1)?.text).not.toContain('cache_')
+      })
+    })
+
+    describe('and what is allowed', () => {
+      const guard = async (fields: JsonObject) => {
+        const made = await server().call('POST', '/guardrails', { body: { name: newId('guard'), ...fields } })
+        const { id } = made.body.data
+        const { body } = await server().call('POST', '/keys', { body: { name: 'guarded' } })
+        await server().call('POST', `/guardrails/${id}/assignments/keys`, {
+          body: { key_hashes: [body.data.hash] },
+        })
+        return { id, key: body.key as string }
+      }
+
+      test('R36 a guardrail that changes is not passed by: what it forbids is refused, the rest asked anew', async () => {
+        const { id, key } = await guard({ allowed_models: ['test/chat', 'test/messages'] })
+        expect(await statusFor({}, on, key)).toBe('MISS')
+        expect(await statusFor({}, on, key)).toBe('HIT')
+        await server().call('PATCH', `/guardrails/${id}`, { body: { ignored_providers: ['two-chat'] } })
+        expect(await statusFor({}, on, key)).toBe('MISS')
+        await server().call('PATCH', `/guardrails/${id}`, { body: { allowed_models: ['test/messages'] } })
+        const refused = await chat({}, on, key)
+        expect([refused.status, statusOf(refused)]).toEqual([403, null])
+      })
+
+      test('R36 is off where retention is forbidden, for the account or for the request', async () => {
+        const { key } = await guard({ enforce_zdr_vendor_b: true })
+        for (let time = 0; time < 2; time++) expect(await statusFor({}, on, key)).toBeNull()
+        const zdr = { model: 'test/both-chat', provider: { zdr: true } }
+        for (let time = 0; time < 2; time++) expect(await statusFor(zdr)).toBeNull()
+        expect(server().gateway.responseCache.count).toBe(0)
+      })
+
+      test('R36 a key that is deleted, and one without authority, get nothing', async () => {
+        const { body } = await server().call('POST', '/keys', { body: { name: 'short-lived' } })
+        expect(await statusFor({}, on, body.key)).toBe('MISS')
+        await server().call('DELETE', `/keys/${body.data.hash}`)
+        expect((await chat({}, on, body.key)).status).toBe(401)
+        expect((await chat({}, on, server().own.managementKey)).status).toBe(403)
+      })
+
+      test('R36 a limit that is reached does not stop what costs nothing', async () => {
+        const { body } = await server().call('POST', '/keys', { body: { name: 'a cent', limit: 0.01 } })
+        const cent = { model: 'test/cent' }
+        expect(await statusFor(cent, on, body.key)).toBe('MISS')
+        expect((await chat({ ...cent, seed: 1 }, on, body.key)).status).toBe(402)
+        expect(await statusFor(cent, on, body.key)).toBe('HIT')
+      })
+
+      test('R36 an account in debt is refused, whether it costs anything or not', async () => {
+        const tenant = await createTenant(server().gateway, 'Debtor')
+        const gift = { model: 'test/gift:free' }
+        expect(await statusFor(gift, on, tenant.inferenceKey)).toBe('MISS')
+        const key = await server()
+          .gateway.db.selectFrom('api_keys')
+          .select(['id', 'organization_id', 'workspace_id'])
+          .where('hash', '=', sha256(tenant.inferenceKey))
+          .executeTakeFirstOrThrow()
+        await spend(server().gateway, key, new Date(server().clock.now()).toISOString().slice(0, 10), {
+          credits: 1,
+        })
+        expect((await chat(gift, on, tenant.inferenceKey)).status).toBe(402)
+      })
+
+      test('R36 a hit counts among the requests of a minute', async () => {
+        const { gateway, clock } = server()
+        const { settings } = gateway
+        const { body } = await server().call('POST', '/keys', { body: { name: 'eager' } })
+        gateway.settings = { ...settings, limits: { ...settings.limits, requests_per_minute: 2 } }
+        clock.freeze('2031-05-06T12:00:00.000Z')
+        try {
+          expect([await statusFor({}, on, body.key), await statusFor({}, on, body.key)]).toEqual([
+            'MISS',
+            'HIT',
+          ])
+          expect((await chat({}, on, body.key)).status).toBe(429)
+        } finally {
+          clock.release()
+          gateway.settings = settings
+        }
+      })
+
+      test('R36 a hit does not count among the requests of a free variant', async () => {
+        const gift = { model: 'test/gift:free', messages: [{ role: 'user', content: 'Count' }] }
+        expect(await statusFor(gift)).toBe('MISS')
+        for (let time = 0; time < 25; time++) expect(await statusFor(gift)).toBe('HIT')
+      })
+    })
+
+    describe('of stored responses', () => {
+      const respond = (changes: JsonObject) =>
+        send(bench(), '/v1/responses', { model: 'test/chat', input: 'Remember', ...changes })
+      const call = (method: string, path: string) =>
+        server().call(method, path, { key: server().own.inferenceKey })
+
+      for (const stream of [false, true]) {
+        test(`R36 ${stream ? 'streamed' : 'whole'}: a hit is stored under its own id, and can be gone on from`, async () => {
+          const idOf = async (response: Response) =>
+            /"id":"(resp_\w+)"/.exec(await response.text())?.[1] ?? 'none'
+          const input = `Remember ${stream}`
+          const first = await idOf(await respond({ stream, input }))
+          const hit = await respond({ stream, input })
+          expect(statusOf(hit)).toBe('HIT')
+          const second = await idOf(hit)
+          expect(second).not.toBe(first)
+          const [one, two] = [
+            await call('GET', `/responses/${first}`),
+            await call('GET', `/responses/${second}`),
+          ]
+          expect(two.body.output[0].content).toEqual(one.body.output[0].content)
+          expect(two.body.usage).toMatchObject({ input_tokens: 0, output_tokens: 0, cost: 0 })
+          await call('DELETE', `/responses/${first}`)
+          const next = await respond({ input: 'And?', previous_response_id: second })
+          expect(next.status).toBe(200)
+          expect(bench().first.journal.at(-1)?.text).toContain(input)
+        })
+      }
+
+      test('R36 what follows a response that is gone is not answered', async () => {
+        const { id } = await jsonOf(respond({ input: 'Begin' }))
+        const next = { input: 'Go on', previous_response_id: id }
+        expect(statusOf(await respond(next))).toBe('MISS')
+        expect(statusOf(await respond(next))).toBe('HIT')
+        await call('DELETE', `/responses/${id}`)
+        expect((await respond(next)).status).toBe(404)
+      })
+    })
+
+    test('R36 where content is kept, that of a hit is kept too', async () => {
+      const { id } = server().own.workspace
+      const log = (is_observability_io_logging_enabled: boolean) =>
+        server().call('PATCH', `/workspaces/${id}`, {
+          body: { is_observability_io_logging_enabled, io_logging_sampling_rate: 1 },
+        })
+      await log(true)
+      try {
+        await statusFor()
+        const hit = await chat()
+        const path = `/generation/content?id=${hit.headers.get('x-generation-id')}`
+        const { data } = (await server().call('GET', path)).body
+        expect(statusOf(hit)).toBe('HIT')
+        expect(data.output.completion).toBe((await jsonOf(hit)).choices[0].message.content)
+      } finally {
+        await log(false)
+      }
+    })
+
+    test('R36 I10 is bounded: old answers make room, long ones are not kept, expired ones are dropped', async () => {
+      const { responseCache, clock, settings } = server().gateway
+      for (let place = 0; place < 40; place++) {
+        await statusFor({ messages: [{ role: 'user', content: `Number ${place}` }] })
+      }
+      expect(responseCache.size).toBeLessThanOrEqual(settings.response_cache.bytes)
+      expect(responseCache.count).toBeGreaterThan(2)
+      expect(await statusFor({ messages: [{ role: 'user', content: 'Number 39' }] })).toBe('HIT')
+      expect(await statusFor({ messages: [{ role: 'user', content: 'Number 0' }] })).toBe('MISS')
+      const { frames, body } = vendorReply('chat', 'text')
+      const long = 'x'.repeat(settings.response_cache.entry_bytes)
+      const choice = { index: 0, finish_reason: 'stop', message: { role: 'assistant', content: long } }
+      const piece = {
+        id: 'c',
+        object: 'chat.completion.chunk',
+        choices: [{ index: 0, delta: { content: long } }],
+      }
+      for (const stream of [false, true]) {
+        const count = responseCache.count
+        bench().first.script(
+          stream
+            ? { sse: [frames[0] ?? '', `data: ${JSON.stringify(piece)}\n\n`, ...frames.slice(1)] }
+            : { json: { ...body, choices: [choice] } },
+        )
+        expect(await statusFor({ stream, messages: [{ role: 'user', content: 'Long' }] })).toBe('MISS')
+        expect(responseCache.count).toBe(count)
+      }
+      responseCache.dropExpired(clock.now() + 86_400_000)
+      expect([responseCache.size, responseCache.count]).toEqual([0, 0])
+    })
+
+    test('R36 hits, misses and bytes are in the metrics, and a browser may read the headers', async () => {
+      const metric = async (name: string) => {
+        const { body } = await server().gateway.metrics.text()
+        return Number(
+          body
+            .split('\n')
+            .find((line) => line.startsWith(`${name} `))
+            ?.split(' ')[1] ?? 0,
+        )
+      }
+      const hits = 'headgate_response_cache_requests_total{status="hit"}'
+      const misses = 'headgate_response_cache_requests_total{status="miss"}'
+      const before = [await metric(hits), await metric(misses)]
+      await statusFor()
+      const hit = await chat({}, { ...on, origin: 'https://app.example.com' })
+      expect([await metric(hits), await metric(misses)]).toEqual(before.map((count) => count + 1))
+      expect(await metric('headgate_response_cache_bytes')).toBe(server().gateway.responseCache.size)
+      expect(hit.headers.get('access-control-expose-headers')).toContain('x-service-cache-status')
+    })
+
+    test('R36 is empty after the settings were read anew: a provider may promise something else now', async () => {
+      await statusFor()
+      reload(server().gateway)
+      expect(await statusFor()).toBe('MISS')
+    })
+
+    test('R36 can be switched off for everybody', async () => {
+      const { settings } = server().gateway
+      server().gateway.settings = {
+        ...settings,
+        response_cache: { ...settings.response_cache, enabled: false },
+      }
+      try {
+        for (let time = 0; time < 2; time++) expect(await statusFor()).toBeNull()
+      } finally {
+        server().gateway.settings = settings
+      }
+    })
+  },
+  'response_cache: { bytes: 40000, entry_bytes: 8000 }',
+)
+
+/** The second answer says what the first said, and is one its format allows. */
+function expectSaid(format: string, stream: boolean, first: string, second: string): void {
+  if (format === 'completions') {
+    expect(completionOf(stream, second)).toEqual(completionOf(stream, first))
+    return
+  }
+  const dialect = format === 'mixed' ? 'chat' : (format as GenerateDialect)
+  if (stream) grammars[dialect](framesOf(second))
+  expect(choicesOf(dialect, stream, second)).toEqual(choicesOf(dialect, stream, first))
+}
+
+/** Where client and provider speak alike, the first answer has words of the provider that we do not know. */
+function choicesOf(dialect: GenerateDialect, stream: boolean, text: string): unknown {
+  const events = stream
+    ? readFrames(dialect, framesOf(text))
+    : dialects[dialect].upstream.decodeReply(JSON.parse(text))
+  return collect(events).choices
+}
+
+/** Only clients speak this format: nobody reads it. */
+function completionOf(stream: boolean, text: string): unknown {
+  if (!stream) return { ...JSON.parse(text), usage: null }
+  const chunks = framesOf(text).flatMap(({ data }) => (data === '[DONE]' ? [] : JSON.parse(data).choices))
+  const joined = (name: string) => chunks.map((choice) => choice[name] ?? '').join('')
+  return [joined('text'), joined('reasoning'), joined('finish_reason')]
+}
+
+/** Every count of tokens and of money in the answer is zero. */
+function expectFree(stream: boolean, text: string): void {
+  const bodies = stream
+    ? framesOf(text).flatMap(({ data }) => (data === '[DONE]' ? [] : [JSON.parse(data)]))
+    : [JSON.parse(text)]
+  const found: number[] = []
+  const visit = (value: unknown, inside: boolean): void => {
+    if (typeof value === 'number' && inside) found.push(value)
+    if (typeof value !== 'object' || value === null) return
+    for (const [name, inner] of Object.entries(value)) {
+      visit(inner, inside || name === 'usage' || name === 'usageMetadata')
+    }
+  }
+  for (const body of bodies) visit(body, false)
+  expect(found.length).toBeGreaterThan(2)
+  expect(found.every((count) => count === 0)).toBe(true)
+}
