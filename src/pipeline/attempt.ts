@@ -25,11 +25,11 @@ export async function attemptEach<R>(
   const { candidates } = plan
   for (const candidate of candidates) {
     if (!isWorthTrying(gateway, candidate, candidates, journey)) continue
-    const taken = await attemptAt(gateway, asked, candidate, journey, attempt)
+    const taken = await attemptAt(gateway, asked, candidate, journey, attempt, false)
     if (taken) return taken
     const isLast = candidate === candidates.at(-1)
     if (!isLast || !mayTryAgain(gateway, asked, candidate, journey)) continue
-    const second = await attemptAt(gateway, asked, candidate, journey, attempt)
+    const second = await attemptAt(gateway, asked, candidate, journey, attempt, true)
     if (second) return second
   }
   if (journey.attempts.length > 0) throw toClientError(journey.attempts)
@@ -46,6 +46,7 @@ async function attemptAt<R>(
   candidate: Candidate,
   journey: Journey,
   attempt: Attempt<R>,
+  isRetry: boolean,
 ): Promise<Taken<R> | null> {
   if (asked.request.signal.aborted) throw new ClientGoneError()
   const taken = {
@@ -58,7 +59,7 @@ async function attemptAt<R>(
   const now = performance.now()
   Object.assign(journey, { candidate, translation, transcript, attemptAt: now, isUnderWay: true })
   const health = gateway.routing.health.of(candidate.id)
-  health.began(gateway.clock.now())
+  health.began(gateway.clock.now(), isRetry)
   const exchange = new Exchange(asked.request.signal)
   try {
     const reply = await attempt(exchange, taken)

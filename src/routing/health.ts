@@ -79,6 +79,7 @@ export class EndpointHealth {
   readonly #toolCalls = new Tally(60 * minute, 25, 2)
   #inARow = 0
   #ejections = 0
+  #ejectedAt = 0
   #ejectedUntil = 0
   #trialUntil = 0
   #pausedUntil = 0
@@ -110,10 +111,10 @@ export class EndpointHealth {
     return failures >= significantShare * (failures + this.#recent.sum(now, outageMs, ok))
   }
 
-  /** An attempt goes out. */
-  began(now: number): void {
-    this.#retries = Math.min(mostRetries, this.#retries + retryShare)
-    if (this.#ejectedUntil !== 0 && now >= this.#ejectedUntil) this.#trialUntil = now + trialMs
+  /** An attempt goes out: of an endpoint that was left out it tells whether it is back. */
+  began(now: number, isRetry: boolean): void {
+    if (!isRetry) this.#retries = Math.min(mostRetries, this.#retries + retryShare)
+    if (this.#ejectedUntil !== 0) this.#trialUntil = now + trialMs
   }
 
   /** Whether what failed may be tried once more at the same endpoint; saying so uses it up. */
@@ -128,8 +129,8 @@ export class EndpointHealth {
     this.#latency.add(now, firstTokenMs)
     if (tokensPerSecond !== null) this.#throughput.add(now, tokensPerSecond)
     this.#inARow = 0
-    // It is forgiven only when it has held out for as long as it was ever left out.
-    if (this.#ejections > 0 && now - this.#ejectedUntil > longestEjectMs) this.#ejections = 0
+    // It is forgiven only when it has held out for longer than it could be left out.
+    if (now - this.#ejectedAt > 2 * longestEjectMs) this.#ejections = 0
     if (this.#trialUntil !== 0) this.#ejectedUntil = 0
     this.#trialUntil = 0
   }
@@ -147,6 +148,8 @@ export class EndpointHealth {
   #letDown(now: number): void {
     this.#count(now, failed)
     this.#inARow += 1
+    // What was under way when it was left out, or had nowhere else to go, does not keep it out for longer.
+    if (now < this.#ejectedUntil) return
     if (this.#trialUntil !== 0 || this.#isOutlier(now)) this.#eject(now)
   }
 
@@ -205,6 +208,7 @@ export class EndpointHealth {
 
   /** Longer each time it has not held out. */
   #eject(now: number): void {
+    this.#ejectedAt = now
     this.#ejectedUntil = now + Math.min(longestEjectMs, ejectMs * 2 ** this.#ejections)
     this.#ejections += 1
     this.#trialUntil = 0
