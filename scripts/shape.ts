@@ -28,6 +28,7 @@ const layers: Record<string, number> = {
   'gateway.ts': 6,
   pipeline: 7,
   'operation.ts': 7,
+  'reload.ts': 7,
   areas: 8,
   'cors.ts': 9,
   'openapi.ts': 9,

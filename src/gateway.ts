@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import type { Catalog } from './catalog/catalog.ts'
+import type { Edits } from './catalog/edits.ts'
 import type { Config } from './config.ts'
 import type { Db } from './db/db.ts'
 import type { Ledger } from './ledger/ledger.ts'
@@ -17,7 +18,10 @@ import type { Metrics } from './metrics.ts'
 import type { Routing } from './routing/routing.ts'
 import type { Settings } from './settings.ts'
 
-/** Everything a request may use, passed first. `settings` and `catalog` are replaced when headgate.yaml is reloaded. */
+/**
+ * Everything a request may use, passed first. `settings`, `edits` and `catalog` are replaced when headgate.yaml
+ * is reloaded or an operator edits the catalogue.
+ */
 export interface Gateway {
   readonly config: Config
   readonly db: Db
@@ -39,5 +43,6 @@ export interface Gateway {
   /** Replies that may be given once more, on this node. */
   readonly responseCache: ByteCache
   settings: Settings
+  edits: Edits
   catalog: Catalog
 }

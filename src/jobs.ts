@@ -4,6 +4,7 @@ import { dropExpiredResponses } from './areas/responses/store.ts'
 import { databaseTime } from './db/db.ts'
 import type { Gateway } from './gateway.ts'
 import { isoNow, RemoteClock } from './lib/clock.ts'
+import { followEdits } from './reload.ts'
 
 interface Job {
   name: string
@@ -16,11 +17,14 @@ const hourMs = 60 * minuteMs
 /** Well within the time after which a node that says nothing counts as gone. */
 const beatMs = 5000
 const rollUpMs = 5000
+/** An edit of the catalogue counts on every node within two seconds. */
+const followMs = 1000
 
 /** What is done beside requests, each at its own pace and never twice at a time. */
 const jobs: Job[] = [
   { name: 'sign of life', everyMs: beatMs, run: giveSign },
   { name: 'orphaned holds', everyMs: beatMs, run: settleOrphans },
+  { name: 'catalogue', everyMs: followMs, run: followEdits },
   { name: 'roll-ups', everyMs: rollUpMs, run: ({ rollUps, clock }) => rollUps.roll(clock.now()) },
   { name: 'response cache', everyMs: minuteMs, run: dropExpiredAnswers },
   { name: 'old records', everyMs: hourMs, run: tidy },

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { pino } from 'pino'
 import { firstStart, syncEnvironmentKey, vaultFits } from './account/bootstrap.ts'
 import { operations, pages } from './areas/all.ts'
-import { buildCatalog } from './catalog/catalog.ts'
+import { readEdits } from './catalog/store.ts'
 import { type Config, ConfigError } from './config.ts'
 import { lockDatabase, lockDataDir, masterSecret, prepareDataDir, siteFile } from './data-dir.ts'
 import { closeDb, type Db, isPostgresUrl, migrate, openBatches, openDb } from './db/db.ts'
@@ -22,7 +22,7 @@ import { Vault } from './lib/secret.ts'
 import { Slots } from './lib/slots.ts'
 import { Memory } from './memory.ts'
 import { Metrics } from './metrics.ts'
-import { providers } from './providers/all.ts'
+import { compose, reloadSettings, tellProblems } from './reload.ts'
 import { Routing } from './routing/routing.ts'
 import { bind, type Server, serveOn } from './server.ts'
 import { readSettings } from './settings.ts'
@@ -40,7 +40,6 @@ export async function openGateway(
   answerMs?: number,
 ): Promise<Gateway> {
   const settings = readSettings(config)
-  const catalog = buildCatalog({ settings, providers, environment: config.environment })
   prepareDataDir(config.dataDir)
   const vault = new Vault(masterSecret(config.dataDir, config.secretKey))
   const log = pino(
@@ -48,6 +47,8 @@ export async function openGateway(
     pino.destination(2),
   )
   const db = await openDatabase(config.databaseUrl, vault, answerMs)
+  const composed = compose({ config, settings, vault }, await readEdits(db))
+  tellProblems({ log, edits: composed.edits })
   const metrics = new Metrics()
   const ledger = new Ledger(new Engine(openBatches(config.databaseUrl)), clock, log)
   const responseCache = new ByteCache()
@@ -71,7 +72,7 @@ export async function openGateway(
     drains: new Slots(mostDrains),
     responseCache,
     settings,
-    catalog,
+    ...composed,
   }
 }
 
@@ -116,11 +117,7 @@ export function startServing(server: Server, gateway: Gateway): void {
 /** Reads headgate.yaml again; a mistake in it leaves everything as it was. */
 export function reload(gateway: Gateway): void {
   try {
-    const settings = readSettings(gateway.config)
-    const catalog = buildCatalog({ settings, providers, environment: gateway.config.environment })
-    Object.assign(gateway, { settings, catalog })
-    // Replies of providers that may promise something else from now on.
-    gateway.responseCache.clear()
+    reloadSettings(gateway)
     gateway.log.info('headgate.yaml reloaded')
   } catch (error) {
     gateway.log.error({ problem: innermost(error) }, 'reload refused')

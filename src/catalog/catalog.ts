@@ -1,10 +1,11 @@
 import type { Environment } from '../config.ts'
-import type { DeclaredProvider } from './declared.ts'
+import type { Declared, DeclaredProvider } from './declared.ts'
 import {
   commonParameters,
   type DeclaredEndpoint,
   type DeclaredModel,
   declaredModel,
+  tagOf,
 } from './declared-model.ts'
 import { indexNames, type Names } from './lookup.ts'
 import type { CatalogProvider, Endpoint, Model } from './model.ts'
@@ -24,24 +25,18 @@ export interface Catalog extends Names {
 }
 
 export interface CatalogSources {
-  settings: { providers: DeclaredProvider[]; models: DeclaredModel[] }
+  settings: Declared
   providers: Provider[]
   environment: Environment
 }
 
-export function buildCatalog({ settings, providers, environment }: CatalogSources): Catalog {
-  const snapshot = readSnapshot()
-  const all = mergeProviders(providers, settings.providers, environment)
+export function buildCatalog(sources: CatalogSources): Catalog {
+  const all = catalogProviders(sources)
   const bySlug = new Map(all.map((provider) => [provider.slug, provider]))
-  const vendors = new Map(providers.map(({ author, vendor }) => [author, vendor]))
-  const builtIn = providers
-    .flatMap((provider) => provider.models ?? [])
-    .map((model) => declaredModel.parse(model))
-  const models = mergeModels(settings.models, snapshot.models, builtIn).flatMap((declared) =>
-    toModel(declared, bySlug, vendors),
-  )
+  const vendors = new Map(sources.providers.map(({ author, vendor }) => [author, vendor]))
+  const models = [...declaredModels(sources).values()].flatMap(({ model }) => toModel(model, bySlug, vendors))
   return {
-    snapshotDate: snapshot.date,
+    snapshotDate: readSnapshot().date,
     models,
     providers: all,
     providerByName: indexProviders(all),
@@ -49,18 +44,33 @@ export function buildCatalog({ settings, providers, environment }: CatalogSource
   }
 }
 
-/** What headgate.yaml says of a model stands, whoever else knows it. */
-function mergeModels(...sources: DeclaredModel[][]): DeclaredModel[] {
-  const merged = new Map<string, DeclaredModel>()
-  for (const model of sources.flat()) if (!merged.has(model.id)) merged.set(model.id, model)
-  return [...merged.values()]
+export interface SourcedModel {
+  model: DeclaredModel
+  source: 'headgate.yaml' | 'snapshot' | 'built_in'
 }
 
-function mergeProviders(
-  builtIn: Provider[],
-  declared: DeclaredProvider[],
-  environment: Environment,
-): CatalogProvider[] {
+/** Every model by its id. What headgate.yaml says of one stands, whoever else knows it. */
+export function declaredModels({
+  settings,
+  providers,
+}: Pick<CatalogSources, 'settings' | 'providers'>): Map<string, SourcedModel> {
+  const merged = new Map<string, SourcedModel>()
+  const add = (model: DeclaredModel, source: SourcedModel['source']) => {
+    if (!merged.has(model.id)) merged.set(model.id, { model, source })
+  }
+  for (const model of settings.models) add(model, 'headgate.yaml')
+  for (const model of readSnapshot().models) add(model, 'snapshot')
+  for (const model of providers.flatMap((provider) => provider.models ?? [])) {
+    add(declaredModel.parse(model), 'built_in')
+  }
+  return merged
+}
+
+export function catalogProviders({
+  settings: { providers: declared },
+  providers: builtIn,
+  environment,
+}: CatalogSources): CatalogProvider[] {
   const bySlug = new Map(declared.map((provider) => [provider.slug, provider]))
   const known = new Set(builtIn.map((provider) => provider.slug))
   return [
@@ -199,8 +209,7 @@ function toEndpoint(declared: DeclaredEndpoint, model: DeclaredModel, provider: 
   const image = model.output_modalities.includes('image')
     ? (declared.image ?? model.image ?? noImageCapabilities)
     : null
-  const variant = declared.variant ?? declared.service_tier
-  const tag = variant ? `${provider.slug}/${variant}` : provider.slug
+  const tag = tagOf(declared)
   const supported = declared.supported_parameters ?? model.supported_parameters ?? commonParameters
   return {
     id: `${model.id} ${tag}`,

@@ -30,7 +30,10 @@ const count = z.int().positive()
 const date = z.iso.date('must be a date such as 2027-01-31')
 
 /** Seconds since 1970, also written as a date. */
-const created = z.union([z.int().min(0), date.transform((day) => Date.parse(`${day}T00:00:00Z`) / 1000)])
+const created = z.union([
+  z.int().min(0),
+  date.transform((day) => Date.parse(`${day}T00:00:00Z`) / 1000).pipe(z.int()),
+])
 
 export const dataPolicy = z.strictObject({
   training: z.boolean().default(true),
@@ -100,7 +103,7 @@ export const defaultParameters = z.strictObject({
   top_p: z.number().nullable().optional(),
 })
 
-const declaredEndpoint = z.strictObject({
+export const declaredEndpoint = z.strictObject({
   provider: z.string().min(1),
   upstream_model: z.string().min(1),
   /** Tells endpoints on one provider apart: `turbo` makes the tag `provider/turbo`. */
@@ -171,3 +174,13 @@ export const declaredModel = z.strictObject({
 export type DeclaredModel = z.output<typeof declaredModel>
 export type DeclaredEndpoint = DeclaredModel['endpoints'][number]
 export type ModelDeclaration = z.input<typeof declaredModel>
+
+/** `provider` or `provider/variant`: what requests select an endpoint by. */
+export function tagOf({
+  provider,
+  variant,
+  service_tier,
+}: Pick<DeclaredEndpoint, 'provider' | 'variant' | 'service_tier'>): string {
+  const last = variant ?? service_tier
+  return last ? `${provider}/${last}` : provider
+}

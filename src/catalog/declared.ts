@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type DeclaredModel, dataPolicy } from './declared-model.ts'
+import { type DeclaredModel, dataPolicy, tagOf } from './declared-model.ts'
 import type { Provider } from './provider.ts'
 import { dataRegions, dialectNames, wireAbilities } from './vocabulary.ts'
 
@@ -33,12 +33,13 @@ export const declaredProvider = z.strictObject({
 
 export type DeclaredProvider = z.output<typeof declaredProvider>
 
-interface Declared {
+/** What stands over the snapshot and what is built in. */
+export interface Declared {
   providers: DeclaredProvider[]
   models: DeclaredModel[]
 }
 
-type Complain = (path: (string | number)[], message: string) => void
+export type Complain = (path: (string | number)[], message: string) => void
 
 /** What one entry alone cannot show: names that lead nowhere, and names used twice. */
 export function checkDeclared(builtIn: readonly Provider[]) {
@@ -57,11 +58,17 @@ function checkProviders(providers: DeclaredProvider[], known: ReadonlySet<string
     if (seen.has(provider.slug))
       complain(['providers', index, 'slug'], `"${provider.slug}" is declared twice`)
     seen.add(provider.slug)
-    if (known.has(provider.slug)) continue
-    for (const field of ['name', 'base_url', 'dialects'] as const) {
-      if (provider[field] === undefined) {
-        complain(['providers', index, field], 'is required, because this provider is not built in')
-      }
+    if (!known.has(provider.slug)) {
+      checkNewProvider(provider, (path, message) => complain(['providers', index, ...path], message))
+    }
+  }
+}
+
+/** What one that is built in has already. */
+export function checkNewProvider(provider: DeclaredProvider, complain: Complain): void {
+  for (const field of ['name', 'base_url', 'dialects'] as const) {
+    if (provider[field] === undefined) {
+      complain([field], 'is required, because this provider is not built in')
     }
   }
 }
@@ -80,7 +87,7 @@ function checkModels(models: DeclaredModel[], slugs: ReadonlySet<string>, compla
   }
 }
 
-function checkEndpoints(
+export function checkEndpoints(
   model: DeclaredModel,
   path: (string | number)[],
   slugs: ReadonlySet<string>,
@@ -91,7 +98,7 @@ function checkEndpoints(
     if (!slugs.has(endpoint.provider)) {
       complain([...path, at, 'provider'], `there is no provider "${endpoint.provider}"`)
     }
-    const tag = [endpoint.provider, endpoint.variant ?? endpoint.service_tier].join('/')
+    const tag = tagOf(endpoint)
     if (tags.has(tag)) {
       complain([...path, at], `a second endpoint on "${endpoint.provider}" needs a variant of its own`)
     }

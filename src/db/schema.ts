@@ -42,6 +42,7 @@ export interface Schema {
   key_days: KeyDayTable
   stored_responses: StoredResponseTable
   stored_items: StoredItemTable
+  catalogue_edits: CatalogueEditTable
 }
 
 export type Flag = 0 | 1
@@ -620,4 +621,18 @@ export interface StoredItemTable {
   is_output: Flag
   /** Sealed JSON. */
   item: string
+}
+
+/** What an operator changed in the catalogue at run time. */
+export interface CatalogueEditTable {
+  kind: 'provider' | 'model' | 'endpoint'
+  /** The slug of the provider, or the id of the model. */
+  name: string
+  /** Which endpoint of the model; empty for the other kinds. */
+  tag: string
+  /** What was sent, without secrets. */
+  fields: string
+  /** Those of a provider, with the origin they were entered for. */
+  sealed_secrets: string | null
+  updated_at: string
 }

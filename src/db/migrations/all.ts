@@ -5,6 +5,7 @@ import { inference } from './003-inference.ts'
 import { money } from './004-money.ts'
 import { rollups } from './005-rollups.ts'
 import { responseCache } from './006-response-cache.ts'
+import { catalogue } from './007-catalogue.ts'
 
 export const migrations: Record<string, Migration> = {
   '001-foundation': foundation,
@@ -13,4 +14,5 @@ export const migrations: Record<string, Migration> = {
   '004-money': money,
   '005-rollups': rollups,
   '006-response-cache': responseCache,
+  '007-catalogue': catalogue,
 }

@@ -1,0 +1,36 @@
+import { z } from 'zod'
+import { declaredProvider } from './declared.ts'
+import { declaredEndpoint, declaredModel, imageCapabilities } from './declared-model.ts'
+import { pricing } from './price.ts'
+
+// openapi.json says each once.
+z.globalRegistry
+  .add(pricing, { id: 'DeclaredPricing' })
+  .add(imageCapabilities, { id: 'DeclaredImage' })
+  .add(declaredEndpoint, { id: 'DeclaredEndpoint' })
+  .add(declaredModel, { id: 'DeclaredModel' })
+
+type WithoutDefault<S> = S extends z.ZodDefault<infer Inner> ? Inner : S
+
+type Changes<S extends z.ZodRawShape> = z.ZodObject<
+  { [K in keyof S]: z.ZodOptional<Extract<WithoutDefault<S[K]>, z.ZodType>> },
+  z.core.$strict
+>
+
+/** Nothing is required, and what is not sent stays unsaid: a default would hide what lies beneath. */
+function changesOf<S extends z.ZodRawShape>(shape: S): Changes<S> {
+  const fields = Object.entries(shape).map(([name, field]) => [
+    name,
+    z.optional(field instanceof z.ZodDefault ? field.unwrap() : field),
+  ])
+  return z.strictObject(Object.fromEntries(fields)) as unknown as Changes<S>
+}
+
+/** What an operator may say of each kind at run time: the fields of headgate.yaml, as many as are to change. */
+export const providerEdit = declaredProvider.omit({ slug: true }).meta({ id: 'ProviderEdit' })
+export const modelEdit = changesOf(declaredModel.omit({ id: true }).shape).meta({ id: 'ModelEdit' })
+export const endpointEdit = changesOf(declaredEndpoint.omit({ provider: true, variant: true }).shape).meta({
+  id: 'EndpointEdit',
+})
+
+export type ProviderEdit = z.output<typeof providerEdit>
