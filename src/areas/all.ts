@@ -1,6 +1,7 @@
 import type { Operation, Page } from '../operation.ts'
 import { analyticsOperations } from './analytics/operations.ts'
 import { byokOperations } from './byok/operations.ts'
+import { catalogueOperations } from './catalogue/operations.ts'
 import { chatOperations } from './chat/operations.ts'
 import { completionOperations } from './completions/operations.ts'
 import { creditOperations } from './credits/operations.ts'
@@ -50,6 +51,7 @@ export const operations: Operation[] = [
   ...modelOperations,
   ...endpointOperations,
   ...providerOperations,
+  ...catalogueOperations,
   ...imageOperations,
   ...embeddingOperations,
   ...videoOperations,

@@ -104,6 +104,17 @@ async function mappingPath(call: TenantCall, server: TestServer): Promise<string
   return `/scim/group-mappings/${made.body.data.id}`
 }
 
+/** Only the operator may do this, so it is always done with the operator's key. */
+async function edited(server: TestServer, rest: string, body: unknown): Promise<Sample> {
+  const path = `/catalogue/${rest}`
+  await server.call('PUT', path, { body })
+  return { path }
+}
+
+const catalogueProvider = { name: 'Sample', base_url: 'http://127.0.0.1:9/v1', dialects: ['chat'] }
+const catalogueModel = { name: 'Sample', endpoints: [{ provider: 'sandbox', upstream_model: 'echo' }] }
+const catalogueEndpoint = { pricing: { prompt: '0.000001', completion: '0.000002' } }
+
 const fixed =
   (path: string, body?: unknown): MakeSample =>
   async () => ({ path, body })
@@ -290,6 +301,22 @@ export const samples: Record<string, MakeSample> = {
   listModelEndpoints: fixed('/models/sandbox/echo/endpoints'),
   listZdrEndpoints: fixed('/endpoints/zdr'),
   listProviders: fixed('/providers'),
+  listCatalogueProviders: fixed('/catalogue/providers'),
+  getCatalogueProvider: fixed('/catalogue/providers/sandbox'),
+  putCatalogueProvider: async () => ({
+    path: `/catalogue/providers/${fresh('sample')}`,
+    body: catalogueProvider,
+  }),
+  deleteCatalogueProvider: async (_, __, server) =>
+    edited(server, `providers/${fresh('sample')}`, catalogueProvider),
+  listCatalogueModels: fixed('/catalogue/models'),
+  getCatalogueModel: fixed('/catalogue/models/sandbox/echo'),
+  putCatalogueModel: async () => ({ path: `/catalogue/models/sample/${fresh('new')}`, body: catalogueModel }),
+  deleteCatalogueModel: async (_, __, server) =>
+    edited(server, `models/sample/${fresh('old')}`, catalogueModel),
+  putCatalogueEndpoint: fixed('/catalogue/models/sandbox/echo/endpoints/sandbox', catalogueEndpoint),
+  deleteCatalogueEndpoint: async (_, __, server) =>
+    edited(server, 'models/sandbox/echo/endpoints/sandbox', catalogueEndpoint),
   listImageModels: fixed('/images/models'),
   listImageEndpoints: fixed('/images/models/sandbox/painter/endpoints'),
   listEmbeddingModels: fixed('/embeddings/models'),
