@@ -137,12 +137,14 @@ export async function serve(config: Config): Promise<void> {
   await syncEnvironmentKey(gateway.db, gateway.clock, config.managementKey)
   await giveSign(gateway)
   await settleOrphans(gateway)
+  // Before anybody is told that it runs: whoever was told may send a signal at once.
+  const stopped = stopSignal()
+  process.on('SIGHUP', () => reload(gateway))
   startServing(server, gateway)
   process.stdout.write(welcome(site, start))
   writeFileSync(siteFile(config.dataDir), site)
   startJobs(gateway)
-  process.on('SIGHUP', () => reload(gateway))
-  await stopSignal()
+  await stopped
   await drain(gateway, server)
   unlockDatabase?.()
   unlockDataDir()
