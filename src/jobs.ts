@@ -1,6 +1,6 @@
+import { dropExpiredResponses } from './account/stored-responses.ts'
 import { sweepFiles } from './areas/files/disk.ts'
 import { dropExpiredContents } from './areas/generations/store.ts'
-import { dropExpiredResponses } from './areas/responses/store.ts'
 import { databaseTime } from './db/db.ts'
 import type { Gateway } from './gateway.ts'
 import { isoNow, RemoteClock } from './lib/clock.ts'

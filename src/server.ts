@@ -5,9 +5,9 @@ import { corsHeaders, preflightHeaders } from './cors.ts'
 import { badField, envelope, fail, GatewayError } from './errors.ts'
 import type { Gateway } from './gateway.ts'
 import { readText, refuseDeclared } from './lib/body.ts'
+import { check } from './lib/check.ts'
 import { newId } from './lib/ids.ts'
 import { JsonError, parseJson, parsePrompt } from './lib/json.ts'
-import { problemsOf } from './lib/problems.ts'
 import { requestIdOf } from './lib/request-id.ts'
 import { requestUrl } from './lib/url.ts'
 import type { Operation, Page, PathRequest } from './operation.ts'
@@ -18,9 +18,6 @@ const basePaths = ['/api/v1', '/v1']
 
 /** Clients add `/v1` themselves or do not, whatever their users configured: what they reach models by works anyway. */
 const lenientPaths = ['', '/api', '/anthropic'].flatMap((base) => [base, `${base}/v1`, `${base}/v1/v1`])
-
-/** Of the problems of a request that are listed. */
-const mostIssues = 50
 
 /** A management body is a handful of fields. */
 const maxJsonBytes = 1024 * 1024
@@ -190,19 +187,6 @@ function jsonBody(text: string, operation: Operation): unknown {
     if (error instanceof JsonError) throw fail('malformed_json', `The request body is ${error.message}.`)
     throw error
   }
-}
-
-/** Every problem is listed in the metadata; the message is the first one. */
-function check(schema: z.ZodType, value: unknown, root: string): unknown {
-  const result = schema.safeParse(value)
-  if (result.success) return result.data
-  const issues = problemsOf(result.error)
-    .slice(0, mostIssues)
-    .map(({ path, message }) => ({
-      field: path.join('.') || root,
-      message,
-    }))
-  throw fail('invalid_request', `${issues[0]?.field}: ${issues[0]?.message}`, { issues })
 }
 
 function regionOf(gateway: Gateway, request: Request): DataRegion {

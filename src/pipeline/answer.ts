@@ -3,22 +3,19 @@ import { fail, GatewayError } from '../errors.ts'
 import type { Gateway } from '../gateway.ts'
 import { type Charge, nothingCharged } from '../ledger/charge.ts'
 import type { Kept } from '../lib/byte-cache.ts'
-import { growingHex } from '../lib/ids.ts'
 import { quiet } from '../lib/pulse.ts'
 import { guardRegion } from '../policy/guard.ts'
 import { type Admission, admit } from './admit.ts'
 import type { Asked, Question } from './asked.ts'
-import { keepsContent } from './content.ts'
 import { dispatchStream, dispatchWhole, type WholeReply } from './dispatch.ts'
 import { failedAttempt, toClientError } from './failure.ts'
 import { type Journey, newJourney, type Outcome, type Taken } from './journey.ts'
-import { expandPreset } from './preset.ts'
+import { readAsked } from './read.ts'
 import { findKept, Keeping, replay, slotOf } from './response-cache.ts'
 import { type Plan, route } from './route.ts'
 import { billOf, type Close, charged, closing, endedBadly, replyOf } from './settle.ts'
 import { StreamRun, streamedBody } from './stream.ts'
 import { ClientGoneError, unexpected } from './upstream.ts'
-import { readWishes } from './wishes.ts'
 
 /** From a question to its answer: every request that may reach a model comes this way. */
 export async function answer(gateway: Gateway, question: Question): Promise<Response> {
@@ -33,29 +30,6 @@ export async function answer(gateway: Gateway, question: Question): Promise<Resp
   if (!slot) return reply(gateway, asked, admission, null)
   const keeping = new Keeping(gateway, slot)
   return reply(gateway, keeping.listening(asked), admission, keeping)
-}
-
-/** The body with its preset, in our own form, and what is known of its sender. */
-export async function readAsked(gateway: Gateway, question: Question): Promise<Asked> {
-  const { caller, format, request } = question
-  const startedAt = performance.now()
-  const known = gateway.memory.standingOf(caller.key)
-  const standing = known instanceof Promise ? await known : known
-  const expanding = expandPreset(gateway, caller.organizationId, format.presets, question.body)
-  const { body, presetId } = expanding instanceof Promise ? await expanding : expanding
-  const id = `gen-${growingHex()}`
-  return {
-    ...question,
-    body,
-    presetId,
-    standing,
-    call: format.reads.decodeRequest(body),
-    wishes: readWishes(body, request.headers, standing.defaultModel),
-    keepsContent: keepsContent(standing.logging, { id, keyId: caller.key.id, region: question.region }),
-    id,
-    at: gateway.clock.now(),
-    startedAt,
-  }
 }
 
 async function whole(

@@ -2,32 +2,13 @@ import { z } from 'zod'
 import { chat } from '../../dialects/chat/chat.ts'
 import { isPlain } from '../../dialects/chat/plain.ts'
 import { chatRequest } from '../../dialects/chat/schema.ts'
-import { responses } from '../../dialects/responses/responses.ts'
 import { responsesCall } from '../../dialects/responses/schema.ts'
 import { badField } from '../../errors.ts'
 import { type JsonObject, objectsOf } from '../../lib/loose.ts'
 import { operation } from '../../operation.ts'
 import { answer } from '../../pipeline/answer.ts'
-import type { Format } from '../../pipeline/asked.ts'
+import { formats } from '../../pipeline/formats.ts'
 import { inferenceErrors } from '../../pipeline/operations.ts'
-import { presetTargets } from '../../pipeline/preset.ts'
-
-const format: Format = {
-  name: 'chat',
-  presets: presetTargets.chat,
-  reads: chat.client,
-  writes: chat.client,
-  dialect: chat,
-}
-
-/** Some editors send a Responses body here and want chat chunks back. */
-const mixedFormat: Format = {
-  name: 'chat',
-  presets: presetTargets.responses,
-  reads: responses.client,
-  writes: chat.client,
-  dialect: null,
-}
 
 const createChatCompletion = operation({
   id: 'createChatCompletion',
@@ -51,9 +32,9 @@ const createChatCompletion = operation({
     .meta({ id: 'ChatCompletion' }),
   handle: ({ gateway, caller, region, request, body, source }) => {
     const given = body as JsonObject
-    const chosen = given.input === undefined ? format : mixedFormat
+    const format = given.input === undefined ? formats.chat : formats.responsesAsChat
     if (given.input !== undefined) refuseStored(given)
-    return answer(gateway, { caller, region, request, body: given, source, format: chosen })
+    return answer(gateway, { caller, region, request, body: given, source, format })
   },
 })
 

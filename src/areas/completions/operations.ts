@@ -4,18 +4,8 @@ import { completionsRequest } from '../../dialects/completions/schema.ts'
 import type { JsonObject } from '../../lib/loose.ts'
 import { operation } from '../../operation.ts'
 import { answer } from '../../pipeline/answer.ts'
-import type { Format } from '../../pipeline/asked.ts'
+import { formats } from '../../pipeline/formats.ts'
 import { inferenceErrors } from '../../pipeline/operations.ts'
-import { presetTargets } from '../../pipeline/preset.ts'
-
-/** No upstream is asked in this format any more: the prompt becomes a message. */
-const format: Format = {
-  name: 'completions',
-  presets: presetTargets.completions,
-  reads: completions,
-  writes: completions,
-  dialect: null,
-}
 
 const createCompletion = operation({
   id: 'createCompletion',
@@ -36,7 +26,14 @@ const createCompletion = operation({
     })
     .meta({ id: 'Completion' }),
   handle: ({ gateway, caller, region, request, body, source }) =>
-    answer(gateway, { caller, region, request, source, body: body as JsonObject, format }),
+    answer(gateway, {
+      caller,
+      region,
+      request,
+      source,
+      body: body as JsonObject,
+      format: formats.completions,
+    }),
 })
 
 export const completionOperations = [createCompletion]

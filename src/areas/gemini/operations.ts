@@ -6,18 +6,12 @@ import type { JsonObject } from '../../lib/loose.ts'
 import { requestUrl } from '../../lib/url.ts'
 import { operation } from '../../operation.ts'
 import { answer } from '../../pipeline/answer.ts'
-import type { Format, Question } from '../../pipeline/asked.ts'
+import type { Question } from '../../pipeline/asked.ts'
 import { countTokens } from '../../pipeline/count-tokens.ts'
+import { formats } from '../../pipeline/formats.ts'
 import { inferenceErrors } from '../../pipeline/operations.ts'
-import { presetTargets } from '../../pipeline/preset.ts'
 
-const format: Format = {
-  name: 'gemini',
-  presets: presetTargets.gemini,
-  reads: gemini.client,
-  writes: gemini.client,
-  dialect: gemini,
-}
+const format = formats.gemini
 
 const common = {
   method: 'POST',

@@ -4,19 +4,12 @@ import { messagesRequest } from '../../dialects/messages/schema.ts'
 import type { JsonObject } from '../../lib/loose.ts'
 import { operation } from '../../operation.ts'
 import { answer } from '../../pipeline/answer.ts'
-import type { Format } from '../../pipeline/asked.ts'
 import { countTokens } from '../../pipeline/count-tokens.ts'
+import { formats } from '../../pipeline/formats.ts'
 import { inferenceErrors } from '../../pipeline/operations.ts'
-import { presetTargets } from '../../pipeline/preset.ts'
 
 const tag = 'Messages'
-const format: Format = {
-  name: 'messages',
-  presets: presetTargets.messages,
-  reads: messages.client,
-  writes: messages.client,
-  dialect: messages,
-}
+const format = formats.messages
 
 const createMessage = operation({
   id: 'createMessage',

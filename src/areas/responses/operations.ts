@@ -1,25 +1,17 @@
 import { z } from 'zod'
+import { deleteResponse, findResponse, inputItems, type Owner } from '../../account/stored-responses.ts'
 import { responses } from '../../dialects/responses/responses.ts'
 import { responsesCall } from '../../dialects/responses/schema.ts'
 import { badField } from '../../errors.ts'
 import type { JsonObject } from '../../lib/loose.ts'
 import { operation } from '../../operation.ts'
 import { answer } from '../../pipeline/answer.ts'
-import type { Format } from '../../pipeline/asked.ts'
 import type { Caller } from '../../pipeline/authenticate.ts'
+import { openConversation } from '../../pipeline/conversation.ts'
+import { formats } from '../../pipeline/formats.ts'
 import { inferenceErrors } from '../../pipeline/operations.ts'
-import { presetTargets } from '../../pipeline/preset.ts'
-import { openConversation } from './conversation.ts'
-import { deleteResponse, findResponse, inputItems, type Owner } from './store.ts'
 
 const tag = 'Responses'
-const format: Format = {
-  name: 'responses',
-  presets: presetTargets.responses,
-  reads: responses.client,
-  writes: responses.client,
-  dialect: responses,
-}
 
 const idParam = z.strictObject({
   response_id: z.string().regex(/^[\w.:-]{1,200}$/, 'must be the id of a response'),
@@ -43,7 +35,7 @@ const createResponse = operation({
   response: responseObject,
   handle: async ({ gateway, caller, region, request, body, source }) => {
     const opened = await openConversation(gateway, ownerOf(caller), body as JsonObject)
-    return answer(gateway, { caller, region, request, source, format, ...opened })
+    return answer(gateway, { caller, region, request, source, format: formats.responses, ...opened })
   },
 })
 

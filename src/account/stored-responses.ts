@@ -1,11 +1,11 @@
 import { sql } from 'kysely'
-import type { Statement } from '../../db/batch.ts'
-import type { Db } from '../../db/db.ts'
-import { badField, fail } from '../../errors.ts'
-import { type Clock, isoNow } from '../../lib/clock.ts'
-import { newId } from '../../lib/ids.ts'
-import { type JsonObject, objectOf } from '../../lib/loose.ts'
-import type { Vault } from '../../lib/secret.ts'
+import type { Statement } from '../db/batch.ts'
+import type { Db } from '../db/db.ts'
+import { badField, fail } from '../errors.ts'
+import { type Clock, isoNow } from '../lib/clock.ts'
+import { newId } from '../lib/ids.ts'
+import { type JsonObject, objectOf } from '../lib/loose.ts'
+import type { Vault } from '../lib/secret.ts'
 
 /** Whose responses: another workspace's do not exist. */
 export interface Owner {

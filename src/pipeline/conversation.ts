@@ -1,9 +1,9 @@
-import type { Statement } from '../../db/batch.ts'
-import { badField, fail } from '../../errors.ts'
-import type { Gateway } from '../../gateway.ts'
-import { newId } from '../../lib/ids.ts'
-import { type JsonObject, objectOf, objectsOf, textOf } from '../../lib/loose.ts'
-import { conversationOf, findItems, isItemId, keptResponse, type Owner } from './store.ts'
+import { conversationOf, findItems, isItemId, keptResponse, type Owner } from '../account/stored-responses.ts'
+import type { Statement } from '../db/batch.ts'
+import { badField, fail } from '../errors.ts'
+import type { Gateway } from '../gateway.ts'
+import { newId } from '../lib/ids.ts'
+import { type JsonObject, objectOf, objectsOf, textOf } from '../lib/loose.ts'
 
 /** A request with everything it refers to in place. */
 export interface Opened {
