@@ -175,6 +175,8 @@ export class GatewayError extends Error {
   readonly headers: Record<string, string>
   /** Whose request it was, once that is known. */
   userId: string | null = null
+  /** How it came about, for a client that asked for it. */
+  serviceMetadata: Record<string, unknown> | null = null
 
   constructor(code: ErrorCode, details: Details = {}) {
     super(details.message ?? errorTable[code].message, { cause: details.cause })
@@ -209,6 +211,7 @@ export function rateLimited(message: string, limit: number, windowMs: number, no
 
 export interface ErrorEnvelope {
   error: { code: number; message: string; type: string; metadata: Record<string, unknown> }
+  service_metadata?: Record<string, unknown>
   user_id: string | null
 }
 
@@ -223,6 +226,15 @@ export function envelope(error: GatewayError, requestId: string): ErrorEnvelope 
       type,
       metadata: { error_type: errorType, reason: error.code, ...error.metadata },
     },
+    ...explainedError(error),
     user_id: error.userId,
   }
+}
+
+/** What went wrong inside is nobody's business. */
+export function explainedError({
+  row,
+  serviceMetadata,
+}: GatewayError): Pick<ErrorEnvelope, 'service_metadata'> {
+  return serviceMetadata && row.status !== 500 ? { service_metadata: serviceMetadata } : {}
 }

@@ -115,6 +115,13 @@ export interface ReplyFacts {
   call: Call
   /** The client's body: some formats repeat parts of it. */
   body: JsonObject
+  /** How the reply came about, for a client that asked for it; called when its end is written. */
+  explain?: () => JsonObject
+}
+
+/** What the end of a reply says about how it came about. */
+export function explained({ explain }: ReplyFacts): JsonObject {
+  return explain ? { service_metadata: explain() } : {}
 }
 
 /** Events in, text of the client's stream out. Nothing about the end is written before `end` or `fail`. */

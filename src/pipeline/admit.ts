@@ -12,6 +12,7 @@ import { subjects } from '../ledger/subjects.ts'
 import { requestIdOf } from '../lib/request-id.ts'
 import { utcDay, utcMinute } from '../lib/time.ts'
 import type { Candidate } from '../routing/candidate.ts'
+import type { LeftOut } from '../routing/decide.ts'
 import type { Asked } from './asked.ts'
 import type { Plan } from './route.ts'
 
@@ -84,13 +85,27 @@ const graceMs = 600_000
 function affordable(gateway: Gateway, { standing }: Asked, plan: Plan): Plan {
   const isLimited = standing.limits.some(({ kind }) => kind !== 'credits')
   if (!isLimited) return plan
-  const candidates = plan.candidates.filter(({ endpoint }) => pricingOf(gateway, endpoint) !== null)
-  if (candidates.length > 0) return { ...plan, candidates }
+  const isPriced = ({ endpoint }: Candidate) => pricingOf(gateway, endpoint) !== null
+  const candidates = plan.candidates.filter(isPriced)
+  if (candidates.length === plan.candidates.length) return plan
+  if (candidates.length > 0)
+    return { ...plan, candidates, left: [...plan.left, ...unpricedOf(plan, isPriced)] }
   throw fail(
     'price_unknown',
     `The price of ${plan.candidates[0]?.model.id} is not known, and this key has a limit. ` +
       'Ask the operator for a price or for `billing.unknown_price`.',
   )
+}
+
+function unpricedOf({ candidates }: Plan, isPriced: (candidate: Candidate) => boolean): LeftOut[] {
+  return candidates
+    .filter((candidate) => !isPriced(candidate))
+    .map(({ model, endpoint, ownKey }) => ({
+      model,
+      endpoint,
+      ownKeyId: ownKey?.id ?? null,
+      reason: 'price_unknown',
+    }))
 }
 
 /** Where a price is unknown, the ceiling the operator gave, if there is one. */

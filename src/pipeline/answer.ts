@@ -10,9 +10,10 @@ import type { Asked, Question } from './asked.ts'
 import { dispatchStream, dispatchWhole, type WholeReply } from './dispatch.ts'
 import { failedAttempt, toClientError } from './failure.ts'
 import { type Journey, newJourney, type Outcome, type Taken } from './journey.ts'
+import { explainError } from './metadata.ts'
 import { readAsked } from './read.ts'
 import { findKept, Keeping, replay, slotOf } from './response-cache.ts'
-import { type Plan, route } from './route.ts'
+import { type Plan, planFor, refuseEmpty } from './route.ts'
 import { billOf, type Close, charged, closing, endedBadly, replyOf } from './settle.ts'
 import { StreamRun, streamedBody } from './stream.ts'
 import { ClientGoneError, unexpected } from './upstream.ts'
@@ -21,7 +22,13 @@ import { ClientGoneError, unexpected } from './upstream.ts'
 export async function answer(gateway: Gateway, question: Question): Promise<Response> {
   const asked = await readAsked(gateway, question)
   guardRegion(asked.standing.policy, asked.region)
-  const plan = route(gateway, asked)
+  const plan = planFor(gateway, asked)
+  const answering = answerBy(gateway, asked, plan)
+  return asked.wishes.isExplained ? explaining(asked, plan, answering) : answering
+}
+
+async function answerBy(gateway: Gateway, asked: Asked, plan: Plan): Promise<Response> {
+  refuseEmpty(gateway, asked, plan)
   const slot = slotOf(gateway, asked)
   const kept = slot && findKept(gateway, slot)
   if (kept) return replayed(gateway, asked, plan, kept)
@@ -32,13 +39,22 @@ export async function answer(gateway: Gateway, question: Question): Promise<Resp
   return reply(gateway, keeping.listening(asked), admission, keeping)
 }
 
+async function explaining(asked: Asked, plan: Plan, answering: Promise<Response>): Promise<Response> {
+  try {
+    return await answering
+  } catch (error) {
+    explainError(asked, plan, null, error)
+    throw error
+  }
+}
+
 async function whole(
   gateway: Gateway,
   asked: Asked,
   admission: Admission,
   keeping: Keeping | null,
 ): Promise<Response> {
-  const journey = newJourney(asked.startedAt)
+  const journey = newJourney(asked.startedAt, admission.plan)
   const close = closeOf(gateway, asked, admission, journey, keeping)
   try {
     const taken = await dispatchWhole(gateway, asked, admission.plan, journey)
@@ -54,7 +70,7 @@ async function whole(
       headers: { ...answerHeaders(asked, droppedBy(journey)), ...keeping?.headers },
     })
   } catch (error) {
-    throw await failed(asked, close, error)
+    throw await failed(asked, journey, close, error)
   }
 }
 
@@ -83,9 +99,12 @@ async function* oneByOne(texts: string[]): AsyncGenerator<string> {
 }
 
 /** A reply that broke off, for a client whose format cannot say so. */
-function brokenReply({ attempts }: Journey, { candidate, reply }: Taken<WholeReply>): GatewayError {
+function brokenReply(
+  { attempts, attemptAt }: Journey,
+  { candidate, reply }: Taken<WholeReply>,
+): GatewayError {
   const failure = reply.seen.failure ?? unexpected('The provider ended its reply with an error.').failure
-  return toClientError([...attempts, failedAttempt(candidate, failure)])
+  return toClientError([...attempts, failedAttempt(candidate, failure, attemptAt)])
 }
 
 function bodyOf(asked: Asked, { translation, facts, reply, candidate }: Taken<WholeReply>, charge: Charge) {
@@ -96,10 +115,11 @@ function bodyOf(asked: Asked, { translation, facts, reply, candidate }: Taken<Wh
 }
 
 /** Settles a request that has no answer, and says what the client is told. */
-async function failed(asked: Asked, close: Close, error: unknown): Promise<Error> {
+async function failed(asked: Asked, journey: Journey, close: Close, error: unknown): Promise<Error> {
   const gone = error instanceof ClientGoneError
   const told = gone ? fail('request_timeout', 'The client left.') : toldOf(error)
   const status = gone ? 'cancelled' : 'failed'
+  explainError(asked, journey.plan, journey, told)
   // It is in the log; the client is told of the first error, not of the second.
   await close({ status, charge: nothingCharged, seen: null, error: told, firstTokenMs: null }).catch(
     () => undefined,
@@ -119,14 +139,14 @@ async function streamed(
   admission: Admission,
   keeping: Keeping | null,
 ): Promise<Response> {
-  const journey = newJourney(asked.startedAt)
+  const journey = newJourney(asked.startedAt, admission.plan)
   const close = closeOf(gateway, asked, admission, journey, keeping)
   const opening = dispatchStream(gateway, asked, admission.plan, journey)
   const run = new StreamRun(gateway, asked, admission, journey, close)
   try {
     run.overdue = (await gateway.pulse.wait(opening, gateway.settings.limits.heartbeat)) === quiet
   } catch (error) {
-    throw await failed(asked, close, error)
+    throw await failed(asked, journey, close, error)
   }
   return new Response(streamedBody(gateway, asked, run, opening), {
     headers: { ...streamHeaders, ...answerHeaders(asked, droppedBy(journey)), ...keeping?.headers },

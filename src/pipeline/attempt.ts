@@ -4,6 +4,7 @@ import type { Candidate } from '../routing/candidate.ts'
 import type { Asked } from './asked.ts'
 import { failedAttempt, isRequestFault, toClientError } from './failure.ts'
 import type { Journey, Taken } from './journey.ts'
+import { metadataOf } from './metadata.ts'
 import { type Plan, toldToWait } from './route.ts'
 import { Transcript } from './transcript.ts'
 import { translate } from './translate.ts'
@@ -52,7 +53,7 @@ async function attemptAt<R>(
   const taken = {
     candidate,
     translation: translate(asked, candidate),
-    facts: factsOf(asked, candidate),
+    facts: factsOf(asked, candidate, journey),
     transcript: asked.keepsContent ? new Transcript() : null,
   }
   const { translation, transcript } = taken
@@ -69,7 +70,7 @@ async function attemptAt<R>(
     if (!(error instanceof UpstreamError)) throw error
     journey.isUnderWay = false
     health.failed(gateway.clock.now(), error.failure)
-    journey.attempts.push(failedAttempt(candidate, error.failure))
+    journey.attempts.push(failedAttempt(candidate, error.failure, journey.attemptAt))
     logFailure(gateway, candidate, error)
     return null
   }
@@ -119,7 +120,7 @@ function logFailure(
   )
 }
 
-function factsOf(asked: Asked, { model, endpoint }: Candidate): ReplyFacts {
+function factsOf(asked: Asked, { model, endpoint }: Candidate, journey: Journey): ReplyFacts {
   return {
     id: asked.id,
     created: Math.floor(asked.at / 1000),
@@ -127,5 +128,6 @@ function factsOf(asked: Asked, { model, endpoint }: Candidate): ReplyFacts {
     provider: endpoint.provider.name,
     call: asked.call,
     body: asked.body,
+    ...(asked.wishes.isExplained && { explain: () => metadataOf(asked, journey) }),
   }
 }

@@ -6,7 +6,7 @@ import type { Gateway } from '../gateway.ts'
 import { contentStatement } from '../ledger/contents.ts'
 import { type JsonObject, objectOf, textOf } from '../lib/loose.ts'
 import type { Asked } from './asked.ts'
-import { type FailedAttempt, toClientError } from './failure.ts'
+import { type FailedAttempt, statusOf, toClientError } from './failure.ts'
 import { mostCharacters, type Transcript } from './transcript.ts'
 
 /** How a request went, as far as its content is concerned. */
@@ -99,9 +99,8 @@ function errorOf(error: GatewayError, attempts: readonly FailedAttempt[]): JsonO
 }
 
 function attemptOf(attempt: FailedAttempt): JsonObject {
-  const { message, row } = toClientError([attempt])
-  const code = attempt.failure.status ?? row.status
-  return { code, message, provider_name: attempt.provider, raw: null }
+  const { message } = toClientError([attempt])
+  return { code: statusOf(attempt.failure), message, provider_name: attempt.provider, raw: null }
 }
 
 /** Longer texts that are made of nothing but letters and digits are images, sounds, files and signatures. */

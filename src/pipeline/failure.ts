@@ -1,5 +1,5 @@
 import type { FailureKind, UpstreamFailure } from '../call/failure.ts'
-import { type ErrorCode, GatewayError } from '../errors.ts'
+import { type ErrorCode, errorTable, GatewayError } from '../errors.ts'
 import type { Candidate } from '../routing/candidate.ts'
 
 /** An attempt that came to nothing, as it is recorded and told. */
@@ -7,11 +7,28 @@ export interface FailedAttempt {
   provider: string
   endpoint: string
   model: string
+  /** The credential of the caller's own that it was made with. */
+  ownKeyId: string | null
   failure: UpstreamFailure
+  /** Of the steady clock. */
+  beganAt: number
+  endedAt: number
 }
 
-export function failedAttempt({ endpoint, model }: Candidate, failure: UpstreamFailure): FailedAttempt {
-  return { provider: endpoint.provider.name, endpoint: endpoint.tag, model: model.id, failure }
+export function failedAttempt(
+  { endpoint, model, ownKey }: Candidate,
+  failure: UpstreamFailure,
+  beganAt: number,
+): FailedAttempt {
+  return {
+    provider: endpoint.provider.name,
+    endpoint: endpoint.tag,
+    model: model.id,
+    ownKeyId: ownKey?.id ?? null,
+    failure,
+    beganAt,
+    endedAt: performance.now(),
+  }
 }
 
 /** Trouble with our own account at the provider is the provider failing, as far as a client is concerned. */
@@ -47,6 +64,11 @@ const requestFaults: ReadonlySet<FailureKind> = new Set([
 
 export function isRequestFault({ kind }: UpstreamFailure): boolean {
   return requestFaults.has(kind)
+}
+
+/** The provider's, or the one that says it best. */
+export function statusOf({ status, kind }: UpstreamFailure): number {
+  return status ?? errorTable[codes[kind]].status
 }
 
 /** The last failure decides the answer; the ones before it are listed. */

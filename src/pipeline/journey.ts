@@ -4,11 +4,14 @@ import type { GatewayError } from '../errors.ts'
 import type { Charge } from '../ledger/charge.ts'
 import type { Candidate } from '../routing/candidate.ts'
 import type { FailedAttempt } from './failure.ts'
+import type { Plan } from './route.ts'
 import type { Transcript } from './transcript.ts'
 import type { Translation } from './translate.ts'
 
 /** What is known of a request's way through the providers, also while it is still under way. */
 export interface Journey {
+  /** Where it may go. */
+  plan: Plan
   startedAt: number
   attempts: FailedAttempt[]
   /** When the last attempt began, and whether what came of it is still open. */
@@ -19,10 +22,13 @@ export interface Journey {
   translation: Translation | null
   /** What the reply says, where that is kept. */
   transcript: Transcript | null
+  /** From the request to the first content of a stream. */
+  firstTokenMs: number | null
 }
 
-export function newJourney(startedAt: number): Journey {
+export function newJourney(startedAt: number, plan: Plan): Journey {
   return {
+    plan,
     startedAt,
     attempts: [],
     attemptAt: startedAt,
@@ -30,6 +36,7 @@ export function newJourney(startedAt: number): Journey {
     candidate: null,
     translation: null,
     transcript: null,
+    firstTokenMs: null,
   }
 }
 

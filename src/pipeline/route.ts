@@ -2,8 +2,9 @@ import { type Found, findModel } from '../catalog/lookup.ts'
 import type { Model } from '../catalog/model.ts'
 import { fail, GatewayError } from '../errors.ts'
 import type { Gateway } from '../gateway.ts'
-import type { Candidate } from '../routing/candidate.ts'
+import { type Candidate, healthIdOf } from '../routing/candidate.ts'
 import { type Decision, decide, type LeftOut } from '../routing/decide.ts'
+import { type FiguresById, figuresOf } from '../routing/explain.ts'
 import { beginningOf } from '../routing/sticky.ts'
 import type { Wanted } from '../routing/wanted.ts'
 import type { Asked } from './asked.ts'
@@ -12,12 +13,18 @@ import type { Asked } from './asked.ts'
 export interface Plan extends Decision {
   /** What its names of models stand for. */
   found: Found[]
+  /** What was known of the endpoints, where somebody wants to be told. */
+  figures: FiguresById | null
 }
 
 export function route(gateway: Gateway, asked: Asked): Plan {
   const plan = planFor(gateway, asked)
-  if (plan.candidates.length === 0) throw nothingLeft(gateway, asked.wishes.models, plan)
+  refuseEmpty(gateway, asked, plan)
   return plan
+}
+
+export function refuseEmpty(gateway: Gateway, { wishes }: Asked, plan: Plan): void {
+  if (plan.candidates.length === 0) throw nothingLeft(gateway, wishes.models, plan)
 }
 
 /** The decision, whatever it is: also that there is nowhere to go. */
@@ -26,10 +33,11 @@ export function planFor(gateway: Gateway, asked: Asked): Plan {
   const found = models.map((slug) => requireModel(gateway, slug, models))
   const { health, sticky, random } = gateway.routing
   const now = gateway.clock.now()
-  const decision = decide(wantedOf(gateway, asked, found), { health, random, now }, (conversation) =>
+  const world = { health, random, now }
+  const decision = decide(wantedOf(gateway, asked, found), world, (conversation) =>
     sticky.placeOf(conversation, now),
   )
-  return { ...decision, found }
+  return { ...decision, found, figures: asked.wishes.isExplained ? figuresOf(decision, world) : null }
 }
 
 function wantedOf(gateway: Gateway, asked: Asked, found: Found[]): Wanted {
@@ -88,7 +96,11 @@ function nothingLeft(gateway: Gateway, requested: string[], { left, found }: Pla
     const fields = reasons.map((reason) => reason.slice('guardrail:'.length))
     return fail('guardrail_blocked', `A guardrail does not allow this request (${fields.join(', ')}).`)
   }
-  if (reasons.includes('rate_limited')) return toldToWait(gateway, left.filter(isPaused).map(healthIdOf))
+  if (reasons.includes('rate_limited'))
+    return toldToWait(
+      gateway,
+      left.filter(isPaused).map(({ endpoint, ownKeyId }) => healthIdOf(endpoint, ownKeyId)),
+    )
   const isFiltered = reasons.some((reason) => reason !== 'no_credential')
   const message = isFiltered
     ? 'No available provider meets the requirements of this request.'
@@ -113,10 +125,6 @@ function providersOf(models: Model[]): string[] {
 
 function isPaused({ reason }: LeftOut): boolean {
   return reason === 'rate_limited'
-}
-
-function healthIdOf({ endpoint, ownKeyId }: LeftOut): string {
-  return ownKeyId ? `${endpoint.id} ${ownKeyId}` : endpoint.id
 }
 
 /** Every provider said how long it wants to be left alone: until the first of them is back there is no use in asking. */

@@ -68,9 +68,8 @@ export function billOf({ cost, list, byok }: Charge, candidate: Candidate | unde
 /** How far a reply has come, for the case that nobody is left to settle it. */
 export function checkpointOf(
   gateway: Gateway,
-  { attempts }: Journey,
+  { attempts, firstTokenMs }: Journey,
   { candidate, translation, reply }: Taken<StreamedReply>,
-  firstTokenMs: number | null,
 ): string {
   const checkpoint: Checkpoint = {
     place: placeOf(gateway, candidate, translation.dialect.name),

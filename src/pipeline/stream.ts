@@ -9,6 +9,7 @@ import type { StreamedReply } from './dispatch.ts'
 import { failedAttempt, toClientError } from './failure.ts'
 import type { Flow } from './flow.ts'
 import type { Journey, Outcome, Taken } from './journey.ts'
+import { explainError } from './metadata.ts'
 import { billOf, type Close, charged, checkpointOf, endedBadly, replyOf } from './settle.ts'
 import { ClientGoneError, UpstreamError, unexpected } from './upstream.ts'
 
@@ -124,7 +125,6 @@ export class StreamRun {
   readonly #journey: Journey
   readonly #close: Close
   #taken: Taken<StreamedReply> | null = null
-  #firstTokenMs: number | null = null
   /** It has come to an end that was told to the client. */
   #over = false
   /** The client has already waited as long as it may without a sign of life. */
@@ -144,14 +144,14 @@ export class StreamRun {
 
   began(taken: Taken<StreamedReply>): void {
     this.#taken = taken
-    this.#firstTokenMs = performance.now() - this.#asked.startedAt
+    this.#journey.firstTokenMs = performance.now() - this.#asked.startedAt
     if (this.#asked.request.signal.aborted) return
     let noted = 0
     this.#gateway.ledger.follow(this.#asked.id, () => {
       const { seen } = taken.reply.flow
       if (seen.characters === noted) return null
       noted = seen.characters
-      return checkpointOf(this.#gateway, this.#journey, taken, this.#firstTokenMs)
+      return checkpointOf(this.#gateway, this.#journey, taken)
     })
   }
 
@@ -176,6 +176,7 @@ export class StreamRun {
     if (error instanceof ClientGoneError || this.#asked.request.signal.aborted) return null
     this.#over = true
     const shown = this.#shown(error)
+    explainError(this.#asked, this.#journey.plan, this.#journey, shown)
     const flow = this.#taken?.reply.flow
     flow?.cancel()
     // It is in the log; the client is told of the first error, not of the second.
@@ -210,14 +211,14 @@ export class StreamRun {
 
   #outcome(status: Outcome['status'], charge: Charge, error: GatewayError | null): Outcome {
     const seen = this.#taken?.reply.flow.seen ?? null
-    return { status, charge, seen, error, firstTokenMs: this.#firstTokenMs }
+    return { status, charge, seen, error, firstTokenMs: this.#journey.firstTokenMs }
   }
 
   #shown(error: unknown): GatewayError {
     if (error instanceof GatewayError) return error
-    const { candidate, attempts } = this.#journey
+    const { candidate, attempts, attemptAt } = this.#journey
     if (error instanceof UpstreamError && candidate) {
-      return toClientError([...attempts, failedAttempt(candidate, error.failure)])
+      return toClientError([...attempts, failedAttempt(candidate, error.failure, attemptAt)])
     }
     this.#gateway.log.error({ err: error, id: this.#asked.id }, 'stream failed')
     return new GatewayError('internal', { cause: error })

@@ -13,6 +13,8 @@ export interface Wishes {
   app: { url: string | null; title: string | null }
   /** Anything a translation would lose is refused. */
   strict: boolean
+  /** Its answer is to say how it came about. */
+  isExplained: boolean
 }
 
 /** More would be a way to try the whole catalogue in one request. */
@@ -30,6 +32,7 @@ export function readWishes(body: JsonObject, headers: Headers, defaultModel: str
     user: label(userOf(body) ?? headerOf(headers, userHeaders)),
     app: { url: label(headers.get('http-referer')), title: label(headerOf(headers, titleHeaders)) },
     strict: headers.get('x-headgate-strict') === 'true',
+    isExplained: headerOf(headers, metadataHeaders)?.toLowerCase() === 'enabled',
   }
 }
 
@@ -41,6 +44,12 @@ const sessionHeaders = [
   'x-openwebui-chat-id',
 ]
 const userHeaders = ['x-openwebui-user-id']
+const metadataHeaders = [
+  'x-service-metadata',
+  'x-service-experimental-metadata',
+  'x-openrouter-metadata',
+  'x-openrouter-experimental-metadata',
+]
 const titleHeaders = ['x-title', 'x-headgate-title', 'x-openrouter-title']
 
 function headerOf(headers: Headers, names: string[]): string | undefined {

@@ -26,6 +26,8 @@ export interface Candidate {
   /** What its health is known by: an endpoint may work with one key and not with another. */
   id: string
   why: Why
+  /** How often the draw by price puts it before the others of its model; null where nothing is drawn. */
+  share: number | null
 }
 
 export function candidateOf(model: Model, endpoint: Endpoint, ownKey: OwnKey | null): Candidate {
@@ -33,7 +35,12 @@ export function candidateOf(model: Model, endpoint: Endpoint, ownKey: OwnKey | n
     model,
     endpoint,
     ownKey,
-    id: ownKey ? `${endpoint.id} ${ownKey.id}` : endpoint.id,
+    id: healthIdOf(endpoint, ownKey?.id ?? null),
     why: ownKey ? (ownKey.isFallback ? 'fallback_key' : 'own_key') : 'balanced',
+    share: null,
   }
+}
+
+export function healthIdOf({ id }: Endpoint, ownKeyId: string | null): string {
+  return ownKeyId === null ? id : `${id} ${ownKeyId}`
 }

@@ -44,7 +44,7 @@ export function decide(wanted: Wanted, world: World, stickyOf: StickyOf): Decisi
   const candidates = isMixed(wanted)
     ? arranged(fitting.flat(), wanted, wanted.models[0], rules, world, stickyOf)
     : fitting.flatMap((group, place) => arranged(group, wanted, wanted.models[place], rules, world, stickyOf))
-  return { candidates: withoutFallbacks(candidates, rules), left }
+  return { candidates: withoutFallbacks(candidates, rules, left), left }
 }
 
 /** The id of the candidate that answered the conversation last. */
@@ -187,10 +187,12 @@ function arranged(
 }
 
 /** Without fallbacks: what `order` lists, or else the first choice. Other models are the client's own wish. */
-function withoutFallbacks(candidates: Candidate[], { wanted, order }: Rules): Candidate[] {
+function withoutFallbacks(candidates: Candidate[], { wanted, order }: Rules, left: LeftOut[]): Candidate[] {
   if (wanted.preferences.allow_fallbacks !== false) return candidates
-  if (order && order.length > 0) return candidates.filter(({ endpoint }) => placeIn(order, endpoint) !== -1)
-  return candidates.filter(
-    ({ model }, place) => candidates.findIndex((other) => other.model === model) === place,
-  )
+  const isListed = ({ endpoint }: Candidate) => order !== null && placeIn(order, endpoint) !== -1
+  const isFirst = ({ model }: Candidate, place: number) =>
+    candidates.findIndex((other) => other.model === model) === place
+  const kept = candidates.filter(order && order.length > 0 ? isListed : isFirst)
+  for (const candidate of candidates) if (!kept.includes(candidate)) leave(left, candidate, 'allow_fallbacks')
+  return kept
 }

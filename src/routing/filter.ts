@@ -27,6 +27,8 @@ export type Reason =
   | 'modality'
   | 'rate_limited'
   | 'ejected'
+  | 'allow_fallbacks'
+  | 'price_unknown'
 
 /** What a request says of endpoints, read once. */
 export interface Rules {

@@ -129,10 +129,12 @@ function drawn(list: readonly Candidate[], random: () => number): Candidate | un
   const { price } = cheapest.endpoint
   const isEven = price === 0 || price === Number.POSITIVE_INFINITY
   const pool = isEven ? list.filter(({ endpoint }) => endpoint.price === price) : list
-  const weights = pool.map(({ endpoint }) => (isEven ? 1 : (price / endpoint.price) ** 2))
-  let point = random() * weights.reduce((sum, weight) => sum + weight, 0)
-  for (const [place, candidate] of pool.entries()) {
-    point -= weights[place] ?? 0
+  const weightOf = ({ endpoint }: Candidate) => (isEven ? 1 : (price / endpoint.price) ** 2)
+  const total = pool.reduce((sum, candidate) => sum + weightOf(candidate), 0)
+  for (const candidate of pool) candidate.share = weightOf(candidate) / total
+  let point = random()
+  for (const candidate of pool) {
+    point -= candidate.share ?? 0
     if (point < 0) return candidate
   }
   return cheapest
@@ -165,9 +167,21 @@ function slowLast(list: Candidate[], { preferences }: Ranking, { health, now }: 
     }),
   )
   if (slow.size === 0) return list
+  if (slow.size < list.length) passShares(list, slow)
   return parted(list, (candidate) => !slow.has(candidate)).map((candidate) =>
     slow.has(candidate) ? marked(candidate, 'too_slow') : candidate,
   )
+}
+
+/** Where the draw hits what is too slow, the cheapest of the others is first instead. */
+function passShares(list: Candidate[], slow: ReadonlySet<Candidate>): void {
+  const others = list.filter((candidate) => !slow.has(candidate))
+  const heir = byPrice(others).find(({ share }) => share !== null) ?? others[0]
+  for (const candidate of slow) {
+    if (!heir || candidate.share === null) continue
+    heir.share = (heir.share ?? 0) + candidate.share
+    candidate.share = 0
+  }
 }
 
 type Cutoffs = Wanted['preferences']['preferred_max_latency']

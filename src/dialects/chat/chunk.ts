@@ -1,4 +1,4 @@
-import type { GatewayError } from '../../errors.ts'
+import { explainedError, type GatewayError } from '../../errors.ts'
 import type { JsonObject } from '../../lib/loose.ts'
 import type { ReplyFacts } from '../dialect.ts'
 import { errorObject } from './error.ts'
@@ -18,5 +18,5 @@ export function event(chunk: JsonObject): string {
 /** The last chunk of a reply that broke off. Nothing follows it: the usual last line would mean success. */
 export function failedChunk(head: JsonObject, error: GatewayError): string {
   const choice = { index: 0, delta: { content: '' }, finish_reason: 'error', native_finish_reason: null }
-  return event({ ...head, choices: [choice], error: errorObject(error) })
+  return event({ ...head, choices: [choice], error: errorObject(error), ...explainedError(error) })
 }

@@ -1,6 +1,6 @@
 import type { Bill, Usage } from '../../call/usage.ts'
 import { type JsonObject, numberOf, objectOf, objectsOf } from '../../lib/loose.ts'
-import type { ReplyFacts } from '../dialect.ts'
+import { explained, type ReplyFacts } from '../dialect.ts'
 import { chunkHead } from './chunk.ts'
 import { endedInError, failureObject, failureOf } from './error.ts'
 import { newRelayedChoice, normaliseChoice } from './normalise.ts'
@@ -37,5 +37,6 @@ export function passReply(body: JsonObject, about: ReplyFacts, bill: Bill, usage
     ...chunkHead(about, 'chat.completion'),
     choices,
     usage: mergeUsage(usageObjectOf(body), usage, bill),
+    ...explained(about),
   }
 }

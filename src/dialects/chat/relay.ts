@@ -2,7 +2,7 @@ import type { Bill, Usage } from '../../call/usage.ts'
 import type { GatewayError } from '../../errors.ts'
 import { type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../../lib/loose.ts'
 import type { SseFrame } from '../../lib/sse.ts'
-import { nothingSeen, type Relay, type ReplyFacts } from '../dialect.ts'
+import { explained, nothingSeen, type Relay, type ReplyFacts } from '../dialect.ts'
 import { chunkHead, done, event, failedChunk } from './chunk.ts'
 import { failureOf, malformed } from './error.ts'
 import {
@@ -24,6 +24,7 @@ export function relay(about: ReplyFacts): Relay {
 class ChatRelay implements Relay {
   readonly seen = nothingSeen()
   readonly final = null
+  readonly #about: ReplyFacts
   readonly #head: JsonObject
   readonly #manner: Manner
   readonly #choices = new Map<number, RelayedChoice>()
@@ -39,6 +40,7 @@ class ChatRelay implements Relay {
   #marked = false
 
   constructor(about: ReplyFacts) {
+    this.#about = about
     this.#head = chunkHead(about)
     const hidesReasoning = about.call.reasoning?.exclude === true
     this.#manner = { hidesReasoning, replyId: about.id, streams: true }
@@ -67,7 +69,8 @@ class ChatRelay implements Relay {
       text += event({ ...this.#head, choices: [ending] })
     }
     const counted = mergeUsage(this.#usage, usage, bill)
-    return text + event({ ...this.#extras, ...this.#head, choices: [], usage: counted }) + done
+    const last = { ...this.#extras, ...this.#head, choices: [], usage: counted, ...explained(this.#about) }
+    return text + event(last) + done
   }
 
   fail(error: GatewayError): string {

@@ -3,7 +3,7 @@ import type { UpstreamFailure } from '../../call/failure.ts'
 import type { OutputPart, ToolCallPart } from '../../call/part.ts'
 import { type Bill, noTokens } from '../../call/usage.ts'
 import { type JsonObject, objectsOf } from '../../lib/loose.ts'
-import type { ReplyFacts } from '../dialect.ts'
+import { explained, type ReplyFacts } from '../dialect.ts'
 import { isDisguised, undisguised } from '../free-text.ts'
 import { chunkHead } from './chunk.ts'
 import { endedInError, failureObject, malformed } from './error.ts'
@@ -22,6 +22,7 @@ export function encodeReply(reply: Reply, about: ReplyFacts, bill: Bill): JsonOb
     system_fingerprint: fingerprint ?? null,
     choices: choices.map((choice) => encodeChoice(choice, reply, about)),
     usage: writeUsage(reply.usage ?? noTokens, bill),
+    ...explained(about),
   }
 }
 

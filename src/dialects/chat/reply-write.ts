@@ -1,10 +1,9 @@
-import type { Call } from '../../call/call.ts'
 import type { ChoiceEnd, PartDelta, ReplyEvent } from '../../call/event.ts'
 import type { OutputPart, ReasoningPart, TextPart, TokenLogprob } from '../../call/part.ts'
 import type { Bill, Usage } from '../../call/usage.ts'
 import type { GatewayError } from '../../errors.ts'
 import { type JsonObject, textOf } from '../../lib/loose.ts'
-import type { ReplyFacts, ReplyWriter } from '../dialect.ts'
+import { explained, type ReplyFacts, type ReplyWriter } from '../dialect.ts'
 import { isDisguised, undisguised } from '../free-text.ts'
 import { chunkHead, done, event, failedChunk } from './chunk.ts'
 import { urlOf } from './parts-decode.ts'
@@ -51,10 +50,10 @@ class ChatWriter implements ReplyWriter {
   #head: JsonObject
   #start = ''
   readonly #hidesReasoning: boolean
-  readonly #call: Call
+  readonly #about: ReplyFacts
 
   constructor(about: ReplyFacts) {
-    this.#call = about.call
+    this.#about = about
     this.#head = chunkHead(about)
     this.#hidesReasoning = about.call.reasoning?.exclude === true
   }
@@ -87,7 +86,8 @@ class ChatWriter implements ReplyWriter {
       const ending = { index, delta: {}, ...endFields(choice.end), logprobs: null }
       text += event({ ...this.#head, choices: [ending] })
     }
-    return text + event({ ...this.#head, choices: [], usage: writeUsage(usage, bill) }) + done
+    const last = { ...this.#head, choices: [], usage: writeUsage(usage, bill), ...explained(this.#about) }
+    return text + event(last) + done
   }
 
   fail(error: GatewayError): string {
@@ -128,7 +128,8 @@ class ChatWriter implements ReplyWriter {
       signature: '',
       encrypted: '',
       sections: 0,
-      disguised: content.kind === 'tool-call' && isDisguised(content, this.#call) ? content.arguments : null,
+      disguised:
+        content.kind === 'tool-call' && isDisguised(content, this.#about.call) ? content.arguments : null,
     }
     choice.parts.set(number, part)
     if (content.kind === 'text') choice.length += content.text.length

@@ -2,14 +2,14 @@ import type { Call } from '../../call/call.ts'
 import type { Choice, FinishReason, Reply, ReplyEvent } from '../../call/event.ts'
 import type { OutputPart, TokenLogprob } from '../../call/part.ts'
 import { type Bill, noTokens, type Usage } from '../../call/usage.ts'
-import { badField, envelope, type GatewayError } from '../../errors.ts'
+import { badField, envelope, explainedError, type GatewayError } from '../../errors.ts'
 import { type JsonObject, numberOf, textOf } from '../../lib/loose.ts'
 import { chunkHead, done, event, heartbeat } from '../chat/chunk.ts'
 import { errorObject, failureObject } from '../chat/error.ts'
 import { brokenEnd } from '../chat/reply-whole.ts'
 import { decodeReasoning, decodeSampling, gatewayFields } from '../chat/request-decode.ts'
 import { writeUsage } from '../chat/usage.ts'
-import type { ClientSide, ReplyFacts, ReplyWriter } from '../dialect.ts'
+import { type ClientSide, explained, type ReplyFacts, type ReplyWriter } from '../dialect.ts'
 
 /** The older text format: one prompt, one text. Only clients speak it. */
 export const completions: ClientSide = {
@@ -61,6 +61,7 @@ function promptOf(prompt: unknown): string {
 
 class CompletionWriter implements ReplyWriter {
   readonly final = null
+  readonly #about: ReplyFacts
   readonly #head: JsonObject
   readonly #hidesReasoning: boolean
   readonly #kinds = new Map<string, OutputPart['kind']>()
@@ -68,6 +69,7 @@ class CompletionWriter implements ReplyWriter {
   readonly #lengths = new Map<number, number>()
 
   constructor(about: ReplyFacts) {
+    this.#about = about
     this.#head = chunkHead(about, 'text_completion')
     this.#hidesReasoning = about.call.reasoning?.exclude === true
   }
@@ -106,11 +108,13 @@ class CompletionWriter implements ReplyWriter {
         logprobs: null,
       })
     }
-    return text + event({ ...this.#head, choices: [], usage: writeUsage(usage, bill) }) + done
+    const last = { ...this.#head, choices: [], usage: writeUsage(usage, bill), ...explained(this.#about) }
+    return text + event(last) + done
   }
 
   fail(error: GatewayError): string {
-    return event({ ...this.#head, choices: [choiceOf(0, '', 'error', null)], error: errorObject(error) })
+    const choices = [choiceOf(0, '', 'error', null)]
+    return event({ ...this.#head, choices, error: errorObject(error), ...explainedError(error) })
   }
 
   #text(index: number, text: string, logprobs?: TokenLogprob[]): string {
@@ -144,6 +148,7 @@ function encodeReply(reply: Reply, about: ReplyFacts, bill: Bill): JsonObject {
     system_fingerprint: reply.start.fingerprint ?? null,
     choices: choices.map((choice) => encodeChoice(choice, reply, about)),
     usage: writeUsage(reply.usage ?? noTokens, bill),
+    ...explained(about),
   }
 }
 

@@ -1,15 +1,15 @@
 import { type FailureKind, kindOfStatus, type UpstreamFailure } from '../../call/failure.ts'
-import { envelope, type GatewayError } from '../../errors.ts'
+import { envelope, explainedError, type GatewayError } from '../../errors.ts'
 import { type JsonObject, objectOf, textOf } from '../../lib/loose.ts'
 
 /** The body of an error. It is the envelope of every other operation too: `error.code` is the status. */
 export function encodeError(error: GatewayError, requestId: string): JsonObject {
-  const { error: inner, user_id } = envelope(error, requestId)
+  const { error: inner, ...rest } = envelope(error, requestId)
   return {
     type: 'error',
     error: { ...inner, error_type: inner.metadata.error_type },
     request_id: requestId,
-    user_id,
+    ...rest,
   }
 }
 
@@ -17,7 +17,8 @@ export function encodeError(error: GatewayError, requestId: string): JsonObject 
 export function errorEvent(error: GatewayError, requestId: string): string {
   const { type, message, metadata } = envelope(error, requestId).error
   const inner = { type, message, error_type: metadata.error_type, metadata }
-  return `event: error\ndata: ${JSON.stringify({ type: 'error', error: inner })}\n\n`
+  const event = { type: 'error', error: inner, ...explainedError(error) }
+  return `event: error\ndata: ${JSON.stringify(event)}\n\n`
 }
 
 const kindOfType = new Map<string, FailureKind>([

@@ -2,7 +2,7 @@ import type { Bill, Usage } from '../../call/usage.ts'
 import type { GatewayError } from '../../errors.ts'
 import { type JsonObject, objectOf, textOf } from '../../lib/loose.ts'
 import type { SseFrame } from '../../lib/sse.ts'
-import { nothingSeen, type Relay, type ReplyFacts } from '../dialect.ts'
+import { explained, nothingSeen, type Relay, type ReplyFacts } from '../dialect.ts'
 import { frame as frameOf } from './block-frames.ts'
 import { brokenReply, errorEvent, failureOf } from './error.ts'
 import { parseEvent } from './reply-read.ts'
@@ -58,7 +58,9 @@ class MessagesRelay implements Relay {
       ...objectOf(this.#finish.delta),
     }
     const finish = { ...this.#finish, delta, usage: billedUsage(this.#usage, usage, bill) }
-    return frameOf('message_delta', finish) + frameOf('message_stop', this.#stop)
+    return (
+      frameOf('message_delta', finish) + frameOf('message_stop', { ...this.#stop, ...explained(this.#about) })
+    )
   }
 
   fail(error: GatewayError): string {
@@ -144,5 +146,6 @@ export function passReply(body: JsonObject, about: ReplyFacts, bill: Bill, usage
     model,
     provider,
     usage: billedUsage(told, usage, bill),
+    ...explained(about),
   }
 }

@@ -3,7 +3,7 @@ import type { OutputPart } from '../../call/part.ts'
 import { type Bill, noTokens, type Usage } from '../../call/usage.ts'
 import type { GatewayError } from '../../errors.ts'
 import type { JsonObject } from '../../lib/loose.ts'
-import type { ReplyFacts, ReplyWriter } from '../dialect.ts'
+import { explained, type ReplyFacts, type ReplyWriter } from '../dialect.ts'
 import { BlockFrames, frame } from './block-frames.ts'
 import { blockOf, type PartWriter, partWriter } from './block-write.ts'
 import { errorEvent } from './error.ts'
@@ -65,7 +65,7 @@ class MessagesWriter implements ReplyWriter {
         delta: { container: null, ...stop },
         usage: { ...writeUsage(usage), ...writeBill(bill) },
       }) +
-      frame('message_stop', {})
+      frame('message_stop', explained(this.#about))
     )
   }
 
@@ -162,6 +162,7 @@ export function encodeReply(reply: Reply, about: ReplyFacts, bill: Bill): JsonOb
       ...writeUsage(reply.usage ?? noTokens),
       ...writeBill(bill),
     },
+    ...explained(about),
   }
 }
 

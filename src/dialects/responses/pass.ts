@@ -1,7 +1,7 @@
 import { effortOf, nearestEffort, unpackReasoning } from '../../call/reasoning.ts'
 import type { Bill, Usage } from '../../call/usage.ts'
 import { defined, type JsonObject, objectOf, objectsOf, textOf } from '../../lib/loose.ts'
-import type { ReplyFacts, Target, UpstreamRequest } from '../dialect.ts'
+import { explained, type ReplyFacts, type Target, type UpstreamRequest } from '../dialect.ts'
 import { Losses } from '../fields.ts'
 import { reasoningFormatOf } from '../reasoning-format.ts'
 import { hideThinking } from './hidden.ts'
@@ -149,5 +149,6 @@ export function passReply(body: JsonObject, about: ReplyFacts, bill: Bill, usage
     output,
     output_text: outputText(output),
     usage: mergeUsage(body.usage, usage, bill),
+    ...explained(about),
   }
 }

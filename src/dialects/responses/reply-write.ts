@@ -3,9 +3,9 @@ import type { OutputPart } from '../../call/part.ts'
 import { blankPart, deltasOf } from '../../call/replay.ts'
 import type { Bill, Usage } from '../../call/usage.ts'
 import { noTokens } from '../../call/usage.ts'
-import type { GatewayError } from '../../errors.ts'
+import { explainedError, type GatewayError } from '../../errors.ts'
 import { type JsonObject, textOf } from '../../lib/loose.ts'
-import type { ReplyFacts, ReplyWriter } from '../dialect.ts'
+import { explained, type ReplyFacts, type ReplyWriter } from '../dialect.ts'
 import { publicMessage, responseErrorCode } from './error.ts'
 import { type ItemFacts, type ItemStatus, isSealed, outputItem } from './output-items.ts'
 import { closeSummaries, partWriters, type Written } from './part-write.ts'
@@ -53,7 +53,10 @@ class ResponsesWriter implements ReplyWriter {
     let text = this.#start()
     for (const part of [...this.#open.keys()]) text += this.#endPart(part, statusOf(finish.status))
     this.#over = true
-    this.final = this.#response({ ...finish, usage: encodeUsage(usage, bill) })
+    this.final = {
+      ...this.#response({ ...finish, usage: encodeUsage(usage, bill) }),
+      ...explained(this.#about),
+    }
     return text + this.#emit(`response.${finish.status}`, { response: this.final })
   }
 
@@ -208,9 +211,10 @@ export function failureEvents(
   const { errorType } = error.row
   const told = { code: responseErrorCode(errorType), message: publicMessage(error) }
   const metadata = Object.keys(error.metadata).length > 0 ? { metadata: error.metadata } : {}
+  const explanation = explainedError(error)
   return (
-    emit('error', { ...told, param: null, error_type: errorType, ...metadata }) +
-    emit('response.failed', { response: response({ error: told, errorType }) })
+    emit('error', { ...told, param: null, error_type: errorType, ...metadata, ...explanation }) +
+    emit('response.failed', { response: { ...response({ error: told, errorType }), ...explanation } })
   )
 }
 
@@ -229,9 +233,10 @@ export function encodeReply(reply: Reply, about: ReplyFacts, bill: Bill): JsonOb
     usage: encodeUsage(reply.usage ?? noTokens, bill),
     start: reply.start,
   }
-  if (!failure) return responseObject(about, state)
+  if (!failure) return { ...responseObject(about, state), ...explained(about) }
   const error = { code: responseErrorCode(failure.kind), message: failure.message }
-  return responseObject(about, { ...state, status: 'failed', error, errorType: failure.kind })
+  const failed = responseObject(about, { ...state, status: 'failed', error, errorType: failure.kind })
+  return { ...failed, ...explained(about) }
 }
 
 /** Thinking that is not to be shown and that nobody needs back. */

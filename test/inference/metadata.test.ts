@@ -1,0 +1,239 @@
+import { beforeEach, describe, expect, test } from 'bun:test'
+import {
+  ask,
+  type Bench,
+  clearGenerations,
+  describeWithUpstreams,
+  type FormatName,
+  formatNames,
+  jsonOf,
+} from './support.ts'
+
+const enabled = { 'x-service-metadata': 'enabled' }
+const overloaded = { status: 503, json: { error: { message: 'too much' } } }
+const secrets = ['vendor-secret', 'own-credential-0123456789']
+
+/** What the end of a stream says: the last event that carries it. */
+// biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
+async function streamedMetadata(response: Response): Promise<{ metadata: any; carrier: any; events: any[] }> {
+  const text = await response.text()
+  const events = text
+    .split('\n')
+    .filter((line) => line.startsWith('data: {'))
+    .map((line) => JSON.parse(line.slice('data: '.length)))
+  const carriers = events.filter((event) => event.service_metadata ?? event.response?.service_metadata)
+  const carrier = carriers.at(-1)
+  return { metadata: carrier?.service_metadata ?? carrier?.response?.service_metadata, carrier, events }
+}
+
+function explained(bench: Bench, format: FormatName, body: Record<string, unknown>, headers = enabled) {
+  return ask(bench, format, body, { headers })
+}
+
+/** Where the metadata of a streamed reply stands. */
+const carriers: Record<FormatName, (event: Record<string, unknown>) => boolean> = {
+  chat: ({ choices, usage }) => Array.isArray(choices) && choices.length === 0 && usage !== undefined,
+  messages: ({ type }) => type === 'message_stop',
+  responses: ({ type }) => type === 'response.completed',
+}
+
+describeWithUpstreams('service_metadata', (bench) => {
+  beforeEach(() => clearGenerations(bench()))
+
+  for (const format of formatNames) {
+    // Translated, and passed through.
+    for (const upstream of ['chat', 'messages', 'responses'] as const) {
+      test(`${format} over ${upstream}: whole and streamed`, async () => {
+        const model = `test/both-${upstream}`
+        const whole = (await jsonOf(explained(bench(), format, { model }))).service_metadata
+        expect(whole).toMatchObject({
+          requested: model,
+          strategy: 'direct',
+          region: 'global',
+          attempt: 1,
+          is_byok: false,
+        })
+        expect(whole).not.toHaveProperty('attempts')
+        expect(whole.generation_time).toBeGreaterThanOrEqual(0)
+        expect(whole.endpoints.total).toBe(2)
+        expect(whole.endpoints.available).toMatchObject([
+          {
+            model,
+            provider: `one-${upstream}`,
+            tag: `one-${upstream}`,
+            selected: true,
+            rank: 1,
+            why: 'balanced',
+            price: { prompt: 1, completion: 4 },
+          },
+          {
+            model,
+            provider: `two-${upstream}`,
+            selected: false,
+            rank: 2,
+            price: { prompt: 2, completion: 4 },
+          },
+        ])
+        const shares = whole.endpoints.available.map(({ share }: { share: number }) => share)
+        expect(shares[0] + shares[1]).toBeCloseTo(1, 3)
+        expect(shares[0] / shares[1]).toBeCloseTo((6 / 5) ** 2, 2)
+        const response = await explained(bench(), format, { model, stream: true })
+        const { metadata, carrier } = await streamedMetadata(response)
+        expect(carriers[format](carrier)).toBe(true)
+        expect(metadata).toMatchObject({ requested: model, attempt: 1, endpoints: { total: 2 } })
+        expect(metadata.timings.until_first_token).toBeGreaterThanOrEqual(0)
+        for (const secret of secrets) expect(JSON.stringify([whole, metadata])).not.toContain(secret)
+      })
+    }
+
+    test(`${format}: nothing is said to who did not ask`, async () => {
+      for (const value of ['disabled', '', 'yes', 'true']) {
+        const headers = { 'x-service-metadata': value }
+        const whole = await jsonOf(explained(bench(), format, { model: 'test/chat' }, headers))
+        expect(whole).not.toHaveProperty('service_metadata')
+      }
+      const streamed = await ask(bench(), format, { model: 'test/chat', stream: true })
+      expect(await streamed.text()).not.toContain('service_metadata')
+    })
+
+    test(`${format}: an attempt that failed is told with the one that answered`, async () => {
+      for (const stream of [false, true]) {
+        bench().first.script(overloaded)
+        const response = await explained(bench(), format, { model: 'test/both-chat', stream })
+        const metadata = stream
+          ? (await streamedMetadata(response)).metadata
+          : (await jsonOf(response)).service_metadata
+        expect(metadata.attempt).toBe(2)
+        expect(metadata.attempts).toMatchObject([
+          { provider: 'one-chat', model: 'test/both-chat', status: 503, error: 'provider_overloaded' },
+          { provider: 'two-chat', model: 'test/both-chat', status: 200 },
+        ])
+        expect(metadata.attempts[1]).not.toHaveProperty('error')
+        expect(metadata.endpoints.available.map(({ selected }: { selected: boolean }) => selected)).toEqual([
+          false,
+          true,
+        ])
+        const { first, server } = bench()
+        first.journal.length = 0
+        server.clock.advance(60_000)
+      }
+    })
+
+    test(`${format}: an error says what was tried, before a stream and in it`, async () => {
+      bench().first.script(overloaded)
+      const refused = await explained(bench(), format, { model: 'test/chat', stream: true })
+      expect(refused.status).toBe(503)
+      const { service_metadata } = await jsonOf(refused)
+      expect(service_metadata).toMatchObject({ attempt: 1, requested: 'test/chat' })
+      expect(service_metadata.endpoints.available).toMatchObject([{ selected: false }])
+      bench().server.clock.advance(60_000)
+      bench().first.script({
+        sse: ['data: {"choices":[{"index":0,"delta":{"content":"Hal"}}]}\n\n', 'data: {"choi'],
+        breakAfterBytes: 70,
+      })
+      const broken = await explained(bench(), format, { model: 'test/chat', stream: true })
+      expect(broken.status).toBe(200)
+      const { metadata } = await streamedMetadata(broken)
+      expect(metadata).toMatchObject({ attempt: 1 })
+      expect(metadata.endpoints.available).toMatchObject([{ provider: 'one-chat', selected: false }])
+    })
+  }
+
+  test('the older text format has it too', async () => {
+    for (const stream of [false, true]) {
+      const response = await fetch(`${bench().server.url}/v1/completions`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${bench().server.own.inferenceKey}`, ...enabled },
+        body: JSON.stringify({ model: 'test/chat', prompt: 'Hello', stream }),
+      })
+      const metadata = stream
+        ? (await streamedMetadata(response)).metadata
+        : (await jsonOf(response)).service_metadata
+      expect(metadata).toMatchObject({ requested: 'test/chat', attempt: 1 })
+    }
+  })
+
+  test('header names and values in any case; the legacy name and that of the OpenRouter SDK', async () => {
+    const names = ['X-Service-Metadata', 'X-Service-Experimental-Metadata', 'X-OpenRouter-Metadata']
+    for (const name of names) {
+      const headers = { [name]: 'EnAbLeD' }
+      const body = await jsonOf(ask(bench(), 'chat', { model: 'test/chat' }, { headers }))
+      expect(body.service_metadata.attempt).toBe(1)
+    }
+  })
+
+  test('what was left out, and by which wish', async () => {
+    const provider = { only: ['two-chat'] }
+    const { service_metadata } = await jsonOf(
+      explained(bench(), 'chat', { model: 'test/both-chat', provider }),
+    )
+    expect(service_metadata.params).toEqual({ only: ['two-chat'] })
+    expect(service_metadata.endpoints.excluded).toEqual([
+      {
+        model: 'test/both-chat',
+        provider: 'one-chat',
+        tag: 'one-chat',
+        reason: 'allowed_providers',
+        detail: '`provider.only` or `provider.ignore` leaves it out.',
+      },
+    ])
+    const nowhere = await explained(bench(), 'chat', { model: 'test/chat', provider })
+    expect(nowhere.status).toBe(503)
+    const told = (await jsonOf(nowhere)).service_metadata
+    expect(told).toMatchObject({ attempt: 0, endpoints: { total: 1, available: [] } })
+    expect(told).not.toHaveProperty('generation_time')
+    const single = { allow_fallbacks: false }
+    const alone = await jsonOf(explained(bench(), 'chat', { model: 'test/both-chat', provider: single }))
+    expect(alone.service_metadata.endpoints.excluded).toMatchObject([{ reason: 'allow_fallbacks' }])
+  })
+
+  test('a request without means is told so, and where it could have gone', async () => {
+    const key = bench().server.foreign.inferenceKey
+    const refused = await ask(bench(), 'chat', { model: 'test/chat' }, { key, headers: enabled })
+    expect(refused.status).toBe(402)
+    expect((await jsonOf(refused)).service_metadata).toMatchObject({
+      attempt: 0,
+      endpoints: { available: [{ provider: 'one-chat', selected: false }] },
+    })
+  })
+
+  test('a later model of the list is a fallback', async () => {
+    bench().first.script({ status: 400, json: { error: { message: 'no' } } })
+    const body = { model: 'test/chat', models: ['test/messages'] }
+    const { service_metadata } = await jsonOf(explained(bench(), 'chat', body))
+    expect(service_metadata).toMatchObject({ requested: 'test/chat', strategy: 'fallback', attempt: 2 })
+    expect(service_metadata.endpoints.total).toBe(2)
+  })
+
+  test('an answer from the cache has none', async () => {
+    const headers = { ...enabled, 'x-service-cache': 'true' }
+    const asking = () => ask(bench(), 'chat', { model: 'test/chat', seed: 7 }, { headers })
+    const miss = await asking()
+    expect((await jsonOf(miss)).service_metadata.attempt).toBe(1)
+    const hit = await asking()
+    expect(hit.headers.get('x-service-cache-status')).toBe('HIT')
+    expect(await jsonOf(hit)).not.toHaveProperty('service_metadata')
+  })
+
+  describe("a key of one's own", () => {
+    test('is named by its id, and by nothing else', async () => {
+      const { server } = bench()
+      const body = { provider: 'two-chat', key: 'own-credential-0123456789' }
+      const made = await server.call('POST', '/byok', { body })
+      const { id } = made.body.data
+      try {
+        const { service_metadata } = await jsonOf(explained(bench(), 'chat', { model: 'test/both-chat' }))
+        expect(service_metadata).toMatchObject({ is_byok: true, attempt: 1 })
+        expect(service_metadata.endpoints.available[0]).toMatchObject({
+          provider: 'two-chat',
+          why: 'own_key',
+          own_key: id,
+          selected: true,
+        })
+        for (const secret of secrets) expect(JSON.stringify(service_metadata)).not.toContain(secret)
+      } finally {
+        await server.call('DELETE', `/byok/${id}`)
+      }
+    })
+  })
+})
