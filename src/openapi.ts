@@ -132,6 +132,7 @@ const errorSchema = {
         },
       },
     },
+    service_metadata: { type: 'object' as const },
     user_id: { type: ['string', 'null'] as ('string' | 'null')[] },
   },
 }

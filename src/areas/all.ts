@@ -22,6 +22,7 @@ import { observabilityOperations } from './observability/operations.ts'
 import { organizationOperations } from './organization/operations.ts'
 import { presetOperations } from './presets/operations.ts'
 import { providerOperations } from './providers/operations.ts'
+import { quoteOperations } from './quote/operations.ts'
 import { responseOperations } from './responses/operations.ts'
 import { scimOperations } from './scim/operations.ts'
 import { scimServerPages } from './scim/pages.ts'
@@ -35,6 +36,7 @@ export const operations: Operation[] = [
   ...messageOperations,
   ...responseOperations,
   ...geminiOperations,
+  ...quoteOperations,
   ...generationOperations,
   ...keyOperations,
   ...oauthOperations,

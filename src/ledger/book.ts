@@ -44,6 +44,29 @@ export interface Hold extends Amounts {
   day: string
 }
 
+/** Where a limit stands, and whether something more fits into it. */
+export interface LimitStanding {
+  needed: bigint
+  spent: bigint
+  held: bigint
+  room: bigint
+  fits: boolean
+}
+
+export function standingOf(
+  { kind, window, includeByok, amount: most }: Limit,
+  meter: Meter,
+  { amount, byok }: Amounts,
+): LimitStanding {
+  const needed = amount + (includeByok ? byok : 0n)
+  const spent = meter.spent[window] + (includeByok ? meter.byok[window] : 0n)
+  const held = meter.held[window] + (includeByok ? meter.heldByok[window] : 0n)
+  const room = most - spent - held
+  // What costs nothing is stopped by debts, and by nothing else.
+  const fits = needed === 0n ? kind !== 'credits' || most >= spent : needed <= room
+  return { needed, spent, held, room: room < 0n ? 0n : room, fits }
+}
+
 export type Refusal =
   | { reason: 'limit'; kind: LimitKind; window: Window; room: bigint; needed: bigint }
   | { reason: 'rate'; per: 'minute' | 'day'; limit: number }
@@ -98,15 +121,9 @@ export class Book {
 
   #exceeded({ limits, amount, byok }: Wish): Refusal | null {
     for (const limit of limits) {
-      const { kind, window, includeByok } = limit
-      const meter = this.#meter(limit.subject)
-      const needed = amount + (includeByok ? byok : 0n)
-      const spent = meter.spent[window] + (includeByok ? meter.byok[window] : 0n)
-      const held = meter.held[window] + (includeByok ? meter.heldByok[window] : 0n)
-      const room = limit.amount - spent - held
-      // What costs nothing is stopped by debts, and by nothing else.
-      const fits = needed === 0n ? kind !== 'credits' || limit.amount >= spent : needed <= room
-      if (!fits) return { reason: 'limit', kind, window, room: room < 0n ? 0n : room, needed }
+      const { kind, window } = limit
+      const { needed, room, fits } = standingOf(limit, this.#meter(limit.subject), { amount, byok })
+      if (!fits) return { reason: 'limit', kind, window, room, needed }
     }
     return null
   }

@@ -29,10 +29,22 @@ export interface Admission {
  */
 export async function admit(gateway: Gateway, asked: Asked, routed: Plan): Promise<Admission> {
   stopFlood(gateway, asked)
+  const { plan, size, asking } = askingOf(gateway, asked, routed)
+  return place(gateway, asked, plan, size, asking)
+}
+
+type Asking = Pick<Wish, 'amount' | 'byok' | 'free'>
+
+/** What must be set aside for a request, and for which endpoints that is enough. */
+export function askingOf(
+  gateway: Gateway,
+  asked: Asked,
+  routed: Plan,
+): { plan: Plan; size: Size; asking: Asking } {
   const plan = affordable(gateway, asked, routed)
-  const size = sizeOf(asked.call, asked.body, bytesOf(asked))
+  const size = sizeIn(asked)
   const hold = worstCase(gateway, size, plan, asked.at)
-  return place(gateway, asked, plan, size, { ...hold, free: freeLimit(asked, plan) })
+  return { plan, size, asking: { ...hold, free: freeLimit(asked, plan) } }
 }
 
 /** For what nobody charges for: it must be let in, but takes nothing and counts as nothing. */
@@ -47,7 +59,7 @@ async function place(
   asked: Asked,
   plan: Plan,
   size: Size,
-  asking: Pick<Wish, 'amount' | 'byok' | 'free'>,
+  asking: Asking,
 ): Promise<Admission> {
   const draft = draftOf(gateway, asked, plan, size)
   const refusal = await gateway.ledger.admit({
@@ -63,16 +75,16 @@ async function place(
 }
 
 /** Of the whole body, with what a preset or an earlier response put into it. */
-function bytesOf({ body, source }: Asked): number {
-  return Buffer.byteLength(body === source.body ? source.text : JSON.stringify(body))
+export function sizeIn({ call, body, source }: Asked): Size {
+  return sizeOf(call, body, Buffer.byteLength(body === source.body ? source.text : JSON.stringify(body)))
 }
 
-function wishOf(asked: Asked, asking: Pick<Wish, 'amount' | 'byok' | 'free'>): Wish {
+export function wishOf(asked: Asked, asking: Asking): Wish {
   const { subjects: meters, limits } = asked.standing
   return { id: asked.id, subjects: meters, day: utcDay(asked.at), limits, ...asking }
 }
 
-function stopFlood({ rates, settings }: Gateway, { caller, at }: Asked): void {
+export function stopFlood({ rates, settings }: Gateway, { caller, at }: Asked): void {
   const { requests_per_minute } = settings.limits
   const message = `A key may send ${requests_per_minute} requests a minute.`
   rates.count(`key ${caller.key.id}`, requests_per_minute, at, message)
@@ -116,13 +128,20 @@ export function pricingOf(gateway: Gateway, endpoint: Candidate['endpoint']) {
 /** The dearest endpoint the plan may reach. */
 function worstCase(gateway: Gateway, size: Size, { candidates }: Plan, at: number): Amounts {
   const worst = { amount: 0n, byok: 0n }
-  for (const { endpoint, ownKey } of candidates) {
-    const list = ceilingOf(size, endpoint, at) ?? ceilingOf(size, unpriced(gateway, endpoint), at) ?? 0n
-    const amount = ownKey ? feeOf(list, gateway.settings.billing.byok_fee) : list
+  for (const candidate of candidates) {
+    const { amount, byok } = mostAt(gateway, size, candidate, at)
     if (amount > worst.amount) worst.amount = amount
-    if (ownKey && list > worst.byok) worst.byok = list
+    if (byok > worst.byok) worst.byok = byok
   }
   return worst
+}
+
+/** The most a request can cost at one endpoint. */
+export function mostAt(gateway: Gateway, size: Size, { endpoint, ownKey }: Candidate, at: number): Amounts {
+  const list = ceilingOf(size, endpoint, at) ?? ceilingOf(size, unpriced(gateway, endpoint), at) ?? 0n
+  return ownKey
+    ? { amount: feeOf(list, gateway.settings.billing.byok_fee), byok: list }
+    : { amount: list, byok: 0n }
 }
 
 function unpriced(gateway: Gateway, endpoint: Candidate['endpoint']) {
@@ -196,12 +215,12 @@ export function placeOf(
   }
 }
 
-const windowWords: Record<Window, string> = {
+export const windowWords = {
   total: 'lifetime',
   day: 'daily',
   week: 'weekly',
   month: 'monthly',
-}
+} as const satisfies Record<Window, string>
 
 const limitCodes = {
   credits: 'credits_exhausted',
@@ -217,7 +236,7 @@ const limitNames: Record<LimitKind, (window: string) => string> = {
   guardrail: (window) => `the ${window} budget of a guardrail`,
 }
 
-function refused({ at }: Asked, refusal: Refusal): GatewayError {
+export function refused({ at }: Asked, refusal: Refusal): GatewayError {
   if (refusal.reason === 'rate') return tooOften(refusal, at)
   const { kind, window, room, needed } = refusal
   const name = limitNames[kind](windowWords[window])

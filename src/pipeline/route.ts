@@ -28,10 +28,10 @@ export function refuseEmpty(gateway: Gateway, { wishes }: Asked, plan: Plan): vo
 }
 
 /** The decision, whatever it is: also that there is nowhere to go. */
-export function planFor(gateway: Gateway, asked: Asked): Plan {
+export function planFor(gateway: Gateway, asked: Asked, random = gateway.routing.random): Plan {
   const { models } = asked.wishes
   const found = models.map((slug) => requireModel(gateway, slug, models))
-  const { health, sticky, random } = gateway.routing
+  const { health, sticky } = gateway.routing
   const now = gateway.clock.now()
   const world = { health, random, now }
   const decision = decide(wantedOf(gateway, asked, found), world, (conversation) =>

@@ -1,6 +1,7 @@
 import type { Found } from '../catalog/lookup.ts'
 import type { Endpoint, Model } from '../catalog/model.ts'
 import { approximatePerMillion } from '../catalog/price.ts'
+import type { DataRegion } from '../catalog/vocabulary.ts'
 import { type Candidate, healthIdOf } from './candidate.ts'
 import type { Decision } from './decide.ts'
 import type { Reason } from './filter.ts'
@@ -76,7 +77,7 @@ export interface Decided extends Decision {
   /** Slugs in the order they are to be tried, and what they stand for. */
   slugs: readonly string[]
   found: readonly Found[]
-  region: string
+  region: DataRegion
   /** What the request says about its way. */
   params: { [name: string]: unknown }
   figures: FiguresById
@@ -87,7 +88,7 @@ type Strategy = 'direct' | 'alias' | 'latest' | 'fallback'
 export interface Explanation {
   requested: string
   strategy: Strategy
-  region: string
+  region: DataRegion
   summary: string
   attempt: number
   is_byok: boolean

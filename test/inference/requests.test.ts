@@ -88,6 +88,8 @@ describeWithUpstreams('a request', (bench) => {
       'createResponse',
       'generateContent',
       'generateContentOfAuthor',
+      // Reaches none: see quote.test.ts.
+      'quoteRequest',
     ])
   })
 

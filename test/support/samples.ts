@@ -135,6 +135,7 @@ async function storedResponse(tenant: Tenant, call: TenantCall): Promise<string>
 }
 
 export const samples: Record<string, MakeSample> = {
+  quoteRequest: fixed('/quote', { model: 'sandbox/echo', messages: [{ role: 'user', content: 'Hello' }] }),
   createChatCompletion: fixed('/chat/completions', {
     model: 'sandbox/echo',
     messages: [{ role: 'user', content: 'Hello' }],

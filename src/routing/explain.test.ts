@@ -1,0 +1,258 @@
+import { describe, expect, test } from 'bun:test'
+import type { Call } from '../call/call.ts'
+import { buildCatalog } from '../catalog/catalog.ts'
+import type { DeclaredProvider } from '../catalog/declared.ts'
+import { declaredModel, type ModelDeclaration } from '../catalog/declared-model.ts'
+import { type Found, findModel } from '../catalog/lookup.ts'
+import type { Preferences } from '../dialects/schema/preferences.ts'
+import { effectivePolicy } from '../policy/effective.ts'
+import { providers } from '../providers/all.ts'
+import { decide } from './decide.ts'
+import { type Attempt, type Decided, explain, figuresOf, type Way } from './explain.ts'
+import { Health } from './health.ts'
+import { reasonSentences, sentenceOf, whySentences } from './sentences.ts'
+
+const now = 1_800_000_000_000
+
+function provider(slug: string): DeclaredProvider {
+  return {
+    slug,
+    name: slug.toUpperCase(),
+    base_url: `http://127.0.0.1:9/${slug}`,
+    dialects: ['chat'],
+    api_key: 'vendor-secret',
+  }
+}
+
+function model(id: string, prices: Record<string, string>, aliases: string[] = []): ModelDeclaration {
+  const endpoints = Object.entries(prices).map(([slug, price]) => ({
+    provider: slug,
+    upstream_model: 'vendor-model',
+    pricing: { prompt: price, completion: price },
+  }))
+  return { id, name: id, aliases, endpoints }
+}
+
+const catalog = buildCatalog({
+  settings: {
+    providers: [provider('ant'), provider('bee'), provider('cat')],
+    models: [
+      model('acme/pet-2', { ant: '0.000001', bee: '0.000002', cat: '0.000003', mistral: '0.000001' }, [
+        'acme/pet',
+      ]),
+      model('acme/other', { ant: '0.000001' }),
+    ].map((declared) => declaredModel.parse(declared)),
+  },
+  providers,
+  environment: {},
+})
+
+const call: Call = {
+  messages: [{ role: 'user', parts: [{ kind: 'text', text: 'Hello' }] }],
+  stream: false,
+  unknown: [],
+}
+
+function decided(slugs: string[], health = new Health(), preferences: Preferences = {}): Decided {
+  const found = slugs.map((slug) => findModel(catalog, slug) as Found)
+  const world = { health, random: () => 0, now }
+  const wanted = {
+    models: found,
+    preferences,
+    call,
+    region: 'global' as const,
+    policy: effectivePolicy({}),
+    ownKeys: [],
+    providerByName: catalog.providerByName,
+    conversation: () => null,
+  }
+  const decision = decide(wanted, world, () => null)
+  const figures = figuresOf(decision, world)
+  return { ...decision, requested: slugs[0] ?? '', slugs, found, region: 'global', params: {}, figures }
+}
+
+function wayOf(decision: Decided, attempts: Attempt[], place: number | null): Way {
+  const answered = place === null ? null : (decision.candidates[place] ?? null)
+  return { attempts, answered, last: answered, generationMs: 40.4, firstTokenMs: 20, totalMs: 62.6 }
+}
+
+const failed: Attempt = {
+  model: 'acme/pet-2',
+  provider: 'ANT',
+  tag: 'ant',
+  ownKeyId: null,
+  status: 503,
+  error: 'provider_overloaded',
+  startedMs: 1.2,
+  durationMs: 20.7,
+}
+const good: Attempt = { ...failed, provider: 'BEE', tag: 'bee', status: 200, error: null, startedMs: 22 }
+
+describe('the words', () => {
+  const sentences = [...Object.values(whySentences), ...Object.values(reasonSentences)]
+
+  test('every code has one sentence, and no two have the same', () => {
+    for (const sentence of sentences) expect(sentence).toMatch(/^[A-Z`].{10,}\.$/)
+    expect(new Set(sentences).size).toBe(sentences.length)
+    expect(sentenceOf('guardrail:ignored_models')).toBe('A guardrail does not allow it (`ignored_models`).')
+  })
+
+  test('every code is explained in docs/why.md', async () => {
+    const page = await Bun.file('docs/why.md').text()
+    const codes = [...Object.keys(whySentences), ...Object.keys(reasonSentences)]
+    expect(codes.filter((code) => !page.includes(`| \`${code}\` |`))).toEqual([])
+  })
+})
+
+describe('an explanation', () => {
+  test('before anything is sent: who could serve, in which order and share, and who could not', () => {
+    const told = explain(decided(['acme/pet-2']), null)
+    expect(told).toMatchObject({ attempt: 0, strategy: 'direct', is_byok: false, endpoints: { total: 4 } })
+    expect(told).not.toHaveProperty('timings')
+    expect(told.summary).toBe('3 of 4 endpoints can serve this request; none was asked.')
+    const [ant, bee, cat] = told.endpoints.available
+    // 1, 1/4 and 1/9 of 49/36.
+    expect([ant?.share, bee?.share, cat?.share]).toEqual([0.7347, 0.1837, 0.0816])
+    expect(ant).toMatchObject({
+      provider: 'ANT',
+      rank: 1,
+      selected: false,
+      reason: 'By its price it is the first to be asked in 73 % of such requests.',
+      price: { prompt: 1, completion: 1 },
+      health: null,
+    })
+    expect(told.endpoints.excluded).toEqual([
+      {
+        model: 'acme/pet-2',
+        provider: 'Mistral',
+        tag: 'mistral',
+        reason: 'no_credential',
+        detail: reasonSentences.no_credential,
+      },
+    ])
+    expect(JSON.stringify(told)).not.toContain('vendor-secret')
+  })
+
+  test('after a failover: both attempts with their times, and who answered', () => {
+    const decision = decided(['acme/pet-2'])
+    const told = explain(decision, wayOf(decision, [failed, good], 1))
+    expect(told.summary).toBe(
+      '3 of 4 endpoints can serve this request; BEE answered for acme/pet-2 in 2 attempts.',
+    )
+    expect(told).toMatchObject({ attempt: 2, generation_time: 40 })
+    expect(told.timings).toEqual({ until_dispatch: 1, until_first_token: 20, total: 63 })
+    expect(told.attempts).toEqual([
+      {
+        model: 'acme/pet-2',
+        provider: 'ANT',
+        tag: 'ant',
+        status: 503,
+        error: 'provider_overloaded',
+        started: 1,
+        duration: 21,
+      },
+      { model: 'acme/pet-2', provider: 'BEE', tag: 'bee', status: 200, started: 22, duration: 21 },
+    ])
+    expect(told.endpoints.available.map(({ selected }) => selected)).toEqual([false, true, false])
+  })
+
+  test('after a failure nobody is selected', () => {
+    const decision = decided(['acme/pet-2'])
+    const told = explain(decision, wayOf(decision, [failed], null))
+    expect(told.summary).toBe('3 of 4 endpoints can serve this request; none answered in 1 attempt.')
+    expect(told).not.toHaveProperty('attempts')
+    expect(told.endpoints.available.some(({ selected }) => selected)).toBe(false)
+  })
+
+  test('strategies: the model itself, an alias, the newest of a family, a later model of the list', () => {
+    const strategy = (...slugs: string[]) => explain(decided(slugs), null).strategy
+    expect(strategy('acme/pet-2')).toBe('direct')
+    expect(strategy('acme/pet-2:nitro')).toBe('direct')
+    expect(strategy('acme/pet')).toBe('alias')
+    expect(strategy('acme/pet:floor')).toBe('alias')
+    expect(strategy('~acme/pet-latest')).toBe('latest')
+    const decision = decided(['acme/pet-2', 'acme/other'])
+    expect(explain(decision, wayOf(decision, [failed, good], 3)).strategy).toBe('fallback')
+  })
+
+  test('what is known of an endpoint, and when one that is left alone is asked again', () => {
+    const health = new Health()
+    const [ant, bee] = findModel(catalog, 'acme/pet-2')?.model.endpoints.map(({ id }) => id) ?? []
+    health.of(ant ?? '').succeeded(now, { firstTokenMs: 120, tokensPerSecond: 55.555 })
+    health.of(bee ?? '').failed(now, { kind: 'rate_limit_exceeded', retryAfterMs: 12_000 })
+    const { available, excluded } = explain(decided(['acme/pet-2'], health), null).endpoints
+    const known = available.find(({ tag }) => tag === 'ant')?.health
+    expect(known).toMatchObject({ uptime: 100, unstable: false })
+    expect(known?.latency).toBeCloseTo(120, -1)
+    expect(known?.throughput).toBeCloseTo(55.5, -1)
+    expect(excluded.find(({ tag }) => tag === 'bee')).toMatchObject({
+      reason: 'rate_limited',
+      detail: 'The provider asked to be left alone. It is asked again in 12 s.',
+    })
+  })
+
+  test('the share of what is too slow goes to the cheapest of the others', () => {
+    const health = new Health()
+    const [ant] = findModel(catalog, 'acme/pet-2')?.model.endpoints.map(({ id }) => id) ?? []
+    health.of(ant ?? '').succeeded(now, { firstTokenMs: 5000, tokensPerSecond: 1 })
+    const preferences = { preferred_max_latency: 1 }
+    const { available } = explain(decided(['acme/pet-2'], health, preferences), null).endpoints
+    expect(available.map(({ tag, why, share }) => [tag, why, share])).toEqual([
+      ['bee', 'balanced', 0.9184],
+      ['cat', 'balanced', 0.0816],
+      ['ant', 'too_slow', 0],
+    ])
+  })
+
+  test('what `allow_fallbacks` keeps a request from is told', () => {
+    const { available, excluded } = explain(
+      decided(['acme/pet-2'], new Health(), { allow_fallbacks: false }),
+      null,
+    ).endpoints
+    expect(available).toHaveLength(1)
+    expect(excluded.map(({ tag, reason }) => [tag, reason])).toEqual([
+      ['bee', 'allow_fallbacks'],
+      ['cat', 'allow_fallbacks'],
+      ['mistral', 'no_credential'],
+    ])
+  })
+})
+
+describe('the examples of docs/routing.md', () => {
+  const endpoints = findModel(catalog, 'acme/pet-2')?.model.endpoints ?? []
+  const [ant = '', bee = '', cat = ''] = endpoints.map(({ id }) => id)
+
+  function measured(): Health {
+    const health = new Health()
+    health.of(ant).succeeded(now, { firstTokenMs: 900, tokensPerSecond: 40 })
+    health.of(bee).succeeded(now, { firstTokenMs: 400, tokensPerSecond: 90 })
+    health.of(cat).succeeded(now, { firstTokenMs: 600, tokensPerSecond: 60 })
+    return health
+  }
+
+  function order(preferences: Preferences, health = measured()) {
+    const { available } = explain(decided(['acme/pet-2'], health, preferences), null).endpoints
+    return available.map(({ tag, why, share }) =>
+      [tag, why, ...(share === undefined ? [] : [share])].join(' '),
+    )
+  }
+
+  test('an endpoint that failed lately has no part in the draw', () => {
+    const health = new Health()
+    health.of(bee).failed(now, { kind: 'server' })
+    expect(order({}, health)).toEqual(['ant balanced 0.9', 'cat balanced 0.1', 'bee unstable'])
+  })
+
+  test.each<[Preferences, string[]]>([
+    [{}, ['ant balanced 0.7347', 'bee balanced 0.1837', 'cat balanced 0.0816']],
+    [{ sort: 'throughput' }, ['bee throughput', 'cat throughput', 'ant throughput']],
+    [{ sort: 'latency' }, ['bee latency', 'cat latency', 'ant latency']],
+    [{ order: ['cat'] }, ['cat order', 'ant price', 'bee price']],
+    [{ order: ['cat'], allow_fallbacks: false }, ['cat order']],
+    [{ max_price: { completion: 2 } }, ['ant balanced 0.8', 'bee balanced 0.2']],
+    [{ preferred_max_latency: 0.7 }, ['bee balanced 0.9184', 'cat balanced 0.0816', 'ant too_slow 0']],
+    [{ ignore: ['ant', 'bee', 'cat'] }, []],
+  ])('%j', (preferences, expected) => {
+    expect(order(preferences)).toEqual(expected)
+  })
+})

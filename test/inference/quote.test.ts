@@ -1,0 +1,340 @@
+import { beforeEach, describe, expect, test } from 'bun:test'
+import { dirname, join, normalize } from 'node:path'
+import type { CallOptions } from '../support/harness.ts'
+import {
+  ask,
+  type Bench,
+  clearGenerations,
+  describeWithUpstreams,
+  type FormatName,
+  formatNames,
+  formats,
+  generationsOf,
+  generationsWhen,
+  jsonOf,
+} from './support.ts'
+
+describe('the code behind POST /quote', () => {
+  test('R11 it cannot reach a provider: nothing that sends is among what it imports', async () => {
+    const seen = await importsOf('src/areas/quote/operations.ts')
+    expect(seen.size).toBeGreaterThan(50)
+    expect(
+      [...seen].filter((path) => /pipeline\/(?:upstream|dispatch|attempt|answer)\.ts$/.test(path)),
+    ).toEqual([])
+    expect(seen.has('src/pipeline/route.ts')).toBe(true)
+  })
+})
+
+/** Every module that is loaded with one; types are not. */
+async function importsOf(path: string, seen = new Set<string>()): Promise<Set<string>> {
+  if (seen.has(path)) return seen
+  seen.add(path)
+  const text = await Bun.file(path).text()
+  for (const [, target = ''] of text.matchAll(/^(?:import|export) (?!type )[^'"]*?from '(\.[^']+)'/gm)) {
+    if (target.endsWith('.ts')) await importsOf(normalize(join(dirname(path), target)), seen)
+  }
+  return seen
+}
+
+describeWithUpstreams('POST /quote', (bench) => {
+  beforeEach(() => clearGenerations(bench()))
+
+  async function quoted(body: unknown, { key, headers }: CallOptions = {}, format?: string) {
+    const { server } = bench()
+    const path = format ? `/quote?format=${format}` : '/quote'
+    return server.call('POST', path, {
+      key: key ?? server.own.inferenceKey,
+      body,
+      ...(headers && { headers }),
+    })
+  }
+  const quoteOf = async (...given: Parameters<typeof quoted>) => (await quoted(...given)).body.data
+
+  async function newKey(body: Record<string, unknown> = {}) {
+    const made = await bench().server.call('POST', '/keys', { body: { name: 'quoted', ...body } })
+    return { key: made.body.key as string, hash: made.body.data.hash as string }
+  }
+
+  async function bookkeeping({ server }: Bench) {
+    const { db } = server.gateway
+    const [meters, holds] = await Promise.all([
+      db.selectFrom('meters').selectAll().orderBy('subject').execute(),
+      db.selectFrom('holds').select('id').execute(),
+    ])
+    return { meters, holds, generations: (await generationsOf({ server } as Bench)).length }
+  }
+
+  test('R11 nothing is sent, held, counted or recorded', async () => {
+    const before = await bookkeeping(bench())
+    for (const format of formatNames) {
+      await quoteOf({ model: 'test/both-chat', ...formats[format].body }, {}, format)
+    }
+    expect(await bookkeeping(bench())).toEqual(before)
+    expect([...bench().first.journal, ...bench().second.journal]).toEqual([])
+  })
+
+  for (const format of formatNames) {
+    for (const upstream of ['chat', 'messages', 'gemini'] as const) {
+      test(`R3 ${format} over ${upstream}: it is what a real request then does, and what is held for it`, async () => {
+        const body = { ...formats[format].body, model: `test/both-${upstream}` }
+        const quote = await quoteOf(body, {}, format)
+        expect(quote).toMatchObject({ would: 'be_sent', refusal: null, attempt: 0 })
+        const headers = { 'x-service-metadata': 'enabled' }
+        const real = (await jsonOf(ask(bench(), format, body, { headers }))).service_metadata
+        const [row] = await generationsWhen(bench(), 1)
+        expect(quote.price.worst_case).toBe(Number(row?.hold_nanos) / 1e9)
+        expect(quote.price.expected).toBeLessThan(quote.price.worst_case)
+        expect(row?.endpoint).toBe(quote.endpoints.available[0].tag)
+        const plain = (list: Record<string, unknown>[]) =>
+          list.map(({ model, provider, tag, rank, why, share, reason }) => ({
+            model,
+            provider,
+            tag,
+            rank,
+            why,
+            share,
+            reason,
+          }))
+        expect(plain(real.endpoints.available)).toEqual(plain(quote.endpoints.available))
+        expect(real.endpoints.excluded).toEqual(quote.endpoints.excluded)
+        expect(real.strategy).toBe(quote.strategy)
+      })
+    }
+  }
+
+  test('the format is told from the body, and the header of Messages clients', async () => {
+    const price = async (body: unknown, headers?: Record<string, string>) =>
+      (await quoteOf(body, headers ? { headers } : {})).price.assumed
+    const messages = [{ role: 'user', content: 'Hello there' }]
+    const model = 'test/chat'
+    expect(await price({ model, messages })).toEqual({ prompt_tokens: 3, completion_tokens: 500 })
+    expect(await price({ model, input: 'Hello there', max_output_tokens: 7 })).toEqual({
+      prompt_tokens: 3,
+      completion_tokens: 7,
+    })
+    const contents = [{ role: 'user', parts: [{ text: 'Hello there' }] }]
+    expect(await price({ model, contents, generationConfig: { maxOutputTokens: 8 } })).toEqual({
+      prompt_tokens: 3,
+      completion_tokens: 8,
+    })
+    expect(await price({ model, prompt: 'Hello there', max_tokens: 9 })).toEqual({
+      prompt_tokens: 3,
+      completion_tokens: 9,
+    })
+    // Only Messages has a system prompt beside the messages.
+    const anthropic = { model, messages, max_tokens: 10, system: 'Be brief' }
+    const read = await price(anthropic, { 'anthropic-version': '2023-06-01' })
+    expect(read).toEqual({ prompt_tokens: 5, completion_tokens: 10 })
+  })
+
+  test('what is wrong with a request is wrong here too', async () => {
+    const { messages } = formats.chat.body
+    const unknown = await quoted({ model: 'nobody/nothing', messages })
+    expect([unknown.status, unknown.body.error.metadata.reason]).toEqual([400, 'model_unknown'])
+    const bad = await quoted({ model: 'test/chat', messages, max_tokens: 'many' })
+    expect([bad.status, bad.body.error.message.split(':')[0]]).toEqual([400, 'max_tokens'])
+    expect((await quoted({ model: 'test/chat', messages }, {}, 'morse')).status).toBe(400)
+    const preset = await quoted({ model: '@preset/nobody', messages })
+    expect(preset.status).toBe(404)
+  })
+
+  test('the draw by price is told as shares, the same every time', async () => {
+    Object.assign(bench().server.gateway.routing, { random: Math.random })
+    const body = { model: 'test/both-chat', ...formats.chat.body, max_tokens: 100 }
+    const first = await quoteOf(body)
+    const { available } = first.endpoints
+    expect(available[0].share + available[1].share).toBeCloseTo(1, 3)
+    expect(available[0].share / available[1].share).toBeCloseTo((6 / 5) ** 2, 2)
+    for (let time = 0; time < 5; time++) expect(await quoteOf(body)).toEqual(first)
+    const average =
+      available[0].share * available[0].price.expected + available[1].share * available[1].price.expected
+    expect(first.price.expected).toBeCloseTo(average, 8)
+    // Two tokens in, a hundred out.
+    expect(available[0].price).toEqual({
+      prompt: 1,
+      completion: 4,
+      worst_case: expect.any(Number),
+      expected: 0.000402,
+    })
+  })
+
+  test('what a preset adds counts', async () => {
+    const { server } = bench()
+    const config = {
+      model: 'test/both-chat',
+      ...formats.chat.body,
+      provider: { only: ['two-chat'] },
+      max_tokens: 3,
+    }
+    await server.call('POST', '/presets/quoted/chat/completions', { body: config })
+    const quote = await quoteOf({ model: '@preset/quoted', ...formats.chat.body })
+    expect(quote).toMatchObject({ requested: '@preset/quoted', price: { assumed: { completion_tokens: 3 } } })
+    expect(quote.endpoints.available).toMatchObject([{ tag: 'two-chat' }])
+    expect(quote.endpoints.excluded).toMatchObject([{ tag: 'one-chat', reason: 'allowed_providers' }])
+  })
+
+  test('an earlier response counts', async () => {
+    const said = 'x'.repeat(4000)
+    const earlier = await jsonOf(
+      ask(bench(), 'responses', { model: 'test/responses', input: said, store: true }),
+    )
+    const body = { model: 'test/responses', input: 'And?', previous_response_id: earlier.id }
+    expect((await quoteOf(body)).price.assumed.prompt_tokens).toBeGreaterThan(1000)
+  })
+
+  test('limits are told as they stand, and a refusal is the one a real request gets', async () => {
+    const { key } = await newKey({ limit: 0.05, limit_reset: 'daily' })
+    const body = { model: 'test/cent', ...formats.chat.body }
+    const asking = () => ask(bench(), 'chat', { model: 'test/cent' }, { key })
+    for (let spent = 0; spent < 5; spent++) {
+      const quote = await quoteOf(body, { key })
+      expect(quote.would).toBe('be_sent')
+      expect(quote.limits.map(({ kind }: { kind: string }) => kind)).toEqual(['credits', 'key'])
+      expect(quote.limits[1]).toEqual({
+        kind: 'key',
+        subject: 'key',
+        interval: 'daily',
+        unit: 'usd',
+        limit: 0.05,
+        spent: spent / 100,
+        held: 0,
+        remaining: (5 - spent) / 100,
+        needed: 0.01,
+        would_fit: true,
+      })
+      expect((await asking()).status).toBe(200)
+    }
+    const quote = await quoteOf(body, { key })
+    expect(quote.limits[1]).toMatchObject({ spent: 0.05, remaining: 0, would_fit: false })
+    const real = await asking()
+    expect([quote.would, quote.refusal.error.code]).toEqual(['be_refused', real.status])
+    expect(quote.refusal).toEqual(await jsonOf(real))
+  })
+
+  test('what is under way is held', async () => {
+    const { key } = await newKey({ limit: 1 })
+    bench().first.script({ waitMs: 300, json: { choices: [] } })
+    const under = ask(bench(), 'chat', { model: 'test/cent' }, { key })
+    await bench().first.received(1)
+    const quote = await quoteOf({ model: 'test/cent', ...formats.chat.body }, { key })
+    expect(quote.limits[1]).toMatchObject({ spent: 0, held: 0.01, remaining: 0.99 })
+    await (await under).text()
+  })
+
+  test("R3 with a key of one's own it is the fee that is held, and the list price at the provider", async () => {
+    const { server } = bench()
+    const key = { provider: 'one-chat', key: 'own-credential-0123456789', is_byok_only: true }
+    const { id } = (await server.call('POST', '/byok', { body: key })).body.data
+    try {
+      const body = { model: 'test/chat', ...formats.chat.body }
+      const quote = await quoteOf(body)
+      expect(quote).toMatchObject({ is_byok: true, endpoints: { available: [{ own_key: id }] } })
+      expect(quote.endpoints.excluded).toMatchObject([{ reason: 'own_key_required' }])
+      expect(JSON.stringify(quote)).not.toContain('own-credential')
+      await jsonOf(ask(bench(), 'chat', { model: 'test/chat' }))
+      const [row] = await generationsWhen(bench(), 1)
+      expect(quote.price.worst_case).toBe(Number(row?.hold_nanos) / 1e9)
+      expect(quote.price.worst_case_at_provider * 0.05).toBeCloseTo(quote.price.worst_case, 8)
+    } finally {
+      await server.call('DELETE', `/byok/${id}`)
+    }
+  })
+
+  test('free variants are counted in requests', async () => {
+    const quote = await quoteOf({ model: 'test/gift:free', ...formats.chat.body })
+    const requests = quote.limits.filter(({ unit }: { unit: string }) => unit === 'requests')
+    expect(requests).toMatchObject([
+      { kind: 'free_requests', interval: 'minute', limit: 20, spent: 0, would_fit: true },
+      { kind: 'free_requests', interval: 'daily', needed: 1 },
+    ])
+  })
+
+  test('guardrails are told with their layers and what they leave out', async () => {
+    const { server } = bench()
+    const { key, hash } = await newKey()
+    const made = await server.call('POST', '/guardrails', {
+      body: { name: 'not the first', ignored_providers: ['one-chat'] },
+    })
+    const { id } = made.body.data
+    await server.call('POST', `/guardrails/${id}/assignments/keys`, { body: { key_hashes: [hash] } })
+    const quote = await quoteOf({ model: 'test/both-chat', ...formats.chat.body }, { key })
+    expect(quote.guardrails).toEqual([
+      {
+        field: 'ignored_providers',
+        layers: ['key'],
+        effect: 'These providers may not be used: one-chat.',
+        excludes: 1,
+      },
+    ])
+    expect(quote.endpoints.excluded).toMatchObject([
+      { tag: 'one-chat', reason: 'guardrail:ignored_providers' },
+    ])
+    const refused = await quoteOf({ model: 'test/chat', ...formats.chat.body }, { key })
+    expect(refused.would).toBe('be_refused')
+    expect(refused.refusal).toEqual(await jsonOf(ask(bench(), 'chat', { model: 'test/chat' }, { key })))
+  })
+
+  test('a refusal is in the words of the format', async () => {
+    const key = bench().server.foreign.inferenceKey
+    for (const format of formatNames satisfies FormatName[]) {
+      const body = { ...formats[format].body, model: 'test/chat' }
+      const real = await jsonOf(ask(bench(), format, body, { key }))
+      const { refusal } = await quoteOf(body, { key }, format)
+      const { request_id: _ours, ...told } = refusal
+      const { request_id: _theirs, ...given } = real
+      expect(told).toEqual(given)
+    }
+  })
+
+  test('endpoints of providers that are not set up here are named', async () => {
+    const { catalog } = bench().server.gateway
+    const distant = catalog.models.find(
+      ({ callable, output_modalities }) => callable.length === 0 && output_modalities.includes('text'),
+    )
+    const quote = await quoteOf({ model: distant?.id, ...formats.chat.body })
+    expect(quote.endpoints.total).toBe(distant?.endpoints.length ?? 0)
+    expect(quote.endpoints.excluded).toHaveLength(quote.endpoints.total)
+    for (const { reason } of quote.endpoints.excluded) expect(reason).toBe('no_credential')
+    expect(quote).toMatchObject({ would: 'be_refused', price: { worst_case: null }, limits: [] })
+    expect(quote.refusal.error.code).toBe(503)
+  })
+
+  test('a price nobody knows is no price, and no use to a key with a limit', async () => {
+    const body = { model: 'test/unpriced', ...formats.chat.body }
+    const quote = await quoteOf(body)
+    expect(quote.endpoints.available[0].price).toEqual({
+      prompt: null,
+      completion: null,
+      worst_case: null,
+      expected: null,
+    })
+    const { key } = await newKey({ limit: 1 })
+    const limited = await quoteOf(body, { key })
+    expect(limited).toMatchObject({ would: 'be_refused', refusal: { error: { code: 402 } } })
+  })
+
+  test('a strict client is told of what would be lost', async () => {
+    const body = { model: 'test/messages', ...formats.chat.body, logit_bias: { '1': 2 } }
+    const quote = await quoteOf(body, { headers: { 'x-headgate-strict': 'true' } })
+    expect(quote.refusal.error.metadata).toMatchObject({ reason: 'loss_refused', dropped: ['logit_bias'] })
+    expect((await quoteOf(body)).would).toBe('be_sent')
+  })
+
+  test('it counts among the requests of a minute', async () => {
+    const { clock, gateway } = bench().server
+    const { limits } = gateway.settings
+    const { key } = await newKey()
+    clock.freeze(new Date().toISOString())
+    const usual = limits.requests_per_minute
+    Object.assign(limits, { requests_per_minute: 2 })
+    try {
+      const body = { model: 'test/chat', ...formats.chat.body }
+      const statuses = []
+      for (let time = 0; time < 3; time++) statuses.push((await quoted(body, { key })).status)
+      expect(statuses).toEqual([200, 200, 429])
+    } finally {
+      Object.assign(limits, { requests_per_minute: usual })
+      clock.release()
+    }
+  })
+})
