@@ -162,9 +162,28 @@ interface Details {
   message?: string
   /** Public: merged into `error.metadata`. */
   metadata?: Record<string, unknown>
+  /** Public: why no model answers, as `error.availability`. */
+  availability?: Availability
   headers?: Record<string, string>
   /** Private: logged, never sent. */
   cause?: unknown
+}
+
+/** Whether and when a model can be had, for clients that choose another by themselves. */
+export interface Availability {
+  code:
+    | 'model_not_found'
+    | 'wrong_endpoint'
+    | 'no_endpoints'
+    | 'constraint_filtered'
+    | 'capacity_exhausted'
+    | 'temporarily_unavailable'
+  retryable: boolean
+  requested_models: string[]
+  /** Seconds. */
+  retry_after?: number
+  affected_providers?: string[]
+  excluded_by?: string[]
 }
 
 /** An error with a public half (code, message, metadata) and a private one (cause). */
@@ -172,6 +191,7 @@ export class GatewayError extends Error {
   readonly code: ErrorCode
   readonly row: ErrorRow
   readonly metadata: Record<string, unknown>
+  readonly availability: Availability | undefined
   readonly headers: Record<string, string>
   /** Whose request it was, once that is known. */
   userId: string | null = null
@@ -183,6 +203,7 @@ export class GatewayError extends Error {
     this.code = code
     this.row = errorTable[code]
     this.metadata = details.metadata ?? {}
+    this.availability = details.availability
     this.headers = details.headers ?? {}
   }
 }
@@ -210,7 +231,13 @@ export function rateLimited(message: string, limit: number, windowMs: number, no
 }
 
 export interface ErrorEnvelope {
-  error: { code: number; message: string; type: string; metadata: Record<string, unknown> }
+  error: {
+    code: number
+    message: string
+    type: string
+    metadata: Record<string, unknown>
+    availability?: Availability
+  }
   service_metadata?: Record<string, unknown>
   user_id: string | null
 }
@@ -225,6 +252,7 @@ export function envelope(error: GatewayError, requestId: string): ErrorEnvelope 
       message,
       type,
       metadata: { error_type: errorType, reason: error.code, ...error.metadata },
+      ...(error.availability && { availability: error.availability }),
     },
     ...explainedError(error),
     user_id: error.userId,

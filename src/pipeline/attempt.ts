@@ -36,6 +36,7 @@ export async function attemptEach<R>(
   if (journey.attempts.length > 0) throw toClientError(journey.attempts)
   throw toldToWait(
     gateway,
+    asked.wishes.models,
     candidates.map(({ id }) => id),
   )
 }

@@ -1,5 +1,5 @@
 import type { FailureKind, UpstreamFailure } from '../call/failure.ts'
-import { type ErrorCode, errorTable, GatewayError } from '../errors.ts'
+import { type Availability, type ErrorCode, errorTable, GatewayError } from '../errors.ts'
 import type { Candidate } from '../routing/candidate.ts'
 
 /** An attempt that came to nothing, as it is recorded and told. */
@@ -89,9 +89,35 @@ export function toClientError(attempts: readonly FailedAttempt[]): GatewayError 
       ...(failure.code !== undefined && !hidden && { provider_code: failure.code }),
       ...(attempts.length > 1 && { previous_errors: attempts.slice(0, -1).map(summary) }),
     },
+    ...availabilityOf(attempts, retryAfter),
     headers: retryAfter === null ? {} : { 'retry-after': String(retryAfter) },
     cause: failure,
   })
+}
+
+const passing: ReadonlySet<FailureKind> = new Set([
+  'provider_overloaded',
+  'provider_unavailable',
+  'server',
+  'timeout',
+])
+
+/** Where nobody had the capacity, or everybody failed in a way that passes. */
+function availabilityOf(
+  attempts: readonly FailedAttempt[],
+  retryAfter: number | null,
+): { availability?: Availability } {
+  const isLimited = attempts.every(({ failure }) => failure.kind === 'rate_limit_exceeded')
+  if (!isLimited && !attempts.every(({ failure }) => passing.has(failure.kind))) return {}
+  return {
+    availability: {
+      code: isLimited ? 'capacity_exhausted' : 'temporarily_unavailable',
+      retryable: true,
+      requested_models: [...new Set(attempts.map(({ model }) => model))],
+      ...(retryAfter !== null && { retry_after: retryAfter }),
+      affected_providers: [...new Set(attempts.map(({ provider }) => provider))],
+    },
+  }
 }
 
 function summary({ provider, failure }: FailedAttempt) {

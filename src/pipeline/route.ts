@@ -63,7 +63,8 @@ export function conversationOf({ caller, wishes, call }: Asked, modelId: string)
 function requireModel(gateway: Gateway, slug: string, requested: string[]): Found {
   const found = findModel(gateway.catalog, slug)
   if (!found) {
-    throw fail('model_unknown', `model: "${shortened(slug)}" is not a model of this gateway.`, {
+    throw new GatewayError('model_unknown', {
+      message: `model: "${shortened(slug)}" is not a model of this gateway.`,
       availability: { code: 'model_not_found', retryable: false, requested_models: requested.map(shortened) },
     })
   }
@@ -75,13 +76,10 @@ function requireModel(gateway: Gateway, slug: string, requested: string[]): Foun
   ) {
     return found
   }
-  throw fail(
-    'model_wrong_endpoint',
-    `model: "${shortened(slug)}" makes ${model.output_modalities.join(', ')}, not text.`,
-    {
-      availability: { code: 'wrong_endpoint', retryable: false, requested_models: requested.map(shortened) },
-    },
-  )
+  throw new GatewayError('model_wrong_endpoint', {
+    message: `model: "${shortened(slug)}" makes ${model.output_modalities.join(', ')}, not text.`,
+    availability: { code: 'wrong_endpoint', retryable: false, requested_models: requested.map(shortened) },
+  })
 }
 
 /** What a client wrote is repeated to it, but not at any length. */
@@ -99,6 +97,7 @@ function nothingLeft(gateway: Gateway, requested: string[], { left, found }: Pla
   if (reasons.includes('rate_limited'))
     return toldToWait(
       gateway,
+      requested,
       left.filter(isPaused).map(({ endpoint, ownKeyId }) => healthIdOf(endpoint, ownKeyId)),
     )
   const isFiltered = reasons.some((reason) => reason !== 'no_credential')
@@ -107,14 +106,12 @@ function nothingLeft(gateway: Gateway, requested: string[], { left, found }: Pla
     : `No provider of ${requested.map(shortened).join(', ')} is set up here.`
   return new GatewayError('no_provider', {
     message,
-    metadata: {
-      availability: {
-        code: isFiltered ? 'constraint_filtered' : 'no_endpoints',
-        retryable: false,
-        requested_models: requested.map(shortened),
-        ...(isFiltered && { excluded_by: reasons }),
-        affected_providers: providersOf(found.map(({ model }) => model)),
-      },
+    availability: {
+      code: isFiltered ? 'constraint_filtered' : 'no_endpoints',
+      retryable: false,
+      requested_models: requested.map(shortened),
+      ...(isFiltered && { excluded_by: reasons }),
+      affected_providers: providersOf(found.map(({ model }) => model)),
     },
   })
 }
@@ -128,13 +125,22 @@ function isPaused({ reason }: LeftOut): boolean {
 }
 
 /** Every provider said how long it wants to be left alone: until the first of them is back there is no use in asking. */
-export function toldToWait(gateway: Gateway, ids: readonly Candidate['id'][]): GatewayError {
+export function toldToWait(
+  gateway: Gateway,
+  requested: string[],
+  ids: readonly Candidate['id'][],
+): GatewayError {
   const now = gateway.clock.now()
   const until = Math.min(...ids.map((id) => gateway.routing.health.known(id)?.pausedUntil ?? now))
   const seconds = Math.max(1, Math.ceil((until - now) / 1000))
   return new GatewayError('upstream_rate_limited', {
     message: `Every provider of this model has asked to be left alone; the first is back in ${seconds} s.`,
-    metadata: { availability: { code: 'capacity_exhausted', retryable: true, retry_after: seconds } },
+    availability: {
+      code: 'capacity_exhausted',
+      retryable: true,
+      requested_models: requested.map(shortened),
+      retry_after: seconds,
+    },
     headers: { 'retry-after': String(seconds) },
   })
 }

@@ -225,7 +225,7 @@ describeWithUpstreams('failover', (bench) => {
     expect(await providerOf({ ignore: ['one-chat'] })).toBe('two-chat')
     const none = await ask(bench(), 'chat', { ...both, provider: { only: ['nobody'] } })
     expect(none.status).toBe(503)
-    expect((await jsonOf(none)).error.metadata.availability.code).toBe('constraint_filtered')
+    expect((await jsonOf(none)).error.availability.code).toBe('constraint_filtered')
   })
 
   test.each([
@@ -281,6 +281,11 @@ describeWithUpstreams('failover', (bench) => {
     bench().second.script(limited({ 'retry-after': '3' }))
     const all = await ask(bench(), 'chat', both)
     expect([all.status, all.headers.get('retry-after')]).toEqual([429, '3'])
+    expect((await jsonOf(all)).error.availability).toMatchObject({
+      code: 'capacity_exhausted',
+      retryable: true,
+      retry_after: 3,
+    })
     forgetTraffic(bench())
     bench().first.script(limited({ 'retry-after': '7' }))
     bench().second.script(limited({}))

@@ -131,6 +131,7 @@ export function errorObject(error: GatewayError): JsonObject {
     code: status,
     message: status === 500 ? message : error.message,
     metadata: { error_type: errorType, reason: error.code, ...error.metadata },
+    ...(error.availability && { availability: error.availability }),
   }
 }
 

@@ -15,8 +15,8 @@ export function encodeError(error: GatewayError, requestId: string): JsonObject 
 
 /** The event that ends a stream which broke off. */
 export function errorEvent(error: GatewayError, requestId: string): string {
-  const { type, message, metadata } = envelope(error, requestId).error
-  const inner = { type, message, error_type: metadata.error_type, metadata }
+  const { code: _status, ...told } = envelope(error, requestId).error
+  const inner = { ...told, error_type: told.metadata.error_type }
   const event = { type: 'error', error: inner, ...explainedError(error) }
   return `event: error\ndata: ${JSON.stringify(event)}\n\n`
 }

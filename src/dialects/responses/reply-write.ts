@@ -210,7 +210,10 @@ export function failureEvents(
 ): string {
   const { errorType } = error.row
   const told = { code: responseErrorCode(errorType), message: publicMessage(error) }
-  const metadata = Object.keys(error.metadata).length > 0 ? { metadata: error.metadata } : {}
+  const metadata = {
+    ...(Object.keys(error.metadata).length > 0 && { metadata: error.metadata }),
+    ...(error.availability && { availability: error.availability }),
+  }
   const explanation = explainedError(error)
   return (
     emit('error', { ...told, param: null, error_type: errorType, ...metadata, ...explanation }) +
