@@ -20,6 +20,7 @@ const layers: Record<string, number> = {
   policy: 3,
   destinations: 3,
   providers: 4,
+  'sign-in': 4,
   routing: 5,
   'metrics.ts': 3,
   'data-dir.ts': 2,

@@ -17,6 +17,7 @@ import type { Memory } from './memory.ts'
 import type { Metrics } from './metrics.ts'
 import type { Routing } from './routing/routing.ts'
 import type { Settings } from './settings.ts'
+import type { Grants } from './sign-in/service-account.ts'
 
 /**
  * Everything a request may use, passed first. `settings`, `edits` and `catalog` are replaced when headgate.yaml
@@ -38,6 +39,8 @@ export interface Gateway {
   readonly rates: MinuteRate
   readonly routing: Routing
   readonly origins: Origins
+  /** Tokens that service accounts were given by their vendors. */
+  readonly grants: Grants
   /** Replies that are read on although their client has left. */
   readonly drains: Slots
   /** Replies that may be given once more, on this node. */

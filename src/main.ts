@@ -26,6 +26,7 @@ import { compose, reloadSettings, tellProblems } from './reload.ts'
 import { Routing } from './routing/routing.ts'
 import { bind, type Server, serveOn } from './server.ts'
 import { readSettings } from './settings.ts'
+import { Grants } from './sign-in/service-account.ts'
 import { systemPages } from './system.ts'
 import { siteUrl, welcome } from './welcome.ts'
 
@@ -49,6 +50,7 @@ export async function openGateway(
   const db = await openDatabase(config.databaseUrl, vault, answerMs)
   const composed = compose({ config, settings, vault }, await readEdits(db))
   tellProblems({ log, edits: composed.edits })
+  warnOfUseless({ log, catalog: composed.catalog })
   const metrics = new Metrics()
   const ledger = new Ledger(new Engine(openBatches(config.databaseUrl)), clock, log)
   const responseCache = new ByteCache()
@@ -69,10 +71,19 @@ export async function openGateway(
     rates: new MinuteRate(),
     routing: new Routing(),
     origins: new Origins(),
+    grants: new Grants(clock),
     drains: new Slots(mostDrains),
     responseCache,
     settings,
     ...composed,
+  }
+}
+
+/** A credential in the environment that cannot be used may be there for other programs: it stops nothing. */
+function warnOfUseless({ catalog, log }: Pick<Gateway, 'catalog' | 'log'>): void {
+  for (const { slug, installed } of catalog.providers) {
+    if (installed.problem !== null)
+      log.warn({ provider: slug, problem: installed.problem }, 'credential not used')
   }
 }
 
@@ -118,6 +129,7 @@ export function startServing(server: Server, gateway: Gateway): void {
 export function reload(gateway: Gateway): void {
   try {
     reloadSettings(gateway)
+    warnOfUseless(gateway)
     gateway.log.info('headgate.yaml reloaded')
   } catch (error) {
     gateway.log.error({ problem: innermost(error) }, 'reload refused')

@@ -44,6 +44,8 @@ const byStatus = new Map<number, FailureKind>([
   [408, 'timeout'],
   [413, 'payload_too_large'],
   [422, 'unprocessable'],
+  // A model behind the provider failed.
+  [424, 'provider_unavailable'],
   [429, 'rate_limit_exceeded'],
   [503, 'provider_overloaded'],
   [504, 'timeout'],

@@ -50,7 +50,7 @@ describe('providers', () => {
     const catalog = build({ environment: { AZURE_API_KEY: 'k', AZURE_RESOURCE_NAME: 'ours' } })
     expect(catalog.providerByName.get('azure')).toMatchObject({
       enabled: true,
-      baseUrl: 'https://ours.openai.azure.com/openai/v1',
+      installed: { settings: { resource: 'ours' }, credential: { kind: 'token', token: 'k' } },
     })
   })
 
@@ -62,7 +62,7 @@ describe('providers', () => {
     expect(catalog.providerByName.get('openai')).toMatchObject({
       name: 'OpenAI',
       baseUrl: 'https://proxy.example/v1',
-      apiKey: 'from-file',
+      installed: { credential: { kind: 'token', token: 'from-file' } },
       enabled: true,
     })
     expect(catalog.providers.filter((provider) => provider.slug === 'openai')).toHaveLength(1)
@@ -71,7 +71,7 @@ describe('providers', () => {
   test('a declared provider without a key is enabled, and has promised nothing', () => {
     expect(build({ declaredProviders: [local] }).providerByName.get('local')).toMatchObject({
       enabled: true,
-      apiKey: null,
+      installed: { credential: { kind: 'none' } },
       dataPolicy: { training: true, retains: true, publishes: false },
       regions: ['global'],
     })

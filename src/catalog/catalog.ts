@@ -7,6 +7,7 @@ import {
   declaredModel,
   tagOf,
 } from './declared-model.ts'
+import { install } from './install.ts'
 import { indexNames, type Names } from './lookup.ts'
 import type { CatalogProvider, Endpoint, Model } from './model.ts'
 import { allPrices, approximatePerMillion, type PriceState, type Pricing, priceState } from './price.ts'
@@ -72,16 +73,24 @@ export function catalogProviders({
   environment,
 }: CatalogSources): CatalogProvider[] {
   const bySlug = new Map(declared.map((provider) => [provider.slug, provider]))
-  const known = new Set(builtIn.map((provider) => provider.slug))
+  const known = new Map(builtIn.map((provider) => [provider.slug, provider]))
   return [
     ...builtIn.map((provider) => {
       const changes = bySlug.get(provider.slug)
-      return enable(changes ? override(provider, changes) : provider, changes?.api_key, environment)
+      return install(changes ? override(provider, changes) : provider, changes, environment)
     }),
     ...declared
       .filter((provider) => !known.has(provider.slug))
-      .map((provider) => enable(override(blank, provider), provider.api_key, environment)),
+      .map((provider) => install(override(originOf(provider, known), provider), provider, environment)),
   ]
+}
+
+/** The keys of the environment are for the provider itself, not for one that is like it. */
+function originOf({ like, base_url }: DeclaredProvider, known: ReadonlyMap<string, Provider>): Provider {
+  const origin = known.get(like ?? '')
+  if (!origin) return blank
+  const { models: _itsOwn, vendor: _neutral, ...rest } = origin
+  return { ...rest, keyVariable: base_url === undefined ? '' : null }
 }
 
 /** A provider about which nothing is known yet: it has promised nothing. */
@@ -105,7 +114,8 @@ function override(provider: Provider, changes: DeclaredProvider): Provider {
     ...provider,
     slug: changes.slug,
     name: changes.name ?? provider.name,
-    baseUrl: changes.base_url ?? provider.baseUrl,
+    ...(changes.base_url && { baseUrl: changes.base_url, addresses: [] }),
+    ...(changes.token_url && { tokenUrl: changes.token_url }),
     dialects: changes.dialects ?? provider.dialects,
     ...(changes.key_header && { keyHeader: changes.key_header }),
     ...(changes.headers && { headers: changes.headers }),
@@ -119,19 +129,6 @@ function override(provider: Provider, changes: DeclaredProvider): Provider {
     termsOfServiceUrl: changes.terms_of_service_url ?? provider.termsOfServiceUrl,
     statusPageUrl: changes.status_page_url ?? provider.statusPageUrl,
   }
-}
-
-function enable(
-  provider: Provider,
-  declaredKey: string | undefined,
-  environment: Environment,
-): CatalogProvider {
-  const { keyVariable } = provider
-  const apiKey = declaredKey ?? ((keyVariable && environment[keyVariable]) || null)
-  const baseUrl = provider.baseUrl.replace(/\{(\w+)\}/g, (whole, name: string) => environment[name] || whole)
-  // A base URL from headgate.yaml has no gaps to fill, and then nothing else is needed.
-  const reachable = !/\{\w+\}/.test(baseUrl)
-  return { ...provider, baseUrl, apiKey, enabled: reachable && (keyVariable === null || apiKey !== null) }
 }
 
 function indexProviders(providers: readonly CatalogProvider[]): Map<string, CatalogProvider> {
@@ -200,9 +197,12 @@ const samplingParameters: readonly ParameterName[] = [
   'top_logprobs',
 ]
 
-function refusedBy(supported: readonly ParameterName[] | undefined): ReadonlySet<string> {
-  if (!supported) return new Set()
-  return new Set(samplingParameters.filter((name) => !supported.includes(name)))
+function refusedBy(
+  { refuses = [] }: Provider,
+  supported: readonly ParameterName[] | undefined,
+): ReadonlySet<string> {
+  if (!supported) return new Set(refuses)
+  return new Set([...refuses, ...samplingParameters.filter((name) => !supported.includes(name))])
 }
 
 function toEndpoint(declared: DeclaredEndpoint, model: DeclaredModel, provider: CatalogProvider): Endpoint {
@@ -224,7 +224,7 @@ function toEndpoint(declared: DeclaredEndpoint, model: DeclaredModel, provider: 
     quantization: declared.quantization ?? null,
     supported_parameters: supported,
     supports: new Set(supported),
-    refused_parameters: refusedBy(declared.supported_parameters ?? model.supported_parameters),
+    refused_parameters: refusedBy(provider, declared.supported_parameters ?? model.supported_parameters),
     dialects: declared.dialects ?? provider.dialects,
     regions: declared.regions ?? provider.regions,
     data_policy: declared.data_policy ?? provider.dataPolicy,

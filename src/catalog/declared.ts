@@ -1,6 +1,8 @@
 import { z } from 'zod'
+import { CredentialError, type CredentialForm, credentialFrom } from './credential.ts'
 import { type DeclaredModel, dataPolicy, tagOf } from './declared-model.ts'
 import type { Provider } from './provider.ts'
+import { settingNames, settingPatterns } from './provider-settings.ts'
 import { dataRegions, dialectNames, wireAbilities } from './vocabulary.ts'
 
 const headerName = z.string().regex(/^[a-z0-9-]+$/, 'must be the name of a header, in lower case')
@@ -9,8 +11,16 @@ const headerName = z.string().regex(/^[a-z0-9-]+$/, 'must be the name of a heade
 export const declaredProvider = z.strictObject({
   slug: z.string().regex(/^[a-z0-9][a-z0-9._-]*$/, 'must be lower-case letters, digits, dots and dashes'),
   name: z.string().min(1).optional(),
+  /** A built-in provider that this one is in everything not said here: a second account, another region. */
+  like: z.string().optional(),
   base_url: z.url({ protocol: /^https?$/ }).optional(),
   api_key: z.string().min(1).optional(),
+  /** Instead of `api_key`, where a provider has more than a token; checked by the form that it has. */
+  credentials: z.union([z.array(z.unknown()), z.record(z.string(), z.unknown())]).optional(),
+  /** `region`, `project` and the like, for the gaps in the address. */
+  settings: z.partialRecord(z.enum(settingNames), z.string()).optional(),
+  /** Where the assertions of service accounts are exchanged, instead of at the vendor's own address. */
+  token_url: z.url({ protocol: /^https?$/ }).optional(),
   dialects: z.array(z.enum(dialectNames)).min(1).optional(),
   /** The header the key goes into, where it is not the one of the format; `authorization` means Bearer. */
   key_header: headerName.optional(),
@@ -43,33 +53,77 @@ export type Complain = (path: (string | number)[], message: string) => void
 
 /** What one entry alone cannot show: names that lead nowhere, and names used twice. */
 export function checkDeclared(builtIn: readonly Provider[]) {
-  const known = new Set(builtIn.map((provider) => provider.slug))
+  const known = new Map(builtIn.map((provider) => [provider.slug, provider]))
   return ({ providers, models }: Declared, context: z.RefinementCtx) => {
     const complain: Complain = (path, message) => context.addIssue({ code: 'custom', path, message })
     checkProviders(providers, known, complain)
-    const slugs = new Set([...known, ...providers.map((provider) => provider.slug)])
+    const slugs = new Set([...known.keys(), ...providers.map((provider) => provider.slug)])
     checkModels(models, slugs, complain)
   }
 }
 
-function checkProviders(providers: DeclaredProvider[], known: ReadonlySet<string>, complain: Complain): void {
+type BuiltIn = ReadonlyMap<string, Provider>
+
+function checkProviders(providers: DeclaredProvider[], known: BuiltIn, complain: Complain): void {
   const seen = new Set<string>()
   for (const [index, provider] of providers.entries()) {
-    if (seen.has(provider.slug))
-      complain(['providers', index, 'slug'], `"${provider.slug}" is declared twice`)
+    const complainHere: Complain = (path, message) => complain(['providers', index, ...path], message)
+    if (seen.has(provider.slug)) complainHere(['slug'], `"${provider.slug}" is declared twice`)
     seen.add(provider.slug)
-    if (!known.has(provider.slug)) {
-      checkNewProvider(provider, (path, message) => complain(['providers', index, ...path], message))
+    checkLike(provider, known, complainHere)
+    if (!known.has(provider.slug)) checkNewProvider(provider, complainHere)
+    const base = known.get(provider.like ?? provider.slug)
+    checkCredentials(provider, base, complainHere)
+    checkSettings(provider, base, complainHere)
+  }
+}
+
+function checkLike({ slug, like }: DeclaredProvider, known: BuiltIn, complain: Complain): void {
+  if (like === undefined) return
+  if (known.has(slug)) complain(['like'], `"${slug}" is built in and cannot be like another`)
+  else if (!known.has(like)) complain(['like'], `there is no built-in provider "${like}"`)
+}
+
+/** What one that is built in, or is like one, has already. */
+export function checkNewProvider(provider: DeclaredProvider, complain: Complain): void {
+  const needed = [
+    'name',
+    ...(provider.like === undefined ? (['base_url', 'dialects'] as const) : []),
+  ] as const
+  for (const field of needed) {
+    if (provider[field] === undefined) {
+      complain([field], 'is required, because this provider is not built in')
     }
   }
 }
 
-/** What one that is built in has already. */
-export function checkNewProvider(provider: DeclaredProvider, complain: Complain): void {
-  for (const field of ['name', 'base_url', 'dialects'] as const) {
-    if (provider[field] === undefined) {
-      complain([field], 'is required, because this provider is not built in')
-    }
+function checkCredentials(declared: DeclaredProvider, base: Provider | undefined, complain: Complain): void {
+  const { api_key, credentials } = declared
+  if (credentials === undefined) return
+  if (api_key !== undefined) complain(['credentials'], 'cannot be combined with api_key')
+  else if (!base?.credentialForm) complain(['credentials'], 'is not for this provider; use api_key')
+  else checkForm(credentials, base.credentialForm, complain)
+}
+
+function checkForm(credentials: unknown, form: CredentialForm, complain: Complain): void {
+  try {
+    credentialFrom(credentials, form)
+  } catch (error) {
+    if (!(error instanceof CredentialError)) throw error
+    complain(['credentials', ...error.path], error.message)
+  }
+}
+
+function checkSettings(
+  { settings = {} }: DeclaredProvider,
+  base: Provider | undefined,
+  complain: Complain,
+): void {
+  for (const name of settingNames) {
+    const value = settings[name]
+    if (value === undefined) continue
+    if (!base?.settings?.[name]) complain(['settings', name], 'is not a setting of this provider')
+    else if (!settingPatterns[name].test(value)) complain(['settings', name], 'is not a value it can have')
   }
 }
 

@@ -83,7 +83,7 @@ class ProviderLayers {
     if (held && held.origin !== origin) {
       throw badField(Object.keys(secrets)[0] ?? 'api_key', 'was entered for another address; enter it again')
     }
-    if (known && origin !== originOf(known.baseUrl)) refuseInherited(known, beneath, secrets)
+    if (known && origin !== originOf(addressFor(known))) refuseInherited(known, beneath, secrets)
     this.#declared.set(row.name, merged)
   }
 }
@@ -93,7 +93,12 @@ export function editedOrigin(
   beneath: CatalogProvider | undefined,
   baseUrl: string | undefined,
 ): string | null {
-  return originOf(baseUrl ?? beneath?.baseUrl ?? '')
+  return originOf(baseUrl ?? (beneath ? addressFor(beneath) : ''))
+}
+
+/** With its gaps filled, where they can be. */
+function addressFor({ baseUrl, installed }: CatalogProvider): string {
+  return installed.address ?? baseUrl
 }
 
 function originOf(url: string): string | null {
@@ -115,7 +120,8 @@ function refuseInherited(
   secrets: Partial<Record<(typeof secretFields)[number], unknown>>,
 ): void {
   for (const field of secretFields) {
-    const needed = beneath?.[field] !== undefined || (field === 'api_key' && known.keyVariable !== null)
+    const isKept = field === 'api_key' && (known.keyVariable !== null || beneath?.credentials !== undefined)
+    const needed = isKept || beneath?.[field] !== undefined
     if (needed && secrets[field] === undefined) {
       throw badField(
         field,

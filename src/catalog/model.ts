@@ -1,13 +1,25 @@
+import type { Credential } from './credential.ts'
 import type { DeclaredEndpoint, DeclaredModel } from './declared-model.ts'
 import type { PriceState, Pricing } from './price.ts'
 import type { DataPolicy, Provider } from './provider.ts'
+import type { ProviderSettings } from './provider-settings.ts'
 import type { DataRegion, DialectName, ParameterName, VendorName } from './vocabulary.ts'
 
 /** A provider as this installation has it. */
 export interface CatalogProvider extends Provider {
-  /** It has what it needs to be called. */
+  /** It has what it needs to be called with the installation's own credential. */
   enabled: boolean
-  apiKey: string | null
+  installed: Installed
+}
+
+/** What the installation itself has for a provider. */
+export interface Installed {
+  credential: Credential
+  settings: ProviderSettings
+  /** The base URL with its gaps filled; null while something is missing. */
+  address: string | null
+  /** Why the credential in the environment is of no use; null when it is, or there is none. */
+  problem: string | null
 }
 
 export type ImageCapabilities = NonNullable<DeclaredModel['image']>

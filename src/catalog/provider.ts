@@ -1,5 +1,9 @@
 import type { ReasoningFormat } from '../call/part.ts'
+import type { JsonObject } from '../lib/loose.ts'
+import type { FrameReader } from '../lib/sse.ts'
+import type { CredentialForm } from './credential.ts'
 import type { ModelDeclaration } from './declared-model.ts'
+import type { Addressed, ProviderSettings, SettingName, SettingSource } from './provider-settings.ts'
 import type { DataRegion, DialectName, VendorName, WireAbility } from './vocabulary.ts'
 
 export interface DataPolicy {
@@ -17,14 +21,50 @@ export const unknownPolicy: DataPolicy = { training: true, retains: true, publis
 /** What nearly every server of the OpenAI shape understands. */
 export const commonAbilities: readonly WireAbility[] = ['stream_usage']
 
-/** Where an upstream is and what it promises. A provider is data: no code runs here. */
-export interface Provider {
+/** A request in the words of a format, on its way to becoming a provider's own. */
+export interface WireRequest {
+  /** The upstream's name of the model. */
+  model: string
+  stream: boolean
+  /** After the base URL. */
+  path: string
+  /** Those that the client sent and that pass. */
+  headers: Readonly<Record<string, string>>
+  body: JsonObject
+}
+
+/** How a provider departs from a format that it speaks otherwise. */
+export interface Wire {
+  shape(request: WireRequest): Pick<WireRequest, 'path' | 'headers' | 'body'>
+  /** Its streams, where they are not server-sent events. */
+  frames?: () => FrameReader
+}
+
+/** Which of a provider's own regions are in a region that a request must not leave. */
+export interface Residence {
+  inside: RegExp
+  /** For a credential of another region; without it, such a credential is not used. */
+  instead?: string
+}
+
+/**
+ * Where an upstream is, how it is signed in to and what it promises. A provider is data, with a small
+ * function where its wire is not quite that of a format.
+ */
+export interface Provider extends Addressed {
   slug: string
   name: string
-  /** `{NAME}` stands for an environment variable, without which the provider is not enabled. */
-  baseUrl: string
+  settings?: Readonly<Partial<Record<SettingName, SettingSource>>>
   /** The environment variable its users already have; set, it enables the provider. Null: no key is needed. */
   keyVariable: string | null
+  /** The variable may name a file instead. */
+  keyFile?: true
+  /** What its credential may be beside a token. */
+  credentialForm?: CredentialForm
+  /** The name of the service in signatures of AWS. */
+  awsService?: string
+  /** Where the assertion of a service account is exchanged for a token. */
+  tokenUrl?: string
   /** In order of preference, for requests that came in another format. */
   dialects: DialectName[]
   regions: DataRegion[]
@@ -47,6 +87,13 @@ export interface Provider {
   keyHeader?: string
   /** Headers that every request carries, beside those of the format. */
   headers?: Readonly<Record<string, string>>
+  /** Where it departs from the formats it speaks. */
+  wire?: Readonly<Partial<Record<DialectName, Wire>>>
+  /** What a model is called there, where that depends on more than the model. */
+  modelName?: (model: string, settings: ProviderSettings, region: DataRegion) => string
+  residence?: Readonly<Partial<Record<DataRegion, Residence>>>
+  /** Fields of a request, by the names of the API, that it would refuse: they are dropped and reported. */
+  refuses?: readonly string[]
   /** Words of its dialects beyond the common ones; see `commonAbilities`. */
   abilities?: readonly WireAbility[]
   /** Whose reasoning signatures it gives and understands, where they are not those of its format. */

@@ -11,16 +11,19 @@ export interface DeliveryRequest {
   body?: string
 }
 
-export interface DeliveryOptions {
+export interface WayOut {
   /** `host:port` that may be private and plain http. */
   allowPrivate: readonly string[]
+  resolve?: Resolve
+  /** Certificates to trust instead of the system's, in PEM. */
+  ca?: string
+}
+
+export interface DeliveryOptions extends WayOut {
   /** For all of it: the name, the connection, the answer to its last byte. */
   timeoutMs: number
   /** Of the body of the answer, as it came: nothing is decompressed here. */
   maxBytes: number
-  resolve?: Resolve
-  /** Certificates to trust instead of the system's, in PEM. */
-  ca?: string
 }
 
 /** The addresses of a host name. */
@@ -64,20 +67,53 @@ const maxHeaderBytes = 16 * 1024
  */
 export async function deliver(request: DeliveryRequest, options: DeliveryOptions): Promise<Delivery> {
   const signal = AbortSignal.timeout(options.timeoutMs)
-  const url = URL.parse(request.url)
-  const problem = urlProblem(url, options.allowPrivate)
-  if (url === null || problem !== null) throw new DeliveryError('url', `The URL ${problem}.`)
-  const addresses = await vettedAddresses(url, options, signal)
   try {
-    return await send(url, addresses, { request, options, signal })
+    const incoming = await open(request, options, signal)
+    return { status: incoming.statusCode ?? 0, bytes: await readBody(incoming, options.maxBytes) }
   } catch (error) {
     throw signal.aborted ? new DeliveryError('timeout') : publicError(error)
   }
 }
 
+/** The same way out, for an answer that is read as it comes; its time and length are the caller's to bound. */
+export async function converse(
+  request: DeliveryRequest,
+  { signal, ...way }: WayOut & { signal: AbortSignal },
+): Promise<Response> {
+  try {
+    const incoming = await open(request, way, signal)
+    const headers = Object.entries(incoming.headersDistinct).flatMap(([name, values = []]) =>
+      values.map((value): [string, string] => [name, value]),
+    )
+    return new Response(bodyOf(incoming), { status: incoming.statusCode ?? 502, headers })
+  } catch (error) {
+    throw signal.aborted ? new DeliveryError('timeout') : publicError(error)
+  }
+}
+
+function bodyOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
+  const chunks = incoming[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>
+  return new ReadableStream({
+    pull: async (controller) => {
+      const { done, value } = await chunks.next()
+      if (done) controller.close()
+      else controller.enqueue(value)
+    },
+    cancel: () => void incoming.destroy(),
+  })
+}
+
+async function open(request: DeliveryRequest, way: WayOut, signal: AbortSignal): Promise<IncomingMessage> {
+  const url = URL.parse(request.url)
+  const problem = urlProblem(url, way.allowPrivate)
+  if (url === null || problem !== null) throw new DeliveryError('url', `The URL ${problem}.`)
+  const addresses = await vettedAddresses(url, way, signal)
+  return send(url, addresses, { request, way, signal })
+}
+
 async function vettedAddresses(
   url: URL,
-  options: DeliveryOptions,
+  options: WayOut,
   signal: AbortSignal,
 ): Promise<[string, ...string[]]> {
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
@@ -109,13 +145,13 @@ async function systemResolve(host: string): Promise<string[]> {
 
 interface Sending {
   request: DeliveryRequest
-  options: DeliveryOptions
+  way: WayOut
   signal: AbortSignal
 }
 
 /** `agent: false` is a connection of its own, which no proxy variable of the environment redirects. */
-function send(url: URL, addresses: [string, ...string[]], sending: Sending): Promise<Delivery> {
-  const { request, options, signal } = sending
+function send(url: URL, addresses: [string, ...string[]], sending: Sending): Promise<IncomingMessage> {
+  const { request, way, signal } = sending
   const start = url.protocol === 'https:' ? httpsRequest : httpRequest
   return new Promise((resolve, reject) => {
     const outgoing = start(url, {
@@ -125,13 +161,10 @@ function send(url: URL, addresses: [string, ...string[]], sending: Sending): Pro
       lookup: pinned(addresses),
       maxHeaderSize: maxHeaderBytes,
       signal,
-      ...(options.ca !== undefined && { ca: options.ca }),
+      ...(way.ca !== undefined && { ca: way.ca }),
     })
     outgoing.on('error', reject)
-    outgoing.on('response', (incoming) => {
-      const status = incoming.statusCode ?? 0
-      readBody(incoming, options.maxBytes).then((bytes) => resolve({ status, bytes }), reject)
-    })
+    outgoing.on('response', resolve)
     outgoing.end(request.body)
   })
 }

@@ -3,6 +3,8 @@ export type Connect = (host: string, port: number) => Promise<void>
 
 /** A server that answered within this time is not asked again whether it is there. */
 const rememberedMs = 30_000
+/** Some addresses hold names that users chose. */
+const mostRemembered = 10_000
 
 /**
  * Whether a server can be reached at all, which `fetch` alone cannot tell from one that takes its time: a
@@ -22,7 +24,10 @@ export class Origins {
   }
 
   answered(baseUrl: string): void {
+    this.#reachedAt.delete(baseUrl)
     this.#reachedAt.set(baseUrl, performance.now())
+    if (this.#reachedAt.size > mostRemembered)
+      this.#reachedAt.delete(this.#reachedAt.keys().next().value ?? '')
   }
 
   /** Rejects when the connection is refused; takes as long as the network does. */

@@ -6,13 +6,20 @@ export interface SseFrame {
   unended?: true
 }
 
+/** Cuts a stream of bytes into events, wherever the bytes were split. */
+export interface FrameReader {
+  push(bytes: Uint8Array): SseFrame[]
+  /** What is left when the stream is over. */
+  end(): SseFrame[]
+}
+
 /** Longer events are not believed: an image in base64 fits, an endless line does not. */
 const maxFrameLength = 48 * 1024 * 1024
 
 export class SseError extends Error {}
 
 /** Cuts a byte stream into events, wherever the bytes were split. Comments are passed over. */
-export class SseReader {
+export class SseReader implements FrameReader {
   readonly #decoder = new TextDecoder()
   /** Pieces of an event that is not complete; joined when a line ends, so that a long one is not copied each time. */
   #pieces: string[] = []

@@ -53,7 +53,7 @@ async function attemptAt<R>(
   if (asked.request.signal.aborted) throw new ClientGoneError()
   const taken = {
     candidate,
-    translation: translate(asked, candidate),
+    translation: translate(gateway, asked, candidate),
     facts: factsOf(asked, candidate, journey),
     transcript: asked.keepsContent ? new Transcript() : null,
   }

@@ -36,7 +36,9 @@ async function askedOf(gateway: Gateway, asked: Asked, plan: Plan): Promise<numb
 }
 
 function canCount(endpoint: Endpoint, { name }: Dialect): boolean {
-  return !endpoint.provider.inProcess && endpoint.dialects.includes(name)
+  const { inProcess, wire } = endpoint.provider
+  // One with a wire of its own has no such place, or another.
+  return !inProcess && !wire?.[name] && endpoint.dialects.includes(name)
 }
 
 /** What a count does not depend on, and some providers refuse there. */
@@ -49,15 +51,15 @@ async function countedBy(
   candidate: Candidate,
   { suffix, field }: { suffix: string; field: string },
 ): Promise<number | undefined> {
-  const translation = translate(asked, candidate)
-  const { path, headers, upstream } = outgoing(asked, translation)
+  const translation = translate(gateway, asked, candidate)
+  const plain = outgoing(asked, translation)
   const body = Object.entries(translation.request.body).filter(([name]) => !answerFields.includes(name))
   const text = JSON.stringify(Object.fromEntries(body))
   const exchange = new Exchange(asked.request.signal)
   exchange.allow(gateway.settings.limits.first_byte)
   try {
-    const asking = { path: path + suffix, headers, upstream, text }
-    const response = await send(gateway, exchange, candidate.endpoint, asking)
+    const asking = { ...plain, path: plain.path + suffix, text }
+    const response = await send(gateway, exchange, asking)
     const answer = objectOf(JSON.parse(await readBounded(response, maxCountBytes, exchange)))
     return countOf(answer?.[field]) || undefined
   } catch (error) {

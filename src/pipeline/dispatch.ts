@@ -5,6 +5,7 @@ import { JsonError, parsePrompt } from '../lib/json.ts'
 import { spliceJson } from '../lib/json-splice.ts'
 import { type JsonObject, objectOf } from '../lib/loose.ts'
 import { quiet } from '../lib/pulse.ts'
+import { type FrameReader, SseReader } from '../lib/sse.ts'
 import { simulators } from '../providers/simulators.ts'
 import type { Candidate } from '../routing/candidate.ts'
 import type { Asked } from './asked.ts'
@@ -74,7 +75,7 @@ async function wholeReply(
     const events = simulate(asked.call, candidate.endpoint.upstream_model, simulation(exchange))
     return wholeOf(await Array.fromAsync(events), null, transcript)
   }
-  const body = await fetchWhole(gateway, exchange, candidate, translation, asked)
+  const body = await fetchWhole(gateway, exchange, translation, asked)
   const isGlanced = translation.passes && !transcript
   const seen = isGlanced ? translation.dialect.same.seeReply?.(body) : undefined
   if (seen) return { seen, events: [], body }
@@ -101,11 +102,10 @@ function wholeOf(events: ReplyEvent[], body: JsonObject | null, transcript: Tran
 async function fetchWhole(
   gateway: Gateway,
   exchange: Exchange,
-  { endpoint }: Candidate,
   translation: Translation,
   asked: Asked,
 ): Promise<JsonObject> {
-  const response = await send(gateway, exchange, endpoint, outgoing(asked, translation))
+  const response = await send(gateway, exchange, outgoing(asked, translation))
   return bodyOf(gateway, exchange, response)
 }
 
@@ -148,7 +148,7 @@ async function openFlow(
     const events = simulate(asked.call, candidate.endpoint.upstream_model, simulation(exchange))
     return new EventFlow(notedEvents(events, transcript), asked.format.writes.writer(facts), exchange)
   }
-  const response = await send(gateway, exchange, candidate.endpoint, outgoing(asked, translation))
+  const response = await send(gateway, exchange, outgoing(asked, translation))
   if (response.headers.get('content-type')?.startsWith('application/json')) {
     const body = await bodyOf(gateway, exchange, response)
     const events = eventsOf(candidate, translation, body)
@@ -156,7 +156,15 @@ async function openFlow(
     return new EventFlow(noted, asked.format.writes.writer(facts), exchange)
   }
   const relay = relayFor(asked, candidate, translation, facts)
-  return new WireFlow(response, notedRelay(relay, translation.dialect, transcript), exchange)
+  const noted = notedRelay(relay, translation.dialect, transcript)
+  return new WireFlow(response, noted, exchange, framesOf(response, translation))
+}
+
+/** Server-sent events, unless the provider has frames of its own and these are they. */
+function framesOf({ headers }: Response, { dialect, access }: Translation): FrameReader {
+  const own = access.endpoint.provider.wire?.[dialect.name]?.frames
+  const isUsual = headers.get('content-type')?.startsWith('text/event-stream')
+  return own && !isUsual ? own() : new SseReader()
 }
 
 /** What comes before the first content is kept: until then another endpoint may take over unnoticed. */
@@ -192,16 +200,17 @@ function aborted(signal: AbortSignal): Promise<void> {
 }
 
 /** Where the reply passes, so does what the client said beside the body. */
-export function outgoing(asked: Asked, { dialect, request, passes }: Translation): Outgoing {
-  const { path, headers, body } = request
-  const { upstream } = dialect
-  if (!passes) return { path, headers, upstream, text: JSON.stringify(body) }
-  return {
-    path,
-    upstream,
-    headers: { ...headers, ...passedHeaders(dialect.same.headers, asked) },
-    text: spliceJson(asked.source.text, asked.source.body, body),
-  }
+export function outgoing(asked: Asked, { dialect, request, passes, access }: Translation): Outgoing {
+  const { upstream, same, name } = dialect
+  const passed = passes ? passedHeaders(same.headers, asked) : {}
+  const plain = { path: request.path, headers: { ...request.headers, ...passed }, body: request.body }
+  const { upstream_model: model, provider } = access.endpoint
+  const wire = provider.wire?.[name]
+  const shaped = wire?.shape({ ...plain, model, stream: asked.call.stream }) ?? plain
+  const { path, headers, body } = shaped
+  const { source } = asked
+  const text = passes ? spliceJson(source.text, source.body, body) : JSON.stringify(body)
+  return { path, headers, upstream, access, text, isShaped: wire !== undefined }
 }
 
 function passedHeaders(names: readonly string[], { request }: Asked): Record<string, string> {

@@ -3,7 +3,7 @@ import type { Bill, Usage } from '../call/usage.ts'
 import { nothingSeen, type Relay, type ReplyWriter, type Seen } from '../dialects/dialect.ts'
 import type { GatewayError } from '../errors.ts'
 import type { JsonObject } from '../lib/loose.ts'
-import { SseError, SseReader } from '../lib/sse.ts'
+import { type FrameReader, SseError } from '../lib/sse.ts'
 import { note } from './translate.ts'
 import { type Exchange, unexpected } from './upstream.ts'
 
@@ -28,18 +28,19 @@ const sliceBytes = 16 * 1024
 export class WireFlow implements Flow {
   readonly #exchange: Exchange
   readonly #body: { read(): Promise<{ done: boolean; value?: Uint8Array }> }
-  readonly #frames = new SseReader()
+  readonly #frames: FrameReader
   readonly #relay: Relay
   #awaited: Promise<string | null> | null = null
   /** What was received and not looked at yet. */
   #arrived: Uint8Array | null = null
   #over = false
 
-  constructor(response: Response, relay: Relay, exchange: Exchange) {
+  constructor(response: Response, relay: Relay, exchange: Exchange, frames: FrameReader) {
     if (!response.body) throw unexpected('The provider answered without a body.')
     this.#body = response.body.getReader()
     this.#relay = relay
     this.#exchange = exchange
+    this.#frames = frames
   }
 
   get seen(): Seen {
@@ -82,7 +83,7 @@ export class WireFlow implements Flow {
     return this.#pass(this.#frames.end()) + (this.#relay.close?.() ?? '')
   }
 
-  #pass(frames: ReturnType<SseReader['push']>): string {
+  #pass(frames: ReturnType<FrameReader['push']>): string {
     let text = ''
     for (const frame of frames) text += this.#relay.pass(frame)
     return text

@@ -1,5 +1,6 @@
 import type { ReplyEvent } from '../call/event.ts'
 import type { ReasoningFormat } from '../call/part.ts'
+import type { Endpoint, Model } from '../catalog/model.ts'
 import { commonAbilities, type Provider } from '../catalog/provider.ts'
 import { isGenerateDialect, type WireAbility } from '../catalog/vocabulary.ts'
 import { dialects } from '../dialects/all.ts'
@@ -15,8 +16,10 @@ import type {
 } from '../dialects/dialect.ts'
 import { nothingSeen } from '../dialects/dialect.ts'
 import { fail } from '../errors.ts'
+import type { Gateway } from '../gateway.ts'
 import type { SseFrame } from '../lib/sse.ts'
 import type { Candidate } from '../routing/candidate.ts'
+import { type Access, accessOf } from './access.ts'
 import type { Asked } from './asked.ts'
 
 /** A request in the words of one upstream. */
@@ -25,10 +28,12 @@ export interface Translation {
   request: UpstreamRequest
   /** Client and upstream speak alike: the reply passes as it is. */
   passes: boolean
+  access: Access
 }
 
-export function translate(asked: Asked, candidate: Candidate): Translation {
-  const translation = wordsFor(asked, candidate)
+export function translate(gateway: Gateway, asked: Asked, candidate: Candidate): Translation {
+  const access = accessOf(gateway, candidate, asked.region)
+  const translation = { ...wordsFor(asked, candidate.model, access.endpoint), access }
   if (asked.wishes.strict && translation.request.dropped.length > 0) {
     const { dropped } = translation.request
     throw fail('loss_refused', `Strict: the provider cannot be given ${dropped.join(', ')}.`, { dropped })
@@ -36,20 +41,22 @@ export function translate(asked: Asked, candidate: Candidate): Translation {
   return translation
 }
 
-function wordsFor(asked: Asked, candidate: Candidate): Translation {
+type Words = Omit<Translation, 'access'>
+
+function wordsFor(asked: Asked, model: Model, endpoint: Endpoint): Words {
   const { dialect } = asked.format
-  if (dialect && candidate.endpoint.dialects.includes(dialect.name)) {
-    const request = dialect.same.passRequest(asked.body, targetOf(asked, candidate, dialect))
+  if (dialect && endpoint.dialects.includes(dialect.name)) {
+    const request = dialect.same.passRequest(asked.body, targetOf(asked, model, endpoint, dialect))
     return { dialect, request, passes: true }
   }
-  return fewestLosses(asked, candidate)
+  return fewestLosses(asked, model, endpoint)
 }
 
 /** Of the dialects an endpoint speaks, the one that can say most of the request; the first of equals. */
-function fewestLosses(asked: Asked, candidate: Candidate): Translation {
-  const translations = candidate.endpoint.dialects.filter(isGenerateDialect).map((name) => {
+function fewestLosses(asked: Asked, model: Model, endpoint: Endpoint): Words {
+  const translations = endpoint.dialects.filter(isGenerateDialect).map((name) => {
     const dialect = dialects[name]
-    const request = dialect.upstream.encodeRequest(asked.call, targetOf(asked, candidate, dialect))
+    const request = dialect.upstream.encodeRequest(asked.call, targetOf(asked, model, endpoint, dialect))
     return { dialect, request, passes: false }
   })
   return translations.reduce((best, next) =>
@@ -57,7 +64,7 @@ function fewestLosses(asked: Asked, candidate: Candidate): Translation {
   )
 }
 
-function targetOf({ call }: Asked, { model, endpoint }: Candidate, dialect: Dialect): Target {
+function targetOf({ call }: Asked, model: Model, endpoint: Endpoint, dialect: Dialect): Target {
   const { provider } = endpoint
   const { reasoning } = model
   return {

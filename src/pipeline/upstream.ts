@@ -1,9 +1,14 @@
 import type { UpstreamFailure } from '../call/failure.ts'
-import type { Endpoint } from '../catalog/model.ts'
-import type { UpstreamRequest, UpstreamSide } from '../dialects/dialect.ts'
+import { type Signing, secretsIn } from '../catalog/credential.ts'
+import type { UpstreamSide } from '../dialects/dialect.ts'
 import type { Gateway } from '../gateway.ts'
 import { withDeadline } from '../lib/deadline.ts'
+import { converse, DeliveryError } from '../lib/deliver.ts'
 import { retryAfterOf } from '../lib/retry-after.ts'
+import { type HeaderMap, type Means, SignInError } from '../sign-in/scheme.ts'
+import { signIn } from '../sign-in/sign-in.ts'
+import { bearer } from '../sign-in/token.ts'
+import type { Access } from './access.ts'
 
 /** An upstream that failed, in the one form the pipeline knows. */
 export class UpstreamError extends Error {
@@ -71,34 +76,52 @@ export class Exchange {
 }
 
 /** A request as it goes out. */
-export interface Outgoing extends Pick<UpstreamRequest, 'path' | 'headers'> {
+export interface Outgoing {
+  path: string
+  headers: HeaderMap
   text: string
   upstream: UpstreamSide
+  access: Access
+  /** The provider has words of its own for what the format says in headers. */
+  isShaped: boolean
 }
 
-/** Sends a request to an endpoint. An answer with an error status is an error here. */
-export async function send(
-  gateway: Gateway,
-  exchange: Exchange,
-  endpoint: Endpoint,
-  request: Outgoing,
-): Promise<Response> {
-  const { baseUrl } = endpoint.provider
-  if (!gateway.origins.isKnown(baseUrl)) await connect(gateway, exchange, baseUrl)
-  const response = await ask(exchange, endpoint, request)
-  gateway.origins.answered(baseUrl)
+/** Sends a request. An answer with an error status is an error here. */
+export async function send(gateway: Gateway, exchange: Exchange, request: Outgoing): Promise<Response> {
+  const { access, upstream } = request
+  const response = await ask(gateway, exchange, request)
   if (response.ok) return response
   if (response.status < 400) throw unexpected(`The provider answered with status ${response.status}.`)
-  const failure = request.upstream.decodeError(response.status, await errorBody(response, exchange))
+  const failure = upstream.decodeError(response.status, await errorBody(response, exchange))
+  if (response.status === 401) forgetToken(gateway, access)
   const retryAfterMs = failure.retryAfterMs ?? retryAfterOf(response.headers)
-  const message = presentable(failure.message, endpoint.provider.apiKey)
+  const message = presentable(failure.message, access.credential)
   throw new UpstreamError({ ...failure, message, ...(retryAfterMs !== undefined && { retryAfterMs }) })
 }
 
-/** A provider's words without the key it was given, and without a web page. */
-function presentable(message: string, apiKey: string | null): string {
+/** The name of a resource of AWS begins with the number of an account. */
+const resourceName = /\barn:[\w-]+:[^\s'",]+/g
+
+/** A provider's words without the credential it was given, and without a web page. */
+function presentable(message: string, credential: Signing): string {
   if (/^\s*<(!doctype|html)/i.test(message)) return 'The provider answered with a web page.'
-  return apiKey ? message.replaceAll(apiKey, '***') : message
+  const hidden = secretsIn(credential).reduce((text, secret) => text.replaceAll(secret, '***'), message)
+  return hidden.replace(resourceName, '***')
+}
+
+async function ask(gateway: Gateway, exchange: Exchange, request: Outgoing): Promise<Response> {
+  const { access, path, text } = request
+  if (access.problem !== null) throw notSignedIn(access.problem)
+  const { baseUrl } = access
+  const isReached = access.isUserNamed || gateway.origins.isKnown(baseUrl)
+  if (!isReached) await connect(gateway, exchange, baseUrl)
+  const url = baseUrl + path + access.query
+  const headers = await headersOf(gateway, request, url)
+  const response = await (access.isUserNamed
+    ? askUserNamed(gateway, exchange, { url, headers, body: text })
+    : askProvider(exchange, { url, headers, body: text }))
+  if (!access.isUserNamed) gateway.origins.answered(baseUrl)
+  return response
 }
 
 async function connect(gateway: Gateway, exchange: Exchange, baseUrl: string): Promise<void> {
@@ -110,12 +133,18 @@ async function connect(gateway: Gateway, exchange: Exchange, baseUrl: string): P
   }
 }
 
-async function ask(exchange: Exchange, { provider }: Endpoint, request: Outgoing): Promise<Response> {
+interface Posted {
+  url: string
+  headers: HeaderMap
+  body: string
+}
+
+async function askProvider(exchange: Exchange, { url, headers, body }: Posted): Promise<Response> {
   try {
-    return await fetch(provider.baseUrl + request.path, {
+    return await fetch(url, {
       method: 'POST',
-      headers: headersOf(provider, request),
-      body: request.text,
+      headers,
+      body,
       signal: exchange.signal,
       // A provider that sends us elsewhere would be sent the key there.
       redirect: 'manual',
@@ -127,6 +156,20 @@ async function ask(exchange: Exchange, { provider }: Endpoint, request: Outgoing
   }
 }
 
+/** By the rules for every address that a user writes. */
+async function askUserNamed(gateway: Gateway, exchange: Exchange, posted: Posted): Promise<Response> {
+  const { allow_private } = gateway.settings.egress
+  try {
+    return await converse(
+      { ...posted, method: 'POST', headers: { ...posted.headers } },
+      { allowPrivate: allow_private, signal: exchange.signal },
+    )
+  } catch (error) {
+    if (error instanceof DeliveryError && error.problem !== 'timeout') throw unexpected(error.message)
+    throw exchange.explain(error)
+  }
+}
+
 /** Nothing is compressed on the way: each event is to arrive when it is sent. */
 const baseHeaders = {
   'content-type': 'application/json',
@@ -134,38 +177,43 @@ const baseHeaders = {
   'user-agent': 'headgate',
 }
 
-/** The client's own, where they pass, stand before those of the format; nothing stands before the key. */
-function headersOf(provider: Endpoint['provider'], { headers, upstream }: Outgoing): HeaderMap {
-  const common = standingHeaders(provider, upstream)
-  const isPlain = Object.keys(headers).length === 0
-  return isPlain ? common : { ...common, ...headers, ...keyOf(provider, upstream) }
-}
-
-type HeaderMap = Readonly<Record<string, string>>
-const standing = new WeakMap<object, WeakMap<UpstreamSide, HeaderMap>>()
-
-/** What every request to a provider carries; neither it nor the format ever changes. */
-function standingHeaders(provider: Endpoint['provider'], upstream: UpstreamSide): HeaderMap {
-  const byFormat = standing.get(provider) ?? new WeakMap<UpstreamSide, HeaderMap>()
-  const known = byFormat.get(upstream)
-  if (known) return known
+/** The client's own, where they pass, stand before those of the format; nothing stands before the signature. */
+async function headersOf(gateway: Gateway, request: Outgoing, url: string): Promise<HeaderMap> {
+  const { upstream, access, isShaped, text: body } = request
+  const { provider } = access.endpoint
   const headers = {
     ...baseHeaders,
-    ...upstream.customs.headers,
+    ...(!isShaped && upstream.customs.headers),
     ...provider.headers,
-    ...keyOf(provider, upstream),
+    ...request.headers,
   }
-  standing.set(provider, byFormat.set(upstream, headers))
-  return headers
+  const means = meansFor(gateway, access, upstream)
+  try {
+    return { ...headers, ...(await signIn({ method: 'POST', url, headers, body }, access.credential, means)) }
+  } catch (error) {
+    if (error instanceof SignInError) throw notSignedIn(error.message)
+    throw error
+  }
 }
 
-function keyOf({ apiKey, keyHeader }: Endpoint['provider'], { customs }: UpstreamSide): HeaderMap {
-  if (apiKey === null) return {}
-  const name = keyHeader ?? customs.keyHeader ?? bearer
-  return { [name]: name === bearer ? `Bearer ${apiKey}` : apiKey }
+function meansFor(gateway: Gateway, { endpoint, settings }: Access, { customs }: UpstreamSide): Means {
+  const { keyHeader, awsService = '', tokenUrl = '' } = endpoint.provider
+  return {
+    clock: gateway.clock,
+    grants: gateway.grants,
+    keyHeader: keyHeader ?? customs.keyHeader ?? bearer,
+    service: awsService,
+    region: settings.region ?? '',
+    tokenUrl,
+    allowPrivate: gateway.settings.egress.allow_private,
+  }
 }
 
-const bearer = 'authorization'
+/** It may have been taken back: the next request asks for another. */
+function forgetToken(gateway: Gateway, { credential, endpoint }: Access): void {
+  const { tokenUrl = '' } = endpoint.provider
+  if (credential.kind === 'service-account') gateway.grants.forget(credential, tokenUrl)
+}
 
 /** Error bodies are a few lines; what is longer is not read. */
 const maxErrorBytes = 64 * 1024
@@ -210,6 +258,11 @@ function tooLarge(): UpstreamError {
 /** A provider that does not keep to its own protocol. */
 export function unexpected(message: string, cause?: unknown): UpstreamError {
   return new UpstreamError({ kind: 'provider_unavailable', status: null, message }, cause)
+}
+
+/** Never the client's fault, and none of its business: its own key was fine. */
+function notSignedIn(message: string): UpstreamError {
+  return new UpstreamError({ kind: 'authentication', status: null, message })
 }
 
 export function tookTooLong(): UpstreamError {

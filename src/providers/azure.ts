@@ -3,8 +3,20 @@ import type { Provider } from '../catalog/provider.ts'
 export const azure: Provider = {
   slug: 'azure',
   name: 'Azure',
-  baseUrl: 'https://{AZURE_RESOURCE_NAME}.openai.azure.com/openai/v1',
+  baseUrl: 'https://{resource}.openai.azure.com/openai/v1',
+  addresses: [
+    {
+      when: { resource_type: 'ai_foundry' },
+      baseUrl: 'https://{resource}.services.ai.azure.com/openai/v1',
+    },
+  ],
+  settings: {
+    resource: { variables: ['AZURE_RESOURCE_NAME'] },
+    resource_type: { variables: ['AZURE_RESOURCE_TYPE'] },
+  },
   keyVariable: 'AZURE_API_KEY',
+  keyHeader: 'api-key',
+  credentialForm: 'deployments',
   dialects: ['chat', 'responses', 'embeddings'],
   regions: ['global'],
   // Prompts may be kept for abuse monitoring unless the subscription is exempt.

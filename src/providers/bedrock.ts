@@ -1,13 +1,88 @@
-import type { Provider } from '../catalog/provider.ts'
+import type { Provider, Wire, WireRequest } from '../catalog/provider.ts'
+import type { ProviderSettings } from '../catalog/provider-settings.ts'
+import type { DataRegion } from '../catalog/vocabulary.ts'
+import { bedrockFrames } from './bedrock-frames.ts'
+
+/** InvokeModel with the body of the Messages format: what that says in the model, the path and headers is elsewhere. */
+const invokeModel: Wire = {
+  shape: ({ model, stream, headers, body }) => {
+    const { model: _inPath, stream: _inVerb, tags: _unknownThere, ...rest } = body
+    const betas = betasOf(headers)
+    return {
+      path: `/model/${encodeURIComponent(model)}/${stream ? 'invoke-with-response-stream' : 'invoke'}`,
+      headers: {},
+      body: {
+        anthropic_version: 'bedrock-2023-05-31',
+        ...(betas.length > 0 && { anthropic_beta: betas }),
+        ...rest,
+      },
+    }
+  },
+  frames: bedrockFrames,
+}
+
+/** The beta that `tags` belongs to is not known there either. */
+const foreignBeta = /^request-tags-/
+
+function betasOf(headers: WireRequest['headers']): string[] {
+  const named = headers['anthropic-beta']?.split(',') ?? []
+  return named.map((beta) => beta.trim()).filter((beta) => beta !== '' && !foreignBeta.test(beta))
+}
+
+const openaiPath: Wire = {
+  shape: ({ path, headers, body }) => ({ path: `/openai/v1${path}`, headers, body }),
+}
+
+/** Where an inference profile may take a request: the first that the region begins with. */
+const geographies: [string, string][] = [
+  ['us-gov-', 'us-gov.'],
+  ['us-', 'us.'],
+  ['ca-', 'us.'],
+  ['eu-', 'eu.'],
+  ['ap-northeast-1', 'jp.'],
+  ['ap-northeast-3', 'jp.'],
+  ['ap-southeast-2', 'au.'],
+  ['ap-southeast-4', 'au.'],
+  ['ap-', 'apac.'],
+]
+const profile = /^(?:global|us-gov|us|eu|apac|jp|au)\./
+
+/** Only models that are called through a profile have one to change. */
+function modelName(
+  model: string,
+  { region = '', profile: wish }: ProviderSettings,
+  asked: DataRegion,
+): string {
+  const wanted = asked === 'global' ? wish : 'regional'
+  if (wanted === undefined || !profile.test(model)) return model
+  const plain = model.replace(profile, '')
+  if (wanted === 'none') return plain
+  if (wanted === 'global') return `global.${plain}`
+  return (geographies.find(([start]) => region.startsWith(start))?.[1] ?? '') + plain
+}
 
 export const bedrock: Provider = {
   slug: 'amazon-bedrock',
   name: 'Amazon Bedrock',
   billsAbandoned: true,
-  baseUrl: 'https://bedrock-runtime.{AWS_REGION}.amazonaws.com',
+  baseUrl: 'https://bedrock-runtime.{region}.amazonaws.com',
+  settings: {
+    region: { variables: ['AWS_REGION', 'AWS_DEFAULT_REGION'], otherwise: 'us-east-1' },
+    profile: { variables: ['BEDROCK_INFERENCE_PROFILE'] },
+  },
   // Not AWS_ACCESS_KEY_ID: many machines have that one for other reasons.
   keyVariable: 'AWS_BEARER_TOKEN_BEDROCK',
+  keyHeader: 'authorization',
+  credentialForm: 'accessKey',
+  awsService: 'bedrock',
   dialects: ['messages', 'chat'],
+  wire: { messages: invokeModel, chat: openaiPath },
+  modelName,
+  residence: {
+    europe: { inside: /^eu-/, instead: 'eu-west-1' },
+    us: { inside: /^us-(?!gov-)/, instead: 'us-east-1' },
+  },
+  refuses: ['service_tier'],
   regions: ['global'],
   dataPolicy: { training: false, retains: false, publishes: false },
   headquarters: 'US',

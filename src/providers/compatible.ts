@@ -276,7 +276,8 @@ export const compatibleProviders: Provider[] = [
   compatible({
     slug: 'cloudflare',
     name: 'Cloudflare',
-    baseUrl: 'https://api.cloudflare.com/client/v4/accounts/{CLOUDFLARE_ACCOUNT_ID}/ai/v1',
+    baseUrl: 'https://api.cloudflare.com/client/v4/accounts/{account}/ai/v1',
+    settings: { account: { variables: ['CLOUDFLARE_ACCOUNT_ID'] } },
     keyVariable: 'CLOUDFLARE_API_TOKEN',
     dialects: ['chat', 'embeddings'],
     dataPolicy: noTraining,
@@ -434,6 +435,15 @@ export const compatibleProviders: Provider[] = [
     privacyPolicyUrl: 'https://huggingface.co/privacy',
     termsOfServiceUrl: 'https://huggingface.co/terms-of-service',
     statusPageUrl: 'https://status.huggingface.co',
+  }),
+  compatible({
+    slug: 'ollama',
+    name: 'Ollama',
+    baseUrl: 'https://ollama.com/v1',
+    keyVariable: 'OLLAMA_API_KEY',
+    headquarters: 'US',
+    privacyPolicyUrl: 'https://ollama.com/privacy',
+    termsOfServiceUrl: 'https://ollama.com/terms',
   }),
   compatible({
     slug: 'openrouter',

@@ -10,7 +10,7 @@ import { newUuid } from '../../lib/ids.ts'
 import { pageQuery } from '../../lib/page.ts'
 import { operation } from '../../operation.ts'
 import { labelOf } from './credential.ts'
-import { formatByProvider, neutralNames, otherProviders } from './providers.ts'
+import { neutralNames, otherForms, otherProviders } from './providers.ts'
 import { byokRecord, createBody, recordOf, type Settings, settingsOf, updateBody } from './record.ts'
 import {
   findCredential,
@@ -59,7 +59,7 @@ const create = operation({
   handle: async ({ gateway, caller, body }) => {
     const { organizationId } = caller
     const provider = providerSlug(gateway, body.provider)
-    const label = labelOf(body.key, formatByProvider.get(provider))
+    const label = labelFor(gateway, provider, body.key)
     const settings = settingsOf(await checkedSettings(gateway, gateway.db, organizationId, body))
     refuseCombination({ ...startSettings, ...settings })
     const { id: workspaceId } = await enterWorkspace(gateway.db, organizationId, body.workspace_id)
@@ -117,7 +117,7 @@ const update = operation({
       const changes = {
         ...settingsOf(await checkedSettings(gateway, tx, caller.organizationId, body)),
         ...(body.key !== undefined && {
-          label: labelOf(body.key, formatByProvider.get(row.provider)),
+          label: labelFor(gateway, row.provider, body.key),
           sealed_key: sealed(gateway, row.id, body.key),
         }),
       }
@@ -166,6 +166,11 @@ function providerSlug(gateway: Gateway, name: string): string {
   if (known && (known.slug === wanted || known.vendor === wanted)) return known.slug
   if (otherProviders.has(name)) return name
   throw badField('provider', 'is not a provider that is known here')
+}
+
+function labelFor({ catalog, settings }: Gateway, provider: string, key: string): string {
+  const form = catalog.providerByName.get(provider)?.credentialForm ?? otherForms.get(provider)
+  return labelOf(key, form, settings.egress.allow_private)
 }
 
 function sealed(gateway: Gateway, id: string, key: string): string {

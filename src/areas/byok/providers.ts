@@ -1,4 +1,4 @@
-import type { CredentialFormat } from './credential.ts'
+import type { CredentialForm } from '../../catalog/credential.ts'
 
 /** Providers a credential may be kept for although the catalogue does not know them yet. */
 export const otherProviders: ReadonlySet<string> = new Set(
@@ -6,7 +6,7 @@ export const otherProviders: ReadonlySet<string> = new Set(
   ai21 aion-labs akashml amazon-bedrock/vendor_a-on-aws amazon-nova ambient assemblyai atlas-cloud avian
   baidu black-forest-labs byteplus cirrascale coreweave cosine darkbloom databricks decart deepgram dekallm
   featherless fish-audio heygen inferact-vllm infermatic inflection ionstream krea liquid makora mancer mara
-  meta modal modelrun modular near-ai nex-agi nextbit ollama open-inference parasail perceptron phala
+  meta modal modelrun modular near-ai nex-agi nextbit open-inference parasail perceptron phala
   primeintellect quiver recraft reka relace runway sail-research sakana sakana-ai seed sourceful streamlake
   switchpoint tencent tenstorrent thinkingmachines typesafe unbiased vendor_a-on-aws vendor_a/2 wafer
   wandb-legacy
@@ -21,10 +21,7 @@ export const neutralNames: ReadonlyMap<string, string> = new Map([
   ['vendor_c-cloud', 'google-vertex'],
 ])
 
-/** Where a credential may be more than one token. */
-export const formatByProvider: ReadonlyMap<string, CredentialFormat> = new Map([
-  ['azure', 'deployments'],
-  ['amazon-bedrock', 'accessKey'],
+/** What a credential may be beside a token, for those that the catalogue does not know. */
+export const otherForms: ReadonlyMap<string, CredentialForm> = new Map([
   ['amazon-bedrock/vendor_a-on-aws', 'accessKey'],
-  ['google-vertex', 'serviceAccount'],
 ])

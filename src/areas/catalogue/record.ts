@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { declaredModels } from '../../catalog/catalog.ts'
-import { declaredProvider } from '../../catalog/declared.ts'
+import { nameOf } from '../../catalog/credential.ts'
 import { endpointEdit, modelEdit, providerEdit } from '../../catalog/declared-edit.ts'
 import { declaredModel } from '../../catalog/declared-model.ts'
 import { maskSecrets, openSecrets } from '../../catalog/edit-secrets.ts'
@@ -25,10 +25,8 @@ function edit<Fields extends z.ZodType>(fields: Fields) {
   })
 }
 
-const { slug: _, ...declaredFields } = declaredProvider.shape
-
 const providerInForce = z.strictObject({
-  ...declaredFields,
+  ...providerEdit.shape,
   api_key: z.string().nullable().describe('Masked'),
   headers: z.record(z.string(), z.string()).describe('Masked'),
 })
@@ -136,13 +134,14 @@ function providerFields({ vault }: Gateway, row: EditRow): z.output<typeof provi
 }
 
 function inForce(provider: CatalogProvider): z.input<typeof providerInForce> {
+  const { credential, address } = provider.installed
   const { api_key = null, headers = {} } = maskSecrets({
-    ...(provider.apiKey !== null && { api_key: provider.apiKey }),
+    ...(credential.kind !== 'none' && { api_key: nameOf(credential) }),
     ...(provider.headers && { headers: provider.headers }),
   })
   return {
     name: provider.name,
-    base_url: provider.baseUrl,
+    base_url: address ?? provider.baseUrl,
     api_key,
     dialects: provider.dialects,
     ...(provider.keyHeader && { key_header: provider.keyHeader }),

@@ -34,7 +34,10 @@ const kindOfType = new Map<string, FailureKind>([
 
 /** What an error of type `invalid_request_error` really is, by the vendor's words. */
 const telling: [RegExp, FailureKind][] = [
-  [/prompt is too long|exceeds? (the )?(context|maximum context)|context window/i, 'context_length_exceeded'],
+  [
+    /(prompt|input) is too long|exceeds? (the )?(context|maximum context)|context window/i,
+    'context_length_exceeded',
+  ],
   [/^max_tokens: \d+ > \d+/i, 'max_tokens_exceeded'],
   [/credit balance is too low|spend(ing)? limit|usage limits/i, 'payment_required'],
   [/content filtering policy|usage policy/i, 'content_policy_violation'],
