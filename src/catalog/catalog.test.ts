@@ -77,6 +77,42 @@ describe('providers', () => {
     })
   })
 
+  test('a provider that is like another has its data, and none of its keys, prices or models', () => {
+    const second: DeclaredProvider = { slug: 'second', name: 'Second', like: 'anthropic' }
+    const found = (more: Partial<DeclaredProvider>) =>
+      build({
+        declaredProviders: [{ ...second, ...more }],
+        environment: { ANTHROPIC_API_KEY: 'k' },
+      }).providerByName.get('second')
+    expect(found({})).toMatchObject({ enabled: false, installed: { credential: { kind: 'none' } } })
+    expect(found({ api_key: 'own' })).toMatchObject({
+      enabled: true,
+      baseUrl: 'https://api.anthropic.com/v1',
+      dialects: ['messages'],
+      installed: { credential: { kind: 'token', token: 'own' } },
+    })
+    expect(found({ base_url: 'http://127.0.0.1:9001' })).toMatchObject({
+      enabled: true,
+      installed: { credential: { kind: 'none' } },
+    })
+    const { providerByName } = build({ declaredProviders: [{ ...second, api_key: 'own' }] })
+    expect(providerByName.get('vendor_a')?.slug).toBe('anthropic')
+  })
+
+  test('what headgate.yaml says of a place goes before what the machine has', () => {
+    const region = (declared: Partial<DeclaredProvider>, environment: Record<string, string>) =>
+      build({
+        declaredProviders: [{ slug: 'amazon-bedrock', ...declared }],
+        environment,
+      }).providerByName.get('amazon-bedrock')?.installed.settings.region
+    const credentials = { accessKeyId: 'a', secretAccessKey: 's', region: 'eu-west-1' }
+    const machine = { AWS_REGION: 'us-east-1' }
+    expect(region({ credentials }, machine)).toBe('eu-west-1')
+    expect(region({ credentials, settings: { region: 'eu-north-1' } }, machine)).toBe('eu-north-1')
+    const inVariable = { ...machine, AWS_BEARER_TOKEN_BEDROCK: JSON.stringify(credentials) }
+    expect(region({}, inVariable)).toBe('us-east-1')
+  })
+
   test('providers are found by slug, by display name and by neutral name', () => {
     const { providerByName } = build()
     for (const name of ['anthropic', 'vendor_a']) expect(providerByName.get(name)?.slug).toBe('anthropic')

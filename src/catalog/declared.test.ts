@@ -133,3 +133,34 @@ describe('mistakes name their line', () => {
     expect(complaint(text)).toStartWith(`headgate.yaml, ${expected}`)
   })
 })
+
+describe('credentials and settings of providers', () => {
+  const bedrock = (more: string) => `providers:\n  - slug: amazon-bedrock\n    ${more}\n`
+  const key = '{ accessKeyId: a, secretAccessKey: 5ecret, region: eu-west-1 }'
+
+  test('are read in the form that the provider has', () => {
+    expect(read(bedrock(`credentials: ${key}`)).providers).toHaveLength(1)
+    expect(read(bedrock('settings: { region: eu-west-1, profile: regional }')).providers).toHaveLength(1)
+    const like =
+      '{ slug: second, name: Second, like: amazon-bedrock, api_key: k, settings: { region: us-west-2 } }'
+    expect(read(`providers:\n  - ${like}\n`).providers).toHaveLength(1)
+  })
+
+  test.each([
+    [
+      bedrock('credentials: { accessKeyId: a, secretAccessKey: 5ecret }'),
+      'line 3: providers.0.credentials.region',
+    ],
+    [bedrock(`credentials: ${key}\n    api_key: k`), 'cannot be combined with api_key'],
+    [bedrock('settings: { project: p }'), 'is not a setting of this provider'],
+    [bedrock('settings: { region: evil.example/5ecret }'), 'is not a value it can have'],
+    [bedrock('like: openai'), 'is built in and cannot be like another'],
+    ['providers:\n  - { slug: groq, credentials: { a: 5ecret } }\n', 'is not for this provider; use api_key'],
+    ['providers:\n  - { slug: mine, name: M, like: nobody }\n', 'there is no built-in provider "nobody"'],
+    ['providers:\n  - { slug: mine, like: openai }\n', 'providers.0.name: is required'],
+  ])('S12 a mistake is named, without a secret: %#', (text, problem) => {
+    const told = complaint(text)
+    expect(told).toContain(problem)
+    expect(told).not.toContain('5ecret')
+  })
+})

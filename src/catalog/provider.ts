@@ -36,6 +36,8 @@ export interface WireRequest {
 /** How a provider departs from a format that it speaks otherwise. */
 export interface Wire {
   shape(request: WireRequest): Pick<WireRequest, 'path' | 'headers' | 'body'>
+  /** Fields of the body that it does not know and would refuse: they are dropped and reported. */
+  drops?: readonly string[]
   /** Its streams, where they are not server-sent events. */
   frames?: () => FrameReader
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { createServer, type Server as NetServer } from 'node:net'
-import { DeliveryError, type DeliveryOptions, type DeliveryRequest, deliver } from './deliver.ts'
+import { converse, DeliveryError, type DeliveryOptions, type DeliveryRequest, deliver } from './deliver.ts'
 
 /** A certificate for collector.test, and the key to it, of use nowhere else. */
 const cert = `-----BEGIN CERTIFICATE-----
@@ -178,6 +178,38 @@ describe('S5 the one way out', () => {
     expect(await problemOf(at('other.test'), { ca: cert, allowPrivate })).toBe('certificate')
   })
 
+  describe('an answer that is read as it comes', () => {
+    const conversation = (
+      path: string,
+      more: Partial<DeliveryOptions> = {},
+      signal = new AbortController().signal,
+    ) => converse(request(here(path)), { ...options(more), signal })
+
+    test('has its status, its headers and its body, piece by piece', async () => {
+      const whole = await conversation('/a')
+      expect([whole.status, await whole.text()]).toEqual([200, 'thanks'])
+      expect((await conversation('/redirect')).status).toBe(302)
+      expect((await conversation('/nothing')).status).toBe(204)
+      const gone = new AbortController()
+      const reader = (await conversation('/drip', {}, gone.signal)).body?.getReader()
+      expect(new TextDecoder().decode((await reader?.read())?.value)).toBe('x')
+      gone.abort()
+      await expect(reader?.read()).rejects.toThrow()
+    })
+
+    test('S5 comes by the same rules', async () => {
+      seen.length = 0
+      const resolve = async () => ['10.0.0.1']
+      await expect(conversation('/', { resolve, allowPrivate: [] })).rejects.toHaveProperty('problem', 'url')
+      const secret = converse(request('https://other.test/'), {
+        ...options({ resolve }),
+        signal: new AbortController().signal,
+      })
+      await expect(secret).rejects.toHaveProperty('problem', 'address')
+      expect(seen).toHaveLength(0)
+    })
+  })
+
   test('S5 a proxy in the environment is not used', async () => {
     const { proxy, port, connections } = await listenOnly()
     const names = ['HTTP_PROXY', 'http_proxy', 'HTTPS_PROXY', 'https_proxy', 'ALL_PROXY']
@@ -212,6 +244,8 @@ function behave(path: string): Response | Promise<Response> {
   switch (path) {
     case '/redirect':
       return new Response(null, { status: 302, headers: { location: '/' } })
+    case '/nothing':
+      return new Response(null, { status: 204 })
     case '/slow':
       return new Promise<Response>(() => undefined)
     case '/drip':

@@ -85,11 +85,14 @@ export async function converse(
     const headers = Object.entries(incoming.headersDistinct).flatMap(([name, values = []]) =>
       values.map((value): [string, string] => [name, value]),
     )
-    return new Response(bodyOf(incoming), { status: incoming.statusCode ?? 502, headers })
+    const status = incoming.statusCode ?? 502
+    return new Response(bodiless.has(status) ? null : bodyOf(incoming), { status, headers })
   } catch (error) {
     throw signal.aborted ? new DeliveryError('timeout') : publicError(error)
   }
 }
+
+const bodiless = new Set([204, 205, 304])
 
 function bodyOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
   const chunks = incoming[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>

@@ -33,12 +33,21 @@ export interface Translation {
 
 export function translate(gateway: Gateway, asked: Asked, candidate: Candidate): Translation {
   const access = accessOf(gateway, candidate, asked.region)
-  const translation = { ...wordsFor(asked, candidate.model, access.endpoint), access }
+  const words = wordsFor(asked, candidate.model, access.endpoint)
+  const translation = { ...words, request: withoutDropped(words, access.endpoint), access }
   if (asked.wishes.strict && translation.request.dropped.length > 0) {
     const { dropped } = translation.request
     throw fail('loss_refused', `Strict: the provider cannot be given ${dropped.join(', ')}.`, { dropped })
   }
   return translation
+}
+
+/** Fields that pass as they are in the format, and that this provider would refuse. */
+function withoutDropped({ dialect, request }: Words, { provider }: Endpoint): UpstreamRequest {
+  const present = provider.wire?.[dialect.name]?.drops?.filter((name) => request.body[name] !== undefined)
+  if (!present?.length) return request
+  const body = Object.fromEntries(Object.entries(request.body).filter(([name]) => !present.includes(name)))
+  return { ...request, body, dropped: [...request.dropped, ...present].sort() }
 }
 
 type Words = Omit<Translation, 'access'>

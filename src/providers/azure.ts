@@ -27,4 +27,5 @@ export const azure: Provider = {
   termsOfServiceUrl: 'https://www.microsoft.com/licensing/terms',
   statusPageUrl: 'https://status.azure.com',
   implicitCaching: true,
+  abilities: ['developer_role', 'max_completion_tokens', 'stream_usage'],
 }

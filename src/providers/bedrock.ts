@@ -1,13 +1,14 @@
-import type { Provider, Wire, WireRequest } from '../catalog/provider.ts'
+import type { Provider, Wire } from '../catalog/provider.ts'
 import type { ProviderSettings } from '../catalog/provider-settings.ts'
 import type { DataRegion } from '../catalog/vocabulary.ts'
 import { bedrockFrames } from './bedrock-frames.ts'
+import { firstPartyFields, knownBetas } from './betas.ts'
 
 /** InvokeModel with the body of the Messages format: what that says in the model, the path and headers is elsewhere. */
 const invokeModel: Wire = {
   shape: ({ model, stream, headers, body }) => {
-    const { model: _inPath, stream: _inVerb, tags: _unknownThere, ...rest } = body
-    const betas = betasOf(headers)
+    const { model: _inPath, stream: _inVerb, ...rest } = body
+    const betas = knownBetas(headers)
     return {
       path: `/model/${encodeURIComponent(model)}/${stream ? 'invoke-with-response-stream' : 'invoke'}`,
       headers: {},
@@ -18,15 +19,8 @@ const invokeModel: Wire = {
       },
     }
   },
+  drops: firstPartyFields,
   frames: bedrockFrames,
-}
-
-/** The beta that `tags` belongs to is not known there either. */
-const foreignBeta = /^request-tags-/
-
-function betasOf(headers: WireRequest['headers']): string[] {
-  const named = headers['anthropic-beta']?.split(',') ?? []
-  return named.map((beta) => beta.trim()).filter((beta) => beta !== '' && !foreignBeta.test(beta))
 }
 
 const openaiPath: Wire = {

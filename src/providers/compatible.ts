@@ -78,6 +78,8 @@ export const compatibleProviders: Provider[] = [
     termsOfServiceUrl: 'https://cohere.com/terms-of-use',
     statusPageUrl: 'https://status.cohere.com',
     author: 'cohere',
+    // Refuses stream_options.
+    abilities: [],
   }),
   compatible({
     slug: 'perplexity',

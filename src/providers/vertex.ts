@@ -1,5 +1,6 @@
 import type { Provider, Wire } from '../catalog/provider.ts'
 import { type JsonObject, objectOf } from '../lib/loose.ts'
+import { firstPartyFields, knownBetas } from './betas.ts'
 
 const place = '/v1/projects/{project}/locations/{region}'
 
@@ -36,13 +37,14 @@ function withoutId(entry: unknown): unknown {
 const rawPredict: Wire = {
   shape: ({ model, stream, headers, body }) => {
     const { model: _inPath, ...rest } = body
-    const { 'anthropic-version': _inBody, ...passed } = headers
+    const betas = knownBetas(headers)
     return {
       path: `/publishers/anthropic/models/${model}:${stream ? 'streamRawPredict' : 'rawPredict'}`,
-      headers: passed,
+      headers: betas.length > 0 ? { 'anthropic-beta': betas.join(',') } : {},
       body: { anthropic_version: 'vertex-2023-10-16', ...rest },
     }
   },
+  drops: firstPartyFields,
 }
 
 const openaiPath: Wire = {

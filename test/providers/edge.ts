@@ -1,0 +1,54 @@
+import { spyOn } from 'bun:test'
+import { Origins } from '../../src/lib/origins.ts'
+import { bedrockChunk } from '../support/event-stream.ts'
+import type { TestServer } from '../support/harness.ts'
+import { vendorReply } from '../support/replies.ts'
+
+/** A request as it would have left this machine. */
+export interface Sent {
+  method: string
+  url: string
+  headers: Record<string, string>
+  body: unknown
+}
+
+/** Stands where the network begins: what goes to a vendor is written down and answered here. */
+export function watchEdge(server: TestServer): { sent: Sent[]; restore(): void } {
+  const sent: Sent[] = []
+  const real = globalThis.fetch
+  // Names of vendors are not resolved, nor connected to.
+  Object.assign(server.gateway, { origins: new Origins(async () => undefined) })
+  const answer = async (input: string | URL | Request, init?: RequestInit) => {
+    const url = String(input instanceof Request ? input.url : input)
+    if (new URL(url).hostname === '127.0.0.1') return real(input, init)
+    const headers = Object.fromEntries(new Headers(init?.headers).entries())
+    sent.push({ method: init?.method ?? 'GET', url, headers, body: JSON.parse(String(init?.body)) })
+    return replyTo(url, String(init?.body))
+  }
+  const spy = spyOn(globalThis, 'fetch').mockImplementation(
+    Object.assign(answer, { preconnect: real.preconnect }) as typeof fetch,
+  )
+  return { sent, restore: () => spy.mockRestore() }
+}
+
+const dialects = [
+  [/\/chat\/completions/, 'chat'],
+  [/\/responses/, 'responses'],
+  [/enerateContent/, 'gemini'],
+  [/./, 'messages'],
+] as const
+
+function replyTo(url: string, body: string): Response {
+  const dialect = dialects.find(([pattern]) => pattern.test(url))?.[1] ?? 'chat'
+  const { frames, body: whole } = vendorReply(dialect, 'text')
+  if (/invoke-with-response-stream$/.test(url)) return eventStream(frames)
+  const streams = /alt=sse|streamRawPredict/.test(url) || JSON.parse(body).stream === true
+  if (!streams) return Response.json(whole)
+  return new Response(frames.join(''), { headers: { 'content-type': 'text/event-stream' } })
+}
+
+export function eventStream(frames: readonly string[]): Response {
+  const events = frames.flatMap((frame) => /^data: (.*)$/m.exec(frame)?.[1] ?? [])
+  const bytes = Buffer.concat(events.map((event) => bedrockChunk(JSON.parse(event))))
+  return new Response(bytes, { headers: { 'content-type': 'application/vnd.amazon.eventstream' } })
+}
