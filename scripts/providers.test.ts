@@ -1,0 +1,60 @@
+import { describe, expect, test } from 'bun:test'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { readCredential } from '../src/catalog/credential.ts'
+import { readConfig } from '../src/config.ts'
+import { readSettings } from '../src/settings.ts'
+import {
+  documented,
+  ownKeyExamples,
+  pagePath,
+  providerPage,
+  providersIndex,
+  yamlExamples,
+} from './providers.ts'
+
+const anyKey = '-----BEGIN PRIVATE KEY-----'
+
+/** Every variable is set, as `config check` would be told. */
+async function readExample(text: string) {
+  const directory = mkdtempSync(join(tmpdir(), 'headgate-example-'))
+  const path = join(directory, 'headgate.yaml')
+  const variables = [...text.matchAll(/\$\{(\w+)\}/g)].map(([, name = '']) => [name, anyKey])
+  try {
+    await Bun.write(path, text)
+    return readSettings(readConfig({ ...Object.fromEntries(variables), HEADGATE_CONFIG: path }))
+  } finally {
+    rmSync(directory, { recursive: true })
+  }
+}
+
+test('the list of providers is what there is (npm run providers writes it)', async () => {
+  expect(await Bun.file('docs/providers/README.md').text()).toBe(providersIndex())
+})
+
+test('the example of a server that is not built in is read', async () => {
+  const page = await Bun.file('docs/providers/compatible.md').text()
+  const [, example = ''] = /```yaml\n([\s\S]*?)```/.exec(page) ?? []
+  expect((await readExample(example)).models).toHaveLength(1)
+})
+
+describe.each(documented.map((provider) => [provider.slug, provider] as const))(
+  'the page of %s',
+  (_, provider) => {
+    test('is what its data says (npm run providers writes it)', async () => {
+      expect(await Bun.file(pagePath(provider.slug)).text()).toBe(providerPage(provider))
+    })
+
+    test('has examples that are read', async () => {
+      for (const [, text] of yamlExamples(provider)) {
+        // Those with models alone stand beside a provider that is known.
+        const { providers, models } = await readExample(text)
+        expect(providers.length + models.length).toBeGreaterThan(0)
+      }
+      for (const [, text] of ownKeyExamples(provider)) {
+        expect(readCredential(text, provider.credentialForm).kind).not.toBe('token')
+      }
+    })
+  },
+)

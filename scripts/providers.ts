@@ -1,0 +1,134 @@
+// Writes docs/providers: one page for each built-in provider, from its data and what notes.ts adds.
+import type { Provider } from '../src/catalog/provider.ts'
+import { isGenerateDialect } from '../src/catalog/vocabulary.ts'
+import { dialects } from '../src/dialects/all.ts'
+import { providers } from '../src/providers/all.ts'
+import { notes } from './providers/notes.ts'
+
+export const documented = providers.filter(({ inProcess }) => !inProcess)
+
+export function pagePath(slug: string): string {
+  return `docs/providers/${slug}.md`
+}
+
+export function providerPage(provider: Provider): string {
+  const { slug, name } = provider
+  const parts = [
+    `# ${name}`,
+    facts(provider),
+    '## By environment',
+    environment(provider),
+    '## In headgate.yaml',
+    ...yamlExamples(provider).map(([title, text]) => `${title}:\n\n\`\`\`yaml\n${text}\n\`\`\``),
+    '## With a key of your own',
+    ownKeys(provider),
+    ...(notes[slug] ? ['## What to know', notes[slug].remarks.map((text) => `- ${text}`).join('\n')] : []),
+    `What it is sent, to the letter: [\`${slug}.json\`](../../test/providers/snapshots/${slug}.json). All providers: [README.md](README.md).`,
+  ]
+  const shown = isAsked(provider) ? parts : [...parts.slice(0, -1), 'All providers: [README.md](README.md).']
+  return `${shown.join('\n\n')}\n`
+}
+
+function isAsked(provider: Provider): boolean {
+  return provider.dialects.some(isGenerateDialect)
+}
+
+function facts(provider: Provider): string {
+  const { slug, baseUrl, dataPolicy } = provider
+  const rows = [
+    ['Slug', `\`${slug}\``],
+    ['Address', `\`${baseUrl}\``],
+    ['Formats', provider.dialects.join(', ')],
+    ['Signs in with', signingOf(provider)],
+    ['Trains on prompts', dataPolicy.training ? 'has not promised that it does not' : 'no'],
+    ['Keeps prompts', dataPolicy.retains ? 'yes, or has not promised that it does not' : 'no'],
+    ...(provider.statusPageUrl ? [['Status', `<${provider.statusPageUrl}>`]] : []),
+  ]
+  return `| | |\n|---|---|\n${rows.map(([title, value]) => `| ${title} | ${value} |`).join('\n')}`
+}
+
+const formSigning = {
+  accessKey: 'or Signature Version 4',
+  serviceAccount: 'or the token of a service account',
+  deployments: '',
+}
+
+function signingOf({ keyHeader, credentialForm, dialects: names }: Provider): string {
+  const own = names.filter(isGenerateDialect).map((name) => dialects[name].upstream.customs.keyHeader)
+  const headers = new Set((keyHeader ? [keyHeader] : own).map((header) => header ?? 'authorization'))
+  const shown = [...(headers.size > 0 ? headers : ['authorization'])].map((header) =>
+    header === 'authorization' ? '`Authorization: Bearer`' : `\`${header}\``,
+  )
+  return [shown.join(', '), credentialForm ? formSigning[credentialForm] : ''].filter(Boolean).join(', ')
+}
+
+function environment({ keyVariable, keyFile, settings = {} }: Provider): string {
+  const key = keyFile
+    ? 'The credential, or the path of its file'
+    : 'The credential; set, it enables the provider'
+  const rows = [
+    [keyVariable ?? '', key],
+    ...Object.entries(settings).flatMap(([name, { variables }]) =>
+      variables.map((variable, place) => [
+        variable,
+        place === 0 ? `\`${name}\`` : `\`${name}\`, if the one before is not set`,
+      ]),
+    ),
+  ]
+  return `| Variable | Meaning |\n|---|---|\n${rows.map(([name, meaning]) => `| \`${name}\` | ${meaning} |`).join('\n')}`
+}
+
+const sampleValues: Record<string, string | undefined> = {
+  region: 'eu-west-1',
+  project: 'my-project',
+  resource: 'my-resource',
+  account: '0123456789abcdef',
+}
+
+export function yamlExamples({ slug, keyVariable, baseUrl, settings = {} }: Provider): [string, string][] {
+  const gaps = Object.keys(settings).filter((name) => baseUrl.includes(`{${name}}`))
+  const samples: typeof sampleValues = { ...sampleValues, region: notes[slug]?.region ?? sampleValues.region }
+  const filled = gaps.map((name) => `${name}: ${samples[name]}`).join(', ')
+  const plain = [
+    'providers:',
+    `  - slug: ${slug}`,
+    `    api_key: \${${keyVariable}}`,
+    ...(filled ? [`    settings: { ${filled} }`] : []),
+  ]
+  return [['A token', plain.join('\n')], ...(notes[slug]?.yaml ?? [])]
+}
+
+export function ownKeyExamples({ slug }: Provider): [string, string][] {
+  const values = notes[slug]?.keys ?? []
+  return values.map(([title, value]) => [title, JSON.stringify(value, null, 2)])
+}
+
+function ownKeys(provider: Provider): string {
+  const others = ownKeyExamples(provider).map(
+    ([title, text]) => `${title}, as a text in \`key\`:\n\n\`\`\`json\n${text}\n\`\`\``,
+  )
+  return [
+    `\`POST /byok\` with \`"provider": "${provider.slug}"\` and a token in \`key\`; see [BYOK](../byok.md).`,
+    ...others,
+  ].join('\n\n')
+}
+
+export function providersIndex(): string {
+  const rows = documented.map(
+    ({ slug, name, keyVariable, dialects: names }) =>
+      `| [${name}](${slug}.md) | \`${slug}\` | \`${keyVariable}\` | ${names.join(', ')} |`,
+  )
+  return `# Providers
+
+Each is enabled by the environment variable its own tools use, by headgate.yaml, or, for one workspace, by a key of its own ([BYOK](../byok.md)). A server that is not listed: [any server of the OpenAI shape](compatible.md). Nothing at all: the [sandbox](../sandbox.md). These pages are made by \`npm run providers\`, but for that last one.
+
+| Provider | Slug | Variable | Formats |
+|---|---|---|---|
+${rows.join('\n')}
+`
+}
+
+if (import.meta.main) {
+  await Bun.write('docs/providers/README.md', providersIndex())
+  for (const provider of documented) await Bun.write(pagePath(provider.slug), providerPage(provider))
+}
