@@ -52,7 +52,7 @@ function offersOf(source: Source, date: string): Offer[] {
   )
   const tabled = Object.entries(source.table ?? {}).map(([upstream, id]) => ({
     listing: { id, upstream },
-    info: lookUp(source.source, upstream),
+    info: lookUp(source.source, source.priced?.(upstream) ?? upstream),
   }))
   return [...ruled, ...tabled].flatMap(({ listing, info }) => toOffer(source, listing, info, date))
 }
@@ -113,6 +113,7 @@ function toEndpoint(
   return {
     provider: source.provider,
     upstream_model: upstream,
+    ...(source.variant && { variant: source.variant }),
     ...(info.context_window && info.context_window !== context && { context_length: info.context_window }),
     ...(dialects && { dialects }),
     ...(price.promptUnit !== 'token' && { prompt_unit: price.promptUnit }),

@@ -140,7 +140,7 @@ describe('credentials and settings of providers', () => {
 
   test('are read in the form that the provider has', () => {
     expect(read(bedrock(`credentials: ${key}`)).providers).toHaveLength(1)
-    expect(read(bedrock('settings: { region: eu-west-1, profile: regional }')).providers).toHaveLength(1)
+    expect(read(bedrock('settings: { region: eu-west-1 }')).providers).toHaveLength(1)
     const like =
       '{ slug: second, name: Second, like: amazon-bedrock, api_key: k, settings: { region: us-west-2 } }'
     expect(read(`providers:\n  - ${like}\n`).providers).toHaveLength(1)

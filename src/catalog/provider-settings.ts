@@ -7,7 +7,6 @@ export const settingPatterns = {
   resource: /^[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/,
   resource_type: /^[a-z][a-z_]*$/,
   account: /^[A-Za-z0-9-]{1,64}$/,
-  profile: /^(global|regional|none)$/,
 } as const
 
 export type SettingName = keyof typeof settingPatterns
@@ -45,6 +44,11 @@ export function addressOf(
     return value ?? gap
   })
   return missing === null ? { url, missing } : { url: null, missing }
+}
+
+/** Whose address it is, whatever its settings are: gaps stay gaps. */
+export function originOf({ baseUrl }: Addressed): string | null {
+  return URL.parse(baseUrl)?.origin ?? null
 }
 
 /** What the environment says; a value that cannot be one counts as not said. */

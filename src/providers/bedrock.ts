@@ -39,20 +39,14 @@ const geographies: [string, string][] = [
   ['ap-southeast-4', 'au.'],
   ['ap-', 'apac.'],
 ]
-const profile = /^(?:global|us-gov|us|eu|apac|jp|au)\./
+const profile = /^(?:global|us-gov|us|eu|apac|jp|au|regional)\./
 
-/** Only models that are called through a profile have one to change. */
-function modelName(
-  model: string,
-  { region = '', profile: wish }: ProviderSettings,
-  asked: DataRegion,
-): string {
-  const wanted = asked === 'global' ? wish : 'regional'
-  if (wanted === undefined || !profile.test(model)) return model
-  const plain = model.replace(profile, '')
-  if (wanted === 'none') return plain
-  if (wanted === 'global') return `global.${plain}`
-  return (geographies.find(([start]) => region.startsWith(start))?.[1] ?? '') + plain
+/** `regional` stands for the profile of the region, which a request that must not leave its own takes anyway. */
+function modelName(model: string, { region = '' }: ProviderSettings, asked: DataRegion): string {
+  const isRegional = asked !== 'global' || model.startsWith('regional.')
+  if (!isRegional || !profile.test(model)) return model
+  const own = geographies.find(([start]) => region.startsWith(start))?.[1] ?? ''
+  return model.replace(profile, own)
 }
 
 export const bedrock: Provider = {
@@ -62,7 +56,6 @@ export const bedrock: Provider = {
   baseUrl: 'https://bedrock-runtime.{region}.amazonaws.com',
   settings: {
     region: { variables: ['AWS_REGION', 'AWS_DEFAULT_REGION'], otherwise: 'us-east-1' },
-    profile: { variables: ['BEDROCK_INFERENCE_PROFILE'] },
   },
   // Not AWS_ACCESS_KEY_ID: many machines have that one for other reasons.
   keyVariable: 'AWS_BEARER_TOKEN_BEDROCK',
