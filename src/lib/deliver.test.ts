@@ -183,7 +183,7 @@ describe('S5 the one way out', () => {
       path: string,
       more: Partial<DeliveryOptions> = {},
       signal = new AbortController().signal,
-    ) => converse(request(here(path)), { ...options(more), signal })
+    ) => converse(request(here(path)), { ...options(more), connectMs: 2000, signal })
 
     test('has its status, its headers and its body, piece by piece', async () => {
       const whole = await conversation('/a')
@@ -197,12 +197,22 @@ describe('S5 the one way out', () => {
       await expect(reader?.read()).rejects.toThrow()
     })
 
+    test('a host that is not there is waited for only so long, one that thinks is not hurried', async () => {
+      const signal = new AbortController().signal
+      const resolve = () => new Promise<string[]>(() => undefined)
+      const lost = converse(request(here()), { ...options({ resolve }), connectMs: 20, signal })
+      await expect(lost).rejects.toHaveProperty('problem', 'timeout')
+      const slow = await converse(request(here('/late')), { ...options(), connectMs: 40, signal })
+      expect(await slow.text()).toBe('late')
+    })
+
     test('S5 comes by the same rules', async () => {
       seen.length = 0
       const resolve = async () => ['10.0.0.1']
       await expect(conversation('/', { resolve, allowPrivate: [] })).rejects.toHaveProperty('problem', 'url')
       const secret = converse(request('https://other.test/'), {
         ...options({ resolve }),
+        connectMs: 2000,
         signal: new AbortController().signal,
       })
       await expect(secret).rejects.toHaveProperty('problem', 'address')
@@ -246,6 +256,8 @@ function behave(path: string): Response | Promise<Response> {
       return new Response(null, { status: 302, headers: { location: '/' } })
     case '/nothing':
       return new Response(null, { status: 204 })
+    case '/late':
+      return Bun.sleep(120).then(() => new Response('late'))
     case '/slow':
       return new Promise<Response>(() => undefined)
     case '/drip':

@@ -75,13 +75,22 @@ export async function deliver(request: DeliveryRequest, options: DeliveryOptions
   }
 }
 
+export interface ConversationOptions extends WayOut {
+  /** For the name and the connection. */
+  connectMs: number
+  signal: AbortSignal
+}
+
 /** The same way out, for an answer that is read as it comes; its time and length are the caller's to bound. */
 export async function converse(
   request: DeliveryRequest,
-  { signal, ...way }: WayOut & { signal: AbortSignal },
+  { signal: wish, connectMs, ...way }: ConversationOptions,
 ): Promise<Response> {
+  const late = new AbortController()
+  const timer = setTimeout(() => late.abort(), connectMs)
+  const signal = AbortSignal.any([wish, late.signal])
   try {
-    const incoming = await open(request, way, signal)
+    const incoming = await open(request, way, signal, () => clearTimeout(timer))
     const headers = Object.entries(incoming.headersDistinct).flatMap(([name, values = []]) =>
       values.map((value): [string, string] => [name, value]),
     )
@@ -89,6 +98,8 @@ export async function converse(
     return new Response(bodiless.has(status) ? null : bodyOf(incoming), { status, headers })
   } catch (error) {
     throw signal.aborted ? new DeliveryError('timeout') : publicError(error)
+  } finally {
+    clearTimeout(timer)
   }
 }
 
@@ -106,12 +117,17 @@ function bodyOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
   })
 }
 
-async function open(request: DeliveryRequest, way: WayOut, signal: AbortSignal): Promise<IncomingMessage> {
+async function open(
+  request: DeliveryRequest,
+  way: WayOut,
+  signal: AbortSignal,
+  onConnect: () => void = () => undefined,
+): Promise<IncomingMessage> {
   const url = URL.parse(request.url)
   const problem = urlProblem(url, way.allowPrivate)
   if (url === null || problem !== null) throw new DeliveryError('url', `The URL ${problem}.`)
   const addresses = await vettedAddresses(url, way, signal)
-  return send(url, addresses, { request, way, signal })
+  return send(url, addresses, { request, way, signal, onConnect })
 }
 
 async function vettedAddresses(
@@ -150,11 +166,12 @@ interface Sending {
   request: DeliveryRequest
   way: WayOut
   signal: AbortSignal
+  onConnect: () => void
 }
 
 /** `agent: false` is a connection of its own, which no proxy variable of the environment redirects. */
 function send(url: URL, addresses: [string, ...string[]], sending: Sending): Promise<IncomingMessage> {
-  const { request, way, signal } = sending
+  const { request, way, signal, onConnect } = sending
   const start = url.protocol === 'https:' ? httpsRequest : httpRequest
   return new Promise((resolve, reject) => {
     const outgoing = start(url, {
@@ -167,6 +184,7 @@ function send(url: URL, addresses: [string, ...string[]], sending: Sending): Pro
       ...(way.ca !== undefined && { ca: way.ca }),
     })
     outgoing.on('error', reject)
+    outgoing.on('socket', (socket) => socket.once('connect', onConnect))
     outgoing.on('response', resolve)
     outgoing.end(request.body)
   })

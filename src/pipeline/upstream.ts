@@ -158,15 +158,15 @@ async function askProvider(exchange: Exchange, { url, headers, body }: Posted): 
 
 /** By the rules for every address that a user writes. */
 async function askUserNamed(gateway: Gateway, exchange: Exchange, posted: Posted): Promise<Response> {
-  const { allow_private } = gateway.settings.egress
+  const { egress, limits } = gateway.settings
   try {
     return await converse(
       { ...posted, method: 'POST', headers: { ...posted.headers } },
-      { allowPrivate: allow_private, signal: exchange.signal },
+      { allowPrivate: egress.allow_private, connectMs: limits.connect, signal: exchange.signal },
     )
   } catch (error) {
-    if (error instanceof DeliveryError && error.problem !== 'timeout') throw unexpected(error.message)
-    throw exchange.explain(error)
+    if (exchange.signal.aborted || !(error instanceof DeliveryError)) throw exchange.explain(error)
+    throw error.problem === 'timeout' ? tookTooLong() : unexpected(error.message)
   }
 }
 

@@ -12,6 +12,8 @@ const algorithm = 'RS256'
 const assertionSeconds = 3600
 /** After this share of its life a token is replaced, while the old one still serves. */
 const refreshAt = 0.8
+/** When that fails it is not tried again for this long. */
+const patienceMs = 10_000
 const mostGrants = 1000
 const exchangeMs = 10_000
 const maxAnswerBytes = 64 * 1024
@@ -42,6 +44,7 @@ export class Grants {
     if (grant && now < grant.refreshAt) return grant.token
     const asking = this.#ask(name, account, exchange)
     if (!grant || now >= grant.expiresAt) return asking
+    grant.refreshAt = now + patienceMs
     // The old one still serves; the failure of this exchange is told when it does no longer.
     asking.catch(() => undefined)
     return grant.token
