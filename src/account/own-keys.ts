@@ -8,6 +8,8 @@ export interface OwnKey {
   /** The provider's slug. */
   provider: string
   sealed: string
+  /** Where the provider was when the key was entered; null: nobody knew. */
+  origin: string | null
   /** Tried after shared capacity. */
   isFallback: boolean
   /** No shared capacity of the provider for the models it applies to. */
@@ -41,6 +43,7 @@ export async function ownKeysOf(db: Db, key: ApiKey): Promise<OwnKey[]> {
         id: row.id,
         provider: row.provider,
         sealed: row.sealed_key,
+        origin: row.origin,
         isFallback: row.is_fallback === 1,
         isRequired: row.is_required === 1,
         isOnly: row.is_byok_only === 1,

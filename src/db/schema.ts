@@ -397,6 +397,8 @@ export interface ByokKeyTable {
   label: string
   /** Null once deleted: the key material is wiped. */
   sealed_key: string | null
+  /** Where the provider was when the key was entered; null: nobody knew. */
+  origin: string | null
   disabled: Flag
   is_fallback: Flag
   is_byok_only: Flag

@@ -27,6 +27,7 @@ function ownKey(provider: string, credential: unknown): OwnKey {
     id: 'the-id',
     provider,
     sealed: vault.seal(text, 'byok/the-id'),
+    origin: null,
     isFallback: false,
     isRequired: false,
     isOnly: false,
@@ -40,11 +41,11 @@ interface Asking extends Wishes {
   region?: DataRegion
 }
 
-function access(slug: string, provider: string, { own, region = 'global', ...wishes }: Asking = {}) {
+function access(slug: string, tag: string, { own, region = 'global', ...wishes }: Asking = {}) {
   const model = catalogWith(wishes).models.find(({ id }) => id === slug)
-  const endpoint = model?.endpoints.find((one) => one.provider.slug === provider)
-  if (!model || !endpoint) throw new Error(`${provider} has no ${slug}`)
-  const key = own === undefined ? null : ownKey(provider, own)
+  const endpoint = model?.endpoints.find((one) => one.tag === tag)
+  if (!model || !endpoint) throw new Error(`${tag} has no ${slug}`)
+  const key = own === undefined ? null : ownKey(endpoint.provider.slug, own)
   return accessOf(gateway, candidateOf(model, endpoint, key), region)
 }
 
@@ -103,19 +104,16 @@ describe('AWS', () => {
   })
 
   test.each([
-    ['regional', 'eu-north-1', `eu.${claudeId}`],
-    ['regional', 'us-gov-west-1', `us-gov.${claudeId}`],
-    ['regional', 'ap-northeast-1', `jp.${claudeId}`],
-    ['regional', 'ap-southeast-2', `au.${claudeId}`],
-    ['regional', 'ap-south-1', `apac.${claudeId}`],
-    ['regional', 'me-central-1', claudeId],
-    ['global', 'eu-north-1', `global.${claudeId}`],
-    ['none', 'eu-north-1', claudeId],
-  ])('profile %s in %s is %s', (profile, region, model) => {
-    const declared = [
-      { slug: 'amazon-bedrock', credentials: { ...accessKey, region }, settings: { profile } },
-    ]
-    expect(bedrock({ declared }).endpoint.upstream_model).toBe(model)
+    ['eu-north-1', `eu.${claudeId}`],
+    ['us-gov-west-1', `us-gov.${claudeId}`],
+    ['ap-northeast-1', `jp.${claudeId}`],
+    ['ap-southeast-2', `au.${claudeId}`],
+    ['ap-south-1', `apac.${claudeId}`],
+    ['me-central-1', claudeId],
+  ])('the regional profile in %s is %s', (region, model) => {
+    const own = { ...accessKey, region }
+    expect(access(claude, 'amazon-bedrock/regional', { own }).endpoint.upstream_model).toBe(model)
+    expect(bedrock({ own }).endpoint.upstream_model).toBe(`global.${claudeId}`)
   })
 })
 

@@ -7,7 +7,7 @@ import {
   settingsIn,
 } from '../catalog/credential.ts'
 import type { CatalogProvider, Endpoint, Model } from '../catalog/model.ts'
-import { addressOf, type ProviderSettings } from '../catalog/provider-settings.ts'
+import { addressOf, originOf, type ProviderSettings } from '../catalog/provider-settings.ts'
 import type { DataRegion, DialectName } from '../catalog/vocabulary.ts'
 import type { Gateway } from '../gateway.ts'
 import type { Candidate } from '../routing/candidate.ts'
@@ -32,6 +32,8 @@ export function accessOf(gateway: Gateway, candidate: Candidate, region: DataReg
   const { endpoint, ownKey } = candidate
   const { provider } = endpoint
   if (!ownKey) return accessWith(candidate, provider.installed, region)
+  if (ownKey.origin !== null && ownKey.origin !== originOf(provider))
+    return unusable(endpoint, 'The credential was entered for another address of the provider.')
   const credential = opened(gateway, provider, ownKey)
   if (!credential) return unusable(endpoint, 'The credential cannot be read.')
   const settings = { ...fallbacksOf(provider), ...provider.installed.settings, ...settingsIn(credential) }

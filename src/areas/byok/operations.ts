@@ -3,6 +3,7 @@ import { knownHashes } from '../../account/keys.ts'
 import { findMembers } from '../../account/members.ts'
 import { enterWorkspace, lockWorkspace } from '../../account/workspaces.ts'
 import { findModel } from '../../catalog/lookup.ts'
+import { originOf } from '../../catalog/provider-settings.ts'
 import type { Db } from '../../db/db.ts'
 import { badField, fail } from '../../errors.ts'
 import type { Gateway } from '../../gateway.ts'
@@ -75,6 +76,7 @@ const create = operation({
         provider,
         label,
         sealed_key: sealed(gateway, id, body.key),
+        origin: originNow(gateway, provider),
         sort_order: await nextSortOrder(tx, workspaceId, provider),
       })
     })
@@ -119,6 +121,7 @@ const update = operation({
         ...(body.key !== undefined && {
           label: labelFor(gateway, row.provider, body.key),
           sealed_key: sealed(gateway, row.id, body.key),
+          origin: originNow(gateway, row.provider),
         }),
       }
       refuseCombination({ ...row, ...changes })
@@ -171,6 +174,12 @@ function providerSlug(gateway: Gateway, name: string): string {
 function labelFor({ catalog, settings }: Gateway, provider: string, key: string): string {
   const form = catalog.providerByName.get(provider)?.credentialForm ?? otherForms.get(provider)
   return labelOf(key, form, settings.egress.allow_private)
+}
+
+/** A key goes there and nowhere else, wherever the provider is moved to. */
+function originNow({ catalog }: Gateway, provider: string): string | null {
+  const known = catalog.providerByName.get(provider)
+  return known ? originOf(known) : null
 }
 
 function sealed(gateway: Gateway, id: string, key: string): string {

@@ -6,6 +6,7 @@ import { money } from './004-money.ts'
 import { rollups } from './005-rollups.ts'
 import { responseCache } from './006-response-cache.ts'
 import { catalogue } from './007-catalogue.ts'
+import { ownKeyOrigin } from './008-own-key-origin.ts'
 
 export const migrations: Record<string, Migration> = {
   '001-foundation': foundation,
@@ -15,4 +16,5 @@ export const migrations: Record<string, Migration> = {
   '005-rollups': rollups,
   '006-response-cache': responseCache,
   '007-catalogue': catalogue,
+  '008-own-key-origin': ownKeyOrigin,
 }
