@@ -1,5 +1,5 @@
 import type { UpstreamFailure } from '../call/failure.ts'
-import { type Signing, secretsIn } from '../catalog/credential.ts'
+import { secretsIn } from '../catalog/credential.ts'
 import type { UpstreamSide } from '../dialects/dialect.ts'
 import type { Gateway } from '../gateway.ts'
 import { withDeadline } from '../lib/deadline.ts'
@@ -89,39 +89,51 @@ export interface Outgoing {
 /** Sends a request. An answer with an error status is an error here. */
 export async function send(gateway: Gateway, exchange: Exchange, request: Outgoing): Promise<Response> {
   const { access, upstream } = request
-  const response = await ask(gateway, exchange, request)
+  const { response, signature } = await ask(gateway, exchange, request)
   if (response.ok) return response
   if (response.status < 400) throw unexpected(`The provider answered with status ${response.status}.`)
   const failure = upstream.decodeError(response.status, await errorBody(response, exchange))
   if (response.status === 401) forgetToken(gateway, access)
   const retryAfterMs = failure.retryAfterMs ?? retryAfterOf(response.headers)
-  const message = presentable(failure.message, access.credential)
+  const message = presentable(failure.message, [...secretsIn(access.credential), ...tokensIn(signature)])
   throw new UpstreamError({ ...failure, message, ...(retryAfterMs !== undefined && { retryAfterMs }) })
 }
 
 /** The name of a resource of AWS begins with the number of an account. */
 const resourceName = /\barn:[\w-]+:[^\s'",]+/g
 
-/** A provider's words without the credential it was given, and without a web page. */
-function presentable(message: string, credential: Signing): string {
+/** What was given in exchange for a credential is as secret. */
+function tokensIn({ authorization = '' }: HeaderMap): string[] {
+  return authorization === '' ? [] : [authorization.replace(/^Bearer /, '')]
+}
+
+/** A provider's words without what it was signed in with, and without a web page. */
+function presentable(message: string, secrets: readonly string[]): string {
   if (/^\s*<(!doctype|html)/i.test(message)) return 'The provider answered with a web page.'
-  const hidden = secretsIn(credential).reduce((text, secret) => text.replaceAll(secret, '***'), message)
+  const hidden = secrets.reduce((text, secret) => text.replaceAll(secret, '***'), message)
   return hidden.replace(resourceName, '***')
 }
 
-async function ask(gateway: Gateway, exchange: Exchange, request: Outgoing): Promise<Response> {
+interface Answered {
+  response: Response
+  signature: HeaderMap
+}
+
+async function ask(gateway: Gateway, exchange: Exchange, request: Outgoing): Promise<Answered> {
   const { access, path, text } = request
-  if (access.problem !== null) throw notSignedIn(access.problem)
+  if (access.problem !== null) throw notSignedIn(new SignInError(access.problem))
   const { baseUrl } = access
   const isReached = access.isUserNamed || gateway.origins.isKnown(baseUrl)
   if (!isReached) await connect(gateway, exchange, baseUrl)
   const url = baseUrl + path + access.query
-  const headers = await headersOf(gateway, request, url)
+  const plain = { url, headers: headersOf(request), body: text }
+  const signature = await signatureOf(gateway, request, plain)
+  const signed = { ...plain, headers: { ...plain.headers, ...signature } }
   const response = await (access.isUserNamed
-    ? askUserNamed(gateway, exchange, { url, headers, body: text })
-    : askProvider(exchange, { url, headers, body: text }))
+    ? askUserNamed(gateway, exchange, signed)
+    : askProvider(exchange, signed))
   if (!access.isUserNamed) gateway.origins.answered(baseUrl)
-  return response
+  return { response, signature }
 }
 
 async function connect(gateway: Gateway, exchange: Exchange, baseUrl: string): Promise<void> {
@@ -178,20 +190,25 @@ const baseHeaders = {
 }
 
 /** The client's own, where they pass, stand before those of the format; nothing stands before the signature. */
-async function headersOf(gateway: Gateway, request: Outgoing, url: string): Promise<HeaderMap> {
-  const { upstream, access, isShaped, text: body } = request
+function headersOf({ upstream, access, isShaped, headers }: Outgoing): HeaderMap {
   const { provider } = access.endpoint
-  const headers = {
+  // What the operator has every request carry is for the operator's own address.
+  const isHome = access.baseUrl === provider.installed.address
+  return {
     ...baseHeaders,
     ...(!isShaped && upstream.customs.headers),
-    ...provider.headers,
-    ...request.headers,
+    ...(isHome && provider.headers),
+    ...headers,
   }
-  const means = meansFor(gateway, access, upstream)
+}
+
+async function signatureOf(gateway: Gateway, request: Outgoing, plain: Posted): Promise<HeaderMap> {
+  const { access, upstream } = request
   try {
-    return { ...headers, ...(await signIn({ method: 'POST', url, headers, body }, access.credential, means)) }
+    const means = meansFor(gateway, access, upstream)
+    return await signIn({ method: 'POST', ...plain }, access.credential, means)
   } catch (error) {
-    if (error instanceof SignInError) throw notSignedIn(error.message)
+    if (error instanceof SignInError) throw notSignedIn(error)
     throw error
   }
 }
@@ -260,9 +277,9 @@ export function unexpected(message: string, cause?: unknown): UpstreamError {
   return new UpstreamError({ kind: 'provider_unavailable', status: null, message }, cause)
 }
 
-/** Never the client's fault, and none of its business: its own key was fine. */
-function notSignedIn(message: string): UpstreamError {
-  return new UpstreamError({ kind: 'authentication', status: null, message })
+/** Never the client's fault, and none of its business: its own key was fine. The log says why. */
+function notSignedIn(cause: SignInError): UpstreamError {
+  return new UpstreamError({ kind: 'authentication', status: null, message: cause.message }, cause)
 }
 
 export function tookTooLong(): UpstreamError {

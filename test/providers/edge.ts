@@ -13,8 +13,9 @@ export interface Sent {
 }
 
 /** Stands where the network begins: what goes to a vendor is written down and answered here. */
-export function watchEdge(server: TestServer): { sent: Sent[]; restore(): void } {
+export function watchEdge(server: TestServer): { sent: Sent[]; texts: string[]; restore(): void } {
   const sent: Sent[] = []
+  const texts: string[] = []
   const real = globalThis.fetch
   // Names of vendors are not resolved, nor connected to.
   Object.assign(server.gateway, { origins: new Origins(async () => undefined) })
@@ -23,12 +24,13 @@ export function watchEdge(server: TestServer): { sent: Sent[]; restore(): void }
     if (new URL(url).hostname === '127.0.0.1') return real(input, init)
     const headers = Object.fromEntries(new Headers(init?.headers).entries())
     sent.push({ method: init?.method ?? 'GET', url, headers, body: JSON.parse(String(init?.body)) })
+    texts.push(String(init?.body))
     return replyTo(url, String(init?.body))
   }
   const spy = spyOn(globalThis, 'fetch').mockImplementation(
     Object.assign(answer, { preconnect: real.preconnect }) as typeof fetch,
   )
-  return { sent, restore: () => spy.mockRestore() }
+  return { sent, texts, restore: () => spy.mockRestore() }
 }
 
 const dialects = [

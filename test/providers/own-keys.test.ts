@@ -47,7 +47,7 @@ for (const kind of databaseKinds) {
           { slug: 'groq', base_url },
           { slug: 'amazon-bedrock', base_url },
           { slug: 'google-vertex', base_url: `${base_url}/vertex`, token_url: `${base_url}/token` },
-          { slug: 'azure', base_url: `${base_url}/azure` },
+          { slug: 'azure', base_url: `${base_url}/azure`, headers: { 'x-operator': canary } },
         ],
       }
       server = await startTestServer(kind, { settings: JSON.stringify(yaml) })
@@ -193,12 +193,16 @@ for (const kind of databaseKinds) {
       expect(await ask({ ...asking, stream: true })).toContain(firstWord)
     })
 
-    test('a resource of Azure, and a deployment at an address of its own', async () => {
+    test('S6 a resource of Azure, and a deployment at an address of its own', async () => {
       const model = 'openai/o3'
       const resource = { api_key: canary, resource_name: 'theirs' }
       await ask({ provider: 'azure', key: [resource], model })
       expect(seen).toMatchObject([
-        { url: '/azure/chat/completions', headers: { 'api-key': canary }, body: { model: 'o3' } },
+        {
+          url: '/azure/chat/completions',
+          headers: { 'api-key': canary, 'x-operator': canary },
+          body: { model: 'o3' },
+        },
       ])
       const deployment = {
         model_slug: model,
@@ -215,6 +219,8 @@ for (const kind of databaseKinds) {
           body: { model: 'd' },
         },
       ])
+      // Nothing of the operator goes to an address that a user wrote.
+      expect(seen[0]?.headers).not.toHaveProperty('x-operator')
       expect(await ask({ ...asking, stream: true })).toContain(firstWord)
       expect(await ask({ ...asking, format: 'messages', stream: true })).toContain('message_stop')
     })
@@ -276,6 +282,10 @@ for (const kind of databaseKinds) {
       expect((await failure(asking)).status).toBe(502)
       answer = null
       granted = 'fresh'
+      answer = ({ headers }) =>
+        Response.json({ error: { code: 400, message: headers.authorization } }, { status: 400 })
+      expect((await failure(asking)).body).toContain('"Bearer ***"')
+      answer = null
       await ask(asking)
       expect([before, seen[0]?.headers.authorization]).toEqual(['Bearer granted', 'Bearer fresh'])
     })

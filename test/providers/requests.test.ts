@@ -5,6 +5,7 @@ import type { Provider } from '../../src/catalog/provider.ts'
 import { isGenerateDialect } from '../../src/catalog/vocabulary.ts'
 import { providers } from '../../src/providers/all.ts'
 import { startTestServer, type TestServer } from '../support/harness.ts'
+import { publishedSignature } from '../support/sigv4.ts'
 import { type Sent, watchEdge } from './edge.ts'
 
 const folder = `${import.meta.dir}/snapshots`
@@ -275,6 +276,18 @@ describe('what each provider is sent', () => {
       expect(found as unknown).toEqual(await file.json())
     })
   }
+
+  test('what is signed is signed by the published algorithm', async () => {
+    for (const one of Object.values(casesFor('bedrock-signed'))) {
+      const sent = await sentFor(one)
+      if (!sent) throw new Error('nothing was sent')
+      const signature = publishedSignature(
+        { ...sent, text: edge.texts.at(-1) ?? '' },
+        accessKey.secretAccessKey,
+      )
+      expect(sent.headers.authorization).toEndWith(`Signature=${signature}`)
+    }
+  })
 
   test('there is a snapshot for each, and no other', () => {
     const kept = [...new Glob('*.json').scanSync(folder)].map((name) => name.replace('.json', ''))
