@@ -92,7 +92,7 @@ export function yamlExamples({ slug, keyVariable, baseUrl, settings = {} }: Prov
   const plain = [
     'providers:',
     `  - slug: ${slug}`,
-    `    api_key: \${${keyVariable}}`,
+    `    api_key: \${${notes[slug]?.tokenVariable ?? keyVariable}}`,
     ...(filled ? [`    settings: { ${filled} }`] : []),
   ]
   return [['A token', plain.join('\n')], ...(notes[slug]?.yaml ?? [])]

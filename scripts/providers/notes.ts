@@ -2,6 +2,8 @@
 export interface Notes {
   /** Entries for headgate.yaml beside the plain one, each under what it is for. */
   yaml?: [title: string, text: string][]
+  /** The variable of a token, where the usual one holds something else. */
+  tokenVariable?: string
   /** A region of this provider, for the examples. */
   region?: string
   /** Credentials of one's own beside a token, each under what it is. */
@@ -68,6 +70,7 @@ models:
     ],
   },
   'google-vertex': {
+    tokenVariable: 'VERTEX_API_KEY',
     region: 'europe-west1',
     yaml: [
       [
@@ -99,7 +102,7 @@ models:
       '`GOOGLE_APPLICATION_CREDENTIALS` is the path of the file of a service account, or its JSON. Other kinds of credentials (of a person, or federated) are not understood; the start says so in a warning and goes on.',
       'A service account signs an assertion, which is exchanged for a token at `https://oauth2.googleapis.com/token` and nowhere else; `token_url` in headgate.yaml changes that for the installation. A token is kept for as long as it lasts, and replaced at 80 % of that.',
       'A region is one such as `europe-west1`, or `global`, `eu` or `us`. An account of your own without one is used in the region of the installation, or in `global` when that has none. A request that must stay in a region does not take an account of another.',
-      'A credential of your own that is a token alone goes into `x-goog-api-key` (`authorization` with `key_header: authorization`) and needs the project of the installation.',
+      'A token alone is an API key and goes into `x-goog-api-key`; with `key_header: authorization` it may be an access token. One of your own needs the project of the installation.',
       'Ids of tool calls are unknown to this API and left out; calls and results are matched by their order. `service_tier` is dropped and reported.',
       'Models of Anthropic are asked with rawPredict and streamRawPredict, in the Messages format; `tags` is dropped and reported, and `count_tokens` is estimated.',
     ],

@@ -452,6 +452,8 @@ export const compatibleProviders: Provider[] = [
     name: 'OpenRouter',
     baseUrl: 'https://openrouter.ai/api/v1',
     keyVariable: 'OPENROUTER_API_KEY',
+    // In every format, also in those whose vendors have a header of their own.
+    keyHeader: 'authorization',
     dialects: ['chat', 'responses', 'messages', 'embeddings'],
     headquarters: 'US',
     privacyPolicyUrl: 'https://openrouter.ai/privacy',

@@ -67,6 +67,7 @@ export const vertex: Provider = {
   },
   keyVariable: 'GOOGLE_APPLICATION_CREDENTIALS',
   keyFile: true,
+  keyHeader: 'x-goog-api-key',
   credentialForm: 'serviceAccount',
   tokenUrl: 'https://oauth2.googleapis.com/token',
   dialects: ['gemini', 'messages', 'chat'],
