@@ -31,15 +31,22 @@ export interface Translation {
   access: Access
 }
 
+/** Opens the credential of the candidate: the request is about to go out. */
 export function translate(gateway: Gateway, asked: Asked, candidate: Candidate): Translation {
   const access = accessOf(gateway, candidate, asked.region)
-  const words = wordsFor(asked, candidate.model, access.endpoint)
-  const translation = { ...words, request: withoutDropped(words, access.endpoint), access }
-  if (asked.wishes.strict && translation.request.dropped.length > 0) {
-    const { dropped } = translation.request
+  return { ...wordsFor(asked, candidate.model, access.endpoint), access }
+}
+
+type Words = Omit<Translation, 'access'>
+
+/** What an endpoint would be told; a loss is an error where the client wants none. */
+export function wordsFor(asked: Asked, model: Model, endpoint: Endpoint): Words {
+  const words = passedOrEncoded(asked, model, endpoint)
+  const request = withoutDropped(words, endpoint)
+  const { dropped } = request
+  if (asked.wishes.strict && dropped.length > 0)
     throw fail('loss_refused', `Strict: the provider cannot be given ${dropped.join(', ')}.`, { dropped })
-  }
-  return translation
+  return { ...words, request }
 }
 
 /** Fields that pass as they are in the format, and that this provider would refuse. */
@@ -50,9 +57,7 @@ function withoutDropped({ dialect, request }: Words, { provider }: Endpoint): Up
   return { ...request, body, dropped: [...request.dropped, ...present].sort() }
 }
 
-type Words = Omit<Translation, 'access'>
-
-function wordsFor(asked: Asked, model: Model, endpoint: Endpoint): Words {
+function passedOrEncoded(asked: Asked, model: Model, endpoint: Endpoint): Words {
   const { dialect } = asked.format
   if (dialect && endpoint.dialects.includes(dialect.name)) {
     const request = dialect.same.passRequest(asked.body, targetOf(asked, model, endpoint, dialect))

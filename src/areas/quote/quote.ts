@@ -10,7 +10,7 @@ import type { Asked, Question } from '../../pipeline/asked.ts'
 import { decidedOf } from '../../pipeline/metadata.ts'
 import { readAsked } from '../../pipeline/read.ts'
 import { type Plan, planFor, refuseEmpty } from '../../pipeline/route.ts'
-import { translate } from '../../pipeline/translate.ts'
+import { wordsFor } from '../../pipeline/translate.ts'
 import { guardRegion } from '../../policy/guard.ts'
 import { explain } from '../../routing/explain.ts'
 import { rulesOf } from './guardrails.ts'
@@ -61,7 +61,7 @@ async function judged(gateway: Gateway, asked: Asked, routed: Plan): Promise<Jud
 
 /** What the first endpoint could not be told, where the client wants all of it told. */
 function lossAt(asked: Asked, { candidates: [first] }: Plan): GatewayError | null {
-  return first ? errorIn(() => translate(asked, first)) : null
+  return first ? errorIn(() => wordsFor(asked, first.model, first.endpoint)) : null
 }
 
 function errorIn(work: () => unknown): GatewayError | null {
