@@ -3,10 +3,10 @@ import {
   ask,
   clearGenerations,
   describeWithUpstreams,
-  forgetTraffic,
   formatNames,
   generationsWhen,
 } from '../../test/inference/support.ts'
+import { forgetTraffic } from '../../test/support/harness.ts'
 import {
   type ScenarioName,
   scenarios,
@@ -223,7 +223,7 @@ describeWithUpstreams(
       bench().second.script({ sse: frames }, { json: body })
       for (const stream of [true, false]) {
         await clearGenerations(bench())
-        forgetTraffic(bench())
+        forgetTraffic(bench().server)
         const response = await ask(bench(), 'chat', { model: 'test/both-chat', stream })
         await response.text()
         expect((await kept()).output.completion).toBe(scenarios.text.text)

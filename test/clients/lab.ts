@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect } from 'bun:test'
-import { startTestServer, type TestServer } from '../support/harness.ts'
+import { forgetTraffic, startTestServer, type TestServer } from '../support/harness.ts'
 import {
   longScenario,
   type Scenario,
@@ -46,6 +46,7 @@ export function useLab(): () => Lab {
   })
   beforeEach(() => {
     lab.next.length = 0
+    forgetTraffic(lab.server)
   })
   afterAll(async () => {
     await lab.server.stop()

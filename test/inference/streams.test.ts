@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
+import { forgetTraffic } from '../support/harness.ts'
 import { vendorReply } from '../support/replies.ts'
 import {
   ask,
   clearGenerations,
   describeWithUpstreams,
-  forgetTraffic,
   formatNames,
   generationsWhen,
   jsonOf,
@@ -286,7 +286,7 @@ describeWithUpstreams('failover', (bench) => {
       retryable: true,
       retry_after: 3,
     })
-    forgetTraffic(bench())
+    forgetTraffic(bench().server)
     bench().first.script(limited({ 'retry-after': '7' }))
     bench().second.script(limited({}))
     expect((await ask(bench(), 'chat', both)).headers.get('retry-after')).toBeNull()

@@ -1,6 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe } from 'bun:test'
-import { Routing } from '../../src/routing/routing.ts'
-import { type DatabaseKind, databaseKinds, startTestServer, type TestServer } from '../support/harness.ts'
+import {
+  type DatabaseKind,
+  databaseKinds,
+  forgetTraffic,
+  startTestServer,
+  type TestServer,
+} from '../support/harness.ts'
 import { type Received, startUpstream, type Upstream } from '../support/upstream.ts'
 
 export interface Bench {
@@ -64,7 +69,7 @@ export function describeWithUpstreams(name: string, tests: (bench: () => Bench) 
       beforeAll(async () => {
         bench = await openBench(kind, extra)
       })
-      beforeEach(() => forgetTraffic(bench))
+      beforeEach(() => forgetTraffic(bench.server))
       afterAll(async () => {
         await bench.server.stop()
         await Promise.all([bench.first.stop(), bench.second.stop()])
@@ -72,11 +77,6 @@ export function describeWithUpstreams(name: string, tests: (bench: () => Bench) 
       tests(() => bench)
     })
   }
-}
-
-/** As after a start, and with the cheapest endpoint drawn always. */
-export function forgetTraffic({ server }: Bench): void {
-  Object.assign(server.gateway, { routing: Object.assign(new Routing(), { random: () => 0 }) })
 }
 
 export async function openBench(kind: DatabaseKind, extra = ''): Promise<Bench> {
