@@ -31,7 +31,7 @@ export interface Access {
 export function accessOf(gateway: Gateway, candidate: Candidate, region: DataRegion): Access {
   const { endpoint, ownKey } = candidate
   const { provider } = endpoint
-  if (!ownKey) return accessWith(candidate, provider.installed, region)
+  if (!ownKey) return sharedAccess(candidate, region)
   if (ownKey.origin !== null && ownKey.origin !== originOf(provider))
     return unusable(endpoint, 'The credential was entered for another address of the provider.')
   const credential = opened(gateway, provider, ownKey)
@@ -40,6 +40,19 @@ export function accessOf(gateway: Gateway, candidate: Candidate, region: DataReg
   const resident = residentIn(provider, settings, region)
   if (!resident) return unusable(endpoint, 'The credential is for another region than the request.')
   return accessWith(candidate, { credential, settings: resident }, region)
+}
+
+const shared = new WeakMap<Endpoint, Map<DataRegion, Access>>()
+
+/** With the installation's own credential: worked out once, because the catalogue never changes. */
+function sharedAccess(candidate: Candidate, region: DataRegion): Access {
+  const { endpoint } = candidate
+  const byRegion = shared.get(endpoint) ?? new Map<DataRegion, Access>()
+  const known = byRegion.get(region)
+  if (known) return known
+  const access = accessWith(candidate, endpoint.provider.installed, region)
+  shared.set(endpoint, byRegion.set(region, access))
+  return access
 }
 
 function opened(gateway: Gateway, provider: CatalogProvider, { id, sealed }: OwnKey): Credential | null {

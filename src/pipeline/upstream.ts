@@ -190,16 +190,29 @@ const baseHeaders = {
 }
 
 /** The client's own, where they pass, stand before those of the format; nothing stands before the signature. */
-function headersOf({ upstream, access, isShaped, headers }: Outgoing): HeaderMap {
+function headersOf(request: Outgoing): HeaderMap {
+  const standing = standingHeaders(request)
+  const isPlain = Object.keys(request.headers).length === 0
+  return isPlain ? standing : { ...standing, ...request.headers }
+}
+
+const standingOf = new WeakMap<Access, WeakMap<UpstreamSide, HeaderMap>>()
+
+/** What every request by one way carries; neither the way nor the format ever changes. */
+function standingHeaders({ upstream, access, isShaped }: Outgoing): HeaderMap {
+  const byFormat = standingOf.get(access) ?? new WeakMap<UpstreamSide, HeaderMap>()
+  const known = byFormat.get(upstream)
+  if (known) return known
   const { provider } = access.endpoint
   // What the operator has every request carry is for the operator's own address.
   const isHome = access.baseUrl === provider.installed.address
-  return {
+  const headers = {
     ...baseHeaders,
     ...(!isShaped && upstream.customs.headers),
     ...(isHome && provider.headers),
-    ...headers,
   }
+  standingOf.set(access, byFormat.set(upstream, headers))
+  return headers
 }
 
 async function signatureOf(gateway: Gateway, request: Outgoing, plain: Posted): Promise<HeaderMap> {
