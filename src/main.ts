@@ -1,18 +1,21 @@
 import { writeFileSync } from 'node:fs'
-import { pino } from 'pino'
+import { type Logger, pino } from 'pino'
 import { firstStart, syncEnvironmentKey, vaultFits } from './account/bootstrap.ts'
 import { operations, pages } from './areas/all.ts'
 import { readEdits } from './catalog/store.ts'
 import { type Config, ConfigError } from './config.ts'
 import { lockDatabase, lockDataDir, masterSecret, prepareDataDir, siteFile } from './data-dir.ts'
-import { closeDb, type Db, isPostgresUrl, migrate, openBatches, openDb } from './db/db.ts'
+import { closeDb, type Db, isPostgresUrl, migrate, openDb, readAfter } from './db/db.ts'
+import { PostgresBatches } from './db/postgres-batches.ts'
 import type { Gateway } from './gateway.ts'
 import { giveSign, settleOrphans, startJobs } from './jobs.ts'
-import { Engine } from './ledger/engine.ts'
+import { type Engine, SharedEngine } from './ledger/engine.ts'
 import { Ledger } from './ledger/ledger.ts'
 import { nanosFromUsd } from './ledger/money.ts'
 import { Node } from './ledger/recovery.ts'
 import { RollUpThread } from './ledger/rollups/thread.ts'
+import { JournalError } from './ledger/segment.ts'
+import { SoleEngine } from './ledger/sole-engine.ts'
 import { ByteCache } from './lib/byte-cache.ts'
 import { type Clock, RemoteClock, systemClock } from './lib/clock.ts'
 import { Origins } from './lib/origins.ts'
@@ -52,7 +55,8 @@ export async function openGateway(
   tellProblems({ log, edits: composed.edits })
   warnOfUseless({ log, catalog: composed.catalog })
   const metrics = new Metrics()
-  const ledger = new Ledger(new Engine(openBatches(config.databaseUrl)), clock, log)
+  const ledger = new Ledger(engineFor(config, clock, log), clock, log)
+  readAfter(db, () => ledger.caughtUp())
   const responseCache = new ByteCache()
   metrics.watch(ledger)
   metrics.watchCache(responseCache)
@@ -85,6 +89,12 @@ function warnOfUseless({ catalog, log }: Pick<Gateway, 'catalog' | 'log'>): void
     if (installed.problem !== null)
       log.warn({ provider: slug, problem: installed.problem }, 'credential not used')
   }
+}
+
+function engineFor({ databaseUrl }: Config, clock: Clock, log: Logger): Engine {
+  return isPostgresUrl(databaseUrl)
+    ? new SharedEngine(new PostgresBatches(databaseUrl))
+    : new SoleEngine(databaseUrl, clock, log)
 }
 
 /** Windows follow the clock of the database, where several nodes share one. */
@@ -143,6 +153,7 @@ export async function serve(config: Config): Promise<void> {
   const unlockDatabase = isPostgresUrl(config.databaseUrl) ? null : lockDatabase(config.databaseUrl)
   const gateway = await openGateway(config)
   const server = takePort(gateway)
+  await openLedger(gateway)
   const site = siteUrl({ config, settings: gateway.settings, port: server.port ?? config.port })
   const initialCredits = nanosFromUsd(config.initialCredits) ?? 0n
   const start = await firstStart(gateway.db, gateway.clock, { ...config, initialCredits })
@@ -160,6 +171,15 @@ export async function serve(config: Config): Promise<void> {
   await drain(gateway, server)
   unlockDatabase?.()
   unlockDataDir()
+}
+
+async function openLedger({ ledger }: Gateway): Promise<void> {
+  try {
+    await ledger.open()
+  } catch (error) {
+    if (error instanceof JournalError) throw new ConfigError(error.message)
+    throw error
+  }
 }
 
 function takePort(gateway: Gateway): Server {

@@ -14,13 +14,19 @@ export function binding(value: unknown): unknown {
 /** What may be done inside one transaction. */
 export interface Batch {
   rows(statements: readonly Statement[]): Promise<Row[]>
-  /** `mustLast`: through a power cut too. Otherwise it is enough that it outlives this process. */
-  run(statements: readonly Statement[], mustLast: boolean): Promise<void>
+  run(statements: readonly Statement[]): Promise<void>
 }
 
 /** A connection of its own, for the few transactions that every request makes: all of each, or nothing. */
 export interface Batches {
-  readonly isPostgres: boolean
   transact<T>(work: (batch: Batch) => Promise<T>): Promise<T>
   close(): Promise<void>
+}
+
+/** The data itself was refused, and will be again; anything else may go better next time. */
+export function isRefusedData(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const { code, errno } = error as { code?: unknown; errno?: unknown }
+  const sqlite = /^SQLITE_(?:CONSTRAINT|TOOBIG|MISMATCH|RANGE|ERROR)/
+  return sqlite.test(String(code)) || /^(?:22|23|42|54)[0-9A-Z]{3}$/.test(String(errno))
 }

@@ -9,14 +9,12 @@ import {
 } from 'kysely'
 import { Migrator } from 'kysely/migration'
 import { withDeadline } from '../lib/deadline.ts'
-import type { Batches } from './batch.ts'
 import { Changes } from './changes.ts'
+import { Gate } from './gate.ts'
 import { migrations } from './migrations/all.ts'
 import { BunPostgresDialect } from './postgres.ts'
-import { PostgresBatches } from './postgres-batches.ts'
 import type { Schema } from './schema.ts'
 import { BunSqliteDialect } from './sqlite.ts'
-import { SqliteThread } from './sqlite-thread.ts'
 
 /** A database or a transaction in it: queries take either. */
 export type Db = Kysely<Schema>
@@ -24,17 +22,22 @@ export type Db = Kysely<Schema>
 /** `url` is `postgres://...` or the path of a SQLite file. */
 export function openDb(url: string, answerMs?: number): Db {
   const changes = new Changes()
+  const gate = new Gate()
   const dialect = isPostgresUrl(url)
     ? new BunPostgresDialect(url, changes, answerMs)
-    : new BunSqliteDialect(url, changes)
+    : new BunSqliteDialect(url, changes, gate)
   const db = new Kysely<Schema>({ dialect, plugins: [new IntegerPlugin()] })
   changesIn.set(db, changes)
+  gates.set(db, gate)
   return db
 }
 
-/** A connection beside the others, for what every request writes. */
-export function openBatches(url: string): Batches {
-  return isPostgresUrl(url) ? new PostgresBatches(url) : new SqliteThread(url)
+const gates = new WeakMap<Db, Gate>()
+
+/** What SQLite is asked about money waits until it has all that is known; `caughtUp` gives null when it has. */
+export function readAfter(db: Db, caughtUp: () => Promise<void> | null): void {
+  const gate = gates.get(db)
+  if (gate) gate.caughtUp = caughtUp
 }
 
 export function isPostgresUrl(url: string): boolean {
@@ -101,14 +104,6 @@ export async function closeDb(db: Db): Promise<void> {
   await withDeadline(closeMs, db.destroy(), () => new Error('the database does not close')).catch(
     () => undefined,
   )
-}
-
-/** The data itself was refused, and will be again; anything else may go better next time. */
-export function isRefusedData(error: unknown): boolean {
-  if (!(error instanceof Error)) return false
-  const { code, errno } = error as { code?: unknown; errno?: unknown }
-  const sqlite = /^SQLITE_(?:CONSTRAINT|TOOBIG|MISMATCH|RANGE|ERROR)/
-  return sqlite.test(String(code)) || /^(?:22|23|42|54)[0-9A-Z]{3}$/.test(String(errno))
 }
 
 const uniqueViolations = new Set(['SQLITE_CONSTRAINT_UNIQUE', 'SQLITE_CONSTRAINT_PRIMARYKEY', '23505'])

@@ -8,7 +8,6 @@ const connectSeconds = 5
 const closeSeconds = 2
 
 export class PostgresBatches implements Batches {
-  readonly isPostgres = true
   readonly #url: string
   #pool: SQL
 

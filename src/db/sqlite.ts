@@ -12,6 +12,7 @@ import {
   type TransactionSettings,
 } from 'kysely'
 import type { Changes } from './changes.ts'
+import type { Gate } from './gate.ts'
 
 /**
  * Kysely on bun:sqlite. Ours, and not a package, for three reasons: a transaction must begin IMMEDIATE
@@ -21,14 +22,16 @@ import type { Changes } from './changes.ts'
 export class BunSqliteDialect implements Dialect {
   readonly #path: string
   readonly #changes: Changes
+  readonly #gate: Gate
 
-  constructor(path: string, changes: Changes) {
+  constructor(path: string, changes: Changes, gate: Gate) {
     this.#path = path
     this.#changes = changes
+    this.#gate = gate
   }
 
   createDriver(): Driver {
-    return new SqliteDriver(this.#path, this.#changes)
+    return new SqliteDriver(this.#path, this.#changes, this.#gate)
   }
   createQueryCompiler() {
     return new SqliteQueryCompiler()
@@ -49,13 +52,15 @@ class SqliteDriver implements Driver {
   readonly #database: Database
   readonly #connection: SqliteConnection
   readonly #changes: Changes
+  readonly #gate: Gate
   #lastHolder: Promise<void> = Promise.resolve()
   #release: () => void = () => undefined
 
-  constructor(path: string, changes: Changes) {
+  constructor(path: string, changes: Changes, gate: Gate) {
     this.#database = new Database(path, { create: true, safeIntegers: true })
-    this.#connection = new SqliteConnection(this.#database, changes)
+    this.#connection = new SqliteConnection(this.#database, changes, gate)
     this.#changes = changes
+    this.#gate = gate
   }
 
   async init(): Promise<void> {
@@ -81,6 +86,8 @@ class SqliteDriver implements Driver {
   }
 
   async beginTransaction(connection: DatabaseConnection, { accessMode }: TransactionSettings): Promise<void> {
+    // Whoever writes within it keeps the ledger out until the end.
+    await this.#gate.caughtUp()
     const begin = accessMode === 'read only' ? 'begin' : 'begin immediate'
     await connection.executeQuery(CompiledQuery.raw(begin))
     this.#changes.began(connection)
@@ -107,15 +114,18 @@ type Binding = string | number | bigint | boolean | null | Uint8Array
 class SqliteConnection implements DatabaseConnection {
   readonly #database: Database
   readonly #changes: Changes
+  readonly #gate: Gate
   readonly #statements = new Map<string, Statement<unknown, Binding[]>>()
 
-  constructor(database: Database, changes: Changes) {
+  constructor(database: Database, changes: Changes, gate: Gate) {
     this.#database = database
     this.#changes = changes
+    this.#gate = gate
   }
 
   /** Another process that writes is waited for without holding up this one; a busy statement has done nothing yet. */
   async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
+    if (!this.#database.inTransaction && this.#gate.concerns(query.sql)) await this.#gate.caughtUp()
     for (const deadline = performance.now() + busyMs; ; await Bun.sleep(retryMs)) {
       try {
         const result = this.#run<Row>(query)

@@ -1,39 +1,37 @@
 import type { Statement } from './batch.ts'
 
-/** A text is made once for each number of rows: building it anew for every request costs more than running it. */
-const texts = new Map<string, string>()
+type Rows = readonly (readonly unknown[])[]
 
 /** `insert` with any number of rows: all at once where each statement is a journey, one by one where it is not. */
 export class Insert {
-  readonly #table: string
-  readonly #columns: readonly string[]
+  /** Of one row, for SQLite. */
+  readonly one: string
+  readonly #beginning: string
+  readonly #columns: number
   readonly #conflict: string
+  /** A text is made once for each number of rows: building it anew for every request costs more than running it. */
+  readonly #texts = new Map<number, string>()
 
   constructor(table: string, columns: readonly string[], conflict = '') {
-    this.#table = table
-    this.#columns = columns
+    this.#beginning = `insert into ${table} (${columns.join(', ')}) values`
+    this.#columns = columns.length
     this.#conflict = conflict
+    this.one = `${this.#beginning} (${columns.map(() => '?').join(', ')}) ${conflict}`
   }
 
-  of(isPostgres: boolean, rows: readonly (readonly unknown[])[]): Statement[] {
-    if (isPostgres) return [...pieces(rows)].map((piece) => this.#statement(piece))
-    const sql = this.#text(false, 1)
-    return rows.map((values) => ({ sql, values }))
+  /** Of many, for PostgreSQL. */
+  of(rows: Rows): Statement[] {
+    return [...pieces(rows)].map((piece) => ({ sql: this.#text(piece.length), values: piece.flat() }))
   }
 
-  #statement(rows: readonly (readonly unknown[])[]): Statement {
-    return { sql: this.#text(true, rows.length), values: rows.flat() }
-  }
-
-  #text(isPostgres: boolean, rows: number): string {
-    const slot = `${isPostgres} ${this.#table} ${rows}`
-    const known = texts.get(slot)
+  #text(rows: number): string {
+    const known = this.#texts.get(rows)
     if (known !== undefined) return known
     let parameter = 0
-    const next = () => (isPostgres ? `$${++parameter}` : '?')
-    const values = Array.from({ length: rows }, () => `(${this.#columns.map(next).join(', ')})`)
-    const text = `insert into ${this.#table} (${this.#columns.join(', ')}) values ${values.join(', ')} ${this.#conflict}`
-    texts.set(slot, text)
+    const row = () => `(${Array.from({ length: this.#columns }, () => `$${++parameter}`).join(', ')})`
+    const values = Array.from({ length: rows }, row).join(', ')
+    const text = `${this.#beginning} ${values} ${this.#conflict}`
+    this.#texts.set(rows, text)
     return text
   }
 }
@@ -55,10 +53,9 @@ export function replacing(key: string, columns: readonly string[]): string {
   return `on conflict (${key}) do update set ${set.join(', ')}`
 }
 
-/** The same query for each of the values, in the fewest statements and texts: `$` stands where they go. */
-export function forEach(isPostgres: boolean, sql: string, values: readonly string[]): Statement[] {
+/** The same query for all of the values in one PostgreSQL statement: `$` stands where they go. */
+export function forEach(sql: string, values: readonly string[]): Statement[] {
   if (values.length === 0) return []
-  if (!isPostgres) return values.map((value) => ({ sql: sql.replace('$', '?'), values: [value] }))
   const list = 'select json_array_elements_text(cast(cast($1 as text) as json))'
   return [{ sql: sql.replace('$', () => list), values: [JSON.stringify(values)] }]
 }

@@ -1,15 +1,9 @@
 import type { Logger } from 'pino'
-import { isRefusedData } from '../db/db.ts'
+import { isRefusedData } from '../db/batch.ts'
 import { GatewayError } from '../errors.ts'
-import type { Clock } from '../lib/clock.ts'
+import { type Clock, isoNow } from '../lib/clock.ts'
 import type { Refusal } from './book.ts'
-import type { Admit, Op, Result, Settle } from './engine.ts'
-
-/** Carries out batches, one at a time, each in one transaction. */
-export interface Runner {
-  run(ops: readonly Op[], now: string): Promise<Result[]>
-  close(): Promise<void>
-}
+import type { Admit, Engine, Op, Result, Settle } from './engine.ts'
 
 interface Job {
   op: Op
@@ -19,7 +13,7 @@ interface Job {
   failed: (error: unknown) => void
 }
 
-/** Bounds the size of one transaction. */
+/** Bounds the size of one batch. */
 const mostAtOnce = 256
 /** Requests beyond this find the ledger too busy. */
 const mostWaiting = 20_000
@@ -42,7 +36,7 @@ export type Progress = () => string | null
  * then goes into the next one together with all others that came meanwhile. A quiet gateway commits at once.
  */
 export class Ledger {
-  readonly #runner: Runner
+  readonly #engine: Engine
   readonly #clock: Clock
   readonly #log: Logger
   readonly #followed = new Map<string, Progress>()
@@ -52,20 +46,22 @@ export class Ledger {
   #queue: Job[] = []
   /** What the transaction under way is about. */
   #current: Job[] = []
+  /** Done, and not on disk yet. */
+  readonly #unsynced = new Set<Job>()
   #running = false
   #downSince: number | null = null
   #toldAt = 0
   #looking: Timer | null = null
 
-  constructor(runner: Runner, clock: Clock, log: Logger) {
-    this.#runner = runner
+  constructor(engine: Engine, clock: Clock, log: Logger) {
+    this.#engine = engine
     this.#clock = clock
     this.#log = log
   }
 
-  /** When the database went away; null while it is there. */
+  /** When it could not be written any more; null while it can. */
   get downSince(): number | null {
-    return this.#downSince
+    return this.#downSince ?? this.#engine.fullSince
   }
 
   /** Operations that are not written yet. */
@@ -73,9 +69,23 @@ export class Ledger {
     return this.#queue.length
   }
 
+  /** Takes up what an earlier process left; without it, the first operation does. */
+  open(): Promise<void> {
+    return this.#engine.open()
+  }
+
+  /** Until everything that anybody was told of is in the database; null when it is. */
+  caughtUp(): Promise<void> | null {
+    return (
+      this.#engine.caughtUp()?.catch((cause: unknown) => {
+        throw unavailable(cause)
+      }) ?? null
+    )
+  }
+
   /** Resolves when the hold is committed, or with the limit that is in its way. */
   async admit(op: Admit): Promise<Refusal | null> {
-    if (this.#queue.length > mostWaiting) throw unavailable()
+    if (this.#queue.length > mostWaiting || this.#engine.fullSince !== null) throw unavailable()
     this.#open.add(op.wish.id)
     const result = await this.#push(op, admitMs)
     return result === 'closed before' ? null : result
@@ -99,12 +109,12 @@ export class Ledger {
 
   /** Waits a while for requests that are under way to be settled; what is left is settled after the next start. */
   async close(): Promise<void> {
-    const isBusy = () => this.#running || this.#open.size > 0
+    const isBusy = () => this.#running || this.#open.size > 0 || this.#unsynced.size > 0
     for (const deadline = performance.now() + closeMs; isBusy() && performance.now() < deadline; ) {
       await Bun.sleep(5)
     }
     if (this.#looking) clearInterval(this.#looking)
-    await this.#runner.close()
+    await this.#engine.close()
   }
 
   #push(op: Op, waitMs: number): Promise<Result> {
@@ -137,12 +147,27 @@ export class Ledger {
 
   async #commit(jobs: Job[]): Promise<void> {
     this.#current = jobs
-    const results = await this.#runner.run(
-      jobs.map(({ op }) => op),
-      new Date(this.#clock.now()).toISOString(),
-    )
-    for (const [place, job] of jobs.entries()) this.#finish(job, results[place] ?? null)
+    const ops = jobs.map(({ op }) => op)
+    const { results, lasting } = await this.#engine.run(ops, isoNow(this.#clock))
     this.#current = []
+    const unsynced: [Job, Result][] = []
+    for (const [place, job] of jobs.entries()) {
+      const result = results[place] ?? null
+      if (lasting && job.op.op === 'settle') unsynced.push([job, result])
+      else this.#finish(job, result)
+    }
+    if (lasting) void this.#finishWhen(lasting, unsynced)
+  }
+
+  /** Others need not wait for the disk meanwhile. */
+  async #finishWhen(lasting: Promise<void>, unsynced: [Job, Result][]): Promise<void> {
+    for (const [job] of unsynced) this.#unsynced.add(job)
+    const error = await lasting.then(() => null, unavailable)
+    for (const [job, result] of unsynced) {
+      this.#unsynced.delete(job)
+      if (error) job.failed(error)
+      this.#finish(job, result)
+    }
   }
 
   #finish({ op, done }: Job, result: Result): void {
@@ -209,7 +234,7 @@ export class Ledger {
   /** Charges are written all the same; holds of requests that were sent away are taken back. */
   #sendAwayLate(): void {
     const now = performance.now()
-    const late = [...this.#current, ...this.#queue].filter(({ until }) => until < now)
+    const late = [...this.#current, ...this.#unsynced, ...this.#queue].filter(({ until }) => until < now)
     for (const job of late) {
       job.until = Number.POSITIVE_INFINITY
       this.#sendAway(job, unavailable())
@@ -264,6 +289,6 @@ export function release(id: string, organizationId: string): Settle {
   return { op: 'settle', id, organizationId, isByok: false, spent, generation: null, companions: [] }
 }
 
-function unavailable(): GatewayError {
-  return new GatewayError('unavailable', { headers: { 'retry-after': '5' } })
+function unavailable(cause?: unknown): GatewayError {
+  return new GatewayError('unavailable', { cause, headers: { 'retry-after': '5' } })
 }

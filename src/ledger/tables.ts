@@ -66,6 +66,49 @@ export const generationColumns = [
 
 export const insertGenerations = new Insert('generations', generationColumns, 'on conflict (id) do nothing')
 
+/** What of a record its sums depend on. */
+const bareColumns = [
+  'id',
+  'organization_id',
+  'workspace_id',
+  'key_id',
+  'user_id',
+  'created_at',
+  'status',
+  'usage_source',
+  'cost_nanos',
+  'upstream_cost_nanos',
+  'hold_nanos',
+  'is_byok',
+  'posting_id',
+  'ended_at',
+] as const satisfies readonly (keyof GenerationTable)[]
+
+/** What a record must have. */
+const blanks = {
+  requested_model: '',
+  model: '',
+  provider: '',
+  endpoint: '',
+  dialect: '',
+  upstream_dialect: '',
+  latency_ms: 0,
+  attempts: '[]',
+  region: '',
+} satisfies { [Column in keyof GenerationTable]?: string | number }
+
+export const insertBareGenerations = new Insert(
+  'generations',
+  [...bareColumns, ...Object.keys(blanks)],
+  'on conflict (id) do nothing',
+)
+
+/** A generation without its description. */
+export function bareGeneration(values: readonly unknown[]): unknown[] {
+  const own = bareColumns.map((column) => values[generationColumns.indexOf(column)])
+  return [...own, ...Object.values(blanks)]
+}
+
 const holdColumns = [
   'id',
   'owner',

@@ -1,9 +1,13 @@
 import { afterAll, expect, test } from 'bun:test'
-import { closeDb, migrate, openBatches, openDb } from '../../src/db/db.ts'
+import { pino } from 'pino'
+import { closeDb, isPostgresUrl, migrate, openDb } from '../../src/db/db.ts'
+import { PostgresBatches } from '../../src/db/postgres-batches.ts'
 import type { Generation } from '../../src/ledger/draft.ts'
-import { type Admit, Engine, type Op, type Settle } from '../../src/ledger/engine.ts'
+import { type Admit, type Engine, type Op, type Settle, SharedEngine } from '../../src/ledger/engine.ts'
+import { SoleEngine } from '../../src/ledger/sole-engine.ts'
 import { subjects } from '../../src/ledger/subjects.ts'
 import { generationColumns } from '../../src/ledger/tables.ts'
+import { systemClock } from '../../src/lib/clock.ts'
 import { utcDay } from '../../src/lib/time.ts'
 import { databaseKinds } from '../support/harness.ts'
 import { ledgerProblems, readLedger } from './books.ts'
@@ -160,6 +164,11 @@ const blank = {
   service_tier: null,
 }
 
+function engineOn(url: string): Engine {
+  if (isPostgresUrl(url)) return new SharedEngine(new PostgresBatches(url))
+  return new SoleEngine(url, systemClock, pino({ level: 'silent' }))
+}
+
 /** Whoever was not told what became of a batch asks for all of it again. */
 function again(ops: Op[]): Op[] {
   return ops.map((op) => (op.op === 'admit' ? { ...op, again: true } : op))
@@ -178,16 +187,16 @@ for (const kind of databaseKinds) {
         .values(organizations.map((id) => ({ id, name: id, ...created })))
         .execute()
       const requests = new Requests()
-      let engine = new Engine(openBatches(databaseUrl))
+      let engine: Engine = engineOn(databaseUrl)
       let operations = 0
       let replays = 0
       for (let count = 0; count < batches; count++) {
         const ops = requests.batch()
         if (ops.length === 0) continue
-        const results = await engine.run(ops, now)
+        const { results } = await engine.run(ops, now)
         if (random() < 0.2) {
           await engine.close()
-          engine = new Engine(openBatches(databaseUrl))
+          engine = engineOn(databaseUrl)
         }
         if (random() < 0.3) {
           const admitted = ops.filter((_, place) => results[place] === null)

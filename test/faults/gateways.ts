@@ -55,6 +55,8 @@ export class Scene {
   /** The figures, when the three books agree. */
   async agreed(): Promise<Figures> {
     await this.vendor.idle()
+    // Whoever asks a server about money makes its database catch up.
+    for (const gateway of this.#running) if (gateway.url) await gateway.manage('GET', '/credits')
     const ledger = await readLedger(this.databaseUrl)
     const { problems, figures } = compareBooks(this.vendor.journal, this.clients.log, ledger)
     if (problems.length > 0) {

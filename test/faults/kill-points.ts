@@ -1,21 +1,26 @@
 // Loaded before the gateway, in its process and in its threads: lets the process die at a named point.
 import { Database } from 'bun:sqlite'
-import { readFileSync } from 'node:fs'
+import { readFileSync, truncateSync } from 'node:fs'
 import { isMainThread } from 'node:worker_threads'
 import type { Batch } from '../../src/db/batch.ts'
+import type { Engine, Op } from '../../src/ledger/engine.ts'
 import type { KillPoint } from './points.ts'
 
 const file = process.env.HEADGATE_KILL_FILE ?? '/dev/null'
 const passes = new Map<string, number>()
 
 /** The file holds the name of a point and which of the passes from now on is the last. */
-function reached(point: KillPoint): void {
+function isLast(point: KillPoint): boolean {
   const armed = readFileSync(file, 'utf8')
   const [name, count] = armed.split('#')
-  if (name !== point) return
+  if (name !== point) return false
   const pass = (passes.get(armed) ?? 0) + 1
   passes.set(armed, pass)
-  if (pass >= Number(count)) process.kill(process.pid, 'SIGKILL')
+  return pass >= Number(count)
+}
+
+function reached(point: KillPoint): void {
+  if (isLast(point)) process.kill(process.pid, 'SIGKILL')
 }
 
 /** Follows a transaction of the ledger by its statements. */
@@ -36,24 +41,58 @@ class Transaction {
 }
 
 if (isMainThread) {
-  await watchEngine()
+  await watchEngines()
+  await watchJournal()
   await watchStreams()
   await watchPostgres()
   watchThreads()
 } else watchSqlite()
 
-async function watchEngine(): Promise<void> {
-  const { Engine } = await import('../../src/ledger/engine.ts')
-  const run = Engine.prototype.run
-  Engine.prototype.run = async function (ops, now) {
-    const kinds = new Set(ops.map(({ op }) => op))
-    if (kinds.has('admit')) reached('before a hold is written')
-    if (kinds.has('settle')) reached('before a settlement is written')
-    const results = await run.call(this, ops, now)
-    if (kinds.has('admit')) reached('after a hold is committed')
-    if (kinds.has('note')) reached('after a checkpoint')
-    if (kinds.has('settle')) reached('after a settlement is committed')
-    return results
+async function watchEngines(): Promise<void> {
+  const { SharedEngine } = await import('../../src/ledger/engine.ts')
+  const { SoleEngine } = await import('../../src/ledger/sole-engine.ts')
+  for (const { prototype } of [SharedEngine, SoleEngine]) {
+    const run: Engine['run'] = prototype.run
+    prototype.run = async function (this: Engine, ops: readonly Op[], now = '') {
+      const kinds = new Set(ops.map(({ op }) => op))
+      if (kinds.has('admit')) reached('before a hold is written')
+      if (kinds.has('settle')) reached('before a settlement is written')
+      const ran = await run.call(this, ops, now)
+      if (kinds.has('admit')) reached('after a hold is committed')
+      if (kinds.has('note')) reached('after a checkpoint')
+      if (kinds.has('settle')) reached('after a settlement is committed')
+      return ran
+    }
+  }
+}
+
+/** The steps of the journal, each on its own. */
+async function watchJournal(): Promise<void> {
+  const { SegmentFile } = await import('../../src/ledger/segment.ts')
+  const { FoldThread } = await import('../../src/ledger/fold-thread.ts')
+  const { append, sync, quiet } = SegmentFile.prototype
+  SegmentFile.prototype.append = function (lines) {
+    const before = this.size
+    append.call(this, lines)
+    if (lines.length === 0 || !isLast('halfway through a line of the journal')) return
+    truncateSync(this.path, Math.floor((before + this.size) / 2))
+    process.kill(process.pid, 'SIGKILL')
+  }
+  SegmentFile.prototype.sync = async function () {
+    reached('before a settlement is on disk')
+    await sync.call(this)
+    reached('after a settlement is on disk')
+  }
+  SegmentFile.prototype.quiet = function () {
+    reached('before a file of the journal is used again')
+    return quiet.call(this)
+  }
+  const { fold } = FoldThread.prototype
+  FoldThread.prototype.fold = async function (path, piece) {
+    reached('before the journal is folded')
+    const refused = await fold.call(this, path, piece)
+    reached('after a fold is committed')
+    return refused
   }
 }
 
@@ -89,9 +128,9 @@ async function watchPostgres(): Promise<void> {
 function oneByOne(batch: Batch, transaction: Transaction): Batch {
   return {
     rows: (statements) => batch.rows(statements),
-    run: async (statements, mustLast) => {
+    run: async (statements) => {
       for (const statement of statements) {
-        await batch.run([statement], mustLast)
+        await batch.run([statement])
         transaction.wrote(statement.sql)
       }
     },
@@ -109,16 +148,19 @@ function watchThreads(): void {
 }
 
 function watchSqlite(): void {
-  let transaction = new Transaction()
+  let isFold = false
   const prepare = Database.prototype.prepare
   Database.prototype.prepare = function (this: Database, sql: string, ...rest: []) {
     const statement = prepare.call(this, sql, ...rest)
     const run = statement.run.bind(statement)
     statement.run = (...values: never[]) => {
-      if (sql === 'begin immediate') transaction = new Transaction()
-      if (sql === 'commit') transaction.commits()
+      if (sql === 'begin immediate') isFold = false
+      if (sql === 'commit' && isFold) reached('before a fold is committed')
       const changes = run(...values)
-      transaction.wrote(sql)
+      if (sql.startsWith('insert into generations')) {
+        isFold = true
+        reached('halfway through a fold')
+      }
       return changes
     }
     return statement

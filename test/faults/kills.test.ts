@@ -1,8 +1,9 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { pino } from 'pino'
-import { closeDb, isPostgresUrl, openBatches, openDb } from '../../src/db/db.ts'
-import { Engine } from '../../src/ledger/engine.ts'
+import { closeDb, isPostgresUrl, openDb } from '../../src/db/db.ts'
+import { PostgresBatches } from '../../src/db/postgres-batches.ts'
+import { SharedEngine } from '../../src/ledger/engine.ts'
 import { Ledger } from '../../src/ledger/ledger.ts'
 import { Node } from '../../src/ledger/recovery.ts'
 import { isoNow, systemClock } from '../../src/lib/clock.ts'
@@ -10,7 +11,7 @@ import { databaseKinds } from '../support/harness.ts'
 import type { Wish } from './clients.ts'
 import { closeScenes, type GatewayProcess, type Scene, sceneOn } from './gateways.ts'
 import { isLong, patienceMs, randomly, report } from './length.ts'
-import { type KillPoint, killPoints } from './points.ts'
+import { type KillPoint, killPoints, replayPoints } from './points.ts'
 
 afterAll(closeScenes)
 
@@ -21,7 +22,11 @@ afterAll(closeScenes)
 async function settleOrphans({ databaseUrl }: Scene): Promise<void> {
   if (!isPostgresUrl(databaseUrl)) return
   const db = openDb(databaseUrl)
-  const ledger = new Ledger(new Engine(openBatches(databaseUrl)), systemClock, pino({ level: 'silent' }))
+  const ledger = new Ledger(
+    new SharedEngine(new PostgresBatches(databaseUrl)),
+    systemClock,
+    pino({ level: 'silent' }),
+  )
   await new Node(true).settleOrphans(db, ledger, isoNow(systemClock))
   await ledger.close()
   await closeDb(db)
@@ -137,17 +142,13 @@ const fewPoints: KillPoint[] = [
   'halfway through a settlement',
   'after a settlement is committed',
 ]
-const points = { sqlite: killPoints, postgres: isLong ? killPoints : fewPoints }
+const points = { sqlite: killPoints.sqlite, postgres: isLong ? killPoints.postgres : fewPoints }
 
 /** Checkpoints are two seconds apart, and the one reply that lasts has two of them. */
 function passesOf(point: KillPoint): number[] {
   if (point === 'after a checkpoint') return isLong ? [1, 2] : [1]
   return isLong ? [1, 2, 3, 5, 8, 13] : [2]
 }
-
-const recoveryPoints: KillPoint[] = isLong
-  ? ['halfway through a settlement', 'before a settlement is committed', 'after a settlement is committed']
-  : ['before a settlement is committed']
 
 for (const kind of databaseKinds) {
   describe(`kill -9 at a named point (${kind})`, () => {
@@ -214,7 +215,7 @@ test(
     await Bun.sleep(300)
     await gateway.kill()
     await working
-    for (const point of recoveryPoints) {
+    for (const point of replayPoints) {
       writeFileSync(scene.killFile, `${point}#1`)
       const recovering = scene.launch()
       await recovering.exited

@@ -1,5 +1,5 @@
 /** Where a process can be made to die, in the order a request passes them. */
-export const killPoints = [
+const shared = [
   'before a hold is written',
   'before a hold is committed',
   'after a hold is committed',
@@ -13,4 +13,35 @@ export const killPoints = [
   'while a client is told the end',
 ] as const
 
-export type KillPoint = (typeof killPoints)[number]
+/** Where the ledger is a journal, and the database follows it. */
+const journaled = [
+  'before a hold is written',
+  'halfway through a line of the journal',
+  'after a hold is committed',
+  'after the first token',
+  'after a checkpoint',
+  'after the end of the reply',
+  'before a settlement is written',
+  'before a settlement is on disk',
+  'after a settlement is on disk',
+  'after a settlement is committed',
+  'while a client is told the end',
+  'before the journal is folded',
+  'halfway through a fold',
+  'before a fold is committed',
+  'after a fold is committed',
+  'before a file of the journal is used again',
+] as const
+
+export const killPoints = { postgres: shared, sqlite: journaled }
+
+/** Where a start can die that takes up what another process left. */
+export const replayPoints = [
+  'before the journal is folded',
+  'halfway through a fold',
+  'before a fold is committed',
+  'after a fold is committed',
+  'after a settlement is committed',
+] as const
+
+export type KillPoint = (typeof shared)[number] | (typeof journaled)[number]

@@ -116,7 +116,7 @@ describeWithUpstreams(
   'limits: { heartbeat: 5, total: 1 }',
 )
 
-test('R24 a ledger that cannot be written holds up those who wait for it, and no stream', async () => {
+test('R24 a database that cannot be written holds up no request and no stream, only those who read it', async () => {
   const opened = await openBench('sqlite')
   const bench = () => opened
   const { databaseUrl } = opened.server.gateway.config
@@ -126,16 +126,17 @@ test('R24 a ledger that cannot be written holds up those who wait for it, and no
   await reader.read()
   const other = new Database(databaseUrl)
   other.run('begin immediate')
-  const waiting = ask(bench(), 'chat', { model: 'test/chat' })
+  expect((await ask(bench(), 'chat', { model: 'test/chat' })).status).toBe(200)
+  while (!(await reader.read()).done);
+  let isRead = false
+  const reading = generationsWhen(bench(), 2).finally(() => {
+    isRead = true
+  })
   await Bun.sleep(20)
-  // Here, and nowhere else, the disk is kept from writing: whoever waited for it in this thread would wait for us.
-  for (let event = 0; event < 3; event++) expect((await reader.read()).done).toBe(false)
-  expect(bench().first.journal).toHaveLength(1)
+  expect(isRead).toBe(false)
   other.run('rollback')
   other.close()
-  expect((await waiting).status).toBe(200)
-  while (!(await reader.read()).done);
-  expect(await generationsWhen(bench(), 2)).toHaveLength(2)
+  expect(await reading).toHaveLength(2)
   await opened.server.stop()
   await Promise.all([opened.first.stop(), opened.second.stop()])
 })

@@ -1,0 +1,11 @@
+/** What the ledger writes behind the back of this connection. */
+const written = /\b(?:generations|meters|holds|generation_contents|stored_responses|stored_items)\b/
+
+/** Keeps queries back that would miss what the ledger has told, and not yet written. */
+export class Gate {
+  caughtUp: () => Promise<void> | null = () => null
+
+  concerns(sql: string): boolean {
+    return written.test(sql)
+  }
+}

@@ -1,0 +1,169 @@
+import type { Database, Statement as Prepared } from 'bun:sqlite'
+import { binding, isRefusedData, type Statement } from '../db/batch.ts'
+import { type Line, partsOf, readCheckpoint, readHold, readSettled } from './line.ts'
+import { entriesOf, type Postings, post } from './posting.ts'
+import {
+  bareGeneration,
+  insertBareGenerations,
+  insertEntries,
+  insertGenerations,
+  insertHolds,
+  replaceMeters,
+} from './tables.ts'
+
+/** A piece of the journal, and what the meters it touches came to at its end. */
+export interface Piece {
+  number: number
+  lines: Iterable<Line>
+  meters: readonly (readonly unknown[])[]
+  now: string
+}
+
+/** What the database would not take: the rest is written all the same. */
+export interface Refused {
+  id: string
+  what: 'record' | 'companions'
+  message: string
+}
+
+type Binding = string | number | bigint | null
+
+/** The number of the last piece that is in the database. */
+const foldedName = 'ledger_folded'
+
+/** Brings pieces of the journal into the tables, each in one transaction and each once. */
+export class Folder {
+  readonly #database: Database
+  readonly #prepared = new Map<string, Prepared<unknown, Binding[]>>()
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  /** The last that is there. A database that has none yet begins with a number that no other had. */
+  get folded(): number {
+    const insert = 'insert into instance (name, value) values (?, ?) on conflict do nothing'
+    this.#run(insert, [foldedName, String(Date.now())])
+    return this.#mark()
+  }
+
+  fold(piece: Piece): Refused[] {
+    this.#run('begin immediate')
+    try {
+      if (!this.#advance(piece.number)) return this.#nothing()
+      const refused = new Fold(piece, (sql, values) => this.#run(sql, values)).run()
+      this.#run('commit')
+      return refused
+    } catch (error) {
+      if (this.#database.inTransaction) this.#run('rollback')
+      throw error
+    }
+  }
+
+  /** False when it was folded before. */
+  #advance(number: number): boolean {
+    const mark = this.#mark()
+    if (mark >= number) return false
+    if (mark !== number - 1) throw new Error(`piece ${number} of the journal does not follow ${mark}`)
+    this.#run('update instance set value = ? where name = ?', [String(number), foldedName])
+    return true
+  }
+
+  #nothing(): Refused[] {
+    this.#run('rollback')
+    return []
+  }
+
+  #mark(): number {
+    const select = 'select value from instance where name = ?'
+    return Number(this.#statement(select).values(foldedName)[0]?.[0])
+  }
+
+  #run(sql: string, values: readonly unknown[] = []): number {
+    return this.#statement(sql).run(...(values as Binding[])).changes
+  }
+
+  /** There are few texts: each is prepared once. */
+  #statement(sql: string): Prepared<unknown, Binding[]> {
+    const known = this.#prepared.get(sql)
+    if (known) return known
+    const statement = this.#database.prepare<unknown, Binding[]>(sql)
+    this.#prepared.set(sql, statement)
+    return statement
+  }
+}
+
+type Run = (sql: string, values?: readonly unknown[]) => number
+
+/** One transaction. What was placed and settled within a piece was never there. */
+class Fold {
+  readonly #piece: Piece
+  readonly #run: Run
+  /** Holds as the journal has them, and how far their replies came. */
+  readonly #placed = new Map<string, string>()
+  readonly #noted = new Map<string, string>()
+  readonly #postings: Postings = new Map()
+  readonly #refused: Refused[] = []
+
+  constructor(piece: Piece, run: Run) {
+    this.#piece = piece
+    this.#run = run
+  }
+
+  run(): Refused[] {
+    const { lines, meters, now } = this.#piece
+    for (const line of lines) {
+      const { kind, id, rest } = partsOf(line)
+      if (kind === 'admit') this.#placed.set(id, rest)
+      else if (kind === 'settle') this.#settle(id, rest)
+      else this.#noted.set(id, readCheckpoint(rest))
+    }
+    for (const hold of this.#placed.values()) this.#run(insertHolds.one, readHold(hold).map(binding))
+    for (const [id, checkpoint] of this.#noted) {
+      this.#run('update holds set checkpoint = ? where id = ?', [checkpoint, id])
+    }
+    for (const entry of entriesOf(this.#postings, now)) this.#run(insertEntries.one, entry)
+    for (const meter of meters) this.#run(replaceMeters.one, meter)
+    return this.#refused
+  }
+
+  #settle(id: string, rest: string): void {
+    this.#noted.delete(id)
+    if (!this.#placed.delete(id)) this.#run('delete from holds where id = ?', [id])
+    const { organizationId, isByok, spent, generation, companions } = readSettled(rest)
+    const posting = post(this.#postings, organizationId, isByok, spent.amount)
+    if (generation) this.#record(id, [...generation, posting, this.#piece.now])
+    if (companions.length > 0) this.#accompany(id, companions)
+  }
+
+  /** A record that is refused is kept without its description: the sums must agree. */
+  #record(id: string, values: unknown[]): void {
+    const message = this.#attempt(insertGenerations.one, values)
+    if (message === null) return
+    this.#refused.push({ id, what: 'record', message })
+    this.#attempt(insertBareGenerations.one, bareGeneration(values))
+  }
+
+  #accompany(id: string, companions: readonly Statement[]): void {
+    this.#run('savepoint companions')
+    for (const { sql, values } of companions) {
+      const message = this.#attempt(sql, values.map(binding))
+      if (message === null) continue
+      this.#refused.push({ id, what: 'companions', message })
+      this.#run('rollback to companions')
+      break
+    }
+    this.#run('release companions')
+  }
+
+  /** Null when it was done. */
+  #attempt(sql: string, values: readonly unknown[]): string | null {
+    try {
+      this.#run(sql, values)
+      return null
+    } catch (error) {
+      if (!isRefusedData(error)) throw error
+      return String(error)
+    }
+  }
+}

@@ -1,0 +1,169 @@
+import { unlinkSync } from 'node:fs'
+import type { Refused } from './fold.ts'
+import type { FoldThread } from './fold-thread.ts'
+import type { Line } from './line.ts'
+import { JournalError, readLeft, SegmentFile, segmentPath, segmentsLeft } from './segment.ts'
+
+/** A piece that has become this long is closed, so that none is too long to be read at once. */
+const longBytes = 8 * 1024 * 1024
+/** With more than this on its way into the database nothing new is begun. */
+const mostBytes = 1024 * 1024 * 1024
+
+/** One is written and one is read; more were needed only while the database did not follow. */
+const mostFree = 2
+
+/** What the meters came to that were touched in a piece. */
+type Meters = readonly (readonly unknown[])[]
+
+interface Closed {
+  segment: SegmentFile
+  meters: Meters
+}
+
+export interface JournalParts {
+  thread: FoldThread
+  /** Called at the end of a piece. */
+  takeMeters: () => Meters
+  now: () => string
+  refused: (refused: Refused) => void
+}
+
+/**
+ * What was done and is not in the database yet, in files beside it. What is appended outlives this process at
+ * once, and a power cut after `sync`; the database follows, a piece in one transaction.
+ */
+export class Journal {
+  readonly #path: string
+  readonly #parts: JournalParts
+  #number = 0
+  #segment: SegmentFile | null = null
+  /** Files that can be written over, and how many were ever made. */
+  readonly #free: SegmentFile[] = []
+  #made = 1
+  readonly #closed: Closed[] = []
+  /** When the last piece that was closed is on disk. */
+  #synced: Promise<void> = Promise.resolve()
+  #folding: Promise<void> = Promise.resolve()
+  #nextFold: Promise<void> | null = null
+
+  /** Of the database with this path. */
+  constructor(path: string, parts: JournalParts) {
+    this.#path = path
+    this.#parts = parts
+  }
+
+  get isFull(): boolean {
+    const sizes = this.#closed.map(({ segment }) => segment.size)
+    return sizes.reduce((sum, size) => sum + size, this.#segment?.size ?? 0) > mostBytes
+  }
+
+  /** Pieces that are closed are on their way into the database. */
+  get isFolding(): boolean {
+    return this.#closed.length > 0
+  }
+
+  /** Brings what an earlier process left into the database; `replay` takes it into the book. */
+  async takeUp(replay: (lines: Line[]) => Promise<void>): Promise<void> {
+    const { thread, takeMeters, now, refused } = this.#parts
+    this.#number = await thread.folded()
+    const left = segmentsLeft(this.#path).map(readLeft)
+    for (const { path, number, size, lines } of left.sort((a, b) => a.number - b.number)) {
+      if (number > this.#number) {
+        if (number !== this.#number + 1) throw new JournalError(strayText(path))
+        await replay(lines)
+        const piece = { number, size, meters: takeMeters(), now: now() }
+        for (const one of await thread.fold(path, piece)) refused(one)
+        this.#number = number
+      }
+      unlinkSync(path)
+    }
+  }
+
+  /** To be called before anything is changed that is appended afterwards: the disk may have no room for a file. */
+  prepare(): SegmentFile {
+    if (this.#segment) return this.#segment
+    const file = this.#free.pop() ?? new SegmentFile(segmentPath(this.#path, this.#made++))
+    file.begin(this.#number + 1, this.#synced)
+    this.#segment = file
+    return file
+  }
+
+  /** What could not be appended goes first the next time. */
+  append(lines: readonly Line[]): void {
+    const segment = this.prepare()
+    segment.append(lines)
+    if (segment.size > longBytes) this.#close(segment)
+  }
+
+  /** Resolves when what was appended until now outlives a power cut: in its file or, should that fail, in the database. */
+  async sync(): Promise<void> {
+    try {
+      await (this.#segment ? this.#segment.sync() : this.#synced)
+    } catch {
+      await this.folded()
+    }
+  }
+
+  /** Resolves when what was appended until now is in the database; null when it is. */
+  folded(): Promise<void> | null {
+    if (this.#closed.length === 0 && !this.#segment?.size) return null
+    this.#nextFold ??= this.#foldNext()
+    return this.#nextFold
+  }
+
+  /** Leaves no file that holds nothing. */
+  async end(): Promise<void> {
+    const empty = this.#segment?.size === 0 ? [this.#segment] : []
+    for (const file of [...this.#free.splice(0), ...empty]) {
+      await file.quiet()
+      file.remove()
+    }
+    this.#segment = null
+  }
+
+  async #foldNext(): Promise<void> {
+    await this.#folding.catch(() => undefined)
+    this.#nextFold = null
+    this.#folding = this.#foldAll()
+    await this.#folding
+  }
+
+  async #foldAll(): Promise<void> {
+    await this.#foldClosed()
+    const segment = this.#segment
+    if (!segment?.size) return
+    // The meters know of everything that was done: so must the piece.
+    segment.append([])
+    this.#close(segment)
+    await this.#foldClosed()
+  }
+
+  #close(segment: SegmentFile): void {
+    this.#closed.push({ segment, meters: this.#parts.takeMeters() })
+    this.#synced = segment.sync()
+    this.#synced.catch(() => undefined)
+    this.#number = segment.number
+    this.#segment = null
+  }
+
+  async #foldClosed(): Promise<void> {
+    const { thread, now, refused } = this.#parts
+    for (let first = this.#closed[0]; first; first = this.#closed[0]) {
+      const { segment, meters } = first
+      const { path, number, size } = segment
+      for (const one of await thread.fold(path, { number, size, meters, now: now() })) refused(one)
+      this.#closed.shift()
+      await this.#release(segment)
+    }
+  }
+
+  async #release(file: SegmentFile): Promise<void> {
+    await file.quiet()
+    if (this.#free.length < mostFree) this.#free.push(file)
+    else file.remove()
+  }
+}
+
+function strayText(path: string): string {
+  return `${path} does not belong to the database as it stands: it was restored from a backup, or a piece before is missing. Move the file away to start without what it holds.`
+}

@@ -1,0 +1,77 @@
+import type { Statement } from '../db/batch.ts'
+import type { Wish } from './book.ts'
+import { type Admit, type HoldValues, holdValues, type Note, type Settle } from './engine.ts'
+
+/**
+ * An operation that was carried out, as the journal has it: its kind, its id, and the rest as JSON without line
+ * ends or tabs. Most holds are settled before anybody has to read their JSON.
+ */
+export type Line = string
+
+export type LineKind = 'admit' | 'settle' | 'note'
+
+/** Amounts are digits. */
+type Admitted = [hold: HoldValues, free: [subject: string, minute: string] | null]
+type Settled = [
+  organizationId: string,
+  isByok: boolean,
+  amount: string,
+  byok: string,
+  generation: readonly unknown[] | null,
+  companions: readonly Statement[],
+]
+type Noted = [checkpoint: string]
+
+export function admitLine(op: Admit, day: string): Line {
+  const { id, free } = op.wish
+  const rest: Admitted = [holdValues(op, day), free && [free.subject, free.minute]]
+  return `admit ${id} ${JSON.stringify(rest)}`
+}
+
+export function settleLine(op: Settle): Line {
+  const { id, organizationId, isByok, spent, generation, companions } = op
+  const amounts = [`${spent.amount}`, `${spent.byok}`] as const
+  const rest: Settled = [organizationId, isByok, ...amounts, generation, companions]
+  return `settle ${id} ${JSON.stringify(rest)}`
+}
+
+export function noteLine({ id, checkpoint }: Note): Line {
+  const rest: Noted = [checkpoint]
+  return `note ${id} ${JSON.stringify(rest)}`
+}
+
+export function partsOf(line: Line): { kind: LineKind; id: string; rest: string } {
+  const first = line.indexOf(' ')
+  const second = line.indexOf(' ', first + 1)
+  const kind = line.slice(0, first) as LineKind
+  return { kind, id: line.slice(first + 1, second), rest: line.slice(second + 1) }
+}
+
+export function readHold(rest: string): HoldValues {
+  return (JSON.parse(rest) as Admitted)[0]
+}
+
+export function readSettled(rest: string) {
+  const [organizationId, isByok, amount, byok, generation, companions] = JSON.parse(rest) as Settled
+  const spent = { amount: BigInt(amount), byok: BigInt(byok) }
+  return { organizationId, isByok, spent, generation, companions }
+}
+
+export function readCheckpoint(rest: string): string {
+  return (JSON.parse(rest) as Noted)[0]
+}
+
+/** What was granted once is granted again: no limit is looked at a second time. */
+export function readWish(rest: string): Wish {
+  const [[id, , subjects, amount, byok, day], free] = JSON.parse(rest) as Admitted
+  const unlimited = { perMinute: Number.POSITIVE_INFINITY, perDay: Number.POSITIVE_INFINITY }
+  return {
+    id,
+    subjects: subjects.split(' '),
+    day,
+    limits: [],
+    free: free && { subject: free[0], minute: free[1], ...unlimited },
+    amount: BigInt(amount),
+    byok: BigInt(byok),
+  }
+}

@@ -1,0 +1,42 @@
+import { growingHex } from '../lib/ids.ts'
+
+/** What was charged to an organization in one transaction. */
+interface Posting {
+  id: string
+  revenue: bigint
+  fees: bigint
+}
+
+/** By organization. */
+export type Postings = Map<string, Posting>
+
+/** What is charged to an organization goes into its one posting. Gives its id; null for nothing. */
+export function post(
+  postings: Postings,
+  organizationId: string,
+  isByok: boolean,
+  amount: bigint,
+): string | null {
+  if (amount === 0n) return null
+  let posting = postings.get(organizationId)
+  if (!posting) {
+    posting = { id: `post-${growingHex()}`, revenue: 0n, fees: 0n }
+    postings.set(organizationId, posting)
+  }
+  if (isByok) posting.fees += amount
+  else posting.revenue += amount
+  return posting.id
+}
+
+/** Each posting sums to zero. */
+export function entriesOf(postings: Postings, now: string): unknown[][] {
+  return [...postings].flatMap(([organization, { id, revenue, fees }]) => {
+    const lines: [string, bigint][] = [
+      ['credits', -revenue - fees],
+      ['revenue', revenue],
+      ['byok_fees', fees],
+    ]
+    const moved = lines.filter(([, amount]) => amount !== 0n)
+    return moved.map(([account, amount]) => [id, organization, account, String(amount), 'charge', now])
+  })
+}
