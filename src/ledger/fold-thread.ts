@@ -1,6 +1,7 @@
 import type { Row } from '../db/batch.ts'
 import { Thread } from '../lib/thread.ts'
 import type { Piece, Refused } from './fold.ts'
+import type { PieceName } from './segment.ts'
 
 /** A piece whose lines are in a file. */
 type WrittenPiece = Omit<Piece, 'lines'> & { size: number }
@@ -25,9 +26,9 @@ export class FoldThread {
     this.#thread = new Thread(new URL('fold-worker.ts', import.meta.url), opening)
   }
 
-  /** The number of the last piece of the journal that is in the database. */
-  async folded(): Promise<number> {
-    return (await this.#ask({ kind: 'folded' })) as number
+  /** The last piece of the journal that is in the database. */
+  async folded(): Promise<PieceName> {
+    return (await this.#ask({ kind: 'folded' })) as PieceName
   }
 
   /** What the query gives for each of the values. */

@@ -1,7 +1,9 @@
 import type { Database, Statement as Prepared } from 'bun:sqlite'
 import { binding, isRefusedData, type Statement } from '../db/batch.ts'
+import { newId } from '../lib/ids.ts'
 import { type Line, partsOf, readCheckpoint, readHold, readSettled } from './line.ts'
 import { entriesOf, type Postings, post } from './posting.ts'
+import type { PieceName } from './segment.ts'
 import {
   bareGeneration,
   insertBareGenerations,
@@ -28,7 +30,8 @@ export interface Refused {
 
 type Binding = string | number | bigint | null
 
-/** The number of the last piece that is in the database. */
+/** Which journal is this database's, and the number of its last piece that is here. */
+const journalName = 'ledger_journal'
 const foldedName = 'ledger_folded'
 
 /** Brings pieces of the journal into the tables, each in one transaction and each once. */
@@ -40,11 +43,12 @@ export class Folder {
     this.#database = database
   }
 
-  /** The last that is there. A database that has none yet begins with a number that no other had. */
-  get folded(): number {
+  /** The last piece that is there. */
+  get folded(): PieceName {
     const insert = 'insert into instance (name, value) values (?, ?) on conflict do nothing'
-    this.#run(insert, [foldedName, String(Date.now())])
-    return this.#mark()
+    this.#run(insert, [journalName, newId('journal')])
+    this.#run(insert, [foldedName, '0'])
+    return { journal: this.#fact(journalName), number: Number(this.#fact(foldedName)) }
   }
 
   fold(piece: Piece): Refused[] {
@@ -62,7 +66,7 @@ export class Folder {
 
   /** False when it was folded before. */
   #advance(number: number): boolean {
-    const mark = this.#mark()
+    const mark = Number(this.#fact(foldedName))
     if (mark >= number) return false
     if (mark !== number - 1) throw new Error(`piece ${number} of the journal does not follow ${mark}`)
     this.#run('update instance set value = ? where name = ?', [String(number), foldedName])
@@ -74,9 +78,8 @@ export class Folder {
     return []
   }
 
-  #mark(): number {
-    const select = 'select value from instance where name = ?'
-    return Number(this.#statement(select).values(foldedName)[0]?.[0])
+  #fact(name: string): string {
+    return String(this.#statement('select value from instance where name = ?').values(name)[0]?.[0])
   }
 
   #run(sql: string, values: readonly unknown[] = []): number {

@@ -2,7 +2,15 @@ import { unlinkSync } from 'node:fs'
 import type { Refused } from './fold.ts'
 import type { FoldThread } from './fold-thread.ts'
 import type { Line } from './line.ts'
-import { JournalError, readLeft, SegmentFile, segmentPath, segmentsLeft } from './segment.ts'
+import {
+  JournalError,
+  type Left,
+  type PieceName,
+  readLeft,
+  SegmentFile,
+  segmentPath,
+  segmentsLeft,
+} from './segment.ts'
 
 /** A piece that has become this long is closed, so that none is too long to be read at once. */
 const longBytes = 8 * 1024 * 1024
@@ -35,7 +43,8 @@ export interface JournalParts {
 export class Journal {
   readonly #path: string
   readonly #parts: JournalParts
-  #number = 0
+  /** That was closed. */
+  #last: PieceName = { journal: '', number: 0 }
   #segment: SegmentFile | null = null
   /** Files that can be written over, and how many were ever made. */
   readonly #free: SegmentFile[] = []
@@ -65,25 +74,34 @@ export class Journal {
   /** Brings what an earlier process left into the database; `replay` takes it into the book. */
   async takeUp(replay: (lines: Line[]) => Promise<void>): Promise<void> {
     const { thread, takeMeters, now, refused } = this.#parts
-    this.#number = await thread.folded()
+    this.#last = await thread.folded()
     const left = segmentsLeft(this.#path).map(readLeft)
-    for (const { path, number, size, lines } of left.sort((a, b) => a.number - b.number)) {
-      if (number > this.#number) {
-        if (number !== this.#number + 1) throw new JournalError(strayText(path))
+    for (const { path, piece, size, lines } of left.sort(byNumber)) {
+      if (piece && !this.#includes(piece)) {
+        if (!this.#precedes(piece)) throw new JournalError(strayText(path))
         await replay(lines)
-        const piece = { number, size, meters: takeMeters(), now: now() }
-        for (const one of await thread.fold(path, piece)) refused(one)
-        this.#number = number
+        const { number } = piece
+        for (const one of await thread.fold(path, { number, size, meters: takeMeters(), now: now() }))
+          refused(one)
+        this.#last = piece
       }
       unlinkSync(path)
     }
+  }
+
+  #includes({ journal, number }: PieceName): boolean {
+    return journal === this.#last.journal && number <= this.#last.number
+  }
+
+  #precedes({ journal, number }: PieceName): boolean {
+    return journal === this.#last.journal && number === this.#last.number + 1
   }
 
   /** To be called before anything is changed that is appended afterwards: the disk may have no room for a file. */
   prepare(): SegmentFile {
     if (this.#segment) return this.#segment
     const file = this.#free.pop() ?? new SegmentFile(segmentPath(this.#path, this.#made++))
-    file.begin(this.#number + 1, this.#synced)
+    file.begin({ ...this.#last, number: this.#last.number + 1 }, this.#synced)
     this.#segment = file
     return file
   }
@@ -142,7 +160,7 @@ export class Journal {
     this.#closed.push({ segment, meters: this.#parts.takeMeters() })
     this.#synced = segment.sync()
     this.#synced.catch(() => undefined)
-    this.#number = segment.number
+    this.#last = segment.piece
     this.#segment = null
   }
 
@@ -150,7 +168,8 @@ export class Journal {
     const { thread, now, refused } = this.#parts
     for (let first = this.#closed[0]; first; first = this.#closed[0]) {
       const { segment, meters } = first
-      const { path, number, size } = segment
+      const { path, size } = segment
+      const { number } = segment.piece
       for (const one of await thread.fold(path, { number, size, meters, now: now() })) refused(one)
       this.#closed.shift()
       await this.#release(segment)
@@ -162,6 +181,10 @@ export class Journal {
     if (this.#free.length < mostFree) this.#free.push(file)
     else file.remove()
   }
+}
+
+function byNumber(a: Left, b: Left): number {
+  return (a.piece?.number ?? 0) - (b.piece?.number ?? 0)
 }
 
 function strayText(path: string): string {

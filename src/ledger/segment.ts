@@ -18,6 +18,12 @@ export class JournalError extends Error {}
 /** A wait for the disk costs the processor more than a charge does: those that end within this time share one. */
 const syncEveryMs = 4
 
+/** Which piece it is, of which database's journal: numbers follow one another. */
+export interface PieceName {
+  journal: string
+  number: number
+}
+
 /**
  * A file of the journal: a piece at a time, a line for each batch. It is written over when its piece is in the
  * database, because new room on a disk costs more than old; every line says which piece it is of.
@@ -25,7 +31,7 @@ const syncEveryMs = 4
 export class SegmentFile {
   readonly path: string
   readonly #file: number
-  #number = 0
+  #piece: PieceName = { journal: '', number: 0 }
   /** How much of it belongs to the piece; what a failed write left behind that is written over. */
   #size = 0
   #unwritten = ''
@@ -40,23 +46,23 @@ export class SegmentFile {
     this.#file = openSync(path, 'wx', 0o600)
   }
 
-  get number(): number {
-    return this.#number
+  get piece(): PieceName {
+    return this.#piece
   }
   get size(): number {
     return this.#size
   }
 
   /** `before`: when what the piece builds upon outlives a power cut. */
-  begin(number: number, before: Promise<void>): void {
-    this.#number = number
+  begin(piece: PieceName, before: Promise<void>): void {
+    this.#piece = piece
     this.#before = before
     this.#size = 0
   }
 
   /** Outlives this process once it returns. What could not be written goes first the next time. */
   append(lines: readonly Line[]): void {
-    if (lines.length > 0) this.#unwritten += lineText(this.#number, lines)
+    if (lines.length > 0) this.#unwritten += lineText(this.#piece, lines)
     if (this.#unwritten === '') return
     const written = writeSync(this.#file, this.#unwritten, this.#size)
     const wanted = Buffer.byteLength(this.#unwritten)
@@ -113,18 +119,18 @@ function called(call: (done: (error: Error | null) => void) => void): Promise<vo
   return new Promise((resolve, reject) => call((error) => (error ? reject(error) : resolve())))
 }
 
-function lineText(number: number, lines: readonly Line[]): string {
+function lineText({ journal, number }: PieceName, lines: readonly Line[]): string {
   const text = lines.join('\t')
-  return `${number} ${Bun.hash.xxHash32(text, number)} ${text}\n`
+  return `${journal} ${number} ${Bun.hash.xxHash32(text, number)} ${text}\n`
 }
 
-const lineForm = /^(\d+) (\d+) (.*)$/
+const lineForm = /^(\w+) (\d+) (\d+) (.*)$/
 
 /** Undefined when it is not whole. */
-function readLine(text: string): { number: number; content: string } | undefined {
-  const [, number, hash, content] = lineForm.exec(text) ?? []
+function readLine(text: string): { piece: PieceName; content: string } | undefined {
+  const [, journal = '', number, hash, content] = lineForm.exec(text) ?? []
   if (content === undefined || Number(hash) !== Bun.hash.xxHash32(content, Number(number))) return undefined
-  return { number: Number(number), content }
+  return { piece: { journal, number: Number(number) }, content }
 }
 
 export function segmentPath(database: string, place: number): string {
@@ -141,8 +147,9 @@ export function segmentsLeft(database: string): string[] {
 
 export interface Left {
   path: string
-  number: number
-  /** Of the piece, in bytes. */
+  /** Null when there is none. */
+  piece: PieceName | null
+  /** In bytes. */
   size: number
   lines: Line[]
 }
@@ -152,18 +159,20 @@ export interface Left {
  * of an earlier piece; but a line that cannot be read between others was one of them.
  */
 export function readLeft(path: string): Left {
-  const texts = readFileSync(path, 'utf8').split('\n')
+  // What comes after the last line end is torn.
+  const texts = readFileSync(path, 'utf8').split('\n').slice(0, -1)
   const read = texts.map(readLine)
-  const number = read.reduce((latest, line) => Math.max(latest, line?.number ?? 0), 0)
-  const own = read.slice(0, read.findLastIndex((line) => line?.number === number) + 1)
-  const damaged = own.findIndex((line) => line?.number !== number)
-  if (number > 0 && damaged >= 0) {
+  const number = Math.max(0, ...read.map((line) => line?.piece.number ?? 0))
+  const own = read.slice(0, read.findLastIndex((line) => line?.piece.number === number) + 1)
+  const damaged = own.findIndex((line) => line?.piece.number !== number)
+  if (damaged >= 0) {
     throw new JournalError(
       `${path} is damaged in line ${damaged + 1}: restore it, or a backup of everything.`,
     )
   }
   const size = texts.slice(0, own.length).reduce((sum, text) => sum + Buffer.byteLength(text) + 1, 0)
-  return { path, number, size, lines: own.flatMap((line) => line?.content.split('\t') ?? []) }
+  const lines = own.flatMap((line) => line?.content.split('\t') ?? [])
+  return { path, piece: own[0]?.piece ?? null, size, lines }
 }
 
 /** The lines of a piece that is known to be whole. */
@@ -171,7 +180,7 @@ export function* readPiece(path: string, size: number): Generator<Line> {
   const text = readBeginning(path, size)
   for (let at = 0, end = 0; at < text.length; at = end + 1) {
     end = text.indexOf('\n', at)
-    const line = readLine(text.slice(at, end))
+    const line = end < 0 ? undefined : readLine(text.slice(at, end))
     if (!line) throw new JournalError(`${path} is damaged at ${at}.`)
     yield* line.content.split('\t')
   }

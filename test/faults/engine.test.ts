@@ -1,9 +1,12 @@
+import { Database } from 'bun:sqlite'
 import { afterAll, expect, test } from 'bun:test'
+import { copyFileSync } from 'node:fs'
 import { pino } from 'pino'
 import { closeDb, isPostgresUrl, migrate, openDb } from '../../src/db/db.ts'
 import { PostgresBatches } from '../../src/db/postgres-batches.ts'
 import type { Generation } from '../../src/ledger/draft.ts'
 import { type Admit, type Engine, type Op, type Settle, SharedEngine } from '../../src/ledger/engine.ts'
+import { segmentsLeft } from '../../src/ledger/segment.ts'
 import { SoleEngine } from '../../src/ledger/sole-engine.ts'
 import { subjects } from '../../src/ledger/subjects.ts'
 import { generationColumns } from '../../src/ledger/tables.ts'
@@ -169,6 +172,16 @@ function engineOn(url: string): Engine {
   return new SoleEngine(url, systemClock, pino({ level: 'silent' }))
 }
 
+/** What a crash at this moment leaves: the journal as it is now, and the database as it is then at the latest. */
+function crashed(path: string, count: number): string {
+  const to = `${path}-${count}`
+  for (const left of segmentsLeft(path)) copyFileSync(left, left.replace(path, to))
+  const database = new Database(path)
+  database.run('vacuum into ?', [to])
+  database.close()
+  return to
+}
+
 /** Whoever was not told what became of a batch asks for all of it again. */
 function again(ops: Op[]): Op[] {
   return ops.map((op) => (op.op === 'admit' ? { ...op, again: true } : op))
@@ -178,7 +191,8 @@ for (const kind of databaseKinds) {
   test(
     `R2 I1 I3 I4 batches, replays and new starts leave books that balance (${kind})`,
     async () => {
-      const { databaseUrl } = await sceneOn(kind)
+      const scene = await sceneOn(kind)
+      let { databaseUrl } = scene
       const db = openDb(databaseUrl)
       await migrate(db)
       const created = { is_operator: 0, created_at: '2027-01-01T00:00:00.000Z' } as const
@@ -187,16 +201,19 @@ for (const kind of databaseKinds) {
         .values(organizations.map((id) => ({ id, name: id, ...created })))
         .execute()
       const requests = new Requests()
-      let engine: Engine = engineOn(databaseUrl)
+      let engine = engineOn(databaseUrl)
       let operations = 0
       let replays = 0
+      let crashes = 0
       for (let count = 0; count < batches; count++) {
         const ops = requests.batch()
         if (ops.length === 0) continue
         const { results } = await engine.run(ops, now)
         if (random() < 0.2) {
+          if (kind === 'sqlite' && random() < 0.5) databaseUrl = crashed(databaseUrl, ++crashes)
           await engine.close()
           engine = engineOn(databaseUrl)
+          await engine.open()
         }
         if (random() < 0.3) {
           const admitted = ops.filter((_, place) => results[place] === null)
@@ -226,6 +243,7 @@ for (const kind of databaseKinds) {
         settled: settled.length,
         refused,
         'batches replayed': replays,
+        crashes,
         entries: ledger.entries.length,
       })
     },

@@ -1,0 +1,247 @@
+import { Database } from 'bun:sqlite'
+import { afterAll, beforeEach, describe, expect, test } from 'bun:test'
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { pino } from 'pino'
+import type { Statement } from '../../src/db/batch.ts'
+import { closeDb, migrate, openDb } from '../../src/db/db.ts'
+import type { Generation } from '../../src/ledger/draft.ts'
+import type { Admit, Op, Settle } from '../../src/ledger/engine.ts'
+import { segmentsLeft } from '../../src/ledger/segment.ts'
+import { SoleEngine } from '../../src/ledger/sole-engine.ts'
+import { subjects } from '../../src/ledger/subjects.ts'
+import { generationColumns } from '../../src/ledger/tables.ts'
+import { systemClock } from '../../src/lib/clock.ts'
+import { blank } from '../support/generations.ts'
+import { ledgerProblems, readLedger } from './books.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'headgate-journal-'))
+const engines: SoleEngine[] = []
+let count = 0
+
+afterAll(async () => {
+  for (const engine of engines) await engine.close()
+  rmSync(folder, { recursive: true })
+})
+
+async function newDatabase(): Promise<string> {
+  const path = join(mkdtempSync(join(folder, 'data-')), 'headgate.sqlite')
+  const db = openDb(path)
+  await migrate(db)
+  const created = { is_operator: 0, created_at: '2027-01-01T00:00:00.000Z' } as const
+  await db
+    .insertInto('organizations')
+    .values({ id: 'one', name: 'One', ...created })
+    .execute()
+  await closeDb(db)
+  return path
+}
+
+function engineOn(path: string): SoleEngine {
+  const engine = new SoleEngine(path, systemClock, pino({ level: 'silent' }))
+  engines.push(engine)
+  return engine
+}
+
+/** What a crash at this moment leaves: the journal as it is now, and the database as it is then at the latest. */
+function crashed(path: string): string {
+  const to = mkdtempSync(join(folder, 'crashed-'))
+  for (const left of segmentsLeft(path)) copyFileSync(left, join(to, basename(left)))
+  const database = new Database(path)
+  database.run('vacuum into ?', [join(to, 'headgate.sqlite')])
+  database.close()
+  return join(to, 'headgate.sqlite')
+}
+
+function hold(amount = 100n): Admit {
+  const id = `gen-${String(++count).padStart(8, '0')}`
+  const meters = [subjects.organization('one'), subjects.workspace('one'), subjects.key(1)]
+  return {
+    op: 'admit',
+    organizationId: 'one',
+    owner: 'node',
+    expiresAt: '2999-01-01T00:00:00.000Z',
+    draft: [[], [], 0, 0],
+    wish: { id, subjects: meters, day: '2028-01-01', limits: [], free: null, amount, byok: 0n },
+  }
+}
+
+function charge(
+  { wish: { id } }: Admit,
+  amount: bigint,
+  changes: Partial<Generation> = {},
+  companions: Statement[] = [],
+): Settle {
+  const place = { organization_id: 'one', workspace_id: 'one', key_id: 1, created_at: '2028-01-01' }
+  const row = { ...blank, id, ...place, cost_nanos: amount, hold_nanos: 100n, ...changes } as Generation
+  const columns = generationColumns.slice(0, -2) as (keyof Generation)[]
+  const values = columns.map((column) => row[column])
+  const generation = values.map((value) => (typeof value === 'bigint' ? String(value) : value))
+  const spent = { amount, byok: 0n }
+  return { op: 'settle', id, organizationId: 'one', isByok: false, spent, generation, companions }
+}
+
+async function run(engine: SoleEngine, ...ops: Op[]) {
+  const { results, lasting } = await engine.run(ops)
+  await lasting
+  return results
+}
+
+/** After a start on it, and a clean stop. */
+async function takenUp(path: string) {
+  const engine = engineOn(path)
+  await engine.open()
+  await engine.close()
+  expect(segmentsLeft(path)).toEqual([])
+  const ledger = await readLedger(path)
+  expect(ledgerProblems(ledger)).toEqual([])
+  return {
+    records: ledger.generations.map(({ id, cost_nanos }) => [id, cost_nanos]),
+    holds: ledger.holds.map(({ id }) => id),
+    spent: ledger.meters.map(({ total_nanos }) => total_nanos),
+    held: ledger.meters.map(({ held_total_nanos }) => held_total_nanos),
+  }
+}
+
+describe('the journal of the ledger', () => {
+  let path: string
+  let engine: SoleEngine
+  beforeEach(async () => {
+    path = await newDatabase()
+    engine = engineOn(path)
+  })
+
+  test('R7 I2 what was done before a crash is there after it, once, however often it is taken up', async () => {
+    const [settled, open] = [hold(), hold()]
+    await run(engine, settled, open, charge(settled, 7n))
+    const left = crashed(path)
+    const expected = {
+      records: [[settled.wish.id, 7n]],
+      holds: [open.wish.id],
+      spent: [7n, 7n, 7n],
+      held: [100n, 100n, 100n],
+    }
+    const again = crashed(left)
+    expect(await takenUp(left)).toEqual(expected)
+    expect(await takenUp(left)).toEqual(expected)
+    expect(await takenUp(again)).toEqual(expected)
+  })
+
+  test('R7 a charge in one piece for a hold of an earlier one, both before and after a fold', async () => {
+    const [first, second] = [hold(), hold()]
+    await run(engine, first, second)
+    await engine.caughtUp()
+    await run(engine, charge(first, 3n), { op: 'note', id: second.wish.id, checkpoint: '{"kept":1}' })
+    const left = crashed(path)
+    expect(await takenUp(left)).toMatchObject({ records: [[first.wish.id, 3n]], spent: [3n, 3n, 3n] })
+    const db = openDb(left)
+    const holds = await db.selectFrom('holds').select(['id', 'checkpoint']).execute()
+    await closeDb(db)
+    expect(holds).toEqual([{ id: second.wish.id, checkpoint: '{"kept":1}' }])
+  })
+
+  test('I2 what is settled and not folded yet cannot be settled a second time', async () => {
+    const admit = hold()
+    await run(engine, admit)
+    await engine.caughtUp()
+    expect(await run(engine, charge(admit, 3n))).toEqual([null])
+    expect(await run(engine, charge(admit, 5n))).toEqual(['closed before'])
+    await engine.close()
+    expect((await takenUp(path)).spent).toEqual([3n, 3n, 3n])
+  })
+
+  test('R7 a torn end is left out: its client was told nothing', async () => {
+    const [first, second] = [hold(), hold()]
+    await run(engine, first, second)
+    await run(engine, charge(first, 7n))
+    await run(engine, charge(second, 9n))
+    const left = crashed(path)
+    const [file = ''] = segmentsLeft(left)
+    for (const cut of [1, 40]) {
+      const torn = crashed(left)
+      writeFileSync(segmentsLeft(torn)[0] ?? '', readFileSync(file).subarray(0, -cut))
+      expect(await takenUp(torn)).toMatchObject({ records: [[first.wish.id, 7n]], holds: [second.wish.id] })
+    }
+  })
+
+  test('R7 what an earlier piece left behind in the file is no part of a later one', async () => {
+    for (let piece = 0; piece < 4; piece++) {
+      const many = Array.from({ length: 8 - 2 * piece }, () => hold())
+      await run(engine, ...many, ...many.map((admit) => charge(admit, 1n)))
+      if (piece < 3) await engine.caughtUp()
+    }
+    const left = crashed(path)
+    expect(await takenUp(left)).toMatchObject({ spent: [20n, 20n, 20n], held: [0n, 0n, 0n], holds: [] })
+  })
+
+  test('R7 damage in the middle stops the start, names the file, and changes nothing', async () => {
+    const [first, second] = [hold(), hold()]
+    await run(engine, first, second)
+    await run(engine, charge(first, 7n), charge(second, 9n))
+    const left = crashed(path)
+    const [file = ''] = segmentsLeft(left)
+    const whole = readFileSync(file)
+    const damaged = Buffer.from(whole)
+    damaged.writeUInt8(damaged.readUInt8(60) ^ 1, 60)
+    writeFileSync(file, damaged)
+    await expect(engineOn(left).open()).rejects.toThrow(`${file} is damaged in line 1`)
+    writeFileSync(file, whole)
+    expect((await takenUp(left)).spent).toEqual([16n, 16n, 16n])
+  })
+
+  test('R7 a journal beside a database that is older or another stops the start', async () => {
+    const older = crashed(path)
+    for (const amount of [7n, 9n]) {
+      await engine.caughtUp()
+      const admit = hold()
+      await run(engine, admit, charge(admit, amount))
+    }
+    const [file = ''] = segmentsLeft(crashed(path)).slice(-1)
+    copyFileSync(file, `${older}-ledger-1`)
+    await expect(engineOn(older).open()).rejects.toThrow('does not belong to the database')
+  })
+
+  test('one refused record costs the others nothing, and its sums stay right', async () => {
+    const [good, bad, other] = [hold(), hold(), hold()]
+    const refused = charge(bad, 5n, { model: null as unknown as string })
+    await run(engine, good, bad, other, charge(good, 3n), refused, charge(other, 4n))
+    await engine.close()
+    const { records, spent } = await takenUp(path)
+    expect(records).toEqual([
+      [good.wish.id, 3n],
+      [bad.wish.id, 5n],
+      [other.wish.id, 4n],
+    ])
+    expect(spent).toEqual([12n, 12n, 12n])
+  })
+
+  test('what goes along with a charge and is refused does not cost the charge', async () => {
+    const admit = hold()
+    const insert = 'insert into instance (name, value) values (?, ?)'
+    const companions = [
+      { sql: insert, values: ['along', 'x'] },
+      { sql: insert, values: ['along', null] },
+    ]
+    await run(engine, admit, charge(admit, 3n, {}, companions))
+    await engine.close()
+    expect((await takenUp(path)).spent).toEqual([3n, 3n, 3n])
+    const database = new Database(path)
+    expect(database.query("select * from instance where name = 'along'").all()).toEqual([])
+    database.close()
+  })
+
+  test('R24 a database that is kept by another holds nobody up, and catches up by itself', async () => {
+    const other = new Database(path)
+    await engine.open()
+    other.run('begin immediate')
+    const admit = hold()
+    await run(engine, admit, charge(admit, 3n))
+    const later = engine.caughtUp()
+    other.run('commit')
+    other.close()
+    await later
+    expect(engine.caughtUp()).toBeNull()
+    expect((await readLedger(path)).generations).toHaveLength(1)
+  })
+})
