@@ -7,6 +7,7 @@ import {
   type Left,
   type PieceName,
   readLeft,
+  readPiece,
   SegmentFile,
   segmentPath,
   segmentsLeft,
@@ -26,6 +27,7 @@ type Meters = readonly (readonly unknown[])[]
 interface Closed {
   segment: SegmentFile
   meters: Meters
+  folded: PromiseWithResolvers<void>
 }
 
 export interface JournalParts {
@@ -50,7 +52,7 @@ export class Journal {
   readonly #free: SegmentFile[] = []
   #made = 1
   readonly #closed: Closed[] = []
-  /** When the last piece that was closed is on disk. */
+  /** When the last piece that was closed is on disk, in its file or in the database. */
   #synced: Promise<void> = Promise.resolve()
   #folding: Promise<void> = Promise.resolve()
   #nextFold: Promise<void> | null = null
@@ -62,8 +64,7 @@ export class Journal {
   }
 
   get isFull(): boolean {
-    const sizes = this.#closed.map(({ segment }) => segment.size)
-    return sizes.reduce((sum, size) => sum + size, this.#segment?.size ?? 0) > mostBytes
+    return this.#closed.length * longBytes > mostBytes
   }
 
   /** Pieces that are closed are on their way into the database. */
@@ -76,10 +77,10 @@ export class Journal {
     const { thread, takeMeters, now, refused } = this.#parts
     this.#last = await thread.folded()
     const left = segmentsLeft(this.#path).map(readLeft)
-    for (const { path, piece, size, lines } of left.sort(byNumber)) {
+    for (const { path, piece, size } of left.sort(byNumber)) {
       if (piece && !this.#includes(piece)) {
         if (!this.#precedes(piece)) throw new JournalError(strayText(path))
-        await replay(lines)
+        await replay([...readPiece(path, size)])
         const { number } = piece
         for (const one of await thread.fold(path, { number, size, meters: takeMeters(), now: now() }))
           refused(one)
@@ -157,9 +158,9 @@ export class Journal {
   }
 
   #close(segment: SegmentFile): void {
-    this.#closed.push({ segment, meters: this.#parts.takeMeters() })
-    this.#synced = segment.sync()
-    this.#synced.catch(() => undefined)
+    const folded = Promise.withResolvers<void>()
+    this.#closed.push({ segment, meters: this.#parts.takeMeters(), folded })
+    this.#synced = segment.sync().catch(() => folded.promise)
     this.#last = segment.piece
     this.#segment = null
   }
@@ -167,11 +168,12 @@ export class Journal {
   async #foldClosed(): Promise<void> {
     const { thread, now, refused } = this.#parts
     for (let first = this.#closed[0]; first; first = this.#closed[0]) {
-      const { segment, meters } = first
+      const { segment, meters, folded } = first
       const { path, size } = segment
       const { number } = segment.piece
       for (const one of await thread.fold(path, { number, size, meters, now: now() })) refused(one)
       this.#closed.shift()
+      folded.resolve()
       await this.#release(segment)
     }
   }

@@ -151,7 +151,6 @@ export interface Left {
   piece: PieceName | null
   /** In bytes. */
   size: number
-  lines: Line[]
 }
 
 /**
@@ -162,7 +161,7 @@ export function readLeft(path: string): Left {
   // What comes after the last line end is torn.
   const texts = readFileSync(path, 'utf8').split('\n').slice(0, -1)
   const read = texts.map(readLine)
-  const number = Math.max(0, ...read.map((line) => line?.piece.number ?? 0))
+  const number = read.reduce((latest, line) => Math.max(latest, line?.piece.number ?? 0), 0)
   const own = read.slice(0, read.findLastIndex((line) => line?.piece.number === number) + 1)
   const damaged = own.findIndex((line) => line?.piece.number !== number)
   if (damaged >= 0) {
@@ -171,8 +170,7 @@ export function readLeft(path: string): Left {
     )
   }
   const size = texts.slice(0, own.length).reduce((sum, text) => sum + Buffer.byteLength(text) + 1, 0)
-  const lines = own.flatMap((line) => line?.content.split('\t') ?? [])
-  return { path, piece: own[0]?.piece ?? null, size, lines }
+  return { path, piece: own[0]?.piece ?? null, size }
 }
 
 /** The lines of a piece that is known to be whole. */
