@@ -1,15 +1,17 @@
-import type { Database, Statement as Prepared } from 'bun:sqlite'
+import { type Database, type Statement as Prepared, SQLiteError } from 'bun:sqlite'
 import { binding, isRefusedData, type Statement } from '../db/batch.ts'
 import { newId } from '../lib/ids.ts'
-import { type Line, partsOf, readCheckpoint, readHold, readSettled } from './line.ts'
+import { type Line, partsOf, readCheckpoint, readColumns, readHold, readSettled } from './line.ts'
 import { entriesOf, type Postings, post } from './posting.ts'
 import type { PieceName } from './segment.ts'
 import {
   bareGeneration,
+  generationColumns,
   insertBareGenerations,
   insertEntries,
   insertGenerations,
   insertHolds,
+  insertWith,
   replaceMeters,
 } from './tables.ts'
 
@@ -106,6 +108,8 @@ class Fold {
   readonly #placed = new Map<string, string>()
   readonly #noted = new Map<string, string>()
   readonly #postings: Postings = new Map()
+  #columns: readonly string[] = generationColumns
+  #insert = insertGenerations
   readonly #refused: Refused[] = []
 
   constructor(piece: Piece, run: Run) {
@@ -117,7 +121,8 @@ class Fold {
     const { lines, meters, now } = this.#piece
     for (const line of lines) {
       const { kind, id, rest } = partsOf(line)
-      if (kind === 'admit') this.#placed.set(id, rest)
+      if (kind === 'columns') this.#expect(readColumns(rest))
+      else if (kind === 'admit') this.#placed.set(id, rest)
       else if (kind === 'settle') this.#settle(id, rest)
       else this.#noted.set(id, readCheckpoint(rest))
     }
@@ -130,21 +135,29 @@ class Fold {
     return this.#refused
   }
 
+  #expect(columns: string[]): void {
+    this.#columns = columns
+    this.#insert = insertWith(columns)
+  }
+
   #settle(id: string, rest: string): void {
     this.#noted.delete(id)
     if (!this.#placed.delete(id)) this.#run('delete from holds where id = ?', [id])
     const { organizationId, isByok, spent, generation, companions } = readSettled(rest)
     const posting = post(this.#postings, organizationId, isByok, spent.amount)
-    if (generation) this.#record(id, [...generation, posting, this.#piece.now])
+    if (generation) {
+      generation.push(posting, this.#piece.now)
+      this.#record(id, generation)
+    }
     if (companions.length > 0) this.#accompany(id, companions)
   }
 
   /** A record that is refused is kept without its description: the sums must agree. */
   #record(id: string, values: unknown[]): void {
-    const message = this.#attempt(insertGenerations.one, values)
+    const message = this.#attempt(this.#insert.one, values)
     if (message === null) return
     this.#refused.push({ id, what: 'record', message })
-    this.#attempt(insertBareGenerations.one, bareGeneration(values))
+    this.#attempt(insertBareGenerations.one, bareGeneration(this.#columns, values))
   }
 
   #accompany(id: string, companions: readonly Statement[]): void {
@@ -159,13 +172,13 @@ class Fold {
     this.#run('release companions')
   }
 
-  /** Null when it was done. */
+  /** Null when it was done. What is not the database's own trouble is the data's, and will be again. */
   #attempt(sql: string, values: readonly unknown[]): string | null {
     try {
       this.#run(sql, values)
       return null
     } catch (error) {
-      if (!isRefusedData(error)) throw error
+      if (error instanceof SQLiteError && !isRefusedData(error)) throw error
       return String(error)
     }
   }

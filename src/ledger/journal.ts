@@ -1,7 +1,7 @@
 import { unlinkSync } from 'node:fs'
 import type { Refused } from './fold.ts'
 import type { FoldThread } from './fold-thread.ts'
-import type { Line } from './line.ts'
+import { columnsLine, type Line } from './line.ts'
 import {
   JournalError,
   type Left,
@@ -12,6 +12,7 @@ import {
   segmentPath,
   segmentsLeft,
 } from './segment.ts'
+import { generationColumns } from './tables.ts'
 
 /** A piece that has become this long is closed, so that none is too long to be read at once. */
 const longBytes = 8 * 1024 * 1024
@@ -20,6 +21,8 @@ const mostBytes = 1024 * 1024 * 1024
 
 /** One is written and one is read; more were needed only while the database did not follow. */
 const mostFree = 2
+
+const firstLine = columnsLine(generationColumns)
 
 /** What the meters came to that were touched in a piece. */
 type Meters = readonly (readonly unknown[])[]
@@ -110,7 +113,7 @@ export class Journal {
   /** What could not be appended goes first the next time. */
   append(lines: readonly Line[]): void {
     const segment = this.prepare()
-    segment.append(lines)
+    segment.append(segment.size === 0 ? [firstLine, ...lines] : lines)
     if (segment.size > longBytes) this.#close(segment)
   }
 

@@ -8,7 +8,7 @@ import { type Admit, type HoldValues, holdValues, type Note, type Settle } from 
  */
 export type Line = string
 
-export type LineKind = 'admit' | 'settle' | 'note'
+type LineKind = 'columns' | 'admit' | 'settle' | 'note'
 
 /** Amounts are digits. */
 type Admitted = [hold: HoldValues, free: [subject: string, minute: string] | null]
@@ -21,6 +21,11 @@ type Settled = [
   companions: readonly Statement[],
 ]
 type Noted = [checkpoint: string]
+
+/** Which values the generations that follow have: another version of this program may read them. */
+export function columnsLine(columns: readonly string[]): Line {
+  return `columns - ${JSON.stringify(columns)}`
+}
 
 export function admitLine(op: Admit, day: string): Line {
   const { id, free } = op.wish
@@ -47,6 +52,10 @@ export function partsOf(line: Line): { kind: LineKind; id: string; rest: string 
   return { kind, id: line.slice(first + 1, second), rest: line.slice(second + 1) }
 }
 
+export function readColumns(rest: string): string[] {
+  return JSON.parse(rest) as string[]
+}
+
 export function readHold(rest: string): HoldValues {
   return (JSON.parse(rest) as Admitted)[0]
 }
@@ -54,7 +63,7 @@ export function readHold(rest: string): HoldValues {
 export function readSettled(rest: string) {
   const [organizationId, isByok, amount, byok, generation, companions] = JSON.parse(rest) as Settled
   const spent = { amount: BigInt(amount), byok: BigInt(byok) }
-  return { organizationId, isByok, spent, generation, companions }
+  return { organizationId, isByok, spent, generation: generation as unknown[] | null, companions }
 }
 
 export function readCheckpoint(rest: string): string {

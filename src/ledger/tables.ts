@@ -64,7 +64,11 @@ export const generationColumns = [
   'ended_at',
 ] as const satisfies readonly (keyof GenerationTable)[]
 
-export const insertGenerations = new Insert('generations', generationColumns, 'on conflict (id) do nothing')
+export const insertGenerations = insertWith(generationColumns)
+
+export function insertWith(columns: readonly string[]): Insert {
+  return new Insert('generations', columns, 'on conflict (id) do nothing')
+}
 
 /** What of a record its sums depend on. */
 const bareColumns = [
@@ -97,15 +101,11 @@ const blanks = {
   region: '',
 } satisfies { [Column in keyof GenerationTable]?: string | number }
 
-export const insertBareGenerations = new Insert(
-  'generations',
-  [...bareColumns, ...Object.keys(blanks)],
-  'on conflict (id) do nothing',
-)
+export const insertBareGenerations = insertWith([...bareColumns, ...Object.keys(blanks)])
 
 /** A generation without its description. */
-export function bareGeneration(values: readonly unknown[]): unknown[] {
-  const own = bareColumns.map((column) => values[generationColumns.indexOf(column)])
+export function bareGeneration(columns: readonly string[], values: readonly unknown[]): unknown[] {
+  const own = bareColumns.map((column) => values[columns.indexOf(column)])
   return [...own, ...Object.values(blanks)]
 }
 

@@ -8,7 +8,8 @@ import type { Statement } from '../../src/db/batch.ts'
 import { closeDb, migrate, openDb } from '../../src/db/db.ts'
 import type { Generation } from '../../src/ledger/draft.ts'
 import type { Admit, Op, Settle } from '../../src/ledger/engine.ts'
-import { segmentsLeft } from '../../src/ledger/segment.ts'
+import { columnsLine, settleLine } from '../../src/ledger/line.ts'
+import { SegmentFile, segmentsLeft } from '../../src/ledger/segment.ts'
 import { SoleEngine } from '../../src/ledger/sole-engine.ts'
 import { subjects } from '../../src/ledger/subjects.ts'
 import { generationColumns } from '../../src/ledger/tables.ts'
@@ -202,6 +203,25 @@ describe('the journal of the ledger', () => {
     expect(await engineOn(older).open().catch(String)).toContain('does not belong to the database')
   })
 
+  test('R7 a journal of a version that had other columns is read by their names', async () => {
+    const admit = hold()
+    await run(engine, admit)
+    await engine.close()
+    const known = generationColumns.filter((column) => column !== 'user_agent')
+    const { generation, ...settle } = charge(admit, 7n)
+    const values = generation?.filter((_, place) => generationColumns[place] !== 'user_agent') ?? []
+    const facts = new Database(path)
+    const [journal = ''] =
+      facts.query("select value from instance where name = 'ledger_journal'").values()[0] ?? []
+    facts.close()
+    const file = new SegmentFile(`${path}-ledger-1`)
+    file.begin({ journal: String(journal), number: 2 }, Promise.resolve())
+    file.append([columnsLine(known), settleLine({ ...settle, generation: values })])
+    expect((await takenUp(path)).records).toEqual([[admit.wish.id, 7n]])
+    const [record] = (await readLedger(path)).generations
+    expect(record).toMatchObject({ user_agent: null, request_id: blank.request_id, organization_id: 'one' })
+  })
+
   test('one refused record costs the others nothing, and its sums stay right', async () => {
     const [good, bad, other] = [hold(), hold(), hold()]
     const refused = charge(bad, 5n, { model: null as unknown as string })
@@ -214,6 +234,17 @@ describe('the journal of the ledger', () => {
       [other.wish.id, 4n],
     ])
     expect(spent).toEqual([12n, 12n, 12n])
+  })
+
+  test('what cannot even be handed to the database keeps nothing behind it back', async () => {
+    const [good, bad] = [hold(), hold()]
+    const short = charge(bad, 0n)
+    await run(engine, good, bad)
+    await run(engine, { ...short, generation: short.generation?.slice(0, 9) ?? [] }, charge(good, 3n))
+    await engine.caughtUp()
+    const { generations, holds } = await readLedger(path)
+    expect(generations.map(({ id }) => id)).toEqual([good.wish.id])
+    expect(holds).toEqual([])
   })
 
   test('what goes along with a charge and is refused does not cost the charge', async () => {
