@@ -1,3 +1,4 @@
+import type { ServedTier } from '../catalog/vocabulary.ts'
 import type { UpstreamFailure } from './failure.ts'
 import type { AudioPart, Citation, OutputPart, ReasoningPart, TokenLogprob } from './part.ts'
 import type { Usage } from './usage.ts'
@@ -22,7 +23,7 @@ export interface ReplyStart {
   /** The vendor's own id and model name. */
   id?: string
   model?: string
-  serviceTier?: string
+  serviceTier?: ServedTier
   fingerprint?: string
 }
 

@@ -139,6 +139,8 @@ export const quantizations = [
 /** Lanes that providers sell beside their default one. */
 export const serviceTiers = ['priority', 'flex'] as const
 export type ServiceTier = (typeof serviceTiers)[number]
+/** What served a reply, in the words of the API. */
+export type ServedTier = ServiceTier | 'default'
 
 export const categories = [
   'programming',

@@ -3,7 +3,7 @@ import type { Reply, ReplyEvent } from '../call/event.ts'
 import type { UpstreamFailure } from '../call/failure.ts'
 import type { ReasoningFormat } from '../call/part.ts'
 import type { Bill, Usage } from '../call/usage.ts'
-import type { DialectName, WireAbility } from '../catalog/vocabulary.ts'
+import type { DialectName, ServedTier, ServiceTier, WireAbility } from '../catalog/vocabulary.ts'
 import type { GatewayError } from '../errors.ts'
 import type { JsonObject } from '../lib/loose.ts'
 import type { SseFrame } from '../lib/sse.ts'
@@ -85,6 +85,8 @@ export interface Target {
   unsupported: ReadonlySet<string>
   /** Words of the dialect that not every upstream knows. */
   abilities: ReadonlySet<WireAbility>
+  /** The lane it goes to, beside the default one. */
+  tier: ServiceTier | null
 }
 
 export interface ReasoningAbility {
@@ -112,6 +114,8 @@ export interface ReplyFacts {
   model: string
   /** Display name of the provider that answered. */
   provider: string
+  /** The lane that was asked, which counts where the upstream does not say what served. */
+  tier: ServedTier | null
   call: Call
   /** The client's body: some formats repeat parts of it. */
   body: JsonObject
@@ -169,6 +173,8 @@ export interface Seen {
   /** Characters of the answer, for an estimate when the usage is never told. */
   characters: number
   model: string | null
+  /** The tier the upstream says it served with. */
+  tier: ServedTier | null
 }
 
 export function nothingSeen(): Seen {
@@ -180,5 +186,6 @@ export function nothingSeen(): Seen {
     finishes: [],
     characters: 0,
     model: null,
+    tier: null,
   }
 }

@@ -1,4 +1,5 @@
 import type { Pricing } from '../catalog/price.ts'
+import type { ServedTier } from '../catalog/vocabulary.ts'
 import type { GenerationTable } from '../db/schema.ts'
 import type { Reply } from './charge.ts'
 
@@ -24,7 +25,6 @@ const draftColumns = [
   'api_type',
   'user_agent',
   'request_id',
-  'service_tier',
   'input_images',
 ] as const satisfies readonly (keyof Generation)[]
 
@@ -51,6 +51,7 @@ export interface Place {
 export interface Checkpoint {
   place: Place
   reply: Reply
+  tier: ServedTier | null
   firstTokenMs: number | null
   /** JSON array of attempts that failed. */
   attempts: string

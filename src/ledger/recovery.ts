@@ -147,6 +147,7 @@ function settlementOf(hold: HoldTable): Settle {
     attempts: checkpoint?.attempts ?? '[]',
     dropped: null,
     upstream_id: null,
+    service_tier: checkpoint?.tier ?? null,
     response_cache_source_id: null,
   }
   const tokens = { ...tokensOf(charge), usage_source: source } as const

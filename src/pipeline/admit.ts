@@ -195,7 +195,6 @@ function generationDraft(asked: Asked, images: number): Draft['generation'] {
     api_type: 'completions',
     user_agent: request.headers.get('user-agent')?.slice(0, maxAgentLength) ?? null,
     request_id: requestIdOf(request),
-    service_tier: null,
     input_images: images,
   }
 }

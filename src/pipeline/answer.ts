@@ -14,7 +14,7 @@ import { explainError } from './metadata.ts'
 import { readAsked } from './read.ts'
 import { findKept, Keeping, replay, slotOf } from './response-cache.ts'
 import { type Plan, planFor, refuseEmpty } from './route.ts'
-import { billOf, type Close, charged, closing, endedBadly, replyOf } from './settle.ts'
+import { billOf, type Close, charged, closing, endedBadly } from './settle.ts'
 import { StreamRun, streamedBody } from './stream.ts'
 import { ClientGoneError, unexpected } from './upstream.ts'
 
@@ -61,7 +61,7 @@ async function whole(
     const { seen } = taken.reply
     const broken = seen.failure !== null || endedBadly(seen)
     if (broken && !asked.format.writes.carriesFailure) throw brokenReply(journey, taken)
-    const charge = charged(gateway, asked, admission, taken.candidate, replyOf(seen, broken))
+    const charge = charged(gateway, asked, admission, taken.candidate, seen, broken)
     const body = bodyOf(asked, taken, charge)
     const status = broken ? 'failed' : asked.request.signal.aborted ? 'cancelled' : 'completed'
     const outcome: Outcome = { status, charge, seen, error: null, firstTokenMs: null }

@@ -127,6 +127,7 @@ function factsOf(asked: Asked, { model, endpoint }: Candidate, journey: Journey)
     created: Math.floor(asked.at / 1000),
     model: model.id,
     provider: endpoint.provider.name,
+    tier: endpoint.service_tier,
     call: asked.call,
     body: asked.body,
     ...(asked.wishes.isExplained && { explain: () => metadataOf(asked, journey) }),

@@ -1,7 +1,8 @@
 import type { Reply, ReplyEvent } from '../call/event.ts'
 import { eventsOf } from '../call/replay.ts'
 import { noTokens } from '../call/usage.ts'
-import type { Seen } from '../dialects/dialect.ts'
+import type { ServedTier } from '../catalog/vocabulary.ts'
+import type { ReplyFacts, Seen } from '../dialects/dialect.ts'
 import type { Gateway } from '../gateway.ts'
 import { nothingCharged } from '../ledger/charge.ts'
 import type { Place } from '../ledger/draft.ts'
@@ -16,7 +17,7 @@ import type { Journey } from './journey.ts'
 import { Recording } from './response-cache-recording.ts'
 import { cacheKey, forbidsRetention, readCacheWish } from './response-cache-wish.ts'
 import type { Plan } from './route.ts'
-import { billOf, type Close, settle } from './settle.ts'
+import { billOf, type Close, settle, tierOf } from './settle.ts'
 import { Transcript } from './transcript.ts'
 
 /** Where the answer to a request is kept, because it asks for that. */
@@ -35,6 +36,7 @@ interface Answer {
   provider: string
   finish: Seen['finishes'][number] | null
   dropped: string[]
+  tier: ServedTier | null
   reply: Reply
 }
 
@@ -100,6 +102,7 @@ export class Keeping {
       provider: candidate.endpoint.provider.name,
       finish: seen?.finishes[0] ?? null,
       dropped: translation.request.dropped,
+      tier: tierOf(candidate, seen),
       reply,
     }
     const { responseCache, clock, settings } = this.#gateway
@@ -160,8 +163,8 @@ function streamed(
   return { body: texts.filter((text) => text !== ''), final: writer.final }
 }
 
-function factsOf({ id, at, call, body }: Asked, { place, provider }: Answer) {
-  return { id, created: Math.floor(at / 1000), model: place.model, provider, call, body }
+function factsOf({ id, at, call, body }: Asked, { place, provider, tier }: Answer): ReplyFacts {
+  return { id, created: Math.floor(at / 1000), model: place.model, provider, tier, call, body }
 }
 
 function transcriptOf({ keepsContent }: Asked, events: ReplyEvent[]): Transcript | null {
@@ -172,7 +175,7 @@ function transcriptOf({ keepsContent }: Asked, events: ReplyEvent[]): Transcript
 }
 
 function settlementOf(asked: Asked, { draft }: Admission, answer: Answer): Settle {
-  const { place, finish, dropped, sourceId } = answer
+  const { place, finish, dropped, tier, sourceId } = answer
   const latency = Math.round(performance.now() - asked.startedAt)
   const generation = generationValues({
     draft: draft.generation,
@@ -190,6 +193,7 @@ function settlementOf(asked: Asked, { draft }: Admission, answer: Answer): Settl
       attempts: '[]',
       dropped: dropped.length === 0 ? null : JSON.stringify(dropped),
       upstream_id: null,
+      service_tier: tier,
       response_cache_source_id: sourceId,
     },
   })

@@ -1,4 +1,6 @@
 import type { Bill } from '../call/usage.ts'
+import type { Endpoint } from '../catalog/model.ts'
+import type { ServedTier } from '../catalog/vocabulary.ts'
 import type { Statement } from '../db/batch.ts'
 import type { Seen } from '../dialects/dialect.ts'
 import { GatewayError } from '../errors.ts'
@@ -23,15 +25,18 @@ export function charged(
   gateway: Gateway,
   asked: Asked,
   { hold, draft }: Admission,
-  { endpoint, ownKey }: Candidate,
-  reply: Reply,
+  candidate: Candidate,
+  seen: Seen,
+  brokeOff = false,
 ): Charge {
+  const endpoint = servedBy(candidate, seen)
+  const reply = replyOf(seen, brokeOff)
   // What the provider says it took is better than the most it may take.
   const isTold = endpoint.pricing === null && reply.usage?.reportedCost != null
   return chargeOf(reply, {
     pricing: isTold ? null : pricingOf(gateway, endpoint),
     at: asked.at,
-    isByok: ownKey !== null,
+    isByok: candidate.ownKey !== null,
     byokFee: draft.byokFee,
     hold,
     promptEstimate: () => draft.promptTokens,
@@ -39,8 +44,24 @@ export function charged(
   })
 }
 
+/** The tier a reply was served with: the upstream's word, or else the lane it was asked for in; null: not said. */
+export function tierOf({ endpoint }: Candidate, seen: Seen | null): ServedTier | null {
+  return seen?.tier ?? endpoint.service_tier
+}
+
+/** The endpoint whose prices count: a provider may serve with another tier than it was asked for. */
+function servedBy(candidate: Candidate, seen: Seen): Endpoint {
+  const { model, endpoint } = candidate
+  const tier = tierOf(candidate, seen)
+  const lane = tier === 'default' ? null : tier
+  if (lane === endpoint.service_tier) return endpoint
+  const isServing = ({ provider, upstream_model, service_tier }: Endpoint) =>
+    provider === endpoint.provider && upstream_model === endpoint.upstream_model && service_tier === lane
+  return model.endpoints.find(isServing) ?? endpoint
+}
+
 /** What of a reply its charge depends on. One that broke off ends with an error for its client. */
-export function replyOf(seen: Seen, brokeOff = false): Reply {
+function replyOf(seen: Seen, brokeOff = false): Reply {
   return {
     usage: seen.usage,
     complete: seen.complete,
@@ -71,9 +92,14 @@ export function checkpointOf(
   { attempts, firstTokenMs }: Journey,
   { candidate, translation, reply }: Taken<StreamedReply>,
 ): string {
+  const { seen } = reply.flow
   const checkpoint: Checkpoint = {
-    place: placeOf(gateway, candidate, translation.dialect.name),
-    reply: replyOf(reply.flow.seen),
+    place: {
+      ...placeOf(gateway, candidate, translation.dialect.name),
+      pricing: pricingOf(gateway, servedBy(candidate, seen)),
+    },
+    reply: replyOf(seen),
+    tier: tierOf(candidate, seen),
     firstTokenMs: firstTokenMs === null ? null : Math.round(firstTokenMs),
     attempts: attemptsText(attempts),
   }
@@ -157,6 +183,7 @@ function generationOf(
       attempts: attemptsText(attempts),
       dropped: dropped.length === 0 ? null : JSON.stringify(dropped),
       upstream_id: null,
+      service_tier: tierOf(candidate, seen),
       response_cache_source_id: null,
     },
   }

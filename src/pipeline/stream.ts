@@ -10,7 +10,7 @@ import { failedAttempt, toClientError } from './failure.ts'
 import type { Flow } from './flow.ts'
 import type { Journey, Outcome, Taken } from './journey.ts'
 import { explainError } from './metadata.ts'
-import { billOf, type Close, charged, checkpointOf, endedBadly, replyOf } from './settle.ts'
+import { billOf, type Close, charged, checkpointOf, endedBadly } from './settle.ts'
 import { ClientGoneError, UpstreamError, unexpected } from './upstream.ts'
 
 /**
@@ -206,7 +206,7 @@ export class StreamRun {
   #charge(brokeOff = false): Charge {
     if (!this.#taken) return nothingCharged
     const { candidate, reply } = this.#taken
-    return charged(this.#gateway, this.#asked, this.#admission, candidate, replyOf(reply.flow.seen, brokeOff))
+    return charged(this.#gateway, this.#asked, this.#admission, candidate, reply.flow.seen, brokeOff)
   }
 
   #outcome(status: Outcome['status'], charge: Charge, error: GatewayError | null): Outcome {
@@ -227,6 +227,7 @@ export class StreamRun {
   /** Nobody has answered yet: there is only what was asked. */
   #unanswered(): ReplyFacts {
     const { id, at, call, body, wishes } = this.#asked
-    return { id, created: Math.floor(at / 1000), model: wishes.models[0] ?? '', provider: '', call, body }
+    const model = wishes.models[0] ?? ''
+    return { id, created: Math.floor(at / 1000), model, provider: '', tier: null, call, body }
   }
 }

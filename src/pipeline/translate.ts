@@ -91,6 +91,7 @@ function targetOf({ call }: Asked, model: Model, endpoint: Endpoint, dialect: Di
     signatures: provider.signatures ?? dialect.upstream.customs.signatures,
     unsupported: endpoint.refused_parameters,
     abilities: abilitiesOf(provider),
+    tier: endpoint.service_tier,
   }
 }
 
@@ -153,6 +154,7 @@ export function note(seen: Seen, event: ReplyEvent): void {
   switch (event.type) {
     case 'reply-start':
       seen.model = event.model ?? seen.model
+      seen.tier = event.serviceTier ?? seen.tier
       break
     case 'part-start':
       seen.content ||= startsContent(event.content)

@@ -62,7 +62,14 @@ export function settingsFor(first: string, second: string, extra = ''): string {
   return `${extra}\nproviders:\n${providers.join('')}${stubborn}models:\n${all.join('')}`
 }
 
-export function describeWithUpstreams(name: string, tests: (bench: () => Bench) => void, extra = ''): void {
+/** What is added to the usual settings, or all of them, given where the two upstreams are. */
+export type BenchSettings = string | ((first: string, second: string) => string)
+
+export function describeWithUpstreams(
+  name: string,
+  tests: (bench: () => Bench) => void,
+  extra: BenchSettings = '',
+): void {
   for (const kind of databaseKinds) {
     describe(`${name} (${kind})`, () => {
       let bench: Bench
@@ -79,9 +86,11 @@ export function describeWithUpstreams(name: string, tests: (bench: () => Bench) 
   }
 }
 
-export async function openBench(kind: DatabaseKind, extra = ''): Promise<Bench> {
+export async function openBench(kind: DatabaseKind, extra: BenchSettings = ''): Promise<Bench> {
   const [first, second] = await Promise.all([startUpstream(), startUpstream()])
-  const server = await startTestServer(kind, { settings: settingsFor(first.url, second.url, extra) })
+  const settings =
+    typeof extra === 'string' ? settingsFor(first.url, second.url, extra) : extra(first.url, second.url)
+  const server = await startTestServer(kind, { settings })
   return { server, first, second }
 }
 

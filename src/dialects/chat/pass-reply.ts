@@ -1,6 +1,7 @@
 import type { Bill, Usage } from '../../call/usage.ts'
 import { type JsonObject, numberOf, objectOf, objectsOf } from '../../lib/loose.ts'
 import { explained, type ReplyFacts } from '../dialect.ts'
+import { shownTier } from '../tier.ts'
 import { chunkHead } from './chunk.ts'
 import { endedInError, failureObject, failureOf } from './error.ts'
 import { newRelayedChoice, normaliseChoice } from './normalise.ts'
@@ -35,8 +36,15 @@ export function passReply(body: JsonObject, about: ReplyFacts, bill: Bill, usage
     system_fingerprint: null,
     ...(failure === undefined ? body : rest),
     ...chunkHead(about, 'chat.completion'),
+    ...tierField(body, about),
     choices,
     usage: mergeUsage(usageObjectOf(body), usage, bill),
     ...explained(about),
   }
+}
+
+/** What the vendor says of the tier, or else which one was asked. */
+export function tierField({ service_tier: told }: JsonObject, { tier }: ReplyFacts): JsonObject {
+  const said = told ?? tier
+  return said === null || said === undefined ? {} : { service_tier: shownTier(said) }
 }

@@ -1,6 +1,7 @@
 import { type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../../lib/loose.ts'
 import type { Target, UpstreamRequest } from '../dialect.ts'
 import { Losses } from '../fields.ts'
+import { tierFor } from '../tier.ts'
 import { formatOf, isSigned } from './reasoning-details.ts'
 import { decodeReasoning, gatewayFields, readFields } from './request-decode.ts'
 import { encodeReasoning, maxTokensField, path, streamFields } from './request-encode.ts'
@@ -36,10 +37,8 @@ export function passRequest(body: JsonObject, target: Target): UpstreamRequest {
 function passLimits(body: JsonObject, passed: JsonObject, target: Target, losses: Losses): void {
   const most = numberOf(body.max_completion_tokens) ?? numberOf(body.max_tokens)
   if (most !== undefined) setOrLose(passed, target, losses, 'max_tokens', maxTokensField(target), most)
-  const tier = textOf(body.service_tier)
-  if (tier !== undefined) {
-    setOrLose(passed, target, losses, 'service_tier', 'service_tier', tier === 'fast' ? 'priority' : tier)
-  }
+  const tier = tierFor(textOf(body.service_tier), target, losses)
+  if (tier !== undefined) setOrLose(passed, target, losses, 'service_tier', 'service_tier', tier)
   const reasoning = objectOf(body.reasoning)
   for (const name of ['context', 'mode']) {
     if (reasoning && reasoning[name] !== undefined && reasoning[name] !== null)

@@ -3,6 +3,7 @@ import type { GatewayError } from '../../errors.ts'
 import { type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../../lib/loose.ts'
 import type { SseFrame } from '../../lib/sse.ts'
 import { explained, nothingSeen, type Relay, type ReplyFacts } from '../dialect.ts'
+import { servedTier } from '../tier.ts'
 import { chunkHead, done, event, failedChunk } from './chunk.ts'
 import { failureOf, malformed } from './error.ts'
 import {
@@ -12,6 +13,7 @@ import {
   type RelayedChoice,
   saidLength,
 } from './normalise.ts'
+import { tierField } from './pass-reply.ts'
 import { annotationsFor, choiceError, errorIn, parsed } from './reply-read.ts'
 import { learnSplice, type Splice, splice } from './splice.ts'
 import { mergeUsage, readUsage, usageObjectOf } from './usage.ts'
@@ -41,7 +43,7 @@ class ChatRelay implements Relay {
 
   constructor(about: ReplyFacts) {
     this.#about = about
-    this.#head = chunkHead(about)
+    this.#head = { ...chunkHead(about), ...tierField({}, about) }
     const hidesReasoning = about.call.reasoning?.exclude === true
     this.#manner = { hidesReasoning, replyId: about.id, streams: true }
     this.#single = (about.call.n ?? 1) === 1
@@ -108,6 +110,8 @@ class ChatRelay implements Relay {
 
   #note(chunk: JsonObject): void {
     this.seen.model ??= textOf(chunk.model) ?? null
+    this.seen.tier = servedTier(chunk.service_tier) ?? this.seen.tier
+    Object.assign(this.#head, tierField(chunk, this.#about))
     const usage = usageObjectOf(chunk)
     if (usage) {
       this.#usage = usage

@@ -3,6 +3,7 @@ import type { Citation } from '../../call/part.ts'
 import { type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../../lib/loose.ts'
 import type { SseFrame } from '../../lib/sse.ts'
 import type { ReplyReader } from '../dialect.ts'
+import { servedTier } from '../tier.ts'
 import { ChoiceReader } from './choice-reader.ts'
 import { failureOf, malformed } from './error.ts'
 import { encodeCitation } from './parts-encode.ts'
@@ -60,7 +61,7 @@ class ChatReader implements ReplyReader {
     if (this.#started || !Array.isArray(chunk.choices)) return []
     const start: ReplyStart = { type: 'reply-start' }
     const [id, model] = [textOf(chunk.id), textOf(chunk.model)]
-    const [tier, fingerprint] = [textOf(chunk.service_tier), textOf(chunk.system_fingerprint)]
+    const [tier, fingerprint] = [servedTier(chunk.service_tier), textOf(chunk.system_fingerprint)]
     if (!id && chunk.choices.length === 0) return []
     this.#started = true
     if (id) start.id = this.#id = id

@@ -14,11 +14,12 @@ import { writeUsage } from './usage.ts'
 
 /** A whole reply. One that broke off keeps what there is, and says in its choices what happened. */
 export function encodeReply(reply: Reply, about: ReplyFacts, bill: Bill): JsonObject {
-  const { serviceTier, fingerprint } = reply.start
+  const { fingerprint } = reply.start
+  const tier = reply.start.serviceTier ?? about.tier
   const choices = reply.choices.length > 0 ? reply.choices : [{ index: 0, parts: [], end: null }]
   return {
     ...chunkHead(about, 'chat.completion'),
-    ...(serviceTier !== undefined && { service_tier: serviceTier }),
+    ...(tier !== null && { service_tier: tier }),
     system_fingerprint: fingerprint ?? null,
     choices: choices.map((choice) => encodeChoice(choice, reply, about)),
     usage: writeUsage(reply.usage ?? noTokens, bill),

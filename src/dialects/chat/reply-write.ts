@@ -55,6 +55,7 @@ class ChatWriter implements ReplyWriter {
   constructor(about: ReplyFacts) {
     this.#about = about
     this.#head = chunkHead(about)
+    if (about.tier !== null) this.#head.service_tier = about.tier
     this.#hidesReasoning = about.call.reasoning?.exclude === true
   }
 

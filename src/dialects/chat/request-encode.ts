@@ -3,6 +3,7 @@ import { effortOf, nearestEffort, wantsReasoning } from '../../call/reasoning.ts
 import { defined, type JsonObject } from '../../lib/loose.ts'
 import type { Target, UpstreamRequest } from '../dialect.ts'
 import { Losses, withoutUnsupported } from '../fields.ts'
+import { tierFor } from '../tier.ts'
 import { encodeMessages } from './messages-encode.ts'
 import { encodeToolChoice, encodeTools } from './tools.ts'
 
@@ -28,7 +29,7 @@ export function encodeRequest(asked: Call, target: Target): UpstreamRequest {
     image_config: call.imageConfig,
     prediction: call.prediction === undefined ? undefined : { type: 'content', content: call.prediction },
     prompt_cache_key: call.promptCacheKey,
-    service_tier: call.serviceTier,
+    service_tier: tierFor(call.serviceTier, target, losses),
     user: call.user,
     metadata: call.metadata,
     ...streamFields(target),

@@ -94,7 +94,10 @@ const wideBody = {
 
 describe('reading a request', () => {
   test('and writing it again gives the same request (R32)', () => {
-    const { body, dropped } = chat.upstream.encodeRequest(chat.client.decodeRequest(wideBody), targetFor())
+    const { body, dropped } = chat.upstream.encodeRequest(
+      chat.client.decodeRequest(wideBody),
+      targetFor({ tier: 'flex' }),
+    )
     expect(body).toEqual({ ...wideBody, model: 'large-2026-09' })
     expect(dropped).toEqual([])
   })
@@ -432,7 +435,11 @@ describe('passing a request on', () => {
   })
 
   test('uses the words this upstream knows, and says what it leaves out', () => {
-    const target = targetFor({ abilities: new Set(), unsupported: new Set(['seed', 'tools']) })
+    const target = targetFor({
+      abilities: new Set(),
+      unsupported: new Set(['seed', 'tools']),
+      tier: 'priority',
+    })
     const body = {
       messages: [{ role: 'developer', content: 'x' }, hello],
       max_completion_tokens: 5,

@@ -1,5 +1,6 @@
 import { type JsonObject, objectOf, textOf } from '../../lib/loose.ts'
 import { nothingSeen, type Seen } from '../dialect.ts'
+import { servedTier } from '../tier.ts'
 import { finishReason } from './finish.ts'
 import { readUsage, usageObjectOf } from './usage.ts'
 
@@ -23,6 +24,7 @@ export function seeReply(body: JsonObject): Seen | undefined {
   const usage = usageObjectOf(body)
   if (usage) seen.usage = readUsage(usage)
   seen.model = textOf(body.model) ?? null
+  seen.tier = servedTier(body.service_tier) ?? null
   seen.content = true
   seen.complete = true
   return seen

@@ -7,6 +7,8 @@ export interface Splice {
   /** The vendor's text up to the choices, the same in every chunk. */
   prefix: string
   ours: string
+  /** What we say of the reply ourselves; behind the choices a vendor's own word would come last and win. */
+  fields: readonly string[]
   /** Characters of a chunk that are not the answer. */
   overhead: number
   /** What a chunk must not contain to pass unread, as this vendor spaces its JSON. */
@@ -17,9 +19,6 @@ export interface Splice {
   calls: { any: string; numbered: string; id: string; pass: boolean }
 }
 
-/** What we say of the reply ourselves; behind the choices a vendor's own word would come last and win. */
-const ourFields = ['id', 'object', 'created', 'model', 'provider']
-
 export function learnSplice(
   chunk: JsonObject,
   data: string,
@@ -29,7 +28,8 @@ export function learnSplice(
 ): Splice | null {
   const names = Object.keys(chunk)
   const behind = names.slice(names.indexOf('choices'))
-  if (behind.some((name) => ourFields.includes(name))) return null
+  const fields = Object.keys(head)
+  if (behind.some((name) => fields.includes(name))) return null
   const at = data.indexOf('"choices"')
   const open = data.indexOf('[', at)
   const before = parsed(`${data.slice(0, at)}"choices":0}`)
@@ -42,6 +42,7 @@ export function learnSplice(
   return {
     prefix: data.slice(0, open),
     ours: `data: ${ours.slice(0, -1)},"choices":`,
+    fields,
     overhead: data.length - saidLength(said),
     signs: [
       `"finish_reason"${gap}"`,
@@ -75,7 +76,7 @@ export function splice(learnt: Splice, data: string): string | null {
   ) {
     return null
   }
-  if (!isChunk(rest)) return null
+  if (!isChunk(rest, learnt.fields)) return null
   if (rest.includes('"reasoning')) return spliceReasoning(learnt, rest)
   return `${learnt.ours}${rest}\n\n`
 }
@@ -100,9 +101,9 @@ function spliceReasoning({ ours, reasoning }: Splice, rest: string): string | nu
 }
 
 /** Whether it is JSON to its last character, and leaves our own words about the reply alone. */
-function isChunk(rest: string): boolean {
+function isChunk(rest: string, fields: readonly string[]): boolean {
   const chunk = parsed(`{"choices":${rest}`)
-  return chunk !== undefined && !ourFields.some((name) => name in chunk)
+  return chunk !== undefined && !fields.some((name) => name in chunk)
 }
 
 function closingQuote(text: string, from: number): number {

@@ -7,7 +7,7 @@ import { type SseFrame, SseReader } from '../../lib/sse.ts'
 import { dialects } from '../all.ts'
 import type { ReplyFacts } from '../dialect.ts'
 import { requestDifferences } from './compare-request.ts'
-import { targetOf } from './targets.ts'
+import { laneOf, targetOf } from './targets.ts'
 
 export const bill: Bill = {
   cost: 0.0042,
@@ -24,6 +24,7 @@ export function factsOf(call: Partial<Call> = {}): ReplyFacts {
     created: 1_790_000_000,
     model: 'acme/large',
     provider: 'Acme',
+    tier: null,
     call: {
       messages: [],
       stream: true,
@@ -54,7 +55,7 @@ export interface Carried {
 /** A call to an upstream, and as that upstream would understand it. */
 export function carryRequest(call: Call, upstream: GenerateDialect): Carried {
   const dialect = dialects[upstream]
-  const { body, dropped } = dialect.upstream.encodeRequest(call, targetOf(upstream))
+  const { body, dropped } = dialect.upstream.encodeRequest(call, targetOf(upstream, laneOf(upstream, call)))
   const wire = overTheWire(body)
   const arrived = dialect.client.decodeRequest(wire)
   return { body: wire, arrived, dropped, differences: requestDifferences(call, arrived) }

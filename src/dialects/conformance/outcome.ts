@@ -10,7 +10,7 @@ import { clients } from './history.ts'
 import { adaptations, replyLosses } from './losses.ts'
 import { end, partEvents, type ReplyStory, replyOf, type Streamed } from './reply-stories.ts'
 import type { RequestStory } from './request-story.ts'
-import { homes, targetOf } from './targets.ts'
+import { homes, laneOf, targetOf } from './targets.ts'
 
 /** How a client of a format asks for something; null when the format has no words for it. */
 export function bodyFor(client: GenerateDialect, { name, call }: RequestStory): JsonObject | null {
@@ -62,7 +62,9 @@ export function requestOutcome(
   body: JsonObject,
 ): Outcome {
   if (client === upstream) {
-    const { dropped } = dialects[client].same.passRequest(overTheWire(body), targetOf(client))
+    const { client: side, same } = dialects[client]
+    const target = targetOf(client, laneOf(client, side.decodeRequest(body)))
+    const { dropped } = same.passRequest(overTheWire(body), target)
     return { dropped, notes: [] }
   }
   const { dropped, differences } = carryRequest(dialects[client].client.decodeRequest(body), upstream)

@@ -1,5 +1,6 @@
+import type { Call } from '../../call/call.ts'
 import type { ReasoningFormat } from '../../call/part.ts'
-import type { GenerateDialect } from '../../catalog/vocabulary.ts'
+import { type GenerateDialect, serviceTiers } from '../../catalog/vocabulary.ts'
 import type { Target } from '../dialect.ts'
 
 /** Whose signatures the best known upstream of each format understands. */
@@ -18,6 +19,12 @@ export const homes: Partial<Record<ReasoningFormat, GenerateDialect>> = {
   'vendor_c-v1': 'gemini',
 }
 
+/** Where a request for a tier is routed to; nobody who speaks Messages has lanes to choose from. */
+export function laneOf(dialect: GenerateDialect, { serviceTier }: Call): Pick<Target, 'tier'> {
+  const tier = dialect === 'messages' ? undefined : serviceTiers.find((known) => known === serviceTier)
+  return { tier: tier ?? null }
+}
+
 /** An upstream that knows every word of its format, and a model that reasons. */
 export function targetOf(dialect: GenerateDialect, changes: Partial<Target> = {}): Target {
   return {
@@ -28,6 +35,7 @@ export function targetOf(dialect: GenerateDialect, changes: Partial<Target> = {}
     signatures: ownSignatures[dialect],
     unsupported: new Set(),
     abilities: new Set(['developer_role', 'max_completion_tokens', 'stream_usage']),
+    tier: null,
     ...changes,
   }
 }

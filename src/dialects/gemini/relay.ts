@@ -8,7 +8,7 @@ import { finishOf } from './finish.ts'
 import { searchesOf } from './grounding.ts'
 import { chunksOf, isEndMark } from './reply-read.ts'
 import { frameOf } from './reply-write.ts'
-import { billFields, usageOf, writeUsage } from './usage.ts'
+import { billFields, tierField, tierOf, usageOf, writeUsage } from './usage.ts'
 
 interface Progress {
   finish: string | null
@@ -51,7 +51,8 @@ export class GeminiRelay implements Relay {
     const last = this.#held.pop() ?? { candidates: [] }
     const told = objectOf(last.usageMetadata)
     const counts = this.#usage() ? { ...this.#meta, ...told } : { ...this.#meta, ...writeUsage(usage, bill) }
-    const billed = { ...last, usageMetadata: { ...counts, ...billFields(bill) } }
+    const shown = { ...tierField(this.#about.tier), ...counts, ...billFields(bill) }
+    const billed = { ...last, usageMetadata: shown }
     return [...this.#held.splice(0), billed].map((chunk) => frameOf(this.#renamed(chunk))).join('')
   }
 
@@ -90,7 +91,8 @@ export class GeminiRelay implements Relay {
       this.seen.finishes = [{ reason: 'content_filter', native: blocked }]
       this.seen.complete = true
     }
-    Object.assign(this.#meta, objectOf(chunk.usageMetadata))
+    const meta = objectOf(chunk.usageMetadata)
+    if (meta) this.seen.tier = tierOf(Object.assign(this.#meta, meta)) ?? null
     const finishing = candidates.some((candidate) => textOf(candidate.finishReason))
     if (finishing || (this.seen.complete && candidates.length > 0)) this.#seeEnds()
   }
@@ -154,6 +156,6 @@ function splice(raw: string, key: string, value: string): string | null {
 export function passReply(body: JsonObject, about: ReplyFacts, bill: Bill, usage: Usage): JsonObject {
   const told = objectOf(body.usageMetadata) ?? {}
   const counts = usageOf(told, 0) ? told : { ...told, ...writeUsage(usage, bill) }
-  const usageMetadata = { ...counts, ...billFields(bill) }
+  const usageMetadata = { ...tierField(about.tier), ...counts, ...billFields(bill) }
   return { ...body, usageMetadata, modelVersion: about.model, responseId: about.id }
 }

@@ -12,7 +12,7 @@ import { field, objectField } from './names.ts'
 import { PartialArgs } from './partial-args.ts'
 import { mintedPrefix } from './parts-decode.ts'
 import { ownFormat, signatureOf } from './thoughts.ts'
-import { usageOf } from './usage.ts'
+import { tierOf, usageOf } from './usage.ts'
 
 /** A chunk of a stream, or a whole reply, which has the same form. Null when it is not JSON. */
 export function chunksOf(data: string): JsonObject[] | null {
@@ -42,6 +42,7 @@ export class GeminiReader implements ReplyReader {
   #over = false
   #blocked: ReplyEvent | null = null
   readonly #meta: JsonObject = {}
+  #tier: ReturnType<typeof tierOf>
 
   read(frame: SseFrame): ReplyEvent[] {
     if (this.#over || frame.data.trim() === '') return []
@@ -128,6 +129,10 @@ export class GeminiReader implements ReplyReader {
   /** Every chunk counts anew; some leave out what did not change. */
   #usage(meta: JsonObject): void {
     Object.assign(this.#meta, meta)
+    const tier = tierOf(this.#meta)
+    if (tier !== undefined && tier !== this.#tier)
+      this.#events.push({ type: 'reply-start', serviceTier: tier })
+    this.#tier = tier
     let searches = 0
     for (const candidate of this.#candidates.values()) searches += candidate.searches
     const usage = usageOf(this.#meta, searches)

@@ -16,6 +16,7 @@ const about: ReplyFacts = {
   created: 1,
   model: 'maker/tidal',
   provider: 'P',
+  tier: null,
   call: { messages: [], stream: true, unknown: [] },
   body: {},
 }

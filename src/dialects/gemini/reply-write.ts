@@ -11,7 +11,7 @@ import { encodeOutput } from './output-encode.ts'
 import { attachSignatures } from './parts-encode.ts'
 import { ReplyParts } from './reply-parts.ts'
 import { ownFormat, packForeign, readable } from './thoughts.ts'
-import { writeUsage } from './usage.ts'
+import { tierField, writeUsage } from './usage.ts'
 
 export function frameOf(value: JsonObject): string {
   return `data: ${JSON.stringify(value)}\n\n`
@@ -21,14 +21,19 @@ export class GeminiWriter implements ReplyWriter {
   /** The last chunk of this format does not repeat the reply. */
   readonly final = null
   readonly #about: ReplyFacts
+  #tier: ReplyFacts['tier']
   readonly #choices = new Map<number, { parts: ReplyParts; end: ChoiceEnd | null }>()
 
   constructor(about: ReplyFacts) {
     this.#about = about
+    this.#tier = about.tier
   }
 
   write(event: ReplyEvent): string {
     switch (event.type) {
+      case 'reply-start':
+        this.#tier = event.serviceTier ?? this.#tier
+        return ''
       case 'part-start':
         return this.#chunk(event.choice, this.#parts(event.choice).start(event.part, event.content))
       case 'part-delta':
@@ -50,7 +55,8 @@ export class GeminiWriter implements ReplyWriter {
       const content = { role: 'model', parts: rest.length > 0 ? rest : [{ text: '' }] }
       return { content, ...endOf(parts.contents(), end), index }
     })
-    return frameOf({ candidates, usageMetadata: writeUsage(usage, bill), ...named(this.#about) })
+    const usageMetadata = { ...writeUsage(usage, bill), ...tierField(this.#tier) }
+    return frameOf({ candidates, usageMetadata, ...named(this.#about) })
   }
 
   fail(error: GatewayError): string {
@@ -84,7 +90,9 @@ export function encodeReply(reply: Reply, about: ReplyFacts, bill: Bill): JsonOb
   const shown = about.call.reasoning?.exclude !== true
   return defined({
     candidates: reply.choices.map((choice) => encodeChoice(choice, shown)),
-    usageMetadata: reply.usage ? writeUsage(reply.usage, bill) : undefined,
+    usageMetadata: reply.usage
+      ? { ...writeUsage(reply.usage, bill), ...tierField(reply.start.serviceTier ?? about.tier) }
+      : undefined,
     ...named(about),
   })
 }

@@ -1,7 +1,8 @@
 import type { Call, Message } from '../../call/call.ts'
-import { defined, type JsonObject, objectOf } from '../../lib/loose.ts'
+import { defined, type JsonObject, objectOf, textOf } from '../../lib/loose.ts'
 import type { Target, UpstreamRequest } from '../dialect.ts'
 import { Losses, withoutUnsupported } from '../fields.ts'
+import { tierFor } from '../tier.ts'
 import { configNames, encodeConfig } from './config-encode.ts'
 import { field, listOf, objectField, snake } from './names.ts'
 import { encodeMessageParts } from './parts-encode.ts'
@@ -28,7 +29,7 @@ export function encodeRequest(asked: Call, target: Target): UpstreamRequest {
     tools: encodeTools(call.tools, losses),
     toolConfig: encodeToolChoice(call, losses),
     generationConfig: encodeConfig(call, target, losses),
-    serviceTier: encodeTier(call.serviceTier, losses),
+    serviceTier: encodeTier(call.serviceTier, target, losses),
   })
   return { path: pathOf(target), headers: {}, body, dropped: losses.list() }
 }
@@ -100,14 +101,10 @@ function addContent(contents: Content[], role: Content['role'], parts: JsonObjec
   }
 }
 
-const tiers: Record<string, string> = {
-  default: 'standard',
-  flex: 'flex',
-  priority: 'priority',
-  fast: 'priority',
-}
+const tiers: Record<string, string> = { default: 'standard', flex: 'flex', priority: 'priority' }
 
-function encodeTier(tier: string | undefined, losses: Losses): string | undefined {
+function encodeTier(asked: string | undefined, target: Target, losses: Losses): string | undefined {
+  const tier = tierFor(asked, target, losses)
   if (tier === undefined || tier === 'auto') return undefined
   return tiers[tier] ?? losses.add('service_tier')
 }
@@ -119,9 +116,19 @@ export function passRequest(body: JsonObject, target: Target): UpstreamRequest {
   for (const [key, value] of Object.entries(body)) if (!ourFields.has(key)) passed[key] = value
   if (body.user !== undefined) losses.add('user')
   if (body.cache_control !== undefined) losses.add('cache_control')
+  passTier(passed, target, losses)
   if (body.contents !== undefined) passed.contents = passContents(body.contents, target, losses)
   if (target.unsupported.size > 0) dropUnsupported(passed, target.unsupported, losses)
   return { path: pathOf(target), headers: {}, body: passed, dropped: losses.list() }
+}
+
+function passTier(body: JsonObject, target: Target, losses: Losses): void {
+  const asked = textOf(field(body, 'serviceTier'))
+  const tier = tierFor(asked?.toLowerCase(), target, losses)
+  if (tier === asked?.toLowerCase()) return
+  delete body[snake('serviceTier')]
+  if (tier === undefined) delete body.serviceTier
+  else body.serviceTier = tier
 }
 
 /** Contents pass as they are unless they hold foreign thinking, which may go through several of the model's. */

@@ -1,6 +1,8 @@
 import { type Bill, completionTokens, promptTokens, remainder, Share, type Usage } from '../../call/usage.ts'
+import type { ServedTier } from '../../catalog/vocabulary.ts'
 import { countOf, defined, type JsonObject, numberOf, objectOf } from '../../lib/loose.ts'
 import { tellsAny } from '../counts.ts'
+import { servedTier } from '../tier.ts'
 
 const counts = [
   'promptTokenCount',
@@ -107,6 +109,16 @@ function details(total: number, others: [string, number][]): JsonObject[] {
   const text = remainder(total, ...others.map(([, count]) => count))
   const all: [string, number][] = [['TEXT', text], ...others]
   return all.flatMap(([modality, tokenCount]) => (tokenCount > 0 ? [{ modality, tokenCount }] : []))
+}
+
+/** One of the vendor's two houses says which tier served, the other what kind of traffic it was. */
+export function tierOf({ serviceTier, trafficType }: JsonObject): ServedTier | undefined {
+  return servedTier(serviceTier) ?? servedTier(trafficType)
+}
+
+/** What others call the default tier is `standard` here. */
+export function tierField(tier: ServedTier | null): JsonObject {
+  return tier === null ? {} : { serviceTier: tier === 'default' ? 'standard' : tier }
 }
 
 /** What the reply cost, in USD. */

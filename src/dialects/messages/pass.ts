@@ -5,7 +5,7 @@ import type { Target, UpstreamRequest } from '../dialect.ts'
 import { Losses } from '../fields.ts'
 import { encodeParts, isOwnBlock } from './blocks-encode.ts'
 import { isBorrowed } from './citation.ts'
-import { hashedUser, path, tierOf } from './request-encode.ts'
+import { hashedUser, path, tierWord } from './request-encode.ts'
 import { fallbackMaxTokens, gatewayFields } from './request-fields.ts'
 import { nativeFormat } from './thinking.ts'
 import { ownTool } from './tools.ts'
@@ -34,7 +34,7 @@ export function passRequest(given: JsonObject, target: Target): UpstreamRequest 
   if (target.stream) body.stream = true
   else delete body.stream
   passUser(given, body)
-  passTier(body, losses)
+  passTier(body, target, losses)
   passTools(body, losses)
   body.messages = passMessages(given.messages, target, losses)
   for (const name of target.unsupported) passUnsupported(body, name, losses)
@@ -54,15 +54,14 @@ function passUser(given: JsonObject, body: JsonObject): void {
   if (user !== undefined) body.metadata = { ...metadata, user_id: hashedUser(user) }
 }
 
-function passTier(body: JsonObject, losses: Losses): void {
-  const asked = textOf(body.service_tier)
-  if (asked === undefined) return
-  const tier = tierOf(asked)
+/** Speed is dearer too: only the lane with prices of its own is asked for it. */
+function passTier(body: JsonObject, target: Target, losses: Losses): void {
+  const tier = tierWord(textOf(body.service_tier), target, losses)
   if (tier !== undefined) body.service_tier = tier
-  else {
-    delete body.service_tier
-    losses.add('service_tier')
-  }
+  else delete body.service_tier
+  if (body.speed !== 'fast' || target.tier === 'priority') return
+  delete body.speed
+  losses.add('speed')
 }
 
 function passTools(body: JsonObject, losses: Losses): void {

@@ -8,7 +8,7 @@ import { brokenReply, errorEvent, failureOf } from './error.ts'
 import { parseEvent } from './reply-read.ts'
 import { skeleton } from './reply-write.ts'
 import { readStop } from './stop.ts'
-import { billedUsage, emptyUsage, mergeUsage, readUsage } from './usage.ts'
+import { billedUsage, emptyUsage, mergeUsage, readTier, readUsage, tierName } from './usage.ts'
 
 /** Passes a stream of this format on. Only its first and last events are opened. */
 class MessagesRelay implements Relay {
@@ -57,7 +57,7 @@ class MessagesRelay implements Relay {
       stop_sequence: null,
       ...objectOf(this.#finish.delta),
     }
-    const finish = { ...this.#finish, delta, usage: billedUsage(this.#usage, usage, bill) }
+    const finish = { ...this.#finish, delta, usage: billedUsage(this.#usage, usage, bill, this.#about) }
     return (
       frameOf('message_delta', finish) + frameOf('message_stop', { ...this.#stop, ...explained(this.#about) })
     )
@@ -90,7 +90,7 @@ class MessagesRelay implements Relay {
     this.seen.model = textOf(message.model) ?? null
     this.#count(message.usage)
     const { id, model, provider } = this.#about
-    const usage = { ...emptyUsage, ...objectOf(message.usage) }
+    const usage = { ...emptyUsage, service_tier: tierName(this.#about.tier), ...objectOf(message.usage) }
     const spliced = { ...skeleton(this.#about), ...message, id, model, provider, usage }
     return frameOf('message_start', { ...event, message: spliced })
   }
@@ -107,6 +107,7 @@ class MessagesRelay implements Relay {
     if (!objectOf(usage)) return
     this.#usage = mergeUsage(this.#usage, usage)
     this.seen.usage = readUsage(this.#usage)
+    this.seen.tier = readTier(this.#usage) ?? null
   }
 }
 
@@ -145,7 +146,7 @@ export function passReply(body: JsonObject, about: ReplyFacts, bill: Bill, usage
     id,
     model,
     provider,
-    usage: billedUsage(told, usage, bill),
+    usage: billedUsage(told, usage, bill, about),
     ...explained(about),
   }
 }

@@ -19,7 +19,7 @@ describe('a streamed reply', () => {
       type: 'reply-start',
       id: 'msg_01HarbourPilotTideTable01',
       model: 'claude-opus-4-6',
-      serviceTier: 'standard',
+      serviceTier: 'default',
     })
     expect(reply.choices[0]?.parts).toEqual([
       {

@@ -7,7 +7,7 @@ import type { ReplyReader } from '../dialect.ts'
 import { type OpenBlock, openBlock } from './block-read.ts'
 import { brokenReply, failureOf } from './error.ts'
 import { readStop } from './stop.ts'
-import { mergeUsage, readUsage } from './usage.ts'
+import { mergeUsage, readTier, readUsage } from './usage.ts'
 
 /** The events of a reply, from its pieces: the blocks of a stream, or of a whole reply one by one. */
 class ReplyParts {
@@ -25,7 +25,7 @@ class ReplyParts {
     const [id, model] = [textOf(message.id), textOf(message.model)]
     if (id !== undefined) event.id = id
     if (model !== undefined) event.model = model
-    const tier = textOf(objectOf(message.usage)?.service_tier)
+    const tier = readTier(message.usage)
     if (tier !== undefined) event.serviceTier = tier
     this.events.push(event)
   }

@@ -8,7 +8,7 @@ import { BlockFrames, frame } from './block-frames.ts'
 import { blockOf, type PartWriter, partWriter } from './block-write.ts'
 import { errorEvent } from './error.ts'
 import { writeStop } from './stop.ts'
-import { emptyUsage, writeBill, writeUsage } from './usage.ts'
+import { emptyUsage, tierName, writeBill, writeUsage } from './usage.ts'
 
 export const heartbeat = 'event: ping\ndata: {"type": "ping"}\n\n'
 
@@ -30,18 +30,22 @@ class MessagesWriter implements ReplyWriter {
   #queue: Waiting[] = []
   #current: Waiting | null = null
   #started = false
+  #tier: ReplyFacts['tier']
+  #toldTier = ''
   #choiceEnd: ChoiceEnd | null = null
   #seen = { tools: false, refused: false }
 
   constructor(about: ReplyFacts) {
     this.#about = about
+    this.#tier = about.tier
     this.#hide = about.call.reasoning?.exclude === true
   }
 
   write(event: ReplyEvent): string {
     switch (event.type) {
       case 'reply-start':
-        return this.#start(event.serviceTier)
+        this.#tier = event.serviceTier ?? this.#tier
+        return this.#start()
       case 'part-start':
         return event.choice === 0 ? this.#start() + this.#partStart(event.part, event.content) : ''
       case 'part-delta':
@@ -63,7 +67,7 @@ class MessagesWriter implements ReplyWriter {
       this.#closeAll() +
       frame('message_delta', {
         delta: { container: null, ...stop },
-        usage: { ...writeUsage(usage), ...writeBill(bill) },
+        usage: { ...writeUsage(usage), ...this.#lateTier(), ...writeBill(bill) },
       }) +
       frame('message_stop', explained(this.#about))
     )
@@ -73,11 +77,18 @@ class MessagesWriter implements ReplyWriter {
     return errorEvent(error, this.#about.id)
   }
 
-  #start(serviceTier?: string): string {
+  #start(): string {
     if (this.#started) return ''
     this.#started = true
-    const usage = { ...emptyUsage, service_tier: tierName(serviceTier) }
+    this.#toldTier = tierName(this.#tier)
+    const usage = { ...emptyUsage, service_tier: this.#toldTier }
     return frame('message_start', { message: { ...skeleton(this.#about), usage } })
+  }
+
+  /** Some vendors say only at the end what served. */
+  #lateTier(): JsonObject {
+    const tier = tierName(this.#tier)
+    return tier === this.#toldTier ? {} : { service_tier: tier }
   }
 
   #partStart(number: number, content: OutputPart): string {
@@ -158,7 +169,7 @@ export function encodeReply(reply: Reply, about: ReplyFacts, bill: Bill): JsonOb
     ...stop,
     usage: {
       ...emptyUsage,
-      service_tier: tierName(reply.start.serviceTier),
+      service_tier: tierName(reply.start.serviceTier ?? about.tier),
       ...writeUsage(reply.usage ?? noTokens),
       ...writeBill(bill),
     },
@@ -180,9 +191,4 @@ export function skeleton(about: ReplyFacts): JsonObject {
     stop_sequence: null,
     stop_details: null,
   }
-}
-
-/** What others call the default tier is `standard` here. */
-function tierName(tier: string | undefined): string {
-  return tier === undefined || tier === 'default' || tier === 'auto' ? 'standard' : tier
 }

@@ -3,6 +3,7 @@ import type { JsonObject } from '../../lib/loose.ts'
 import { sha256 } from '../../lib/secret.ts'
 import type { Target, UpstreamRequest } from '../dialect.ts'
 import { Losses, withoutUnsupported } from '../fields.ts'
+import { tierFor } from '../tier.ts'
 import { cacheControl, limitMarks } from './cache.ts'
 import { callsWithoutThinking, encodeConversation } from './conversation.ts'
 import { fallbackMaxTokens } from './request-fields.ts'
@@ -25,7 +26,7 @@ export function encodeRequest(asked: Call, target: Target): UpstreamRequest {
   const thinks = encodeThinking(call, target, body, losses)
   encodeToolFields(call, body, thinks, losses)
   encodeSampling(call, body, thinks, losses)
-  encodeRest(call, body, losses)
+  encodeRest(call, body, target, losses)
   limitMarks(body, losses)
   return { path, headers: {}, body, dropped: losses.list() }
 }
@@ -99,7 +100,7 @@ function encodeSampling(call: Call, body: JsonObject, thinks: boolean, losses: L
   if (topK !== undefined) body.top_k = topK
 }
 
-function encodeRest(call: Call, body: JsonObject, losses: Losses): void {
+function encodeRest(call: Call, body: JsonObject, target: Target, losses: Losses): void {
   if (call.format?.kind === 'schema') {
     const format = { type: 'json_schema', schema: call.format.schema }
     body.output_config = { ...(body.output_config as JsonObject | undefined), format }
@@ -110,9 +111,8 @@ function encodeRest(call: Call, body: JsonObject, losses: Losses): void {
   if (stop.length > 0) body.stop_sequences = stop
   if (call.user !== undefined) body.metadata = { user_id: hashedUser(call.user) }
   if (call.cache) Object.assign(body, cacheControl(call.cache))
-  const tier = tierOf(call.serviceTier)
+  const tier = tierWord(call.serviceTier, target, losses)
   if (tier !== undefined) body.service_tier = tier
-  else if (call.serviceTier !== undefined) losses.add('service_tier')
 }
 
 /** Vendors want to tell users apart, not to know who they are. */
@@ -120,13 +120,17 @@ export function hashedUser(user: string): string {
   return sha256(user).slice(0, 32)
 }
 
+/** Capacity that was bought ahead is used by whoever leaves the choice to the vendor; there is no other way to ask for it. */
 const tiers = new Map([
   ['auto', 'auto'],
+  ['priority', 'auto'],
   ['standard_only', 'standard_only'],
   ['standard', 'standard_only'],
   ['default', 'standard_only'],
 ])
 
-export function tierOf(tier: string | undefined): string | undefined {
-  return tier === undefined ? undefined : tiers.get(tier)
+export function tierWord(asked: string | undefined, target: Target, losses: Losses): string | undefined {
+  const tier = tierFor(asked, target, losses)
+  if (tier === undefined) return undefined
+  return tiers.get(tier) ?? (asked === undefined ? undefined : losses.add('service_tier'))
 }

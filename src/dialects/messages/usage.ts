@@ -1,6 +1,9 @@
 import { type Bill, completionTokens, noTokens, remainder, type Usage } from '../../call/usage.ts'
+import type { ServedTier } from '../../catalog/vocabulary.ts'
 import { countOf, type JsonObject, numberOf, objectOf, objectsOf } from '../../lib/loose.ts'
 import { tellsAny } from '../counts.ts'
+import type { ReplyFacts } from '../dialect.ts'
+import { servedTier } from '../tier.ts'
 
 /** Later numbers replace earlier ones: what a stream says is cumulative, and may be corrected. */
 export function mergeUsage(earlier: JsonObject, later: unknown): JsonObject {
@@ -77,6 +80,17 @@ function costOf(value: unknown): number | null {
   return cost !== undefined && cost >= 0 ? cost : null
 }
 
+/** What served a reply: speed is sold apart from capacity, and both are lanes with prices of their own. */
+export function readTier(value: unknown): ServedTier | undefined {
+  const usage = objectOf(value)
+  return usage?.speed === 'fast' ? 'priority' : servedTier(usage?.service_tier)
+}
+
+/** What others call the default tier is `standard` here. */
+export function tierName(tier: ServedTier | null | undefined): string {
+  return tier === 'priority' || tier === 'flex' ? tier : 'standard'
+}
+
 /** Before anything is known. All fields a client may rely on are there. */
 export const emptyUsage: JsonObject = {
   input_tokens: 0,
@@ -138,8 +152,14 @@ export function writeBill(bill: Bill): JsonObject {
 }
 
 /** The vendor's own usage with the bill; where it is silent or absurd, what was counted. */
-export function billedUsage(raw: JsonObject, usage: Usage, bill: Bill): JsonObject {
-  const billed: JsonObject = { ...emptyUsage, ...writeUsage(usage), ...mergeUsage({}, raw) }
+export function billedUsage(
+  raw: JsonObject,
+  usage: Usage,
+  bill: Bill,
+  { tier }: Pick<ReplyFacts, 'tier'>,
+): JsonObject {
+  const blank = { ...emptyUsage, service_tier: tierName(tier) }
+  const billed: JsonObject = { ...blank, ...writeUsage(usage), ...mergeUsage({}, raw) }
   const counted = writeUsage(usage)
   for (const name of counters) if (countOf(billed[name]) !== billed[name]) billed[name] = counted[name]
   return { ...billed, ...writeBill(bill) }

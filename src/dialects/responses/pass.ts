@@ -4,9 +4,10 @@ import { defined, type JsonObject, objectOf, objectsOf, textOf } from '../../lib
 import { explained, type ReplyFacts, type Target, type UpstreamRequest } from '../dialect.ts'
 import { Losses } from '../fields.ts'
 import { reasoningFormatOf } from '../reasoning-format.ts'
+import { shownTier, tierFor } from '../tier.ts'
 import { hideThinking } from './hidden.ts'
 import { decodeWish, logprobsInclude } from './request-decode.ts'
-import { encryptedInclude, path, usualOutput, vendorTier } from './request-encode.ts'
+import { encryptedInclude, path, usualOutput } from './request-encode.ts'
 import { kept, outputText, type ResponseState, responseId, responseObject } from './response-object.ts'
 import { ofGateway } from './tools.ts'
 import { mergeUsage } from './usage.ts'
@@ -36,7 +37,7 @@ export function passRequest(body: JsonObject, target: Target): UpstreamRequest {
   passInclude(passed, target)
   if (passed.input !== undefined) passed.input = passInput(passed.input, target, losses)
   if (Array.isArray(passed.tools)) passed.tools = passTools(passed.tools, losses)
-  if (passed.service_tier !== undefined) passed.service_tier = vendorTier(textOf(passed.service_tier))
+  passed.service_tier = tierFor(textOf(passed.service_tier), target, losses)
   passStream(passed, target)
   return { path, headers: {}, body: defined(passed), dropped: losses.list() }
 }
@@ -137,6 +138,7 @@ export function spliceResponse(response: JsonObject, about: ReplyFacts): JsonObj
     model: about.model,
     provider: about.provider,
     background: about.body.background ?? false,
+    service_tier: shownTier(response.service_tier ?? about.tier),
     ...kept(about.body),
   }
 }

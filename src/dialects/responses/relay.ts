@@ -3,6 +3,7 @@ import type { GatewayError } from '../../errors.ts'
 import { type JsonObject, objectOf, objectsOf, textOf } from '../../lib/loose.ts'
 import type { SseFrame } from '../../lib/sse.ts'
 import { nothingSeen, type Relay, type ReplyFacts, type Seen } from '../dialect.ts'
+import { servedTier } from '../tier.ts'
 import { brokenReply, failureOf } from './error.ts'
 import { parseFrame, typeOfFrame } from './frame.ts'
 import { withoutThinking } from './hidden.ts'
@@ -99,6 +100,7 @@ class ResponsesRelay implements Relay {
   #close(type: string, event: JsonObject, response: JsonObject): string {
     const status = statusOf(response, type)
     this.seen.model ??= textOf(response.model) ?? null
+    this.seen.tier = servedTier(response.service_tier) ?? null
     const output = objectsOf(this.#withOutput(response).output)
     const searches = output.filter((item) => item.type === 'web_search_call' && isSearch(item)).length
     this.seen.usage = decodeUsage(response.usage, searches)

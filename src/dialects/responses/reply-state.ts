@@ -2,7 +2,9 @@ import { flatToolName } from '../../call/call.ts'
 import type { FinishReason, PartDelta, ReplyEvent } from '../../call/event.ts'
 import type { UpstreamFailure } from '../../call/failure.ts'
 import type { OutputPart } from '../../call/part.ts'
+import type { ServedTier } from '../../catalog/vocabulary.ts'
 import { defined, type JsonObject, numberOf, textOf } from '../../lib/loose.ts'
+import { servedTier } from '../tier.ts'
 import { decodeUsage } from './usage.ts'
 
 /** A part of the reply that has begun, and how much of it came. */
@@ -35,7 +37,7 @@ export class ReplyState {
   anyItem = false
   searches = 0
   #started = false
-  #tier: string | undefined
+  #tier: ServedTier | undefined
   #parts = 0
   #toolCalls = false
   readonly #byId = new Map<string, OpenItem>()
@@ -46,15 +48,14 @@ export class ReplyState {
     if (this.#started) return
     this.#started = true
     const [id, model] = [textOf(response.id), textOf(response.model)]
-    const tier = textOf(response.service_tier)
     // `auto` is the wish; which tier it became is told at the end.
-    this.#tier = tier === 'auto' ? undefined : tier
+    this.#tier = servedTier(response.service_tier)
     this.out.push(defined({ type: 'reply-start' as const, id, model, serviceTier: this.#tier }))
   }
 
   settleTier(response: JsonObject): void {
-    const tier = textOf(response.service_tier)
-    if (tier === undefined || tier === 'auto' || tier === this.#tier) return
+    const tier = servedTier(response.service_tier)
+    if (tier === undefined || tier === this.#tier) return
     this.out.push({ type: 'reply-start', serviceTier: tier })
   }
 

@@ -3,6 +3,7 @@ import { effortOf, nearestEffort, wantsReasoning } from '../../call/reasoning.ts
 import { defined, type JsonObject } from '../../lib/loose.ts'
 import type { Target, UpstreamRequest } from '../dialect.ts'
 import { type CallField, Losses, withoutUnsupported } from '../fields.ts'
+import { tierFor } from '../tier.ts'
 import { encodeItems } from './items-encode.ts'
 import { logprobsInclude } from './request-decode.ts'
 import { encodeToolChoice, encodeTools } from './tools.ts'
@@ -45,7 +46,7 @@ export function encodeRequest(given: Call, target: Target): UpstreamRequest {
     instructions,
     input: encodeItems(rest, target, losses),
     ...toolFields(call, losses),
-    ...plainFields(call),
+    ...plainFields(call, target, losses),
     text: encodeText(call, losses),
     reasoning: encodeReasoning(call, target, losses),
     include: encodeInclude(call, target),
@@ -73,22 +74,17 @@ function toolFields(call: Call, losses: Losses): JsonObject {
   }
 }
 
-function plainFields(call: Call): JsonObject {
+function plainFields(call: Call, target: Target, losses: Losses): JsonObject {
   return {
     max_output_tokens: call.maxTokens === undefined ? undefined : Math.max(call.maxTokens, leastOutput),
     temperature: call.temperature,
     top_p: call.topP,
     top_logprobs: call.logprobs ? call.topLogprobs : undefined,
     prompt_cache_key: call.promptCacheKey,
-    service_tier: vendorTier(call.serviceTier),
+    service_tier: tierFor(call.serviceTier, target, losses),
     user: call.user,
     metadata: call.metadata,
   }
-}
-
-/** `fast` is our word for what vendors of this format call priority. */
-export function vendorTier(tier: string | undefined): string | undefined {
-  return tier === 'fast' ? 'priority' : tier
 }
 
 function encodeText(call: Call, losses: Losses): JsonObject | undefined {

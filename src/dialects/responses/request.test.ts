@@ -246,7 +246,7 @@ describe('writing a request', () => {
         maxTokens: 1,
         serviceTier: 'fast',
       }),
-      target(),
+      target({ tier: 'priority' }),
     )
     expect(body).toMatchObject({
       text: { format: { type: 'json_schema', name: 'n', schema, strict: true } },

@@ -45,7 +45,7 @@ export function responseObject(about: ReplyFacts, state: ResponseState): JsonObj
     provider: about.provider,
     output: state.output,
     ...echo(body),
-    service_tier: state.start.serviceTier ?? body.service_tier ?? null,
+    service_tier: state.start.serviceTier ?? about.tier,
     usage: state.usage,
   }
   if (state.errorType !== undefined) response.error_type = state.errorType

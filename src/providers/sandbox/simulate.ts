@@ -26,7 +26,7 @@ export async function* simulate(
   if (signal.aborted) return
   const failure = failureOf(directives) ?? refusedFor(call)
   if (failure) return yield { type: 'reply-error', failure }
-  yield startOf(call, model, prompt.text)
+  yield startOf(model, prompt.text)
   const choices = Array.from({ length: Math.min(call.n ?? 1, mostChoices) }, (_, index) =>
     planChoice(call, prompt, thinkers.has(model), index),
   )
@@ -47,10 +47,8 @@ export async function* simulate(
   yield { type: 'reply-end' }
 }
 
-function startOf(call: Call, model: string, text: string): ReplyStart {
-  const start: ReplyStart = { type: 'reply-start', id: `sandbox-${sha256(text).slice(0, 16)}`, model }
-  if (call.serviceTier !== undefined) start.serviceTier = call.serviceTier
-  return start
+function startOf(model: string, text: string): ReplyStart {
+  return { type: 'reply-start', id: `sandbox-${sha256(text).slice(0, 16)}`, model }
 }
 
 /** What a vendor would not accept either. */

@@ -1,0 +1,158 @@
+import { beforeEach, expect, test } from 'bun:test'
+import { vendorReply } from '../support/replies.ts'
+import type { UpstreamAnswer } from '../support/upstream.ts'
+import {
+  ask,
+  clearGenerations,
+  describeWithUpstreams,
+  type FormatName,
+  formatNames,
+  generationsWhen,
+  jsonOf,
+  lastOf,
+} from './support.ts'
+
+/** A lane costs twice the default price, or half of it. */
+const settings = (first: string) => `
+providers:
+  - { slug: one, name: One, base_url: "${first}", dialects: [chat], api_key: vendor-secret }
+models:
+  - id: test/lanes
+    name: Lanes
+    endpoints:
+      - { provider: one, upstream_model: vendor-model, pricing: { prompt: "0.000002", completion: "0.000004" } }
+      - { provider: one, upstream_model: vendor-model, service_tier: priority, pricing: { prompt: "0.000004", completion: "0.000008" } }
+      - { provider: one, upstream_model: vendor-model, service_tier: flex, pricing: { prompt: "0.000001", completion: "0.000002" } }
+  - id: test/plain
+    name: Plain
+    endpoints:
+      - { provider: one, upstream_model: vendor-model, pricing: { prompt: "0.000002", completion: "0.000004" } }
+`
+
+/** The usual reply, by an upstream that says this of its tier. */
+function served(tier: string | undefined, stream: boolean): UpstreamAnswer {
+  const { body, frames } = vendorReply('chat', 'text')
+  const said = tier === undefined ? '' : `"service_tier":"${tier}",`
+  if (stream) return { sse: frames.map((frame) => frame.replace('"service_tier":"default",', said)) }
+  const { service_tier: _told, ...rest } = body
+  return { json: { ...rest, ...(tier !== undefined && { service_tier: tier }) } }
+}
+
+const { usage } = vendorReply('chat', 'text')
+const costAt = (factor: number) =>
+  (usage.input + usage.cacheRead) * 2e-6 * factor + (usage.output + usage.reasoning) * 4e-6 * factor
+
+/** Where each format tells what served. */
+// biome-ignore lint/suspicious/noExplicitAny: replies of every format
+const tierOf: Record<FormatName, (reply: any) => unknown> = {
+  chat: (reply) => reply.service_tier,
+  responses: (reply) => reply.service_tier,
+  messages: (reply) => reply.usage.service_tier,
+}
+
+describeWithUpstreams(
+  'service tiers',
+  (bench) => {
+    beforeEach(() => clearGenerations(bench()))
+
+    const asked = async (format: FormatName, answer: UpstreamAnswer, body: Record<string, unknown>) => {
+      bench().first.script(answer)
+      const response = await ask(bench(), format, { model: 'test/lanes', ...body })
+      const reply = await jsonOf(response)
+      const [row] = await generationsWhen(bench(), 1)
+      return { response, reply, row, sent: lastOf(bench().first.journal).json }
+    }
+
+    test.each(formatNames)('a request for a tier goes to its lane, at its price: %s', async (format) => {
+      const wish = format === 'messages' ? { speed: 'fast' } : { service_tier: 'priority' }
+      const { reply, row, sent, response } = await asked(format, served('priority', false), wish)
+      expect(sent.service_tier).toBe('priority')
+      expect(sent.speed).toBeUndefined()
+      expect(response.headers.get('x-headgate-dropped')).toBeNull()
+      expect(tierOf[format](reply)).toBe('priority')
+      expect(reply.usage.cost).toBeCloseTo(costAt(2), 9)
+      expect(row).toMatchObject({ endpoint: 'one/priority', service_tier: 'priority' })
+    })
+
+    test('flex is half the price, and a lane that says nothing has served', async () => {
+      const { reply, row, sent } = await asked('chat', served(undefined, false), { service_tier: 'flex' })
+      expect(sent.service_tier).toBe('flex')
+      expect(reply.service_tier).toBe('flex')
+      expect(reply.usage.cost).toBeCloseTo(costAt(0.5), 9)
+      expect(row).toMatchObject({ endpoint: 'one/flex', service_tier: 'flex' })
+    })
+
+    test.each(formatNames)(
+      'the tier that served is told and charged, not the one asked: %s',
+      async (format) => {
+        const wish = format === 'messages' ? { speed: 'fast' } : { service_tier: 'priority' }
+        const { reply, row } = await asked(format, served('default', false), wish)
+        expect(tierOf[format](reply)).toBe(format === 'messages' ? 'standard' : 'default')
+        expect(reply.usage.cost).toBeCloseTo(costAt(1), 9)
+        expect(row).toMatchObject({ endpoint: 'one/priority', service_tier: 'default' })
+      },
+    )
+
+    test('in a stream too', async () => {
+      bench().first.script(served('default', true))
+      const response = await ask(bench(), 'chat', {
+        model: 'test/lanes',
+        service_tier: 'priority',
+        stream: true,
+      })
+      const chunks = (await response.text())
+        .split('\n\n')
+        .filter((line) => line.startsWith('data: {'))
+        .map((line) => JSON.parse(line.slice('data: '.length)))
+      expect(new Set(chunks.map((chunk) => chunk.service_tier))).toEqual(new Set(['default']))
+      expect(chunks.at(-1).usage.cost).toBeCloseTo(costAt(1), 9)
+      const [row] = await generationsWhen(bench(), 1)
+      expect(row?.service_tier).toBe('default')
+    })
+
+    test('without a wish no lane is asked', async () => {
+      const { reply, row, sent, response } = await asked('chat', served('default', false), {})
+      expect(sent).not.toHaveProperty('service_tier')
+      expect(response.headers.get('x-headgate-dropped')).toBeNull()
+      expect(reply.service_tier).toBe('default')
+      expect(row).toMatchObject({ endpoint: 'one', service_tier: 'default' })
+    })
+
+    test('a lane named in `provider.only` is asked in its own word', async () => {
+      const { sent } = await asked('chat', served('priority', false), {
+        provider: { only: ['one/priority'] },
+      })
+      expect(sent.service_tier).toBe('priority')
+    })
+
+    test.each(['priority', 'fast', 'flex'])(
+      'where there is no lane, %s is left out and reported',
+      async (tier) => {
+        const { reply, row, sent, response } = await asked('chat', served('default', false), {
+          model: 'test/plain',
+          service_tier: tier,
+        })
+        expect(sent).not.toHaveProperty('service_tier')
+        expect(response.headers.get('x-headgate-dropped')).toBe('service_tier')
+        expect(reply.service_tier).toBe('default')
+        expect(row).toMatchObject({ endpoint: 'one', service_tier: 'default', dropped: '["service_tier"]' })
+      },
+    )
+
+    test('values that name no lane pass as they are', async () => {
+      for (const service_tier of ['auto', 'default']) {
+        const { sent } = await asked('chat', served('default', false), { service_tier })
+        expect(sent.service_tier).toBe(service_tier)
+      }
+    })
+
+    test('the record says which tier served', async () => {
+      const { response } = await asked('chat', served('priority', false), { service_tier: 'priority' })
+      const id = response.headers.get('x-generation-id')
+      const { body } = await bench().server.call('GET', `/generation?id=${id}`)
+      expect(body.data.service_tier).toBe('priority')
+      expect(body.data.provider_responses.at(-1).routed_service_tier).toBe('priority')
+    })
+  },
+  settings,
+)
