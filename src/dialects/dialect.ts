@@ -160,6 +160,16 @@ export interface Relay {
   readonly final: JsonObject | null
 }
 
+/** A call of a tool, as the reply made it. */
+export interface SeenCall {
+  choice: number
+  part: number
+  name: string
+  arguments: string
+  /** Free text in the place of JSON. */
+  custom: boolean
+}
+
 /** What the gateway must know of a reply, however its bytes travel. */
 export interface Seen {
   /** Something of the answer itself was there: from now on no other endpoint can take over. */
@@ -175,6 +185,8 @@ export interface Seen {
   model: string | null
   /** The tier the upstream says it served with. */
   tier: ServedTier | null
+  /** Where they are read anyway: a reply that passes unread does not tell. */
+  calls: SeenCall[]
 }
 
 export function nothingSeen(): Seen {
@@ -187,5 +199,6 @@ export function nothingSeen(): Seen {
     characters: 0,
     model: null,
     tier: null,
+    calls: [],
   }
 }

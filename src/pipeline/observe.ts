@@ -4,6 +4,7 @@ import { savesByCaching } from '../routing/sticky.ts'
 import type { Asked } from './asked.ts'
 import type { Journey, Outcome } from './journey.ts'
 import { conversationOf } from './route.ts'
+import { areCallsValid } from './tool-calls.ts'
 
 /** What a request that reached its end says about the endpoint it ended at. */
 export function observe(gateway: Gateway, asked: Asked, journey: Journey, outcome: Outcome): void {
@@ -16,6 +17,8 @@ export function observe(gateway: Gateway, asked: Asked, journey: Journey, outcom
   if (status === 'completed') {
     health.succeeded(now, performanceOf(journey, outcome))
     stay(gateway, asked, journey, outcome)
+    const areValid = seen && areCallsValid(asked.call.tools, seen)
+    if (areValid !== null) health.toolCalls(now, areValid)
   } else if (status === 'failed' && (error === null || error.code.startsWith('upstream_'))) {
     health.failed(now, { kind: seen?.failure?.kind ?? 'provider_unavailable' })
   } else health.released()

@@ -21,6 +21,7 @@ import type { SseFrame } from '../lib/sse.ts'
 import type { Candidate } from '../routing/candidate.ts'
 import { type Access, accessOf } from './access.ts'
 import type { Asked } from './asked.ts'
+import { noteCall } from './tool-calls.ts'
 
 /** A request in the words of one upstream. */
 export interface Translation {
@@ -158,10 +159,12 @@ export function note(seen: Seen, event: ReplyEvent): void {
       break
     case 'part-start':
       seen.content ||= startsContent(event.content)
+      noteCall(seen, event)
       break
     case 'part-delta':
       seen.content = true
       seen.characters += lengthOf(event.delta)
+      noteCall(seen, event)
       break
     case 'choice-end':
       seen.finishes[event.choice] = { reason: event.reason, native: event.native }

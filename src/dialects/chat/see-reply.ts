@@ -1,4 +1,4 @@
-import { type JsonObject, objectOf, textOf } from '../../lib/loose.ts'
+import { type JsonObject, objectOf, objectsOf, textOf } from '../../lib/loose.ts'
 import { nothingSeen, type Seen } from '../dialect.ts'
 import { servedTier } from '../tier.ts'
 import { finishReason } from './finish.ts'
@@ -14,6 +14,7 @@ export function seeReply(body: JsonObject): Seen | undefined {
     const native = textOf(choice?.finish_reason)
     if (!choice || !message || !native || 'error' in choice) return undefined
     const calls = Array.isArray(message.tool_calls) && message.tool_calls.length > 0
+    if (calls) seeCalls(seen, at, message.tool_calls)
     const text = textOf(message.content) ?? ''
     if (text === '' && !calls) return undefined
     const reason = finishReason(native, calls)
@@ -28,4 +29,13 @@ export function seeReply(body: JsonObject): Seen | undefined {
   seen.content = true
   seen.complete = true
   return seen
+}
+
+function seeCalls(seen: Seen, choice: number, calls: unknown): void {
+  for (const [part, call] of objectsOf(calls).entries()) {
+    const custom = objectOf(call.custom)
+    const given = custom ?? objectOf(call.function)
+    const [name, text] = [textOf(given?.name), textOf(given?.arguments) ?? textOf(given?.input)]
+    seen.calls.push({ choice, part, name: name ?? '', arguments: text ?? '', custom: custom !== undefined })
+  }
 }

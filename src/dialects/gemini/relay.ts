@@ -106,9 +106,18 @@ export class GeminiRelay implements Relay {
       this.seen.characters += length
       this.seen.content ||= length > 0 || Object.keys(part).some((key) => key !== 'text')
       progress.called ||= part.functionCall !== undefined
+      this.#seeCall(index, objectOf(part.functionCall))
     }
     progress.finish = textOf(candidate.finishReason) ?? progress.finish
     progress.searches = Math.max(progress.searches, searchesOf(candidate))
+  }
+
+  /** Arguments are an object here, and so are never broken; a call that comes in pieces is named once. */
+  #seeCall(choice: number, call: JsonObject | undefined): void {
+    const name = textOf(call?.name)
+    if (!name) return
+    const { calls } = this.seen
+    calls.push({ choice, part: calls.length, name, arguments: '', custom: false })
   }
 
   /** Counted when somebody asks: chunks come by the hundred, each with a count of its own. */

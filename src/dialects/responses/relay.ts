@@ -2,7 +2,7 @@ import type { Bill, Usage } from '../../call/usage.ts'
 import type { GatewayError } from '../../errors.ts'
 import { type JsonObject, objectOf, objectsOf, textOf } from '../../lib/loose.ts'
 import type { SseFrame } from '../../lib/sse.ts'
-import { nothingSeen, type Relay, type ReplyFacts, type Seen } from '../dialect.ts'
+import { nothingSeen, type Relay, type ReplyFacts, type Seen, type SeenCall } from '../dialect.ts'
 import { servedTier } from '../tier.ts'
 import { brokenReply, failureOf } from './error.ts'
 import { parseFrame, typeOfFrame } from './frame.ts'
@@ -109,7 +109,8 @@ class ResponsesRelay implements Relay {
       return ''
     }
     const { reason, native } = finishOf(response, status)
-    const calls = output.some(({ type }) => type === 'function_call' || type === 'custom_tool_call')
+    this.seen.calls = output.flatMap(seenCall)
+    const calls = this.seen.calls.length > 0
     this.seen.finishes = [{ reason: reason === 'stop' && calls ? 'tool_calls' : reason, native }]
     if (output.length > 0) this.seen.content = true
     this.seen.complete = true
@@ -146,6 +147,13 @@ class ResponsesRelay implements Relay {
     const lines = numbered.includes('\n') ? numbered.replaceAll('\n', '\ndata: ') : numbered
     return `event: ${type}\ndata: ${lines}\n\n`
   }
+}
+
+function seenCall(item: JsonObject, part: number): SeenCall[] {
+  const custom = item.type === 'custom_tool_call'
+  if (!custom && item.type !== 'function_call') return []
+  const given = textOf(custom ? item.input : item.arguments) ?? ''
+  return [{ choice: 0, part, name: textOf(item.name) ?? '', arguments: given, custom }]
 }
 
 const opening = new Set(['response.created', 'response.in_progress', 'response.queued'])

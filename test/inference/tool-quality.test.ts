@@ -1,0 +1,83 @@
+import { expect, test } from 'bun:test'
+import { type TextDialect, vendorReply } from '../support/replies.ts'
+import type { UpstreamAnswer } from '../support/upstream.ts'
+import { ask, describeWithUpstreams, type FormatName } from './support.ts'
+
+const scenario = vendorReply('chat', 'toolCalls').scenario
+const offered = [...new Set(scenario.toolCalls.map(({ name }) => name))]
+
+/** The tools of the scenario, or others, in the words of each format. */
+const toolsOf = (format: FormatName, names: string[]) =>
+  names.map((name) => {
+    const schema = { type: 'object', properties: {} }
+    if (format === 'chat') return { type: 'function', function: { name, parameters: schema } }
+    if (format === 'messages') return { name, input_schema: schema }
+    return { type: 'function', name, parameters: schema }
+  })
+
+/** Read on the way to the client: what is translated, what comes whole, and formats whose end repeats the calls. */
+const read: [FormatName, TextDialect, 'whole' | 'streamed'][] = [
+  ['chat', 'chat', 'whole'],
+  ['messages', 'messages', 'whole'],
+  ['responses', 'responses', 'whole'],
+  ['responses', 'responses', 'streamed'],
+  ['chat', 'messages', 'whole'],
+  ['chat', 'messages', 'streamed'],
+  ['chat', 'gemini', 'streamed'],
+  ['messages', 'chat', 'streamed'],
+  ['responses', 'gemini', 'whole'],
+]
+
+const unread: [FormatName, TextDialect][] = [
+  ['chat', 'chat'],
+  ['messages', 'messages'],
+]
+
+describeWithUpstreams('tool-call quality', (bench) => {
+  const noted = async (
+    format: FormatName,
+    dialect: TextDialect,
+    answer: UpstreamAnswer,
+    names: string[],
+  ): Promise<boolean[]> => {
+    const verdicts: boolean[] = []
+    const health = bench().server.gateway.routing.health.of(`test/${dialect} one-${dialect}`)
+    health.toolCalls = (_now, areValid) => void verdicts.push(areValid)
+    bench().first.script(answer)
+    const body = { model: `test/${dialect}`, tools: toolsOf(format, names), stream: answer.sse !== undefined }
+    const response = await ask(bench(), format, body)
+    expect(response.status).toBe(200)
+    await response.text()
+    return verdicts
+  }
+  const answerOf = (dialect: TextDialect, way: 'whole' | 'streamed'): UpstreamAnswer => {
+    const { body, frames } = vendorReply(dialect, 'toolCalls')
+    return way === 'whole' ? { json: body } : { sse: frames }
+  }
+
+  test.each(read)('B3 a right call counts for its endpoint: %s asks %s, %s', async (format, dialect, way) => {
+    expect(await noted(format, dialect, answerOf(dialect, way), offered)).toEqual([true])
+  })
+
+  test.each(read)(
+    'B3 a tool nobody offered counts against it: %s asks %s, %s',
+    async (format, dialect, way) => {
+      expect(await noted(format, dialect, answerOf(dialect, way), ['something_else'])).toEqual([false])
+    },
+  )
+
+  test('B3 arguments that are not JSON count against it', async () => {
+    const text = JSON.stringify(vendorReply('chat', 'toolCalls').body)
+    const broken = JSON.parse(text.replace(/"arguments":"\{/, '"arguments":"'))
+    expect(await noted('chat', 'chat', { json: broken }, offered)).toEqual([false])
+  })
+
+  test('a reply without calls says nothing', async () => {
+    const { body } = vendorReply('chat', 'text')
+    expect(await noted('chat', 'chat', { json: body }, offered)).toEqual([])
+  })
+
+  test.each(unread)('streams that pass unread say nothing: %s', async (format, dialect) => {
+    expect(await noted(format, dialect, answerOf(dialect, 'streamed'), offered)).toEqual([])
+  })
+})
