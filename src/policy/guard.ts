@@ -6,12 +6,19 @@ import type { ZdrGroup } from './guardrail.ts'
 
 /** What the guardrails of a caller say of the request before anything is chosen. */
 export function guardRegion(policy: EffectivePolicy, region: DataRegion): void {
-  const { values, layers } = policy.allowed_data_regions
-  if (values === null || values.includes(region)) return
+  if (allowsRegion(policy, region)) return
+  const { layers } = policy.allowed_data_regions
   throw fail(
     'guardrail_blocked',
     `A guardrail (${layers.join(', ')}) does not allow requests in the region ${region}.`,
   )
+}
+
+export function allowsRegion(
+  { allowed_data_regions: { values } }: EffectivePolicy,
+  region: DataRegion,
+): boolean {
+  return values === null || values.includes(region)
 }
 
 /** The guardrail field that keeps an endpoint from being used, with whatever key; undefined when none does. */

@@ -18,7 +18,7 @@ import {
 } from './filter.ts'
 import { namesOf, placeIn } from './names.ts'
 import { type Ranking, ranked, type World } from './rank.ts'
-import { isMixed, lanesOf, sortOf, type Wanted } from './wanted.ts'
+import { isMixed, type Lanes, lanesOf, sortOf, type Wanted } from './wanted.ts'
 
 /** An endpoint that is not among the candidates, and why. */
 export interface LeftOut {
@@ -46,6 +46,21 @@ export function decide(wanted: Wanted, world: World, stickyOf: StickyOf): Decisi
     : fitting.flatMap((group, place) => arranged(group, wanted, wanted.models[place], rules, world, stickyOf))
   return { candidates: withoutFallbacks(candidates, rules, left), left }
 }
+
+/** Whether there is a credential with which an endpoint of the model may be asked, for whatever it makes. */
+export function isOpen(model: Model, wanted: Wanted): boolean {
+  const rules = rulesOf(wanted)
+  const { ownKeys } = wanted
+  return model.endpoints.some((endpoint) => {
+    const reason = exclusionOf(rules, openLanes, model, endpoint)
+    if (reason !== undefined && reason !== 'dialect') return false
+    if (sharedExclusionOf(rules, model, endpoint, ownKeys) === undefined) return true
+    return ownKeys.some((key) => isUsable(rules, model, endpoint, key))
+  })
+}
+
+/** Who asks for a lane may have it. */
+const openLanes: Lanes = { priority: 'yes', flex: 'yes' }
 
 /** The id of the candidate that answered the conversation last. */
 export type StickyOf = (conversation: string) => string | null

@@ -42,7 +42,10 @@ export interface Rules {
   maxPrice: MaxPrice | null
 }
 
-/** Why no key at all could make an endpoint serve a request; undefined when nothing is in the way. */
+/**
+ * Why no key at all could make an endpoint serve a request; undefined when nothing is in the way, `dialect`
+ * when nothing is but that it makes something else than text.
+ */
 export function exclusionOf(
   rules: Rules,
   lanes: Lanes,
@@ -50,7 +53,6 @@ export function exclusionOf(
   endpoint: Endpoint,
 ): Reason | undefined {
   const { preferences, policy } = rules.wanted
-  if (!endpoint.dialects.some(isGenerateDialect)) return 'dialect'
   if (!isLaneOpen(rules, lanes, endpoint)) return 'service_tier'
   const blocked = endpointBlocked(policy, model, endpoint)
   if (blocked) return `guardrail:${blocked}`
@@ -62,7 +64,7 @@ export function exclusionOf(
     return 'quantization'
   if (rules.maxPrice && isDearer(endpoint, rules.maxPrice)) return 'max_price'
   if (rules.parameters && !takesAll(endpoint, rules.parameters)) return 'require_parameters'
-  return undefined
+  return endpoint.dialects.some(isGenerateDialect) ? undefined : 'dialect'
 }
 
 /** Why the installation's own credential cannot be used. */

@@ -60,6 +60,12 @@ export interface Shown extends Speed {
   uptime5m: number | null
   uptime30m: number | null
   uptime1d: number | null
+  /** How many attempts these are shares of. */
+  attempts5m: number
+  attempts30m: number
+  attempts1d: number
+  /** Replies of the last half hour. */
+  completed30m: number
 }
 
 /** How a reply went. */
@@ -183,6 +189,10 @@ export class EndpointHealth {
       uptime5m: uptime(this.#rated, now, ratedMs),
       uptime30m: uptime(this.#rated, now, shownMs),
       uptime1d: uptime(this.#day, now, dayMs),
+      attempts5m: attempts(this.#rated, now, ratedMs),
+      attempts30m: attempts(this.#rated, now, shownMs),
+      attempts1d: attempts(this.#day, now, dayMs),
+      completed30m: this.#rated.sum(now, shownMs, ok),
     }
   }
 
@@ -217,9 +227,12 @@ export class EndpointHealth {
 }
 
 function uptime(tally: Tally, now: number, windowMs: number): number | null {
-  const good = tally.sum(now, windowMs, ok)
-  const all = good + tally.sum(now, windowMs, failed)
-  return all === 0 ? null : (good / all) * 100
+  const all = attempts(tally, now, windowMs)
+  return all === 0 ? null : (tally.sum(now, windowMs, ok) / all) * 100
+}
+
+function attempts(tally: Tally, now: number, windowMs: number): number {
+  return tally.sum(now, windowMs, ok) + tally.sum(now, windowMs, failed)
 }
 
 /** More are not remembered; those known longest go first. */

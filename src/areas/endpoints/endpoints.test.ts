@@ -60,6 +60,9 @@ describeOnEachDatabase(
           uptime_last_5m: null,
           uptime_last_30m: null,
           uptime_last_1d: null,
+          perf_last_30m_by_workload: {
+            text_generation: { latency: null, throughput: null, request_count: 0 },
+          },
         })
         expect(data.endpoints[1]).toMatchObject({
           status: -1,

@@ -3,8 +3,12 @@ import { endpointRecord, toEndpointRecord } from '../../catalog/endpoint-record.
 import { modelPath, requireModel } from '../../catalog/model-path.ts'
 import { architectureFields, toArchitecture } from '../../catalog/model-record.ts'
 import { operation } from '../../operation.ts'
+import { liveOf } from './live.ts'
 
 const tag = 'Endpoints'
+
+const liveNote =
+  'Speeds, uptimes and states are those of the requests that this process served with the keys of the installation; keys of the callers themselves do not count.'
 
 const modelEndpoints = z
   .strictObject({
@@ -23,6 +27,7 @@ const listModelEndpoints = operation({
   path: '/models/{author}/{slug}/endpoints',
   tag,
   summary: 'List the endpoints of a model',
+  description: liveNote,
   access: 'any',
   params: modelPath,
   errors: [404],
@@ -36,7 +41,9 @@ const listModelEndpoints = operation({
         created: model.created,
         description: model.description,
         architecture: toArchitecture(model),
-        endpoints: model.endpoints.map((endpoint) => toEndpointRecord(model, endpoint)),
+        endpoints: model.endpoints.map((endpoint) =>
+          toEndpointRecord(model, endpoint, liveOf(gateway, endpoint)),
+        ),
       },
     }
   },
@@ -48,13 +55,14 @@ const listZdrEndpoints = operation({
   path: '/endpoints/zdr',
   tag,
   summary: 'List the endpoints that keep nothing of a request once it is answered',
+  description: liveNote,
   access: 'any',
   response: z.strictObject({ data: z.array(endpointRecord) }),
   handle: async ({ gateway }) => ({
     data: gateway.catalog.models.flatMap((model) =>
       model.endpoints
         .filter((endpoint) => !endpoint.data_policy.retains)
-        .map((endpoint) => toEndpointRecord(model, endpoint)),
+        .map((endpoint) => toEndpointRecord(model, endpoint, liveOf(gateway, endpoint))),
     ),
   }),
 })

@@ -4,6 +4,7 @@ import { outputModalitiesQuery, queryWords } from '../../catalog/model-list.ts'
 import { approximatePerMillion } from '../../catalog/price.ts'
 import { categories, inputModalities, parameterNames, tokenizerGroups } from '../../catalog/vocabulary.ts'
 import { queryBoolean } from '../../lib/page.ts'
+import type { Measured } from './measured.ts'
 
 const usdPerMillion = queryNumber({ min: 0 }).optional().describe('USD per million tokens')
 const index = queryNumber({ min: 0 }).optional()
@@ -35,7 +36,7 @@ export const filterQuery = {
   max_coding_index: index,
   min_agentic_index: index,
   max_agentic_index: index,
-  min_tool_success_rate: rate,
+  min_tool_success_rate: rate.describe('Of replies with tool calls, the share in which every call was right'),
   max_tool_success_rate: rate,
 }
 
@@ -43,7 +44,7 @@ const filterSchema = z.object(filterQuery)
 export type Filter = z.output<typeof filterSchema>
 
 type Wanted = { [Name in keyof Filter]-?: NonNullable<Filter[Name]> }
-type Rules = { [Name in keyof Wanted]: (model: Model, wanted: Wanted[Name], now: number) => boolean }
+type Rules = { [Name in keyof Wanted]: (model: Model, wanted: Wanted[Name], measured: Measured) => boolean }
 
 /** Nobody has measured it: what asks for a measure finds nothing. */
 const notMeasured = () => false
@@ -67,31 +68,32 @@ const rules: Rules = {
   distillable: (model, wanted) => model.distillable === wanted,
   zdr: (model, wanted) => !wanted || model.endpoints.some((endpoint) => !endpoint.data_policy.retains),
   region: (model, wanted) => model.endpoints.some(({ regions }) => regions.includes(dataRegion[wanted])),
-  min_age_days: (model, wanted, now) => (ageInDays(model, now) ?? -1) >= wanted,
-  max_age_days: (model, wanted, now) => (ageInDays(model, now) ?? Number.POSITIVE_INFINITY) <= wanted,
+  min_age_days: (model, wanted, { now }) => (ageInDays(model, now) ?? -1) >= wanted,
+  max_age_days: (model, wanted, { now }) => (ageInDays(model, now) ?? Number.POSITIVE_INFINITY) <= wanted,
   min_intelligence_index: notMeasured,
   max_intelligence_index: notMeasured,
   min_coding_index: notMeasured,
   max_coding_index: notMeasured,
   min_agentic_index: notMeasured,
   max_agentic_index: notMeasured,
-  min_tool_success_rate: notMeasured,
-  max_tool_success_rate: notMeasured,
+  min_tool_success_rate: (model, wanted, measured) => (measured.toolSuccess(model) ?? -1) >= wanted,
+  max_tool_success_rate: (model, wanted, measured) =>
+    (measured.toolSuccess(model) ?? Number.POSITIVE_INFINITY) <= wanted,
 }
 
 const dataRegion = { eu: 'europe', us: 'us' } as const
 
-export function matches(model: Model, filter: Filter, now: number): boolean {
-  return ruleNames.every((name) => passes(name, model, filter[name], now))
+export function matches(model: Model, filter: Filter, measured: Measured): boolean {
+  return ruleNames.every((name) => passes(name, model, filter[name], measured))
 }
 
 function passes<Name extends keyof Wanted>(
   name: Name,
   model: Model,
   wanted: Wanted[Name] | undefined,
-  now: number,
+  measured: Measured,
 ): boolean {
-  return wanted === undefined || rules[name](model, wanted, now)
+  return wanted === undefined || rules[name](model, wanted, measured)
 }
 
 const ruleNames = Object.keys(rules) as (keyof Wanted)[]

@@ -15,8 +15,10 @@ import { requestUrl } from '../../lib/url.ts'
 import { operation } from '../../operation.ts'
 import { codexModel, toCodexModel } from './codex.ts'
 import { type Filter, filterQuery, matches } from './filter.ts'
+import { measuredBy } from './measured.ts'
 import { inOrder, orderQuery } from './order.ts'
 import { rssFeed } from './rss.ts'
+import { usableModels } from './usable.ts'
 
 const tag = 'Models'
 
@@ -41,7 +43,8 @@ const listModels = operation({
     .strictObject({ ...modelListFields, models: z.array(codexModel).optional() })
     .meta({ id: 'CatalogueResponse' }),
   handle: async ({ gateway, query, request }) => {
-    const models = inOrder(select(gateway, query), query.sort)
+    const measured = measuredBy(gateway)
+    const models = inOrder(select(gateway, query, measured), query.sort, measured)
     if (query.use_rss) return rssFeed(models, originOf(gateway, request))
     const list = toModelList(models, query, request)
     if (query.client_version === undefined) return list
@@ -66,16 +69,14 @@ const listUserModels = operation({
   method: 'GET',
   path: '/models/user',
   tag,
-  summary: 'List the models that can be called here: those with a provider that has a key',
+  summary: 'List the models that the caller can really use',
+  description:
+    'Those with an endpoint that the caller may be sent to: its provider has a key, of the installation or of the caller, no guardrail is in the way, and it is in the region of the host name.',
   access: 'any',
   query: z.object({ ...listQuery, output_modalities: outputModalitiesQuery }),
   response: modelList,
-  handle: async ({ gateway, query, request }) => {
-    const usable = select(gateway, query).filter((model) =>
-      model.endpoints.some((endpoint) => endpoint.provider.enabled),
-    )
-    return toModelList(usable, query, request)
-  },
+  handle: async ({ gateway, query, request, caller, region }) =>
+    toModelList(await usableModels(gateway, caller, region, select(gateway, query)), query, request),
 })
 
 const getModel = operation({
@@ -114,9 +115,8 @@ const retrieveModel = operation({
 
 export const modelOperations = [listModels, countModels, listUserModels, getModel, retrieveModel]
 
-function select(gateway: Gateway, filter: Filter): readonly Model[] {
-  const now = gateway.clock.now()
-  return gateway.catalog.models.filter((model) => matches(model, filter, now))
+function select(gateway: Gateway, filter: Filter, measured = measuredBy(gateway)): readonly Model[] {
+  return gateway.catalog.models.filter((model) => matches(model, filter, measured))
 }
 
 function originOf(gateway: Gateway, request: Request): string {
