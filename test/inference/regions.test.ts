@@ -1,0 +1,103 @@
+import { beforeEach, expect, test } from 'bun:test'
+import {
+  ask,
+  clearGenerations,
+  describeWithUpstreams,
+  formatNames,
+  generationsWhen,
+  jsonOf,
+} from './support.ts'
+
+/** The first upstream is anywhere, the second in Europe. */
+const settings = (first: string, second: string) => `
+regions: { hosts: { "eu.example.com": europe, "us.example.com": us } }
+providers:
+  - { slug: anywhere, name: Anywhere, base_url: "${first}", dialects: [chat], api_key: vendor-secret }
+  - { slug: europe, name: Europe, base_url: "${second}", dialects: [chat], api_key: vendor-secret, regions: [europe] }
+models:
+  - id: test/both
+    name: Both
+    endpoints:
+      - { provider: anywhere, upstream_model: vendor-model, pricing: { prompt: "0.000001", completion: "0.000001" } }
+      - { provider: europe, upstream_model: vendor-model, pricing: { prompt: "0.000009", completion: "0.000009" } }
+  - id: test/anywhere
+    name: Anywhere
+    endpoints:
+      - { provider: anywhere, upstream_model: vendor-model, pricing: { prompt: "0.000001", completion: "0.000001" } }
+`
+
+const inEurope = { headers: { host: 'eu.example.com' } }
+
+describeWithUpstreams(
+  'regions',
+  (bench) => {
+    beforeEach(() => clearGenerations(bench()))
+    const asked = () => [bench().first.journal.length, bench().second.journal.length]
+
+    test.each(formatNames)('B21 a regional host asks only endpoints of its region: %s', async (format) => {
+      expect((await ask(bench(), format, { model: 'test/both' })).status).toBe(200)
+      expect(asked()).toEqual([1, 0])
+      expect((await ask(bench(), format, { model: 'test/both' }, inEurope)).status).toBe(200)
+      expect(asked()).toEqual([1, 1])
+      const rows = await generationsWhen(bench(), 2)
+      expect(rows.map(({ region, endpoint }) => [region, endpoint])).toEqual([
+        ['global', 'anywhere'],
+        ['europe', 'europe'],
+      ])
+    })
+
+    test('B21 no failure leads out of the region', async () => {
+      bench().second.otherwise({ status: 500, json: { error: { message: 'down' } } })
+      const response = await ask(bench(), 'chat', { model: 'test/both' }, inEurope)
+      bench().second.otherwise(null)
+      expect(response.status).toBe(502)
+      expect(asked()[0]).toBe(0)
+    })
+
+    test('B21 a model that is nowhere in the region is refused, and nobody is asked', async () => {
+      for (const host of ['eu.example.com', 'us.example.com', 'EU.Example.com:8080']) {
+        const response = await ask(bench(), 'chat', { model: 'test/anywhere' }, { headers: { host } })
+        expect(response.status).toBe(503)
+        const { error } = await jsonOf(response)
+        expect(error.metadata.availability).toMatchObject({
+          code: 'constraint_filtered',
+          excluded_by: ['data_region'],
+        })
+      }
+      expect(asked()).toEqual([0, 0])
+    })
+
+    test('B21 naming a provider, or a fallback model, does not open another region', async () => {
+      const only = { model: 'test/both', provider: { only: ['anywhere'] } }
+      expect((await ask(bench(), 'chat', only, inEurope)).status).toBe(503)
+      const models = { models: ['test/anywhere', 'test/both'] }
+      expect((await ask(bench(), 'chat', models, inEurope)).status).toBe(200)
+      expect(asked()).toEqual([0, 1])
+    })
+
+    test('B21 an own key is used in any region', async () => {
+      const { server } = bench()
+      const body = { provider: 'anywhere', key: 'own-secret-1234' }
+      const made = await server.call('POST', '/byok', { body })
+      expect(made.status).toBe(201)
+      expect((await ask(bench(), 'chat', { model: 'test/anywhere' }, inEurope)).status).toBe(200)
+      expect(asked()).toEqual([1, 0])
+      await server.call('DELETE', `/byok/${made.body.data.id}`)
+    })
+
+    test('B21 a guardrail that allows other regions refuses the host', async () => {
+      const { server } = bench()
+      const workspace = await server.call('GET', `/workspaces/${server.own.workspace.id}`)
+      const path = `/guardrails/${workspace.body.data.default_guardrail_id}`
+      await server.call('PATCH', path, { body: { allowed_data_regions: ['europe'] } })
+      for (const format of formatNames) {
+        const refused = await ask(bench(), format, { model: 'test/both' })
+        expect(refused.status).toBe(403)
+        expect((await ask(bench(), format, { model: 'test/both' }, inEurope)).status).toBe(200)
+      }
+      expect(asked()).toEqual([0, 3])
+      await server.call('PATCH', path, { body: { allowed_data_regions: null } })
+    })
+  },
+  settings,
+)
