@@ -22,6 +22,10 @@ const catalog = buildCatalog({
       declare('acme/fast-9'),
       declare('acme/fast-mini-3'),
       declare('acme/only:free'),
+      declare('acme/deep-1', { aliases: ['acme/deep'], reasoning: { mandatory: false } }),
+      declare('acme/deep-1:free', { reasoning: { mandatory: false } }),
+      declare('acme/deep-2', { reasoning: { mandatory: false } }),
+      declare('acme/deep-2:thinking', { reasoning: { mandatory: true } }),
       declare('other/fast-30'),
     ],
   },
@@ -67,6 +71,27 @@ describe('E16 what a slug stands for', () => {
     'E16 :%s is unknown where there is no such model',
     (suffix) => expect(find(`acme/fast-2:${suffix}`)).toBeUndefined(),
   )
+
+  test('E16 :thinking is a model that can think, thinking; or a model of its own', () => {
+    const thinking = (slug: string) => {
+      const found = findModel(catalog, slug)
+      return found && [found.model.id, found.model.thinks, found.latest, found.variants]
+    }
+    expect(thinking('acme/deep-1:thinking')).toEqual(['acme/deep-1', true, null, []])
+    expect(thinking('acme/deep:thinking')).toEqual(['acme/deep-1', true, null, []])
+    expect(thinking('acme/deep-1:free:thinking')).toEqual(['acme/deep-1:free', true, null, []])
+    expect(thinking('acme/deep-1:thinking:nitro:online')).toEqual([
+      'acme/deep-1',
+      true,
+      null,
+      ['nitro', 'online'],
+    ])
+    expect(thinking('acme/deep-2:thinking')).toEqual(['acme/deep-2:thinking', undefined, null, []])
+    expect(thinking('~acme/deep-latest:thinking')).toEqual(['acme/deep-2', true, '~acme/deep-latest', []])
+    expect(thinking('acme/deep-1')).toEqual(['acme/deep-1', undefined, null, []])
+    expect(thinking('acme/fast-1:thinking')).toBeUndefined()
+    expect(thinking('acme/deep-1:thinking:extended')).toBeUndefined()
+  })
 
   test('E16 a base model that exists only as a variant is unknown without it', () => {
     expect(find('acme/only:free')).toBe('acme/only:free')

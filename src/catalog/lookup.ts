@@ -27,7 +27,16 @@ export function findModel(names: Names, slug: string): Found | undefined {
   const newest = rest.length === 0 ? names.latest.get(name) : undefined
   if (newest) return { model: newest, latest: name, variants }
   const model = names.bySlug.get([name, ...rest].join(':')) ?? variantOfAlias(names, name, rest)
-  return model && { model, latest: null, variants }
+  return model ? { model, latest: null, variants } : findThinking(names, name, suffixes)
+}
+
+const thinking = 'thinking'
+
+/** A model that can think is its own variant for that, unless there is another. */
+function findThinking(names: Names, name: string, suffixes: string[]): Found | undefined {
+  if (!suffixes.includes(thinking)) return undefined
+  const found = findModel(names, [name, ...suffixes.filter((suffix) => suffix !== thinking)].join(':'))
+  return found?.model.reasoning && { ...found, model: { ...found.model, thinks: true } }
 }
 
 /** An alias of a model is an alias of its variants too. */

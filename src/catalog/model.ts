@@ -67,6 +67,8 @@ export interface Model
   readonly endpoints: readonly Endpoint[]
   /** Those that can be called, cheapest first; a price nobody knows comes last. */
   readonly callable: readonly Endpoint[]
+  /** Asked for with the suffix `:thinking`, without being a model of its own: it thinks unless told otherwise. */
+  readonly thinks?: true
   /** The endpoint whose limits and prices stand for the model. */
   readonly top: Endpoint
 }

@@ -28,6 +28,8 @@ export interface ClientSide {
   /** From events to the client's stream. */
   writer(about: ReplyFacts): ReplyWriter
   encodeReply(reply: Reply, about: ReplyFacts, bill: Bill): JsonObject
+  /** Its wish not to think is held to what a model can do; other formats switch thinking off as a matter of course. */
+  insistsOnEffort?: true
   /** Its whole replies can say that they broke off, and why. */
   carriesFailure?: true
   /** Keeps a quiet stream alive. */
@@ -85,6 +87,8 @@ export interface Target {
   unsupported: ReadonlySet<string>
   /** Words of the dialect that not every upstream knows. */
   abilities: ReadonlySet<WireAbility>
+  /** Thinks unless the request says otherwise, or whatever it says; null: as the request says. */
+  thinking: 'default' | 'always' | null
   /** The lane it goes to, beside the default one. */
   tier: ServiceTier | null
 }

@@ -1,6 +1,7 @@
+import { wantsReasoning } from '../call/reasoning.ts'
 import { type Found, findModel } from '../catalog/lookup.ts'
 import type { Model } from '../catalog/model.ts'
-import { fail, GatewayError } from '../errors.ts'
+import { badField, fail, GatewayError } from '../errors.ts'
 import type { Gateway } from '../gateway.ts'
 import { type Candidate, healthIdOf } from '../routing/candidate.ts'
 import { type Decision, decide, type LeftOut } from '../routing/decide.ts'
@@ -30,7 +31,10 @@ export function refuseEmpty(gateway: Gateway, { wishes }: Asked, plan: Plan): vo
 /** The decision, whatever it is: also that there is nowhere to go. */
 export function planFor(gateway: Gateway, asked: Asked, random = gateway.routing.random): Plan {
   const { models } = asked.wishes
-  const found = models.map((slug) => requireModel(gateway, slug, models))
+  const found = thinkingAsTold(
+    asked,
+    models.map((slug) => requireModel(gateway, slug, models)),
+  )
   const { health, sticky } = gateway.routing
   const now = gateway.clock.now()
   const world = { health, random, now }
@@ -38,6 +42,22 @@ export function planFor(gateway: Gateway, asked: Asked, random = gateway.routing
     sticky.placeOf(conversation, now),
   )
   return { ...decision, found, figures: asked.wishes.isExplained ? figuresOf(decision, world) : null }
+}
+
+/**
+ * Without models that cannot help thinking, where that is refused in so many words. One that was only called
+ * the latest of its family thinks as little as it can instead: nobody knew which it would be.
+ */
+function thinkingAsTold({ format, call }: Asked, found: Found[]): Found[] {
+  if (!format.reads.insistsOnEffort || wantsReasoning(call.reasoning) !== false) return found
+  const able = found.filter(({ model, latest }) => latest !== null || !model.reasoning?.mandatory)
+  const [first] = found
+  if (able.length > 0 || !first) return able
+  const efforts = first.model.reasoning?.supported_efforts?.join(', ')
+  throw badField(
+    'reasoning',
+    `cannot be switched off: ${first.model.id} always thinks${efforts ? ` (${efforts})` : ''}`,
+  )
 }
 
 function wantedOf(gateway: Gateway, asked: Asked, found: Found[]): Wanted {

@@ -1,3 +1,4 @@
+import type { Call } from '../call/call.ts'
 import type { ReplyEvent } from '../call/event.ts'
 import type { ReasoningFormat } from '../call/part.ts'
 import type { Endpoint, Model } from '../catalog/model.ts'
@@ -15,6 +16,7 @@ import type {
   UpstreamRequest,
 } from '../dialects/dialect.ts'
 import { nothingSeen } from '../dialects/dialect.ts'
+import { wishAt } from '../dialects/thinking.ts'
 import { fail } from '../errors.ts'
 import type { Gateway } from '../gateway.ts'
 import type { SseFrame } from '../lib/sse.ts'
@@ -71,12 +73,20 @@ function passedOrEncoded(asked: Asked, model: Model, endpoint: Endpoint): Words 
 function fewestLosses(asked: Asked, model: Model, endpoint: Endpoint): Words {
   const translations = endpoint.dialects.filter(isGenerateDialect).map((name) => {
     const dialect = dialects[name]
-    const request = dialect.upstream.encodeRequest(asked.call, targetOf(asked, model, endpoint, dialect))
+    const target = targetOf(asked, model, endpoint, dialect)
+    const request = dialect.upstream.encodeRequest(thoughtful(asked.call, target), target)
     return { dialect, request, passes: false }
   })
   return translations.reduce((best, next) =>
     next.request.dropped.length < best.request.dropped.length ? next : best,
   )
+}
+
+function thoughtful(call: Call, target: Target): Call {
+  const wish = wishAt(call.reasoning, target)
+  if (wish === call.reasoning) return call
+  const { reasoning: _said, ...rest } = call
+  return wish ? { ...rest, reasoning: wish } : rest
 }
 
 function targetOf({ call }: Asked, model: Model, endpoint: Endpoint, dialect: Dialect): Target {
@@ -92,6 +102,7 @@ function targetOf({ call }: Asked, model: Model, endpoint: Endpoint, dialect: Di
     signatures: provider.signatures ?? dialect.upstream.customs.signatures,
     unsupported: endpoint.refused_parameters,
     abilities: abilitiesOf(provider),
+    thinking: reasoning?.mandatory ? 'always' : model.thinks ? 'default' : null,
     tier: endpoint.service_tier,
   }
 }

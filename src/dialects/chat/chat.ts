@@ -19,6 +19,7 @@ export const chat: Dialect = {
     decodeRequest,
     writer,
     encodeReply,
+    insistsOnEffort: true,
     carriesFailure: true,
     heartbeat,
     encodeError: (error, requestId) => ({ ...envelope(error, requestId) }),

@@ -1,6 +1,7 @@
 import { type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../../lib/loose.ts'
 import type { Target, UpstreamRequest } from '../dialect.ts'
 import { Losses } from '../fields.ts'
+import { wishAt } from '../thinking.ts'
 import { tierFor } from '../tier.ts'
 import { formatOf, isSigned } from './reasoning-details.ts'
 import { decodeReasoning, gatewayFields, readFields } from './request-decode.ts'
@@ -44,7 +45,12 @@ function passLimits(body: JsonObject, passed: JsonObject, target: Target, losses
     if (reasoning && reasoning[name] !== undefined && reasoning[name] !== null)
       losses.add(`reasoning.${name}`)
   }
-  const { reasoning_effort: effort } = encodeReasoning(decodeReasoning(body), most, target, losses)
+  const { reasoning_effort: effort } = encodeReasoning(
+    wishAt(decodeReasoning(body), target),
+    most,
+    target,
+    losses,
+  )
   if (effort !== undefined) setOrLose(passed, target, losses, 'reasoning', 'reasoning_effort', effort)
 }
 

@@ -16,6 +16,7 @@ export const completions: ClientSide = {
   decodeRequest,
   writer: (about) => new CompletionWriter(about),
   encodeReply,
+  insistsOnEffort: true,
   heartbeat,
   encodeError: (error, requestId) => ({ ...envelope(error, requestId) }),
 }

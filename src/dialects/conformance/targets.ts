@@ -35,6 +35,7 @@ export function targetOf(dialect: GenerateDialect, changes: Partial<Target> = {}
     signatures: ownSignatures[dialect],
     unsupported: new Set(),
     abilities: new Set(['developer_role', 'max_completion_tokens', 'stream_usage']),
+    thinking: null,
     tier: null,
     ...changes,
   }

@@ -69,7 +69,7 @@ const safeBudget = 24_576
 /** What most models answer with at most, where neither client nor catalogue says. */
 const usualOutput = 65_536
 
-function encodeThinking(
+export function encodeThinking(
   wish: ReasoningWish,
   maxTokens: number | undefined,
   target: Target,

@@ -16,6 +16,7 @@ const target: Target = {
   signatures: 'vendor_c-v1',
   unsupported: new Set(),
   abilities: new Set(),
+  thinking: null,
   tier: null,
 }
 const budgeted: Target = { ...target, reasoning: { efforts: null, budget: true } }

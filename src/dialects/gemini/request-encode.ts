@@ -2,8 +2,9 @@ import type { Call, Message } from '../../call/call.ts'
 import { defined, type JsonObject, objectOf, textOf } from '../../lib/loose.ts'
 import type { Target, UpstreamRequest } from '../dialect.ts'
 import { Losses, withoutUnsupported } from '../fields.ts'
+import { wishAt } from '../thinking.ts'
 import { tierFor } from '../tier.ts'
-import { configNames, encodeConfig } from './config-encode.ts'
+import { configNames, encodeConfig, encodeThinking } from './config-encode.ts'
 import { field, listOf, objectField, snake } from './names.ts'
 import { encodeMessageParts } from './parts-encode.ts'
 import { ourFields } from './request-decode.ts'
@@ -117,6 +118,7 @@ export function passRequest(body: JsonObject, target: Target): UpstreamRequest {
   if (body.user !== undefined) losses.add('user')
   if (body.cache_control !== undefined) losses.add('cache_control')
   passTier(passed, target, losses)
+  passThinking(passed, target, losses)
   if (body.contents !== undefined) passed.contents = passContents(body.contents, target, losses)
   if (target.unsupported.size > 0) dropUnsupported(passed, target.unsupported, losses)
   return { path: pathOf(target), headers: {}, body: passed, dropped: losses.list() }
@@ -129,6 +131,22 @@ function passTier(body: JsonObject, target: Target, losses: Losses): void {
   delete body[snake('serviceTier')]
   if (tier === undefined) delete body.serviceTier
   else body.serviceTier = tier
+}
+
+/** Thinking that the client neither asked for nor refused, and what cannot be refused. */
+function passThinking(body: JsonObject, target: Target, losses: Losses): void {
+  if (target.thinking === null) return
+  const spelling = 'generation_config' in body ? 'generation_config' : 'generationConfig'
+  const config = objectField(body, 'generationConfig') ?? {}
+  const said = objectField(config, 'thinkingConfig')
+  const isOff = said !== undefined && field(said, 'thinkingBudget') === 0
+  if (target.thinking === 'default' ? said !== undefined : !isOff) return
+  const wish = wishAt(isOff ? { enabled: false } : undefined, target)
+  const { thinkingConfig: _said, [snake('thinkingConfig')]: _snake, ...rest } = config
+  const limit = field(config, 'maxOutputTokens')
+  const thinkingConfig =
+    wish && encodeThinking(wish, typeof limit === 'number' ? limit : undefined, target, losses)
+  body[spelling] = defined({ ...rest, thinkingConfig })
 }
 
 /** Contents pass as they are unless they hold foreign thinking, which may go through several of the model's. */

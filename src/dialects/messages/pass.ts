@@ -1,3 +1,4 @@
+import type { Call } from '../../call/call.ts'
 import type { ReasoningPart } from '../../call/part.ts'
 import { unpackReasoning } from '../../call/reasoning.ts'
 import { countOf, type JsonObject, objectOf, objectsOf, textOf } from '../../lib/loose.ts'
@@ -9,6 +10,7 @@ import { hashedUser, path, tierWord } from './request-encode.ts'
 import { fallbackMaxTokens, gatewayFields } from './request-fields.ts'
 import { nativeFormat } from './thinking.ts'
 import { ownTool } from './tools.ts'
+import { encodeWish } from './wish.ts'
 
 /** The fields of the body that stand for a field some upstream may refuse. */
 const fieldOf: Record<string, string> = {
@@ -36,6 +38,7 @@ export function passRequest(given: JsonObject, target: Target): UpstreamRequest 
   passUser(given, body)
   passTier(body, target, losses)
   passTools(body, losses)
+  passThinkingWish(body, target)
   body.messages = passMessages(given.messages, target, losses)
   for (const name of target.unsupported) passUnsupported(body, name, losses)
   return { path, headers: {}, body, dropped: losses.list() }
@@ -62,6 +65,25 @@ function passTier(body: JsonObject, target: Target, losses: Losses): void {
   if (body.speed !== 'fast' || target.tier === 'priority') return
   delete body.speed
   losses.add('speed')
+}
+
+/** Thinking that the client neither asked for nor refused, and what cannot be refused. */
+function passThinkingWish(body: JsonObject, target: Target): void {
+  const said = objectOf(body.thinking)
+  if (target.thinking === 'always' && said?.type === 'disabled') delete body.thinking
+  const isSaid = said !== undefined || objectOf(body.output_config)?.effort !== undefined
+  if (target.thinking !== 'default' || isSaid || rulesOutThinking(body)) return
+  const call: Call = { messages: [], stream: false, unknown: [], reasoning: { enabled: true } }
+  const { thinking, effort } = encodeWish(call, target, countOf(body.max_tokens))
+  if (thinking) body.thinking = thinking
+  if (effort !== undefined) body.output_config = { ...objectOf(body.output_config), effort }
+}
+
+/** The vendor takes neither a temperature nor a forced tool together with thinking: whoever sends them wants none. */
+function rulesOutThinking({ temperature, top_k, top_p, tool_choice }: JsonObject): boolean {
+  const isForced = ['any', 'tool'].includes(textOf(objectOf(tool_choice)?.type) ?? '')
+  const isNarrow = typeof top_p === 'number' && top_p < 0.95
+  return isForced || isNarrow || top_k !== undefined || (temperature !== undefined && temperature !== 1)
 }
 
 function passTools(body: JsonObject, losses: Losses): void {

@@ -4,6 +4,7 @@ import { defined, type JsonObject, objectOf, objectsOf, textOf } from '../../lib
 import { explained, type ReplyFacts, type Target, type UpstreamRequest } from '../dialect.ts'
 import { Losses } from '../fields.ts'
 import { reasoningFormatOf } from '../reasoning-format.ts'
+import { wishAt } from '../thinking.ts'
 import { shownTier, tierFor } from '../tier.ts'
 import { hideThinking } from './hidden.ts'
 import { decodeWish, logprobsInclude } from './request-decode.ts'
@@ -69,9 +70,9 @@ function passText(body: JsonObject, { unsupported }: Target, losses: Losses): vo
 /** Our ways to wish for thinking become the one upstreams know. */
 function passReasoning(body: JsonObject, target: Target, losses: Losses): void {
   const given = objectOf(body.reasoning)
-  if (!given) return
-  const { enabled, max_tokens, exclude, ...reasoning } = given
-  const wish = decodeWish(given)
+  const wish = wishAt(decodeWish(given), target)
+  if (!given && !wish) return
+  const { enabled, max_tokens, exclude, ...reasoning } = given ?? {}
   const limit = typeof body.max_output_tokens === 'number' ? body.max_output_tokens : target.maxOutput
   const effort = wish && effortOf(wish, limit ?? usualOutput)
   if (effort !== undefined && reasoning.effort !== effort && !target.reasoning) {

@@ -15,6 +15,7 @@ export const responses: Dialect = {
     decodeRequest,
     writer,
     encodeReply,
+    insistsOnEffort: true,
     heartbeat: ': HEADGATE PROCESSING\n\n',
     encodeError: (error, requestId) => ({ ...envelope(error, requestId) }),
   },

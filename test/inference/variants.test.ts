@@ -1,0 +1,125 @@
+import { beforeEach, expect, test } from 'bun:test'
+import {
+  ask,
+  clearGenerations,
+  describeWithUpstreams,
+  type FormatName,
+  generationsWhen,
+  jsonOf,
+  lastOf,
+} from './support.ts'
+
+const price = 'pricing: { prompt: "0.000001", completion: "0.000001" }'
+const settings = (first: string) => `
+providers:
+  - { slug: one, name: One, base_url: "${first}", dialects: [chat], api_key: vendor-secret }
+models:
+  - id: test/plain-1
+    name: Plain
+    endpoints: [{ provider: one, upstream_model: plain, ${price} }]
+  - id: test/plain-1:free
+    name: Plain, free
+    endpoints: [{ provider: one, upstream_model: plain-free, pricing: { prompt: "0", completion: "0" } }]
+  - id: test/deep-1
+    name: Deep
+    reasoning: { mandatory: false, supported_efforts: [high, medium, low, none] }
+    endpoints: [{ provider: one, upstream_model: deep, ${price} }]
+  - id: test/own-1
+    name: Own
+    reasoning: { mandatory: false }
+    endpoints: [{ provider: one, upstream_model: own, ${price} }]
+  - id: test/own-1:thinking
+    name: Own, thinking
+    reasoning: { mandatory: true }
+    endpoints: [{ provider: one, upstream_model: own-thinking, ${price} }]
+  - id: test/always-1
+    name: Always
+    reasoning: { mandatory: true, supported_efforts: [high, medium, low] }
+    endpoints: [{ provider: one, upstream_model: always, ${price} }]
+`
+
+describeWithUpstreams(
+  'variants',
+  (bench) => {
+    beforeEach(() => clearGenerations(bench()))
+    const sent = async (format: FormatName, body: Record<string, unknown>) => {
+      const response = await ask(bench(), format, body)
+      expect([response.status, await response.text()]).toEqual([200, expect.any(String)])
+      return lastOf(bench().first.journal).json
+    }
+
+    test.each(['chat', 'responses', 'messages'] as const)(
+      'B4 :thinking thinks by default: %s',
+      async (format) => {
+        expect((await sent(format, { model: 'test/deep-1:thinking' })).reasoning_effort).toBe('medium')
+        expect(await sent(format, { model: 'test/deep-1' })).not.toHaveProperty('reasoning_effort')
+        const [row] = await generationsWhen(bench(), 1)
+        expect(row).toMatchObject({ requested_model: 'test/deep-1:thinking', model: 'test/deep-1' })
+      },
+    )
+
+    test('B4 :thinking gives way to what the request says', async () => {
+      const effort = async (wish: Record<string, unknown>) =>
+        (await sent('chat', { model: 'test/deep-1:thinking', ...wish })).reasoning_effort
+      expect(await effort({ reasoning: { effort: 'low' } })).toBe('low')
+      expect(await effort({ reasoning: { enabled: false } })).toBe('none')
+      expect(await effort({ reasoning: { exclude: true } })).toBe('medium')
+    })
+
+    test('B4 a :thinking of its own is that, and without reasoning there is none', async () => {
+      const own = await sent('chat', { model: 'test/own-1:thinking' })
+      expect(own.model).toBe('own-thinking')
+      expect(own).not.toHaveProperty('reasoning_effort')
+      const unknown = await ask(bench(), 'chat', { model: 'test/plain-1:thinking' })
+      expect(unknown.status).toBe(400)
+      expect((await jsonOf(unknown)).error.message).toContain('test/plain-1:thinking')
+    })
+
+    test('B4 :online and combinations of suffixes do not fail', async () => {
+      expect((await sent('chat', { model: 'test/plain-1:online' })).model).toBe('plain')
+      expect((await sent('chat', { model: 'test/plain-1:free:online' })).model).toBe('plain-free')
+      expect((await sent('chat', { model: 'test/deep-1:thinking:nitro' })).reasoning_effort).toBe('medium')
+      for (const suffix of ['extended', 'batch', 'free']) {
+        expect((await ask(bench(), 'chat', { model: `test/deep-1:${suffix}` })).status).toBe(400)
+      }
+    })
+
+    const off = [
+      { reasoning: { effort: 'none' } },
+      { reasoning: { enabled: false } },
+      { reasoning: { max_tokens: 0 } },
+    ]
+
+    test.each(off)('B6 a model that always thinks refuses not to: %j', async (wish) => {
+      for (const format of ['chat', 'responses'] as const) {
+        const refused = await ask(bench(), format, { model: 'test/always-1', ...wish })
+        expect(refused.status).toBe(400)
+        expect((await jsonOf(refused)).error.message).toStartWith('reasoning')
+      }
+      expect(bench().first.journal).toEqual([])
+    })
+
+    test.each(off)('B6 the latest of a family thinks as little as it can instead: %j', async (wish) => {
+      const body = await sent('chat', { model: '~test/always-latest', ...wish })
+      expect([body.model, body.reasoning_effort]).toEqual(['always', 'low'])
+    })
+
+    test('B6 other efforts are the nearest there is, whatever the name', async () => {
+      for (const model of ['test/always-1', '~test/always-latest']) {
+        expect((await sent('chat', { model, reasoning: { effort: 'xhigh' } })).reasoning_effort).toBe('high')
+        expect((await sent('chat', { model, reasoning: { effort: 'minimal' } })).reasoning_effort).toBe('low')
+      }
+    })
+
+    test('B6 of several models, one that can be told not to think is asked', async () => {
+      const body = await sent('chat', { models: ['test/always-1', 'test/deep-1'], ...off[0] })
+      expect([body.model, body.reasoning_effort]).toEqual(['deep', 'none'])
+    })
+
+    test('Messages clients switch thinking off as a matter of course, and are not refused', async () => {
+      const body = await sent('messages', { model: 'test/always-1', thinking: { type: 'disabled' } })
+      expect(body.reasoning_effort).toBe('low')
+    })
+  },
+  settings,
+)
