@@ -77,17 +77,22 @@ describe('E16 what a slug stands for', () => {
       const found = findModel(catalog, slug)
       return found && [found.model.id, found.model.thinks, found.latest, found.variants]
     }
-    expect(thinking('acme/deep-1:thinking')).toEqual(['acme/deep-1', true, null, []])
-    expect(thinking('acme/deep:thinking')).toEqual(['acme/deep-1', true, null, []])
-    expect(thinking('acme/deep-1:free:thinking')).toEqual(['acme/deep-1:free', true, null, []])
+    expect(thinking('acme/deep-1:thinking')).toEqual(['acme/deep-1', true, null, ['thinking']])
+    expect(thinking('acme/deep:thinking')).toEqual(['acme/deep-1', true, null, ['thinking']])
+    expect(thinking('acme/deep-1:free:thinking')).toEqual(['acme/deep-1:free', true, null, ['thinking']])
     expect(thinking('acme/deep-1:thinking:nitro:online')).toEqual([
       'acme/deep-1',
       true,
       null,
-      ['nitro', 'online'],
+      ['nitro', 'online', 'thinking'],
     ])
     expect(thinking('acme/deep-2:thinking')).toEqual(['acme/deep-2:thinking', undefined, null, []])
-    expect(thinking('~acme/deep-latest:thinking')).toEqual(['acme/deep-2', true, '~acme/deep-latest', []])
+    expect(thinking('~acme/deep-latest:thinking')).toEqual([
+      'acme/deep-2',
+      true,
+      '~acme/deep-latest',
+      ['thinking'],
+    ])
     expect(thinking('acme/deep-1')).toEqual(['acme/deep-1', undefined, null, []])
     expect(thinking('acme/fast-1:thinking')).toBeUndefined()
     expect(thinking('acme/deep-1:thinking:extended')).toBeUndefined()

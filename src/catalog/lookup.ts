@@ -13,7 +13,7 @@ export interface Found {
   model: Model
   /** The `~author/family-latest` that led here. */
   latest: string | null
-  /** Routing suffixes of the request, such as `nitro`. */
+  /** Suffixes of the request that are no part of the model's id, such as `nitro`. */
   variants: string[]
 }
 
@@ -36,7 +36,8 @@ const thinking = 'thinking'
 function findThinking(names: Names, name: string, suffixes: string[]): Found | undefined {
   if (!suffixes.includes(thinking)) return undefined
   const found = findModel(names, [name, ...suffixes.filter((suffix) => suffix !== thinking)].join(':'))
-  return found?.model.reasoning && { ...found, model: { ...found.model, thinks: true } }
+  if (!found?.model.reasoning) return undefined
+  return { ...found, model: { ...found.model, thinks: true }, variants: [...found.variants, thinking] }
 }
 
 /** An alias of a model is an alias of its variants too. */
