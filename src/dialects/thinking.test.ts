@@ -34,7 +34,7 @@ describe('what a wish comes to', () => {
   })
 
   test.each([{ enabled: false }, { effort: 'none' as const }, { maxTokens: 0 }])(
-    'B6 what cannot be switched off is as low as can be: %j',
+    'what cannot be switched off is as low as can be: %j',
     (off) => {
       expect(wishAt(off, at('always'))).toEqual({ effort: 'low' })
       expect(wishAt({ ...off, exclude: true }, at('always', budget))).toEqual({

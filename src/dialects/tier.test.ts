@@ -45,11 +45,14 @@ describe.each(names)('tiers in requests to %s', (name) => {
       for (const asked of [undefined, tier]) expect(sent(name, way, asked, tier).word).toBe(words[name][tier])
     })
 
-    test.each(['priority', 'fast', 'flex'])('one to the default lane does not say %s', (asked) => {
-      const { word, dropped } = sent(name, way, asked, null)
-      expect(word).toBeUndefined()
-      expect(dropped).toEqual(['service_tier'])
-    })
+    test.each(['priority', 'fast', 'flex'])(
+      'R31 one to the default lane does not say %s, and that is reported',
+      (asked) => {
+        const { word, dropped } = sent(name, way, asked, null)
+        expect(word).toBeUndefined()
+        expect(dropped).toEqual(['service_tier'])
+      },
+    )
 
     test('what asks for no lane stays as it was', () => {
       expect(sent(name, way, undefined, null)).toEqual({ word: undefined, dropped: [] })

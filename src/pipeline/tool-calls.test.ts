@@ -34,19 +34,19 @@ test.each([
   ['a name within its group', { name: 'search' }, true],
   ['a tool that was not offered', { name: 'wether' }, false],
   ['no name', { name: '' }, false],
-])('B3 a call with %s', (_what, call, expected) => expect(judged([call])).toBe(expected))
+])('a call with %s', (_what, call, expected) => expect(judged([call])).toBe(expected))
 
-test('B3 one wrong call makes the reply wrong', () => {
+test('one wrong call makes the reply wrong', () => {
   expect(judged([{}, { name: 'wether' }])).toBe(false)
 })
 
-test('B3 there is nothing to judge without tools, without calls, or where the reply did not end with them', () => {
+test('there is nothing to judge without tools, without calls, or where the reply did not end with them', () => {
   expect(judged([{}], [])).toBeNull()
   expect(judged([])).toBeNull()
   expect(judged([{ arguments: '{' }], tools, 'length')).toBeNull()
 })
 
-test('B3 a tool of the vendor may have any name', () => {
+test('a tool of the vendor may have any name', () => {
   const native: Tool = { kind: 'native', dialect: 'responses', type: 'web_search', value: {} }
   expect(judged([{ name: 'browse' }], [...tools, native])).toBe(true)
   const named: Tool = { kind: 'native', dialect: 'messages', type: 'bash_20250124', value: { name: 'bash' } }

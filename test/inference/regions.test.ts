@@ -34,7 +34,7 @@ describeWithUpstreams(
     beforeEach(() => clearGenerations(bench()))
     const asked = () => [bench().first.journal.length, bench().second.journal.length]
 
-    test.each(formatNames)('B21 a regional host asks only endpoints of its region: %s', async (format) => {
+    test.each(formatNames)('a regional host asks only endpoints of its region: %s', async (format) => {
       expect((await ask(bench(), format, { model: 'test/both' })).status).toBe(200)
       expect(asked()).toEqual([1, 0])
       expect((await ask(bench(), format, { model: 'test/both' }, inEurope)).status).toBe(200)
@@ -46,7 +46,7 @@ describeWithUpstreams(
       ])
     })
 
-    test('B21 no failure leads out of the region', async () => {
+    test('no failure leads out of the region', async () => {
       bench().second.otherwise({ status: 500, json: { error: { message: 'down' } } })
       const response = await ask(bench(), 'chat', { model: 'test/both' }, inEurope)
       bench().second.otherwise(null)
@@ -54,12 +54,12 @@ describeWithUpstreams(
       expect(asked()[0]).toBe(0)
     })
 
-    test('B21 a model that is nowhere in the region is refused, and nobody is asked', async () => {
+    test('a model that is nowhere in the region is refused, and nobody is asked', async () => {
       for (const host of ['eu.example.com', 'us.example.com', 'EU.Example.com:8080']) {
         const response = await ask(bench(), 'chat', { model: 'test/anywhere' }, { headers: { host } })
         expect(response.status).toBe(503)
         const { error } = await jsonOf(response)
-        expect(error.metadata.availability).toMatchObject({
+        expect(error.availability).toMatchObject({
           code: 'constraint_filtered',
           excluded_by: ['data_region'],
         })
@@ -67,7 +67,7 @@ describeWithUpstreams(
       expect(asked()).toEqual([0, 0])
     })
 
-    test('B21 naming a provider, or a fallback model, does not open another region', async () => {
+    test('naming a provider, or a fallback model, does not open another region', async () => {
       const only = { model: 'test/both', provider: { only: ['anywhere'] } }
       expect((await ask(bench(), 'chat', only, inEurope)).status).toBe(503)
       const models = { models: ['test/anywhere', 'test/both'] }
@@ -75,7 +75,7 @@ describeWithUpstreams(
       expect(asked()).toEqual([0, 1])
     })
 
-    test('B21 an own key is used in any region', async () => {
+    test('an own key is used in any region', async () => {
       const { server } = bench()
       const body = { provider: 'anywhere', key: 'own-secret-1234' }
       const made = await server.call('POST', '/byok', { body })
@@ -85,7 +85,7 @@ describeWithUpstreams(
       await server.call('DELETE', `/byok/${made.body.data.id}`)
     })
 
-    test('B21 a guardrail that allows other regions refuses the host', async () => {
+    test('a guardrail that allows other regions refuses the host', async () => {
       const { server } = bench()
       const workspace = await server.call('GET', `/workspaces/${server.own.workspace.id}`)
       const path = `/guardrails/${workspace.body.data.default_guardrail_id}`

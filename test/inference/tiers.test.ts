@@ -63,7 +63,7 @@ describeWithUpstreams(
       return { response, reply, row, sent: lastOf(bench().first.journal).json }
     }
 
-    test.each(formatNames)('a request for a tier goes to its lane, at its price: %s', async (format) => {
+    test.each(formatNames)('R15 a request for a tier goes to its lane, at its price: %s', async (format) => {
       const wish = format === 'messages' ? { speed: 'fast' } : { service_tier: 'priority' }
       const { reply, row, sent, response } = await asked(format, served('priority', false), wish)
       expect(sent.service_tier).toBe('priority')
@@ -74,7 +74,7 @@ describeWithUpstreams(
       expect(row).toMatchObject({ endpoint: 'one/priority', service_tier: 'priority' })
     })
 
-    test('flex is half the price, and a lane that says nothing has served', async () => {
+    test('R15 flex is half the price, and a lane that says nothing has served', async () => {
       const { reply, row, sent } = await asked('chat', served(undefined, false), { service_tier: 'flex' })
       expect(sent.service_tier).toBe('flex')
       expect(reply.service_tier).toBe('flex')
@@ -83,7 +83,7 @@ describeWithUpstreams(
     })
 
     test.each(formatNames)(
-      'the tier that served is told and charged, not the one asked: %s',
+      'R15 the tier that served is told and charged, not the one asked: %s',
       async (format) => {
         const wish = format === 'messages' ? { speed: 'fast' } : { service_tier: 'priority' }
         const { reply, row } = await asked(format, served('default', false), wish)
@@ -126,7 +126,7 @@ describeWithUpstreams(
     })
 
     test.each(['priority', 'fast', 'flex'])(
-      'where there is no lane, %s is left out and reported',
+      'R31 where there is no lane, %s is left out and reported',
       async (tier) => {
         const { reply, row, sent, response } = await asked('chat', served('default', false), {
           model: 'test/plain',

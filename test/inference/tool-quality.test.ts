@@ -55,18 +55,15 @@ describeWithUpstreams('tool-call quality', (bench) => {
     return way === 'whole' ? { json: body } : { sse: frames }
   }
 
-  test.each(read)('B3 a right call counts for its endpoint: %s asks %s, %s', async (format, dialect, way) => {
+  test.each(read)('a right call counts for its endpoint: %s asks %s, %s', async (format, dialect, way) => {
     expect(await noted(format, dialect, answerOf(dialect, way), offered)).toEqual([true])
   })
 
-  test.each(read)(
-    'B3 a tool nobody offered counts against it: %s asks %s, %s',
-    async (format, dialect, way) => {
-      expect(await noted(format, dialect, answerOf(dialect, way), ['something_else'])).toEqual([false])
-    },
-  )
+  test.each(read)('a tool nobody offered counts against it: %s asks %s, %s', async (format, dialect, way) => {
+    expect(await noted(format, dialect, answerOf(dialect, way), ['something_else'])).toEqual([false])
+  })
 
-  test('B3 arguments that are not JSON count against it', async () => {
+  test('arguments that are not JSON count against it', async () => {
     const text = JSON.stringify(vendorReply('chat', 'toolCalls').body)
     const broken = JSON.parse(text.replace(/"arguments":"\{/, '"arguments":"'))
     expect(await noted('chat', 'chat', { json: broken }, offered)).toEqual([false])

@@ -49,7 +49,7 @@ describeWithUpstreams(
     }
 
     test.each(['chat', 'responses', 'messages'] as const)(
-      'B4 :thinking thinks by default: %s',
+      ':thinking thinks by default: %s',
       async (format) => {
         expect((await sent(format, { model: 'test/deep-1:thinking' })).reasoning_effort).toBe('medium')
         expect(await sent(format, { model: 'test/deep-1' })).not.toHaveProperty('reasoning_effort')
@@ -58,7 +58,7 @@ describeWithUpstreams(
       },
     )
 
-    test('B4 :thinking gives way to what the request says', async () => {
+    test(':thinking gives way to what the request says', async () => {
       const effort = async (wish: Record<string, unknown>) =>
         (await sent('chat', { model: 'test/deep-1:thinking', ...wish })).reasoning_effort
       expect(await effort({ reasoning: { effort: 'low' } })).toBe('low')
@@ -66,7 +66,7 @@ describeWithUpstreams(
       expect(await effort({ reasoning: { exclude: true } })).toBe('medium')
     })
 
-    test('B4 a :thinking of its own is that, and without reasoning there is none', async () => {
+    test('a :thinking of its own is that, and without reasoning there is none', async () => {
       const own = await sent('chat', { model: 'test/own-1:thinking' })
       expect(own.model).toBe('own-thinking')
       expect(own).not.toHaveProperty('reasoning_effort')
@@ -75,7 +75,7 @@ describeWithUpstreams(
       expect((await jsonOf(unknown)).error.message).toContain('test/plain-1:thinking')
     })
 
-    test('B4 :online and combinations of suffixes do not fail', async () => {
+    test(':online and combinations of suffixes do not fail', async () => {
       expect((await sent('chat', { model: 'test/plain-1:online' })).model).toBe('plain')
       expect((await sent('chat', { model: 'test/plain-1:free:online' })).model).toBe('plain-free')
       expect((await sent('chat', { model: 'test/deep-1:thinking:nitro' })).reasoning_effort).toBe('medium')
@@ -90,7 +90,7 @@ describeWithUpstreams(
       { reasoning: { max_tokens: 0 } },
     ]
 
-    test.each(off)('B6 a model that always thinks refuses not to: %j', async (wish) => {
+    test.each(off)('a model that always thinks refuses not to: %j', async (wish) => {
       for (const format of ['chat', 'responses'] as const) {
         const refused = await ask(bench(), format, { model: 'test/always-1', ...wish })
         expect(refused.status).toBe(400)
@@ -99,19 +99,19 @@ describeWithUpstreams(
       expect(bench().first.journal).toEqual([])
     })
 
-    test.each(off)('B6 the latest of a family thinks as little as it can instead: %j', async (wish) => {
+    test.each(off)('the latest of a family thinks as little as it can instead: %j', async (wish) => {
       const body = await sent('chat', { model: '~test/always-latest', ...wish })
       expect([body.model, body.reasoning_effort]).toEqual(['always', 'low'])
     })
 
-    test('B6 other efforts are the nearest there is, whatever the name', async () => {
+    test('other efforts are the nearest there is, whatever the name', async () => {
       for (const model of ['test/always-1', '~test/always-latest']) {
         expect((await sent('chat', { model, reasoning: { effort: 'xhigh' } })).reasoning_effort).toBe('high')
         expect((await sent('chat', { model, reasoning: { effort: 'minimal' } })).reasoning_effort).toBe('low')
       }
     })
 
-    test('B6 of several models, one that can be told not to think is asked', async () => {
+    test('of several models, one that can be told not to think is asked', async () => {
       const body = await sent('chat', { models: ['test/always-1', 'test/deep-1'], ...off[0] })
       expect([body.model, body.reasoning_effort]).toEqual(['deep', 'none'])
     })

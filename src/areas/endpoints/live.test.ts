@@ -46,7 +46,7 @@ describeOnEachDatabase(
       Object.assign(server().gateway, { routing: new Routing() })
     })
 
-    test('B3 speeds as percentiles, uptimes by window, replies by workload', async () => {
+    test('speeds as percentiles, uptimes by window, replies by workload', async () => {
       succeed('acme/lanes-1 local', 90, 200, 50)
       succeed('acme/lanes-1 local', 9, 2000, 10)
       failOnce('acme/lanes-1 local')
@@ -68,7 +68,7 @@ describeOnEachDatabase(
       })
     })
 
-    test('B3 each window forgets in its own time', async () => {
+    test('each window forgets in its own time', async () => {
       succeed('acme/lanes-1 local', 20, 200, 50)
       server().clock.advance(10 * 60_000)
       expect(await row('local')).toMatchObject({ uptime_last_5m: null, uptime_last_30m: 100 })
@@ -80,7 +80,7 @@ describeOnEachDatabase(
       })
     })
 
-    test('B3 fewer than ten attempts are no uptime, and quotas do not count', async () => {
+    test('fewer than ten attempts are no uptime, and quotas do not count', async () => {
       succeed('acme/lanes-1 local', 9, 200, 50)
       for (let i = 0; i < 5; i++) failOnce('acme/lanes-1 local', 'rate_limit_exceeded')
       expect(await row('local')).toMatchObject({ uptime_last_5m: null, uptime_last_1d: null })
