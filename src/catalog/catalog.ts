@@ -197,12 +197,15 @@ const samplingParameters: readonly ParameterName[] = [
   'top_logprobs',
 ]
 
+/** A lane is asked for whatever the provider thinks of the word elsewhere: it says itself how. */
 function refusedBy(
   { refuses = [] }: Provider,
+  { service_tier }: DeclaredEndpoint,
   supported: readonly ParameterName[] | undefined,
 ): ReadonlySet<string> {
-  if (!supported) return new Set(refuses)
-  return new Set([...refuses, ...samplingParameters.filter((name) => !supported.includes(name))])
+  const refused = service_tier ? refuses.filter((name) => name !== 'service_tier') : refuses
+  if (!supported) return new Set(refused)
+  return new Set([...refused, ...samplingParameters.filter((name) => !supported.includes(name))])
 }
 
 function toEndpoint(declared: DeclaredEndpoint, model: DeclaredModel, provider: CatalogProvider): Endpoint {
@@ -224,7 +227,11 @@ function toEndpoint(declared: DeclaredEndpoint, model: DeclaredModel, provider: 
     quantization: declared.quantization ?? null,
     supported_parameters: supported,
     supports: new Set(supported),
-    refused_parameters: refusedBy(provider, declared.supported_parameters ?? model.supported_parameters),
+    refused_parameters: refusedBy(
+      provider,
+      declared,
+      declared.supported_parameters ?? model.supported_parameters,
+    ),
     dialects: declared.dialects ?? provider.dialects,
     regions: declared.regions ?? provider.regions,
     data_policy: declared.data_policy ?? provider.dataPolicy,

@@ -7,7 +7,7 @@ import { firstPartyFields, knownBetas } from './betas.ts'
 /** InvokeModel with the body of the Messages format: what that says in the model, the path and headers is elsewhere. */
 const invokeModel: Wire = {
   shape: ({ model, stream, headers, body }) => {
-    const { model: _inPath, stream: _inVerb, ...rest } = body
+    const { model: _inPath, stream: _inVerb, service_tier: _unknownThere, ...rest } = body
     const betas = knownBetas(headers)
     return {
       path: `/model/${encodeURIComponent(model)}/${stream ? 'invoke-with-response-stream' : 'invoke'}`,

@@ -1,15 +1,23 @@
-import type { Provider, Wire } from '../catalog/provider.ts'
+import type { Provider, Wire, WireRequest } from '../catalog/provider.ts'
 import { type JsonObject, objectOf } from '../lib/loose.ts'
 import { firstPartyFields, knownBetas } from './betas.ts'
 
 const place = '/v1/projects/{project}/locations/{region}'
 
 const generateContent: Wire = {
-  shape: ({ path, headers, body }) => ({
-    path: `/publishers/google${path}`,
-    headers,
-    body: withoutCallIds(body),
-  }),
+  shape: ({ path, headers, body }) => {
+    const { serviceTier, ...rest } = body
+    return {
+      path: `/publishers/google${path}`,
+      headers: withLane(headers, serviceTier),
+      body: withoutCallIds(rest),
+    }
+  },
+}
+
+/** Lanes are asked for in a header here; what was bought ahead is used up first. */
+function withLane(headers: WireRequest['headers'], tier: unknown): WireRequest['headers'] {
+  return typeof tier === 'string' ? { ...headers, 'x-vertex-ai-llm-shared-request-type': tier } : headers
 }
 
 /** Calls and their results have ids at the other product of this vendor; here the field is unknown, and an error. */
@@ -36,7 +44,7 @@ function withoutId(entry: unknown): unknown {
 /** The Messages format, with the model in the path and the version in the body. */
 const rawPredict: Wire = {
   shape: ({ model, stream, headers, body }) => {
-    const { model: _inPath, ...rest } = body
+    const { model: _inPath, service_tier: _unknownThere, ...rest } = body
     const betas = knownBetas(headers)
     return {
       path: `/publishers/anthropic/models/${model}:${stream ? 'streamRawPredict' : 'rawPredict'}`,
@@ -48,7 +56,11 @@ const rawPredict: Wire = {
 }
 
 const openaiPath: Wire = {
-  shape: ({ path, headers, body }) => ({ path: `/endpoints/openapi${path}`, headers, body }),
+  shape: ({ path, headers, body: { service_tier, ...body } }) => ({
+    path: `/endpoints/openapi${path}`,
+    headers: withLane(headers, service_tier),
+    body,
+  }),
 }
 
 export const vertex: Provider = {
