@@ -93,14 +93,13 @@ function isWorthTrying(
   return candidate.why === 'ejected' || candidate === candidates.at(-1)
 }
 
-/** Failures that may be gone in the next moment; no status: the connection failed, or what came over it. */
-const passing: ReadonlySet<number | null> = new Set([null, 502, 503, 529])
+/** The provider says itself that it did nothing, and may do it in the next moment. After a connection that broke nobody knows. */
+const passing: ReadonlySet<number | null> = new Set([502, 503, 529])
 
 /** Nobody else can be asked: once more, where the provider did not ask for patience and retries stay few. */
 function mayTryAgain({ routing }: Gateway, asked: Asked, { id }: Candidate, { attempts }: Journey): boolean {
   const failure = attempts.at(-1)?.failure
-  if (!failure || failure.kind === 'timeout' || failure.retryAfterMs !== undefined) return false
-  if (!passing.has(failure.status)) return false
+  if (!failure || !passing.has(failure.status) || failure.retryAfterMs !== undefined) return false
   return asked.wishes.provider.allow_fallbacks !== false && routing.health.of(id).mayRetry()
 }
 

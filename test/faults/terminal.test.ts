@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { checkLedger } from '../../src/ledger/check.ts'
-import { databaseKinds, startTestServer, type TestServer } from '../support/harness.ts'
+import { databaseKinds, forgetTraffic, startTestServer, type TestServer } from '../support/harness.ts'
 import { startUpstream, type Upstream, type UpstreamAnswer } from '../support/upstream.ts'
 
 const identity = { id: 'chatcmpl-1', created: 1, model: 'm' }
@@ -89,6 +89,7 @@ for (const kind of databaseKinds) {
       }
       server = await startTestServer(kind, { settings: JSON.stringify(settings) })
     })
+    beforeEach(() => forgetTraffic(server))
     afterAll(async () => {
       await server.stop()
       await vendor.stop()
