@@ -33,9 +33,9 @@ export class Samples {
     counts[bucket] = (counts[bucket] ?? 0) + 1
   }
 
-  /** Null where there is nothing to tell from. */
+  /** Of the slots that reach into the window; null where there is nothing to tell from. */
   quantiles(now: number, windowMs: number): Quantiles | null {
-    const oldest = (now - windowMs) / this.#slotMs
+    const oldest = (now - windowMs) / this.#slotMs - 1
     const all = new Uint32Array(buckets)
     let count = 0
     for (const held of this.#slots) {

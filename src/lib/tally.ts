@@ -26,9 +26,9 @@ export class Tally {
     this.#counts[at] = (this.#counts[at] ?? 0) + 1
   }
 
-  /** Of the slots that begin within the window. */
+  /** Of the slots that reach into the window: nothing is forgotten before its time. */
   sum(now: number, windowMs: number, field: number): number {
-    const oldest = (now - windowMs) / this.#slotMs
+    const oldest = (now - windowMs) / this.#slotMs - 1
     let sum = 0
     for (let place = 0; place < this.#slots; place++) {
       if ((this.#stamps[place] ?? -1) <= oldest) continue
