@@ -235,7 +235,7 @@ function attempts(tally: Tally, now: number, windowMs: number): number {
   return tally.sum(now, windowMs, ok) + tally.sum(now, windowMs, failed)
 }
 
-/** More are not remembered; those known longest go first. */
+/** More are not remembered; those not tried for longest go first. */
 const mostEndpoints = 20_000
 
 /** Of every endpoint that had traffic lately, by its id. */
@@ -248,14 +248,13 @@ export class Health {
   }
 
   of(id: string): EndpointHealth {
-    const known = this.#byId.get(id)
-    if (known) return known
-    if (this.#byId.size >= mostEndpoints) {
-      const [oldest] = this.#byId.keys()
-      if (oldest !== undefined) this.#byId.delete(oldest)
-    }
-    const health = new EndpointHealth()
+    const health = this.#byId.get(id) ?? new EndpointHealth()
+    this.#byId.delete(id)
     this.#byId.set(id, health)
+    if (this.#byId.size > mostEndpoints) {
+      const [idle] = this.#byId.keys()
+      if (idle !== undefined) this.#byId.delete(idle)
+    }
     return health
   }
 }

@@ -1,0 +1,258 @@
+import { describe, expect, test } from 'bun:test'
+import { EndpointHealth, Health } from './health.ts'
+
+const second = 1000
+const minute = 60 * second
+const at = 1_800_000_000_000
+
+const down = { kind: 'provider_unavailable' } as const
+const well = { firstTokenMs: 100, tokensPerSecond: 50 }
+
+function failing(health: EndpointHealth, now: number, times: number): void {
+  for (let count = 0; count < times; count++) {
+    health.began(now, false)
+    health.failed(now, down)
+  }
+}
+
+function answering(health: EndpointHealth, now: number, times = 1): void {
+  for (let count = 0; count < times; count++) {
+    health.began(now, false)
+    health.succeeded(now, well)
+  }
+}
+
+describe('the memory of thirty seconds', () => {
+  test('one failure is remembered for thirty seconds, and not for longer than another one', () => {
+    const health = new EndpointHealth()
+    failing(health, at + 999, 1)
+    expect(health.isUnstable(at + 999 + 30 * second - 1)).toBe(true)
+    expect(health.isUnstable(at + 999 + 31 * second)).toBe(false)
+  })
+
+  test('fewer failures than one in ten are chance', () => {
+    const health = new EndpointHealth()
+    answering(health, at, 91)
+    failing(health, at, 1)
+    expect(health.isUnstable(at)).toBe(false)
+    failing(health, at, 10)
+    expect(health.isUnstable(at)).toBe(true)
+  })
+
+  test('too many requests are remembered, but are no failure of the endpoint', () => {
+    const health = new EndpointHealth()
+    health.failed(at, { kind: 'rate_limit_exceeded' })
+    expect(health.isUnstable(at)).toBe(true)
+    expect(health.shown(at).uptime5m).toBeNull()
+  })
+
+  test.each([
+    'invalid_request',
+    'payload_too_large',
+    'unprocessable',
+    'permission_denied',
+    'content_policy_violation',
+    'refusal',
+    'context_length_exceeded',
+    'max_tokens_exceeded',
+  ] as const)('%s says nothing about the endpoint', (kind) => {
+    const health = new EndpointHealth()
+    for (let count = 0; count < 30; count++) health.failed(at, { kind })
+    expect([health.isUnstable(at), health.isEjected(at), health.shown(at).uptime5m]).toEqual([
+      false,
+      false,
+      null,
+    ])
+  })
+
+  test.each([
+    'authentication',
+    'payment_required',
+    'not_found',
+    'provider_overloaded',
+    'provider_unavailable',
+    'server',
+    'timeout',
+  ] as const)('%s is a failure of the endpoint', (kind) => {
+    const health = new EndpointHealth()
+    health.failed(at, { kind })
+    expect([health.isUnstable(at), health.shown(at).uptime5m]).toEqual([true, 0])
+  })
+})
+
+describe('ejection', () => {
+  test('after five failures in a row, for half a minute', () => {
+    const health = new EndpointHealth()
+    failing(health, at, 4)
+    expect(health.isEjected(at)).toBe(false)
+    failing(health, at, 1)
+    expect(health.isEjected(at)).toBe(true)
+    expect(health.isEjected(at + 30 * second - 1)).toBe(true)
+    expect(health.isEjected(at + 30 * second)).toBe(false)
+  })
+
+  test('after half of twenty, though never five in a row', () => {
+    const health = new EndpointHealth()
+    for (let count = 0; count < 9; count++) {
+      answering(health, at)
+      failing(health, at, 1)
+    }
+    answering(health, at)
+    expect(health.isEjected(at)).toBe(false)
+    failing(health, at, 1)
+    expect(health.isEjected(at)).toBe(true)
+  })
+
+  test('one request tries whether it is back, the others wait for how it went', () => {
+    const health = new EndpointHealth()
+    failing(health, at, 5)
+    const back = at + 30 * second
+    health.began(back, false)
+    expect(health.isEjected(back + 1)).toBe(true)
+    health.succeeded(back + 2, well)
+    expect(health.isEjected(back + 3)).toBe(false)
+  })
+
+  test('a trial that says nothing leaves the next one to another request', () => {
+    const health = new EndpointHealth()
+    failing(health, at, 5)
+    const back = at + 30 * second
+    health.began(back, false)
+    health.released()
+    expect(health.isEjected(back)).toBe(false)
+    health.began(back + 1, false)
+    expect(health.isEjected(back + 2)).toBe(true)
+  })
+
+  test('a trial nothing is heard of is not waited for', () => {
+    const health = new EndpointHealth()
+    failing(health, at, 5)
+    const back = at + 30 * second
+    health.began(back, false)
+    expect(health.isEjected(back + 30 * second - 1)).toBe(true)
+    expect(health.isEjected(back + 30 * second)).toBe(false)
+  })
+
+  test('twice as long each time a trial fails, five minutes at most', () => {
+    const health = new EndpointHealth()
+    failing(health, at, 5)
+    const lasted: number[] = []
+    for (let count = 0, now = at; count < 6; count++) {
+      lasted.push((health.ejectedUntil - now) / second)
+      now = health.ejectedUntil
+      failing(health, now, 1)
+    }
+    expect(lasted).toEqual([30, 60, 120, 240, 300, 300])
+  })
+
+  test('many requests that fail together are one outage', () => {
+    const health = new EndpointHealth()
+    for (let count = 0; count < 100; count++) health.began(at, false)
+    for (let count = 0; count < 100; count++) health.failed(at + count, down)
+    expect(health.isEjected(at + 40 * second)).toBe(false)
+  })
+
+  test('one that comes back only to fail again is left out for longer', () => {
+    const health = new EndpointHealth()
+    failing(health, at, 5)
+    const back = at + 30 * second
+    answering(health, back, 50)
+    failing(health, back + 40 * second, 5)
+    expect(health.ejectedUntil - (back + 40 * second)).toBe(60 * second)
+  })
+
+  test('what has held out for ten minutes is forgiven', () => {
+    const health = new EndpointHealth()
+    failing(health, at, 5)
+    const back = at + 30 * second
+    answering(health, back)
+    answering(health, at + 10 * minute + 1)
+    const again = at + 11 * minute
+    failing(health, again, 5)
+    expect(health.ejectedUntil - again).toBe(30 * second)
+  })
+})
+
+describe('hints', () => {
+  test('a provider that asks to be left alone is, and a longer wish stands', () => {
+    const health = new EndpointHealth()
+    health.failed(at, { kind: 'rate_limit_exceeded', retryAfterMs: 10 * second })
+    health.failed(at + 1, { kind: 'rate_limit_exceeded', retryAfterMs: second })
+    expect(health.isPaused(at + 10 * second - 1)).toBe(true)
+    expect(health.isPaused(at + 10 * second)).toBe(false)
+  })
+
+  test('an hour is believed, a year is not', () => {
+    const health = new EndpointHealth()
+    health.failed(at, { kind: 'provider_overloaded', retryAfterMs: 365 * 24 * 60 * minute })
+    expect(health.pausedUntil).toBe(at + 60 * minute)
+  })
+})
+
+describe('I11 the retry budget', () => {
+  test('is a fifth of the requests, their retries not counted', () => {
+    const health = new EndpointHealth()
+    const requests = 10_000
+    let retries = 0
+    for (let count = 0; count < requests; count++) {
+      health.began(at, false)
+      if (!health.mayRetry()) continue
+      retries += 1
+      health.began(at, true)
+    }
+    expect(retries / requests).toBeGreaterThan(0.199)
+    expect(retries / requests).toBeLessThanOrEqual(0.2)
+  })
+
+  test('is saved up for twenty at most', () => {
+    const health = new EndpointHealth()
+    answering(health, at, 10_000)
+    let retries = 0
+    while (health.mayRetry()) {
+      retries += 1
+      health.began(at, true)
+    }
+    expect(retries).toBeLessThanOrEqual(20)
+    expect(retries).toBeGreaterThanOrEqual(19)
+  })
+})
+
+describe('what is told of an endpoint', () => {
+  test('R25 uptime counts what succeeded and what failed, by window', () => {
+    const health = new EndpointHealth()
+    failing(health, at, 1)
+    answering(health, at + 10 * minute, 3)
+    const shown = health.shown(at + 10 * minute)
+    expect([shown.uptime5m, shown.uptime30m, shown.uptime1d]).toEqual([100, 75, 75])
+    expect(health.shown(at + 60 * minute).uptime30m).toBeNull()
+    expect(health.shown(at + 26 * 60 * minute).uptime1d).toBeNull()
+  })
+
+  test('speed is of the last five minutes', () => {
+    const health = new EndpointHealth()
+    answering(health, at)
+    expect(health.speed(at).latency?.p50).toBeCloseTo(100, -1)
+    expect(health.speed(at + 5 * minute + 31 * second).latency).toBeNull()
+    expect(health.shown(at + 6 * minute).throughput?.p50).toBeCloseTo(50, -1)
+  })
+
+  test('fifty replies with tool calls are needed to judge them', () => {
+    const health = new EndpointHealth()
+    for (let count = 0; count < 49; count++) health.toolCalls(at, count % 7 > 0)
+    expect(health.toolSuccess(at)).toBeNull()
+    health.toolCalls(at, true)
+    expect(health.toolSuccess(at)).toBeCloseTo(43 / 50, 5)
+    expect(health.toolSuccess(at + 26 * 60 * minute)).toBeNull()
+  })
+})
+
+test('S13 endpoints that are remembered are bounded, and those in use stay', () => {
+  const health = new Health()
+  failing(health.of('busy'), at, 5)
+  for (let count = 0; count < 30_000; count++) {
+    health.of(`endpoint ${count}`)
+    if (count % 1000 === 0) health.of('busy')
+  }
+  expect(health.known('endpoint 0')).toBeNull()
+  expect(health.known('busy')?.isEjected(at)).toBe(true)
+})
