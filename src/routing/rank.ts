@@ -203,8 +203,8 @@ function cutoffsOf(wish: Cutoffs): [(typeof percentiles)[number], number][] {
   return percentiles.flatMap((p) => (wish[p] == null ? [] : [[p, wish[p]]]))
 }
 
-/** A key of one's own says more about its place than what it was compared by. */
+/** A key of one's own, and that all others are broken too, say more about its place than what it was compared by. */
 function marked(candidate: Candidate, why: Why): Candidate {
-  if (!candidate.ownKey) candidate.why = why
+  if (!candidate.ownKey && candidate.why !== 'ejected') candidate.why = why
   return candidate
 }

@@ -1,3 +1,5 @@
+import { seeded } from '../support/random.ts'
+
 /** `npm run faults` runs everything at full length, `npm test` a short form of it. */
 export const isLong = process.env.HEADGATE_FAULTS === 'long'
 
@@ -6,15 +8,9 @@ export const patienceMs = isLong ? 3_600_000 : 120_000
 
 const seed = Number(process.env.HEADGATE_FAULTS_SEED ?? 20_260_514)
 
-/** The same row of numbers from 0 to 1 for the same seed. */
+/** The same row of numbers from 0 to 1 in every run. */
 export function randomly(): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
+  return seeded(seed)
 }
 
 /** The figures of a run, for whoever reads the output. */

@@ -1,0 +1,199 @@
+import { describe, expect, test } from 'bun:test'
+import { exponential, logNormal, seeded } from '../support/random.ts'
+import { type MadeModel, madeCatalog } from '../support/routes.ts'
+import { type Play, type Served, Simulation, type Tried, type World } from './simulation.ts'
+
+const second = 1000
+const minute = 60 * second
+const lastsMs = 15 * minute
+
+/** How one endpoint fares over the whole run. */
+interface Fate {
+  /** It is down from one moment to another, in turn. */
+  outages: [from: number, to: number][]
+  /** What it says while it is down. */
+  status: number | null
+  /** It takes so many requests a second and asks the others to wait. */
+  perSecond: number
+  hintMs: number
+  latency: number
+  speed: number
+}
+
+function fateOf(random: () => number): Fate {
+  const outages: Fate['outages'] = []
+  const isFrail = random() < 0.3
+  for (let at = exponential(random, 4 * minute); isFrail && at < lastsMs; ) {
+    const to = at + exponential(random, 40 * second)
+    outages.push([at, to])
+    at = to + exponential(random, 4 * minute)
+  }
+  const statuses = [500, 502, 503, 529, null]
+  return {
+    outages,
+    status: statuses[Math.floor(random() * statuses.length)] ?? null,
+    perSecond: random() < 0.1 ? 0.2 : Number.POSITIVE_INFINITY,
+    hintMs: exponential(random, 5 * second),
+    latency: 10 ** (2 + random()),
+    speed: 10 ** (1 + random()),
+  }
+}
+
+function isDown({ outages }: Fate, elapsed: number): boolean {
+  return outages.some(([from, to]) => elapsed >= from && elapsed < to)
+}
+
+/** Thousands of endpoints: prices over several decades, some free, some unknown. */
+function manyModels(random: () => number): MadeModel[] {
+  return Array.from({ length: 250 }, (_, place) => ({
+    id: `made/model-${place}`,
+    endpoints: Array.from({ length: 4 + Math.floor(random() * 17) }, (_, at) => {
+      const kind = random()
+      return { provider: `p${at}`, price: kind < 0.05 ? null : kind < 0.1 ? 0 : 10 ** (random() * 4 - 2) }
+    }),
+  }))
+}
+
+interface Run {
+  simulation: Simulation
+  fates: Map<string, Fate>
+  /** Attempts that went out although a hint of their endpoint was known. */
+  disturbed: unknown[]
+}
+
+async function runWorld(seed: number, requests: number): Promise<Run> {
+  const random = seeded(seed)
+  const models = manyModels(random)
+  const catalog = madeCatalog(models)
+  const fates = new Map<string, Fate>()
+  for (const { id } of models)
+    for (const endpoint of catalog.bySlug.get(id)?.endpoints ?? []) fates.set(endpoint.id, fateOf(random))
+  const disturbed: unknown[] = []
+  const told = new Map<string, number>()
+  const lastAt = new Map<string, number>()
+  const world: World = ({ id }, now, chance) => {
+    const fate = fates.get(id)
+    if (!fate) throw new Error(`nothing is known of ${id}`)
+    if (now < (told.get(id) ?? 0)) disturbed.push({ id, now })
+    const isBusy = now - (lastAt.get(id) ?? 0) < 1000 / fate.perSecond
+    lastAt.set(id, now)
+    if (isDown(fate, simulation.elapsed)) return { afterMs: 10 + chance() * 90, status: fate.status }
+    if (isBusy) {
+      const afterMs = 5
+      told.set(id, now + afterMs + fate.hintMs)
+      return { afterMs, status: 429, retryAfterMs: fate.hintMs }
+    }
+    return answered(fate, chance)
+  }
+  const simulation: Simulation = new Simulation(catalog, world, seed)
+  const chosen = seeded(seed + 7)
+  await simulation.run(() =>
+    simulation.arrive(
+      requests,
+      () => exponential(chosen, lastsMs / requests),
+      // A few models have most of the traffic, as everywhere.
+      () => ({ model: models[Math.floor(chosen() ** 3 * models.length)]?.id }),
+    ),
+  )
+  return { simulation, fates, disturbed }
+}
+
+function answered({ latency, speed }: Fate, chance: () => number): Play {
+  return { firstTokenMs: logNormal(chance, latency, 0.4), tokens: 20, tokensPerSecond: speed }
+}
+
+function triedOf(served: readonly Served[]): Tried[] {
+  return served.flatMap(({ tried }) => tried)
+}
+
+const requests = 12_000
+const running = runWorld(2026, requests)
+
+describe('thousands of endpoints with outages, limits, prices and latencies of their own', () => {
+  test('R15 nobody goes without an answer while an endpoint of the model works', async () => {
+    const { simulation, fates } = await running
+    expect(fates.size).toBeGreaterThan(2500)
+    const unanswered = simulation.served.filter(({ by }) => by === null)
+    const isNeedless = ({ tried }: Served) => tried.length === 0 || tried.some(({ failed }) => !failed)
+    expect(unanswered.filter(isNeedless)).toEqual([])
+    expect(1 - unanswered.length / requests).toBeGreaterThan(0.999)
+  })
+
+  test('a provider is never asked while it has asked to be left alone', async () => {
+    const { simulation, disturbed } = await running
+    expect(disturbed).toEqual([])
+    expect(triedOf(simulation.served).some(({ failed }) => failed)).toBe(true)
+  })
+
+  test('I11 attempts stay within 1.2 a request', async () => {
+    const { simulation } = await running
+    expect(triedOf(simulation.served).length / requests).toBeLessThanOrEqual(1.2)
+  })
+
+  test('an outage is found out by a few requests, not by all of them', async () => {
+    const { simulation, fates } = await running
+    const tried = Map.groupBy(triedOf(simulation.served), ({ id }) => id)
+    let wasted = 0
+    let spared = 0
+    for (const [id, { outages }] of fates) {
+      const attempts = tried.get(id) ?? []
+      const rate = attempts.filter(({ failed }) => !failed).length / lastsMs
+      for (const [from, to] of outages) {
+        wasted += attempts.filter(({ at }) => at >= from && at < to).length
+        spared += rate * (Math.min(to, lastsMs) - from)
+      }
+    }
+    expect(wasted).toBeGreaterThan(50)
+    expect(wasted).toBeLessThan(spared)
+  })
+
+  test('the same seed gives the same run, byte for byte, and another one another', async () => {
+    const told = ({ simulation }: Run) => JSON.stringify(simulation.served)
+    const [first, second, other] = [await runWorld(5, 1500), await runWorld(5, 1500), await runWorld(6, 1500)]
+    expect(told(first)).toBe(told(second))
+    expect(told(first)).not.toBe(told(other))
+  })
+})
+
+describe('I11 the retry budget', () => {
+  const alone = madeCatalog([{ id: 'made/alone', endpoints: [{ provider: 'only', price: 1 }] }])
+  const body = () => ({ model: 'made/alone' })
+  const works = { firstTokenMs: 50, tokens: 10, tokensPerSecond: 100 }
+
+  async function attemptsOf(world: World, provider: object = {}): Promise<Served[]> {
+    const simulation = new Simulation(alone, world, 8)
+    return simulation.run(() =>
+      simulation.arrive(
+        3000,
+        () => 50,
+        () => ({ ...body(), provider }),
+      ),
+    )
+  }
+
+  test('with nobody else to ask and everything down, one request in five is tried twice', async () => {
+    const served = await attemptsOf(() => ({ afterMs: 5, status: 503 }))
+    const ratio = triedOf(served).length / served.length
+    expect(ratio).toBeLessThanOrEqual(1.2)
+    expect(ratio).toBeGreaterThan(1.15)
+  })
+
+  test('a provider that fails now and then is tried again, and the client does not see it', async () => {
+    const served = await attemptsOf((_, __, random) =>
+      random() < 0.1 ? { afterMs: 5, status: null } : works,
+    )
+    const answeredShare = served.filter(({ by }) => by !== null).length / served.length
+    expect(answeredShare).toBeGreaterThan(0.98)
+    expect(triedOf(served).length / served.length).toBeLessThanOrEqual(1.2)
+  })
+
+  test.each([500, 429])('a status of %d is not tried again', async (status) => {
+    const served = await attemptsOf(() => ({ afterMs: 5, status }))
+    expect(triedOf(served).length).toBe(served.length)
+  })
+
+  test('nor where the client wants no fallbacks', async () => {
+    const served = await attemptsOf(() => ({ afterMs: 5, status: 503 }), { allow_fallbacks: false })
+    expect(triedOf(served).length).toBe(served.length)
+  })
+})
