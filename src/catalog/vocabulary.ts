@@ -17,8 +17,10 @@ export type DialectName = (typeof dialectNames)[number]
 export const generateDialects = ['chat', 'messages', 'responses', 'gemini'] as const
 export type GenerateDialect = (typeof generateDialects)[number]
 
+const generating: ReadonlySet<string> = new Set(generateDialects)
+
 export function isGenerateDialect(name: DialectName): name is GenerateDialect {
-  return generateDialects.some((known) => known === name)
+  return generating.has(name)
 }
 
 /** Words of a wire format that only some of its upstreams understand. */

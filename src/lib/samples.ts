@@ -10,38 +10,44 @@ const growth = 1.1
 const smallest = 0.5
 const buckets = 180
 
+/** A slot that has seen more of one bucket than this knows enough of it. */
+const mostCounted = 0xffff
+
 /** How values were spread over the last while, in slots of time: small, and cheap to add to. */
 export class Samples {
   readonly #slotMs: number
-  readonly #slots: ({ slot: number; counts: Uint32Array } | undefined)[]
+  /** The slot of time that stands at each place. */
+  readonly #stamps: Float64Array
+  /** Bucket by bucket for each place; nothing before the first value. */
+  #counts: Uint16Array | null = null
 
   constructor(slotMs: number, slots: number) {
     this.#slotMs = slotMs
-    this.#slots = new Array(slots).fill(undefined)
+    this.#stamps = new Float64Array(slots).fill(-1)
   }
 
   add(now: number, value: number): void {
+    this.#counts ??= new Uint16Array(this.#stamps.length * buckets)
     const slot = Math.floor(now / this.#slotMs)
-    const place = slot % this.#slots.length
-    const held = this.#slots[place]
-    if (held && held.slot !== slot) {
-      held.slot = slot
-      held.counts.fill(0)
+    const place = slot % this.#stamps.length
+    if (this.#stamps[place] !== slot) {
+      this.#stamps[place] = slot
+      this.#counts.fill(0, place * buckets, (place + 1) * buckets)
     }
-    const { counts } = held ?? this.#open(place, slot)
-    const bucket = bucketOf(value)
-    counts[bucket] = (counts[bucket] ?? 0) + 1
+    const at = place * buckets + bucketOf(value)
+    this.#counts[at] = Math.min(mostCounted, (this.#counts[at] ?? 0) + 1)
   }
 
   /** Of the slots that reach into the window; null where there is nothing to tell from. */
   quantiles(now: number, windowMs: number): Quantiles | null {
+    if (!this.#counts) return null
     const oldest = (now - windowMs) / this.#slotMs - 1
     const all = new Uint32Array(buckets)
     let count = 0
-    for (const held of this.#slots) {
-      if (!held || held.slot <= oldest) continue
+    for (const [place, stamp] of this.#stamps.entries()) {
+      if (stamp <= oldest) continue
       for (let bucket = 0; bucket < buckets; bucket++) {
-        const inBucket = held.counts[bucket] ?? 0
+        const inBucket = this.#counts[place * buckets + bucket] ?? 0
         all[bucket] = (all[bucket] ?? 0) + inBucket
         count += inBucket
       }
@@ -49,12 +55,6 @@ export class Samples {
     if (count === 0) return null
     const at = (share: number) => valueAt(all, Math.ceil(share * count))
     return { p50: at(0.5), p75: at(0.75), p90: at(0.9), p99: at(0.99) }
-  }
-
-  #open(place: number, slot: number) {
-    const opened = { slot, counts: new Uint32Array(buckets) }
-    this.#slots[place] = opened
-    return opened
   }
 }
 

@@ -21,6 +21,20 @@ export function allowsRegion(
   return values === null || values.includes(region)
 }
 
+/** Whether no guardrail keeps anything from being used: most callers have none, and then nothing need be looked at. */
+export function allowsEverything(policy: EffectivePolicy): boolean {
+  return (
+    policy.allowed_models.values === null &&
+    policy.allowed_providers.values === null &&
+    policy.ignored_models.length === 0 &&
+    policy.ignored_providers.length === 0 &&
+    policy.enable_free_model_training.value !== false &&
+    policy.enable_paid_model_training.value !== false &&
+    policy.enable_free_model_publication.value !== false &&
+    Object.values(policy.enforce_zdr).every(({ value }) => !value)
+  )
+}
+
 /** The guardrail field that keeps an endpoint from being used, with whatever key; undefined when none does. */
 export function endpointBlocked(
   policy: EffectivePolicy,

@@ -1,5 +1,6 @@
 import type { OwnKey } from '../account/own-keys.ts'
 import type { Endpoint, Model } from '../catalog/model.ts'
+import type { EndpointHealth, Health } from './health.ts'
 
 /** Why a candidate stands where it stands. */
 export type Why =
@@ -25,17 +26,26 @@ export interface Candidate {
   ownKey: OwnKey | null
   /** What its health is known by: an endpoint may work with one key and not with another. */
   id: string
+  /** What traffic has shown of it; null: nobody has tried it. */
+  health: EndpointHealth | null
   why: Why
   /** How often the draw by price puts it before the others of its model; null where nothing is drawn. */
   share: number | null
 }
 
-export function candidateOf(model: Model, endpoint: Endpoint, ownKey: OwnKey | null): Candidate {
+export function candidateOf(
+  model: Model,
+  endpoint: Endpoint,
+  ownKey: OwnKey | null,
+  known: Health,
+): Candidate {
+  const id = healthIdOf(endpoint, ownKey?.id ?? null)
   return {
     model,
     endpoint,
     ownKey,
-    id: healthIdOf(endpoint, ownKey?.id ?? null),
+    id,
+    health: known.known(id),
     why: ownKey ? (ownKey.isFallback ? 'fallback_key' : 'own_key') : 'balanced',
     share: null,
   }

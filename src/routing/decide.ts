@@ -1,6 +1,7 @@
 import { promptEstimate } from '../call/size.ts'
 import type { Found } from '../catalog/lookup.ts'
 import type { Endpoint, Model } from '../catalog/model.ts'
+import { allowsEverything } from '../policy/guard.ts'
 import { type Candidate, candidateOf } from './candidate.ts'
 import {
   exclusionOf,
@@ -66,9 +67,13 @@ const openLanes: Lanes = { priority: 'yes', flex: 'yes' }
 export type StickyOf = (conversation: string) => string | null
 
 function rulesOf(wanted: Wanted): Rules {
-  const { preferences, providerByName, call } = wanted
+  const { preferences, providerByName, call, policy } = wanted
   return {
     wanted,
+    isGuarded: !allowsEverything(policy),
+    distillable: preferences.enforce_distillable_text === true,
+    untrained: preferences.data_collection === 'deny',
+    unkept: preferences.zdr === true || preferences.data_collection === 'deny',
     only: namesOf(preferences.only, providerByName),
     ignore: namesOf(preferences.ignore, providerByName),
     order: namesOf(preferences.order, providerByName),
@@ -80,15 +85,21 @@ function rulesOf(wanted: Wanted): Rules {
 
 /** The candidates of one model, not yet in order. */
 function groupOf(found: Found, rules: Rules, world: World, left: LeftOut[]): Candidate[] {
-  const candidates = flexOnly(permitted(found, rules, left), found, rules, left)
+  const lanes = lanesOf(rules.wanted, found)
+  const candidates = flexOnly(permitted(found.model, rules, lanes, world, left), lanes, left)
   const able = preferring(candidates, 'unsupported_feature', left, meeting(rules))
   return present(preferring(able, 'context_length', left, fitting(able, rules)), world, left)
 }
 
 /** Each endpoint with each credential that may be used. */
-function permitted({ model, ...found }: Found, rules: Rules, left: LeftOut[]): Candidate[] {
+function permitted(
+  model: Model,
+  rules: Rules,
+  lanes: Lanes,
+  { health }: World,
+  left: LeftOut[],
+): Candidate[] {
   const { ownKeys } = rules.wanted
-  const lanes = lanesOf(rules.wanted, { model, ...found })
   const candidates: Candidate[] = []
   for (const endpoint of ownKeys.length > 0 ? model.endpoints : model.callable) {
     const reason = exclusionOf(rules, lanes, model, endpoint)
@@ -97,18 +108,18 @@ function permitted({ model, ...found }: Found, rules: Rules, left: LeftOut[]): C
       continue
     }
     for (const key of ownKeys) {
-      if (isUsable(rules, model, endpoint, key)) candidates.push(candidateOf(model, endpoint, key))
+      if (isUsable(rules, model, endpoint, key)) candidates.push(candidateOf(model, endpoint, key, health))
     }
     const sharedReason = sharedExclusionOf(rules, model, endpoint, ownKeys)
     if (sharedReason) left.push({ model, endpoint, ownKeyId: null, reason: sharedReason })
-    else candidates.push(candidateOf(model, endpoint, null))
+    else candidates.push(candidateOf(model, endpoint, null, health))
   }
   return candidates
 }
 
 /** Who asks for the flexible lane gets no other, if there is one. */
-function flexOnly(candidates: Candidate[], found: Found, rules: Rules, left: LeftOut[]): Candidate[] {
-  if (lanesOf(rules.wanted, found).flex !== 'only') return candidates
+function flexOnly(candidates: Candidate[], lanes: Lanes, left: LeftOut[]): Candidate[] {
+  if (lanes.flex !== 'only') return candidates
   return preferring(candidates, 'service_tier', left, ({ endpoint }) => endpoint.service_tier === 'flex')
 }
 
@@ -141,20 +152,26 @@ function fitting(
 ): ((candidate: Candidate) => boolean) | null {
   if (candidates.length < 2) return null
   const promptTokens = promptEstimate(wanted.call)
-  return ({ endpoint }) => fits(endpoint, wanted.call, promptTokens)
+  const { maxTokens } = wanted.call
+  return ({ endpoint }) => fits(endpoint, promptTokens, maxTokens)
 }
 
 /**
  * Without those that asked to be left alone, and without those that fail again and again; but a model
  * does not lose its last provider because of failures.
  */
-function present(candidates: Candidate[], { health, now }: World, left: LeftOut[]): Candidate[] {
-  const willing = candidates.filter((candidate) => {
-    if (!health.known(candidate.id)?.isPaused(now)) return true
-    leave(left, candidate, 'rate_limited')
-    return false
-  })
-  const standing = willing.filter(({ id }) => !health.known(id)?.isEjected(now))
+function present(candidates: Candidate[], { now }: World, left: LeftOut[]): Candidate[] {
+  if (!candidates.some(({ health }) => health?.isPaused(now) || health?.isEjected(now))) return candidates
+  const willing: Candidate[] = []
+  const standing: Candidate[] = []
+  for (const candidate of candidates) {
+    const { health } = candidate
+    if (health?.isPaused(now)) leave(left, candidate, 'rate_limited')
+    else {
+      willing.push(candidate)
+      if (!health?.isEjected(now)) standing.push(candidate)
+    }
+  }
   if (standing.length === willing.length) return willing
   if (standing.length === 0) return willing.map((candidate) => Object.assign(candidate, { why: 'ejected' }))
   for (const candidate of willing) if (!standing.includes(candidate)) leave(left, candidate, 'ejected')
@@ -186,15 +203,18 @@ function arranged(
   stickyOf: StickyOf,
 ): Candidate[] {
   if (!found || candidates.length < 2) return candidates
-  const conversation = wanted.conversation(found.model.id)
   const ranking: Ranking = {
     order: rules.order,
     sort: sortOf(wanted, found),
     lanes: lanesOf(wanted, found),
-    sticky: conversation === null ? null : stickyOf(conversation),
+    sticky: () => {
+      const conversation = wanted.conversation(found.model.id)
+      return conversation === null ? null : stickyOf(conversation)
+    },
     hasTools: (wanted.call.tools?.length ?? 0) > 0,
     preferences: wanted.preferences,
   }
+  if (wanted.ownKeys.length === 0) return ranked(candidates, ranking, world)
   const own = candidates.filter(({ ownKey }) => ownKey && !ownKey.isFallback)
   const shared = candidates.filter(({ ownKey }) => !ownKey)
   const fallback = candidates.filter(({ ownKey }) => ownKey?.isFallback)

@@ -33,6 +33,14 @@ export type Reason =
 /** What a request says of endpoints, read once. */
 export interface Rules {
   wanted: Wanted
+  /** Some guardrail has something to say. */
+  isGuarded: boolean
+  /** Only models whose author allows distillation. */
+  distillable: boolean
+  /** Only where nothing is trained on. */
+  untrained: boolean
+  /** Only where nothing is kept. */
+  unkept: boolean
   only: Names | null
   ignore: Names | null
   order: Names | null
@@ -52,14 +60,13 @@ export function exclusionOf(
   model: Model,
   endpoint: Endpoint,
 ): Reason | undefined {
-  const { preferences, policy } = rules.wanted
   if (!isLaneOpen(rules, lanes, endpoint)) return 'service_tier'
-  const blocked = endpointBlocked(policy, model, endpoint)
+  const blocked = rules.isGuarded ? endpointBlocked(rules.wanted.policy, model, endpoint) : undefined
   if (blocked) return `guardrail:${blocked}`
   if (rules.only && placeIn(rules.only, endpoint) === -1) return 'allowed_providers'
   if (rules.ignore && placeIn(rules.ignore, endpoint) !== -1) return 'allowed_providers'
-  if (preferences.enforce_distillable_text && !model.distillable) return 'distillable'
-  if (preferences.data_collection === 'deny' && endpoint.data_policy.training) return 'data_policy:training'
+  if (rules.distillable && !model.distillable) return 'distillable'
+  if (rules.untrained && endpoint.data_policy.training) return 'data_policy:training'
   if (rules.quantizations && !rules.quantizations.has(endpoint.quantization ?? 'unknown'))
     return 'quantization'
   if (rules.maxPrice && isDearer(endpoint, rules.maxPrice)) return 'max_price'
@@ -69,11 +76,12 @@ export function exclusionOf(
 
 /** Why the installation's own credential cannot be used. */
 export function sharedExclusionOf(
-  { wanted }: Rules,
+  rules: Rules,
   model: Model,
   endpoint: Endpoint,
   keys: readonly OwnKey[],
 ): Reason | undefined {
+  const { wanted } = rules
   if (!endpoint.provider.enabled) return 'no_credential'
   if (wanted.region !== 'global' && !endpoint.regions.includes(wanted.region)) return 'data_region'
   const isTaken = ({ isOnly, isRequired }: OwnKey, isHere: boolean) => isOnly || (isRequired && isHere)
@@ -81,14 +89,14 @@ export function sharedExclusionOf(
     if (key.provider === endpoint.provider.slug && isTaken(key, appliesTo(key, model)))
       return 'own_key_required'
   }
-  return retentionOf(wanted, model, endpoint, endpoint.data_policy.retains)
+  return retentionOf(rules, model, endpoint, endpoint.data_policy.retains)
 }
 
 /** Why a key of the caller's own cannot be used; it is for another provider or model, or keeps what must not be kept. */
-export function isUsable({ wanted }: Rules, model: Model, endpoint: Endpoint, key: OwnKey): boolean {
+export function isUsable(rules: Rules, model: Model, endpoint: Endpoint, key: OwnKey): boolean {
   if (key.provider !== endpoint.provider.slug || !appliesTo(key, model)) return false
   const retains = key.declaredZdr === null ? endpoint.data_policy.retains : !key.declaredZdr
-  return retentionOf(wanted, model, endpoint, retains) === undefined
+  return retentionOf(rules, model, endpoint, retains) === undefined
 }
 
 function appliesTo({ allowedModels }: OwnKey, { canonical_slug }: Model): boolean {
@@ -96,15 +104,14 @@ function appliesTo({ allowedModels }: OwnKey, { canonical_slug }: Model): boolea
 }
 
 function retentionOf(
-  { policy, preferences }: Wanted,
+  { isGuarded, unkept, wanted }: Rules,
   model: Model,
   endpoint: Endpoint,
   retains: boolean,
 ): Reason | undefined {
   if (!retains) return undefined
-  if (enforcesZdr(policy, model, endpoint)) return 'guardrail:enforce_zdr'
-  if (preferences.zdr || preferences.data_collection === 'deny') return 'data_policy:zdr'
-  return undefined
+  if (isGuarded && enforcesZdr(wanted.policy, model, endpoint)) return 'guardrail:enforce_zdr'
+  return unkept ? 'data_policy:zdr' : undefined
 }
 
 /** A lane beside the default one is used only by who asked for it: by name, by tier, or by a variant. */
@@ -195,14 +202,13 @@ export function meetsSoftNeeds({ supports }: Endpoint, needs: readonly string[])
 }
 
 /** Whether prompt and answer fit, by an estimate: the provider has the last word where there is no other. */
-export function fits({ context_length, max_completion_tokens }: Endpoint, call: Call, promptTokens: number) {
-  if (
-    call.maxTokens !== undefined &&
-    max_completion_tokens !== null &&
-    call.maxTokens > max_completion_tokens
-  )
-    return false
-  return context_length === null || promptTokens + (call.maxTokens ?? 0) <= context_length
+export function fits(
+  { context_length, max_completion_tokens }: Endpoint,
+  promptTokens: number,
+  maxTokens = 0,
+): boolean {
+  if (max_completion_tokens !== null && maxTokens > max_completion_tokens) return false
+  return context_length === null || promptTokens + maxTokens <= context_length
 }
 
 type Modality = Model['input_modalities'][number]

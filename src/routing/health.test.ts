@@ -241,7 +241,7 @@ describe('what is told of an endpoint', () => {
     for (let count = 0; count < 49; count++) health.toolCalls(at, count % 7 > 0)
     expect(health.toolSuccess(at)).toBeNull()
     health.toolCalls(at, true)
-    expect(health.toolSuccess(at)).toBeCloseTo(43 / 50, 5)
+    expect(health.toolSuccess(at + second)).toBeCloseTo(43 / 50, 5)
     expect(health.toolSuccess(at + 26 * 60 * minute)).toBeNull()
   })
 })

@@ -54,6 +54,11 @@ export interface Speed {
   throughput: Quantiles | null
 }
 
+interface Rating extends Speed {
+  at: number
+  toolSuccess: number | null
+}
+
 /** What listings show of an endpoint. */
 export interface Shown extends Speed {
   /** Per cent of the attempts that counted; null where there were none. */
@@ -75,22 +80,44 @@ export interface Performance {
   tokensPerSecond: number | null
 }
 
+/** The five minutes are kept finely, the half hour coarsely: thousands of endpoints are remembered. */
+class Spread {
+  readonly #rated = new Samples(30 * second, 11)
+  readonly #shown = new Samples(5 * minute, 7)
+
+  add(now: number, value: number): void {
+    this.#rated.add(now, value)
+    this.#shown.add(now, value)
+  }
+
+  rated(now: number): Quantiles | null {
+    return this.#rated.quantiles(now, ratedMs)
+  }
+
+  shown(now: number): Quantiles | null {
+    return this.#shown.quantiles(now, shownMs)
+  }
+}
+
 /** What live traffic has shown of one endpoint with one credential. All times are given: there is no clock in here. */
 export class EndpointHealth {
+  // What every request asks of every endpoint stands first, and so together in memory.
+  #pausedUntil = 0
+  #ejectedUntil = 0
+  #trialUntil = 0
+  /** When it last failed or had no room. */
+  #troubledAt = Number.NEGATIVE_INFINITY
+  #rating: Rating | null = null
   readonly #recent = new Tally(second, 31, 3)
   readonly #rated = new Tally(30 * second, 61, 2)
   readonly #day = new Tally(5 * minute, 289, 2)
-  readonly #latency = new Samples(30 * second, 61)
-  readonly #throughput = new Samples(30 * second, 61)
+  readonly #latency = new Spread()
+  readonly #throughput = new Spread()
   readonly #toolCalls = new Tally(60 * minute, 25, 2)
   #inARow = 0
   #ejections = 0
   #ejectedAt = 0
-  #ejectedUntil = 0
-  #trialUntil = 0
-  #pausedUntil = 0
   #retries = 0
-  #rating: { at: number; speed: Speed } | null = null
 
   /** Until when the provider asked to be left alone. */
   get pausedUntil(): number {
@@ -112,6 +139,8 @@ export class EndpointHealth {
 
   /** Whether the last half minute saw more failures than chance has. */
   isUnstable(now: number): boolean {
+    // Nearly always, and asked of every endpoint by every request.
+    if (now - this.#troubledAt > outageMs + second) return false
     const failures = this.#recent.sum(now, outageMs, failed) + this.#recent.sum(now, outageMs, limited)
     if (failures === 0) return false
     return failures >= significantShare * (failures + this.#recent.sum(now, outageMs, ok))
@@ -146,13 +175,19 @@ export class EndpointHealth {
       const until = now + Math.min(retryAfterMs, longestPauseMs)
       this.#pausedUntil = Math.max(this.#pausedUntil, until)
     }
-    if (kind === 'rate_limit_exceeded') this.#recent.add(now, limited)
+    if (kind === 'rate_limit_exceeded') this.#limit(now)
     if (unreliable.has(kind)) this.#letDown(now)
     else this.released()
   }
 
+  #limit(now: number): void {
+    this.#recent.add(now, limited)
+    this.#troubledAt = now
+  }
+
   #letDown(now: number): void {
     this.#count(now, failed)
+    this.#troubledAt = now
     this.#inARow += 1
     // What was under way when it was left out, or had nowhere else to go, does not keep it out for longer.
     if (now < this.#ejectedUntil) return
@@ -170,22 +205,30 @@ export class EndpointHealth {
 
   /** Share of the replies with tool calls in which every call was right; null when there were too few. */
   toolSuccess(now: number): number | null {
-    const right = this.#toolCalls.sum(now, dayMs, ok)
-    const all = right + this.#toolCalls.sum(now, dayMs, failed)
-    return all < fewestToolCalls ? null : right / all
+    return this.#rate(now).toolSuccess
   }
 
-  /** Of the last five minutes; worked out at most once a second. */
+  /** Of the last five minutes. */
   speed(now: number): Speed {
-    if (this.#rating && Math.abs(now - this.#rating.at) < second) return this.#rating.speed
-    const speed = this.#speedOf(now, ratedMs)
-    this.#rating = { at: now, speed }
-    return speed
+    return this.#rate(now)
+  }
+
+  /** What requests are routed by, worked out at most once a second. */
+  #rate(now: number): Rating {
+    if (this.#rating && Math.abs(now - this.#rating.at) < second) return this.#rating
+    const right = this.#toolCalls.sum(now, dayMs, ok)
+    const all = right + this.#toolCalls.sum(now, dayMs, failed)
+    const toolSuccess = all < fewestToolCalls ? null : right / all
+    const latency = this.#latency.rated(now)
+    const throughput = this.#throughput.rated(now)
+    this.#rating = { at: now, toolSuccess, latency, throughput }
+    return this.#rating
   }
 
   shown(now: number): Shown {
     return {
-      ...this.#speedOf(now, shownMs),
+      latency: this.#latency.shown(now),
+      throughput: this.#throughput.shown(now),
       uptime5m: uptime(this.#rated, now, ratedMs),
       uptime30m: uptime(this.#rated, now, shownMs),
       uptime1d: uptime(this.#day, now, dayMs),
@@ -193,13 +236,6 @@ export class EndpointHealth {
       attempts30m: attempts(this.#rated, now, shownMs),
       attempts1d: attempts(this.#day, now, dayMs),
       completed30m: this.#rated.sum(now, shownMs, ok),
-    }
-  }
-
-  #speedOf(now: number, windowMs: number): Speed {
-    return {
-      latency: this.#latency.quantiles(now, windowMs),
-      throughput: this.#throughput.quantiles(now, windowMs),
     }
   }
 

@@ -16,8 +16,8 @@ export interface Ranking {
   order: Names | null
   sort: Sort | null
   lanes: Lanes
-  /** The id of the endpoint that answered the conversation last. */
-  sticky: string | null
+  /** The id of the endpoint that answered the conversation last; only balancing asks for it. */
+  sticky: () => string | null
   hasTools: boolean
   preferences: Wanted['preferences']
 }
@@ -39,38 +39,41 @@ export function ranked(candidates: Candidate[], ranking: Ranking, world: World):
 
 /** Those `order` names, in its order; then the rest, cheapest first. */
 function inOrder(list: Candidate[], order: Names): Candidate[] {
-  const places = new Map(list.map((candidate) => [candidate, placeIn(order, candidate.endpoint)]))
-  const place = (candidate: Candidate) => {
-    const at = places.get(candidate) ?? -1
-    return at === -1 ? order.length : at
-  }
-  return byPrice(list)
-    .sort((a, b) => place(a) - place(b))
-    .map((candidate) => marked(candidate, place(candidate) < order.length ? 'order' : 'price'))
+  const placed = byPrice(list).map((candidate) => {
+    const place = placeIn(order, candidate.endpoint)
+    const isListed = place !== -1
+    return {
+      candidate: marked(candidate, isListed ? 'order' : 'price'),
+      value: isListed ? -place : -order.length,
+    }
+  })
+  return highestFirst(placed)
 }
 
 function sorted(list: Candidate[], sort: Sort, world: World): Candidate[] {
-  if (sort === 'price') return byPrice(list).map((candidate) => marked(candidate, 'price'))
-  const measures = measuresOf[sort](world.now)
-  const values = measures.map((measure) => valuesOf(list, measure, world))
-  return byPrice(list)
-    .sort((a, b) => {
-      for (const value of values) {
-        const difference = (value.get(b) ?? 0) - (value.get(a) ?? 0)
-        if (difference !== 0) return difference
-      }
-      return 0
-    })
-    .map((candidate) => marked(candidate, sort))
+  let result = byPrice(list).map((candidate) => marked(candidate, sort))
+  if (sort === 'price') return result
+  for (const measure of measuresOf[sort](world.now)) result = highestFirst(rated(result, measure))
+  return result
 }
 
-/** What is compared, the most telling first; more is better. */
+interface Rated {
+  candidate: Candidate
+  value: number
+}
+
+/** Equal ones keep their order. */
+function highestFirst(list: Rated[]): Candidate[] {
+  return list.sort((a, b) => b.value - a.value).map(({ candidate }) => candidate)
+}
+
+/** What is compared, the most telling last; more is better. */
 const measuresOf: Record<Exclude<Sort, 'price'>, (now: number) => Measure[]> = {
   throughput: (now) => [(health) => health?.speed(now).throughput?.p50 ?? null],
   latency: (now) => [(health) => negative(health?.speed(now).latency?.p50)],
   exacto: (now) => [
-    (health) => health?.toolSuccess(now) ?? null,
     (health) => health?.speed(now).throughput?.p50 ?? null,
+    (health) => health?.toolSuccess(now) ?? null,
   ],
 }
 
@@ -79,22 +82,28 @@ function negative(value: number | undefined): number | null {
 }
 
 /** An endpoint nothing is known of is taken for an average one: it would never be tried otherwise. */
-function valuesOf(list: Candidate[], measure: Measure, { health }: World): Map<Candidate, number> {
-  const known = new Map<Candidate, number>()
-  for (const candidate of list) {
-    const value = measure(health.known(candidate.id))
-    if (value !== null) known.set(candidate, value)
-  }
+function rated(list: readonly Candidate[], measure: Measure): Rated[] {
+  const known = list.map(({ health }) => measure(health))
   let sum = 0
-  for (const value of known.values()) sum += value
-  const average = known.size > 0 ? sum / known.size : 0
-  for (const candidate of list) if (!known.has(candidate)) known.set(candidate, average)
-  return known
+  let count = 0
+  for (const value of known) {
+    if (value === null) continue
+    sum += value
+    count += 1
+  }
+  const average = count > 0 ? sum / count : 0
+  return list.map((candidate, place) => ({ candidate, value: known[place] ?? average }))
 }
 
-/** Two unknown prices differ by NaN: neither is the cheaper one. */
+/** Two unknown prices differ by NaN: neither is the cheaper one. Models have their endpoints in this order already. */
 function byPrice(list: readonly Candidate[]): Candidate[] {
-  return list.toSorted((a, b) => a.endpoint.price - b.endpoint.price || 0)
+  const copy = list.slice()
+  const isDone = list.every((one, place) => place === 0 || priceOf(list[place - 1]) <= one.endpoint.price)
+  return isDone ? copy : copy.sort((a, b) => a.endpoint.price - b.endpoint.price || 0)
+}
+
+function priceOf(candidate: Candidate | undefined): number {
+  return candidate?.endpoint.price ?? Number.NEGATIVE_INFINITY
 }
 
 /** The endpoint of the conversation, then one that is drawn, then the others by price; what failed lately comes last. */
@@ -105,15 +114,18 @@ function balanced(list: Candidate[], ranking: Ranking, world: World): Candidate[
   const good: Candidate[] = []
   const bar = ranking.hasTools ? toolBar(list, world) : null
   for (const candidate of byPrice(list)) {
-    const health = world.health.known(candidate.id)
+    const { health } = candidate
     if (health?.isUnstable(world.now)) unstable.push(marked(candidate, 'unstable'))
     else if (bar !== null && (health?.toolSuccess(world.now) ?? 1) < bar) {
       poor.push(marked(candidate, 'poor_tool_calls'))
     } else good.push(candidate)
   }
-  const first = stuck(good, ranking.sticky) ?? drawn(good, world.random)
-  const rest = good.filter((candidate) => candidate !== first)
-  return [...(first ? [first] : []), ...rest, ...poor, ...unstable]
+  const first = stuck(good, ranking.sticky()) ?? drawn(good, world.random)
+  if (first && first !== good[0]) {
+    good.splice(good.indexOf(first), 1)
+    good.unshift(first)
+  }
+  return good.length === list.length ? good : [...good, ...poor, ...unstable]
 }
 
 function stuck(list: Candidate[], sticky: string | null): Candidate | undefined {
@@ -130,7 +142,8 @@ function drawn(list: readonly Candidate[], random: () => number): Candidate | un
   const isEven = price === 0 || price === Number.POSITIVE_INFINITY
   const pool = isEven ? list.filter(({ endpoint }) => endpoint.price === price) : list
   const weightOf = ({ endpoint }: Candidate) => (isEven ? 1 : (price / endpoint.price) ** 2)
-  const total = pool.reduce((sum, candidate) => sum + weightOf(candidate), 0)
+  let total = 0
+  for (const candidate of pool) total += weightOf(candidate)
   for (const candidate of pool) candidate.share = weightOf(candidate) / total
   let point = random()
   for (const candidate of pool) {
@@ -143,10 +156,10 @@ function drawn(list: readonly Candidate[], random: () => number): Candidate | un
 /** So far behind the best, an endpoint's tool calls are called poor. */
 const tolerated = 0.05
 
-function toolBar(list: Candidate[], { health, now }: World): number | null {
+function toolBar(list: Candidate[], { now }: World): number | null {
   let best: number | null = null
-  for (const { id } of list) {
-    const success = health.known(id)?.toolSuccess(now) ?? null
+  for (const { health } of list) {
+    const success = health?.toolSuccess(now) ?? null
     if (success !== null && (best === null || success > best)) best = success
   }
   return best === null ? null : best - tolerated
@@ -157,12 +170,12 @@ function parted(list: Candidate[], isFirst: (candidate: Candidate) => boolean): 
   return [...list.filter(isFirst), ...list.filter((candidate) => !isFirst(candidate))]
 }
 
-function slowLast(list: Candidate[], { preferences }: Ranking, { health, now }: World): Candidate[] {
+function slowLast(list: Candidate[], { preferences }: Ranking, { now }: World): Candidate[] {
   const { preferred_min_throughput: least, preferred_max_latency: most } = preferences
   if (least == null && most == null) return list
   const slow = new Set(
-    list.filter(({ id }) => {
-      const speed = health.known(id)?.speed(now)
+    list.filter(({ health }) => {
+      const speed = health?.speed(now)
       return speed !== undefined && isSlow(speed, least, most)
     }),
   )
