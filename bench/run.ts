@@ -21,12 +21,13 @@ const parts: Record<string, () => Promise<void>> = {
     }),
   // Loaded only when asked for: it brings the whole gateway into this process.
   storage: async () => (await import('./storage.ts')).measureStorage(),
+  routing: async () => (await import('./routing.ts')).measureRouting(values.quick),
   records: async () => (await import('./records.ts')).measureRecords(values.quick),
 }
 
 const part = parts[positionals[0] ?? '']
 if (!part) {
-  process.stderr.write(`There is no benchmark "${positionals[0]}": inference, storage or records.\n`)
+  process.stderr.write(`There is no benchmark "${positionals[0]}": inference, routing, storage or records.\n`)
   process.exit(2)
 }
 try {

@@ -1,4 +1,4 @@
-// Runs the benchmark: what an inference request costs, then how storage and records hold up, on SQLite and a private PostgreSQL.
+// Runs the benchmark: what an inference request and its routing cost, then how storage and records hold up, on SQLite and a private PostgreSQL.
 import { spawn } from 'node:child_process'
 import { bunBinary, ensureInstalled, root } from './install.mjs'
 import { startPostgres } from './postgres.mjs'
@@ -6,7 +6,7 @@ import { startPostgres } from './postgres.mjs'
 const args = process.argv.slice(2)
 const options = args.filter((argument) => argument.startsWith('--'))
 const named = args.filter((argument) => !argument.startsWith('--'))
-const parts = named.length > 0 ? named : ['inference', 'storage', 'records']
+const parts = named.length > 0 ? named : ['inference', 'routing', 'storage', 'records']
 
 ensureInstalled({ dev: true })
 let child
@@ -18,7 +18,8 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
   })
 }
 for (const part of parts) {
-  const code = part === 'inference' ? await run(part, process.env) : await onDatabases(part)
+  const code =
+    part === 'inference' || part === 'routing' ? await run(part, process.env) : await onDatabases(part)
   if (code !== 0 || isStopping) process.exit(code || 130)
 }
 

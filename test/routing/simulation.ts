@@ -15,10 +15,22 @@ import { seeded } from '../support/random.ts'
 import { type MadeQuestion, madeAsked, madeGateway } from '../support/routes.ts'
 import { Timeline } from './timeline.ts'
 
+interface Answer {
+  firstTokenMs: number
+  tokens: number
+  tokensPerSecond: number
+  cacheRead?: number
+}
+
+interface Refusal {
+  afterMs: number
+  /** Null: the connection failed. */
+  status: number | null
+  retryAfterMs?: number
+}
+
 /** What an endpoint does with one request. */
-export type Play =
-  | { firstTokenMs: number; tokens: number; tokensPerSecond: number; cacheRead?: number }
-  | { afterMs: number; status: number | null; retryAfterMs?: number }
+export type Play = Answer | Refusal
 
 /** What every endpoint would do now. */
 export type World = (candidate: Candidate, now: number, random: () => number) => Play
@@ -106,17 +118,23 @@ export class Simulation {
 
   async #answer(asked: Asked, journey: Journey, served: Served): Promise<void> {
     const plan = route(this.gateway, asked)
-    const { reply } = await attemptEach(this.gateway, asked, plan, journey, async (exchange, taken) => {
-      const { candidate } = taken
-      const tried = this.#trying(candidate, served)
-      const play = this.#world(candidate, this.timeline.now(), this.#random)
-      await this.timeline.sleep('status' in play ? play.afterMs : play.firstTokenMs)
-      tried.endedAt = this.elapsed
-      tried.failed = 'status' in play
-      if ('status' in play) throw failureOf(play)
-      exchange.release()
-      return play
-    })
+    const { reply } = await attemptEach<Answer>(
+      this.gateway,
+      asked,
+      plan,
+      journey,
+      async (exchange, taken) => {
+        const { candidate } = taken
+        const tried = this.#trying(candidate, served)
+        const play = this.#world(candidate, this.timeline.now(), this.#random)
+        await this.timeline.sleep('status' in play ? play.afterMs : play.firstTokenMs)
+        tried.endedAt = this.elapsed
+        tried.failed = 'status' in play
+        if ('status' in play) throw failureOf(play)
+        exchange.release()
+        return play
+      },
+    )
     const firstTokenMs = this.timeline.now() - journey.startedAt
     await this.timeline.sleep((reply.tokens / reply.tokensPerSecond) * 1000)
     const usage = { ...noTokens, output: reply.tokens, cacheRead: reply.cacheRead ?? 0 }
@@ -140,7 +158,7 @@ const silence: Outcome = {
   firstTokenMs: null,
 }
 
-function failureOf({ status, retryAfterMs }: Extract<Play, { status: unknown }>): UpstreamError {
+function failureOf({ status, retryAfterMs }: Refusal): UpstreamError {
   const kind = status === 429 ? 'rate_limit_exceeded' : 'provider_unavailable'
   const hint = retryAfterMs === undefined ? {} : { retryAfterMs }
   return new UpstreamError({ kind, status, message: 'out of order', ...hint })
