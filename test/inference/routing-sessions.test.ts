@@ -1,0 +1,134 @@
+import { describe, expect, test } from 'bun:test'
+import { vendorReply } from '../support/replies.ts'
+import { askRouted, describeRouted } from './routed.ts'
+
+const minute = 60_000
+const talk = { model: 'test/cached' }
+const { body: cachedReply } = vendorReply('chat', 'text')
+const { body: plainReply } = vendorReply('chat', 'cutShort')
+
+describeRouted('a conversation', (routed) => {
+  const askedFor = (body: object, headers: Record<string, string> = {}, format?: 'messages' | 'responses') =>
+    askRouted(routed(), { ...talk, ...body }, { headers, ...(format && { format }) })
+  const answeredBy = () => routed().upstream.journal.at(-1)?.json.model
+
+  /** The first turn is answered by the third endpoint, because the draw falls on it; the next ones fall on the first. */
+  const begin = async (body: object, headers: Record<string, string> = {}) => {
+    const { routing } = routed().server.gateway
+    routing.random = () => 0.999999
+    await askedFor(body, headers)
+    routing.random = () => 0
+    expect(answeredBy()).toBe('cached gamma')
+  }
+  const nextIsAt = async (endpoint: string, body: object, headers: Record<string, string> = {}) => {
+    await askedFor(body, headers)
+    expect(answeredBy()).toBe(`cached ${endpoint}`)
+  }
+
+  describe('is known by', () => {
+    test.each([
+      ['session_id in the body', { session_id: 'one' }, {}],
+      ['prompt_cache_key', { prompt_cache_key: 'one' }, {}],
+      ['x-session-id', {}, { 'x-session-id': 'one' }],
+      ['x-claude-code-session-id', {}, { 'x-claude-code-session-id': 'one' }],
+      ['session-id', {}, { 'session-id': 'one' }],
+      ['x-session-affinity', {}, { 'x-session-affinity': 'one' }],
+      ['X-OpenWebUI-Chat-Id', {}, { 'X-OpenWebUI-Chat-Id': 'one' }],
+    ] as const)('%s', async (_, body, headers) => {
+      routed().upstream.otherwise({ json: plainReply })
+      await begin(body, { ...headers })
+      await nextIsAt('gamma', body, { ...headers })
+      await nextIsAt(
+        'gamma',
+        { ...body, messages: [{ role: 'user', content: 'Something else' }] },
+        { ...headers },
+      )
+      await nextIsAt('alpha', {})
+    })
+
+    test('session_id before a header, a header before prompt_cache_key', async () => {
+      routed().upstream.otherwise({ json: plainReply })
+      const headers = { 'x-session-id': 'two' }
+      await begin({ session_id: 'one', prompt_cache_key: 'three' }, headers)
+      await nextIsAt('gamma', { session_id: 'one' })
+      await nextIsAt('alpha', {}, headers)
+      await nextIsAt('alpha', { prompt_cache_key: 'three' })
+    })
+
+    test('how it begins, once a cache was seen to be hit', async () => {
+      const [first, other] = ['Tell me of Oslo', 'Tell me of Kyoto'].map((content) => [
+        { role: 'user', content },
+      ])
+      const longer = [
+        ...(first ?? []),
+        { role: 'assistant', content: 'A city.' },
+        { role: 'user', content: 'More' },
+      ]
+      routed().upstream.otherwise({ json: cachedReply })
+      await begin({ messages: first })
+      await nextIsAt('gamma', { messages: longer })
+      await nextIsAt('alpha', { messages: other })
+    })
+
+    test('nothing, where no cache was hit and no session named', async () => {
+      routed().upstream.otherwise({ json: plainReply })
+      await begin({})
+      await nextIsAt('alpha', {})
+    })
+  })
+
+  test('is forgotten after ten minutes of rest, counted from its last turn', async () => {
+    const { clock } = routed().server
+    const session = { session_id: 'resting' }
+    await begin(session)
+    for (let turn = 0; turn < 3; turn++) {
+      clock.advance(10 * minute - 1000)
+      await nextIsAt('gamma', session)
+    }
+    clock.advance(10 * minute)
+    await nextIsAt('alpha', session)
+  })
+
+  test('stays at an endpoint of its model, in its organization alone', async () => {
+    await begin({ session_id: 'mine' })
+    await nextIsAt('gamma', { session_id: 'mine' })
+    await askRouted(routed(), { model: 'test/plain', session_id: 'mine' })
+    expect(answeredBy()).toBe('plain alpha')
+  })
+
+  test('does not hold where reading from a cache is no cheaper', async () => {
+    const { routing } = routed().server.gateway
+    routing.random = () => 0.999999
+    await askRouted(routed(), { model: 'test/plain', session_id: 'dear' })
+    expect(answeredBy()).toBe('plain gamma')
+    routing.random = () => 0
+    await askRouted(routed(), { model: 'test/plain', session_id: 'dear' })
+    expect(answeredBy()).toBe('plain alpha')
+  })
+
+  test('does not hold against provider.order, nor against sort', async () => {
+    const session = { session_id: 'ordered' }
+    await begin(session)
+    await nextIsAt('beta', { ...session, provider: { order: ['beta'] } })
+    await begin({ session_id: 'sorted' })
+    await nextIsAt('alpha', { session_id: 'sorted', provider: { sort: 'price' } })
+  })
+
+  test('leaves an endpoint that fails, without the client seeing it, and stays where it went', async () => {
+    const session = { session_id: 'moving' }
+    await begin(session)
+    routed().upstream.script({ status: 500, json: {} })
+    const { status } = await askedFor(session)
+    expect(status).toBe(200)
+    expect(answeredBy()).toBe('cached alpha')
+    await nextIsAt('alpha', session)
+  })
+
+  test('is not moved by a failure of its own request', async () => {
+    const session = { session_id: 'wrong' }
+    await begin(session)
+    routed().upstream.script({ status: 400, json: { error: { message: 'no' } } })
+    expect((await askedFor(session)).status).toBe(400)
+    await nextIsAt('gamma', session)
+  })
+})
