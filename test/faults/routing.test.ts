@@ -1,0 +1,235 @@
+import { describe, expect, test } from 'bun:test'
+import { ask, type Bench, describeWithUpstreams, jsonOf, lastOf } from '../inference/support.ts'
+import { seeded } from '../support/random.ts'
+import { vendorReply } from '../support/replies.ts'
+import type { AnswerSource, Received, Upstream, UpstreamAnswer } from '../support/upstream.ts'
+import { isLong, patienceMs, report } from './length.ts'
+
+const perPhase = isLong ? 5000 : 400
+const clients = 16
+/** Between two requests, as the gateway sees it: what it remembers passes several times within a phase. */
+const pauseMs = 250
+const storms = isLong ? 20 : 3
+
+/** Each dialect's default answer, which `otherwise` replaces. */
+function goodAnswer({ json }: Received): UpstreamAnswer {
+  const { frames, body } = vendorReply('chat', 'text')
+  return json.stream ? { sse: frames } : { json: body }
+}
+
+const broken: UpstreamAnswer = { status: 500, json: { error: { message: 'out of order' } } }
+
+function failing(share: number, random: () => number): AnswerSource {
+  return (received) => (random() < share ? broken : goodAnswer(received))
+}
+
+/** So many requests by several clients, streamed and whole in turn; how many were answered to their end. */
+async function load(bench: Bench, count: number): Promise<number> {
+  let next = 0
+  let answered = 0
+  const client = async () => {
+    while (next < count) {
+      const stream = next++ % 2 === 0
+      bench.server.clock.advance(pauseMs)
+      const response = await ask(bench, 'chat', { model: 'test/both-chat', stream })
+      const text = await response.text()
+      if (response.status === 200 && (!stream || text.includes('[DONE]'))) answered++
+    }
+  }
+  await Promise.all(Array.from({ length: clients }, client))
+  return answered
+}
+
+describeWithUpstreams('one of two providers', (bench) => {
+  test(
+    'R15 I11 I12 fails at 30 %, then always, then not at all: 99.5 % of the requests are answered, and it comes back',
+    async () => {
+      const { first, second, server } = bench()
+      const random = seeded(30)
+      Object.assign(server.gateway.routing, { random: seeded(31) })
+      let answered = 0
+      const askedBy = (upstream: Upstream) => upstream.journal.length
+      const phases: [name: string, share: number][] = [
+        ['at 30 %', 0.3],
+        ['always', 1],
+        ['healthy', 0],
+      ]
+      const asked: Record<string, number> = {}
+      for (const [name, share] of phases) {
+        const before = askedBy(first)
+        first.otherwise(failing(share, random))
+        answered += await load(bench(), perPhase)
+        asked[name] = askedBy(first) - before
+        // What it is remembered for, and what it is left out for, passes between the phases.
+        server.clock.advance(6 * 60_000)
+      }
+      const back = askedBy(first)
+      answered += await load(bench(), perPhase)
+      first.otherwise(null)
+      const requests = 4 * perPhase
+      const attempts = askedBy(first) + askedBy(second)
+      report('a provider that fails and returns', { requests, answered, attempts })
+      expect(answered / requests).toBeGreaterThanOrEqual(0.995)
+      expect(attempts / requests).toBeLessThanOrEqual(1.2)
+      // A few requests find out that it is down; it has the larger share again when it is well.
+      expect(asked.always).toBeLessThan(perPhase / 4)
+      expect(askedBy(first) - back).toBeGreaterThan(perPhase / 2)
+    },
+    patienceMs,
+  )
+
+  test(
+    'I11 in a storm of 429 no provider is asked while the wait it asked for is known',
+    async () => {
+      const { first, second } = bench()
+      for (const { journal } of [first, second]) journal.length = 0
+      const watch = new Watch()
+      const random = seeded(32)
+      for (const [name, upstream] of Object.entries({ first, second })) {
+        upstream.otherwise((received) =>
+          random() < 0.8 ? watch.refuse(name, received) : watch.take(name, received),
+        )
+      }
+      let requests = 0
+      const told = new Map<number, number>()
+      for (let storm = 0; storm < storms; storm++) {
+        const asking = Array.from({ length: 60 }, async () => {
+          const user = `r${requests++}`
+          watch.begins(user)
+          const response = await ask(bench(), 'chat', { model: 'test/both-chat', user })
+          await response.text()
+          watch.ends(user)
+          told.set(response.status, (told.get(response.status) ?? 0) + 1)
+          if (response.status === 429) expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0)
+          await Bun.sleep(200 * random())
+          watch.begins(`${user}b`)
+          const again = await ask(bench(), 'chat', { model: 'test/both-chat', user: `${user}b` })
+          await again.text()
+          watch.ends(`${user}b`)
+        })
+        await Promise.all(asking)
+        await Bun.sleep(1100)
+      }
+      for (const upstream of [first, second]) upstream.otherwise(null)
+      const attempts = first.journal.length + second.journal.length
+      report('a storm of 429', { requests: 2 * requests, attempts, refused: watch.refused })
+      expect(watch.disturbed).toEqual([])
+      expect(watch.refused).toBeGreaterThan(0)
+      expect(attempts / (2 * requests)).toBeLessThanOrEqual(1.2 + 1)
+      expect([...told.keys()].filter((status) => status !== 200 && status !== 429)).toEqual([])
+    },
+    patienceMs,
+  )
+})
+
+/** Who was asked to wait, and which request could have known it. */
+class Watch {
+  readonly disturbed: unknown[] = []
+  refused = 0
+  readonly #begun = new Map<string, number>()
+  readonly #waits = new Map<string, { provider: string; until: number }[]>()
+  /** What the gateway knows for certain: the request that was told is over. */
+  readonly #known = new Map<string, { since: number; until: number }[]>()
+  #count = 0
+
+  begins(user: string): void {
+    this.#begun.set(user, this.#count++)
+  }
+
+  ends(user: string): void {
+    for (const { provider, until } of this.#waits.get(user) ?? []) {
+      this.#known.set(provider, [...(this.#known.get(provider) ?? []), { since: this.#count++, until }])
+    }
+  }
+
+  refuse(provider: string, received: Received): UpstreamAnswer {
+    this.#check(provider, received)
+    this.refused += 1
+    const user: string = received.json.user
+    const waits = [...(this.#waits.get(user) ?? []), { provider, until: Date.now() + 1000 }]
+    this.#waits.set(user, waits)
+    return { status: 429, headers: { 'retry-after': '1' }, json: { error: { message: 'slow down' } } }
+  }
+
+  take(provider: string, received: Received): UpstreamAnswer {
+    this.#check(provider, received)
+    return goodAnswer(received)
+  }
+
+  #check(provider: string, { json, at }: Received): void {
+    const begun = this.#begun.get(json.user) ?? -1
+    const isKnown = this.#known.get(provider)?.some(({ since, until }) => since < begun && at < until)
+    if (isKnown) this.disturbed.push({ provider, user: json.user })
+  }
+}
+
+const { frames, body: whole } = vendorReply('chat', 'text')
+const halfWhole = Math.floor(JSON.stringify(whole).length / 2)
+const [opening = ''] = frames
+
+describeWithUpstreams(
+  'a provider that',
+  (bench) => {
+    const faults: [name: string, stream: boolean, answer: UpstreamAnswer][] = [
+      ['hangs before the head of a whole reply', false, { hang: true }],
+      ['hangs before the head of a stream', true, { hang: true }],
+      ['hangs after the head of a stream', true, { hang: true, sse: [] }],
+      ['hangs before the first content', true, { hang: true, sse: [opening] }],
+      ['resets before the head of a whole reply', false, { breakBeforeHead: true }],
+      ['resets before the head of a stream', true, { breakBeforeHead: true }],
+      ['closes before the head', true, { breakBeforeHead: true, breakWith: 'close' }],
+      ['resets in the middle of a whole reply', false, { json: whole, breakAfterBytes: halfWhole }],
+      [
+        'closes in the middle of a whole reply',
+        false,
+        { json: whole, breakAfterBytes: halfWhole, breakWith: 'close' },
+      ],
+      ['resets before the first content', true, { sse: [opening], breakAfterBytes: opening.length }],
+      ['ends a stream before the first content', true, { sse: [opening] }],
+      ['gives half of a JSON text', false, { text: JSON.stringify(whole).slice(0, halfWhole) }],
+      ['gives nothing', false, { text: '' }],
+      ['gives an empty stream', true, { sse: [] }],
+      ['gives a web page', false, { text: '<!doctype html><p>Sorry' }],
+      ['is overloaded', true, { status: 529, json: {} }],
+    ]
+    describe('R30 I7 the next one answers when it', () => {
+      test.each(faults)('%s', async (_, stream, answer) => {
+        const { first, second } = bench()
+        for (const { journal } of [first, second]) journal.length = 0
+        first.script(answer)
+        const response = await ask(bench(), 'chat', { model: 'test/both-chat', stream })
+        const text = await response.text()
+        expect(response.status).toBe(200)
+        expect(text).toContain(stream ? '[DONE]' : '"two-chat"')
+        expect([first.journal.length, second.journal.length]).toEqual([1, 1])
+        const { closedByPeerAt, complete } = await lastOf(first.journal).done
+        if (answer.hang) expect([closedByPeerAt === null, complete]).toEqual([false, false])
+      })
+    })
+
+    test('R30 breaks off after the first content: nobody else is asked, and the client is told', async () => {
+      const { first, second } = bench()
+      for (const { journal } of [first, second]) journal.length = 0
+      const bytes = Math.floor(frames.join('').length * 0.7)
+      first.script({ sse: frames, breakAfterBytes: bytes })
+      const text = await (await ask(bench(), 'chat', { model: 'test/both-chat', stream: true })).text()
+      expect(text).not.toContain('[DONE]')
+      expect(text).toContain('"finish_reason":"error"')
+      expect([first.journal.length, second.journal.length]).toEqual([1, 0])
+    })
+
+    test('hangs again and again is left out: five requests wait for it, the sixth does not', async () => {
+      const { first, second } = bench()
+      for (const { journal } of [first, second]) journal.length = 0
+      first.otherwise({ hang: true })
+      const order = { provider: { order: ['one-chat'] } }
+      for (let count = 0; count < 8; count++) {
+        const { provider } = await jsonOf(ask(bench(), 'chat', { model: 'test/both-chat', ...order }))
+        expect(provider).toBe('two-chat')
+      }
+      first.otherwise(null)
+      expect([first.journal.length, second.journal.length]).toEqual([5, 8])
+    })
+  },
+  'limits: { first_byte: 0.4, whole_reply: 0.4, idle: 0.4, heartbeat: 5 }',
+)
