@@ -199,7 +199,7 @@ export async function refusalOf(routed: Routed, body: Record<string, unknown>, i
   const { tried, body: told } = await triedFor(routed, body, init)
   return {
     tried,
-    code: told.error.metadata?.availability?.code,
-    excluded: told.error.metadata?.availability?.excluded_by,
+    code: told.error.availability?.code,
+    excluded: told.error.availability?.excluded_by,
   }
 }

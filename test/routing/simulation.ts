@@ -6,7 +6,7 @@ import { nothingCharged } from '../../src/ledger/charge.ts'
 import type { JsonObject } from '../../src/lib/loose.ts'
 import type { Asked } from '../../src/pipeline/asked.ts'
 import { attemptEach } from '../../src/pipeline/attempt.ts'
-import { type Journey, newJourney, type Outcome } from '../../src/pipeline/journey.ts'
+import { type Journey, newJourney } from '../../src/pipeline/journey.ts'
 import { observe } from '../../src/pipeline/observe.ts'
 import { route } from '../../src/pipeline/route.ts'
 import { UpstreamError } from '../../src/pipeline/upstream.ts'
@@ -104,20 +104,19 @@ export class Simulation {
     const asked = madeAsked(body, { ...question, at })
     const served: Served = { at: this.elapsed, by: null, status: 200, tried: [] }
     this.served.push(served)
-    const journey = newJourney(at)
     try {
+      const journey = newJourney(at, route(this.gateway, asked))
       await this.#answer(asked, journey, served)
       served.by = journey.candidate?.id ?? null
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error
       served.status = error.row.status
-      observe(this.gateway, asked, journey, { ...silence, error })
     }
     return served
   }
 
   async #answer(asked: Asked, journey: Journey, served: Served): Promise<void> {
-    const plan = route(this.gateway, asked)
+    const { plan } = journey
     const { reply } = await attemptEach<Answer>(
       this.gateway,
       asked,
@@ -139,7 +138,8 @@ export class Simulation {
     await this.timeline.sleep((reply.tokens / reply.tokensPerSecond) * 1000)
     const usage = { ...noTokens, output: reply.tokens, cacheRead: reply.cacheRead ?? 0 }
     const charge = { ...nothingCharged, usage }
-    observe(this.gateway, asked, journey, { ...silence, status: 'completed', charge, firstTokenMs })
+    const completed = { status: 'completed', charge, seen: null, error: null, firstTokenMs } as const
+    observe(this.gateway, asked, journey, completed)
   }
 
   #trying({ id, why }: Candidate, { tried }: Served): Tried {
@@ -148,14 +148,6 @@ export class Simulation {
     tried.push(entry)
     return entry
   }
-}
-
-const silence: Outcome = {
-  status: 'failed',
-  charge: nothingCharged,
-  seen: null,
-  error: null,
-  firstTokenMs: null,
 }
 
 function failureOf({ status, retryAfterMs }: Refusal): UpstreamError {

@@ -3,12 +3,11 @@ import { buildCatalog, type Catalog } from '../../src/catalog/catalog.ts'
 import { declaredProvider } from '../../src/catalog/declared.ts'
 import { declaredModel, type ModelDeclaration } from '../../src/catalog/declared-model.ts'
 import type { DataRegion } from '../../src/catalog/vocabulary.ts'
-import { chat } from '../../src/dialects/chat/chat.ts'
 import type { Gateway } from '../../src/gateway.ts'
 import type { Clock } from '../../src/lib/clock.ts'
 import type { JsonObject } from '../../src/lib/loose.ts'
-import type { Asked, Format } from '../../src/pipeline/asked.ts'
-import { presetTargets } from '../../src/pipeline/preset.ts'
+import type { Asked } from '../../src/pipeline/asked.ts'
+import { formats } from '../../src/pipeline/formats.ts'
 import { readWishes } from '../../src/pipeline/wishes.ts'
 import { effectivePolicy } from '../../src/policy/effective.ts'
 import { Routing } from '../../src/routing/routing.ts'
@@ -68,14 +67,6 @@ export function madeGateway(catalog: Catalog, clock: Clock, random: () => number
   return { catalog, clock, log, routing } as unknown as MadeGateway
 }
 
-const format: Format = {
-  name: 'chat',
-  presets: presetTargets.chat,
-  reads: chat.client,
-  writes: chat.client,
-  dialect: chat,
-}
-
 const policy = effectivePolicy({})
 
 export interface MadeQuestion {
@@ -97,9 +88,9 @@ export function madeAsked(given: JsonObject, question: MadeQuestion = {}): Asked
     request: { headers, signal: new AbortController().signal },
     body,
     source: { text: JSON.stringify(body), body },
-    format,
+    format: formats.chat,
     standing: { policy, ownKeys },
-    call: chat.client.decodeRequest(body),
+    call: formats.chat.reads.decodeRequest(body),
     wishes: readWishes(body, headers, null),
     presetId: null,
     keepsContent: false,
