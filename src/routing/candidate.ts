@@ -37,7 +37,7 @@ export function candidateOf(
   model: Model,
   endpoint: Endpoint,
   ownKey: OwnKey | null,
-  known: Health,
+  known: Health | null = null,
 ): Candidate {
   const id = healthIdOf(endpoint, ownKey?.id ?? null)
   return {
@@ -45,7 +45,7 @@ export function candidateOf(
     endpoint,
     ownKey,
     id,
-    health: known.known(id),
+    health: known?.known(id) ?? null,
     why: ownKey ? (ownKey.isFallback ? 'fallback_key' : 'own_key') : 'balanced',
     share: null,
   }

@@ -218,7 +218,7 @@ describe('I11 the retry budget', () => {
 })
 
 describe('what is told of an endpoint', () => {
-  test('R25 uptime counts what succeeded and what failed, by window', () => {
+  test('uptime counts what succeeded and what failed, by window', () => {
     const health = new EndpointHealth()
     failing(health, at, 1)
     answering(health, at + 10 * minute, 3)

@@ -103,7 +103,7 @@ export function madeAsked(given: JsonObject, question: MadeQuestion = {}): Asked
 
 /** A credential of the caller's own. */
 export function madeOwnKey(id: string, provider: string, more: Partial<OwnKey> = {}): OwnKey {
-  return {
+  const key = {
     id,
     provider,
     sealed: '',
@@ -112,6 +112,6 @@ export function madeOwnKey(id: string, provider: string, more: Partial<OwnKey> =
     isOnly: false,
     declaredZdr: null,
     allowedModels: null,
-    ...more,
   }
+  return { ...key, ...more } as OwnKey
 }
