@@ -1,6 +1,6 @@
 import type { OwnKey } from '../account/own-keys.ts'
 import type { Endpoint, Model } from '../catalog/model.ts'
-import type { EndpointHealth, Health } from './health.ts'
+import type { EndpointHealth } from './health.ts'
 
 /** Why a candidate stands where it stands. */
 export type Why =
@@ -37,15 +37,14 @@ export function candidateOf(
   model: Model,
   endpoint: Endpoint,
   ownKey: OwnKey | null,
-  known: Health | null = null,
+  health: EndpointHealth | null = null,
 ): Candidate {
-  const id = healthIdOf(endpoint, ownKey?.id ?? null)
   return {
     model,
     endpoint,
     ownKey,
-    id,
-    health: known?.known(id) ?? null,
+    id: healthIdOf(endpoint, ownKey?.id ?? null),
+    health,
     why: ownKey ? (ownKey.isFallback ? 'fallback_key' : 'own_key') : 'balanced',
     share: null,
   }

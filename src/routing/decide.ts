@@ -2,7 +2,7 @@ import { promptEstimate } from '../call/size.ts'
 import type { Found } from '../catalog/lookup.ts'
 import type { Endpoint, Model } from '../catalog/model.ts'
 import { allowsEverything } from '../policy/guard.ts'
-import { type Candidate, candidateOf } from './candidate.ts'
+import { type Candidate, candidateOf, healthIdOf } from './candidate.ts'
 import {
   exclusionOf,
   fits,
@@ -101,19 +101,22 @@ function permitted(
 ): Candidate[] {
   const { ownKeys } = rules.wanted
   const candidates: Candidate[] = []
-  for (const endpoint of ownKeys.length > 0 ? model.endpoints : model.callable) {
+  const endpoints = ownKeys.length > 0 ? model.endpoints : model.callable
+  const known = health.knownOf(endpoints)
+  endpoints.forEach((endpoint, place) => {
     const reason = exclusionOf(rules, lanes, model, endpoint)
     if (reason) {
       left.push({ model, endpoint, ownKeyId: null, reason })
-      continue
+      return
     }
     for (const key of ownKeys) {
-      if (isUsable(rules, model, endpoint, key)) candidates.push(candidateOf(model, endpoint, key, health))
+      if (!isUsable(rules, model, endpoint, key)) continue
+      candidates.push(candidateOf(model, endpoint, key, health.known(healthIdOf(endpoint, key.id))))
     }
     const sharedReason = sharedExclusionOf(rules, model, endpoint, ownKeys)
     if (sharedReason) left.push({ model, endpoint, ownKeyId: null, reason: sharedReason })
-    else candidates.push(candidateOf(model, endpoint, null, health))
-  }
+    else candidates.push(candidateOf(model, endpoint, null, known[place]))
+  })
   return candidates
 }
 

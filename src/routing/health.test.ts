@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test'
+import type { Endpoint } from '../catalog/model.ts'
 import { EndpointHealth, Health } from './health.ts'
 
 const second = 1000
@@ -244,6 +245,22 @@ describe('what is told of an endpoint', () => {
     expect(health.toolSuccess(at + second)).toBeCloseTo(43 / 50, 5)
     expect(health.toolSuccess(at + 26 * 60 * minute)).toBeNull()
   })
+})
+
+test('what is known of the endpoints of a model is what is known of each', () => {
+  const health = new Health()
+  const endpoints = ['a', 'b', 'c'].map((id) => ({ id }) as Endpoint)
+  const isKnown = () => health.knownOf(endpoints).map((known) => known !== null)
+  expect(isKnown()).toEqual([false, false, false])
+  const second = health.of('b')
+  expect(isKnown()).toEqual([false, true, false])
+  expect(health.knownOf(endpoints)[1]).toBe(second)
+  health.of('c')
+  for (let count = 0; count < 20_000; count++) {
+    health.of(`another ${count}`)
+    if (count % 1000 === 0) health.of('c')
+  }
+  expect(isKnown()).toEqual([false, false, true])
 })
 
 test('S13 endpoints that are remembered are bounded, and those in use stay', () => {

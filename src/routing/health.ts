@@ -1,4 +1,5 @@
 import type { FailureKind, UpstreamFailure } from '../call/failure.ts'
+import type { Endpoint } from '../catalog/model.ts'
 import { type Quantiles, Samples } from '../lib/samples.ts'
 import { Tally } from '../lib/tally.ts'
 
@@ -277,20 +278,37 @@ const mostEndpoints = 20_000
 /** Of every endpoint that had traffic lately, by its id. */
 export class Health {
   readonly #byId = new Map<string, EndpointHealth>()
+  /** Ids that came and went: lists made before are made anew. */
+  #changes = 0
+  readonly #lists = new WeakMap<readonly Endpoint[], { changes: number; list: (EndpointHealth | null)[] }>()
 
   /** Null for an endpoint nobody has tried: nothing speaks against it. */
   known(id: string): EndpointHealth | null {
     return this.#byId.get(id) ?? null
   }
 
+  /** Of all endpoints of a model, in their order. To look up thousands of names takes longer than to decide. */
+  knownOf(endpoints: readonly Endpoint[]): readonly (EndpointHealth | null)[] {
+    const held = this.#lists.get(endpoints)
+    if (held?.changes === this.#changes) return held.list
+    const list = endpoints.map(({ id }) => this.known(id))
+    this.#lists.set(endpoints, { changes: this.#changes, list })
+    return list
+  }
+
   of(id: string): EndpointHealth {
-    const health = this.#byId.get(id) ?? new EndpointHealth()
+    const known = this.#byId.get(id)
+    const health = known ?? new EndpointHealth()
     this.#byId.delete(id)
     this.#byId.set(id, health)
-    if (this.#byId.size > mostEndpoints) {
-      const [idle] = this.#byId.keys()
-      if (idle !== undefined) this.#byId.delete(idle)
-    }
+    if (!known) this.#came()
     return health
+  }
+
+  #came(): void {
+    this.#changes += 1
+    if (this.#byId.size <= mostEndpoints) return
+    const [idle] = this.#byId.keys()
+    if (idle !== undefined) this.#byId.delete(idle)
   }
 }
