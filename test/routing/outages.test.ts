@@ -20,9 +20,9 @@ interface Fate {
   speed: number
 }
 
-function fateOf(random: () => number): Fate {
+function fateOf(random: () => number, frail: number): Fate {
   const outages: Fate['outages'] = []
-  const isFrail = random() < 0.3
+  const isFrail = random() < frail
   for (let at = exponential(random, 4 * minute); isFrail && at < lastsMs; ) {
     const to = at + exponential(random, 40 * second)
     outages.push([at, to])
@@ -43,11 +43,24 @@ function isDown({ outages }: Fate, elapsed: number): boolean {
   return outages.some(([from, to]) => elapsed >= from && elapsed < to)
 }
 
-/** Thousands of endpoints: prices over several decades, some free, some unknown. */
-function manyModels(random: () => number): MadeModel[] {
-  return Array.from({ length: 250 }, (_, place) => ({
+interface Size {
+  models: number
+  /** Endpoints of each. */
+  fewest: number
+  most: number
+  /** Share of the endpoints that have outages. */
+  frail: number
+}
+
+const large: Size = { models: 250, fewest: 4, most: 20, frail: 0.3 }
+/** Often both endpoints of a model are down. */
+const harsh: Size = { models: 100, fewest: 2, most: 2, frail: 1 }
+
+/** Prices over several decades, some free, some unknown. */
+function manyModels(random: () => number, { models, fewest, most }: Size): MadeModel[] {
+  return Array.from({ length: models }, (_, place) => ({
     id: `made/model-${place}`,
-    endpoints: Array.from({ length: 4 + Math.floor(random() * 17) }, (_, at) => {
+    endpoints: Array.from({ length: fewest + Math.floor(random() * (most - fewest + 1)) }, (_, at) => {
       const kind = random()
       return { provider: `p${at}`, price: kind < 0.05 ? null : kind < 0.1 ? 0 : 10 ** (random() * 4 - 2) }
     }),
@@ -61,26 +74,30 @@ interface Run {
   disturbed: unknown[]
 }
 
-async function runWorld(seed: number, requests: number): Promise<Run> {
+async function runWorld(seed: number, requests: number, size = large): Promise<Run> {
   const random = seeded(seed)
-  const models = manyModels(random)
+  const models = manyModels(random, size)
   const catalog = madeCatalog(models)
   const fates = new Map<string, Fate>()
   for (const { id } of models)
-    for (const endpoint of catalog.bySlug.get(id)?.endpoints ?? []) fates.set(endpoint.id, fateOf(random))
+    for (const endpoint of catalog.bySlug.get(id)?.endpoints ?? [])
+      fates.set(endpoint.id, fateOf(random, size.frail))
   const disturbed: unknown[] = []
-  const told = new Map<string, number>()
+  const told = new Map<string, { at: number; until: number }>()
   const lastAt = new Map<string, number>()
   const world: World = ({ id }, now, chance) => {
     const fate = fates.get(id)
     if (!fate) throw new Error(`nothing is known of ${id}`)
-    if (now < (told.get(id) ?? 0)) disturbed.push({ id, now })
+    const hint = told.get(id)
+    if (hint && now > hint.at && now < hint.until) disturbed.push({ id, now, ...hint })
     const isBusy = now - (lastAt.get(id) ?? 0) < 1000 / fate.perSecond
     lastAt.set(id, now)
     if (isDown(fate, simulation.elapsed)) return { afterMs: 10 + chance() * 90, status: fate.status }
     if (isBusy) {
       const afterMs = 5
-      told.set(id, now + afterMs + fate.hintMs)
+      const at = now + afterMs
+      const until = Math.max(told.get(id)?.until ?? 0, at + fate.hintMs)
+      told.set(id, { at, until })
       return { afterMs, status: 429, retryAfterMs: fate.hintMs }
     }
     return answered(fate, chance)
@@ -110,13 +127,10 @@ const requests = 12_000
 const running = runWorld(2026, requests)
 
 describe('thousands of endpoints with outages, limits, prices and latencies of their own', () => {
-  test('R15 nobody goes without an answer while an endpoint of the model works', async () => {
+  test('R15 everybody is answered', async () => {
     const { simulation, fates } = await running
     expect(fates.size).toBeGreaterThan(2500)
-    const unanswered = simulation.served.filter(({ by }) => by === null)
-    const isNeedless = ({ tried }: Served) => tried.length === 0 || tried.some(({ failed }) => !failed)
-    expect(unanswered.filter(isNeedless)).toEqual([])
-    expect(1 - unanswered.length / requests).toBeGreaterThan(0.999)
+    expect(simulation.served.filter(({ by }) => by === null)).toEqual([])
   })
 
   test('a provider is never asked while it has asked to be left alone', async () => {
@@ -155,6 +169,25 @@ describe('thousands of endpoints with outages, limits, prices and latencies of t
   })
 })
 
+describe('models with two endpoints', () => {
+  test('R15 hardly anybody goes without an answer while one of them works', async () => {
+    const { simulation, fates, disturbed } = await runWorld(77, requests, harsh)
+    const works = (id: string, { at, tried }: Served) => {
+      const fate = fates.get(id)
+      const end = Math.max(at, ...tried.map(({ endedAt }) => endedAt))
+      return fate?.perSecond === Number.POSITIVE_INFINITY && !isDown(fate, at) && !isDown(fate, end)
+    }
+    const isNeedless = (served: Served) =>
+      ['p0', 'p1'].some((provider) => works(`${served.model} ${provider}`, served))
+    const unanswered = simulation.served.filter(({ by }) => by === null)
+    const needless = unanswered.filter(isNeedless)
+    expect(disturbed).toEqual([])
+    expect(unanswered.length).toBeGreaterThan(100)
+    // An endpoint that is left out and just came back is not tried before its time.
+    expect(needless.length / requests).toBeLessThan(0.005)
+  })
+})
+
 describe('I11 the retry budget', () => {
   const alone = madeCatalog([{ id: 'made/alone', endpoints: [{ provider: 'only', price: 1 }] }])
   const body = () => ({ model: 'made/alone' })
@@ -179,18 +212,19 @@ describe('I11 the retry budget', () => {
   })
 
   test('a provider that fails now and then is tried again, and the client does not see it', async () => {
-    const served = await attemptsOf((_, __, random) =>
-      random() < 0.1 ? { afterMs: 5, status: null } : works,
-    )
+    const served = await attemptsOf((_, __, random) => (random() < 0.1 ? { afterMs: 5, status: 503 } : works))
     const answeredShare = served.filter(({ by }) => by !== null).length / served.length
     expect(answeredShare).toBeGreaterThan(0.98)
     expect(triedOf(served).length / served.length).toBeLessThanOrEqual(1.2)
   })
 
-  test.each([500, 429])('a status of %d is not tried again', async (status) => {
-    const served = await attemptsOf(() => ({ afterMs: 5, status }))
-    expect(triedOf(served).length).toBe(served.length)
-  })
+  test.each([500, 429, null])(
+    'after %p, null being a broken connection, nothing is tried again',
+    async (status) => {
+      const served = await attemptsOf(() => ({ afterMs: 5, status }))
+      expect(triedOf(served).length).toBe(served.length)
+    },
+  )
 
   test('nor where the client wants no fallbacks', async () => {
     const served = await attemptsOf(() => ({ afterMs: 5, status: 503 }), { allow_fallbacks: false })

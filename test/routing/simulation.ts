@@ -47,6 +47,7 @@ export interface Tried {
 
 export interface Served {
   at: number
+  model: string
   /** Where the answer came from; null: there was none. */
   by: string | null
   /** What the client was told. */
@@ -102,7 +103,8 @@ export class Simulation {
   async ask(body: JsonObject, question: MadeQuestion = {}): Promise<Served> {
     const at = this.timeline.now()
     const asked = madeAsked(body, { ...question, at })
-    const served: Served = { at: this.elapsed, by: null, status: 200, tried: [] }
+    const model = asked.wishes.models[0] ?? ''
+    const served: Served = { at: this.elapsed, model, by: null, status: 200, tried: [] }
     this.served.push(served)
     try {
       const journey = newJourney(at, route(this.gateway, asked))

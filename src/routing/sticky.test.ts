@@ -1,0 +1,49 @@
+import { expect, test } from 'bun:test'
+import type { Call } from '../call/call.ts'
+import type { Endpoint } from '../catalog/model.ts'
+import { beginningOf, Sticky, savesByCaching } from './sticky.ts'
+
+const minute = 60_000
+
+test('S13 a hundred thousand conversations are remembered, those quiet longest are not', () => {
+  const sticky = new Sticky()
+  sticky.remember('first', 'endpoint', 0)
+  sticky.remember('second', 'endpoint', 0)
+  for (let count = 0; count < 99_999; count++) {
+    sticky.remember(`talk ${count}`, 'endpoint', 1)
+    if (count % 1000 === 0) sticky.remember('first', 'endpoint', 1)
+  }
+  expect([sticky.placeOf('first', 1), sticky.placeOf('second', 1)]).toEqual(['endpoint', null])
+})
+
+test('each turn counts ten minutes anew', () => {
+  const sticky = new Sticky()
+  sticky.remember('talk', 'endpoint', 0)
+  sticky.remember('talk', 'endpoint', 9 * minute)
+  expect(sticky.placeOf('talk', 19 * minute - 1)).toBe('endpoint')
+  expect(sticky.placeOf('talk', 19 * minute)).toBeNull()
+})
+
+function callOf(...turns: [role: 'system' | 'developer' | 'user' | 'assistant', text: string][]): Call {
+  const messages = turns.map(([role, text]) => ({ role, parts: [{ kind: 'text' as const, text }] }))
+  return { messages, stream: false, unknown: [] }
+}
+
+test('a conversation is its instructions and its first turn, whatever follows', () => {
+  const first = beginningOf(callOf(['system', 'Be brief.'], ['user', 'Hello']))
+  const later = callOf(['system', 'Be brief.'], ['user', 'Hello'], ['assistant', 'Hi'], ['user', 'More'])
+  expect(beginningOf(later)).toBe(first)
+  expect(beginningOf(callOf(['developer', 'Be brief.'], ['user', 'Hello']))).toBe(first)
+  expect(beginningOf(callOf(['system', 'Be long.'], ['user', 'Hello']))).not.toBe(first)
+  expect(beginningOf(callOf(['system', 'Be brief.'], ['user', 'Bye']))).not.toBe(first)
+  expect(beginningOf(callOf(['user', 'Hello']))).not.toBe(first)
+})
+
+test.each([
+  [{ prompt: '0.000002', input_cache_read: '0.000001' }, true],
+  [{ prompt: '0.000001', input_cache_read: '0.000001' }, false],
+  [{ prompt: '0.000001' }, false],
+  [null, false],
+])('with %j staying saves: %p', (pricing, saves) => {
+  expect(savesByCaching({ pricing } as Endpoint)).toBe(saves)
+})
