@@ -191,16 +191,16 @@ describe('an explanation', () => {
     })
   })
 
-  test('the share of what is too slow goes to the cheapest of the others', () => {
+  test('what is too slow takes no part in the draw', () => {
     const health = new Health()
     const [ant] = findModel(catalog, 'acme/pet-2')?.model.endpoints.map(({ id }) => id) ?? []
     health.of(ant ?? '').succeeded(now, { firstTokenMs: 5000, tokensPerSecond: 1 })
     const preferences = { preferred_max_latency: 1 }
     const { available } = explain(decided(['acme/pet-2'], health, preferences), null).endpoints
     expect(available.map(({ tag, why, share }) => [tag, why, share])).toEqual([
-      ['bee', 'balanced', 0.9184],
-      ['cat', 'balanced', 0.0816],
-      ['ant', 'too_slow', 0],
+      ['bee', 'balanced', 0.6923],
+      ['cat', 'balanced', 0.3077],
+      ['ant', 'too_slow', undefined],
     ])
   })
 
@@ -250,7 +250,7 @@ describe('the examples of docs/routing.md', () => {
     [{ order: ['cat'] }, ['cat order', 'ant price', 'bee price']],
     [{ order: ['cat'], allow_fallbacks: false }, ['cat order']],
     [{ max_price: { completion: 2 } }, ['ant balanced 0.8', 'bee balanced 0.2']],
-    [{ preferred_max_latency: 0.7 }, ['bee balanced 0.9184', 'cat balanced 0.0816', 'ant too_slow 0']],
+    [{ preferred_max_latency: 0.7 }, ['bee balanced 0.6923', 'cat balanced 0.3077', 'ant too_slow']],
     [{ ignore: ['ant', 'bee', 'cat'] }, []],
   ])('%j', (preferences, expected) => {
     expect(order(preferences)).toEqual(expected)

@@ -24,17 +24,35 @@ export interface Ranking {
 
 type Measure = (health: EndpointHealth | null) => number | null
 
-/** Best first. `order` stands before `sort`, `sort` before balancing; what is too slow goes to the end. */
+/** Best first. What is slower than the request would like comes after everything else. */
 export function ranked(candidates: Candidate[], ranking: Ranking, world: World): Candidate[] {
+  const isSlow = slownessOf(ranking.preferences, world.now)
+  if (!isSlow) return placed(candidates, ranking, world)
+  const fast = candidates.filter((candidate) => !isSlow(candidate))
+  const slow = placed(candidates.filter(isSlow), ranking, world)
+  for (const candidate of slow) {
+    marked(candidate, 'too_slow')
+    if (fast.length > 0) candidate.share = null
+  }
+  return [...placed(fast, ranking, world), ...slow]
+}
+
+/** `order` stands before `sort`, `sort` before balancing; a lane that was asked for before them all. */
+function placed(list: Candidate[], ranking: Ranking, world: World): Candidate[] {
+  const isPriority = ranking.lanes.priority === 'first'
+  const inPlace = placedInLane(
+    list,
+    isPriority ? { ...ranking, sort: ranking.sort ?? 'throughput' } : ranking,
+    world,
+  )
+  return isPriority ? parted(inPlace, ({ endpoint }) => endpoint.service_tier === 'priority') : inPlace
+}
+
+function placedInLane(list: Candidate[], ranking: Ranking, world: World): Candidate[] {
   const { order, sort, lanes } = ranking
-  let list = candidates
-  if (order && order.length > 0) list = inOrder(list, order)
-  else if (sort) list = sorted(list, sort, world)
-  else if (lanes.priority === 'first') list = sorted(list, 'throughput', world)
-  else if (lanes.flex === 'only') list = byPrice(list)
-  else list = balanced(list, ranking, world)
-  if (lanes.priority === 'first') list = parted(list, ({ endpoint }) => endpoint.service_tier === 'priority')
-  return slowLast(list, ranking, world)
+  if (order && order.length > 0) return inOrder(list, order)
+  if (sort) return sorted(list, sort, world)
+  return lanes.flex === 'only' ? byPrice(list) : balanced(list, ranking, world)
 }
 
 /** Those `order` names, in its order; then the rest, cheapest first. */
@@ -170,31 +188,13 @@ function parted(list: Candidate[], isFirst: (candidate: Candidate) => boolean): 
   return [...list.filter(isFirst), ...list.filter((candidate) => !isFirst(candidate))]
 }
 
-function slowLast(list: Candidate[], { preferences }: Ranking, { now }: World): Candidate[] {
-  const { preferred_min_throughput: least, preferred_max_latency: most } = preferences
-  if (least == null && most == null) return list
-  const slow = new Set(
-    list.filter(({ health }) => {
-      const speed = health?.speed(now)
-      return speed !== undefined && isSlow(speed, least, most)
-    }),
-  )
-  if (slow.size === 0) return list
-  if (slow.size < list.length) passShares(list, slow)
-  return parted(list, (candidate) => !slow.has(candidate)).map((candidate) =>
-    slow.has(candidate) ? marked(candidate, 'too_slow') : candidate,
-  )
-}
-
-/** Where the draw hits what is too slow, the cheapest of the others is first instead. */
-function passShares(list: Candidate[], slow: ReadonlySet<Candidate>): void {
-  const others = list.filter((candidate) => !slow.has(candidate))
-  const heir = byPrice(others).find(({ share }) => share !== null) ?? others[0]
-  for (const candidate of slow) {
-    if (!heir || candidate.share === null) continue
-    heir.share = (heir.share ?? 0) + candidate.share
-    candidate.share = 0
-  }
+/** Null when the request has no such wish. What nobody has measured is not slow. */
+function slownessOf(
+  { preferred_min_throughput: least, preferred_max_latency: most }: Ranking['preferences'],
+  now: number,
+): ((candidate: Candidate) => boolean) | null {
+  if (least == null && most == null) return null
+  return ({ health }) => health !== null && isSlow(health.speed(now), least, most)
 }
 
 type Cutoffs = Wanted['preferences']['preferred_max_latency']
