@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
-import { describeOnEachDatabase } from '../../../test/support/harness.ts'
+import { describeOnEachDatabase, forgetTraffic } from '../../../test/support/harness.ts'
 import { startUpstream, type Upstream } from '../../../test/support/upstream.ts'
 import { closeDb, openDb } from '../../db/db.ts'
 import { adoptEdits, followEdits, reloadSettings } from '../../reload.ts'
@@ -102,15 +102,18 @@ describeOnEachDatabase(
     })
 
     test('the price of a built-in model is changed and comes back, and nothing else of it', async () => {
+      forgetTraffic(server())
       const before = await shown('/models/sandbox/echo/endpoints')
       const cost = (await ask('sandbox/echo')).body.usage.cost
       const pricing = { ...price('0.01', '0.01'), input_cache_read: '0.01' }
       await done(put('models/sandbox/echo/endpoints/sandbox', { pricing }))
+      forgetTraffic(server())
       const [endpoint] = (await shown('/models/sandbox/echo/endpoints')).endpoints
       expect(endpoint).toEqual({ ...before.endpoints[0], pricing })
       const answer = await ask('sandbox/echo')
       expect(answer.body.usage.cost).toBeCloseTo(answer.body.usage.total_tokens / 100, 9)
       await done(remove('models/sandbox/echo/endpoints/sandbox'))
+      forgetTraffic(server())
       expect(await shown('/models/sandbox/echo/endpoints')).toEqual(before)
       expect((await ask('sandbox/echo')).body.usage.cost).toBe(cost)
     })
