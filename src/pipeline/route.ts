@@ -6,6 +6,7 @@ import type { Gateway } from '../gateway.ts'
 import { type Candidate, healthIdOf } from '../routing/candidate.ts'
 import { type Decision, decide, type LeftOut } from '../routing/decide.ts'
 import { type FiguresById, figuresOf } from '../routing/explain.ts'
+import type { World } from '../routing/rank.ts'
 import { beginningOf } from '../routing/sticky.ts'
 import type { Wanted } from '../routing/wanted.ts'
 import type { Asked } from './asked.ts'
@@ -29,7 +30,11 @@ export function refuseEmpty(gateway: Gateway, { wishes }: Asked, plan: Plan): vo
 }
 
 /** The decision, whatever it is: also that there is nowhere to go. */
-export function planFor(gateway: Gateway, asked: Asked, random = gateway.routing.random): Plan {
+export function planFor(
+  gateway: Gateway,
+  asked: Asked,
+  random: World['random'] = gateway.routing.random,
+): Plan {
   const { models } = asked.wishes
   const found = thinkingAsTold(
     asked,

@@ -45,7 +45,7 @@ export function decide(wanted: Wanted, world: World, stickyOf: StickyOf): Decisi
   const candidates = isMixed(wanted)
     ? arranged(fitting.flat(), wanted, wanted.models[0], rules, world, stickyOf)
     : fitting.flatMap((group, place) => arranged(group, wanted, wanted.models[place], rules, world, stickyOf))
-  return { candidates: withoutFallbacks(candidates, rules, left), left }
+  return { candidates: withoutFallbacks(candidates, rules, world, left), left }
 }
 
 /** Whether there is a credential with which an endpoint of the model may be asked, for whatever it makes. */
@@ -224,12 +224,22 @@ function arranged(
   return [own, shared, fallback].flatMap((group) => ranked(group, ranking, world))
 }
 
-/** Without fallbacks: what `order` lists, or else the first choice. Other models are the client's own wish. */
-function withoutFallbacks(candidates: Candidate[], { wanted, order }: Rules, left: LeftOut[]): Candidate[] {
+/**
+ * Without fallbacks: what `order` lists, or else the first choice, which is each that may win a draw that was
+ * not made. Other models are the client's own wish.
+ */
+function withoutFallbacks(
+  candidates: Candidate[],
+  { wanted, order }: Rules,
+  { random }: World,
+  left: LeftOut[],
+): Candidate[] {
   if (wanted.preferences.allow_fallbacks !== false) return candidates
   const isListed = ({ endpoint }: Candidate) => order !== null && placeIn(order, endpoint) !== -1
-  const isFirst = ({ model }: Candidate, place: number) =>
-    candidates.findIndex((other) => other.model === model) === place
+  const isFirst = (candidate: Candidate) => {
+    const first = candidates.find(({ model }) => model === candidate.model)
+    return candidate === first || (random === null && first?.share != null && (candidate.share ?? 0) > 0)
+  }
   const kept = candidates.filter(order && order.length > 0 ? isListed : isFirst)
   for (const candidate of candidates) if (!kept.includes(candidate)) leave(left, candidate, 'allow_fallbacks')
   return kept

@@ -6,8 +6,8 @@ import type { Lanes, Sort, Wanted } from './wanted.ts'
 /** What is known of the world when a request comes. */
 export interface World {
   health: Health
-  /** From 0 to 1, 1 not included. */
-  random: () => number
+  /** From 0 to 1, 1 not included; null: nothing is drawn, and who may win stands in the order of price. */
+  random: (() => number) | null
   now: number
 }
 
@@ -152,7 +152,7 @@ function stuck(list: Candidate[], sticky: string | null): Candidate | undefined 
 }
 
 /** By 1/price². What is free goes before what costs, and a price nobody knows comes last. */
-function drawn(list: readonly Candidate[], random: () => number): Candidate | undefined {
+function drawn(list: readonly Candidate[], random: World['random']): Candidate | undefined {
   const [cheapest] = list
   // A key of one's own is used in the order its owner gave.
   if (!cheapest || cheapest.ownKey) return cheapest
@@ -163,6 +163,7 @@ function drawn(list: readonly Candidate[], random: () => number): Candidate | un
   let total = 0
   for (const candidate of pool) total += weightOf(candidate)
   for (const candidate of pool) candidate.share = weightOf(candidate) / total
+  if (!random) return cheapest
   let point = random()
   for (const candidate of pool) {
     point -= candidate.share ?? 0

@@ -158,6 +158,20 @@ describeWithUpstreams('POST /quote', (bench) => {
     })
   })
 
+  test('R3 without fallbacks it is for each endpoint that may be drawn, not for the cheapest', async () => {
+    const { routing } = bench().server.gateway
+    const given = { ...formats.chat.body, max_tokens: 100, provider: { allow_fallbacks: false } }
+    const quote = await quoteOf({ model: 'test/both-chat', ...given })
+    expect(quote.endpoints.available.map(({ tag }: { tag: string }) => tag)).toHaveLength(2)
+    const { worst_case } = quote.price
+    const { key } = await newKey({ limit: worst_case - 1e-9 })
+    expect((await quoteOf({ model: 'test/both-chat', ...given }, { key })).would).toBe('be_refused')
+    routing.random = () => 0.999
+    const { status } = await ask(bench(), 'chat', { model: 'test/both-chat', ...given }, { key })
+    routing.random = () => 0
+    expect(status).toBe(402)
+  })
+
   test('what a preset adds counts', async () => {
     const { server } = bench()
     const config = {

@@ -22,8 +22,8 @@ export async function quoteOf(gateway: Gateway, question: Question) {
   const read = await readAsked(gateway, question)
   const asked: Asked = { ...read, wishes: { ...read.wishes, isExplained: true } }
   stopFlood(gateway, asked)
-  // The cheapest is drawn; how often each one would be is told beside it.
-  const routed = planFor(gateway, asked, () => 0)
+  // How often each one would be drawn is told beside it.
+  const routed = planFor(gateway, asked, null)
   const { plan, wish, preview, error } = await judged(gateway, asked, routed)
   return {
     ...priced(gateway, asked, plan, wish),
