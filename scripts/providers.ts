@@ -1,5 +1,6 @@
 // Writes docs/providers: one page for each built-in provider, from its data and what notes.ts adds.
 import type { Provider } from '../src/catalog/provider.ts'
+import { readSnapshot } from '../src/catalog/snapshot.ts'
 import { isGenerateDialect } from '../src/catalog/vocabulary.ts'
 import { dialects } from '../src/dialects/all.ts'
 import { providers } from '../src/providers/all.ts'
@@ -19,6 +20,7 @@ export function providerPage(provider: Provider): string {
     '## By environment',
     environment(provider),
     '## In headgate.yaml',
+    ...(hasModels(provider) ? [] : [withoutModels]),
     ...yamlExamples(provider).map(([title, text]) => `${title}:\n\n\`\`\`yaml\n${text}\n\`\`\``),
     '## With a key of your own',
     ownKeys(provider),
@@ -28,6 +30,17 @@ export function providerPage(provider: Provider): string {
   const shown = isAsked(provider) ? parts : [...parts.slice(0, -1), 'All providers: [README.md](README.md).']
   return `${shown.join('\n\n')}\n`
 }
+
+const listed = new Set(
+  readSnapshot().models.flatMap(({ endpoints }) => endpoints.map(({ provider }) => provider)),
+)
+
+function hasModels({ slug }: Provider): boolean {
+  return listed.has(slug)
+}
+
+const withoutModels =
+  'The catalogue that comes with Headgate has no models of this provider, so that its key alone makes nothing callable: declare the models you use, in this file or [while the server runs](../catalogue.md).'
 
 function isAsked(provider: Provider): boolean {
   return provider.dialects.some(isGenerateDialect)
@@ -85,7 +98,8 @@ const sampleValues: Record<string, string | undefined> = {
   account: '0123456789abcdef',
 }
 
-export function yamlExamples({ slug, keyVariable, baseUrl, settings = {} }: Provider): [string, string][] {
+export function yamlExamples(provider: Provider): [string, string][] {
+  const { slug, keyVariable, baseUrl, settings = {} } = provider
   const gaps = Object.keys(settings).filter((name) => baseUrl.includes(`{${name}}`))
   const samples: typeof sampleValues = { ...sampleValues, region: notes[slug]?.region ?? sampleValues.region }
   const filled = gaps.map((name) => `${name}: ${samples[name]}`).join(', ')
@@ -94,8 +108,22 @@ export function yamlExamples({ slug, keyVariable, baseUrl, settings = {} }: Prov
     `  - slug: ${slug}`,
     `    api_key: \${${notes[slug]?.tokenVariable ?? keyVariable}}`,
     ...(filled ? [`    settings: { ${filled} }`] : []),
+    ...(hasModels(provider) ? [] : sampleModel(slug)),
   ]
-  return [['A token', plain.join('\n')], ...(notes[slug]?.yaml ?? [])]
+  const title = hasModels(provider) ? 'A token' : 'A token, and a model'
+  return [[title, plain.join('\n')], ...(notes[slug]?.yaml ?? [])]
+}
+
+function sampleModel(slug: string): string[] {
+  return [
+    'models:',
+    '  - id: acme/large',
+    '    name: Acme Large',
+    '    endpoints:',
+    `      - provider: ${slug}`,
+    '        upstream_model: its-name-there',
+    '        pricing: { prompt: "0.000001", completion: "0.000002" }',
+  ]
 }
 
 export function ownKeyExamples({ slug }: Provider): [string, string][] {
@@ -116,14 +144,14 @@ function ownKeys(provider: Provider): string {
 export function providersIndex(): string {
   const rows = documented.map(
     ({ slug, name, keyVariable, dialects: names }) =>
-      `| [${name}](${slug}.md) | \`${slug}\` | \`${keyVariable}\` | ${names.join(', ')} |`,
+      `| [${name}](${slug}.md) | \`${slug}\` | \`${keyVariable}\` | ${names.join(', ')} | ${listed.has(slug) ? 'in the catalogue' : 'to be declared'} |`,
   )
   return `# Providers
 
-Each is enabled by the environment variable its own tools use, by headgate.yaml, or, for one workspace, by a key of its own ([BYOK](../byok.md)). A server that is not listed: [any server of the OpenAI shape](compatible.md). Nothing at all: the [sandbox](../sandbox.md). These pages are made by \`npm run providers\`, but for that last one.
+Each is enabled by the environment variable its own tools use, by headgate.yaml, or, for one workspace, by a key of its own ([BYOK](../byok.md)). A server that is not listed: [any server of the OpenAI shape](compatible.md). Nothing at all: the [sandbox](../sandbox.md). These pages are made by \`npm run providers\`, but for [compatible.md](compatible.md).
 
-| Provider | Slug | Variable | Formats |
-|---|---|---|---|
+| Provider | Slug | Variable | Formats | Models |
+|---|---|---|---|---|
 ${rows.join('\n')}
 `
 }

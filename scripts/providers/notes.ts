@@ -196,7 +196,7 @@ models:
   },
   openrouter: {
     remarks: [
-      'Every model of the catalogue that it has can be asked through it; where a provider of your own is cheaper, that goes first.',
+      'Every model of the catalogue that it has can be asked through it; where another provider that is set up is cheaper, that is asked first more often.',
     ],
   },
   moonshotai: {
