@@ -3,6 +3,8 @@ import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Glob } from 'bun'
 import { guaranteesPage } from '../scripts/guarantees.ts'
+import { declaredProvider } from '../src/catalog/declared.ts'
+import { declaredEndpoint, declaredModel } from '../src/catalog/declared-model.ts'
 import { readConfig } from '../src/config.ts'
 
 describe('the documents', () => {
@@ -29,6 +31,14 @@ describe('the documents', () => {
     const text = await Bun.file('docs/configuration.md').text()
     expect([...read].filter((name) => !text.includes(`\`${name}\``))).toEqual([])
     expect(read.size).toBeGreaterThan(8)
+  })
+
+  test('every field of a provider, a model and an endpoint in headgate.yaml is documented', async () => {
+    const text = await Bun.file('docs/configuration.md').text()
+    const fields = [declaredProvider, declaredModel, declaredEndpoint].flatMap(({ shape }) =>
+      Object.keys(shape),
+    )
+    expect(fields.filter((name) => !text.includes(`\`${name}\``) && !text.includes(`${name}: `))).toEqual([])
   })
 
   test('S15 no dependency in the lockfile has an install script', async () => {
