@@ -33,7 +33,7 @@ function firstLines(start: FirstStart, site: string, base: string): string[] {
     `  Management key   ${start.managementKey ?? 'the value of HEADGATE_MANAGEMENT_KEY'}`,
     `  Inference key    ${start.inferenceKey}`,
     '',
-    'Sign in with the browser (works once, within the hour; "headgate signin" prints another):',
+    'Sign in with the browser (works once, within the hour; "npm run headgate -- signin" prints another):',
     `  ${signinUrl(site, start.signinToken)}`,
     '',
     'Try it:',

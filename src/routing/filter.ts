@@ -92,7 +92,7 @@ export function sharedExclusionOf(
   return retentionOf(rules, model, endpoint, endpoint.data_policy.retains)
 }
 
-/** Why a key of the caller's own cannot be used; it is for another provider or model, or keeps what must not be kept. */
+/** Whether a key of the caller's own is for this provider and model, and keeps nothing that must not be kept. */
 export function isUsable(rules: Rules, model: Model, endpoint: Endpoint, key: OwnKey): boolean {
   if (key.provider !== endpoint.provider.slug || !appliesTo(key, model)) return false
   const retains = key.declaredZdr === null ? endpoint.data_policy.retains : !key.declaredZdr
@@ -121,7 +121,7 @@ function isLaneOpen({ only, order }: Rules, lanes: Lanes, endpoint: Endpoint): b
   return lanes[service_tier] !== 'no' || isTagged(only, endpoint) || isTagged(order, endpoint)
 }
 
-/** Prices per million tokens, and per request, image and second of audio. */
+/** Prices per million tokens, and per request, image and token of audio. */
 export interface MaxPrice {
   prompt: number
   completion: number

@@ -40,7 +40,7 @@ export const reasonSentences: Record<PlainReason, string> = {
   modality: 'The model does not take what the prompt consists of; another model of the request does.',
   rate_limited: 'The provider asked to be left alone.',
   ejected: 'It has failed again and again, and is left alone for a while.',
-  allow_fallbacks: '`allow_fallbacks: false` keeps the request to its first choice.',
+  allow_fallbacks: '`allow_fallbacks: false` keeps the request to its first choice, or to `order`.',
   price_unknown: 'Nobody knows what it costs, and the key has a limit to keep to.',
 }
 
