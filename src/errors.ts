@@ -208,6 +208,11 @@ export class GatewayError extends Error {
   }
 }
 
+/** What nobody expected is our own fault. */
+export function asGatewayError(error: unknown): GatewayError {
+  return error instanceof GatewayError ? error : new GatewayError('internal', { cause: error })
+}
+
 export function fail(code: ErrorCode, message?: string, metadata?: Record<string, unknown>): GatewayError {
   return new GatewayError(code, { ...(message && { message }), ...(metadata && { metadata }) })
 }

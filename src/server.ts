@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import { operatorOrganization } from './account/organizations.ts'
 import type { DataRegion } from './catalog/vocabulary.ts'
 import { corsHeaders, preflightHeaders } from './cors.ts'
-import { badField, envelope, fail, GatewayError } from './errors.ts'
+import { asGatewayError, badField, envelope, fail, GatewayError } from './errors.ts'
 import type { Gateway } from './gateway.ts'
 import { readText, refuseDeclared } from './lib/body.ts'
 import { check } from './lib/check.ts'
@@ -88,7 +88,7 @@ async function answer(
       caller = await admitCaller(gateway, request, operation)
       return withHeaders(await run(gateway, request, operation, caller), cors)
     } catch (error) {
-      const failure = toGatewayError(error)
+      const failure = asGatewayError(error)
       Object.assign(failure.headers, cors)
       failure.userId = caller?.userId ?? null
       throw failure
@@ -246,7 +246,7 @@ function errorResponse(
   requestId: string,
   encode: (error: GatewayError, requestId: string) => object = envelope,
 ): Response {
-  const failure = toGatewayError(error)
+  const failure = asGatewayError(error)
   const { status, retry } = failure.row
   if (status === 500) gateway.log.error({ requestId, err: failure.cause ?? failure }, 'request failed')
   return Response.json(encode(failure, requestId), {
@@ -258,10 +258,6 @@ function errorResponse(
 function withHeaders(response: Response, headers: Record<string, string>): Response {
   for (const [name, value] of Object.entries(headers)) response.headers.set(name, value)
   return response
-}
-
-function toGatewayError(error: unknown): GatewayError {
-  return error instanceof GatewayError ? error : new GatewayError('internal', { cause: error })
 }
 
 export type Server = ReturnType<typeof Bun.serve>

@@ -65,7 +65,7 @@ export const endpointRecord = z
   })
   .meta({ id: 'PublicEndpoint' })
 
-export type EndpointRecord = z.input<typeof endpointRecord>
+type EndpointRecord = z.input<typeof endpointRecord>
 
 export function toEndpointRecord(model: Model, endpoint: Endpoint, live: Live): EndpointRecord {
   const choosesTools = endpoint.supported_parameters.includes('tool_choice')

@@ -67,7 +67,7 @@ export const modelRecord = z
   })
   .meta({ id: 'Model' })
 
-export type ModelRecord = z.input<typeof modelRecord>
+type ModelRecord = z.input<typeof modelRecord>
 
 export function toModelRecord(model: Model, latest: Found['latest'] = null): ModelRecord {
   const id = latest ?? model.id

@@ -38,7 +38,7 @@ export type Rates = Readonly<Record<Kind, bigint>>
 type Prices = { [Key in PriceKey]?: string | undefined }
 
 /** An endpoint's prices, read once. Which of them apply depends on the moment and the length of the prompt. */
-export class PriceList {
+class PriceList {
   /** What the discount leaves, in billionths. */
   readonly share: bigint
   readonly #pricing: Pricing

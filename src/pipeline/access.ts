@@ -134,6 +134,7 @@ const endings: [string, DialectName][] = [
   ['/chat/completions', 'chat'],
   ['/responses', 'responses'],
 ]
+const otherwise: (typeof endings)[number] = ['', 'chat']
 
 function accessToDeployment(
   endpoint: Endpoint,
@@ -143,9 +144,9 @@ function accessToDeployment(
 ): Access {
   const url = new URL(text)
   const path = url.pathname.replace(/\/+$/, '')
-  const [ending, dialect] = endings.find(([end]) => path.endsWith(end)) ?? ['', 'chat']
+  const [ending, dialect] = endings.find(([end]) => path.endsWith(end)) ?? otherwise
   return {
-    endpoint: { ...endpoint, upstream_model: upstreamModel, dialects: [dialect as DialectName] },
+    endpoint: { ...endpoint, upstream_model: upstreamModel, dialects: [dialect] },
     baseUrl: url.origin + path.slice(0, path.length - ending.length),
     query: url.search,
     credential: { kind: 'token', token },

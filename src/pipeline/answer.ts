@@ -1,5 +1,5 @@
 import { collect } from '../call/event.ts'
-import { fail, GatewayError } from '../errors.ts'
+import { asGatewayError, fail, type GatewayError } from '../errors.ts'
 import type { Gateway } from '../gateway.ts'
 import { type Charge, nothingCharged } from '../ledger/charge.ts'
 import type { Kept } from '../lib/byte-cache.ts'
@@ -117,7 +117,7 @@ function bodyOf(asked: Asked, { translation, facts, reply, candidate }: Taken<Wh
 /** Settles a request that has no answer, and says what the client is told. */
 async function failed(asked: Asked, journey: Journey, close: Close, error: unknown): Promise<Error> {
   const gone = error instanceof ClientGoneError
-  const told = gone ? fail('request_timeout', 'The client left.') : toldOf(error)
+  const told = gone ? fail('request_timeout', 'The client left.') : asGatewayError(error)
   const status = gone ? 'cancelled' : 'failed'
   explainError(asked, journey.plan, journey, told)
   // It is in the log; the client is told of the first error, not of the second.
@@ -126,10 +126,6 @@ async function failed(asked: Asked, journey: Journey, close: Close, error: unkno
   )
   told.headers['x-generation-id'] = asked.id
   return told
-}
-
-function toldOf(error: unknown): GatewayError {
-  return error instanceof GatewayError ? error : new GatewayError('internal', { cause: error })
 }
 
 /** Quick failures keep their status; once the client has waited long enough for a sign of life it is 200. */

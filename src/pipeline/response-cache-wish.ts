@@ -69,7 +69,7 @@ function rulesOf({ budgets: _, ...rules }: EffectivePolicy): Omit<EffectivePolic
 }
 
 /** The same JSON with nothing between its words. Not parsed: that would make equals of different numbers. */
-export function withoutSpaces(json: string): string {
+function withoutSpaces(json: string): string {
   let text = ''
   for (let at = 0; at < json.length; ) {
     const quote = json.indexOf('"', at)

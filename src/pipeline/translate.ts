@@ -119,7 +119,7 @@ function abilitiesOf(provider: Provider): ReadonlySet<WireAbility> {
 }
 
 /** From the upstream's frames to the client's text, through our own events. */
-export class TranslatedRelay implements Relay {
+class TranslatedRelay implements Relay {
   readonly #reader: ReplyReader
   readonly #writer: ReplyWriter
   readonly #signatures: ReasoningFormat | undefined

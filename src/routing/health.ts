@@ -7,9 +7,9 @@ const second = 1000
 const minute = 60 * second
 
 /** A failure is remembered this long. */
-export const outageMs = 30 * second
+const outageMs = 30 * second
 /** Thresholds and sorting look at this much of the past. */
-export const ratedMs = 5 * minute
+const ratedMs = 5 * minute
 /** Listings show this much. */
 const shownMs = 30 * minute
 const dayMs = 24 * 60 * minute

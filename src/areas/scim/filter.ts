@@ -36,7 +36,7 @@ const enterprisePrefix = new RegExp(`\\b${enterpriseUrn.replace('.', '\\.')}:`, 
 const danglingOperator = /(^|[([])\s*(and|or)\b|\b(and|or)\s*($|[)\]]|(and|or)\b)/i
 const juxtaposed = /("#\d+#"|\)|\b(true|false|null|pr)\b)(?!\s*($|[)\]]|(and|or)\b))/i
 
-export const everything: Search = { branches: null, exact: true, paths: new Set(), matches: () => true }
+const everything: Search = { branches: null, exact: true, paths: new Set(), matches: () => true }
 
 interface Clause {
   path: string

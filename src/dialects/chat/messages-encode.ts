@@ -86,7 +86,7 @@ function encodeSaid(parts: Part[], losses: Losses): string | JsonObject[] {
   return contentOf(said, losses, '')
 }
 
-export function encodeCall(
+function encodeCall(
   call: ToolCallPart,
   thoughts: ReasoningPart[],
   target: Target,

@@ -13,7 +13,7 @@ const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwA
 export const plainUsage: Usage = { ...noTokens, input: 20, output: 10 }
 
 /** Every bucket has another number, so that two that are mixed up show. */
-export const fullUsage: Usage = {
+const fullUsage: Usage = {
   input: 1009,
   cacheRead: 503,
   cacheReadAudio: 61,

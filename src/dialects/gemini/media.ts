@@ -16,7 +16,7 @@ export function audioType(format: string): string {
 const audioFormats: Record<string, string> = { mpeg: 'mp3', 'x-wav': 'wav', wave: 'wav', 'x-m4a': 'm4a' }
 
 /** A rate other than the usual one stays in the name, because nothing else tells it. */
-export function audioFormat(mediaType: string): string {
+function audioFormat(mediaType: string): string {
   if (mediaType.toLowerCase().startsWith('audio/l16')) {
     const rate = /rate=(\d+)/.exec(mediaType)?.[1]
     return rate === undefined || rate === '24000' ? 'pcm16' : mediaType

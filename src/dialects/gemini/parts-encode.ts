@@ -154,7 +154,7 @@ export function sourceOf(source: Source): JsonObject | undefined {
 }
 
 /** Ids we made up for calls that came without one are ours alone: not every version of the API takes ids. */
-export function sentId(id: string): string | undefined {
+function sentId(id: string): string | undefined {
   return id === '' || id.startsWith(mintedPrefix) ? undefined : id
 }
 

@@ -96,7 +96,7 @@ function encodeCustom(tool: CustomTool): JsonObject {
 }
 
 /** The arguments of a tool without a schema of its own. */
-export function customInput(text: string): JsonObject {
+function customInput(text: string): JsonObject {
   return { input: text }
 }
 

@@ -133,6 +133,6 @@ export function decodeReasoning(item: JsonObject): ReasoningPart {
   return part
 }
 
-export function textsOf(value: unknown): string[] {
+function textsOf(value: unknown): string[] {
   return objectsOf(value).map((entry) => textOf(entry.text) ?? '')
 }

@@ -54,7 +54,7 @@ function withId(value: JsonObject, index: number, facts: ItemFacts): JsonObject 
   return typeof value.id === 'string' ? value : { ...value, id: itemId('item', index, facts) }
 }
 
-export function messageItem(id: string, content: JsonObject[], status: ItemStatus): JsonObject {
+function messageItem(id: string, content: JsonObject[], status: ItemStatus): JsonObject {
   return { id, type: 'message', role: 'assistant', status, content }
 }
 
@@ -115,7 +115,7 @@ export function customInput(part: ToolCallPart): string {
 }
 
 /** Whether the format carries this thinking as it is; that of others is packed whole into its sealed text. */
-export function isNative(part: ReasoningPart): boolean {
+function isNative(part: ReasoningPart): boolean {
   return part.format === 'vendor_b-responses-v1'
 }
 

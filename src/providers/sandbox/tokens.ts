@@ -11,7 +11,7 @@ const bytesPerAudioToken = 320
 const bytesPerFileToken = 64
 
 /** Characters as people count them, not halves of surrogate pairs. */
-export function characters(text: string): number {
+function characters(text: string): number {
   let count = text.length
   for (let i = 0; i < text.length; i++) if ((text.charCodeAt(i) & 0xfc00) === 0xdc00) count--
   return count
