@@ -30,21 +30,34 @@ const sort = z
 /** Which endpoints may serve a request. Closed: a misspelt `zdr` must not silently allow every provider. */
 export const providerPreferences = z
   .strictObject({
-    order: slugs,
-    only: slugs,
-    ignore: slugs,
-    allow_fallbacks: z.boolean().nullish(),
-    require_parameters: z.boolean().nullish(),
-    data_collection: z.enum(['allow', 'deny']).nullish(),
-    zdr: z.boolean().nullish(),
-    enforce_distillable_text: z.boolean().nullish(),
-    quantizations: z.array(z.enum(quantizations)).nullish(),
-    sort,
-    preferred_max_latency: preferred,
-    preferred_min_throughput: preferred,
+    order: slugs.describe('Asked first, in this order: slugs or names of providers, or tags of endpoints'),
+    only: slugs.describe('All others are left out'),
+    ignore: slugs.describe('Left out'),
+    allow_fallbacks: z
+      .boolean()
+      .nullish()
+      .describe('false: nobody but the first choice is asked, or but those in `order`'),
+    require_parameters: z
+      .boolean()
+      .nullish()
+      .describe('Without endpoints that do not know every parameter of the request'),
+    data_collection: z
+      .enum(['allow', 'deny'])
+      .nullish()
+      .describe('deny: without providers that train on prompts, or keep them'),
+    zdr: z.boolean().nullish().describe('Without providers that keep prompts'),
+    enforce_distillable_text: z
+      .boolean()
+      .nullish()
+      .describe('Without models whose answers may not be used to train others'),
+    quantizations: z.array(z.enum(quantizations)).nullish().describe('Without endpoints of any other'),
+    sort: sort.describe('What decides the order, instead of a draw by price'),
+    preferred_max_latency: preferred.describe('Seconds to the first token: slower endpoints go to the end'),
+    preferred_min_throughput: preferred.describe('Tokens a second: slower endpoints go to the end'),
     max_price: z
       .strictObject({ prompt: price, completion: price, request: price, image: price, audio: price })
-      .optional(),
+      .optional()
+      .describe('USD: for a million tokens of `prompt` and `completion`, and for one of the others'),
   })
   .meta({ id: 'ProviderPreferences' })
 
