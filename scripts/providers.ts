@@ -75,10 +75,13 @@ function signingOf({ keyHeader, credentialForm, dialects: names }: Provider): st
   return [shown.join(', '), credentialForm ? formSigning[credentialForm] : ''].filter(Boolean).join(', ')
 }
 
-function environment({ keyVariable, keyFile, settings = {} }: Provider): string {
+function environment(provider: Provider): string {
+  const { keyVariable, keyFile, settings = {} } = provider
+  const gaps = gapsIn(provider).map((name) => `\`${name}\``)
+  const set = gaps.length > 0 ? `with ${gaps.join(' and ')} said too` : 'set'
   const key = keyFile
     ? 'The credential, or the path of its file'
-    : 'The credential; set, it enables the provider'
+    : `The credential; ${set}, it enables the provider`
   const rows = [
     [keyVariable ?? '', key],
     ...Object.entries(settings).flatMap(([name, { variables }]) =>
@@ -91,6 +94,11 @@ function environment({ keyVariable, keyFile, settings = {} }: Provider): string 
   return `| Variable | Meaning |\n|---|---|\n${rows.map(([name, meaning]) => `| \`${name}\` | ${meaning} |`).join('\n')}`
 }
 
+/** Settings that the address cannot do without. */
+function gapsIn({ baseUrl, settings = {} }: Provider): string[] {
+  return Object.keys(settings).filter((name) => baseUrl.includes(`{${name}}`))
+}
+
 const sampleValues: Record<string, string | undefined> = {
   region: 'eu-west-1',
   project: 'my-project',
@@ -99,8 +107,8 @@ const sampleValues: Record<string, string | undefined> = {
 }
 
 export function yamlExamples(provider: Provider): [string, string][] {
-  const { slug, keyVariable, baseUrl, settings = {} } = provider
-  const gaps = Object.keys(settings).filter((name) => baseUrl.includes(`{${name}}`))
+  const { slug, keyVariable } = provider
+  const gaps = gapsIn(provider)
   const samples: typeof sampleValues = { ...sampleValues, region: notes[slug]?.region ?? sampleValues.region }
   const filled = gaps.map((name) => `${name}: ${samples[name]}`).join(', ')
   const plain = [

@@ -83,7 +83,7 @@ export async function openGateway(
   }
 }
 
-/** A credential in the environment that cannot be used may be there for other programs: it stops nothing. */
+/** A credential that cannot be used may be there for other programs: it stops nothing. */
 function warnOfUseless({ catalog, log }: Pick<Gateway, 'catalog' | 'log'>): void {
   for (const { slug, installed } of catalog.providers) {
     if (installed.problem !== null)

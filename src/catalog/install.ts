@@ -11,7 +11,7 @@ import {
 import type { DeclaredProvider } from './declared.ts'
 import type { CatalogProvider, Installed } from './model.ts'
 import type { Provider } from './provider.ts'
-import { addressOf, settingsFrom } from './provider-settings.ts'
+import { addressOf, type SettingName, settingsFrom } from './provider-settings.ts'
 
 /** A provider with what headgate.yaml and the environment have for it. */
 export function install(
@@ -37,7 +37,19 @@ function installedFor(
   // What the file says goes before what the machine happens to have.
   const settings = written ? { ...around, ...inside } : { ...inside, ...around }
   const all = { ...settings, ...declared?.settings }
-  return { credential, settings: all, address: addressOf(provider, all).url, problem }
+  const { url: address, missing } = addressOf(provider, all)
+  const isStuck = missing !== null && credential.kind !== 'none' && !hasDeployments(credential)
+  return { credential, settings: all, address, problem: isStuck ? notSaid(provider, missing) : problem }
+}
+
+/** They have addresses of their own. */
+function hasDeployments(credential: Credential): boolean {
+  return credential.kind === 'deployments' && credential.deployments.length > 0
+}
+
+function notSaid({ settings = {} }: Provider, missing: SettingName): string {
+  const places = [...(settings[missing]?.variables ?? []), `settings.${missing} in headgate.yaml`]
+  return `${missing}: is needed too (${places.join(', ')})`
 }
 
 function firstResource(credential: Credential) {
@@ -75,6 +87,5 @@ function fromEnvironment(
 
 function isComplete({ keyVariable }: Provider, { credential, address }: Installed): boolean {
   if (keyVariable !== null && credential.kind === 'none') return false
-  if (credential.kind === 'deployments' && credential.deployments.length > 0) return true
-  return address !== null
+  return address !== null || hasDeployments(credential)
 }

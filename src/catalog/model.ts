@@ -18,7 +18,7 @@ export interface Installed {
   settings: ProviderSettings
   /** The base URL with its gaps filled; null while something is missing. */
   address: string | null
-  /** Why the credential in the environment is of no use; null when it is, or there is none. */
+  /** Why the credential is of no use; null when it is of use, or there is none. */
   problem: string | null
 }
 

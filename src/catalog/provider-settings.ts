@@ -33,13 +33,13 @@ export interface Addressed {
 export function addressOf(
   { baseUrl, addresses = [] }: Addressed,
   settings: ProviderSettings,
-): { url: string; missing: null } | { url: null; missing: string } {
+): { url: string; missing: null } | { url: null; missing: SettingName } {
   const special = addresses.find(({ when }) =>
     Object.entries(when).every(([name, value]) => settings[name as SettingName] === value),
   )
-  let missing: string | null = null
-  const url = (special?.baseUrl ?? baseUrl).replace(/\{(\w+)\}/g, (gap, name: string) => {
-    const value = settings[name as SettingName]
+  let missing: SettingName | null = null
+  const url = (special?.baseUrl ?? baseUrl).replace(/\{(\w+)\}/g, (gap, name: SettingName) => {
+    const value = settings[name]
     if (value === undefined) missing ??= name
     return value ?? gap
   })

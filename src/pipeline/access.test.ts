@@ -83,9 +83,15 @@ describe('AWS', () => {
 
   test('the installation needs a region of its own', () => {
     const key = { AWS_BEARER_TOKEN_BEDROCK: 'k' }
-    const enabled = (environment: Record<string, string>) =>
-      catalogWith({ environment }).providerByName.get('amazon-bedrock')?.enabled
+    const provider = (environment: Record<string, string>) =>
+      catalogWith({ environment }).providerByName.get('amazon-bedrock')
+    const enabled = (environment: Record<string, string>) => provider(environment)?.enabled
     expect(enabled(key)).toBe(false)
+    expect(provider(key)?.installed.problem).toBe(
+      'region: is needed too (AWS_REGION, AWS_DEFAULT_REGION, settings.region in headgate.yaml)',
+    )
+    expect(provider({})?.installed.problem).toBeNull()
+    expect(provider({ ...key, AWS_REGION: 'eu-west-1' })?.installed.problem).toBeNull()
     expect(enabled({ ...key, AWS_REGION: 'eu-west-1' })).toBe(true)
     expect(enabled({ ...key, AWS_REGION: 'evil.example/' })).toBe(false)
     expect(enabled({ AWS_BEARER_TOKEN_BEDROCK: JSON.stringify(accessKey) })).toBe(true)
