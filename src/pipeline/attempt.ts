@@ -24,13 +24,13 @@ export async function attemptEach<R>(
   attempt: Attempt<R>,
 ): Promise<Taken<R>> {
   const { candidates } = plan
-  for (const candidate of candidates) {
-    if (!isWorthTrying(gateway, candidate, candidates, journey)) continue
-    const taken = await attemptAt(gateway, asked, candidate, journey, attempt, false)
+  for (const [place, candidate] of candidates.entries()) {
+    if (!isWorthTrying(gateway, candidates, place, journey)) continue
+    const taken = await tryAt(gateway, asked, candidate, journey, attempt, false)
     if (taken) return taken
     const isLast = candidate === candidates.at(-1)
     if (!isLast || !mayTryAgain(gateway, asked, candidate, journey)) continue
-    const second = await attemptAt(gateway, asked, candidate, journey, attempt, true)
+    const second = await tryAt(gateway, asked, candidate, journey, attempt, true)
     if (second) return second
   }
   if (journey.attempts.length > 0) throw toClientError(journey.attempts)
@@ -42,7 +42,7 @@ export async function attemptEach<R>(
 }
 
 /** Null when the endpoint failed without the client having seen anything of it. */
-async function attemptAt<R>(
+async function tryAt<R>(
   gateway: Gateway,
   asked: Asked,
   candidate: Candidate,
@@ -80,17 +80,20 @@ async function attemptAt<R>(
 /** Much may have happened since the plan was made: others were told to wait, or found an endpoint broken. */
 function isWorthTrying(
   { routing, clock }: Gateway,
-  candidate: Candidate,
   candidates: readonly Candidate[],
+  place: number,
   { attempts }: Journey,
 ): boolean {
+  const candidate = candidates[place]
+  if (!candidate) return false
   const last = attempts.at(-1)
   if (last && isRequestFault(last.failure) && last.model === candidate.model.id) return false
-  const health = routing.health.known(candidate.id)
   const now = clock.now()
-  if (!health || (!health.isPaused(now) && !health.isEjected(now))) return true
-  if (health.isPaused(now)) return false
-  return candidate.why === 'ejected' || candidate === candidates.at(-1)
+  const isPaused = ({ id }: Candidate) => routing.health.known(id)?.isPaused(now) ?? false
+  const isEjected = ({ id }: Candidate) => routing.health.known(id)?.isEjected(now) ?? false
+  if (isPaused(candidate)) return false
+  if (candidate.why === 'ejected' || !isEjected(candidate)) return true
+  return candidates.slice(place + 1).every((other) => isPaused(other) || isEjected(other))
 }
 
 /** The provider says itself that it did nothing, and may do it in the next moment. After a connection that broke nobody knows. */

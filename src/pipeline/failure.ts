@@ -115,7 +115,7 @@ function availabilityOf(
       retryable: true,
       requested_models: [...new Set(attempts.map(({ model }) => model))],
       ...(retryAfter !== null && { retry_after: retryAfter }),
-      affected_providers: [...new Set(attempts.map(({ provider }) => provider))],
+      affected_providers: [...new Set(attempts.map(({ endpoint }) => endpoint.split('/')[0] ?? ''))],
     },
   }
 }

@@ -203,11 +203,12 @@ export function meetsSoftNeeds({ supports }: Endpoint, needs: readonly string[])
 
 /** Whether prompt and answer fit, by an estimate: the provider has the last word where there is no other. */
 export function fits(
-  { context_length, max_completion_tokens }: Endpoint,
+  { context_length, max_completion_tokens, max_prompt_tokens }: Endpoint,
   promptTokens: number,
   maxTokens = 0,
 ): boolean {
   if (max_completion_tokens !== null && maxTokens > max_completion_tokens) return false
+  if (max_prompt_tokens !== null && promptTokens > max_prompt_tokens) return false
   return context_length === null || promptTokens + maxTokens <= context_length
 }
 

@@ -47,11 +47,20 @@ describe('the memory of thirty seconds', () => {
     expect(health.shown(at).uptime5m).toBeNull()
   })
 
+  test('nor is a credential that may not: others are asked first', () => {
+    const health = new EndpointHealth()
+    for (let count = 0; count < 30; count++) health.failed(at, { kind: 'permission_denied' })
+    expect([health.isUnstable(at), health.isEjected(at), health.shown(at).uptime5m]).toEqual([
+      true,
+      false,
+      null,
+    ])
+  })
+
   test.each([
     'invalid_request',
     'payload_too_large',
     'unprocessable',
-    'permission_denied',
     'content_policy_violation',
     'refusal',
     'context_length_exceeded',

@@ -44,6 +44,9 @@ const unreliable: ReadonlySet<FailureKind> = new Set([
   'timeout',
 ])
 
+/** A quota, or a credential that may not: others are asked first for a while, but it may be about this request alone. */
+const turnedAway: ReadonlySet<FailureKind> = new Set(['rate_limit_exceeded', 'permission_denied'])
+
 const ok = 0
 const failed = 1
 const limited = 2
@@ -176,7 +179,7 @@ export class EndpointHealth {
       const until = now + Math.min(retryAfterMs, longestPauseMs)
       this.#pausedUntil = Math.max(this.#pausedUntil, until)
     }
-    if (kind === 'rate_limit_exceeded') this.#limit(now)
+    if (turnedAway.has(kind)) this.#limit(now)
     if (unreliable.has(kind)) this.#letDown(now)
     else this.released()
   }
