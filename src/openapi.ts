@@ -70,6 +70,7 @@ function describe(operation: Operation): ZodOpenApiOperationObject {
     requestParams: {
       ...(operation.params && { path: operation.params as z.ZodObject }),
       ...(operation.query && { query: operation.query as z.ZodObject }),
+      ...(operation.headers && { header: operation.headers as z.ZodObject }),
     },
     ...requestBody(operation),
     responses: {

@@ -55,6 +55,8 @@ interface Declaration<A extends Access, P, Q, B, R> {
   access: A
   params?: P
   query?: Q
+  /** Only described: headers are read where they are needed. */
+  headers?: Shape
   body?: B
   /** A body that is not JSON, read by the handler itself. */
   rawBody?: Raw & { schema: Shape; maxBytes: number }
@@ -80,6 +82,7 @@ export interface Operation {
   access: Access
   params?: Shape
   query?: Shape
+  headers?: Shape
   body?: Shape
   rawBody?: Raw & { schema: Shape; maxBytes: number }
   inference?: InferenceTraits

@@ -1,2 +1,26 @@
+import { z } from 'zod'
+
 /** Statuses that any request to a model may end with, beside those of every operation. */
 export const inferenceErrors = [402, 404, 408, 422, 429, 502, 503]
+
+const flag = z.enum(['true', 'false']).optional()
+
+/** What a request to a model may say beside its body. Nothing here is refused: what makes no sense counts as not said. */
+export const inferenceHeaders = z.object({
+  'x-session-id': z
+    .string()
+    .optional()
+    .describe('Groups requests, and keeps a conversation with the provider that has its prompt cached'),
+  'x-service-metadata': z
+    .enum(['enabled', 'disabled'])
+    .optional()
+    .describe('Adds `service_metadata` to the answer: where the request went, and why'),
+  'x-service-cache': flag.describe('Whether the answer may come from, and goes into, the response cache'),
+  'x-service-cache-ttl': z.string().optional().describe('For how many seconds it is kept: 1 to 86400'),
+  'x-service-cache-clear': flag.describe('Makes the cached answer anew'),
+  'x-headgate-strict': flag.describe(
+    'Refuses the request if anything in it would be lost on the way to the provider',
+  ),
+  'http-referer': z.string().optional().describe('The address of your application, for records'),
+  'x-title': z.string().optional().describe('The name of your application, for records'),
+})

@@ -8,7 +8,7 @@ import { type JsonObject, objectsOf } from '../../lib/loose.ts'
 import { operation } from '../../operation.ts'
 import { answer } from '../../pipeline/answer.ts'
 import { formats } from '../../pipeline/formats.ts'
-import { inferenceErrors } from '../../pipeline/operations.ts'
+import { inferenceErrors, inferenceHeaders } from '../../pipeline/operations.ts'
 
 const createChatCompletion = operation({
   id: 'createChatCompletion',
@@ -20,6 +20,7 @@ const createChatCompletion = operation({
   access: 'inference',
   inference: { encodeError: chat.client.encodeError, also: { field: 'input', body: responsesCall }, isPlain },
   body: chatRequest,
+  headers: inferenceHeaders,
   errors: inferenceErrors,
   response: z
     .looseObject({

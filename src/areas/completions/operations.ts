@@ -5,7 +5,7 @@ import type { JsonObject } from '../../lib/loose.ts'
 import { operation } from '../../operation.ts'
 import { answer } from '../../pipeline/answer.ts'
 import { formats } from '../../pipeline/formats.ts'
-import { inferenceErrors } from '../../pipeline/operations.ts'
+import { inferenceErrors, inferenceHeaders } from '../../pipeline/operations.ts'
 
 const createCompletion = operation({
   id: 'createCompletion',
@@ -17,6 +17,7 @@ const createCompletion = operation({
   access: 'inference',
   inference: completions,
   body: completionsRequest,
+  headers: inferenceHeaders,
   errors: inferenceErrors,
   response: z
     .looseObject({

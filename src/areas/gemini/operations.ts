@@ -9,7 +9,7 @@ import { answer } from '../../pipeline/answer.ts'
 import type { Question } from '../../pipeline/asked.ts'
 import { countTokens } from '../../pipeline/count-tokens.ts'
 import { formats } from '../../pipeline/formats.ts'
-import { inferenceErrors } from '../../pipeline/operations.ts'
+import { inferenceErrors, inferenceHeaders } from '../../pipeline/operations.ts'
 
 const format = formats.gemini
 
@@ -23,6 +23,7 @@ const common = {
   inference: gemini.client,
   root: true,
   body: geminiBody,
+  headers: inferenceHeaders,
   errors: inferenceErrors,
   response: z.looseObject({}).meta({ id: 'GeminiReply' }),
 } as const

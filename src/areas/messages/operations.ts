@@ -6,7 +6,7 @@ import { operation } from '../../operation.ts'
 import { answer } from '../../pipeline/answer.ts'
 import { countTokens } from '../../pipeline/count-tokens.ts'
 import { formats } from '../../pipeline/formats.ts'
-import { inferenceErrors } from '../../pipeline/operations.ts'
+import { inferenceErrors, inferenceHeaders } from '../../pipeline/operations.ts'
 
 const tag = 'Messages'
 const format = formats.messages
@@ -21,6 +21,7 @@ const createMessage = operation({
   access: 'inference',
   inference: messages.client,
   body: messagesRequest,
+  headers: inferenceHeaders,
   errors: inferenceErrors,
   response: z
     .looseObject({

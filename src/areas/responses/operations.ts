@@ -9,7 +9,7 @@ import { answer } from '../../pipeline/answer.ts'
 import type { Caller } from '../../pipeline/authenticate.ts'
 import { openConversation } from '../../pipeline/conversation.ts'
 import { formats } from '../../pipeline/formats.ts'
-import { inferenceErrors } from '../../pipeline/operations.ts'
+import { inferenceErrors, inferenceHeaders } from '../../pipeline/operations.ts'
 
 const tag = 'Responses'
 
@@ -31,6 +31,7 @@ const createResponse = operation({
   access: 'inference',
   inference: responses.client,
   body: responsesCall,
+  headers: inferenceHeaders,
   errors: inferenceErrors,
   response: responseObject,
   handle: async ({ gateway, caller, region, request, body, source }) => {
