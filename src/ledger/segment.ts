@@ -124,7 +124,8 @@ function lineText({ journal, number }: PieceName, lines: readonly Line[]): strin
   return `${journal} ${number} ${Bun.hash.xxHash32(text, number)} ${text}\n`
 }
 
-const lineForm = /^(\w+) (\d+) (\d+) (.*)$/
+/** `s`: JSON leaves U+2028 and U+2029 as they are, which end a line for a pattern, but not for a file. */
+const lineForm = /^(\w+) (\d+) (\d+) (.*)$/s
 
 /** Undefined when it is not whole. */
 function readLine(text: string): { piece: PieceName; content: string } | undefined {

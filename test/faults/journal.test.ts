@@ -152,6 +152,19 @@ describe('the journal of the ledger', () => {
     expect((await takenUp(path)).spent).toEqual([3n, 3n, 3n])
   })
 
+  test('R7 S13 no character that a client sends makes the journal unreadable', async () => {
+    const every = String.fromCharCode(...Array.from({ length: 0x10000 }, (_, code) => code)).toWellFormed()
+    for (const text of ['\u2028', '\u2029', '\u0085', '\r\n\t', `${every}😀`]) {
+      const [first, second] = [hold(), hold()]
+      await run(engine, first, charge(first, 1n, { external_user: text }))
+      await run(engine, second, charge(second, 1n))
+    }
+    const left = crashed(path)
+    expect((await takenUp(left)).records).toHaveLength(10)
+    await engine.caughtUp()
+    expect(await readLedger(path).then(({ generations }) => generations)).toHaveLength(10)
+  })
+
   test('R7 a torn end is left out: its client was told nothing', async () => {
     const [first, second] = [hold(), hold()]
     await run(engine, first, second)
