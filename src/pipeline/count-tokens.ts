@@ -59,7 +59,7 @@ async function countedBy(
   exchange.allow(gateway.settings.limits.first_byte)
   try {
     const asking = { ...plain, path: plain.path + suffix, text }
-    const response = await send(gateway, exchange, asking)
+    const { response } = await send(gateway, exchange, asking)
     const answer = objectOf(JSON.parse(await readBounded(response, maxCountBytes, exchange)))
     return countOf(answer?.[field]) || undefined
   } catch (error) {

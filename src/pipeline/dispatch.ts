@@ -10,12 +10,14 @@ import { simulators } from '../providers/simulators.ts'
 import type { Candidate } from '../routing/candidate.ts'
 import type { Asked } from './asked.ts'
 import { attemptEach } from './attempt.ts'
+import { discreetFrames, discreetReply } from './discretion.ts'
 import { EventFlow, type Flow, WireFlow } from './flow.ts'
 import type { Journey, Taken } from './journey.ts'
 import type { Plan } from './route.ts'
 import { notedEvents, notedRelay, type Transcript } from './transcript.ts'
 import { note, relayFor, signBy, type Translation } from './translate.ts'
 import {
+  type Answered,
   type Exchange,
   type Outgoing,
   readBounded,
@@ -105,14 +107,17 @@ async function fetchWhole(
   translation: Translation,
   asked: Asked,
 ): Promise<JsonObject> {
-  const response = await send(gateway, exchange, outgoing(asked, translation))
-  return bodyOf(gateway, exchange, response)
+  return bodyOf(gateway, exchange, await send(gateway, exchange, outgoing(asked, translation)))
 }
 
-async function bodyOf(gateway: Gateway, exchange: Exchange, response: Response): Promise<JsonObject> {
+async function bodyOf(
+  gateway: Gateway,
+  exchange: Exchange,
+  { response, secrets }: Answered,
+): Promise<JsonObject> {
   const text = await readBounded(response, gateway.settings.limits.reply_bytes, exchange)
   try {
-    const body = objectOf(parsePrompt(text))
+    const body = objectOf(parsePrompt(discreetReply(text, secrets)))
     if (body) return body
   } catch (error) {
     if (!(error instanceof JsonError)) throw error
@@ -148,16 +153,17 @@ async function openFlow(
     const events = simulate(asked.call, candidate.endpoint.upstream_model, simulation(exchange))
     return new EventFlow(notedEvents(events, transcript), asked.format.writes.writer(facts), exchange)
   }
-  const response = await send(gateway, exchange, outgoing(asked, translation))
+  const answered = await send(gateway, exchange, outgoing(asked, translation))
+  const { response, secrets } = answered
   if (response.headers.get('content-type')?.startsWith('application/json')) {
-    const body = await bodyOf(gateway, exchange, response)
+    const body = await bodyOf(gateway, exchange, answered)
     const events = eventsOf(candidate, translation, body)
     const noted = notedEvents(events.values(), transcript)
     return new EventFlow(noted, asked.format.writes.writer(facts), exchange)
   }
   const relay = relayFor(asked, candidate, translation, facts)
   const noted = notedRelay(relay, translation.dialect, transcript)
-  return new WireFlow(response, noted, exchange, framesOf(response, translation))
+  return new WireFlow(response, noted, exchange, discreetFrames(framesOf(response, translation), secrets))
 }
 
 /** Server-sent events, unless the provider has frames of its own and these are they. */

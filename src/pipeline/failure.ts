@@ -1,6 +1,7 @@
 import type { FailureKind, UpstreamFailure } from '../call/failure.ts'
 import { type Availability, type ErrorCode, errorTable, GatewayError } from '../errors.ts'
 import type { Candidate } from '../routing/candidate.ts'
+import { withoutAccounts } from './discretion.ts'
 
 /** An attempt that came to nothing, as it is recorded and told. */
 export interface FailedAttempt {
@@ -25,7 +26,7 @@ export function failedAttempt(
     endpoint: endpoint.tag,
     model: model.id,
     ownKeyId: ownKey?.id ?? null,
-    failure,
+    failure: { ...failure, message: withoutAccounts(failure.message) },
     beganAt,
     endedAt: performance.now(),
   }

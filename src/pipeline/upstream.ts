@@ -1,5 +1,4 @@
 import type { UpstreamFailure } from '../call/failure.ts'
-import { secretsIn } from '../catalog/credential.ts'
 import type { UpstreamSide } from '../dialects/dialect.ts'
 import type { Gateway } from '../gateway.ts'
 import { withDeadline } from '../lib/deadline.ts'
@@ -9,6 +8,7 @@ import { type HeaderMap, type Means, SignInError } from '../sign-in/scheme.ts'
 import { signIn } from '../sign-in/sign-in.ts'
 import { bearer } from '../sign-in/token.ts'
 import type { Access } from './access.ts'
+import { secretsOf, withoutLongSecrets, withoutSecrets } from './discretion.ts'
 
 /** An upstream that failed, in the one form the pipeline knows. */
 export class UpstreamError extends Error {
@@ -86,37 +86,29 @@ export interface Outgoing {
   isShaped: boolean
 }
 
+/** An answer, and what nobody may read should the provider say it in there. */
+export interface Answered {
+  response: Response
+  secrets: readonly string[]
+}
+
 /** Sends a request. An answer with an error status is an error here. */
-export async function send(gateway: Gateway, exchange: Exchange, request: Outgoing): Promise<Response> {
+export async function send(gateway: Gateway, exchange: Exchange, request: Outgoing): Promise<Answered> {
   const { access, upstream } = request
-  const { response, signature } = await ask(gateway, exchange, request)
-  if (response.ok) return response
+  const answered = await ask(gateway, exchange, request)
+  const { response, secrets } = answered
+  if (response.ok) return answered
   if (response.status < 400) throw unexpected(`The provider answered with status ${response.status}.`)
-  const failure = upstream.decodeError(response.status, await errorBody(response, exchange))
+  const failure = upstream.decodeError(response.status, await errorBody(answered, exchange))
   if (response.status === 401) forgetToken(gateway, access)
   const retryAfterMs = failure.retryAfterMs ?? retryAfterOf(response.headers)
-  const message = presentable(failure.message, [...secretsIn(access.credential), ...tokensIn(signature)])
+  const message = withoutSecrets(presentable(failure.message), secrets)
   throw new UpstreamError({ ...failure, message, ...(retryAfterMs !== undefined && { retryAfterMs }) })
 }
 
-/** The name of a resource of AWS begins with the number of an account. */
-const resourceName = /\barn:[\w-]+:[^\s'",]+/g
-
-/** What was given in exchange for a credential is as secret. */
-function tokensIn({ authorization = '' }: HeaderMap): string[] {
-  return authorization === '' ? [] : [authorization.replace(/^Bearer /, '')]
-}
-
-/** A provider's words without what it was signed in with, and without a web page. */
-function presentable(message: string, secrets: readonly string[]): string {
-  if (/^\s*<(!doctype|html)/i.test(message)) return 'The provider answered with a web page.'
-  const hidden = secrets.reduce((text, secret) => text.replaceAll(secret, '***'), message)
-  return hidden.replace(resourceName, '***')
-}
-
-interface Answered {
-  response: Response
-  signature: HeaderMap
+/** A provider's words, and not a web page. */
+function presentable(message: string): string {
+  return /^\s*<(!doctype|html)/i.test(message) ? 'The provider answered with a web page.' : message
 }
 
 async function ask(gateway: Gateway, exchange: Exchange, request: Outgoing): Promise<Answered> {
@@ -133,7 +125,7 @@ async function ask(gateway: Gateway, exchange: Exchange, request: Outgoing): Pro
     ? askUserNamed(gateway, exchange, signed)
     : askProvider(exchange, signed))
   if (!access.isUserNamed) gateway.origins.answered(baseUrl)
-  return { response, signature }
+  return { response, secrets: secretsOf(access, signature) }
 }
 
 async function connect(gateway: Gateway, exchange: Exchange, baseUrl: string): Promise<void> {
@@ -248,8 +240,9 @@ function forgetToken(gateway: Gateway, { credential, endpoint }: Access): void {
 /** Error bodies are a few lines; what is longer is not read. */
 const maxErrorBytes = 64 * 1024
 
-async function errorBody(response: Response, exchange: Exchange): Promise<unknown> {
-  const text = await readBounded(response, maxErrorBytes, exchange).catch(() => '')
+async function errorBody({ response, secrets }: Answered, exchange: Exchange): Promise<unknown> {
+  const read = await readBounded(response, maxErrorBytes, exchange).catch(() => '')
+  const text = withoutLongSecrets(read, secrets)
   try {
     return JSON.parse(text)
   } catch {
