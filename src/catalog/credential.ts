@@ -59,7 +59,11 @@ export const noCredential: Credential = { kind: 'none' }
 /** Longer than any token; a service account is some 2 KiB. */
 const longestToken = 16 * 1024
 
-const word = z.string().min(1).max(4096)
+/** What a header can hold; a line end in a key that was pasted would be an error of ours at every request. */
+export const printable = /^[\x20-\x7e]+$/
+export const printableText = 'must be printable ASCII characters'
+
+const word = z.string().min(1).max(4096).regex(printable, printableText)
 
 const resource = z
   .strictObject({
@@ -157,7 +161,7 @@ export function readCredential(text: string, form: CredentialForm | undefined): 
   if (form && /^[[{]/.test(text)) return credentialFrom(jsonOf(text), form)
   if (text.length > longestToken)
     throw new CredentialError([], `must have at most ${longestToken} characters`)
-  if (!/^[\x20-\x7e]+$/.test(text)) throw new CredentialError([], 'must be printable ASCII characters')
+  if (!printable.test(text)) throw new CredentialError([], printableText)
   return { kind: 'token', token: text }
 }
 

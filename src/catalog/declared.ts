@@ -1,5 +1,11 @@
 import { z } from 'zod'
-import { CredentialError, type CredentialForm, credentialFrom } from './credential.ts'
+import {
+  CredentialError,
+  type CredentialForm,
+  credentialFrom,
+  printable,
+  printableText,
+} from './credential.ts'
 import { type DeclaredModel, dataPolicy, tagOf } from './declared-model.ts'
 import type { Provider } from './provider.ts'
 import { settingNames, settingPatterns } from './provider-settings.ts'
@@ -7,14 +13,20 @@ import { dataRegions, dialectNames, wireAbilities } from './vocabulary.ts'
 
 const headerName = z.string().regex(/^[a-z0-9-]+$/, 'must be the name of a header, in lower case')
 
+const headerValue = z
+  .string()
+  .regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'must be one line, of characters a header can hold')
+/** Paths are appended to it. */
+const baseUrl = z.url({ protocol: /^https?$/ }).regex(/^[^?#]*$/, 'must have neither a query nor a fragment')
+
 /** A provider as headgate.yaml declares it; one that is built in needs only what is to change. */
 export const declaredProvider = z.strictObject({
   slug: z.string().regex(/^[a-z0-9][a-z0-9._-]*$/, 'must be lower-case letters, digits, dots and dashes'),
   name: z.string().min(1).optional(),
   /** A built-in provider that this one is in everything not said here: a second account, another region. */
   like: z.string().optional(),
-  base_url: z.url({ protocol: /^https?$/ }).optional(),
-  api_key: z.string().min(1).optional(),
+  base_url: baseUrl.optional(),
+  api_key: z.string().min(1).regex(printable, printableText).optional(),
   /** Instead of `api_key`, where a provider has more than a token; checked by the form that it has. */
   credentials: z.union([z.array(z.unknown()), z.record(z.string(), z.unknown())]).optional(),
   /** `region`, `project` and the like, for the gaps in the address. */
@@ -25,7 +37,7 @@ export const declaredProvider = z.strictObject({
   /** The header the key goes into, where it is not the one of the format; `authorization` means Bearer. */
   key_header: headerName.optional(),
   /** Sent with every request. */
-  headers: z.record(headerName, z.string()).optional(),
+  headers: z.record(headerName, headerValue).optional(),
   abilities: z.array(z.enum(wireAbilities)).optional(),
   /** Goes on, and bills all of it, when the client has left: its replies are read to the end. */
   bills_abandoned: z.boolean().optional(),

@@ -190,6 +190,7 @@ describeOnEachDatabase(
         ['azure', [{ ...legacy, endpoint_url: 'http://5ecret' }], 'key.0.endpoint_url'],
         ['amazon-bedrock', { ...access, region: '5ecret!' }, 'key.region'],
         ['amazon-bedrock', { accessKeyId: '5ecret' }, 'key.secretAccessKey'],
+        ['amazon-bedrock', { ...access, accessKeyId: '5ecret\n' }, 'key.accessKeyId'],
         ['google-vertex', { ...account, private_key: '5ecret' }, 'key.private_key'],
         ['google-vertex', { ...account, type: '5ecret' }, 'key.type'],
       ])('400 for %s with %o, without repeating it', async (provider, value, field) => {
