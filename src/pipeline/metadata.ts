@@ -33,7 +33,7 @@ const longestName = 256
 /** What the request says about its way, by the names it says it with. */
 function paramsOf({ wishes, call }: Asked, { found }: Plan): JsonObject {
   const said = Object.entries(wishes.provider).filter(([, value]) => value !== null)
-  const variants = found[0]?.variants ?? []
+  const variants = [...new Set(found[0]?.variants)]
   return {
     ...Object.fromEntries(said),
     ...(variants.length > 0 && { variants }),

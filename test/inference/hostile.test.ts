@@ -192,6 +192,19 @@ describeWithUpstreams('a client that', (bench) => {
     expect(json.store).toBe(false)
   })
 
+  test('S13 lists more providers than there can be, or piles up suffixes, is not echoed at length', async () => {
+    const names = Array.from({ length: 1001 }, (_, place) => `p${place}`)
+    for (const field of ['order', 'only', 'ignore']) {
+      const refused = await ask(bench(), 'chat', { model: 'test/chat', provider: { [field]: names } })
+      expect(refused.status).toBe(400)
+      expect((await jsonOf(refused)).error.message).toStartWith(`provider.${field}:`)
+    }
+    bench().first.script({ json: vendorReply('chat', 'text').body })
+    const model = `test/chat${':nitro'.repeat(1000)}`
+    const answer = await ask(bench(), 'chat', { model }, { headers: { 'x-service-metadata': 'enabled' } })
+    expect((await jsonOf(answer)).service_metadata.params.variants).toEqual(['nitro'])
+  })
+
   test('sends thousands of unknown fields gets headers it can read', async () => {
     const fields = Object.fromEntries(Array.from({ length: 2000 }, (_, i) => [`field_number_${i}`, 1]))
     const response = await ask(bench(), 'chat', { model: 'test/messages', ...fields })

@@ -2,7 +2,9 @@ import { z } from 'zod'
 import { quantizations } from '../../catalog/vocabulary.ts'
 
 const sortBy = z.enum(['price', 'throughput', 'latency', 'exacto'])
-const slugs = z.array(z.string().min(1)).nullish()
+/** Each is looked for at every endpoint; there are fewer providers than this. */
+const mostNames = 1000
+const slugs = z.array(z.string().min(1).max(256)).max(mostNames).nullish()
 const cutoff = z.number().min(0).nullish()
 
 const preferred = z
@@ -50,7 +52,11 @@ export const providerPreferences = z
       .boolean()
       .nullish()
       .describe('Without models whose answers may not be used to train others'),
-    quantizations: z.array(z.enum(quantizations)).nullish().describe('Without endpoints of any other'),
+    quantizations: z
+      .array(z.enum(quantizations))
+      .max(mostNames)
+      .nullish()
+      .describe('Without endpoints of any other'),
     sort: sort.describe('What decides the order, instead of a draw by price'),
     preferred_max_latency: preferred.describe('Seconds to the first token: slower endpoints go to the end'),
     preferred_min_throughput: preferred.describe('Tokens a second: slower endpoints go to the end'),
