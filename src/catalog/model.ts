@@ -22,6 +22,11 @@ export interface Installed {
   problem: string | null
 }
 
+/** It is called without a key: one of a caller's own would pay for nothing there. */
+export function isKeyless({ enabled, installed }: CatalogProvider): boolean {
+  return enabled && installed.credential.kind === 'none'
+}
+
 export type ImageCapabilities = NonNullable<DeclaredModel['image']>
 
 /** One model on one provider: what a request is routed to. Names are those of the API. */

@@ -1,6 +1,6 @@
 import type { OwnKey } from '../account/own-keys.ts'
 import type { Call } from '../call/call.ts'
-import type { Endpoint, Model } from '../catalog/model.ts'
+import { type Endpoint, isKeyless, type Model } from '../catalog/model.ts'
 import { isGenerateDialect, parameterNames } from '../catalog/vocabulary.ts'
 import { fieldNames } from '../dialects/fields.ts'
 import { endpointBlocked, enforcesZdr } from '../policy/guard.ts'
@@ -95,6 +95,7 @@ export function sharedExclusionOf(
 /** Whether a key of the caller's own is for this provider and model, and keeps nothing that must not be kept. */
 export function isUsable(rules: Rules, model: Model, endpoint: Endpoint, key: OwnKey): boolean {
   if (key.provider !== endpoint.provider.slug || !appliesTo(key, model)) return false
+  if (isKeyless(endpoint.provider)) return false
   const retains = key.declaredZdr === null ? endpoint.data_policy.retains : !key.declaredZdr
   return retentionOf(rules, model, endpoint, retains) === undefined
 }

@@ -61,7 +61,7 @@ async function destinationPath(call: TenantCall, rest = ''): Promise<string> {
   return `/observability/destinations/${made.body.data.id}${rest}`
 }
 
-const byokBody = { provider: 'sandbox', key: 'sample-credential-0123456789' }
+const byokBody = { provider: 'groq', key: 'sample-credential-0123456789' }
 
 async function byokPath(call: TenantCall): Promise<string> {
   return `/byok/${(await call('POST', '/byok', { body: byokBody })).body.data.id}`

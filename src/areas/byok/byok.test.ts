@@ -102,6 +102,7 @@ describeOnEachDatabase(
         ['key too long', { key: 'x'.repeat(16 * 1024 + 1) }, 'key'],
         ['provider missing', { provider: undefined }, 'provider'],
         ['provider unknown', { provider: 'nobody' }, 'provider'],
+        ['provider without keys', { provider: 'sandbox' }, 'provider'],
         ['provider by display name', { provider: 'amazon bedrock' }, 'provider'],
         ['provider of every object', { provider: 'constructor' }, 'provider'],
         ['name too long', { name: 'x'.repeat(256) }, 'name'],
@@ -146,7 +147,6 @@ describeOnEachDatabase(
         ['vendor_c-studio', 'google-ai-studio'],
         ['vendor_c-cloud', 'google-vertex'],
         ['openai', 'openai'],
-        ['sandbox', 'sandbox'],
         ['databricks', 'databricks'],
         ['amazon-bedrock/vendor_a-on-aws', 'amazon-bedrock/vendor_a-on-aws'],
       ])('the provider %s is kept as %s', async (provider, kept) => {

@@ -3,6 +3,7 @@ import { knownHashes } from '../../account/keys.ts'
 import { findMembers } from '../../account/members.ts'
 import { enterWorkspace, lockWorkspace } from '../../account/workspaces.ts'
 import { findModel } from '../../catalog/lookup.ts'
+import { isKeyless } from '../../catalog/model.ts'
 import { originOf } from '../../catalog/provider-settings.ts'
 import type { Db } from '../../db/db.ts'
 import { badField, fail } from '../../errors.ts'
@@ -60,6 +61,7 @@ const create = operation({
   handle: async ({ gateway, caller, body }) => {
     const { organizationId } = caller
     const provider = providerSlug(gateway, body.provider)
+    refuseKeyless(gateway, provider)
     const label = labelFor(gateway, provider, body.key)
     const settings = settingsOf(await checkedSettings(gateway, gateway.db, organizationId, body))
     refuseCombination({ ...startSettings, ...settings })
@@ -169,6 +171,12 @@ function providerSlug(gateway: Gateway, name: string): string {
   if (known && (known.slug === wanted || known.vendor === wanted)) return known.slug
   if (otherProviders.has(name)) return name
   throw badField('provider', 'is not a provider that is known here')
+}
+
+/** Requests there would cost the fee alone, while the installation pays for what answers them. */
+function refuseKeyless({ catalog }: Gateway, slug: string): void {
+  const known = catalog.providerByName.get(slug)
+  if (known && isKeyless(known)) throw badField('provider', 'is called without a key here')
 }
 
 function labelFor({ catalog, settings }: Gateway, provider: string, key: string): string {
