@@ -15,3 +15,8 @@ export function mask(secret: string): string {
 export function isMasked(text: string): boolean {
   return /^(?:.{3}\*{8}.{3}|\*{8})$/su.test(text)
 }
+
+/** An address without the user name and password there may be in it. */
+export function maskUser(url: string): string {
+  return url.replace(/^([a-z]+:\/\/)[^/?#]*@/i, `$1${fullMask}@`)
+}

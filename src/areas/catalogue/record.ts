@@ -10,6 +10,7 @@ import { commonAbilities } from '../../catalog/provider.ts'
 import type { EditRow } from '../../catalog/store.ts'
 import { GatewayError } from '../../errors.ts'
 import type { Gateway } from '../../gateway.ts'
+import { maskUser } from '../../lib/mask.ts'
 import { catalogSources } from '../../reload.ts'
 
 export const sources = ['built_in', 'snapshot', 'headgate.yaml', 'runtime'] as const
@@ -141,7 +142,7 @@ function inForce(provider: CatalogProvider): z.input<typeof providerInForce> {
   })
   return {
     name: provider.name,
-    base_url: address ?? provider.baseUrl,
+    base_url: maskUser(address ?? provider.baseUrl),
     api_key,
     dialects: provider.dialects,
     ...(provider.keyHeader && { key_header: provider.keyHeader }),
