@@ -312,6 +312,18 @@ describeOnEachDatabase(
       })
     })
 
+    test('S13 409 beyond what a workspace may have for one provider, however many race', async () => {
+      const workspace_id = await workspace()
+      const body = { provider: 'mistral', key: canary, workspace_id }
+      const answers = await Promise.all(Array.from({ length: 52 }, () => call('POST', '', body)))
+      const made = answers.filter(({ status }) => status === 201)
+      expect(made).toHaveLength(50)
+      expect(answers.filter(({ status }) => status === 409)).toHaveLength(2)
+      await call('DELETE', `/${made[0]?.body.data.id}`)
+      await create(body)
+      await create({ ...body, provider: 'cohere' })
+    })
+
     test('sort_order counts up within workspace and provider, however many race', async () => {
       const workspace_id = await workspace()
       const made = await Promise.all(Array.from({ length: 8 }, () => create({ workspace_id })))

@@ -19,7 +19,7 @@ import {
   insertCredential,
   listCredentials,
   lockCredential,
-  nextSortOrder,
+  placeFor,
   removeCredential,
   updateCredential,
 } from './store.ts'
@@ -57,6 +57,7 @@ const create = operation({
   access: 'management',
   body: createBody,
   status: 201,
+  errors: [409],
   response: answer,
   handle: async ({ gateway, caller, body }) => {
     const { organizationId } = caller
@@ -69,6 +70,9 @@ const create = operation({
     const id = newUuid()
     const row = await gateway.db.transaction().execute(async (tx) => {
       await lockWorkspace(tx, organizationId, workspaceId)
+      const { count, sortOrder } = await placeFor(tx, workspaceId, provider)
+      if (count >= mostCredentials)
+        throw fail('conflict', `The workspace has ${mostCredentials} credentials for ${provider} already.`)
       return insertCredential(tx, gateway.clock, {
         ...startSettings,
         ...settings,
@@ -79,7 +83,7 @@ const create = operation({
         label,
         sealed_key: sealed(gateway, id, body.key),
         origin: originNow(gateway, provider),
-        sort_order: await nextSortOrder(tx, workspaceId, provider),
+        sort_order: sortOrder,
       })
     })
     return { data: recordOf(row) }
@@ -148,6 +152,9 @@ const remove = operation({
     return { deleted: true as const }
   },
 })
+
+/** One request may try each of them. */
+const mostCredentials = 50
 
 export const byokOperations = [listAll, create, get, update, remove]
 

@@ -21,16 +21,20 @@ export async function listCredentials(
   return pageOf(all.selectAll(), page, ['provider', 'sort_order', 'id'])
 }
 
-/** After those there are. The caller has locked the workspace. */
-export async function nextSortOrder(tx: Db, workspaceId: string, provider: string): Promise<number> {
-  const { last } = await tx
+/** How many there are, and the place after them. The caller has locked the workspace. */
+export async function placeFor(
+  tx: Db,
+  workspaceId: string,
+  provider: string,
+): Promise<{ count: number; sortOrder: number }> {
+  const { last, count } = await tx
     .selectFrom('byok_keys')
-    .select((eb) => eb.fn.max('sort_order').as('last'))
+    .select((eb) => [eb.fn.max('sort_order').as('last'), eb.fn.countAll().as('count')])
     .where('workspace_id', '=', workspaceId)
     .where('provider', '=', provider)
     .where('deleted_at', 'is', null)
     .executeTakeFirstOrThrow()
-  return last === null ? 0 : last + 1
+  return { count: Number(count), sortOrder: last === null ? 0 : last + 1 }
 }
 
 export async function insertCredential(
