@@ -8,6 +8,8 @@ export function retryAfterOf(headers: Headers, now: number = Date.now()): number
   const text = headers.get('retry-after')
   if (!text) return undefined
   const seconds = Number(text)
-  const wait = Number.isNaN(seconds) ? Date.parse(text) - now : seconds * 1000
+  // A date has the name of a month in it: the runtime would make one of nearly anything.
+  const date = /[A-Za-z]{3}/.test(text) ? Date.parse(text) : Number.NaN
+  const wait = Number.isNaN(seconds) ? date - now : seconds * 1000
   return Number.isNaN(wait) ? undefined : Math.min(Math.max(0, wait), longestMs)
 }

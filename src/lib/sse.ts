@@ -21,16 +21,21 @@ export class SseError extends Error {}
 /** Cuts a byte stream into events, wherever the bytes were split. Comments are passed over. */
 export class SseReader implements FrameReader {
   readonly #decoder = new TextDecoder()
+  readonly #maxLength: number
   /** Pieces of an event that is not complete; joined when a line ends, so that a long one is not copied each time. */
   #pieces: string[] = []
   #length = 0
   #tail = ''
 
+  constructor(maxLength = maxFrameLength) {
+    this.#maxLength = maxLength
+  }
+
   push(bytes: Uint8Array): SseFrame[] {
     const piece = this.#decoder.decode(bytes, { stream: true })
     this.#pieces.push(piece)
     this.#length += piece.length
-    if (this.#length > maxFrameLength) throw new SseError('an event of the stream is too long')
+    if (this.#length > this.#maxLength) throw new SseError('an event of the stream is too long')
     // Only where a blank line ends is anything joined: a long event is not copied for each of its pieces.
     const seam = this.#tail + piece
     this.#tail = seam.slice(-3)

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import type { OwnKey } from '../account/own-keys.ts'
 import { buildCatalog, type Catalog } from '../catalog/catalog.ts'
 import type { DeclaredProvider } from '../catalog/declared.ts'
+import { originOf } from '../catalog/provider-settings.ts'
 import type { DataRegion } from '../catalog/vocabulary.ts'
 import type { Gateway } from '../gateway.ts'
 import { Vault } from '../lib/secret.ts'
@@ -21,13 +22,15 @@ function catalogWith({ environment = {}, declared = [] }: Wishes = {}): Catalog 
   return buildCatalog({ settings: { providers: declared, models: [] }, providers, environment })
 }
 
-function ownKey(provider: string, credential: unknown): OwnKey {
+function ownKey(slug: string, credential: unknown): OwnKey {
+  const provider = providers.find((known) => known.slug === slug)
+  if (!provider) throw new Error(`there is no ${slug}`)
   const text = typeof credential === 'string' ? credential : JSON.stringify(credential)
   return {
     id: 'the-id',
-    provider,
+    provider: slug,
     sealed: vault.seal(text, 'byok/the-id'),
-    origin: null,
+    origin: originOf(provider),
     isFallback: false,
     isRequired: false,
     isOnly: false,
@@ -247,4 +250,12 @@ test('S12 a credential that cannot be opened or read is a problem without a word
       credential: { kind: 'none' },
     })
   }
+})
+
+test('S6 a key that was entered before its provider had an address goes nowhere', () => {
+  const model = catalogWith().models.find(({ id }) => id === claude)
+  const endpoint = model?.endpoints.find(({ tag }) => tag === 'anthropic')
+  if (!model || !endpoint) throw new Error(`nobody has ${claude}`)
+  const unbound = { ...ownKey('anthropic', 'secret'), origin: null }
+  expect(accessOf(gateway, candidateOf(model, endpoint, unbound), 'global').problem).toContain('address')
 })

@@ -32,7 +32,7 @@ export function accessOf(gateway: Gateway, candidate: Candidate, region: DataReg
   const { endpoint, ownKey } = candidate
   const { provider } = endpoint
   if (!ownKey) return sharedAccess(candidate, region)
-  if (ownKey.origin !== null && ownKey.origin !== originOf(provider))
+  if (ownKey.origin !== originOf(provider))
     return unusable(endpoint, 'The credential was entered for another address of the provider.')
   const credential = opened(gateway, provider, ownKey)
   if (!credential) return unusable(endpoint, 'The credential cannot be read.')

@@ -25,6 +25,7 @@ export async function attemptEach<R>(
 ): Promise<Taken<R>> {
   const { candidates } = plan
   for (const [place, candidate] of candidates.entries()) {
+    if (isEnough(gateway, journey)) break
     if (!isWorthTrying(gateway, candidates, place, journey)) continue
     const taken = await tryAt(gateway, asked, candidate, journey, attempt, false)
     if (taken) return taken
@@ -75,6 +76,13 @@ async function tryAt<R>(
     logFailure(gateway, candidate, error)
     return null
   }
+}
+
+/** Own keys can make a plan as long as their owner likes. */
+const mostAttempts = 20
+
+function isEnough({ settings }: Gateway, { attempts, startedAt }: Journey): boolean {
+  return attempts.length >= mostAttempts || performance.now() - startedAt > settings.limits.total
 }
 
 /** Much may have happened since the plan was made: others were told to wait, or found an endpoint broken. */

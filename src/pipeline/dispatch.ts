@@ -107,15 +107,11 @@ async function fetchWhole(
   translation: Translation,
   asked: Asked,
 ): Promise<JsonObject> {
-  return bodyOf(gateway, exchange, await send(gateway, exchange, outgoing(asked, translation)))
+  return bodyOf(exchange, await send(gateway, exchange, outgoing(asked, translation)))
 }
 
-async function bodyOf(
-  gateway: Gateway,
-  exchange: Exchange,
-  { response, secrets }: Answered,
-): Promise<JsonObject> {
-  const text = await readBounded(response, gateway.settings.limits.reply_bytes, exchange)
+async function bodyOf(exchange: Exchange, { response, secrets, mostBytes }: Answered): Promise<JsonObject> {
+  const text = await readBounded(response, mostBytes, exchange)
   try {
     const body = objectOf(parsePrompt(discreetReply(text, secrets)))
     if (body) return body
@@ -156,7 +152,7 @@ async function openFlow(
   const answered = await send(gateway, exchange, outgoing(asked, translation))
   const { response, secrets } = answered
   if (response.headers.get('content-type')?.startsWith('application/json')) {
-    const body = await bodyOf(gateway, exchange, answered)
+    const body = await bodyOf(exchange, answered)
     const events = eventsOf(candidate, translation, body)
     const noted = notedEvents(events.values(), transcript)
     return new EventFlow(noted, asked.format.writes.writer(facts), exchange)
@@ -170,8 +166,11 @@ async function openFlow(
 function framesOf({ headers }: Response, { dialect, access }: Translation): FrameReader {
   const own = access.endpoint.provider.wire?.[dialect.name]?.frames
   const isUsual = headers.get('content-type')?.startsWith('text/event-stream')
-  return own && !isUsual ? own() : new SseReader()
+  return own && !isUsual ? own() : new SseReader(access.isUserNamed ? userNamedFrame : undefined)
 }
+
+/** In characters. */
+const userNamedFrame = 4 * 1024 * 1024
 
 /** What comes before the first content is kept: until then another endpoint may take over unnoticed. */
 async function untilContent(gateway: Gateway, exchange: Exchange, flow: Flow): Promise<string> {

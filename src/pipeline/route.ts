@@ -3,9 +3,10 @@ import { type Found, findModel } from '../catalog/lookup.ts'
 import type { Model } from '../catalog/model.ts'
 import { badField, fail, GatewayError } from '../errors.ts'
 import type { Gateway } from '../gateway.ts'
-import { type Candidate, healthIdOf } from '../routing/candidate.ts'
+import type { Candidate } from '../routing/candidate.ts'
 import { type Decision, decide, type LeftOut } from '../routing/decide.ts'
 import { type FiguresById, figuresOf } from '../routing/explain.ts'
+import { healthIdOf } from '../routing/health.ts'
 import type { World } from '../routing/rank.ts'
 import { beginningOf } from '../routing/sticky.ts'
 import type { Wanted } from '../routing/wanted.ts'
@@ -123,7 +124,7 @@ function nothingLeft(gateway: Gateway, requested: string[], { left, found }: Pla
     return toldToWait(
       gateway,
       requested,
-      left.filter(isPaused).map(({ endpoint, ownKeyId }) => healthIdOf(endpoint, ownKeyId)),
+      left.filter(isPaused).map(({ endpoint, ownKeyId }) => healthIdOf(endpoint.id, ownKeyId)),
     )
   const isFiltered = reasons.some((reason) => reason !== 'no_credential')
   const message = isFiltered

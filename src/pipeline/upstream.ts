@@ -8,7 +8,7 @@ import { type HeaderMap, type Means, SignInError } from '../sign-in/scheme.ts'
 import { signIn } from '../sign-in/sign-in.ts'
 import { bearer } from '../sign-in/token.ts'
 import type { Access } from './access.ts'
-import { secretsOf, withoutLongSecrets, withoutSecrets } from './discretion.ts'
+import { type Secrets, secretsOf, withoutLongSecrets, withoutSecrets } from './discretion.ts'
 
 /** An upstream that failed, in the one form the pipeline knows. */
 export class UpstreamError extends Error {
@@ -89,7 +89,9 @@ export interface Outgoing {
 /** An answer, and what nobody may read should the provider say it in there. */
 export interface Answered {
   response: Response
-  secrets: readonly string[]
+  secrets: Secrets
+  /** How long a whole reply may be. */
+  mostBytes: number
 }
 
 /** Sends a request. An answer with an error status is an error here. */
@@ -102,7 +104,7 @@ export async function send(gateway: Gateway, exchange: Exchange, request: Outgoi
   const failure = upstream.decodeError(response.status, await errorBody(answered, exchange))
   if (response.status === 401) forgetToken(gateway, access)
   const retryAfterMs = failure.retryAfterMs ?? retryAfterOf(response.headers)
-  const message = withoutSecrets(presentable(failure.message), secrets)
+  const message = withoutSecrets(presentable(failure.message), secrets())
   throw new UpstreamError({ ...failure, message, ...(retryAfterMs !== undefined && { retryAfterMs }) })
 }
 
@@ -110,6 +112,9 @@ export async function send(gateway: Gateway, exchange: Exchange, request: Outgoi
 function presentable(message: string): string {
   return /^\s*<(!doctype|html)/i.test(message) ? 'The provider answered with a web page.' : message
 }
+
+/** A server that a user runs is not given the room that a provider has. */
+const userNamedBytes = 16 * 1024 * 1024
 
 async function ask(gateway: Gateway, exchange: Exchange, request: Outgoing): Promise<Answered> {
   const { access, path, text } = request
@@ -125,7 +130,9 @@ async function ask(gateway: Gateway, exchange: Exchange, request: Outgoing): Pro
     ? askUserNamed(gateway, exchange, signed)
     : askProvider(exchange, signed))
   if (!access.isUserNamed) gateway.origins.answered(baseUrl)
-  return { response, secrets: secretsOf(access, signature) }
+  const { reply_bytes } = gateway.settings.limits
+  const mostBytes = access.isUserNamed ? Math.min(userNamedBytes, reply_bytes) : reply_bytes
+  return { response, secrets: () => secretsOf(access, signature), mostBytes }
 }
 
 async function connect(gateway: Gateway, exchange: Exchange, baseUrl: string): Promise<void> {
@@ -242,7 +249,7 @@ const maxErrorBytes = 64 * 1024
 
 async function errorBody({ response, secrets }: Answered, exchange: Exchange): Promise<unknown> {
   const read = await readBounded(response, maxErrorBytes, exchange).catch(() => '')
-  const text = withoutLongSecrets(read, secrets)
+  const text = withoutLongSecrets(read, secrets())
   try {
     return JSON.parse(text)
   } catch {

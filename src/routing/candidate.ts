@@ -1,6 +1,6 @@
 import type { OwnKey } from '../account/own-keys.ts'
 import type { Endpoint, Model } from '../catalog/model.ts'
-import type { EndpointHealth } from './health.ts'
+import { type EndpointHealth, healthIdOf } from './health.ts'
 
 /** Why a candidate stands where it stands. */
 export type Why =
@@ -43,13 +43,9 @@ export function candidateOf(
     model,
     endpoint,
     ownKey,
-    id: healthIdOf(endpoint, ownKey?.id ?? null),
+    id: healthIdOf(endpoint.id, ownKey?.id ?? null),
     health,
     why: ownKey ? (ownKey.isFallback ? 'fallback_key' : 'own_key') : 'balanced',
     share: null,
   }
-}
-
-export function healthIdOf({ id }: Endpoint, ownKeyId: string | null): string {
-  return ownKeyId === null ? id : `${id} ${ownKeyId}`
 }

@@ -2,7 +2,7 @@ import { promptEstimate } from '../call/size.ts'
 import type { Found } from '../catalog/lookup.ts'
 import type { Endpoint, Model } from '../catalog/model.ts'
 import { allowsEverything } from '../policy/guard.ts'
-import { type Candidate, candidateOf, healthIdOf } from './candidate.ts'
+import { type Candidate, candidateOf } from './candidate.ts'
 import {
   exclusionOf,
   fits,
@@ -17,6 +17,7 @@ import {
   sharedExclusionOf,
   softNeeds,
 } from './filter.ts'
+import { healthIdOf } from './health.ts'
 import { namesOf, placeIn } from './names.ts'
 import { type Ranking, ranked, type World } from './rank.ts'
 import { isMixed, type Lanes, lanesOf, sortOf, type Wanted } from './wanted.ts'
@@ -111,7 +112,7 @@ function permitted(
     }
     for (const key of ownKeys) {
       if (!isUsable(rules, model, endpoint, key)) continue
-      candidates.push(candidateOf(model, endpoint, key, health.known(healthIdOf(endpoint, key.id))))
+      candidates.push(candidateOf(model, endpoint, key, health.known(healthIdOf(endpoint.id, key.id))))
     }
     const sharedReason = sharedExclusionOf(rules, model, endpoint, ownKeys)
     if (sharedReason) left.push({ model, endpoint, ownKeyId: null, reason: sharedReason })

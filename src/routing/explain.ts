@@ -2,9 +2,10 @@ import type { Found } from '../catalog/lookup.ts'
 import type { Endpoint, Model } from '../catalog/model.ts'
 import { approximatePerMillion } from '../catalog/price.ts'
 import type { DataRegion } from '../catalog/vocabulary.ts'
-import { type Candidate, healthIdOf } from './candidate.ts'
+import type { Candidate } from './candidate.ts'
 import type { Decision } from './decide.ts'
 import type { Reason } from './filter.ts'
+import { healthIdOf } from './health.ts'
 import type { World } from './rank.ts'
 import { sentenceOf, whySentences } from './sentences.ts'
 
@@ -26,7 +27,7 @@ export type FiguresById = ReadonlyMap<string, Figures>
 export function figuresOf({ candidates, left }: Decision, { health, now }: World): FiguresById {
   const ids = [
     ...candidates.map(({ id }) => id),
-    ...left.map(({ endpoint, ownKeyId }) => healthIdOf(endpoint, ownKeyId)),
+    ...left.map(({ endpoint, ownKeyId }) => healthIdOf(endpoint.id, ownKeyId)),
   ]
   const figures = new Map<string, Figures>()
   for (const id of ids) {
@@ -260,7 +261,7 @@ function excludedOf(decided: Decided): Excluded[] {
   const { candidates, left, figures } = decided
   const mentioned = new Set([...candidates, ...left].map(({ endpoint }) => endpoint))
   const told = left.map(({ model, endpoint, ownKeyId, reason }) => ({
-    ...excluded(model, endpoint, reason, figures.get(healthIdOf(endpoint, ownKeyId))),
+    ...excluded(model, endpoint, reason, figures.get(healthIdOf(endpoint.id, ownKeyId))),
     ...(ownKeyId !== null && { own_key: ownKeyId }),
   }))
   const silent = [...modelsOf(decided)].flatMap((model) =>

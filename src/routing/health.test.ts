@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import type { Endpoint } from '../catalog/model.ts'
-import { EndpointHealth, Health } from './health.ts'
+import { EndpointHealth, Health, healthIdOf } from './health.ts'
 
 const second = 1000
 const minute = 60 * second
@@ -47,15 +47,18 @@ describe('the memory of thirty seconds', () => {
     expect(health.shown(at).uptime5m).toBeNull()
   })
 
-  test('nor is a credential that may not: others are asked first', () => {
-    const health = new EndpointHealth()
-    for (let count = 0; count < 30; count++) health.failed(at, { kind: 'permission_denied' })
-    expect([health.isUnstable(at), health.isEjected(at), health.shown(at).uptime5m]).toEqual([
-      true,
-      false,
-      null,
-    ])
-  })
+  test.each(['permission_denied', 'not_found'] as const)(
+    '%s may be about one request: others are asked first, and that is all',
+    (kind) => {
+      const health = new EndpointHealth()
+      for (let count = 0; count < 30; count++) health.failed(at, { kind })
+      expect([health.isUnstable(at), health.isEjected(at), health.shown(at).uptime5m]).toEqual([
+        true,
+        false,
+        null,
+      ])
+    },
+  )
 
   test.each([
     'invalid_request',
@@ -78,7 +81,6 @@ describe('the memory of thirty seconds', () => {
   test.each([
     'authentication',
     'payment_required',
-    'not_found',
     'provider_overloaded',
     'provider_unavailable',
     'server',
@@ -281,4 +283,13 @@ test('S13 endpoints that are remembered are bounded, and those in use stay', () 
   }
   expect(health.known('endpoint 0')).toBeNull()
   expect(health.known('busy')?.isEjected(at)).toBe(true)
+})
+
+test('however many keys of their own callers have, what is known of shared endpoints stays', () => {
+  const health = new Health()
+  health.of('acme/large alpha').failed(at, { kind: 'rate_limit_exceeded', retryAfterMs: minute })
+  const own = (count: number) => healthIdOf('acme/large alpha', `key-${count}`)
+  for (let count = 0; count < 6000; count++) health.of(own(count))
+  expect(health.known('acme/large alpha')?.isPaused(at)).toBe(true)
+  expect([health.known(own(0)), health.known(own(5999))]).toEqual([null, expect.anything()])
 })

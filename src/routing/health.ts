@@ -37,15 +37,18 @@ const fewestToolCalls = 50
 const unreliable: ReadonlySet<FailureKind> = new Set([
   'authentication',
   'payment_required',
-  'not_found',
   'provider_overloaded',
   'provider_unavailable',
   'server',
   'timeout',
 ])
 
-/** A quota, or a credential that may not: others are asked first for a while, but it may be about this request alone. */
-const turnedAway: ReadonlySet<FailureKind> = new Set(['rate_limit_exceeded', 'permission_denied'])
+/** May be about this request alone, which must not cost others the endpoint: they are asked first for a while. */
+const turnedAway: ReadonlySet<FailureKind> = new Set([
+  'rate_limit_exceeded',
+  'permission_denied',
+  'not_found',
+])
 
 const ok = 0
 const failed = 1
@@ -277,17 +280,27 @@ function attempts(tally: Tally, now: number, windowMs: number): number {
 
 /** More are not remembered; those not tried for longest go first. */
 const mostEndpoints = 20_000
+const mostOwn = 5000
+
+const ownPrefix = 'own '
+
+/** What the health of an endpoint is known by: it may work with one key and not with another. */
+export function healthIdOf(endpointId: string, ownKeyId: string | null): string {
+  return ownKeyId === null ? endpointId : `${ownPrefix}${ownKeyId} ${endpointId}`
+}
 
 /** Of every endpoint that had traffic lately, by its id. */
 export class Health {
-  readonly #byId = new Map<string, EndpointHealth>()
+  readonly #shared = new Map<string, EndpointHealth>()
+  /** With keys of callers' own, which can be many: they push out one another and nobody else. */
+  readonly #own = new Map<string, EndpointHealth>()
   /** Ids that came and went: lists made before are made anew. */
   #changes = 0
   readonly #lists = new WeakMap<readonly Endpoint[], { changes: number; list: (EndpointHealth | null)[] }>()
 
   /** Null for an endpoint nobody has tried: nothing speaks against it. */
   known(id: string): EndpointHealth | null {
-    return this.#byId.get(id) ?? null
+    return this.#mapOf(id).get(id) ?? null
   }
 
   /** Of all endpoints of a model, in their order. To look up thousands of names takes longer than to decide. */
@@ -300,18 +313,19 @@ export class Health {
   }
 
   of(id: string): EndpointHealth {
-    const known = this.#byId.get(id)
+    const map = this.#mapOf(id)
+    const known = map.get(id)
     const health = known ?? new EndpointHealth()
-    this.#byId.delete(id)
-    this.#byId.set(id, health)
-    if (!known) this.#came()
+    map.delete(id)
+    map.set(id, health)
+    if (known) return health
+    this.#changes += 1
+    const [idle] = map.keys()
+    if (map.size > (map === this.#own ? mostOwn : mostEndpoints) && idle !== undefined) map.delete(idle)
     return health
   }
 
-  #came(): void {
-    this.#changes += 1
-    if (this.#byId.size <= mostEndpoints) return
-    const [idle] = this.#byId.keys()
-    if (idle !== undefined) this.#byId.delete(idle)
+  #mapOf(id: string): Map<string, EndpointHealth> {
+    return id.startsWith(ownPrefix) ? this.#own : this.#shared
   }
 }

@@ -51,6 +51,11 @@ describeRouted('a key of one’s own', (routed) => {
       expect(asked.map(({ endpoint }) => endpoint)).toEqual(['line-2 beta', 'line-1 alpha', 'line-2 beta'])
     })
 
+    test('I11 S13 a request makes twenty attempts at most, however many keys there are', async () => {
+      for (let count = 0; count < 22; count++) await bring('alpha')
+      expect(await tried()).toHaveLength(20)
+    })
+
     test('a disabled or deleted key is not used', async () => {
       const id = await bring('alpha')
       await routed().server.call('PATCH', `/byok/${id}`, { body: { disabled: true } })

@@ -13,13 +13,16 @@ export interface ShownLimit {
   subject: string
   interval: Interval
   unit: 'usd' | 'requests'
-  limit: number
-  spent: number
-  held: number
+  limit: number | null
+  spent: number | null
+  held: number | null
   remaining: number
   needed: number
   would_fit: boolean
 }
+
+/** What the whole account has is for management keys; whether the request fits into it is not. */
+const unseen = { limit: null, spent: null, held: null }
 
 /** In the order they are checked. */
 export function limitsOf({ free }: Wish, { limits, free: used }: Preview): ShownLimit[] {
@@ -28,9 +31,9 @@ export function limitsOf({ free }: Wish, { limits, free: used }: Preview): Shown
     subject: subjectOf(limit.subject),
     interval: windowWords[limit.window],
     unit: 'usd' as const,
-    limit: usdFromNanos(limit.amount),
-    spent: usdFromNanos(spent),
-    held: usdFromNanos(held),
+    ...(limit.kind === 'credits'
+      ? unseen
+      : { limit: usdFromNanos(limit.amount), spent: usdFromNanos(spent), held: usdFromNanos(held) }),
     remaining: usdFromNanos(room),
     needed: usdFromNanos(needed),
     would_fit: fits,

@@ -52,9 +52,12 @@ const limit = z.strictObject({
   subject: z.string().describe('Whose spending is counted: organization, workspace, key or member'),
   interval: z.enum(['lifetime', 'monthly', 'weekly', 'daily', 'minute']),
   unit: z.enum(['usd', 'requests']),
-  limit: z.number(),
-  spent: z.number(),
-  held: z.number().describe('Set aside for requests under way'),
+  limit: z
+    .number()
+    .nullable()
+    .describe('null, with `spent` and `held`, for the credits of the account: management keys read those'),
+  spent: z.number().nullable(),
+  held: z.number().nullable().describe('Set aside for requests under way'),
   remaining: z.number(),
   needed: z.number().describe('What would be set aside for this request'),
   would_fit: z.boolean(),
