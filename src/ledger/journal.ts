@@ -113,7 +113,7 @@ export class Journal {
   /** What could not be appended goes first the next time. */
   append(lines: readonly Line[]): void {
     const segment = this.prepare()
-    segment.append(segment.size === 0 ? [firstLine, ...lines] : lines)
+    segment.append(segment.isEmpty ? [firstLine, ...lines] : lines)
     if (segment.size > longBytes) this.#close(segment)
   }
 
@@ -128,14 +128,14 @@ export class Journal {
 
   /** Resolves when what was appended until now is in the database; null when it is. */
   folded(): Promise<void> | null {
-    if (this.#closed.length === 0 && !this.#segment?.size) return null
+    if (this.#closed.length === 0 && (this.#segment?.isEmpty ?? true)) return null
     this.#nextFold ??= this.#foldNext()
     return this.#nextFold
   }
 
   /** Leaves no file that holds nothing. */
   async end(): Promise<void> {
-    const empty = this.#segment?.size === 0 ? [this.#segment] : []
+    const empty = this.#segment?.isEmpty ? [this.#segment] : []
     for (const file of [...this.#free.splice(0), ...empty]) {
       await file.quiet()
       file.remove()
@@ -153,7 +153,7 @@ export class Journal {
   async #foldAll(): Promise<void> {
     await this.#foldClosed()
     const segment = this.#segment
-    if (!segment?.size) return
+    if (!segment || segment.isEmpty) return
     // The meters know of everything that was done: so must the piece.
     segment.append([])
     this.#close(segment)

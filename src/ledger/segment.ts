@@ -52,6 +52,10 @@ export class SegmentFile {
   get size(): number {
     return this.#size
   }
+  /** Nothing was ever to be written into the piece, not even in vain. */
+  get isEmpty(): boolean {
+    return this.#size === 0 && this.#unwritten === ''
+  }
 
   /** `before`: when what the piece builds upon outlives a power cut. */
   begin(piece: PieceName, before: Promise<void>): void {

@@ -1,5 +1,6 @@
 import { Database } from 'bun:sqlite'
-import { afterAll, beforeEach, describe, expect, test } from 'bun:test'
+import { afterAll, beforeEach, describe, expect, spyOn, test } from 'bun:test'
+import * as fs from 'node:fs'
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
@@ -285,6 +286,25 @@ describe('the journal of the ledger', () => {
     expect(await run(engine, charge(admit, 3n))).toEqual([null])
     await engine.close()
     expect((await takenUp(path)).spent).toEqual([3n, 3n, 3n])
+  })
+
+  test('R7 I3 a charge that a full disk does not take is made once, however often it is tried again', async () => {
+    const placed = hold()
+    await run(engine, placed)
+    await engine.caughtUp()
+    const full = spyOn(fs, 'writeSync').mockImplementation(() => {
+      throw new Error('ENOSPC')
+    })
+    const settled = charge(placed, 7n)
+    const failed = async (op: Op) => expect(run(engine, op)).rejects.toThrow('ENOSPC')
+    try {
+      for (const op of [settled, { ...settled, again: true }, { ...settled, again: true }]) await failed(op)
+    } finally {
+      full.mockRestore()
+    }
+    expect(await run(engine, { ...settled, again: true })).toEqual(['closed before'])
+    await engine.close()
+    expect(await takenUp(path)).toMatchObject({ records: [[placed.wish.id, 7n]], spent: [7n, 7n, 7n] })
   })
 
   test('R24 a database that is kept by another holds nobody up, and catches up by itself', async () => {
