@@ -80,8 +80,10 @@ export class Journal {
     const { thread, takeMeters, now, refused } = this.#parts
     this.#last = await thread.folded()
     const left = segmentsLeft(this.#path).map(readLeft)
-    for (const { path, piece, size } of left.sort(byNumber)) {
+    for (const { path, piece, size, damagedLine } of left.sort(byNumber)) {
+      // Of a piece that is in the database already nothing matters: a torn line of the next may stand over it.
       if (piece && !this.#includes(piece)) {
+        if (damagedLine !== null) throw new JournalError(damagedText(path, damagedLine))
         if (!this.#precedes(piece)) throw new JournalError(strayText(path))
         await replay([...readPiece(path, size)])
         const { number } = piece
@@ -190,6 +192,10 @@ export class Journal {
 
 function byNumber(a: Left, b: Left): number {
   return (a.piece?.number ?? 0) - (b.piece?.number ?? 0)
+}
+
+function damagedText(path: string, line: number): string {
+  return `${path} is damaged in line ${line}: restore it, or a backup of everything.`
 }
 
 function strayText(path: string): string {

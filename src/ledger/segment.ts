@@ -156,6 +156,8 @@ export interface Left {
   piece: PieceName | null
   /** In bytes. */
   size: number
+  /** The first line that cannot be read between others; null when all can. */
+  damagedLine: number | null
 }
 
 /**
@@ -169,13 +171,8 @@ export function readLeft(path: string): Left {
   const number = read.reduce((latest, line) => Math.max(latest, line?.piece.number ?? 0), 0)
   const own = read.slice(0, read.findLastIndex((line) => line?.piece.number === number) + 1)
   const damaged = own.findIndex((line) => line?.piece.number !== number)
-  if (damaged >= 0) {
-    throw new JournalError(
-      `${path} is damaged in line ${damaged + 1}: restore it, or a backup of everything.`,
-    )
-  }
   const size = texts.slice(0, own.length).reduce((sum, text) => sum + Buffer.byteLength(text) + 1, 0)
-  return { path, piece: own[0]?.piece ?? null, size }
+  return { path, piece: own.at(-1)?.piece ?? null, size, damagedLine: damaged < 0 ? null : damaged + 1 }
 }
 
 /** The lines of a piece that is known to be whole. */

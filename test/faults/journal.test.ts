@@ -190,6 +190,21 @@ describe('the journal of the ledger', () => {
     expect(await takenUp(left)).toMatchObject({ spent: [20n, 20n, 20n], held: [0n, 0n, 0n], holds: [] })
   })
 
+  test('R7 a torn first line over what an earlier piece left behind is left out', async () => {
+    await engine.open()
+    const earlier = [hold(), hold(), hold()]
+    await Promise.all(earlier.map((admit) => engine.run([admit, charge(admit, 1n)])))
+    await engine.caughtUp()
+    const [file = ''] = segmentsLeft(path)
+    const before = readFileSync(file)
+    const last = hold()
+    await run(engine, last, charge(last, 9n))
+    const left = crashed(path)
+    const torn = Buffer.concat([readFileSync(file).subarray(0, 300), before.subarray(300)])
+    writeFileSync(segmentsLeft(left)[0] ?? '', torn)
+    expect((await takenUp(left)).spent).toEqual([3n, 3n, 3n])
+  })
+
   test('R7 damage in the middle stops the start, names the file, and changes nothing', async () => {
     const [first, second] = [hold(), hold()]
     await run(engine, first, second)
