@@ -194,6 +194,13 @@ describe('hints', () => {
     expect(health.isPaused(at + 10 * second)).toBe(false)
   })
 
+  test('of a request that was refused for what it says, nobody else has to wait', () => {
+    const health = new EndpointHealth()
+    for (const kind of ['invalid_request', 'permission_denied', 'content_policy_violation'] as const)
+      health.failed(at, { kind, retryAfterMs: minute })
+    expect(health.isPaused(at)).toBe(false)
+  })
+
   test('an hour is believed, a year is not', () => {
     const health = new EndpointHealth()
     health.failed(at, { kind: 'provider_overloaded', retryAfterMs: 365 * 24 * 60 * minute })

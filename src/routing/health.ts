@@ -178,7 +178,8 @@ export class EndpointHealth {
   }
 
   failed(now: number, { kind, retryAfterMs }: Pick<UpstreamFailure, 'kind' | 'retryAfterMs'>): void {
-    if (retryAfterMs !== undefined) {
+    // What is said about a bad request may be the request's own words, and concerns nobody else.
+    if (retryAfterMs !== undefined && (kind === 'rate_limit_exceeded' || unreliable.has(kind))) {
       const until = now + Math.min(retryAfterMs, longestPauseMs)
       this.#pausedUntil = Math.max(this.#pausedUntil, until)
     }
