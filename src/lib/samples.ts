@@ -42,10 +42,11 @@ export class Samples {
   quantiles(now: number, windowMs: number): Quantiles | null {
     if (!this.#counts) return null
     const oldest = (now - windowMs) / this.#slotMs - 1
+    const newest = now / this.#slotMs
     const all = new Uint32Array(buckets)
     let count = 0
     for (const [place, stamp] of this.#stamps.entries()) {
-      if (stamp <= oldest) continue
+      if (stamp <= oldest || stamp > newest) continue
       for (let bucket = 0; bucket < buckets; bucket++) {
         const inBucket = this.#counts[place * buckets + bucket] ?? 0
         all[bucket] = (all[bucket] ?? 0) + inBucket

@@ -26,12 +26,14 @@ export class Tally {
     this.#counts[at] = (this.#counts[at] ?? 0) + 1
   }
 
-  /** Of the slots that reach into the window: nothing is forgotten before its time. */
+  /** Of the slots that reach into the window: nothing is forgotten before its time. A clock put back leaves some ahead. */
   sum(now: number, windowMs: number, field: number): number {
     const oldest = (now - windowMs) / this.#slotMs - 1
+    const newest = now / this.#slotMs
     let sum = 0
     for (let place = 0; place < this.#slots; place++) {
-      if ((this.#stamps[place] ?? -1) <= oldest) continue
+      const stamp = this.#stamps[place] ?? -1
+      if (stamp <= oldest || stamp > newest) continue
       sum += this.#counts[place * this.#fields + field] ?? 0
     }
     return sum

@@ -208,6 +208,27 @@ describe('hints', () => {
   })
 })
 
+test('I12 a clock that is put back keeps no endpoint out for as long', () => {
+  const day = 24 * 60 * minute
+  const health = new EndpointHealth()
+  failing(health, at, 5)
+  health.failed(at, { kind: 'rate_limit_exceeded', retryAfterMs: minute })
+  const before = at - day
+  expect([health.isPaused(before), health.isEjected(before), health.isUnstable(before)]).toEqual([
+    false,
+    false,
+    false,
+  ])
+  expect(health.shown(before).attempts30m).toBe(0)
+  failing(health, before, 5)
+  health.failed(before, { kind: 'rate_limit_exceeded', retryAfterMs: minute })
+  expect([health.isEjected(before), health.isPaused(before), health.isPaused(before + minute)]).toEqual([
+    true,
+    true,
+    false,
+  ])
+})
+
 describe('I11 the retry budget', () => {
   test('is a fifth of the requests, their retries not counted', () => {
     const health = new EndpointHealth()

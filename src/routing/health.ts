@@ -132,12 +132,12 @@ export class EndpointHealth {
   }
 
   isPaused(now: number): boolean {
-    return now < this.#pausedUntil
+    return isAhead(this.#pausedUntil, now, longestPauseMs)
   }
 
   /** Left out: it failed too often, or another request is trying whether it is back. */
   isEjected(now: number): boolean {
-    return now < this.#ejectedUntil || now < this.#trialUntil
+    return isAhead(this.#ejectedUntil, now, longestEjectMs) || isAhead(this.#trialUntil, now, trialMs)
   }
 
   get ejectedUntil(): number {
@@ -181,7 +181,7 @@ export class EndpointHealth {
     // What is said about a bad request may be the request's own words, and concerns nobody else.
     if (retryAfterMs !== undefined && (kind === 'rate_limit_exceeded' || unreliable.has(kind))) {
       const until = now + Math.min(retryAfterMs, longestPauseMs)
-      this.#pausedUntil = Math.max(this.#pausedUntil, until)
+      this.#pausedUntil = this.isPaused(now) ? Math.max(this.#pausedUntil, until) : until
     }
     if (turnedAway.has(kind)) this.#limit(now)
     if (unreliable.has(kind)) this.#letDown(now)
@@ -198,7 +198,7 @@ export class EndpointHealth {
     this.#troubledAt = now
     this.#inARow += 1
     // What was under way when it was left out, or had nowhere else to go, does not keep it out for longer.
-    if (now < this.#ejectedUntil) return
+    if (isAhead(this.#ejectedUntil, now, longestEjectMs)) return
     if (this.#trialUntil !== 0 || this.#isOutlier(now)) this.#eject(now)
   }
 
@@ -268,6 +268,11 @@ export class EndpointHealth {
     this.#trialUntil = 0
     this.#inARow = 0
   }
+}
+
+/** A time that is farther away than it ever was set is one of a clock that was put back since. */
+function isAhead(until: number, now: number, most: number): boolean {
+  return now < until && until - now <= most
 }
 
 function uptime(tally: Tally, now: number, windowMs: number): number | null {
