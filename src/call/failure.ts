@@ -41,12 +41,21 @@ const byStatus = new Map<number, FailureKind>([
   [402, 'payment_required'],
   [403, 'permission_denied'],
   [404, 'not_found'],
+  // The address, or what was there, is not there any more: no fault of the request.
+  [405, 'not_found'],
   [408, 'timeout'],
+  [410, 'not_found'],
   [413, 'payload_too_large'],
+  [421, 'provider_unavailable'],
   [422, 'unprocessable'],
+  [423, 'provider_unavailable'],
   // A model behind the provider failed.
   [424, 'provider_unavailable'],
+  [426, 'provider_unavailable'],
   [429, 'rate_limit_exceeded'],
+  [451, 'permission_denied'],
+  // No room in a lane.
+  [498, 'provider_overloaded'],
   [503, 'provider_overloaded'],
   [504, 'timeout'],
   [524, 'timeout'],

@@ -163,6 +163,8 @@ class Watch {
   }
 }
 
+type Fault = [name: string, stream: boolean, answer: UpstreamAnswer]
+
 const { frames, body: whole } = vendorReply('chat', 'text')
 const halfWhole = Math.floor(JSON.stringify(whole).length / 2)
 const [opening = ''] = frames
@@ -170,7 +172,7 @@ const [opening = ''] = frames
 describeWithUpstreams(
   'a provider that',
   (bench) => {
-    const faults: [name: string, stream: boolean, answer: UpstreamAnswer][] = [
+    const faults: Fault[] = [
       ['hangs before the head of a whole reply', false, { hang: true }],
       ['hangs before the head of a stream', true, { hang: true }],
       ['hangs after the head of a stream', true, { hang: true, sse: [] }],
@@ -191,6 +193,9 @@ describeWithUpstreams(
       ['gives an empty stream', true, { sse: [] }],
       ['gives a web page', false, { text: '<!doctype html><p>Sorry' }],
       ['is overloaded', true, { status: 529, json: {} }],
+      ...[405, 410, 421, 423, 426, 451, 498].map(
+        (status): Fault => [`answers with ${status}`, false, { status, json: {} }],
+      ),
     ]
     describe('R30 I7 the next one answers when it', () => {
       test.each(faults)('%s', async (_, stream, answer) => {
