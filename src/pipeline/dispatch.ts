@@ -96,9 +96,15 @@ function wholeOf(events: ReplyEvent[], body: JsonObject | null, transcript: Tran
     note(seen, event)
     transcript?.add(event)
   }
-  if (seen.failure && !seen.content) throw new UpstreamError(seen.failure)
-  if (!seen.content && !seen.complete) throw unexpected('The provider gave an empty reply.')
+  if (!seen.content) requireEnd(seen)
   return { seen, events, body }
+}
+
+/** A reply without content is one only if it says how it ended, and not with an error. */
+function requireEnd({ failure, complete, finishes }: Seen): void {
+  if (failure) throw new UpstreamError(failure)
+  const isMeant = complete && finishes.some((finish) => finish && finish.reason !== 'error')
+  if (!isMeant) throw unexpected('The provider gave an empty reply.')
 }
 
 async function fetchWhole(
@@ -182,10 +188,10 @@ async function untilContent(gateway: Gateway, exchange: Exchange, flow: Flow): P
     // Something came: from here on it is silence that counts, not slowness.
     exchange.allow(total)
     if (text !== null) pending += text
-    const { content, failure, complete } = flow.seen
-    if (failure && !content) throw new UpstreamError(failure)
-    if (content || (text === null && complete)) break
-    if (text === null) throw unexpected('The provider gave an empty reply.')
+    const { content, failure } = flow.seen
+    if (content) break
+    if (failure || text === null) requireEnd(flow.seen)
+    if (text === null) break
   }
   return pending
 }

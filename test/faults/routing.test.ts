@@ -169,6 +169,15 @@ const { frames, body: whole } = vendorReply('chat', 'text')
 const halfWhole = Math.floor(JSON.stringify(whole).length / 2)
 const [opening = ''] = frames
 
+/** Nothing, and why no more follows. */
+function saying(finish_reason: string) {
+  return { ...whole, choices: [{ index: 0, message: { role: 'assistant', content: null }, finish_reason }] }
+}
+
+function endingWith(finish_reason: string): string {
+  return `data: ${JSON.stringify({ id: 'x', choices: [{ index: 0, delta: {}, finish_reason }] })}\n\ndata: [DONE]\n\n`
+}
+
 describeWithUpstreams(
   'a provider that',
   (bench) => {
@@ -192,6 +201,9 @@ describeWithUpstreams(
       ['gives nothing', false, { text: '' }],
       ['gives an empty stream', true, { sse: [] }],
       ['gives a web page', false, { text: '<!doctype html><p>Sorry' }],
+      ['ends a stream without a word', true, { sse: [opening, 'data: [DONE]\n\n'] }],
+      ['ends a stream with an error before the first content', true, { sse: [opening, endingWith('error')] }],
+      ['says nothing but that it failed', false, { json: saying('error') }],
       ['is overloaded', true, { status: 529, json: {} }],
       ...[405, 410, 421, 423, 426, 451, 498].map(
         (status): Fault => [`answers with ${status}`, false, { status, json: {} }],
