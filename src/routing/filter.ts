@@ -4,7 +4,7 @@ import { type Endpoint, isKeyless, type Model } from '../catalog/model.ts'
 import { isGenerateDialect, parameterNames } from '../catalog/vocabulary.ts'
 import { fieldNames } from '../dialects/fields.ts'
 import { endpointBlocked, enforcesZdr } from '../policy/guard.ts'
-import { isTagged, type Names, placeIn } from './names.ts'
+import { isIgnored, isTagged, type Names, placeIn } from './names.ts'
 import type { Lanes, Wanted } from './wanted.ts'
 
 /** Why an endpoint cannot serve a request, in the words of `availability.excluded_by`. */
@@ -64,7 +64,7 @@ export function exclusionOf(
   const blocked = rules.isGuarded ? endpointBlocked(rules.wanted.policy, model, endpoint) : undefined
   if (blocked) return `guardrail:${blocked}`
   if (rules.only && placeIn(rules.only, endpoint) === -1) return 'allowed_providers'
-  if (rules.ignore && placeIn(rules.ignore, endpoint) !== -1) return 'allowed_providers'
+  if (rules.ignore && isIgnored(rules.ignore, endpoint)) return 'allowed_providers'
   if (rules.distillable && !model.distillable) return 'distillable'
   if (rules.untrained && endpoint.data_policy.training) return 'data_policy:training'
   if (rules.quantizations && !rules.quantizations.has(endpoint.quantization ?? 'unknown'))

@@ -30,6 +30,11 @@ export function placeIn(names: Names, { tag, provider, service_tier }: Endpoint)
   return -1
 }
 
+/** Whoever wants nothing sent to a provider wants it in none of its lanes. */
+export function isIgnored(names: Names, { tag, provider }: Endpoint): boolean {
+  return names.some((name) => name.tag === tag || name.provider === provider.slug)
+}
+
 /** Whether one of the names is the tag itself. */
 export function isTagged(names: Names | null, { tag }: Endpoint): boolean {
   return names?.some((name) => name.tag === tag) ?? false

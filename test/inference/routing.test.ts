@@ -298,6 +298,8 @@ describeRouted('a preference', (routed) => {
     ['tiers', {}, 'beta/flex', { service_tier: 'flex' }],
     ['plain', {}, 'alpha beta gamma', { service_tier: 'flex' }],
     ['tiers', { only: ['alpha'] }, 'alpha'],
+    ['tiers', { ignore: ['alpha'] }, 'beta', { service_tier: 'priority' }],
+    ['tiers', { ignore: ['alpha/priority'] }, 'alpha beta', { service_tier: 'priority' }],
     ['tiers', { only: ['alpha/priority'] }, 'alpha/priority'],
     ['tiers', { order: ['alpha/priority'] }, 'alpha/priority alpha beta'],
     ['tiers', { order: ['alpha', 'beta/flex'] }, 'alpha beta/flex beta'],
