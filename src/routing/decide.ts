@@ -46,7 +46,14 @@ export function decide(wanted: Wanted, world: World, stickyOf: StickyOf): Decisi
   const candidates = isMixed(wanted)
     ? arranged(fitting.flat(), wanted, wanted.models[0], rules, world, stickyOf)
     : fitting.flatMap((group, place) => arranged(group, wanted, wanted.models[place], rules, world, stickyOf))
-  return { candidates: withoutFallbacks(candidates, rules, world, left), left }
+  const distinct = wanted.models.length < 2 ? candidates : onceEach(candidates)
+  return { candidates: withoutFallbacks(distinct, rules, world, left), left }
+}
+
+/** Several names may stand for one model: nobody is asked the same again. */
+function onceEach(candidates: readonly Candidate[]): Candidate[] {
+  const seen = new Set<string>()
+  return candidates.filter(({ id }) => !seen.has(id) && seen.add(id))
 }
 
 /** Whether there is a credential with which an endpoint of the model may be asked, for whatever it makes. */

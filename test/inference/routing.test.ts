@@ -340,6 +340,17 @@ describeRouted('a preference', (routed) => {
       }
     })
 
+    test('I11 several names for one model are one model: each endpoint is asked once', async () => {
+      const models = ['test/nickname', 'test/line-2', 'test/plain:nitro']
+      const { asked } = await triedFor(routed(), { model: 'test/plain', models })
+      expect(asked.map(({ endpoint }) => endpoint)).toEqual([
+        'plain alpha',
+        'plain beta',
+        'plain gamma',
+        'line-2 beta',
+      ])
+    })
+
     test('the model that answered is the one that is told and charged', async () => {
       routed().upstream.script({ status: 500, json: {} })
       const models = ['test/line-2', 'test/line-1']
