@@ -136,12 +136,31 @@ function worstCase(gateway: Gateway, size: Size, { candidates }: Plan, at: numbe
   return worst
 }
 
-/** The most a request can cost at one endpoint. */
-export function mostAt(gateway: Gateway, size: Size, { endpoint, ownKey }: Candidate, at: number): Amounts {
-  const list = ceilingOf(size, endpoint, at) ?? ceilingOf(size, unpriced(gateway, endpoint), at) ?? 0n
+/** The most a request can cost at one endpoint, or in the default lane where a lane has no room. */
+export function mostAt(gateway: Gateway, size: Size, candidate: Candidate, at: number): Amounts {
+  const { model, endpoint, ownKey } = candidate
+  const asked = ceilingAt(gateway, size, endpoint, at)
+  const isLane = endpoint.service_tier !== null
+  const otherwise = isLane ? ceilingAt(gateway, size, laneBeside(model, endpoint, null), at) : asked
+  const list = asked > otherwise ? asked : otherwise
   return ownKey
     ? { amount: feeOf(list, gateway.settings.billing.byok_fee), byok: list }
     : { amount: list, byok: 0n }
+}
+
+function ceilingAt(gateway: Gateway, size: Size, endpoint: Candidate['endpoint'], at: number): bigint {
+  return ceilingOf(size, endpoint, at) ?? ceilingOf(size, unpriced(gateway, endpoint), at) ?? 0n
+}
+
+/** The endpoint whose prices count when a provider serves in another lane than it was asked for. */
+export function laneBeside(
+  { endpoints }: Candidate['model'],
+  endpoint: Candidate['endpoint'],
+  lane: Candidate['endpoint']['service_tier'],
+): Candidate['endpoint'] {
+  const isServing = ({ provider, upstream_model, service_tier }: Candidate['endpoint']) =>
+    provider === endpoint.provider && upstream_model === endpoint.upstream_model && service_tier === lane
+  return endpoints.find(isServing) ?? endpoint
 }
 
 function unpriced(gateway: Gateway, endpoint: Candidate['endpoint']) {

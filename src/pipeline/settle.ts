@@ -12,7 +12,7 @@ import { type GenerationParts, generationValues, tokensOf } from '../ledger/gene
 import { release } from '../ledger/ledger.ts'
 import { usdFromNanos } from '../ledger/money.ts'
 import type { Candidate } from '../routing/candidate.ts'
-import { type Admission, placeOf, pricingOf } from './admit.ts'
+import { type Admission, laneBeside, placeOf, pricingOf } from './admit.ts'
 import type { Asked } from './asked.ts'
 import { contentStatements } from './content.ts'
 import type { StreamedReply } from './dispatch.ts'
@@ -54,10 +54,7 @@ function servedBy(candidate: Candidate, seen: Seen): Endpoint {
   const { model, endpoint } = candidate
   const tier = tierOf(candidate, seen)
   const lane = tier === 'default' ? null : tier
-  if (lane === endpoint.service_tier) return endpoint
-  const isServing = ({ provider, upstream_model, service_tier }: Endpoint) =>
-    provider === endpoint.provider && upstream_model === endpoint.upstream_model && service_tier === lane
-  return model.endpoints.find(isServing) ?? endpoint
+  return lane === endpoint.service_tier ? endpoint : laneBeside(model, endpoint, lane)
 }
 
 /** What of a reply its charge depends on. One that broke off ends with an error for its client. */

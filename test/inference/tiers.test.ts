@@ -93,6 +93,15 @@ describeWithUpstreams(
       },
     )
 
+    test('R3 the hold covers the default lane, which may serve where a cheaper one has no room', async () => {
+      const told = { prompt_tokens: 10, completion_tokens: 1000 }
+      const { json } = served('default', false)
+      const answer = { json: { ...(json as object), usage: told } }
+      const { reply, row } = await asked('chat', answer, { service_tier: 'flex', max_tokens: 1000 })
+      expect(reply.usage.cost).toBeCloseTo(10 * 2e-6 + 1000 * 4e-6, 9)
+      expect(row).toMatchObject({ endpoint: 'one/flex', service_tier: 'default', flag: null })
+    })
+
     test('in a stream too', async () => {
       bench().first.script(served('default', true))
       const response = await ask(bench(), 'chat', {
