@@ -135,14 +135,14 @@ export class Journal {
     return this.#nextFold
   }
 
-  /** Leaves no file that holds nothing. */
+  /** Leaves no file that holds nothing. What comes all the same goes where the last was written. */
   async end(): Promise<void> {
     const empty = this.#segment?.isEmpty ? [this.#segment] : []
+    if (empty.length > 0) this.#segment = null
     for (const file of [...this.#free.splice(0), ...empty]) {
       await file.quiet()
       file.remove()
     }
-    this.#segment = null
   }
 
   async #foldNext(): Promise<void> {

@@ -322,6 +322,23 @@ describe('the journal of the ledger', () => {
     expect(await takenUp(path)).toMatchObject({ records: [[placed.wish.id, 7n]], spent: [7n, 7n, 7n] })
   })
 
+  test('R7 a charge that comes after the end is in the journal, whatever the database did not take by then', async () => {
+    const [first, second, late] = [hold(), hold(), hold()]
+    await run(engine, first, second, late)
+    await engine.caughtUp()
+    const other = new Database(path)
+    other.run('pragma busy_timeout=5000')
+    other.run("create trigger full before update on instance begin select raise(abort, 'no room'); end")
+    await run(engine, charge(first, 1n))
+    expect(await engine.caughtUp()?.catch(String)).toContain('no room')
+    await run(engine, charge(second, 2n))
+    await engine.close()
+    await run(engine, charge(late, 4n))
+    other.run('drop trigger full')
+    other.close()
+    expect((await takenUp(crashed(path))).spent).toEqual([7n, 7n, 7n])
+  })
+
   test('R24 a database that is kept by another holds nobody up, and catches up by itself', async () => {
     const other = new Database(path)
     await engine.open()
