@@ -24,6 +24,12 @@ export function observe(gateway: Gateway, asked: Asked, journey: Journey, outcom
   } else health.released()
 }
 
+/** It ended for a reason that is not the endpoint's: nothing is learnt of it. */
+export function excuse({ routing }: Gateway, journey: Journey): void {
+  if (journey.candidate && journey.isUnderWay) routing.health.of(journey.candidate.id).released()
+  journey.isUnderWay = false
+}
+
 /** Without what the attempts before it took. */
 function performanceOf({ startedAt, attemptAt }: Journey, { firstTokenMs, charge }: Outcome) {
   const endedAt = performance.now()

@@ -10,6 +10,7 @@ import { failedAttempt, toClientError } from './failure.ts'
 import type { Flow } from './flow.ts'
 import type { Journey, Outcome, Taken } from './journey.ts'
 import { explainError } from './metadata.ts'
+import { excuse } from './observe.ts'
 import { billOf, type Close, charged, checkpointOf, endedBadly } from './settle.ts'
 import { ClientGoneError, UpstreamError, unexpected } from './upstream.ts'
 
@@ -179,8 +180,10 @@ export class StreamRun {
     explainError(this.#asked, this.#journey.plan, this.#journey, shown)
     const flow = this.#taken?.reply.flow
     flow?.cancel()
+    const isCut = this.#isCut(error)
+    if (isCut) excuse(this.#gateway, this.#journey)
     // It is in the log; the client is told of the first error, not of the second.
-    const charge = this.#charge(!this.#isCut(error))
+    const charge = this.#charge(!isCut)
     await this.#close(this.#outcome('failed', charge, shown)).catch(() => undefined)
     return (flow ?? this.#asked.format.writes.writer(this.#unanswered())).fail(shown)
   }

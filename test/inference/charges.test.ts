@@ -77,6 +77,18 @@ describeWithUpstreams(
       expect(row?.cost_nanos).toBeGreaterThan(0n)
     })
 
+    test('streams that we have no more time for say nothing against their provider', async () => {
+      const { frames } = vendorReply('chat', 'text')
+      const { first, server } = bench()
+      const talking = [...frames.slice(0, 3), ...Array(60).fill(frames[2])]
+      first.script(...Array(6).fill({ sse: talking, delayMs: 40 }))
+      const one = async () => (await ask(bench(), 'chat', { model: 'test/chat', stream: true })).text()
+      const texts = await Promise.all(Array.from({ length: 6 }, one))
+      expect(texts.every((text) => text.includes('upstream_timeout'))).toBe(true)
+      const health = server.gateway.routing.health.known('test/chat one-chat')
+      expect(health?.isEjected(server.clock.now())).toBe(false)
+    })
+
     test('R5 a whole reply that is billed anyway is read to its end when the client leaves, and charged', async () => {
       bench().first.script({ json: vendorReply('chat', 'text').body, waitMs: 200 })
       const leaving = new AbortController()
