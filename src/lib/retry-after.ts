@@ -3,7 +3,7 @@ const longestMs = 24 * 60 * 60_000
 
 /** When to come back, as servers say it: milliseconds, seconds, or a date. */
 export function retryAfterOf(headers: Headers, now: number = Date.now()): number | undefined {
-  const ms = Number(headers.get('retry-after-ms') ?? Number.NaN)
+  const ms = Number(headers.get('retry-after-ms') || headers.get('x-ms-retry-after-ms') || Number.NaN)
   if (ms >= 0) return Math.min(ms, longestMs)
   const text = headers.get('retry-after')
   if (!text) return undefined

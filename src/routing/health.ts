@@ -24,7 +24,7 @@ const ejectFrom = 20
 const ejectMs = 30 * second
 const longestEjectMs = 5 * minute
 /** A hint that asks for more is believed for an hour. */
-const longestPauseMs = 60 * minute
+export const longestPauseMs = 60 * minute
 /** One request tries an endpoint that comes back; the others wait this long for how it went. */
 const trialMs = 30 * second
 /** So many more attempts than requests. */

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
 import { forgetTraffic } from '../support/harness.ts'
 import { vendorReply } from '../support/replies.ts'
+import type { UpstreamAnswer } from '../support/upstream.ts'
 import {
   ask,
   clearGenerations,
@@ -271,12 +272,13 @@ describeWithUpstreams('failover', (bench) => {
     expect((await ask(bench(), 'messages', { model: 'test/chat', ...both })).status).toBe(400)
   })
 
+  const limited = (headers: Record<string, string>) => ({
+    status: 429,
+    headers,
+    json: { error: { message: 'slow' } },
+  })
+
   test('Retry-After only when every provider that was tried gave a hint', async () => {
-    const limited = (headers: Record<string, string>) => ({
-      status: 429,
-      headers,
-      json: { error: { message: 'slow' } },
-    })
     bench().first.script(limited({ 'retry-after': '7' }))
     bench().second.script(limited({ 'retry-after': '3' }))
     const all = await ask(bench(), 'chat', both)
@@ -290,6 +292,19 @@ describeWithUpstreams('failover', (bench) => {
     bench().first.script(limited({ 'retry-after': '7' }))
     bench().second.script(limited({}))
     expect((await ask(bench(), 'chat', both)).headers.get('retry-after')).toBeNull()
+  })
+
+  test.each<[hint: string, answer: UpstreamAnswer, told: string | null]>([
+    ['in milliseconds', limited({ 'retry-after-ms': '1500' }), '2'],
+    ['in milliseconds, as Azure says it', limited({ 'x-ms-retry-after-ms': '2500' }), '3'],
+    ['that is empty', limited({ 'retry-after-ms': '' }), null],
+    ['that is a word', limited({ 'retry-after': 'soon' }), null],
+    ['of years', limited({ 'retry-after': '99999999' }), '3600'],
+    ['beyond all numbers', { status: 429, json: { error: { message: 'no', retry_after: 1e308 } } }, '3600'],
+  ])('a hint %s', async (_, answer, told) => {
+    bench().first.script(answer)
+    const response = await ask(bench(), 'chat', { model: 'test/chat' })
+    expect([response.status, response.headers.get('retry-after')]).toEqual([429, told])
   })
 })
 
