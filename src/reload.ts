@@ -46,10 +46,25 @@ function adopt(
 ): void {
   const before = gateway.edits
   const { catalog, edits } = compose({ config: gateway.config, vault: gateway.vault, settings }, read)
+  forgetMoved(gateway, catalog)
   Object.assign(gateway, { settings, catalog, edits })
   // Replies of providers that may promise something else from now on.
   gateway.responseCache.clear()
   tellProblems(gateway, before)
+}
+
+/** Whoever asked for patience, or kept failing, was another account or another address. */
+function forgetMoved({ catalog: before, routing }: Gateway, { providers: now, models }: Catalog): void {
+  const known = new Map(before.providers.map(({ slug, installed }) => [slug, JSON.stringify(installed)]))
+  const moved = new Set(
+    now
+      .filter(({ slug, installed }) => known.get(slug) !== JSON.stringify(installed))
+      .map(({ slug }) => slug),
+  )
+  if (moved.size === 0) return
+  for (const { endpoints } of models) {
+    for (const { id, provider } of endpoints) if (moved.has(provider.slug)) routing.health.forget(id)
+  }
 }
 
 /** Each once, on each node. */

@@ -331,6 +331,11 @@ export class Health {
     return health
   }
 
+  /** What was learnt of it holds no longer. */
+  forget(id: string): void {
+    if (this.#mapOf(id).delete(id)) this.#changes += 1
+  }
+
   #mapOf(id: string): Map<string, EndpointHealth> {
     return id.startsWith(ownPrefix) ? this.#own : this.#shared
   }

@@ -235,6 +235,19 @@ describeWithUpstreams(
       expect([first.journal.length, second.journal.length]).toEqual([1, 0])
     })
 
+    test('asked for patience is asked again once the operator has another credential for it', async () => {
+      const { first, server } = bench()
+      const only = { model: 'test/chat' }
+      first.script({ status: 429, headers: { 'retry-after': '3600' }, json: {} })
+      expect((await ask(bench(), 'chat', only)).status).toBe(429)
+      expect((await ask(bench(), 'chat', only)).status).toBe(429)
+      await server.call('PUT', '/catalogue/providers/two-chat', { body: { api_key: 'of-another-provider' } })
+      expect((await ask(bench(), 'chat', only)).status).toBe(429)
+      await server.call('PUT', '/catalogue/providers/one-chat', { body: { api_key: 'with-more-quota' } })
+      expect((await ask(bench(), 'chat', only)).status).toBe(200)
+      for (const slug of ['one-chat', 'two-chat']) await server.call('DELETE', `/catalogue/providers/${slug}`)
+    })
+
     test('hangs again and again is left out: five requests wait for it, the sixth does not', async () => {
       const { first, second } = bench()
       for (const { journal } of [first, second]) journal.length = 0
