@@ -153,6 +153,23 @@ describeWithUpstreams('service_metadata', (bench) => {
     }
   })
 
+  test.each(['chat', 'gemini'])('the Gemini format has it too, and its errors: from %s', async (dialect) => {
+    const asked = (stream: boolean, model: string) => {
+      const method = stream ? 'streamGenerateContent?alt=sse' : 'generateContent'
+      return fetch(`${bench().server.url}/v1beta/models/test/${model}:${method}`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${bench().server.own.inferenceKey}`, ...enabled },
+        body: JSON.stringify({ contents: [{ role: 'user', parts: [{ text: 'Hello' }] }] }),
+      })
+    }
+    const whole = await jsonOf(asked(false, dialect))
+    const { metadata } = await streamedMetadata(await asked(true, dialect))
+    bench().first.script({ status: 400, json: { error: { message: 'no' } } })
+    const refused = await jsonOf(asked(false, dialect))
+    for (const told of [whole.service_metadata, metadata, refused.service_metadata])
+      expect(told).toMatchObject({ attempt: 1, endpoints: { total: 1 } })
+  })
+
   test('header names and values in any case; the legacy name and that of the OpenRouter SDK', async () => {
     const names = ['X-Service-Metadata', 'X-Service-Experimental-Metadata', 'X-OpenRouter-Metadata']
     for (const name of names) {

@@ -23,10 +23,10 @@ const statusWords: Record<number, string> = {
 
 /** The vendor's error, with what the standard envelope has beside it. */
 export function encodeError(error: GatewayError, requestId: string): JsonObject {
-  const { error: inner, user_id } = envelope(error, requestId)
+  const { error: inner, ...beside } = envelope(error, requestId)
   const fallback = inner.code >= 500 ? 'UNAVAILABLE' : 'INVALID_ARGUMENT'
   const status = statusWords[inner.code] ?? fallback
-  return { error: { ...inner, status, details: detailsOf(error) }, user_id }
+  return { error: { ...inner, status, details: detailsOf(error) }, ...beside }
 }
 
 function detailsOf(error: GatewayError): JsonObject[] {

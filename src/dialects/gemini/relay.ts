@@ -2,7 +2,7 @@ import type { Bill, Usage } from '../../call/usage.ts'
 import type { GatewayError } from '../../errors.ts'
 import { type JsonObject, objectOf, objectsOf, textOf } from '../../lib/loose.ts'
 import type { SseFrame } from '../../lib/sse.ts'
-import { nothingSeen, type Relay, type ReplyFacts, type Seen } from '../dialect.ts'
+import { explained, nothingSeen, type Relay, type ReplyFacts, type Seen } from '../dialect.ts'
 import { decodeError, encodeError } from './error.ts'
 import { finishOf } from './finish.ts'
 import { searchesOf } from './grounding.ts'
@@ -52,7 +52,7 @@ export class GeminiRelay implements Relay {
     const told = objectOf(last.usageMetadata)
     const counts = this.#usage() ? { ...this.#meta, ...told } : { ...this.#meta, ...writeUsage(usage, bill) }
     const shown = { ...tierField(this.#about.tier), ...counts, ...billFields(bill) }
-    const billed = { ...last, usageMetadata: shown }
+    const billed = { ...last, usageMetadata: shown, ...explained(this.#about) }
     return [...this.#held.splice(0), billed].map((chunk) => frameOf(this.#renamed(chunk))).join('')
   }
 
@@ -166,5 +166,5 @@ export function passReply(body: JsonObject, about: ReplyFacts, bill: Bill, usage
   const told = objectOf(body.usageMetadata) ?? {}
   const counts = usageOf(told, 0) ? told : { ...told, ...writeUsage(usage, bill) }
   const usageMetadata = { ...tierField(about.tier), ...counts, ...billFields(bill) }
-  return { ...body, usageMetadata, modelVersion: about.model, responseId: about.id }
+  return { ...body, usageMetadata, modelVersion: about.model, responseId: about.id, ...explained(about) }
 }

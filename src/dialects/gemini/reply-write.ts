@@ -3,7 +3,7 @@ import type { OutputPart, ReasoningPart, TextPart } from '../../call/part.ts'
 import type { Bill, Usage } from '../../call/usage.ts'
 import type { GatewayError } from '../../errors.ts'
 import { defined, type JsonObject } from '../../lib/loose.ts'
-import type { ReplyFacts, ReplyWriter } from '../dialect.ts'
+import { explained, type ReplyFacts, type ReplyWriter } from '../dialect.ts'
 import { encodeError } from './error.ts'
 import { finishWord } from './finish.ts'
 import { writeGrounding, writeLogprobs } from './grounding.ts'
@@ -56,7 +56,7 @@ export class GeminiWriter implements ReplyWriter {
       return { content, ...endOf(parts.contents(), end), index }
     })
     const usageMetadata = { ...writeUsage(usage, bill), ...tierField(this.#tier) }
-    return frameOf({ candidates, usageMetadata, ...named(this.#about) })
+    return frameOf({ candidates, usageMetadata, ...named(this.#about), ...explained(this.#about) })
   }
 
   fail(error: GatewayError): string {
@@ -94,6 +94,7 @@ export function encodeReply(reply: Reply, about: ReplyFacts, bill: Bill): JsonOb
       ? { ...writeUsage(reply.usage, bill), ...tierField(reply.start.serviceTier ?? about.tier) }
       : undefined,
     ...named(about),
+    ...explained(about),
   })
 }
 
