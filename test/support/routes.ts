@@ -64,7 +64,8 @@ export interface MadeGateway extends Gateway {
 export function madeGateway(catalog: Catalog, clock: Clock, random: () => number): MadeGateway {
   const routing = Object.assign(new Routing(), { random })
   const log = { warn: () => undefined }
-  return { catalog, clock, log, routing } as unknown as MadeGateway
+  const settings = { limits: { total: 3_600_000 } }
+  return { catalog, clock, log, routing, settings } as unknown as MadeGateway
 }
 
 const policy = effectivePolicy({})
