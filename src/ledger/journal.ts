@@ -48,8 +48,9 @@ export interface JournalParts {
 export class Journal {
   readonly #path: string
   readonly #parts: JournalParts
-  /** That was closed. */
+  /** That was closed, and how long it is. */
   #last: PieceName = { journal: '', number: 0 }
+  #lastSize = 0
   #segment: SegmentFile | null = null
   /** Files that can be written over, and how many were ever made. */
   readonly #free: SegmentFile[] = []
@@ -79,8 +80,8 @@ export class Journal {
   async takeUp(replay: (lines: Line[]) => Promise<void>): Promise<void> {
     const { thread, takeMeters, now, refused } = this.#parts
     this.#last = await thread.folded()
-    const left = segmentsLeft(this.#path).map(readLeft)
-    for (const { path, piece, size, damagedLine } of left.sort(byNumber)) {
+    const left = segmentsLeft(this.#path).map(readLeft).sort(byNumber)
+    for (const [place, { path, piece, size, damagedLine }] of left.entries()) {
       // Of a piece that is in the database already nothing matters: a torn line of the next may stand over it.
       if (piece && !this.#includes(piece)) {
         if (damagedLine !== null) throw new JournalError(damagedText(path, damagedLine))
@@ -90,6 +91,8 @@ export class Journal {
         for (const one of await thread.fold(path, { number, size, meters: takeMeters(), now: now() }))
           refused(one)
         this.#last = piece
+        this.#lastSize = size
+        if (isCutAfter(left, place)) left.splice(place + 1).forEach(removeLeft)
       }
       unlinkSync(path)
     }
@@ -107,7 +110,7 @@ export class Journal {
   prepare(): SegmentFile {
     if (this.#segment) return this.#segment
     const file = this.#free.pop() ?? new SegmentFile(segmentPath(this.#path, this.#made++))
-    file.begin({ ...this.#last, number: this.#last.number + 1 }, this.#synced)
+    file.begin({ ...this.#last, number: this.#last.number + 1 }, this.#synced, this.#lastSize)
     this.#segment = file
     return file
   }
@@ -167,6 +170,7 @@ export class Journal {
     this.#closed.push({ segment, meters: this.#parts.takeMeters(), folded })
     this.#synced = segment.sync().catch(() => folded.promise)
     this.#last = segment.piece
+    this.#lastSize = segment.size
     this.#segment = null
   }
 
@@ -188,6 +192,20 @@ export class Journal {
     if (this.#free.length < mostFree) this.#free.push(file)
     else file.remove()
   }
+}
+
+function removeLeft({ path }: Left): void {
+  unlinkSync(path)
+}
+
+/**
+ * Whether less is there of a piece than there was when the next one was begun. Then a power cut took its end, and
+ * nobody was told of anything that came after.
+ */
+function isCutAfter(left: readonly Left[], place: number): boolean {
+  const [piece, next] = [left[place], left[place + 1]]
+  if (!piece?.piece || !next?.piece || next.piece.number !== piece.piece.number + 1) return false
+  return piece.isCut || piece.size < next.beforeSize
 }
 
 function byNumber(a: Left, b: Left): number {

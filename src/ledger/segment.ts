@@ -35,7 +35,11 @@ export class SegmentFile {
   /** How much of it belongs to the piece; what a failed write left behind that is written over. */
   #size = 0
   #unwritten = ''
+  /** What it builds upon: when that is on disk, and how long it is. */
   #before: Promise<void> = Promise.resolve()
+  #beforeSize = 0
+  /** How much of the piece is known to be on disk. */
+  #synced = 0
   #syncing: Promise<void> = Promise.resolve()
   #nextSync: Promise<void> | null = null
   #syncedAt = Number.NEGATIVE_INFINITY
@@ -57,16 +61,18 @@ export class SegmentFile {
     return this.#size === 0 && this.#unwritten === ''
   }
 
-  /** `before`: when what the piece builds upon outlives a power cut. */
-  begin(piece: PieceName, before: Promise<void>): void {
+  /** `before`: when the piece that this one builds upon outlives a power cut; `beforeSize`: how long it is. */
+  begin(piece: PieceName, before: Promise<void>, beforeSize: number): void {
     this.#piece = piece
     this.#before = before
+    this.#beforeSize = beforeSize
     this.#size = 0
+    this.#synced = 0
   }
 
   /** Outlives this process once it returns. What could not be written goes first the next time. */
   append(lines: readonly Line[]): void {
-    if (lines.length > 0) this.#unwritten += lineText(this.#piece, lines)
+    if (lines.length > 0) this.#unwritten += lineText(this.#piece, this.#beforeSize, this.#synced, lines)
     if (this.#unwritten === '') return
     const written = writeSync(this.#file, this.#unwritten, this.#size)
     const wanted = Buffer.byteLength(this.#unwritten)
@@ -92,9 +98,11 @@ export class SegmentFile {
   }
 
   async #syncNow(): Promise<void> {
+    const size = this.#size
     const written = called((done) => fdatasync(this.#file, done))
     await Promise.all([this.#before, written, this.#isNamed ? undefined : syncFolder(dirname(this.path))])
     this.#isNamed = true
+    this.#synced = size
   }
 
   /** Nobody waits for the disk any more. */
@@ -123,19 +131,33 @@ function called(call: (done: (error: Error | null) => void) => void): Promise<vo
   return new Promise((resolve, reject) => call((error) => (error ? reject(error) : resolve())))
 }
 
-function lineText({ journal, number }: PieceName, lines: readonly Line[]): string {
-  const text = lines.join('\t')
+/** What a line says beside the operations: how long the piece before is, and how much of this one was on disk by then. */
+function lineText(
+  { journal, number }: PieceName,
+  beforeSize: number,
+  synced: number,
+  lines: readonly Line[],
+): string {
+  const text = `${beforeSize} ${synced} ${lines.join('\t')}`
   return `${journal} ${number} ${Bun.hash.xxHash32(text, number)} ${text}\n`
 }
 
+interface WholeLine {
+  piece: PieceName
+  beforeSize: number
+  synced: number
+  content: string
+}
+
 /** `s`: JSON leaves U+2028 and U+2029 as they are, which end a line for a pattern, but not for a file. */
-const lineForm = /^(\w+) (\d+) (\d+) (.*)$/s
+const lineForm = /^(\w+) (\d+) (\d+) ((\d+) (\d+) (.*))$/s
 
 /** Undefined when it is not whole. */
-function readLine(text: string): { piece: PieceName; content: string } | undefined {
-  const [, journal = '', number, hash, content] = lineForm.exec(text) ?? []
-  if (content === undefined || Number(hash) !== Bun.hash.xxHash32(content, Number(number))) return undefined
-  return { piece: { journal, number: Number(number) }, content }
+function readLine(text: string): WholeLine | undefined {
+  const [, journal = '', number, hash, hashed = '', beforeSize, synced, content] = lineForm.exec(text) ?? []
+  if (content === undefined || Number(hash) !== Bun.hash.xxHash32(hashed, Number(number))) return undefined
+  const piece = { journal, number: Number(number) }
+  return { piece, beforeSize: Number(beforeSize), synced: Number(synced), content }
 }
 
 export function segmentPath(database: string, place: number): string {
@@ -154,15 +176,20 @@ export interface Left {
   path: string
   /** Null when there is none. */
   piece: PieceName | null
-  /** In bytes. */
+  /** In bytes, as far as it can be read. */
   size: number
-  /** The first line that cannot be read between others; null when all can. */
+  /** Of the piece before. */
+  beforeSize: number
+  /** A power cut took something away that was not on disk yet: nobody was told of it, nor of what came after. */
+  isCut: boolean
+  /** The first line that cannot be read though it was on disk; null when all can. */
   damagedLine: number | null
 }
 
 /**
  * The piece that was begun last in a file. After it come a torn line, which nobody was told of, and what is left
- * of an earlier piece; but a line that cannot be read between others was one of them.
+ * of an earlier piece. A line that cannot be read between others was not on disk when the power went, unless one
+ * of the others says that it was.
  */
 export function readLeft(path: string): Left {
   // What comes after the last line end is torn.
@@ -170,9 +197,22 @@ export function readLeft(path: string): Left {
   const read = texts.map(readLine)
   const number = read.reduce((latest, line) => Math.max(latest, line?.piece.number ?? 0), 0)
   const own = read.slice(0, read.findLastIndex((line) => line?.piece.number === number) + 1)
-  const damaged = own.findIndex((line) => line?.piece.number !== number)
-  const size = texts.slice(0, own.length).reduce((sum, text) => sum + Buffer.byteLength(text) + 1, 0)
-  return { path, piece: own.at(-1)?.piece ?? null, size, damagedLine: damaged < 0 ? null : damaged + 1 }
+  const bad = own.findIndex((line) => line?.piece.number !== number)
+  const whole = bad < 0 ? own.length : bad
+  const size = texts.slice(0, whole).reduce((sum, text) => sum + Buffer.byteLength(text) + 1, 0)
+  const synced = own.reduce(
+    (most, line) => (line?.piece.number === number ? Math.max(most, line.synced) : most),
+    0,
+  )
+  const last = own.at(-1)
+  return {
+    path,
+    piece: last?.piece ?? null,
+    size,
+    beforeSize: last?.beforeSize ?? 0,
+    isCut: bad >= 0,
+    damagedLine: bad >= 0 && size < synced ? bad + 1 : null,
+  }
 }
 
 /** The lines of a piece that is known to be whole. */

@@ -208,7 +208,8 @@ describe('the journal of the ledger', () => {
   test('R7 damage in the middle stops the start, names the file, and changes nothing', async () => {
     const [first, second] = [hold(), hold()]
     await run(engine, first, second)
-    await run(engine, charge(first, 7n), charge(second, 9n))
+    await run(engine, charge(first, 7n))
+    await run(engine, charge(second, 9n))
     const left = crashed(path)
     const [file = ''] = segmentsLeft(left)
     const whole = readFileSync(file)
@@ -218,6 +219,30 @@ describe('the journal of the ledger', () => {
     expect(await engineOn(left).open().catch(String)).toContain(`${file} is damaged in line 1`)
     writeFileSync(file, whole)
     expect((await takenUp(left)).spent).toEqual([16n, 16n, 16n])
+  })
+
+  test('R7 what was not on disk when the power went is left out, and so is what came after', async () => {
+    const holds = [hold(), hold(), hold()]
+    for (const admit of holds) await run(engine, admit)
+    const left = crashed(path)
+    const [file = ''] = segmentsLeft(left)
+    const bytes = readFileSync(file)
+    const first = bytes.indexOf(10)
+    writeFileSync(file, bytes.fill(0, first + 1, bytes.indexOf(10, first + 1)))
+    expect((await takenUp(left)).holds).toEqual(holds.slice(0, 1).map(({ wish }) => wish.id))
+  })
+
+  test('R7 a piece whose predecessor lost its end to a power cut is left out', async () => {
+    const [told, lost, after] = [hold(), hold(), hold()]
+    await run(engine, told, charge(told, 7n))
+    await run(engine, lost)
+    const left = crashed(path)
+    await engine.caughtUp()
+    await run(engine, after, charge(lost, 9n), charge(after, 11n))
+    copyFileSync(segmentsLeft(path)[0] ?? '', `${left}-ledger-9`)
+    const whole = readFileSync(`${left}-ledger-1`)
+    writeFileSync(`${left}-ledger-1`, whole.subarray(0, whole.indexOf(10) + 1))
+    expect((await takenUp(left)).records).toEqual([[told.wish.id, 7n]])
   })
 
   test('R7 a journal beside a database that is older or another stops the start', async () => {
@@ -244,7 +269,7 @@ describe('the journal of the ledger', () => {
       facts.query("select value from instance where name = 'ledger_journal'").values()[0] ?? []
     facts.close()
     const file = new SegmentFile(`${path}-ledger-1`)
-    file.begin({ journal: String(journal), number: 2 }, Promise.resolve())
+    file.begin({ journal: String(journal), number: 2 }, Promise.resolve(), 0)
     file.append([columnsLine(known), settleLine({ ...settle, generation: values })])
     expect((await takenUp(path)).records).toEqual([[admit.wish.id, 7n]])
     const [record] = (await readLedger(path)).generations
