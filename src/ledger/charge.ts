@@ -25,6 +25,7 @@ export interface Terms {
   isByok: boolean
   /** Share of the list price that the use of a credential of one's own costs. */
   byokFee: number
+  /** What was set aside from credits, and how much more where own spending counts. */
   hold: { amount: bigint; byok: bigint }
   promptEstimate: () => number
   inputImages: number
@@ -62,7 +63,7 @@ export function chargeOf(reply: Reply, terms: Terms): Charge {
   const price = terms.isByok ? feeOf(list.total, terms.byokFee) : list.total
   const ofOwn = terms.isByok ? list.total : 0n
   const cost = least(price, terms.hold.amount)
-  const byok = least(ofOwn, terms.hold.byok)
+  const byok = least(ofOwn, terms.hold.amount + terms.hold.byok - cost)
   const isCapped = cost < price || byok < ofOwn
   return { ...counted, list, cost, byok, flag: flagOf(reply, told, counted, isCapped) }
 }

@@ -125,15 +125,19 @@ export function pricingOf(gateway: Gateway, endpoint: Candidate['endpoint']) {
   return endpoint.pricing ?? gateway.settings.billing.unknown_price ?? null
 }
 
-/** The dearest endpoint the plan may reach. */
+/**
+ * The dearest endpoint the plan may reach. It is one endpoint in the end: where spending with own keys counts too,
+ * what is added is not the most of another one.
+ */
 function worstCase(gateway: Gateway, size: Size, { candidates }: Plan, at: number): Amounts {
-  const worst = { amount: 0n, byok: 0n }
+  let fromCredits = 0n
+  let together = 0n
   for (const candidate of candidates) {
     const { amount, byok } = mostAt(gateway, size, candidate, at)
-    if (amount > worst.amount) worst.amount = amount
-    if (byok > worst.byok) worst.byok = byok
+    if (amount > fromCredits) fromCredits = amount
+    if (amount + byok > together) together = amount + byok
   }
-  return worst
+  return { amount: fromCredits, byok: together - fromCredits }
 }
 
 /** The most a request can cost at one endpoint, or in the default lane where a lane has no room. */

@@ -1,4 +1,5 @@
 import type { ReplyFacts } from '../dialects/dialect.ts'
+import { GatewayError } from '../errors.ts'
 import type { Gateway } from '../gateway.ts'
 import type { Candidate } from '../routing/candidate.ts'
 import type { Asked } from './asked.ts'
@@ -7,7 +8,7 @@ import type { Journey, Taken } from './journey.ts'
 import { metadataOf } from './metadata.ts'
 import { type Plan, toldToWait } from './route.ts'
 import { Transcript } from './transcript.ts'
-import { translate } from './translate.ts'
+import { type Translation, translate } from './translate.ts'
 import { ClientGoneError, Exchange, UpstreamError } from './upstream.ts'
 
 type Attempt<R> = (exchange: Exchange, taken: Omit<Taken<R>, 'reply'>) => Promise<R>
@@ -24,17 +25,24 @@ export async function attemptEach<R>(
   attempt: Attempt<R>,
 ): Promise<Taken<R>> {
   const { candidates } = plan
+  let loss: GatewayError | null = null
   for (const [place, candidate] of candidates.entries()) {
     if (isEnough(gateway, journey)) break
     if (!isWorthTrying(gateway, candidates, place, journey)) continue
-    const taken = await tryAt(gateway, asked, candidate, journey, attempt, false)
+    const translation = translated(gateway, asked, candidate)
+    if (translation instanceof GatewayError) {
+      loss ??= translation
+      continue
+    }
+    const taken = await tryAt(gateway, asked, candidate, translation, journey, attempt, false)
     if (taken) return taken
     const isLast = candidate === candidates.at(-1)
     if (!isLast || !mayTryAgain(gateway, asked, candidate, journey)) continue
-    const second = await tryAt(gateway, asked, candidate, journey, attempt, true)
+    const second = await tryAt(gateway, asked, candidate, translation, journey, attempt, true)
     if (second) return second
   }
   if (journey.attempts.length > 0) throw toClientError(journey.attempts)
+  if (loss) throw loss
   throw toldToWait(
     gateway,
     asked.wishes.models,
@@ -42,11 +50,22 @@ export async function attemptEach<R>(
   )
 }
 
+/** The error where an endpoint cannot be told everything and the client wants no less: another may be. */
+function translated(gateway: Gateway, asked: Asked, candidate: Candidate): Translation | GatewayError {
+  try {
+    return translate(gateway, asked, candidate)
+  } catch (error) {
+    if (error instanceof GatewayError && error.code === 'loss_refused') return error
+    throw error
+  }
+}
+
 /** Null when the endpoint failed without the client having seen anything of it. */
 async function tryAt<R>(
   gateway: Gateway,
   asked: Asked,
   candidate: Candidate,
+  translation: Translation,
   journey: Journey,
   attempt: Attempt<R>,
   isRetry: boolean,
@@ -54,11 +73,11 @@ async function tryAt<R>(
   if (asked.request.signal.aborted) throw new ClientGoneError()
   const taken = {
     candidate,
-    translation: translate(gateway, asked, candidate),
+    translation,
     facts: factsOf(asked, candidate, journey),
     transcript: asked.keepsContent ? new Transcript() : null,
   }
-  const { translation, transcript } = taken
+  const { transcript } = taken
   const now = performance.now()
   Object.assign(journey, { candidate, translation, transcript, attemptAt: now, isUnderWay: true })
   const health = gateway.routing.health.of(candidate.id)

@@ -243,7 +243,11 @@ function withoutFallbacks(
   left: LeftOut[],
 ): Candidate[] {
   if (wanted.preferences.allow_fallbacks !== false) return candidates
-  const isListed = ({ endpoint }: Candidate) => order !== null && placeIn(order, endpoint) !== -1
+  const lanes = new Map(wanted.models.map((found) => [found.model, lanesOf(wanted, found)]))
+  const isListed = ({ model, endpoint }: Candidate) => {
+    const open = lanes.get(model)
+    return order !== null && open !== undefined && placeIn(order, endpoint, open) !== -1
+  }
   const isFirst = (candidate: Candidate) => {
     const first = candidates.find(({ model }) => model === candidate.model)
     return candidate === first || (random === null && first?.share != null && (candidate.share ?? 0) > 0)

@@ -63,7 +63,7 @@ export function exclusionOf(
   if (!isLaneOpen(rules, lanes, endpoint)) return 'service_tier'
   const blocked = rules.isGuarded ? endpointBlocked(rules.wanted.policy, model, endpoint) : undefined
   if (blocked) return `guardrail:${blocked}`
-  if (rules.only && placeIn(rules.only, endpoint) === -1) return 'allowed_providers'
+  if (rules.only && placeIn(rules.only, endpoint, lanes) === -1) return 'allowed_providers'
   if (rules.ignore && isIgnored(rules.ignore, endpoint)) return 'allowed_providers'
   if (rules.distillable && !model.distillable) return 'distillable'
   if (rules.untrained && endpoint.data_policy.training) return 'data_policy:training'

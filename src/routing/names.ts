@@ -1,10 +1,11 @@
 import type { Catalog } from '../catalog/catalog.ts'
 import type { Endpoint } from '../catalog/model.ts'
+import type { Lanes } from './wanted.ts'
 
 /** What a name in `order`, `only` or `ignore` stands for. */
 interface Named {
   tag: string
-  /** A provider by slug, display name or neutral vendor name; all its endpoints but those of a service tier. */
+  /** A provider by slug, display name or neutral vendor name: all its endpoints in the lanes that are open. */
   provider: string | undefined
 }
 
@@ -21,11 +22,12 @@ export function namesOf(
   }))
 }
 
-/** Its place in the list, or -1. */
-export function placeIn(names: Names, { tag, provider, service_tier }: Endpoint): number {
+/** Its place in the list, or -1. A provider's name stands for a lane of its own only where the request asks for that lane. */
+export function placeIn(names: Names, { tag, provider, service_tier }: Endpoint, lanes: Lanes): number {
+  const isOpen = service_tier === null || lanes[service_tier] !== 'no'
   for (let place = 0; place < names.length; place++) {
     const name = names[place]
-    if (name && (name.tag === tag || (service_tier === null && name.provider === provider.slug))) return place
+    if (name && (name.tag === tag || (isOpen && name.provider === provider.slug))) return place
   }
   return -1
 }

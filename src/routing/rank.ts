@@ -37,28 +37,24 @@ export function ranked(candidates: Candidate[], ranking: Ranking, world: World):
   return [...placed(fast, ranking, world), ...slow]
 }
 
-/** `order` stands before `sort`, `sort` before balancing; a lane that was asked for before them all. */
+/** `order` stands before `sort`, `sort` before balancing; a lane that was asked for stands first at its place. */
 function placed(list: Candidate[], ranking: Ranking, world: World): Candidate[] {
-  const isPriority = ranking.lanes.priority === 'first'
-  const inPlace = placedInLane(
-    list,
-    isPriority ? { ...ranking, sort: ranking.sort ?? 'throughput' } : ranking,
-    world,
-  )
-  return isPriority ? parted(inPlace, ({ endpoint }) => endpoint.service_tier === 'priority') : inPlace
-}
-
-function placedInLane(list: Candidate[], ranking: Ranking, world: World): Candidate[] {
   const { order, sort, lanes } = ranking
-  if (order && order.length > 0) return inOrder(list, order)
+  if (order && order.length > 0) return inOrder(list, order, lanes)
+  if (lanes.priority === 'first') return parted(sorted(list, sort ?? 'throughput', world), isPriority)
   if (sort) return sorted(list, sort, world)
   return lanes.flex === 'only' ? byPrice(list) : balanced(list, ranking, world)
 }
 
+function isPriority({ endpoint }: Candidate): boolean {
+  return endpoint.service_tier === 'priority'
+}
+
 /** Those `order` names, in its order; then the rest, cheapest first. */
-function inOrder(list: Candidate[], order: Names): Candidate[] {
-  const placed = byPrice(list).map((candidate) => {
-    const place = placeIn(order, candidate.endpoint)
+function inOrder(list: Candidate[], order: Names, lanes: Lanes): Candidate[] {
+  const cheapest = byPrice(list)
+  const placed = (lanes.priority === 'first' ? parted(cheapest, isPriority) : cheapest).map((candidate) => {
+    const place = placeIn(order, candidate.endpoint, lanes)
     const isListed = place !== -1
     return {
       candidate: marked(candidate, isListed ? 'order' : 'price'),

@@ -51,6 +51,22 @@ describeWithUpstreams('limits', (bench) => {
       expect(bench().first.journal).toHaveLength(2)
     })
 
+    test('R3 I4 beside a key of its owner it needs what the dearer way takes, not both ways together', async () => {
+      const own = { provider: 'one-chat', key: 'own-credential-0123456789' }
+      const { id } = (await server().call('POST', '/byok', { body: own })).body.data
+      try {
+        // A cent with shared capacity; a cent at the provider and a twentieth in fees with the own key.
+        const fits = await keyWith({ limit: 0.0105, include_byok_in_limit: true })
+        await passes(fits.key, 1)
+        const short = await keyWith({ limit: 0.0104, include_byok_in_limit: true })
+        expect(await refusal(asking(short.key))).toMatchObject({ status: 402, reason: 'key_limit_reached' })
+        const { body } = await server().call('GET', `/keys/${fits.hash}`)
+        expect(body.data).toMatchObject({ usage: 0.0005, byok_usage: 0.01, limit_remaining: 0 })
+      } finally {
+        await server().call('DELETE', `/byok/${id}`)
+      }
+    })
+
     test.each([
       ['monthly', '2027-12-31T23:59:59.999Z', '2028-01-01T00:00:00.000Z'],
       ['weekly', '2028-01-02T23:59:59.999Z', '2028-01-03T00:00:00.000Z'],

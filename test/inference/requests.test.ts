@@ -32,6 +32,17 @@ describeWithUpstreams('a request', (bench) => {
     expect(JSON.stringify(headers)).not.toContain(server().own.inferenceKey)
   })
 
+  test('R31 a strict request passes over who would lose something, and is refused when everybody would', async () => {
+    const strict = { headers: { 'x-headgate-strict': 'true' } }
+    const body = { model: 'test/both-chat', seed: 1 }
+    const order = { provider: { order: ['two-chat'] } }
+    expect((await jsonOf(ask(bench(), 'chat', { ...body, ...order }, strict))).provider).toBe('one-chat')
+    bench().first.script({ status: 500, json: {} })
+    expect((await ask(bench(), 'chat', body, strict)).status).toBe(502)
+    const only = { provider: { only: ['two-chat'] } }
+    expect((await ask(bench(), 'chat', { ...body, ...only }, strict)).status).toBe(400)
+  })
+
   test('R31 what a foreign format cannot carry is named, and refused when the client is strict', async () => {
     const body = { model: 'test/messages', logit_bias: { '1': 2 }, wibble: 1 }
     const response = await ask(bench(), 'chat', body)

@@ -1,11 +1,11 @@
-import { promptEstimate } from '../../call/size.ts'
+import { promptEstimate, type Size } from '../../call/size.ts'
 import { GatewayError } from '../../errors.ts'
 import type { Gateway } from '../../gateway.ts'
 import type { Wish } from '../../ledger/book.ts'
 import { usdFromNanos } from '../../ledger/money.ts'
 import { type Preview, previewOf } from '../../ledger/preview.ts'
 import { requestIdOf } from '../../lib/request-id.ts'
-import { askingOf, refused, sizeIn, stopFlood, wishOf } from '../../pipeline/admit.ts'
+import { askingOf, mostAt, refused, sizeIn, stopFlood, wishOf } from '../../pipeline/admit.ts'
 import type { Asked, Question } from '../../pipeline/asked.ts'
 import { decidedOf } from '../../pipeline/metadata.ts'
 import { readAsked } from '../../pipeline/read.ts'
@@ -59,9 +59,10 @@ async function judged(gateway: Gateway, asked: Asked, routed: Plan): Promise<Jud
   return { plan, wish, preview, error: early ?? broke ?? lossAt(asked, plan) }
 }
 
-/** What the first endpoint could not be told, where the client wants all of it told. */
-function lossAt(asked: Asked, { candidates: [first] }: Plan): GatewayError | null {
-  return first ? errorIn(() => wordsFor(asked, first.model, first.endpoint)) : null
+/** What no endpoint could be told, where the client wants all of it told. */
+function lossAt(asked: Asked, { candidates }: Plan): GatewayError | null {
+  const losses = candidates.map(({ model, endpoint }) => errorIn(() => wordsFor(asked, model, endpoint)))
+  return losses.every((loss) => loss !== null) ? (losses[0] ?? null) : null
 }
 
 function errorIn(work: () => unknown): GatewayError | null {
@@ -85,6 +86,12 @@ function refusalOf(asked: Asked, error: GatewayError) {
 }
 
 /** The explanation, with what each endpoint would take. */
+/** With a key of the caller's own. */
+function mostAtProvider(gateway: Gateway, asked: Asked, size: Size, { candidates }: Plan): bigint {
+  const amounts = candidates.map((candidate) => mostAt(gateway, size, candidate, asked.at).byok)
+  return amounts.reduce((most, amount) => (amount > most ? amount : most), 0n)
+}
+
 function priced(gateway: Gateway, asked: Asked, plan: Plan, wish: Wish | null) {
   const { endpoints, ...explanation } = explain(decidedOf(asked, plan), null)
   const size = sizeIn(asked)
@@ -98,7 +105,7 @@ function priced(gateway: Gateway, asked: Asked, plan: Plan, wish: Wish | null) {
     endpoints: { ...endpoints, available },
     price: {
       worst_case: wish ? usdFromNanos(wish.amount) : null,
-      worst_case_at_provider: wish ? usdFromNanos(wish.byok) : null,
+      worst_case_at_provider: wish ? usdFromNanos(mostAtProvider(gateway, asked, size, plan)) : null,
       expected: expectedOf(plan.candidates, prices),
       assumed: {
         prompt_tokens: promptEstimate(asked.call),
