@@ -212,8 +212,10 @@ test(
     const scene = await sceneOn('sqlite')
     const gateway = await scene.start()
     const working = load(scene, gateway, await gateway.newKey())
-    await Bun.sleep(300)
-    await gateway.kill()
+    await Bun.sleep(200)
+    // With something in the journal that the database does not have.
+    writeFileSync(scene.killFile, `${replayPoints[0]}#1`)
+    await gateway.exited
     await working
     for (const point of replayPoints) {
       writeFileSync(scene.killFile, `${point}#1`)
