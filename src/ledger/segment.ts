@@ -16,7 +16,7 @@ import type { Line } from './line.ts'
 export class JournalError extends Error {}
 
 /** A wait for the disk costs the processor more than a charge does: those that end within this time share one. */
-const syncEveryMs = 4
+const syncEveryMs = 2
 
 /** Which piece it is, of which database's journal: numbers follow one another. */
 export interface PieceName {
