@@ -132,11 +132,12 @@ export class EndpointHealth {
   }
 
   isPaused(now: number): boolean {
-    return isAhead(this.#pausedUntil, now, longestPauseMs)
+    return this.#pausedUntil !== 0 && isAhead(this.#pausedUntil, now, longestPauseMs)
   }
 
   /** Left out: it failed too often, or another request is trying whether it is back. */
   isEjected(now: number): boolean {
+    if (this.#ejectedUntil === 0) return false
     return isAhead(this.#ejectedUntil, now, longestEjectMs) || isAhead(this.#trialUntil, now, trialMs)
   }
 
