@@ -114,9 +114,15 @@ function addReading(size: Size, name: string): void {
   if (/search/i.test(name)) size.webSearches += assumedSearches
 }
 
-/** Four characters a token, where nobody counted. */
+const estimates = new WeakMap<Call, number>()
+
+/** Four characters a token, where nobody counted. Asked for by several stages, and a prompt is long. */
 export function promptEstimate(call: Call): number {
-  return Math.ceil(promptLength(call) / 4)
+  const known = estimates.get(call)
+  if (known !== undefined) return known
+  const estimate = Math.ceil(promptLength(call) / 4)
+  estimates.set(call, estimate)
+  return estimate
 }
 
 function promptLength({ messages, tools }: Call): number {

@@ -49,3 +49,9 @@ describe('server-sent events', () => {
     }).toThrow(SseError)
   })
 })
+
+test('S13 a server that is trusted less may send shorter events', () => {
+  const reader = new SseReader(10)
+  expect(reader.push(bytesOf('data: 1\n\n'))).toEqual([{ event: '', data: '1' }])
+  expect(() => reader.push(bytesOf('data: 1234567'))).toThrow(SseError)
+})

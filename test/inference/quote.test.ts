@@ -254,6 +254,17 @@ describeWithUpstreams('POST /quote', (bench) => {
     }
   })
 
+  test('S2 an inference key learns whether the credits suffice, and not what the account has', async () => {
+    const quote = await quoteOf({ model: 'test/cent', ...formats.chat.body })
+    expect(quote.limits[0]).toMatchObject({
+      kind: 'credits',
+      limit: null,
+      spent: null,
+      held: null,
+      would_fit: true,
+    })
+  })
+
   test('free variants are counted in requests', async () => {
     const quote = await quoteOf({ model: 'test/gift:free', ...formats.chat.body })
     const requests = quote.limits.filter(({ unit }: { unit: string }) => unit === 'requests')

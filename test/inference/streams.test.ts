@@ -285,6 +285,7 @@ describeWithUpstreams('failover', (bench) => {
     expect([all.status, all.headers.get('retry-after')]).toEqual([429, '3'])
     expect((await jsonOf(all)).error.availability).toMatchObject({
       code: 'capacity_exhausted',
+      affected_providers: ['one-chat', 'two-chat'],
       retryable: true,
       retry_after: 3,
     })

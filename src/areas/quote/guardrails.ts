@@ -1,4 +1,4 @@
-import type { EffectivePolicy, Layer } from '../../policy/effective.ts'
+import type { Decided, Denied, EffectivePolicy, Layer, Restriction } from '../../policy/effective.ts'
 import { zdrGroups } from '../../policy/guardrail.ts'
 import type { LeftOut } from '../../routing/decide.ts'
 
@@ -14,7 +14,7 @@ export interface Rule {
 type Said = Omit<Rule, 'excludes'>
 
 export function rulesOf(policy: EffectivePolicy, left: readonly LeftOut[]): Rule[] {
-  const said = [...allowed(policy), ...ignored(policy), ...training(policy), ...retention(policy)]
+  const said = [...placement(policy), ...retention(policy)]
   return said.map((rule) => ({ ...rule, excludes: excludedBy(rule.field, left) }))
 }
 
@@ -24,46 +24,40 @@ function excludedBy(field: string, left: readonly LeftOut[]): number {
   return left.filter(({ reason }) => reason === `guardrail:${name}`).length
 }
 
-const lists = {
-  allowed_data_regions: 'Requests may be made in these regions only',
-  allowed_models: 'Only these models may be used',
-  allowed_providers: 'Only these providers may be used',
-} as const
-
-function allowed(policy: EffectivePolicy): Said[] {
-  return Object.entries(lists).flatMap(([name, effect]) => {
-    const field = name as keyof typeof lists
-    const { values, layers } = policy[field]
-    return values === null ? [] : [{ field, layers, effect: `${effect}: ${listed(values)}.` }]
-  })
+/** Each field, and what it means for requests; null when it says nothing. */
+const effects: Record<string, (policy: EffectivePolicy) => Omit<Said, 'field'> | null> = {
+  allowed_data_regions: (policy) =>
+    only(policy.allowed_data_regions, 'Requests may be made in these regions only'),
+  allowed_models: (policy) => only(policy.allowed_models, 'Only these models may be used'),
+  allowed_providers: (policy) => only(policy.allowed_providers, 'Only these providers may be used'),
+  ignored_models: (policy) => never(policy.ignored_models, 'These models may not be used'),
+  ignored_providers: (policy) => never(policy.ignored_providers, 'These providers may not be used'),
+  enable_free_model_training: (policy) =>
+    unless(policy.enable_free_model_training, 'Free endpoints that may train on prompts are not used.'),
+  enable_paid_model_training: (policy) =>
+    unless(policy.enable_paid_model_training, 'Paid endpoints that may train on prompts are not used.'),
+  enable_free_model_publication: (policy) =>
+    unless(policy.enable_free_model_publication, 'Free endpoints that may publish prompts are not used.'),
 }
 
-const denials = {
-  ignored_models: 'These models may not be used',
-  ignored_providers: 'These providers may not be used',
-} as const
-
-function ignored(policy: EffectivePolicy): Said[] {
-  return Object.entries(denials).flatMap(([name, effect]) => {
-    const field = name as keyof typeof denials
-    const denied = policy[field]
-    if (denied.length === 0) return []
-    const layers = [...new Set(denied.flatMap((entry) => entry.layers))]
-    return [{ field, layers, effect: `${effect}: ${listed(denied.map(({ value }) => value))}.` }]
-  })
+function only({ values, layers }: Restriction<string>, effect: string) {
+  return values === null ? null : { layers, effect: `${effect}: ${listed(values)}.` }
 }
 
-const refusals = {
-  enable_free_model_training: 'Free endpoints that may train on prompts are not used.',
-  enable_paid_model_training: 'Paid endpoints that may train on prompts are not used.',
-  enable_free_model_publication: 'Free endpoints that may publish prompts are not used.',
-} as const
+function never(denied: readonly Denied[], effect: string) {
+  if (denied.length === 0) return null
+  const layers = [...new Set(denied.flatMap((entry) => entry.layers))]
+  return { layers, effect: `${effect}: ${listed(denied.map(({ value }) => value))}.` }
+}
 
-function training(policy: EffectivePolicy): Said[] {
-  return Object.entries(refusals).flatMap(([name, effect]) => {
-    const field = name as keyof typeof refusals
-    const { value, layers } = policy[field]
-    return value === false ? [{ field, layers, effect }] : []
+function unless({ value, layers }: Decided<boolean | null>, effect: string) {
+  return value === false ? { layers, effect } : null
+}
+
+function placement(policy: EffectivePolicy): Said[] {
+  return Object.entries(effects).flatMap(([field, effectOf]) => {
+    const said = effectOf(policy)
+    return said ? [{ field, ...said }] : []
   })
 }
 
