@@ -18,7 +18,8 @@ export function ensureInstalled({ dev, folder = '' }) {
     shell: process.platform === 'win32',
   })
   if (result.status !== 0) {
-    process.stderr.write('The dependencies could not be installed; see the lines above.\n')
+    const reason = result.error ? `npm cannot be started: ${result.error.message}` : 'see the lines above'
+    process.stderr.write(`The dependencies could not be installed; ${reason}.\n`)
     process.exit(1)
   }
 }

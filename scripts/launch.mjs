@@ -11,10 +11,15 @@ ensureInstalled({ dev: isScript })
 
 const target = isScript ? [join(root, second), ...rest] : [join(root, 'src/cli.ts'), ...process.argv.slice(2)]
 const child = spawn(bunBinary(), target, {
-  stdio: 'inherit',
+  // The channel closes with this process, however it dies: the server then stops too.
+  stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
   // Without this, Bun queues outbound requests past 256; it is read when the process starts.
   env: { BUN_CONFIG_MAX_HTTP_REQUESTS: '65535', ...process.env },
 })
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
+child.on('error', (error) => {
+  process.stderr.write(`headgate: Bun cannot be started: ${error.message}\n`)
+  process.exit(1)
+})
 child.on('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal]))

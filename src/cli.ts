@@ -6,7 +6,7 @@ import { creditsCommand, organizationsCommand } from './commands/organizations.t
 import { scimCommand, signinCommand } from './commands/people.ts'
 import { ConfigError, readConfig, settingsPath } from './config.ts'
 import { GatewayError } from './errors.ts'
-import { serve } from './main.ts'
+import { innermost, serve } from './main.ts'
 import { readSettings } from './settings.ts'
 import { version } from './version.ts'
 
@@ -54,12 +54,19 @@ function checkConfig(): Result {
   }
 }
 
+/** One line for the operator. Where a fault of the program itself lies is shown with LOG_LEVEL=debug. */
+function sentenceOf(error: unknown): string {
+  const isExpected =
+    error instanceof ConfigError || error instanceof GatewayError || error instanceof UsageError
+  if (isExpected) return error.message
+  if (readConfig().logLevel === 'debug') return Bun.inspect(error)
+  return `Something unexpected went wrong: ${innermost(error).replaceAll('\n', ' ')} (LOG_LEVEL=debug shows where)`
+}
+
 try {
   await program.parseAsync(process.argv)
 } catch (error) {
-  const expected =
-    error instanceof ConfigError || error instanceof GatewayError || error instanceof UsageError
-  process.stderr.write(`headgate: ${expected ? error.message : Bun.inspect(error)}\n`)
+  process.stderr.write(`headgate: ${sentenceOf(error)}\n`)
   // Whatever was opened until then, a port for one, would keep the process alive.
   process.exit(1)
 }

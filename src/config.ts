@@ -28,16 +28,12 @@ export class ConfigError extends Error {}
 
 /** Fewer are a repetition, not a secret. */
 const fewestCharacters = 6
+/** What must be left of a secret once everything that can be guessed is taken out of it. */
+const fewestUnguessable = 4
 
-const guessable = new Set([
-  'changeme',
-  'change-me',
-  'password',
-  'secret',
-  'default',
-  'management',
-  'headgate',
-])
+const guessable =
+  /admin|api|changeme|change|default|demo|example|gateway|headgate|key|manage(ment|r)?|master|pass(word)?|prod(uction)?|root|secret|test|token/g
+const runs = ['0123456789012', 'abcdefghijklmnopqrstuvwxyz', 'qwertyuiop', 'asdfghjkl', 'zxcvbnm']
 
 export function readConfig(environment: Environment = process.env): Config {
   const dataDir = resolve(environment.HEADGATE_DATA_DIR || './data')
@@ -97,9 +93,23 @@ function readSecret(name: string, value: string | undefined, minLength: number):
   if (new Set(value).size < fewestCharacters) {
     throw new ConfigError(`${name} must have at least ${fewestCharacters} different characters.`)
   }
-  if (guessable.has(value.toLowerCase()))
-    throw new ConfigError(`${name} is a well-known word; choose a random one.`)
+  if (unguessable(value) < fewestUnguessable) {
+    throw new ConfigError(
+      `${name} is too easy to guess; use a random one, such as openssl rand -hex 32 prints.`,
+    )
+  }
   return value
+}
+
+/** How many characters are no well-known word, no run of neighbours and no repetition. */
+function unguessable(value: string): number {
+  const words = value.toLowerCase().replace(guessable, '')
+  const rest = words.replace(/(.{1,8}?)\1+/g, '$1').replace(/[^a-z0-9]/g, '')
+  return [...rest].filter((character, at) => at === 0 || !isRun(rest[at - 1] + character)).length
+}
+
+function isRun(pair: string): boolean {
+  return runs.some((run) => run.includes(pair) || [...run].reverse().join('').includes(pair))
 }
 
 function readAmount(name: string, text: string | undefined, fallback: string): string {

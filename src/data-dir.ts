@@ -1,6 +1,6 @@
 import { Database, SQLiteError } from 'bun:sqlite'
 import { randomBytes } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ConfigError } from './config.ts'
 
@@ -72,7 +72,7 @@ function unusable(dataDir: string, error: unknown): ConfigError {
 /** HEADGATE_SECRET_KEY, or a key made once and kept beside the data. */
 export function masterSecret(dataDir: string, configured: string | null): string {
   if (configured) return configured
-  const path = join(dataDir, 'secret.key')
+  const path = secretFile(dataDir)
   try {
     writeFileSync(path, randomBytes(32).toString('base64url'), { mode: 0o600, flag: 'wx' })
   } catch (error) {
@@ -82,6 +82,17 @@ export function masterSecret(dataDir: string, configured: string | null): string
   const secret = inDataDir(dataDir, () => readFileSync(path, 'utf8').trim())
   if (secret.length < 32) throw new ConfigError(`The secret key file ${path} is damaged: it is too short.`)
   return secret
+}
+
+function secretFile(dataDir: string): string {
+  return join(dataDir, 'secret.key')
+}
+
+/** Null unless the secret key lies in a file that other users of the machine may read. */
+export function exposedSecretFile(dataDir: string, configured: string | null): string | null {
+  const path = secretFile(dataDir)
+  const isExposed = process.platform !== 'win32' && !configured && (statSync(path).mode & 0o077) !== 0
+  return isExposed ? path : null
 }
 
 function message(error: unknown): string {

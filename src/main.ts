@@ -4,7 +4,14 @@ import { firstStart, syncEnvironmentKey, vaultFits } from './account/bootstrap.t
 import { operations, pages } from './areas/all.ts'
 import { readEdits } from './catalog/store.ts'
 import { type Config, ConfigError } from './config.ts'
-import { lockDatabase, lockDataDir, masterSecret, prepareDataDir, siteFile } from './data-dir.ts'
+import {
+  exposedSecretFile,
+  lockDatabase,
+  lockDataDir,
+  masterSecret,
+  prepareDataDir,
+  siteFile,
+} from './data-dir.ts'
 import { closeDb, type Db, isPostgresUrl, migrate, openDb, readAfter } from './db/db.ts'
 import { PostgresBatches } from './db/postgres-batches.ts'
 import type { Gateway } from './gateway.ts'
@@ -50,6 +57,8 @@ export async function openGateway(
     { level: config.logLevel, base: null, serializers: { err: loggedError } },
     pino.destination(2),
   )
+  const exposed = exposedSecretFile(config.dataDir, config.secretKey)
+  if (exposed) log.warn(`${exposed} can be read by other users; run: chmod 600 ${exposed}`)
   const db = await openDatabase(config.databaseUrl, vault, answerMs)
   const composed = compose({ config, settings, vault }, await readEdits(db))
   tellProblems({ log, edits: composed.edits })
@@ -126,7 +135,7 @@ export function loggedError(error: unknown) {
   return { name, message, stack, ...('code' in error && { code: error.code }) }
 }
 
-function innermost(error: unknown): string {
+export function innermost(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   return error.cause ? innermost(error.cause) : error.message
 }
@@ -202,6 +211,8 @@ async function stopSignal(): Promise<void> {
   }
   process.on('SIGINT', stop)
   process.on('SIGTERM', stop)
+  // The launcher is gone: nobody could stop this process any more.
+  process.on('disconnect', stop)
   await promise
 }
 

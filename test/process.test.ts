@@ -84,6 +84,18 @@ afterEach(async () => {
   for (const path of folders.splice(0)) rmSync(path, { recursive: true, force: true })
 })
 
+/** Waits until a process has ended. */
+async function gone(pid: number): Promise<void> {
+  for (const deadline = Date.now() + 20_000; Date.now() < deadline; await Bun.sleep(10)) {
+    try {
+      process.kill(pid, 0)
+    } catch {
+      return
+    }
+  }
+  throw new Error(`process ${pid} goes on`)
+}
+
 async function keyInfo(url: string, key: string) {
   const response = await fetch(`${url}/api/v1/key`, { headers: { authorization: `Bearer ${key}` } })
   return { status: response.status, body: (await response.json()) as { data: Record<string, unknown> } }
@@ -127,6 +139,46 @@ describe('the process', () => {
     program.signal('SIGTERM')
     expect(await program.exit()).toBe(0)
     expect(() => process.kill(pid, 0)).toThrow()
+  })
+
+  test('kill -9 of the launcher stops the server: the next start finds everything free', async () => {
+    const dataDir = folder()
+    const program = start(dataDir)
+    await program.url()
+    const pid = Number(readFileSync(join(dataDir, 'headgate.pid'), 'utf8'))
+    program.signal('SIGKILL')
+    await program.exit()
+    await gone(pid)
+    expect(await start(dataDir).url()).toStartWith('http://127.0.0.1:')
+  })
+
+  test('the scripts of npm need no POSIX shell: "exec" is a command of ours on Windows', () => {
+    const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+    expect(Object.values(scripts).filter((line) => /[;&|$`'*]/.test(String(line)))).toEqual([])
+    expect(readFileSync(join(root, 'exec.cmd'), 'utf8')).toEndWith('\r\n@%*\r\n')
+  })
+
+  test('a damaged database is one sentence without a stack', async () => {
+    const dataDir = folder()
+    writeFileSync(
+      join(dataDir, 'headgate.sqlite'),
+      'not a database, but long enough to look like one'.repeat(99),
+    )
+    const program = start(dataDir)
+    expect(await program.exit()).toBe(1)
+    await Bun.sleep(50)
+    expect(program.output.trim().split('\n')).toHaveLength(1)
+    expect(program.output).toStartWith('headgate: The database cannot be used')
+  })
+
+  test('S10 a secret key file that others may read is warned of', async () => {
+    const dataDir = folder()
+    const file = join(dataDir, 'secret.key')
+    writeFileSync(file, 'Tn47vXw2LbQpYd81Rm5cHs36k9zQ0uJe')
+    chmodSync(file, 0o644)
+    const program = start(dataDir)
+    await program.url()
+    expect(program.output).toContain('secret.key can be read by other users')
   })
 
   test('S10 a data directory that another process holds is refused, naming its pid', async () => {
@@ -181,6 +233,8 @@ describe('the process', () => {
     [{ DATABASE_URL: 'postgres://me:hunter2@127.0.0.1:1/none' }, 'The database cannot be used'],
     [{ DATABASE_URL: 'sqlite:/nonexistent/x.db' }, 'The database cannot be used'],
     [{ HEADGATE_CONFIG: tmpdir() }, 'The settings file'],
+    [{ HEADGATE_MANAGEMENT_KEY: 'headgate-management-key' }, 'HEADGATE_MANAGEMENT_KEY is too easy to guess'],
+    [{ HEADGATE_SECRET_KEY: 'Password1234567890' }, 'HEADGATE_SECRET_KEY is too easy to guess'],
     [
       { HEADGATE_MANAGEMENT_KEY: 'aaaaaaaaaaaaaaaa' },
       'HEADGATE_MANAGEMENT_KEY must have at least 6 different',
