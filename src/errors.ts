@@ -217,6 +217,11 @@ export function fail(code: ErrorCode, message?: string, metadata?: Record<string
   return new GatewayError(code, { ...(message && { message }), ...(metadata && { metadata }) })
 }
 
+/** The database or the ledger cannot be used right now. */
+export function unavailable(cause?: unknown): GatewayError {
+  return new GatewayError('unavailable', { cause, headers: { 'retry-after': '5' } })
+}
+
 /** A request field that is wrong, in the one form every 400 about input has. */
 export function badField(field: string, problem: string): GatewayError {
   return fail('invalid_request', `${field}: ${problem}`, { issues: [{ field, message: problem }] })

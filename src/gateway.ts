@@ -43,6 +43,8 @@ export interface Gateway {
   readonly grants: Grants
   /** Replies that are read on although their client has left. */
   readonly drains: Slots
+  /** Conversations with providers that are under way, to be cut when the process must stop. */
+  readonly exchanges: Set<{ stop(): void }>
   /** Replies that may be given once more, on this node. */
   readonly responseCache: ByteCache
   settings: Settings

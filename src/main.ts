@@ -34,14 +34,14 @@ import { Memory } from './memory.ts'
 import { Metrics } from './metrics.ts'
 import { compose, reloadSettings, tellProblems } from './reload.ts'
 import { Routing } from './routing/routing.ts'
-import { bind, type Server, serveOn } from './server.ts'
+import { listen, requireFreePort, type Server } from './server.ts'
 import { readSettings } from './settings.ts'
 import { Grants } from './sign-in/service-account.ts'
 import { systemPages } from './system.ts'
 import { siteUrl, welcome } from './welcome.ts'
 
-/** How long requests in flight may take to finish once the process was told to stop. */
-const drainMs = 25_000
+/** How long replies that were cut may take to be settled and sent. */
+const cutMs = 5000
 const mostDrains = 100
 
 /** The parts, put together: the only place that knows them all. */
@@ -86,6 +86,7 @@ export async function openGateway(
     origins: new Origins(),
     grants: new Grants(clock),
     drains: new Slots(mostDrains),
+    exchanges: new Set(),
     responseCache,
     settings,
     ...composed,
@@ -140,8 +141,8 @@ export function innermost(error: unknown): string {
   return error.cause ? innermost(error.cause) : error.message
 }
 
-export function startServing(server: Server, gateway: Gateway): void {
-  serveOn(server, gateway, operations, [...pages, ...systemPages(operations)])
+export function startServing(gateway: Gateway): Server {
+  return listen(gateway, operations, [...pages, ...systemPages(operations)])
 }
 
 /** Reads headgate.yaml again; a mistake in it leaves everything as it was. */
@@ -155,15 +156,14 @@ export function reload(gateway: Gateway): void {
   }
 }
 
-/** Runs until told to stop. The port is taken before anything is made: the keys of the first start are shown once. */
+/** Runs until told to stop. The port is tried before anything is made: the keys of the first start are shown once. */
 export async function serve(config: Config): Promise<void> {
   prepareDataDir(config.dataDir)
   const unlockDataDir = lockDataDir(config.dataDir)
   const unlockDatabase = isPostgresUrl(config.databaseUrl) ? null : lockDatabase(config.databaseUrl)
+  await withPort(config, () => requireFreePort(config))
   const gateway = await openGateway(config)
-  const server = takePort(gateway)
   await openLedger(gateway)
-  const site = siteUrl({ config, settings: gateway.settings, port: server.port ?? config.port })
   const initialCredits = nanosFromUsd(config.initialCredits) ?? 0n
   const start = await firstStart(gateway.db, gateway.clock, { ...config, initialCredits })
   await syncEnvironmentKey(gateway.db, gateway.clock, config.managementKey)
@@ -172,12 +172,13 @@ export async function serve(config: Config): Promise<void> {
   // Before anybody is told that it runs: whoever was told may send a signal at once.
   const stopped = stopSignal()
   process.on('SIGHUP', () => reload(gateway))
-  startServing(server, gateway)
+  const server = await withPort(config, async () => startServing(gateway))
+  const site = siteUrl({ config, settings: gateway.settings, port: server.port ?? config.port })
   process.stdout.write(welcome(site, start))
   writeFileSync(siteFile(config.dataDir), site)
   startJobs(gateway)
   await stopped
-  await drain(gateway, server)
+  await stop(gateway, server)
   unlockDatabase?.()
   unlockDataDir()
 }
@@ -191,11 +192,10 @@ async function openLedger({ ledger }: Gateway): Promise<void> {
   }
 }
 
-function takePort(gateway: Gateway): Server {
+async function withPort<T>({ host, port }: Config, open: () => Promise<T>): Promise<T> {
   try {
-    return bind(gateway)
+    return await open()
   } catch (error) {
-    const { host, port } = gateway.config
     throw new ConfigError(`Cannot listen on ${host}:${port}: ${innermost(error)}`)
   }
 }
@@ -216,10 +216,15 @@ async function stopSignal(): Promise<void> {
   await promise
 }
 
-async function drain(gateway: Gateway, server: Server): Promise<void> {
+async function stop(gateway: Gateway, server: Server): Promise<void> {
   gateway.log.info('draining')
-  const deadline = setTimeout(() => void server.stop(true), drainMs)
+  const { drain } = gateway.settings.limits
+  const cut = setTimeout(() => {
+    for (const exchange of gateway.exchanges) exchange.stop()
+  }, drain)
+  const deadline = setTimeout(() => void server.stop(true), drain + cutMs)
   await server.stop()
+  clearTimeout(cut)
   clearTimeout(deadline)
   await gateway.ledger.close()
   await gateway.node.leave(gateway.db).catch(() => undefined)

@@ -3,7 +3,7 @@ import { type OwnKey, ownKeysOf } from './account/own-keys.ts'
 import { findUsablePreset, type UsablePreset } from './account/presets.ts'
 import { defaultTextModel, type IoLogging, ioLogging, workspaceBudgets } from './account/workspaces.ts'
 import { changeCount, type Db } from './db/db.ts'
-import { GatewayError } from './errors.ts'
+import { unavailable } from './errors.ts'
 import type { Limit } from './ledger/book.ts'
 import { creditTotals } from './ledger/entries.ts'
 import { Memo } from './lib/memo.ts'
@@ -22,7 +22,7 @@ async function reached<T>(asking: Promise<T>): Promise<T> {
   try {
     return await asking
   } catch (cause) {
-    throw new GatewayError('unavailable', { cause, headers: { 'retry-after': '5' } })
+    throw unavailable(cause)
   }
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { connect } from 'node:net'
+import { sql } from 'kysely'
 import { checkEnvelope, describeOnEachDatabase, startTestServer } from '../test/support/harness.ts'
 import { errorTable } from './errors.ts'
 
@@ -245,18 +246,37 @@ async function rawRequest(url: string, head: string, headers: Record<string, str
 }
 
 describe('when the database is away', () => {
-  test('R21 I8 a management call is 500 with a generic text and a request id, never 401', async () => {
+  test('a fault that nobody expected is 500 with a generic text and a request id', async () => {
     const server = await startTestServer('sqlite')
     await server.gateway.db.destroy()
     const answer = await server.call('GET', '/keys')
     expect(answer.status).toBe(500)
     expect(answer.body.error.message).toContain(answer.headers.get('x-request-id') ?? 'none')
     expect(answer.body.error.message).not.toMatch(/database|sqlite|driver/i)
-    const ready = await fetch(`${server.url}/readyz`)
-    expect(ready.status).toBe(503)
-    expect((await fetch(`${server.url}/healthz`)).status).toBe(200)
+    expect((await fetch(`${server.url}/readyz`)).status).toBe(503)
     await server.stop()
   })
+
+  test.each([
+    ['is full', sql`pragma max_page_count = 1`],
+    ['is read-only', sql`pragma query_only = 1`],
+  ])(
+    'R21 R25 I8 a SQLite file that %s makes changes 503 with Retry-After, and /readyz too',
+    async (_, fault) => {
+      const server = await startTestServer('sqlite')
+      await fault.execute(server.gateway.db)
+      const name = 'x'.repeat(200)
+      const fill = () => server.call('POST', '/keys', { body: { name } })
+      let answer = await fill()
+      for (let row = 0; row < 200 && answer.status === 201; row++) answer = await fill()
+      expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '5'])
+      expect(answer.body.error).toMatchObject({ code: 503, metadata: { reason: 'unavailable' } })
+      const ready = await fetch(`${server.url}/readyz`)
+      expect([ready.status, ready.headers.get('retry-after')]).toEqual([503, '5'])
+      expect((await fetch(`${server.url}/healthz`)).status).toBe(200)
+      await server.stop()
+    },
+  )
 })
 
 describe('docs/errors.md', () => {

@@ -1,8 +1,10 @@
 import type { z } from 'zod'
 import { operatorOrganization } from './account/organizations.ts'
 import type { DataRegion } from './catalog/vocabulary.ts'
+import type { Config } from './config.ts'
 import { corsHeaders, preflightHeaders } from './cors.ts'
-import { asGatewayError, badField, envelope, fail, GatewayError } from './errors.ts'
+import { isDatabaseUnavailable } from './db/unavailable.ts'
+import { asGatewayError, badField, envelope, fail, GatewayError, unavailable } from './errors.ts'
 import type { Gateway } from './gateway.ts'
 import { readText, refuseDeclared } from './lib/body.ts'
 import { check } from './lib/check.ts'
@@ -88,7 +90,7 @@ async function answer(
       caller = await admitCaller(gateway, request, operation)
       return withHeaders(await run(gateway, request, operation, caller), cors)
     } catch (error) {
-      const failure = asGatewayError(error)
+      const failure = clientError(error)
       Object.assign(failure.headers, cors)
       failure.userId = caller?.userId ?? null
       throw failure
@@ -246,13 +248,20 @@ function errorResponse(
   requestId: string,
   encode: (error: GatewayError, requestId: string) => object = envelope,
 ): Response {
-  const failure = asGatewayError(error)
+  const failure = clientError(error)
   const { status, retry } = failure.row
   if (status === 500) gateway.log.error({ requestId, err: failure.cause ?? failure }, 'request failed')
   return Response.json(encode(failure, requestId), {
     status,
     headers: { ...(!retry && { 'x-should-retry': 'false' }), ...failure.headers },
   })
+}
+
+/** A database that is away is no fault of the request, and no fault in the program. */
+function clientError(error: unknown): GatewayError {
+  const failure = asGatewayError(error)
+  if (failure.code !== 'internal' || !isDatabaseUnavailable(failure.cause)) return failure
+  return unavailable(failure.cause)
 }
 
 function withHeaders(response: Response, headers: Record<string, string>): Response {
@@ -262,25 +271,21 @@ function withHeaders(response: Response, headers: Record<string, string>): Respo
 
 export type Server = ReturnType<typeof Bun.serve>
 
-/** Takes the port. Until `serveOn` is called, everything is answered with 503: nothing is ready yet. */
-export function bind(gateway: Gateway): Server {
-  const starting = () =>
-    Response.json({ status: 'starting' }, { status: 503, headers: { 'retry-after': '1' } })
+/** Opens the port. It is open only while requests can be served. */
+export function listen(gateway: Gateway, operations: Operation[], pages: Page[]): Server {
   return Bun.serve({
     ...transport,
     hostname: gateway.config.host,
     port: gateway.config.port,
-    fetch: starting,
-  })
-}
-
-export function serveOn(server: Server, gateway: Gateway, operations: Operation[], pages: Page[]): void {
-  server.reload({
-    ...transport,
     routes: buildRoutes(gateway, operations, pages),
     fetch: (request) => answerUnknown(gateway, request),
     error: (error) => errorResponse(gateway, error, newId('req')),
   })
+}
+
+/** Throws unless the port could be opened. */
+export async function requireFreePort({ host, port }: Config): Promise<void> {
+  await Bun.serve({ hostname: host, port, fetch: () => new Response() }).stop(true)
 }
 
 const transport = {

@@ -72,6 +72,10 @@ const settingsFields = z.strictObject({
       total: seconds(3600),
       /** How long a stream may be quiet before a sign of life is sent to the client. */
       heartbeat: seconds(10),
+      /** The longest time that a provider's `Retry-After` keeps it from being used. */
+      cooldown: seconds(300),
+      /** How long requests in flight may take to finish once the process was told to stop. */
+      drain: seconds(25),
       /** Requests of one key in a minute, on one node: beyond it something is wrong. */
       requests_per_minute: z.int().min(1).default(1_000_000),
     })

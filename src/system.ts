@@ -1,5 +1,6 @@
-import { sql } from 'kysely'
+import { isPostgresUrl, recordProbe } from './db/db.ts'
 import type { Gateway } from './gateway.ts'
+import { isoNow } from './lib/clock.ts'
 import { withDeadline } from './lib/deadline.ts'
 import { openApiDocument } from './openapi.ts'
 import type { Operation, Page } from './operation.ts'
@@ -17,7 +18,8 @@ export function systemPages(operations: Operation[]): Page[] {
     get('/healthz', async () => Response.json({ status: 'ok' })),
     get('/readyz', async (gateway) => {
       const { ok } = await probe(gateway)
-      return Response.json({ status: ok ? 'ready' : 'not_ready' }, { status: ok ? 200 : 503 })
+      if (ok && gateway.ledger.downSince === null) return Response.json({ status: 'ready' })
+      return Response.json({ status: 'not_ready' }, { status: 503, headers: { 'retry-after': '5' } })
     }),
     get('/status', async (gateway) => Response.json(await status(gateway))),
     get('/metrics', async (gateway) => {
@@ -41,14 +43,16 @@ function get(path: string, handle: Page['handle']): Page {
 }
 
 async function status(gateway: Gateway) {
-  const database = await probe(gateway)
+  const { ok, latencyMs } = await probe(gateway)
+  const isLedgerUp = gateway.ledger.downSince === null
+  const kind = isPostgresUrl(gateway.config.databaseUrl) ? 'postgresql' : 'sqlite'
   return {
-    status: database.ok && gateway.ledger.downSince === null ? 'ok' : 'degraded',
+    status: ok && isLedgerUp ? 'ok' : 'degraded',
     version,
     dependencies: {
-      database: { status: database.ok ? 'ok' : 'down', kind: database.kind, latency_ms: database.latencyMs },
+      database: { status: ok ? 'ok' : 'down', kind, latency_ms: latencyMs },
       ledger: {
-        status: gateway.ledger.downSince === null ? 'ok' : 'down',
+        status: isLedgerUp ? 'ok' : 'down',
         waiting: gateway.ledger.waiting,
         when_down: 'requests to models are answered with 503; charges wait until they are written',
       },
@@ -57,13 +61,29 @@ async function status(gateway: Gateway) {
   }
 }
 
-async function probe(gateway: Gateway) {
-  const kind = /^postgres/.test(gateway.config.databaseUrl) ? 'postgresql' : 'sqlite'
-  const startedAt = performance.now()
-  const asking = sql`select 1`.execute(gateway.db)
-  const ok = await withDeadline(probeMs, asking, () => new Error('late')).then(
+interface Probe {
+  ok: boolean
+  latencyMs: number
+}
+
+/** One probe serves everybody who asks at the same time, and for a moment after. */
+const probes = new WeakMap<Gateway, { at: number; probe: Promise<Probe> }>()
+const freshMs = 500
+
+function probe(gateway: Gateway): Promise<Probe> {
+  const now = performance.now()
+  const known = probes.get(gateway)
+  if (known && now - known.at < freshMs) return known.probe
+  const probe = probeDatabase(gateway, now)
+  probes.set(gateway, { at: now, probe })
+  return probe
+}
+
+/** Reads and writes: a full disk and a read-only database still answer a query. */
+async function probeDatabase({ db, clock }: Gateway, startedAt: number): Promise<Probe> {
+  const ok = await withDeadline(probeMs, recordProbe(db, isoNow(clock)), () => new Error('late')).then(
     () => true,
     () => false,
   )
-  return { ok, kind, latencyMs: Math.round((performance.now() - startedAt) * 100) / 100 }
+  return { ok, latencyMs: Math.round((performance.now() - startedAt) * 100) / 100 }
 }

@@ -318,6 +318,51 @@ models:
   })
 })
 
+describe('a stop that must cut a stream', () => {
+  const ends: [string, string, object, RegExp][] = [
+    [
+      'chat',
+      'chat/completions',
+      {},
+      /"code":503.*"finish_reason":"error"|"finish_reason":"error".*"code":503/,
+    ],
+    ['messages', 'messages', { max_tokens: 5000 }, /event: error\ndata: .*shutting down/],
+  ]
+  test.each(ends)('tells its %s client with an error event, and settles it', async (_, path, more, end) => {
+    const dataDir = folder()
+    const settings = join(dataDir, 'headgate.yaml')
+    writeFileSync(settings, 'limits: { drain: 0.3 }\n')
+    const program = start(dataDir, { HEADGATE_CONFIG: settings })
+    const url = await program.url()
+    const key = (await program.says(/Inference key +(\S+)/))[1] ?? ''
+    const messages = [{ role: 'user', content: 'sandbox:length=5000 sandbox:slow=50' }]
+    const response = await fetch(`${url}/api/v1/${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}` },
+      body: JSON.stringify({ model: 'sandbox/echo', stream: true, messages, ...more }),
+    })
+    const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
+    let text = (await reader?.read())?.value ?? ''
+    program.signal('SIGTERM')
+    for (;;) {
+      const chunk = await reader?.read()
+      if (!chunk || chunk.done) break
+      text += chunk.value
+    }
+    expect(text).toMatch(end)
+    expect(await program.exit()).toBe(0)
+    const second = start(dataDir)
+    const record = await fetch(
+      `${await second.url()}/api/v1/generation?id=${response.headers.get('x-generation-id')}`,
+      {
+        headers: { authorization: `Bearer ${key}` },
+      },
+    )
+    const { data } = (await record.json()) as { data: Record<string, unknown> }
+    expect(data.total_cost).toBeGreaterThan(0)
+  })
+})
+
 describe('the command line', () => {
   const run = async (dataDir: string, args: string[], environment: Record<string, string> = {}) => {
     const program = start(dataDir, environment, launch(...args))

@@ -28,6 +28,8 @@ export interface UpstreamFailure {
   code?: string
   /** When to try again, where the vendor says so. */
   retryAfterMs?: number
+  /** The provider asked for a longer wait than is believed: whether it is back is tried with one request. */
+  isRetryAfterCut?: boolean
 }
 
 /** What a status means when the vendor's body says nothing better. */

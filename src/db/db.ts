@@ -40,6 +40,20 @@ export function readAfter(db: Db, caughtUp: () => Promise<void> | null): void {
   if (gate) gate.caughtUp = caughtUp
 }
 
+/** Reads what every request needs and writes a row of its own: fails when requests could not be served. */
+export async function recordProbe(db: Db, now: string): Promise<void> {
+  await sql`select hash from api_keys limit 1`.execute(db)
+  await db.transaction().execute(async (tx) => {
+    // Large enough to need room: an update in place succeeds on a full disk.
+    for (const value of [now.padEnd(probeBytes), now]) {
+      await sql`insert into instance (name, value) values ('probed_at', ${value})
+        on conflict (name) do update set value = excluded.value`.execute(tx)
+    }
+  })
+}
+
+const probeBytes = 16_384
+
 export function isPostgresUrl(url: string): boolean {
   return /^postgres(ql)?:/.test(url)
 }

@@ -13,6 +13,7 @@ import {
 } from 'kysely'
 import { withDeadline } from '../lib/deadline.ts'
 import type { Changes } from './changes.ts'
+import { NoAnswerError } from './unavailable.ts'
 
 const poolSize = 10
 /** A server that gives no answer in this time is as good as away: requests must end. */
@@ -46,8 +47,6 @@ export class BunPostgresDialect implements Dialect {
     return new PostgresIntrospector(db)
   }
 }
-
-class NoAnswerError extends Error {}
 
 function noAnswer(): Error {
   return new NoAnswerError('the database gives no answer')

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import { isRefusedData } from '../db/batch.ts'
-import { GatewayError } from '../errors.ts'
+import { unavailable } from '../errors.ts'
 import { type Clock, isoNow } from '../lib/clock.ts'
 import type { Refusal } from './book.ts'
 import type { Admit, Engine, Op, Result, Settle } from './engine.ts'
@@ -287,8 +287,4 @@ function withdrawal({ wish, organizationId }: Admit): Job {
 export function release(id: string, organizationId: string): Settle {
   const spent = { amount: 0n, byok: 0n }
   return { op: 'settle', id, organizationId, isByok: false, spent, generation: null, companions: [] }
-}
-
-function unavailable(cause?: unknown): GatewayError {
-  return new GatewayError('unavailable', { cause, headers: { 'retry-after': '5' } })
 }

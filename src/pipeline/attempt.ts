@@ -1,3 +1,4 @@
+import type { UpstreamFailure } from '../call/failure.ts'
 import type { ReplyFacts } from '../dialects/dialect.ts'
 import { GatewayError } from '../errors.ts'
 import type { Gateway } from '../gateway.ts'
@@ -82,7 +83,7 @@ async function tryAt<R>(
   Object.assign(journey, { candidate, translation, transcript, attemptAt: now, isUnderWay: true })
   const health = gateway.routing.health.of(candidate.id)
   health.began(gateway.clock.now(), isRetry)
-  const exchange = new Exchange(asked.request.signal)
+  const exchange = new Exchange(asked.request.signal, gateway.exchanges)
   try {
     const reply = await attempt(exchange, taken)
     return { ...taken, reply }
@@ -90,11 +91,20 @@ async function tryAt<R>(
     exchange.abort()
     if (!(error instanceof UpstreamError)) throw error
     journey.isUnderWay = false
-    health.failed(gateway.clock.now(), error.failure)
-    journey.attempts.push(failedAttempt(candidate, error.failure, journey.attemptAt))
+    const failure = withBoundedWait(gateway, error.failure)
+    health.failed(gateway.clock.now(), failure)
+    journey.attempts.push(failedAttempt(candidate, failure, journey.attemptAt))
     logFailure(gateway, candidate, error)
     return null
   }
+}
+
+/** A provider that asks for hours may be back in minutes, and a wrong hint must not cost it that long. */
+function withBoundedWait({ settings }: Gateway, failure: UpstreamFailure): UpstreamFailure {
+  const { cooldown } = settings.limits
+  const { retryAfterMs } = failure
+  if (retryAfterMs === undefined || retryAfterMs <= cooldown) return failure
+  return { ...failure, retryAfterMs: cooldown, isRetryAfterCut: true }
 }
 
 /** Own keys can make a plan as long as their owner likes. */

@@ -55,7 +55,7 @@ async function countedBy(
   const plain = outgoing(asked, translation)
   const body = Object.entries(translation.request.body).filter(([name]) => !answerFields.includes(name))
   const text = JSON.stringify(Object.fromEntries(body))
-  const exchange = new Exchange(asked.request.signal)
+  const exchange = new Exchange(asked.request.signal, gateway.exchanges)
   exchange.allow(gateway.settings.limits.first_byte)
   try {
     const asking = { ...plain, path: plain.path + suffix, text }

@@ -1,7 +1,6 @@
 import type { FailureKind, UpstreamFailure } from '../call/failure.ts'
 import { type Availability, type ErrorCode, errorTable, GatewayError } from '../errors.ts'
 import type { Candidate } from '../routing/candidate.ts'
-import { longestPauseMs } from '../routing/health.ts'
 import { withoutAccounts } from './discretion.ts'
 
 /** An attempt that came to nothing, as it is recorded and told. */
@@ -126,9 +125,9 @@ function summary({ provider, failure }: FailedAttempt) {
   return { provider, code: failure.kind, status: failure.status }
 }
 
-/** Seconds, and only when every provider that was tried gave a hint; not longer than they are left alone. */
+/** Seconds, and only when every provider that was tried gave a hint. */
 function soonestRetry(attempts: readonly FailedAttempt[]): number | null {
   const hints = attempts.map(({ failure }) => failure.retryAfterMs)
   if (hints.some((hint) => hint === undefined)) return null
-  return Math.ceil(Math.min(longestPauseMs, ...hints.map((hint) => hint ?? 0)) / 1000)
+  return Math.max(1, Math.ceil(Math.min(...hints.map((hint) => hint ?? 0)) / 1000))
 }

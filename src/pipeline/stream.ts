@@ -12,7 +12,7 @@ import type { Journey, Outcome, Taken } from './journey.ts'
 import { explainError } from './metadata.ts'
 import { excuse } from './observe.ts'
 import { billOf, type Close, charged, checkpointOf, endedBadly } from './settle.ts'
-import { ClientGoneError, UpstreamError, unexpected } from './upstream.ts'
+import { ClientGoneError, StoppingError, UpstreamError, unexpected } from './upstream.ts'
 
 /**
  * The body of a streamed answer, from the moment the client is told 200. `opening` may still be under way:
@@ -201,6 +201,7 @@ export class StreamRun {
 
   /** It was we or the client who took too long, after it had begun: the provider did its part. */
   #isCut(error: unknown): boolean {
+    if (error instanceof StoppingError) return true
     const isLate = error instanceof UpstreamError && error.failure.kind === 'timeout'
     return (isLate || this.keptWaiting) && this.#taken?.reply.flow.seen.failure === null
   }

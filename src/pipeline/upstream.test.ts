@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { Exchange, readBounded, UpstreamError } from './upstream.ts'
 
-const exchange = () => new Exchange(new AbortController().signal)
+const exchange = () => new Exchange(new AbortController().signal, new Set())
 
 test('S13 a body is cut off where it is too long, whatever its headers say of it', async () => {
   const long = 'x'.repeat(5000)

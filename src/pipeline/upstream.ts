@@ -1,5 +1,6 @@
 import type { UpstreamFailure } from '../call/failure.ts'
 import type { UpstreamSide } from '../dialects/dialect.ts'
+import { GatewayError } from '../errors.ts'
 import type { Gateway } from '../gateway.ts'
 import { withDeadline } from '../lib/deadline.ts'
 import { converse, DeliveryError } from '../lib/deliver.ts'
@@ -23,16 +24,31 @@ export class UpstreamError extends Error {
 /** The client left: nobody waits for an answer any more. */
 export class ClientGoneError extends Error {}
 
+/** This process stops before the provider has finished. */
+export class StoppingError extends GatewayError {
+  constructor() {
+    super('unavailable', {
+      message: 'The server is shutting down. Send the request again.',
+      headers: { 'retry-after': '1' },
+    })
+  }
+}
+
 /** One conversation with an upstream, which ends when either side, or a clock, has had enough. */
 export class Exchange {
   readonly #controller = new AbortController()
   #timer: ReturnType<typeof setTimeout> | undefined
   #late = false
+  #stopping = false
   readonly #client: AbortSignal
+  readonly #active: Gateway['exchanges']
   readonly #leave = () => this.#controller.abort()
 
-  constructor(client: AbortSignal) {
+  /** `active` holds the exchanges that are under way. */
+  constructor(client: AbortSignal, active: Gateway['exchanges']) {
     this.#client = client
+    this.#active = active
+    active.add(this)
     if (client.aborted) this.#controller.abort()
     else client.addEventListener('abort', this.#leave)
   }
@@ -53,6 +69,7 @@ export class Exchange {
   /** The conversation is over, or goes on by other rules. */
   release(): void {
     clearTimeout(this.#timer)
+    this.#active.delete(this)
     this.#client.removeEventListener('abort', this.#leave)
   }
 
@@ -66,9 +83,16 @@ export class Exchange {
     this.#controller.abort()
   }
 
+  /** Ends it because this process must stop. */
+  stop(): void {
+    this.#stopping = true
+    this.#controller.abort()
+  }
+
   /** What an exception while talking to the upstream means. */
   explain(error: unknown): Error {
     if (error instanceof UpstreamError || error instanceof ClientGoneError) return error
+    if (this.#stopping) return new StoppingError()
     if (this.#late) return tookTooLong()
     if (this.#client.aborted) return new ClientGoneError()
     return unexpected('The connection to the provider failed.', error)

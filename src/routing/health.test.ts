@@ -201,10 +201,24 @@ describe('hints', () => {
     expect(health.isPaused(at)).toBe(false)
   })
 
-  test('an hour is believed, a year is not', () => {
+  test('after a wait that was cut short, one request tries whether it is back, and the others wait for that', () => {
     const health = new EndpointHealth()
-    health.failed(at, { kind: 'provider_overloaded', retryAfterMs: 365 * 24 * 60 * minute })
-    expect(health.pausedUntil).toBe(at + 60 * minute)
+    const wait = { kind: 'rate_limit_exceeded', retryAfterMs: 5 * minute, isRetryAfterCut: true } as const
+    health.failed(at, wait)
+    const over = at + 5 * minute
+    expect([health.isPaused(over - 1), health.isPaused(over), health.isEjected(over)]).toEqual([
+      true,
+      false,
+      false,
+    ])
+    health.began(over, false)
+    expect(health.isEjected(over + 1)).toBe(true)
+    health.failed(over + second, wait)
+    expect(health.isPaused(over + 5 * minute)).toBe(true)
+    const later = over + second + 5 * minute
+    health.began(later, false)
+    health.succeeded(later, { firstTokenMs: 10, tokensPerSecond: null })
+    expect([health.isPaused(later), health.isEjected(later)]).toEqual([false, false])
   })
 })
 

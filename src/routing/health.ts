@@ -1,17 +1,14 @@
 import type { FailureKind, UpstreamFailure } from '../call/failure.ts'
 import type { Endpoint } from '../catalog/model.ts'
-import { type Quantiles, Samples } from '../lib/samples.ts'
+import type { Quantiles } from '../lib/samples.ts'
 import { Tally } from '../lib/tally.ts'
+import { ratedMs, Spread, shownMs } from './spread.ts'
 
 const second = 1000
 const minute = 60 * second
 
 /** A failure is remembered this long. */
 const outageMs = 30 * second
-/** Thresholds and sorting look at this much of the past. */
-const ratedMs = 5 * minute
-/** Listings show this much. */
-const shownMs = 30 * minute
 const dayMs = 24 * 60 * minute
 
 /** Fewer failures than this share of the last half minute are chance. */
@@ -23,8 +20,6 @@ const ejectShare = 0.5
 const ejectFrom = 20
 const ejectMs = 30 * second
 const longestEjectMs = 5 * minute
-/** A hint that asks for more is believed for an hour. */
-export const longestPauseMs = 60 * minute
 /** One request tries an endpoint that comes back; the others wait this long for how it went. */
 const trialMs = 30 * second
 /** So many more attempts than requests. */
@@ -80,6 +75,8 @@ export interface Shown extends Speed {
   completed30m: number
 }
 
+type FailureSigns = Pick<UpstreamFailure, 'kind' | 'retryAfterMs' | 'isRetryAfterCut'>
+
 /** How a reply went. */
 export interface Performance {
   firstTokenMs: number
@@ -87,29 +84,12 @@ export interface Performance {
   tokensPerSecond: number | null
 }
 
-/** The five minutes are kept finely, the half hour coarsely: thousands of endpoints are remembered. */
-class Spread {
-  readonly #rated = new Samples(30 * second, 11)
-  readonly #shown = new Samples(5 * minute, 7)
-
-  add(now: number, value: number): void {
-    this.#rated.add(now, value)
-    this.#shown.add(now, value)
-  }
-
-  rated(now: number): Quantiles | null {
-    return this.#rated.quantiles(now, ratedMs)
-  }
-
-  shown(now: number): Quantiles | null {
-    return this.#shown.quantiles(now, shownMs)
-  }
-}
-
 /** What live traffic has shown of one endpoint with one credential. All times are given: there is no clock in here. */
 export class EndpointHealth {
   // What every request asks of every endpoint stands first, and so together in memory.
   #pausedUntil = 0
+  /** How long the pause is in all. */
+  #pauseMs = 0
   #ejectedUntil = 0
   #trialUntil = 0
   /** When it last failed or had no room. */
@@ -132,7 +112,7 @@ export class EndpointHealth {
   }
 
   isPaused(now: number): boolean {
-    return this.#pausedUntil !== 0 && isAhead(this.#pausedUntil, now, longestPauseMs)
+    return this.#pausedUntil !== 0 && isAhead(this.#pausedUntil, now, this.#pauseMs)
   }
 
   /** Left out: it failed too often, or another request is trying whether it is back. */
@@ -178,15 +158,23 @@ export class EndpointHealth {
     this.#trialUntil = 0
   }
 
-  failed(now: number, { kind, retryAfterMs }: Pick<UpstreamFailure, 'kind' | 'retryAfterMs'>): void {
+  failed(now: number, { kind, retryAfterMs, isRetryAfterCut }: FailureSigns): void {
     // What is said about a bad request may be the request's own words, and concerns nobody else.
     if (retryAfterMs !== undefined && (kind === 'rate_limit_exceeded' || unreliable.has(kind))) {
-      const until = now + Math.min(retryAfterMs, longestPauseMs)
-      this.#pausedUntil = this.isPaused(now) ? Math.max(this.#pausedUntil, until) : until
+      this.#pause(now, retryAfterMs, isRetryAfterCut ?? false)
     }
     if (turnedAway.has(kind)) this.#limit(now)
     if (unreliable.has(kind)) this.#letDown(now)
     else this.released()
+  }
+
+  /** After a wait that was cut short, one request tries whether it is back. */
+  #pause(now: number, ms: number, isCut: boolean): void {
+    const until = now + ms
+    if (this.isPaused(now) && this.#pausedUntil >= until) return
+    this.#pausedUntil = until
+    this.#pauseMs = ms
+    if (isCut) this.#ejectedUntil = until
   }
 
   #limit(now: number): void {

@@ -248,6 +248,19 @@ describeWithUpstreams(
       for (const slug of ['one-chat', 'two-chat']) await server.call('DELETE', `/catalogue/providers/${slug}`)
     })
 
+    test.each([
+      ['86400', '300'],
+      ['0', '1'],
+    ])(
+      'answers Retry-After %s: it is believed within bounds, and clients hear of %s',
+      async (said, heard) => {
+        const { first } = bench()
+        first.script({ status: 429, headers: { 'retry-after': said }, json: {} })
+        const response = await ask(bench(), 'chat', { model: 'test/chat' })
+        expect([response.status, response.headers.get('retry-after')]).toEqual([429, heard])
+      },
+    )
+
     test('hangs again and again is left out: five requests wait for it, the sixth does not', async () => {
       const { first, second } = bench()
       for (const { journal } of [first, second]) journal.length = 0

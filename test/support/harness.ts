@@ -13,7 +13,6 @@ import { newId } from '../../src/lib/ids.ts'
 import { openGateway, startServing } from '../../src/main.ts'
 import { isSchema, type Operation } from '../../src/operation.ts'
 import { Routing } from '../../src/routing/routing.ts'
-import { bind } from '../../src/server.ts'
 
 export type DatabaseKind = 'sqlite' | 'postgres'
 
@@ -98,8 +97,7 @@ export async function startTestServer(kind: DatabaseKind, options: TestOptions =
   const gateway = await openGateway(config, clock)
   const own = await firstTenant(gateway)
   const foreign = await createTenant(gateway, 'Somebody else')
-  const server = bind(gateway)
-  startServing(server, gateway)
+  const server = startServing(gateway)
   const url = `http://127.0.0.1:${server.port}`
   return {
     url,
