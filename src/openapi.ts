@@ -42,7 +42,9 @@ export function openApiDocument(operations: Operation[]): OpenApi {
     openapi: '3.1.0',
     info: {
       title: 'Headgate',
-      version,
+      // Of the interface; the software has a version of its own.
+      version: '1.0.0',
+      'x-headgate-version': version,
       description:
         'One API in front of every model provider, and the accounts, money and policies around it.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },

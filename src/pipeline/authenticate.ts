@@ -15,19 +15,19 @@ export interface Caller {
 const maxCredentialLength = 512
 
 /**
- * Every place clients put a key, in the order they are tried; the first valid one counts. Only where models
- * are asked is it enough to remember a key: what another process changed is seen a second later there.
+ * The first credential that was sent counts; one that is not valid is refused, whatever else was sent. Only
+ * where models are asked is it enough to remember a key: what another process changed is seen a second later
+ * there.
  */
 export async function authenticate(gateway: Gateway, request: Request, mayRemember = false): Promise<Caller> {
-  let refusal: GatewayError | undefined
-  for (const secret of credentialsOf(request.headers)) {
-    const known = mayRemember ? gateway.memory.keyOf(secret) : findKeyBySecret(gateway.db, secret)
-    const key = known instanceof Promise ? await known : known
-    const problem = keyProblem(gateway, key)
-    if (key && !problem) return callerOf(gateway, key)
-    refusal = problem ?? refusal
-  }
-  throw refusal ?? fail('credential_missing')
+  const secret = credentialOf(request.headers)
+  if (secret === undefined) throw fail('credential_missing')
+  if (!isPlausible(secret)) throw fail('credential_invalid')
+  const known = mayRemember ? gateway.memory.keyOf(secret) : findKeyBySecret(gateway.db, secret)
+  const key = known instanceof Promise ? await known : known
+  const problem = keyProblem(gateway, key)
+  if (key && !problem) return callerOf(gateway, key)
+  throw problem ?? fail('credential_invalid')
 }
 
 /** An identity provider, which acts for a whole organization and only at /scim/v2. */
@@ -52,9 +52,10 @@ export async function authenticateScim(gateway: Gateway, request: Request): Prom
 /** Where clients of the Messages format, of Azure and of Gemini put their key. */
 const keyHeaders = ['x-api-key', 'api-key', 'x-goog-api-key']
 
-function credentialsOf(headers: Headers): string[] {
-  const named = keyHeaders.map((name) => headers.get(name)?.trim() ?? '')
-  return [bearerOf(headers), ...named].filter(isPlausible)
+function credentialOf(headers: Headers): string | undefined {
+  const bearer = bearerOf(headers)
+  if (bearer !== '') return bearer
+  return keyHeaders.map((name) => headers.get(name)?.trim() ?? '').find((value) => value !== '')
 }
 
 function bearerOf(headers: Headers): string {
@@ -62,7 +63,7 @@ function bearerOf(headers: Headers): string {
 }
 
 function isPlausible(secret: string): boolean {
-  return secret !== '' && secret.length <= maxCredentialLength
+  return secret.length <= maxCredentialLength
 }
 
 function callerOf(gateway: Gateway, key: ApiKey): Caller | Promise<Caller> {

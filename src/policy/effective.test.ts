@@ -80,6 +80,14 @@ describe('the effective policy', () => {
     expect(policy.allowed_providers).toEqual({ values: null, layers: [] })
   })
 
+  test('E15 a model allowed in one layer and a variant of it in another leave that variant', () => {
+    const { allowed_models } = effectivePolicy({
+      organization: guardrail({ allowed_models: ['a/one', 'a/two:free'] }),
+      key: guardrail({ allowed_models: ['a/one:free', 'a/two', 'a/one-more'] }),
+    })
+    expect(allowed_models.values).toEqual(['a/one:free', 'a/two:free'])
+  })
+
   test('an empty intersection allows nothing, which is not the same as everything', () => {
     const policy = effectivePolicy({
       workspace: guardrail({ allowed_data_regions: ['us'] }),

@@ -1,3 +1,4 @@
+import { ruleCovers } from '../catalog/model-rule.ts'
 import type { DataRegion } from '../catalog/vocabulary.ts'
 import type { LimitReset } from '../db/schema.ts'
 import {
@@ -87,7 +88,10 @@ export function effectivePolicy(layers: Layers): EffectivePolicy {
   })
   return {
     allowed_data_regions: intersection(said(present, (g) => g.allowed_data_regions)),
-    allowed_models: intersection(said(present, (g) => g.allowed_models)),
+    allowed_models: intersection(
+      said(present, (g) => g.allowed_models),
+      ruleCovers,
+    ),
     allowed_providers: intersection(said(present, (g) => g.allowed_providers)),
     ignored_models: union(said(present, (g) => g.ignored_models)),
     ignored_providers: union(said(present, (g) => g.ignored_providers)),
@@ -114,11 +118,15 @@ function said<T>(present: Said<Guardrail>, read: (guardrail: Guardrail) => T | n
   })
 }
 
-function intersection<T extends string>(lists: Said<T[]>): Restriction<T> {
-  const [first, ...rest] = lists.map(({ value }) => new Set(value))
-  if (!first) return { values: null, layers: [] }
-  const values = [...first].filter((item) => rest.every((list) => list.has(item))).sort()
-  return { values, layers: layersOf(lists) }
+/** What every list allows. An item of one may cover several of another. */
+function intersection<T extends string>(
+  lists: Said<T[]>,
+  covers: (item: T, other: T) => boolean = (item, other) => item === other,
+): Restriction<T> {
+  if (lists.length === 0) return { values: null, layers: [] }
+  const all = [...new Set(lists.flatMap(({ value }) => value))]
+  const isAllowed = (item: T) => lists.every(({ value }) => value.some((one) => covers(one, item)))
+  return { values: all.filter(isAllowed).sort(), layers: layersOf(lists) }
 }
 
 function union(lists: Said<string[]>): Denied[] {

@@ -1,4 +1,5 @@
 import type { Endpoint, Model } from '../catalog/model.ts'
+import { ruleApplies } from '../catalog/model-rule.ts'
 import type { DataRegion } from '../catalog/vocabulary.ts'
 import { fail } from '../errors.ts'
 import type { EffectivePolicy } from './effective.ts'
@@ -51,9 +52,9 @@ export function enforcesZdr(policy: EffectivePolicy, model: Model, endpoint: End
 
 function modelBlocked(policy: EffectivePolicy, model: Model): string | undefined {
   const { allowed_models, ignored_models } = policy
-  if (allowed_models.values !== null && !allowed_models.values.includes(model.canonical_slug))
+  if (allowed_models.values !== null && !allowed_models.values.some((rule) => ruleApplies(rule, model)))
     return 'allowed_models'
-  return ignored_models.some(({ value }) => value === model.canonical_slug) ? 'ignored_models' : undefined
+  return ignored_models.some(({ value }) => ruleApplies(value, model)) ? 'ignored_models' : undefined
 }
 
 function providerBlocked(policy: EffectivePolicy, { provider }: Endpoint): string | undefined {

@@ -25,6 +25,22 @@ export async function loadLayers(db: Db, key: ApiKey): Promise<Layers> {
   }
 }
 
+/** What holds for everybody in a workspace. */
+export async function loadWorkspaceLayers(
+  db: Db,
+  organizationId: string,
+  workspaceId: string,
+): Promise<Layers> {
+  const organization = organizationGuardrail(organizationId).id
+  const workspace = workspaceGuardrail(workspaceId).id
+  const standing = await standingGuardrails(db, organizationId, [organization, workspace])
+  const layer = (id: string) => {
+    const row = standing.get(id)
+    return row && guardrailOf(row)
+  }
+  return { organization: layer(organization), workspace: layer(workspace), member: undefined, key: undefined }
+}
+
 async function standingGuardrails(
   db: Db,
   organizationId: string,

@@ -1,6 +1,7 @@
 import type { OwnKey } from '../account/own-keys.ts'
 import type { Call } from '../call/call.ts'
 import { type Endpoint, isKeyless, type Model } from '../catalog/model.ts'
+import { ruleApplies } from '../catalog/model-rule.ts'
 import { isGenerateDialect, parameterNames } from '../catalog/vocabulary.ts'
 import { fieldNames } from '../dialects/fields.ts'
 import { endpointBlocked, enforcesZdr } from '../policy/guard.ts'
@@ -100,8 +101,8 @@ export function isUsable(rules: Rules, model: Model, endpoint: Endpoint, key: Ow
   return retentionOf(rules, model, endpoint, retains) === undefined
 }
 
-function appliesTo({ allowedModels }: OwnKey, { canonical_slug }: Model): boolean {
-  return allowedModels === null || allowedModels.includes(canonical_slug)
+function appliesTo({ allowedModels }: OwnKey, model: Model): boolean {
+  return allowedModels === null || allowedModels.some((rule) => ruleApplies(rule, model))
 }
 
 function retentionOf(

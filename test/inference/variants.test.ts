@@ -48,6 +48,23 @@ describeWithUpstreams(
       return lastOf(bench().first.journal).json
     }
 
+    test.each([
+      [['test/plain-1:free'], [403, 200]],
+      [['test/plain-1'], [200, 200]],
+    ])('E15 a guardrail that allows %j', async (allowed_models, statuses) => {
+      const { server } = bench()
+      const made = await server.call('POST', '/keys', { body: { name: 'variant' } })
+      const guardrail = await server.call('POST', '/guardrails', {
+        body: { name: `variants ${allowed_models}`, allowed_models },
+      })
+      await server.call('POST', `/guardrails/${guardrail.body.data.id}/assignments/keys`, {
+        body: { key_hashes: [made.body.data.hash] },
+      })
+      const models = ['test/plain-1', 'test/plain-1:free']
+      const answers = models.map((model) => ask(bench(), 'chat', { model }, { key: made.body.key }))
+      expect((await Promise.all(answers)).map(({ status }) => status)).toEqual(statuses)
+    })
+
     test.each(['chat', 'responses', 'messages'] as const)(
       ':thinking thinks by default: %s',
       async (format) => {

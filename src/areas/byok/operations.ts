@@ -2,8 +2,8 @@ import { z } from 'zod'
 import { knownHashes } from '../../account/keys.ts'
 import { findMembers } from '../../account/members.ts'
 import { enterWorkspace, lockWorkspace } from '../../account/workspaces.ts'
-import { findModel } from '../../catalog/lookup.ts'
 import { isKeyless } from '../../catalog/model.ts'
+import { readModelRule } from '../../catalog/model-rule.ts'
 import { originOf } from '../../catalog/provider-settings.ts'
 import type { Db } from '../../db/db.ts'
 import { badField, fail } from '../../errors.ts'
@@ -217,18 +217,19 @@ async function checkedSettings(
     const known = new Set((await findMembers(db, organizationId, users)).map((member) => member.id))
     refuseUnknown('allowed_user_ids', users, known, 'is not a member of the organization')
   }
-  return models ? { ...body, allowed_models: models.map((slug, at) => canonical(gateway, slug, at)) } : body
+  return models
+    ? {
+        ...body,
+        allowed_models: models.map((slug, at) =>
+          readModelRule(gateway.catalog, slug, `allowed_models.${at}`),
+        ),
+      }
+    : body
 }
 
 function refuseUnknown(field: string, given: string[], known: ReadonlySet<string>, problem: string): void {
   const unknown = given.findIndex((value) => !known.has(value))
   if (unknown >= 0) throw badField(`${field}.${unknown}`, `${given[unknown]} ${problem}`)
-}
-
-function canonical(gateway: Gateway, slug: string, at: number): string {
-  const found = findModel(gateway.catalog, slug)
-  if (!found) throw badField(`allowed_models.${at}`, `${slug} is not a model that is known here`)
-  return found.model.canonical_slug
 }
 
 /** One leaves the provider out when own keys fail; the other is there for when the rest fails. */

@@ -1,7 +1,12 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { type CallOptions, describeOnEachDatabase, type TestServer } from '../../../test/support/harness.ts'
+import {
+  type CallOptions,
+  createTenant,
+  describeOnEachDatabase,
+  type TestServer,
+} from '../../../test/support/harness.ts'
 import { createKey } from '../../account/keys.ts'
 import { createWorkspace } from '../../account/workspaces.ts'
 
@@ -243,6 +248,23 @@ describeOnEachDatabase(
       ] as const) {
         const answer = await server().call(method, path, { headers, ...extra })
         expect(answer.body.error.metadata.reason).toBe('region_refused')
+      }
+    })
+
+    test('a region guardrail holds for files as for requests to models', async () => {
+      const tenant = await createTenant(server().gateway, 'European files')
+      const { managementKey, inferenceKey, workspace } = tenant
+      const path = `/guardrails/${(await server().call('GET', `/workspaces/${workspace.id}`, { key: managementKey })).body.data.default_guardrail_id}`
+      const body = new FormData()
+      body.append('file', new File(['x'], 'a.txt'))
+      expect((await server().call('POST', '/files', { key: inferenceKey, body })).status).toBe(200)
+      const regions = { allowed_data_regions: ['europe'] }
+      await server().call('PATCH', path, { key: managementKey, body: regions })
+      for (const key of [managementKey, inferenceKey]) {
+        const again = new FormData()
+        again.append('file', new File(['x'], 'a.txt'))
+        const answer = await server().call('POST', '/files', { key, body: again })
+        expect([answer.status, answer.body.error.metadata.reason]).toEqual([403, 'guardrail_blocked'])
       }
     })
 

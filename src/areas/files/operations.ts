@@ -6,6 +6,9 @@ import type { Gateway } from '../../gateway.ts'
 import { queryInteger } from '../../lib/page.ts'
 import { operation } from '../../operation.ts'
 import type { Caller } from '../../pipeline/authenticate.ts'
+import { type EffectivePolicy, effectivePolicy } from '../../policy/effective.ts'
+import { guardRegion } from '../../policy/guard.ts'
+import { loadWorkspaceLayers } from '../../policy/store.ts'
 import { providers } from '../../providers/all.ts'
 import { contentPath, removeContent } from './disk.ts'
 import { attachment } from './filename.ts'
@@ -198,9 +201,20 @@ async function enter({ gateway, caller, region, query }: Scope): Promise<Workspa
   }
   const id = kind === 'inference' ? home : wanted
   const workspace = await enterWorkspace(gateway.db, caller.organizationId, id)
+  guardRegion(await policyOf(gateway, caller, workspace), region)
   // The place for a vendor's own storage: nobody can have given a key for it yet.
   if (query.provider) throw badField('provider', 'no key of your own is configured for this vendor')
   return workspace
+}
+
+/** A management key is bound by what holds for everybody in the workspace. */
+async function policyOf(
+  { db, memory }: Gateway,
+  { key, organizationId }: Caller,
+  workspace: Workspace,
+): Promise<EffectivePolicy> {
+  if (key.kind === 'inference') return (await memory.standingOf(key)).policy
+  return effectivePolicy(await loadWorkspaceLayers(db, organizationId, workspace.id))
 }
 
 async function requireFile(ask: Scope & { params: z.output<typeof fileParam> }): Promise<StoredFile> {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Catalog } from '../../catalog/catalog.ts'
-import { findModel } from '../../catalog/lookup.ts'
+import { readModelRule } from '../../catalog/model-rule.ts'
 import { dataRegions } from '../../catalog/vocabulary.ts'
 import type { GuardrailTable } from '../../db/schema.ts'
 import { flag, listText } from '../../db/values.ts'
@@ -31,7 +31,9 @@ const settingFields = {
   reset_interval: resetInterval.nullish(),
   include_byok_in_budgets: z.boolean().optional(),
   allowed_data_regions: z.array(z.enum(dataRegions)).min(1).max(maxNames).nullish(),
-  allowed_models: names.describe('Slugs, canonical slugs or aliases'),
+  allowed_models: names.describe(
+    'Slugs, canonical slugs or aliases; with a suffix such as :free, only that variant',
+  ),
   ignored_models: names,
   allowed_providers: names.describe('Slugs or display names'),
   ignored_providers: names,
@@ -71,9 +73,9 @@ export function changesOf(body: Body, catalog: Catalog): Partial<Settings> {
 
 function listChanges(body: Body, catalog: Catalog): Partial<Settings> {
   const models = (field: 'allowed_models' | 'ignored_models') =>
-    body[field]?.map((slug, at) => canonicalSlug(catalog, slug) ?? unknown(field, at, slug, 'model'))
+    body[field]?.map((slug, at) => readModelRule(catalog, slug, `${field}.${at}`))
   const providers = (field: 'allowed_providers' | 'ignored_providers') =>
-    body[field]?.map((text, at) => providerSlug(catalog, text) ?? unknown(field, at, text, 'provider'))
+    body[field]?.map((text, at) => providerSlug(catalog, text) ?? unknown(field, at, text))
   return {
     ...(body.allowed_data_regions !== undefined && {
       allowed_data_regions: listText(body.allowed_data_regions),
@@ -93,18 +95,12 @@ function listChanges(body: Body, catalog: Catalog): Partial<Settings> {
   }
 }
 
-/** A model may be known by its variants alone; its canonical slug is then no name of its own. */
-function canonicalSlug(catalog: Catalog, slug: string): string | undefined {
-  const found = findModel(catalog, slug)?.model
-  return (found ?? catalog.models.find((model) => model.canonical_slug === slug))?.canonical_slug
-}
-
 function providerSlug({ providerByName }: Catalog, text: string): string | undefined {
   return (providerByName.get(text) ?? providerByName.get(text.toLowerCase()))?.slug
 }
 
-function unknown(field: string, at: number, value: string, kind: string): never {
-  throw badField(`${field}.${at}`, `"${value}" is not a known ${kind}`)
+function unknown(field: string, at: number, value: string): never {
+  throw badField(`${field}.${at}`, `"${value}" is not a known provider`)
 }
 
 function switchChanges(body: Body): Partial<Settings> {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { describeOnEachDatabase } from '../../../test/support/harness.ts'
+import { ruleFor } from '../../catalog/model-rule.ts'
 import { newUuid, uuidPattern } from '../../lib/ids.ts'
 
 describeOnEachDatabase('Guardrails', (server) => {
@@ -68,7 +69,12 @@ describeOnEachDatabase('Guardrails', (server) => {
       const { id, created_at, updated_at, ...rest } = await create({ name: '  Only a name ' })
       expect(id).toMatch(uuidPattern)
       expect(updated_at).toBe(created_at)
-      expect(rest).toEqual({ name: 'Only a name', workspace_id: server().own.workspace.id, ...nothing })
+      expect(rest).toEqual({
+        name: 'Only a name',
+        scope: 'workspace',
+        workspace_id: server().own.workspace.id,
+        ...nothing,
+      })
     })
 
     test('R12 every field that is sent is what a later GET returns', async () => {
@@ -125,6 +131,7 @@ describeOnEachDatabase('Guardrails', (server) => {
     ['regions empty', { allowed_data_regions: [] }, 'allowed_data_regions'],
     ['region unknown', { allowed_data_regions: ['us', 'eu'] }, 'allowed_data_regions.1'],
     ['models empty', { allowed_models: [] }, 'allowed_models'],
+    ['a way of routing', { allowed_models: ['sandbox/echo:nitro'] }, 'allowed_models.0: ":nitro"'],
     ['model unknown', { allowed_models: ['sandbox/echo', 'no/model'] }, 'allowed_models.1: "no/model"'],
     ['model of a prototype', { ignored_models: ['constructor'] }, 'ignored_models.0: "constructor"'],
     ['too many models', { ignored_models: tooMany }, 'ignored_models'],
@@ -186,7 +193,7 @@ describeOnEachDatabase('Guardrails', (server) => {
       expect((await patch(id, change)).body.data).toMatchObject(change)
     })
 
-    test('E15 models go by slug, variant or alias and come back as canonical slugs, each once', async () => {
+    test('E15 models go by slug, variant or alias and come back as canonical slugs, a variant with its suffix', async () => {
       const { catalog } = server().gateway
       const aliased = catalog.models.find((model) => model.aliases.length > 0)!
       const variant = catalog.models.find((model) => model.id.endsWith(':free'))!
@@ -196,7 +203,7 @@ describeOnEachDatabase('Guardrails', (server) => {
       })
       const { body } = await server().call('GET', `/guardrails/${id}`)
       expect(body.data.allowed_models).toEqual([
-        ...new Set([aliased.canonical_slug, variant.canonical_slug, newest.canonical_slug]),
+        ...new Set([aliased.canonical_slug, `${variant.canonical_slug}:free`, newest.canonical_slug]),
       ])
     })
 
@@ -204,7 +211,7 @@ describeOnEachDatabase('Guardrails', (server) => {
       const { models } = server().gateway.catalog
       const all = models.map((model) => model.id)
       const { id, allowed_models } = await create({ allowed_models: all })
-      expect(allowed_models).toEqual([...new Set(models.map((model) => model.canonical_slug))])
+      expect(allowed_models).toEqual([...new Set(models.map(ruleFor))])
       expect((await patch(id, { allowed_models })).body.data.allowed_models).toEqual(allowed_models)
     })
 

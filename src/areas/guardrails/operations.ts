@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { enterWorkspace, lockWorkspace } from '../../account/workspaces.ts'
+import { defaultWorkspace, enterWorkspace, lockWorkspace } from '../../account/workspaces.ts'
 import type { Db } from '../../db/db.ts'
 import { badField, fail } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
@@ -30,7 +30,10 @@ import {
 
 const guardrailAnswer = z.strictObject({ data: guardrailRecord })
 
-const answerOf = (row: GuardrailRow) => ({ data: recordOf(guardrailOf(row)) })
+async function answerOf(db: Db, row: GuardrailRow) {
+  const workspaceId = row.workspace_id ?? (await defaultWorkspace(db, row.organization_id)).id
+  return { data: recordOf(guardrailOf(row), workspaceId) }
+}
 
 const list = operation({
   id: 'listGuardrails',
@@ -46,7 +49,7 @@ const list = operation({
   handle: async ({ gateway, caller, query }) => {
     const workspace = await enterWorkspace(gateway.db, caller.organizationId, query.workspace_id)
     const { rows, total } = await listGuardrails(gateway.db, workspace.id, query)
-    return { data: rows.map((row) => recordOf(guardrailOf(row))), total_count: total }
+    return { data: rows.map((row) => recordOf(guardrailOf(row), workspace.id)), total_count: total }
   },
 })
 
@@ -69,7 +72,7 @@ const create = operation({
       await lockWorkspace(tx, caller.organizationId, workspaceId)
       refuseStandingName(workspaceId, body.name)
       const wanted = { id: newUuid(), organizationId: caller.organizationId, workspaceId, settings }
-      return answerOf(await createGuardrail(tx, gateway.clock, wanted))
+      return answerOf(tx, await createGuardrail(tx, gateway.clock, wanted))
     })
   },
 })
@@ -85,7 +88,7 @@ const get = operation({
   errors: [404],
   response: guardrailAnswer,
   handle: async ({ gateway, caller, params }) =>
-    answerOf(await requireGuardrail(gateway.db, caller.organizationId, params.id)),
+    answerOf(gateway.db, await requireGuardrail(gateway.db, caller.organizationId, params.id)),
 })
 
 const update = operation({
@@ -106,8 +109,8 @@ const update = operation({
     return gateway.db.transaction().execute(async (tx) => {
       const row = await lockOrStore(tx, gateway.clock, caller.organizationId, params.id)
       refuseRename(row, changes.name)
-      if (Object.keys(changes).length === 0) return answerOf(row)
-      return answerOf(await updateGuardrail(tx, gateway.clock, row.id, changes))
+      if (Object.keys(changes).length === 0) return answerOf(tx, row)
+      return answerOf(tx, await updateGuardrail(tx, gateway.clock, row.id, changes))
     })
   },
 })

@@ -36,12 +36,13 @@ export const guardrailRecord = z
     id: z.uuid(),
     name: z.string(),
     description: z.string().nullable(),
-    workspace_id: z.uuid().nullable().describe('null: the guardrail of the whole organization'),
+    scope: z.enum(['organization', 'workspace']).describe('organization: it applies to every workspace'),
+    workspace_id: z.uuid().describe('For the guardrail of the organization, its default workspace'),
     limit_usd: z.number().nullable(),
     reset_interval: resetInterval.nullable().describe('null: the limit never resets'),
     include_byok_in_budgets: z.boolean(),
     allowed_data_regions: z.array(z.enum(dataRegions)).nullable().describe('null: every region'),
-    allowed_models: names.describe('Canonical slugs; null: every model'),
+    allowed_models: names.describe('Canonical slugs, or variants of them; null: every model'),
     ignored_models: names,
     allowed_providers: names.describe('Slugs; null: every provider'),
     ignored_providers: names,
@@ -61,12 +62,14 @@ export const guardrailRecord = z
   })
   .meta({ id: 'Guardrail' })
 
-export function recordOf(guardrail: Guardrail): z.input<typeof guardrailRecord> {
+/** `workspaceId` is the workspace it belongs to. */
+export function recordOf(guardrail: Guardrail, workspaceId: string): z.input<typeof guardrailRecord> {
   return {
     id: guardrail.id,
     name: guardrail.name,
     description: guardrail.description,
-    workspace_id: guardrail.workspace_id,
+    scope: guardrail.workspace_id === null ? 'organization' : 'workspace',
+    workspace_id: workspaceId,
     limit_usd: guardrail.limit_nanos === null ? null : usdFromNanos(guardrail.limit_nanos),
     reset_interval: guardrail.reset_interval,
     include_byok_in_budgets: guardrail.include_byok_in_budgets,

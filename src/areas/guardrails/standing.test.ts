@@ -102,7 +102,7 @@ describeOnEachDatabase('Default guardrails', (server) => {
   })
 
   describe('of the organization', () => {
-    test('the policy of any key tells its id; the first PATCH stores it, without a workspace', async () => {
+    test('the policy of any key tells its id; the first PATCH stores it, under the default workspace', async () => {
       const tenant = await createTenant(server().gateway, 'Whole')
       const key = tenant.managementKey
       const made = await server().call('POST', '/keys', { key, body: { name: 'k' } })
@@ -123,7 +123,8 @@ describeOnEachDatabase('Default guardrails', (server) => {
       expect(body.data).toMatchObject({
         id: layer.guardrail_id,
         name,
-        workspace_id: null,
+        scope: 'organization',
+        workspace_id: tenant.workspace.id,
         description: 'all of us',
         ignored_models: ['sandbox/painter'],
       })

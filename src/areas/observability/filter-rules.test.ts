@@ -27,6 +27,9 @@ describe('E17 filter_rules', () => {
     { field: 'output', operator: 'exists' },
     { field: 'finish_reason', operator: 'not_exists' },
     { field: 'total_cost', operator: 'gt', value: 0.5 },
+    { field: 'model', operator: 'equals' },
+    { field: 'input', operator: 'regex' },
+    { field: 'total_cost', operator: 'gt' },
     { field: 'prompt_tokens', operator: 'gte', value: 5 },
     { field: 'completion_tokens', operator: 'lt', value: 5 },
     { field: 'completion_tokens', operator: 'lte', value: -5 },
@@ -37,7 +40,6 @@ describe('E17 filter_rules', () => {
   test.each([
     ['field unknown', { field: 'colour', operator: 'exists' }, 'field'],
     ['operator unknown', { field: 'model', operator: 'like', value: 'x' }, 'operator'],
-    ['value missing', { field: 'model', operator: 'equals' }, 'value'],
     ['value null', { field: 'model', operator: 'equals', value: null }, 'value'],
     ['value a list', { field: 'model', operator: 'equals', value: ['x'] }, 'value'],
     ['value where none is used', { field: 'model', operator: 'exists', value: 'x' }, 'value'],

@@ -42,7 +42,9 @@ const rule = z
     value: z
       .union([z.string().max(1000), z.number()], 'must be a string of at most 1000 characters, or a number')
       .optional()
-      .describe('Not for exists and not_exists; a number for gt, lt, gte and lte; for regex, RE2 syntax'),
+      .describe(
+        'A number for gt, lt, gte and lte; for regex, RE2 syntax. Not for exists and not_exists. Without it, a rule compares with the empty text, or with 0',
+      ),
   })
   .superRefine(({ operator, value }, context) => {
     const message = valueProblem(operator, value)
@@ -52,7 +54,7 @@ const rule = z
 function valueProblem(operator: Operator, value: string | number | undefined): string | null {
   const wanted = operators[operator]
   if (wanted === 'nothing') return value === undefined ? null : `is not used by ${operator}`
-  if (value === undefined) return `is required for ${operator}`
+  if (value === undefined) return null
   if (wanted !== 'any' && typeof value !== wanted) return `must be a ${wanted} for ${operator}`
   return null
 }
@@ -71,7 +73,7 @@ export const filterRules = z
     const budget = new PatternBudget(patternLimits)
     for (const [at, { rules }] of groups.entries()) {
       for (const [index, { operator, value }] of rules.entries()) {
-        const problem = operator === 'regex' ? budget.problemOf(String(value)) : null
+        const problem = operator === 'regex' ? budget.problemOf(String(value ?? '')) : null
         if (problem === null) continue
         const message = `is not a pattern that can be used: ${problem}`
         context.addIssue({ code: 'custom', path: ['groups', at, 'rules', index, 'value'], message })

@@ -15,7 +15,7 @@ export function encodeError(error: GatewayError, requestId: string): JsonObject 
 
 /** The event that ends a stream which broke off. */
 export function errorEvent(error: GatewayError, requestId: string): string {
-  const { code: _status, ...told } = envelope(error, requestId).error
+  const { error: told } = envelope(error, requestId)
   const inner = { ...told, error_type: told.metadata.error_type }
   const event = { type: 'error', error: inner, ...explainedError(error) }
   return `event: error\ndata: ${JSON.stringify(event)}\n\n`

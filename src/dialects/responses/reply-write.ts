@@ -215,9 +215,14 @@ export function failureEvents(
     ...(error.availability && { availability: error.availability }),
   }
   const explanation = explainedError(error)
+  // What every format says of an error: `code` is the HTTP status it would have had.
+  const common = { error: { code: error.row.status, message: told.message } }
   return (
-    emit('error', { ...told, param: null, error_type: errorType, ...metadata, ...explanation }) +
-    emit('response.failed', { response: { ...response({ error: told, errorType }), ...explanation } })
+    emit('error', { ...told, param: null, error_type: errorType, ...metadata, ...explanation, ...common }) +
+    emit('response.failed', {
+      response: { ...response({ error: told, errorType }), ...explanation },
+      ...common,
+    })
   )
 }
 
