@@ -10,7 +10,8 @@ export type Member = Selectable<MemberTable>
 
 export interface NewMember {
   organizationId: string
-  email: string
+  /** Null where an identity provider gave none. */
+  email: string | null
   firstName?: string | null
   lastName?: string | null
   role: OrganizationRole
@@ -21,10 +22,12 @@ export interface NewMember {
  * Call it in a transaction that locked the organization, so that this workspace is not deleted meanwhile.
  */
 export async function createMember(db: Db, clock: Clock, wanted: NewMember): Promise<Member> {
+  const id = newId('user')
   const member: Member = {
-    id: newId('user'),
+    id,
     organization_id: wanted.organizationId,
-    email: wanted.email.toLowerCase(),
+    // The column is unique and not null: who has no address is known by the id, which is none.
+    email: wanted.email?.toLowerCase() ?? id,
     first_name: wanted.firstName ?? null,
     last_name: wanted.lastName ?? null,
     role: wanted.role,
@@ -40,6 +43,17 @@ export async function createMember(db: Db, clock: Clock, wanted: NewMember): Pro
   const home = await findDefaultWorkspace(db, wanted.organizationId)
   if (home) await joinWorkspace(db, clock, home.id, [member])
   return member
+}
+
+/** Null for a member without an e-mail address. */
+export function addressOf({ email }: Pick<Member, 'email'>): string | null {
+  return email.includes('@') ? email : null
+}
+
+/** How a person is called on pages. */
+export function displayNameOf(member: Member): string {
+  const name = [member.first_name, member.last_name].filter(Boolean).join(' ')
+  return addressOf(member) ?? (name || member.id)
 }
 
 function workspaceRole(role: OrganizationRole): WorkspaceMemberTable['role'] {

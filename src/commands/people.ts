@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { Command } from 'commander'
-import { findMemberByEmail, firstAdmin } from '../account/members.ts'
+import { addressOf, displayNameOf, findMemberByEmail, firstAdmin } from '../account/members.ts'
 import { createScimToken, deleteScimToken, listScimTokens } from '../account/scim-tokens.ts'
 import { createSigninToken } from '../account/sessions.ts'
 import { siteFile } from '../data-dir.ts'
@@ -62,8 +62,8 @@ async function signin(gateway: Gateway, options: SigninOptions): Promise<Result>
   const token = await createSigninToken(gateway.db, gateway.clock, member.id)
   const url = signinUrl(runningSite(gateway), token)
   return {
-    value: { url, email: member.email },
-    text: `Sign in as ${member.email} (works once, within the hour):\n${url}`,
+    value: { url, email: addressOf(member) },
+    text: `Sign in as ${displayNameOf(member)} (works once, within the hour):\n${url}`,
   }
 }
 

@@ -1,11 +1,11 @@
-import { findMembers } from '../../account/members.ts'
+import { addressOf, findMembers } from '../../account/members.ts'
 import type { Gateway } from '../../gateway.ts'
 import type { Group } from '../../ledger/rollups/tally.ts'
 import { keysOf, workspaceNames } from './store.ts'
 
 interface Name {
   name: string
-  email?: string
+  email?: string | null
 }
 
 /** What ids are shown as. One whose record is gone stands for itself. */
@@ -28,9 +28,10 @@ const finders: Record<string, Find> = {
   user: async ({ db }, organizationId, ids) => {
     const members = ids.length === 0 ? [] : await findMembers(db, organizationId, ids)
     return new Map(
-      members.map(({ id, email, first_name, last_name }) => {
-        const name = [first_name, last_name].filter(Boolean).join(' ') || email
-        return [id, { name, email }]
+      members.map((member) => {
+        const { id, first_name, last_name } = member
+        const email = addressOf(member)
+        return [id, { name: [first_name, last_name].filter(Boolean).join(' ') || (email ?? id), email }]
       }),
     )
   },

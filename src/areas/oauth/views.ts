@@ -1,4 +1,4 @@
-import type { Member } from '../../account/members.ts'
+import { displayNameOf, type Member } from '../../account/members.ts'
 import { escapeHtml, htmlPage } from '../../lib/html.ts'
 import { appOf, type CodeWish, keyNameOf } from './codes.ts'
 
@@ -66,7 +66,7 @@ export function deadLinkPage(): Response {
 export function signinPage(member: Member, token: string): Response {
   return show({
     title: 'Sign in to Headgate',
-    body: html`<p>You will be signed in as <strong><bdi>${member.email}</bdi></strong>.</p>
+    body: html`<p>You will be signed in as <strong><bdi>${displayNameOf(member)}</bdi></strong>.</p>
 <form method="post" action="/signin"><input type="hidden" name="token" value="${token}">
 <button class="primary">Sign in</button></form>`,
   })
@@ -82,7 +82,7 @@ export function signedOutPage(): Response {
 
 function who(member: Member): Markup {
   return html`<form method="post" action="/signout"><p>You are signed in as
-<strong><bdi>${member.email}</bdi></strong>. <button>Sign out</button></p></form>`
+<strong><bdi>${displayNameOf(member)}</bdi></strong>. <button>Sign out</button></p></form>`
 }
 
 export interface Consent {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { createMember, type Member } from '../../account/members.ts'
+import { addressOf, createMember, type Member } from '../../account/members.ts'
 import { changeMember, lockOrganization, removeMember } from '../../account/organizations.ts'
 import { pageQuery } from '../../lib/page.ts'
 import { operation } from '../../operation.ts'
@@ -10,7 +10,7 @@ const role = z.enum(['org:admin', 'org:member'])
 const memberRecord = z
   .strictObject({
     id: z.string(),
-    email: z.string(),
+    email: z.string().describe('Empty for a member whose identity provider gave no address'),
     first_name: z.string().nullable(),
     last_name: z.string().nullable(),
     role,
@@ -132,7 +132,7 @@ export const organizationOperations = [
 function recordOf(member: Member): z.input<typeof memberRecord> {
   return {
     id: member.id,
-    email: member.email,
+    email: addressOf(member) ?? '',
     first_name: member.first_name,
     last_name: member.last_name,
     role: member.role,

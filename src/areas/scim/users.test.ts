@@ -80,13 +80,20 @@ describeOnEachDatabase('SCIM users', (server) => {
       expect(after.filter((row) => !made.includes(row.id))).toEqual(before)
     })
 
-    test('without an e-mail, a userName that is one will do; else 400', async () => {
+    test('without an e-mail, a userName that is an address stands for one; without either there is none', async () => {
       const email = `${newId('plain')}@example.com`
       const { status, body } = await provider.send('POST', '/Users', { userName: email })
       expect(status).toBe(201)
       expect(body).toMatchObject({ active: true, emails: [{ value: email, primary: true }] })
-      const none = await provider.send('POST', '/Users', { userName: newId('plain') })
-      expect(none).toMatchObject({ status: 400, body: { scimType: 'invalidValue' } })
+      const names = [newId('plain'), newId('plain')]
+      const made = await Promise.all(names.map((userName) => provider.send('POST', '/Users', { userName })))
+      expect(made.map((answer) => answer.status)).toEqual([201, 201])
+      expect(made.every((answer) => answer.body.emails === undefined)).toBe(true)
+      const members = await server().call('GET', '/organization/members?limit=100')
+      expect(members.body.data.filter((member: { email: string }) => member.email === '')).toHaveLength(2)
+      const add = patchBody({ op: 'add', path: 'emails', value: [{ value: `${names[0]}@example.com` }] })
+      const changed = await provider.send('PATCH', `/Users/${made[0]?.body.id}`, add)
+      expect(changed.body.emails).toEqual([{ value: `${names[0]}@example.com` }])
     })
 
     test.each([

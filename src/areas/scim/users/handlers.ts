@@ -166,11 +166,8 @@ async function memberFor(
   organizationId: string,
   wanted: WantedUser,
 ): Promise<Member> {
-  const { email, firstName, lastName } = wanted
-  if (!email) {
-    throw new ScimError(400, 'invalidValue', 'A user needs an e-mail address, in emails or as userName.')
-  }
-  const known = await findMemberByEmail(tx, organizationId, email)
+  const { email = null, firstName, lastName } = wanted
+  const known = email === null ? undefined : await findMemberByEmail(tx, organizationId, email)
   if (!known) {
     const person = { organizationId, email, firstName, lastName, role: 'org:member' as const }
     return createMember(tx, gateway.clock, person)

@@ -1,3 +1,4 @@
+import { addressOf } from '../../../account/members.ts'
 import { isObject, type Json, ScimError } from '../protocol.ts'
 import { standardUser } from './dialects.ts'
 import { refuseLong, shapedUser, spellingOf } from './schema.ts'
@@ -81,7 +82,7 @@ export function userResource(row: UserRow, groups: GroupOfUser[], base: string):
     ...(Object.keys(names).length > 0 && { name: names }),
     ...rest,
     active: row.active === 1,
-    emails: hasOwnEmails(row) ? emails : [{ value: row.email, type: 'work', primary: true }],
+    ...emailsOf(row, emails),
     groups: groups.map((group) => ({
       value: group.group_id,
       display: group.display_name,
@@ -95,6 +96,12 @@ export function userResource(row: UserRow, groups: GroupOfUser[], base: string):
       location: `${base}/Users/${row.id}`,
     },
   }
+}
+
+function emailsOf(row: UserRow, emails: unknown): Json {
+  if (hasOwnEmails(row)) return { emails }
+  const address = addressOf(row)
+  return address === null ? {} : { emails: [{ value: address, type: 'work', primary: true }] }
 }
 
 function schemasOf(attributes: Json): string[] {
