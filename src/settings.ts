@@ -6,6 +6,7 @@ import { declaredModel } from './catalog/declared-model.ts'
 import { pricing } from './catalog/price.ts'
 import { dataRegions } from './catalog/vocabulary.ts'
 import { type Config, ConfigError, settingsPath } from './config.ts'
+import { usdAmount } from './ledger/money.ts'
 import { readYaml, YamlError } from './lib/yaml.ts'
 import { providers } from './providers/all.ts'
 
@@ -128,8 +129,14 @@ const settingsFields = z.strictObject({
       management: z.array(webOrigin).default([]),
     })
     .prefault({}),
-  /** Refuses `plain` PKCE challenges and codes without a challenge. */
-  oauth: z.strictObject({ require_s256: z.boolean().default(false) }).prefault({}),
+  /** `require_s256` refuses `plain` PKCE challenges and codes without a challenge. */
+  oauth: z
+    .strictObject({
+      require_s256: z.boolean().default(false),
+      /** The most, in USD, that a key a member approves on the consent page may spend. Null sets no limit. */
+      member_key_limit: usdAmount.nullable().prefault(10),
+    })
+    .prefault({}),
   providers: z.array(declaredProvider).default([]),
   models: z.array(declaredModel).default([]),
 })

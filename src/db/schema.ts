@@ -245,6 +245,8 @@ export interface AuthCodeTable {
   created_at: string
   expires_at: string
   used_at: string | null
+  /** What it was exchanged for. */
+  key_id: number | null
 }
 
 export interface SigninLinkTable {

@@ -128,7 +128,7 @@ describe('S5 the one way out', () => {
       asked++
       return ['1.1.1.1']
     }
-    expect(await problemOf(url, { resolve })).toBe('address')
+    expect(await problemOf(url, { resolve })).toBe('url')
     expect(asked).toBe(0)
   })
 

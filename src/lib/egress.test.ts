@@ -78,7 +78,7 @@ describe('URLs that may be sent to', () => {
 
   test.each([
     'https://example.com/x',
-    'https://10.0.0.1/',
+    'https://[::1]/',
     'http://COLLECTOR.internal:4318/v1',
     'http://127.1/',
   ])('%s may be saved', (text) => {
@@ -88,6 +88,11 @@ describe('URLs that may be sent to', () => {
   test.each([
     ['not a URL', 'example.com'],
     ['http', 'http://example.com/'],
+    ['a private address', 'https://10.0.0.1/'],
+    ['a private address in IPv6', 'https://[fd00::1]/'],
+    ['the address of cloud metadata', 'https://169.254.169.254/latest'],
+    ['this machine by name', 'https://localhost/'],
+    ['this machine by a longer name', 'https://x.localhost./'],
     ['http to another port of a listed host', 'http://collector.internal:4319/'],
     ['another scheme', 'ftp://collector.internal:4318/'],
     ['a file', 'file:///etc/passwd'],

@@ -62,7 +62,15 @@ function hostAndPort(url: URL): string {
 export function urlProblem(url: URL | null, allowPrivate: readonly string[]): string | null {
   if (url === null) return 'must be an absolute URL'
   if (url.username || url.password) return 'must not contain a user name or password'
-  if (url.protocol === 'https:') return null
-  if (url.protocol === 'http:' && isListed(url, allowPrivate)) return null
-  return 'must be an https URL; http is only for a host and port the operator lists in egress.allow_private'
+  const isWeb = url.protocol === 'https:' || url.protocol === 'http:'
+  if (isWeb && isListed(url, allowPrivate)) return null
+  if (url.protocol === 'https:' && !isLocalHost(url.hostname)) return null
+  return 'must be an https URL with a public address; http and private addresses are only for a host and port the operator lists in egress.allow_private'
+}
+
+/** A host that is private whatever a name server says. */
+function isLocalHost(hostname: string): boolean {
+  const host = hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
+  if (isIP(host) !== 0) return !isPublicAddress(host)
+  return host === 'localhost' || host.endsWith('.localhost')
 }

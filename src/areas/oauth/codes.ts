@@ -12,13 +12,15 @@ const maxUrlLength = 2048
 
 /** Any https URL; without TLS only this computer. Read once: everything later uses the parsed URL. */
 function parseCallback(text: string): URL | undefined {
-  if (!/^https?:\/\/[^\s\\]+$/i.test(text) || !URL.canParse(text)) return undefined
+  const written = /^https?:\/\/([^\s\\/?#]+)(?:[/?][^\s\\#]*)?$/i.exec(text)?.[1]
+  if (written === undefined || !URL.canParse(text)) return undefined
   const url = new URL(text)
   // `https://localhost@evil.example` looks like another place than it leads to.
   if (url.username !== '' || url.password !== '') return undefined
   // WHATWG hosts may contain `;`, `*` and quotes, which mean something in a security policy.
   if (!/^[a-z0-9._-]+$|^\[[0-9a-f:.]+\]$/.test(url.hostname)) return undefined
-  const local = url.hostname === 'localhost' || url.hostname === '127.0.0.1'
+  // As it was written: a browser also takes `0x7f.1` and other spellings for this computer.
+  const local = /^(?:localhost|127\.0\.0\.1)(?::\d*)?$/i.test(written)
   return url.protocol === 'https:' || local ? url : undefined
 }
 
@@ -29,15 +31,16 @@ const callbackUrl = z
   .transform((text, context) => {
     const url = parseCallback(text)
     if (url) return url
-    context.addIssue({ code: 'custom', message: 'must be an https URL, or one of localhost or 127.0.0.1' })
+    context.addIssue({
+      code: 'custom',
+      message: 'must be an https URL without a fragment, or one of localhost or 127.0.0.1',
+    })
     return z.NEVER
   })
 
 const codeChallenge = z
   .string()
-  .min(1)
-  .max(512)
-  .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII characters without spaces')
+  .regex(/^[A-Za-z0-9._~-]{43,128}$/, 'must be 43 to 128 letters, digits, "-", ".", "_" or "~" (RFC 7636)')
 
 const keyLabel = z
   .string()

@@ -1,7 +1,9 @@
+import type { Member } from '../../account/members.ts'
 import { closeSession } from '../../account/sessions.ts'
 import { defaultWorkspace } from '../../account/workspaces.ts'
 import { badField } from '../../errors.ts'
 import type { Gateway } from '../../gateway.ts'
+import { usdFromNanos } from '../../ledger/money.ts'
 import { requestUrl } from '../../lib/url.ts'
 import type { Page } from '../../operation.ts'
 import {
@@ -27,6 +29,11 @@ const linkFields = ['callback_url', 'code_challenge', 'code_challenge_method', '
 /** What the member adds; left empty in the form, they are absent. */
 const choiceFields = ['limit', 'usage_limit_type']
 
+/** Admins may make keys without a limit. */
+function mostPerKey({ settings }: Gateway, { role }: Member): bigint | null {
+  return role === 'org:admin' ? null : settings.oauth.member_key_limit
+}
+
 function readWish(fields: Map<string, string>): CodeWish {
   const result = consentRequest.safeParse(Object.fromEntries(fields))
   if (result.success) return result.data
@@ -44,11 +51,13 @@ async function showConsent(gateway: Gateway, request: Request): Promise<Response
   const wish = readWish(pick(fieldsOf(requestUrl(request).searchParams), linkFields))
   checkWish(gateway, wish)
   const workspace = await defaultWorkspace(gateway.db, visitor.member.organization_id)
+  const most = mostPerKey(gateway, visitor.member)
   return consentPage({
     member: visitor.member,
     workspaceName: workspace.name,
     wish,
     csrf: csrfToken(gateway, visitor, purpose),
+    mostPerKey: most === null ? null : usdFromNanos(most),
   })
 }
 
@@ -62,7 +71,11 @@ async function decide(gateway: Gateway, request: Request): Promise<Response> {
   const decision = form.get('decision')
   if (decision === 'deny') return leave(gateway, request, visitor, deny(wish), wish)
   if (decision !== 'approve') throw badField('decision', 'must be approve or deny')
-  const owner = { organizationId: visitor.member.organization_id, userId: visitor.member.id }
+  const owner = {
+    organizationId: visitor.member.organization_id,
+    userId: visitor.member.id,
+    mostPerKey: mostPerKey(gateway, visitor.member),
+  }
   const { code } = await issueCode(gateway, owner, wish)
   const answer = wish.callback_url ? seeOther(returnUrl(wish.callback_url, { code })) : codePage(code)
   return leave(gateway, request, visitor, answer, wish)

@@ -9,6 +9,7 @@ import { findCode, redeem } from './store.ts'
 const callback_url = 'https://app.example.com/done'
 const verifier = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk'
 /** The pair RFC 7636 gives in its appendix B. */
+const word = 'a-plain-verifier.of_43~characters-or-a-few-more'
 const s256 = { code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM', code_challenge_method: 'S256' }
 const minute = 60_000
 
@@ -76,7 +77,7 @@ describeOnEachDatabase('POST /auth/keys', (server) => {
     const statuses = (await Promise.all(tries)).map((answer) => answer.status)
     expect(statuses.filter((status) => status === 200)).toHaveLength(1)
     expect(statuses.filter((status) => status === 403)).toHaveLength(49)
-    const { body } = await server().call('GET', '/keys')
+    const { body } = await server().call('GET', '/keys?include_disabled=true')
     expect(body.data.filter((key: { name: string }) => key.name === key_label)).toHaveLength(1)
   })
 
@@ -103,19 +104,19 @@ describeOnEachDatabase('POST /auth/keys', (server) => {
     ['S256 and the method plain', s256, { code_verifier: verifier, code_challenge_method: 'plain' }, 400],
     [
       'plain and its verifier',
-      { code_challenge: 'word', code_challenge_method: 'plain' },
-      { code_verifier: 'word', code_challenge_method: 'plain' },
+      { code_challenge: word, code_challenge_method: 'plain' },
+      { code_verifier: word, code_challenge_method: 'plain' },
       200,
     ],
-    ['no method, which is plain', { code_challenge: 'word' }, { code_verifier: 'word' }, 200],
+    ['no method, which is plain', { code_challenge: word }, { code_verifier: word }, 200],
     [
       'no method, and S256 sent',
-      { code_challenge: 'word' },
-      { code_verifier: 'word', code_challenge_method: 'S256' },
+      { code_challenge: word },
+      { code_verifier: word, code_challenge_method: 'S256' },
       400,
     ],
-    ['plain and another verifier', { code_challenge: 'word' }, { code_verifier: 'Word' }, 403],
-    ['plain and no verifier', { code_challenge: 'word' }, {}, 403],
+    ['plain and another verifier', { code_challenge: word }, { code_verifier: `${word}x` }, 403],
+    ['plain and no verifier', { code_challenge: word }, {}, 403],
     ['no challenge', {}, {}, 200],
     ['no challenge, and a verifier', {}, { code_verifier: verifier }, 403],
     ['no challenge, and a method', {}, { code_challenge_method: 'S256' }, 400],
@@ -137,6 +138,16 @@ describeOnEachDatabase('POST /auth/keys', (server) => {
     expect((await exchange({ code: used })).status).toBe(200)
     server().clock.advance(1)
     expect((await exchange({ code: late })).status).toBe(403)
+  })
+
+  test('a code that is used twice disables the key it gave; without the right verifier it does not', async () => {
+    const code = await codeFor(s256)
+    const { body } = await exchange({ code, code_verifier: verifier })
+    const isAlive = async () => (await server().call('GET', '/key', { key: body.key })).status === 200
+    expect((await exchange({ code, code_verifier: 'x'.repeat(43) })).status).toBe(403)
+    expect(await isAlive()).toBe(true)
+    expect((await exchange({ code, code_verifier: verifier })).status).toBe(403)
+    expect(await isAlive()).toBe(false)
   })
 
   test('all refusals read the same', async () => {

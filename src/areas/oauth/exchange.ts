@@ -1,7 +1,7 @@
 import { fail, GatewayError } from '../../errors.ts'
 import type { Gateway } from '../../gateway.ts'
 import { verifierFits } from './codes.ts'
-import { findCode, redeem } from './store.ts'
+import { findCode, redeem, revokeKeyOf } from './store.ts'
 
 interface Exchange {
   code: string
@@ -19,6 +19,10 @@ export async function exchangeCode(gateway: Gateway, sent: Exchange) {
     throw fail('invalid_request', 'code_challenge_method: is not the one the code was made with.')
   }
   if (!verifierFits(code, sent.code_verifier)) throw refused()
+  if (code.used_at !== null) {
+    await revokeKeyOf(db, clock, code)
+    throw refused()
+  }
   if (code.key_expires_at !== null && Date.parse(code.key_expires_at) <= clock.now()) throw refused()
   const key = await redeem(db, clock, code).catch(ownersGone)
   if (key === undefined) throw refused()

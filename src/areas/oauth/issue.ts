@@ -1,5 +1,7 @@
 import { enterWorkspace } from '../../account/workspaces.ts'
+import { badField } from '../../errors.ts'
 import type { Gateway } from '../../gateway.ts'
+import { usdFromNanos } from '../../ledger/money.ts'
 import { newToken } from '../../lib/ids.ts'
 import { appOf, type CodeWish, checkWish, keyNameOf } from './codes.ts'
 import { appId, saveCode } from './store.ts'
@@ -7,6 +9,8 @@ import { appId, saveCode } from './store.ts'
 interface Owner {
   organizationId: string
   userId: string | null
+  /** The most a key may spend, in nano-dollars; null where the role sets no limit. */
+  mostPerKey: bigint | null
 }
 
 /** Makes a code: the one way, for the API and for the consent page. */
@@ -24,9 +28,17 @@ export async function issueCode(gateway: Gateway, owner: Owner, wish: CodeWish) 
     app_id: app,
     callback_url: wish.callback_url?.href ?? null,
     key_name: keyNameOf(wish),
-    key_limit_nanos: wish.limit ?? null,
+    key_limit_nanos: limitFor(owner, wish),
     key_limit_reset: wish.usage_limit_type ?? null,
     key_expires_at: wish.expires_at ?? null,
   })
   return { code, appId: app, createdAt }
+}
+
+/** Who may not spend without limit cannot make a key that does. */
+function limitFor({ mostPerKey }: Owner, wish: CodeWish): bigint | null {
+  const limit = wish.limit ?? null
+  if (mostPerKey === null || (limit !== null && limit <= mostPerKey)) return limit
+  if (limit === null) return mostPerKey
+  throw badField('limit', `must be at most ${usdFromNanos(mostPerKey)} for your role`)
 }

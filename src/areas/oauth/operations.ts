@@ -33,7 +33,7 @@ const createAuthCode = operation({
   errors: [409],
   response: z.strictObject({ data: authCode }),
   handle: async ({ gateway, caller, body }) => {
-    const { code, appId, createdAt } = await issueCode(gateway, caller, body)
+    const { code, appId, createdAt } = await issueCode(gateway, { ...caller, mostPerKey: null }, body)
     return { data: { id: code, app_id: appId, created_at: createdAt } }
   },
 })
@@ -45,7 +45,7 @@ const exchangeAuthCode = operation({
   tag,
   summary: 'Exchange an authorization code for a key; the key is shown this once',
   description:
-    '403 when the code is unknown, used or expired, or when the verifier is missing or wrong; a wrong verifier does not use the code up. 400 when the method is not that of the code.',
+    '403 when the code is unknown, used or expired, or when the verifier is missing or wrong; a wrong verifier does not use the code up. A code that is used a second time disables the key it was exchanged for. 400 when the method is not that of the code.',
   access: 'public',
   body: exchangeBody,
   errors: [403],

@@ -36,7 +36,7 @@ async function findApp(db: Db, organizationId: string, url: string): Promise<num
   return row?.id
 }
 
-type NewCode = Omit<AuthCode, 'code_hash' | 'created_at' | 'expires_at' | 'used_at'>
+type NewCode = Omit<AuthCode, 'code_hash' | 'created_at' | 'expires_at' | 'used_at' | 'key_id'>
 
 /** Only the hash of the code is kept. */
 export async function saveCode(db: Db, clock: Clock, code: string, wanted: NewCode): Promise<string> {
@@ -45,18 +45,17 @@ export async function saveCode(db: Db, clock: Clock, code: string, wanted: NewCo
   const expires_at = new Date(clock.now() + codeLifeMs).toISOString()
   await db
     .insertInto('auth_codes')
-    .values({ ...wanted, code_hash: sha256(code), created_at, expires_at, used_at: null })
+    .values({ ...wanted, code_hash: sha256(code), created_at, expires_at, used_at: null, key_id: null })
     .execute()
   return created_at
 }
 
-/** A code that could still be exchanged. */
+/** A code that has not expired, used or not. */
 export async function findCode(db: Db, clock: Clock, code: string): Promise<AuthCode | undefined> {
   return db
     .selectFrom('auth_codes')
     .selectAll()
     .where('code_hash', '=', sha256(code))
-    .where('used_at', 'is', null)
     .where('expires_at', '>', isoNow(clock))
     .executeTakeFirst()
 }
@@ -65,7 +64,7 @@ export async function findCode(db: Db, clock: Clock, code: string): Promise<Auth
 export async function redeem(db: Db, clock: Clock, code: AuthCode): Promise<string | undefined> {
   return db.transaction().execute(async (tx) => {
     if (!(await useUp(tx, clock, code))) return undefined
-    const { secret } = await createKey(tx, clock, {
+    const { key, secret } = await createKey(tx, clock, {
       organizationId: code.organization_id,
       workspaceId: code.workspace_id,
       kind: 'inference',
@@ -75,8 +74,23 @@ export async function redeem(db: Db, clock: Clock, code: AuthCode): Promise<stri
       limitReset: code.key_limit_reset,
       expiresAt: code.key_expires_at,
     })
+    await tx
+      .updateTable('auth_codes')
+      .set({ key_id: key.id })
+      .where('code_hash', '=', code.code_hash)
+      .execute()
     return secret
   })
+}
+
+/** Two have the code: one of them is a thief, and nobody knows which. */
+export async function revokeKeyOf(db: Db, clock: Clock, { key_id }: AuthCode): Promise<void> {
+  if (key_id === null) return
+  await db
+    .updateTable('api_keys')
+    .set({ disabled: 1, updated_at: isoNow(clock) })
+    .where('id', '=', key_id)
+    .execute()
 }
 
 async function useUp(tx: Db, clock: Clock, code: AuthCode): Promise<boolean> {

@@ -90,9 +90,11 @@ export interface Consent {
   workspaceName: string
   wish: CodeWish
   csrf: string
+  /** USD; null where the role sets no limit. */
+  mostPerKey: number | null
 }
 
-export function consentPage({ member, workspaceName, wish, csrf }: Consent): Response {
+export function consentPage({ member, workspaceName, wish, csrf, mostPerKey }: Consent): Response {
   const app = appOf(wish.callback_url)
   const asks = wish.callback_url
     ? html`The app at <strong><code>${app.url}</code></strong> asks`
@@ -109,7 +111,7 @@ export function consentPage({ member, workspaceName, wish, csrf }: Consent): Res
 <tr><th>Workspace</th><td><bdi>${workspaceName}</bdi></td></tr>
 <tr><th>Leads back to</th><td>${returns}</td></tr></table>
 <form method="post" action="/auth">${hiddenFields(wish, csrf)}
-<p><label for="limit">Credit limit in USD (empty: none)</label><br>
+<p><label for="limit">Credit limit in USD (${mostPerKey === null ? 'empty: none' : `at most ${mostPerKey}`})</label><br>
 <input id="limit" name="limit" inputmode="decimal" autocomplete="off"></p>
 <p><label for="reset">The limit starts again</label><br>
 <select id="reset" name="usage_limit_type"><option value="">never</option><option value="daily">every day</option>

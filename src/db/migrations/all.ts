@@ -7,6 +7,7 @@ import { rollups } from './005-rollups.ts'
 import { responseCache } from './006-response-cache.ts'
 import { catalogue } from './007-catalogue.ts'
 import { ownKeyOrigin } from './008-own-key-origin.ts'
+import { authCodeKey } from './014-auth-code-key.ts'
 
 export const migrations: Record<string, Migration> = {
   '001-foundation': foundation,
@@ -17,4 +18,5 @@ export const migrations: Record<string, Migration> = {
   '006-response-cache': responseCache,
   '007-catalogue': catalogue,
   '008-own-key-origin': ownKeyOrigin,
+  '014-auth-code-key': authCodeKey,
 }
