@@ -2,6 +2,7 @@ import { envelope } from '../../errors.ts'
 import type { Dialect } from '../dialect.ts'
 import { heartbeat } from './chunk.ts'
 import { decodeError } from './error.ts'
+import { functionRelays, functionReplies } from './functions.ts'
 import { passReply } from './pass-reply.ts'
 import { passRequest } from './pass-request.ts'
 import { relay } from './relay.ts'
@@ -17,8 +18,7 @@ export const chat: Dialect = {
   name: 'chat',
   client: {
     decodeRequest,
-    writer,
-    encodeReply,
+    ...functionReplies({ writer, encodeReply }),
     insistsOnEffort: true,
     carriesFailure: true,
     heartbeat,
@@ -31,5 +31,5 @@ export const chat: Dialect = {
     decodeReply,
     decodeError,
   },
-  same: { passRequest, relay, passReply, seeReply, headers: [] },
+  same: { passRequest, ...functionRelays({ relay, passReply }), seeReply, headers: [] },
 }

@@ -10,15 +10,13 @@ interface Conversation {
   messages: Message[]
   /** Calls of tools that take free text: their results are marked as such. */
   custom: Set<string>
-  /** The id given to a call of the oldest form, which has none. */
-  functionCall: string
   effort: unknown
 }
 
 type Part = InputPart | OutputPart
 
 export function decodeMessages(body: JsonObject): { messages: Message[]; effort: unknown } {
-  const talk: Conversation = { messages: [], custom: new Set(), functionCall: '', effort: undefined }
+  const talk: Conversation = { messages: [], custom: new Set(), effort: undefined }
   const given = body.messages
   if (given === undefined || given === null) {
     const prompt = textOf(body.prompt)
@@ -52,9 +50,6 @@ function decodeMessage(item: unknown, at: string, talk: Conversation): void {
       break
     case 'tool':
       addResult(talk, message, textOf(message.tool_call_id), at)
-      break
-    case 'function':
-      addResult(talk, message, talk.functionCall || `call_${textOf(message.name) ?? ''}`, at)
       break
     default:
       throw badField(`${at}.role`, 'must be system, developer, user, assistant or tool')
@@ -144,16 +139,6 @@ function decodeCalls(message: JsonObject, at: string, talk: Conversation): ToolC
     decodeCall(call, `${at}.tool_calls[${index}]`),
   )
   for (const call of calls) if (call.custom) talk.custom.add(call.id)
-  const legacy = objectOf(message.function_call)
-  if (legacy) {
-    talk.functionCall = `call_${talk.messages.length}`
-    calls.push({
-      kind: 'tool-call',
-      id: talk.functionCall,
-      name: textOf(legacy.name) ?? '',
-      arguments: argumentsText(legacy.arguments),
-    })
-  }
   return calls
 }
 

@@ -3,6 +3,7 @@ import type { Target, UpstreamRequest } from '../dialect.ts'
 import { Losses } from '../fields.ts'
 import { wishAt } from '../thinking.ts'
 import { tierFor } from '../tier.ts'
+import { withTools } from './functions.ts'
 import { formatOf, isSigned } from './reasoning-details.ts'
 import { decodeReasoning, gatewayFields, readFields } from './request-decode.ts'
 import { encodeReasoning, maxTokensField, path, streamFields } from './request-encode.ts'
@@ -14,18 +15,16 @@ const rewritten: ReadonlySet<string> = new Set([
   ...['max_tokens', 'max_completion_tokens', 'reasoning', 'reasoning_effort', 'include_reasoning'],
 ])
 
-/** Older names of fields that an upstream may refuse. */
-const olderNames: Record<string, string> = { functions: 'tools', function_call: 'tool_choice' }
-
 /** The client's own body, copied only where something in it must change. */
-export function passRequest(body: JsonObject, target: Target): UpstreamRequest {
+export function passRequest(given: JsonObject, target: Target): UpstreamRequest {
+  const body = withTools(given)
   const losses = new Losses()
   const passed: JsonObject = { model: target.model, messages: passMessages(body, target, losses) }
   for (const name of Object.keys(body)) {
     const value = body[name]
     if (gatewayFields.has(name) || rewritten.has(name)) continue
     if (value === null && readFields.has(name)) continue
-    if (target.unsupported.has(olderNames[name] ?? name)) losses.add(olderNames[name] ?? name)
+    if (target.unsupported.has(name)) losses.add(name)
     else passed[name] = value
   }
   passLimits(body, passed, target, losses)
@@ -75,7 +74,7 @@ function passTools(body: JsonObject, passed: JsonObject, target: Target, losses:
   if (kept.length > 0) {
     const marksRefused = target.unsupported.has('cache_control')
     passed.tools = kept.map((tool) => flatToNested(marksRefused ? withoutMark(tool, losses) : tool))
-  } else if (!passed.functions) {
+  } else {
     delete passed.tool_choice
     delete passed.parallel_tool_calls
   }

@@ -2,6 +2,7 @@ import type { Call, Format, ReasoningWish } from '../../call/call.ts'
 import { isEffort } from '../../call/reasoning.ts'
 import { badField } from '../../errors.ts'
 import { flagOf, type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../../lib/loose.ts'
+import { withTools } from './functions.ts'
 import { decodeMessages } from './messages-decode.ts'
 import { cacheOf } from './parts-decode.ts'
 import { decodeToolChoice, decodeTools } from './tools.ts'
@@ -37,7 +38,8 @@ export const readFields: ReadonlySet<string> = new Set([
   ...['cache_control', 'prompt_cache_key', 'service_tier', 'user', 'metadata'],
 ])
 
-export function decodeRequest(body: JsonObject): Call {
+export function decodeRequest(given: JsonObject): Call {
+  const body = withTools(given)
   const { messages, effort } = decodeMessages(body)
   const call: Call = { messages, stream: body.stream === true, unknown: unknownFields(body) }
   decodeSampling(body, call)

@@ -201,6 +201,18 @@ export const chatRequest = checked(
     prompt: z.string().nullish().describe('In the place of messages: one message of the user'),
     tools: z.array(requestTool).nullish(),
     tool_choice: requestToolChoice.nullish(),
+    functions: z
+      .array(requestFunction)
+      .nullish()
+      .meta({ deprecated: true })
+      .describe('Older form of tools; calls then come back in `function_call`'),
+    function_call: z
+      .union(
+        [z.enum(['none', 'auto']), z.looseObject({ name: functionName })],
+        'must be none, auto or { name }',
+      )
+      .nullish()
+      .meta({ deprecated: true }),
     n: z.int().min(1).max(128).nullish(),
     audio: z.looseObject({}).nullish(),
     include_reasoning: z.boolean().nullish(),

@@ -18,10 +18,7 @@ export function isOwnTool(type: string): boolean {
 }
 
 export function decodeTools(body: JsonObject): Tool[] | undefined {
-  const listed = Array.isArray(body.tools) ? body.tools.map((tool, at) => decodeTool(tool, at)) : []
-  // The form before tools had types.
-  const legacy = objectsOf(body.functions).map((given, at) => functionTool(given, `functions[${at}]`))
-  const tools = [...listed, ...legacy]
+  const tools = Array.isArray(body.tools) ? body.tools.map((tool, at) => decodeTool(tool, at)) : []
   return tools.length > 0 ? tools : undefined
 }
 
@@ -99,7 +96,7 @@ function nested(format: JsonObject): JsonObject {
 }
 
 export function decodeToolChoice(body: JsonObject): ToolChoice | undefined {
-  const choice = body.tool_choice ?? body.function_call
+  const choice = body.tool_choice
   if (choice === 'auto' || choice === 'none' || choice === 'required') return { kind: choice }
   if (choice === 'any') return { kind: 'required' }
   const named = objectOf(choice)

@@ -1,0 +1,73 @@
+import { describe, expect, test } from 'bun:test'
+import OpenAI from 'openai'
+import {
+  argumentsOf,
+  lastAsked,
+  modelOf,
+  question,
+  replies,
+  scenarios,
+  textDialects,
+  useLab,
+  weatherIn,
+  weatherParameters,
+} from './lab.ts'
+
+const lab = useLab()
+
+const client = () => new OpenAI({ baseURL: `${lab().url}/v1`, apiKey: lab().key, maxRetries: 0 })
+const messages = [{ role: 'user' as const, content: question }]
+const functions = [
+  { name: 'get_weather', description: 'Weather of a city', parameters: { ...weatherParameters } },
+]
+const firstCall = scenarios.toolCalls.toolCalls[0]
+const firstArguments = () => argumentsOf('toolCalls')[0]
+
+describe.each(textDialects)('functions, as clients before tools send them, over format %s', (dialect) => {
+  const model = modelOf(dialect)
+
+  test('a whole reply calls the function in `function_call`', async () => {
+    replies(lab(), dialect, 'toolCalls')
+    const reply = await client().chat.completions.create({ model, messages, functions })
+    const [choice] = reply.choices
+    expect(choice?.finish_reason).toBe('function_call')
+    expect(choice?.message.tool_calls).toBeUndefined()
+    expect(choice?.message.function_call?.name).toBe(firstCall?.name ?? '')
+    expect(JSON.parse(choice?.message.function_call?.arguments ?? '')).toEqual(firstArguments())
+  })
+
+  test('a stream does so in its deltas', async () => {
+    replies(lab(), dialect, 'toolCalls')
+    const stream = client().chat.completions.stream({ model, messages, functions, function_call: 'auto' })
+    const message = await stream.finalMessage()
+    expect(message.function_call?.name).toBe(firstCall?.name ?? '')
+    expect(JSON.parse(message.function_call?.arguments ?? '')).toEqual(firstArguments())
+    expect(message.tool_calls).toBeUndefined()
+    const [choice] = (await stream.finalChatCompletion()).choices
+    expect(choice?.finish_reason).toBe('function_call')
+  })
+
+  test('the result goes back as a message of role `function`, and is answered with text', async () => {
+    replies(lab(), dialect, 'text')
+    const reply = await client().chat.completions.create({
+      model,
+      functions,
+      function_call: { name: 'get_weather' },
+      messages: [
+        ...messages,
+        {
+          role: 'assistant',
+          content: null,
+          function_call: { name: 'get_weather', arguments: JSON.stringify(firstArguments()) },
+        },
+        { role: 'function', name: 'get_weather', content: weatherIn('Oslo') },
+      ],
+    })
+    expect(reply.choices[0]?.message.content).toBe(scenarios.text.text)
+    expect(reply.choices[0]?.finish_reason).toBe('stop')
+    const sent = JSON.stringify(lastAsked(lab()).json)
+    expect(sent).toContain(weatherIn('Oslo'))
+    expect(sent).not.toContain('"function_call":{')
+    expect(sent).not.toContain('"functions"')
+  })
+})
