@@ -37,6 +37,7 @@ export const errorTable = {
   storage_full: row(403, 'permission_denied', 'permission_error', 'The storage of this workspace is full.'),
   route_unknown: row(404, 'not_found', 'not_found_error', 'There is nothing at this address.'),
   not_found: row(404, 'not_found', 'not_found_error', 'The resource does not exist.'),
+  not_offered: row(404, 'not_found', 'not_found_error', 'This gateway does not offer this.'),
   method_not_allowed: row(
     405,
     'invalid_request',

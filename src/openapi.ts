@@ -61,7 +61,10 @@ export function openApiDocument(operations: Operation[]): OpenApi {
 }
 
 function describe(operation: Operation): ZodOpenApiOperationObject {
-  const description = [operation.description, accessTexts[operation.access]].filter(Boolean).join('\n\n')
+  const aliases = operation.aliases && `Also at ${operation.aliases.map((path) => `\`${path}\``).join(', ')}.`
+  const description = [operation.description, aliases, accessTexts[operation.access]]
+    .filter(Boolean)
+    .join('\n\n')
   return {
     operationId: operation.id,
     tags: [operation.tag],
@@ -76,7 +79,10 @@ function describe(operation: Operation): ZodOpenApiOperationObject {
     },
     ...requestBody(operation),
     responses: {
-      [String(operation.status)]: { description: 'OK', content: content(operation) },
+      [String(operation.status)]: {
+        description: statusTexts[operation.status] ?? 'OK',
+        content: content(operation),
+      },
       ...Object.fromEntries(
         errorStatuses(operation).map((status) => [
           String(status),

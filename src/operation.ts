@@ -41,6 +41,8 @@ interface InferenceTraits extends Pick<ClientSide, 'encodeError'> {
   also?: { field: string; body: Shape }
   /** Says of the simplest bodies that the schema would accept them as they are. */
   isPlain?: (body: unknown) => boolean
+  /** Also served under `/openai/deployments/{deployment}`, where the deployment is the model. */
+  deployments?: true
 }
 
 interface Declaration<A extends Access, P, Q, B, R> {
@@ -61,8 +63,12 @@ interface Declaration<A extends Access, P, Q, B, R> {
   /** A body that is not JSON, read by the handler itself. */
   rawBody?: Raw & { schema: Shape; maxBytes: number }
   inference?: InferenceTraits
+  /** For operations of a format that reach no model: its errors. */
+  encodeError?: ClientSide['encodeError']
   /** The path is as it stands here, under no base path. */
   root?: boolean
+  /** Other paths that clients know it by. */
+  aliases?: readonly string[]
   status?: number
   /** A schema for JSON; a `Raw` where the handler makes the whole Response. */
   response: R
@@ -86,7 +92,9 @@ export interface Operation {
   body?: Shape
   rawBody?: Raw & { schema: Shape; maxBytes: number }
   inference?: InferenceTraits
+  encodeError?: ClientSide['encodeError']
   root?: boolean
+  aliases?: readonly string[]
   status: number
   response: Shape | Raw
   errors: number[]

@@ -10,6 +10,8 @@ import { readText, refuseDeclared } from './lib/body.ts'
 import { check } from './lib/check.ts'
 import { newId } from './lib/ids.ts'
 import { JsonError, parseJson, parsePrompt } from './lib/json.ts'
+import { spliceJson } from './lib/json-splice.ts'
+import { objectOf } from './lib/loose.ts'
 import { requestIdOf } from './lib/request-id.ts'
 import { requestUrl } from './lib/url.ts'
 import type { Operation, Page, PathRequest } from './operation.ts'
@@ -20,6 +22,12 @@ const basePaths = ['/api/v1', '/v1']
 
 /** Clients add `/v1` themselves or do not, whatever their users configured: what they reach models by works anyway. */
 const lenientPaths = ['', '/api', '/anthropic'].flatMap((base) => [base, `${base}/v1`, `${base}/v1/v1`])
+
+/** Where the Azure clients of the OpenAI SDKs look for whatever is no deployment. */
+const azurePaths = ['/openai', '/openai/v1']
+
+/** A slash in a deployment's name is escaped by some clients and not by others. */
+const deploymentPaths = ['/openai/deployments/:deployment', '/openai/deployments/:author/:deployment']
 
 /** A management body is a handful of fields. */
 const maxJsonBytes = 1024 * 1024
@@ -53,17 +61,23 @@ function buildRoutes(gateway: Gateway, operations: Operation[], pages: Page[]): 
 function basesOf(methods: Methods): string[] {
   const all = [...methods.values()]
   if (all.some((operation) => operation.root)) return ['']
-  return all.some((operation) => operation.access === 'inference' || operation.path === '/models')
-    ? lenientPaths
-    : basePaths
+  const deployments = all.some(({ inference }) => inference?.deployments) ? deploymentPaths : []
+  if (all.some(({ access, path }) => access === 'inference' || path === '/models'))
+    return [...lenientPaths, ...azurePaths, ...deployments]
+  return all.some(({ path }) => openAiResources.test(path)) ? [...basePaths, ...azurePaths] : basePaths
 }
+
+/** What OpenAI has too, beside requests to models. */
+const openAiResources = /^\/(?:models\/\{model\}|files)(?:\/|$)/
 
 function byPath(operations: Operation[]): Map<string, Methods> {
   const paths = new Map<string, Methods>()
   for (const operation of operations) {
-    const methods: Methods = paths.get(operation.path) ?? new Map()
-    methods.set(operation.method, operation)
-    paths.set(operation.path, methods)
+    for (const path of [operation.path, ...(operation.aliases ?? [])]) {
+      const methods: Methods = paths.get(path) ?? new Map()
+      methods.set(operation.method, operation)
+      paths.set(path, methods)
+    }
   }
   return paths
 }
@@ -142,13 +156,16 @@ async function run(
   operation: Operation,
   caller: Caller | null,
 ): Promise<Response> {
-  const params = operation.params && check(operation.params, readable({ ...request.params }), 'path')
+  const { deployment, ...given } = withDeployment(readable({ ...request.params }))
+  const params = operation.params && check(operation.params, given, 'path')
   const query = operation.query && check(operation.query, readable(queryOf(request)), 'query')
   const text = operation.body ? await readText(request, maxBytesOf(gateway, operation)) : ''
-  const body = operation.body && checkedBody(text, operation, operation.body)
+  const source = operation.body
+    ? sourceOf(text, operation, operation.body, deployment)
+    : { text, body: undefined }
+  const { body } = source
   const region = regionOf(gateway, request)
   // Each value was parsed by the schema that types it; see operation().
-  const source = { text, body }
   const ask = { gateway, caller, params, query, body, source, request, region } as Parameters<
     Operation['handle']
   >[0]
@@ -156,8 +173,26 @@ async function run(
   return result instanceof Response ? result : Response.json(result, { status: operation.status })
 }
 
-function checkedBody(text: string, operation: Operation, schema: z.ZodType): unknown {
-  const body = jsonBody(text, operation)
+/** The name of the deployment, put together again where its slash was not escaped. */
+function withDeployment({ deployment, author, ...params }: Record<string, string>): Record<string, string> {
+  if (deployment === undefined) return author === undefined ? params : { ...params, author }
+  return { ...params, deployment: author === undefined ? deployment : `${author}/${deployment}` }
+}
+
+function sourceOf(
+  text: string,
+  operation: Operation,
+  schema: z.ZodType,
+  deployment: string | undefined,
+): { text: string; body: unknown } {
+  const given = jsonBody(text, operation)
+  const named = objectOf(given)
+  if (deployment === undefined || !named) return { text, body: checkedBody(given, operation, schema) }
+  const body = { ...named, model: deployment }
+  return { text: spliceJson(text, named, body), body: checkedBody(body, operation, schema) }
+}
+
+function checkedBody(body: unknown, operation: Operation, schema: z.ZodType): unknown {
   const { also, isPlain } = operation.inference ?? {}
   if (isPlain?.(body)) return body
   const other = also && typeof body === 'object' && body !== null && also.field in body
@@ -175,6 +210,8 @@ function readable(values: Record<string, string>): Record<string, string> {
 /** A parameter given twice could mean one thing to a check and another to what follows it. */
 function queryOf(request: Request): Record<string, string> {
   const { searchParams } = requestUrl(request)
+  // Azure clients send it with every request; there is one version here.
+  searchParams.delete('api-version')
   for (const name of searchParams.keys()) {
     if (searchParams.getAll(name).length > 1) throw badField(name, 'is given more than once')
   }
@@ -222,12 +259,12 @@ function answerUnknown(gateway: Gateway, request: Request): Promise<Response> {
 async function guarded(
   gateway: Gateway,
   request: Request,
-  operation: Pick<Operation, 'id' | 'inference'> | undefined,
+  operation: Pick<Operation, 'id' | 'inference' | 'encodeError'> | undefined,
   work: () => Promise<Response>,
 ): Promise<Response> {
   const startedAt = performance.now()
   const requestId = requestIdOf(request)
-  const encodeError = operation?.inference?.encodeError
+  const encodeError = operation?.inference?.encodeError ?? operation?.encodeError
   const response = await work().catch((error: unknown) =>
     errorResponse(gateway, error, requestId, encodeError),
   )

@@ -1,5 +1,6 @@
 import type { Operation, Page } from '../operation.ts'
 import { analyticsOperations } from './analytics/operations.ts'
+import { batchOperations } from './batches/operations.ts'
 import { byokOperations } from './byok/operations.ts'
 import { catalogueOperations } from './catalogue/operations.ts'
 import { chatOperations } from './chat/operations.ts'
@@ -36,6 +37,7 @@ export const operations: Operation[] = [
   ...messageOperations,
   ...responseOperations,
   ...geminiOperations,
+  ...batchOperations,
   ...quoteOperations,
   ...generationOperations,
   ...keyOperations,

@@ -3,6 +3,9 @@ import { z } from 'zod'
 /** Statuses that any request to a model may end with, beside those of every operation. */
 export const inferenceErrors = [402, 404, 408, 422, 429, 502, 503]
 
+export const noBatches =
+  'Batches are not offered by this gateway. Send each request by itself; streams and parallel requests are welcome.'
+
 const flag = z.enum(['true', 'false']).optional()
 
 /** What a request to a model may say beside its body. Nothing here is refused: what makes no sense counts as not said. */

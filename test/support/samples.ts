@@ -162,6 +162,20 @@ export const samples: Record<string, MakeSample> = {
     contents: [{ role: 'user', parts: [{ text: 'Hello' }] }],
   }),
 
+  createBatch: fixed('/batches', {}),
+  listBatches: fixed('/batches'),
+  getBatch: () => owned('/batches/batch_1'),
+  cancelBatch: () => owned('/batches/batch_1/cancel'),
+  createMessageBatch: fixed('/messages/batches', {}),
+  listMessageBatches: fixed('/messages/batches'),
+  getMessageBatch: () => owned('/messages/batches/msgbatch_1'),
+  deleteMessageBatch: () => owned('/messages/batches/msgbatch_1'),
+  getMessageBatchResults: () => owned('/messages/batches/msgbatch_1/results'),
+  cancelMessageBatch: () => owned('/messages/batches/msgbatch_1/cancel'),
+  listGeminiBatches: fixed('/v1beta/batches'),
+  getGeminiBatch: () => owned('/v1beta/batches/1'),
+  deleteGeminiBatch: () => owned('/v1beta/batches/1'),
+
   getGeneration: async (tenant, _, { gateway }) => ({
     path: `/generation?id=${await insertGeneration(gateway, tenant)}`,
   }),

@@ -18,7 +18,12 @@ const createChatCompletion = operation({
   summary: 'Ask a model, in the OpenAI Chat Completions format',
   description: 'With `stream: true` the answer is a stream of server-sent events.',
   access: 'inference',
-  inference: { encodeError: chat.client.encodeError, also: { field: 'input', body: responsesCall }, isPlain },
+  inference: {
+    encodeError: chat.client.encodeError,
+    also: { field: 'input', body: responsesCall },
+    isPlain,
+    deployments: true,
+  },
   body: chatRequest,
   headers: inferenceHeaders,
   errors: inferenceErrors,

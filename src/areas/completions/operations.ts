@@ -15,7 +15,7 @@ const createCompletion = operation({
   summary: 'Complete a prompt, in the format before chat',
   description: 'For clients that know nothing else. The prompt is asked as a single user message.',
   access: 'inference',
-  inference: completions,
+  inference: { encodeError: completions.encodeError, deployments: true },
   body: completionsRequest,
   headers: inferenceHeaders,
   errors: inferenceErrors,

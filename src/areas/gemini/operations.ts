@@ -9,7 +9,7 @@ import { answer } from '../../pipeline/answer.ts'
 import type { Question } from '../../pipeline/asked.ts'
 import { countTokens } from '../../pipeline/count-tokens.ts'
 import { formats } from '../../pipeline/formats.ts'
-import { inferenceErrors, inferenceHeaders } from '../../pipeline/operations.ts'
+import { inferenceErrors, inferenceHeaders, noBatches } from '../../pipeline/operations.ts'
 
 const format = formats.gemini
 
@@ -20,7 +20,8 @@ const common = {
   description:
     'The path ends in the model, a colon and a method: `generateContent`, `streamGenerateContent` (with `?alt=sse`) or `countTokens`.',
   access: 'inference',
-  inference: gemini.client,
+  // A batch has requests in the place of contents: it gets as far as being refused for what it is.
+  inference: { ...gemini.client, also: { field: 'batch', body: z.looseObject({}) } },
   root: true,
   body: geminiBody,
   headers: inferenceHeaders,
@@ -48,6 +49,8 @@ const generateAuthorContent = operation({
     answerMethod(gateway, `${params.author}/${params.model}`, { ...ask, body: body as JsonObject, format }),
 })
 
+const batchMethods: ReadonlySet<string> = new Set(['batchGenerateContent', 'asyncBatchEmbedContent'])
+
 export const geminiOperations = [generateContent, generateAuthorContent]
 
 async function answerMethod(
@@ -69,6 +72,7 @@ async function answerMethod(
   if (method === 'countTokens') {
     return Response.json({ totalTokens: await countTokens(gateway, ask(false)) })
   }
+  if (batchMethods.has(method)) throw fail('not_offered', noBatches)
   if (method !== 'streamGenerateContent') throw fail('route_unknown')
   if (requestUrl(request).searchParams.get('alt') !== 'sse') throw badField('alt', 'must be sse for a stream')
   return answer(gateway, ask(true))

@@ -81,6 +81,15 @@ describeOnEachDatabase('API keys', (server) => {
   })
 
   describe('E1 GET /key', () => {
+    test('answers at /auth/key too', async () => {
+      const { key } = await create()
+      const [here, there] = await Promise.all(
+        ['/key', '/auth/key'].map((path) => server().call('GET', path, { key })),
+      )
+      expect(there?.status).toBe(200)
+      expect(there?.body).toEqual(here?.body)
+    })
+
     test('E1 reads limits and usage of the calling key, whatever its kind', async () => {
       const { key } = await create({ limit: 12.5, limit_reset: 'monthly', include_byok_in_limit: true })
       const { body } = await server().call('GET', '/key', { key })

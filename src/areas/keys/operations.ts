@@ -57,6 +57,7 @@ const getCurrentKey = operation({
   id: 'getCurrentKey',
   method: 'GET',
   path: '/key',
+  aliases: ['/auth/key'],
   tag,
   summary: 'Read the limits and usage of the calling key',
   access: 'any',

@@ -1,0 +1,91 @@
+import { describe, expect, test } from 'bun:test'
+import { AzureOpenAI, NotFoundError } from 'openai'
+import { lastAsked, modelOf, question, rejection, scenarios, textDialects, useLab } from './lab.ts'
+
+const lab = useLab()
+
+const client = (deployment?: string) =>
+  new AzureOpenAI({
+    endpoint: lab().url,
+    apiKey: lab().key,
+    apiVersion: '2025-04-01-preview',
+    maxRetries: 0,
+    ...(deployment !== undefined && { deployment }),
+  })
+const messages = [{ role: 'user' as const, content: question }]
+
+describe.each(textDialects)('the Azure client of the OpenAI SDK over an upstream of format %s', (dialect) => {
+  const model = modelOf(dialect)
+
+  test('the model of a request is its deployment', async () => {
+    const reply = await client().chat.completions.create({ model, messages })
+    expect(reply.choices[0]?.message.content).toBe(scenarios.text.text)
+    expect(reply.model).toBe(model)
+  })
+
+  test('a deployment of the client counts, whatever model the request names', async () => {
+    const stream = await client(model).chat.completions.create({ model: 'gpt-4o', messages, stream: true })
+    let text = ''
+    for await (const chunk of stream) text += chunk.choices[0]?.delta.content ?? ''
+    expect(text).toBe(scenarios.text.text)
+    expect(JSON.stringify(lastAsked(lab()))).toContain(`vendor-${dialect}`)
+  })
+
+  test('responses are made, read and listed', async () => {
+    const made = await client().responses.create({ model, input: question })
+    expect(made.output_text).toBe(scenarios.text.text)
+    const read = await client().responses.retrieve(made.id)
+    expect(read.output_text).toBe(scenarios.text.text)
+    const items = await client().responses.inputItems.list(made.id)
+    expect(JSON.stringify(items.data)).toContain(question)
+  })
+})
+
+test('a long body keeps everything but its model', async () => {
+  const long = 'word '.repeat(10_000)
+  const content = [{ role: 'user' as const, content: long }]
+  await client(modelOf('chat')).chat.completions.create({ model: 'gpt-4o', messages: content, max_tokens: 7 })
+  const sent = lastAsked(lab()).json
+  expect(sent).toMatchObject({ model: 'vendor-chat', messages: content, max_tokens: 7 })
+})
+
+test('older completions have a deployment too', async () => {
+  const reply = await client().completions.create({ model: modelOf('chat'), prompt: question })
+  expect(reply.choices[0]?.text).toBe(scenarios.text.text)
+})
+
+test('models are listed and read', async () => {
+  const ids: string[] = []
+  for await (const model of client().models.list()) ids.push(model.id)
+  expect(ids).toContain(modelOf('chat'))
+  expect((await client().models.retrieve(modelOf('chat'))).id).toBe(modelOf('chat'))
+})
+
+test.each(['/openai/deployments/lab/chat', '/openai/deployments/lab%2Fchat'])(
+  'the slash of a model may be escaped or not: %s',
+  async (path) => {
+    const response = await fetch(`${lab().url}${path}/chat/completions?api-version=2024-10-21`, {
+      method: 'POST',
+      headers: { 'api-key': lab().key, 'content-type': 'application/json' },
+      body: JSON.stringify({ messages }),
+    })
+    expect(response.status).toBe(200)
+    expect(await response.json()).toMatchObject({ model: modelOf('chat') })
+  },
+)
+
+test('what has no operation here is 404, in the envelope', async () => {
+  const speech = client().audio.speech.create({ model: modelOf('chat'), voice: 'alloy', input: question })
+  const error = await rejection(speech)
+  expect(error).toBeInstanceOf(NotFoundError)
+  expect((error as NotFoundError).error).toMatchObject({ code: 404, metadata: { reason: 'route_unknown' } })
+})
+
+test('a wrong key is 401', async () => {
+  const response = await fetch(`${lab().url}/openai/deployments/x/chat/completions?api-version=1`, {
+    method: 'POST',
+    headers: { 'api-key': 'sk-wrong', 'content-type': 'application/json' },
+    body: JSON.stringify({ messages }),
+  })
+  expect(response.status).toBe(401)
+})

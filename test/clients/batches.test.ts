@@ -1,0 +1,71 @@
+import { expect, test } from 'bun:test'
+import Anthropic from '@anthropic-ai/sdk'
+import { GoogleGenAI } from '@google/genai'
+import OpenAI from 'openai'
+import { askedDuring, modelOf, question, rejection, useLab } from './lab.ts'
+
+const lab = useLab()
+
+const openai = () => new OpenAI({ baseURL: `${lab().url}/v1`, apiKey: lab().key })
+const anthropic = () => new Anthropic({ baseURL: lab().url, apiKey: lab().key })
+const google = () => new GoogleGenAI({ apiKey: lab().key, httpOptions: { baseUrl: lab().url } })
+const messages = [{ role: 'user' as const, content: question }]
+
+const attempts: [string, () => PromiseLike<unknown>][] = [
+  [
+    'OpenAI, create',
+    () =>
+      openai().batches.create({
+        input_file_id: 'file-1',
+        endpoint: '/v1/chat/completions',
+        completion_window: '24h',
+      }),
+  ],
+  ['OpenAI, list', () => openai().batches.list()],
+  ['OpenAI, retrieve', () => openai().batches.retrieve('batch_1')],
+  ['OpenAI, cancel', () => openai().batches.cancel('batch_1')],
+  [
+    'Anthropic, create',
+    () =>
+      anthropic().messages.batches.create({
+        requests: [{ custom_id: 'a', params: { model: modelOf('messages'), max_tokens: 10, messages } }],
+      }),
+  ],
+  ['Anthropic, list', () => anthropic().messages.batches.list()],
+  ['Anthropic, retrieve', () => anthropic().messages.batches.retrieve('msgbatch_1')],
+  ['Anthropic, cancel', () => anthropic().messages.batches.cancel('msgbatch_1')],
+  ['Anthropic, delete', () => anthropic().messages.batches.delete('msgbatch_1')],
+  [
+    'Google, create',
+    () =>
+      google().batches.create({
+        model: modelOf('gemini'),
+        src: [{ contents: [{ role: 'user', parts: [{ text: question }] }] }],
+      }),
+  ],
+  ['Google, get', () => google().batches.get({ name: 'batches/1' })],
+  ['Google, list', () => google().batches.list()],
+]
+
+test.each(attempts)('batches are not offered, says %s, and is not tried again', async (_, attempt) => {
+  const asked = await askedDuring(lab(), async () => {
+    const error = (await rejection(attempt())) as Error & { status?: number }
+    expect(error.message).toContain('Batches are not offered')
+    expect(error.status).toBe(404)
+  })
+  expect(asked).toEqual([])
+})
+
+test('the answer is the envelope, and asks not to be tried again', async () => {
+  const response = await fetch(`${lab().url}/v1/messages/batches`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${lab().key}`, 'content-type': 'application/json' },
+    body: '{"requests":[]}',
+  })
+  expect(response.status).toBe(404)
+  expect(response.headers.get('x-should-retry')).toBe('false')
+  expect(await response.json()).toMatchObject({
+    type: 'error',
+    error: { type: 'not_found_error', code: 404, metadata: { reason: 'not_offered' } },
+  })
+})
