@@ -1,3 +1,4 @@
+import { dropExpiredConversations } from './account/conversations.ts'
 import { dropExpiredResponses } from './account/stored-responses.ts'
 import { sweepFiles } from './areas/files/disk.ts'
 import { dropExpiredContents } from './areas/generations/store.ts'
@@ -30,6 +31,7 @@ const jobs: Job[] = [
   { name: 'old records', everyMs: hourMs, run: tidy },
   { name: 'files', everyMs: hourMs, run: sweepFiles },
   { name: 'expired responses', everyMs: hourMs, run: dropExpiredResponses },
+  { name: 'expired conversations', everyMs: hourMs, run: dropExpiredConversations },
   { name: 'expired contents', everyMs: hourMs, run: dropExpiredContents },
 ]
 

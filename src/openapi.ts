@@ -102,7 +102,8 @@ function requestBody(operation: Operation) {
     return { requestBody: { required: true, content: { [contentType]: { schema } } } }
   }
   if (!operation.body) return {}
-  return { requestBody: { required: true, content: { 'application/json': { schema: operation.body } } } }
+  const required = operation.optionalBody !== true
+  return { requestBody: { required, content: { 'application/json': { schema: operation.body } } } }
 }
 
 function content(operation: Operation) {

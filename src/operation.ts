@@ -60,6 +60,8 @@ interface Declaration<A extends Access, P, Q, B, R> {
   /** Only described: headers are read where they are needed. */
   headers?: Shape
   body?: B
+  /** A request without a body is one with an empty object. */
+  optionalBody?: boolean
   /** A body that is not JSON, read by the handler itself. */
   rawBody?: Raw & { schema: Shape; maxBytes: number }
   inference?: InferenceTraits
@@ -90,6 +92,7 @@ export interface Operation {
   query?: Shape
   headers?: Shape
   body?: Shape
+  optionalBody?: boolean
   rawBody?: Raw & { schema: Shape; maxBytes: number }
   inference?: InferenceTraits
   encodeError?: ClientSide['encodeError']

@@ -219,6 +219,7 @@ function queryOf(request: Request): Record<string, string> {
 }
 
 function jsonBody(text: string, operation: Operation): unknown {
+  if (text.trim() === '' && operation.optionalBody) return {}
   if (text.trim() === '') throw fail('invalid_request', 'body: a JSON object is required.')
   try {
     return operation.inference ? parsePrompt(text) : parseJson(text)

@@ -30,7 +30,7 @@ export interface NewResponse {
   retentionDays: number
 }
 
-const dayMs = 24 * 60 * 60_000
+export const dayMs = 24 * 60 * 60_000
 
 /** A conversation longer than this is no conversation. */
 const maxTurns = 5000

@@ -5,6 +5,7 @@ import { byokOperations } from './byok/operations.ts'
 import { catalogueOperations } from './catalogue/operations.ts'
 import { chatOperations } from './chat/operations.ts'
 import { completionOperations } from './completions/operations.ts'
+import { conversationOperations } from './conversations/operations.ts'
 import { creditOperations } from './credits/operations.ts'
 import { embeddingOperations } from './embeddings/operations.ts'
 import { endpointOperations } from './endpoints/operations.ts'
@@ -36,6 +37,7 @@ export const operations: Operation[] = [
   ...completionOperations,
   ...messageOperations,
   ...responseOperations,
+  ...conversationOperations,
   ...geminiOperations,
   ...batchOperations,
   ...quoteOperations,

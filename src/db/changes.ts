@@ -5,6 +5,8 @@ const hotTables = new Set([
   'nodes',
   'stored_responses',
   'stored_items',
+  'conversations',
+  'conversation_items',
   'generation_contents',
   'generation_feedback',
 ])

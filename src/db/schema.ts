@@ -42,6 +42,8 @@ export interface Schema {
   key_days: KeyDayTable
   stored_responses: StoredResponseTable
   stored_items: StoredItemTable
+  conversations: ConversationTable
+  conversation_items: ConversationItemTable
   catalogue_edits: CatalogueEditTable
 }
 
@@ -623,6 +625,27 @@ export interface StoredItemTable {
   position: number
   item_id: string | null
   is_output: Flag
+  /** Sealed JSON. */
+  item: string
+}
+
+/** A conversation that responses are added to. */
+export interface ConversationTable {
+  id: string
+  organization_id: string
+  workspace_id: string
+  /** Sealed JSON. */
+  metadata: string
+  created_at: string
+  /** Moves on with every addition. */
+  expires_at: string
+}
+
+export interface ConversationItemTable {
+  conversation_id: string
+  /** Grows with time, so that nodes can add without asking each other. */
+  place: string
+  item_id: string
   /** Sealed JSON. */
   item: string
 }

@@ -42,7 +42,7 @@ export interface UpstreamSide {
   /** What the format itself expects of every request; a provider may differ. */
   customs: Customs
   /** Where a prompt is counted without being answered, and what the count is called; absent where nobody counts. */
-  counting?: { suffix: string; field: string }
+  counting?: Counting
   encodeRequest(call: Call, target: Target): UpstreamRequest
   /** One for each streamed reply: it remembers what is open. */
   reader(): ReplyReader
@@ -50,6 +50,13 @@ export interface UpstreamSide {
   decodeReply(body: JsonObject): ReplyEvent[]
   /** An answer with a status of 400 or more. */
   decodeError(status: number, body: unknown): UpstreamFailure
+}
+
+export interface Counting {
+  suffix: string
+  field: string
+  /** The only fields it takes; absent where it takes those of a request. */
+  takes?: readonly string[]
 }
 
 export interface Customs {

@@ -1,6 +1,7 @@
 import { type ApiKey, findKeyBySecret } from '../account/keys.ts'
 import { findMember } from '../account/members.ts'
 import { findScimToken } from '../account/scim-tokens.ts'
+import type { Owner } from '../account/stored-responses.ts'
 import { fail, type GatewayError } from '../errors.ts'
 import type { Gateway } from '../gateway.ts'
 
@@ -9,6 +10,11 @@ export interface Caller {
   key: ApiKey
   organizationId: string
   userId: string | null
+}
+
+/** Whose stored responses and conversations a caller sees. */
+export function ownerOf({ organizationId, key }: Caller): Owner {
+  return { organizationId, workspaceId: key.workspace_id }
 }
 
 /** Longer credentials are not looked at: no key of ours, nor a partner's, is near this. */

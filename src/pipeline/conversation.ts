@@ -1,9 +1,11 @@
+import { appendStatements, conversationItems } from '../account/conversations.ts'
 import { conversationOf, findItems, isItemId, keptResponse, type Owner } from '../account/stored-responses.ts'
 import type { Statement } from '../db/batch.ts'
 import { badField, fail } from '../errors.ts'
 import type { Gateway } from '../gateway.ts'
 import { newId } from '../lib/ids.ts'
 import { type JsonObject, objectOf, objectsOf, textOf } from '../lib/loose.ts'
+import { openSummaries } from './compaction.ts'
 
 /** A request with everything it refers to in place. */
 export interface Opened {
@@ -15,40 +17,73 @@ export interface Opened {
 /** Puts what was said before in front of the input, and stored items in the place of references to them. */
 export async function openConversation(gateway: Gateway, owner: Owner, body: JsonObject): Promise<Opened> {
   const previousId = textOf(body.previous_response_id) ?? null
-  refuseConversation(body)
-  const maxBytes = gateway.settings.limits.body_bytes
-  const before =
-    previousId === null ? [] : await conversationOf(gateway, owner, checkedId(previousId), maxBytes)
-  const input = await resolved(gateway, owner, itemsOf(body.input), before)
+  const conversationId = conversationIdOf(body.conversation)
+  if (previousId !== null && conversationId !== null)
+    throw badField('conversation', 'cannot be combined with previous_response_id')
+  const earlier = await earlierItems(gateway, owner, previousId, conversationId)
+  const input = await resolved(gateway, owner, itemsOf(body.input), earlier.ids)
   const { responses } = gateway.settings
   const store = typeof body.store === 'boolean' ? body.store : responses.store
-  const opened = before.length === 0 && typeof body.input === 'string' ? body.input : [...before, ...input]
-  const asked = { ...body, store, input: opened }
-  if (!store) return { body: asked }
+  const isAlone = earlier.items.length === 0 && typeof body.input === 'string'
+  const opened = isAlone ? body.input : openSummaries(gateway, owner, [...earlier.items, ...input])
+  const conversation = conversationId === null ? {} : { conversation: { id: conversationId } }
+  const asked = { ...body, ...conversation, store, input: opened }
+  if (!store && conversationId === null) return { body: asked }
   return {
     body: asked,
-    keep: (reply) =>
-      keptResponse(gateway, {
+    keep: (reply) => {
+      const output = objectsOf(reply.output)
+      const added =
+        conversationId === null ? [] : appendStatements(gateway, conversationId, [...input, ...output])
+      if (!store) return added
+      const kept = keptResponse(gateway, {
         id: textOf(reply.id) ?? newId('resp'),
         owner,
         previousId,
         body: reply,
         input,
-        output: objectsOf(reply.output),
+        output,
         retentionDays: responses.retention_days,
-      }),
+      })
+      return [...kept, ...added]
+    },
   }
 }
 
-/** A field of the same API that names something this gateway does not keep. */
-function refuseConversation({ conversation }: JsonObject): void {
-  if (conversation) throw badField('conversation', 'is not supported; use previous_response_id')
+function conversationIdOf(conversation: unknown): string | null {
+  if (!conversation) return null
+  const id = textOf(conversation) ?? textOf(objectOf(conversation)?.id)
+  if (id === undefined) throw badField('conversation', 'must be the id of a conversation')
+  return checkedId('conversation', id)
 }
 
-/** No response has another kind of id, and a database may refuse to look for one. */
-function checkedId(id: string): string {
+interface Earlier {
+  items: JsonObject[]
+  /** What they may be referred to by. */
+  ids: ReadonlySet<string>
+}
+
+async function earlierItems(
+  gateway: Gateway,
+  owner: Owner,
+  previousId: string | null,
+  conversationId: string | null,
+): Promise<Earlier> {
+  const maxBytes = gateway.settings.limits.body_bytes
+  if (conversationId !== null) {
+    const retentionDays = gateway.settings.responses.retention_days
+    const found = await conversationItems(gateway, owner, conversationId, { maxBytes, retentionDays })
+    return { items: found.map(({ item }) => item), ids: new Set(found.map(({ id }) => id)) }
+  }
+  if (previousId === null) return { items: [], ids: new Set() }
+  const items = await conversationOf(gateway, owner, checkedId('response', previousId), maxBytes)
+  return { items, ids: new Set(items.flatMap(({ id }) => textOf(id) ?? [])) }
+}
+
+/** Nothing stored has another kind of id, and a database may refuse to look for one. */
+function checkedId(kind: string, id: string): string {
   if (isItemId(id)) return id
-  throw fail('not_found', 'The response does not exist or is no longer stored.')
+  throw fail('not_found', `The ${kind} does not exist or is no longer stored.`)
 }
 
 function itemsOf(input: unknown): JsonObject[] {
@@ -60,13 +95,12 @@ async function resolved(
   gateway: Gateway,
   owner: Owner,
   items: JsonObject[],
-  before: JsonObject[],
+  known: ReadonlySet<string>,
 ): Promise<JsonObject[]> {
   const references = items.flatMap((item) => (item.type === 'item_reference' ? (textOf(item.id) ?? []) : []))
   if (references.length === 0) return items
   if (references.length > mostReferences)
     throw badField('input', `refers to more than ${mostReferences} items`)
-  const known = new Map(before.map((item) => [textOf(item.id) ?? '', item]))
   const stored = await findItems(
     gateway,
     owner,

@@ -1,6 +1,6 @@
 import { promptEstimate } from '../call/size.ts'
 import type { Endpoint } from '../catalog/model.ts'
-import type { Dialect } from '../dialects/dialect.ts'
+import type { Counting, Dialect } from '../dialects/dialect.ts'
 import { fail } from '../errors.ts'
 import type { Gateway } from '../gateway.ts'
 import { release } from '../ledger/ledger.ts'
@@ -49,11 +49,13 @@ async function countedBy(
   gateway: Gateway,
   asked: Asked,
   candidate: Candidate,
-  { suffix, field }: { suffix: string; field: string },
+  { suffix, field, takes }: Counting,
 ): Promise<number | undefined> {
   const translation = translate(gateway, asked, candidate)
   const plain = outgoing(asked, translation)
-  const body = Object.entries(translation.request.body).filter(([name]) => !answerFields.includes(name))
+  const body = Object.entries(translation.request.body).filter(([name]) =>
+    takes ? takes.includes(name) : !answerFields.includes(name),
+  )
   const text = JSON.stringify(Object.fromEntries(body))
   const exchange = new Exchange(asked.request.signal, gateway.exchanges)
   exchange.allow(gateway.settings.limits.first_byte)

@@ -156,7 +156,8 @@ describeWithUpstreams('a client that', (bench) => {
     ['previous_response_id', { previous_response_id: 'resp_\0' }, 404],
     ['an item reference', { input: [{ type: 'item_reference', id: '\0' }] }, 400],
     ['a preset', { model: '@preset/\0' }, 404],
-    ['a conversation', { conversation: 'conv_1' }, 400],
+    ['a conversation', { conversation: 'conv_\0' }, 404],
+    ['the form of a conversation', { conversation: { name: 'x' } }, 400],
   ])('writes nonsense into %s is told so', async (_, body, status) => {
     expect((await ask(bench(), 'responses', { model: 'test/chat', ...body })).status).toBe(status)
   })

@@ -92,7 +92,9 @@ describeWithUpstreams('a request', (bench) => {
   test('R11 every operation that reaches a model is settled, or says why not', async () => {
     const reaching = operations.filter((operation) => operation.inference).map(({ id }) => id)
     expect(reaching.sort()).toEqual([
+      'compactResponse',
       'countMessageTokens',
+      'countResponseTokens',
       'createChatCompletion',
       'createCompletion',
       'createMessage',

@@ -134,6 +134,18 @@ async function storedResponse(tenant: Tenant, call: TenantCall): Promise<string>
   return (await call('POST', '/responses', { key: tenant.inferenceKey, body })).body.id
 }
 
+async function conversationPath(tenant: Tenant, call: TenantCall): Promise<string> {
+  const body = { items: [{ role: 'user', content: 'Hello' }] }
+  const made = await call('POST', '/conversations', { key: tenant.inferenceKey, body })
+  return `/conversations/${made.body.id}`
+}
+
+async function conversationItemPath(tenant: Tenant, call: TenantCall): Promise<string> {
+  const items = `${await conversationPath(tenant, call)}/items`
+  const { data } = (await call('GET', items, { key: tenant.inferenceKey })).body
+  return `${items}/${data[0].id}`
+}
+
 export const samples: Record<string, MakeSample> = {
   quoteRequest: fixed('/quote', { model: 'sandbox/echo', messages: [{ role: 'user', content: 'Hello' }] }),
   createChatCompletion: fixed('/chat/completions', {
@@ -151,6 +163,18 @@ export const samples: Record<string, MakeSample> = {
     messages: [{ role: 'user', content: 'Hello' }],
   }),
   createResponse: fixed('/responses', { model: 'sandbox/echo', input: 'Hello' }),
+  countResponseTokens: fixed('/responses/input_tokens', { model: 'sandbox/echo', input: 'Hello' }),
+  compactResponse: fixed('/responses/compact', { model: 'sandbox/echo', input: 'Hello' }),
+  createConversation: fixed('/conversations', { metadata: { topic: 'sample' } }),
+  getConversation: async (tenant, call) => owned(await conversationPath(tenant, call)),
+  updateConversation: async (tenant, call) =>
+    owned(await conversationPath(tenant, call), { metadata: { topic: 'other' } }),
+  deleteConversation: async (tenant, call) => owned(await conversationPath(tenant, call)),
+  createConversationItems: async (tenant, call) =>
+    owned(`${await conversationPath(tenant, call)}/items`, { items: [{ role: 'user', content: 'Hello' }] }),
+  listConversationItems: async (tenant, call) => owned(`${await conversationPath(tenant, call)}/items`),
+  getConversationItem: async (tenant, call) => owned(await conversationItemPath(tenant, call)),
+  deleteConversationItem: async (tenant, call) => owned(await conversationItemPath(tenant, call)),
   getResponse: async (tenant, call) => owned(`/responses/${await storedResponse(tenant, call)}`),
   deleteResponse: async (tenant, call) => owned(`/responses/${await storedResponse(tenant, call)}`),
   listResponseInputItems: async (tenant, call) =>

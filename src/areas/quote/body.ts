@@ -8,6 +8,7 @@ import type { Gateway } from '../../gateway.ts'
 import { check } from '../../lib/check.ts'
 import type { JsonObject } from '../../lib/loose.ts'
 import type { Question } from '../../pipeline/asked.ts'
+import { ownerOf } from '../../pipeline/authenticate.ts'
 import { openConversation } from '../../pipeline/conversation.ts'
 import { formats } from '../../pipeline/formats.ts'
 
@@ -34,8 +35,7 @@ export async function questionOf(
   const question = { ...given, body, source: { ...given.source, body }, format: formats[name] }
   if (name === 'gemini') return { ...question, body: { ...body, stream: false } }
   if (name !== 'responses') return question
-  const { organizationId, key } = given.caller
-  const opened = await openConversation(gateway, { organizationId, workspaceId: key.workspace_id }, body)
+  const opened = await openConversation(gateway, ownerOf(given.caller), body)
   return { ...question, body: opened.body }
 }
 

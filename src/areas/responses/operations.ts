@@ -1,15 +1,17 @@
 import { z } from 'zod'
-import { deleteResponse, findResponse, inputItems, type Owner } from '../../account/stored-responses.ts'
+import { deleteResponse, findResponse, inputItems } from '../../account/stored-responses.ts'
 import { responses } from '../../dialects/responses/responses.ts'
 import { responsesCall } from '../../dialects/responses/schema.ts'
 import { badField } from '../../errors.ts'
 import type { JsonObject } from '../../lib/loose.ts'
 import { operation } from '../../operation.ts'
 import { answer } from '../../pipeline/answer.ts'
-import type { Caller } from '../../pipeline/authenticate.ts'
+import { ownerOf } from '../../pipeline/authenticate.ts'
 import { openConversation } from '../../pipeline/conversation.ts'
+import { countTokens } from '../../pipeline/count-tokens.ts'
 import { formats } from '../../pipeline/formats.ts'
 import { inferenceErrors, inferenceHeaders } from '../../pipeline/operations.ts'
+import { compact } from './compact.ts'
 
 const tag = 'Responses'
 
@@ -111,8 +113,61 @@ const listInputItems = operation({
   },
 })
 
-export const responseOperations = [createResponse, getResponse, removeResponse, listInputItems]
+const countResponseTokens = operation({
+  id: 'countResponseTokens',
+  method: 'POST',
+  path: '/responses/input_tokens',
+  tag,
+  summary: 'Count the tokens of a prompt, without asking the model',
+  description: 'Free. The provider counts where it can; otherwise the number is an estimate.',
+  access: 'inference',
+  inference: responses.client,
+  body: responsesCall,
+  errors: inferenceErrors,
+  response: z
+    .strictObject({ object: z.literal('response.input_tokens'), input_tokens: z.int().min(0) })
+    .meta({ id: 'ResponseInputTokens' }),
+  handle: async ({ gateway, caller, region, request, body, source }) => {
+    const opened = await openConversation(gateway, ownerOf(caller), body as JsonObject)
+    const question = { caller, region, request, source, format: formats.responses, body: opened.body }
+    return {
+      object: 'response.input_tokens' as const,
+      input_tokens: await countTokens(gateway, question),
+    }
+  },
+})
 
-function ownerOf({ organizationId, key }: Caller): Owner {
-  return { organizationId, workspaceId: key.workspace_id }
-}
+const compactResponse = operation({
+  id: 'compactResponse',
+  method: 'POST',
+  path: '/responses/compact',
+  tag,
+  summary: 'Shorten a conversation to its user messages and a summary',
+  description:
+    'The model writes the summary, which is charged as any request. It is sealed for the workspace in a `compaction` item; send `output` as the input of later requests, to any model.',
+  access: 'inference',
+  inference: responses.client,
+  body: responsesCall,
+  headers: inferenceHeaders,
+  errors: inferenceErrors,
+  response: z
+    .looseObject({
+      id: z.string(),
+      object: z.literal('response.compaction'),
+      created_at: z.int(),
+      output: z.array(z.looseObject({ type: z.string() })),
+      usage: z.looseObject({}).nullable(),
+    })
+    .meta({ id: 'CompactedResponse' }),
+  handle: ({ gateway, caller, region, request, body }) =>
+    compact(gateway, { caller, region, request, body: body as JsonObject }),
+})
+
+export const responseOperations = [
+  createResponse,
+  countResponseTokens,
+  compactResponse,
+  getResponse,
+  removeResponse,
+  listInputItems,
+]

@@ -8,6 +8,7 @@ import { responseCache } from './006-response-cache.ts'
 import { catalogue } from './007-catalogue.ts'
 import { ownKeyOrigin } from './008-own-key-origin.ts'
 import { authCodeKey } from './014-auth-code-key.ts'
+import { conversations } from './013-conversations.ts'
 
 export const migrations: Record<string, Migration> = {
   '001-foundation': foundation,
@@ -19,4 +20,5 @@ export const migrations: Record<string, Migration> = {
   '007-catalogue': catalogue,
   '008-own-key-origin': ownKeyOrigin,
   '014-auth-code-key': authCodeKey,
+  '013-conversations': conversations,
 }

@@ -82,7 +82,11 @@ function echo(body: JsonObject): JsonObject {
 
 /** What the gateway keeps of a conversation: never the upstream's word, which keeps nothing for us. */
 export function kept(body: JsonObject): JsonObject {
-  return { store: body.store === true, previous_response_id: body.previous_response_id ?? null }
+  return {
+    store: body.store === true,
+    previous_response_id: body.previous_response_id ?? null,
+    ...(body.conversation ? { conversation: body.conversation } : {}),
+  }
 }
 
 export function outputText(output: JsonObject[]): string {

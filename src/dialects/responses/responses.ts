@@ -20,6 +20,20 @@ export const responses: Dialect = {
     encodeError: (error, requestId) => ({ ...envelope(error, requestId) }),
   },
   upstream: {
+    counting: {
+      suffix: '/input_tokens',
+      field: 'input_tokens',
+      takes: [
+        'model',
+        'input',
+        'instructions',
+        'tools',
+        'tool_choice',
+        'parallel_tool_calls',
+        'reasoning',
+        'text',
+      ],
+    },
     customs: { headers: {}, signatures: 'vendor_b-responses-v1' },
     encodeRequest,
     reader,

@@ -1,0 +1,221 @@
+import { describe, expect, test } from 'bun:test'
+import { ask, describeWithUpstreams, jsonOf, lastOf } from './support.ts'
+
+const monthMs = 31 * 24 * 60 * 60_000
+
+describeWithUpstreams('conversations', (bench) => {
+  const own = () => bench().server.own.inferenceKey
+  const call = (method: string, path: string, body?: unknown, key = own()) =>
+    bench().server.call(method, path, { key, body })
+  const make = async (body: object = {}) => (await call('POST', '/conversations', body)).body
+  const items = async (id: string, query = 'order=asc&limit=100') =>
+    (await call('GET', `/conversations/${id}/items?${query}`)).body
+  const respond = (body: object) => ask(bench(), 'responses', { model: 'test/chat', ...body })
+  const sent = () => JSON.stringify(lastOf(bench().first.journal).json)
+
+  for (const upstream of ['chat', 'messages', 'responses', 'gemini']) {
+    for (const stream of [false, true]) {
+      test(`R34 over ${upstream}, ${stream ? 'streamed' : 'whole'}: the next turn goes on at once`, async () => {
+        const model = `test/${upstream}`
+        const { id } = await make({ items: [{ role: 'user', content: 'My name is Ada.' }] })
+        const first = await respond({ model, input: 'Do you know Kyoto?', conversation: id, stream })
+        expect(await first.text()).toContain(id)
+        const second = await respond({ model, input: 'Who am I?', conversation: { id } })
+        expect((await jsonOf(second)).conversation).toEqual({ id })
+        const places = ['My name is Ada.', 'Do you know Kyoto?', 'Schneefall', 'Who am I?'].map((text) =>
+          sent().indexOf(text),
+        )
+        expect(places).toEqual(places.toSorted((a, b) => a - b))
+        expect(places[0]).toBeGreaterThan(-1)
+        expect(sent()).not.toContain(id)
+        const { data } = await items(id)
+        const roles = data.map((item: { role: string }) => item.role)
+        expect(roles.filter((role: string) => role === 'user')).toHaveLength(3)
+        expect(roles.at(-1)).toBe('assistant')
+      })
+    }
+  }
+
+  test('grows although nothing else is stored', async () => {
+    const { id } = await make()
+    const made = await jsonOf(respond({ input: 'Remember me.', conversation: id, store: false }))
+    expect((await call('GET', `/responses/${made.id}`)).status).toBe(404)
+    expect(JSON.stringify(await items(id))).toContain('Remember me.')
+  })
+
+  test('does not grow by a request that failed', async () => {
+    const { id } = await make()
+    bench().first.script({ status: 400, json: { error: { message: 'no' } } })
+    expect((await respond({ input: 'Lost.', conversation: id })).status).toBe(400)
+    expect((await items(id)).data).toEqual([])
+  })
+
+  test('responses that race are all added', async () => {
+    const { id } = await make()
+    const asked = Array.from({ length: 8 }, (_, n) => respond({ input: `question ${n}`, conversation: id }))
+    for (const response of await Promise.all(asked)) expect(response.status).toBe(200)
+    const text = JSON.stringify(await items(id))
+    for (let n = 0; n < 8; n++) expect(text).toContain(`question ${n}`)
+  })
+
+  test('one that is deleted while it is used stays deleted, and the response is answered', async () => {
+    const { id } = await make()
+    const asked = respond({ input: 'Hello', conversation: id, store: true })
+    await call('DELETE', `/conversations/${id}`)
+    expect([200, 404]).toContain((await asked).status)
+    expect((await call('GET', `/conversations/${id}`)).status).toBe(404)
+  })
+
+  test('has metadata that can be changed', async () => {
+    const made = await make({ metadata: { topic: 'snow' } })
+    expect(made).toMatchObject({ object: 'conversation', metadata: { topic: 'snow' } })
+    await call('POST', `/conversations/${made.id}`, { metadata: { topic: 'rain' } })
+    expect((await call('GET', `/conversations/${made.id}`)).body).toEqual({
+      ...made,
+      metadata: { topic: 'rain' },
+    })
+  })
+
+  test('its items are added, paged, read, referred to and deleted', async () => {
+    const { id } = await make()
+    const words = ['one', 'two', 'three', 'four', 'five']
+    const given = words.map((content) => ({ role: 'user', content }))
+    const added = (await call('POST', `/conversations/${id}/items`, { items: given })).body
+    expect(added.data).toHaveLength(5)
+    const first = await items(id, 'limit=2&order=asc')
+    expect(first).toMatchObject({ has_more: true, first_id: added.data[0].id, last_id: added.data[1].id })
+    const rest = await items(id, `limit=100&order=asc&after=${first.last_id}`)
+    expect(rest.data.map((item: { id: string }) => item.id)).toEqual(
+      added.data.slice(2).map((item: { id: string }) => item.id),
+    )
+    expect((await items(id, 'limit=1')).data[0].content).toEqual([{ type: 'input_text', text: 'five' }])
+    const path = `/conversations/${id}/items/${added.data[0].id}`
+    expect((await call('GET', path)).body).toMatchObject({ type: 'message', role: 'user' })
+    expect((await call('DELETE', path)).body.id).toBe(id)
+    expect((await call('GET', path)).status).toBe(404)
+    const reference = { type: 'item_reference', id: added.data[1].id }
+    expect((await respond({ input: [reference], conversation: id })).status).toBe(200)
+    expect(sent().match(/"two"/g)).toHaveLength(1)
+  })
+
+  test('a request names it or the previous response, not both', async () => {
+    const { id } = await make()
+    const refused = await respond({ input: 'x', conversation: id, previous_response_id: 'resp_1' })
+    expect(refused.status).toBe(400)
+    expect((await jsonOf(refused)).error.message).toStartWith('conversation:')
+    const chat = await ask(bench(), 'chat', { model: 'test/chat', input: 'x', conversation: id })
+    expect(chat.status).toBe(400)
+  })
+
+  test('more than 20 items at once, or more than a request may have in all, is refused', async () => {
+    const item = { role: 'user', content: 'x' }
+    expect((await call('POST', '/conversations', { items: Array(21).fill(item) })).status).toBe(400)
+  })
+
+  test('R34 S3 I9 does not exist for another organization, nor one that never was', async () => {
+    const { id } = await make()
+    const { inferenceKey } = bench().server.foreign
+    const body = { model: 'sandbox/echo:free', input: 'x', conversation: id }
+    expect((await ask(bench(), 'responses', body, { key: inferenceKey })).status).toBe(404)
+    expect((await respond({ input: 'x', conversation: 'conv_nobody' })).status).toBe(404)
+    expect((await respond({ input: 'x', conversation: 'no id at all' })).status).toBe(404)
+  })
+
+  test('R34 expires a while after its last use', async () => {
+    const { id } = await make()
+    const { clock } = bench().server
+    clock.advance(monthMs / 2)
+    expect((await respond({ input: 'Still there?', conversation: id })).status).toBe(200)
+    clock.advance(monthMs * 0.75)
+    expect((await call('GET', `/conversations/${id}`)).status).toBe(200)
+    clock.advance(monthMs)
+    expect((await call('GET', `/conversations/${id}`)).status).toBe(404)
+    clock.release()
+  })
+
+  test('S12 lies sealed in the database', async () => {
+    const { id } = await make({ metadata: { note: 'canary-label' } })
+    await jsonOf(respond({ input: 'canary-in-the-prompt', conversation: id }))
+    const { db } = bench().server.gateway
+    const rows = await db
+      .selectFrom('conversation_items')
+      .selectAll()
+      .where('conversation_id', '=', id)
+      .execute()
+    expect(rows.length).toBeGreaterThan(1)
+    const about = await db.selectFrom('conversations').selectAll().execute()
+    expect(JSON.stringify([rows, about])).not.toContain('canary')
+  })
+
+  describe('counting', () => {
+    test('the provider counts where it can, with what it takes', async () => {
+      bench().first.script({ json: { object: 'response.input_tokens', input_tokens: 4711 } })
+      const body = { model: 'test/responses', input: 'How long?', max_output_tokens: 5, store: true }
+      const counted = await call('POST', '/responses/input_tokens', body)
+      expect(counted.body).toEqual({ object: 'response.input_tokens', input_tokens: 4711 })
+      const { path, json } = lastOf(bench().first.journal)
+      expect(path).toEndWith('/responses/input_tokens')
+      expect(json).toEqual({ model: 'vendor-model', input: 'How long?' })
+    })
+
+    test('otherwise it is an estimate, for nothing, with the conversation in it', async () => {
+      const { id } = await make({ items: [{ role: 'user', content: 'word '.repeat(1000) }] })
+      const body = { model: 'test/chat', input: 'How long?' }
+      const before = bench().first.journal.length
+      const short = (await call('POST', '/responses/input_tokens', body)).body.input_tokens
+      const long = await call('POST', '/responses/input_tokens', { ...body, conversation: id })
+      expect(long.body.input_tokens).toBeGreaterThan(short + 500)
+      expect(bench().first.journal).toHaveLength(before)
+    })
+  })
+
+  describe('compaction', () => {
+    const secret = 'The model wrote a summary.'
+    const compact = async (body: object) =>
+      (await call('POST', '/responses/compact', { model: 'test/chat', ...body })).body
+
+    test('R11 the model summarises, and the charge is that of a request', async () => {
+      const made = await compact({ input: [{ role: 'user', content: 'Plan a trip to Kyoto.' }] })
+      expect(made).toMatchObject({ object: 'response.compaction', usage: { input_tokens: 87 } })
+      const [said, compaction] = made.output
+      expect(said).toMatchObject({ type: 'message', role: 'user', content: 'Plan a trip to Kyoto.' })
+      expect(compaction.type).toBe('compaction')
+      expect(compaction.encrypted_content).not.toContain('Schneefall')
+      expect(sent()).toContain('Summarise the conversation')
+      const rows = await bench().server.gateway.db.selectFrom('generations').select('id').execute()
+      expect(rows.map(({ id }) => id)).toContain(`gen-${made.id.slice('resp_'.length)}`)
+    })
+
+    test('what it gave is the input of a later request to another model', async () => {
+      const call = { type: 'function_call', call_id: 'c1', name: 'find', arguments: '{"q":"trains"}' }
+      const result = { type: 'function_call_output', call_id: 'c1', output: 'Platform 9' }
+      const { output } = await compact({ input: [{ role: 'user', content: 'Trains?' }, call, result] })
+      expect(sent()).toContain('Platform 9')
+      expect(sent()).not.toContain('"tool_calls"')
+      const next = await respond({
+        model: 'test/messages',
+        input: [...output, { role: 'user', content: 'Go on.' }],
+      })
+      expect(next.status).toBe(200)
+      expect(sent()).toContain('Summary of the conversation so far')
+      expect(sent()).toContain('Schneefall')
+    })
+
+    test('compacted again, the earlier summary is part of the new one and not repeated beside it', async () => {
+      const { output } = await compact({ input: 'Hello' })
+      const again = await compact({ input: [...output, { role: 'user', content: 'More.' }] })
+      expect(sent()).toContain('Summary of the conversation so far')
+      const types = again.output.map((item: { type: string }) => item.type)
+      expect(types).toEqual(['message', 'message', 'compaction'])
+      expect(JSON.stringify(again.output)).not.toContain(secret)
+    })
+
+    test('I9 the summary of another workspace cannot be opened', async () => {
+      const { output } = await compact({ input: 'Hello' })
+      const body = { model: 'sandbox/echo:free', input: output }
+      const { inferenceKey } = bench().server.foreign
+      const refused = await ask(bench(), 'responses', body, { key: inferenceKey })
+      expect(refused.status).toBe(400)
+    })
+  })
+})
