@@ -61,7 +61,7 @@ describeOnEachDatabase('every operation', (server) => {
         test('401 without a key', async () => {
           const answer = await send(null)
           expect(answer.status).toBe(401)
-          expect(answer.body.error.metadata.error_type).toBe('authentication')
+          expect(detailsOf(answer.body).metadata.error_type).toBe('authentication')
         })
         test.each(['unknown', 'disabled', 'expired'])('401 with a key that is %s', async (state) => {
           expect((await send(refused[state] ?? '')).status).toBe(401)
@@ -95,8 +95,18 @@ const madeFromRequests = new Set([
 ])
 
 type Send = (key: string | null, change?: Partial<Sample>) => Promise<{ status: number; body: ErrorBody }>
+interface ErrorDetails {
+  message: string
+  metadata: { error_type: string }
+}
 interface ErrorBody {
-  error: { message: string; metadata: { error_type: string } }
+  error: ErrorDetails | string
+  metadata?: ErrorDetails['metadata']
+}
+
+/** One format has the message in the place of the object, and the rest of it beside it. */
+function detailsOf({ error, metadata }: ErrorBody): ErrorDetails {
+  return typeof error === 'string' ? { message: error, metadata: metadata ?? { error_type: '' } } : error
 }
 
 function wrongKindTests(operation: Operation, server: () => TestServer, send: Send): void {
@@ -104,7 +114,7 @@ function wrongKindTests(operation: Operation, server: () => TestServer, send: Se
     test('403 with an inference key', async () => {
       const answer = await send(server().own.inferenceKey)
       expect(answer.status).toBe(403)
-      expect(answer.body.error.metadata.error_type).toBe('permission_denied')
+      expect(detailsOf(answer.body).metadata.error_type).toBe('permission_denied')
     })
   }
   if (operation.access === 'inference') {
@@ -141,7 +151,7 @@ function malformedTests(operation: Operation, server: () => TestServer, send: Se
           body: { ...(body as object), no_such_field: 1 },
         })
         expect(answer.status).toBe(400)
-        expect(answer.body.error.message).toStartWith('no_such_field')
+        expect(detailsOf(answer.body).message).toStartWith('no_such_field')
       })
     }
   }

@@ -21,6 +21,7 @@ import { consentPages } from './oauth/consent.ts'
 import { oauthOperations } from './oauth/operations.ts'
 import { signinPages } from './oauth/signin.ts'
 import { observabilityOperations } from './observability/operations.ts'
+import { ollamaOperations } from './ollama/operations.ts'
 import { organizationOperations } from './organization/operations.ts'
 import { presetOperations } from './presets/operations.ts'
 import { providerOperations } from './providers/operations.ts'
@@ -39,6 +40,7 @@ export const operations: Operation[] = [
   ...responseOperations,
   ...conversationOperations,
   ...geminiOperations,
+  ...ollamaOperations,
   ...batchOperations,
   ...quoteOperations,
   ...generationOperations,

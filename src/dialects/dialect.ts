@@ -34,6 +34,8 @@ export interface ClientSide {
   carriesFailure?: true
   /** Keeps a quiet stream alive. */
   heartbeat: string
+  /** The content type of its streams; server-sent events when absent. */
+  streamType?: string
   /** The body of an error answered with a status. */
   encodeError(error: GatewayError, requestId: string): JsonObject
 }
@@ -130,6 +132,8 @@ export interface ReplyFacts {
   call: Call
   /** The client's body: some formats repeat parts of it. */
   body: JsonObject
+  /** Since the request arrived. */
+  elapsedMs?: () => number
   /** How the reply came about, for a client that asked for it; called when its end is written. */
   explain?: () => JsonObject
 }

@@ -91,7 +91,7 @@ async function replayed(gateway: Gateway, asked: Asked, plan: Plan, kept: Kept):
   const { body, dropped, headers } = await replay(gateway, asked, plan, kept)
   const told = { ...answerHeaders(asked, dropped), ...headers }
   if (!Array.isArray(body)) return Response.json(body, { headers: told })
-  return new Response(oneByOne(body), { headers: { ...streamHeaders, ...told } })
+  return new Response(oneByOne(body), { headers: { ...streamHeadersFor(asked), ...told } })
 }
 
 async function* oneByOne(texts: string[]): AsyncGenerator<string> {
@@ -145,14 +145,16 @@ async function streamed(
     throw await failed(asked, journey, close, error)
   }
   return new Response(streamedBody(gateway, asked, run, opening), {
-    headers: { ...streamHeaders, ...answerHeaders(asked, droppedBy(journey)), ...keeping?.headers },
+    headers: { ...streamHeadersFor(asked), ...answerHeaders(asked, droppedBy(journey)), ...keeping?.headers },
   })
 }
 
-const streamHeaders = {
-  'content-type': 'text/event-stream; charset=utf-8',
-  'cache-control': 'no-cache, no-transform',
-  'x-accel-buffering': 'no',
+function streamHeadersFor({ format }: Asked): Record<string, string> {
+  return {
+    'content-type': format.writes.streamType ?? 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-cache, no-transform',
+    'x-accel-buffering': 'no',
+  }
 }
 
 function droppedBy({ translation }: Journey): string[] {

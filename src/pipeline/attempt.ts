@@ -169,6 +169,7 @@ function factsOf(asked: Asked, { model, endpoint }: Candidate, journey: Journey)
     tier: endpoint.service_tier,
     call: asked.call,
     body: asked.body,
+    elapsedMs: () => performance.now() - asked.startedAt,
     ...(asked.wishes.isExplained && { explain: () => metadataOf(asked, journey) }),
   }
 }

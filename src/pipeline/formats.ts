@@ -2,6 +2,7 @@ import { chat } from '../dialects/chat/chat.ts'
 import { completions } from '../dialects/completions/completions.ts'
 import { gemini } from '../dialects/gemini/gemini.ts'
 import { messages } from '../dialects/messages/messages.ts'
+import { ollamaChat, ollamaGenerate } from '../dialects/ollama/ollama.ts'
 import { responses } from '../dialects/responses/responses.ts'
 import type { Format } from './asked.ts'
 import { presetTargets } from './preset.ts'
@@ -43,6 +44,20 @@ export const formats = {
     reads: gemini.client,
     writes: gemini.client,
     dialect: gemini,
+  },
+  ollamaChat: {
+    name: 'ollama-chat',
+    presets: presetTargets.ollamaChat,
+    reads: ollamaChat,
+    writes: ollamaChat,
+    dialect: null,
+  },
+  ollamaGenerate: {
+    name: 'ollama-generate',
+    presets: presetTargets.ollamaGenerate,
+    reads: ollamaGenerate,
+    writes: ollamaGenerate,
+    dialect: null,
   },
   /** Some editors send a Responses body to the chat operation and want chat chunks back. */
   responsesAsChat: {

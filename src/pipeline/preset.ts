@@ -50,12 +50,17 @@ async function expanded(
     Object.entries(body).filter(([name, value]) => value !== null && !presetOnly.has(name)),
   )
   const merged: JsonObject = { ...config, ...own, ...(named.model && { model: named.model }) }
-  const generation = objectOf(config.generationConfig)
-  if (generation) merged.generationConfig = { ...generation, ...objectOf(own.generationConfig) }
+  for (const name of nestedFields) {
+    const settings = objectOf(config[name])
+    if (settings) merged[name] = { ...settings, ...objectOf(own[name]) }
+  }
   if (config.tools && own.tools) merged.tools = unitedTools(config.tools, own.tools)
   const prompted = preset.systemPrompt === null ? merged : target.prompt(merged, preset.systemPrompt)
   return { body: prompted, presetId: preset.id }
 }
+
+/** Where formats keep what steers the model, beside what it is asked. */
+const nestedFields = ['generationConfig', 'options']
 
 /** What only a preset says: a request has other ways to say it, or none. */
 const presetOnly = new Set(['preset', 'model', 'cache_enabled', 'cache_ttl_seconds'])
@@ -104,6 +109,46 @@ function fitTo(format: PresetFormat) {
   }
 }
 
+const generationWords: Record<string, string> = {
+  temperature: 'temperature',
+  top_p: 'topP',
+  top_k: 'topK',
+  max_tokens: 'maxOutputTokens',
+  seed: 'seed',
+  frequency_penalty: 'frequencyPenalty',
+  presence_penalty: 'presencePenalty',
+}
+
+const optionWords: Record<string, string> = {
+  temperature: 'temperature',
+  top_p: 'top_p',
+  top_k: 'top_k',
+  min_p: 'min_p',
+  max_tokens: 'num_predict',
+  seed: 'seed',
+  stop: 'stop',
+  frequency_penalty: 'frequency_penalty',
+  presence_penalty: 'presence_penalty',
+  repetition_penalty: 'repeat_penalty',
+}
+
+const routingFields = new Set([
+  ...['model', 'models', 'provider', 'plugins', 'route'],
+  ...['cache_enabled', 'cache_ttl_seconds'],
+])
+
+/** What steers the gateway is said beside the request, what steers the model inside a field of the format. */
+function fitNested(field: string, words: Readonly<Record<string, string>>) {
+  return (preset: UsablePreset): JsonObject => {
+    const config = fitTo('chat')(preset)
+    const steering = Object.entries(config).filter(([name]) => routingFields.has(name))
+    const settings = Object.entries(config).flatMap(([name, value]) =>
+      words[name] ? [[words[name], value] as const] : [],
+    )
+    return { ...Object.fromEntries(steering), [field]: Object.fromEntries(settings) }
+  }
+}
+
 /** What a preset becomes in the bodies of a format. */
 export interface PresetTarget {
   fit(preset: UsablePreset): JsonObject
@@ -116,7 +161,9 @@ export const presetTargets = {
   messages: { fit: fitTo('messages'), prompt: (body, system) => ({ system, ...body }) },
   responses: { fit: fitTo('responses'), prompt: (body, instructions) => ({ instructions, ...body }) },
   completions: { fit: fitTo('chat'), prompt: promptAsBeginning },
-  gemini: { fit: fitToGemini, prompt: promptAsInstruction },
+  gemini: { fit: fitNested('generationConfig', generationWords), prompt: promptAsInstruction },
+  ollamaChat: { fit: fitNested('options', optionWords), prompt: promptAsMessage },
+  ollamaGenerate: { fit: fitNested('options', optionWords), prompt: (body, system) => ({ system, ...body }) },
 } satisfies Record<string, PresetTarget>
 
 function promptAsMessage(body: JsonObject, content: string): JsonObject {
@@ -134,31 +181,6 @@ function promptAsInstruction(body: JsonObject, text: string): JsonObject {
   if (body.systemInstruction || body.system_instruction) return body
   return { ...body, systemInstruction: { parts: [{ text }] } }
 }
-
-const generationWords: Record<string, string> = {
-  temperature: 'temperature',
-  top_p: 'topP',
-  top_k: 'topK',
-  max_tokens: 'maxOutputTokens',
-  seed: 'seed',
-  frequency_penalty: 'frequencyPenalty',
-  presence_penalty: 'presencePenalty',
-}
-
-/** What steers the gateway is said beside the request, what steers the model inside `generationConfig`. */
-function fitToGemini(preset: UsablePreset): JsonObject {
-  const config = fitTo('chat')(preset)
-  const steering = Object.entries(config).filter(([name]) => routingFields.has(name))
-  const generation = Object.entries(config).flatMap(([name, value]) =>
-    generationWords[name] ? [[generationWords[name], value] as const] : [],
-  )
-  return { ...Object.fromEntries(steering), generationConfig: Object.fromEntries(generation) }
-}
-
-const routingFields = new Set([
-  ...['model', 'models', 'provider', 'plugins', 'route'],
-  ...['cache_enabled', 'cache_ttl_seconds'],
-])
 
 /** The preset's tools in their order, then those only the request has. */
 function unitedTools(ofPreset: unknown, ofRequest: unknown): JsonObject[] {

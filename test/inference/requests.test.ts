@@ -101,6 +101,8 @@ describeWithUpstreams('a request', (bench) => {
       'createResponse',
       'generateContent',
       'generateContentOfAuthor',
+      'ollamaChat',
+      'ollamaGenerate',
       // Reaches none: see quote.test.ts.
       'quoteRequest',
     ])

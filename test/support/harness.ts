@@ -201,7 +201,9 @@ function checkAnswer(method: string, path: string, status: number, body: unknown
 }
 
 export function checkEnvelope(status: number, body: unknown): void {
-  const error = (body as { error?: { code?: unknown; message?: unknown } }).error
+  const given = body as { error?: { code?: unknown; message?: unknown } | string; code?: unknown }
+  // One format has the message in the place of the object, and the rest of it beside it.
+  const error = typeof given.error === 'string' ? { code: given.code, message: given.error } : given.error
   if (error?.code !== status || typeof error.message !== 'string') {
     throw new Error(`not the error envelope for ${status}: ${JSON.stringify(body)}`)
   }

@@ -186,6 +186,16 @@ export const samples: Record<string, MakeSample> = {
     contents: [{ role: 'user', parts: [{ text: 'Hello' }] }],
   }),
 
+  ollamaChat: fixed('/api/chat', {
+    model: 'sandbox/echo',
+    stream: false,
+    messages: [{ role: 'user', content: 'Hello' }],
+  }),
+  ollamaGenerate: fixed('/api/generate', { model: 'sandbox/echo', stream: false, prompt: 'Hello' }),
+  ollamaVersion: fixed('/api/version'),
+  ollamaTags: fixed('/api/tags'),
+  ollamaShow: fixed('/api/show', { model: 'sandbox/echo' }),
+
   createBatch: fixed('/batches', {}),
   listBatches: fixed('/batches'),
   getBatch: () => owned('/batches/batch_1'),

@@ -1,0 +1,150 @@
+import { describe, expect, test } from 'bun:test'
+import { collect, type ReplyEvent } from '../../call/event.ts'
+import { noTokens } from '../../call/usage.ts'
+import { fail } from '../../errors.ts'
+import type { JsonObject } from '../../lib/loose.ts'
+import { bill, factsFor } from '../chat/fixtures/given.ts'
+import { ollamaChat, ollamaGenerate } from './ollama.ts'
+
+const decode = (body: JsonObject) => ollamaChat.decodeRequest({ model: 'm', ...body })
+const hello = { role: 'user', content: 'Hello' }
+
+describe('requests', () => {
+  test('are streamed unless they say otherwise', () => {
+    expect(decode({ messages: [hello] }).stream).toBe(true)
+    expect(decode({ messages: [hello], stream: false }).stream).toBe(false)
+  })
+
+  test('options steer the model; those of an engine are left out, others named', () => {
+    const options = {
+      temperature: 0.5,
+      num_predict: 9,
+      repeat_penalty: 1.1,
+      stop: ['x'],
+      num_gpu: 1,
+      tfs_z: 1,
+    }
+    expect(decode({ messages: [hello], options })).toMatchObject({
+      ...{ temperature: 0.5, maxTokens: 9, repetitionPenalty: 1.1, stop: ['x'] },
+      unknown: ['options.tfs_z'],
+    })
+    expect(decode({ messages: [hello], options: { num_predict: -1 } }).maxTokens).toBeUndefined()
+  })
+
+  test('results find the calls they answer: by id, by name, or in their order', () => {
+    const call = (name: string, id?: string) => ({
+      ...(id && { id }),
+      function: { name, arguments: { a: 1 } },
+    })
+    const results = (calls: object[], answers: object[]) => {
+      const assistant = { role: 'assistant', content: '', tool_calls: calls }
+      const tools = answers.map((answer) => ({ role: 'tool', content: 'r', ...answer }))
+      const { messages } = decode({ messages: [hello, assistant, ...tools] })
+      expect(messages).toHaveLength(3)
+      return messages[2]?.parts.map((part) => (part.kind === 'tool-result' ? part.id : part.kind))
+    }
+    expect(results([call('f', 'x'), call('g', 'y')], [{ tool_call_id: 'y' }, { tool_call_id: 'x' }])).toEqual(
+      ['y', 'x'],
+    )
+    expect(results([call('f'), call('g')], [{ tool_name: 'g' }, { tool_name: 'f' }])).toEqual([
+      'call_1_1',
+      'call_1_0',
+    ])
+    expect(results([call('f'), call('f')], [{}, {}])).toEqual(['call_1_0', 'call_1_1'])
+  })
+
+  test('images have the type their bytes begin with', () => {
+    const images = ['iVBORw0K', '/9j/4AAQ', 'R0lGODlh', 'UklGRh4A', 'data:image/png;base64,iVBORw0K']
+    const parts = decode({ messages: [{ ...hello, images }] }).messages[0]?.parts.slice(1)
+    const types = parts?.map((part) =>
+      part.kind === 'image' && part.source.kind === 'data' ? part.source.mediaType : '',
+    )
+    expect(types).toEqual(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/png'])
+  })
+
+  test('formats and wishes for thinking', () => {
+    expect(decode({ messages: [hello], format: 'json' }).format).toEqual({ kind: 'json' })
+    expect(decode({ messages: [hello], format: { type: 'object' } }).format).toEqual({
+      kind: 'schema',
+      schema: { type: 'object' },
+    })
+    expect(decode({ messages: [hello], format: '' }).format).toBeUndefined()
+    expect(decode({ messages: [hello], think: false }).reasoning).toEqual({ enabled: false })
+    expect(decode({ messages: [hello], think: 'low' }).reasoning).toEqual({ effort: 'low' })
+  })
+
+  test('a suffix would change what the answer is', () => {
+    expect(() => ollamaGenerate.decodeRequest({ model: 'm', prompt: 'a', suffix: 'b' })).toThrow('suffix:')
+  })
+})
+
+describe('replies', () => {
+  const events: ReplyEvent[] = [
+    { type: 'reply-start' },
+    ...(['reasoning', 'text'] as const).flatMap((kind, part): ReplyEvent[] => [
+      {
+        type: 'part-start',
+        choice: 0,
+        part,
+        content: kind === 'text' ? { kind, text: '' } : { kind, text: '', summary: [], format: 'unknown' },
+      },
+      { type: 'part-delta', choice: 0, part, delta: { text: kind === 'text' ? 'Yes' : 'Hm' } },
+      { type: 'part-end', choice: 0, part },
+    ]),
+    {
+      type: 'part-start',
+      choice: 0,
+      part: 2,
+      content: { kind: 'tool-call', id: 'c', name: 'f', arguments: '' },
+    },
+    { type: 'part-delta', choice: 0, part: 2, delta: { arguments: '{"a":' } },
+    { type: 'part-delta', choice: 0, part: 2, delta: { arguments: '1}' } },
+    { type: 'part-start', choice: 1, part: 0, content: { kind: 'text', text: 'another answer' } },
+    { type: 'choice-end', choice: 0, reason: 'length', native: 'max_tokens' },
+    { type: 'reply-end' },
+  ]
+  const called = [{ id: 'c', function: { name: 'f', arguments: { a: 1 } } }]
+  const usage = { ...noTokens, input: 3, cacheRead: 2, output: 4, reasoning: 1 }
+
+  test('streamed: a record a line, calls whole, counts in the last', () => {
+    let clock = 0
+    const about = { ...factsFor(), elapsedMs: () => (clock += 10) }
+    const writer = ollamaChat.writer(about)
+    const text = events.map((event) => writer.write(event)).join('') + writer.end(usage, bill)
+    const records = text
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    expect(records.map(({ message }) => message)).toEqual([
+      { role: 'assistant', content: '', thinking: 'Hm' },
+      { role: 'assistant', content: 'Yes' },
+      { role: 'assistant', content: '', tool_calls: called },
+      { role: 'assistant', content: '' },
+    ])
+    expect(records.at(-1)).toMatchObject({
+      ...{ done: true, done_reason: 'length', prompt_eval_count: 5, eval_count: 5 },
+      ...{ total_duration: 20e6, prompt_eval_duration: 10e6, eval_duration: 10e6 },
+      usage: { cost: bill.cost },
+    })
+  })
+
+  test('whole, and for a prompt', () => {
+    const reply = { ...collect(events), usage }
+    expect(ollamaChat.encodeReply(reply, factsFor(), bill)).toMatchObject({
+      message: { role: 'assistant', content: 'Yes', thinking: 'Hm', tool_calls: called },
+      done_reason: 'length',
+    })
+    expect(ollamaGenerate.encodeReply(reply, factsFor(), bill)).toMatchObject({
+      response: 'Yes',
+      thinking: 'Hm',
+    })
+    const hidden = ollamaChat.encodeReply(reply, factsFor({ reasoning: { exclude: true } }), bill)
+    expect(JSON.stringify(hidden)).not.toContain('Hm')
+  })
+
+  test('R33 one that broke off ends with an error and no record that is done', () => {
+    const text = ollamaChat.writer(factsFor()).fail(fail('upstream_failed', 'It broke off.'))
+    expect(JSON.parse(text)).toMatchObject({ error: 'It broke off.', code: 502 })
+    expect(text).not.toContain('"done"')
+  })
+})

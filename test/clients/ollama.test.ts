@@ -1,0 +1,210 @@
+import { describe, expect, test } from 'bun:test'
+import { type ChatResponse, type GenerateResponse, Ollama, type Tool } from 'ollama'
+import {
+  argumentsOf,
+  askedDuring,
+  dawdles,
+  expectClosedSoon,
+  lastAsked,
+  limitsRate,
+  modelOf,
+  question,
+  rejection,
+  replies,
+  scenarios,
+  stalls,
+  textDialects,
+  useLab,
+  weatherIn,
+  weatherParameters,
+} from './lab.ts'
+
+const lab = useLab()
+
+const client = (key = lab().key) =>
+  new Ollama({ host: lab().url, headers: { authorization: `Bearer ${key}` } })
+const messages = [{ role: 'user', content: question }]
+const tools = [
+  {
+    type: 'function',
+    function: { name: 'get_weather', description: 'Weather of a city', parameters: weatherParameters },
+  },
+] as unknown as Tool[]
+const pixel =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+
+async function collected<T>(stream: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = []
+  for await (const one of stream) all.push(one)
+  return all
+}
+
+const counts = (last: ChatResponse | GenerateResponse | undefined) => {
+  expect(last).toMatchObject({ done: true, prompt_eval_count: 87, eval_count: 41, load_duration: 0 })
+  expect(last?.total_duration).toBeGreaterThan(0)
+  expect((last?.prompt_eval_duration ?? 0) + (last?.eval_duration ?? 0)).toBe(last?.total_duration ?? -1)
+}
+
+describe.each(textDialects)('the Ollama client over an upstream of format %s', (dialect) => {
+  const model = modelOf(dialect)
+
+  test('chat, whole', async () => {
+    const reply = await client().chat({ model, messages })
+    expect(reply).toMatchObject({ model, message: { role: 'assistant', content: scenarios.text.text } })
+    expect(reply.done_reason).toBe('stop')
+    counts(reply)
+  })
+
+  test('chat, streamed', async () => {
+    const records = await collected(await client().chat({ model, messages, stream: true }))
+    expect(records.map(({ message }) => message.content).join('')).toBe(scenarios.text.text)
+    expect(records.slice(0, -1).every(({ done }) => !done)).toBe(true)
+    expect(records.length).toBeGreaterThan(2)
+    counts(records.at(-1))
+  })
+
+  test('generate, whole and streamed', async () => {
+    const reply = await client().generate({ model, prompt: question, system: 'Be brief.' })
+    expect(reply.response).toBe(scenarios.text.text)
+    counts(reply)
+    const sent = JSON.stringify(lastAsked(lab()).json)
+    expect(sent).toContain('Be brief.')
+    const records = await collected(await client().generate({ model, prompt: question, stream: true }))
+    expect(records.map(({ response }) => response).join('')).toBe(scenarios.text.text)
+    counts(records.at(-1))
+  })
+
+  test.each([false, true])('tools make the round trip, streamed: %p', async (stream) => {
+    replies(lab(), dialect, 'toolCalls', 'text')
+    const asked = stream
+      ? await collected(await client().chat({ model, messages, tools, stream: true }))
+      : [await client().chat({ model, messages, tools })]
+    const calls = asked.flatMap(({ message }) => message.tool_calls ?? [])
+    expect(calls.map((call) => call.function.arguments)).toEqual(argumentsOf('toolCalls') as object[])
+    const cities = calls.map((call) => String(call.function.arguments.city))
+    const final = await client().chat({
+      model,
+      tools,
+      messages: [
+        ...messages,
+        // Older clients know nothing of ids.
+        {
+          role: 'assistant',
+          content: '',
+          tool_calls: calls.map(({ function: called }) => ({ function: called })),
+        },
+        ...cities.map((city) => ({ role: 'tool', content: weatherIn(city), tool_name: 'get_weather' })),
+      ],
+    })
+    expect(final.message.content).toBe(scenarios.text.text)
+    const sent = JSON.stringify(lastAsked(lab()).json)
+    for (const city of cities) expect(sent).toContain(weatherIn(city))
+  })
+
+  test('images, schemas and options reach the model', async () => {
+    await client().chat({
+      model,
+      messages: [{ role: 'user', content: 'What is this?', images: [pixel] }],
+      format: { type: 'object', properties: { colour: { type: 'string' } }, required: ['colour'] },
+      options: { num_predict: 77, num_ctx: 4096 },
+    })
+    const sent = JSON.stringify(lastAsked(lab()).json)
+    expect(sent).toContain(pixel)
+    expect(sent).toContain('colour')
+    expect(sent).toContain('77')
+    expect(sent).not.toContain('4096')
+  })
+})
+
+test('thinking is shown apart from the answer', async () => {
+  for (const stream of [false, true]) {
+    replies(lab(), 'messages', 'reasoning')
+    const asking = { model: modelOf('messages'), messages, think: true }
+    const records = stream
+      ? await collected(await client().chat({ ...asking, stream: true }))
+      : [await client().chat(asking)]
+    const thinking = records.map(({ message }) => message.thinking ?? '').join('')
+    expect(thinking).not.toBe('')
+    expect(records.map(({ message }) => message.content).join('')).not.toContain(thinking)
+  }
+})
+
+test('a name may have the tag that clients add, and an empty request loads nothing', async () => {
+  const model = `${modelOf('chat')}:latest`
+  expect((await client().chat({ model, messages })).model).toBe(modelOf('chat'))
+  const asked = await askedDuring(lab(), async () => {
+    expect((await client().generate({ model, prompt: '' })).done_reason).toBe('load')
+    expect((await client().chat({ model, messages: [] })).done_reason).toBe('load')
+  })
+  expect(asked).toEqual([])
+})
+
+test('models are listed and shown, and the version is one that clients accept', async () => {
+  const { models } = await client().list()
+  expect(models.map(({ name }) => name)).toContain(modelOf('chat'))
+  const shown = await client().show({ model: modelOf('chat') })
+  expect(shown.capabilities).toEqual(['completion', 'tools', 'vision', 'thinking'])
+  expect(shown.model_info).toMatchObject({ 'general.architecture': 'lab', 'lab.context_length': 200_000 })
+  expect((await client().version()).version).toMatch(/^\d+\.\d+\.\d+$/)
+})
+
+describe('errors are the text that clients show', () => {
+  test('of an unknown model, a wrong key and an empty account', async () => {
+    const unknown = await rejection(client().chat({ model: 'lab/nothing', messages }))
+    expect(unknown).toMatchObject({ status_code: 400, error: expect.stringContaining('lab/nothing') })
+    expect(await rejection(client('sk-wrong').list())).toMatchObject({
+      status_code: 401,
+      error: 'The API key is not valid.',
+    })
+    const poor = await rejection(client(lab().poorKey).chat({ model: modelOf('chat'), messages }))
+    expect(poor).toMatchObject({ status_code: 402 })
+    expect(await rejection(client().show({ model: 'lab/nothing' }))).toMatchObject({ status_code: 404 })
+  })
+
+  test('of a provider that is asked too much', async () => {
+    limitsRate(lab(), 'chat')
+    const limited = await rejection(client().chat({ model: modelOf('chat'), messages }))
+    expect(limited).toMatchObject({ status_code: 429 })
+  })
+})
+
+test('a quiet stream is kept alive without a line that is no record', async () => {
+  dawdles(lab(), 'chat')
+  const response = await fetch(`${lab().url}/api/chat`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${lab().key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: modelOf('chat'), messages }),
+  })
+  expect(response.headers.get('content-type')).toBe('application/x-ndjson')
+  const text = await response.text()
+  expect(text).toMatch(/^ +\{/)
+  const records = text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  expect(records.at(-1)).toMatchObject({ done: true })
+  expect(records.map(({ message }) => message.content).join('')).toBe(scenarios.text.text)
+}, 15_000)
+
+test('R4 a client that leaves ends the request at the provider', async () => {
+  stalls(lab(), 'chat')
+  const ollama = client()
+  const stream = await ollama.chat({ model: modelOf('chat'), messages, stream: true })
+  for await (const _record of stream) break
+  const leftAt = Date.now()
+  stream.abort()
+  await expectClosedSoon(lab(), leftAt)
+})
+
+test('R33 a reply that breaks off is an error, not an end', async () => {
+  lab().next.push({ sse: ['data: {"choices":[{"index":0,"delta":{"content":"Half"}}]}\n\n'] })
+  const stream = await client().chat({ model: modelOf('chat'), messages, stream: true })
+  const seen: string[] = []
+  const error = await rejection(
+    (async () => {
+      for await (const { message } of stream) seen.push(message.content)
+    })(),
+  )
+  expect(seen.join('')).toBe('Half')
+  expect((error as Error).message).not.toContain('Did not receive done')
+})
