@@ -54,6 +54,14 @@ test('older completions have a deployment too', async () => {
   expect(reply.choices[0]?.text).toBe(scenarios.text.text)
 })
 
+test('files are uploaded and listed', async () => {
+  const file = new File(['hello'], 'note.txt', { type: 'text/plain' })
+  const { id } = await client().files.create({ file, purpose: 'user_data' })
+  const ids: string[] = []
+  for await (const listed of client().files.list()) ids.push(listed.id)
+  expect(ids).toContain(id)
+})
+
 test('models are listed and read', async () => {
   const ids: string[] = []
   for await (const model of client().models.list()) ids.push(model.id)
@@ -61,10 +69,11 @@ test('models are listed and read', async () => {
   expect((await client().models.retrieve(modelOf('chat'))).id).toBe(modelOf('chat'))
 })
 
-test.each(['/openai/deployments/lab/chat', '/openai/deployments/lab%2Fchat'])(
-  'the slash of a model may be escaped or not: %s',
-  async (path) => {
-    const response = await fetch(`${lab().url}${path}/chat/completions?api-version=2024-10-21`, {
+test.each(['lab/chat', 'lab%2Fchat', 'chat-deployment'])(
+  'a deployment is a model, its slash escaped or not, or an alias: %s',
+  async (deployment) => {
+    const path = `/openai/deployments/${deployment}/chat/completions`
+    const response = await fetch(`${lab().url}${path}?api-version=2024-10-21`, {
       method: 'POST',
       headers: { 'api-key': lab().key, 'content-type': 'application/json' },
       body: JSON.stringify({ messages }),

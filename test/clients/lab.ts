@@ -103,6 +103,7 @@ function settingsFor(upstreamUrl: string): string {
   }))
   const models = textDialects.map((dialect) => ({
     id: modelOf(dialect),
+    aliases: [`${dialect}-deployment`],
     name: `Lab ${dialect}`,
     description: 'A model for tests',
     context_length: 200_000,
@@ -119,7 +120,12 @@ function settingsFor(upstreamUrl: string): string {
   const proxy = { slug: 'proxy', name: 'A proxy', base_url: `${upstreamUrl}/v1`, dialects: ['messages'] }
   const behind = { provider: proxy.slug, upstream_model: 'vendor-messages' }
   providers.push({ ...proxy, api_key: 'sk-upstream' })
-  models.push({ ...models[0]!, id: 'lab/proxy', endpoints: [{ ...models[0]!.endpoints[0]!, ...behind }] })
+  models.push({
+    ...models[0]!,
+    id: 'lab/proxy',
+    aliases: [],
+    endpoints: [{ ...models[0]!.endpoints[0]!, ...behind }],
+  })
   // JSON is YAML.
   return JSON.stringify({ providers, models, limits: { heartbeat: 1 } })
 }

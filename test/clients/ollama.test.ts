@@ -159,6 +159,8 @@ describe('errors are the text that clients show', () => {
     const poor = await rejection(client(lab().poorKey).chat({ model: modelOf('chat'), messages }))
     expect(poor).toMatchObject({ status_code: 402 })
     expect(await rejection(client().show({ model: 'lab/nothing' }))).toMatchObject({ status_code: 404 })
+    const loading = client().generate({ model: 'lab/nothing', prompt: '' })
+    expect(await rejection(loading)).toMatchObject({ status_code: 404 })
   })
 
   test('of a provider that is asked too much', async () => {

@@ -3,7 +3,7 @@ import { findModel } from '../../catalog/lookup.ts'
 import type { Model } from '../../catalog/model.ts'
 import { ollamaChat, ollamaGenerate } from '../../dialects/ollama/ollama.ts'
 import { ollamaChatRequest, ollamaGenerateRequest } from '../../dialects/ollama/schema.ts'
-import { badField, fail } from '../../errors.ts'
+import { badField, fail, type GatewayError } from '../../errors.ts'
 import type { Gateway } from '../../gateway.ts'
 import { isoNow } from '../../lib/clock.ts'
 import { type JsonObject, textOf } from '../../lib/loose.ts'
@@ -154,7 +154,7 @@ const showModel = operation({
     const name = body.model ?? body.name
     if (name === undefined) throw badField('model', 'is required')
     const found = findModel(gateway.catalog, withoutTag(name))
-    if (!found) throw fail('not_found', `model '${name.slice(0, 200)}' not found`)
+    if (!found) throw unknownModel(name)
     return shown(found.model)
   },
 })
@@ -171,8 +171,16 @@ function named(body: JsonObject): JsonObject {
   return name.endsWith(':latest') ? { ...body, model: withoutTag(name) } : body
 }
 
-function loaded({ clock }: Gateway, { model }: JsonObject, empty: JsonObject): Response {
+/** Clients also ask this to learn whether a model exists. */
+function loaded({ catalog, clock }: Gateway, { model }: JsonObject, empty: JsonObject): Response {
+  const name = textOf(model) ?? ''
+  if (!name.includes('@preset/') && !findModel(catalog, name)) throw unknownModel(name)
   return Response.json({ model, created_at: isoNow(clock), ...empty, done: true, done_reason: 'load' })
+}
+
+/** In the words that clients look for before they offer to pull it. */
+function unknownModel(name: string): GatewayError {
+  return fail('not_found', `model '${name.slice(0, 200)}' not found`)
 }
 
 function createdAt({ created }: Model): string {
