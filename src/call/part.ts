@@ -74,6 +74,18 @@ export type Source =
   | { kind: 'file'; id: string }
   | { kind: 'text'; text: string }
 
+/** What an address stands for: a web address anyone can fetch; any other (`gs://`) is a handle of one vendor. */
+export function linkedSource(url: string): Source {
+  return /^[a-z][a-z0-9+.-]*:\/\//i.test(url) && !/^https?:/i.test(url)
+    ? { kind: 'file', id: url }
+    : { kind: 'url', url }
+}
+
+/** A handle that is an address: a file store that goes by ids cannot know it. */
+export function isForeignHandle(source: Source): boolean {
+  return source.kind === 'file' && (source.id.includes('://') || source.id.startsWith('files/'))
+}
+
 export interface ToolCallPart {
   kind: 'tool-call'
   id: string

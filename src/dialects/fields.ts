@@ -1,4 +1,5 @@
 import type { Call } from '../call/call.ts'
+import { type JsonObject, objectOf } from '../lib/loose.ts'
 
 /** What the fields of a call are called in `x-headgate-dropped`, in documents and in the catalogue. */
 export const fieldNames = {
@@ -35,6 +36,33 @@ export const fieldNames = {
 } as const satisfies Partial<Record<keyof Call, string>>
 
 export type CallField = keyof typeof fieldNames
+
+/** Fields of our own API that no stage of this gateway acts on. */
+const unserved = ['plugins', 'transforms', 'stop_server_tools_when', 'max_tool_calls', 'debug', 'trace']
+
+/** Those of them that a request asks something with, and that did not reach the upstream either. */
+export function unservedFields(body: JsonObject, sent: JsonObject): string[] {
+  return unserved.filter((name) => asksFor(body[name]) && sent[name] === undefined)
+}
+
+function asksFor(value: unknown): boolean {
+  if (value === undefined || value === null) return false
+  return !Array.isArray(value) || value.some((entry) => objectOf(entry)?.enabled !== false)
+}
+
+/** Names the fields of an object that are not among those known, under the name of the object. */
+export function unknownIn(value: unknown, known: ReadonlySet<string>, name: string): string[] {
+  const given = objectOf(value) ?? {}
+  return Object.keys(given)
+    .filter((key) => !known.has(key) && given[key] !== null && given[key] !== undefined)
+    .map((key) => `${name}.${key}`)
+}
+
+/** A lifetime of a cache that only some vendors have. */
+export function hasUnknownLifetime(control: unknown): boolean {
+  const lifetime = objectOf(control)?.ttl
+  return lifetime !== undefined && lifetime !== '5m' && lifetime !== '1h'
+}
 
 const mostNames = 200
 const longestName = 100

@@ -3,8 +3,17 @@ import { textOf } from '../lib/loose.ts'
 import type { Target } from './dialect.ts'
 import type { Losses } from './fields.ts'
 
-/** Lanes with prices of their own, in all the words clients have for them. */
-const dear: ReadonlySet<string> = new Set(['priority', 'fast', 'flex'])
+/** Words that ask for the usual price, or leave the choice to the vendor. */
+const usual: ReadonlySet<string> = new Set([
+  ...['auto', 'default', 'scale'],
+  ...['standard', 'standard_only', 'on_demand'],
+])
+
+/** The word other formats understand, for one that only some vendors have. */
+export function commonTier(word: string): string {
+  if (word === 'fast') return 'priority'
+  return word !== 'auto' && word !== 'scale' && usual.has(word) ? 'default' : word
+}
 
 /**
  * What a request says of its tier. One to a lane names that lane, whatever the client called it; one to the
@@ -12,7 +21,7 @@ const dear: ReadonlySet<string> = new Set(['priority', 'fast', 'flex'])
  */
 export function tierFor(asked: string | undefined, { tier }: Target, losses: Losses): string | undefined {
   if (tier !== null) return tier
-  return asked !== undefined && dear.has(asked) ? losses.add('service_tier') : asked
+  return asked === undefined || usual.has(asked) ? asked : losses.add('service_tier')
 }
 
 const served = new Map<string, ServedTier>([

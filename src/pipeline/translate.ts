@@ -16,6 +16,7 @@ import type {
   UpstreamRequest,
 } from '../dialects/dialect.ts'
 import { nothingSeen } from '../dialects/dialect.ts'
+import { unservedFields } from '../dialects/fields.ts'
 import { wishAt } from '../dialects/thinking.ts'
 import { fail } from '../errors.ts'
 import type { Gateway } from '../gateway.ts'
@@ -45,11 +46,12 @@ type Words = Omit<Translation, 'access'>
 /** What an endpoint would be told; a loss is an error where the client wants none. */
 export function wordsFor(asked: Asked, model: Model, endpoint: Endpoint): Words {
   const words = passedOrEncoded(asked, model, endpoint)
-  const request = withoutDropped(words, endpoint)
-  const { dropped } = request
+  const passed = withoutDropped(words, endpoint)
+  const unserved = unservedFields(asked.body, passed.body)
+  const dropped = [...new Set([...passed.dropped, ...unserved])].sort()
   if (asked.wishes.strict && dropped.length > 0)
     throw fail('loss_refused', `Strict: the provider cannot be given ${dropped.join(', ')}.`, { dropped })
-  return { ...words, request }
+  return { ...words, request: { ...passed, dropped } }
 }
 
 /** Fields that pass as they are in the format, and that this provider would refuse. */

@@ -11,28 +11,47 @@ interface Conversation {
   /** Calls of tools that take free text: their results are marked as such. */
   custom: Set<string>
   effort: unknown
+  /** Fields of messages that no other format has. */
+  unknown: Set<string>
 }
 
 type Part = InputPart | OutputPart
 
-export function decodeMessages(body: JsonObject): { messages: Message[]; effort: unknown } {
-  const talk: Conversation = { messages: [], custom: new Set(), effort: undefined }
+type Decoded = Pick<Conversation, 'messages' | 'effort' | 'unknown'>
+
+export function decodeMessages(body: JsonObject): Decoded {
+  const talk: Conversation = {
+    messages: [],
+    custom: new Set(),
+    effort: undefined,
+    unknown: new Set(),
+  }
   const given = body.messages
   if (given === undefined || given === null) {
     const prompt = textOf(body.prompt)
     if (prompt === undefined) throw badField('messages', 'is required')
-    return { messages: [{ role: 'user', parts: [{ kind: 'text', text: prompt }] }], effort: undefined }
+    return { ...talk, messages: [{ role: 'user', parts: [{ kind: 'text', text: prompt }] }] }
   }
   if (!Array.isArray(given)) throw badField('messages', 'must be an array')
   given.forEach((item, index) => {
     decodeMessage(item, `messages[${index}]`, talk)
   })
-  return { messages: talk.messages, effort: talk.effort }
+  return talk
 }
+
+const messageFields = new Set([
+  ...['role', 'content', 'name', 'cache_control', 'configuration_update'],
+  ...['tool_calls', 'function_call', 'tool_call_id', 'refusal', 'annotations', 'audio', 'images'],
+  ...['reasoning', 'reasoning_content', 'reasoning_details'],
+])
 
 function decodeMessage(item: unknown, at: string, talk: Conversation): void {
   const message = objectOf(item)
   if (!message) throw badField(at, 'must be a message')
+  for (const name in message) {
+    if (messageFields.has(name) || message[name] === null || message[name] === undefined) continue
+    talk.unknown.add(`messages.${name}`)
+  }
   const content = `${at}.content`
   switch (message.role) {
     case 'system':

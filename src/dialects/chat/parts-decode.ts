@@ -1,11 +1,12 @@
-import type {
-  CacheMark,
-  Citation,
-  InputPart,
-  OutputPart,
-  ReasoningPart,
-  Source,
-  TextPart,
+import {
+  type CacheMark,
+  type Citation,
+  type InputPart,
+  linkedSource,
+  type OutputPart,
+  type ReasoningPart,
+  type Source,
+  type TextPart,
 } from '../../call/part.ts'
 import { badField } from '../../errors.ts'
 import { type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../../lib/loose.ts'
@@ -123,7 +124,7 @@ export function thinkingText(thinking: unknown): string {
 
 /** A data URL taken apart, or the address as it is. */
 export function sourceOf(url: string): Source {
-  if (!url.startsWith('data:')) return { kind: 'url', url }
+  if (!url.startsWith('data:')) return linkedSource(url)
   const comma = url.indexOf(',')
   const head = url.slice('data:'.length, comma === -1 ? undefined : comma)
   if (comma === -1 || !head.endsWith(';base64')) return { kind: 'url', url }

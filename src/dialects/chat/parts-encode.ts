@@ -1,11 +1,12 @@
-import type {
-  AudioPart,
-  Citation,
-  FilePart,
-  ImagePart,
-  InputPart,
-  OutputPart,
-  TextPart,
+import {
+  type AudioPart,
+  type Citation,
+  type FilePart,
+  type ImagePart,
+  type InputPart,
+  isForeignHandle,
+  type OutputPart,
+  type TextPart,
 } from '../../call/part.ts'
 import { type JsonObject, textOf } from '../../lib/loose.ts'
 import type { Losses } from '../fields.ts'
@@ -60,8 +61,8 @@ function encodeFile(part: FilePart, losses: Losses): JsonObject | undefined {
     if (filename !== undefined) losses.add('filename')
     return { type: 'text', text: source.text }
   }
+  if (source.kind === 'url' || isForeignHandle(source)) return losses.add('file')
   if (source.kind === 'file') return { type: 'file', file: { file_id: source.id, ...name } }
-  if (source.kind === 'url') return losses.add('file')
   return { type: 'file', file: { file_data: urlOf(source), ...name } }
 }
 

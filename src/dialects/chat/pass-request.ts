@@ -5,7 +5,7 @@ import { wishAt } from '../thinking.ts'
 import { tierFor } from '../tier.ts'
 import { withTools } from './functions.ts'
 import { formatOf, isSigned } from './reasoning-details.ts'
-import { decodeReasoning, gatewayFields, readFields } from './request-decode.ts'
+import { decodeReasoning, gatewayFields, readFields, unknownEffort } from './request-decode.ts'
 import { encodeReasoning, maxTokensField, path, streamFields } from './request-encode.ts'
 import { isOwnTool } from './tools.ts'
 
@@ -44,12 +44,8 @@ function passLimits(body: JsonObject, passed: JsonObject, target: Target, losses
     if (reasoning && reasoning[name] !== undefined && reasoning[name] !== null)
       losses.add(`reasoning.${name}`)
   }
-  const { reasoning_effort: effort } = encodeReasoning(
-    wishAt(decodeReasoning(body), target),
-    most,
-    target,
-    losses,
-  )
+  const wish = wishAt(decodeReasoning(body), target)
+  const { reasoning_effort: effort = unknownEffort(body) } = encodeReasoning(wish, most, target, losses)
   if (effort !== undefined) setOrLose(passed, target, losses, 'reasoning', 'reasoning_effort', effort)
 }
 
@@ -74,6 +70,7 @@ function passTools(body: JsonObject, passed: JsonObject, target: Target, losses:
   if (kept.length > 0) {
     const marksRefused = target.unsupported.has('cache_control')
     passed.tools = kept.map((tool) => flatToNested(marksRefused ? withoutMark(tool, losses) : tool))
+    if (passed.tool_choice !== undefined) passed.tool_choice = typedChoice(passed.tool_choice)
   } else {
     delete passed.tool_choice
     delete passed.parallel_tool_calls
@@ -86,14 +83,20 @@ function passesTool(tool: JsonObject | undefined, losses: Losses): boolean {
   return !isOwnTool(type)
 }
 
-/** Some clients write the fields of a function beside its type. */
+/** Some clients write the fields of a function beside its type, others leave the type out. */
 function flatToNested(item: unknown): unknown {
   const tool = objectOf(item)
-  if (tool?.type === 'function' && !objectOf(tool.function)) {
-    const { type, ...given } = tool
-    return { type, function: given }
-  }
-  return item
+  const type = tool?.type ?? 'function'
+  if (!tool || type !== 'function') return item
+  if (objectOf(tool.function)) return tool.type === type ? tool : { ...tool, type }
+  const { type: _type, ...given } = tool
+  return { type, function: given }
+}
+
+/** Where the type is left out, a choice names a function. */
+function typedChoice(choice: unknown): unknown {
+  const named = objectOf(choice)
+  return named && objectOf(named.function) && !named.type ? { ...named, type: 'function' } : choice
 }
 
 function passStream(body: JsonObject, passed: JsonObject, target: Target): void {

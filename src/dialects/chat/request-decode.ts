@@ -2,10 +2,12 @@ import type { Call, Format, ReasoningWish } from '../../call/call.ts'
 import { isEffort } from '../../call/reasoning.ts'
 import { badField } from '../../errors.ts'
 import { flagOf, type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../../lib/loose.ts'
+import { hasUnknownLifetime, unknownIn } from '../fields.ts'
+import { commonTier } from '../tier.ts'
 import { withTools } from './functions.ts'
 import { decodeMessages } from './messages-decode.ts'
 import { cacheOf } from './parts-decode.ts'
-import { decodeToolChoice, decodeTools } from './tools.ts'
+import { decodeToolChoice, decodeTools, unknownToolFields } from './tools.ts'
 
 /** Fields that steer the gateway: read elsewhere, and nothing an upstream would know. */
 export const gatewayFields: ReadonlySet<string> = new Set([
@@ -40,8 +42,12 @@ export const readFields: ReadonlySet<string> = new Set([
 
 export function decodeRequest(given: JsonObject): Call {
   const body = withTools(given)
-  const { messages, effort } = decodeMessages(body)
-  const call: Call = { messages, stream: body.stream === true, unknown: unknownFields(body) }
+  const { messages, effort, unknown } = decodeMessages(body)
+  const call: Call = {
+    messages,
+    stream: body.stream === true,
+    unknown: [...new Set([...unknownFields(body), ...unknown])],
+  }
   decodeSampling(body, call)
   decodeEnvelope(body, call)
   const tools = decodeTools(body)
@@ -62,12 +68,26 @@ function unknownFields(body: JsonObject): string[] {
     (name) =>
       !readFields.has(name) && !gatewayFields.has(name) && body[name] !== null && body[name] !== undefined,
   )
-  const reasoning = objectOf(body.reasoning)
-  for (const name of ['context', 'mode']) {
-    if (reasoning && reasoning[name] !== undefined && reasoning[name] !== null)
-      names.push(`reasoning.${name}`)
-  }
+  names.push(
+    ...unknownIn(body.reasoning, reasoningFields, 'reasoning'),
+    ...unknownIn(body.stream_options, streamOptions, 'stream_options'),
+    ...objectsOf(body.tools).flatMap((tool) => unknownToolFields(tool)),
+  )
+  if (unknownEffort(body) !== undefined) names.push('reasoning_effort')
+  if (objectOf(body.response_format) && !decodeFormat(body.response_format)) names.push('response_format')
+  if (hasUnknownLifetime(body.cache_control)) names.push('cache_control.ttl')
+  if (body.store === true) names.push('store')
   return names
+}
+
+const reasoningFields = new Set(['effort', 'max_tokens', 'enabled', 'exclude', 'summary'])
+/** The usage always comes, and what hides the length of chunks is the upstream's own affair. */
+const streamOptions = new Set(['include_usage', 'include_obfuscation'])
+
+/** A vendor's own word for an effort, which no other format has. */
+export function unknownEffort(body: JsonObject): string | undefined {
+  const effort = textOf(objectOf(body.reasoning)?.effort ?? body.reasoning_effort)
+  return isEffort(effort) ? undefined : effort
 }
 
 const numbers = [
@@ -121,10 +141,10 @@ function decodeEnvelope(body: JsonObject, call: Call): void {
     if (value !== undefined) call[field] = value
   }
   const tier = textOf(body.service_tier)
-  if (tier !== undefined) call.serviceTier = tier === 'fast' ? 'priority' : tier
-  const [parallel, logprobs] = [flagOf(body.parallel_tool_calls), flagOf(body.logprobs)]
+  if (tier !== undefined) call.serviceTier = commonTier(tier)
+  const parallel = flagOf(body.parallel_tool_calls)
   if (parallel !== undefined) call.parallelToolCalls = parallel
-  if (logprobs !== undefined) call.logprobs = logprobs
+  decodeLogprobs(body.logprobs, call)
   if (Array.isArray(body.modalities))
     call.modalities = body.modalities.filter((word) => typeof word === 'string')
   const [audio, image, metadata] = [
@@ -135,10 +155,21 @@ function decodeEnvelope(body: JsonObject, call: Call): void {
   if (audio) call.audio = decodeVoice(audio)
   if (image) call.imageConfig = image
   if (metadata) call.metadata = metadata as Record<string, string>
+  const user = call.user ?? textOf(body.safety_identifier)
+  if (user !== undefined) call.user = user
   const prediction = decodePrediction(body.prediction)
   if (prediction !== undefined) call.prediction = prediction
   const cache = cacheOf(body)
   if (cache) call.cache = cache
+}
+
+/** Some vendors write how many in the place of the flag. */
+function decodeLogprobs(value: unknown, call: Call): void {
+  const count = numberOf(value)
+  const wanted = count === undefined ? flagOf(value) : count > 0
+  if (wanted === undefined) return
+  call.logprobs = wanted
+  if (count) call.topLogprobs ??= count
 }
 
 function decodeVoice(audio: JsonObject): { voice?: unknown; format?: string } {
@@ -165,7 +196,7 @@ function decodeFormat(given: unknown): Format | undefined {
     case 'python':
       return { kind: format.type }
     case 'json_object':
-      return { kind: 'json' }
+      return objectOf(format.schema) ? decodeSchema(format) : { kind: 'json' }
     case 'grammar':
       return { kind: 'grammar', grammar: textOf(format.grammar) ?? '' }
     case 'json_schema':

@@ -1,6 +1,9 @@
 import { z } from 'zod'
 import { checkServerTool } from '../schema/server-tools.ts'
 import {
+  anyCacheControl,
+  anyReasoning,
+  anyWord,
   envelopeFields,
   labels,
   reasoning,
@@ -120,7 +123,7 @@ const fields = {
 
 interface Contradictory {
   top_logprobs?: number | null | undefined
-  logprobs?: boolean | null | undefined
+  logprobs?: boolean | number | null | undefined
   reasoning?: { effort?: string | null | undefined } | null | undefined
   reasoning_effort?: string | null | undefined
 }
@@ -159,29 +162,60 @@ const requestMessage = z
   })
 
 const requestFunction = z.looseObject({
-  name: functionName,
+  name: z.string().min(1).max(256),
   description: z.string().nullish(),
   parameters: z.looseObject({}).nullish(),
   strict: z.boolean().nullish(),
 })
 
+/** Without a type it is a function. */
 const requestTool = z
   .looseObject({
-    type: z.string().min(1),
+    type: z.string().min(1).nullish(),
     function: requestFunction.nullish(),
     parameters: z.unknown().optional(),
   })
   .superRefine((given, context) => {
-    checkServerTool(given, context)
-    if (given.type === 'function' && !given.function && typeof given.name !== 'string') {
+    checkServerTool({ type: given.type ?? undefined, parameters: given.parameters }, context)
+    const isFunction = (given.type ?? 'function') === 'function'
+    if (isFunction && !given.function && typeof given.name !== 'string') {
       context.addIssue({ code: 'custom', path: ['function'], message: 'is required for a function' })
     }
   })
 
 const requestToolChoice = z.union(
-  [z.enum(['none', 'auto', 'required', 'any']), z.looseObject({ type: z.string().min(1) })],
+  [z.enum(['none', 'auto', 'required', 'any']), z.looseObject({ type: z.string().min(1).nullish() })],
   'must be none, auto, required or { type }',
 )
+
+/** Vendors differ in where a schema stands and in what a format is called; what none of them takes is refused. */
+const requestFormat = z
+  .looseObject({
+    type: z.string().min(1),
+    json_schema: z.looseObject({ name: z.string().nullish(), schema: z.looseObject({}).nullish() }).nullish(),
+    schema: z.looseObject({}).nullish(),
+  })
+  .refine(({ type, json_schema, schema }) => type !== 'json_schema' || json_schema || schema, {
+    path: ['json_schema'],
+    message: 'is required',
+  })
+
+/** Fields whose values vendors extend beyond the usual ones. */
+const requestValues = {
+  top_k: z.int().min(-1).nullish(),
+  repetition_penalty: z.number().min(0).nullish(),
+  logprobs: z.union([z.boolean(), z.int().min(0)], 'must be true, false or a count').nullish(),
+  top_logprobs: z.int().min(0).nullish(),
+  stop: z
+    .union([z.string(), z.array(z.string()).max(256)], 'must be a string or an array of strings')
+    .nullish(),
+  response_format: requestFormat.nullish(),
+  reasoning: anyReasoning,
+  reasoning_effort: anyWord,
+  verbosity: anyWord,
+  service_tier: anyWord,
+  cache_control: anyCacheControl,
+}
 
 /** A client may write null for what it does not ask for. */
 function nullish<T extends z.ZodRawShape>(shape: T) {
@@ -197,6 +231,7 @@ function nullish<T extends z.ZodRawShape>(shape: T) {
 export const chatRequest = checked(
   z.looseObject({
     ...nullish(fields),
+    ...requestValues,
     messages: z.array(requestMessage).min(1).nullish(),
     prompt: z.string().nullish().describe('In the place of messages: one message of the user'),
     tools: z.array(requestTool).nullish(),

@@ -7,7 +7,7 @@ import {
 } from '../../call/call.ts'
 import { badField } from '../../errors.ts'
 import { flagOf, type JsonObject, objectOf, objectsOf, textOf } from '../../lib/loose.ts'
-import type { Losses } from '../fields.ts'
+import { type Losses, unknownIn } from '../fields.ts'
 import { cacheOf } from './parts-decode.ts'
 
 /** Tools that the gateway runs itself; no upstream knows them. */
@@ -25,14 +25,24 @@ export function decodeTools(body: JsonObject): Tool[] | undefined {
 function decodeTool(item: unknown, index: number): Tool {
   const at = `tools[${index}]`
   const tool = objectOf(item)
-  const type = textOf(tool?.type)
-  if (!tool || type === undefined) throw badField(at, 'must be a tool with a type')
+  if (!tool) throw badField(at, 'must be a tool')
+  const type = textOf(tool.type) ?? 'function'
   const cache = cacheOf(tool)
   // Some clients write the fields of the function beside its type.
   if (type === 'function')
     return { ...functionTool(objectOf(tool.function) ?? tool, at), ...(cache && { cache }) }
   if (type === 'custom') return customTool(objectOf(tool.custom) ?? tool, at)
   return { kind: 'native', dialect: 'chat', type, value: tool }
+}
+
+const toolFields = new Set(['type', 'function', 'custom', 'cache_control', 'prompt_cache_breakpoint'])
+const functionFields = new Set(['name', 'description', 'parameters', 'strict', 'format'])
+
+/** What is said of a tool beside what every format can be told. */
+export function unknownToolFields(tool: JsonObject): string[] {
+  const named = objectOf(tool.function) ?? objectOf(tool.custom)
+  if (!named) return []
+  return [...unknownIn(tool, toolFields, 'tools'), ...unknownIn(named, functionFields, 'tools')]
 }
 
 function functionTool(given: JsonObject, at: string): FunctionTool {

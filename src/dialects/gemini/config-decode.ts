@@ -46,7 +46,7 @@ export function decodeConfig(config: JsonObject, unknown: Set<string>): Partial<
     logprobs: flagOf(field(config, 'responseLogprobs')),
     topLogprobs: number('logprobs'),
     format: decodeFormat(config, unknown),
-    reasoning: decodeThinking(objectField(config, 'thinkingConfig')),
+    reasoning: decodeThinking(objectField(config, 'thinkingConfig'), unknown),
     modalities: decodeModalities(field(config, 'responseModalities')),
     audio: decodeSpeech(objectField(config, 'speechConfig')),
     imageConfig: decodeImageConfig(objectField(config, 'imageConfig')),
@@ -70,13 +70,19 @@ function decodeFormat(config: JsonObject, unknown: Set<string>): Format | undefi
   return undefined
 }
 
-function decodeThinking(config: JsonObject | undefined): ReasoningWish | undefined {
+const thinkingFields = new Set(['thinkingBudget', 'thinkingLevel', 'includeThoughts'])
+
+function decodeThinking(config: JsonObject | undefined, unknown: Set<string>): ReasoningWish | undefined {
   if (!config) return undefined
   const budget = numberOf(field(config, 'thinkingBudget'))
   const level = textOf(field(config, 'thinkingLevel'))?.toLowerCase()
   const shown = flagOf(field(config, 'includeThoughts'))
   const wish: ReasoningWish = {}
   if (isEffort(level)) wish.effort = level
+  else if (level !== undefined) unknown.add('generationConfig.thinkingConfig.thinkingLevel')
+  for (const key of Object.keys(config)) {
+    if (!thinkingFields.has(camel(key))) unknown.add(`generationConfig.thinkingConfig.${key}`)
+  }
   if (budget === 0) wish.enabled = false
   else if (budget !== undefined && budget < 0) wish.adaptive = true
   else if (budget !== undefined) wish.maxTokens = budget

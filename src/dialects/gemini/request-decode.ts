@@ -1,6 +1,8 @@
 import type { Call, Message } from '../../call/call.ts'
 import { badField } from '../../errors.ts'
 import { defined, type JsonObject, objectOf, textOf } from '../../lib/loose.ts'
+import { hasUnknownLifetime } from '../fields.ts'
+import { commonTier } from '../tier.ts'
 import { decodeConfig } from './config-decode.ts'
 import { camel, field, listOf, objectField } from './names.ts'
 import { CallBook, decodeParts } from './parts-decode.ts'
@@ -51,6 +53,7 @@ export function decodeRequest(body: JsonObject): Call {
     if (body[key] === null || body[key] === undefined) continue
     if (!ourFields.has(key) && !translated.has(camel(key))) unknown.add(key)
   }
+  if (hasUnknownLifetime(body.cache_control)) unknown.add('cache_control.ttl')
   const config = objectField(body, 'generationConfig')
   const tools = decodeTools(body.tools, unknown)
   const messages = [...decodeSystem(body, unknown), ...decodeContents(body, unknown)]
@@ -93,8 +96,7 @@ function decodeContents(body: JsonObject, unknown: Set<string>): Message[] {
 }
 
 function decodeTier(tier: string | undefined): string | undefined {
-  const name = tier?.toLowerCase()
-  return name === 'standard' ? 'default' : name
+  return tier === undefined ? undefined : commonTier(tier.toLowerCase())
 }
 
 function decodeCache(control: JsonObject | undefined): Call['cache'] | undefined {

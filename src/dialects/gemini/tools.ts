@@ -45,8 +45,13 @@ export function decodeToolChoice(value: unknown, unknown: Set<string>): ToolChoi
     if (!['mode', 'allowedFunctionNames'].includes(camel(key))) unknown.add(`toolConfig.${key}`)
   }
   const names = listOf(field(calling, 'allowedFunctionNames')).filter((name) => typeof name === 'string')
-  return choiceOf((textOf(calling.mode) ?? '').toUpperCase(), names)
+  const mode = (textOf(calling.mode) ?? '').toUpperCase()
+  if (!modes.has(mode)) unknown.add('toolConfig.mode')
+  return choiceOf(mode, names)
 }
+
+/** Without a mode, and with the one that stands for none, the vendor decides. */
+const modes = new Set(['', 'MODE_UNSPECIFIED', 'AUTO', 'ANY', 'NONE', 'VALIDATED'])
 
 function choiceOf(mode: string, names: string[]): ToolChoice | undefined {
   const [only] = names

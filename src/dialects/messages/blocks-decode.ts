@@ -1,11 +1,12 @@
-import type {
-  CacheMark,
-  FilePart,
-  InputPart,
-  OutputPart,
-  Source,
-  TextPart,
-  ToolResultPart,
+import {
+  type CacheMark,
+  type FilePart,
+  type InputPart,
+  linkedSource,
+  type OutputPart,
+  type Source,
+  type TextPart,
+  type ToolResultPart,
 } from '../../call/part.ts'
 import { badField } from '../../errors.ts'
 import { flagOf, type JsonObject, objectOf, objectsOf, textOf } from '../../lib/loose.ts'
@@ -94,7 +95,7 @@ function sourceOf(value: unknown, path: string): Source | undefined {
       data: wanted(source, 'data', path),
     }
   }
-  if (source.type === 'url') return { kind: 'url', url: wanted(source, 'url', path) }
+  if (source.type === 'url') return linkedSource(wanted(source, 'url', path))
   if (source.type === 'file') return { kind: 'file', id: wanted(source, 'file_id', path) }
   if (source.type === 'text') return { kind: 'text', text: wanted(source, 'data', path) }
   return source.type === 'content' ? contentSource(source.content) : undefined

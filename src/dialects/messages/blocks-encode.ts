@@ -1,14 +1,15 @@
-import type {
-  AudioPart,
-  FilePart,
-  ImagePart,
-  InputPart,
-  OpaquePart,
-  OutputPart,
-  ReasoningPart,
-  TextPart,
-  ToolCallPart,
-  ToolResultPart,
+import {
+  type AudioPart,
+  type FilePart,
+  type ImagePart,
+  type InputPart,
+  isForeignHandle,
+  type OpaquePart,
+  type OutputPart,
+  type ReasoningPart,
+  type TextPart,
+  type ToolCallPart,
+  type ToolResultPart,
 } from '../../call/part.ts'
 import { belongsTo } from '../../call/reasoning.ts'
 import { type JsonObject, textOf } from '../../lib/loose.ts'
@@ -116,6 +117,7 @@ function encodeImage(part: ImagePart, { losses, role }: Context): JsonObject | u
 
 function imageSource({ source }: ImagePart): JsonObject | undefined {
   if (source.kind === 'data') return { type: 'base64', media_type: source.mediaType, data: source.data }
+  if (isForeignHandle(source)) return undefined
   if (source.kind === 'file') return { type: 'file', file_id: source.id }
   if (source.kind === 'text') return undefined
   return dataUrl(source.url) ?? { type: 'url', url: source.url }
@@ -140,8 +142,9 @@ function encodeFile(part: FilePart, { losses, role }: Context): JsonObject | und
   }
 }
 
-/** Undefined for bytes that are neither a PDF, nor a picture, nor text. */
+/** Undefined for bytes that are neither a PDF, nor a picture, nor text, and for what another vendor holds. */
 function fileSource({ source }: FilePart): JsonObject | undefined {
+  if (isForeignHandle(source)) return undefined
   if (source.kind === 'file') return { type: 'file', file_id: source.id }
   if (source.kind === 'text') return plainText(source.text)
   if (source.kind === 'url') {

@@ -2,6 +2,8 @@ import type { Call, Format, Message, ReasoningWish } from '../../call/call.ts'
 import { isEffort } from '../../call/reasoning.ts'
 import { badField } from '../../errors.ts'
 import { flagOf, type JsonObject, numberOf, objectOf, textOf } from '../../lib/loose.ts'
+import { hasUnknownLifetime, unknownIn } from '../fields.ts'
+import { commonTier } from '../tier.ts'
 import { cacheMark, decodeContent } from './blocks-decode.ts'
 import { knownFields } from './request-fields.ts'
 import { decodeToolChoice, decodeTools } from './tools.ts'
@@ -103,7 +105,9 @@ function reasoningOf(
   else if (thinking?.type === 'disabled') wish.enabled = false
   else if (thinking) unknown.add('thinking')
   if (thinking?.display === 'omitted') wish.exclude = true
-  if (thinking?.display === 'summarized') wish.summary = 'auto'
+  else if (thinking?.display === 'summarized') wish.summary = 'auto'
+  else if (thinking?.display) unknown.add('thinking.display')
+  for (const name of unknownIn(thinking, thinkingFields, 'thinking')) unknown.add(name)
   if (isEffort(effort)) {
     // An effort would switch on what was switched off.
     if (wish.enabled === false) unknown.add('output_config.effort')
@@ -112,20 +116,17 @@ function reasoningOf(
   return Object.keys(wish).length > 0 ? wish : undefined
 }
 
+const thinkingFields = new Set(['type', 'budget_tokens', 'display'])
+
 function decodeCaller(body: JsonObject, call: Call, unknown: Set<string>): void {
   const metadata = objectOf(body.metadata)
   for (const name in metadata) if (name !== 'user_id') unknown.add(`metadata.${name}`)
   const user = textOf(body.user) ?? textOf(metadata?.user_id)
   if (user !== undefined) call.user = user
   const tier = textOf(body.service_tier) ?? (body.speed === 'fast' ? 'fast' : undefined)
-  if (tier !== undefined) call.serviceTier = tierWords.get(tier) ?? tier
+  if (tier !== undefined) call.serviceTier = commonTier(tier)
+  if (body.speed && body.speed !== 'fast' && body.speed !== 'standard') unknown.add('speed')
+  if (hasUnknownLifetime(body.cache_control)) unknown.add('cache_control.ttl')
   const cache = cacheMark(body.cache_control)
   if (cache) call.cache = cache
 }
-
-/** The names that other formats have for the tiers of this one. */
-const tierWords = new Map([
-  ['standard_only', 'default'],
-  ['standard', 'default'],
-  ['fast', 'priority'],
-])

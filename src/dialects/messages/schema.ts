@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { checkServerTool } from '../schema/server-tools.ts'
-import { cacheControl, sharedFields } from '../schema/shared-fields.ts'
+import { anyCacheControl, cacheControl, sharedFields } from '../schema/shared-fields.ts'
 
 const textBlock = z.looseObject({ type: z.literal('text'), text: z.string() })
 const block = z.looseObject({ type: z.string().min(1) })
@@ -111,7 +111,6 @@ export const messagesBody = z.object(fields).refine(oneListOfModels, twoLists).m
 export type MessagesBody = z.output<typeof messagesBody>
 
 const word = z.string().min(1)
-const anyCacheControl = z.looseObject({ type: word, ttl: word.optional() }).nullish()
 const anyTool = z
   .looseObject({ ...toolFields, cache_control: anyCacheControl })
   .superRefine((given, context) => checkTool(given as Parameters<typeof checkTool>[0], context))

@@ -6,7 +6,7 @@ import {
   type ToolChoice,
 } from '../../call/call.ts'
 import { flagOf, type JsonObject, objectOf, objectsOf, textOf } from '../../lib/loose.ts'
-import type { Losses } from '../fields.ts'
+import { hasUnknownLifetime, type Losses } from '../fields.ts'
 import { cacheMark } from './blocks-decode.ts'
 import { cacheControl } from './cache.ts'
 
@@ -31,6 +31,7 @@ export function decodeTools(value: unknown, unknown: Set<string>): Tool[] {
       return { kind: 'native', dialect: 'messages', type, value: tool }
     }
     for (const name in tool) if (!ownFields.has(name)) unknown.add(`tools.${name}`)
+    if (hasUnknownLifetime(tool.cache_control)) unknown.add('cache_control.ttl')
     return functionTool(tool)
   })
 }

@@ -1,12 +1,13 @@
-import type {
-  CacheMark,
-  FilePart,
-  ImagePart,
-  InputPart,
-  OpaquePart,
-  OutputPart,
-  Source,
-  TextPart,
+import {
+  type CacheMark,
+  type FilePart,
+  type ImagePart,
+  type InputPart,
+  linkedSource,
+  type OpaquePart,
+  type OutputPart,
+  type Source,
+  type TextPart,
 } from '../../call/part.ts'
 import { badField } from '../../errors.ts'
 import { type JsonObject, objectOf, textOf } from '../../lib/loose.ts'
@@ -105,7 +106,7 @@ export function cacheMark(control: JsonObject): CacheMark {
 /** An address, or the bytes themselves in a `data:` one. */
 export function sourceOf(url: string): Source {
   const match = /^data:([^;,]*)(?:;[^;,]*)*;base64,/i.exec(url.slice(0, 200))
-  if (!match) return { kind: 'url', url }
+  if (!match) return linkedSource(url)
   return {
     kind: 'data',
     mediaType: match[1] || 'application/octet-stream',

@@ -1,11 +1,12 @@
-import type {
-  AudioPart,
-  FilePart,
-  ImagePart,
-  InputPart,
-  OutputPart,
-  Source,
-  VideoPart,
+import {
+  type AudioPart,
+  type FilePart,
+  type ImagePart,
+  type InputPart,
+  isForeignHandle,
+  type OutputPart,
+  type Source,
+  type VideoPart,
 } from '../../call/part.ts'
 import { defined, type JsonObject, textOf } from '../../lib/loose.ts'
 import type { Losses } from '../fields.ts'
@@ -42,12 +43,13 @@ function encodeInputPart(part: InputPart | OutputPart, losses: Losses): JsonObje
 }
 
 const encodeImage: Encode<ImagePart> = ({ source, detail }, losses) => {
-  if (source.kind === 'text') return losses.add('image')
+  if (source.kind === 'text' || isForeignHandle(source)) return losses.add('image')
   const place = source.kind === 'file' ? { file_id: source.id } : { image_url: addressOf(source) }
   return { type: 'input_image', ...place, detail: detail ?? 'auto' }
 }
 
 const encodeFile: Encode<FilePart> = ({ source, filename, context, cite }, losses) => {
+  if (isForeignHandle(source)) return losses.add('file')
   if (cite) losses.add('citations')
   if (context !== undefined) losses.add('file_context')
   // Neither text nor an uploaded file can be given a name here.

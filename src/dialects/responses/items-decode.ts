@@ -57,6 +57,12 @@ function placeMessage(item: JsonObject, at: string): Placed {
   return role === 'assistant' ? { role, parts } : { role, parts, apart: true }
 }
 
+/** What a message says of itself beside its words; ids and states are the store's own. */
+export function unknownItemFields(item: JsonObject): string[] {
+  const isMessage = item.type === undefined || item.type === 'message'
+  return isMessage && item.phase !== undefined && item.phase !== null ? ['phase'] : []
+}
+
 const handlers = new Map<string, (item: JsonObject, at: string) => Placed>([
   ['function_call', (item, at) => placeCall(item, at, 'arguments')],
   ['custom_tool_call', (item, at) => placeCall(item, at, 'input')],

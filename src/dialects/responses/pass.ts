@@ -14,14 +14,14 @@ import { ofGateway } from './tools.ts'
 import { mergeUsage } from './usage.ts'
 
 /** Fields of our own API, and of the conversation that we keep ourselves: no upstream is told. */
-const ours =
-  `models provider plugins route session_id usage preset fallbacks transforms debug trace cache_control
+const ours = `models provider plugins route session_id usage preset fallbacks transforms debug trace
   cache_enabled cache_ttl_seconds stop_server_tools_when previous_response_id conversation background`.split(
-    /\s+/,
-  )
+  /\s+/,
+)
 
 /** Words our API adds to the format: upstreams refuse what they do not know, so these are losses. */
-const additions = `modalities image_config top_k min_p top_a seed stop frequency_penalty presence_penalty
+const additions =
+  `cache_control modalities image_config top_k min_p top_a seed stop frequency_penalty presence_penalty
   repetition_penalty`.split(/\s+/)
 
 /** Where names of `fieldNames` stand in a body of this format under another name. */

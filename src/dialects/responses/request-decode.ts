@@ -1,18 +1,20 @@
 import type { Call, Format, Message, ReasoningWish } from '../../call/call.ts'
 import { isEffort } from '../../call/reasoning.ts'
-import { defined, flagOf, type JsonObject, numberOf, objectOf, textOf } from '../../lib/loose.ts'
+import { defined, flagOf, type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../../lib/loose.ts'
+import { hasUnknownLifetime, unknownIn } from '../fields.ts'
+import { commonTier } from '../tier.ts'
 import { cacheMark } from './content-decode.ts'
-import { decodeInput } from './items-decode.ts'
-import { decodeToolChoice, decodeTools } from './tools.ts'
+import { decodeInput, unknownItemFields } from './items-decode.ts'
+import { decodeToolChoice, decodeTools, unknownToolFields } from './tools.ts'
 
 /** Read below, or about the gateway and the stored conversation, which others handle. */
 const known = new Set(
   `model models provider plugins route session_id stream stream_options usage preset fallbacks transforms debug
   trace cache_control cache_enabled cache_ttl_seconds stop_server_tools_when modalities image_config
-  prompt_cache_key store max_tool_calls input instructions max_output_tokens temperature
+  prompt_cache_key store input instructions max_output_tokens temperature
   top_p top_k min_p top_a seed stop repetition_penalty frequency_penalty presence_penalty top_logprobs text
   tools tool_choice parallel_tool_calls reasoning service_tier include truncation metadata user
-  safety_identifier previous_response_id conversation background client_metadata`.split(/\s+/),
+  safety_identifier previous_response_id conversation background`.split(/\s+/),
 )
 
 export const logprobsInclude = 'message.output_text.logprobs'
@@ -21,10 +23,39 @@ export function decodeRequest(body: JsonObject): Call {
   const call: Call = {
     messages: decodeMessages(body),
     stream: body.stream === true,
-    unknown: Object.keys(body).filter((name) => !known.has(name) && body[name] !== null),
+    unknown: [...new Set(unknownFields(body))],
   }
   return Object.assign(call, defined({ ...sampling(body), ...toolFields(body), ...surroundings(body) }))
 }
+
+function unknownFields(body: JsonObject): string[] {
+  const names = Object.keys(body).filter((name) => !known.has(name) && body[name] !== null)
+  names.push(
+    ...unknownIn(body.reasoning, reasoningFields, 'reasoning'),
+    ...unknownIn(body.text, textFields, 'text'),
+    ...unknownIn(body.stream_options, streamOptions, 'stream_options'),
+    ...objectsOf(body.tools).flatMap(unknownToolFields),
+    ...objectsOf(body.input).flatMap(unknownItemFields),
+  )
+  const { effort } = objectOf(body.reasoning) ?? {}
+  if (typeof effort === 'string' && !isEffort(effort)) names.push('reasoning.effort')
+  const format = objectOf(objectOf(body.text)?.format)
+  if (format && !decodeFormat(format)) names.push('response_format')
+  if (body.truncation && body.truncation !== 'disabled') names.push('truncation')
+  if (hasUnknownLifetime(body.cache_control)) names.push('cache_control.ttl')
+  if (Array.isArray(body.include) && !body.include.every((word) => ownIncludes.has(word)))
+    names.push('include')
+  return names
+}
+
+const reasoningFields = new Set([
+  ...['effort', 'max_tokens', 'enabled', 'exclude', 'summary', 'generate_summary'],
+])
+const textFields = new Set(['format', 'verbosity'])
+/** The usage always comes, and what hides the length of events is the upstream's own affair. */
+const streamOptions = new Set(['include_usage', 'include_obfuscation'])
+/** What is wished for here reaches every upstream that has it. */
+const ownIncludes = new Set<unknown>(['reasoning.encrypted_content', logprobsInclude])
 
 function decodeMessages(body: JsonObject): Message[] {
   const instructions = textOf(body.instructions)
@@ -73,6 +104,7 @@ function toolFields(body: JsonObject) {
 
 function surroundings(body: JsonObject) {
   const control = objectOf(body.cache_control)
+  const tier = textOf(body.service_tier)
   return {
     modalities: Array.isArray(body.modalities)
       ? body.modalities.filter((entry) => typeof entry === 'string')
@@ -80,15 +112,10 @@ function surroundings(body: JsonObject) {
     imageConfig: objectOf(body.image_config),
     cache: control && cacheMark(control),
     promptCacheKey: textOf(body.prompt_cache_key),
-    serviceTier: tierOf(textOf(body.service_tier)),
+    serviceTier: tier === undefined ? undefined : commonTier(tier),
     user: textOf(body.user) ?? textOf(body.safety_identifier),
     metadata: decodeMetadata(objectOf(body.metadata)),
   }
-}
-
-/** Two words for one tier. */
-function tierOf(tier: string | undefined): string | undefined {
-  return tier === 'fast' ? 'priority' : tier
 }
 
 function decodeMetadata(value: JsonObject | undefined): Record<string, string> | undefined {

@@ -64,7 +64,7 @@ describe('reading a request', () => {
       reasoning: { effort: 'high', summary: 'auto' },
       verbosity: 'low',
       promptCacheKey: '0197-session',
-      unknown: ['new_vendor_field'],
+      unknown: ['client_metadata', 'new_vendor_field', 'phase'],
     })
   })
 
@@ -145,7 +145,7 @@ describe('writing a request', () => {
   test('R32 what was read is written so that it reads the same, schemas untouched', () => {
     const read = decodeRequest(codex)
     const { body, dropped } = encodeRequest(read, target())
-    expect(dropped).toEqual(['new_vendor_field'])
+    expect(dropped).toEqual(['client_metadata', 'new_vendor_field', 'phase'])
     expect(body).toMatchObject({ model: 'upstream-model', store: false, stream: true })
     expect(body.include).toEqual(['reasoning.encrypted_content'])
     expect(body.instructions).toBe('You are a coding agent running in a terminal.')

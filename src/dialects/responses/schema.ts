@@ -1,6 +1,9 @@
 import { z } from 'zod'
 import { checkServerTool } from '../schema/server-tools.ts'
 import {
+  anyCacheControl,
+  anyReasoning,
+  anyWord,
   envelopeFields,
   labels,
   reasoning,
@@ -106,14 +109,25 @@ export const responsesBody = z
   .refine((body) => Object.keys(body).length > 0, 'has no field of a Responses request')
   .meta({ id: 'ResponsesRequest' })
 
+const anyToolChoice = z.union(
+  [z.enum(['none', 'auto', 'required']), z.looseObject({ type: z.string().min(1) })],
+  'must be none, auto, required or { type }',
+)
+
 /** The same as a client sends it: fields and values that came later than this list pass. */
 export const responsesCall = z
   .looseObject({
     ...fields,
     include: z.array(z.string()).nullish(),
-    text: z.looseObject({ format: textFormat.nullish(), verbosity }).nullish(),
+    text: z
+      .looseObject({ format: z.looseObject({ type: z.string().min(1) }).nullish(), verbosity: anyWord })
+      .nullish(),
     tools: z.array(tool).nullish(),
-    tool_choice: toolChoice.nullish(),
+    tool_choice: anyToolChoice.nullish(),
+    reasoning: anyReasoning,
+    service_tier: anyWord,
+    truncation: anyWord,
+    cache_control: anyCacheControl,
     user: z.string().max(256).nullish(),
     metadata: labels.nullish(),
   })

@@ -8,7 +8,7 @@ import {
 } from '../../call/call.ts'
 import { badField } from '../../errors.ts'
 import { defined, flagOf, type JsonObject, objectOf, objectsOf, textOf } from '../../lib/loose.ts'
-import type { Losses } from '../fields.ts'
+import { type Losses, unknownIn } from '../fields.ts'
 import { cacheMark } from './content-decode.ts'
 
 export function decodeTools(value: unknown): Tool[] {
@@ -20,6 +20,16 @@ function decodeTool(tool: JsonObject, at: string): Tool[] {
   if (tool.type === 'custom') return [decodeCustom(tool, at)]
   if (tool.type === 'namespace') return decodeNamespace(tool, at)
   return [{ kind: 'native', dialect: 'responses', type: textOf(tool.type) ?? '', value: tool }]
+}
+
+const toolFields = new Set([
+  ...['type', 'name', 'description', 'parameters', 'strict', 'format', 'function', 'defer_loading'],
+  ...['cache_control', 'prompt_cache_breakpoint'],
+])
+
+/** What is said of a tool beside what every format can be told; a vendor's own tool is lost whole. */
+export function unknownToolFields(tool: JsonObject): string[] {
+  return tool.type === 'function' || tool.type === 'custom' ? unknownIn(tool, toolFields, 'tools') : []
 }
 
 function decodeNamespace(group: JsonObject, at: string): Tool[] {

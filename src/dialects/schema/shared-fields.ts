@@ -38,6 +38,22 @@ export const serviceTier = z.enum(['auto', 'default', 'fast', 'flex', 'priority'
 export const verbosity = z.enum(['low', 'medium', 'high', 'xhigh', 'max']).nullish()
 export const reasoningEffort = z.enum(reasoningEfforts).nullish()
 
+const word = z.string().min(1).max(256)
+/** Clients are newer than any list of ours: what a vendor added to a known field is for its upstream to judge. */
+export const anyWord = word.nullish()
+export const anyCacheControl = z.looseObject({ type: word, ttl: word.optional() }).nullish()
+export const anyReasoning = z
+  .looseObject({
+    effort: anyWord,
+    summary: anyWord,
+    enabled: z.boolean().nullish(),
+    max_tokens: z.int().min(0).nullish(),
+    exclude: z.boolean().nullish(),
+    context: anyWord,
+    mode: anyWord,
+  })
+  .nullish()
+
 export const reasoning = z
   .looseObject({
     effort: reasoningEffort,

@@ -1,0 +1,64 @@
+import type { JsonObject } from '../../lib/loose.ts'
+
+/** A body that uses a field, and the same body without it. */
+export interface FieldSample {
+  used: JsonObject
+  unused?: JsonObject
+}
+
+export interface FieldTable {
+  /** A body of the format with nothing but what it requires. */
+  least: JsonObject
+  /** Fields the gateway acts on itself, with everything in them: nothing of them is for an upstream. */
+  ours: readonly string[]
+  samples: Record<string, FieldSample>
+}
+
+export const schema = { type: 'object', properties: { q: { type: 'string' } }, required: ['q'] }
+
+/** Routing, sessions, presets, the response cache, the shape of the reply: read by the pipeline. */
+export const steering = [
+  ...['model', 'models', 'provider', 'route', 'session_id', 'stream', 'preset', 'fallbacks'],
+  ...['cache_enabled', 'cache_ttl_seconds'],
+]
+
+export const unserved = {
+  plugins: { used: { plugins: [{ id: 'web' }] } },
+  stop_server_tools_when: {
+    used: { stop_server_tools_when: [{ type: 'step_count_is', step_count: 2 }] },
+  },
+  trace: { used: { trace: { trace_id: 't' } } },
+}
+
+export const envelope = {
+  modalities: { used: { modalities: ['text', 'audio'] } },
+  image_config: { used: { image_config: { aspect_ratio: '1:1' } } },
+  prompt_cache_key: { used: { prompt_cache_key: 'k' } },
+  prompt_cache_options: { used: { prompt_cache_options: { mode: 'x' } } },
+  debug: { used: { debug: { echo_upstream_body: true } } },
+  max_tool_calls: { used: { max_tool_calls: 2 } },
+}
+
+export const cache = {
+  cache_control: { used: { cache_control: { type: 'ephemeral' } } },
+  'cache_control.type': { used: { cache_control: { type: 'ephemeral' } } },
+  'cache_control.ttl': {
+    used: { cache_control: { type: 'ephemeral', ttl: '24h' } },
+    unused: { cache_control: { type: 'ephemeral' } },
+  },
+}
+
+const low = { reasoning: { effort: 'low' } }
+export const reasoning = {
+  reasoning: { used: low },
+  'reasoning.effort': { used: low },
+  'reasoning.summary': { used: { reasoning: { effort: 'low', summary: 'detailed' } }, unused: low },
+  'reasoning.enabled': { used: { reasoning: { enabled: true } } },
+  'reasoning.max_tokens': { used: { reasoning: { max_tokens: 2048 } } },
+  'reasoning.context': { used: { reasoning: { effort: 'low', context: 'all_turns' } }, unused: low },
+  'reasoning.mode': { used: { reasoning: { effort: 'low', mode: 'pro' } }, unused: low },
+}
+
+export function value(name: string, given: unknown): Record<string, FieldSample> {
+  return { [name]: { used: { [name]: given } } }
+}

@@ -1,0 +1,136 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { ask, type Bench, type FormatName, lastOf, openBench } from './support.ts'
+
+const lookUp = { name: 'look_up', parameters: { type: 'object', properties: {} } }
+const schema = { type: 'object', properties: { a: { type: 'string' } } }
+
+/** Values of known fields that one vendor documents and another does not know: what a same-format upstream gets. */
+const chatValues: [string, Record<string, unknown>, Record<string, unknown>?][] = [
+  [
+    'a tool without a type',
+    { tools: [{ function: lookUp }] },
+    { tools: [{ type: 'function', function: lookUp }] },
+  ],
+  [
+    'a tool choice without a type',
+    {
+      tools: [{ type: 'function', function: lookUp }],
+      tool_choice: { function: { name: 'look_up' } },
+    },
+    { tool_choice: { type: 'function', function: { name: 'look_up' } } },
+  ],
+  ['the on-demand tier', { service_tier: 'on_demand' }],
+  ['the default effort', { reasoning_effort: 'default' }],
+  ['an effort of a later version', { reasoning_effort: 'ultra' }],
+  ['no limit of the most likely tokens', { top_k: -1 }],
+  ['a count in the place of the flag', { logprobs: 5 }],
+  ['many stop sequences', { stop: ['a', 'b', 'c', 'd', 'e', 'f'] }],
+  ['more log probabilities', { logprobs: true, top_logprobs: 30 }],
+  ['a strong penalty', { repetition_penalty: 2.5 }],
+  ['a format by pattern', { response_format: { type: 'regex', pattern: '[a-z]+' } }],
+  ['a schema beside the type', { response_format: { type: 'json_schema', schema } }],
+  ['a schema without a name', { response_format: { type: 'json_schema', json_schema: { schema } } }],
+  ['a schema of JSON mode', { response_format: { type: 'json_object', schema } }],
+  ['a verbosity of a later version', { verbosity: 'tiny' }],
+  [
+    'a long function name with dots',
+    { tools: [{ type: 'function', function: { name: `a.b-${'c'.repeat(90)}` } }] },
+  ],
+  ['a cache lifetime of a later version', { cache_control: { type: 'ephemeral', ttl: '24h' } }],
+]
+
+const responsesValues: [string, Record<string, unknown>][] = [
+  ['a tier', { service_tier: 'on_demand' }],
+  ['an effort', { reasoning: { effort: 'ultra' } }],
+  ['a summary', { reasoning: { effort: 'low', summary: 'brief' } }],
+  ['a context', { reasoning: { effort: 'low', context: 'last_turn', mode: 'slow' } }],
+  ['a truncation', { truncation: 'middle' }],
+  ['a text format', { text: { format: { type: 'grammar', syntax: 'lark', definition: 'a' } } }],
+  ['a verbosity', { text: { verbosity: 'tiny' } }],
+  [
+    'a choice among tools',
+    {
+      tools: [{ type: 'function', name: 'look_up', parameters: {} }],
+      tool_choice: { type: 'allowed_tools', mode: 'maybe', tools: [{ type: 'function', name: 'look_up' }] },
+    },
+  ],
+]
+
+const messagesValues: [string, Record<string, unknown>][] = [
+  ['a speed', { speed: 'brisk' }],
+  ['an effort', { output_config: { effort: 'ultra' } }],
+  ['a kind of thinking', { thinking: { type: 'guided' } }],
+  ['a tool choice', { tool_choice: { type: 'some' }, tools: [{ name: 'a', input_schema: {} }] }],
+  ['a cache lifetime', { cache_control: { type: 'ephemeral', ttl: '24h' } }],
+]
+
+describe('R31 values that only some vendors know', () => {
+  let opened: Bench
+  const bench = () => opened
+  beforeAll(async () => {
+    opened = await openBench('sqlite')
+  })
+  afterAll(async () => {
+    await opened.server.stop()
+    await Promise.all([opened.first.stop(), opened.second.stop()])
+  })
+
+  async function passes(format: FormatName, given: Record<string, unknown>, sent = given): Promise<void> {
+    const response = await ask(bench(), format, { model: `test/${format}`, ...given })
+    expect({
+      status: response.status,
+      ...(response.status === 200 ? {} : { text: await response.text() }),
+    }).toEqual({
+      status: 200,
+    })
+    expect(response.headers.get('x-headgate-dropped')).toBeNull()
+    expect(lastOf(bench().first.journal).json).toMatchObject(sent)
+  }
+
+  describe('pass to an upstream of the same format', () => {
+    test.each(chatValues.map(([name, given, sent = given]) => [name, given, sent] as const))(
+      'chat: %s',
+      (_name, given, sent) => passes('chat', given, sent),
+    )
+    test.each(responsesValues)('responses: %s', (_name, given) => passes('responses', given))
+    test.each(messagesValues)('messages: %s', (_name, given) => passes('messages', given))
+  })
+
+  describe('are answered by upstreams of other formats', () => {
+    const others = { chat: 'test/messages', responses: 'test/chat', messages: 'test/chat' } as const
+    const all = [
+      ...chatValues.map(([name, given]) => ['chat', name, given] as const),
+      ...responsesValues.map(([name, given]) => ['responses', name, given] as const),
+      ...messagesValues.map(([name, given]) => ['messages', name, given] as const),
+    ]
+    test.each(all)('%s: %s', async (format, _name, given) => {
+      const response = await ask(bench(), format, { model: others[format], ...given })
+      expect(response.status).toBe(200)
+    })
+  })
+
+  test.each([
+    ['chat', { reasoning_effort: 'default' }, 'reasoning_effort'],
+    ['chat', { response_format: { type: 'regex', pattern: 'a' } }, 'response_format'],
+    ['chat', { cache_control: { type: 'ephemeral', ttl: '24h' } }, 'cache_control.ttl'],
+    ['responses', { reasoning: { effort: 'ultra' } }, 'reasoning.effort'],
+    ['responses', { text: { format: { type: 'grammar' } } }, 'response_format'],
+    ['responses', { truncation: 'middle' }, 'truncation'],
+  ] as const)('%s: what another format has no word for is named: %j', async (format, given, name) => {
+    const model = format === 'chat' ? 'test/messages' : 'test/chat'
+    const response = await ask(bench(), format, { model, ...given })
+    expect(response.headers.get('x-headgate-dropped')?.split(', ')).toContain(name)
+  })
+
+  test('a tier that means the usual one is translated', async () => {
+    const response = await ask(bench(), 'chat', { model: 'test/messages', service_tier: 'on_demand' })
+    expect(response.headers.get('x-headgate-dropped')).toBeNull()
+    expect(lastOf(bench().first.journal).json.service_tier).toBe('standard_only')
+  })
+
+  test('a tier that no price is known for is left out and named', async () => {
+    const response = await ask(bench(), 'chat', { model: 'test/chat', service_tier: 'performance' })
+    expect(response.headers.get('x-headgate-dropped')).toBe('service_tier')
+    expect(lastOf(bench().first.journal).json).not.toHaveProperty('service_tier')
+  })
+})
