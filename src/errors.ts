@@ -163,6 +163,8 @@ interface Details {
   message?: string
   /** Public: merged into `error.metadata`. */
   metadata?: Record<string, unknown>
+  /** Public: the provider's own error object, for a client of its format. Redacted and bounded. */
+  vendor?: Record<string, unknown>
   /** Public: why no model answers, as `error.availability`. */
   availability?: Availability
   headers?: Record<string, string>
@@ -192,6 +194,7 @@ export class GatewayError extends Error {
   readonly code: ErrorCode
   readonly row: ErrorRow
   readonly metadata: Record<string, unknown>
+  readonly vendor: Record<string, unknown> | undefined
   readonly availability: Availability | undefined
   readonly headers: Record<string, string>
   /** Whose request it was, once that is known. */
@@ -204,6 +207,7 @@ export class GatewayError extends Error {
     this.code = code
     this.row = errorTable[code]
     this.metadata = details.metadata ?? {}
+    this.vendor = details.vendor
     this.availability = details.availability
     this.headers = details.headers ?? {}
   }
@@ -255,18 +259,36 @@ export interface ErrorEnvelope {
 
 /** What a client sees. The message of a 500 is generic: the details are in the log under the request id. */
 export function envelope(error: GatewayError, requestId: string): ErrorEnvelope {
-  const { status, errorType, type } = error.row
+  const { status, type } = error.row
   const message = status === 500 ? `${error.row.message} Request id: ${requestId}` : error.message
   return {
     error: {
+      ...vendorFields(error),
       code: status,
       message,
       type,
-      metadata: { error_type: errorType, reason: error.code, ...error.metadata },
+      metadata: metadataOf(error),
       ...(error.availability && { availability: error.availability }),
     },
     ...explainedError(error),
     user_id: error.userId,
+  }
+}
+
+/** What the provider's error object has beside the fields of ours. */
+export function vendorFields({ vendor = {} }: GatewayError): Record<string, unknown> {
+  const { code: _code, message: _message, metadata: _metadata, availability: _availability, ...rest } = vendor
+  return rest
+}
+
+/** The provider's words first: ours are what this API promises. */
+export function metadataOf({ row, code, metadata, vendor }: GatewayError): Record<string, unknown> {
+  const told = vendor?.metadata
+  return {
+    ...(typeof told === 'object' && !Array.isArray(told) ? told : {}),
+    error_type: row.errorType,
+    reason: code,
+    ...metadata,
   }
 }
 

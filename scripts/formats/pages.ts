@@ -44,7 +44,7 @@ export const pages: Record<GenerateDialect, Page> = {
       body: { model: 'sandbox/echo', stream: true, messages: hello },
     },
     streams:
-      'Each event is a `chat.completion.chunk`. The chunk before `[DONE]` has no choices and carries the usage with its cost, whether or not `stream_options.include_usage` was asked for.',
+      'Each event is a `chat.completion.chunk`. The chunk that ends the reply carries the usage with its cost. With `stream_options.include_usage`, or with `usage: {include: true}`, the usage is in a chunk of its own before `[DONE]`, whose `choices` are empty.',
     errors:
       'Before the first byte an error has its status and the body below. Inside a stream it is a last chunk with an `error` beside its choices and the finish reason `error`; no `[DONE]` follows.',
     choices: [

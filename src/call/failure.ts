@@ -1,3 +1,5 @@
+import type { JsonObject } from '../lib/loose.ts'
+
 /** The public vocabulary of `error_type`. */
 export type FailureKind =
   | 'context_length_exceeded'
@@ -26,6 +28,8 @@ export interface UpstreamFailure {
   message: string
   /** The vendor's own code. */
   code?: string
+  /** The vendor's own error object, as it came. */
+  detail?: JsonObject
   /** When to try again, where the vendor says so. */
   retryAfterMs?: number
   /** The provider asked for a longer wait than is believed: whether it is back is tried with one request. */

@@ -101,10 +101,10 @@ async function* oneByOne(texts: string[]): AsyncGenerator<string> {
 /** A reply that broke off, for a client whose format cannot say so. */
 function brokenReply(
   { attempts, attemptAt }: Journey,
-  { candidate, reply }: Taken<WholeReply>,
+  { candidate, reply, translation }: Taken<WholeReply>,
 ): GatewayError {
   const failure = reply.seen.failure ?? unexpected('The provider ended its reply with an error.').failure
-  return toClientError([...attempts, failedAttempt(candidate, failure, attemptAt)])
+  return toClientError([...attempts, failedAttempt(candidate, failure, attemptAt, translation.passes)])
 }
 
 function bodyOf(asked: Asked, { translation, facts, reply, candidate }: Taken<WholeReply>, charge: Charge) {

@@ -93,7 +93,7 @@ async function tryAt<R>(
     journey.isUnderWay = false
     const failure = withBoundedWait(gateway, error.failure)
     health.failed(gateway.clock.now(), failure)
-    journey.attempts.push(failedAttempt(candidate, failure, journey.attemptAt))
+    journey.attempts.push(failedAttempt(candidate, failure, journey.attemptAt, translation.passes))
     logFailure(gateway, candidate, error)
     return null
   }

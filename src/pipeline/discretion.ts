@@ -1,4 +1,5 @@
 import { secretsIn } from '../catalog/credential.ts'
+import type { JsonObject } from '../lib/loose.ts'
 import type { FrameReader, SseFrame } from '../lib/sse.ts'
 import type { HeaderMap } from '../sign-in/scheme.ts'
 import type { Access } from './access.ts'
@@ -53,9 +54,44 @@ export function discreetFrames(frames: FrameReader, secrets: Secrets): FrameRead
   return { push: (bytes) => each(frames.push(bytes)), end: () => each(frames.end()) }
 }
 
-/** The name of a resource of AWS begins with the number of an account. */
-const resourceName = /\barn:[\w-]+:[^\s'",]+/g
+/** What tells whose account it is at a provider: names of resources, of organizations and projects, keys. */
+const accountPatterns: [RegExp, string][] = [
+  [/\barn:[\w-]+:[^\s'",]+/g, '***'],
+  [/\b(?:org|proj|acct|team|user)[-_](?=[A-Za-z]*\d)[A-Za-z0-9]{8,}/g, '***'],
+  [/\bprojects\/[\w.:-]+/g, 'projects/***'],
+  [/\/subscriptions\/[\w-]+/gi, '/subscriptions/***'],
+  [/\b(?:sk|gsk|xai|pk|rk)-[\w*-]{8,}/g, '***'],
+  [/\bAIza[\w-]{20,}/g, '***'],
+]
 
 export function withoutAccounts(message: string): string {
-  return message.replace(resourceName, '***')
+  return accountPatterns.reduce((text, [pattern, word]) => text.replace(pattern, word), message)
+}
+
+/** Of one error object: enough for a tool call that failed to parse, not for a page. */
+const mostCharacters = 12_000
+const longestText = 8000
+const mostEntries = 50
+const deepest = 6
+
+/** A provider's error object with every text in it changed, and none of it at any length. */
+export function mapDetail(detail: JsonObject, change: (text: string) => string): JsonObject {
+  let left = mostCharacters
+  const visit = (value: unknown, depth: number): unknown => {
+    if (typeof value === 'string') {
+      const text = change(value.slice(0, Math.min(longestText, left)))
+      left = Math.max(0, left - text.length)
+      return text
+    }
+    if (typeof value !== 'object' || value === null) return value
+    if (depth === deepest || left === 0) return null
+    if (Array.isArray(value)) return value.slice(0, mostEntries).map((entry) => visit(entry, depth + 1))
+    return object(value as JsonObject, depth)
+  }
+  const object = (value: JsonObject, depth: number): JsonObject => {
+    const kept = Object.entries(value).slice(0, mostEntries)
+    left = Math.max(0, left - kept.reduce((sum, [name]) => sum + name.length, 0))
+    return Object.fromEntries(kept.map(([name, inner]) => [name.slice(0, 100), visit(inner, depth + 1)]))
+  }
+  return object(detail, 0)
 }

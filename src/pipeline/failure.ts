@@ -1,7 +1,7 @@
 import type { FailureKind, UpstreamFailure } from '../call/failure.ts'
 import { type Availability, type ErrorCode, errorTable, GatewayError } from '../errors.ts'
 import type { Candidate } from '../routing/candidate.ts'
-import { withoutAccounts } from './discretion.ts'
+import { mapDetail, withoutAccounts } from './discretion.ts'
 
 /** An attempt that came to nothing, as it is recorded and told. */
 export interface FailedAttempt {
@@ -11,6 +11,8 @@ export interface FailedAttempt {
   /** The credential of the caller's own that it was made with. */
   ownKeyId: string | null
   failure: UpstreamFailure
+  /** The provider speaks the format of the client. */
+  isSameFormat: boolean
   /** Of the steady clock. */
   beganAt: number
   endedAt: number
@@ -18,15 +20,21 @@ export interface FailedAttempt {
 
 export function failedAttempt(
   { endpoint, model, ownKey }: Candidate,
-  failure: UpstreamFailure,
+  { detail, ...failure }: UpstreamFailure,
   beganAt: number,
+  isSameFormat: boolean,
 ): FailedAttempt {
   return {
     provider: endpoint.provider.name,
     endpoint: endpoint.tag,
     model: model.id,
     ownKeyId: ownKey?.id ?? null,
-    failure: { ...failure, message: withoutAccounts(failure.message) },
+    failure: {
+      ...failure,
+      message: withoutAccounts(failure.message),
+      ...(detail && isSameFormat && { detail: mapDetail(detail, withoutAccounts) }),
+    },
+    isSameFormat,
     beganAt,
     endedAt: performance.now(),
   }
@@ -78,8 +86,13 @@ export function toClientError(attempts: readonly FailedAttempt[]): GatewayError 
   if (!last) return new GatewayError('upstream_failed')
   const { failure, provider } = last
   const code = codes[failure.kind]
+  // Its own words are for a client that could have asked it directly.
+  const isDirect = last.isSameFormat && attempts.every((attempt) => attempt.provider === provider)
   const hidden =
-    code === 'upstream_failed' && failure.kind !== 'provider_unavailable' && failure.kind !== 'server'
+    code === 'upstream_failed' &&
+    failure.kind !== 'provider_unavailable' &&
+    failure.kind !== 'server' &&
+    !(isDirect && failure.kind === 'not_found')
   const retryAfter = soonestRetry(attempts)
   return new GatewayError(code, {
     // What a provider says about our account there is for the operator's eyes.
@@ -90,6 +103,7 @@ export function toClientError(attempts: readonly FailedAttempt[]): GatewayError 
       ...(failure.code !== undefined && !hidden && { provider_code: failure.code }),
       ...(attempts.length > 1 && { previous_errors: attempts.slice(0, -1).map(summary) }),
     },
+    ...(failure.detail && isDirect && !hidden && { vendor: failure.detail }),
     ...availabilityOf(attempts, retryAfter),
     headers: retryAfter === null ? {} : { 'retry-after': String(retryAfter) },
     cause: failure,

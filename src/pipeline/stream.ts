@@ -220,9 +220,10 @@ export class StreamRun {
 
   #shown(error: unknown): GatewayError {
     if (error instanceof GatewayError) return error
-    const { candidate, attempts, attemptAt } = this.#journey
+    const { candidate, attempts, attemptAt, translation } = this.#journey
     if (error instanceof UpstreamError && candidate) {
-      return toClientError([...attempts, failedAttempt(candidate, error.failure, attemptAt)])
+      const isSameFormat = translation?.passes ?? false
+      return toClientError([...attempts, failedAttempt(candidate, error.failure, attemptAt, isSameFormat)])
     }
     this.#gateway.log.error({ err: error, id: this.#asked.id }, 'stream failed')
     return new GatewayError('internal', { cause: error })

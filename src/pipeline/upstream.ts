@@ -9,7 +9,7 @@ import { type HeaderMap, type Means, SignInError } from '../sign-in/scheme.ts'
 import { signIn } from '../sign-in/sign-in.ts'
 import { bearer } from '../sign-in/token.ts'
 import type { Access } from './access.ts'
-import { type Secrets, secretsOf, withoutLongSecrets, withoutSecrets } from './discretion.ts'
+import { mapDetail, type Secrets, secretsOf, withoutLongSecrets, withoutSecrets } from './discretion.ts'
 
 /** An upstream that failed, in the one form the pipeline knows. */
 export class UpstreamError extends Error {
@@ -128,8 +128,13 @@ export async function send(gateway: Gateway, exchange: Exchange, request: Outgoi
   const failure = upstream.decodeError(response.status, await errorBody(answered, exchange))
   if (response.status === 401) forgetToken(gateway, access)
   const retryAfterMs = failure.retryAfterMs ?? retryAfterOf(response.headers)
-  const message = withoutSecrets(presentable(failure.message), secrets())
-  throw new UpstreamError({ ...failure, message, ...(retryAfterMs !== undefined && { retryAfterMs }) })
+  const discreet = (text: string) => withoutSecrets(text, secrets())
+  throw new UpstreamError({
+    ...failure,
+    message: discreet(presentable(failure.message)),
+    ...(failure.detail && { detail: mapDetail(failure.detail, discreet) }),
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+  })
 }
 
 /** A provider's words, and not a web page. */

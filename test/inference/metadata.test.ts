@@ -32,7 +32,7 @@ function explained(bench: Bench, format: FormatName, body: Record<string, unknow
 
 /** Where the metadata of a streamed reply stands. */
 const carriers: Record<FormatName, (event: Record<string, unknown>) => boolean> = {
-  chat: ({ choices, usage }) => Array.isArray(choices) && choices.length === 0 && usage !== undefined,
+  chat: ({ choices, usage }) => Array.isArray(choices) && choices.length === 1 && usage !== undefined,
   messages: ({ type }) => type === 'message_stop',
   responses: ({ type }) => type === 'response.completed',
 }

@@ -1,5 +1,5 @@
 import { explainedError, type GatewayError } from '../../errors.ts'
-import type { JsonObject } from '../../lib/loose.ts'
+import { type JsonObject, objectOf } from '../../lib/loose.ts'
 import type { ReplyFacts } from '../dialect.ts'
 import { errorObject } from './error.ts'
 
@@ -13,6 +13,19 @@ export function chunkHead(about: ReplyFacts, object = 'chat.completion.chunk'): 
 
 export function event(chunk: JsonObject): string {
   return `data: ${JSON.stringify(chunk)}\n\n`
+}
+
+/**
+ * The chunks that end a reply. What is said once about the whole is a chunk without choices for a client that
+ * asked for the usage; others may index `choices[0]` of every chunk, so it rides on the last one that has a choice.
+ */
+export function lastChunks(chunks: JsonObject[], whole: JsonObject, { body }: ReplyFacts): string {
+  const isAsked =
+    objectOf(body.stream_options)?.include_usage === true || objectOf(body.usage)?.include === true
+  const last = chunks.findLastIndex(({ choices }) => Array.isArray(choices) && choices.length > 0)
+  const rides = !isAsked && last !== -1
+  const written = chunks.map((chunk, at) => event(rides && at === last ? { ...whole, ...chunk } : chunk))
+  return `${written.join('')}${rides ? '' : event({ ...whole, choices: [] })}${done}`
 }
 
 /** The last chunk of a reply that broke off. Nothing follows it: the usual last line would mean success. */

@@ -85,6 +85,7 @@ describe('an upstream that answers with an error', () => {
       error: { message: 'Rate limit reached', code: 'rate_limit_exceeded', type: 'tokens', param: null },
     }
     expect(chat.upstream.decodeError(429, body)).toEqual({
+      detail: body.error,
       kind: 'rate_limit_exceeded',
       status: 429,
       message: 'Rate limit reached',

@@ -1,5 +1,5 @@
 import { type FailureKind, kindOfStatus, type UpstreamFailure } from '../../call/failure.ts'
-import type { GatewayError } from '../../errors.ts'
+import { type GatewayError, metadataOf, vendorFields } from '../../errors.ts'
 import { type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../../lib/loose.ts'
 
 /** Longer messages are pages of HTML or echoes of the prompt. */
@@ -47,6 +47,7 @@ export function failureOf(error: unknown, status: number | null): UpstreamFailur
   const failure: UpstreamFailure = { kind: kindOf(object, message, told), status, message }
   const code = codeOf(object)
   if (code !== undefined) failure.code = code
+  if (object) failure.detail = object
   const wait = numberOf(object?.retry_after) ?? numberOf(objectOf(object?.metadata)?.retry_after)
   if (wait !== undefined && wait >= 0) failure.retryAfterMs = Math.round(wait * 1000)
   return failure
@@ -126,11 +127,12 @@ function kindOfCode(error: JsonObject | undefined): FailureKind | undefined {
 
 /** The error of a reply that had already begun. The words of an internal error stay in the log. */
 export function errorObject(error: GatewayError): JsonObject {
-  const { status, errorType, message } = error.row
+  const { status, message } = error.row
   return {
+    ...vendorFields(error),
     code: status,
     message: status === 500 ? message : error.message,
-    metadata: { error_type: errorType, reason: error.code, ...error.metadata },
+    metadata: metadataOf(error),
     ...(error.availability && { availability: error.availability }),
   }
 }

@@ -108,14 +108,14 @@ describe('relaying a stream', () => {
     const end = relay.end({ ...noTokens, input: 3, output: 2 }, bill)
     expect(JSON.parse(framesOf(end).at(-2)!.data)).toMatchObject({
       id: 'gen-1763190000-Kx2',
-      choices: [],
+      choices: [{ finish_reason: 'stop' }],
       service_tier: 'flex',
       usage: { prompt_tokens: 3, queue_time: 0.1, cost: 0.0042, is_byok: false },
     })
     expect(end.endsWith('data: [DONE]\n\n')).toBe(true)
   })
 
-  test('makes up a usage chunk where the vendor sends none', () => {
+  test('makes up the usage where the vendor sends none', () => {
     const { relay } = relayed([...framesFrom([...text(['a']), delta({}, 'stop')]), doneFrame])
     expect(relay.seen.usage).toBeNull()
     expect(

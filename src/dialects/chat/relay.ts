@@ -4,7 +4,7 @@ import { type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../../li
 import type { SseFrame } from '../../lib/sse.ts'
 import { explained, nothingSeen, type Relay, type ReplyFacts } from '../dialect.ts'
 import { servedTier } from '../tier.ts'
-import { chunkHead, done, event, failedChunk } from './chunk.ts'
+import { chunkHead, event, failedChunk, lastChunks } from './chunk.ts'
 import { failureOf, malformed } from './error.ts'
 import {
   type Manner,
@@ -38,7 +38,7 @@ class ChatRelay implements Relay {
   #extras: JsonObject = {}
   #annotations: JsonObject[] = []
   /** How choices finished: not shown before the reply is charged, for it might still break off. */
-  #held = ''
+  readonly #held: JsonObject[] = []
   #marked = false
 
   constructor(about: ReplyFacts) {
@@ -63,16 +63,16 @@ class ChatRelay implements Relay {
   }
 
   end(usage: Usage, bill: Bill): string {
-    let text = this.#held
+    const chunks = [...this.#held]
     for (const [index, choice] of this.#choices) {
       if (choice.finish) continue
       const reason = choice.calls.size > 0 ? 'tool_calls' : 'stop'
       const ending = { index, delta: {}, finish_reason: reason, native_finish_reason: null, logprobs: null }
-      text += event({ ...this.#head, choices: [ending] })
+      chunks.push({ ...this.#head, choices: [ending] })
     }
     const counted = mergeUsage(this.#usage, usage, bill)
-    const last = { ...this.#extras, ...this.#head, choices: [], usage: counted, ...explained(this.#about) }
-    return text + event(last) + done
+    const whole = { ...this.#extras, ...this.#head, usage: counted, ...explained(this.#about) }
+    return lastChunks(chunks, whole, this.#about)
   }
 
   fail(error: GatewayError): string {
@@ -131,15 +131,15 @@ class ChatRelay implements Relay {
     }
     const choices = given.map((choice) => this.#choice(choice))
     this.#judge()
-    const written = event({ ...rest, ...this.#head, choices })
+    const written = { ...rest, ...this.#head, choices }
     if (this.seen.complete || choices.some((choice) => choice.finish_reason !== null)) {
-      this.#held += written
+      this.#held.push(written)
       return ''
     }
     if (this.#single && this.seen.content) {
       this.#splice = learnSplice(chunk, data, this.#head, this.#manner.hidesReasoning, this.#numbersHold())
     }
-    return written
+    return event(written)
   }
 
   #choice(given: JsonObject): JsonObject {

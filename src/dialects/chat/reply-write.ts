@@ -5,7 +5,7 @@ import type { GatewayError } from '../../errors.ts'
 import { type JsonObject, textOf } from '../../lib/loose.ts'
 import { explained, type ReplyFacts, type ReplyWriter } from '../dialect.ts'
 import { isDisguised, undisguised } from '../free-text.ts'
-import { chunkHead, done, event, failedChunk } from './chunk.ts'
+import { chunkHead, failedChunk, lastChunks } from './chunk.ts'
 import { urlOf } from './parts-decode.ts'
 import { encodeCitation } from './parts-encode.ts'
 import {
@@ -82,13 +82,14 @@ class ChatWriter implements ReplyWriter {
 
   end(usage: Usage, bill: Bill): string {
     let text = ''
+    const chunks: JsonObject[] = []
     for (const [index, choice] of [...this.#choices].sort(([a], [b]) => a - b)) {
       for (const part of choice.parts.keys()) text += this.#close(index, part)
       const ending = { index, delta: {}, ...endFields(choice.end), logprobs: null }
-      text += event({ ...this.#head, choices: [ending] })
+      chunks.push({ ...this.#head, choices: [ending] })
     }
-    const last = { ...this.#head, choices: [], usage: writeUsage(usage, bill), ...explained(this.#about) }
-    return text + event(last) + done
+    const whole = { ...this.#head, usage: writeUsage(usage, bill), ...explained(this.#about) }
+    return text + lastChunks(chunks, whole, this.#about)
   }
 
   fail(error: GatewayError): string {

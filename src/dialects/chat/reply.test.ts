@@ -223,11 +223,10 @@ describe('the stream a client gets', () => {
   })
 
   test('ends with reason, usage with its cost, and [DONE]', () => {
-    expect(chunks.at(-2)?.choices).toEqual([
+    expect(chunks.at(-1)?.choices).toEqual([
       { index: 0, delta: {}, finish_reason: 'tool_calls', native_finish_reason: 'end_turn', logprobs: null },
     ])
     expect(chunks.at(-1)).toMatchObject({
-      choices: [],
       usage: {
         prompt_tokens: 365,
         completion_tokens: 44,

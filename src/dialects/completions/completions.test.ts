@@ -82,7 +82,7 @@ describe('the older text format', () => {
     })
     expect(choices.at(-1)).toMatchObject({ finish_reason: 'length', native_finish_reason: 'max_tokens' })
     expect(chunks.at(-1)).toMatchObject({
-      choices: [],
+      choices: [{ finish_reason: 'length' }],
       usage: { prompt_tokens: 1, completion_tokens: 2, cost: 0.0042 },
     })
   })

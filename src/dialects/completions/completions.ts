@@ -4,7 +4,7 @@ import type { OutputPart, TokenLogprob } from '../../call/part.ts'
 import { type Bill, noTokens, type Usage } from '../../call/usage.ts'
 import { badField, envelope, explainedError, type GatewayError } from '../../errors.ts'
 import { type JsonObject, numberOf, textOf } from '../../lib/loose.ts'
-import { chunkHead, done, event, heartbeat } from '../chat/chunk.ts'
+import { chunkHead, event, heartbeat, lastChunks } from '../chat/chunk.ts'
 import { errorObject, failureObject } from '../chat/error.ts'
 import { brokenEnd } from '../chat/reply-whole.ts'
 import { decodeReasoning, decodeSampling, gatewayFields } from '../chat/request-decode.ts'
@@ -101,16 +101,14 @@ class CompletionWriter implements ReplyWriter {
   }
 
   end(usage: Usage, bill: Bill): string {
-    let text = ''
+    const chunks: JsonObject[] = []
     for (const index of [...this.#lengths.keys()].sort((a, b) => a - b)) {
       const end = this.#ends.get(index)
-      text += this.#chunk({
-        ...choiceOf(index, '', end?.reason ?? 'stop', end?.native ?? null),
-        logprobs: null,
-      })
+      const ending = choiceOf(index, '', end?.reason ?? 'stop', end?.native ?? null)
+      chunks.push({ ...this.#head, choices: [ending] })
     }
-    const last = { ...this.#head, choices: [], usage: writeUsage(usage, bill), ...explained(this.#about) }
-    return text + event(last) + done
+    const whole = { ...this.#head, usage: writeUsage(usage, bill), ...explained(this.#about) }
+    return lastChunks(chunks, whole, this.#about)
   }
 
   fail(error: GatewayError): string {

@@ -25,8 +25,10 @@ const statusWords: Record<number, string> = {
 export function encodeError(error: GatewayError, requestId: string): JsonObject {
   const { error: inner, ...beside } = envelope(error, requestId)
   const fallback = inner.code >= 500 ? 'UNAVAILABLE' : 'INVALID_ARGUMENT'
-  const status = statusWords[inner.code] ?? fallback
-  return { error: { ...inner, status, details: detailsOf(error) }, ...beside }
+  const { vendor } = error
+  const status = textOf(vendor?.status) ?? statusWords[inner.code] ?? fallback
+  const details = [...detailsOf(error), ...objectsOf(vendor?.details)]
+  return { error: { ...inner, status, details }, ...beside }
 }
 
 function detailsOf(error: GatewayError): JsonObject[] {
@@ -69,6 +71,7 @@ export function decodeError(status: number | null, body: unknown): UpstreamFailu
     status,
     message: message || `The upstream answered with an error${status === null ? '' : ` (${status})`}.`,
   }
+  if (error) failure.detail = error
   const reason = details.map((detail) => textOf(detail.reason)).find((text) => text !== undefined)
   if (reason ?? word) failure.code = reason ?? word ?? ''
   const wait = retryDelay(details)

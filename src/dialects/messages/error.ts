@@ -7,16 +7,21 @@ export function encodeError(error: GatewayError, requestId: string): JsonObject 
   const { error: inner, ...rest } = envelope(error, requestId)
   return {
     type: 'error',
-    error: { ...inner, error_type: inner.metadata.error_type },
+    error: { ...inner, type: typeOf(error), error_type: inner.metadata.error_type },
     request_id: requestId,
     ...rest,
   }
 }
 
+/** Clients of this format go by it: the vendor's own where it said one. */
+function typeOf({ vendor, row }: GatewayError): string {
+  return textOf(vendor?.type) ?? row.type
+}
+
 /** The event that ends a stream which broke off. */
 export function errorEvent(error: GatewayError, requestId: string): string {
   const { error: told } = envelope(error, requestId)
-  const inner = { ...told, error_type: told.metadata.error_type }
+  const inner = { ...told, type: typeOf(error), error_type: told.metadata.error_type }
   const event = { type: 'error', error: inner, ...explainedError(error) }
   return `event: error\ndata: ${JSON.stringify(event)}\n\n`
 }
@@ -58,7 +63,7 @@ const longestText = 500
 export function failureOf(error: JsonObject, status: number | null): UpstreamFailure {
   const type = textOf(error.type)
   const message = textOf(error.message) ?? type ?? ''
-  const failure: UpstreamFailure = { kind: kindOf(type, message, status), status, message }
+  const failure: UpstreamFailure = { kind: kindOf(type, message, status), status, message, detail: error }
   if (type !== undefined) failure.code = type
   return failure
 }

@@ -108,7 +108,7 @@ describe('a streamed reply', () => {
   test('an error in the middle is a failure, and nothing follows it', () => {
     const error = { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } }
     const reply = read({ type: 'message_start', message: {} }, error, { type: 'message_stop' })
-    expect(reply.failure).toEqual({
+    expect(reply.failure).toMatchObject({
       kind: 'provider_overloaded',
       status: null,
       message: 'Overloaded',

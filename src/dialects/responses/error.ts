@@ -24,6 +24,7 @@ function failure(status: number | null, message: string, error: JsonObject | und
   const code = wordOf(error?.code)
   const found: UpstreamFailure = { kind: kindOf(status, code, textOf(error?.type), message), status, message }
   if (code !== undefined) found.code = code
+  if (error) found.detail = error
   const wait = /try again in (\d+(?:\.\d+)?)(ms|s)\b/i.exec(message)
   if (wait) found.retryAfterMs = Math.ceil(Number(wait[1]) * (wait[2] === 's' ? 1000 : 1))
   return found

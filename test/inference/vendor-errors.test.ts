@@ -1,0 +1,160 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import type { JsonObject } from '../../src/lib/loose.ts'
+import { forgetTraffic } from '../support/harness.ts'
+import { vendorReply } from '../support/replies.ts'
+import { ask, type Bench, type FormatName, jsonOf, openBench } from './support.ts'
+
+describe('R40 what a vendor says of its error', () => {
+  let bench: Bench
+  beforeAll(async () => {
+    bench = await openBench('sqlite')
+  })
+  beforeEach(() => forgetTraffic(bench.server))
+  afterAll(async () => {
+    await bench.server.stop()
+    await Promise.all([bench.first.stop(), bench.second.stop()])
+  })
+
+  async function told(format: FormatName, status: number, json: unknown, model = `test/${format}`) {
+    bench.first.script({ status, json })
+    const response = await ask(bench, format, { model })
+    return { status: response.status, body: await jsonOf(response) }
+  }
+
+  const failedGeneration = {
+    error: {
+      message: 'Failed to call a function.',
+      type: 'invalid_request_error',
+      code: 'tool_use_failed',
+      param: 'tools',
+      failed_generation: '<function=look>{"q": 1}',
+    },
+  }
+
+  test('chat: fields beside ours, and the code stays the status', async () => {
+    const { status, body } = await told('chat', 400, failedGeneration)
+    expect(status).toBe(400)
+    expect(body.error).toMatchObject({
+      code: 400,
+      message: 'Failed to call a function.',
+      param: 'tools',
+      failed_generation: '<function=look>{"q": 1}',
+      metadata: { provider_code: 'tool_use_failed', reason: 'upstream_rejected' },
+    })
+  })
+
+  test('chat: what a gateway behind us was told', async () => {
+    const metadata = { raw: '{"detail":"context"}', provider_name: 'Deeper' }
+    const { body } = await told('chat', 400, { error: { code: 400, message: 'Bad', metadata } })
+    expect(body.error.metadata).toMatchObject({ raw: metadata.raw, provider_name: 'one-chat' })
+  })
+
+  test('chat: an error inside a stream', async () => {
+    const beginning = vendorReply('chat', 'text').frames.slice(0, 4)
+    bench.first.script({ sse: [...beginning, `data: ${JSON.stringify(failedGeneration)}\n\n`] })
+    const text = await ask(bench, 'chat', { model: 'test/chat', stream: true }).then((reply) => reply.text())
+    expect(text).toContain('"failed_generation":"<function=look>')
+  })
+
+  test('a model that the vendor does not know', async () => {
+    const message = 'The model `vendor-model` does not exist or you do not have access to it.'
+    const { status, body } = await told('chat', 404, {
+      error: { message, code: 'model_not_found', param: 'model' },
+    })
+    expect(status).toBe(502)
+    expect(body.error).toMatchObject({ message, param: 'model', metadata: { error_type: 'not_found' } })
+  })
+
+  test('messages: the type is the vendor’s, and the words of a 400 and a 413 stay as they are', async () => {
+    const long = 'prompt is too long: 210345 tokens > 200000 maximum'
+    const error = (type: string, message: string) => ({ type: 'error', error: { type, message } })
+    const first = await told('messages', 400, error('invalid_request_error', long))
+    expect(first.body).toMatchObject({
+      type: 'error',
+      error: { type: 'invalid_request_error', message: long },
+    })
+    const large = 'Request exceeds the maximum size'
+    const second = await told('messages', 413, error('request_too_large', large))
+    expect(second.status).toBe(413)
+    expect(second.body.error).toMatchObject({ type: 'request_too_large', message: large, code: 413 })
+  })
+
+  test('responses: the parameter', async () => {
+    const error = {
+      message: 'Unsupported value',
+      type: 'invalid_request_error',
+      param: 'text.verbosity',
+      code: 'unsupported_value',
+    }
+    const { body } = await told('responses', 400, { error })
+    expect(body.error).toMatchObject({ code: 400, param: 'text.verbosity' })
+  })
+
+  test('gemini: details and status', async () => {
+    const violation = {
+      '@type': 'type.googleapis.com/google.rpc.BadRequest',
+      fieldViolations: [{ field: 'contents[0]', description: 'Invalid' }],
+    }
+    const owner = {
+      '@type': 'type.googleapis.com/google.rpc.ErrorInfo',
+      reason: 'BAD',
+      metadata: { consumer: 'projects/1234567890' },
+    }
+    const error = {
+      code: 400,
+      message: 'Invalid',
+      status: 'FAILED_PRECONDITION',
+      details: [violation, owner],
+    }
+    bench.first.script({ status: 400, json: { error } })
+    const response = await fetch(`${bench.server.url}/v1beta/models/test/gemini:generateContent`, {
+      method: 'POST',
+      headers: { 'x-goog-api-key': bench.server.own.inferenceKey },
+      body: JSON.stringify({ contents: [{ parts: [{ text: 'Hi' }] }] }),
+    })
+    const { error: shown } = await jsonOf(response)
+    expect(shown).toMatchObject({ code: 400, status: 'FAILED_PRECONDITION' })
+    expect(shown.details).toContainEqual(violation)
+    expect(JSON.stringify(shown)).not.toContain('1234567890')
+  })
+
+  test.each([
+    ['a resource', 'arn:aws:bedrock:us-east-1:123456789012:model/x', '123456789012'],
+    ['an organization', 'in organization org-AbC123dEf456gHi789 on tokens', 'AbC123dEf456gHi789'],
+    ['a project', 'project proj_Ab12Cd34Ef56Gh78 has none', 'Ab12Cd34Ef56Gh78'],
+    ['a cloud project', 'on projects/my-secret-project/locations/global', 'my-secret-project'],
+    ['a subscription', 'at /subscriptions/0aa1-22bb/resourceGroups/x', '0aa1-22bb'],
+    ['a key', 'with sk-proj-abcdef0123456789abcdef', 'abcdef0123456789'],
+    ['the key we signed in with', 'with vendor-secret', 'vendor-secret'],
+  ])('without %s', async (_name, words, secret) => {
+    const error = { message: `No: ${words}`, param: words, deep: [{ words }] }
+    const { body } = await told('chat', 400, { error })
+    expect(JSON.stringify(body)).not.toContain(secret)
+    expect(body.error.deep[0].words).toContain('***')
+  })
+
+  test('not at any length or depth', async () => {
+    let nested: JsonObject = { end: true }
+    for (let level = 0; level < 100; level++) nested = { nested }
+    const error = { message: 'No', text: 'x'.repeat(30_000), list: Array(400).fill('y'.repeat(50)), nested }
+    const { body } = await told('chat', 400, { error })
+    expect(JSON.stringify(body.error).length).toBeLessThan(20_000)
+    expect(body.error.text).toStartWith('xxx')
+    expect(JSON.stringify(body)).not.toContain('"end"')
+  })
+
+  test('nothing of it for clients of another format, nor when another provider was asked as well', async () => {
+    const foreign = await told('messages', 400, failedGeneration, 'test/chat')
+    expect(foreign.body.error).not.toHaveProperty('failed_generation')
+    expect(foreign.body.error.message).toBe('Failed to call a function.')
+    bench.first.script({ status: 500, json: failedGeneration })
+    bench.second.script({ status: 500, json: failedGeneration })
+    const both = await jsonOf(ask(bench, 'chat', { model: 'test/both-chat' }))
+    expect(both.error).not.toHaveProperty('failed_generation')
+  })
+
+  test('nothing about the account of the operator', async () => {
+    const { body } = await told('chat', 402, { error: { message: 'Balance is 0', param: 'balance' } })
+    expect(JSON.stringify(body)).not.toContain('alance')
+  })
+})
