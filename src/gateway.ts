@@ -6,6 +6,7 @@ import type { Db } from './db/db.ts'
 import type { Ledger } from './ledger/ledger.ts'
 import type { Node } from './ledger/recovery.ts'
 import type { RollUpThread } from './ledger/rollups/thread.ts'
+import type { BackgroundRuns } from './lib/background.ts'
 import type { ByteCache } from './lib/byte-cache.ts'
 import type { Clock } from './lib/clock.ts'
 import type { Origins } from './lib/origins.ts'
@@ -47,6 +48,8 @@ export interface Gateway {
   readonly exchanges: Set<{ stop(): void }>
   /** Replies that may be given once more, on this node. */
   readonly responseCache: ByteCache
+  /** Responses that are made for clients who do not wait. */
+  readonly background: BackgroundRuns
   settings: Settings
   edits: Edits
   catalog: Catalog

@@ -5,6 +5,7 @@ import { dropExpiredContents } from './areas/generations/store.ts'
 import { databaseTime } from './db/db.ts'
 import type { Gateway } from './gateway.ts'
 import { isoNow, RemoteClock } from './lib/clock.ts'
+import { tendBackground } from './pipeline/background.ts'
 import { followEdits } from './reload.ts'
 
 interface Job {
@@ -25,6 +26,7 @@ const followMs = 1000
 const jobs: Job[] = [
   { name: 'sign of life', everyMs: beatMs, run: giveSign },
   { name: 'orphaned holds', everyMs: beatMs, run: settleOrphans },
+  { name: 'background responses', everyMs: followMs, run: tendBackground },
   { name: 'catalogue', everyMs: followMs, run: followEdits },
   { name: 'roll-ups', everyMs: rollUpMs, run: ({ rollUps, clock }) => rollUps.roll(clock.now()) },
   { name: 'response cache', everyMs: minuteMs, run: dropExpiredAnswers },

@@ -23,6 +23,7 @@ import { Node } from './ledger/recovery.ts'
 import { RollUpThread } from './ledger/rollups/thread.ts'
 import { JournalError } from './ledger/segment.ts'
 import { SoleEngine } from './ledger/sole-engine.ts'
+import { BackgroundRuns } from './lib/background.ts'
 import { ByteCache } from './lib/byte-cache.ts'
 import { type Clock, RemoteClock, systemClock } from './lib/clock.ts'
 import { Origins } from './lib/origins.ts'
@@ -88,6 +89,7 @@ export async function openGateway(
     drains: new Slots(mostDrains),
     exchanges: new Set(),
     responseCache,
+    background: new BackgroundRuns(),
     settings,
     ...composed,
   }
@@ -223,7 +225,7 @@ async function stop(gateway: Gateway, server: Server): Promise<void> {
     for (const exchange of gateway.exchanges) exchange.stop()
   }, drain)
   const deadline = setTimeout(() => void server.stop(true), drain + cutMs)
-  await server.stop()
+  await Promise.all([server.stop(), gateway.background.drain(drain)])
   clearTimeout(cut)
   clearTimeout(deadline)
   await gateway.ledger.close()

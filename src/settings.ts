@@ -95,6 +95,8 @@ const settingsFields = z.strictObject({
       /** Whether a response is kept when the request does not say. */
       store: z.boolean().default(true),
       retention_days: z.int().min(1).max(3650).default(30),
+      /** How many of one workspace may be made in the background at the same time. */
+      background: z.int().min(0).max(10_000).default(100),
     })
     .prefault({}),
   /** Replies that are given once more to who asks the same again, in the memory of this node. */

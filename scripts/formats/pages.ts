@@ -96,6 +96,7 @@ export const pages: Record<GenerateDialect, Page> = {
     choices: [
       'Reasoning of another vendor is a `reasoning` item whose `encrypted_content` holds what that vendor signed, packed. Send the item back as it is.',
       'Free-text tools (`custom`) and tools in a `namespace` work with every upstream: elsewhere they go by a flat name and one string, and the calls come back under the names you gave.',
+      'With `background: true` the answer comes at once, with status `queued`, whatever the provider is. `GET /responses/{id}` shows `in_progress`, then how it ended; with `?stream=true&starting_after=N` its events are streamed while it is being made. `POST /responses/{id}/cancel` ends it, and charges what was produced until then. Such a response must be stored; one that a stop of the server interrupts has failed, with an error. How many a workspace may have at a time is set in headgate.yaml (`responses.background`).',
       'An item or field that Headgate does not know goes on, untouched, to an upstream that speaks this format. Elsewhere it is left out and named.',
     ],
   },

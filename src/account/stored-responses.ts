@@ -40,21 +40,26 @@ export function isItemId(value: unknown): value is string {
   return typeof value === 'string' && /^[\w.:-]{1,200}$/.test(value)
 }
 
+export function newStoredResponse(
+  { vault, clock }: Shelf,
+  { id, owner, previousId, body, retentionDays }: Omit<NewResponse, 'input' | 'output'>,
+) {
+  return {
+    id,
+    organization_id: owner.organizationId,
+    workspace_id: owner.workspaceId,
+    previous_response_id: previousId,
+    body: vault.seal(JSON.stringify(body), id),
+    created_at: isoNow(clock),
+    expires_at: new Date(clock.now() + retentionDays * dayMs).toISOString(),
+  }
+}
+
 /** Written in the transaction that charges for the response: whoever has seen its end can go on from it. */
-export function keptResponse({ db, vault, clock }: Shelf, response: NewResponse): Statement[] {
-  const { id, owner } = response
-  const kept = db
-    .insertInto('stored_responses')
-    .values({
-      id,
-      organization_id: owner.organizationId,
-      workspace_id: owner.workspaceId,
-      previous_response_id: response.previousId,
-      body: vault.seal(JSON.stringify(response.body), id),
-      created_at: isoNow(clock),
-      expires_at: new Date(clock.now() + response.retentionDays * dayMs).toISOString(),
-    })
-    .compile()
+export function keptResponse(shelf: Shelf, response: NewResponse): Statement[] {
+  const { db, vault } = shelf
+  const { id } = response
+  const kept = db.insertInto('stored_responses').values(newStoredResponse(shelf, response)).compile()
   const items = [
     ...response.input.map((item) => ({ item, is_output: 0 as const })),
     ...response.output.map((item) => ({ item, is_output: 1 as const })),

@@ -44,6 +44,7 @@ export interface Schema {
   stored_items: StoredItemTable
   conversations: ConversationTable
   conversation_items: ConversationItemTable
+  background_responses: BackgroundResponseTable
   catalogue_edits: CatalogueEditTable
 }
 
@@ -618,6 +619,20 @@ export interface StoredResponseTable {
   body: string
   created_at: string
   expires_at: string
+}
+
+/** A response that is made in the background, until it is finished and stored. */
+export interface BackgroundResponseTable {
+  id: string
+  organization_id: string
+  workspace_id: string
+  /** The node that makes it. */
+  node_id: string
+  status: 'queued' | 'in_progress'
+  is_cancelled: Flag
+  /** Sealed JSON of the response object, without output. */
+  body: string
+  created_at: string
 }
 
 export interface StoredItemTable {

@@ -6,7 +6,7 @@ import type { Kept } from '../lib/byte-cache.ts'
 import { quiet } from '../lib/pulse.ts'
 import { guardRegion } from '../policy/guard.ts'
 import { type Admission, admit } from './admit.ts'
-import type { Asked, Question } from './asked.ts'
+import type { Asked, Format, Question } from './asked.ts'
 import { dispatchStream, dispatchWhole, type WholeReply } from './dispatch.ts'
 import { failedAttempt, toClientError } from './failure.ts'
 import { type Journey, newJourney, type Outcome, type Taken } from './journey.ts'
@@ -33,6 +33,7 @@ async function answerBy(gateway: Gateway, asked: Asked, plan: Plan): Promise<Res
   const kept = slot && findKept(gateway, slot)
   if (kept) return replayed(gateway, asked, plan, kept)
   const admission = await admit(gateway, asked, plan)
+  asked.admitted?.()
   const reply = asked.call.stream ? streamed : whole
   if (!slot) return reply(gateway, asked, admission, null)
   const keeping = new Keeping(gateway, slot)
@@ -91,7 +92,7 @@ async function replayed(gateway: Gateway, asked: Asked, plan: Plan, kept: Kept):
   const { body, dropped, headers } = await replay(gateway, asked, plan, kept)
   const told = { ...answerHeaders(asked, dropped), ...headers }
   if (!Array.isArray(body)) return Response.json(body, { headers: told })
-  return new Response(oneByOne(body), { headers: { ...streamHeadersFor(asked), ...told } })
+  return new Response(oneByOne(body), { headers: { ...streamHeadersFor(asked.format), ...told } })
 }
 
 async function* oneByOne(texts: string[]): AsyncGenerator<string> {
@@ -145,13 +146,17 @@ async function streamed(
     throw await failed(asked, journey, close, error)
   }
   return new Response(streamedBody(gateway, asked, run, opening), {
-    headers: { ...streamHeadersFor(asked), ...answerHeaders(asked, droppedBy(journey)), ...keeping?.headers },
+    headers: {
+      ...streamHeadersFor(asked.format),
+      ...answerHeaders(asked, droppedBy(journey)),
+      ...keeping?.headers,
+    },
   })
 }
 
-function streamHeadersFor({ format }: Asked): Record<string, string> {
+export function streamHeadersFor({ writes }: Format): Record<string, string> {
   return {
-    'content-type': format.writes.streamType ?? 'text/event-stream; charset=utf-8',
+    'content-type': writes.streamType ?? 'text/event-stream; charset=utf-8',
     'cache-control': 'no-cache, no-transform',
     'x-accel-buffering': 'no',
   }

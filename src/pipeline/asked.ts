@@ -17,6 +17,10 @@ export interface Question {
   /** What the client sent, and what it was parsed into, before anything was added. */
   source: Source
   format: Format
+  /** Its id, where that was told before it was begun. */
+  id?: string
+  /** Called when it is admitted: what goes wrong from then on is part of the reply. */
+  admitted?: () => void
   /** Written together with the charge: `reply` is the answer in the client's format. */
   keep?: (reply: JsonObject) => Statement[]
 }

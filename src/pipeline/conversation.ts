@@ -1,5 +1,12 @@
 import { appendStatements, conversationItems } from '../account/conversations.ts'
-import { conversationOf, findItems, isItemId, keptResponse, type Owner } from '../account/stored-responses.ts'
+import {
+  conversationOf,
+  findItems,
+  findResponse,
+  isItemId,
+  keptResponse,
+  type Owner,
+} from '../account/stored-responses.ts'
 import type { Statement } from '../db/batch.ts'
 import { badField, fail } from '../errors.ts'
 import type { Gateway } from '../gateway.ts'
@@ -76,8 +83,26 @@ async function earlierItems(
     return { items: found.map(({ item }) => item), ids: new Set(found.map(({ id }) => id)) }
   }
   if (previousId === null) return { items: [], ids: new Set() }
-  const items = await conversationOf(gateway, owner, checkedId('response', previousId), maxBytes)
+  const items = await turnsBefore(gateway, owner, checkedId('response', previousId), maxBytes)
   return { items, ids: new Set(items.flatMap(({ id }) => textOf(id) ?? [])) }
+}
+
+/** A response that failed or was cancelled has nothing to go on from. */
+const unanswered = new Set<unknown>(['failed', 'cancelled'])
+
+async function turnsBefore(
+  gateway: Gateway,
+  owner: Owner,
+  id: string,
+  maxBytes: number,
+): Promise<JsonObject[]> {
+  const { status } = await findResponse(gateway, owner, id)
+  if (unanswered.has(status))
+    throw badField(
+      'previous_response_id',
+      `is a response that ${status === 'failed' ? 'failed' : 'was cancelled'}`,
+    )
+  return conversationOf(gateway, owner, id, maxBytes)
 }
 
 /** Nothing stored has another kind of id, and a database may refuse to look for one. */

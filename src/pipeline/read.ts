@@ -5,6 +5,10 @@ import { keepsContent } from './content.ts'
 import { expandPreset } from './preset.ts'
 import { readWishes } from './wishes.ts'
 
+export function newGenerationId(): string {
+  return `gen-${growingHex()}`
+}
+
 /** The body with its preset, in our own form, and what is known of its sender. */
 export async function readAsked(gateway: Gateway, question: Question): Promise<Asked> {
   const { caller, format, request } = question
@@ -13,7 +17,7 @@ export async function readAsked(gateway: Gateway, question: Question): Promise<A
   const standing = known instanceof Promise ? await known : known
   const expanding = expandPreset(gateway, caller.organizationId, format.presets, question.body)
   const { body, presetId } = expanding instanceof Promise ? await expanding : expanding
-  const id = `gen-${growingHex()}`
+  const id = question.id ?? newGenerationId()
   return {
     ...question,
     body,

@@ -187,6 +187,17 @@ describe('stored responses with the OpenAI SDK', () => {
     expect((await responses.retrieve(id)).output_text).toBe(scenarios.text.text)
   })
 
+  test('one in the background is polled until it has ended, and stays as it ended', async () => {
+    const { responses } = client()
+    const queued = await responses.create({ model: modelOf('chat'), input: question, background: true })
+    expect(queued.status).toBe('queued')
+    let made = queued
+    while (made.status === 'queued' || made.status === 'in_progress')
+      made = await responses.retrieve(queued.id)
+    expect(made).toMatchObject({ id: queued.id, status: 'completed', output_text: scenarios.text.text })
+    expect((await responses.cancel(queued.id)).status).toBe('completed')
+  })
+
   test('with store: false nothing is kept', async () => {
     const { responses } = client()
     const made = await responses.create({ model: modelOf('chat'), input: question, store: false })

@@ -108,6 +108,7 @@ export async function startTestServer(kind: DatabaseKind, options: TestOptions =
     call: (method, path, callOptions = {}) => call(url, own.managementKey, method, path, callOptions),
     stop: async () => {
       await server.stop(true)
+      await gateway.background.drain(0)
       await gateway.ledger.close()
       await gateway.db.destroy()
       await database?.drop()

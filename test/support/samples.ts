@@ -128,6 +128,12 @@ async function budget(call: TenantCall): Promise<Sample> {
 const owned = async (path: string, body?: unknown): Promise<Sample> => ({ path, body, owned: true })
 
 /** By operation id. The generic tests fail when an operation has no sample here. */
+/** A response that is made in the background. */
+async function backgroundResponse(tenant: Tenant, call: TenantCall): Promise<string> {
+  const body = { model: 'sandbox/echo:free', input: 'Hello', background: true }
+  return (await call('POST', '/responses', { key: tenant.inferenceKey, body })).body.id
+}
+
 /** A response that is stored; the free model can be asked by an organization without credits. */
 async function storedResponse(tenant: Tenant, call: TenantCall): Promise<string> {
   const body = { model: 'sandbox/echo:free', input: 'Hello' }
@@ -176,6 +182,8 @@ export const samples: Record<string, MakeSample> = {
   getConversationItem: async (tenant, call) => owned(await conversationItemPath(tenant, call)),
   deleteConversationItem: async (tenant, call) => owned(await conversationItemPath(tenant, call)),
   getResponse: async (tenant, call) => owned(`/responses/${await storedResponse(tenant, call)}`),
+  cancelResponse: async (tenant, call) =>
+    owned(`/responses/${await backgroundResponse(tenant, call)}/cancel`),
   deleteResponse: async (tenant, call) => owned(`/responses/${await storedResponse(tenant, call)}`),
   listResponseInputItems: async (tenant, call) =>
     owned(`/responses/${await storedResponse(tenant, call)}/input_items`),

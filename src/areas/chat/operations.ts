@@ -47,10 +47,11 @@ const createChatCompletion = operation({
 export const chatOperations = [createChatCompletion]
 
 /** What is stored is known to POST /responses alone: to forget it silently would be another conversation. */
-function refuseStored({ previous_response_id, conversation, input }: JsonObject): void {
+function refuseStored({ previous_response_id, conversation, background, input }: JsonObject): void {
   const elsewhere = 'is known to POST /responses only'
   if (conversation) throw badField('conversation', elsewhere)
   if (previous_response_id) throw badField('previous_response_id', elsewhere)
+  if (background === true) throw badField('background', elsewhere)
   const reference = objectsOf(input).findIndex(({ type }) => type === 'item_reference')
   if (reference !== -1) throw badField(`input.${reference}`, `a reference to a stored item ${elsewhere}`)
 }

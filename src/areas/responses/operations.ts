@@ -1,12 +1,19 @@
 import { z } from 'zod'
-import { deleteResponse, findResponse, inputItems } from '../../account/stored-responses.ts'
+import { findUnfinished } from '../../account/background-responses.ts'
+import { deleteResponse, inputItems } from '../../account/stored-responses.ts'
 import { responses } from '../../dialects/responses/responses.ts'
 import { responsesCall } from '../../dialects/responses/schema.ts'
-import { badField } from '../../errors.ts'
+import { badField, fail } from '../../errors.ts'
 import type { JsonObject } from '../../lib/loose.ts'
 import { operation } from '../../operation.ts'
 import { answer } from '../../pipeline/answer.ts'
 import { ownerOf } from '../../pipeline/authenticate.ts'
+import {
+  answerInBackground,
+  cancelResponse,
+  readResponse,
+  streamResponse,
+} from '../../pipeline/background.ts'
 import { openConversation } from '../../pipeline/conversation.ts'
 import { countTokens } from '../../pipeline/count-tokens.ts'
 import { formats } from '../../pipeline/formats.ts'
@@ -29,7 +36,7 @@ const createResponse = operation({
   tag,
   summary: 'Ask a model, in the OpenAI Responses format',
   description:
-    'With `stream: true` the answer is a stream of server-sent events. Responses are kept here, for any provider, unless `store` is false.',
+    'With `stream: true` the answer is a stream of server-sent events. Responses are kept here, for any provider, unless `store` is false. With `background: true` the answer comes at once, with status `queued`: read the response until it has ended.',
   access: 'inference',
   inference: responses.client,
   body: responsesCall,
@@ -37,8 +44,11 @@ const createResponse = operation({
   errors: inferenceErrors,
   response: responseObject,
   handle: async ({ gateway, caller, region, request, body, source }) => {
-    const opened = await openConversation(gateway, ownerOf(caller), body as JsonObject)
-    return answer(gateway, { caller, region, request, source, format: formats.responses, ...opened })
+    const owner = ownerOf(caller)
+    const opened = await openConversation(gateway, owner, body as JsonObject)
+    const question = { caller, region, request, source, format: formats.responses, ...opened }
+    const { background } = opened.body
+    return background === true ? answerInBackground(gateway, owner, question) : answer(gateway, question)
   },
 })
 
@@ -48,14 +58,42 @@ const getResponse = operation({
   path: '/responses/{response_id}',
   tag,
   summary: 'Read a stored response',
+  description:
+    'One that is made in the background is there from its first moment, with status `queued` or `in_progress`. With `stream=true` its events are streamed while it is being made.',
+  access: 'inference',
+  params: idParam,
+  query: z.looseObject({
+    stream: z.enum(['true', 'false']).optional(),
+    starting_after: z.coerce
+      .number()
+      .int()
+      .min(0)
+      .optional()
+      .describe('The number of the last event that was received'),
+  }),
+  errors: [404],
+  response: responseObject,
+  handle: async ({ gateway, caller, params, query }) => {
+    const [owner, id] = [ownerOf(caller), params.response_id]
+    if (query.stream === 'true') return streamResponse(gateway, owner, id, query.starting_after)
+    return Response.json(await readResponse(gateway, owner, id))
+  },
+})
+
+const cancelBackgroundResponse = operation({
+  id: 'cancelResponse',
+  method: 'POST',
+  path: '/responses/{response_id}/cancel',
+  tag,
+  summary: 'Cancel a response that is made in the background',
+  description:
+    'What was produced until then is charged. A response that has ended stays as it ended. One that another node makes is cancelled within two seconds.',
   access: 'inference',
   params: idParam,
   errors: [404],
   response: responseObject,
-  handle: async ({ gateway, caller, params }) => {
-    const found = await findResponse(gateway, ownerOf(caller), params.response_id)
-    return Response.json(found)
-  },
+  handle: async ({ gateway, caller, params }) =>
+    Response.json(await cancelResponse(gateway, ownerOf(caller), params.response_id)),
 })
 
 const removeResponse = operation({
@@ -66,10 +104,13 @@ const removeResponse = operation({
   summary: 'Delete a stored response',
   access: 'inference',
   params: idParam,
-  errors: [404],
+  errors: [404, 409],
   response: z.strictObject({ id: z.string(), object: z.literal('response'), deleted: z.literal(true) }),
   handle: async ({ gateway, caller, params }) => {
-    await deleteResponse(gateway, ownerOf(caller), params.response_id)
+    const owner = ownerOf(caller)
+    if (await findUnfinished(gateway, owner, params.response_id))
+      throw fail('conflict', 'The response is still being made. Cancel it first.')
+    await deleteResponse(gateway, owner, params.response_id)
     return { id: params.response_id, object: 'response' as const, deleted: true as const }
   },
 })
@@ -168,6 +209,7 @@ export const responseOperations = [
   countResponseTokens,
   compactResponse,
   getResponse,
+  cancelBackgroundResponse,
   removeResponse,
   listInputItems,
 ]

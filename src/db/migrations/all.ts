@@ -7,8 +7,9 @@ import { rollups } from './005-rollups.ts'
 import { responseCache } from './006-response-cache.ts'
 import { catalogue } from './007-catalogue.ts'
 import { ownKeyOrigin } from './008-own-key-origin.ts'
-import { authCodeKey } from './014-auth-code-key.ts'
 import { conversations } from './013-conversations.ts'
+import { authCodeKey } from './014-auth-code-key.ts'
+import { backgroundResponses } from './015-background-responses.ts'
 
 export const migrations: Record<string, Migration> = {
   '001-foundation': foundation,
@@ -21,4 +22,5 @@ export const migrations: Record<string, Migration> = {
   '008-own-key-origin': ownKeyOrigin,
   '014-auth-code-key': authCodeKey,
   '013-conversations': conversations,
+  '015-background-responses': backgroundResponses,
 }

@@ -16,7 +16,7 @@ export function itemFacts({ id, call }: ReplyFacts): ItemFacts {
   return { base: withoutPrefix(id), call }
 }
 
-export type ResponseStatus = 'in_progress' | 'completed' | 'incomplete' | 'failed'
+export type ResponseStatus = 'queued' | 'in_progress' | 'completed' | 'incomplete' | 'failed'
 
 /** What of a response changes while it is made. */
 export interface ResponseState {
