@@ -55,7 +55,11 @@ ${requestTables(name)}
 
 ## What comes back
 
-Usage is counted in the same buckets whatever the provider’s format, streamed or whole, and the reply says what it cost. How much of what a provider tells a client of this format sees:
+Usage is counted in the same buckets whatever the provider’s format, streamed or whole, and the reply says what it cost.
+
+Where the reply is translated, what this format has no room for is left out and named with \`reply.\` in front, such as \`reply.logprobs\`: in the header \`x-headgate-dropped\` of a whole reply, in a comment before the end of a stream (\`: x-headgate-dropped: reply.logprobs\`), which clients pass over, and in the record of the generation.
+
+How much of what a provider tells a client of this format sees:
 
 ${replyTable(name)}
 

@@ -7,6 +7,7 @@ import type { DialectName, ServedTier, ServiceTier, WireAbility } from '../catal
 import type { GatewayError } from '../errors.ts'
 import type { JsonObject } from '../lib/loose.ts'
 import type { SseFrame } from '../lib/sse.ts'
+import type { ReplyLimits } from './reply-losses.ts'
 
 /**
  * A wire format, written once and used from both sides: what a client sends us an upstream may be sent,
@@ -32,6 +33,8 @@ export interface ClientSide {
   insistsOnEffort?: true
   /** Its whole replies can say that they broke off, and why. */
   carriesFailure?: true
+  /** What of a reply it has no room for. */
+  replyLimits: ReplyLimits
   /** Keeps a quiet stream alive. */
   heartbeat: string
   /** The content type of its streams; server-sent events when absent. */
@@ -202,6 +205,8 @@ export interface Seen {
   tier: ServedTier | null
   /** Where they are read anyway: a reply that passes unread does not tell. */
   calls: SeenCall[]
+  /** What the client's format has no room for, by the names of `x-headgate-dropped`. */
+  lost: string[]
 }
 
 export function nothingSeen(): Seen {
@@ -215,5 +220,6 @@ export function nothingSeen(): Seen {
     model: null,
     tier: null,
     calls: [],
+    lost: [],
   }
 }

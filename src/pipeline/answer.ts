@@ -68,7 +68,7 @@ async function whole(
     const outcome: Outcome = { status, charge, seen, error: null, firstTokenMs: null }
     await close(outcome, asked.keep?.(body))
     return Response.json(body, {
-      headers: { ...answerHeaders(asked, droppedBy(journey)), ...keeping?.headers },
+      headers: { ...answerHeaders(asked, [...droppedBy(journey), ...seen.lost]), ...keeping?.headers },
     })
   } catch (error) {
     throw await failed(asked, journey, close, error)

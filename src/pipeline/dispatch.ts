@@ -1,5 +1,6 @@
 import type { ReplyEvent } from '../call/event.ts'
 import { nothingSeen, type Seen } from '../dialects/dialect.ts'
+import type { ReplyLimits } from '../dialects/reply-losses.ts'
 import type { Gateway } from '../gateway.ts'
 import { JsonError, parsePrompt } from '../lib/json.ts'
 import { spliceJson } from '../lib/json-splice.ts'
@@ -72,16 +73,18 @@ async function wholeReply(
   { candidate, translation, transcript }: Omit<Taken<unknown>, 'reply'>,
   asked: Asked,
 ): Promise<WholeReply> {
+  const { writes } = asked.format
   const simulate = simulators.get(candidate.endpoint.provider.slug)
   if (simulate) {
     const events = simulate(asked.call, candidate.endpoint.upstream_model, simulation(exchange))
-    return wholeOf(await Array.fromAsync(events), null, transcript)
+    return wholeOf(await Array.fromAsync(events), null, transcript, writes.replyLimits)
   }
   const body = await fetchWhole(gateway, exchange, translation, asked)
   const isGlanced = translation.passes && !transcript
   const seen = isGlanced ? translation.dialect.same.seeReply?.(body) : undefined
   if (seen) return { seen, events: [], body }
-  return wholeOf(eventsOf(candidate, translation, body), body, transcript)
+  const limits = translation.passes ? null : writes.replyLimits
+  return wholeOf(eventsOf(candidate, translation, body), body, transcript, limits)
 }
 
 function eventsOf({ endpoint }: Candidate, { dialect }: Translation, body: JsonObject): ReplyEvent[] {
@@ -90,10 +93,15 @@ function eventsOf({ endpoint }: Candidate, { dialect }: Translation, body: JsonO
   return events
 }
 
-function wholeOf(events: ReplyEvent[], body: JsonObject | null, transcript: Transcript | null): WholeReply {
+function wholeOf(
+  events: ReplyEvent[],
+  body: JsonObject | null,
+  transcript: Transcript | null,
+  limits: ReplyLimits | null,
+): WholeReply {
   const seen = nothingSeen()
   for (const event of events) {
-    note(seen, event)
+    note(seen, event, limits)
     transcript?.add(event)
   }
   if (!seen.content) requireEnd(seen)
@@ -150,10 +158,11 @@ async function openFlow(
   { candidate, translation, facts, transcript }: Omit<Taken<unknown>, 'reply'>,
   asked: Asked,
 ): Promise<Flow> {
+  const { writes } = asked.format
   const simulate = simulators.get(candidate.endpoint.provider.slug)
   if (simulate) {
     const events = simulate(asked.call, candidate.endpoint.upstream_model, simulation(exchange))
-    return new EventFlow(notedEvents(events, transcript), asked.format.writes.writer(facts), exchange)
+    return new EventFlow(notedEvents(events, transcript), writes.writer(facts), writes.replyLimits, exchange)
   }
   const answered = await send(gateway, exchange, outgoing(asked, translation))
   const { response, secrets } = answered
@@ -161,7 +170,7 @@ async function openFlow(
     const body = await bodyOf(exchange, answered)
     const events = eventsOf(candidate, translation, body)
     const noted = notedEvents(events.values(), transcript)
-    return new EventFlow(noted, asked.format.writes.writer(facts), exchange)
+    return new EventFlow(noted, writes.writer(facts), writes.replyLimits, exchange)
   }
   const relay = relayFor(asked, candidate, translation, facts)
   const noted = notedRelay(relay, translation.dialect, transcript)

@@ -1,6 +1,7 @@
 import type { ReplyEvent } from '../call/event.ts'
 import type { Bill, Usage } from '../call/usage.ts'
 import { nothingSeen, type Relay, type ReplyWriter, type Seen } from '../dialects/dialect.ts'
+import type { ReplyLimits } from '../dialects/reply-losses.ts'
 import type { GatewayError } from '../errors.ts'
 import type { JsonObject } from '../lib/loose.ts'
 import { type FrameReader, SseError } from '../lib/sse.ts'
@@ -105,16 +106,19 @@ export class WireFlow implements Flow {
 export class EventFlow implements Flow {
   readonly #events: AsyncIterator<ReplyEvent> | Iterator<ReplyEvent>
   readonly #writer: ReplyWriter
+  readonly #limits: ReplyLimits
   readonly #exchange: Exchange
   readonly seen = nothingSeen()
 
   constructor(
     events: AsyncIterator<ReplyEvent> | Iterator<ReplyEvent>,
     writer: ReplyWriter,
+    limits: ReplyLimits,
     exchange: Exchange,
   ) {
     this.#events = events
     this.#writer = writer
+    this.#limits = limits
     this.#exchange = exchange
   }
 
@@ -126,7 +130,7 @@ export class EventFlow implements Flow {
     try {
       const { done, value } = await this.#events.next()
       if (done) return null
-      note(this.seen, value)
+      note(this.seen, value, this.#limits)
       return this.#writer.write(value)
     } catch (error) {
       throw this.#exchange.explain(error)

@@ -3,6 +3,7 @@ import { eventsOf } from '../call/replay.ts'
 import { noTokens } from '../call/usage.ts'
 import type { ServedTier } from '../catalog/vocabulary.ts'
 import type { ReplyFacts, Seen } from '../dialects/dialect.ts'
+import { addReplyLosses } from '../dialects/reply-losses.ts'
 import type { Gateway } from '../gateway.ts'
 import { nothingCharged } from '../ledger/charge.ts'
 import type { Place } from '../ledger/draft.ts'
@@ -141,7 +142,9 @@ export async function replay(gateway: Gateway, asked: Asked, plan: Plan, kept: K
     'x-service-cache-ttl': String(Math.max(0, Math.ceil((kept.until - now) / 1000))),
     'x-service-cache-source-id': answer.sourceId,
   }
-  return { body, dropped: answer.dropped, headers }
+  const lost: string[] = []
+  for (const event of events) addReplyLosses(lost, event, asked.format.writes.replyLimits)
+  return { body, dropped: [...answer.dropped, ...lost], headers }
 }
 
 const noBill = billOf(nothingCharged, undefined)

@@ -163,7 +163,7 @@ function generationOf(
 ): GenerationParts | null {
   if (!candidate || !translation) return null
   const [finish] = seen?.finishes ?? []
-  const { dropped } = translation.request
+  const dropped = [...translation.request.dropped, ...(seen?.lost ?? [])]
   return {
     draft: draft.generation,
     place: placeOf(gateway, candidate, translation.dialect.name),

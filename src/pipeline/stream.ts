@@ -1,4 +1,5 @@
 import type { ReplyFacts } from '../dialects/dialect.ts'
+import { lossComment } from '../dialects/reply-losses.ts'
 import { GatewayError } from '../errors.ts'
 import type { Gateway } from '../gateway.ts'
 import { type Charge, nothingCharged } from '../ledger/charge.ts'
@@ -163,7 +164,7 @@ export class StreamRun {
     if (!flow?.seen.complete) throw unexpected('The connection to the provider broke off.')
     if (endedBadly(flow.seen)) throw unexpected('The provider ended its reply with an error.')
     const charge = this.#charge()
-    const text = flow.end(charge.usage, billOf(charge, this.#taken?.candidate))
+    const text = lossComment(flow.seen.lost) + flow.end(charge.usage, billOf(charge, this.#taken?.candidate))
     const keep = flow.final ? this.#asked.keep?.(flow.final) : undefined
     const left = this.#asked.request.signal.aborted
     await this.#close(this.#outcome(left ? 'cancelled' : 'completed', charge, null), keep)

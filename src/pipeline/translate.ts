@@ -17,6 +17,7 @@ import type {
 } from '../dialects/dialect.ts'
 import { nothingSeen } from '../dialects/dialect.ts'
 import { unservedFields } from '../dialects/fields.ts'
+import { addReplyLosses, type ReplyLimits } from '../dialects/reply-losses.ts'
 import { wishAt } from '../dialects/thinking.ts'
 import { fail } from '../errors.ts'
 import type { Gateway } from '../gateway.ts'
@@ -125,11 +126,18 @@ class TranslatedRelay implements Relay {
   readonly #reader: ReplyReader
   readonly #writer: ReplyWriter
   readonly #signatures: ReasoningFormat | undefined
+  readonly #limits: ReplyLimits
   readonly seen: Seen = nothingSeen()
 
-  constructor(reader: ReplyReader, writer: ReplyWriter, signatures: ReasoningFormat | undefined) {
+  constructor(
+    reader: ReplyReader,
+    writer: ReplyWriter,
+    limits: ReplyLimits,
+    signatures: ReasoningFormat | undefined,
+  ) {
     this.#reader = reader
     this.#writer = writer
+    this.#limits = limits
     this.#signatures = signatures
   }
 
@@ -150,7 +158,7 @@ class TranslatedRelay implements Relay {
     let text = ''
     for (const event of events) {
       signBy(this.#signatures, event)
-      note(this.seen, event)
+      note(this.seen, event, this.#limits)
       text += this.#writer.write(event)
     }
     return text
@@ -163,8 +171,9 @@ export function signBy(signatures: ReasoningFormat | undefined, event: ReplyEven
   if (event.content.format !== 'unknown') event.content.format = signatures
 }
 
-/** What the gateway must know of a reply, from its events. */
-export function note(seen: Seen, event: ReplyEvent): void {
+/** What the gateway must know of a reply, from its events; `limits` are those of the format it is written in anew. */
+export function note(seen: Seen, event: ReplyEvent, limits: ReplyLimits | null): void {
+  if (limits) addReplyLosses(seen.lost, event, limits)
   switch (event.type) {
     case 'reply-start':
       seen.model = event.model ?? seen.model
@@ -215,6 +224,7 @@ export function relayFor(
   facts: ReplyFacts,
 ): Relay {
   if (passes) return dialect.same.relay(facts)
-  const writer = asked.format.writes.writer(facts)
-  return new TranslatedRelay(dialect.upstream.reader(), writer, endpoint.provider.signatures)
+  const { writes } = asked.format
+  const reader = dialect.upstream.reader()
+  return new TranslatedRelay(reader, writes.writer(facts), writes.replyLimits, endpoint.provider.signatures)
 }

@@ -1,5 +1,6 @@
 import { envelope } from '../../errors.ts'
 import type { Dialect } from '../dialect.ts'
+import { replyLimits } from '../reply-losses.ts'
 import { heartbeat } from './chunk.ts'
 import { decodeError } from './error.ts'
 import { functionRelays, functionReplies } from './functions.ts'
@@ -21,6 +22,7 @@ export const chat: Dialect = {
     ...functionReplies({ writer, encodeReply }),
     insistsOnEffort: true,
     carriesFailure: true,
+    replyLimits: replyLimits('chat'),
     heartbeat,
     encodeError: (error, requestId) => ({ ...envelope(error, requestId) }),
   },

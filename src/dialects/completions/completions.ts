@@ -10,6 +10,13 @@ import { brokenEnd } from '../chat/reply-whole.ts'
 import { decodeReasoning, decodeSampling, gatewayFields } from '../chat/request-decode.ts'
 import { writeUsage } from '../chat/usage.ts'
 import { type ClientSide, explained, type ReplyFacts, type ReplyWriter } from '../dialect.ts'
+import { replyLimits } from '../reply-losses.ts'
+
+/** It has one text for each answer. */
+const lacking = [
+  ...(['audio', 'citations', 'explanation', 'image', 'reasoning_signature'] as const),
+  ...(['stop_sequence', 'tool_calls'] as const),
+]
 
 /** The older text format: one prompt, one text. Only clients speak it. */
 export const completions: ClientSide = {
@@ -17,6 +24,7 @@ export const completions: ClientSide = {
   writer: (about) => new CompletionWriter(about),
   encodeReply,
   insistsOnEffort: true,
+  replyLimits: replyLimits(null, ...lacking),
   heartbeat,
   encodeError: (error, requestId) => ({ ...envelope(error, requestId) }),
 }

@@ -1,4 +1,5 @@
 import type { Dialect } from '../dialect.ts'
+import { replyLimits } from '../reply-losses.ts'
 import { decodeError, encodeError } from './error.ts'
 import { GeminiRelay, passReply } from './relay.ts'
 import { GeminiReader } from './reply-read.ts'
@@ -13,6 +14,7 @@ export const gemini: Dialect = {
     decodeRequest,
     writer: (about) => new GeminiWriter(about),
     encodeReply,
+    replyLimits: replyLimits('gemini', 'stop_sequence'),
     heartbeat: ': HEADGATE PROCESSING\n\n',
     encodeError,
   },

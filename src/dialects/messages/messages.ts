@@ -1,4 +1,5 @@
 import type { Dialect } from '../dialect.ts'
+import { replyLimits } from '../reply-losses.ts'
 import { decodeError, encodeError } from './error.ts'
 import { passRequest } from './pass.ts'
 import { passReply, relay } from './relay.ts'
@@ -10,7 +11,14 @@ import { encodeRequest } from './request-encode.ts'
 /** The Messages format. */
 export const messages: Dialect = {
   name: 'messages',
-  client: { decodeRequest, writer, encodeReply, heartbeat, encodeError },
+  client: {
+    decodeRequest,
+    writer,
+    encodeReply,
+    replyLimits: replyLimits('messages', 'audio', 'logprobs', 'n'),
+    heartbeat,
+    encodeError,
+  },
   upstream: {
     counting: { suffix: '/count_tokens', field: 'input_tokens' },
     customs: {

@@ -1,5 +1,6 @@
 import { envelope } from '../../errors.ts'
 import type { Dialect } from '../dialect.ts'
+import { replyLimits } from '../reply-losses.ts'
 import { decodeError } from './error.ts'
 import { passReply, passRequest } from './pass.ts'
 import { relay } from './relay.ts'
@@ -16,6 +17,7 @@ export const responses: Dialect = {
     writer,
     encodeReply,
     insistsOnEffort: true,
+    replyLimits: replyLimits('responses', 'explanation', 'n', 'stop_sequence'),
     heartbeat: ': HEADGATE PROCESSING\n\n',
     encodeError: (error, requestId) => ({ ...envelope(error, requestId) }),
   },
