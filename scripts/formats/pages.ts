@@ -49,6 +49,7 @@ export const pages: Record<GenerateDialect, Page> = {
       'Before the first byte an error has its status and the body below. Inside a stream it is a last chunk with an `error` beside its choices and the finish reason `error`; no `[DONE]` follows.',
     choices: [
       'Reasoning comes as `reasoning` (text) and as `reasoning_details`, which also hold signatures. Send the assistant message back as you got it, with `reasoning_details`: the signatures then reach the vendor that made them, unmodified.',
+      'The `format` of an entry of `reasoning_details` has the name that the published SDKs know (`anthropic-claude-v1`, `openai-responses-v1`, `google-gemini-v1`, `xai-responses-v1`, `unknown`): some of them discard entries with any other. Send the header `x-headgate-reasoning-formats: neutral` to get names without vendors (`vendor_a-v1`, `vendor_b-responses-v1`, `vendor_c-v1`, `vendor_d-responses-v1`). Requests may use either.',
       'With `reasoning: {"exclude": true}` nothing of the thinking is in the reply, signatures included.',
       'Tools that take free text (`type: "custom"`) work with every upstream. Where a format has only JSON arguments, the tool becomes a function with one string, and the text is taken out again.',
       'A field that Headgate does not know goes on, untouched, to an upstream that speaks this format. Elsewhere it is left out and named.',

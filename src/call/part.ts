@@ -126,20 +126,18 @@ export interface ReasoningPart {
 }
 
 /** Whose signatures these are. `unknown`: readable text that nobody signed. */
-export type ReasoningFormat =
-  | 'unknown'
-  | 'vendor_b-responses-v1'
-  | 'vendor_d-responses-v1'
-  | 'vendor_a-v1'
-  | 'vendor_c-v1'
-
-export const reasoningFormats: readonly ReasoningFormat[] = [
+export const reasoningFormats = [
   'unknown',
   'vendor_b-responses-v1',
+  'azure-vendor_b-responses-v1',
+  'bedrock-vendor_b-responses-v1',
   'vendor_d-responses-v1',
+  'bedrock-vendor_d-responses-v1',
+  'meta-responses-v1',
   'vendor_a-v1',
   'vendor_c-v1',
-]
+] as const
+export type ReasoningFormat = (typeof reasoningFormats)[number]
 
 /** A block that one dialect knows and no other can say: server tools, compaction, whatever comes next. */
 export interface OpaquePart {

@@ -8,6 +8,7 @@ import type { GatewayError } from '../errors.ts'
 import type { JsonObject } from '../lib/loose.ts'
 import type { SseFrame } from '../lib/sse.ts'
 import type { ReplyLimits } from './reply-losses.ts'
+import type { FormatNames } from './reasoning-format.ts'
 
 /**
  * A wire format, written once and used from both sides: what a client sends us an upstream may be sent,
@@ -137,6 +138,8 @@ export interface ReplyFacts {
   body: JsonObject
   /** Since the request arrived. */
   elapsedMs?: () => number
+  /** Which names of reasoning formats the client wants; those the SDKs know when absent. */
+  formatNames?: FormatNames
   /** How the reply came about, for a client that asked for it; called when its end is written. */
   explain?: () => JsonObject
 }

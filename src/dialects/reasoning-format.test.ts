@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'bun:test'
+import { collect, type ReplyEvent } from '../call/event.ts'
+import { noTokens } from '../call/usage.ts'
 import { dialects } from './all.ts'
+import { bill, factsFor, framesFrom, framesOf } from './chat/fixtures/given.ts'
 import { targetOf } from './conformance/targets.ts'
-import { reasoningFormatOf } from './reasoning-format.ts'
+import { type FormatNames, reasoningFormatOf } from './reasoning-format.ts'
 
 const names = [
   ['anthropic-claude-v1', 'vendor_a-v1'],
@@ -31,6 +34,60 @@ describe.each(names)('R29 thinking that a client calls %s', (name, format) => {
       targetOf('responses', { signatures: 'unknown' }),
     )
     expect(foreign).toMatchObject({ body: { input: [] }, dropped: ['reasoning_signature'] })
+  })
+})
+
+describe.each(names)('R29 signed thinking in a reply, under the name %s', (sdkName, format) => {
+  const events: ReplyEvent[] = [
+    { type: 'reply-start' },
+    { type: 'part-start', choice: 0, part: 0, content: { kind: 'reasoning', text: '', summary: [], format } },
+    { type: 'part-delta', choice: 0, part: 0, delta: { text: 'Hm.' } },
+    { type: 'part-delta', choice: 0, part: 0, delta: { signature: 'sealed' } },
+    { type: 'part-end', choice: 0, part: 0 },
+    { type: 'choice-end', choice: 0, reason: 'stop', native: null },
+    { type: 'reply-end' },
+  ]
+  const written = (dialect: 'chat' | 'responses', formatNames?: FormatNames) => {
+    const about = { ...factsFor(), ...(formatNames && { formatNames }) }
+    const writer = dialects[dialect].client.writer(about)
+    const stream = events.map((event) => writer.write(event)).join('') + writer.end(noTokens, bill)
+    const whole = dialects[dialect].client.encodeReply(collect(events), about, bill)
+    return { stream, whole: JSON.stringify(whole) }
+  }
+
+  test.each(['chat', 'responses'] as const)('%s names formats as SDKs do', (dialect) => {
+    const { stream, whole } = written(dialect)
+    for (const text of [stream, whole]) {
+      expect(text).toContain(`"format":"${sdkName}"`)
+      expect(text).not.toContain(`"format":"${format}"`)
+    }
+  })
+
+  test.each(['chat', 'responses'] as const)('%s names them neutrally on request', (dialect) => {
+    const { stream, whole } = written(dialect, 'neutral')
+    for (const text of [stream, whole]) {
+      expect(text).toContain(`"format":"${format}"`)
+      expect(text).not.toContain(sdkName)
+    }
+  })
+
+  test('a chat reply that passes has the names that are asked for', () => {
+    const details = [{ type: 'reasoning.text', text: 'Hm.', signature: 'sealed', format: sdkName, index: 0 }]
+    const said = { role: 'assistant', content: 'Hi', reasoning_details: details }
+    const chunk = (delta: object) => ({ choices: [{ index: 0, delta, finish_reason: null }] })
+    for (const [formatNames, shown] of [
+      ['sdk', sdkName],
+      ['neutral', format],
+    ] as const) {
+      const about = { ...factsFor(), formatNames }
+      const body = { choices: [{ index: 0, message: said, finish_reason: 'stop' }] }
+      const whole = dialects.chat.same.passReply(body, about, bill, noTokens)
+      expect(whole).toMatchObject({ choices: [{ message: { reasoning_details: [{ format: shown }] } }] })
+      const relay = dialects.chat.same.relay(about)
+      const frames = framesFrom([chunk({ content: 'a' }), chunk({ content: 'b' }), chunk(said)])
+      const passed = framesOf(frames.map((frame) => relay.pass(frame)).join(''))
+      expect(passed.at(-1)?.data).toContain(`"format":"${shown}"`)
+    }
   })
 })
 

@@ -1,15 +1,26 @@
 import { type ReasoningFormat, reasoningFormats } from '../call/part.ts'
-import { textOf } from '../lib/loose.ts'
 
-/** The formats under the names that clients of other gateways know. */
-const aliases = new Map<string, ReasoningFormat>([
-  ['anthropic-claude-v1', 'vendor_a-v1'],
-  ['openai-responses-v1', 'vendor_b-responses-v1'],
-  ['google-gemini-v1', 'vendor_c-v1'],
-  ['xai-responses-v1', 'vendor_d-responses-v1'],
-])
+/** The names that the published SDKs know; several discard an entry whose format they do not recognise. */
+const sdkNames: Record<ReasoningFormat, string> = {
+  unknown: 'unknown',
+  'vendor_b-responses-v1': 'openai-responses-v1',
+  'azure-vendor_b-responses-v1': 'azure-openai-responses-v1',
+  'bedrock-vendor_b-responses-v1': 'bedrock-openai-responses-v1',
+  'vendor_d-responses-v1': 'xai-responses-v1',
+  'bedrock-vendor_d-responses-v1': 'bedrock-xai-responses-v1',
+  'meta-responses-v1': 'meta-responses-v1',
+  'vendor_a-v1': 'anthropic-claude-v1',
+  'vendor_c-v1': 'google-gemini-v1',
+}
 
-/** The format a client names; undefined when it names none that is known. */
+/** Which names of reasoning formats a client is given. */
+export type FormatNames = 'sdk' | 'neutral'
+
+export function formatName(format: ReasoningFormat, names: FormatNames = 'sdk'): string {
+  return names === 'neutral' ? format : sdkNames[format]
+}
+
+/** The format that a client or vendor names, by either name; undefined when it names none that is known. */
 export function reasoningFormatOf(name: unknown): ReasoningFormat | undefined {
-  return reasoningFormats.find((known) => known === name) ?? aliases.get(textOf(name) ?? '')
+  return reasoningFormats.find((format) => format === name || sdkNames[format] === name)
 }

@@ -170,6 +170,7 @@ function factsOf(asked: Asked, { model, endpoint }: Candidate, journey: Journey)
     call: asked.call,
     body: asked.body,
     elapsedMs: () => performance.now() - asked.startedAt,
+    formatNames: asked.wishes.formatNames,
     ...(asked.wishes.isExplained && { explain: () => metadataOf(asked, journey) }),
   }
 }

@@ -24,6 +24,12 @@ export const inferenceHeaders = z.object({
   'x-headgate-strict': flag.describe(
     'Refuses the request if anything in it would be lost on the way to the provider',
   ),
+  'x-headgate-reasoning-formats': z
+    .enum(['sdk', 'neutral'])
+    .optional()
+    .describe(
+      'Names of the formats in `reasoning_details`: `sdk` (the default) as the published SDKs know them, such as `anthropic-claude-v1`; `neutral` without vendors, such as `vendor_a-v1`. Both are understood in requests',
+    ),
   'http-referer': z.string().optional().describe('The address of your application, for records'),
   'x-title': z.string().optional().describe('The name of your application, for records'),
 })

@@ -166,8 +166,9 @@ function streamed(
   return { body: texts.filter((text) => text !== ''), final: writer.final }
 }
 
-function factsOf({ id, at, call, body }: Asked, { place, provider, tier }: Answer): ReplyFacts {
-  return { id, created: Math.floor(at / 1000), model: place.model, provider, tier, call, body }
+function factsOf({ id, at, call, body, wishes }: Asked, { place, provider, tier }: Answer): ReplyFacts {
+  const { formatNames } = wishes
+  return { id, created: Math.floor(at / 1000), model: place.model, provider, tier, call, body, formatNames }
 }
 
 function transcriptOf({ keepsContent }: Asked, events: ReplyEvent[]): Transcript | null {

@@ -1,3 +1,4 @@
+import type { FormatNames } from '../dialects/reasoning-format.ts'
 import type { Preferences } from '../dialects/schema/preferences.ts'
 import { badField } from '../errors.ts'
 import { type JsonObject, objectOf, objectsOf, textOf } from '../lib/loose.ts'
@@ -15,6 +16,8 @@ export interface Wishes {
   strict: boolean
   /** Its answer is to say how it came about. */
   isExplained: boolean
+  /** Which names of reasoning formats its answer uses. */
+  formatNames: FormatNames
 }
 
 /** More would be a way to try the whole catalogue in one request. */
@@ -33,6 +36,7 @@ export function readWishes(body: JsonObject, headers: Headers, defaultModel: str
     app: { url: label(headers.get('http-referer')), title: label(headerOf(headers, titleHeaders)) },
     strict: headers.get('x-headgate-strict') === 'true',
     isExplained: headerOf(headers, metadataHeaders)?.toLowerCase() === 'enabled',
+    formatNames: headers.get('x-headgate-reasoning-formats') === 'neutral' ? 'neutral' : 'sdk',
   }
 }
 

@@ -204,28 +204,13 @@ describe.each(cases.filter(([name]) => name in thinking))(
         const wish = { ...ask(), tools: tools([]), stopWhen: isStepCount(3) }
         const text = manner === 'whole' ? (await generateText(wish)).text : await streamText(wish).text
         expect(text).toBe(scenarios.text.text)
-        // The chat format has no signatures, and these two throw away what they do not know by name.
-        const forgets = name === '@ai-sdk/openai-compatible' || name === '@openrouter/ai-sdk-provider'
-        if (dialect === 'chat' || forgets) return
+        // The chat format has no signatures, and this provider knows none.
+        if (dialect === 'chat' || name === '@ai-sdk/openai-compatible') return
         expect(lastAsked(lab()).text).toContain(scenarios.reasoningToolCall.reasoning.signature)
       },
     )
   },
 )
-
-// It knows the formats of reasoning by the names of one service and throws away others, as `vendor_a-v1`.
-test.failing('@openrouter/ai-sdk-provider gives signatures back', async () => {
-  replies(lab(), 'messages', 'reasoningToolCall', 'text')
-  const provider = createOpenRouter({ baseURL: `${lab().url}/v1`, apiKey: lab().key })
-  await generateText({
-    model: provider(modelOf('messages')),
-    prompt: question,
-    tools: tools([]),
-    stopWhen: isStepCount(3),
-    providerOptions: { openrouter: { reasoning: { effort: 'high' } } },
-  })
-  expect(lastAsked(lab()).text).toContain(scenarios.reasoningToolCall.reasoning.signature)
-})
 
 describe.each(providers)('errors with %s', (_, create) => {
   const ask = (key: string, maxRetries = 0) => ({

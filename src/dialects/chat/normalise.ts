@@ -1,4 +1,5 @@
 import { type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../../lib/loose.ts'
+import { type FormatNames, reasoningFormatOf } from '../reasoning-format.ts'
 import { CallTable, functionOf } from './call-table.ts'
 import { finishReason } from './finish.ts'
 import { argumentsText } from './messages-decode.ts'
@@ -22,6 +23,7 @@ export interface Manner {
   streams: boolean
   /** For calls that come without an id. */
   replyId: string
+  formatNames: FormatNames | undefined
 }
 
 /** A choice of a vendor's chunk or reply as clients of ours know it; what is not known stays. */
@@ -47,7 +49,7 @@ function normaliseSaid(given: JsonObject, state: RelayedChoice, manner: Manner):
   if (manner.hidesReasoning) {
     const { reasoning: _text, reasoning_content: _alias, reasoning_details: _details, ...shown } = said
     said = shown
-  } else said = withThoughts(said)
+  } else said = withThoughts(said, manner)
   const calls = objectsOf(said.tool_calls)
   if (calls.length > 0) {
     said = { ...said, tool_calls: calls.map((call) => normaliseCall(call, state, manner)) }
@@ -68,11 +70,21 @@ function flattened(said: JsonObject): JsonObject {
   return { ...said, content: text, ...(thought !== '' && { reasoning: thought }) }
 }
 
-function withThoughts(said: JsonObject): JsonObject {
+function withThoughts(given: JsonObject, { formatNames }: Manner): JsonObject {
+  const said = formatNames === 'neutral' ? withNeutralFormats(given) : given
   const text = textOf(said.reasoning) || textOf(said.reasoning_content)
   if (!text) return said
   const details = said.reasoning_details ?? [{ type: 'reasoning.text', text, format: 'unknown', index: 0 }]
   return { ...said, reasoning: text, reasoning_details: details }
+}
+
+function withNeutralFormats(said: JsonObject): JsonObject {
+  if (!Array.isArray(said.reasoning_details)) return said
+  const details = objectsOf(said.reasoning_details).map((entry) => {
+    const format = reasoningFormatOf(entry.format)
+    return format === undefined ? entry : { ...entry, format }
+  })
+  return { ...said, reasoning_details: details }
 }
 
 function normaliseCall(call: JsonObject, state: RelayedChoice, manner: Manner): JsonObject {

@@ -16,7 +16,7 @@ function brokenFields(error: unknown): JsonObject {
 /** The vendor's own reply with what we say of it ourselves; unknown fields stay. */
 export function passReply(body: JsonObject, about: ReplyFacts, bill: Bill, usage: Usage): JsonObject {
   const hidesReasoning = about.call.reasoning?.exclude === true
-  const manner = { hidesReasoning, replyId: about.id, streams: false }
+  const manner = { hidesReasoning, replyId: about.id, streams: false, formatNames: about.formatNames }
   const annotations = annotationsFor(body)
   const failure = errorIn(body, false)
   const choices = objectsOf(body.choices).map((given, at) => {

@@ -1,7 +1,7 @@
 import type { PartDelta } from '../../call/event.ts'
 import type { ReasoningFormat, ReasoningPart } from '../../call/part.ts'
 import { type JsonObject, numberOf, objectOf, textOf } from '../../lib/loose.ts'
-import { reasoningFormatOf } from '../reasoning-format.ts'
+import { type FormatNames, formatName, reasoningFormatOf } from '../reasoning-format.ts'
 
 /** Whose an entry is. One that is signed and does not say is of the documented default. */
 export function formatOf(entry: JsonObject): ReasoningFormat {
@@ -140,11 +140,16 @@ function extend(part: ReasoningPart, delta: PartDelta): void {
 /** Numbers entries so that `DetailReader` finds the same parts again: one number a section, a gap between parts. */
 export class DetailNumbers {
   #next = 0
+  readonly #names: FormatNames | undefined
+
+  constructor(names?: FormatNames) {
+    this.#names = names
+  }
 
   part(): DetailWriter {
     const start = this.#next
     this.#next += 2
-    return new DetailWriter(start, (used) => {
+    return new DetailWriter(start, this.#names, (used) => {
       this.#next = Math.max(this.#next, used + 2)
     })
   }
@@ -157,10 +162,12 @@ export class DetailWriter {
   #started = false
   #last = ''
   hasText = false
+  readonly #names: FormatNames | undefined
   readonly #use: (index: number) => void
 
-  constructor(start: number, use: (index: number) => void) {
+  constructor(start: number, names: FormatNames | undefined, use: (index: number) => void) {
     this.#index = start
+    this.#names = names
     this.#use = use
   }
 
@@ -185,7 +192,7 @@ export class DetailWriter {
     this.#last = type
     this.#use(this.#index)
     const id = part.id === undefined ? {} : { id: part.id }
-    return { type, ...fields, ...id, format: part.format, index: this.#index }
+    return { type, ...fields, ...id, format: formatName(part.format, this.#names), index: this.#index }
   }
 }
 

@@ -45,7 +45,7 @@ class ChatRelay implements Relay {
     this.#about = about
     this.#head = { ...chunkHead(about), ...tierField({}, about) }
     const hidesReasoning = about.call.reasoning?.exclude === true
-    this.#manner = { hidesReasoning, replyId: about.id, streams: true }
+    this.#manner = { hidesReasoning, replyId: about.id, streams: true, formatNames: about.formatNames }
     this.#single = (about.call.n ?? 1) === 1
   }
 
@@ -137,7 +137,9 @@ class ChatRelay implements Relay {
       return ''
     }
     if (this.#single && this.seen.content) {
-      this.#splice = learnSplice(chunk, data, this.#head, this.#manner.hidesReasoning, this.#numbersHold())
+      const { hidesReasoning, formatNames } = this.#manner
+      const readsReasoning = hidesReasoning || formatNames === 'neutral'
+      this.#splice = learnSplice(chunk, data, this.#head, readsReasoning, this.#numbersHold())
     }
     return event(written)
   }

@@ -57,7 +57,7 @@ function encodeMessage(parts: OutputPart[], about: ReplyFacts): JsonObject {
     content: texts.length === 0 && parts.length > 0 ? null : text,
     refusal: refusals.length > 0 ? refusals.map((part) => part.text).join('') : null,
   }
-  if (about.call.reasoning?.exclude !== true) Object.assign(message, encodeThoughts(parts))
+  if (about.call.reasoning?.exclude !== true) Object.assign(message, encodeThoughts(parts, about))
   if (calls.length > 0) {
     message.tool_calls = calls.map((call) => encodeCall(call, about))
   }
@@ -74,8 +74,8 @@ function encodeCall(call: ToolCallPart, about: ReplyFacts): JsonObject {
   return { id, type: 'function', function: { name, arguments: given } }
 }
 
-function encodeThoughts(parts: OutputPart[]): JsonObject {
-  const numbers = new DetailNumbers()
+function encodeThoughts(parts: OutputPart[], { formatNames }: ReplyFacts): JsonObject {
+  const numbers = new DetailNumbers(formatNames)
   const details: JsonObject[] = []
   const texts: string[] = []
   for (const part of parts) {

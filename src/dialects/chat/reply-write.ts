@@ -107,7 +107,8 @@ class ChatWriter implements ReplyWriter {
   #choice(index: number): OpenChoice {
     let choice = this.#choices.get(index)
     if (!choice) {
-      choice = { parts: new Map(), calls: 0, length: 0, numbers: new DetailNumbers(), end: null }
+      const numbers = new DetailNumbers(this.#about.formatNames)
+      choice = { parts: new Map(), calls: 0, length: 0, numbers, end: null }
       this.#choices.set(index, choice)
     }
     return choice

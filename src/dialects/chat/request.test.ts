@@ -346,7 +346,9 @@ describe('writing a request', () => {
     const own = encode({ messages: [signed] }, targetFor({ signatures: 'vendor_a-v1' }))
     expect(own.body.messages).toMatchObject([
       {
-        reasoning_details: [{ type: 'reasoning.text', text: 'Hm', signature: 'Er8B', format: 'vendor_a-v1' }],
+        reasoning_details: [
+          { type: 'reasoning.text', text: 'Hm', signature: 'Er8B', format: 'anthropic-claude-v1' },
+        ],
       },
     ])
     expect(own.dropped).toEqual([])

@@ -15,7 +15,8 @@ export interface Splice {
   signs: readonly string[]
   /** How a chunk ends that says it has no usage: strict clients take an object or nothing. */
   noUsage: string
-  reasoning: { hidden: boolean; fields: readonly string[] }
+  /** `read`: chunks with thinking cannot pass as they are. */
+  reasoning: { read: boolean; fields: readonly string[] }
   calls: { any: string; numbered: string; id: string; pass: boolean }
 }
 
@@ -23,7 +24,7 @@ export function learnSplice(
   chunk: JsonObject,
   data: string,
   head: JsonObject,
-  hidden: boolean,
+  readsReasoning: boolean,
   numbersHold: boolean,
 ): Splice | null {
   const names = Object.keys(chunk)
@@ -53,7 +54,7 @@ export function learnSplice(
       `"function_call"${gap}{`,
     ],
     noUsage: `,"usage"${gap}null}`,
-    reasoning: { hidden, fields: [`"reasoning_content"${gap}"`, `"reasoning"${gap}"`] },
+    reasoning: { read: readsReasoning, fields: [`"reasoning_content"${gap}"`, `"reasoning"${gap}"`] },
     calls: {
       any: `"tool_calls"${gap}[`,
       numbered: `"tool_calls"${gap}[{"index"${gap}`,
@@ -83,7 +84,7 @@ export function splice(learnt: Splice, data: string): string | null {
 
 /** Thinking under a vendor's own name is given the names of this API as well. */
 function spliceReasoning({ ours, reasoning }: Splice, rest: string): string | null {
-  if (reasoning.hidden) return null
+  if (reasoning.read) return null
   if (rest.includes('"reasoning_details"')) return `${ours}${rest}\n\n`
   for (const field of reasoning.fields) {
     const at = rest.indexOf(field)

@@ -1,6 +1,7 @@
-import { type ReasoningFormat, type ReasoningPart, reasoningFormats } from '../../call/part.ts'
+import type { ReasoningFormat, ReasoningPart } from '../../call/part.ts'
 import { packReasoning, unpackReasoning } from '../../call/reasoning.ts'
 import { type JsonObject, textOf } from '../../lib/loose.ts'
+import { reasoningFormatOf } from '../reasoning-format.ts'
 
 /** Whose signatures the blocks of this format have by themselves. */
 export const nativeFormat: ReasoningFormat = 'vendor_a-v1'
@@ -31,7 +32,7 @@ export function readRedacted(block: JsonObject): ReasoningPart {
 
 /** Said in the block itself, so that a reader of ours knows before the signature comes. */
 export function formatHint(block: JsonObject): ReasoningFormat | undefined {
-  return reasoningFormats.find((format) => format === block.format)
+  return reasoningFormatOf(block.format)
 }
 
 /** The field that says so; the vendor's own thinking does without, unless it must be packed. */

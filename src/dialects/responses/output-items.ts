@@ -11,6 +11,7 @@ import type {
 } from '../../call/part.ts'
 import { packReasoning } from '../../call/reasoning.ts'
 import { defined, type JsonObject, objectOf, textOf } from '../../lib/loose.ts'
+import { type FormatNames, formatName } from '../reasoning-format.ts'
 import { encodeAnnotations, encodeLogprobs } from './annotations.ts'
 import { declaredTool } from './tools.ts'
 
@@ -21,6 +22,7 @@ export interface ItemFacts {
   /** The generation's id without its prefix: item ids are made from it. */
   base: string
   call: Call
+  formatNames?: FormatNames
 }
 
 /** The output item for a part; null for parts this format cannot say. `index` is the part's number. */
@@ -146,7 +148,7 @@ function reasoningItem(part: ReasoningPart, index: number, status: ItemStatus, f
     summary: hidden ? [] : shown.summary.map((text) => ({ type: 'summary_text', text })),
     content: hidden || shown.text === '' ? undefined : [{ type: 'reasoning_text', text: shown.text }],
     encrypted_content: open ? undefined : own ? part.encrypted : packReasoning(part),
-    format: part.format,
+    format: formatName(part.format, facts.formatNames),
     signature: own ? undefined : part.signature,
   })
 }

@@ -12,8 +12,8 @@ function withoutPrefix(generationId: string): string {
   return generationId.startsWith('gen-') ? generationId.slice('gen-'.length) : generationId
 }
 
-export function itemFacts({ id, call }: ReplyFacts): ItemFacts {
-  return { base: withoutPrefix(id), call }
+export function itemFacts({ id, call, formatNames }: ReplyFacts): ItemFacts {
+  return { base: withoutPrefix(id), call, ...(formatNames && { formatNames }) }
 }
 
 export type ResponseStatus = 'queued' | 'in_progress' | 'completed' | 'incomplete' | 'failed'
