@@ -120,6 +120,7 @@ function override(provider: Provider, changes: DeclaredProvider): Provider {
     ...(changes.key_header && { keyHeader: changes.key_header }),
     ...(changes.headers && { headers: changes.headers }),
     ...(changes.abilities && { abilities: changes.abilities }),
+    ...(changes.reasoning_field && { reasoningHistory: { field: changes.reasoning_field } }),
     ...(changes.bills_abandoned !== undefined && { billsAbandoned: changes.bills_abandoned }),
     regions: changes.regions ?? provider.regions,
     dataPolicy: changes.data_policy ?? provider.dataPolicy,

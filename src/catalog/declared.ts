@@ -9,7 +9,7 @@ import {
 import { type DeclaredModel, dataPolicy, tagOf } from './declared-model.ts'
 import type { Provider } from './provider.ts'
 import { settingNames, settingPatterns } from './provider-settings.ts'
-import { dataRegions, dialectNames, wireAbilities } from './vocabulary.ts'
+import { dataRegions, dialectNames, reasoningFields, wireAbilities } from './vocabulary.ts'
 
 const headerName = z.string().regex(/^[a-z0-9-]+$/, 'must be the name of a header, in lower case')
 
@@ -39,6 +39,8 @@ export const declaredProvider = z.strictObject({
   /** Sent with every request. */
   headers: z.record(headerName, headerValue).optional(),
   abilities: z.array(z.enum(wireAbilities)).optional(),
+  /** Where assistant messages of the chat format carry the thinking of earlier turns. */
+  reasoning_field: z.enum(reasoningFields).optional(),
   /** Goes on, and bills all of it, when the client has left: its replies are read to the end. */
   bills_abandoned: z.boolean().optional(),
   regions: z.array(z.enum(dataRegions)).min(1).optional(),

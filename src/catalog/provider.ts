@@ -4,7 +4,7 @@ import type { FrameReader } from '../lib/sse.ts'
 import type { CredentialForm } from './credential.ts'
 import type { ModelDeclaration } from './declared-model.ts'
 import type { Addressed, ProviderSettings, SettingName, SettingSource } from './provider-settings.ts'
-import type { DataRegion, DialectName, VendorName, WireAbility } from './vocabulary.ts'
+import type { DataRegion, DialectName, ReasoningField, VendorName, WireAbility } from './vocabulary.ts'
 
 export interface DataPolicy {
   /** May train on what it is sent. */
@@ -20,6 +20,18 @@ export const unknownPolicy: DataPolicy = { training: true, retains: true, publis
 
 /** What nearly every server of the OpenAI shape understands. */
 export const commonAbilities: readonly WireAbility[] = ['stream_usage']
+
+/** How a provider's chat format takes the thinking of earlier turns. */
+export interface ReasoningHistory {
+  field: ReasoningField
+  /** A turn that calls tools must have the field, if only empty. */
+  required?: true
+  /** Hands signatures on to the vendors that made them. */
+  anySignature?: true
+}
+
+/** What most servers of the OpenAI shape read. */
+export const commonHistory: ReasoningHistory = { field: 'reasoning_content' }
 
 /** A request in the words of a format, on its way to becoming a provider's own. */
 export interface WireRequest {
@@ -100,6 +112,8 @@ export interface Provider extends Addressed {
   abilities?: readonly WireAbility[]
   /** Whose reasoning signatures it gives and understands, where they are not those of its format. */
   signatures?: ReasoningFormat
+  /** Where it expects the thinking of earlier turns; see `commonHistory`. */
+  reasoningHistory?: ReasoningHistory
   /** Goes on, and bills all of it, when the client has left: its reply is read to the end. */
   billsAbandoned?: boolean
   /** Models that come with the provider. */

@@ -27,6 +27,16 @@ export function isGenerateDialect(name: DialectName): name is GenerateDialect {
 export const wireAbilities = ['developer_role', 'max_completion_tokens', 'stream_usage'] as const
 export type WireAbility = (typeof wireAbilities)[number]
 
+/** Where assistant messages of the chat format carry thinking; `thinking` stands for parts of the content. */
+export const reasoningFields = [
+  'reasoning_content',
+  'reasoning',
+  'reasoning_details',
+  'thinking',
+  'none',
+] as const
+export type ReasoningField = (typeof reasoningFields)[number]
+
 export const inputModalities = ['text', 'image', 'file', 'audio', 'video'] as const
 
 export const outputModalities = [

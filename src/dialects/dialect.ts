@@ -3,6 +3,7 @@ import type { Reply, ReplyEvent } from '../call/event.ts'
 import type { UpstreamFailure } from '../call/failure.ts'
 import type { ReasoningFormat } from '../call/part.ts'
 import type { Bill, Usage } from '../call/usage.ts'
+import type { ReasoningHistory } from '../catalog/provider.ts'
 import type { DialectName, ServedTier, ServiceTier, WireAbility } from '../catalog/vocabulary.ts'
 import type { GatewayError } from '../errors.ts'
 import type { JsonObject } from '../lib/loose.ts'
@@ -96,6 +97,8 @@ export interface Target {
   reasoning: ReasoningAbility | null
   /** Whose signatures the upstream understands. */
   signatures: ReasoningFormat
+  /** How the chat format takes the thinking of earlier turns there. */
+  history: ReasoningHistory
   /** Field names (see `fieldNames`) that this upstream would refuse; the encoder drops and reports them. */
   unsupported: ReadonlySet<string>
   /** Words of the dialect that not every upstream knows. */

@@ -2,7 +2,7 @@ import type { Call } from '../call/call.ts'
 import type { ReplyEvent } from '../call/event.ts'
 import type { ReasoningFormat } from '../call/part.ts'
 import type { Endpoint, Model } from '../catalog/model.ts'
-import { commonAbilities, type Provider } from '../catalog/provider.ts'
+import { commonAbilities, commonHistory, type Provider } from '../catalog/provider.ts'
 import { isGenerateDialect, type WireAbility } from '../catalog/vocabulary.ts'
 import { dialects } from '../dialects/all.ts'
 import type {
@@ -103,6 +103,7 @@ function targetOf({ call }: Asked, model: Model, endpoint: Endpoint, dialect: Di
       ? { efforts: reasoning.supported_efforts ?? null, budget: reasoning.supports_max_tokens === true }
       : null,
     signatures: provider.signatures ?? dialect.upstream.customs.signatures,
+    history: provider.reasoningHistory ?? commonHistory,
     unsupported: endpoint.refused_parameters,
     abilities: abilitiesOf(provider),
     thinking: reasoning?.mandatory ? 'always' : model.thinks ? 'default' : null,

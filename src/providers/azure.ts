@@ -28,4 +28,5 @@ export const azure: Provider = {
   statusPageUrl: 'https://status.azure.com',
   implicitCaching: true,
   abilities: ['developer_role', 'max_completion_tokens', 'stream_usage'],
+  reasoningHistory: { field: 'none' },
 }

@@ -70,6 +70,7 @@ export const bedrock: Provider = {
     us: { inside: /^us-(?!gov-)/, instead: 'us-east-1' },
   },
   refuses: ['service_tier'],
+  reasoningHistory: { field: 'none' },
   regions: ['global'],
   dataPolicy: { training: false, retains: false, publishes: false },
   headquarters: 'US',

@@ -1,4 +1,4 @@
-import { type Provider, unknownPolicy } from '../catalog/provider.ts'
+import { type Provider, type ReasoningHistory, unknownPolicy } from '../catalog/provider.ts'
 
 type Known = Pick<Provider, 'slug' | 'name' | 'baseUrl' | 'keyVariable'> & Partial<Provider>
 
@@ -22,6 +22,11 @@ const noTraining = { training: false, retains: true, publishes: false }
 /** Says besides that prompts are gone once answered, without the customer asking for it. */
 const noRetention = { training: false, retains: false, publishes: false }
 
+const asReasoning: ReasoningHistory = { field: 'reasoning' }
+/** Answers 400 to a turn that calls tools and does not say what was thought, if only nothing. */
+const requiredHistory: ReasoningHistory = { field: 'reasoning_content', required: true }
+const noHistory: ReasoningHistory = { field: 'none' }
+
 /** Every provider that differs from the others in data alone. */
 export const compatibleProviders: Provider[] = [
   compatible({
@@ -39,6 +44,7 @@ export const compatibleProviders: Provider[] = [
     vendor: 'vendor_d',
     signatures: 'vendor_d-responses-v1',
     implicitCaching: true,
+    reasoningHistory: noHistory,
   }),
   compatible({
     slug: 'mistral',
@@ -54,6 +60,7 @@ export const compatibleProviders: Provider[] = [
     author: 'mistralai',
     // Refuses stream_options, and reports usage without it.
     abilities: [],
+    reasoningHistory: { field: 'thinking' },
   }),
   compatible({
     slug: 'deepseek',
@@ -66,6 +73,7 @@ export const compatibleProviders: Provider[] = [
     statusPageUrl: 'https://status.deepseek.com',
     author: 'deepseek',
     implicitCaching: true,
+    reasoningHistory: requiredHistory,
   }),
   compatible({
     slug: 'cohere',
@@ -80,6 +88,7 @@ export const compatibleProviders: Provider[] = [
     author: 'cohere',
     // Refuses stream_options.
     abilities: [],
+    reasoningHistory: noHistory,
   }),
   compatible({
     slug: 'perplexity',
@@ -93,6 +102,7 @@ export const compatibleProviders: Provider[] = [
     termsOfServiceUrl: 'https://www.perplexity.ai/hub/legal/terms-of-service',
     statusPageUrl: 'https://status.perplexity.com',
     author: 'perplexity',
+    reasoningHistory: noHistory,
   }),
   compatible({
     slug: 'moonshotai',
@@ -105,6 +115,7 @@ export const compatibleProviders: Provider[] = [
     statusPageUrl: 'https://status.moonshot.cn',
     author: 'moonshotai',
     implicitCaching: true,
+    reasoningHistory: requiredHistory,
   }),
   compatible({
     slug: 'minimax',
@@ -116,6 +127,7 @@ export const compatibleProviders: Provider[] = [
     privacyPolicyUrl: 'https://intl.minimaxi.com/protocol/privacy-policy',
     termsOfServiceUrl: 'https://intl.minimaxi.com/protocol/terms-of-service',
     author: 'minimax',
+    reasoningHistory: { field: 'reasoning_details' },
   }),
   compatible({
     slug: 'z-ai',
@@ -152,6 +164,7 @@ export const compatibleProviders: Provider[] = [
     termsOfServiceUrl: 'https://groq.com/terms-of-use',
     statusPageUrl: 'https://groqstatus.com',
     implicitCaching: true,
+    reasoningHistory: asReasoning,
   }),
   compatible({
     slug: 'cerebras',
@@ -163,6 +176,7 @@ export const compatibleProviders: Provider[] = [
     privacyPolicyUrl: 'https://www.cerebras.ai/privacy-policy',
     termsOfServiceUrl: 'https://www.cerebras.ai/terms-of-service',
     statusPageUrl: 'https://status.cerebras.ai',
+    reasoningHistory: asReasoning,
   }),
   compatible({
     slug: 'together',
@@ -175,6 +189,7 @@ export const compatibleProviders: Provider[] = [
     privacyPolicyUrl: 'https://www.together.ai/privacy',
     termsOfServiceUrl: 'https://www.together.ai/terms-of-service',
     statusPageUrl: 'https://status.together.ai',
+    reasoningHistory: asReasoning,
   }),
   compatible({
     slug: 'fireworks',
@@ -287,6 +302,7 @@ export const compatibleProviders: Provider[] = [
     privacyPolicyUrl: 'https://developers.cloudflare.com/workers-ai/privacy',
     termsOfServiceUrl: 'https://www.cloudflare.com/service-specific-terms-developer-platform/',
     statusPageUrl: 'https://www.cloudflarestatus.com',
+    reasoningHistory: asReasoning,
   }),
   compatible({
     slug: 'chutes',
@@ -320,6 +336,7 @@ export const compatibleProviders: Provider[] = [
     keyVariable: 'UPSTAGE_API_KEY',
     headquarters: 'KR',
     author: 'upstage',
+    reasoningHistory: asReasoning,
   }),
   compatible({
     slug: 'inception',
@@ -403,6 +420,7 @@ export const compatibleProviders: Provider[] = [
     privacyPolicyUrl: 'https://platform.xiaomimimo.com/docs/terms/privacy-policy',
     termsOfServiceUrl: 'https://platform.xiaomimimo.com/docs/terms/user-agreement',
     author: 'xiaomi',
+    reasoningHistory: requiredHistory,
   }),
   compatible({
     slug: 'stepfun',
@@ -411,6 +429,7 @@ export const compatibleProviders: Provider[] = [
     keyVariable: 'STEPFUN_API_KEY',
     headquarters: 'CN',
     author: 'stepfun',
+    reasoningHistory: asReasoning,
   }),
   compatible({
     slug: 'poolside',
@@ -446,6 +465,7 @@ export const compatibleProviders: Provider[] = [
     headquarters: 'US',
     privacyPolicyUrl: 'https://ollama.com/privacy',
     termsOfServiceUrl: 'https://ollama.com/terms',
+    reasoningHistory: asReasoning,
   }),
   compatible({
     slug: 'openrouter',
@@ -459,5 +479,6 @@ export const compatibleProviders: Provider[] = [
     privacyPolicyUrl: 'https://openrouter.ai/privacy',
     termsOfServiceUrl: 'https://openrouter.ai/terms',
     statusPageUrl: 'https://status.openrouter.ai',
+    reasoningHistory: { field: 'reasoning_details', anySignature: true },
   }),
 ]

@@ -18,4 +18,5 @@ export const openai: Provider = {
   implicitCaching: true,
   abilities: ['developer_role', 'max_completion_tokens', 'stream_usage'],
   signatures: 'vendor_b-responses-v1',
+  reasoningHistory: { field: 'none' },
 }

@@ -53,6 +53,26 @@ describeWithUpstreams('a request', (bench) => {
     expect((await jsonOf(strict)).error.metadata.dropped).toEqual(['logit_bias', 'wibble'])
   })
 
+  test('R29 formats of thinking have the names that SDKs know, and neutral ones on request', async () => {
+    const thinking = { type: 'thinking', thinking: 'Hm.', signature: 'c2lnbmVk' }
+    const json = {
+      id: 'msg_1',
+      type: 'message',
+      role: 'assistant',
+      model: 'vendor-model',
+      content: [thinking, { type: 'text', text: 'Hi' }],
+      stop_reason: 'end_turn',
+      usage: { input_tokens: 3, output_tokens: 5 },
+    }
+    const formatWith = async (headers: Record<string, string>) => {
+      bench().first.script({ status: 200, json })
+      const body = await jsonOf(ask(bench(), 'chat', { model: 'test/messages' }, { headers }))
+      return body.choices[0].message.reasoning_details[0].format
+    }
+    expect(await formatWith({})).toBe('anthropic-claude-v1')
+    expect(await formatWith({ 'x-headgate-reasoning-formats': 'neutral' })).toBe('vendor_a-v1')
+  })
+
   test('R31 beta headers of the Messages vendor pass to it, and to nobody else', async () => {
     const headers = { 'anthropic-beta': 'a-2026,b-2026', 'anthropic-version': '2026-10-21' }
     await ask(bench(), 'messages', { model: 'test/messages' }, { headers })

@@ -197,11 +197,19 @@ function environmentFor(all: readonly Provider[]): Record<string, string> {
   return { ...Object.fromEntries(keys), ...settings, GOOGLE_APPLICATION_CREDENTIALS: JSON.stringify(account) }
 }
 
-function modelsFor(slug: string) {
+function modelsFor(slug: string): object[] {
   const models = special[slug]?.models
   if (!models) {
     const upstream_model = modelNames[slug] ?? 'the-model'
-    return [{ id: `test/${slug}`, name: slug, endpoints: [{ provider: slug, upstream_model }] }]
+    return [
+      { id: `test/${slug}`, name: slug, endpoints: [{ provider: slug, upstream_model }] },
+      {
+        id: `test/${slug}-thinks`,
+        name: slug,
+        reasoning: { mandatory: false },
+        endpoints: [{ provider: slug, upstream_model, dialects: ['chat'] }],
+      },
+    ]
   }
   return Object.entries(models).map(([name, [upstream_model, dialect]]) => ({
     id: `test/${slug}-${name}`,
@@ -222,6 +230,56 @@ function casesFor(slug: string): Record<string, Case> {
   const speaksMessages = providers.find((provider) => provider.slug === slug)?.dialects.includes('messages')
   return { ...chatCases(`test/${slug}`), ...(speaksMessages && messagesCases(`test/${slug}`)) }
 }
+
+const text = { type: 'text', text: 'Hm.' }
+const entry = { type: 'reasoning.text', text: 'Look.', index: 0 }
+const details = (fields: object) => ({ reasoning_details: [{ ...entry, ...fields }] })
+const signed = { signature: 'c2lnbmVk', format: 'anthropic-claude-v1' }
+
+/** What becomes of thinking that nobody signed, of thinking signed by another vendor, and of a turn without any. */
+interface Thoughts {
+  unsigned?: object
+  signed?: object
+  untold?: object
+}
+const inReasoning: Thoughts = { unsigned: { reasoning: 'Look.' } }
+const required: Thoughts = {
+  unsigned: { reasoning_content: 'Look.' },
+  signed: { reasoning_content: '' },
+  untold: { reasoning_content: '' },
+}
+const inContent = {
+  content: [{ type: 'thinking', thinking: [{ type: 'text', text: 'Look.' }] }, text],
+}
+
+const usualThoughts: Thoughts = { unsigned: { reasoning_content: 'Look.' } }
+const thoughtsOf: Record<string, Thoughts> = {
+  openai: {},
+  azure: {},
+  'azure-foundry': {},
+  xai: {},
+  perplexity: {},
+  cohere: {},
+  mistral: { unsigned: inContent },
+  groq: inReasoning,
+  cerebras: inReasoning,
+  together: inReasoning,
+  cloudflare: inReasoning,
+  upstage: inReasoning,
+  stepfun: inReasoning,
+  ollama: inReasoning,
+  'ollama-local': inReasoning,
+  deepseek: required,
+  moonshotai: required,
+  xiaomi: required,
+  minimax: { unsigned: details({ format: 'unknown' }) },
+  openrouter: { unsigned: details({ format: 'unknown' }), signed: details(signed) },
+}
+
+/** Those that speak the chat format, and are not asked for a model by its own name. */
+const thinkers = slugs.filter(
+  (slug) => !special[slug] && !['anthropic', 'google-ai-studio', 'azure-deployments'].includes(slug),
+)
 
 describe('what each provider is sent', () => {
   let server: TestServer
@@ -276,6 +334,30 @@ describe('what each provider is sent', () => {
       expect(found as unknown).toEqual(await file.json())
     })
   }
+
+  test.each(thinkers)('R29 what %s is sent of the thinking in earlier turns', async (slug) => {
+    const said = { role: 'assistant', content: 'Hm.', tool_calls: [call] }
+    const result = { role: 'tool', tool_call_id: call.id, content: '-3' }
+    const turns = {
+      unsigned: { ...said, reasoning: 'Look.', ...details({ format: 'unknown' }) },
+      signed: { ...said, reasoning: 'Look.', ...details({ ...signed, format: 'vendor_a-v1' }) },
+      untold: said,
+    }
+    const question = { role: 'user', content: 'Is it cold in Graz?' }
+    const messages = [question, ...Object.values(turns).flatMap((turn) => [turn, result])]
+    const sent = await sentFor({
+      model: `test/${slug}-thinks`,
+      path: chat,
+      body: { messages, tools: [chatTool] },
+    })
+    const given = (sent?.body as { messages: { role: string }[] } | undefined)?.messages ?? []
+    const expected = thoughtsOf[slug] ?? usualThoughts
+    expect(given.filter(({ role }) => role === 'assistant')).toEqual([
+      { ...said, ...expected.unsigned },
+      { ...said, ...expected.signed },
+      { ...said, ...expected.untold },
+    ])
+  })
 
   test('what is signed is signed by the published algorithm', async () => {
     for (const one of Object.values(casesFor('bedrock-signed'))) {

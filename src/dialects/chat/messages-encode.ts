@@ -4,8 +4,9 @@ import { belongsTo } from '../../call/reasoning.ts'
 import { type JsonObject, textOf } from '../../lib/loose.ts'
 import type { Target } from '../dialect.ts'
 import type { Losses } from '../fields.ts'
+import { encodeHistory } from './history.ts'
 import { encodePart } from './parts-encode.ts'
-import { DetailNumbers, isBareSignature, writeDetails } from './reasoning-details.ts'
+import { isBareSignature } from './reasoning-details.ts'
 
 type Part = InputPart | OutputPart
 
@@ -69,7 +70,6 @@ function encodeAssistant(message: Message, target: Target, losses: Losses): Json
   const encoded: JsonObject = { role: 'assistant', content, ...named(message) }
   const refusal = message.parts.flatMap((part) => (part.kind === 'refusal' ? [part.text] : [])).join('')
   if (refusal !== '') encoded.refusal = refusal
-  Object.assign(encoded, encodeThoughts(thoughts, target, losses))
   if (calls.length > 0) {
     encoded.tool_calls = calls.map((call) => encodeCall(call, thoughts, target, losses))
     if (content === '') encoded.content = null
@@ -77,7 +77,7 @@ function encodeAssistant(message: Message, target: Target, losses: Losses): Json
   const audio = message.parts.find((part) => part.kind === 'audio')
   if (audio?.id !== undefined) encoded.audio = { id: audio.id }
   else if (audio) losses.add('audio')
-  return encoded
+  return encodeHistory(encoded, thoughts, target, losses)
 }
 
 /** What an assistant said: text pieces are one text, whatever they were cut by. */
@@ -99,23 +99,4 @@ function encodeCall(
   const signed = thoughts.find((part) => isBareSignature(part) && part.id === id)
   if (!signed || !belongsTo(signed, target.signatures)) return encoded
   return { ...encoded, extra_content: { google: { thought_signature: signed.signature } } }
-}
-
-/** Thinking goes back only to whom it came from, in the form it came in. */
-function encodeThoughts(thoughts: ReasoningPart[], target: Target, losses: Losses): JsonObject {
-  const numbers = new DetailNumbers()
-  const details: JsonObject[] = []
-  let text = ''
-  for (const part of thoughts) {
-    const signed = part.signature !== undefined || part.encrypted !== undefined
-    if (!belongsTo(part, target.signatures)) losses.add(signed ? 'reasoning_signature' : 'reasoning')
-    else if (isBareSignature(part) && part.id !== undefined) continue
-    else if (part.format !== 'unknown') details.push(...writeDetails(part, numbers.part()))
-    else if (target.reasoning !== null) text += part.text
-    else losses.add('reasoning')
-  }
-  return {
-    ...(text !== '' && { reasoning_content: text }),
-    ...(details.length > 0 && { reasoning_details: details }),
-  }
 }

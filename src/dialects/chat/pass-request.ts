@@ -1,10 +1,10 @@
-import { type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../../lib/loose.ts'
+import { type JsonObject, numberOf, objectOf, textOf } from '../../lib/loose.ts'
 import type { Target, UpstreamRequest } from '../dialect.ts'
 import { Losses } from '../fields.ts'
 import { wishAt } from '../thinking.ts'
 import { tierFor } from '../tier.ts'
 import { withTools } from './functions.ts'
-import { formatOf, isSigned } from './reasoning-details.ts'
+import { passHistory } from './history.ts'
 import { decodeReasoning, gatewayFields, readFields, unknownEffort } from './request-decode.ts'
 import { encodeReasoning, maxTokensField, path, streamFields } from './request-encode.ts'
 import { isOwnTool } from './tools.ts'
@@ -135,7 +135,7 @@ function passMessage(item: unknown, target: Target, losses: Losses): unknown {
     )
     if (content !== message.content) message = { ...message, content }
   }
-  return message.role === 'assistant' ? passThoughts(message, target, losses) : message
+  return message.role === 'assistant' ? passHistory(message, target, losses) : message
 }
 
 function withoutMark(item: unknown, losses: Losses): unknown {
@@ -151,30 +151,4 @@ function passImage(item: unknown): unknown {
   const part = objectOf(item)
   if (part?.type !== 'image_url' || typeof part.image_url !== 'string') return item
   return { ...part, image_url: { url: part.image_url } }
-}
-
-/** Thinking goes back only to whom it came from: text that nobody signed under the name its vendors read. */
-function passThoughts(message: JsonObject, target: Target, losses: Losses): JsonObject {
-  const { reasoning, reasoning_content: alias, reasoning_details: given, ...rest } = message
-  if (reasoning === undefined && alias === undefined && given === undefined) return message
-  const details = objectsOf(given)
-  const kept = details.filter((entry) => formatOf(entry) === target.signatures)
-  for (const entry of details) {
-    if (formatOf(entry) !== target.signatures)
-      losses.add(isSigned(entry) ? 'reasoning_signature' : 'reasoning')
-  }
-  if (target.signatures !== 'unknown') {
-    if (textOf(alias) || (details.length === 0 && textOf(reasoning))) losses.add('reasoning')
-    return kept.length > 0
-      ? { ...rest, reasoning_details: given === undefined ? kept : sameOr(given, kept) }
-      : rest
-  }
-  const foreign = kept.length < details.length
-  const text = textOf(alias) ?? (target.reasoning && !foreign ? textOf(reasoning) : undefined)
-  if (!text && !foreign && textOf(reasoning)) losses.add('reasoning')
-  return text ? { ...rest, reasoning_content: text } : rest
-}
-
-function sameOr(given: unknown, kept: JsonObject[]): unknown {
-  return Array.isArray(given) && given.length === kept.length ? given : kept
 }

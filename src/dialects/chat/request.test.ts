@@ -343,7 +343,8 @@ describe('writing a request', () => {
     const foreign = encode({ messages: [signed] })
     expect(foreign.body.messages).toEqual([{ role: 'assistant', content: 'Yes' }])
     expect(foreign.dropped).toEqual(['reasoning_signature'])
-    const own = encode({ messages: [signed] }, targetFor({ signatures: 'vendor_a-v1' }))
+    const history = { field: 'reasoning_details' as const }
+    const own = encode({ messages: [signed] }, targetFor({ signatures: 'vendor_a-v1', history }))
     expect(own.body.messages).toMatchObject([
       {
         reasoning_details: [
@@ -478,10 +479,12 @@ describe('passing a request on', () => {
     const foreign = pass(body, targetFor({ reasoning: { efforts: null, budget: false } }))
     expect(foreign.body.messages).toEqual([hello, { role: 'assistant', content: 'Yes' }])
     expect(foreign.dropped).toEqual(['reasoning_signature'])
-    const own = pass(body, targetFor({ signatures: 'vendor_a-v1' }))
+    const history = { field: 'reasoning_details' as const }
+    const own = pass(body, targetFor({ signatures: 'vendor_a-v1', history }))
+    const kept = { ...entry, format: 'anthropic-claude-v1' }
     expect(own.body.messages).toEqual([
       hello,
-      { role: 'assistant', content: 'Yes', reasoning_details: [entry] },
+      { role: 'assistant', content: 'Yes', reasoning_details: [kept] },
     ])
     expect(own.dropped).toEqual([])
   })

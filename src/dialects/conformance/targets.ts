@@ -33,6 +33,7 @@ export function targetOf(dialect: GenerateDialect, changes: Partial<Target> = {}
     maxOutput: 8192,
     reasoning: { efforts: null, budget: dialect === 'messages' || dialect === 'gemini' },
     signatures: ownSignatures[dialect],
+    history: { field: 'reasoning_content' },
     unsupported: new Set(),
     abilities: new Set(['developer_role', 'max_completion_tokens', 'stream_usage']),
     thinking: null,

@@ -14,6 +14,7 @@ const target: Target = {
   maxOutput: 64_000,
   reasoning: { efforts: ['high', 'medium', 'low', 'minimal'], budget: false },
   signatures: 'vendor_c-v1',
+  history: { field: 'reasoning_content' },
   unsupported: new Set(),
   abilities: new Set(),
   thinking: null,
