@@ -114,7 +114,7 @@ export interface ReasoningWish {
   summary?: string
 }
 
-/** The name a tool has where tools have no namespaces. */
-export function flatToolName(tool: FunctionTool | CustomTool): string {
-  return tool.namespace ? `${tool.namespace}__${tool.name}` : tool.name
+/** The name a tool has where tools have no namespaces. One found by tool search is a namespace of its own name. */
+export function flatToolName({ name, namespace }: FunctionTool | CustomTool): string {
+  return namespace && namespace !== name ? `${namespace}__${name}` : name
 }

@@ -151,6 +151,8 @@ export interface Citation {
   title?: string
   /** The words of the source. */
   cited?: string
+  /** A source that is a file, which has no address. */
+  file?: { id?: string; name?: string; container?: string }
   /** In characters of the text part that carries it. */
   start?: number
   end?: number

@@ -6,6 +6,10 @@ export interface OpenCall {
   ordinal: number
   /** The part it is, for readers. */
   part: number
+  /** Takes free text, of which nothing is something too. */
+  custom: boolean
+  /** Something of its arguments came. */
+  hasArguments: boolean
 }
 
 /** The tool calls of a choice. Vendors number them, or name each anew, or do both wrongly. */
@@ -36,7 +40,8 @@ export class CallTable {
   }
 
   add(piece: JsonObject, id: string, part: number): OpenCall {
-    const call = { id, ordinal: this.#all.length, part }
+    const custom = isCustomCall(piece)
+    const call = { id, ordinal: this.#all.length, part, custom, hasArguments: false }
     this.#all.push(call)
     const index = numberOf(piece.index)
     // A number that is used again means the newest call from now on.
@@ -45,6 +50,22 @@ export class CallTable {
   }
 }
 
+/** What a call says of its function. Some vendors fill in every member of the format, the unused ones with nothing. */
 export function functionOf(piece: JsonObject): JsonObject {
-  return objectOf(piece.custom) ?? objectOf(piece.function) ?? {}
+  const [custom, named] = [objectOf(piece.custom), objectOf(piece.function)]
+  if (custom && !isBlank(custom)) return custom
+  return named ?? custom ?? {}
+}
+
+export function isCustomCall(piece: JsonObject): boolean {
+  const [custom, named] = [objectOf(piece.custom), objectOf(piece.function)]
+  if (custom) return !isBlank(custom) || named === undefined
+  return piece.type === 'custom'
+}
+
+/** Whether a member is there and says nothing: empty, or with nothing but empty members. */
+export function isBlank(value: unknown): boolean {
+  if (value === undefined || value === null || value === '') return true
+  if (Array.isArray(value)) return value.length === 0
+  return typeof value === 'object' && Object.values(value).every(isBlank)
 }

@@ -1,7 +1,7 @@
 import type { PartDelta, ReplyEvent } from '../../call/event.ts'
 import type { Citation, OutputPart, TokenLogprob } from '../../call/part.ts'
 import { countOf, type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../../lib/loose.ts'
-import { CallTable, functionOf } from './call-table.ts'
+import { CallTable, functionOf, isBlank, isCustomCall } from './call-table.ts'
 import { finishReason } from './finish.ts'
 import { argumentsText, callSignature } from './messages-decode.ts'
 import { decodeAnnotation, sourceOf, thinkingText } from './parts-decode.ts'
@@ -71,7 +71,10 @@ export class ChoiceReader {
     // Sources told twice, beside the choices and within, are the same ones.
     if (!this.#cited) for (const citation of citations) this.#cite(citation)
     this.#close()
-    for (const { part } of this.#calls.all) this.#emit({ type: 'part-end', part })
+    for (const { part, custom, hasArguments } of this.#calls.all) {
+      if (!custom && !hasArguments) this.#emit({ type: 'part-delta', part, delta: { arguments: '{}' } })
+      this.#emit({ type: 'part-end', part })
+    }
     if (this.finished || told) {
       const reason = finishReason(this.#finish, this.callsTools)
       const [choice, native] = [this.#choice, this.#native]
@@ -185,25 +188,28 @@ export class ChoiceReader {
   #readCalls(delta: JsonObject, replyId: string): void {
     for (const call of objectsOf(delta.tool_calls)) this.#readCall(call, replyId)
     const legacy = objectOf(delta.function_call)
-    if (legacy) this.#readCall({ index: 0, function: legacy }, replyId)
+    if (legacy && !isBlank(legacy)) this.#readCall({ index: 0, function: legacy }, replyId)
   }
 
   #readCall(call: JsonObject, replyId: string): void {
     const named = functionOf(call)
-    const custom = objectOf(call.custom) !== undefined || call.type === 'custom'
+    const custom = isCustomCall(call)
     const given = argumentsText(custom ? named.input : named.arguments)
-    let part = this.#calls.find(call)?.part
-    if (part === undefined) {
+    let open = this.#calls.find(call)
+    if (!open) {
+      if (isBlank(call.id) && isBlank(named)) return
       this.#close()
       const id = textOf(call.id) || `call_${replyId}_${this.#calls.size}`
       for (const entry of this.#ofCalls) if (entry.id === id) this.#readDetail(entry)
       this.#close()
       this.#readCallSignature(call, id)
       const name = textOf(named.name) ?? ''
-      part = this.#start({ kind: 'tool-call', id, name, arguments: '', ...(custom && { custom }) })
-      this.#calls.add(call, id, part)
+      const part = this.#start({ kind: 'tool-call', id, name, arguments: '', ...(custom && { custom }) })
+      open = this.#calls.add(call, id, part)
     }
-    if (given !== '') this.#emit({ type: 'part-delta', part, delta: { arguments: given } })
+    if (given === '') return
+    open.hasArguments = true
+    this.#emit({ type: 'part-delta', part: open.part, delta: { arguments: given } })
   }
 
   #readCallSignature(call: JsonObject, id: string): void {
@@ -222,7 +228,7 @@ export class ChoiceReader {
 
   #readMedia(delta: JsonObject): void {
     const audio = objectOf(delta.audio)
-    if (audio) this.#readAudio(audio)
+    if (audio && !isBlank(audio)) this.#readAudio(audio)
     for (const image of objectsOf(delta.images)) this.#readImage(image)
   }
 

@@ -42,8 +42,10 @@ function toolMessages(messages: unknown[]): unknown[] {
       return { ...rest, role: 'tool', tool_call_id: id, content: message.content ?? '', ...named(name) }
     }
     if (!message || !called) return item
-    id = `call_${place}`
     const { function_call: _called, ...rest } = message
+    // Some clients keep the member where nothing was called.
+    if (!textOf(called.name)) return rest
+    id = `call_${place}`
     return {
       ...rest,
       tool_calls: [...objectsOf(message.tool_calls), { id, type: 'function', function: called }],

@@ -2,6 +2,7 @@ import type { Message } from '../../call/call.ts'
 import type { InputPart, OutputPart, ReasoningPart, ToolCallPart, ToolResultPart } from '../../call/part.ts'
 import { badField } from '../../errors.ts'
 import { type JsonObject, objectOf, objectsOf, textOf } from '../../lib/loose.ts'
+import { functionOf, isBlank, isCustomCall } from './call-table.ts'
 import { cacheOf, decodeAnnotation, decodeContent, sourceOf } from './parts-decode.ts'
 import { readDetails } from './reasoning-details.ts'
 
@@ -162,18 +163,18 @@ function decodeCalls(message: JsonObject, at: string, talk: Conversation): ToolC
 }
 
 function decodeCall(call: JsonObject, at: string): ToolCallPart {
-  const [id, custom] = [textOf(call.id), objectOf(call.custom)]
+  const [id, custom] = [textOf(call.id), isCustomCall(call)]
   if (id === undefined) throw badField(`${at}.id`, 'is required')
-  const named = custom ?? objectOf(call.function)
-  const name = textOf(named?.name)
-  if (!named || name === undefined) throw badField(`${at}.function.name`, 'is required')
+  const named = functionOf(call)
+  const name = textOf(named.name)
+  if (name === undefined) throw badField(`${at}.function.name`, 'is required')
   const cache = cacheOf(call)
   return {
     kind: 'tool-call',
     id,
     name,
-    arguments: custom ? (textOf(custom.input) ?? '') : argumentsText(named.arguments),
-    ...(custom && { custom: true }),
+    arguments: custom ? (textOf(named.input) ?? '') : argumentsText(named.arguments) || '{}',
+    ...(custom && { custom }),
     ...(cache && { cache }),
   }
 }

@@ -1,6 +1,6 @@
 import { type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../../lib/loose.ts'
 import { type FormatNames, reasoningFormatOf } from '../reasoning-format.ts'
-import { CallTable, functionOf } from './call-table.ts'
+import { CallTable, functionOf, isBlank, isCustomCall } from './call-table.ts'
 import { finishReason } from './finish.ts'
 import { argumentsText } from './messages-decode.ts'
 import { thinkingText } from './parts-decode.ts'
@@ -44,7 +44,7 @@ export function normaliseChoice(given: JsonObject, state: RelayedChoice, manner:
 }
 
 function normaliseSaid(given: JsonObject, state: RelayedChoice, manner: Manner): JsonObject {
-  let said = given
+  let said = withoutBlanks(given)
   if (Array.isArray(said.content)) said = flattened(said)
   if (manner.hidesReasoning) {
     const { reasoning: _text, reasoning_content: _alias, reasoning_details: _details, ...shown } = said
@@ -54,8 +54,21 @@ function normaliseSaid(given: JsonObject, state: RelayedChoice, manner: Manner):
   if (calls.length > 0) {
     said = { ...said, tool_calls: calls.map((call) => normaliseCall(call, state, manner)) }
   }
-  if (objectOf(said.function_call)) state.calls.add({}, '', 0)
+  if (objectOf(said.function_call)) state.calls.add({}, '', 0).hasArguments = true
   return said
+}
+
+/** Members that clients take for something because they are there. */
+const mayBeBlank = ['tool_calls', 'function_call', 'audio', 'images', 'annotations', 'reasoning_details']
+
+function withoutBlanks(given: JsonObject): JsonObject {
+  let said = given
+  for (const name of mayBeBlank) {
+    if (!(name in said) || !isBlank(said[name])) continue
+    const { [name]: _blank, ...rest } = said
+    said = rest
+  }
+  return said.refusal === '' ? { ...said, refusal: null } : said
 }
 
 /** One vendor's content is a list, with its thinking among it. */
@@ -93,15 +106,34 @@ function normaliseCall(call: JsonObject, state: RelayedChoice, manner: Manner): 
   const open = known ?? state.calls.add(call, id, 0)
   if (numberOf(call.index) !== open.ordinal) state.renumbered = true
   const named = functionOf(call)
-  const changed: JsonObject = { ...call, ...(manner.streams && { index: open.ordinal }) }
+  const given = argumentsText(isCustomCall(call) ? named.input : named.arguments)
+  if (given !== '') open.hasArguments = true
+  const { custom, ...rest } = call
+  const changed: JsonObject = {
+    ...(isBlank(custom) ? rest : call),
+    ...(manner.streams && { index: open.ordinal }),
+  }
   if (!known) {
     changed.id = open.id
     changed.type = textOf(call.type) ?? 'function'
   }
-  if (named.arguments !== undefined && typeof named.arguments !== 'string') {
-    changed.function = { ...named, arguments: argumentsText(named.arguments) }
+  if (isCustomCall(call)) return changed
+  // A whole call must have arguments; of one in pieces they may still come.
+  const whole = !manner.streams && given === ''
+  if (whole || (named.arguments !== undefined && typeof named.arguments !== 'string')) {
+    changed.function = { ...named, arguments: whole ? '{}' : given }
   }
   return changed
+}
+
+/** The pieces that a choice still owes its calls when it is over: a call without arguments has an empty object. */
+export function owedArguments({ calls }: RelayedChoice): JsonObject[] {
+  return calls.all
+    .filter(({ custom, hasArguments }) => !custom && !hasArguments)
+    .map((call) => {
+      call.hasArguments = true
+      return { index: call.ordinal, function: { arguments: '{}' } }
+    })
 }
 
 /** Characters of an answer in a delta or message; more than none means that something was said. */

@@ -140,7 +140,7 @@ export function urlOf(source: Source): string | undefined {
 export function decodeAnnotation(annotation: JsonObject): Citation {
   const cited = objectOf(annotation.url_citation)
   const url = textOf(cited?.url)
-  if (!cited || url === undefined) return { native: { dialect: 'chat', value: annotation } }
+  if (!cited || url === undefined) return fileCitation(annotation)
   const citation: Citation = { url }
   const [title, content] = [textOf(cited.title), textOf(cited.content)]
   const [start, end] = [numberOf(cited.start_index), numberOf(cited.end_index)]
@@ -149,4 +149,15 @@ export function decodeAnnotation(annotation: JsonObject): Citation {
   if (start !== undefined) citation.start = start
   if (end !== undefined) citation.end = end
   return citation
+}
+
+/** Files are named in two ways: as this API parsed them, and as one vendor cites them. */
+function fileCitation(annotation: JsonObject): Citation {
+  const native = { dialect: 'chat' as const, value: annotation }
+  const file = objectOf(annotation.file) ?? objectOf(annotation.file_citation)
+  const id = textOf(file?.file_id) ?? textOf(file?.hash)
+  const name = textOf(file?.filename) ?? textOf(file?.name)
+  if (id === undefined && name === undefined) return { native }
+  const title = name === undefined ? {} : { title: name }
+  return { ...title, file: { ...(id !== undefined && { id }), ...(name !== undefined && { name }) }, native }
 }

@@ -4,6 +4,7 @@ import { explained, type ReplyFacts } from '../dialect.ts'
 import { shownTier } from '../tier.ts'
 import { chunkHead } from './chunk.ts'
 import { endedInError, failureObject, failureOf } from './error.ts'
+import { finishReason } from './finish.ts'
 import { newRelayedChoice, normaliseChoice } from './normalise.ts'
 import { annotationsFor, choiceError, errorIn } from './reply-read.ts'
 import { mergeUsage, usageObjectOf } from './usage.ts'
@@ -21,7 +22,9 @@ export function passReply(body: JsonObject, about: ReplyFacts, bill: Bill, usage
   const failure = errorIn(body, false)
   const choices = objectsOf(body.choices).map((given, at) => {
     const index = numberOf(given.index) ?? at
-    const choice = normaliseChoice({ ...given, index }, newRelayedChoice(), manner)
+    const state = newRelayedChoice()
+    const choice = normaliseChoice({ ...given, index }, state, manner)
+    choice.finish_reason ??= finishReason(null, state.calls.size > 0)
     const broken =
       choiceError(given) ?? failure ?? (choice.finish_reason === 'error' ? endedInError : undefined)
     if (broken !== undefined) Object.assign(choice, brokenFields(broken))

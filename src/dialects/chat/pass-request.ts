@@ -135,7 +135,18 @@ function passMessage(item: unknown, target: Target, losses: Losses): unknown {
     )
     if (content !== message.content) message = { ...message, content }
   }
-  return message.role === 'assistant' ? passHistory(message, target, losses) : message
+  return message.role === 'assistant' ? passHistory(withArguments(message), target, losses) : message
+}
+
+/** Vendors parse the arguments of earlier calls: none at all is an empty object. */
+function withArguments(message: JsonObject): JsonObject {
+  if (!Array.isArray(message.tool_calls)) return message
+  const calls = mapChanged(message.tool_calls, (item) => {
+    const call = objectOf(item)
+    const named = objectOf(call?.function)
+    return named && !named.arguments ? { ...call, function: { ...named, arguments: '{}' } } : item
+  })
+  return calls === message.tool_calls ? message : { ...message, tool_calls: calls }
 }
 
 function withoutMark(item: unknown, losses: Losses): unknown {

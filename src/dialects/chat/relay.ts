@@ -10,6 +10,7 @@ import {
   type Manner,
   newRelayedChoice,
   normaliseChoice,
+  owedArguments,
   type RelayedChoice,
   saidLength,
 } from './normalise.ts'
@@ -55,6 +56,7 @@ class ChatRelay implements Relay {
     if (this.#splice && frame.event !== 'error' && !this.seen.complete) {
       const spliced = splice(this.#splice, data)
       if (spliced !== null) {
+        this.#noteUnread(data, this.#splice)
         this.seen.characters += Math.max(0, data.length - this.#splice.overhead)
         return spliced
       }
@@ -67,7 +69,8 @@ class ChatRelay implements Relay {
     for (const [index, choice] of this.#choices) {
       if (choice.finish) continue
       const reason = choice.calls.size > 0 ? 'tool_calls' : 'stop'
-      const ending = { index, delta: {}, finish_reason: reason, native_finish_reason: null, logprobs: null }
+      const delta = withOwed({}, choice)
+      const ending = { index, delta, finish_reason: reason, native_finish_reason: null, logprobs: null }
       chunks.push({ ...this.#head, choices: [ending] })
     }
     const counted = mergeUsage(this.#usage, usage, bill)
@@ -75,8 +78,24 @@ class ChatRelay implements Relay {
     return lastChunks(chunks, whole, this.#about)
   }
 
+  /** What was said in the chunks kept back counts, how they finished does not. */
   fail(error: GatewayError): string {
-    return failedChunk(this.#head, error)
+    const said = this.#held.map((chunk) => ({ ...chunk, choices: objectsOf(chunk.choices).map(unfinished) }))
+    const shown = said.filter(({ choices }) =>
+      choices.some((choice) => saidLength(objectOf(choice.delta) ?? {}) > 0),
+    )
+    return shown.map(event).join('') + failedChunk(this.#head, error)
+  }
+
+  /** Pieces of calls that pass unread are arguments of the call with their number. */
+  #noteUnread(data: string, { calls }: Splice): void {
+    const at = data.indexOf(calls.numbered)
+    if (at === -1) return
+    const number = Number.parseInt(data.slice(at + calls.numbered.length), 10)
+    for (const choice of this.#choices.values()) {
+      const call = choice.calls.all[number]
+      if (call) call.hasArguments = true
+    }
   }
 
   #read(data: string, isError: boolean): string {
@@ -156,6 +175,7 @@ class ChatRelay implements Relay {
     this.seen.characters += length
     if (length > 0) this.seen.content = true
     const choice = normaliseChoice({ ...given, index }, state, this.#manner)
+    if (state.finish) choice.delta = withOwed(objectOf(choice.delta) ?? {}, state)
     const delta = objectOf(choice.delta)
     if (state.finish && index === 0 && this.#annotations.length > 0 && delta && !delta.annotations) {
       choice.delta = { ...delta, annotations: this.#annotations }
@@ -173,4 +193,13 @@ class ChatRelay implements Relay {
   #numbersHold(): boolean {
     return [...this.#choices.values()].every((choice) => !choice.renumbered)
   }
+}
+
+function withOwed(delta: JsonObject, state: RelayedChoice): JsonObject {
+  const owed = owedArguments(state)
+  return owed.length > 0 ? { ...delta, tool_calls: [...objectsOf(delta.tool_calls), ...owed] } : delta
+}
+
+function unfinished(choice: JsonObject): JsonObject {
+  return { ...choice, finish_reason: null, native_finish_reason: null }
 }

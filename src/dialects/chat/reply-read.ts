@@ -4,6 +4,7 @@ import { type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../../li
 import type { SseFrame } from '../../lib/sse.ts'
 import type { ReplyReader } from '../dialect.ts'
 import { servedTier } from '../tier.ts'
+import { isBlank } from './call-table.ts'
 import { ChoiceReader } from './choice-reader.ts'
 import { failureOf, malformed } from './error.ts'
 import { encodeCitation } from './parts-encode.ts'
@@ -132,13 +133,13 @@ function failureOrMalformed(body: JsonObject) {
 
 export function errorIn(chunk: JsonObject, isError: boolean): unknown {
   const { error } = chunk
-  if (error !== undefined && error !== null && error !== false && error !== '') return error
+  if (error !== false && !isBlank(error)) return error
   if (isError || chunk.object === 'error' || chunk.type === 'error') return chunk
   return undefined
 }
 
 export function choiceError({ error }: JsonObject): unknown {
-  return objectOf(error)
+  return isBlank(error) ? undefined : objectOf(error)
 }
 
 export function parsed(data: string): JsonObject | undefined {

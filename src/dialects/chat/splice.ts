@@ -85,7 +85,7 @@ export function splice(learnt: Splice, data: string): string | null {
 /** Thinking under a vendor's own name is given the names of this API as well. */
 function spliceReasoning({ ours, reasoning }: Splice, rest: string): string | null {
   if (reasoning.read) return null
-  if (rest.includes('"reasoning_details"')) return `${ours}${rest}\n\n`
+  if (rest.includes('"reasoning_details"')) return emptyDetails.test(rest) ? null : `${ours}${rest}\n\n`
   for (const field of reasoning.fields) {
     const at = rest.indexOf(field)
     if (at === -1) continue
@@ -100,6 +100,8 @@ function spliceReasoning({ ours, reasoning }: Splice, rest: string): string | nu
   }
   return `${ours}${rest}\n\n`
 }
+
+const emptyDetails = /"reasoning_details":\s*\[\s*\]/
 
 /** Whether it is JSON to its last character, and leaves our own words about the reply alone. */
 function isChunk(rest: string, fields: readonly string[]): boolean {

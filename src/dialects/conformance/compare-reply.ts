@@ -89,7 +89,8 @@ function compareParts(sent: OutputPart, got: OutputPart, names: Set<string>): vo
     if (sent.name !== got.name) names.add('tool-call')
     const wrapped = sent.custom && !got.custom && sameJson({ input: sent.arguments }, jsonOf(got.arguments))
     if (wrapped) names.add('custom')
-    else if (sent.arguments !== got.arguments) {
+    // No arguments at all become an empty object.
+    else if ((sent.arguments || (sent.custom ? '' : '{}')) !== got.arguments) {
       names.add(sameJson(jsonOf(sent.arguments), jsonOf(got.arguments)) ? 'arguments.bytes' : 'arguments')
     }
   } else if (sent.kind === 'reasoning' && got.kind === 'reasoning') {
@@ -114,6 +115,8 @@ function compareCitations(sent: Citation[], got: Citation[], names: Set<string>)
     if (citation.url !== other.url) names.add('citations')
     if ((citation.title ?? '') !== (other.title ?? '')) names.add('citations.title')
     if ((citation.cited ?? '') !== (other.cited ?? '')) names.add('citations.cited')
+    const [file, same] = [citation.file, other.file]
+    if (file?.id !== same?.id || file?.name !== same?.name) names.add('citations.file')
     const placed = citation.start !== undefined
     if (placed && (citation.start !== other.start || citation.end !== other.end)) names.add('citations.place')
   })

@@ -126,6 +126,10 @@ const asText = 'the words come as text'
 
 export const replyLosses: Record<GenerateDialect, ReplyLoss[]> = {
   chat: [
+    {
+      differences: ['citations'],
+      note: 'not told: the format cites addresses, and clients refuse anything else',
+    },
     { differences: ['opaque'], note: 'not shown: only clients of its own format know it' },
     {
       differences: ['order'],

@@ -264,6 +264,21 @@ export const replyStories: ReplyStory[] = [
       ],
     },
   ]),
+  story('Citations of files', [
+    {
+      start: { kind: 'text', text: '' },
+      deltas: [
+        { text: 'The ferry leaves at 8.' },
+        {
+          citation: {
+            title: 'ferry.pdf',
+            file: { id: 'file-1', name: 'ferry.pdf' },
+            cited: 'Departure 08:00',
+          },
+        },
+      ],
+    },
+  ]),
   story('Log probabilities', [
     {
       start: { kind: 'text', text: '' },

@@ -12,11 +12,10 @@ const filtered = [
   'IMAGE_RECITATION',
 ]
 
-const failed = [
-  'LANGUAGE',
-  'OTHER',
-  'IMAGE_OTHER',
-  'NO_IMAGE',
+const failed = ['LANGUAGE', 'OTHER', 'IMAGE_OTHER', 'NO_IMAGE']
+
+/** Something about a call was wrong: what was said until then is an answer all the same. */
+const calledWrongly = [
   'MALFORMED_FUNCTION_CALL',
   'UNEXPECTED_TOOL_CALL',
   'TOO_MANY_TOOL_CALLS',
@@ -29,12 +28,12 @@ const reasons = new Map<string, FinishReason>([
   ['FINISH_REASON_UNSPECIFIED', 'stop'],
   ['MAX_TOKENS', 'length'],
   ...filtered.map((word): [string, FinishReason] => [word, 'content_filter']),
-  ...failed.map((word): [string, FinishReason] => [word, 'error']),
+  ...[...failed, ...calledWrongly].map((word): [string, FinishReason] => [word, 'error']),
 ])
 
 /** The vendor says plain STOP after calls too. Words it adds later have always been failures. */
-export function finishOf(word: string, called: boolean): FinishReason {
-  const reason = reasons.get(word) ?? 'error'
+export function finishOf(word: string, { called, said }: { called: boolean; said: boolean }): FinishReason {
+  const reason = said && calledWrongly.includes(word) ? 'stop' : (reasons.get(word) ?? 'error')
   return reason === 'stop' && called ? 'tool_calls' : reason
 }
 
@@ -48,6 +47,8 @@ const words: Record<FinishReason, string> = {
 
 /** A refusal is text here; SAFETY is how a client can tell it from an answer. */
 export function finishWord({ reason, native }: ChoiceEnd, refused: boolean): string {
-  if (native !== null && reasons.get(native) === (reason === 'tool_calls' ? 'stop' : reason)) return native
+  const plain = reason === 'stop' || reason === 'tool_calls'
+  if (native !== null && plain && calledWrongly.includes(native)) return native
+  if (native !== null && reasons.get(native) === (plain ? 'stop' : reason)) return native
   return refused && reason === 'stop' ? 'SAFETY' : words[reason]
 }

@@ -2,28 +2,39 @@ import type { Citation, TokenLogprob } from '../../call/part.ts'
 import { defined, type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../../lib/loose.ts'
 
 /**
- * Where an answer comes from. Supports tie passages of the text to sources; without them, the sources
- * stand for the whole text. `text`: the part that is cited; null when it cannot be pointed into any more.
+ * Where an answer comes from. Supports tie passages of the text to sources; a source without any stands
+ * for the whole text. `text`: the part that is cited; null when it cannot be pointed into any more.
  */
 export function citationsOf(candidate: JsonObject, text: string | null): Citation[] {
   const grounding = objectOf(candidate.groundingMetadata)
   const sources = objectsOf(grounding?.groundingChunks).map(sourceOf)
   const supports = objectsOf(grounding?.groundingSupports)
+  const used = new Set<unknown>()
   const supported = supports.flatMap((support) => {
     const place = placeOf(objectOf(support.segment), text)
     const indices = Array.isArray(support.groundingChunkIndices) ? support.groundingChunkIndices : []
+    for (const index of indices) used.add(index)
     return indices.flatMap((index) => (sources[index] ? [{ ...sources[index], ...place }] : []))
   })
   const recited = objectsOf(objectOf(candidate.citationMetadata)?.citationSources).map((source) => ({
     ...defined({ url: textOf(source.uri), title: textOf(source.title) }),
     ...placeOf(source, text),
   }))
-  return [...(supports.length > 0 ? supported : sources), ...recited]
+  return [...supported, ...sources.filter((_, index) => !used.has(index)), ...recited]
 }
 
 function sourceOf(chunk: JsonObject): Citation {
-  const source = objectOf(chunk.web) ?? objectOf(chunk.retrievedContext) ?? objectOf(chunk.maps) ?? {}
-  return defined({ url: textOf(source.uri), title: textOf(source.title), cited: textOf(source.text) })
+  const retrieved = objectOf(chunk.retrievedContext)
+  const source = objectOf(chunk.web) ?? retrieved ?? objectOf(chunk.maps) ?? {}
+  const [url, title, id] = [textOf(source.uri), textOf(source.title), textOf(retrieved?.documentName)]
+  const isFile = retrieved !== undefined && url === undefined && (title !== undefined || id !== undefined)
+  const file = isFile ? defined({ id, name: title }) : undefined
+  return defined({ url, title, cited: textOf(source.text), file })
+}
+
+function chunkOf({ url, title, cited, file }: Citation): JsonObject {
+  if (url !== undefined || !file) return { web: defined({ uri: url, title }) }
+  return { retrievedContext: defined({ title: file.name ?? title, text: cited, documentName: file.id }) }
 }
 
 /** The vendor counts bytes, from 0 where it says nothing. */
@@ -71,9 +82,11 @@ export function writeGrounding(cited: { text: string; base: number; citations: C
   const supports: JsonObject[] = []
   const known = new Map<string, number>()
   for (const { text, base, citations } of cited) {
-    for (const { url, title, start, end } of citations) {
-      const key = JSON.stringify([url, title])
-      const index = known.get(key) ?? chunks.push({ web: defined({ uri: url, title }) }) - 1
+    for (const citation of citations) {
+      const { start, end } = citation
+      const chunk = chunkOf(citation)
+      const key = JSON.stringify(chunk)
+      const index = known.get(key) ?? chunks.push(chunk) - 1
       known.set(key, index)
       if (start === undefined || end === undefined) continue
       const bytes = (count: number) => Buffer.byteLength(text.slice(0, count))

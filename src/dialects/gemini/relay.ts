@@ -13,6 +13,7 @@ import { billFields, tierField, tierOf, usageOf, writeUsage } from './usage.ts'
 interface Progress {
   finish: string | null
   called: boolean
+  said: boolean
   searches: number
 }
 
@@ -48,16 +49,19 @@ export class GeminiRelay implements Relay {
   }
 
   end(usage: Usage, bill: Bill): string {
-    const last = this.#held.pop() ?? { candidates: [] }
+    const held = this.#held.slice(0, -1)
+    const last = this.#held.at(-1) ?? { candidates: [] }
     const told = objectOf(last.usageMetadata)
     const counts = this.#usage() ? { ...this.#meta, ...told } : { ...this.#meta, ...writeUsage(usage, bill) }
     const shown = { ...tierField(this.#about.tier), ...counts, ...billFields(bill) }
     const billed = { ...last, usageMetadata: shown, ...explained(this.#about) }
-    return [...this.#held.splice(0), billed].map((chunk) => frameOf(this.#renamed(chunk))).join('')
+    return [...held, billed].map((chunk) => frameOf(this.#renamed(chunk))).join('')
   }
 
+  /** What was said in the chunks kept back counts, how they finished does not. */
   fail(error: GatewayError): string {
-    return frameOf(encodeError(error, this.#about.id))
+    const said = this.#held.flatMap(unfinished).map((chunk) => frameOf(this.#renamed(chunk)))
+    return said.join('') + frameOf(encodeError(error, this.#about.id))
   }
 
   #chunk(chunk: JsonObject, raw: string | null): string {
@@ -99,13 +103,14 @@ export class GeminiRelay implements Relay {
 
   #seeCandidate(candidate: JsonObject): void {
     const index = typeof candidate.index === 'number' ? candidate.index : 0
-    const progress = this.#candidates.get(index) ?? { finish: null, called: false, searches: 0 }
+    const progress = this.#candidates.get(index) ?? { finish: null, called: false, said: false, searches: 0 }
     this.#candidates.set(index, progress)
     for (const part of objectsOf(objectOf(candidate.content)?.parts)) {
       const length = charactersOf(part)
       this.seen.characters += length
       this.seen.content ||= length > 0 || Object.keys(part).some((key) => key !== 'text')
       progress.called ||= part.functionCall !== undefined
+      progress.said = true
       this.#seeCall(index, objectOf(part.functionCall))
     }
     progress.finish = textOf(candidate.finishReason) ?? progress.finish
@@ -130,10 +135,17 @@ export class GeminiRelay implements Relay {
   #seeEnds(): void {
     const all = [...this.#candidates].sort(([a], [b]) => a - b)
     this.seen.complete = all.every(([, { finish }]) => finish !== null)
-    this.seen.finishes = all.flatMap(([, { finish, called }]) =>
-      finish === null ? [] : [{ reason: finishOf(finish, called), native: finish }],
+    this.seen.finishes = all.flatMap(([, { finish, ...progress }]) =>
+      finish === null ? [] : [{ reason: finishOf(finish, progress), native: finish }],
     )
   }
+}
+
+function unfinished(chunk: JsonObject): JsonObject[] {
+  const candidates = objectsOf(chunk.candidates)
+    .filter((candidate) => objectsOf(objectOf(candidate.content)?.parts).length > 0)
+    .map(({ finishReason, finishMessage, ...candidate }) => candidate)
+  return candidates.length > 0 ? [{ ...chunk, candidates }] : []
 }
 
 function charactersOf(part: JsonObject): number {

@@ -174,9 +174,8 @@ class Candidate {
     this.#finishPartial()
     this.#close()
     const native = this.finish || null
-    const reason = finishOf(native ?? 'STOP', this.#called)
-    const plain = reason === 'stop' || reason === 'tool_calls'
-    const explanation = plain ? undefined : this.#explanation
+    const reason = finishOf(native ?? 'STOP', { called: this.#called, said: this.#parts > 0 })
+    const explanation = (native ?? 'STOP') === 'STOP' ? undefined : this.#explanation
     const end = { type: 'choice-end' as const, choice: this.#index, reason, native }
     this.#emit(explanation === undefined ? end : { ...end, explanation })
   }

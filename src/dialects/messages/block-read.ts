@@ -100,7 +100,7 @@ function openToolUse(block: JsonObject, sink: Sink): OpenBlock {
     },
     close: () => {
       // The input is in the start when it does not come in pieces.
-      if (!told) sink.delta(part, { arguments: JSON.stringify(block.input ?? {}) })
+      if (!told) sink.delta(part, { arguments: JSON.stringify(block.input || {}) })
       sink.end(part)
     },
   }

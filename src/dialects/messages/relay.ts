@@ -1,6 +1,6 @@
 import type { Bill, Usage } from '../../call/usage.ts'
 import type { GatewayError } from '../../errors.ts'
-import { type JsonObject, objectOf, textOf } from '../../lib/loose.ts'
+import { defined, type JsonObject, objectOf, objectsOf, textOf } from '../../lib/loose.ts'
 import type { SseFrame } from '../../lib/sse.ts'
 import { explained, nothingSeen, type Relay, type ReplyFacts } from '../dialect.ts'
 import { frame as frameOf } from './block-frames.ts'
@@ -19,6 +19,7 @@ class MessagesRelay implements Relay {
   #finish: JsonObject = {}
   #stop: JsonObject = {}
   #calledTools = false
+  #isWhole = false
 
   constructor(about: ReplyFacts) {
     this.#about = about
@@ -91,8 +92,29 @@ class MessagesRelay implements Relay {
     this.#count(message.usage)
     const { id, model, provider } = this.#about
     const usage = { ...emptyUsage, service_tier: tierName(this.#about.tier), ...objectOf(message.usage) }
-    const spliced = { ...skeleton(this.#about), ...message, id, model, provider, usage }
+    this.#seeContent(message)
+    const unstopped = { stop_reason: null, stop_sequence: null, stop_details: null }
+    const spliced = { ...skeleton(this.#about), ...message, ...unstopped, id, model, provider, usage }
     return frameOf('message_start', { ...event, message: spliced })
+  }
+
+  /** A first event may have all of the message. How it stopped is told with the bill. */
+  #seeContent({ content, stop_reason, stop_sequence, stop_details }: JsonObject): void {
+    const blocks = objectsOf(content)
+    if (blocks.length > 0) {
+      this.seen.content = true
+      this.seen.characters += JSON.stringify(blocks).length
+      this.#calledTools = blocks.some(({ type }) => type === 'tool_use')
+    }
+    if (textOf(stop_reason) === undefined) return
+    this.#isWhole = true
+    this.#keepFinish({ delta: defined({ stop_reason, stop_sequence, stop_details }) })
+  }
+
+  /** Nothing needs to follow a first event that has all. */
+  close(): string {
+    if (this.#isWhole && !this.seen.failure) this.seen.complete = true
+    return ''
   }
 
   #keepFinish(event: JsonObject): void {

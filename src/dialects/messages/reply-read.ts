@@ -17,6 +17,8 @@ class ReplyParts {
   #parts = 0
   #calledTools = false
   #finished = false
+  /** The first event had all of the message: nothing needs to follow it. */
+  isWhole = false
   /** The vendor said that this was all, or that it failed: nothing after it counts. */
   over = false
 
@@ -61,6 +63,16 @@ class ReplyParts {
     this.#open.delete(index)
   }
 
+  /** What a first event, or a whole reply, has of the message: all of it where it says how it stopped. */
+  whole(message: JsonObject): void {
+    for (const block of objectsOf(message.content)) {
+      this.open(block, block)
+      this.close(block)
+    }
+    this.finish(message)
+    this.isWhole = this.#finished
+  }
+
   finish(delta: JsonObject): void {
     if (this.#finished || textOf(delta.stop_reason) === undefined) return
     this.#end(delta)
@@ -102,6 +114,7 @@ const handlers: Record<string, Handle> = {
     const message = objectOf(event.message) ?? {}
     parts.start(message)
     parts.usage(message.usage)
+    parts.whole(message)
   },
   content_block_start: (parts, event) => parts.open(event.index, objectOf(event.content_block) ?? {}),
   content_block_delta: (parts, event) => parts.delta(event.index, objectOf(event.delta) ?? {}),
@@ -121,7 +134,10 @@ export function reader(): ReplyReader {
       if (!parts.over) readFrame(parts, frame)
       return parts.events.splice(0)
     },
-    end: () => parts.events.splice(0),
+    end: () => {
+      if (parts.isWhole && !parts.over) parts.stop()
+      return parts.events.splice(0)
+    },
   }
 }
 
@@ -152,11 +168,7 @@ export function decodeReply(body: JsonObject): ReplyEvent[] {
   else if (!Array.isArray(body.content)) parts.fail(brokenReply('The upstream sent a reply without content.'))
   else {
     parts.start(body)
-    for (const [index, block] of objectsOf(body.content).entries()) {
-      parts.open(index, block)
-      parts.close(index)
-    }
-    parts.finish(body)
+    parts.whole(body)
     parts.usage(body.usage)
     parts.stop()
   }

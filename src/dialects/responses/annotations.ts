@@ -6,9 +6,11 @@ export function decodeAnnotations(value: unknown): Citation[] {
 }
 
 export function decodeAnnotation(value: JsonObject): Citation {
+  const file = fileOf(value)
   return defined({
     url: textOf(value.url),
-    title: textOf(value.title),
+    title: textOf(value.title) ?? file?.name,
+    file,
     cited: textOf(value.content),
     start: numberOf(value.start_index),
     end: numberOf(value.end_index),
@@ -16,10 +18,16 @@ export function decodeAnnotation(value: JsonObject): Citation {
   })
 }
 
+function fileOf(value: JsonObject): Citation['file'] {
+  const [id, name, container] = [textOf(value.file_id), textOf(value.filename), textOf(value.container_id)]
+  if (id === undefined && name === undefined) return undefined
+  return defined({ id: id || undefined, name: name || undefined, container })
+}
+
 /** Null for a citation this format has no form for. */
 export function encodeAnnotation(citation: Citation): JsonObject | null {
   if (citation.native?.dialect === 'responses') return citation.native.value
-  if (citation.url === undefined) return null
+  if (citation.url === undefined) return encodeFile(citation)
   return defined({
     type: 'url_citation',
     url: citation.url,
@@ -28,6 +36,15 @@ export function encodeAnnotation(citation: Citation): JsonObject | null {
     end_index: citation.end ?? citation.start ?? 0,
     content: citation.cited,
   })
+}
+
+function encodeFile({ file, title, cited: content, start, end }: Citation): JsonObject | null {
+  const filename = file?.name ?? title
+  if (!file || (file.id === undefined && filename === undefined)) return null
+  const cited = defined({ file_id: file.id ?? '', filename: filename ?? '', content })
+  if (file.container === undefined) return { type: 'file_citation', ...cited, index: end ?? start ?? 0 }
+  const place = { start_index: start ?? 0, end_index: end ?? start ?? 0 }
+  return { type: 'container_file_citation', container_id: file.container, ...cited, ...place }
 }
 
 export function encodeAnnotations(citations: Citation[] | undefined): JsonObject[] {

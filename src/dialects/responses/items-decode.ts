@@ -22,9 +22,12 @@ export function decodeInput(input: unknown): Message[] {
   if (typeof input === 'string') return [{ role: 'user', parts: [{ kind: 'text', text: input }] }]
   if (!Array.isArray(input)) throw badField('input', 'must be a string or an array of items')
   const messages: Message[] = []
+  const answered = new Set(
+    objectsOf(input).flatMap(({ output, call_id }) => (output === undefined ? [] : [call_id])),
+  )
   let open: Message | null = null
   input.forEach((item, index) => {
-    const { role, parts, apart } = placeItem(item, `input.${index}`)
+    const { role, parts, apart } = placeItem(item, `input.${index}`, answered)
     if (open && !apart && open.role === role) open.parts.push(...parts)
     else {
       const message: Message = { role, parts }
@@ -35,11 +38,15 @@ export function decodeInput(input: unknown): Message[] {
   return messages
 }
 
-function placeItem(value: unknown, at: string): Placed {
+function placeItem(value: unknown, at: string, answered: ReadonlySet<unknown>): Placed {
   const item = objectOf(value)
   if (!item) throw badField(at, 'must be an object')
   const type = textOf(item.type)
   if (type === undefined || type === 'message') return placeMessage(item, at)
+  // A vendor tells of tools that it ran by calls which nobody else answers.
+  const ranByVendor =
+    type === 'custom_tool_call' && !answered.has(item.call_id) && item.status === 'completed'
+  if (ranByVendor) return { role: 'assistant', parts: [opaque(item)] }
   const handler = handlers.get(type)
   if (handler) return handler(item, at)
   return { role: givenByClient.test(type) ? 'user' : 'assistant', parts: [opaque(item)] }
@@ -80,7 +87,8 @@ function placeCall(item: JsonObject, at: string, field: 'arguments' | 'input'): 
   const namespace = textOf(item.namespace)
   const flat = flatToolName({ kind: 'custom', name, ...(namespace !== undefined && { namespace }) })
   const custom = field === 'input'
-  const call = { kind: 'tool-call' as const, id, name: flat, arguments: opaqueText(item[field]) }
+  const given = opaqueText(item[field]) || (custom ? '' : '{}')
+  const call = { kind: 'tool-call' as const, id, name: flat, arguments: given }
   return { role: 'assistant', parts: [custom ? { ...call, custom } : call] }
 }
 

@@ -98,6 +98,7 @@ function passInput(input: unknown, target: Target, losses: Losses): unknown {
   if (!Array.isArray(input)) return input
   return input.flatMap((value): unknown[] => {
     const item = objectOf(value)
+    if (item?.type === 'function_call') return [withArguments(item)]
     if (item?.type !== 'reasoning') return [value]
     const packed = unpackReasoning(textOf(item.encrypted_content) ?? '')
     const { format = packed?.format, signature, ...rest } = item
@@ -109,6 +110,11 @@ function passInput(input: unknown, target: Target, losses: Losses): unknown {
       packed ? defined({ ...rest, id: packed.id ?? rest.id, encrypted_content: packed.encrypted }) : rest,
     ]
   })
+}
+
+/** A call without arguments has an empty object. */
+function withArguments(item: JsonObject): JsonObject {
+  return item.type === 'function_call' && !item.arguments ? { ...item, arguments: '{}' } : item
 }
 
 function passTools(tools: unknown[], losses: Losses): unknown[] {
@@ -146,7 +152,8 @@ export function spliceResponse(response: JsonObject, about: ReplyFacts): JsonObj
 
 export function passReply(body: JsonObject, about: ReplyFacts, bill: Bill, usage: Usage): JsonObject {
   const hides = about.call.reasoning?.exclude === true
-  const output = hides ? objectsOf(body.output).map(hideThinking) : objectsOf(body.output)
+  const given = objectsOf(body.output).map(withArguments)
+  const output = hides ? given.map(hideThinking) : given
   return {
     ...spliceResponse(body, about),
     output,

@@ -10,6 +10,7 @@ import { withoutThinking } from './hidden.ts'
 import { passReply, spliceResponse } from './pass.ts'
 import { isSearch } from './reply-items.ts'
 import { finishOf, statusOf } from './reply-read.ts'
+import { isClientCall } from './reply-state.ts'
 import { failureEvents } from './reply-write.ts'
 import { type ResponseState, responseObject } from './response-object.ts'
 import { decodeUsage } from './usage.ts'
@@ -45,8 +46,10 @@ class ResponsesRelay implements Relay {
     if (type.endsWith('.delta')) this.seen.characters += deltaLength(frame.data)
     const shown = this.#hides ? withoutThinking(frame, type) : frame
     if (!shown) return ''
-    if (type === 'response.output_item.done') this.#items.push(shown)
-    return this.#out(type, shown.data)
+    if (!endsCall.has(type)) return this.#out(type, shown.data)
+    const data = shown.data.replace(noArguments, '"arguments":"{}"')
+    if (type === 'response.output_item.done') this.#items.push({ ...shown, data })
+    return this.#out(type, data)
   }
 
   end(usage: Usage, bill: Bill): string {
@@ -109,7 +112,10 @@ class ResponsesRelay implements Relay {
       return ''
     }
     const { reason, native } = finishOf(response, status)
-    this.seen.calls = output.flatMap(seenCall)
+    const tools = objectsOf(response.tools ?? this.#begun?.tools)
+    this.seen.calls = output.flatMap((item, part) =>
+      isClientCall(item, tools) ? [seenCall(item, part)] : [],
+    )
     const calls = this.seen.calls.length > 0
     this.seen.finishes = [{ reason: reason === 'stop' && calls ? 'tool_calls' : reason, native }]
     if (output.length > 0) this.seen.content = true
@@ -149,12 +155,15 @@ class ResponsesRelay implements Relay {
   }
 }
 
-function seenCall(item: JsonObject, part: number): SeenCall[] {
+function seenCall(item: JsonObject, part: number): SeenCall {
   const custom = item.type === 'custom_tool_call'
-  if (!custom && item.type !== 'function_call') return []
   const given = textOf(custom ? item.input : item.arguments) ?? ''
-  return [{ choice: 0, part, name: textOf(item.name) ?? '', arguments: given, custom }]
+  return { choice: 0, part, name: textOf(item.name) ?? '', arguments: given, custom }
 }
+
+const endsCall = new Set(['response.output_item.done', 'response.function_call_arguments.done'])
+/** A call without arguments; quotes within strings are escaped. */
+const noArguments = /"arguments":\s*(?:""|null)/
 
 const opening = new Set(['response.created', 'response.in_progress', 'response.queued'])
 const closing = new Set([

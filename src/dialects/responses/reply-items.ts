@@ -9,7 +9,7 @@ import { flatName, type OpenItem, type OpenPart, type ReplyState } from './reply
 
 /** Begins a part for an item that is told piece by piece. Thinking begins when there is something to see. */
 export function beginItem(state: ReplyState, item: OpenItem, value: JsonObject): void {
-  if (item.type !== 'function_call' && item.type !== 'custom_tool_call') return
+  if (!state.isClientCall(value)) return
   const id = textOf(value.call_id) ?? textOf(value.id) ?? ''
   const call = { kind: 'tool-call' as const, id, name: flatName(value), arguments: '' }
   state.startPart(item, 0, item.type === 'custom_tool_call' ? { ...call, custom: true } : call)
@@ -18,7 +18,8 @@ export function beginItem(state: ReplyState, item: OpenItem, value: JsonObject):
 /** The whole item is known: fills in what no delta brought, and ends it. */
 export function completeItem(state: ReplyState, item: OpenItem, value: JsonObject): void {
   if (item.done) return
-  const complete = completions.get(item.type)
+  const runByVendor = item.type === 'custom_tool_call' && !state.isClientCall(value)
+  const complete = runByVendor ? undefined : completions.get(item.type)
   if (complete) complete(state, item, value)
   else whole(state, item, opaque(value))
   if (item.type === 'web_search_call' && isSearch(value)) state.searches++

@@ -3,7 +3,7 @@ import type { FinishReason, PartDelta, ReplyEvent } from '../../call/event.ts'
 import type { UpstreamFailure } from '../../call/failure.ts'
 import type { OutputPart } from '../../call/part.ts'
 import type { ServedTier } from '../../catalog/vocabulary.ts'
-import { defined, type JsonObject, numberOf, textOf } from '../../lib/loose.ts'
+import { defined, type JsonObject, numberOf, objectsOf, textOf } from '../../lib/loose.ts'
 import { servedTier } from '../tier.ts'
 import { decodeUsage } from './usage.ts'
 
@@ -38,6 +38,8 @@ export class ReplyState {
   searches = 0
   #started = false
   #tier: ServedTier | undefined
+  /** As the vendor repeats them. */
+  #tools: JsonObject[] = []
   #parts = 0
   #toolCalls = false
   readonly #byId = new Map<string, OpenItem>()
@@ -50,7 +52,12 @@ export class ReplyState {
     const [id, model] = [textOf(response.id), textOf(response.model)]
     // `auto` is the wish; which tier it became is told at the end.
     this.#tier = servedTier(response.service_tier)
+    this.#tools = objectsOf(response.tools)
     this.out.push(defined({ type: 'reply-start' as const, id, model, serviceTier: this.#tier }))
+  }
+
+  isClientCall(item: JsonObject): boolean {
+    return isClientCall(item, this.#tools)
   }
 
   settleTier(response: JsonObject): void {
@@ -110,6 +117,8 @@ export class ReplyState {
 
   endItem(item: OpenItem): void {
     item.done = true
+    const call = item.type === 'function_call' ? item.parts.get(0) : undefined
+    if (call?.text === '') this.delta(call, { arguments: '{}' })
     for (const part of item.parts.values()) this.endPart(part)
   }
 
@@ -143,4 +152,20 @@ export class ReplyState {
 export function flatName(item: JsonObject): string {
   const [name, namespace] = [textOf(item.name) ?? '', textOf(item.namespace)]
   return namespace === undefined ? name : flatToolName({ kind: 'custom', name, namespace })
+}
+
+/** Tools that vendors do not run themselves. */
+const ofClients = new Set(['function', 'custom', 'namespace', 'tool_search'])
+
+/**
+ * Whether a call is for the client to answer. A vendor that runs tools of its own may tell of it by free-text
+ * calls: with the result, or of tools that are not among those it repeats from the request.
+ */
+export function isClientCall(item: JsonObject, tools: JsonObject[]): boolean {
+  if (item.type !== 'custom_tool_call') return item.type === 'function_call'
+  if (item.output !== undefined && item.output !== null) return false
+  const runsTools = tools.some(({ type }) => !ofClients.has(textOf(type) ?? ''))
+  if (!runsTools) return true
+  const declared = tools.flatMap((tool) => (tool.type === 'namespace' ? objectsOf(tool.tools) : [tool]))
+  return declared.some(({ name }) => name === item.name)
 }

@@ -1,0 +1,550 @@
+import { describe, expect, test } from 'bun:test'
+import { collect, type Reply, type ReplyEvent } from '../../call/event.ts'
+import type { OutputPart } from '../../call/part.ts'
+import { noTokens } from '../../call/usage.ts'
+import { type GenerateDialect, generateDialects } from '../../catalog/vocabulary.ts'
+import { GatewayError } from '../../errors.ts'
+import type { JsonObject } from '../../lib/loose.ts'
+import type { SseFrame } from '../../lib/sse.ts'
+import { dialects } from '../all.ts'
+import { bill, factsOf, framesOf, readFrames, replyThrough, ways } from './carry.ts'
+import { targetOf } from './targets.ts'
+
+/** What vendors really send, in their own formats, where it is not what their documents would lead one to expect. */
+
+const named = new Set<GenerateDialect>(['messages', 'responses'])
+
+function framesFor(dialect: GenerateDialect, events: JsonObject[]): SseFrame[] {
+  return events.map((event) => ({
+    event: named.has(dialect) ? String(event.type) : '',
+    data: JSON.stringify(event),
+  }))
+}
+
+const done: SseFrame = { event: '', data: '[DONE]' }
+
+function readWhole(dialect: GenerateDialect, body: JsonObject): ReplyEvent[] {
+  return dialects[dialect].upstream.decodeReply(body)
+}
+
+/** The frames of a stream as a client of the same format gets them, up to its end. */
+function relayed(dialect: GenerateDialect, frames: SseFrame[]): JsonObject[] {
+  const relay = dialects[dialect].same.relay(factsOf())
+  const text = frames.map((frame) => relay.pass(frame)).join('') + (relay.close?.() ?? '')
+  const rest = relay.seen.complete ? relay.end(noTokens, bill) : ''
+  return framesOf(text + rest).flatMap(({ data }) => (data === '[DONE]' ? [] : [JSON.parse(data)]))
+}
+
+function partsOf(reply: Reply): OutputPart[] {
+  return (reply.choices[0]?.parts ?? []).filter((part) => part !== undefined)
+}
+
+const callsIn = (reply: Reply) =>
+  partsOf(reply).flatMap((part) => (part.kind === 'tool-call' ? [[part.name, part.arguments]] : []))
+const textIn = (reply: Reply) =>
+  partsOf(reply)
+    .map((part) => (part.kind === 'text' ? part.text : ''))
+    .join('')
+
+/** Through every client format, streamed and whole. */
+function everywhere(events: ReplyEvent[], check: (reply: Reply, dialect: GenerateDialect) => void): void {
+  check(collect(events), 'chat')
+  for (const dialect of generateDialects)
+    for (const way of ways) check(replyThrough(dialect, way, events), dialect)
+}
+
+describe('R29 chat members that are present and empty', () => {
+  const empties = {
+    refusal: '',
+    reasoning: '',
+    reasoning_content: '',
+    reasoning_details: [],
+    annotations: [],
+    images: [],
+    audio: {},
+    function_call: { name: '', arguments: '' },
+  }
+  const call = {
+    index: 0,
+    id: 'call_1',
+    type: 'function',
+    function: { name: 'weather', arguments: '{"city":"Graz"}' },
+    custom: { name: '', input: '' },
+  }
+  const chunk = (delta: object, finish: string | null = '') => ({
+    id: 'c1',
+    model: 'm',
+    choices: [{ index: 0, delta: { ...empties, ...delta }, finish_reason: finish }],
+  })
+  const stream = [
+    ...framesFor('chat', [
+      chunk({ role: 'assistant', content: 'Look', tool_calls: [] }),
+      chunk({ content: '.', tool_calls: [call] }),
+      chunk({ content: '', tool_calls: [] }, 'stop'),
+    ]),
+    done,
+  ]
+  const whole = {
+    id: 'c1',
+    error: {},
+    choices: [
+      {
+        index: 0,
+        message: { role: 'assistant', content: 'Look.', ...empties, tool_calls: [call] },
+        finish_reason: '',
+      },
+    ],
+  }
+
+  test('say nothing in a translation', () => {
+    for (const events of [readFrames('chat', stream), readWhole('chat', whole)]) {
+      everywhere(events, (reply) => {
+        expect(textIn(reply)).toBe('Look.')
+        expect(callsIn(reply).map(([name, given]) => [name, JSON.parse(given ?? '')])).toEqual([
+          ['weather', { city: 'Graz' }],
+        ])
+        expect(partsOf(reply).map(({ kind }) => kind)).toEqual(['text', 'tool-call'])
+        expect(reply.choices[0]?.end?.reason).toBe('tool_calls')
+        expect(reply).toMatchObject({ complete: true, failure: null })
+      })
+    }
+  })
+
+  test('a reply with nothing but text calls no tool', () => {
+    const frames = [...framesFor('chat', [chunk({ content: 'Hi' }), chunk({}, 'stop')]), done]
+    expect(collect(readFrames('chat', frames)).choices[0]?.end?.reason).toBe('stop')
+    expect(relayed('chat', frames).at(-2)).toMatchObject({ choices: [{ finish_reason: 'stop' }] })
+  })
+
+  test('are gone from a reply that passes', () => {
+    const { choices } = dialects.chat.same.passReply(whole, factsOf(), bill, noTokens)
+    const [choice] = choices as JsonObject[]
+    expect(choice).toMatchObject({
+      finish_reason: 'tool_calls',
+      message: { content: 'Look.', refusal: null },
+    })
+    expect(choice?.error).toBeUndefined()
+    const message = choice?.message as JsonObject
+    for (const name of ['function_call', 'audio']) expect(message).not.toHaveProperty(name)
+    const [passed] = message.tool_calls as JsonObject[]
+    expect(passed).not.toHaveProperty('custom')
+    expect(passed).toMatchObject({ function: { name: 'weather' } })
+  })
+})
+
+describe('R29 a Messages stream whose first event is the whole message', () => {
+  const message = {
+    id: 'msg_1',
+    type: 'message',
+    role: 'assistant',
+    model: 'claude',
+    content: [
+      { type: 'text', text: 'Look.' },
+      { type: 'tool_use', id: 'toolu_1', name: 'weather', input: { city: 'Graz' } },
+    ],
+    stop_reason: 'tool_use',
+    stop_sequence: null,
+    usage: { input_tokens: 10, output_tokens: 20 },
+  }
+  const start = { type: 'message_start', message }
+
+  test.each([
+    ['and nothing follows', [start]],
+    ['and only its end follows', [start, { type: 'message_stop' }]],
+    [
+      'and its last events follow',
+      [
+        start,
+        { type: 'message_delta', delta: { stop_reason: 'tool_use' }, usage: { output_tokens: 20 } },
+        { type: 'message_stop' },
+      ],
+    ],
+  ])('is read, %s', (_, events) => {
+    const frames = framesFor('messages', events)
+    everywhere(readFrames('messages', frames), (reply) => {
+      expect(textIn(reply)).toBe('Look.')
+      expect(callsIn(reply)).toEqual([['weather', '{"city":"Graz"}']])
+      expect(reply.choices[0]?.end?.reason).toBe('tool_calls')
+      expect(reply.complete).toBe(true)
+    })
+    const relay = dialects.messages.same.relay(factsOf())
+    for (const frame of frames) relay.pass(frame)
+    relay.close?.()
+    expect(relay.seen).toMatchObject({
+      content: true,
+      complete: true,
+      finishes: [{ reason: 'tool_calls', native: 'tool_use' }],
+      usage: { output: 20 },
+    })
+    const passed = relayed('messages', frames)
+    // How it ended is told when it is charged, and not before.
+    expect(passed[0]).toMatchObject({ message: { content: message.content, stop_reason: null } })
+    expect(passed.at(-2)).toMatchObject({ type: 'message_delta', delta: { stop_reason: 'tool_use' } })
+  })
+})
+
+describe('R29 a free-text call that the vendor made and ran itself', () => {
+  const item = {
+    id: 'ctc_1',
+    type: 'custom_tool_call',
+    call_id: 'xs_call_1',
+    name: 'x_keyword_search',
+    input: '{"query":"from:xai"}',
+    status: 'completed',
+  }
+  const message = {
+    id: 'msg_1',
+    type: 'message',
+    role: 'assistant',
+    status: 'completed',
+    content: [{ type: 'output_text', text: 'Found.', annotations: [], logprobs: [] }],
+  }
+  const response = (tools: object[], output: object[] = []) => ({
+    id: 'resp_1',
+    model: 'grok',
+    status: output.length > 0 ? 'completed' : 'in_progress',
+    tools,
+    output,
+    usage: { input_tokens: 1, output_tokens: 2 },
+  })
+  const streamOf = (tools: object[]) =>
+    framesFor('responses', [
+      { type: 'response.created', response: response(tools) },
+      {
+        type: 'response.output_item.added',
+        output_index: 0,
+        item: { ...item, input: '', status: 'in_progress' },
+      },
+      { type: 'response.custom_tool_call_input.delta', item_id: 'ctc_1', output_index: 0, delta: item.input },
+      { type: 'response.custom_tool_call_input.done', item_id: 'ctc_1', output_index: 0, input: item.input },
+      { type: 'response.output_item.done', output_index: 0, item },
+      { type: 'response.output_item.done', output_index: 1, item: message },
+      { type: 'response.completed', response: response(tools, [item, message]) },
+    ])
+  const own = [{ type: 'x_search' }]
+  const clients = [{ type: 'x_search' }, { type: 'custom', name: 'x_keyword_search' }]
+
+  test('is not for the client to answer', () => {
+    for (const events of [
+      readFrames('responses', streamOf(own)),
+      readWhole('responses', response(own, [item, message])),
+      readWhole('responses', response([], [{ ...item, output: 'A post.' }, message])),
+    ]) {
+      everywhere(events, (reply, dialect) => {
+        expect(textIn(reply)).toBe('Found.')
+        // Read without the tools of the request, which a real reply repeats.
+        if (dialect === 'responses') return
+        expect(callsIn(reply)).toEqual([])
+        expect(reply.choices[0]?.end?.reason).toBe('stop')
+      })
+      const [first] = partsOf(collect(events))
+      expect(first).toMatchObject({ kind: 'opaque', value: { type: 'custom_tool_call', input: item.input } })
+    }
+    const relay = dialects.responses.same.relay(factsOf())
+    for (const frame of streamOf(own)) relay.pass(frame)
+    expect(relay.seen).toMatchObject({ calls: [], finishes: [{ reason: 'stop' }] })
+  })
+
+  test('is the client’s where the client declared the tool', () => {
+    for (const events of [
+      readFrames('responses', streamOf(clients)),
+      readWhole('responses', response(clients, [item, message])),
+    ])
+      expect(callsIn(collect(events))).toEqual([['x_keyword_search', item.input]])
+  })
+
+  test('in a history, it is no call that waits for a result', () => {
+    const input = [{ role: 'user', content: 'Posts?' }, item, message, { role: 'user', content: 'More.' }]
+    const call = dialects.responses.client.decodeRequest({ input })
+    const { body } = dialects.chat.upstream.encodeRequest(call, targetOf('chat'))
+    expect(JSON.stringify(body)).not.toContain('tool_calls')
+  })
+})
+
+describe('R29 a tool found by tool search', () => {
+  const item = {
+    id: 'fc_1',
+    type: 'function_call',
+    status: 'completed',
+    call_id: 'call_1',
+    name: 'get_weather',
+    namespace: 'get_weather',
+    arguments: '{"city":"Graz"}',
+  }
+
+  test('has its own name in every format', () => {
+    const events = readWhole('responses', { id: 'resp_1', status: 'completed', output: [item] })
+    everywhere(events, (reply) => expect(callsIn(reply)).toEqual([['get_weather', '{"city":"Graz"}']]))
+  })
+
+  test('keeps it on the way back', () => {
+    const input = [item, { type: 'function_call_output', call_id: 'call_1', output: 'snow' }]
+    const tools = [{ type: 'function', name: 'get_weather', defer_loading: true }, { type: 'tool_search' }]
+    const call = dialects.responses.client.decodeRequest({ input, tools })
+    const { body } = dialects.chat.upstream.encodeRequest(call, targetOf('chat'))
+    expect(body).toMatchObject({
+      messages: [{ tool_calls: [{ function: { name: 'get_weather' } }] }, { role: 'tool' }],
+      tools: [{ function: { name: 'get_weather' } }],
+    })
+  })
+})
+
+describe('R29 a Gemini reply that ended over a tool call', () => {
+  const words = [
+    'UNEXPECTED_TOOL_CALL',
+    'MALFORMED_FUNCTION_CALL',
+    'TOO_MANY_TOOL_CALLS',
+    'MALFORMED_RESPONSE',
+  ]
+  const replyWith = (parts: object[], finishReason: string) => ({
+    responseId: 'r1',
+    modelVersion: 'gemini',
+    candidates: [{ index: 0, content: { role: 'model', parts }, finishReason, finishMessage: 'Why.' }],
+    usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 2 },
+  })
+  const functionCall = { name: 'weather', args: { city: 'Graz' } }
+
+  test.each(words)('%s keeps what was said', (word) => {
+    const body = replyWith([{ text: 'Look.' }, { functionCall }], word)
+    for (const events of [readWhole('gemini', body), readFrames('gemini', framesFor('gemini', [body]))]) {
+      everywhere(events, (reply) => {
+        expect(textIn(reply)).toBe('Look.')
+        expect(callsIn(reply)).toEqual([['weather', '{"city":"Graz"}']])
+        expect(reply.choices[0]?.end?.reason).toBe('tool_calls')
+        expect(reply.failure).toBeNull()
+      })
+      expect(collect(events).choices[0]?.end).toMatchObject({ native: word, explanation: 'Why.' })
+    }
+    const relay = dialects.gemini.same.relay(factsOf())
+    for (const frame of framesFor('gemini', [body])) relay.pass(frame)
+    expect(relay.seen.finishes).toEqual([{ reason: 'tool_calls', native: word }])
+    expect(relay.end(noTokens, bill)).toContain(`"finishReason":"${word}"`)
+  })
+
+  test.each(words)('%s without anything said is an error', (word) => {
+    expect(collect(readWhole('gemini', replyWith([], word))).choices[0]?.end?.reason).toBe('error')
+  })
+
+  test('a client of the format is told the vendor’s own word', () => {
+    const events = readWhole('gemini', replyWith([{ functionCall }], 'UNEXPECTED_TOOL_CALL'))
+    const shown = dialects.gemini.client.encodeReply(collect(events), factsOf(), bill)
+    expect(shown).toMatchObject({ candidates: [{ finishReason: 'UNEXPECTED_TOOL_CALL' }] })
+  })
+})
+
+describe('R29 the text of a finishing chunk, when an error follows it', () => {
+  const error = new GatewayError('upstream_failed')
+
+  test.each([
+    [
+      'chat',
+      [
+        { id: 'c', choices: [{ index: 0, delta: { content: 'Be' }, finish_reason: null }] },
+        { id: 'c', choices: [{ index: 0, delta: { content: 'fore' }, finish_reason: 'stop' }] },
+        { error: { message: 'overloaded', code: 503 } },
+      ],
+    ],
+    [
+      'gemini',
+      [
+        { candidates: [{ index: 0, content: { parts: [{ text: 'Be' }] } }] },
+        { candidates: [{ index: 0, content: { parts: [{ text: 'fore' }] }, finishReason: 'STOP' }] },
+        { error: { code: 503, message: 'overloaded', status: 'UNAVAILABLE' } },
+      ],
+    ],
+  ] as [GenerateDialect, JsonObject[]][])('survives in %s, and does not end the reply', (dialect, events) => {
+    const frames = framesFor(dialect, events)
+    const relay = dialects[dialect].same.relay(factsOf())
+    const passed = frames.map((frame) => relay.pass(frame)).join('') + relay.fail(error)
+    expect(relay.seen.failure).not.toBeNull()
+    const read = collect(readFrames(dialect, framesOf(passed)))
+    expect(textIn(read)).toBe('Before')
+    expect(read.failure).not.toBeNull()
+    expect(passed).not.toMatch(/"(?:finish_reason":"stop|finishReason)"/)
+    expect(textIn(collect(readFrames(dialect, frames)))).toBe('Before')
+  })
+})
+
+describe('R29 a tool call without arguments', () => {
+  const chatCall = (fields: object) => ({
+    index: 0,
+    id: 'call_1',
+    type: 'function',
+    function: { name: 'now', ...fields },
+  })
+  const none: [string, object][] = [
+    ['empty', { arguments: '' }],
+    ['null', { arguments: null }],
+    ['missing', {}],
+  ]
+  const item = (fields: object) => ({
+    id: 'fc_1',
+    type: 'function_call',
+    call_id: 'call_1',
+    name: 'now',
+    ...fields,
+  })
+  const chatStream = (fields: object) => [
+    ...framesFor('chat', [
+      { id: 'c', choices: [{ index: 0, delta: { content: 'a' }, finish_reason: null }] },
+      { id: 'c', choices: [{ index: 0, delta: { tool_calls: [chatCall(fields)] }, finish_reason: null }] },
+      { id: 'c', choices: [{ index: 0, delta: {}, finish_reason: 'tool_calls' }] },
+    ]),
+    done,
+  ]
+
+  test.each(none)('has an empty object in every format: %s', (_, fields) => {
+    const message = { role: 'assistant', content: null, tool_calls: [chatCall(fields)] }
+    const replies = [
+      readFrames('chat', chatStream(fields)),
+      readWhole('chat', { choices: [{ index: 0, message, finish_reason: 'tool_calls' }] }),
+      readWhole('responses', { id: 'r', status: 'completed', output: [item(fields)] }),
+      readFrames(
+        'responses',
+        framesFor('responses', [
+          { type: 'response.created', response: { id: 'r' } },
+          { type: 'response.output_item.added', output_index: 0, item: item(fields) },
+          { type: 'response.output_item.done', output_index: 0, item: item(fields) },
+          { type: 'response.completed', response: { id: 'r', status: 'completed', output: [] } },
+        ]),
+      ),
+      readWhole('messages', { id: 'm', content: [{ type: 'tool_use', id: 'call_1', name: 'now' }] }),
+      readWhole('gemini', { candidates: [{ content: { parts: [{ functionCall: { name: 'now' } }] } }] }),
+    ]
+    for (const events of replies)
+      everywhere(events, (reply) => expect(callsIn(reply)).toEqual([['now', '{}']]))
+  })
+
+  test.each(none)('has one in a reply that passes: %s', (_, fields) => {
+    const message = { role: 'assistant', content: null, tool_calls: [chatCall(fields)] }
+    const chat = dialects.chat.same.passReply(
+      { choices: [{ message, finish_reason: 'stop' }] },
+      factsOf(),
+      bill,
+      noTokens,
+    )
+    expect(chat).toMatchObject({
+      choices: [{ message: { tool_calls: [{ function: { arguments: '{}' } }] } }],
+    })
+    const frames = relayed('chat', chatStream(fields)).map((chunk) => ({
+      event: '',
+      data: JSON.stringify(chunk),
+    }))
+    const given = frames.flatMap(({ data }) => JSON.parse(data).choices[0]?.delta?.tool_calls ?? [])
+    expect(given.map((piece: JsonObject) => (piece.function as JsonObject).arguments ?? '').join('')).toBe(
+      '{}',
+    )
+    const responses = dialects.responses.same.passReply({ output: [item(fields)] }, factsOf(), bill, noTokens)
+    expect(responses).toMatchObject({ output: [{ arguments: '{}' }] })
+  })
+
+  test('arguments that come in pieces stay as they are', () => {
+    const frames = [
+      ...framesFor('chat', [
+        { id: 'c', choices: [{ index: 0, delta: { content: 'a' }, finish_reason: null }] },
+        {
+          id: 'c',
+          choices: [{ index: 0, delta: { tool_calls: [chatCall({ arguments: '' })] }, finish_reason: null }],
+        },
+        ...['{"a"', ':1}'].map((piece) => ({
+          id: 'c',
+          choices: [
+            {
+              index: 0,
+              delta: { tool_calls: [{ index: 0, function: { arguments: piece } }] },
+              finish_reason: null,
+            },
+          ],
+        })),
+        { id: 'c', choices: [{ index: 0, delta: {}, finish_reason: 'tool_calls' }] },
+      ]),
+      done,
+    ]
+    const given = relayed('chat', frames).flatMap((chunk) => {
+      const [choice] = chunk.choices as JsonObject[]
+      return ((choice?.delta as JsonObject | undefined)?.tool_calls ?? []) as JsonObject[]
+    })
+    expect(given.map((piece) => (piece.function as JsonObject).arguments).join('')).toBe('{"a":1}')
+  })
+
+  test.each(none)('goes to every upstream as an empty object: %s', (_, fields) => {
+    const chatBody = { messages: [{ role: 'assistant', content: null, tool_calls: [chatCall(fields)] }] }
+    const responsesBody = { input: [item(fields)] }
+    const calls = [
+      dialects.chat.client.decodeRequest(chatBody),
+      dialects.responses.client.decodeRequest(responsesBody),
+    ]
+    for (const call of calls) {
+      for (const dialect of generateDialects) {
+        const { body } = dialects[dialect].upstream.encodeRequest(call, targetOf(dialect))
+        const text = JSON.stringify(body)
+        expect(text).toMatch(/"(?:arguments":"\{\}"|input":\{\}|args":\{\})/)
+      }
+    }
+    const passedChat = dialects.chat.same.passRequest(chatBody, targetOf('chat')).body
+    expect(passedChat).toMatchObject({ messages: [{ tool_calls: [{ function: { arguments: '{}' } }] }] })
+    const passed = dialects.responses.same.passRequest(responsesBody, targetOf('responses')).body
+    expect(passed).toMatchObject({ input: [{ arguments: '{}' }] })
+  })
+})
+
+describe('R29 a citation that has no address', () => {
+  const text = 'The ferry leaves at 8.'
+  const annotations = [
+    { type: 'file_citation', index: 21, file_id: 'file-1', filename: 'ferry.pdf' },
+    {
+      type: 'container_file_citation',
+      container_id: 'cntr_1',
+      file_id: 'cfile_1',
+      filename: 'plot.png',
+      start_index: 4,
+      end_index: 21,
+    },
+  ]
+  const content = [{ type: 'output_text', text, annotations, logprobs: [] }]
+  const fromResponses = readWhole('responses', {
+    id: 'r',
+    status: 'completed',
+    output: [{ id: 'm', type: 'message', role: 'assistant', content }],
+  })
+  const fromGemini = readWhole('gemini', {
+    candidates: [
+      {
+        content: { parts: [{ text }] },
+        finishReason: 'STOP',
+        groundingMetadata: {
+          groundingChunks: [{ retrievedContext: { title: 'ferry.pdf', text: 'Departure 08:00' } }],
+          groundingSupports: [{ segment: { startIndex: 4, endIndex: 21 }, groundingChunkIndices: [0] }],
+        },
+      },
+    ],
+  })
+  const citationsIn = (reply: Reply) =>
+    partsOf(reply).flatMap((part) => (part.kind === 'text' ? (part.citations ?? []) : []))
+
+  test.each(['messages', 'responses', 'gemini'] as const)('names its file to a client of %s', (dialect) => {
+    for (const way of ways) {
+      const files = citationsIn(replyThrough(dialect, way, fromResponses)).map(({ file }) => file)
+      expect(files).toContainEqual(expect.objectContaining({ id: 'file-1', name: 'ferry.pdf' }))
+      expect(files).toContainEqual(expect.objectContaining({ id: 'cfile_1', name: 'plot.png' }))
+      const [cited] = citationsIn(replyThrough(dialect, way, fromGemini))
+      expect(cited).toMatchObject({ title: 'ferry.pdf', file: { name: 'ferry.pdf' } })
+    }
+  })
+
+  test('is left out in chat, whose clients know nothing but addresses', () => {
+    for (const way of ways) expect(citationsIn(replyThrough('chat', way, fromResponses))).toEqual([])
+  })
+
+  test('is as its vendor wrote it to a client of the vendor’s format', () => {
+    const shown = dialects.responses.client.encodeReply(collect(fromResponses), factsOf(), bill)
+    expect(shown).toMatchObject({ output: [{ content: [{ annotations }] }] })
+  })
+
+  test('does not go back to a vendor that never made it', () => {
+    const shown = dialects.messages.client.encodeReply(collect(fromResponses), factsOf(), bill)
+    const body = { max_tokens: 10, messages: [{ role: 'assistant', content: shown.content }] }
+    const passed = dialects.messages.same.passRequest(body, targetOf('messages')).body
+    expect(JSON.stringify(passed)).not.toContain('char_location')
+  })
+})
