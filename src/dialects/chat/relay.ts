@@ -175,7 +175,7 @@ class ChatRelay implements Relay {
     this.seen.characters += length
     if (length > 0) this.seen.content = true
     const choice = normaliseChoice({ ...given, index }, state, this.#manner)
-    if (state.finish) choice.delta = withOwed(objectOf(choice.delta) ?? {}, state)
+    if (state.finish && choice.delta) choice.delta = withOwed(objectOf(choice.delta) ?? {}, state)
     const delta = objectOf(choice.delta)
     if (state.finish && index === 0 && this.#annotations.length > 0 && delta && !delta.annotations) {
       choice.delta = { ...delta, annotations: this.#annotations }

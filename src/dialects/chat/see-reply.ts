@@ -1,6 +1,7 @@
 import { type JsonObject, objectOf, objectsOf, textOf } from '../../lib/loose.ts'
 import { nothingSeen, type Seen } from '../dialect.ts'
 import { servedTier } from '../tier.ts'
+import { functionOf, isCustomCall } from './call-table.ts'
 import { finishReason } from './finish.ts'
 import { readUsage, usageObjectOf } from './usage.ts'
 
@@ -33,9 +34,8 @@ export function seeReply(body: JsonObject): Seen | undefined {
 
 function seeCalls(seen: Seen, choice: number, calls: unknown): void {
   for (const [part, call] of objectsOf(calls).entries()) {
-    const custom = objectOf(call.custom)
-    const given = custom ?? objectOf(call.function)
-    const [name, text] = [textOf(given?.name), textOf(given?.arguments) ?? textOf(given?.input)]
-    seen.calls.push({ choice, part, name: name ?? '', arguments: text ?? '', custom: custom !== undefined })
+    const [given, custom] = [functionOf(call), isCustomCall(call)]
+    const [name, text] = [textOf(given.name), textOf(custom ? given.input : given.arguments)]
+    seen.calls.push({ choice, part, name: name ?? '', arguments: text ?? '', custom })
   }
 }

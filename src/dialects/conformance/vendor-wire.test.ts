@@ -322,7 +322,13 @@ describe('R29 a Gemini reply that ended over a tool call', () => {
   })
 
   test.each(words)('%s without anything said is an error', (word) => {
-    expect(collect(readWhole('gemini', replyWith([], word))).choices[0]?.end?.reason).toBe('error')
+    for (const parts of [[], [{ text: '' }], [{ text: 'Hm.', thought: true }]]) {
+      const body = replyWith(parts, word)
+      expect(collect(readWhole('gemini', body)).choices[0]?.end?.reason).toBe('error')
+      const relay = dialects.gemini.same.relay(factsOf())
+      for (const frame of framesFor('gemini', [body])) relay.pass(frame)
+      expect(relay.seen.finishes).toEqual([{ reason: 'error', native: word }])
+    }
   })
 
   test('a client of the format is told the vendor’s own word', () => {

@@ -110,7 +110,7 @@ export class GeminiRelay implements Relay {
       this.seen.characters += length
       this.seen.content ||= length > 0 || Object.keys(part).some((key) => key !== 'text')
       progress.called ||= part.functionCall !== undefined
-      progress.said = true
+      progress.said ||= part.thought !== true && (part.text === undefined || part.text !== '')
       this.#seeCall(index, objectOf(part.functionCall))
     }
     progress.finish = textOf(candidate.finishReason) ?? progress.finish

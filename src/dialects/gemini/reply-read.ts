@@ -152,6 +152,8 @@ class Candidate {
   #open: Open | null = null
   #parts = 0
   #called = false
+  /** Something of the answer came, and not thinking alone. */
+  #said = false
   #explanation: string | undefined
   #partial: { id: string; name: string; signature: string | undefined; args: PartialArgs } | null = null
 
@@ -174,7 +176,7 @@ class Candidate {
     this.#finishPartial()
     this.#close()
     const native = this.finish || null
-    const reason = finishOf(native ?? 'STOP', { called: this.#called, said: this.#parts > 0 })
+    const reason = finishOf(native ?? 'STOP', { called: this.#called, said: this.#said })
     const explanation = (native ?? 'STOP') === 'STOP' ? undefined : this.#explanation
     const end = { type: 'choice-end' as const, choice: this.#index, reason, native }
     this.#emit(explanation === undefined ? end : { ...end, explanation })
@@ -307,6 +309,7 @@ class Candidate {
 
   #begin(content: OutputPart): number {
     this.#close()
+    if (content.kind !== 'reasoning') this.#said = true
     const at = this.#parts++
     this.#emit({ type: 'part-start', choice: this.#index, part: at, content })
     return at
