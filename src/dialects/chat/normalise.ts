@@ -58,13 +58,13 @@ function normaliseSaid(given: JsonObject, state: RelayedChoice, manner: Manner):
   return said
 }
 
-/** Members that clients take for something because they are there. */
-const mayBeBlank = ['tool_calls', 'function_call', 'audio', 'images', 'annotations', 'reasoning_details']
+/** Members that clients take for something because they are there and not null. */
+const mayBeBlank = ['tool_calls', 'function_call', 'audio', 'reasoning_details']
 
 function withoutBlanks(given: JsonObject): JsonObject {
   let said = given
   for (const name of mayBeBlank) {
-    if (!(name in said) || !isBlank(said[name])) continue
+    if (said[name] === undefined || said[name] === null || !isBlank(said[name])) continue
     const { [name]: _blank, ...rest } = said
     said = rest
   }
