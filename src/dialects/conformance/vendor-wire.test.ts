@@ -440,6 +440,16 @@ describe('R29 a tool call without arguments', () => {
     expect(given.map((piece: JsonObject) => (piece.function as JsonObject).arguments ?? '').join('')).toBe(
       '{}',
     )
+    const passed = relayed(
+      'responses',
+      framesFor('responses', [
+        { type: 'response.created', response: { id: 'r' } },
+        { type: 'response.output_item.done', output_index: 0, item: item({ arguments: '' }) },
+        { type: 'response.completed', response: { id: 'r', status: 'completed', output: [item(fields)] } },
+      ]),
+    )
+    expect(passed.at(-2)).toMatchObject({ item: { arguments: '{}' } })
+    expect(passed.at(-1)).toMatchObject({ response: { output: [{ arguments: '{}' }] } })
     const responses = dialects.responses.same.passReply({ output: [item(fields)] }, factsOf(), bill, noTokens)
     expect(responses).toMatchObject({ output: [{ arguments: '{}' }] })
   })

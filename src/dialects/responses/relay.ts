@@ -47,7 +47,7 @@ class ResponsesRelay implements Relay {
     const shown = this.#hides ? withoutThinking(frame, type) : frame
     if (!shown) return ''
     if (!endsCall.has(type)) return this.#out(type, shown.data)
-    const data = shown.data.replace(noArguments, '"arguments":"{}"')
+    const data = withArguments(shown.data)
     if (type === 'response.output_item.done') this.#items.push({ ...shown, data })
     return this.#out(type, data)
   }
@@ -162,8 +162,12 @@ function seenCall(item: JsonObject, part: number): SeenCall {
 }
 
 const endsCall = new Set(['response.output_item.done', 'response.function_call_arguments.done'])
-/** A call without arguments; quotes within strings are escaped. */
 const noArguments = /"arguments":\s*(?:""|null)/
+
+/** A function call without arguments has an empty object. Quotes within strings are escaped, so this is the key. */
+function withArguments(data: string): string {
+  return data.includes('function_call') ? data.replace(noArguments, '"arguments":"{}"') : data
+}
 
 const opening = new Set(['response.created', 'response.in_progress', 'response.queued'])
 const closing = new Set([
