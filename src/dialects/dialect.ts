@@ -8,8 +8,8 @@ import type { DialectName, ServedTier, ServiceTier, WireAbility } from '../catal
 import type { GatewayError } from '../errors.ts'
 import type { JsonObject } from '../lib/loose.ts'
 import type { SseFrame } from '../lib/sse.ts'
-import type { ReplyLimits } from './reply-losses.ts'
 import type { FormatNames } from './reasoning-format.ts'
+import type { ReplyLimits } from './reply-losses.ts'
 
 /**
  * A wire format, written once and used from both sides: what a client sends us an upstream may be sent,

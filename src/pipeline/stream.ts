@@ -164,13 +164,18 @@ export class StreamRun {
     if (!flow?.seen.complete) throw unexpected('The connection to the provider broke off.')
     if (endedBadly(flow.seen)) throw unexpected('The provider ended its reply with an error.')
     const charge = this.#charge()
-    const text = lossComment(flow.seen.lost) + flow.end(charge.usage, billOf(charge, this.#taken?.candidate))
+    const text = this.#lossComment(flow) + flow.end(charge.usage, billOf(charge, this.#taken?.candidate))
     const keep = flow.final ? this.#asked.keep?.(flow.final) : undefined
     const left = this.#asked.request.signal.aborted
     await this.#close(this.#outcome(left ? 'cancelled' : 'completed', charge, null), keep)
     this.#over = true
     void letGo(this.#gateway, flow)
     return text
+  }
+
+  /** Formats that are not server-sent events have no comments. */
+  #lossComment({ seen }: Flow): string {
+    return this.#asked.format.writes.streamType === undefined ? lossComment(seen.lost) : ''
   }
 
   /** The error in the client's format; null when there is no client any more. */

@@ -2,7 +2,7 @@ import type { Message } from '../../call/call.ts'
 import type { InputPart, OutputPart, ReasoningPart, ToolCallPart, ToolResultPart } from '../../call/part.ts'
 import { badField } from '../../errors.ts'
 import { type JsonObject, objectOf, objectsOf, textOf } from '../../lib/loose.ts'
-import { functionOf, isBlank, isCustomCall } from './call-table.ts'
+import { functionOf, isCustomCall } from './call-table.ts'
 import { cacheOf, decodeAnnotation, decodeContent, sourceOf } from './parts-decode.ts'
 import { readDetails } from './reasoning-details.ts'
 

@@ -1,8 +1,19 @@
 import type { Call } from '../../call/call.ts'
 import type { JsonObject } from '../../lib/loose.ts'
 import type { ClientSide } from '../dialect.ts'
+import { type ReplyFeature, replyLimits } from '../reply-losses.ts'
 import { encodeError, encodeWhole, inMessage, inResponse, type Place, RecordWriter } from './reply-write.ts'
 import { decodeChat, decodeGenerate } from './request-decode.ts'
+
+const lacking: ReplyFeature[] = [
+  'audio',
+  'citations',
+  'explanation',
+  'image',
+  'n',
+  'reasoning_signature',
+  'stop_sequence',
+]
 
 function clientSide(decodeRequest: (body: JsonObject) => Call, place: Place): ClientSide {
   return {
@@ -12,6 +23,7 @@ function clientSide(decodeRequest: (body: JsonObject) => Call, place: Place): Cl
     streamType: 'application/x-ndjson',
     // Space between records: clients take every line for a record.
     heartbeat: ' ',
+    replyLimits: replyLimits(null, ...lacking),
     encodeError,
   }
 }
