@@ -140,6 +140,7 @@ export const errorTable = {
     'api_error',
     'No available provider meets the requirements of this request.',
   ),
+  no_endpoints: row(404, 'not_found', 'not_found_error', 'No provider of this model is set up here.'),
   unavailable: row(503, 'server', 'api_error', 'The gateway cannot answer right now.', true),
   internal: row(500, 'server', 'api_error', 'Something went wrong on our side.', true),
 } satisfies Record<string, ErrorRow>
@@ -165,6 +166,8 @@ interface Details {
   metadata?: Record<string, unknown>
   /** Public: the provider's own error object, for a client of its format. Redacted and bounded. */
   vendor?: Record<string, unknown>
+  /** Public: the field of the request that is wrong, as `error.param`. */
+  param?: string
   /** Public: why no model answers, as `error.availability`. */
   availability?: Availability
   headers?: Record<string, string>
@@ -195,6 +198,7 @@ export class GatewayError extends Error {
   readonly row: ErrorRow
   readonly metadata: Record<string, unknown>
   readonly vendor: Record<string, unknown> | undefined
+  readonly param: string | null
   readonly availability: Availability | undefined
   readonly headers: Record<string, string>
   /** Whose request it was, once that is known. */
@@ -208,6 +212,7 @@ export class GatewayError extends Error {
     this.row = errorTable[code]
     this.metadata = details.metadata ?? {}
     this.vendor = details.vendor
+    this.param = details.param ?? null
     this.availability = details.availability
     this.headers = details.headers ?? {}
   }
@@ -227,9 +232,22 @@ export function unavailable(cause?: unknown): GatewayError {
   return new GatewayError('unavailable', { cause, headers: { 'retry-after': '5' } })
 }
 
-/** A request field that is wrong, in the one form every 400 about input has. */
+export interface Issue {
+  field: string
+  message: string
+}
+
+/** Request fields that are wrong, in the one form every 400 about input has. The message is the first one. */
+export function badFields([first, ...more]: readonly [Issue, ...Issue[]]): GatewayError {
+  return new GatewayError('invalid_request', {
+    message: `${first.field}: ${first.message}`,
+    metadata: { issues: [first, ...more] },
+    param: first.field,
+  })
+}
+
 export function badField(field: string, problem: string): GatewayError {
-  return fail('invalid_request', `${field}: ${problem}`, { issues: [{ field, message: problem }] })
+  return badFields([{ field, message: problem }])
 }
 
 /** A limit of ours on how often something may be asked: windows begin at multiples of their length. */
@@ -250,6 +268,9 @@ export interface ErrorEnvelope {
     code: number
     message: string
     type: string
+    /** `code` as the libraries of the Chat format expect it: a word. */
+    string_code: string
+    param: string | null
     metadata: Record<string, unknown>
     availability?: Availability
   }
@@ -267,6 +288,7 @@ export function envelope(error: GatewayError, requestId: string): ErrorEnvelope 
       code: status,
       message,
       type,
+      ...matchedMembers(error),
       metadata: metadataOf(error),
       ...(error.availability && { availability: error.availability }),
     },
@@ -290,6 +312,29 @@ export function metadataOf({ row, code, metadata, vendor }: GatewayError): Recor
     reason: code,
     ...metadata,
   }
+}
+
+/** What libraries of the Chat format match errors by, beside the type. Their `code` is taken by the status. */
+export function matchedMembers({ code, metadata, param }: GatewayError) {
+  return { string_code: upstreamWord(metadata.error_type) ?? chatWords[code] ?? code, param }
+}
+
+const chatWords: Partial<Record<ErrorCode, string>> = {
+  credential_missing: 'invalid_api_key',
+  credential_invalid: 'invalid_api_key',
+  key_disabled: 'invalid_api_key',
+  key_expired: 'invalid_api_key',
+  model_unknown: 'model_not_found',
+  no_endpoints: 'model_not_found',
+  credits_exhausted: 'insufficient_quota',
+  key_limit_reached: 'insufficient_quota',
+  rate_limited: 'rate_limit_exceeded',
+  upstream_rate_limited: 'rate_limit_exceeded',
+}
+
+/** Kinds of a provider's refusal that programs react to, under the names they already know. */
+function upstreamWord(kind: unknown): string | undefined {
+  return kind === 'context_length_exceeded' || kind === 'content_policy_violation' ? kind : undefined
 }
 
 /** What went wrong inside is nobody's business. */

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { fail } from '../errors.ts'
+import { badFields } from '../errors.ts'
 import { problemsOf } from './problems.ts'
 
 /** Of the problems of a request that are listed. */
@@ -9,11 +9,11 @@ const mostIssues = 50
 export function check<T>(schema: z.ZodType<T>, value: unknown, root: string): T {
   const result = schema.safeParse(value)
   if (result.success) return result.data
-  const issues = problemsOf(result.error)
+  const [first, ...more] = problemsOf(result.error)
     .slice(0, mostIssues)
     .map(({ path, message }) => ({
       field: path.join('.') || root,
       message,
     }))
-  throw fail('invalid_request', `${issues[0]?.field}: ${issues[0]?.message}`, { issues })
+  throw badFields([first ?? { field: root, message: 'is not valid' }, ...more])
 }

@@ -91,6 +91,7 @@ function requireModel(gateway: Gateway, slug: string, requested: string[]): Foun
   if (!found) {
     throw new GatewayError('model_unknown', {
       message: `model: "${shortened(slug)}" is not a model of this gateway.`,
+      param: 'model',
       availability: { code: 'model_not_found', retryable: false, requested_models: requested.map(shortened) },
     })
   }
@@ -104,6 +105,7 @@ function requireModel(gateway: Gateway, slug: string, requested: string[]): Foun
   }
   throw new GatewayError('model_wrong_endpoint', {
     message: `model: "${shortened(slug)}" makes ${model.output_modalities.join(', ')}, not text.`,
+    param: 'model',
     availability: { code: 'wrong_endpoint', retryable: false, requested_models: requested.map(shortened) },
   })
 }
@@ -127,11 +129,11 @@ function nothingLeft(gateway: Gateway, requested: string[], { left, found }: Pla
       left.filter(isPaused).map(({ endpoint, ownKeyId }) => healthIdOf(endpoint.id, ownKeyId)),
     )
   const isFiltered = reasons.some((reason) => reason !== 'no_credential')
-  const message = isFiltered
-    ? 'No available provider meets the requirements of this request.'
-    : `No provider of ${requested.map(shortened).join(', ')} is set up here.`
-  return new GatewayError('no_provider', {
-    message,
+  return new GatewayError(isFiltered ? 'no_provider' : 'no_endpoints', {
+    ...(!isFiltered && {
+      message: `No provider of ${requested.map(shortened).join(', ')} is set up here.`,
+      param: 'model',
+    }),
     availability: {
       code: isFiltered ? 'constraint_filtered' : 'no_endpoints',
       retryable: false,

@@ -321,7 +321,7 @@ describeWithUpstreams('POST /quote', (bench) => {
     expect(quote.endpoints.excluded).toHaveLength(quote.endpoints.total)
     for (const { reason } of quote.endpoints.excluded) expect(reason).toBe('no_credential')
     expect(quote).toMatchObject({ would: 'be_refused', price: { worst_case: null }, limits: [] })
-    expect(quote.refusal.error.code).toBe(503)
+    expect(quote.refusal.error.code).toBe(404)
   })
 
   test('a price nobody knows is no price, and no use to a key with a limit', async () => {

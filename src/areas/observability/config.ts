@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import type { Config, Destination } from '../../destinations/destination.ts'
-import { badField, fail } from '../../errors.ts'
+import { badField, badFields } from '../../errors.ts'
 import { urlProblem } from '../../lib/egress.ts'
 import { fullMask, isMasked, mask } from '../../lib/mask.ts'
 import { problemsOf } from '../../lib/problems.ts'
@@ -100,11 +100,11 @@ function mergeHeaders(held: Record<string, string>, sent: unknown, renewed: Set<
 function parseConfig(kind: Destination, config: Record<string, unknown>): Config {
   const result = kind.config.safeParse(config)
   if (result.success) return result.data as Config
-  const issues = problemsOf(result.error).map(({ path, message }) => ({
+  const [first, ...more] = problemsOf(result.error).map(({ path, message }) => ({
     field: ['config', ...path].join('.'),
     message,
   }))
-  throw fail('invalid_request', `${issues[0]?.field}: ${issues[0]?.message}`, { issues })
+  throw badFields([first ?? { field: 'config', message: 'is not valid' }, ...more])
 }
 
 /** A mask is no secret: whoever copies a destination must enter the real ones. */

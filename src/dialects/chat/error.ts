@@ -1,5 +1,5 @@
 import { type FailureKind, kindOfStatus, type UpstreamFailure } from '../../call/failure.ts'
-import { type GatewayError, metadataOf, vendorFields } from '../../errors.ts'
+import { type GatewayError, matchedMembers, metadataOf, vendorFields } from '../../errors.ts'
 import { type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../../lib/loose.ts'
 
 /** Longer messages are pages of HTML or echoes of the prompt. */
@@ -48,6 +48,8 @@ export function failureOf(error: unknown, status: number | null): UpstreamFailur
   const code = codeOf(object)
   if (code !== undefined) failure.code = code
   if (object) failure.detail = object
+  const param = textOf(object?.param)
+  if (param) failure.param = param
   const wait = numberOf(object?.retry_after) ?? numberOf(objectOf(object?.metadata)?.retry_after)
   if (wait !== undefined && wait >= 0) failure.retryAfterMs = Math.round(wait * 1000)
   return failure
@@ -127,11 +129,13 @@ function kindOfCode(error: JsonObject | undefined): FailureKind | undefined {
 
 /** The error of a reply that had already begun. The words of an internal error stay in the log. */
 export function errorObject(error: GatewayError): JsonObject {
-  const { status, message } = error.row
+  const { status, message, type } = error.row
   return {
     ...vendorFields(error),
     code: status,
     message: status === 500 ? message : error.message,
+    type,
+    ...matchedMembers(error),
     metadata: metadataOf(error),
     ...(error.availability && { availability: error.availability }),
   }

@@ -10,6 +10,8 @@ test('an error is in the form of this format and in that of all others', () => {
       message: 'max_tokens: must be a number',
       error_type: 'invalid_request',
       code: 400,
+      string_code: 'invalid_request',
+      param: 'max_tokens',
       metadata: {
         error_type: 'invalid_request',
         reason: 'invalid_request',
