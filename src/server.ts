@@ -44,13 +44,11 @@ type Methods = Map<string, Operation>
 
 function buildRoutes(gateway: Gateway, operations: Operation[], pages: Page[]): Record<string, Handler> {
   const routes: Record<string, Handler> = {}
-  for (const [path, methods] of byPath(operations)) {
-    const pattern = path.replace(/\{(\w+)\}/g, ':$1')
+  for (const [address, methods] of byAddress(operations)) {
+    const pattern = address.replace(/\{(\w+)\}/g, ':$1')
     const handler: Handler = (request, connections) => answer(gateway, request, methods, connections)
-    for (const base of basesOf(methods)) {
-      routes[base + pattern] = handler
-      routes[`${base}${pattern}/`] = handler
-    }
+    routes[pattern] = handler
+    routes[`${pattern}/`] = handler
   }
   for (const [path, group] of Map.groupBy(pages, (page) => page.path)) {
     routes[path] = (request) => answerPage(gateway, request, group)
@@ -69,6 +67,23 @@ function basesOf(methods: Methods): string[] {
 
 /** What OpenAI has too, beside requests to models. */
 const openAiResources = /^\/(?:models\/\{model\}|files)(?:\/|$)/
+
+/** Two formats may share an address under a base path, each with methods of its own. */
+function byAddress(operations: Operation[]): Map<string, Methods> {
+  const addresses = new Map<string, Methods>()
+  const add = (address: string, operation: Operation) => {
+    const methods: Methods = addresses.get(address) ?? new Map()
+    if (methods.has(operation.method)) throw new Error(`${operation.method} ${address} is declared twice`)
+    addresses.set(address, methods.set(operation.method, operation))
+  }
+  for (const [path, methods] of byPath(operations)) {
+    const bases = basesOf(methods)
+    for (const operation of methods.values()) {
+      for (const base of bases) add(base + path, operation)
+    }
+  }
+  return addresses
+}
 
 function byPath(operations: Operation[]): Map<string, Methods> {
   const paths = new Map<string, Methods>()

@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { basename } from 'node:path'
 import { z } from 'zod'
-import { checkDeclared, declaredProvider } from './catalog/declared.ts'
+import { checkDeclared, type Declared, declaredProvider } from './catalog/declared.ts'
 import { declaredModel } from './catalog/declared-model.ts'
 import { pricing } from './catalog/price.ts'
 import { dataRegions } from './catalog/vocabulary.ts'
@@ -146,14 +146,17 @@ const settingsFields = z.strictObject({
 const settingsSchema = settingsFields.superRefine(checkDeclared(providers))
 
 /** What headgate.yaml says. */
-export type Settings = z.output<typeof settingsSchema>
+export type Settings = z.output<typeof settingsSchema> & Pick<Declared, 'declaredAt'>
 
 /** The file is looked for anew each time: it may have been made since the start. */
 export function readSettings(config: Config): Settings {
   const path = settingsPath(config.environment)
   if (path === null) return settingsSchema.parse({})
   try {
-    return readYaml(readFileSync(path, 'utf8'), basename(path), settingsSchema, config.environment)
+    const settings = readYaml(readFileSync(path, 'utf8'), basename(path), settingsSchema, config.environment)
+    // A list has no times of its own: that of the file is the same after a restart.
+    const changedAt = Math.floor(statSync(path).mtimeMs / 1000)
+    return { ...settings, declaredAt: new Map(settings.models.map(({ id }) => [id, changedAt])) }
   } catch (error) {
     if (error instanceof YamlError) throw new ConfigError(error.message)
     throw new ConfigError(`The settings file ${path} cannot be read.`, { cause: error })

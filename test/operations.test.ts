@@ -174,7 +174,7 @@ function malformedTests(operation: Operation, server: () => TestServer, send: Se
 /** S3: another tenant's object does not exist. */
 function foreignTests(operation: Operation, server: () => TestServer): void {
   // The catalogue belongs to everyone, and what only the operator may touch to the installation.
-  const shared = /\{(author|model)\}/.test(operation.path) || operation.access === 'operator'
+  const shared = /\{(author|model|publisher)\}/.test(operation.path) || operation.access === 'operator'
   if (!operation.params || shared || madeFromRequests.has(operation.id)) return
   test('S3 R37 404 for an object of another organization', async () => {
     const sample = await makeSample(server(), operation.id, server().foreign)

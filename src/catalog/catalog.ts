@@ -35,7 +35,10 @@ export function buildCatalog(sources: CatalogSources): Catalog {
   const all = catalogProviders(sources)
   const bySlug = new Map(all.map((provider) => [provider.slug, provider]))
   const vendors = new Map(sources.providers.map(({ author, vendor }) => [author, vendor]))
-  const models = [...declaredModels(sources).values()].flatMap(({ model }) => toModel(model, bySlug, vendors))
+  const listedAt = listingTimes(sources.settings)
+  const models = [...declaredModels(sources).values()].flatMap(({ model }) =>
+    toModel(model, bySlug, vendors, listedAt(model)),
+  )
   return {
     snapshotDate: readSnapshot().date,
     models,
@@ -43,6 +46,12 @@ export function buildCatalog(sources: CatalogSources): Catalog {
     providerByName: indexProviders(all),
     ...indexNames(models),
   }
+}
+
+/** Nobody declares built-in models but the snapshot. */
+function listingTimes({ declaredAt }: Declared): (model: DeclaredModel) => number {
+  const snapshot = Date.parse(readSnapshot().date) / 1000
+  return ({ id, created }) => created || (declaredAt?.get(id) ?? snapshot)
 }
 
 export interface SourcedModel {
@@ -147,6 +156,7 @@ function toModel(
   declared: DeclaredModel,
   providers: ReadonlyMap<string, CatalogProvider>,
   vendors: ReadonlyMap<string | undefined, VendorName | undefined>,
+  listed: number,
 ): Model[] {
   const { endpoints: declaredEndpoints, canonical_slug, ...rest } = declared
   const endpoints = declaredEndpoints.flatMap((endpoint) => {
@@ -163,6 +173,7 @@ function toModel(
       supported_parameters: rest.supported_parameters ?? commonParameters,
       canonical_slug: slug,
       author,
+      listed,
       vendor: vendors.get(author) ?? null,
       endpoints,
       callable: cheapestFirst(endpoints.filter(({ provider }) => provider.enabled)),

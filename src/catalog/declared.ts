@@ -61,6 +61,8 @@ export type DeclaredProvider = z.output<typeof declaredProvider>
 export interface Declared {
   providers: DeclaredProvider[]
   models: DeclaredModel[]
+  /** When each model was declared, in Unix time; the snapshot declares the others. */
+  declaredAt?: ReadonlyMap<string, number>
 }
 
 export type Complain = (path: (string | number)[], message: string) => void

@@ -46,7 +46,12 @@ export function layEdits(
   const models = new ModelLayers(sources, providers.slugs())
   each('model', (row) => models.layModel(row))
   each('endpoint', (row) => models.layEndpoint(row))
-  return { declared: { providers: providers.declared(), models: models.declared() }, problems }
+  const declared = {
+    providers: providers.declared(),
+    models: models.declared(),
+    declaredAt: models.declaredAt,
+  }
+  return { declared, problems }
 }
 
 class ProviderLayers {
@@ -135,9 +140,11 @@ class ModelLayers {
   readonly #slugs: ReadonlySet<string>
   readonly #known: ReadonlyMap<string, { model: DeclaredModel }>
   readonly #declared: Map<string, DeclaredModel>
+  readonly declaredAt: Map<string, number>
 
   constructor(sources: CatalogSources, slugs: ReadonlySet<string>) {
     this.#slugs = slugs
+    this.declaredAt = new Map(sources.settings.declaredAt)
     this.#known = declaredModels(sources)
     this.#declared = new Map(sources.settings.models.map((model) => [model.id, model]))
   }
@@ -154,6 +161,7 @@ class ModelLayers {
     if (fields.endpoints) checkEndpoints(model, ['endpoints'], this.#slugs, complain)
     this.#checkNames(model.id, fields.aliases ?? [])
     this.#declared.set(model.id, model)
+    if (!beneath) this.declaredAt.set(model.id, Math.floor(Date.parse(row.updated_at) / 1000))
   }
 
   layEndpoint(row: EditRow): void {

@@ -38,7 +38,9 @@ export const modelRecord = z
     canonical_slug: z.string(),
     name: z.string(),
     description: z.string(),
-    created: z.int().describe('Unix time; 0 where the release date is not known'),
+    created: z
+      .int()
+      .describe('Unix time of the release; where that is not known, of when the model was listed here'),
     context_length: z.int().nullable(),
     architecture: z.strictObject(architectureFields),
     pricing: publicPricing,
@@ -76,7 +78,7 @@ export function toModelRecord(model: Model, latest: Found['latest'] = null): Mod
     canonical_slug: model.canonical_slug,
     name: model.name,
     description: model.description,
-    created: model.created,
+    created: model.listed,
     context_length: model.context_length,
     architecture: toArchitecture(model),
     pricing: toPublicPricing(model.top),
@@ -103,7 +105,7 @@ function vendorNames(model: Model) {
   return {
     object: 'model' as const,
     type: 'model' as const,
-    created_at: new Date(model.created * 1000).toISOString(),
+    created_at: new Date(model.listed * 1000).toISOString(),
     display_name: model.name,
     owned_by: model.author,
   }

@@ -67,6 +67,8 @@ export interface Model
   /** Shared by the variants of a model, and never changed: policies name models by it. */
   readonly canonical_slug: string
   readonly author: string
+  /** Unix time of the release; where nobody knows that, of when the model was declared. */
+  readonly listed: number
   readonly vendor: VendorName | null
   /** At least one. */
   readonly endpoints: readonly Endpoint[]

@@ -15,10 +15,8 @@ describe('the snapshot', () => {
     expect(ids.length).toBeGreaterThan(300)
     expect(new Set(ids).size).toBe(ids.length)
     expect(catalog.snapshotDate).toBe(snapshot.date)
-    expect(snapshot).toMatchObject({
-      source: '@pydantic/genai-prices',
-      date: expect.stringMatching(/^\d{4}-/),
-    })
+    expect(snapshot.source).toBe('@pydantic/genai-prices')
+    expect(snapshot.date).toMatch(/^\d{4}-/)
   })
 
   test('names only providers that are built in, and leaves no model out of the catalogue', () => {

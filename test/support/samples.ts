@@ -193,6 +193,20 @@ export const samples: Record<string, MakeSample> = {
   generateContentOfAuthor: fixed('/v1beta/models/sandbox/echo:generateContent', {
     contents: [{ role: 'user', parts: [{ text: 'Hello' }] }],
   }),
+  generateContentOfPublisher: fixed('/v1beta1/publishers/sandbox/models/echo:generateContent', {
+    contents: [{ role: 'user', parts: [{ text: 'Hello' }] }],
+  }),
+  generateContentOfPublisherAndAuthor: fixed(
+    '/v1beta1/publishers/google/models/sandbox/echo:generateContent',
+    {
+      contents: [{ role: 'user', parts: [{ text: 'Hello' }] }],
+    },
+  ),
+  listGeminiModels: fixed('/v1beta/models'),
+  getGeminiModel: fixed('/v1beta/models/sandbox%2Fecho'),
+  getGeminiModelOfAuthor: fixed('/v1beta/models/sandbox/echo'),
+  listPublisherModels: fixed('/v1beta1/publishers/google/models'),
+  getPublisherModel: fixed('/v1beta1/publishers/sandbox/models/echo'),
 
   ollamaChat: fixed('/api/chat', {
     model: 'sandbox/echo',
@@ -355,6 +369,7 @@ export const samples: Record<string, MakeSample> = {
   listUserModels: fixed('/models/user'),
   getModel: fixed('/model/sandbox/echo'),
   retrieveModel: fixed('/models/sandbox%2Fecho'),
+  retrieveModelOfAuthor: fixed('/models/sandbox/echo'),
   listModelEndpoints: fixed('/models/sandbox/echo/endpoints'),
   listZdrEndpoints: fixed('/endpoints/zdr'),
   listProviders: fixed('/providers'),

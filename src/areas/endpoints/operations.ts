@@ -38,7 +38,7 @@ const listModelEndpoints = operation({
       data: {
         id: latest ?? model.id,
         name: model.name,
-        created: model.created,
+        created: model.listed,
         description: model.description,
         architecture: toArchitecture(model),
         endpoints: model.endpoints.map((endpoint) =>

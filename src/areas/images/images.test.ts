@@ -124,7 +124,7 @@ describeOnEachDatabase(
 
     describe('GET /images/models', () => {
       test('lists every model that makes images, and each leads to its endpoints (E8)', async () => {
-        const { data } = await get('/images/models')
+        const { data } = await get('/images/models?include_unavailable=true')
         const ids = data.map((model: { id: string }) => model.id)
         expect(ids).toEqual(
           expect.arrayContaining(['acme/painter-1', 'acme/bare-1', 'sandbox/painter', 'openai/gpt-image-1']),

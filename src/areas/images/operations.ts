@@ -5,6 +5,7 @@ import { modelPath, requireModel } from '../../catalog/model-path.ts'
 import { inputModalities, outputModalities } from '../../catalog/vocabulary.ts'
 import { fail } from '../../errors.ts'
 import { operation } from '../../operation.ts'
+import { availabilityQuery, listedModels } from '../../pipeline/model-access.ts'
 
 const tag = 'Images'
 
@@ -49,9 +50,10 @@ const listImageModels = operation({
   tag,
   summary: 'List the models that make images',
   access: 'any',
+  query: z.object(availabilityQuery),
   response: z.strictObject({ data: z.array(imageModel) }),
-  handle: async ({ gateway }) => ({
-    data: gateway.catalog.models.flatMap((model) => {
+  handle: async (ask) => ({
+    data: (await listedModels(ask, ask.query)).flatMap((model) => {
       const capabilities = capabilitiesOf(model)
       return capabilities.length > 0 ? [toImageModel(model, capabilities)] : []
     }),
@@ -88,7 +90,7 @@ function toImageModel(model: Model, capabilities: ImageCapabilities[]): z.input<
   return {
     id: model.id,
     name: model.name,
-    created: model.created,
+    created: model.listed,
     description: model.description,
     architecture: {
       input_modalities: [...model.input_modalities],

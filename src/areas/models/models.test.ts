@@ -161,14 +161,18 @@ describeOnEachDatabase(
       })
 
       test('filters by author and provider take several, and the neutral names of vendors', async () => {
-        const authors = new Set((await ids('model_authors=acme,vendor_a')).map((id) => id.split('/')[0]))
+        const authors = new Set(
+          (await ids('include_unavailable=true&model_authors=acme,vendor_a')).map((id) => id.split('/')[0]),
+        )
         expect([...authors]).toEqual(['acme', 'anthropic'])
-        expect(await ids('providers=vendor_a')).toContain('anthropic/claude-sonnet-4.5')
+        expect(await ids('include_unavailable=true&providers=vendor_a')).toContain(
+          'anthropic/claude-sonnet-4.5',
+        )
       })
 
       test('zdr=true leaves out models that every provider keeps', async () => {
-        expect(await ids('zdr=true')).not.toContain('openai/gpt-4o')
-        expect(await ids('zdr=false')).toContain('openai/gpt-4o')
+        expect(await ids('include_unavailable=true&zdr=true')).not.toContain('openai/gpt-4o')
+        expect(await ids('include_unavailable=true&zdr=false')).toContain('openai/gpt-4o')
       })
 
       test.each([
@@ -262,10 +266,10 @@ describeOnEachDatabase(
     describe('GET /models/count', () => {
       test('counts by output; all is everything there is', async () => {
         const count = async (modalities: string) =>
-          (await get(`/models/count?output_modalities=${modalities}`)).data.count
+          (await get(`/models/count?include_unavailable=true&output_modalities=${modalities}`)).data.count
         expect(await count('all')).toBe(server().gateway.catalog.models.length)
         expect(await count('video')).toBe(1)
-        expect(await count('text')).toBe((await get('/models/count')).data.count)
+        expect(await count('text')).toBe((await get('/models/count?include_unavailable=true')).data.count)
         expect((await server().call('GET', '/models/count?output_modalities=x')).status).toBe(400)
       })
     })

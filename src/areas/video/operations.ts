@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { videoFields } from '../../catalog/declared-model.ts'
 import type { Model } from '../../catalog/model.ts'
 import { operation } from '../../operation.ts'
+import { availabilityQuery, listedModels } from '../../pipeline/model-access.ts'
 
 const videoModel = z
   .strictObject({
@@ -24,9 +25,10 @@ const listVideoModels = operation({
   tag: 'Video Generation',
   summary: 'List the models that make videos',
   access: 'any',
+  query: z.object(availabilityQuery),
   response: z.strictObject({ data: z.array(videoModel) }),
-  handle: async ({ gateway }) => ({
-    data: gateway.catalog.models
+  handle: async (ask) => ({
+    data: (await listedModels(ask, ask.query))
       .filter((model) => model.output_modalities.includes('video'))
       .map((model) => toVideoModel(model)),
   }),
@@ -40,7 +42,7 @@ function toVideoModel(model: Model): z.input<typeof videoModel> {
     id: model.id,
     canonical_slug: model.canonical_slug,
     name: model.name,
-    created: model.created,
+    created: model.listed,
     description: model.description,
     model_hub_id: model.model_hub_id,
     supported_aspect_ratios: video?.supported_aspect_ratios ?? null,

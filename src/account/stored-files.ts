@@ -1,0 +1,31 @@
+import { join } from 'node:path'
+import type { Selectable } from 'kysely'
+import type { Db } from '../db/db.ts'
+import type { FileTable } from '../db/schema.ts'
+
+export type StoredFile = Selectable<FileTable>
+
+export async function findFile(db: Db, workspaceId: string, id: string): Promise<StoredFile | undefined> {
+  return db
+    .selectFrom('files')
+    .selectAll()
+    .where('workspace_id', '=', workspaceId)
+    .where('id', '=', id)
+    .executeTakeFirst()
+}
+
+/** Where the bytes of a file are. */
+export function contentPath({ dataDir }: { dataDir: string }, id: string): string {
+  return join(dataDir, 'files', id)
+}
+
+const idPrefix = 'hg_file_'
+
+/** The id under a name of the Gemini format, `files/4f1c...`, whose names have no underscores. */
+export function idOfName(name: string): string {
+  return name.startsWith(idPrefix) ? name : idPrefix + name
+}
+
+export function nameOfId(id: string): string {
+  return id.startsWith(idPrefix) ? id.slice(idPrefix.length) : id
+}

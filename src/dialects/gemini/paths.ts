@@ -1,0 +1,34 @@
+/** Versions of the vendor's API that its clients ask for; the first is the documented address. */
+const versions = ['v1beta', 'v1', 'v1alpha']
+const cloudVersions = ['v1beta1', 'v1']
+
+interface Addresses {
+  path: string
+  aliases: string[]
+}
+
+/** `/v1beta/models`, in every version. With `except` those that another format answers. */
+export function apiPaths(rest: string, { prefix = '', except = '' } = {}): Addresses {
+  return addresses(
+    versions.filter((version) => version !== except).map((version) => `${prefix}/${version}${rest}`),
+  )
+}
+
+/** The same of the vendor's cloud, with a project or with a key alone. The author is the publisher. */
+export function cloudPaths(rest: string): Addresses {
+  const places = ['', '/projects/{project}/locations/{location}']
+  return addresses(
+    places.flatMap((place) =>
+      cloudVersions.map((version) => `/${version}${place}/publishers/{publisher}/models${rest}`),
+    ),
+  )
+}
+
+function addresses([path = '', ...aliases]: string[]): Addresses {
+  return { path, aliases }
+}
+
+/** Other formats have addresses under `/v1` too; there the vendor's clients are known by where they put the key. */
+export function isGeminiClient({ headers }: Request): boolean {
+  return headers.has('x-goog-api-key') && !headers.has('authorization')
+}
