@@ -1,4 +1,4 @@
-import { type ApiKey, findKeyBySecret } from '../account/keys.ts'
+import { type ApiKey, findKeyByHash, findKeyBySecret } from '../account/keys.ts'
 import { findMember } from '../account/members.ts'
 import { findScimToken } from '../account/scim-tokens.ts'
 import type { Owner } from '../account/stored-responses.ts'
@@ -34,6 +34,14 @@ export async function authenticate(gateway: Gateway, request: Request, mayRememb
   const problem = keyProblem(gateway, key)
   if (key && !problem) return callerOf(gateway, key)
   throw problem ?? fail('credential_invalid')
+}
+
+/** For an address that was made for a key: as long as the key itself is valid. */
+export async function authenticateByHash(gateway: Gateway, hash: string): Promise<Caller> {
+  const key = await findKeyByHash(gateway.db, hash)
+  const problem = keyProblem(gateway, key)
+  if (!key || problem) throw problem ?? fail('credential_invalid')
+  return callerOf(gateway, key)
 }
 
 /** An identity provider, which acts for a whole organization and only at /scim/v2. */

@@ -1,4 +1,5 @@
 import type { Gateway } from '../gateway.ts'
+import { requestUrl } from '../lib/url.ts'
 
 /** True for a page of this server itself, by its own address or the public one. */
 export function isOwnOrigin(gateway: Gateway, request: Request, origin: string): boolean {
@@ -6,4 +7,9 @@ export function isOwnOrigin(gateway: Gateway, request: Request, origin: string):
   const { public_url } = gateway.settings
   if (public_url && new URL(public_url).origin === origin) return true
   return new URL(origin).host === request.headers.get('host')
+}
+
+/** Where clients reach this server, for addresses in answers. */
+export function publicOrigin({ settings }: Gateway, request: Request): string {
+  return settings.public_url ? new URL(settings.public_url).origin : requestUrl(request).origin
 }

@@ -332,6 +332,14 @@ export const samples: Record<string, MakeSample> = {
   getFile: async (_, call) => owned(`/files/${await fileId(call)}`),
   downloadFile: async (_, call) => owned(`/files/${await fileId(call)}/content`),
   deleteFile: async (_, call) => owned(`/files/${await fileId(call)}`),
+  startGeminiUpload: fixed('/upload/v1beta/files', { file: { displayName: 'note.txt' } }),
+  sendGeminiUpload: async (_, call) => {
+    const { headers } = await call('POST', '/upload/v1beta/files', { body: {} })
+    return { path: new URL(headers.get('x-goog-upload-url') ?? '').pathname }
+  },
+  listGeminiFiles: fixed('/v1beta/files'),
+  getGeminiFile: async (_, call) => owned(`/v1beta/files/${await fileId(call)}`),
+  deleteGeminiFile: async (_, call) => owned(`/v1beta/files/${await fileId(call)}`),
 
   listPresets: fixed('/presets'),
   getPreset: async (_, call) => owned(`/presets/${await presetSlug(call)}`),

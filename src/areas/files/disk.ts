@@ -1,11 +1,12 @@
 import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { contentPath } from '../../account/stored-files.ts'
 import type { Gateway } from '../../gateway.ts'
 import { newId } from '../../lib/ids.ts'
 import { idsWithRow } from './store.ts'
 
 /** Long enough for any upload under way to have ended. */
-const leftoverMs = 60 * 60 * 1000
+export const leftoverMs = 60 * 60 * 1000
 const idsPerQuery = 500
 
 /** The only names on disk are ids made here, with a suffix until the upload is complete. */
@@ -15,18 +16,23 @@ export function newFileId(): string {
   return newId('hg_file')
 }
 
-export function contentPath(gateway: Gateway, id: string): string {
-  return join(gateway.config.dataDir, 'files', id)
+export function partialPath(gateway: Gateway, id: string): string {
+  return `${contentPath(gateway.config, id)}.part`
 }
 
-export function partialPath(gateway: Gateway, id: string): string {
-  return `${contentPath(gateway, id)}.part`
+/** Where the bytes of an upload in several requests gather: a folder for each workspace. */
+export function sessionPath(gateway: Gateway, workspaceId: string, id: string): string {
+  return join(uploadsFolder(gateway), workspaceId, id)
+}
+
+function uploadsFolder(gateway: Gateway): string {
+  return join(gateway.config.dataDir, 'uploads')
 }
 
 /** The row is gone and with it the file: bytes that cannot be removed now are left for the sweep. */
 export async function removeContent(gateway: Gateway, id: string): Promise<void> {
   try {
-    await rm(contentPath(gateway, id), { force: true })
+    await rm(contentPath(gateway.config, id), { force: true })
   } catch (error) {
     gateway.log.warn({ file: id, err: error }, 'the bytes of a deleted file could not be removed')
   }
@@ -38,9 +44,24 @@ export async function sweepFiles(gateway: Gateway): Promise<number> {
   let removed = 0
   for (let i = 0; i < names.length; i += idsPerQuery) {
     for (const name of await leftovers(gateway, names.slice(i, i + idsPerQuery))) {
-      await rm(contentPath(gateway, name), { force: true })
+      await rm(contentPath(gateway.config, name), { force: true })
       removed++
     }
+  }
+  return removed + (await sweepUploads(gateway))
+}
+
+/** Uploads in several requests that nobody has gone on with. */
+async function sweepUploads(gateway: Gateway): Promise<number> {
+  const found = await readdir(uploadsFolder(gateway), { recursive: true, withFileTypes: true }).catch(
+    () => [],
+  )
+  let removed = 0
+  for (const entry of found) {
+    const path = join(entry.parentPath, entry.name)
+    if (!entry.isFile() || !(await isOld(gateway, path))) continue
+    await rm(path, { force: true })
+    removed++
   }
   return removed
 }
@@ -49,7 +70,8 @@ async function leftovers(gateway: Gateway, names: string[]): Promise<string[]> {
   const old: { name: string; id: string; partial: boolean }[] = []
   for (const name of names) {
     const [, id, suffix] = storedName.exec(name) ?? []
-    if (id && (await isOld(gateway, name))) old.push({ name, id, partial: suffix !== undefined })
+    if (id && (await isOld(gateway, contentPath(gateway.config, name))))
+      old.push({ name, id, partial: suffix !== undefined })
   }
   if (old.length === 0) return []
   const owned = await idsWithRow(
@@ -59,8 +81,8 @@ async function leftovers(gateway: Gateway, names: string[]): Promise<string[]> {
   return old.filter(({ id, partial }) => partial || !owned.has(id)).map(({ name }) => name)
 }
 
-async function isOld(gateway: Gateway, name: string): Promise<boolean> {
+async function isOld(gateway: Gateway, path: string): Promise<boolean> {
   // A file deleted while the sweep looks is not the sweep's business.
-  const found = await stat(contentPath(gateway, name)).catch(() => null)
+  const found = await stat(path).catch(() => null)
   return found !== null && gateway.clock.now() - found.mtimeMs > leftoverMs
 }

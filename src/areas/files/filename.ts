@@ -9,6 +9,13 @@ export function checkFilename(filename: string | undefined): string {
   return filename
 }
 
+/** Some libraries send the whole path of the file on the client's disk: only its name concerns us. */
+export function withoutRoot(filename: string | undefined): string | undefined {
+  return filename !== undefined && /^(?:[A-Za-z]:)?[\\/]/.test(filename)
+    ? filename.split(/[\\/]/).at(-1)
+    : filename
+}
+
 function problemOf(name: string): string | undefined {
   const length = [...name].length
   if (length < 1 || length > maxLength) return `the filename must have 1 to ${maxLength} characters`

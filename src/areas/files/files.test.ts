@@ -16,7 +16,7 @@ regions:
     europe.example.com: europe
 `
 const vendorA = { 'anthropic-version': '2023-06-01' }
-const vendorB = { 'user-agent': 'OpenAI/JS 7.53.0' }
+const vendorB = { 'x-stainless-lang': 'js' }
 const idPattern = /^hg_file_[A-Za-z0-9_-]+$/
 
 describeOnEachDatabase(
@@ -35,9 +35,13 @@ describeOnEachDatabase(
           _shape: 'service',
           id: expect.stringMatching(idPattern),
           type: 'file',
+          object: 'file',
           filename: 'data.json',
           mime_type: 'application/json',
           size_bytes: 8,
+          bytes: 8,
+          purpose: 'user_data',
+          status: 'processed',
           created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
           downloadable: true,
         })
@@ -68,14 +72,18 @@ describeOnEachDatabase(
 
       test('vendor_b for the OpenAI SDK, as it sends its form', async () => {
         const { type, body } = openAiForm({ file: '{"custom_id": "1"}\n', purpose: 'batch' })
-        const headers = { ...vendorB, 'content-type': type, 'x-stainless-lang': 'js' }
+        const headers = { ...vendorB, 'content-type': type }
         const { body: file } = await server().call('POST', '/files', { body, headers })
         expect(file).toEqual({
           _shape: 'vendor_b',
           id: expect.stringMatching(idPattern),
           object: 'file',
+          type: 'file',
           filename: 'requests.jsonl',
+          mime_type: 'application/x-ndjson',
           bytes: 19,
+          size_bytes: 19,
+          downloadable: true,
           created_at: expect.any(Number),
           purpose: 'batch',
           status: 'processed',
@@ -104,9 +112,59 @@ describeOnEachDatabase(
         })
       })
 
-      test.each(['AsyncOpenAI/Python 3.22.1', 'OpenAI/Python 3.22.1'])('vendor_b for %s', async (agent) => {
-        const list = await server().call('GET', '/files', { headers: { 'user-agent': agent } })
-        expect(list.body._shape).toBe('vendor_b')
+      test.each(['Go-http-client/1.1', 'async-openai', 'OpenAI/JS 7.53.0', 'curl/8.0'])(
+        'vendor_b at /v1 for everyone who says nothing else, %s included',
+        async (agent) => {
+          const call = async (method: string, path: string, body?: FormData, more = {}) => {
+            const headers = {
+              authorization: `Bearer ${server().own.inferenceKey}`,
+              'user-agent': agent,
+              ...more,
+            }
+            const sent = { method, headers, ...(body && { body }) }
+            const response = await fetch(`${server().url}/v1${path}`, sent)
+            return (await response.json()) as Record<string, unknown>
+          }
+          const form = new FormData()
+          form.append('file', new File(['hello'], 'a.txt'))
+          const file = await call('POST', '/files', form)
+          const shown = { object: 'file', bytes: 5, created_at: expect.any(Number), purpose: 'user_data' }
+          expect(file).toMatchObject(shown)
+          expect(await call('GET', `/files/${file.id}`)).toMatchObject(shown)
+          expect(await call('GET', '/files?limit=1000')).toMatchObject({ _shape: 'vendor_b', object: 'list' })
+          expect(await call('GET', `/files/${file.id}`, undefined, vendorA)).toMatchObject({
+            _shape: 'vendor_a',
+            created_at: expect.any(String),
+          })
+          expect(await call('DELETE', `/files/${file.id}`)).toEqual({
+            _shape: 'vendor_b',
+            id: file.id,
+            object: 'file',
+            deleted: true,
+          })
+        },
+      )
+
+      test.each([
+        ['/home/me/a.txt', 'a.txt'],
+        ['C:\\Users\\me\\a.txt', 'a.txt'],
+        ['folder/a.txt', 'folder/a.txt'],
+      ])(
+        'of the absolute path that some libraries of vendor_b send, %s, the name is kept',
+        async (given, kept) => {
+          const body = [
+            '--b\r\nContent-Disposition: form-data; name="purpose"\r\n\r\nuser_data\r\n',
+            `--b\r\nContent-Disposition: form-data; name="file"; filename="${given}"\r\n\r\nhi\r\n--b--\r\n`,
+          ].join('')
+          const headers = { 'content-type': 'multipart/form-data; boundary=b' }
+          const answer = await server().call('POST', '/files', { body, headers })
+          expect([answer.status, answer.body.filename]).toEqual([200, kept])
+        },
+      )
+
+      test('the user agent alone decides nothing', async () => {
+        const list = await server().call('GET', '/files', { headers: { 'user-agent': 'OpenAI/JS 7.53.0' } })
+        expect(list.body._shape).toBe('service')
       })
     })
 

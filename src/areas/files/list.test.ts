@@ -108,6 +108,28 @@ describeOnEachDatabase('GET /files', (server) => {
     expect(answer.body.error.message).toStartWith(`${field}:`)
   })
 
+  test('purpose filters the list, page by page', async () => {
+    const withPurpose = async (purpose: string) => {
+      const body = new FormData()
+      body.append('purpose', purpose)
+      body.append('file', new File([purpose], `${purpose}.txt`))
+      return (await server().call('POST', `/files?${scope}`, { body })).body.id as string
+    }
+    const batch = [await withPurpose('batch'), await withPurpose('batch')]
+    const evals = await withPurpose('evals')
+    const list = async (query: string) => (await server().call('GET', `/files?${scope}&${query}`)).body
+    const shown = async (query: string) => (await list(query)).data.map((file: { id: string }) => file.id)
+    expect(await shown('purpose=batch')).toEqual(batch)
+    expect(await shown('purpose=evals')).toEqual([evals])
+    expect(await shown('purpose=vision')).toEqual([])
+    expect(await list('purpose=batch&limit=1')).toMatchObject({ has_more: true, last_id: batch[0] })
+    expect(await shown(`purpose=batch&after=${batch[0]}`)).toEqual([batch[1]])
+    const unknown = await server().call('GET', '/files?purpose=fun')
+    expect(unknown.status).toBe(400)
+    expect(unknown.body.error.param).toBe('purpose')
+    for (const id of [...batch, evals]) await server().call('DELETE', `/files/${id}?${scope}`)
+  })
+
   test('404 for a page after a file that does not exist', async () => {
     const answer = await server().call('GET', '/files?after=hg_file_0')
     expect(answer.status).toBe(404)

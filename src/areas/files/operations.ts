@@ -1,17 +1,18 @@
 import { z } from 'zod'
-import { enterWorkspace, type Workspace } from '../../account/workspaces.ts'
-import type { DataRegion } from '../../catalog/vocabulary.ts'
+import { contentPath, findFile, idOfName } from '../../account/stored-files.ts'
+import type { Workspace } from '../../account/workspaces.ts'
+import { isGeminiClient } from '../../dialects/gemini/paths.ts'
 import { badField, fail, GatewayError } from '../../errors.ts'
 import type { Gateway } from '../../gateway.ts'
+import { check } from '../../lib/check.ts'
 import { queryInteger } from '../../lib/page.ts'
+import { requestUrl } from '../../lib/url.ts'
 import { operation } from '../../operation.ts'
-import type { Caller } from '../../pipeline/authenticate.ts'
-import { type EffectivePolicy, effectivePolicy } from '../../policy/effective.ts'
-import { guardRegion } from '../../policy/guard.ts'
-import { loadWorkspaceLayers } from '../../policy/store.ts'
 import { providers } from '../../providers/all.ts'
-import { contentPath, removeContent } from './disk.ts'
 import { attachment } from './filename.ts'
+import { geminiFileOperations, geminiFiles, geminiPageQuery, readGeminiFile } from './gemini.ts'
+import { placeOf, readPage } from './page.ts'
+import { dropFile, enter, requireFile } from './scope.ts'
 import {
   fileDeleteResponse,
   fileListResponse,
@@ -19,10 +20,10 @@ import {
   presentDeleted,
   presentFile,
   presentPage,
+  purposes,
   shapeOf,
   uploadPurposes,
 } from './shapes.ts'
-import { findFile, listFiles, removeFile, type StoredFile } from './store.ts'
 import { receiveFile, standardLimits } from './upload.ts'
 
 const tag = 'Files'
@@ -62,6 +63,7 @@ const listQuery = scopeQuery.extend({
     .enum(['asc', 'desc'])
     .optional()
     .describe('The storage of this server lists in order of upload: asc'),
+  purpose: z.enum(purposes).optional().describe('Only files uploaded for this'),
 })
 
 const uploadForm = z.strictObject({
@@ -82,16 +84,14 @@ const listAllFiles = operation({
   errors: [403, 404],
   response: fileListResponse,
   handle: async (ask) => {
-    const { gateway, query } = ask
+    const { gateway, query, request } = ask
+    if (isGeminiClient(request))
+      return Response.json(await geminiFiles(ask, request, readGeminiPage(request)))
     refuseUnsupported(query)
     const workspace = await enter(ask)
     const afterSeq = await startOf(gateway, workspace, query)
-    const found = await listFiles(gateway.db, { workspaceId: workspace.id, afterSeq, limit: query.limit + 1 })
-    const files = found.slice(0, query.limit)
-    const hasMore = found.length > files.length
-    const last = files.at(-1)
-    const cursor = hasMore && last ? gateway.vault.seal(String(last.seq), cursorContext(workspace)) : null
-    return presentPage(shapeOf(ask.request, query.after !== undefined), { files, hasMore, cursor })
+    const page = await readPage(gateway, workspace, { afterSeq, limit: query.limit, purpose: query.purpose })
+    return presentPage(shapeOf(request, isVendorBQuery(query)), page)
   },
 })
 
@@ -130,7 +130,11 @@ const getFile = operation({
   query: scopeQuery,
   errors: [403, 404],
   response: fileResponse,
-  handle: async (ask) => presentFile(shapeOf(ask.request), await requireFile(ask)),
+  handle: async (ask) => {
+    const { request, params } = ask
+    if (isGeminiClient(request)) return Response.json(await readGeminiFile(ask, request, params.file_id))
+    return presentFile(shapeOf(request), await requireFile(ask, params.file_id))
+  },
 })
 
 const downloadFile = operation({
@@ -145,11 +149,11 @@ const downloadFile = operation({
   errors: [403, 404],
   response: { contentType: 'application/octet-stream' },
   handle: async (ask) => {
-    const file = await requireFile(ask)
-    const content = Bun.file(contentPath(ask.gateway, file.id))
+    const file = await requireFile(ask, ask.params.file_id)
+    const content = Bun.file(contentPath(ask.gateway.config, file.id))
     if (!(await content.exists())) {
       // Deleted since it was looked up: then this says so.
-      await requireFile(ask)
+      await requireFile(ask, file.id)
       throw new GatewayError('internal', { cause: new Error(`the bytes of ${file.id} are missing`) })
     }
     return new Response(content, {
@@ -174,61 +178,33 @@ const deleteFile = operation({
   errors: [403, 404],
   response: fileDeleteResponse,
   handle: async (ask) => {
-    const workspace = await enter(ask)
-    const id = ask.params.file_id
-    if (!(await removeFile(ask.gateway.db, workspace.id, id))) throw fileMissing()
-    await removeContent(ask.gateway, id)
-    return presentDeleted(shapeOf(ask.request), id)
+    const isGemini = isGeminiClient(ask.request)
+    const id = isGemini ? idOfName(ask.params.file_id) : ask.params.file_id
+    await dropFile(ask, id)
+    return isGemini ? Response.json({}) : presentDeleted(shapeOf(ask.request), id)
   },
 })
 
-export const fileOperations = [listAllFiles, uploadFile, getFile, downloadFile, deleteFile]
+export const fileOperations = [
+  listAllFiles,
+  uploadFile,
+  getFile,
+  downloadFile,
+  deleteFile,
+  ...geminiFileOperations,
+]
 
-interface Scope {
-  gateway: Gateway
-  caller: Caller
-  region: DataRegion
-  query: z.output<typeof scopeQuery>
-}
-
-/** The workspace a request acts in: an inference key's own, for a management key any of its organization. */
-async function enter({ gateway, caller, region, query }: Scope): Promise<Workspace> {
-  if (region !== 'global') throw fail('region_refused')
-  const { kind, workspace_id: home } = caller.key
-  const wanted = query.workspace_id?.toLowerCase()
-  if (kind === 'inference' && wanted !== undefined && wanted !== home) {
-    throw fail('forbidden', 'workspace_id: this key may not enter that workspace.')
-  }
-  const id = kind === 'inference' ? home : wanted
-  const workspace = await enterWorkspace(gateway.db, caller.organizationId, id)
-  guardRegion(await policyOf(gateway, caller, workspace), region)
-  // The place for a vendor's own storage: nobody can have given a key for it yet.
-  if (query.provider) throw badField('provider', 'no key of your own is configured for this vendor')
-  return workspace
-}
-
-/** A management key is bound by what holds for everybody in the workspace. */
-async function policyOf(
-  { db, memory }: Gateway,
-  { key, organizationId }: Caller,
-  workspace: Workspace,
-): Promise<EffectivePolicy> {
-  if (key.kind === 'inference') return (await memory.standingOf(key)).policy
-  return effectivePolicy(await loadWorkspaceLayers(db, organizationId, workspace.id))
-}
-
-async function requireFile(ask: Scope & { params: z.output<typeof fileParam> }): Promise<StoredFile> {
-  const workspace = await enter(ask)
-  const file = await findFile(ask.gateway.db, workspace.id, ask.params.file_id)
-  if (!file) throw fileMissing()
-  return file
-}
-
-function fileMissing() {
-  return fail('not_found', 'The file does not exist.')
+/** Their own names of the parameters, which mean nothing to other clients of the same address. */
+function readGeminiPage(request: Request) {
+  return check(geminiPageQuery, Object.fromEntries(requestUrl(request).searchParams), 'query')
 }
 
 type ListQuery = z.output<typeof listQuery>
+
+/** Parameters that only one vendor's clients know. */
+function isVendorBQuery({ after, purpose }: ListQuery): boolean {
+  return after !== undefined || purpose !== undefined
+}
 
 function refuseUnsupported(query: ListQuery): void {
   const starts = (['cursor', 'after', 'after_id'] as const).filter((name) => query[name] !== undefined)
@@ -240,23 +216,10 @@ function refuseUnsupported(query: ListQuery): void {
 
 /** The page begins after this place in the order of upload. */
 async function startOf(gateway: Gateway, workspace: Workspace, query: ListQuery): Promise<number> {
-  if (query.cursor !== undefined) return seqOf(gateway, workspace, query.cursor)
+  if (query.cursor !== undefined) return placeOf(gateway, workspace, { field: 'cursor', token: query.cursor })
   const id = query.after ?? query.after_id
   if (id === undefined) return 0
   const file = await findFile(gateway.db, workspace.id, id)
   if (!file) throw fail('not_found', `${query.after ? 'after' : 'after_id'}: the file does not exist.`)
   return file.seq
-}
-
-/** Sealed, because the number itself would tell how many files all tenants have. */
-function seqOf(gateway: Gateway, workspace: Workspace, cursor: string): number {
-  try {
-    return Number(gateway.vault.open(cursor, cursorContext(workspace)))
-  } catch {
-    throw badField('cursor', 'is not a cursor of this list')
-  }
-}
-
-function cursorContext(workspace: Workspace): string {
-  return `files/cursor/${workspace.id}`
 }

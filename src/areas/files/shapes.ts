@@ -1,38 +1,40 @@
 import { z } from 'zod'
-import type { StoredFile } from './store.ts'
+import type { StoredFile } from '../../account/stored-files.ts'
+import { requestUrl } from '../../lib/url.ts'
+import type { FilePage } from './page.ts'
 
-/** Whose SDK the answer is for: each reads the same file in the fields it knows. */
+/** Whose library the answer is for. They differ in what `created_at` is, and in what a deletion says. */
 export type Shape = 'service' | 'vendor_a' | 'vendor_b'
 
 export const uploadPurposes = ['assistants', 'batch', 'fine-tune', 'vision', 'user_data', 'evals'] as const
 export type Purpose = (typeof uploadPurposes)[number]
-const purposes = [...uploadPurposes, 'assistants_output', 'batch_output', 'fine-tune-results'] as const
+export const purposes = [...uploadPurposes, 'assistants_output', 'batch_output', 'fine-tune-results'] as const
 
-const plainFields = {
+/** In every shape, so that each library finds the names it knows whichever it is given. */
+const sharedFields = {
   id: z.string(),
   type: z.literal('file'),
+  object: z.literal('file'),
   filename: z.string(),
   mime_type: z.string().describe('Found from the content'),
   size_bytes: z.int(),
-  created_at: z.string(),
+  bytes: z.int().describe('As `size_bytes`'),
+  purpose: z.enum(purposes),
+  status: z.literal('processed'),
   downloadable: z.boolean(),
 }
+const isoTime = z.string().describe('ISO 8601')
 const serviceFile = z
-  .strictObject({ _shape: z.literal('service'), ...plainFields })
+  .strictObject({ _shape: z.literal('service'), ...sharedFields, created_at: isoTime })
   .meta({ id: 'ServiceFile' })
 const vendorAFile = z
-  .strictObject({ _shape: z.literal('vendor_a'), ...plainFields })
+  .strictObject({ _shape: z.literal('vendor_a'), ...sharedFields, created_at: isoTime })
   .meta({ id: 'VendorAFile' })
 const vendorBFile = z
   .strictObject({
     _shape: z.literal('vendor_b'),
-    id: z.string(),
-    object: z.literal('file'),
-    filename: z.string(),
-    bytes: z.int(),
+    ...sharedFields,
     created_at: z.int().describe('Unix seconds'),
-    purpose: z.enum(purposes),
-    status: z.literal('processed'),
   })
   .meta({ id: 'VendorBFile' })
 
@@ -41,6 +43,7 @@ export const fileResponse = z
   .meta({ id: 'FileResponse' })
 
 const pageFields = {
+  object: z.literal('list'),
   first_id: z.string().nullable(),
   last_id: z.string().nullable(),
   has_more: z.boolean(),
@@ -62,7 +65,6 @@ export const fileListResponse = z
     z
       .strictObject({
         _shape: z.literal('vendor_b'),
-        object: z.literal('list'),
         data: z.array(vendorBFile),
         ...pageFields,
       })
@@ -87,27 +89,33 @@ export const fileDeleteResponse = z
   ])
   .meta({ id: 'FileDeleteResponse' })
 
-/** `speaksVendorB`: something only that vendor's clients send was in the query or the form. */
+/**
+ * By the header that one vendor's clients must send, by what only the other's send (`speaksVendorB`: in the
+ * query or the form), and by the path: clients of other services append to `/v1`. Never by the user agent,
+ * which every language sets differently.
+ */
 export function shapeOf(request: Request, speaksVendorB = false): Shape {
   if (request.headers.has('anthropic-version')) return 'vendor_a'
-  const sdk = /^(Async)?(Azure)?OpenAI\//.test(request.headers.get('user-agent') ?? '')
-  return sdk || speaksVendorB ? 'vendor_b' : 'service'
+  const isVendorB =
+    speaksVendorB ||
+    request.headers.has('x-stainless-lang') ||
+    requestUrl(request).pathname.startsWith('/v1/')
+  return isVendorB ? 'vendor_b' : 'service'
 }
 
 export function presentFile(shape: Shape, file: StoredFile): z.input<typeof fileResponse> {
   return shape === 'vendor_b' ? inVendorB(file) : inPlain(shape, file)
 }
 
-export interface FilePage {
-  files: StoredFile[]
-  hasMore: boolean
-  cursor: string | null
-}
-
 export function presentPage(shape: Shape, page: FilePage): z.input<typeof fileListResponse> {
   const { files, hasMore, cursor } = page
-  const ends = { first_id: files[0]?.id ?? null, last_id: files.at(-1)?.id ?? null, has_more: hasMore }
-  if (shape === 'vendor_b') return { _shape: shape, object: 'list', data: files.map(inVendorB), ...ends }
+  const ends = {
+    object: 'list' as const,
+    first_id: files[0]?.id ?? null,
+    last_id: files.at(-1)?.id ?? null,
+    has_more: hasMore,
+  }
+  if (shape === 'vendor_b') return { _shape: shape, data: files.map(inVendorB), ...ends }
   if (shape === 'vendor_a') return { _shape: shape, data: files.map((file) => inPlain(shape, file)), ...ends }
   return { _shape: shape, data: files.map((file) => inPlain(shape, file)), ...ends, cursor }
 }
@@ -118,27 +126,25 @@ export function presentDeleted(shape: Shape, id: string): z.input<typeof fileDel
 }
 
 function inPlain<S extends 'service' | 'vendor_a'>(shape: S, file: StoredFile) {
-  return {
-    _shape: shape,
-    id: file.id,
-    type: 'file' as const,
-    filename: file.filename,
-    mime_type: file.mime_type,
-    size_bytes: file.size_bytes,
-    created_at: file.created_at,
-    downloadable: true,
-  }
+  return { _shape: shape, ...sharedPart(file), created_at: file.created_at }
 }
 
 function inVendorB(file: StoredFile): z.input<typeof vendorBFile> {
+  const created_at = Math.floor(Date.parse(file.created_at) / 1000)
+  return { _shape: 'vendor_b', ...sharedPart(file), created_at }
+}
+
+function sharedPart(file: StoredFile) {
   return {
-    _shape: 'vendor_b',
     id: file.id,
-    object: 'file',
+    type: 'file' as const,
+    object: 'file' as const,
     filename: file.filename,
+    mime_type: file.mime_type,
+    size_bytes: file.size_bytes,
     bytes: file.size_bytes,
-    created_at: Math.floor(Date.parse(file.created_at) / 1000),
     purpose: purposes.find((known) => known === file.purpose) ?? 'user_data',
-    status: 'processed',
+    status: 'processed' as const,
+    downloadable: true,
   }
 }

@@ -1,11 +1,8 @@
-import type { Selectable } from 'kysely'
+import type { StoredFile } from '../../account/stored-files.ts'
 import { tryLockWorkspace } from '../../account/workspaces.ts'
 import type { Db } from '../../db/db.ts'
-import type { FileTable } from '../../db/schema.ts'
 import { fail } from '../../errors.ts'
 import { type Clock, isoNow } from '../../lib/clock.ts'
-
-export type StoredFile = Selectable<FileTable>
 
 export type NewFile = Omit<StoredFile, 'seq' | 'created_at'>
 
@@ -49,25 +46,18 @@ export async function bytesStored(db: Db, workspaceId: string): Promise<number> 
   return Number(row?.used ?? 0)
 }
 
-export async function findFile(db: Db, workspaceId: string, id: string): Promise<StoredFile | undefined> {
-  return db
-    .selectFrom('files')
-    .selectAll()
-    .where('workspace_id', '=', workspaceId)
-    .where('id', '=', id)
-    .executeTakeFirst()
-}
-
 /** In the order of upload, those after `afterSeq`. */
 export async function listFiles(
   db: Db,
-  where: { workspaceId: string; afterSeq: number; limit: number },
+  where: { workspaceId: string; afterSeq: number; limit: number; purpose?: string | undefined },
 ): Promise<StoredFile[]> {
+  const { purpose } = where
   return db
     .selectFrom('files')
     .selectAll()
     .where('workspace_id', '=', where.workspaceId)
     .where('seq', '>', where.afterSeq)
+    .$if(purpose !== undefined, (query) => query.where('purpose', '=', purpose ?? ''))
     .orderBy('seq', 'asc')
     .limit(where.limit)
     .execute()

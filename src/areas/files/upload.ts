@@ -1,13 +1,14 @@
 import { type FileHandle, open, rename, rm } from 'node:fs/promises'
+import { contentPath, type StoredFile } from '../../account/stored-files.ts'
 import type { Workspace } from '../../account/workspaces.ts'
 import { badField, fail } from '../../errors.ts'
 import type { Gateway } from '../../gateway.ts'
 import { formParts, type Part } from '../../lib/multipart.ts'
-import { contentPath, newFileId, partialPath } from './disk.ts'
-import { checkFilename } from './filename.ts'
-import { type Purpose, uploadPurposes } from './shapes.ts'
+import { newFileId, partialPath } from './disk.ts'
+import { checkFilename, withoutRoot } from './filename.ts'
+import { type Purpose, shapeOf, uploadPurposes } from './shapes.ts'
 import { headBytes, mayBeAccepted, sniff } from './sniff.ts'
-import { addFile, bytesStored, type StoredFile, storageFull } from './store.ts'
+import { addFile, bytesStored, storageFull } from './store.ts'
 
 const mebibyte = 1024 * 1024
 
@@ -48,26 +49,47 @@ export async function receiveFile(
   request: Request,
   limits: Limits = standardLimits,
 ): Promise<{ file: StoredFile; purpose: Purpose | undefined }> {
-  if ((await bytesStored(gateway.db, workspace.id)) >= limits.quotaBytes) throw storageFull(limits.quotaBytes)
+  await refuseFull(gateway, workspace, 1, limits)
   const id = newFileId()
   const partial = partialPath(gateway, id)
   try {
     const { content, purpose } = await readForm(request, partial, limits)
-    const row = {
-      id,
-      organization_id: workspace.organization_id,
-      workspace_id: workspace.id,
-      filename: content.filename,
-      mime_type: content.mimeType,
-      size_bytes: content.size,
-      purpose: purpose ?? 'user_data',
-    }
-    const place = () => rename(partial, contentPath(gateway, id))
-    const file = await addFile(gateway.db, gateway.clock, row, limits.quotaBytes, place)
-    return { file, purpose }
+    const kept = { id, content, purpose: purpose ?? 'user_data' }
+    return { file: await keepContent(gateway, workspace, kept, limits), purpose }
   } finally {
     await rm(partial, { force: true })
   }
+}
+
+/** What cannot be kept is refused before any of it is sent. */
+export async function refuseFull(
+  { db }: Gateway,
+  workspace: Workspace,
+  size: number,
+  { fileBytes, quotaBytes }: Limits = standardLimits,
+): Promise<void> {
+  if (size > fileBytes) throw fileTooLarge(fileBytes)
+  if ((await bytesStored(db, workspace.id)) + size > quotaBytes) throw storageFull(quotaBytes)
+}
+
+/** The bytes that lie at the partial path become a file. */
+export async function keepContent(
+  gateway: Gateway,
+  workspace: Workspace,
+  { id, content, purpose }: { id: string; content: Content; purpose: Purpose },
+  { quotaBytes }: Limits = standardLimits,
+): Promise<StoredFile> {
+  const row = {
+    id,
+    organization_id: workspace.organization_id,
+    workspace_id: workspace.id,
+    filename: content.filename,
+    mime_type: content.mimeType,
+    size_bytes: content.size,
+    purpose,
+  }
+  const place = () => rename(partialPath(gateway, id), contentPath(gateway.config, id))
+  return addFile(gateway.db, gateway.clock, row, quotaBytes, place)
 }
 
 async function readForm(request: Request, path: string, limits: Limits): Promise<Form> {
@@ -78,7 +100,11 @@ async function readForm(request: Request, path: string, limits: Limits): Promise
       if (fields.has(part.name)) throw badField(part.name, 'must be sent once')
       fields.set(part.name, await readField(part))
     } else if (content) throw badField('file', 'must be sent once')
-    else content = await saveContent(part, path, limits.fileBytes)
+    else {
+      const isVendorB = shapeOf(request, fields.has('purpose')) === 'vendor_b'
+      const filename = isVendorB ? withoutRoot(part.filename) : part.filename
+      content = await saveContent({ ...part, filename }, path, limits.fileBytes)
+    }
   }
   if (!content) throw badField('file', 'is required')
   return { content, purpose: purposeOf(fields.get('purpose')) }
@@ -109,16 +135,29 @@ async function saveContent(part: Part, path: string, maxBytes: number): Promise<
   const filename = checkFilename(part.filename)
   const file = await open(path, 'wx+', 0o600)
   try {
-    const size = await writeContent(part, file, maxBytes)
-    if (size === 0) throw badField('file', 'is empty')
-    const mimeType = await sniff(file, size, filename)
-    if (!mimeType) throw unknownType()
-    // The row is durable when it is committed; the bytes it speaks of must be by then.
-    await file.sync()
-    return { filename, mimeType, size }
+    return await describeContent(file, await writeContent(part, file, maxBytes), filename)
   } finally {
     await file.close()
   }
+}
+
+/** Bytes that have all arrived already. */
+export async function openContent(path: string, filename: string): Promise<Content> {
+  const file = await open(path, 'r+')
+  try {
+    return await describeContent(file, (await file.stat()).size, filename)
+  } finally {
+    await file.close()
+  }
+}
+
+async function describeContent(file: FileHandle, size: number, filename: string): Promise<Content> {
+  if (size === 0) throw badField('file', 'is empty')
+  const mimeType = await sniff(file, size, filename)
+  if (!mimeType) throw unknownType()
+  // The row is durable when it is committed; the bytes it speaks of must be by then.
+  await file.sync()
+  return { filename, mimeType, size }
 }
 
 /** A file that cannot be accepted is refused from its beginning, not after all of it was sent. */
@@ -127,9 +166,7 @@ async function writeContent(part: Part, file: FileHandle, maxBytes: number): Pro
   let head = Buffer.alloc(0)
   for await (const piece of part.body) {
     size += piece.length
-    if (size > maxBytes) {
-      throw fail('body_too_large', `file: is larger than ${maxBytes} bytes.`, { max_bytes: maxBytes })
-    }
+    if (size > maxBytes) throw fileTooLarge(maxBytes)
     if (head.length < headBytes) {
       head = Buffer.concat([head, piece.subarray(0, headBytes - head.length)])
       if (head.length === headBytes && !mayBeAccepted(head)) throw unknownType()
@@ -139,11 +176,15 @@ async function writeContent(part: Part, file: FileHandle, maxBytes: number): Pro
   return size
 }
 
-async function writeAll(file: FileHandle, piece: Buffer): Promise<void> {
+export async function writeAll(file: FileHandle, piece: Buffer): Promise<void> {
   for (let written = 0; written < piece.length; ) {
     const { bytesWritten } = await file.write(piece, written, piece.length - written)
     written += bytesWritten
   }
+}
+
+function fileTooLarge(maxBytes: number) {
+  return fail('body_too_large', `file: is larger than ${maxBytes} bytes.`, { max_bytes: maxBytes })
 }
 
 function unknownType() {

@@ -11,12 +11,12 @@ import {
 import { modelPath, requireModel } from '../../catalog/model-path.ts'
 import { modelRecord, toModelRecord } from '../../catalog/model-record.ts'
 import { isGeminiClient } from '../../dialects/gemini/paths.ts'
-import type { Gateway } from '../../gateway.ts'
 import { check } from '../../lib/check.ts'
 import { queryBoolean } from '../../lib/page.ts'
 import { requestUrl } from '../../lib/url.ts'
 import { operation } from '../../operation.ts'
 import { availabilityQuery, listedModels, usableModels } from '../../pipeline/model-access.ts'
+import { publicOrigin } from '../../pipeline/origin.ts'
 import { codexModel, toCodexModel } from './codex.ts'
 import { type Filter, filterQuery, matches } from './filter.ts'
 import { geminiList, geminiModelOperations, pageQuery, toGeminiModel } from './gemini.ts'
@@ -53,7 +53,7 @@ const listModels = operation({
     const measured = measuredBy(gateway)
     const listed = await listedModels(ask, query)
     const models = inOrder(select(listed, query, measured), query.sort, measured)
-    if (query.use_rss) return rssFeed(models, originOf(gateway, request))
+    if (query.use_rss) return rssFeed(models, publicOrigin(gateway, request))
     const list = toModelList(models, query, request)
     if (query.client_version === undefined) return list
     return { ...list, models: models.map(toCodexModel) }
@@ -163,10 +163,4 @@ function readGeminiPage(request: Request) {
 
 function select(models: readonly Model[], filter: Filter, measured: Measured): readonly Model[] {
   return models.filter((model) => matches(model, filter, measured))
-}
-
-function originOf(gateway: Gateway, request: Request): string {
-  return gateway.settings.public_url
-    ? new URL(gateway.settings.public_url).origin
-    : requestUrl(request).origin
 }

@@ -1,0 +1,43 @@
+import type { StoredFile } from '../../account/stored-files.ts'
+import type { Workspace } from '../../account/workspaces.ts'
+import { badField } from '../../errors.ts'
+import type { Gateway } from '../../gateway.ts'
+import { listFiles } from './store.ts'
+
+export interface FilePage {
+  files: StoredFile[]
+  hasMore: boolean
+  /** Leads to the next page; null on the last one. */
+  cursor: string | null
+}
+
+export async function readPage(
+  { db, vault }: Gateway,
+  workspace: Workspace,
+  { limit, ...where }: { afterSeq: number; limit: number; purpose?: string | undefined },
+): Promise<FilePage> {
+  const found = await listFiles(db, { ...where, workspaceId: workspace.id, limit: limit + 1 })
+  const files = found.slice(0, limit)
+  const hasMore = found.length > files.length
+  const last = files.at(-1)
+  // Sealed, because the number itself would tell how many files all tenants have.
+  const cursor = hasMore && last ? vault.seal(String(last.seq), cursorContext(workspace)) : null
+  return { files, hasMore, cursor }
+}
+
+/** The place in the order of upload that a cursor stands for. */
+export function placeOf(
+  { vault }: Gateway,
+  workspace: Workspace,
+  { field, token }: { field: string; token: string },
+): number {
+  try {
+    return Number(vault.open(token, cursorContext(workspace)))
+  } catch {
+    throw badField(field, 'is not a cursor of this list')
+  }
+}
+
+function cursorContext(workspace: Workspace): string {
+  return `files/cursor/${workspace.id}`
+}
