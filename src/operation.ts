@@ -71,8 +71,6 @@ interface Declaration<A extends Access, P, Q, B, R> {
   root?: boolean
   /** Other paths that clients know it by. */
   aliases?: readonly string[]
-  /** Errors in the words of a format, for operations that reach no model. */
-  encodeError?: ClientSide['encodeError']
   status?: number
   /** A schema for JSON; a `Raw` where the handler makes the whole Response. */
   response: R
@@ -100,7 +98,6 @@ export interface Operation {
   encodeError?: ClientSide['encodeError']
   root?: boolean
   aliases?: readonly string[]
-  encodeError?: ClientSide['encodeError']
   status: number
   response: Shape | Raw
   errors: number[]

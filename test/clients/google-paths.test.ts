@@ -166,6 +166,16 @@ describe.each(['v1beta', 'v1'])('files with the Google SDK, version %s', (apiVer
   })
 })
 
+test('a file whose bytes are gone is named like one that was never there', async () => {
+  const { files, models } = client()
+  const file = await files.upload({ file: new Blob(['x']), config: { mimeType: 'text/plain' } })
+  const id = file.name?.replace('files/', 'hg_file_') ?? ''
+  await Bun.file(`${lab().server.gateway.config.dataDir}/files/${id}`).delete()
+  const contents = [{ role: 'user', parts: [createPartFromUri(file.uri ?? '', 'text/plain')] }]
+  const error = await rejection(models.generateContent({ model: modelOf('chat'), contents }))
+  expect(error).toMatchObject({ status: 400 })
+})
+
 test('pictures are inlined for providers of every format', async () => {
   const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR42mNoAAAAggCB2kUIOwAAAABJRU5ErkJggg=='
   const { files, models } = client()

@@ -121,11 +121,32 @@ describeWithUpstreams('a request', (bench) => {
       'createResponse',
       'generateContent',
       'generateContentOfAuthor',
+      'generateContentOfPublisher',
+      'generateContentOfPublisherAndAuthor',
       'ollamaChat',
       'ollamaGenerate',
       // Reaches none: see quote.test.ts.
       'quoteRequest',
     ])
+  })
+
+  test.each([
+    '/v1/models/test%2Fchat',
+    '/v1/models/test/chat',
+    '/v1beta1/publishers/test/models/chat',
+    '/v1/projects/p/locations/l/publishers/google/models/test/chat',
+  ])('R11 %s:generateContent is held to credits and settled once', async (path) => {
+    const send = (key: string) =>
+      fetch(`${server().url}${path}:generateContent`, {
+        method: 'POST',
+        headers: { 'x-goog-api-key': key },
+        body: JSON.stringify({ contents: [{ parts: [{ text: 'Hello' }] }] }),
+      })
+    expect((await send(server().foreign.inferenceKey)).status).toBe(402)
+    expect(bench().first.journal).toEqual([])
+    expect((await send(server().own.inferenceKey)).status).toBe(200)
+    const rows = await generationsWhen(bench(), 1)
+    expect(rows.map(({ model, status }) => [model, status])).toEqual([['test/chat', 'completed']])
   })
 
   test('402 without credits, before any provider is asked', async () => {

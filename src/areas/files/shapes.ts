@@ -99,7 +99,7 @@ export function shapeOf(request: Request, speaksVendorB = false): Shape {
   const isVendorB =
     speaksVendorB ||
     request.headers.has('x-stainless-lang') ||
-    requestUrl(request).pathname.startsWith('/v1/')
+    /^\/(?:v1|openai)\//.test(requestUrl(request).pathname)
   return isVendorB ? 'vendor_b' : 'service'
 }
 

@@ -61,7 +61,7 @@ async function readNamed(
     if (room < 0) {
       throw fail('body_too_large', `${path}: the files of a request may have ${maxBytes} bytes together.`)
     }
-    parts.set(part, await partOf(gateway, file))
+    parts.set(part, await partOf(gateway, file, path))
   }
   return parts
 }
@@ -77,8 +77,10 @@ function isElsewhere(uri: string, request: Request): boolean {
 }
 
 /** Text is sent as text, which every model reads. */
-async function partOf(gateway: Gateway, file: StoredFile): Promise<JsonObject> {
+async function partOf(gateway: Gateway, file: StoredFile, path: string): Promise<JsonObject> {
   const content = Bun.file(contentPath(gateway.config, file.id))
+  // Deleted since it was looked up.
+  if (!(await content.exists())) throw badField(path, 'the file does not exist')
   if (textTypes.test(file.mime_type)) return { text: await content.text() }
   const data = Buffer.from(await content.arrayBuffer()).toString('base64')
   return { inlineData: { mimeType: file.mime_type, data, displayName: file.filename } }
