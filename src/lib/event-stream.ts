@@ -20,17 +20,30 @@ const codec = new EventStreamCodec(
 
 /** Cuts a byte stream into messages, wherever the bytes were split. */
 export class EventStreamReader {
-  #pieces: Uint8Array[] = []
+  /** Grows by doubling: a message may come in any number of pieces. */
+  #buffer = new Uint8Array(0)
   #length = 0
   /** How long the message is that is being received; 0 while that is not known. */
   #wanted = 0
 
   push(bytes: Uint8Array): EventMessage[] {
-    this.#pieces.push(bytes)
-    this.#length += bytes.length
-    if (this.#length < (this.#wanted || 4)) return []
-    const all = this.#pieces.length === 1 ? bytes : Buffer.concat(this.#pieces)
-    return this.#cut(all)
+    const all = this.#length === 0 ? bytes : this.#joined(bytes)
+    if (all.length >= (this.#wanted || 4)) return this.#cut(all)
+    if (this.#length === 0) this.#joined(bytes)
+    this.#length = all.length
+    return []
+  }
+
+  /** What is waiting, with the new bytes behind it. */
+  #joined(bytes: Uint8Array): Uint8Array {
+    const length = this.#length + bytes.length
+    if (length > this.#buffer.length) {
+      const larger = new Uint8Array(2 * length)
+      larger.set(this.#buffer.subarray(0, this.#length))
+      this.#buffer = larger
+    }
+    this.#buffer.set(bytes, this.#length)
+    return this.#buffer.subarray(0, length)
   }
 
   #cut(all: Uint8Array): EventMessage[] {
@@ -49,8 +62,8 @@ export class EventStreamReader {
       this.#wanted = 0
     }
     // A copy, so that what was read already can be forgotten.
-    this.#pieces = at < all.length ? [all.slice(at)] : []
-    this.#length = all.length - at
+    this.#buffer = all.slice(at)
+    this.#length = this.#buffer.length
     return messages
   }
 }

@@ -14,14 +14,14 @@ export function parseJson(text: string): unknown {
 }
 
 /** As `parseJson`, for what is passed on and not stored: a prompt may hold any character. */
-export function parsePrompt(text: string): unknown {
-  const value = parseBounded(text)
+export function parsePrompt(text: string, mostContainers = Number.POSITIVE_INFINITY): unknown {
+  const value = parseBounded(text, mostContainers)
   if (text.includes('__proto__') || /\\u005f/i.test(text)) refuseProto(value)
   return value
 }
 
-function parseBounded(text: string): unknown {
-  if (deeperThan(text, maxDepth)) throw new JsonError(`nested deeper than ${maxDepth} levels`)
+function parseBounded(text: string, mostContainers = Number.POSITIVE_INFINITY): unknown {
+  refuseStructure(text, mostContainers)
   try {
     return JSON.parse(text)
   } catch (cause) {
@@ -29,17 +29,20 @@ function parseBounded(text: string): unknown {
   }
 }
 
-/** Counts brackets outside strings; text that is not JSON is left for the parser to refuse. */
-function deeperThan(text: string, limit: number): boolean {
-  let depth = 0
+/**
+ * Counts brackets outside strings; text that is not JSON is left for the parser to refuse. A list of empty lists
+ * takes twenty times its length in memory, and cannot be parsed in several goes: so the number counts too.
+ */
+export function refuseStructure(text: string, mostContainers: number): void {
+  let [depth, containers] = [0, 0]
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at)
     if (code === quote) at = endOfString(text, at + 1)
     else if (code === 0x7b || code === 0x5b) {
-      if (++depth > limit) return true
+      if (++depth > maxDepth) throw new JsonError(`nested deeper than ${maxDepth} levels`)
+      if (++containers > mostContainers) throw new JsonError(`more than ${mostContainers} objects and lists`)
     } else if (code === 0x7d || code === 0x5d) depth--
   }
-  return false
 }
 
 const quote = 0x22

@@ -1,3 +1,5 @@
+import { TextPieces } from './text-pieces.ts'
+
 /** One server-sent event. */
 export interface SseFrame {
   event: string
@@ -23,7 +25,7 @@ export class SseReader implements FrameReader {
   readonly #decoder = new TextDecoder()
   readonly #maxLength: number
   /** Pieces of an event that is not complete; joined when a line ends, so that a long one is not copied each time. */
-  #pieces: string[] = []
+  readonly #pieces = new TextPieces()
   #length = 0
   #tail = ''
 
@@ -33,25 +35,24 @@ export class SseReader implements FrameReader {
 
   push(bytes: Uint8Array): SseFrame[] {
     const piece = this.#decoder.decode(bytes, { stream: true })
-    this.#pieces.push(piece)
+    this.#pieces.add(piece)
     this.#length += piece.length
     if (this.#length > this.#maxLength) throw new SseError('an event of the stream is too long')
     // Only where a blank line ends is anything joined: a long event is not copied for each of its pieces.
     const seam = this.#tail + piece
     this.#tail = seam.slice(-3)
     if (!seam.includes('\n\n') && !otherBlankLine.test(seam)) return []
-    const text = this.#pieces.length === 1 ? piece : this.#pieces.join('')
+    const text = this.#pieces.take()
     const { frames, used } = cut(text)
     const rest = used === text.length ? '' : text.slice(used)
-    this.#pieces = rest === '' ? [] : [rest]
+    this.#pieces.add(rest)
     this.#length = rest.length
     return frames
   }
 
   /** What was left without its blank line: a vendor may close right after its last event. */
   end(): SseFrame[] {
-    const rest = this.#pieces.join('') + this.#decoder.decode()
-    this.#pieces = []
+    const rest = this.#pieces.take() + this.#decoder.decode()
     const frame = parseFrame(rest)
     if (!frame) return []
     return [/[\r\n]{2}$/.test(rest) ? frame : { ...frame, unended: true }]
