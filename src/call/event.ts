@@ -1,6 +1,6 @@
 import type { ServedTier } from '../catalog/vocabulary.ts'
 import type { UpstreamFailure } from './failure.ts'
-import type { AudioPart, Citation, OutputPart, ReasoningPart, TokenLogprob } from './part.ts'
+import type { AudioPart, Citation, OutputPart, ReasoningPart, TextPart, TokenLogprob } from './part.ts'
 import type { Usage } from './usage.ts'
 
 /**
@@ -87,7 +87,7 @@ export class Collector {
         Object.assign(this.reply.start, event)
         break
       case 'part-start':
-        this.#choice(event.choice).parts[event.part] = structuredClone(event.content)
+        this.#choice(event.choice).parts[event.part] = ownPart(event.content)
         break
       case 'part-delta': {
         const part = this.#choice(event.choice).parts[event.part]
@@ -128,11 +128,33 @@ export function collect(events: Iterable<ReplyEvent>): Reply {
   return collector.reply
 }
 
+/** In place: copying the lists of a part for every delta would take the square of their length. */
+export function annotate(part: TextPart, { citation, logprobs }: PartDelta): void {
+  if (citation) {
+    part.citations ??= []
+    part.citations.push(citation)
+  }
+  if (!logprobs) return
+  part.logprobs ??= []
+  for (const logprob of logprobs) part.logprobs.push(logprob)
+}
+
+/** A part that may be added to while the one it was made from stays as it is. Its texts are not copied. */
+export function ownPart<Part extends OutputPart>(content: Part): Part {
+  if (content.kind === 'reasoning') return { ...content, summary: [...content.summary] }
+  if (content.kind !== 'text') return { ...content }
+  const { citations, logprobs } = content
+  return {
+    ...content,
+    ...(citations && { citations: [...citations] }),
+    ...(logprobs && { logprobs: [...logprobs] }),
+  }
+}
+
 function append(part: OutputPart, delta: PartDelta): void {
   if (part.kind === 'text') {
     part.text += delta.text ?? ''
-    if (delta.citation) part.citations = [...(part.citations ?? []), delta.citation]
-    if (delta.logprobs) part.logprobs = [...(part.logprobs ?? []), ...delta.logprobs]
+    annotate(part, delta)
   } else if (part.kind === 'refusal') part.text += delta.text ?? ''
   else if (part.kind === 'tool-call') part.arguments += delta.arguments ?? ''
   else if (part.kind === 'reasoning') appendReasoning(part, delta)

@@ -213,6 +213,10 @@ export interface Seen {
   calls: SeenCall[]
   /** What the client's format has no room for, by the names of `x-headgate-dropped`. */
   lost: string[]
+  /** Tool calls, texts, images and other parts that were begun, as far as the format tells. */
+  parts: number
+  /** Events that added something to the answer: comments, pings and empty deltas do not. */
+  progress: number
 }
 
 export function nothingSeen(): Seen {
@@ -227,5 +231,7 @@ export function nothingSeen(): Seen {
     tier: null,
     calls: [],
     lost: [],
+    parts: 0,
+    progress: 0,
   }
 }

@@ -3,18 +3,33 @@ import type { ReplyEvent } from '../call/event.ts'
 import type { Seen, SeenCall } from '../dialects/dialect.ts'
 import { textOf } from '../lib/loose.ts'
 
-/** Longer arguments are not judged. */
+/** Longer arguments, of all calls together, are not judged: they are parsed in one go. */
 const longestArguments = 1024 * 1024
 
 /** Notes what a reply calls, from its events. */
 export function noteCall(seen: Seen, event: ReplyEvent): void {
   if (event.type === 'part-start' && event.content.kind === 'tool-call') {
     const { name, arguments: given, custom = false } = event.content
-    seen.calls.push({ choice: event.choice, part: event.part, name, arguments: given, custom })
+    addCall(seen, { choice: event.choice, part: event.part, name, arguments: given, custom })
   } else if (event.type === 'part-delta' && event.delta.arguments) {
-    const call = seen.calls.findLast(({ choice, part }) => choice === event.choice && part === event.part)
+    const call = callOf(seen, event.choice, event.part)
     if (call && call.arguments.length <= longestArguments) call.arguments += event.delta.arguments
   }
+}
+
+/** By choice and part: a search through the calls for every delta would take the square of their number. */
+const callsByPart = new WeakMap<Seen, Map<string, SeenCall>>()
+
+function addCall(seen: Seen, call: SeenCall): void {
+  seen.calls.push(call)
+  const byPart = callsByPart.get(seen) ?? new Map<string, SeenCall>()
+  callsByPart.set(seen, byPart.set(`${call.choice} ${call.part}`, call))
+}
+
+function callOf(seen: Seen, choice: number, part: number): SeenCall | undefined {
+  const last = seen.calls.at(-1)
+  if (last?.choice === choice && last.part === part) return last
+  return callsByPart.get(seen)?.get(`${choice} ${part}`)
 }
 
 /**
@@ -24,6 +39,8 @@ export function noteCall(seen: Seen, event: ReplyEvent): void {
 export function areCallsValid(tools: readonly Tool[] | undefined, seen: Seen): boolean | null {
   if (!tools?.length || seen.calls.length === 0) return null
   if (!seen.finishes.some((finish) => finish?.reason === 'tool_calls')) return null
+  const length = seen.calls.reduce((sum, call) => sum + call.arguments.length, 0)
+  if (length > longestArguments) return null
   const names = namesOf(tools)
   return seen.calls.every((call) => (names === null || names.has(call.name)) && isReadable(call))
 }

@@ -181,11 +181,12 @@ export function note(seen: Seen, event: ReplyEvent, limits: ReplyLimits | null):
       seen.tier = event.serviceTier ?? seen.tier
       break
     case 'part-start':
-      seen.content ||= startsContent(event.content)
+      seen.parts++
+      if (startsContent(event.content)) advance(seen)
       noteCall(seen, event)
       break
     case 'part-delta':
-      seen.content = true
+      if (!isEmpty(event.delta)) advance(seen)
       seen.characters += lengthOf(event.delta)
       noteCall(seen, event)
       break
@@ -206,6 +207,11 @@ export function note(seen: Seen, event: ReplyEvent, limits: ReplyLimits | null):
   }
 }
 
+function advance(seen: Seen): void {
+  seen.content = true
+  seen.progress++
+}
+
 type Started = Extract<ReplyEvent, { type: 'part-start' }>['content']
 type Delta = Extract<ReplyEvent, { type: 'part-delta' }>['delta']
 
@@ -216,6 +222,11 @@ function startsContent(part: Started): boolean {
 
 function lengthOf({ text, arguments: args, summary, transcript }: Delta): number {
   return (text?.length ?? 0) + (args?.length ?? 0) + (summary?.length ?? 0) + (transcript?.length ?? 0)
+}
+
+function isEmpty(delta: Delta): boolean {
+  const { signature, encrypted, data, citation, logprobs } = delta
+  return lengthOf(delta) === 0 && !signature && !encrypted && !data && !citation && !logprobs?.length
 }
 
 export function relayFor(

@@ -15,6 +15,7 @@ export interface OpenCall {
 /** The tool calls of a choice. Vendors number them, or name each anew, or do both wrongly. */
 export class CallTable {
   readonly #byKey = new Map<string, OpenCall>()
+  readonly #byId = new Map<string, OpenCall>()
   readonly #all: OpenCall[] = []
 
   get size(): number {
@@ -29,20 +30,20 @@ export class CallTable {
   find(piece: JsonObject): OpenCall | undefined {
     const [index, id] = [numberOf(piece.index), textOf(piece.id)]
     const name = textOf(functionOf(piece).name)
-    const sameId = () => this.#all.find((call) => call.id === id)
     if (index === undefined) {
-      if (id) return sameId()
+      if (id) return this.#byId.get(id)
       return name ? undefined : this.#all.at(-1)
     }
     const held = this.#byKey.get(String(index))
     // The same number with another id and a name is another call: some vendors number every call 0.
-    return held && id && id !== held.id && name ? sameId() : held
+    return held && id && id !== held.id && name ? this.#byId.get(id) : held
   }
 
   add(piece: JsonObject, id: string, part: number): OpenCall {
     const custom = isCustomCall(piece)
     const call = { id, ordinal: this.#all.length, part, custom, hasArguments: false }
     this.#all.push(call)
+    if (!this.#byId.has(id)) this.#byId.set(id, call)
     const index = numberOf(piece.index)
     // A number that is used again means the newest call from now on.
     if (index !== undefined) this.#byKey.set(String(index), call)

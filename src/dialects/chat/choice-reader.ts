@@ -18,7 +18,7 @@ export class ChoiceReader {
   readonly #calls = new CallTable()
   readonly #details = new DetailReader()
   /** Signatures of calls in the same delta: each stands before its call. */
-  #ofCalls: JsonObject[] = []
+  #ofCalls = new Map<unknown, JsonObject[]>()
   /** Where each text part begins within the whole content. */
   readonly #texts: { part: number; start: number }[] = []
   #textLength = 0
@@ -53,7 +53,7 @@ export class ChoiceReader {
   /** What a delta, or a message, adds. `replyId` names calls that come without an id. */
   read(delta: JsonObject, logprobs: unknown, replyId: string): ReplyEvent[] {
     this.#events = []
-    this.#ofCalls = []
+    this.#ofCalls.clear()
     this.#readThoughts(delta)
     this.#readContent(delta.content)
     this.#readLogprobs(objectOf(logprobs)?.content)
@@ -121,7 +121,10 @@ export class ChoiceReader {
     const details = objectsOf(delta.reasoning_details)
     if (details.length > 0) {
       const calls = new Set(objectsOf(delta.tool_calls).map(({ id }) => id))
-      this.#ofCalls = details.filter((entry) => isOfCall(entry, calls))
+      this.#ofCalls = Map.groupBy(
+        details.filter((entry) => isOfCall(entry, calls)),
+        ({ id }) => id,
+      )
       for (const entry of details) if (!isOfCall(entry, calls)) this.#readDetail(entry)
       return
     }
@@ -200,7 +203,7 @@ export class ChoiceReader {
       if (isBlank(call.id) && isBlank(named)) return
       this.#close()
       const id = textOf(call.id) || `call_${replyId}_${this.#calls.size}`
-      for (const entry of this.#ofCalls) if (entry.id === id) this.#readDetail(entry)
+      for (const entry of this.#ofCalls.get(id) ?? []) this.#readDetail(entry)
       this.#close()
       this.#readCallSignature(call, id)
       const name = textOf(named.name) ?? ''

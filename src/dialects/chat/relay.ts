@@ -15,7 +15,7 @@ import {
   saidLength,
 } from './normalise.ts'
 import { tierField } from './pass-reply.ts'
-import { annotationsFor, choiceError, errorIn, parsed } from './reply-read.ts'
+import { annotationsFor, choiceError, errorIn, mostChoices, parsed } from './reply-read.ts'
 import { learnSplice, type Splice, splice } from './splice.ts'
 import { mergeUsage, readUsage, usageObjectOf } from './usage.ts'
 
@@ -57,7 +57,11 @@ class ChatRelay implements Relay {
       const spliced = splice(this.#splice, data)
       if (spliced !== null) {
         this.#noteUnread(data, this.#splice)
-        this.seen.characters += Math.max(0, data.length - this.#splice.overhead)
+        const length = data.length - this.#splice.overhead
+        if (length > 0) {
+          this.seen.characters += length
+          this.seen.progress++
+        }
         return spliced
       }
     }
@@ -148,7 +152,7 @@ class ChatRelay implements Relay {
       this.#extras = rest
       return ''
     }
-    const choices = given.map((choice) => this.#choice(choice))
+    const choices = given.map((choice) => this.#choice(choice)).filter((choice) => choice !== null)
     this.#judge()
     const written = { ...rest, ...this.#head, choices }
     if (this.seen.complete || choices.some((choice) => choice.finish_reason !== null)) {
@@ -163,19 +167,25 @@ class ChatRelay implements Relay {
     return event(written)
   }
 
-  #choice(given: JsonObject): JsonObject {
+  #choice(given: JsonObject): JsonObject | null {
     const index = numberOf(given.index) ?? 0
     let state = this.#choices.get(index)
     if (!state) {
+      if (this.#choices.size >= mostChoices) return null
       state = newRelayedChoice()
       this.#choices.set(index, state)
     }
     const said = objectOf(given.delta) ?? objectOf(given.message)
     const length = said ? saidLength(said) : 0
     this.seen.characters += length
-    if (length > 0) this.seen.content = true
+    if (length > 0) {
+      this.seen.content = true
+      this.seen.progress++
+    }
+    const calls = state.calls.size
     const choice = normaliseChoice({ ...given, index }, state, this.#manner)
     if (state.finish && choice.delta) choice.delta = withOwed(objectOf(choice.delta) ?? {}, state)
+    this.seen.parts += state.calls.size - calls
     const delta = objectOf(choice.delta)
     if (state.finish && index === 0 && this.#annotations.length > 0 && delta && !delta.annotations) {
       choice.delta = { ...delta, annotations: this.#annotations }

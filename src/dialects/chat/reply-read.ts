@@ -15,7 +15,7 @@ export function reader(): ReplyReader {
 }
 
 /** More answers than anyone asks for: a hostile index must not fill the memory. */
-const mostChoices = 128
+export const mostChoices = 128
 
 class ChatReader implements ReplyReader {
   readonly #choices = new Map<number, ChoiceReader>()
@@ -47,14 +47,14 @@ class ChatReader implements ReplyReader {
     this.#usage = usageObjectOf(chunk) ?? this.#usage
     const cited = citationsOf(chunk)
     if (cited.length > 0) this.#citations = cited
-    for (const choice of objectsOf(chunk.choices)) events.push(...this.#choice(choice))
+    for (const choice of objectsOf(chunk.choices))
+      for (const event of this.#choice(choice)) events.push(event)
     const broken =
       error ??
       objectsOf(chunk.choices)
         .map(choiceError)
         .find((told) => told !== undefined)
-    if (broken !== undefined) events.push(...this.#fail(failureOf(broken, null)))
-    return events
+    return broken === undefined ? events : events.concat(this.#fail(failureOf(broken, null)))
   }
 
   #start(chunk: JsonObject): ReplyEvent[] {
@@ -121,8 +121,7 @@ export function decodeReply(body: JsonObject): ReplyEvent[] {
     return [{ type: 'reply-error', failure: failureOrMalformed(body) }]
   }
   const events = whole.chunk(body, false)
-  events.push(...whole.read({ event: '', data: '[DONE]' }))
-  return events
+  return events.concat(whole.read({ event: '', data: '[DONE]' }))
 }
 
 /** Some vendors answer 200 with a bare message in the place of an error. */

@@ -34,6 +34,7 @@ export function seeReply(body: JsonObject): Seen | undefined {
 
 function seeCalls(seen: Seen, choice: number, calls: unknown): void {
   for (const [part, call] of objectsOf(calls).entries()) {
+    seen.parts++
     const [given, custom] = [functionOf(call), isCustomCall(call)]
     const [name, text] = [textOf(given.name), textOf(custom ? given.input : given.arguments)]
     seen.calls.push({ choice, part, name: name ?? '', arguments: text ?? '', custom })

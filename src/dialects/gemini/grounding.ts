@@ -1,5 +1,6 @@
 import type { Citation, TokenLogprob } from '../../call/part.ts'
 import { defined, type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../../lib/loose.ts'
+import { TextOffsets } from '../../lib/text-offsets.ts'
 
 /**
  * Where an answer comes from. Supports tie passages of the text to sources; a source without any stands
@@ -7,18 +8,19 @@ import { defined, type JsonObject, numberOf, objectOf, objectsOf, textOf } from 
  */
 export function citationsOf(candidate: JsonObject, text: string | null): Citation[] {
   const grounding = objectOf(candidate.groundingMetadata)
+  const offsets = text === null ? null : new TextOffsets(text)
   const sources = objectsOf(grounding?.groundingChunks).map(sourceOf)
   const supports = objectsOf(grounding?.groundingSupports)
   const used = new Set<unknown>()
   const supported = supports.flatMap((support) => {
-    const place = placeOf(objectOf(support.segment), text)
+    const place = placeOf(objectOf(support.segment), offsets)
     const indices = Array.isArray(support.groundingChunkIndices) ? support.groundingChunkIndices : []
     for (const index of indices) used.add(index)
     return indices.flatMap((index) => (sources[index] ? [{ ...sources[index], ...place }] : []))
   })
   const recited = objectsOf(objectOf(candidate.citationMetadata)?.citationSources).map((source) => ({
     ...defined({ url: textOf(source.uri), title: textOf(source.title) }),
-    ...placeOf(source, text),
+    ...placeOf(source, offsets),
   }))
   return [...supported, ...sources.filter((_, index) => !used.has(index)), ...recited]
 }
@@ -38,12 +40,14 @@ function chunkOf({ url, title, cited, file }: Citation): JsonObject {
 }
 
 /** The vendor counts bytes, from 0 where it says nothing. */
-function placeOf(segment: JsonObject | undefined, text: string | null): { start?: number; end?: number } {
+function placeOf(
+  segment: JsonObject | undefined,
+  offsets: TextOffsets | null,
+): { start?: number; end?: number } {
   const end = numberOf(segment?.endIndex)
-  if (text === null || end === undefined) return {}
-  const bytes = Buffer.from(text)
-  const characters = (count: number) => bytes.subarray(0, count).toString().length
-  return { start: characters(numberOf(segment?.startIndex) ?? 0), end: characters(end) }
+  if (offsets === null || end === undefined) return {}
+  const start = numberOf(segment?.startIndex) ?? 0
+  return { start: offsets.characters(start), end: offsets.characters(end) }
 }
 
 export function searchesOf(candidate: JsonObject): number {
@@ -82,6 +86,7 @@ export function writeGrounding(cited: { text: string; base: number; citations: C
   const supports: JsonObject[] = []
   const known = new Map<string, number>()
   for (const { text, base, citations } of cited) {
+    const offsets = new TextOffsets(text)
     for (const citation of citations) {
       const { start, end } = citation
       const chunk = chunkOf(citation)
@@ -89,10 +94,9 @@ export function writeGrounding(cited: { text: string; base: number; citations: C
       const index = known.get(key) ?? chunks.push(chunk) - 1
       known.set(key, index)
       if (start === undefined || end === undefined) continue
-      const bytes = (count: number) => Buffer.byteLength(text.slice(0, count))
       const segment = {
-        startIndex: base + bytes(start),
-        endIndex: base + bytes(end),
+        startIndex: base + offsets.bytes(start),
+        endIndex: base + offsets.bytes(end),
         text: text.slice(start, end),
       }
       supports.push({ segment, groundingChunkIndices: [index] })

@@ -5,6 +5,8 @@ type Step = string | number
 /** Arguments that come piece by piece, each piece with the path of the value it belongs to. */
 export class PartialArgs {
   readonly args: JsonObject = {}
+  /** Items that were left out on the way to a later one. */
+  #gaps = 0
 
   add(pieces: unknown): void {
     for (const piece of objectsOf(pieces)) {
@@ -13,9 +15,16 @@ export class PartialArgs {
     }
   }
 
+  #fits(holder: unknown, step: Step): boolean {
+    if (!Array.isArray(holder) || typeof step !== 'number') return true
+    this.#gaps += Math.max(0, step - holder.length)
+    return this.#gaps <= mostGaps
+  }
+
   #put(steps: Step[], value: unknown): void {
     let holder = this.args as Record<Step, unknown>
-    steps.forEach((step, at) => {
+    for (const [at, step] of steps.entries()) {
+      if (!this.#fits(holder, step)) return
       if (at === steps.length - 1) {
         const before = holder[step]
         holder[step] = typeof before === 'string' && typeof value === 'string' ? before + value : value
@@ -25,7 +34,7 @@ export class PartialArgs {
         holder[step] = typeof steps[at + 1] === 'number' ? [] : {}
       }
       holder = holder[step] as Record<Step, unknown>
-    })
+    }
   }
 }
 
@@ -33,8 +42,8 @@ function pieceValue(piece: JsonObject): unknown {
   return piece.stringValue ?? piece.numberValue ?? piece.boolValue ?? null
 }
 
-/** Longer lists than this are not believed: an index alone could fill the memory. */
-const mostItems = 100_000
+/** Items come in order, give or take a few: an index far beyond the end of its list could fill the memory by itself. */
+const mostGaps = 100
 
 /** The steps of a JSON path such as `$.places[0]['first name']`; none when it is another kind of path. */
 function stepsOf(path: string): Step[] {
@@ -46,7 +55,6 @@ function stepsOf(path: string): Step[] {
     const found = step.exec(path)
     if (!found) return []
     const [, plain, index, single, double] = found
-    if (index !== undefined && Number(index) > mostItems) return []
     const key = plain ?? (single ?? double ?? '').replace(/\\(.)/g, '$1')
     if (key === '__proto__') return []
     steps.push(index === undefined ? key : Number(index))

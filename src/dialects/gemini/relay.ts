@@ -6,9 +6,12 @@ import { explained, nothingSeen, type Relay, type ReplyFacts, type Seen } from '
 import { decodeError, encodeError } from './error.ts'
 import { finishOf } from './finish.ts'
 import { searchesOf } from './grounding.ts'
-import { chunksOf, isEndMark } from './reply-read.ts'
+import { chunksOf, isEndMark, mostCandidates } from './reply-read.ts'
 import { frameOf } from './reply-write.ts'
 import { billFields, tierField, tierOf, usageOf, writeUsage } from './usage.ts'
+
+/** Chunks that wait for the bill: one for each candidate, and some that only count. */
+const mostHeld = 1000
 
 interface Progress {
   finish: string | null
@@ -75,7 +78,10 @@ export class GeminiRelay implements Relay {
     const finishing =
       candidates.length === 0 || candidates.some((candidate) => textOf(candidate.finishReason))
     if (finishing) {
-      this.#held.push(chunk)
+      if (this.#held.length >= mostHeld) {
+        const message = 'The stream went on after its candidates had finished.'
+        this.seen.failure = { kind: 'provider_unavailable', status: null, message }
+      } else this.#held.push(chunk)
       return ''
     }
     const spliced = raw === null ? null : spliceNames(raw, this.#about)
@@ -103,12 +109,17 @@ export class GeminiRelay implements Relay {
 
   #seeCandidate(candidate: JsonObject): void {
     const index = typeof candidate.index === 'number' ? candidate.index : 0
-    const progress = this.#candidates.get(index) ?? { finish: null, called: false, said: false, searches: 0 }
+    const known = this.#candidates.get(index)
+    if (!known && this.#candidates.size >= mostCandidates) return
+    const progress = known ?? { finish: null, called: false, said: false, searches: 0 }
     this.#candidates.set(index, progress)
     for (const part of objectsOf(objectOf(candidate.content)?.parts)) {
       const length = charactersOf(part)
       this.seen.characters += length
-      this.seen.content ||= length > 0 || Object.keys(part).some((key) => key !== 'text')
+      if (length > 0 || Object.keys(part).some((key) => key !== 'text')) {
+        this.seen.content = true
+        this.seen.progress++
+      }
       progress.called ||= part.functionCall !== undefined
       progress.said ||= part.thought !== true && (part.text === undefined || part.text !== '')
       this.#seeCall(index, objectOf(part.functionCall))
@@ -122,6 +133,7 @@ export class GeminiRelay implements Relay {
     const name = textOf(call?.name)
     if (!name) return
     const { calls } = this.seen
+    this.seen.parts++
     calls.push({ choice, part: calls.length, name, arguments: '', custom: false })
   }
 

@@ -1,4 +1,4 @@
-import type { PartDelta } from '../../call/event.ts'
+import { annotate, ownPart, type PartDelta } from '../../call/event.ts'
 import type { OutputPart, ReasoningPart, ToolCallPart } from '../../call/part.ts'
 import { defined, type JsonObject } from '../../lib/loose.ts'
 import { encodeOutput } from './output-encode.ts'
@@ -30,7 +30,7 @@ export class ReplyParts {
   start(at: number, content: OutputPart): JsonObject[] {
     const before = this.#endThinking()
     if (content.kind === 'reasoning') return [...before, ...this.#startThinking(at, content)]
-    const part = { ...content }
+    const part = ownPart(content)
     this.#parts[at] = part
     if (part.kind === 'tool-call') {
       this.#calls.set(at, { call: part, done: false })
@@ -48,8 +48,7 @@ export class ReplyParts {
         part.arguments += delta.arguments ?? ''
         return []
       case 'text':
-        if (delta.citation) part.citations = [...(part.citations ?? []), delta.citation]
-        if (delta.logprobs) part.logprobs = [...(part.logprobs ?? []), ...delta.logprobs]
+        annotate(part, delta)
         part.text += delta.text ?? ''
         return this.#signed(encodeOutput({ kind: 'text', text: delta.text ?? '' }))
       case 'refusal':
@@ -84,7 +83,8 @@ export class ReplyParts {
 
   #releaseCalls(): JsonObject[] {
     const released: JsonObject[] = []
-    for (const [at, { call, done }] of [...this.#calls].sort(([a], [b]) => a - b)) {
+    // Parts are numbered as they start: the map has them in order.
+    for (const [at, { call, done }] of this.#calls) {
       if (!done) break
       this.#calls.delete(at)
       released.push(...this.#signed(encodeOutput(call), this.#signatures.get(call.id)))

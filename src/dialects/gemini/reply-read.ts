@@ -34,6 +34,9 @@ function newCallId(): string {
   return newId(mintedPrefix.slice(0, -1))
 }
 
+/** More answers than anyone asks for: a hostile index must not fill the memory. */
+export const mostCandidates = 128
+
 export class GeminiReader implements ReplyReader {
   readonly #candidates = new Map<number, Candidate>()
   #events: ReplyEvent[] = []
@@ -97,7 +100,7 @@ export class GeminiReader implements ReplyReader {
     }
     if (!this.#started) this.#start(chunk)
     const candidates = objectsOf(chunk.candidates)
-    for (const candidate of candidates) this.#candidate(candidate).read(candidate)
+    for (const candidate of candidates) this.#candidate(candidate)?.read(candidate)
     if (candidates.length === 0) this.#feedback(objectOf(chunk.promptFeedback))
     const meta = objectOf(chunk.usageMetadata)
     if (meta) this.#usage(meta)
@@ -109,10 +112,11 @@ export class GeminiReader implements ReplyReader {
     this.#events.push({ type: 'reply-start', ...defined(facts) })
   }
 
-  #candidate(given: JsonObject): Candidate {
+  #candidate(given: JsonObject): Candidate | null {
     const index = typeof given.index === 'number' ? given.index : 0
     const known = this.#candidates.get(index)
     if (known) return known
+    if (this.#candidates.size >= mostCandidates) return null
     const candidate = new Candidate(index, (event) => this.#events.push(event))
     this.#candidates.set(index, candidate)
     return candidate
@@ -140,6 +144,9 @@ export class GeminiReader implements ReplyReader {
   }
 }
 
+/** A citation in every chunk of a long text would take the square of its length. */
+const mostSearched = 16 * 1024 * 1024
+
 type Open = { at: number; kind: 'text' | 'reasoning' | 'audio'; text: string; media: string; rest: Buffer }
 
 /** One answer: which of its parts is open, and how it ended. */
@@ -155,6 +162,8 @@ class Candidate {
   /** Something of the answer came, and not thinking alone. */
   #said = false
   #explanation: string | undefined
+  /** Characters that citations were looked up in, the same text counted each time. */
+  #searched = 0
   #partial: { id: string; name: string; signature: string | undefined; args: PartialArgs } | null = null
 
   constructor(index: number, emit: (event: ReplyEvent) => void) {
@@ -195,7 +204,8 @@ class Candidate {
 
   #annotate(candidate: JsonObject): void {
     const text = this.#open?.kind === 'text' ? this.#open.text : null
-    const citations = citationsOf(candidate, text)
+    this.#searched += text?.length ?? 0
+    const citations = citationsOf(candidate, this.#searched > mostSearched ? null : text)
     const logprobs = logprobsOf(candidate)
     if (citations.length === 0 && logprobs.length === 0) return
     if (this.#open?.kind !== 'text') this.#start('text', { kind: 'text', text: '' })

@@ -33,11 +33,16 @@ class MessagesRelay implements Relay {
     if (type === undefined || cut) return this.#broken()
     switch (type) {
       case 'content_block_delta':
-        this.seen.content = true
-        this.seen.characters += characters(data)
+        if (!isEmptyDelta(data)) {
+          this.seen.content = true
+          this.seen.progress++
+          this.seen.characters += characters(data)
+        }
         return raw(type, data)
       case 'content_block_start':
         this.seen.content = true
+        this.seen.parts++
+        this.seen.progress++
         if (data.includes('"tool_use"')) this.#calledTools = true
         return raw(type, data)
       case 'message_start':
@@ -118,8 +123,9 @@ class MessagesRelay implements Relay {
   }
 
   #keepFinish(event: JsonObject): void {
-    const delta = { ...objectOf(this.#finish.delta), ...objectOf(event.delta) }
-    this.#finish = { ...this.#finish, ...event, delta }
+    // In place: copied for each event, fields that grow with every event would take the square of their number.
+    const delta = Object.assign(objectOf(this.#finish.delta) ?? {}, objectOf(event.delta))
+    Object.assign(this.#finish, event, { delta })
     this.#count(event.usage)
     const { reason, native } = readStop(delta, this.#calledTools)
     if (native !== null) this.seen.finishes[0] = { reason, native }
@@ -154,6 +160,13 @@ function raw(type: string, data: string): string {
 
 /** What is around the text of a delta. An estimate: it counts only when a stream breaks off without usage. */
 const around = '{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":""}}'.length
+
+const emptyField = /"(?:text|thinking|partial_json)":\s*""/
+
+/** A quote within a string is escaped: what looks like an empty field is one. */
+function isEmptyDelta(data: string): boolean {
+  return data.includes('""') && emptyField.test(data)
+}
 
 function characters(data: string): number {
   return data.includes('"signature_delta"') ? 0 : Math.max(0, data.length - around)

@@ -17,6 +17,7 @@ interface Waiting {
   content: OutputPart
   writer: PartWriter | null | undefined
   pending: PartDelta[]
+  isQueued: boolean
   ended: boolean
 }
 
@@ -94,7 +95,7 @@ class MessagesWriter implements ReplyWriter {
   #partStart(number: number, content: OutputPart): string {
     if (content.kind === 'tool-call') this.#seen.tools = true
     if (content.kind === 'refusal') this.#seen.refused = true
-    const part: Waiting = { content, writer: undefined, pending: [], ended: false }
+    const part: Waiting = { content, writer: undefined, pending: [], isQueued: true, ended: false }
     this.#parts.set(number, part)
     this.#queue.push(part)
     return this.#advance()
@@ -105,7 +106,8 @@ class MessagesWriter implements ReplyWriter {
     if (!part) return ''
     if (part === this.#current) return part.writer?.add(delta) ?? ''
     part.pending.push(delta)
-    if (!this.#queue.includes(part)) this.#queue.push(part)
+    if (!part.isQueued) this.#queue.push(part)
+    part.isQueued = true
     return this.#advance()
   }
 
@@ -135,6 +137,7 @@ class MessagesWriter implements ReplyWriter {
   }
 
   #take(part: Waiting): string {
+    part.isQueued = false
     this.#current = part
     let text = ''
     if (part.writer === undefined) {

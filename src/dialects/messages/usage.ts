@@ -7,11 +7,10 @@ import { servedTier } from '../tier.ts'
 
 /** Later numbers replace earlier ones: what a stream says is cumulative, and may be corrected. */
 export function mergeUsage(earlier: JsonObject, later: unknown): JsonObject {
-  const merged = { ...earlier }
   for (const [name, value] of Object.entries(objectOf(later) ?? {})) {
-    if (value !== null && value !== undefined) merged[name] = value
+    if (value !== null && value !== undefined) earlier[name] = value
   }
-  return merged
+  return earlier
 }
 
 const counters = ['input_tokens', 'output_tokens', 'cache_creation_input_tokens', 'cache_read_input_tokens']

@@ -43,13 +43,22 @@ class ResponsesRelay implements Relay {
     if (frame.unended && !parseFrame(frame)) return this.#broken()
     if (type === null || !type.startsWith('response.') || around.has(type)) return this.#read(frame)
     this.seen.content = true
-    if (type.endsWith('.delta')) this.seen.characters += deltaLength(frame.data)
+    this.#count(type, frame.data)
     const shown = this.#hides ? withoutThinking(frame, type) : frame
     if (!shown) return ''
     if (!endsCall.has(type)) return this.#out(type, shown.data)
     const data = withArguments(shown.data)
     if (type === 'response.output_item.done') this.#items.push({ ...shown, data })
     return this.#out(type, data)
+  }
+
+  #count(type: string, data: string): void {
+    const isDelta = type.endsWith('.delta')
+    const length = isDelta ? deltaLength(data) : 0
+    this.seen.characters += length
+    if (!isDelta || length > 0) this.seen.progress++
+    if (type === 'response.output_item.added') this.seen.parts++
+    else if (this.#items.length > this.seen.parts) this.seen.parts = this.#items.length
   }
 
   end(usage: Usage, bill: Bill): string {

@@ -113,7 +113,7 @@ export function fillText(
 
 function fillData(state: ReplyState, part: OpenPart, value: unknown): void {
   const data = textOf(value)
-  if (data === undefined || !data.startsWith(part.data) || data.length === part.data.length) return
+  if (data === undefined || data.length <= part.data.length || !data.startsWith(part.data)) return
   state.delta(part, { data: data.slice(part.data.length) })
   part.data = data
 }
@@ -159,7 +159,8 @@ export function sectionOf(part: OpenPart, index: unknown): number {
 
 export function fillSection(state: ReplyState, part: OpenPart, section: number, whole: string): void {
   const known = part.sections[section]
-  if (!whole.startsWith(known ?? '') || whole === known) return
+  // The lengths first: comparing puts together what came in pieces, which must not happen for every event.
+  if (whole.length <= (known?.length ?? -1) || !whole.startsWith(known ?? '')) return
   part.sections[section] = whole
   state.delta(part, { summary: whole.slice(known?.length ?? 0), section })
 }
