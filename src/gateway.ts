@@ -14,6 +14,7 @@ import type { Pulse } from './lib/pulse.ts'
 import type { MinuteRate } from './lib/rate.ts'
 import type { Vault } from './lib/secret.ts'
 import type { Slots } from './lib/slots.ts'
+import type { Turns } from './lib/turns.ts'
 import type { Memory } from './memory.ts'
 import type { Metrics } from './metrics.ts'
 import type { Routing } from './routing/routing.ts'
@@ -37,6 +38,8 @@ export interface Gateway {
   readonly node: Node
   readonly rollUps: RollUpThread
   readonly pulse: Pulse
+  /** Shared by everything that may work for long without waiting. */
+  readonly turns: Turns
   readonly rates: MinuteRate
   readonly routing: Routing
   readonly origins: Origins

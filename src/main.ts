@@ -31,6 +31,7 @@ import { Pulse } from './lib/pulse.ts'
 import { MinuteRate } from './lib/rate.ts'
 import { Vault } from './lib/secret.ts'
 import { Slots } from './lib/slots.ts'
+import { Turns } from './lib/turns.ts'
 import { Memory } from './memory.ts'
 import { Metrics } from './metrics.ts'
 import { compose, reloadSettings, tellProblems } from './reload.ts'
@@ -82,6 +83,7 @@ export async function openGateway(
     node: new Node(!isPostgresUrl(config.databaseUrl)),
     rollUps: new RollUpThread(config.databaseUrl),
     pulse: new Pulse(),
+    turns: new Turns(),
     rates: new MinuteRate(),
     routing: new Routing(),
     origins: new Origins(),

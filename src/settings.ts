@@ -57,21 +57,27 @@ const settingsFields = z.strictObject({
         .int()
         .min(1024)
         .default(32 * 1024 * 1024),
-      /** Of a whole reply of a provider. */
+      /** Of a reply of a provider, whole or streamed. */
       reply_bytes: z
         .int()
         .min(1024)
-        .default(128 * 1024 * 1024),
+        .default(64 * 1024 * 1024),
+      /** Of a streamed reply. */
+      reply_events: z.int().min(1).default(500_000),
+      /** Tool calls, texts, images and other parts of a reply. */
+      reply_parts: z.int().min(1).default(10_000),
       /** To reach a provider. */
       connect: seconds(10),
       /** From the request to the first byte of a stream. */
       first_byte: seconds(120),
-      /** Between two events of a stream. */
+      /** Until the first content of a stream, from when it has begun: reasoning that is not shown takes time. */
+      first_content: seconds(600),
+      /** Between two events of a stream that add something to the reply; until the first one, between any two bytes. */
       idle: seconds(300),
       /** For a reply that is not streamed, and for a stream from beginning to end. */
       whole_reply: seconds(600),
       total: seconds(3600),
-      /** How long a stream may be quiet before a sign of life is sent to the client. */
+      /** How long a client may be sent nothing before it is sent a heartbeat. */
       heartbeat: seconds(10),
       /** The longest time that a provider's `Retry-After` keeps it from being used. */
       cooldown: seconds(300),

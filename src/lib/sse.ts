@@ -35,14 +35,16 @@ export class SseReader implements FrameReader {
 
   push(bytes: Uint8Array): SseFrame[] {
     const piece = this.#decoder.decode(bytes, { stream: true })
-    this.#pieces.add(piece)
+    const isAlone = this.#length === 0
     this.#length += piece.length
     if (this.#length > this.#maxLength) throw new SseError('an event of the stream is too long')
     // Only where a blank line ends is anything joined: a long event is not copied for each of its pieces.
     const seam = this.#tail + piece
     this.#tail = seam.slice(-3)
-    if (!seam.includes('\n\n') && !otherBlankLine.test(seam)) return []
-    const text = this.#pieces.take()
+    const isCut = seam.includes('\n\n') || otherBlankLine.test(seam)
+    if (!isCut || !isAlone) this.#pieces.add(piece)
+    if (!isCut) return []
+    const text = isAlone ? piece : this.#pieces.take()
     const { frames, used } = cut(text)
     const rest = used === text.length ? '' : text.slice(used)
     this.#pieces.add(rest)

@@ -12,14 +12,17 @@ export class Turns {
   #worked = 0
   #next: Promise<void> | null = null
 
-  /** What `work` gives, its time counted against the current turn with that of passing it on. */
+  /** Counts work against the current turn, with what it takes to pass its result on. */
+  count(startedAt: number): void {
+    this.#worked += performance.now() - startedAt + aroundMs
+  }
+
+  /** What `work` gives, counted. */
   run<T>(work: () => T): T {
     const startedAt = performance.now()
-    try {
-      return work()
-    } finally {
-      this.#worked += performance.now() - startedAt + aroundMs
-    }
+    const result = work()
+    this.count(startedAt)
+    return result
   }
 
   /** The pieces one by one, each counted. */

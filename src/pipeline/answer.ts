@@ -3,6 +3,8 @@ import { asGatewayError, fail, type GatewayError } from '../errors.ts'
 import type { Gateway } from '../gateway.ts'
 import { type Charge, nothingCharged } from '../ledger/charge.ts'
 import type { Kept } from '../lib/byte-cache.ts'
+import { jsonLength, jsonPieces } from '../lib/long-json.ts'
+import type { JsonObject } from '../lib/loose.ts'
 import { quiet } from '../lib/pulse.ts'
 import { guardRegion } from '../policy/guard.ts'
 import { type Admission, admit } from './admit.ts'
@@ -67,12 +69,23 @@ async function whole(
     const status = broken ? 'failed' : asked.request.signal.aborted ? 'cancelled' : 'completed'
     const outcome: Outcome = { status, charge, seen, error: null, firstTokenMs: null }
     await close(outcome, asked.keep?.(body))
-    return Response.json(body, {
-      headers: { ...answerHeaders(asked, [...droppedBy(journey), ...seen.lost]), ...keeping?.headers },
+    return jsonResponse(gateway, body, {
+      ...answerHeaders(asked, [...droppedBy(journey), ...seen.lost]),
+      ...keeping?.headers,
     })
   } catch (error) {
     throw await failed(asked, journey, close, error)
   }
+}
+
+/** Longer answers are written piece by piece, while the client reads them. */
+const longAnswer = 1024 * 1024
+
+function jsonResponse({ turns }: Gateway, body: JsonObject, headers: Record<string, string>): Response {
+  if (jsonLength(body) < longAnswer) return Response.json(body, { headers })
+  return new Response(turns.each(jsonPieces(body)), {
+    headers: { 'content-type': 'application/json;charset=utf-8', ...headers },
+  })
 }
 
 /** What ends a request, and keeps its answer where that is wished for. */

@@ -11,6 +11,7 @@ import type { Statement } from '../db/batch.ts'
 import { badField, fail } from '../errors.ts'
 import type { Gateway } from '../gateway.ts'
 import { newId } from '../lib/ids.ts'
+import { jsonLength } from '../lib/long-json.ts'
 import { type JsonObject, objectOf, objectsOf, textOf } from '../lib/loose.ts'
 import { openSummaries } from './compaction.ts'
 
@@ -42,7 +43,7 @@ export async function openConversation(gateway: Gateway, owner: Owner, body: Jso
       const output = objectsOf(reply.output)
       const added =
         conversationId === null ? [] : appendStatements(gateway, conversationId, [...input, ...output])
-      if (!store) return added
+      if (!store || jsonLength(reply) > mostStored) return added
       const kept = keptResponse(gateway, {
         id: textOf(reply.id) ?? newId('resp'),
         owner,
@@ -56,6 +57,9 @@ export async function openConversation(gateway: Gateway, owner: Owner, body: Jso
     },
   }
 }
+
+/** A longer response is not kept: sealing it would hold up others. */
+const mostStored = 8 * 1024 * 1024
 
 function conversationIdOf(conversation: unknown): string | null {
   if (!conversation) return null

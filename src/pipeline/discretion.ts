@@ -1,6 +1,7 @@
 import { secretsIn } from '../catalog/credential.ts'
+import { JsonError, refuseStructure } from '../lib/json.ts'
 import type { JsonObject } from '../lib/loose.ts'
-import type { FrameReader, SseFrame } from '../lib/sse.ts'
+import { type FrameReader, SseError, type SseFrame } from '../lib/sse.ts'
 import type { HeaderMap } from '../sign-in/scheme.ts'
 import type { Access } from './access.ts'
 
@@ -45,13 +46,27 @@ export function discreetReply(text: string, secrets: Secrets): string {
   return withoutLongSecrets(text, secrets())
 }
 
-/** The same of a stream. */
-export function discreetFrames(frames: FrameReader, secrets: Secrets): FrameReader {
+/** Shorter events cannot hold enough to matter. */
+const longFrame = 256 * 1024
+
+/** The same of a stream, whose events are made of no more objects and lists than given. */
+export function discreetFrames(frames: FrameReader, secrets: Secrets, mostContainers: number): FrameReader {
   const each = (list: SseFrame[]): SseFrame[] => {
-    for (const frame of list) frame.data = discreetReply(frame.data, secrets)
+    for (const frame of list) {
+      if (frame.data.length > longFrame) refuseDense(frame.data, mostContainers)
+      frame.data = discreetReply(frame.data, secrets)
+    }
     return list
   }
   return { push: (bytes) => each(frames.push(bytes)), end: () => each(frames.end()) }
+}
+
+function refuseDense(data: string, mostContainers: number): void {
+  try {
+    refuseStructure(data, mostContainers)
+  } catch (error) {
+    throw error instanceof JsonError ? new SseError(`an event of the stream has ${error.message}`) : error
+  }
 }
 
 /** What tells whose account it is at a provider: names of resources, of organizations and projects, keys. */

@@ -2,8 +2,9 @@ import type { ReplyEvent } from '../call/event.ts'
 import { nothingSeen, type Seen } from '../dialects/dialect.ts'
 import type { ReplyLimits } from '../dialects/reply-losses.ts'
 import type { Gateway } from '../gateway.ts'
-import { JsonError, parsePrompt } from '../lib/json.ts'
+import { JsonError } from '../lib/json.ts'
 import { spliceJson } from '../lib/json-splice.ts'
+import { parseLong } from '../lib/long-json.ts'
 import { type JsonObject, objectOf } from '../lib/loose.ts'
 import { quiet } from '../lib/pulse.ts'
 import { type FrameReader, SseReader } from '../lib/sse.ts'
@@ -12,7 +13,7 @@ import type { Candidate } from '../routing/candidate.ts'
 import type { Asked } from './asked.ts'
 import { attemptEach } from './attempt.ts'
 import { discreetFrames, discreetReply } from './discretion.ts'
-import { EventFlow, type Flow, WireFlow } from './flow.ts'
+import { checkBounds, EventFlow, type Flow, type FlowLimits, WireFlow } from './flow.ts'
 import type { Journey, Taken } from './journey.ts'
 import type { Plan } from './route.ts'
 import { notedEvents, notedRelay, type Transcript } from './transcript.ts'
@@ -76,14 +77,27 @@ async function wholeReply(
   const { writes } = asked.format
   const simulate = simulators.get(candidate.endpoint.provider.slug)
   if (simulate) {
-    const events = simulate(asked.call, candidate.endpoint.upstream_model, simulation(exchange))
-    return wholeOf(await Array.fromAsync(events), null, transcript, writes.replyLimits)
+    const events = simulate(asked.call, candidate.endpoint.upstream_model, simulation(gateway, exchange))
+    return wholeOf(await gather(gateway, exchange, events), null, transcript, writes.replyLimits)
   }
-  const body = await fetchWhole(gateway, exchange, translation, asked)
+  const answered = await send(gateway, exchange, outgoing(asked, translation))
+  const body = await bodyOf(exchange, answered)
+  const limits = translation.passes ? null : writes.replyLimits
+  const reply = readWhole(candidate, translation, body, transcript, limits)
+  checkBounds(reply.seen, { parts: gateway.settings.limits.reply_parts, characters: answered.mostBytes })
+  return reply
+}
+
+function readWhole(
+  candidate: Candidate,
+  translation: Translation,
+  body: JsonObject,
+  transcript: Transcript | null,
+  limits: ReplyLimits | null,
+): WholeReply {
   const isGlanced = translation.passes && !transcript
   const seen = isGlanced ? translation.dialect.same.seeReply?.(body) : undefined
   if (seen) return { seen, events: [], body }
-  const limits = translation.passes ? null : writes.replyLimits
   return wholeOf(eventsOf(candidate, translation, body), body, transcript, limits)
 }
 
@@ -115,19 +129,11 @@ function requireEnd({ failure, complete, finishes }: Seen): void {
   if (!isMeant) throw unexpected('The provider gave an empty reply.')
 }
 
-async function fetchWhole(
-  gateway: Gateway,
-  exchange: Exchange,
-  translation: Translation,
-  asked: Asked,
-): Promise<JsonObject> {
-  return bodyOf(exchange, await send(gateway, exchange, outgoing(asked, translation)))
-}
-
-async function bodyOf(exchange: Exchange, { response, secrets, mostBytes }: Answered): Promise<JsonObject> {
+async function bodyOf(exchange: Exchange, answered: Answered): Promise<JsonObject> {
+  const { response, secrets, mostBytes, mostContainers } = answered
   const text = await readBounded(response, mostBytes, exchange)
   try {
-    const body = objectOf(parsePrompt(discreetReply(text, secrets)))
+    const body = objectOf(parseLong(discreetReply(text, secrets), mostContainers))
     if (body) return body
   } catch (error) {
     if (!(error instanceof JsonError)) throw error
@@ -146,7 +152,7 @@ export function dispatchStream(
   return attemptEach(gateway, asked, plan, journey, async (exchange, taken) => {
     exchange.allow(limits.first_byte)
     const flow = await openFlow(gateway, exchange, taken, asked)
-    const pending = await untilContent(gateway, exchange, flow)
+    const pending = await untilContent(gateway, exchange, flow, mostPendingOf(asked))
     if (taken.candidate.endpoint.provider.billsAbandoned) exchange.outliveClient()
     return { flow, pending }
   })
@@ -161,21 +167,34 @@ async function openFlow(
   const { writes } = asked.format
   const simulate = simulators.get(candidate.endpoint.provider.slug)
   if (simulate) {
-    const events = simulate(asked.call, candidate.endpoint.upstream_model, simulation(exchange))
-    return new EventFlow(notedEvents(events, transcript), writes.writer(facts), writes.replyLimits, exchange)
+    const events = simulate(asked.call, candidate.endpoint.upstream_model, simulation(gateway, exchange))
+    const noted = notedEvents(events, transcript)
+    const flowLimits = limitsOf(gateway, gateway.settings.limits.reply_bytes)
+    return new EventFlow(noted, writes.writer(facts), writes.replyLimits, exchange, flowLimits)
   }
   const answered = await send(gateway, exchange, outgoing(asked, translation))
-  const { response, secrets } = answered
+  const { response, secrets, mostContainers } = answered
+  const flowLimits = limitsOf(gateway, answered.mostBytes)
   if (response.headers.get('content-type')?.startsWith('application/json')) {
     const body = await bodyOf(exchange, answered)
     const events = eventsOf(candidate, translation, body)
     const noted = notedEvents(events.values(), transcript)
-    return new EventFlow(noted, writes.writer(facts), writes.replyLimits, exchange)
+    return new EventFlow(noted, writes.writer(facts), writes.replyLimits, exchange, flowLimits)
   }
   const relay = relayFor(asked, candidate, translation, facts)
   const noted = notedRelay(relay, translation.dialect, transcript)
-  return new WireFlow(response, noted, exchange, discreetFrames(framesOf(response, translation), secrets))
+  const frames = discreetFrames(framesOf(response, translation), secrets, mostContainers)
+  return new WireFlow(response, noted, exchange, frames, flowLimits)
 }
+
+function limitsOf({ settings, turns }: Gateway, mostBytes: number): FlowLimits {
+  const { reply_bytes, reply_events, reply_parts } = settings.limits
+  const characters = Math.min(mostBytes, mostCharacters)
+  return { turns, bounds: { bytes: reply_bytes, events: reply_events, parts: reply_parts, characters } }
+}
+
+/** Of the text of a stream: some formats repeat all of it in their last event, which is written in one go. */
+const mostCharacters = 32 * 1024 * 1024
 
 /** Server-sent events, unless the provider has frames of its own and these are they. */
 function framesOf({ headers }: Response, { dialect, access }: Translation): FrameReader {
@@ -187,12 +206,22 @@ function framesOf({ headers }: Response, { dialect, access }: Translation): Fram
 /** In characters. */
 const userNamedFrame = 4 * 1024 * 1024
 
-/** What comes before the first content is kept: until then another endpoint may take over unnoticed. */
-async function untilContent(gateway: Gateway, exchange: Exchange, flow: Flow): Promise<string> {
-  const { first_byte, idle, total } = gateway.settings.limits
+/**
+ * What comes before the first content is kept: until then another endpoint may take over unnoticed. Whatever
+ * comes shows that the provider is at work, but only content ends the time that it has for its first content.
+ */
+async function untilContent(
+  gateway: Gateway,
+  exchange: Exchange,
+  flow: Flow,
+  mostPending: number,
+): Promise<string> {
+  const { first_byte, first_content, idle, total } = gateway.settings.limits
+  const deadline = performance.now() + first_content
   let pending = ''
   for (let patience = first_byte; ; patience = idle) {
-    const text = await gateway.pulse.wait(flow.next(), patience)
+    const left = deadline - performance.now()
+    const text = left > 0 ? await gateway.pulse.wait(flow.next(), Math.min(patience, left)) : quiet
     if (text === quiet) throw tookTooLong()
     // Something came: from here on it is silence that counts, not slowness.
     exchange.allow(total)
@@ -201,22 +230,60 @@ async function untilContent(gateway: Gateway, exchange: Exchange, flow: Flow): P
     if (content) break
     if (failure || text === null) requireEnd(flow.seen)
     if (text === null) break
+    if (pending.length > mostPending) throw unexpected('The provider sent too much before its first content.')
   }
   return pending
 }
 
-function simulation(exchange: Exchange) {
+/** Beside the request, which some formats repeat in the first events of the reply. */
+const pendingCharacters = 1024 * 1024
+
+function mostPendingOf({ source }: Asked): number {
+  return pendingCharacters + 4 * source.text.length
+}
+
+function simulation({ settings }: Gateway, exchange: Exchange) {
   return {
     signal: exchange.signal,
-    sleep: async (ms: number) => {
-      await Promise.race([Bun.sleep(ms), aborted(exchange.signal)])
-      exchange.signal.throwIfAborted()
-    },
+    sleep: (ms: number) => sleep(ms, exchange.signal),
+    mostBytes: settings.limits.reply_bytes,
   }
 }
 
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
+/** Rejects when the signal comes first; nothing of it stays behind on the signal. */
+function sleep(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = () => {
+      clearTimeout(timer)
+      reject(signal.reason)
+    }
+    const timer = setTimeout(() => {
+      signal.removeEventListener('abort', stop)
+      resolve()
+    }, ms)
+    if (signal.aborted) stop()
+    else signal.addEventListener('abort', stop, { once: true })
+  })
+}
+
+/** All the events of a reply that is made in this process. */
+async function gather(
+  { turns }: Gateway,
+  exchange: Exchange,
+  events: AsyncIterator<ReplyEvent>,
+): Promise<ReplyEvent[]> {
+  const gathered: ReplyEvent[] = []
+  try {
+    for (;;) {
+      for (let turn = turns.next; turn; turn = turns.next) await turn
+      exchange.signal.throwIfAborted()
+      const { done, value } = await turns.run(() => events.next())
+      if (done) return gathered
+      gathered.push(value)
+    }
+  } catch (error) {
+    throw exchange.explain(error)
+  }
 }
 
 /** Where the reply passes, so does what the client said beside the body. */

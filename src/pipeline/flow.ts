@@ -5,6 +5,7 @@ import type { ReplyLimits } from '../dialects/reply-losses.ts'
 import type { GatewayError } from '../errors.ts'
 import type { JsonObject } from '../lib/loose.ts'
 import { type FrameReader, SseError } from '../lib/sse.ts'
+import type { Turns } from '../lib/turns.ts'
 import { note } from './translate.ts'
 import { type Exchange, unexpected } from './upstream.ts'
 
@@ -22,6 +23,30 @@ export interface Flow {
   cancel(): void
 }
 
+/** What a reply may amount to before it is cut off. */
+export interface ReplyBounds {
+  /** Of a stream, as it was sent. */
+  bytes: number
+  events: number
+  parts: number
+  /** Of what it says: some formats repeat all of it at the end. */
+  characters: number
+}
+
+export interface FlowLimits {
+  turns: Turns
+  bounds: ReplyBounds
+}
+
+/** A failure when the reply has more than it may have. */
+export function checkBounds(
+  { parts, characters }: Seen,
+  bounds: Pick<ReplyBounds, 'parts' | 'characters'>,
+): void {
+  if (parts > bounds.parts) throw unexpected(`The reply of the provider has more than ${bounds.parts} parts.`)
+  if (characters > bounds.characters) throw unexpected('The reply of the provider is too large.')
+}
+
 /** More is not turned into text at once: for a client that reads slowly it would lie in memory several times over. */
 const sliceBytes = 16 * 1024
 
@@ -35,13 +60,25 @@ export class WireFlow implements Flow {
   /** What was received and not looked at yet. */
   #arrived: Uint8Array | null = null
   #over = false
+  readonly #turns: Turns
+  readonly #bounds: ReplyBounds
+  #bytes = 0
+  #events = 0
 
-  constructor(response: Response, relay: Relay, exchange: Exchange, frames: FrameReader) {
+  constructor(
+    response: Response,
+    relay: Relay,
+    exchange: Exchange,
+    frames: FrameReader,
+    { turns, bounds }: FlowLimits,
+  ) {
     if (!response.body) throw unexpected('The provider answered without a body.')
     this.#body = response.body.getReader()
     this.#relay = relay
     this.#exchange = exchange
     this.#frames = frames
+    this.#turns = turns
+    this.#bounds = bounds
   }
 
   get seen(): Seen {
@@ -66,7 +103,13 @@ export class WireFlow implements Flow {
       if (!bytes) return this.close()
       const isLong = bytes.length > sliceBytes
       this.#arrived = isLong ? bytes.subarray(sliceBytes) : null
-      return this.#pass(this.#frames.push(isLong ? bytes.subarray(0, sliceBytes) : bytes))
+      for (let turn = this.#turns.next; turn; turn = this.#turns.next) await turn
+      // It may have been closed in the meantime.
+      if (this.#over) return null
+      const startedAt = performance.now()
+      const text = this.#push(isLong ? bytes.subarray(0, sliceBytes) : bytes)
+      this.#turns.count(startedAt)
+      return text
     } catch (error) {
       // A connection that goes after the reply was complete takes nothing with it; before, half a frame says nothing.
       if (this.seen.complete) {
@@ -84,9 +127,19 @@ export class WireFlow implements Flow {
     return this.#pass(this.#frames.end()) + (this.#relay.close?.() ?? '')
   }
 
+  #push(bytes: Uint8Array): string {
+    this.#bytes += bytes.length
+    if (this.#bytes > this.#bounds.bytes) throw unexpected('The reply of the provider is too large.')
+    return this.#pass(this.#frames.push(bytes))
+  }
+
   #pass(frames: ReturnType<FrameReader['push']>): string {
+    this.#events += frames.length
+    const { events } = this.#bounds
+    if (this.#events > events) throw unexpected(`The reply of the provider has more than ${events} events.`)
     let text = ''
     for (const frame of frames) text += this.#relay.pass(frame)
+    checkBounds(this.seen, this.#bounds)
     return text
   }
 
@@ -108,6 +161,8 @@ export class EventFlow implements Flow {
   readonly #writer: ReplyWriter
   readonly #limits: ReplyLimits
   readonly #exchange: Exchange
+  readonly #turns: Turns
+  readonly #bounds: ReplyBounds
   readonly seen = nothingSeen()
 
   constructor(
@@ -115,11 +170,14 @@ export class EventFlow implements Flow {
     writer: ReplyWriter,
     limits: ReplyLimits,
     exchange: Exchange,
+    { turns, bounds }: FlowLimits,
   ) {
     this.#events = events
     this.#writer = writer
     this.#limits = limits
     this.#exchange = exchange
+    this.#turns = turns
+    this.#bounds = bounds
   }
 
   get final(): JsonObject | null {
@@ -128,10 +186,14 @@ export class EventFlow implements Flow {
 
   async next(): Promise<string | null> {
     try {
-      const { done, value } = await this.#events.next()
+      for (let turn = this.#turns.next; turn; turn = this.#turns.next) await turn
+      const { done, value } = await this.#turns.run(() => this.#events.next())
       if (done) return null
-      note(this.seen, value, this.#limits)
-      return this.#writer.write(value)
+      return this.#turns.run(() => {
+        note(this.seen, value, this.#limits)
+        checkBounds(this.seen, this.#bounds)
+        return this.#writer.write(value)
+      })
     } catch (error) {
       throw this.#exchange.explain(error)
     }

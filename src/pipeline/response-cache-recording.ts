@@ -1,5 +1,6 @@
 import { Collector, type Reply, type ReplyEvent } from '../call/event.ts'
 import type { Dialect, Relay, ReplyWriter, SameDialect } from '../dialects/dialect.ts'
+import { jsonLength } from '../lib/long-json.ts'
 import type { Format } from './asked.ts'
 import { notedRelay } from './transcript.ts'
 
@@ -37,7 +38,8 @@ export class Recording {
         ...writes,
         writer: (about) => heardWriter(writes.writer(about), this.#anew()),
         encodeReply: (reply, about, bill) => {
-          this.#anew().#whole = reply
+          this.#anew().#length = jsonLength(reply)
+          this.#whole = reply
           return writes.encodeReply(reply, about, bill)
         },
       },
@@ -82,10 +84,10 @@ function heardWriter(writer: ReplyWriter, recording: Recording): ReplyWriter {
 
 /** Of what it says: the rest is bounded by that. */
 function lengthOf(event: ReplyEvent): number {
-  if (event.type === 'part-start') return JSON.stringify(event.content).length
+  if (event.type === 'part-start') return jsonLength(event.content)
   if (event.type !== 'part-delta') return 0
   return Object.values(event.delta).reduce<number>(
-    (length, said) => length + (typeof said === 'string' ? said.length : JSON.stringify(said).length),
+    (length, said) => length + (typeof said === 'string' ? said.length : jsonLength(said)),
     0,
   )
 }

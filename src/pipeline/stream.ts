@@ -13,7 +13,7 @@ import type { Journey, Outcome, Taken } from './journey.ts'
 import { explainError } from './metadata.ts'
 import { excuse } from './observe.ts'
 import { billOf, type Close, charged, checkpointOf, endedBadly } from './settle.ts'
-import { ClientGoneError, StoppingError, UpstreamError, unexpected } from './upstream.ts'
+import { ClientGoneError, fellSilent, StoppingError, UpstreamError, unexpected } from './upstream.ts'
 
 /**
  * The body of a streamed answer, from the moment the client is told 200. `opening` may still be under way:
@@ -69,27 +69,89 @@ async function* passed(
   watch: Watch,
   run: StreamRun,
 ): AsyncGenerator<string> {
-  const { heartbeat, idle } = gateway.settings.limits
-  const patience = Math.min(heartbeat, idle)
-  let silent = 0
+  const quietness = new Quietness(gateway, flow)
   let next: Promise<string | null> | null = null
   while (!isOver(flow)) {
     if (flow.seen.failure) throw new UpstreamError(flow.seen.failure)
     next ??= flow.next()
-    const text = await watch.wait(next, flow.seen.complete ? graceMs : patience)
+    const text = await watch.wait(next, flow.seen.complete ? graceMs : quietness.patience)
     if (text === null) return
-    if (text === quiet) {
-      silent += patience
-      if (flow.seen.complete || silent >= idle) return yield flow.close()
-      yield asked.format.writes.heartbeat
-      continue
+    quietness.measure()
+    if (quietness.isGraceOver || (text === quiet && flow.seen.complete)) return yield flow.close()
+    if (text !== quiet) next = null
+    const nothing = text === quiet || text === ''
+    if (!nothing || quietness.isHeartbeatDue) {
+      yield nothing ? asked.format.writes.heartbeat : text
+      if (quietness.sent() > gateway.settings.limits.heartbeat) run.keptWaiting = true
     }
-    silent = 0
-    next = null
-    if (text === '') continue
-    const writtenAt = performance.now()
-    yield text
-    if (performance.now() - writtenAt > heartbeat) run.keptWaiting = true
+    if (quietness.isTooLong) yield stopped(flow)
+  }
+}
+
+/** What follows from what was received of a reply that does not go on: its end, if it needs no more, or a failure. */
+function stopped(flow: Flow): string {
+  const rest = flow.close()
+  if (!flow.seen.complete) flow.seen.failure ??= fellSilent().failure
+  return rest
+}
+
+/**
+ * How long a client was sent nothing, and how long the reply made no progress. The two differ: comments, pings and
+ * empty deltas of a provider are no progress, and what is not passed on does not keep the client's connection alive.
+ */
+class Quietness {
+  readonly #flow: Flow
+  readonly #heartbeat: number
+  readonly #idle: number
+  #now = performance.now()
+  #sentAt = this.#now
+  #progressAt = this.#now
+  #progress: number
+  #completeAt: number | null = null
+
+  constructor({ settings }: Gateway, flow: Flow) {
+    this.#flow = flow
+    this.#heartbeat = settings.limits.heartbeat
+    this.#idle = settings.limits.idle
+    this.#progress = flow.seen.progress
+  }
+
+  /** Until there is something to do though nothing comes. */
+  get patience(): number {
+    return Math.max(0, Math.min(this.#sentAt + this.#heartbeat, this.#progressAt + this.#idle) - this.#now)
+  }
+
+  get isHeartbeatDue(): boolean {
+    return this.#now - this.#sentAt >= this.#heartbeat
+  }
+
+  /** Whether the provider has sent nothing that matters for longer than it may. */
+  get isTooLong(): boolean {
+    return this.#now - this.#progressAt >= this.#idle
+  }
+
+  /** Whether the usage of a reply that is complete was waited for long enough, whatever came instead. */
+  get isGraceOver(): boolean {
+    return this.#completeAt !== null && this.#now - this.#completeAt >= graceMs
+  }
+
+  /** Looks at the clock, and at what came. */
+  measure(): void {
+    this.#now = performance.now()
+    const { progress, complete } = this.#flow.seen
+    if (complete) this.#completeAt ??= this.#now
+    if (progress === this.#progress) return
+    this.#progress = progress
+    this.#progressAt = this.#now
+  }
+
+  /** How long the client took for what it was sent, which is not held against the provider. */
+  sent(): number {
+    this.#sentAt = performance.now()
+    const took = this.#sentAt - this.#now
+    this.#progressAt += took
+    this.#now = this.#sentAt
+    return took
   }
 }
 

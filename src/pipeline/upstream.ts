@@ -5,6 +5,7 @@ import type { Gateway } from '../gateway.ts'
 import { withDeadline } from '../lib/deadline.ts'
 import { converse, DeliveryError } from '../lib/deliver.ts'
 import { retryAfterOf } from '../lib/retry-after.ts'
+import { TextPieces } from '../lib/text-pieces.ts'
 import { type HeaderMap, type Means, SignInError } from '../sign-in/scheme.ts'
 import { signIn } from '../sign-in/sign-in.ts'
 import { bearer } from '../sign-in/token.ts'
@@ -116,6 +117,8 @@ export interface Answered {
   secrets: Secrets
   /** How long a whole reply may be. */
   mostBytes: number
+  /** How many objects and lists a whole reply, or an event, may be made of. */
+  mostContainers: number
 }
 
 /** Sends a request. An answer with an error status is an error here. */
@@ -144,6 +147,10 @@ function presentable(message: string): string {
 
 /** A server that a user runs is not given the room that a provider has. */
 const userNamedBytes = 16 * 1024 * 1024
+const userNamedContainers = 100_000
+
+/** Enough for the logprobs of a long reply. */
+const mostContainers = 1_000_000
 
 async function ask(gateway: Gateway, exchange: Exchange, request: Outgoing): Promise<Answered> {
   const { access, path, text } = request
@@ -161,7 +168,12 @@ async function ask(gateway: Gateway, exchange: Exchange, request: Outgoing): Pro
   if (!access.isUserNamed) gateway.origins.answered(baseUrl)
   const { reply_bytes } = gateway.settings.limits
   const mostBytes = access.isUserNamed ? Math.min(userNamedBytes, reply_bytes) : reply_bytes
-  return { response, secrets: () => secretsOf(access, signature), mostBytes }
+  return {
+    response,
+    secrets: () => secretsOf(access, signature),
+    mostBytes,
+    mostContainers: access.isUserNamed ? userNamedContainers : mostContainers,
+  }
 }
 
 async function connect(gateway: Gateway, exchange: Exchange, baseUrl: string): Promise<void> {
@@ -291,23 +303,29 @@ export async function readBounded(response: Response, maxBytes: number, exchange
   const declared = Number(response.headers.get('content-length') ?? Number.NaN)
   if (declared > maxBytes) throw tooLarge()
   // A compressed body is longer than it says.
-  const isPlain = declared >= 0 && !response.headers.has('content-encoding')
+  const isShort = declared <= shortReply && !response.headers.has('content-encoding')
   try {
-    return isPlain ? await response.text() : await readChunks(response, maxBytes)
+    return isShort ? await response.text() : await readChunks(response, maxBytes)
   } catch (error) {
     throw exchange.explain(error)
   }
 }
 
+/** In one piece. */
+const shortReply = 256 * 1024
+
+/** Decoded as it comes: the bytes need not be kept beside the text, nor decoded in one go. */
 async function readChunks(response: Response, maxBytes: number): Promise<string> {
-  const chunks: Uint8Array[] = []
+  const decoder = new TextDecoder()
+  const pieces = new TextPieces()
   let size = 0
   for await (const chunk of response.body ?? []) {
     size += chunk.byteLength
     if (size > maxBytes) throw tooLarge()
-    chunks.push(chunk)
+    pieces.add(decoder.decode(chunk, { stream: true }))
   }
-  return Buffer.concat(chunks).toString('utf8')
+  pieces.add(decoder.decode())
+  return pieces.take()
 }
 
 function tooLarge(): UpstreamError {
@@ -326,4 +344,9 @@ function notSignedIn(cause: SignInError): UpstreamError {
 
 export function tookTooLong(): UpstreamError {
   return new UpstreamError({ kind: 'timeout', status: null, message: 'The provider took too long.' })
+}
+
+/** It had begun to answer. */
+export function fellSilent(): UpstreamError {
+  return new UpstreamError({ kind: 'timeout', status: null, message: 'The provider stopped sending.' })
 }

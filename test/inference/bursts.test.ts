@@ -1,0 +1,112 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { hostileStreams, joined } from '../support/hostile-streams.ts'
+import { LoopDelay } from '../support/loop-delay.ts'
+import {
+  ask,
+  type Bench,
+  clearGenerations,
+  describeWithUpstreams,
+  formatNames,
+  generationsWhen,
+  openBench,
+} from './support.ts'
+
+const upstreams = ['chat', 'messages', 'responses', 'gemini'] as const
+const events = 60_000
+
+/** Of the CPU time of an attack, or so many milliseconds: no turn of the event loop takes more. */
+const mostShare = 0.25
+const mostMs = 60
+
+describe('a burst of tiny events', () => {
+  let bench: Bench
+  beforeAll(async () => {
+    bench = await openBench('sqlite')
+  })
+  afterAll(async () => {
+    await bench.server.stop()
+    await Promise.all([bench.first.stop(), bench.second.stop()])
+  })
+
+  for (const { name, frames } of hostileStreams) {
+    for (const upstream of upstreams) {
+      const sse = joined(frames[upstream](events))
+      for (const format of formatNames) {
+        test(`S13 ${name} from ${upstream} to ${format} leave the event loop to others`, async () => {
+          bench.first.script({ sse })
+          const before = process.cpuUsage()
+          const delay = new LoopDelay()
+          const response = await ask(bench, format, { model: `test/${upstream}`, stream: true })
+          for await (const _ of response.body ?? []);
+          const { user, system } = process.cpuUsage(before)
+          expect(delay.stop()).toBeLessThan(Math.max(mostMs, (mostShare * (user + system)) / 1000))
+        })
+      }
+    }
+  }
+
+  test('S13 an event in pieces of two bytes is read', async () => {
+    const [first = '', second = ''] = hostileStreams[0]?.frames.chat(2) ?? []
+    bench.first.script({ sse: [first.replace('"x"', `"${'x'.repeat(20_000)}"`), second], splitBytes: 2 })
+    const response = await ask(bench, 'chat', { model: 'test/chat', stream: true })
+    expect(await response.text()).toContain('x'.repeat(20_000))
+  })
+})
+
+const badEnds = {
+  chat: /"finish_reason":"error"[^\n]*"code":502[^\n]*\n\n$/,
+  messages: /event: error\n[^\n]*"type":"api_error"[^\n]*\n\n$/,
+  responses: /event: response\.failed\n[^\n]*\n\n$/,
+}
+
+describeWithUpstreams(
+  'a reply of more than is allowed',
+  (bench) => {
+    const [texts, , parts] = hostileStreams
+    for (const upstream of upstreams) {
+      for (const format of formatNames) {
+        const attacks = { events: texts?.frames[upstream](300), parts: parts?.frames[upstream](100) }
+        for (const [what, sse = []] of Object.entries(attacks)) {
+          test(`S13 I2 too many ${what} from ${upstream} to ${format} end with an error event, and are settled`, async () => {
+            await clearGenerations(bench())
+            bench().first.script({ sse, delayMs: 0, splitBytes: 2000 })
+            const response = await ask(bench(), format, { model: `test/${upstream}`, stream: true })
+            const text = await response.text()
+            if (response.status === 200) expect(text).toMatch(badEnds[format])
+            else expect(response.status).toBe(502)
+            expect(text).toMatch(/has more than \d+ (events|parts)/)
+            const [row] = await generationsWhen(bench(), 1)
+            expect(row).toMatchObject({ status: 'failed', error_code: 'upstream_failed', cost_nanos: 0n })
+          })
+        }
+      }
+    }
+
+    test('S13 a stream that is too long ends with an error event', async () => {
+      const sse = texts?.frames.chat(1).map((frame) => frame.replace('"x"', `"${'x'.repeat(70_000)}"`)) ?? []
+      bench().first.script({ sse: [...sse, ...sse, ...sse] })
+      const text = await (await ask(bench(), 'chat', { model: 'test/chat', stream: true })).text()
+      expect(text).toMatch(badEnds.chat)
+      expect(text).toContain('too large')
+    })
+
+    test('S13 a whole reply of too many tool calls is 502', async () => {
+      const named = { name: 'f', arguments: '{}' }
+      const tool_calls = Array.from({ length: 50 }, (_, at) => ({
+        id: `c${at}`,
+        type: 'function',
+        function: named,
+      }))
+      const message = { role: 'assistant', content: null, tool_calls }
+      const json = { id: 'c', model: 'm', choices: [{ index: 0, finish_reason: 'tool_calls', message }] }
+      for (const format of formatNames) {
+        bench().first.script({ json }, { json })
+        expect((await ask(bench(), format, { model: 'test/chat' })).status).toBe(502)
+        // The same where a stream was asked for and a whole reply came.
+        const streamed = await ask(bench(), format, { model: 'test/chat', stream: true })
+        expect(await streamed.text()).toContain('has more than 20 parts')
+      }
+    })
+  },
+  'limits: { reply_events: 200, reply_parts: 20, reply_bytes: 200000 }',
+)

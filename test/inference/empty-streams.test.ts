@@ -1,0 +1,145 @@
+import { beforeEach, describe, expect, test } from 'bun:test'
+import { vendorReply } from '../support/replies.ts'
+import { ask, clearGenerations, describeWithUpstreams, formatNames, generationsWhen } from './support.ts'
+
+const quick = 'limits: { heartbeat: 0.3, idle: 0.8, first_byte: 2, first_content: 1.2 }'
+
+/** How each format says that a stream took too long. */
+const timeouts = {
+  chat: /"code":408.*"finish_reason":"error"|"finish_reason":"error".*"code":408/,
+  messages: /event: error\ndata: .*"type":"timeout_error"/,
+  responses: /event: error\ndata: .*"error_type":"timeout"/,
+}
+const heartbeats = { chat: ': HEADGATE', messages: 'event: ping', responses: ': HEADGATE' }
+
+function chatChunk(content: string, extra: object = {}): string {
+  const choices = [{ index: 0, delta: { content }, finish_reason: null }]
+  const head = { id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm' }
+  return `data: ${JSON.stringify({ ...head, choices, ...extra })}\n\n`
+}
+
+const json = (value: object) => JSON.stringify(value)
+
+/** Events that say nothing, in each format. */
+const emptyFrames = {
+  chat: chatChunk(''),
+  messages: 'event: ping\ndata: {"type":"ping"}\n\n',
+  responses: `event: response.in_progress\ndata: ${json({ type: 'response.in_progress', response: { id: 'r', output: [] } })}\n\n`,
+  gemini: `data: ${json({ candidates: [{ content: { parts: [{ text: '' }], role: 'model' }, index: 0 }] })}\n\n`,
+}
+/** Deltas that say nothing, after the first content. */
+const emptyDeltas = {
+  chat: chatChunk(''),
+  messages: `event: content_block_delta\ndata: ${json({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: '' } })}\n\n`,
+  responses: `event: response.output_text.delta\ndata: ${json({ type: 'response.output_text.delta', output_index: 0, content_index: 0, delta: '' })}\n\n`,
+  gemini: emptyFrames.gemini,
+}
+const upstreams = ['chat', 'messages', 'responses', 'gemini'] as const
+const kinds = { 'empty events': emptyFrames, comments: null } as const
+
+/** The frames up to the first text, and that. */
+function beginning(upstream: (typeof upstreams)[number]): string[] {
+  const { frames } = vendorReply(upstream, 'text')
+  const at = frames.findIndex((frame) =>
+    /output_text\.delta|text_delta|"content": ?"[^"]|"text": ?"[^"]/.test(frame),
+  )
+  return frames.slice(0, at + 1)
+}
+
+function repeated(frame: string, count: number): string[] {
+  return Array.from({ length: count }, () => frame)
+}
+
+describeWithUpstreams(
+  'a stream that says nothing',
+  (bench) => {
+    beforeEach(() => clearGenerations(bench()))
+
+    for (const upstream of upstreams) {
+      for (const [kind, frames] of Object.entries(kinds)) {
+        test(`R30 S13 ${upstream}: ${kind} do not extend the time for the first content`, async () => {
+          const nothing = frames?.[upstream] ?? ': ping\n\n'
+          bench().first.script({ sse: repeated(nothing, 400), delayMs: 20, hang: true })
+          const body = await (
+            await ask(bench(), 'chat', { model: `test/both-${upstream}`, stream: true })
+          ).text()
+          expect(body).toContain('data: [DONE]')
+          const [row] = await generationsWhen(bench(), 1)
+          expect(row).toMatchObject({ status: 'completed', provider: `two-${upstream}` })
+          expect(JSON.parse(row?.attempts ?? '')).toMatchObject([{ code: 'timeout' }])
+        })
+      }
+    }
+
+    for (const format of formatNames) {
+      test(`S13 ${format}: what may come before the first content is bounded`, async () => {
+        const padded = emptyFrames[format].replace(/\}\n\n$/, `,"pad":"${'x'.repeat(64 * 1024)}"}\n\n`)
+        bench().first.script({ sse: repeated(padded, 40), hang: true })
+        const response = await ask(bench(), format, { model: `test/${format}`, stream: true })
+        expect(response.status).toBe(502)
+        expect(await response.text()).toContain('too much before its first content')
+      })
+    }
+
+    for (const format of formatNames) {
+      describe(format, () => {
+        for (const upstream of upstreams) {
+          test(`S13 over ${upstream}: empty deltas do not keep a stream open`, async () => {
+            bench().first.script({
+              sse: [...beginning(upstream), ...repeated(emptyDeltas[upstream], 400)],
+              delayMs: 10,
+              hang: true,
+            })
+            const text = await (
+              await ask(bench(), format, { model: `test/${upstream}`, stream: true })
+            ).text()
+            expect(text).toMatch(timeouts[format])
+            const [row] = await generationsWhen(bench(), 1)
+            expect(row).toMatchObject({ status: 'failed', error_code: 'upstream_timeout', cost_nanos: 0n })
+          })
+        }
+
+        test('R33 a stream that hangs in the middle ends with the error of a timeout', async () => {
+          bench().first.script({ sse: beginning('chat'), hang: true })
+          const text = await (await ask(bench(), format, { model: 'test/chat', stream: true })).text()
+          expect(text).toMatch(timeouts[format])
+        })
+      })
+    }
+  },
+  quick,
+)
+
+describeWithUpstreams(
+  'a stream that says nothing for a while',
+  (bench) => {
+    for (const format of formatNames) {
+      test(`${format}: comments of the provider do not take the place of heartbeats`, async () => {
+        const { frames } = vendorReply('chat', 'text')
+        const first = beginning('chat')
+        const sse = [...first, ...repeated(': ping\n\n', 25), ...frames.slice(first.length)]
+        bench().first.script({ sse, delayMs: 20 })
+        const text = await (await ask(bench(), format, { model: 'test/chat', stream: true })).text()
+        expect(text).toContain(heartbeats[format])
+        expect(text).not.toMatch(timeouts[format])
+      })
+    }
+
+    test('S13 comments after the end of a reply do not keep it from ending', async () => {
+      const { frames } = vendorReply('chat', 'text')
+      const ended = frames.filter((frame) => !frame.includes('"usage":{') && !frame.includes('[DONE]'))
+      bench().first.script({ sse: [...ended, ...repeated(': ping\n\n', 400)], delayMs: 10, hang: true })
+      const text = await (await ask(bench(), 'chat', { model: 'test/chat', stream: true })).text()
+      expect(text).toContain('data: [DONE]')
+      expect(text).not.toMatch(timeouts.chat)
+    })
+
+    test('a model that reasons silently has its time', async () => {
+      const sse = [...repeated(': keep-alive\n\n', 40), ...vendorReply('chat', 'text').frames]
+      bench().first.script({ sse, delayMs: 22 })
+      const text = await (await ask(bench(), 'chat', { model: 'test/chat', stream: true })).text()
+      expect(text).toContain('data: [DONE]')
+    })
+  },
+  'limits: { heartbeat: 0.3, idle: 20, first_byte: 20, first_content: 20 }',
+)

@@ -1,0 +1,150 @@
+import type { TextDialect } from './replies.ts'
+
+/** Streams that are cheap to send and dear to read, in each format. `count` is how many events they have. */
+export interface HostileStream {
+  name: string
+  frames: Record<TextDialect, (count: number) => string[]>
+}
+
+function data(value: object): string {
+  return `data: ${JSON.stringify(value)}\n\n`
+}
+
+function event(value: { type: string }): string {
+  return `event: ${value.type}\n${data(value)}`
+}
+
+const chatHead = { id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm' }
+
+function chatDelta(delta: object): string {
+  return data({ ...chatHead, choices: [{ index: 0, delta, finish_reason: null }] })
+}
+
+const messagesStart = event({
+  type: 'message_start',
+  message: {
+    id: 'm',
+    type: 'message',
+    role: 'assistant',
+    model: 'm',
+    content: [],
+    usage: { input_tokens: 1 },
+  },
+} as { type: string })
+
+function blockStart(index: number, content_block: object): string {
+  return event({ type: 'content_block_start', index, content_block } as { type: string })
+}
+
+function blockDelta(index: number, delta: object): string {
+  return event({ type: 'content_block_delta', index, delta } as { type: string })
+}
+
+function responseEvent(type: string, fields: object): string {
+  return event({ type: `response.${type}`, ...fields })
+}
+
+const responseStart = responseEvent('created', { response: { id: 'r', model: 'm', output: [] } })
+
+function geminiParts(...parts: object[]): string {
+  return data({ candidates: [{ content: { role: 'model', parts }, index: 0 }] })
+}
+
+function times(count: number, frame: (place: number) => string): string[] {
+  return Array.from({ length: count }, (_, place) => frame(place))
+}
+
+const openCalls = 500
+
+const toolStart = (place: number) => ({ type: 'tool_use', id: `t${place}`, name: 'f', input: {} })
+const jsonDelta = { type: 'input_json_delta', partial_json: '1,' }
+
+function callItem(place: number) {
+  return { type: 'function_call', id: `f${place}`, call_id: `f${place}`, name: 'f', arguments: '' }
+}
+
+function callAdded(place: number): string {
+  return responseEvent('output_item.added', { output_index: place, item: callItem(place) })
+}
+
+function callDelta(place: number): string {
+  const fields = { item_id: `f${place}`, output_index: place, delta: '1,' }
+  return responseEvent('function_call_arguments.delta', fields)
+}
+
+function chatCall(index: number): string {
+  return chatDelta({ tool_calls: [{ index, id: `t${index}`, function: { name: 'f', arguments: '' } }] })
+}
+
+/** Tiny pieces of text. */
+const texts: HostileStream = {
+  name: 'tiny texts',
+  frames: {
+    chat: (count) => times(count, () => chatDelta({ content: 'x' })),
+    messages: (count) => [
+      messagesStart,
+      blockStart(0, { type: 'text', text: '' }),
+      ...times(count, () => blockDelta(0, { type: 'text_delta', text: 'x' })),
+    ],
+    responses: (count) => [
+      responseStart,
+      ...times(count, () =>
+        responseEvent('output_text.delta', { output_index: 0, content_index: 0, delta: 'x' }),
+      ),
+    ],
+    gemini: (count) => times(count, () => geminiParts({ text: 'x' })),
+  },
+}
+
+/** Pieces of arguments, of many calls in turn. */
+const toolDeltas: HostileStream = {
+  name: 'interleaved tool calls',
+  frames: {
+    chat: (count) => [
+      ...times(openCalls, chatCall),
+      ...times(count, (place) =>
+        chatDelta({ tool_calls: [{ index: place % openCalls, function: { arguments: '1,' } }] }),
+      ),
+    ],
+    messages: (count) => [
+      messagesStart,
+      ...times(openCalls, (place) => blockStart(place, toolStart(place))),
+      ...times(count, (place) => blockDelta(place % openCalls, jsonDelta)),
+    ],
+    responses: (count) => [
+      responseStart,
+      ...times(openCalls, callAdded),
+      ...times(count, (place) => callDelta(place % openCalls)),
+    ],
+    gemini: (count) => [
+      geminiParts({ functionCall: { name: 'f', willContinue: true } }),
+      ...times(count, () =>
+        geminiParts({
+          functionCall: { partialArgs: [{ jsonPath: '$.a', stringValue: '1,' }], willContinue: true },
+        }),
+      ),
+    ],
+  },
+}
+
+/** A part of its own for every event. */
+const parts: HostileStream = {
+  name: 'endless tool calls',
+  frames: {
+    chat: (count) => times(count, chatCall),
+    messages: (count) => [messagesStart, ...times(count, (place) => blockStart(place, toolStart(place)))],
+    responses: (count) => [responseStart, ...times(count, callAdded)],
+    gemini: (count) => times(count, () => geminiParts({ functionCall: { name: 'f', args: {} } })),
+  },
+}
+
+export const hostileStreams: readonly HostileStream[] = [texts, toolDeltas, parts]
+
+/** As few pieces as a network would make of it. */
+export function joined(frames: readonly string[]): string[] {
+  const text = frames.join('')
+  const size = 64 * 1024
+  return Array.from({ length: Math.ceil(text.length / size) }, (_, at) =>
+    text.slice(at * size, (at + 1) * size),
+  )
+}
