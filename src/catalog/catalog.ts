@@ -83,13 +83,14 @@ export function catalogProviders({
 }: CatalogSources): CatalogProvider[] {
   const bySlug = new Map(declared.map((provider) => [provider.slug, provider]))
   const known = new Map(builtIn.map((provider) => [provider.slug, provider]))
+  const isOn = ({ slug }: { slug: string }) => bySlug.get(slug)?.enabled !== false
   return [
-    ...builtIn.map((provider) => {
+    ...builtIn.filter(isOn).map((provider) => {
       const changes = bySlug.get(provider.slug)
       return install(changes ? override(provider, changes) : provider, changes, environment)
     }),
     ...declared
-      .filter((provider) => !known.has(provider.slug))
+      .filter((provider) => isOn(provider) && !known.has(provider.slug))
       .map((provider) => install(override(originOf(provider, known), provider), provider, environment)),
   ]
 }

@@ -26,8 +26,8 @@ function changesOf<S extends z.ZodRawShape>(shape: S): Changes<S> {
   return z.strictObject(Object.fromEntries(fields)) as unknown as Changes<S>
 }
 
-/** Of a provider: what decides where a credential goes, or is one that is more than a token, is for headgate.yaml. */
-const fileOnly = { like: true, credentials: true, settings: true, token_url: true } as const
+/** Of a provider: whether there is one, what decides where a credential goes, or is one that is more than a token. */
+const fileOnly = { enabled: true, like: true, credentials: true, settings: true, token_url: true } as const
 
 /** What an operator may say of each kind at run time: the fields of headgate.yaml, as many as are to change. */
 export const providerEdit = declaredProvider.omit({ slug: true, ...fileOnly }).meta({ id: 'ProviderEdit' })

@@ -23,6 +23,8 @@ const baseUrl = z.url({ protocol: /^https?$/ }).regex(/^[^?#]*$/, 'must have nei
 export const declaredProvider = z.strictObject({
   slug: z.string().regex(/^[a-z0-9][a-z0-9._-]*$/, 'must be lower-case letters, digits, dots and dashes'),
   name: z.string().min(1).optional(),
+  /** False: as if there were no such provider, nor models that nobody else has. */
+  enabled: z.boolean().optional(),
   /** A built-in provider that this one is in everything not said here: a second account, another region. */
   like: z.string().optional(),
   base_url: baseUrl.optional(),

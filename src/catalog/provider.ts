@@ -97,6 +97,8 @@ export interface Provider extends Addressed {
   implicitCaching?: boolean
   /** Answers inside this process, without any network. */
   inProcess?: boolean
+  /** Fails as its callers tell it to: one caller's failures say nothing about it to others, and nobody learns from them. */
+  failsOnRequest?: boolean
   /** The header its key goes into, where it is not the one of its format. */
   keyHeader?: string
   /** Headers that every request carries, beside those of the format. */

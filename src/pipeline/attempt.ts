@@ -92,7 +92,8 @@ async function tryAt<R>(
     if (!(error instanceof UpstreamError)) throw error
     journey.isUnderWay = false
     const failure = withBoundedWait(gateway, error.failure)
-    health.failed(gateway.clock.now(), failure)
+    if (candidate.endpoint.provider.failsOnRequest) health.released()
+    else health.failed(gateway.clock.now(), failure)
     journey.attempts.push(failedAttempt(candidate, failure, journey.attemptAt, translation.passes))
     logFailure(gateway, candidate, error)
     return null

@@ -19,7 +19,11 @@ export function observe(gateway: Gateway, asked: Asked, journey: Journey, outcom
     stay(gateway, asked, journey, outcome)
     const areValid = seen && areCallsValid(asked.call.tools, seen)
     if (areValid !== null) health.toolCalls(now, areValid)
-  } else if (status === 'failed' && (error === null || error.code.startsWith('upstream_'))) {
+  } else if (
+    status === 'failed' &&
+    !candidate.endpoint.provider.failsOnRequest &&
+    (error === null || error.code.startsWith('upstream_'))
+  ) {
     health.failed(now, { kind: seen?.failure?.kind ?? 'provider_unavailable' })
   } else health.released()
 }

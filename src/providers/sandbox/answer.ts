@@ -10,7 +10,8 @@ import { plannedCalls } from './tools.ts'
 
 export interface PlannedPart {
   content: OutputPart
-  deltas: PartDelta[]
+  /** Made when they are asked for: with logprobs they are many times the text. */
+  deltas: Iterable<PartDelta>
 }
 
 export interface OutputTokens {
@@ -25,6 +26,8 @@ export interface PlannedChoice {
   groups: PlannedPart[][]
   end: ChoiceEnd
   spent: OutputTokens
+  /** How long it is, about. */
+  bytes: number
 }
 
 interface Draft {
@@ -37,11 +40,32 @@ interface Draft {
   room: number
   /** Something did not fit. */
   cut: boolean
+  bytes: number
+  mostBytes: number
 }
+
+/** The answer is longer than it may be. */
+class TooLong extends Error {}
 
 type End = Omit<ChoiceEnd, 'type' | 'choice'>
 
-export function planChoice(call: Call, prompt: Prompt, thinks: boolean, choice: number): PlannedChoice {
+/** Null when it would be longer than `mostBytes`. */
+export function planChoice(
+  call: Call,
+  prompt: Prompt,
+  thinks: boolean,
+  choice: number,
+  mostBytes: number,
+): PlannedChoice | null {
+  try {
+    return plan(call, prompt, thinks, choice, mostBytes)
+  } catch (error) {
+    if (error instanceof TooLong) return null
+    throw error
+  }
+}
+
+function plan(call: Call, prompt: Prompt, thinks: boolean, choice: number, mostBytes: number): PlannedChoice {
   const draft: Draft = {
     call,
     prompt,
@@ -50,11 +74,22 @@ export function planChoice(call: Call, prompt: Prompt, thinks: boolean, choice: 
     spent: { output: 0, reasoning: 0, outputAudio: 0, outputImage: 0 },
     room: call.maxTokens ?? Number.POSITIVE_INFINITY,
     cut: false,
+    bytes: 0,
+    mostBytes,
   }
+  // Whatever it says, it begins with a look at the message.
+  weigh(draft, prompt.echo.length)
+  draft.bytes = 0
   if (thinks && !prompt.directives.empty) think(draft)
   const wanted = content(draft)
   const end: End = draft.cut ? { reason: 'length', native: 'length' } : wanted
-  return { groups: draft.groups, spent: draft.spent, end: { type: 'choice-end', choice, ...end } }
+  const { groups, spent, bytes } = draft
+  return { groups, spent, bytes, end: { type: 'choice-end', choice, ...end } }
+}
+
+function weigh(draft: Draft, bytes: number): void {
+  draft.bytes += bytes
+  if (draft.bytes > draft.mostBytes) throw new TooLong()
 }
 
 function content(draft: Draft): End {
@@ -71,6 +106,7 @@ function content(draft: Draft): End {
 /** What of a text still fits, taken off the room. `ahead` counts but is never cut. */
 function take(draft: Draft, bucket: 'output' | 'reasoning', text: string, ahead = ''): string {
   const kept = fitting(ahead + text, draft.room)
+  weigh(draft, kept.length)
   const tokens = textTokens(kept)
   if (kept.length < ahead.length + text.length) draft.cut = true
   draft.room -= tokens
@@ -145,12 +181,17 @@ function say(draft: Draft): End {
   const text = take(draft, 'output', wanted)
   if (text === '') return end
   const structured = call.format?.kind === 'schema' || call.format?.kind === 'json'
-  const deltas = (structured ? slices(text) : words(text)).map((piece): PartDelta => {
-    return call.logprobs
-      ? { text: piece, logprobs: [logprobOf(piece, call.topLogprobs ?? 0)] }
-      : { text: piece }
-  })
-  if (prompt.directives.cite) deltas.push({ citation: citationOf(text) })
+  const pieces = structured ? slices(text) : words(text)
+  const top = Math.min(call.topLogprobs ?? 0, mostAlternatives)
+  if (call.logprobs) weigh(draft, (1 + top) * (pieces.length * aroundLogprob + text.length))
+  const deltas: Iterable<PartDelta> = {
+    *[Symbol.iterator]() {
+      for (const piece of pieces) {
+        yield call.logprobs ? { text: piece, logprobs: [logprobOf(piece, top)] } : { text: piece }
+      }
+      if (prompt.directives.cite) yield { citation: citationOf(text) }
+    },
+  }
   draft.groups.push([{ content: { kind: 'text', text: '' }, deltas }])
   return end
 }
@@ -214,6 +255,10 @@ function citationOf(text: string): Citation {
   }
 }
 
+const mostAlternatives = 20
+/** What an alternative takes on the wire beside its token. */
+const aroundLogprob = 64
+
 /** Each token is as likely as the next one; alternatives are less so, one by one. */
 function logprobOf(token: string, top: number): TokenLogprob {
   const alternative = (rank: number) => (rank === 0 ? token : `${token}~${rank}`)
@@ -221,7 +266,7 @@ function logprobOf(token: string, top: number): TokenLogprob {
     token,
     logprob: -0.125,
     bytes: [...Buffer.from(token)],
-    top: Array.from({ length: Math.min(top, 20) }, (_, rank) => ({
+    top: Array.from({ length: top }, (_, rank) => ({
       token: alternative(rank),
       logprob: -0.125 - rank,
       bytes: [...Buffer.from(alternative(rank))],

@@ -148,8 +148,9 @@ function stringValue(schema: JsonObject, walk: Walk, name: string): string {
   walk.placed = true
   const least = Math.min(numberOf(schema.minLength) ?? 0, longestText)
   const most = numberOf(schema.maxLength) ?? Number.POSITIVE_INFINITY
-  const characters = [...text.padEnd(least, '.')]
-  return characters.length > most ? characters.slice(0, most).join('') : characters.join('')
+  const padded = text.padEnd(least, '.')
+  // Only what may be too long is taken apart.
+  return padded.length > most ? [...padded.slice(0, 2 * most)].slice(0, most).join('') : padded
 }
 
 /** 1, or else a number within the limits. */

@@ -31,6 +31,7 @@ export const sandbox: Provider = {
   author: 'sandbox',
   implicitCaching: true,
   inProcess: true,
+  failsOnRequest: true,
   models: [
     {
       id: 'sandbox/echo',

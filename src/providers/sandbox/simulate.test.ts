@@ -26,6 +26,7 @@ async function run(call: Call, model = 'echo') {
   const options = {
     signal: new AbortController().signal,
     sleep: async (ms: number) => void waits.push(ms),
+    mostBytes: 128 * 1024 * 1024,
   }
   const events: ReplyEvent[] = []
   for await (const event of simulate(call, model, options)) events.push(event)
@@ -375,6 +376,7 @@ describe('directives', () => {
     for await (const event of simulate(ask('a b c sandbox:slow=1'), 'echo', {
       signal: abort.signal,
       sleep,
+      mostBytes: 1024,
     })) {
       events.push(event)
     }
@@ -469,6 +471,34 @@ describe('usage', () => {
     ]
     expect((await run({ ...ask(''), messages })).reply.usage).toMatchObject({ input: 4, cacheRead: 12 })
     expect((await run(ask('12345678', { cache: {} }))).reply.usage).toMatchObject({ input: 0, cacheWrite: 2 })
+  })
+})
+
+describe('S13 a reply is bounded', () => {
+  const failureOf = async (call: Call) => (await run(call)).reply.failure
+
+  test('in words, choices and logprobs together', async () => {
+    const tooLarge = { kind: 'provider_unavailable', code: 'sandbox_too_large' }
+    const many = 'sandbox:length=200000'
+    expect(await failureOf(ask(many))).toBeNull()
+    expect(await failureOf(ask(many, { n: 128 }))).toMatchObject(tooLarge)
+    expect(await failureOf(ask(many, { logprobs: true, topLogprobs: 20 }))).toMatchObject(tooLarge)
+    expect(await failureOf(ask('sandbox:length=1000', { logprobs: true, topLogprobs: 20 }))).toBeNull()
+  })
+
+  test('before anything is made of it', async () => {
+    const started = process.cpuUsage()
+    await failureOf(ask('sandbox:length=200000', { n: 128, logprobs: true, topLogprobs: 20 }))
+    const refused = process.cpuUsage(started).user
+    const allowed = process.cpuUsage()
+    await failureOf(ask('sandbox:length=200000'))
+    expect(refused).toBeLessThan(5 * process.cpuUsage(allowed).user + 100_000)
+  })
+
+  test('by what the caller of the simulation allows', async () => {
+    const options = { signal: new AbortController().signal, sleep: async () => undefined, mostBytes: 100 }
+    const events = await Array.fromAsync(simulate(ask('sandbox:length=100'), 'echo', options))
+    expect(events.at(-1)).toMatchObject({ type: 'reply-error', failure: { code: 'sandbox_too_large' } })
   })
 })
 

@@ -3,22 +3,25 @@ import type { ReplyEvent, ReplyStart } from '../../call/event.ts'
 import type { UpstreamFailure } from '../../call/failure.ts'
 import type { Usage } from '../../call/usage.ts'
 import { sha256 } from '../../lib/secret.ts'
+import type { SimulateOptions } from '../simulation.ts'
 import { type PlannedChoice, type PlannedPart, planChoice } from './answer.ts'
 import { type Directives, failureOf } from './directives.ts'
-import { isForged, readPrompt } from './prompt.ts'
+import { isForged, type Prompt, readPrompt } from './prompt.ts'
 import { promptUsage } from './tokens.ts'
 import { missingTool } from './tools.ts'
 
 const thinkers: ReadonlySet<string> = new Set(['reasoner'])
 const mostChoices = 128
-/** Others get their turn after so many deltas. */
-const deltasInARow = 500
+/** Of a reply in all, logprobs included: a short request must not make a long one. */
+const mostReplyBytes = 4 * 1024 * 1024
+/** Others get their turn after so much was planned. */
+const bytesInARow = 64 * 1024
 
 /** Answers a call without any provider: the same call always gets the same events. docs/sandbox.md says which. */
 export async function* simulate(
   call: Call,
   model: string,
-  { signal, sleep }: { signal: AbortSignal; sleep(ms: number): Promise<void> },
+  { signal, sleep, mostBytes }: SimulateOptions,
 ): AsyncGenerator<ReplyEvent> {
   const prompt = readPrompt(call)
   const { directives } = prompt
@@ -27,16 +30,17 @@ export async function* simulate(
   const failure = failureOf(directives) ?? refusedFor(call)
   if (failure) return yield { type: 'reply-error', failure }
   yield startOf(model, prompt.text)
-  const choices = Array.from({ length: Math.min(call.n ?? 1, mostChoices) }, (_, index) =>
-    planChoice(call, prompt, thinkers.has(model), index),
-  )
+  const choices: PlannedChoice[] = []
+  for await (const choice of plan(call, prompt, model, { sleep, mostBytes })) {
+    if (choice === null) return yield { type: 'reply-error', failure: tooLarge }
+    choices.push(choice)
+  }
   let deltas = 0
   for (const event of interleaved(choices.map(eventsOf))) {
     const broken = breakAt(directives, deltas, event)
     if (broken) return yield* broken
     if (event.type === 'part-delta') {
       if (directives.slow && deltas > 0) await sleep(directives.slow)
-      else if (deltas % deltasInARow === deltasInARow - 1) await sleep(0)
       deltas++
     }
     if (signal.aborted) return
@@ -45,6 +49,34 @@ export async function* simulate(
   if (!directives.noUsage)
     yield { type: 'usage', usage: total(promptUsage(call, directives.cached), choices) }
   yield { type: 'reply-end' }
+}
+
+const tooLarge: UpstreamFailure = {
+  kind: 'provider_unavailable',
+  status: null,
+  message: 'The reply of the sandbox is too large: ask for fewer words, choices or logprobs.',
+  code: 'sandbox_too_large',
+}
+
+/** The choices one by one; null when they become too long. */
+async function* plan(
+  call: Call,
+  prompt: Prompt,
+  model: string,
+  { sleep, mostBytes }: Pick<SimulateOptions, 'sleep' | 'mostBytes'>,
+): AsyncGenerator<PlannedChoice | null> {
+  let room = Math.min(mostBytes, mostReplyBytes)
+  let inARow = 0
+  for (let choice = 0; choice < Math.min(call.n ?? 1, mostChoices); choice++) {
+    const planned = planChoice(call, prompt, thinkers.has(model), choice, room)
+    if (planned === null) return yield null
+    room -= planned.bytes
+    inARow += planned.bytes
+    yield planned
+    if (inARow < bytesInARow) continue
+    inARow = 0
+    await sleep(0)
+  }
 }
 
 function startOf(model: string, text: string): ReplyStart {

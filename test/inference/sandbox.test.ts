@@ -1,0 +1,104 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { startTestServer, type TestServer } from '../support/harness.ts'
+import { LoopDelay } from '../support/loop-delay.ts'
+import {
+  ask,
+  clearGenerations,
+  describeWithUpstreams,
+  type FormatName,
+  formatNames,
+  generationsWhen,
+  jsonOf,
+} from './support.ts'
+
+function said(content: string, format: FormatName = 'chat') {
+  return format === 'responses' ? { input: content } : { messages: [{ role: 'user', content }] }
+}
+
+describeWithUpstreams('the sandbox', (bench) => {
+  for (const format of formatNames) {
+    for (const stream of [false, true]) {
+      test(`S13 a short request for a long reply holds nobody up: ${format}, ${stream ? 'streamed' : 'whole'}`, async () => {
+        const delay = new LoopDelay()
+        const limit = format === 'responses' ? 'max_output_tokens' : 'max_tokens'
+        const words = said('sandbox:length=60000', format)
+        const body = { model: 'sandbox/echo', stream, [limit]: 400_000, ...words }
+        const response = await ask(bench(), format, body)
+        const text = await response.text()
+        expect(response.status).toBe(200)
+        expect(text).toContain('quick')
+        const longest = delay.stop()
+        expect(longest).toBeLessThan(400)
+      })
+    }
+  }
+
+  test('S13 a short request for more than that is refused at once', async () => {
+    const delay = new LoopDelay()
+    for (const more of [{ n: 128 }, { logprobs: true, top_logprobs: 20 }]) {
+      for (const stream of [false, true]) {
+        const body = { model: 'sandbox/echo', stream, ...more, ...said('sandbox:length=200000') }
+        const response = await ask(bench(), 'chat', body)
+        expect(response.status).toBe(502)
+        expect((await jsonOf(response)).error.message).toContain('too large')
+      }
+    }
+    expect(delay.stop()).toBeLessThan(400)
+  })
+
+  test('S13 a caller that tells it to fail does not keep others from it', async () => {
+    const failing = said('sandbox:error=429 sandbox:retry-after=60')
+    for (let times = 0; times < 6; times++) {
+      const response = await ask(bench(), 'chat', { model: 'sandbox/echo', ...failing })
+      expect(response.status).toBe(429)
+      expect(response.headers.get('retry-after')).toBe('60')
+    }
+    for (let times = 0; times < 6; times++) {
+      expect(
+        (await ask(bench(), 'chat', { model: 'sandbox/echo', ...said('sandbox:error=500') })).status,
+      ).toBe(502)
+    }
+    expect((await ask(bench(), 'chat', { model: 'sandbox/echo', ...said('Hello') })).status).toBe(200)
+  })
+
+  for (const stream of [false, true]) {
+    test(`R4 an abandoned request is recorded as cancelled: ${stream ? 'streamed' : 'whole'}`, async () => {
+      await clearGenerations(bench())
+      const left = new AbortController()
+      const body = { model: 'sandbox/echo', stream, ...said('sandbox:quiet=60000') }
+      const asked = ask(bench(), 'chat', body, { signal: left.signal })
+      asked.catch(() => undefined)
+      const { health } = bench().server.gateway.routing
+      while (!health.known('sandbox/echo sandbox')) await Bun.sleep(1)
+      await Bun.sleep(20)
+      left.abort()
+      const [row] = await generationsWhen(bench(), 1)
+      expect(row).toMatchObject({ status: 'cancelled', error_code: stream ? null : 'request_timeout' })
+    })
+  }
+})
+
+describe('the sandbox, switched off', () => {
+  const settings = 'providers: [{ slug: sandbox, enabled: false }]'
+  let server: TestServer
+  let headers: Record<string, string>
+  beforeAll(async () => {
+    server = await startTestServer('sqlite', { settings })
+    headers = { authorization: `Bearer ${server.own.inferenceKey}` }
+  })
+  afterAll(() => server.stop())
+
+  test('is not in the catalogue', async () => {
+    const { data } = await jsonOf(fetch(`${server.url}/v1/models`, { headers }))
+    expect(data.filter(({ id }: { id: string }) => id.startsWith('sandbox/'))).toEqual([])
+    const providers = await jsonOf(fetch(`${server.url}/v1/providers`, { headers }))
+    expect(providers.data.filter(({ slug }: { slug: string }) => slug === 'sandbox')).toEqual([])
+  })
+
+  test('is not served', async () => {
+    const body = JSON.stringify({ model: 'sandbox/echo', messages: [{ role: 'user', content: 'Hello' }] })
+    const response = await fetch(`${server.url}/v1/chat/completions`, { method: 'POST', headers, body })
+    expect(response.status).toBe(400)
+    expect((await jsonOf(response)).error.message).toContain('sandbox/echo')
+  })
+})
