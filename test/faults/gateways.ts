@@ -125,6 +125,9 @@ export class GatewayProcess {
     throw new Error(`the gateway did not start: ${text}${this.log}`)
   }
 
+  get pid(): number {
+    return this.#process.pid
+  }
   get exited(): Promise<number> {
     return this.#process.exited
   }

@@ -1,0 +1,171 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type Server, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { GatewayProcess } from './gateways.ts'
+
+/** A body in pieces, which is made while it is sent. */
+export interface Attack {
+  type: 'text/event-stream' | 'application/json'
+  pieces: Iterable<string>
+}
+
+/** An upstream that sends what it is told to as fast as it is read, and keeps nothing of it. */
+export class Attacker {
+  attack: Attack = { type: 'application/json', pieces: [] }
+  sent = 0
+  readonly #sockets = new Set<Socket>()
+  readonly #server: Server = createServer((socket) => {
+    this.#sockets.add(socket)
+    socket.on('close', () => this.#sockets.delete(socket))
+    socket.on('error', () => undefined)
+    socket.once('data', () => void this.#pour(socket, this.attack))
+  })
+
+  async #pour(socket: Socket, { type, pieces }: Attack): Promise<void> {
+    this.sent = 0
+    const gone = new Promise<void>((resolve) => void socket.once('close', () => resolve()))
+    socket.write(
+      `HTTP/1.1 200 OK\r\ncontent-type: ${type}\r\ntransfer-encoding: chunked\r\nconnection: close\r\n\r\n`,
+    )
+    for (const piece of pieces) {
+      if (socket.destroyed) return
+      this.sent += piece.length
+      if (socket.write(`${Buffer.byteLength(piece).toString(16)}\r\n${piece}\r\n`)) continue
+      const drained = new Promise<void>((resolve) => void socket.once('drain', () => resolve()))
+      await Promise.race([drained, gone])
+    }
+    socket.end('0\r\n\r\n')
+  }
+
+  async start(): Promise<string> {
+    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve))
+    const address = this.#server.address()
+    return `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`
+  }
+
+  stop(): void {
+    for (const socket of this.#sockets) socket.destroy()
+    this.#server.close()
+  }
+}
+
+export const dialects = ['chat', 'messages', 'responses', 'gemini'] as const
+
+function settingsFor(url: string): string {
+  return JSON.stringify({
+    limits: { first_content: 5, idle: 5, heartbeat: 1 },
+    providers: dialects.map((dialect) => ({
+      slug: `attacker-${dialect}`,
+      name: 'Attacker',
+      base_url: url,
+      dialects: [dialect],
+      api_key: 'vendor-secret',
+    })),
+    models: dialects.map((dialect) => ({
+      id: `attack/${dialect}`,
+      name: dialect,
+      endpoints: [
+        { provider: `attacker-${dialect}`, upstream_model: 'm', pricing: { prompt: '0', completion: '0' } },
+      ],
+    })),
+  })
+}
+
+/** What an attack did to the process and to another tenant. */
+export interface Damage {
+  status: number
+  /** What the client of the attacked request was sent. */
+  received: number
+  /** The last of it. */
+  end: string
+  /** The longest that the other tenant waited for an answer, in milliseconds. */
+  longestWait: number
+  /** Bytes of memory at the worst moment, beyond what the process had before. */
+  peak: number
+  sent: number
+}
+
+/** A gateway in a process of its own, an upstream that attacks it, and another tenant who wants to be served. */
+export class Siege {
+  readonly attacker = new Attacker()
+  readonly #folder = mkdtempSync(join(tmpdir(), 'headgate-siege-'))
+  #gateway: GatewayProcess | null = null
+  #key = ''
+
+  async open(): Promise<void> {
+    const settings = join(this.#folder, 'headgate.yaml')
+    writeFileSync(settings, settingsFor(await this.attacker.start()))
+    this.#gateway = new GatewayProcess({
+      HEADGATE_DATA_DIR: this.#folder,
+      HEADGATE_CONFIG: settings,
+      HEADGATE_KILL_FILE: join(this.#folder, 'kill'),
+      DATABASE_URL: `sqlite:${join(this.#folder, 'headgate.sqlite')}`,
+    })
+    writeFileSync(join(this.#folder, 'kill'), '')
+    await this.#gateway.ready
+    this.#key = await this.#gateway.newKey()
+  }
+
+  async close(): Promise<void> {
+    await this.#gateway?.kill()
+    this.attacker.stop()
+    rmSync(this.#folder, { recursive: true, force: true })
+  }
+
+  ask(path: string, body: object): Promise<Response> {
+    return fetch(`${this.#gateway?.url}${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${this.#key}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+  }
+
+  async suffer(path: string, body: object): Promise<Damage> {
+    const pid = this.#gateway?.pid ?? 0
+    const before = residentBytes(pid)
+    const watch = this.#watch(pid)
+    const response = await this.ask(path, body)
+    let received = 0
+    let end = ''
+    for await (const chunk of response.body ?? []) {
+      received += chunk.length
+      end = (end + Buffer.from(chunk).toString('latin1')).slice(-2000)
+    }
+    const { longestWait, peak } = await watch.stop()
+    return {
+      status: response.status,
+      received,
+      end,
+      longestWait,
+      peak: peak - before,
+      sent: this.attacker.sent,
+    }
+  }
+
+  #watch(pid: number): { stop(): Promise<{ longestWait: number; peak: number }> } {
+    let isOver = false
+    let longestWait = 0
+    let peak = 0
+    const watching = (async () => {
+      while (!isOver) {
+        const startedAt = performance.now()
+        await (await fetch(`${this.#gateway?.url}/healthz`)).text()
+        longestWait = Math.max(longestWait, performance.now() - startedAt)
+        peak = Math.max(peak, residentBytes(pid))
+        await Bun.sleep(1)
+      }
+    })()
+    return {
+      stop: async () => {
+        isOver = true
+        await watching
+        return { longestWait, peak }
+      },
+    }
+  }
+}
+
+function residentBytes(pid: number): number {
+  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) * 1024
+}

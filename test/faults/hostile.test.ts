@@ -1,0 +1,137 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { hostileStreams } from '../support/hostile-streams.ts'
+import { dialects, Siege } from './attackers.ts'
+import { isLong, patienceMs, report } from './length.ts'
+
+const siege = new Siege()
+
+beforeAll(() => siege.open())
+afterAll(() => siege.close())
+
+/** Bounds that hold on a machine with other work to do; the short form only sees what is far off. */
+const longestWaitMs = 2000
+/** What any request may take, whatever it is about: buffers, compiled code, garbage that was not collected yet. */
+const workingBytes = 160 * 1024 * 1024
+const mostTimes = 3
+
+const prompt = [{ role: 'user', content: 'Hello' }]
+const formats = {
+  chat: { path: '/v1/chat/completions', body: { messages: prompt } },
+  messages: { path: '/v1/messages', body: { max_tokens: 100, messages: prompt } },
+  responses: { path: '/v1/responses', body: { input: 'Hello' } },
+} as const
+const formatNames = Object.keys(formats) as (keyof typeof formats)[]
+
+async function endure(name: string, dialect: string, format: keyof typeof formats, stream: boolean) {
+  const { path, body } = formats[format]
+  const damage = await siege.suffer(path, { model: `attack/${dialect}`, stream, ...body })
+  const { status, sent, received, longestWait, peak } = damage
+  report(`${name} from ${dialect} to ${format}`, {
+    status,
+    'bytes sent': sent,
+    'bytes received': received,
+    'ms the longest wait': Math.round(longestWait),
+    'bytes at the peak': peak,
+  })
+  expect(longestWait).toBeLessThan(longestWaitMs)
+  expect(peak).toBeLessThan(workingBytes + mostTimes * Math.max(sent, received))
+  return damage
+}
+
+/** Batches of events, made while they are sent. */
+function* batches(frames: readonly string[], times: number): Generator<string> {
+  const batch = frames.join('')
+  for (let done = 0; done < times; done++) yield batch
+}
+
+const events = isLong ? 400_000 : 20_000
+
+for (const { name, frames } of hostileStreams) {
+  for (const dialect of dialects) {
+    for (const format of isLong ? formatNames : formatNames.slice(0, 1)) {
+      test(
+        `S13 ${name} from ${dialect} to ${format} leave other tenants served`,
+        async () => {
+          const [first = '', ...rest] = frames[dialect](1000)
+          const pieces = batches([first, ...rest], Math.ceil(events / 1000))
+          siege.attacker.attack = { type: 'text/event-stream', pieces }
+          await endure(name, dialect, format, true)
+        },
+        patienceMs,
+      )
+    }
+  }
+}
+
+/** Without end, for whoever lets it. */
+function* endless(frame: string): Generator<string> {
+  const batch = frame.repeat(Math.ceil(65_536 / frame.length))
+  for (;;) yield batch
+}
+
+const chunk = { id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm' }
+const empty = { ...chunk, choices: [{ index: 0, delta: { content: '' }, finish_reason: null }] }
+const nothings = { comments: ': ping\n\n', 'empty deltas': `data: ${JSON.stringify(empty)}\n\n` }
+
+for (const [name, frame] of Object.entries(nothings)) {
+  test(
+    `S13 endless ${name} end, without filling the memory`,
+    async () => {
+      siege.attacker.attack = { type: 'text/event-stream', pieces: endless(frame) }
+      const { status, end } = await endure(name, 'chat', 'chat', true)
+      expect(status >= 400 || end.includes('"error"')).toBe(true)
+    },
+    patienceMs,
+  )
+}
+
+const megabytes = isLong ? 60 : 8
+
+function* wholeReply(): Generator<string> {
+  yield `{"id":"c","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"`
+  for (let sent = 0; sent < megabytes * 16; sent++) yield 'x'.repeat(65_536)
+  yield '"}}],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}'
+}
+
+for (const format of formatNames) {
+  test(
+    `S13 a whole reply of ${megabytes} MB to ${format} takes at most three times its length`,
+    async () => {
+      siege.attacker.attack = { type: 'application/json', pieces: wholeReply() }
+      const { status } = await endure('a long whole reply', 'chat', format, false)
+      expect(status).toBe(200)
+    },
+    patienceMs,
+  )
+}
+
+test(
+  'S13 a whole reply of nothing but brackets is refused',
+  async () => {
+    function* brackets(): Generator<string> {
+      yield '{"choices":['
+      for (let sent = 0; sent < megabytes * 16; sent++) yield '[],'.repeat(21_845)
+      yield '[]]}'
+    }
+    siege.attacker.attack = { type: 'application/json', pieces: brackets() }
+    const { status } = await endure('brackets', 'chat', 'chat', false)
+    expect(status).toBe(502)
+  },
+  patienceMs,
+)
+
+const wishes = [{ n: 128 }, { logprobs: true, top_logprobs: 20 }, {}]
+
+for (const wish of wishes) {
+  test(
+    `S13 a few bytes do not make the sandbox say too much: ${JSON.stringify(wish)}`,
+    async () => {
+      const messages = [{ role: 'user', content: 'sandbox:length=200000' }]
+      const body = { model: 'sandbox/echo', messages, ...wish }
+      const damage = await siege.suffer('/v1/chat/completions', body)
+      expect(damage.longestWait).toBeLessThan(longestWaitMs)
+      expect(damage.peak).toBeLessThan(workingBytes + mostTimes * damage.received)
+    },
+    patienceMs,
+  )
+}
