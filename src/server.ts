@@ -6,16 +6,22 @@ import { corsHeaders, preflightHeaders } from './cors.ts'
 import { isDatabaseUnavailable } from './db/unavailable.ts'
 import { asGatewayError, badField, envelope, fail, GatewayError, unavailable } from './errors.ts'
 import type { Gateway } from './gateway.ts'
-import { readText, refuseDeclared } from './lib/body.ts'
+import { type BodyLimits, readText, refuseDeclared } from './lib/body.ts'
 import { check } from './lib/check.ts'
 import { newId } from './lib/ids.ts'
-import { JsonError, parseJson, parsePrompt } from './lib/json.ts'
+import { parseCountedPrompt, parseJson } from './lib/json.ts'
+import { JsonCounter } from './lib/json-counter.ts'
+import { JsonError } from './lib/json-error.ts'
 import { spliceJson } from './lib/json-splice.ts'
 import { objectOf } from './lib/loose.ts'
 import { requestIdOf } from './lib/request-id.ts'
+import { nextTurn } from './lib/turns.ts'
 import { requestUrl } from './lib/url.ts'
 import type { Operation, Page, PathRequest } from './operation.ts'
+import { isLarge, type Source } from './pipeline/asked.ts'
 import { authenticate, type Caller } from './pipeline/authenticate.ts'
+import { refuseExcess } from './pipeline/excess.ts'
+import { paceOf } from './pipeline/pace.ts'
 
 /** The canonical base first; the second is what clients of other services have configured. */
 const basePaths = ['/api/v1', '/v1']
@@ -31,6 +37,7 @@ const deploymentPaths = ['/openai/deployments/:deployment', '/openai/deployments
 
 /** A management body is a handful of fields. */
 const maxJsonBytes = 1024 * 1024
+const maxManagementValues = 20_000
 
 /** What a handler may ask of the server: how long its connection may be quiet. */
 interface Connections {
@@ -111,13 +118,11 @@ async function answer(
     if (request.method === 'HEAD' && (!operation || !hasCredential(request))) return new Response(null)
     if (!operation) throw new GatewayError('method_not_allowed', { headers: { allow } })
     refuseDeclared(request, maxBytesOf(gateway, operation))
-    // A model may think for longer than a connection may be quiet; the pipeline has clocks of its own.
-    if (operation.inference) connections.timeout(request, 0)
     const cors = corsHeaders(gateway, request, operation.access)
     let caller: Caller | null = null
     try {
       caller = await admitCaller(gateway, request, operation)
-      return withHeaders(await run(gateway, request, operation, caller), cors)
+      return withHeaders(await run(gateway, request, operation, caller, connections), cors)
     } catch (error) {
       const failure = clientError(error)
       Object.assign(failure.headers, cors)
@@ -170,18 +175,17 @@ async function run(
   request: PathRequest,
   operation: Operation,
   caller: Caller | null,
+  connections: Connections,
 ): Promise<Response> {
   const { deployment, ...given } = withDeployment(readable({ ...request.params }))
   const params = operation.params && check(operation.params, given, 'path')
   const query = operation.query && check(operation.query, readable(queryOf(request)), 'query')
-  const text = operation.body ? await readText(request, maxBytesOf(gateway, operation)) : ''
-  const source = operation.body
-    ? sourceOf(text, operation, operation.body, deployment)
-    : { text, body: undefined }
-  const { body } = source
+  const source = operation.body && (await readBody(gateway, request, operation, operation.body, deployment))
+  // A model may think for longer than a connection may be quiet; the pipeline has clocks of its own.
+  if (operation.inference) connections.timeout(request, 0)
   const region = regionOf(gateway, request)
   // Each value was parsed by the schema that types it; see operation().
-  const ask = { gateway, caller, params, query, body, source, request, region } as Parameters<
+  const ask = { gateway, caller, params, query, body: source?.body, source, request, region } as Parameters<
     Operation['handle']
   >[0]
   const result = await operation.handle(ask)
@@ -194,24 +198,53 @@ function withDeployment({ deployment, author, ...params }: Record<string, string
   return { ...params, deployment: author === undefined ? deployment : `${author}/${deployment}` }
 }
 
-function sourceOf(
-  text: string,
+/** A body as it came, and what its schema made of it. */
+async function readBody(
+  gateway: Gateway,
+  request: Request,
   operation: Operation,
   schema: z.ZodType,
   deployment: string | undefined,
-): { text: string; body: unknown } {
-  const given = jsonBody(text, operation)
-  const named = objectOf(given)
-  if (deployment === undefined || !named) return { text, body: checkedBody(given, operation, schema) }
-  const body = { ...named, model: deployment }
-  return { text: spliceJson(text, named, body), body: checkedBody(body, operation, schema) }
+): Promise<Omit<Source, 'body'> & { body: unknown }> {
+  const { limits } = gateway.settings
+  const counter = new JsonCounter(operation.inference ? limits.body_values : maxManagementValues)
+  try {
+    const sent = await readText(request, bodyLimits(gateway, operation), (arrived) => counter.add(arrived))
+    const text = sent.trim() === '' && operation.optionalBody ? '{}' : sent
+    if (text.trim() === '') throw fail('invalid_request', 'body: a JSON object is required.')
+    const { values } = counter
+    const large = isLarge({ text, values })
+    if (large) await nextTurn()
+    const parsed = operation.inference ? parseCountedPrompt(text) : parseJson(text, counter)
+    if (operation.inference) refuseExcess(parsed, values, limits)
+    if (large) await nextTurn()
+    const named = withModel(text, parsed, deployment)
+    const body = checkedBody(named.body, values, operation, schema)
+    if (large) await nextTurn()
+    return { text: named.text, body, values }
+  } catch (error) {
+    if (error instanceof JsonError) throw fail('malformed_json', `The request body is ${error.message}.`)
+    throw error
+  }
 }
 
-function checkedBody(body: unknown, operation: Operation, schema: z.ZodType): unknown {
+/** At the path of a deployment, that is the model. */
+function withModel(text: string, body: unknown, deployment: string | undefined) {
+  const given = objectOf(body)
+  if (deployment === undefined || !given) return { text, body }
+  const named = { ...given, model: deployment }
+  return { text: spliceJson(text, given, named), body: named }
+}
+
+function bodyLimits(gateway: Gateway, operation: Operation): BodyLimits {
+  return { maxBytes: maxBytesOf(gateway, operation), pace: paceOf(gateway) }
+}
+
+function checkedBody(body: unknown, values: number, operation: Operation, schema: z.ZodType): unknown {
   const { also, isPlain } = operation.inference ?? {}
   if (isPlain?.(body)) return body
   const other = also && typeof body === 'object' && body !== null && also.field in body
-  return check(other ? also.body : schema, body, 'body')
+  return check(other ? also.body : schema, body, 'body', values)
 }
 
 /** Undecodable percent signs come out of the router as U+FFFD; no database text may hold U+0000. */
@@ -231,17 +264,6 @@ function queryOf(request: Request): Record<string, string> {
     if (searchParams.getAll(name).length > 1) throw badField(name, 'is given more than once')
   }
   return Object.fromEntries(searchParams)
-}
-
-function jsonBody(text: string, operation: Operation): unknown {
-  if (text.trim() === '' && operation.optionalBody) return {}
-  if (text.trim() === '') throw fail('invalid_request', 'body: a JSON object is required.')
-  try {
-    return operation.inference ? parsePrompt(text) : parseJson(text)
-  } catch (error) {
-    if (error instanceof JsonError) throw fail('malformed_json', `The request body is ${error.message}.`)
-    throw error
-  }
 }
 
 function regionOf(gateway: Gateway, request: Request): DataRegion {

@@ -57,6 +57,15 @@ const settingsFields = z.strictObject({
         .int()
         .min(1024)
         .default(32 * 1024 * 1024),
+      /** Values of all kinds in the JSON of a body: what it takes to parse grows with them, not with its bytes. */
+      body_values: z.int().min(1000).default(500_000),
+      /** Messages, input items, contents, tools, entries of `logit_bias` or of any other list or object of a request, and its fields. */
+      list_entries: z.int().min(100).default(10_000),
+      /** Content parts of all messages together. */
+      parts: z.int().min(100).default(30_000),
+      /** How long the sender of a body may pause, and the bytes a second it must send on average beyond that. */
+      body_idle: seconds(30),
+      body_rate: z.int().min(1).default(4096),
       /** Of a reply of a provider, whole or streamed. */
       reply_bytes: z
         .int()

@@ -1,4 +1,5 @@
-import { JsonError, parseJson } from '../lib/json.ts'
+import { parseJson } from '../lib/json.ts'
+import { JsonError } from '../lib/json-error.ts'
 import { objectOf, textOf } from '../lib/loose.ts'
 import type { Effort, ReasoningWish } from './call.ts'
 import { type ReasoningFormat, type ReasoningPart, reasoningFormats } from './part.ts'

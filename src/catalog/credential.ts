@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { JsonError, parseJson } from '../lib/json.ts'
+import { parseJson } from '../lib/json.ts'
+import { JsonError } from '../lib/json-error.ts'
 import { problemsOf } from '../lib/problems.ts'
 import { type ProviderSettings, settingPatterns } from './provider-settings.ts'
 

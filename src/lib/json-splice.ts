@@ -1,3 +1,6 @@
+import { countMembers } from './json-duplicates.ts'
+import { endOfString } from './json-string.ts'
+
 /** Shorter texts are written anew faster than they are searched. */
 const worthwhile = 16 * 1024
 
@@ -16,7 +19,8 @@ export function spliceJson(
   const parts: string[] = []
   for (const [name, value] of Object.entries(after)) {
     const member = members.get(name)
-    if (member && before[name] === value) parts.push(text.slice(member.start, member.end))
+    if (member && before[name] === value && isFaithful(member, value))
+      parts.push(text.slice(member.start, member.end))
     else if (value !== undefined) parts.push(`${JSON.stringify(name)}:${JSON.stringify(value)}`)
   }
   return `{${parts.join(',')}}`
@@ -25,6 +29,13 @@ export function spliceJson(
 interface Span {
   start: number
   end: number
+  /** Members of objects in its text, itself included. */
+  members: number
+}
+
+/** Readers differ about a key that is given twice: the upstream is told what was read here, and nothing beside it. */
+function isFaithful({ members }: Span, value: unknown): boolean {
+  return members === 1 + countMembers(value)
 }
 
 /** Where the members of the outermost object are; null for text that is written in a way not foreseen here. */
@@ -35,40 +46,32 @@ function membersOf(text: string): Map<string, Span> | null {
     const start = text.indexOf('"', at)
     if (start === -1) return members
     const nameEnd = endOfString(text, start + 1)
-    const end = endOfValue(text, nameEnd + 1)
+    const { end, members: count } = endOfValue(text, nameEnd + 1)
     const name = text.slice(start + 1, nameEnd)
     // Two spellings of a name, or two members of one, are left to whoever parsed them.
     if (name.includes('\\') || members.has(name)) return null
-    members.set(name, { start, end })
+    members.set(name, { start, end, members: count })
     if (text.charCodeAt(end) === closeBrace) return members
     at = end + 1
   }
 }
 
 const quote = 0x22
-const backslash = 0x5c
 const comma = 0x2c
+const colon = 0x3a
 const closeBrace = 0x7d
 
 /** From behind a name: over the colon and the value, to the comma or brace that follows. */
-function endOfValue(text: string, from: number): number {
+function endOfValue(text: string, from: number): { end: number; members: number } {
   let depth = 0
+  let members = 0
   for (let at = from; at < text.length; at++) {
     const code = text.charCodeAt(at)
     if (code === quote) at = endOfString(text, at + 1)
+    else if (code === colon) members++
     else if (code === 0x7b || code === 0x5b) depth++
-    else if (depth === 0 && (code === comma || code === closeBrace)) return at
+    else if (depth === 0 && (code === comma || code === closeBrace)) return { end: at, members }
     else if (code === 0x7d || code === 0x5d) depth--
   }
-  return text.length
-}
-
-/** The quote that closes a string. The runtime's own search passes over long ones far faster than a loop. */
-export function endOfString(text: string, from: number): number {
-  for (let end = text.indexOf('"', from); end !== -1; end = text.indexOf('"', end + 1)) {
-    let escapes = 0
-    while (text.charCodeAt(end - 1 - escapes) === backslash) escapes++
-    if (escapes % 2 === 0) return end
-  }
-  return text.length
+  return { end: text.length, members }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { JsonError } from './json.ts'
+import { JsonError } from './json-error.ts'
 import { jsonLength, jsonPieces, parseLong } from './long-json.ts'
 
 const long = 'ab"c\\d\n\u{1f600}é'.repeat(20_000)

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { JsonError, parsePrompt } from './json.ts'
-import { endOfString } from './json-splice.ts'
+import { parsePrompt } from './json.ts'
+import { JsonError } from './json-error.ts'
+import { endOfString } from './json-string.ts'
 
 /** Strings from this length on are not copied when JSON is read, and are written piece by piece. */
 const longString = 64 * 1024

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { GatewayError } from '../errors.ts'
 import { formParts } from './multipart.ts'
 
+const pace = { idle: 5000, bytesPerSecond: 1 }
 const type = 'multipart/form-data; boundary=b0undary'
 
 interface Read {
@@ -23,7 +24,7 @@ async function read(chunks: Uint8Array[], contentType = type, maxBytes = 1_000_0
   const headers = { 'content-type': contentType }
   const request = new Request('http://localhost/', { method: 'POST', headers, body })
   const parts: Read[] = []
-  for await (const { name, filename, body: pieces } of formParts(request, maxBytes)) {
+  for await (const { name, filename, body: pieces } of formParts(request, { maxBytes, pace })) {
     const found: Buffer[] = []
     for await (const piece of pieces) found.push(piece)
     parts.push({ name, filename, text: Buffer.concat(found).toString('latin1') })

@@ -1,5 +1,5 @@
 import { badField, type GatewayError } from '../errors.ts'
-import { arriving } from './body.ts'
+import { arriving, type BodyLimits } from './body.ts'
 
 /** One part of a form. The body is read to its end before the next part is asked for. */
 export interface Part {
@@ -18,9 +18,9 @@ const headerEnd = Buffer.from('\r\n\r\n')
  * Pulled, not pushed: the sender waits while a part is being stored, and a body that breaks off is an
  * error in the reader's own loop.
  */
-export async function* formParts(request: Request, maxBytes: number): AsyncGenerator<Part> {
+export async function* formParts(request: Request, limits: BodyLimits): AsyncGenerator<Part> {
   const boundary = boundaryOf(request)
-  const chunks = arriving(request, maxBytes)
+  const chunks = arriving(request, limits)
   try {
     const text = new Scanner(chunks)
     const delimiter = Buffer.from(`\r\n--${boundary}`)

@@ -6,9 +6,10 @@ import type { Kept } from '../lib/byte-cache.ts'
 import { jsonLength, jsonPieces } from '../lib/long-json.ts'
 import type { JsonObject } from '../lib/loose.ts'
 import { quiet } from '../lib/pulse.ts'
+import { nextTurn } from '../lib/turns.ts'
 import { guardRegion } from '../policy/guard.ts'
 import { type Admission, admit } from './admit.ts'
-import type { Asked, Format, Question } from './asked.ts'
+import { type Asked, type Format, isLarge, type Question } from './asked.ts'
 import { dispatchStream, dispatchWhole, type WholeReply } from './dispatch.ts'
 import { failedAttempt, toClientError } from './failure.ts'
 import { type Journey, newJourney, type Outcome, type Taken } from './journey.ts'
@@ -23,6 +24,7 @@ import { ClientGoneError, unexpected } from './upstream.ts'
 /** From a question to its answer: every request that may reach a model comes this way. */
 export async function answer(gateway: Gateway, question: Question): Promise<Response> {
   const asked = await readAsked(gateway, question)
+  if (isLarge(asked.source)) await nextTurn()
   guardRegion(asked.standing.policy, asked.region)
   const plan = planFor(gateway, asked)
   const answering = answerBy(gateway, asked, plan)

@@ -28,7 +28,17 @@ export interface Question {
 export interface Source {
   text: string
   body: JsonObject
+  /** JSON values in the text. */
+  values: number
 }
+
+/** Each stage takes milliseconds: between two of them other requests should have a turn. */
+export function isLarge({ text, values }: Pick<Source, 'text' | 'values'>): boolean {
+  return values > manyValues || text.length > longText
+}
+
+const manyValues = 5000
+const longText = 1024 * 1024
 
 /** A format clients may use. */
 export interface Format {

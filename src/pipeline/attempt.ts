@@ -2,8 +2,9 @@ import type { UpstreamFailure } from '../call/failure.ts'
 import type { ReplyFacts } from '../dialects/dialect.ts'
 import { GatewayError } from '../errors.ts'
 import type { Gateway } from '../gateway.ts'
+import { nextTurn } from '../lib/turns.ts'
 import type { Candidate } from '../routing/candidate.ts'
-import type { Asked } from './asked.ts'
+import { type Asked, isLarge } from './asked.ts'
 import { failedAttempt, isRequestFault, toClientError } from './failure.ts'
 import type { Journey, Taken } from './journey.ts'
 import { metadataOf } from './metadata.ts'
@@ -30,7 +31,9 @@ export async function attemptEach<R>(
   for (const [place, candidate] of candidates.entries()) {
     if (isEnough(gateway, journey)) break
     if (!isWorthTrying(gateway, candidates, place, journey)) continue
+    if (isLarge(asked.source)) await nextTurn()
     const translation = translated(gateway, asked, candidate)
+    if (isLarge(asked.source)) await nextTurn()
     if (translation instanceof GatewayError) {
       loss ??= translation
       continue

@@ -1,5 +1,6 @@
 import { secretsIn } from '../catalog/credential.ts'
-import { JsonError, refuseStructure } from '../lib/json.ts'
+import { refuseStructure } from '../lib/json.ts'
+import { JsonError } from '../lib/json-error.ts'
 import type { JsonObject } from '../lib/loose.ts'
 import { type FrameReader, SseError, type SseFrame } from '../lib/sse.ts'
 import type { HeaderMap } from '../sign-in/scheme.ts'

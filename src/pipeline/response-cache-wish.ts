@@ -1,4 +1,4 @@
-import { endOfString } from '../lib/json-splice.ts'
+import { endOfString } from '../lib/json-string.ts'
 import { type JsonObject, numberOf } from '../lib/loose.ts'
 import { sha256 } from '../lib/secret.ts'
 import type { EffectivePolicy } from '../policy/effective.ts'

@@ -8,6 +8,7 @@ import { badField, fail } from '../../errors.ts'
 import type { Gateway } from '../../gateway.ts'
 import { arriving } from '../../lib/body.ts'
 import { authenticateByHash } from '../../pipeline/authenticate.ts'
+import { paceOf } from '../../pipeline/pace.ts'
 import { leftoverMs, partialPath, sessionPath } from './disk.ts'
 import { enter } from './scope.ts'
 import { keepContent, openContent, standardLimits, writeAll } from './upload.ts'
@@ -79,9 +80,10 @@ export async function receiveChunk(
   if (offset !== received) throw badField('x-goog-upload-offset', `must be ${received}`)
   const path = sessionPath(gateway, about.workspaceId, about.id)
   if (offset === 0) await refuseMany(dirname(path))
+  const limits = { maxBytes: standardLimits.fileBytes - offset, pace: paceOf(gateway) }
   const file = await open(path, 'a', 0o600)
   try {
-    for await (const chunk of arriving(request, standardLimits.fileBytes - offset)) {
+    for await (const chunk of arriving(request, limits)) {
       await writeAll(file, Buffer.from(chunk))
     }
   } catch (error) {

@@ -4,6 +4,7 @@ import type { Workspace } from '../../account/workspaces.ts'
 import { badField, fail } from '../../errors.ts'
 import type { Gateway } from '../../gateway.ts'
 import { formParts, type Part } from '../../lib/multipart.ts'
+import { paceOf } from '../../pipeline/pace.ts'
 import { newFileId, partialPath } from './disk.ts'
 import { checkFilename, withoutRoot } from './filename.ts'
 import { type Purpose, shapeOf, uploadPurposes } from './shapes.ts'
@@ -53,7 +54,7 @@ export async function receiveFile(
   const id = newFileId()
   const partial = partialPath(gateway, id)
   try {
-    const { content, purpose } = await readForm(request, partial, limits)
+    const { content, purpose } = await readForm(gateway, request, partial, limits)
     const kept = { id, content, purpose: purpose ?? 'user_data' }
     return { file: await keepContent(gateway, workspace, kept, limits), purpose }
   } finally {
@@ -92,10 +93,11 @@ export async function keepContent(
   return addFile(gateway.db, gateway.clock, row, quotaBytes, place)
 }
 
-async function readForm(request: Request, path: string, limits: Limits): Promise<Form> {
+async function readForm(gateway: Gateway, request: Request, path: string, limits: Limits): Promise<Form> {
   let content: Content | undefined
   const fields = new Map<string, string>()
-  for await (const part of formParts(request, limits.fileBytes + limits.formBytes)) {
+  const body = { maxBytes: limits.fileBytes + limits.formBytes, pace: paceOf(gateway) }
+  for await (const part of formParts(request, body)) {
     if (part.name !== 'file') {
       if (fields.has(part.name)) throw badField(part.name, 'must be sent once')
       fields.set(part.name, await readField(part))

@@ -7,6 +7,7 @@ import { sameText, sha256 } from '../../lib/secret.ts'
 import { requestUrl } from '../../lib/url.ts'
 import type { Page } from '../../operation.ts'
 import { isOwnOrigin } from '../../pipeline/origin.ts'
+import { paceOf } from '../../pipeline/pace.ts'
 import { problemPage } from './views.ts'
 
 /** A page whose refusals are pages too. */
@@ -19,7 +20,9 @@ export function page(method: Page['method'], path: string, handle: Page['handle'
         return await handle(gateway, request)
       } catch (error) {
         if (error instanceof GatewayError && error.row.status < 500) {
-          return problemPage(error.row.status, error.message)
+          const response = problemPage(error.row.status, error.message)
+          for (const [name, value] of Object.entries(error.headers)) response.headers.set(name, value)
+          return response
         }
         throw error
       }
@@ -32,7 +35,7 @@ const maxFormBytes = 16 * 1024
 
 /** The fields of a form of ours; one that another site sent is refused. */
 export async function readForm(gateway: Gateway, request: Request): Promise<Map<string, string>> {
-  const text = await readText(request, maxFormBytes)
+  const text = await readText(request, { maxBytes: maxFormBytes, pace: paceOf(gateway) })
   if (!request.headers.get('content-type')?.startsWith('application/x-www-form-urlencoded')) {
     throw badField('body', 'must be a form')
   }

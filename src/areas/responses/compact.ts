@@ -9,14 +9,11 @@ import { openConversation } from '../../pipeline/conversation.ts'
 import { formats } from '../../pipeline/formats.ts'
 
 /** Has the model of the request summarise what it would be sent. */
-export async function compact(
-  gateway: Gateway,
-  question: Omit<Question, 'format' | 'source'>,
-): Promise<Response> {
+export async function compact(gateway: Gateway, question: Omit<Question, 'format'>): Promise<Response> {
   const owner = ownerOf(question.caller)
   const opened = await openConversation(gateway, owner, { ...question.body, store: false })
   const body = summaryRequest(opened.body)
-  const source = { text: JSON.stringify(body), body }
+  const source = { ...question.source, text: JSON.stringify(body), body }
   const response = await answer(gateway, { ...question, body, source, format: formats.responses })
   const reply = objectOf(await response.json()) ?? {}
   const summary = textOf(reply.output_text)?.trim()

@@ -200,8 +200,8 @@ const compactResponse = operation({
       usage: z.looseObject({}).nullable(),
     })
     .meta({ id: 'CompactedResponse' }),
-  handle: ({ gateway, caller, region, request, body }) =>
-    compact(gateway, { caller, region, request, body: body as JsonObject }),
+  handle: ({ gateway, caller, region, request, body, source }) =>
+    compact(gateway, { caller, region, request, source, body: body as JsonObject }),
 })
 
 export const responseOperations = [

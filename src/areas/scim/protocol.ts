@@ -1,10 +1,13 @@
 import { GatewayError } from '../../errors.ts'
 import type { Gateway } from '../../gateway.ts'
-import { readText } from '../../lib/body.ts'
-import { JsonError, parseJson } from '../../lib/json.ts'
+import { type BodyLimits, readText } from '../../lib/body.ts'
+import { parseJson } from '../../lib/json.ts'
+import { JsonCounter } from '../../lib/json-counter.ts'
+import { JsonError } from '../../lib/json-error.ts'
 import { requestUrl } from '../../lib/url.ts'
 import type { Method, Page, PathRequest } from '../../operation.ts'
 import { authenticateScim } from '../../pipeline/authenticate.ts'
+import { paceOf } from '../../pipeline/pace.ts'
 
 /** RFC 7644, 3.12. */
 export type ScimType =
@@ -113,7 +116,8 @@ function translated(error: unknown): ScimError {
   if (!(error instanceof GatewayError) || error.row.status >= 500) {
     return new ScimError(500, undefined, 'Something went wrong on our side.')
   }
-  return new ScimError(error.row.status, error.row.status === 400 ? 'invalidValue' : undefined, error.message)
+  const { row, message, headers } = error
+  return new ScimError(row.status, row.status === 400 ? 'invalidValue' : undefined, message, headers)
 }
 
 export function scimResponse(body: unknown, status = 200, headers: Record<string, string> = {}): Response {
@@ -132,20 +136,23 @@ export function missing(kind: 'User' | 'Group'): ScimError {
 }
 
 const maxBodyBytes = 1024 * 1024
+/** A group of some ten thousand members. */
+const maxValues = 50_000
 
-export async function readObject(request: Request): Promise<Json> {
+export async function readObject({ gateway, request }: ScimRequest): Promise<Json> {
   const type = request.headers.get('content-type') ?? ''
   if (type !== '' && !/^application\/(scim\+)?json\b/i.test(type)) {
     throw new ScimError(415, undefined, 'The body must be application/scim+json or application/json.')
   }
-  const value = parsed(await readText(request, maxBodyBytes))
+  const value = await readJson(request, { maxBytes: maxBodyBytes, pace: paceOf(gateway) })
   if (!isObject(value)) throw new ScimError(400, 'invalidSyntax', 'The body must be a JSON object.')
   return value
 }
 
-function parsed(text: string): unknown {
+async function readJson(request: Request, limits: BodyLimits): Promise<unknown> {
+  const counter = new JsonCounter(maxValues)
   try {
-    return parseJson(text)
+    return parseJson(await readText(request, limits, (text) => counter.add(text)), counter)
   } catch (error) {
     if (error instanceof JsonError) throw new ScimError(400, 'invalidSyntax', `The body is ${error.message}.`)
     throw error

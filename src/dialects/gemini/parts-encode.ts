@@ -11,7 +11,8 @@ import type {
   ToolResultPart,
   VideoPart,
 } from '../../call/part.ts'
-import { JsonError, parsePrompt } from '../../lib/json.ts'
+import { parsePrompt } from '../../lib/json.ts'
+import { JsonError } from '../../lib/json-error.ts'
 import { defined, type JsonObject, objectOf } from '../../lib/loose.ts'
 import type { Losses } from '../fields.ts'
 import { audioType, isUri, typeOfUri } from './media.ts'

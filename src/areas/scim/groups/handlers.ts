@@ -61,7 +61,7 @@ const get: ScimHandler = async (ask) => {
 }
 
 const create: ScimHandler = async (ask) => {
-  const wanted = wantedGroup(await readObject(ask.request))
+  const wanted = wantedGroup(await readObject(ask))
   const { gateway, organizationId } = ask
   const row = await gateway.db.transaction().execute(async (tx) => {
     await lockOrganization(tx, organizationId)
@@ -78,13 +78,13 @@ const create: ScimHandler = async (ask) => {
 }
 
 const replace: ScimHandler = async (ask) => {
-  const row = await change(ask, wantedGroup(await readObject(ask.request)))
+  const row = await change(ask, wantedGroup(await readObject(ask)))
   return scimResponse(await resourceOf(ask, row))
 }
 
 /** Without a body, because that would be every member; a client that wants some attributes says which. */
 const patch: ScimHandler = async (ask) => {
-  const row = await change(ask, groupChangeOf(await readObject(ask.request)))
+  const row = await change(ask, groupChangeOf(await readObject(ask)))
   return new Selection(ask.query).isExplicit ? scimResponse(await resourceOf(ask, row)) : noContent()
 }
 

@@ -65,7 +65,7 @@ const get: ScimHandler = async (ask) => {
 }
 
 const create: ScimHandler = async (ask) => {
-  const wanted = wantedFromBody(await readObject(ask.request))
+  const wanted = wantedFromBody(await readObject(ask))
   const { organizationId, gateway } = ask
   const row = await gateway.db.transaction().execute(async (tx) => {
     await lockOrganization(tx, organizationId)
@@ -84,13 +84,13 @@ const create: ScimHandler = async (ask) => {
 }
 
 const replace: ScimHandler = async (ask) => {
-  const wanted = wantedFromBody(await readObject(ask.request))
+  const wanted = wantedFromBody(await readObject(ask))
   const row = await change(ask, async () => wanted)
   return scimResponse(await resourceOf(ask, row))
 }
 
 const patch: ScimHandler = async (ask) => {
-  const body = await readObject(ask.request)
+  const body = await readObject(ask)
   const before = await requireUser(ask.gateway.db, ask.organizationId, ask.id)
   // Worked out before the organization is locked, and again only if somebody else was faster.
   const wanted = await wantedFromPatch(before, body)

@@ -1,0 +1,60 @@
+import { describe, expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { parseJson } from './json.ts'
+import { JsonCounter } from './json-counter.ts'
+import { countMembers, findDuplicateKey } from './json-duplicates.ts'
+import { spliceJson } from './json-splice.ts'
+
+function count(texts: string[]) {
+  const counter = new JsonCounter()
+  for (const text of texts) counter.add(text)
+  return { values: counter.values, members: counter.members }
+}
+
+describe('counting JSON', () => {
+  test('S13 gives the same wherever the text was cut', () => {
+    const value = fc.jsonValue({ maxDepth: 4, stringUnit: fc.constantFrom('"', '\\', '{', ':', ',', 'a') })
+    fc.assert(
+      fc.property(value, fc.array(fc.nat(200), { maxLength: 6 }), (json, cuts) => {
+        const text = JSON.stringify({ json })
+        const places = [0, ...cuts.map((cut) => cut % text.length).sort((a, b) => a - b), text.length]
+        const pieces = places.slice(1).map((end, place) => text.slice(places[place], end))
+        expect(count(pieces)).toEqual(count([text]))
+        expect(count(pieces).members).toBe(countMembers(JSON.parse(text)))
+      }),
+    )
+  })
+
+  test('S13 stops as soon as there are too many values, or too many levels', () => {
+    expect(() => new JsonCounter(1000).add(`[${'1,'.repeat(1000)}`)).toThrow('more than 1000 JSON values')
+    expect(() => new JsonCounter(1000).add('{},'.repeat(600))).toThrow('more than 1000 JSON values')
+    expect(() => new JsonCounter().add('['.repeat(129))).toThrow('nested deeper than 128 levels')
+  })
+})
+
+describe('a key that is given twice', () => {
+  test.each([
+    ['{"a":1,"b":2,"a":3}', 'a'],
+    ['{"list":[{"x":1},{"y":{"k":1,"\\u006b":2}}]}', 'list.1.y.k'],
+    ['{"a":{"b":"a"},"c":["a","a"],"":1,"":2}', ''],
+  ])('is named: %s', (text, key) => {
+    expect(findDuplicateKey(text)).toBe(key)
+    expect(() => parseJson(text)).toThrow(`the key "${key}" twice`)
+  })
+
+  test('is not seen where there is none', () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 4 }), (value) => {
+        expect(findDuplicateKey(JSON.stringify(value))).toBeNull()
+      }),
+    )
+  })
+
+  test('is not copied to an upstream, which may read the other one', () => {
+    const text = `{"pad":"${'x'.repeat(20_000)}","messages":[{"content":"hidden","content":"seen"}],"n":1.0}`
+    const before = JSON.parse(text)
+    const spliced = spliceJson(text, before, { ...before, model: 'm' })
+    expect(spliced).not.toContain('hidden')
+    expect(spliced).toContain('1.0')
+  })
+})

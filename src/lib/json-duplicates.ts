@@ -1,0 +1,63 @@
+import { endOfString } from './json-string.ts'
+
+/** Members of all objects in a parsed value: fewer than its text has where a key is given twice. */
+export function countMembers(value: unknown): number {
+  let count = 0
+  const open = [value]
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    if (Array.isArray(next)) {
+      for (const entry of next) if (typeof entry === 'object' && entry !== null) open.push(entry)
+    } else if (typeof next === 'object' && next !== null) {
+      for (const key in next) {
+        count++
+        const inner = (next as Record<string, unknown>)[key]
+        if (typeof inner === 'object' && inner !== null) open.push(inner)
+      }
+    }
+  }
+  return count
+}
+
+/** An object or list that is being read. */
+interface Level {
+  /** Null for a list. */
+  keys: Set<string> | null
+  /** The key or the place of the value being read. */
+  at: string | number
+  /** The next string is a key. */
+  wantsKey: boolean
+}
+
+/** The first key of valid JSON that its object has already, with the way to it: `filters.0.name`. */
+export function findDuplicateKey(text: string): string | null {
+  const levels: Level[] = []
+  for (let at = 0; at < text.length; at++) {
+    const character = text.charAt(at)
+    const level = levels.at(-1)
+    if (character === '{') levels.push({ keys: new Set(), at: '', wantsKey: true })
+    else if (character === '[') levels.push({ keys: null, at: 0, wantsKey: false })
+    else if (character === '}' || character === ']') levels.pop()
+    else if (character === ',' && level) stepOn(level)
+    else if (character === '"') {
+      const end = endOfString(text, at + 1)
+      if (level?.wantsKey && !takeKey(level, String(JSON.parse(text.slice(at, end + 1)))))
+        return levels.map((each) => each.at).join('.')
+      at = end
+    }
+  }
+  return null
+}
+
+function stepOn(level: Level): void {
+  if (level.keys) level.wantsKey = true
+  else level.at = Number(level.at) + 1
+}
+
+/** False for a key that was there before. */
+function takeKey(level: Level, key: string): boolean {
+  level.at = key
+  level.wantsKey = false
+  if (level.keys?.has(key)) return false
+  level.keys?.add(key)
+  return true
+}

@@ -1,0 +1,203 @@
+import { beforeEach, expect, test } from 'bun:test'
+import { connect } from 'node:net'
+import { ask, type Bench, clearGenerations, describeWithUpstreams, jsonOf, lastOf } from './support.ts'
+
+const ceilings =
+  'limits: { list_entries: 1000, parts: 1500, body_values: 20000, body_idle: 0.5, body_rate: 100000 }'
+const hello = { role: 'user', content: 'Hello' }
+const many = <T>(count: number, entry: (place: number) => T): T[] =>
+  Array.from({ length: count }, (_, i) => entry(i))
+const pairs = (count: number, value: unknown) =>
+  Object.fromEntries(many(count, (place) => [`k${place}`, value]))
+
+describeWithUpstreams(
+  'S13 a request with too much of something',
+  (bench) => {
+    beforeEach(() => clearGenerations(bench()))
+    const tool = (place: number) => ({ type: 'function', function: { name: `f${place}` } })
+    const part = () => ({ type: 'text', text: 'a' })
+
+    test.each([
+      ['chat', 'messages', { messages: many(1001, () => hello) }],
+      ['chat', 'tools', { tools: many(1001, tool) }],
+      ['chat', 'logit_bias', { logit_bias: pairs(1001, 1) }],
+      ['chat', 'plugins', { plugins: many(1001, () => 1) }],
+      ['chat', 'body', pairs(1001, 1)],
+      ['chat', 'messages.0.content', { messages: [{ role: 'user', content: many(1001, part) }] }],
+      [
+        'chat',
+        'messages.1.content',
+        { messages: many(2, () => ({ role: 'user', content: many(800, part) })) },
+      ],
+      ['messages', 'messages', { messages: many(1001, () => hello) }],
+      ['messages', 'tools', { tools: many(1001, (place) => ({ name: `f${place}`, input_schema: {} })) }],
+      ['responses', 'input', { input: many(1001, () => hello) }],
+      ['responses', 'input.0.content', { input: [{ role: 'user', content: many(1001, part) }] }],
+    ] as const)('in %s: %s is refused by name', async (format, field, body) => {
+      const refused = await ask(bench(), format, { model: 'test/chat', ...body })
+      const { error } = await jsonOf(refused)
+      expect(refused.status).toBe(400)
+      expect(error.message).toStartWith(`${field}: `)
+      expect(error.message).toMatch(/\(limits\.(list_entries|parts)\)$/)
+      expect(bench().first.journal).toEqual([])
+    })
+
+    test('is refused before it is parsed where its values are too many', async () => {
+      const refused = await ask(bench(), 'chat', {
+        model: 'test/chat',
+        deep: { list: many(20_001, () => 1) },
+      })
+      expect([refused.status, (await jsonOf(refused)).error.message]).toEqual([
+        400,
+        'The request body is made of more than 20000 JSON values.',
+      ])
+    })
+
+    test('is answered where it has just as much as it may', async () => {
+      const body = { messages: many(1000, () => hello), tools: many(900, tool), logit_bias: pairs(1000, 1) }
+      expect((await ask(bench(), 'chat', { model: 'test/chat', ...body })).status).toBe(200)
+      expect(lastOf(bench().first.journal).json.messages).toHaveLength(1000)
+    })
+  },
+  ceilings,
+)
+
+/** The longest that anything else had to wait for the event loop while `work` was under way. */
+async function longestWait(work: () => Promise<unknown>): Promise<number> {
+  let longest = 0
+  let last = performance.now()
+  const timer = setInterval(() => {
+    const now = performance.now()
+    longest = Math.max(longest, now - last)
+    last = now
+  }, 1)
+  await work()
+  clearInterval(timer)
+  return longest
+}
+
+/** Far more than it takes on an idle machine, far less than the seconds or minutes each of these once took. */
+const boundMs = 1500
+
+describeWithUpstreams('S13 nobody else waits for', (bench) => {
+  beforeEach(() => clearGenerations(bench()))
+  const send = (path: string, body: string) =>
+    fetch(bench().server.url + path, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${bench().server.own.inferenceKey}` },
+      body,
+    })
+  const ones = `[${'1,'.repeat(8_000_000)}1]`
+
+  test.each([
+    ['chat', '/v1/chat/completions', `{"model":"test/chat","messages":${ones}}`, 400],
+    ['responses', '/v1/responses', `{"model":"test/chat","input":${ones}}`, 400],
+    ['messages', '/v1/messages', `{"model":"test/chat","max_tokens":1,"messages":${ones}}`, 400],
+    ['gemini', '/v1beta/models/test/chat:generateContent', `{"contents":${ones}}`, 400],
+    [
+      'empty objects',
+      '/v1/chat/completions',
+      `{"model":"test/chat","messages":[${'{},'.repeat(5_000_000)}{}]}`,
+      400,
+    ],
+    ['a management body', '/v1/workspaces', `{"name":${`[${'1,'.repeat(500_000)}1]`}}`, 403],
+  ])('16 million values in %s', async (_, path, body, status) => {
+    const waited = await longestWait(async () => expect((await send(path, body)).status).toBe(status))
+    expect(waited).toBeLessThan(boundMs)
+  })
+
+  test('problems in every entry of a list: the first one is named', async () => {
+    const messages = many(9000, () => ({ role: 'user', content: many(3, () => ({ type: 'text', text: 1 })) }))
+    const refused = await ask(bench(), 'chat', { model: 'test/chat', messages })
+    const { error } = await jsonOf(refused)
+    expect([refused.status, error.metadata.issues.length]).toEqual([400, 1])
+    expect(error.message).toStartWith('messages.0.content')
+  })
+})
+
+function rawRequest(
+  { server }: Bench,
+  path: string,
+  headers: string[],
+  body: (send: (text: string | Buffer) => void) => () => void,
+) {
+  return new Promise<string>((resolve, reject) => {
+    const { hostname, port } = new URL(server.url)
+    const socket = connect(Number(port), hostname)
+    const credential = `authorization: Bearer ${path.includes('files') ? server.own.managementKey : server.own.inferenceKey}`
+    socket.write(`${[`POST ${path} HTTP/1.1`, 'host: x', credential, ...headers].join('\r\n')}\r\n\r\n`)
+    const stop = body((text) => socket.write(text))
+    let answer = ''
+    socket.on('data', (data) => {
+      answer += data.toString()
+    })
+    socket.on('error', reject)
+    socket.on('close', () => {
+      stop()
+      resolve(answer)
+    })
+  })
+}
+
+function drip(piece: string) {
+  return (send: (text: string) => void) => {
+    const timer = setInterval(() => send(piece), 50)
+    return () => clearInterval(timer)
+  }
+}
+
+describeWithUpstreams(
+  'S13 a body that is dripped',
+  (bench) => {
+    const chunked = ['transfer-encoding: chunked']
+    const form = ['content-type: multipart/form-data; boundary=b']
+    test.each([
+      ['chunked', '/v1/chat/completions', chunked, '1\r\na\r\n'],
+      ['small', '/v1/chat/completions', ['content-length: 1000'], 'a'],
+      ['large', '/v1/responses', ['content-length: 20000000'], 'a'],
+      ['to an upload', '/v1/files', [...form, 'content-length: 20000000'], 'a'],
+      ['to a page', '/signin', chunked, '1\r\na\r\n'],
+    ])('%s is given up with 408, and its connection closed', async (_, path, headers, piece) => {
+      const answer = await rawRequest(bench(), path, headers, drip(piece))
+      expect(answer).toStartWith('HTTP/1.1 408 ')
+      expect(answer.toLowerCase()).toContain('connection: close')
+    })
+  },
+  ceilings,
+)
+
+describeWithUpstreams('a body of', (bench) => {
+  const send = (path: string, body: Uint8Array | string, key = bench().server.own.managementKey) =>
+    fetch(bench().server.url + path, { method: 'POST', headers: { authorization: `Bearer ${key}` }, body })
+
+  test('invalid UTF-8 is refused where it is, by management and by inference', async () => {
+    const name = Buffer.concat([Buffer.from('{"name":"caf'), Buffer.from([0xe9]), Buffer.from('"}')])
+    const managed = await send('/v1/workspaces', name)
+    expect([managed.status, (await jsonOf(managed)).error.message]).toEqual([
+      400,
+      'The request body is not valid UTF-8 near byte 12.',
+    ])
+    const prompt = Buffer.from(
+      '{"model":"test/chat","messages":[{"role":"user","content":"caf\xe9"}]}',
+      'latin1',
+    )
+    expect((await send('/v1/chat/completions', prompt, bench().server.own.inferenceKey)).status).toBe(400)
+    expect(bench().first.journal).toEqual([])
+  })
+
+  test('a management call with a key twice is refused with its name', async () => {
+    const refused = await send('/v1/workspaces', '{"name":"a","slug":"a","name":"b"}')
+    expect([refused.status, (await jsonOf(refused)).error.message]).toEqual([
+      400,
+      'The request body is not allowed to have the key "name" twice.',
+    ])
+  })
+
+  test('a prompt with a key twice reaches the upstream as it was read', async () => {
+    const long = 'x'.repeat(20_000)
+    const text = `{"model":"test/chat","messages":[{"role":"user","content":"hidden","content":"seen ${long}"}]}`
+    const answered = await send('/v1/chat/completions', text, bench().server.own.inferenceKey)
+    expect(answered.status).toBe(200)
+    expect(lastOf(bench().first.journal).text).not.toContain('hidden')
+  })
+})
