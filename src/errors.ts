@@ -58,6 +58,12 @@ export const errorTable = {
     'The resource was changed at the same time. Try again.',
     true,
   ),
+  ceiling_reached: row(
+    409,
+    'precondition_failed',
+    'invalid_request_error',
+    'There are as many records of this kind as there may be.',
+  ),
   body_too_large: row(413, 'payload_too_large', 'invalid_request_error', 'The request body is too large.'),
   model_unknown: row(400, 'invalid_request', 'invalid_request_error', 'This model does not exist.'),
   model_wrong_endpoint: row(

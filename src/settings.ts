@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { basename } from 'node:path'
 import { z } from 'zod'
+import { type RecordKind, recordCeilings } from './account/ceilings.ts'
 import { checkDeclared, type Declared, declaredProvider } from './catalog/declared.ts'
 import { declaredModel } from './catalog/declared-model.ts'
 import { pricing } from './catalog/price.ts'
@@ -26,6 +27,15 @@ function seconds(fallback: number) {
     .max(86_400)
     .default(fallback)
     .transform((value) => value * 1000)
+}
+
+/** One count for each kind of record, with its default. */
+function recordCounts() {
+  const counts = Object.entries(recordCeilings).map(([kind, { most }]) => [
+    kind,
+    z.int().min(1).default(most),
+  ])
+  return Object.fromEntries(counts) as Record<RecordKind, z.ZodDefault<z.ZodInt>>
 }
 
 const settingsFields = z.strictObject({
@@ -96,6 +106,8 @@ const settingsFields = z.strictObject({
       requests_per_minute: z.int().min(1).default(1_000_000),
     })
     .prefault({}),
+  /** How many records of each kind one owner may have. */
+  ceilings: z.strictObject(recordCounts()).prefault({}),
   billing: z
     .strictObject({
       /** Share of the list price that a request with a key of one's own costs. */

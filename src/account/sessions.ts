@@ -3,6 +3,7 @@ import { type Db, isPostgres } from '../db/db.ts'
 import type { Clock } from '../lib/clock.ts'
 import { newToken } from '../lib/ids.ts'
 import { sha256 } from '../lib/secret.ts'
+import { type Ceilings, dropBeyond } from './ceilings.ts'
 import type { Member } from './members.ts'
 
 const linkLifeMs = 60 * 60_000
@@ -42,7 +43,10 @@ export async function findSigninMember(db: Db, clock: Clock, token: string): Pro
 }
 
 /** Trades a sign-in token for a session token; undefined when it is unknown, used or expired. */
-export async function openSession(db: Db, clock: Clock, signinToken: string): Promise<string | undefined> {
+export async function openSession(
+  { db, clock, settings }: { db: Db; clock: Clock; settings: { ceilings: Ceilings } },
+  signinToken: string,
+): Promise<string | undefined> {
   const now = after(clock, 0)
   return db.transaction().execute(async (tx) => {
     const link = await tx
@@ -66,6 +70,7 @@ export async function openSession(db: Db, clock: Clock, signinToken: string): Pr
         expires_at: after(clock, sessionLifeMs),
       })
       .execute()
+    await dropBeyond(tx, settings.ceilings, 'sessions', link.user_id)
     return token
   })
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { refuseBeyond } from '../../account/ceilings.ts'
 import { knownHashes } from '../../account/keys.ts'
 import { findMembers } from '../../account/members.ts'
 import { enterWorkspace, lockWorkspace } from '../../account/workspaces.ts'
@@ -73,7 +74,7 @@ const create = operation({
       const { count, sortOrder } = await placeFor(tx, workspaceId, provider)
       if (count >= mostCredentials)
         throw fail('conflict', `The workspace has ${mostCredentials} credentials for ${provider} already.`)
-      return insertCredential(tx, gateway.clock, {
+      const made = await insertCredential(tx, gateway.clock, {
         ...startSettings,
         ...settings,
         id,
@@ -85,6 +86,8 @@ const create = operation({
         origin: originNow(gateway, provider),
         sort_order: sortOrder,
       })
+      await refuseBeyond(tx, gateway.settings.ceilings, 'byok_keys', workspaceId)
+      return made
     })
     return { data: recordOf(row) }
   },

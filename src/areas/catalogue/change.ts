@@ -1,3 +1,4 @@
+import { ceilingReached } from '../../account/ceilings.ts'
 import { type Edits, editKey, layEdits } from '../../catalog/edits.ts'
 import {
   byName,
@@ -14,9 +15,6 @@ import type { Gateway } from '../../gateway.ts'
 import { isoNow } from '../../lib/clock.ts'
 import { adoptEdits, catalogSources } from '../../reload.ts'
 
-/** All of them are in the memory of every node. */
-const mostEdits = 10_000
-
 type Columns = Pick<EditRow, 'fields' | 'sealed_secrets'>
 
 /** Puts an edit in the place of the one there may be, which `make` is given. */
@@ -27,9 +25,8 @@ export function putEdit(
 ): Promise<void> {
   return inTurn(gateway, async (tx, rows) => {
     const held = rows.find((row) => isSame(row, name))
-    if (!held && rows.length >= mostEdits) {
-      throw fail('conflict', `The catalogue has ${mostEdits} edits already.`)
-    }
+    const most = gateway.settings.ceilings.catalogue_edits
+    if (!held && rows.length >= most) throw ceilingReached('catalogue_edits', most)
     const row = { ...name, ...make(held), updated_at: isoNow(gateway.clock) }
     const after = [...rows.filter((other) => other !== held), row].sort(byName)
     const { problems } = lay(gateway, after)

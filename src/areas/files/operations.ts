@@ -110,7 +110,7 @@ const uploadFile = operation({
     schema: uploadForm,
     maxBytes: standardLimits.fileBytes + standardLimits.formBytes,
   },
-  errors: [403],
+  errors: [403, 409],
   response: fileResponse,
   handle: async (ask) => {
     const workspace = await enter(ask)

@@ -1,3 +1,4 @@
+import { type Ceilings, refuseBeyond } from '../../account/ceilings.ts'
 import type { StoredFile } from '../../account/stored-files.ts'
 import { tryLockWorkspace } from '../../account/workspaces.ts'
 import type { Db } from '../../db/db.ts'
@@ -14,7 +15,7 @@ export async function addFile(
   db: Db,
   clock: Clock,
   file: NewFile,
-  quotaBytes: number,
+  { quotaBytes, ceilings }: { quotaBytes: number; ceilings: Ceilings },
   place: () => Promise<void>,
 ): Promise<StoredFile> {
   return db.transaction().execute(async (tx) => {
@@ -28,6 +29,7 @@ export async function addFile(
       .values({ ...file, created_at: isoNow(clock) })
       .returningAll()
       .executeTakeFirstOrThrow()
+    await refuseBeyond(tx, ceilings, 'files', file.workspace_id)
     await place()
     return row
   })

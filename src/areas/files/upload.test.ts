@@ -122,7 +122,7 @@ describeOnEachDatabase('POST /files', (server) => {
         server().gateway.db,
         server().clock,
         full,
-        standardLimits.quotaBytes,
+        { quotaBytes: standardLimits.quotaBytes, ceilings: server().gateway.settings.ceilings },
         async () => undefined,
       )
       const refused = await post(form('four'))
@@ -180,9 +180,10 @@ describeOnEachDatabase('POST /files', (server) => {
         size_bytes: 1,
         purpose: 'user_data',
       }
-      const { db } = server().gateway
+      const { db, settings } = server().gateway
+      const room = { quotaBytes: 1000, ceilings: settings.ceilings }
       const place = () => Promise.reject(new Error('disk'))
-      await expect(addFile(db, server().clock, row, 1000, place)).rejects.toThrow('disk')
+      await expect(addFile(db, server().clock, row, room, place)).rejects.toThrow('disk')
       await nothingLeft()
     })
   })

@@ -90,7 +90,8 @@ export async function keepContent(
     purpose,
   }
   const place = () => rename(partialPath(gateway, id), contentPath(gateway.config, id))
-  return addFile(gateway.db, gateway.clock, row, quotaBytes, place)
+  const room = { quotaBytes, ceilings: gateway.settings.ceilings }
+  return addFile(gateway.db, gateway.clock, row, room, place)
 }
 
 async function readForm(gateway: Gateway, request: Request, path: string, limits: Limits): Promise<Form> {

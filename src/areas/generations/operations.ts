@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { refuseBeyond } from '../../account/ceilings.ts'
 import { fail } from '../../errors.ts'
 import { operation } from '../../operation.ts'
 import type { Caller } from '../../pipeline/authenticate.ts'
@@ -75,16 +76,19 @@ const submitFeedback = operation({
   summary: 'Say what was wrong with a generation',
   access: 'management',
   body: feedbackBody,
-  errors: [404],
+  errors: [404, 409],
   response: z.strictObject({ data: z.strictObject({ success: z.literal(true) }) }),
   handle: async ({ gateway, caller, body }) => {
     const row = await findGeneration(gateway.db, ownerOf(caller), body.generation_id)
     if (!row) throw generationMissing()
-    await insertFeedback(gateway.db, gateway.clock, {
-      organizationId: caller.organizationId,
-      generationId: row.id,
-      category: body.category,
-      comment: body.comment ?? null,
+    await gateway.db.transaction().execute(async (tx) => {
+      await insertFeedback(tx, gateway.clock, {
+        organizationId: caller.organizationId,
+        generationId: row.id,
+        category: body.category,
+        comment: body.comment ?? null,
+      })
+      await refuseBeyond(tx, gateway.settings.ceilings, 'feedback', row.id)
     })
     return { data: { success: true as const } }
   },

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { refuseBeyond } from '../../account/ceilings.ts'
 import { defaultWorkspace, enterWorkspace, lockWorkspace } from '../../account/workspaces.ts'
 import type { Db } from '../../db/db.ts'
 import { badField, fail } from '../../errors.ts'
@@ -72,7 +73,9 @@ const create = operation({
       await lockWorkspace(tx, caller.organizationId, workspaceId)
       refuseStandingName(workspaceId, body.name)
       const wanted = { id: newUuid(), organizationId: caller.organizationId, workspaceId, settings }
-      return answerOf(tx, await createGuardrail(tx, gateway.clock, wanted))
+      const made = await createGuardrail(tx, gateway.clock, wanted)
+      await refuseBeyond(tx, gateway.settings.ceilings, 'guardrails', workspaceId)
+      return answerOf(tx, made)
     })
   },
 })

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { type ApiKey, createKey, deleteKey, findKey, lockOwners } from '../../account/keys.ts'
+import { refuseBeyond } from '../../account/ceilings.ts'
+import { type ApiKey, createKey, deleteKey, findKey, lockOwners, type NewKey } from '../../account/keys.ts'
 import { findMember } from '../../account/members.ts'
 import { enterWorkspace } from '../../account/workspaces.ts'
 import { type DataRegion, dataRegions } from '../../catalog/vocabulary.ts'
@@ -132,18 +133,24 @@ const createApiKey = operation({
   handle: async ({ gateway, caller, body }) => {
     refusePast(gateway, body.expires_at)
     const workspace = await enterWorkspace(gateway.db, caller.organizationId, body.workspace_id)
-    const { key, secret } = await createKey(gateway.db, gateway.clock, {
+    const creatorUserId = await creatorOf(gateway, caller, body.creator_user_id)
+    const wanted: NewKey = {
       organizationId: caller.organizationId,
       workspaceId: workspace.id,
       kind: 'inference',
       name: body.name,
-      creatorUserId: await creatorOf(gateway, caller, body.creator_user_id),
+      creatorUserId,
       limit: body.limit ?? null,
       limitReset: body.limit_reset ?? null,
       includeByokInLimit: body.include_byok_in_limit ?? false,
       expiresAt: body.expires_at ?? null,
       externalUser: body.external?.user ?? null,
       externalSecret: body.external?.api_key ?? null,
+    }
+    const { key, secret } = await gateway.db.transaction().execute(async (tx) => {
+      const made = await createKey(tx, gateway.clock, wanted)
+      await refuseBeyond(tx, gateway.settings.ceilings, 'keys', caller.organizationId)
+      return made
     })
     return { data: recordOf(key, noUsage), key: secret }
   },

@@ -24,7 +24,7 @@ export async function exchangeCode(gateway: Gateway, sent: Exchange) {
     throw refused()
   }
   if (code.key_expires_at !== null && Date.parse(code.key_expires_at) <= clock.now()) throw refused()
-  const key = await redeem(db, clock, code).catch(ownersGone)
+  const key = await redeem(gateway, code).catch(ownersGone)
   if (key === undefined) throw refused()
   return { key, user_id: code.user_id }
 }

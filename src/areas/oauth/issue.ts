@@ -1,3 +1,4 @@
+import { refuseBeyond } from '../../account/ceilings.ts'
 import { enterWorkspace } from '../../account/workspaces.ts'
 import { badField } from '../../errors.ts'
 import type { Gateway } from '../../gateway.ts'
@@ -15,24 +16,28 @@ interface Owner {
 
 /** Makes a code: the one way, for the API and for the consent page. */
 export async function issueCode(gateway: Gateway, owner: Owner, wish: CodeWish) {
-  const { db, clock } = gateway
+  const { clock, settings } = gateway
   const pkce = checkWish(gateway, wish)
-  const workspace = await enterWorkspace(db, owner.organizationId, wish.workspace_id)
-  const app = await appId(db, clock, owner.organizationId, appOf(wish.callback_url))
   const code = newToken()
-  const createdAt = await saveCode(db, clock, code, {
-    ...pkce,
-    organization_id: owner.organizationId,
-    workspace_id: workspace.id,
-    user_id: owner.userId,
-    app_id: app,
-    callback_url: wish.callback_url?.href ?? null,
-    key_name: keyNameOf(wish),
-    key_limit_nanos: limitFor(owner, wish),
-    key_limit_reset: wish.usage_limit_type ?? null,
-    key_expires_at: wish.expires_at ?? null,
+  return gateway.db.transaction().execute(async (tx) => {
+    const workspace = await enterWorkspace(tx, owner.organizationId, wish.workspace_id)
+    const app = await appId(tx, clock, owner.organizationId, appOf(wish.callback_url))
+    const createdAt = await saveCode(tx, clock, code, {
+      ...pkce,
+      organization_id: owner.organizationId,
+      workspace_id: workspace.id,
+      user_id: owner.userId,
+      app_id: app,
+      callback_url: wish.callback_url?.href ?? null,
+      key_name: keyNameOf(wish),
+      key_limit_nanos: limitFor(owner, wish),
+      key_limit_reset: wish.usage_limit_type ?? null,
+      key_expires_at: wish.expires_at ?? null,
+    })
+    await refuseBeyond(tx, settings.ceilings, 'apps', owner.organizationId)
+    await refuseBeyond(tx, settings.ceilings, 'auth_codes', owner.organizationId)
+    return { code, appId: app, createdAt }
   })
-  return { code, appId: app, createdAt }
 }
 
 /** Who may not spend without limit cannot make a key that does. */

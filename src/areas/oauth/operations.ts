@@ -48,7 +48,7 @@ const exchangeAuthCode = operation({
     '403 when the code is unknown, used or expired, or when the verifier is missing or wrong; a wrong verifier does not use the code up. A code that is used a second time disables the key it was exchanged for. 400 when the method is not that of the code.',
   access: 'public',
   body: exchangeBody,
-  errors: [403],
+  errors: [403, 409],
   response: z.strictObject({ key: z.string(), user_id: z.string().nullable() }),
   handle: ({ gateway, body }) => exchangeCode(gateway, body),
 })

@@ -53,7 +53,7 @@ async function showSignin(gateway: Gateway, request: Request): Promise<Response>
 
 async function signIn(gateway: Gateway, request: Request): Promise<Response> {
   const form = await readForm(gateway, request)
-  const session = await openSession(gateway.db, gateway.clock, form.get('token') ?? '')
+  const session = await openSession(gateway, form.get('token') ?? '')
   if (session === undefined) return deadLinkPage()
   const response = seeOther(rememberedPath(request) ?? '/docs')
   setSession(gateway, request, response, session)

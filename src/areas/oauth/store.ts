@@ -1,9 +1,11 @@
 import type { Selectable } from 'kysely'
+import { refuseBeyond } from '../../account/ceilings.ts'
 import { createKey } from '../../account/keys.ts'
 import { deleteExpired } from '../../account/sessions.ts'
 import type { Db } from '../../db/db.ts'
 import type { AuthCodeTable } from '../../db/schema.ts'
 import { fail } from '../../errors.ts'
+import type { Gateway } from '../../gateway.ts'
 import { type Clock, isoNow } from '../../lib/clock.ts'
 import { sha256 } from '../../lib/secret.ts'
 import type { App } from './codes.ts'
@@ -61,7 +63,7 @@ export async function findCode(db: Db, clock: Clock, code: string): Promise<Auth
 }
 
 /** Uses the code up and makes its key; no key when somebody else was first. Throws when its owners are gone. */
-export async function redeem(db: Db, clock: Clock, code: AuthCode): Promise<string | undefined> {
+export async function redeem({ db, clock, settings }: Gateway, code: AuthCode): Promise<string | undefined> {
   return db.transaction().execute(async (tx) => {
     if (!(await useUp(tx, clock, code))) return undefined
     const { key, secret } = await createKey(tx, clock, {
@@ -79,6 +81,7 @@ export async function redeem(db: Db, clock: Clock, code: AuthCode): Promise<stri
       .set({ key_id: key.id })
       .where('code_hash', '=', code.code_hash)
       .execute()
+    await refuseBeyond(tx, settings.ceilings, 'keys', code.organization_id)
     return secret
   })
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { refuseBeyond } from '../../account/ceilings.ts'
 import { knownHashes } from '../../account/keys.ts'
 import { enterWorkspace, lockWorkspace, tryLockWorkspace } from '../../account/workspaces.ts'
 import type { Db } from '../../db/db.ts'
@@ -84,7 +85,7 @@ const create = operation({
     const row = await gateway.db.transaction().execute(async (tx) => {
       await lockWorkspace(tx, caller.organizationId, workspaceId)
       if ((await countDestinations(tx, workspaceId, kind.type)) >= mostOfOneType) throw tooMany(kind.type)
-      return insertDestination(tx, gateway.clock, {
+      const made = await insertDestination(tx, gateway.clock, {
         ...startSettings,
         ...settingsOf(body),
         ...sealConfig(gateway.vault, kind, id, config),
@@ -94,6 +95,8 @@ const create = operation({
         type: kind.type,
         secrets_origin: originOf(kind, config),
       })
+      await refuseBeyond(tx, gateway.settings.ceilings, 'destinations', workspaceId)
+      return made
     })
     return { data: recordOf(gateway.vault, row) }
   },

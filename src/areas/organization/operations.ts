@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { refuseBeyond } from '../../account/ceilings.ts'
 import { addressOf, createMember, type Member } from '../../account/members.ts'
 import { changeMember, lockOrganization, removeMember } from '../../account/organizations.ts'
 import { pageQuery } from '../../lib/page.ts'
@@ -68,13 +69,15 @@ const createOrganizationMember = operation({
   handle: async ({ gateway, caller, body }) => {
     const member = await gateway.db.transaction().execute(async (tx) => {
       await lockOrganization(tx, caller.organizationId)
-      return createMember(tx, gateway.clock, {
+      const made = await createMember(tx, gateway.clock, {
         organizationId: caller.organizationId,
         email: body.email,
         firstName: body.first_name ?? null,
         lastName: body.last_name ?? null,
         role: body.role,
       })
+      await refuseBeyond(tx, gateway.settings.ceilings, 'members', caller.organizationId)
+      return made
     })
     return { data: recordOf(member) }
   },

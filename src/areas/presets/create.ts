@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { refuseBeyond } from '../../account/ceilings.ts'
 import type { PresetFormat } from '../../db/schema.ts'
 import { chatBody } from '../../dialects/chat/schema.ts'
 import { messagesBody } from '../../dialects/messages/schema.ts'
@@ -83,10 +84,11 @@ async function save(
   slug: string,
   content: Content,
 ): Promise<z.input<typeof fullAnswer>> {
-  const { clock } = gateway
+  const { clock, settings } = gateway
   const wanted = { organizationId: caller.organizationId, slug, creatorUserId: caller.userId }
   return gateway.db.transaction().execute(async (tx) => {
     const preset = await openPreset(tx, clock, wanted)
+    await refuseBeyond(tx, settings.ceilings, 'presets', caller.organizationId)
     if (preset.status === 'archived') {
       throw fail('conflict', 'The preset is archived: set its status to active or disabled first.')
     }
@@ -96,6 +98,7 @@ async function save(
       config: JSON.stringify(content.config),
       creator_id: creatorOf(caller),
     })
+    await refuseBeyond(tx, settings.ceilings, 'preset_versions', preset.id)
     const designated = await updatePreset(tx, clock, preset.id, { designated_version_id: version.id })
     return { data: fullRecordOf(designated, version) }
   })

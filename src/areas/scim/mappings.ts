@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { refuseBeyond } from '../../account/ceilings.ts'
 import { lockOrganization } from '../../account/organizations.ts'
 import { applyGrants } from '../../account/scim-grants.ts'
 import { tryLockWorkspace } from '../../account/workspaces.ts'
@@ -85,6 +86,7 @@ const create = operation({
         )
       }
       const mapping = known ?? (await insertMapping(tx, gateway.clock, { ...wanted, role: body.role }))
+      await refuseBeyond(tx, gateway.settings.ceilings, 'scim_mappings', caller.organizationId)
       await apply(tx, gateway, mapping)
       return { data: recordOf(mapping) }
     }),

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { dropBeyond } from '../../account/ceilings.ts'
 import { lockOrganization } from '../../account/organizations.ts'
 import { applyGrants } from '../../account/scim-grants.ts'
 import { fail } from '../../errors.ts'
@@ -42,6 +43,7 @@ const start = operation({
   handle: async ({ gateway, caller }) => {
     await giveUpOnLost(gateway, caller.organizationId)
     const job = await insertJob(gateway.db, gateway.clock, caller.organizationId)
+    await dropBeyond(gateway.db, gateway.settings.ceilings, 'scim_sync_jobs', caller.organizationId)
     setTimeout(() => enqueue(gateway, job), 0)
     return { data: recordOf(job) }
   },

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { refuseBeyond } from '../../account/ceilings.ts'
 import {
   createScimToken,
   deleteScimToken,
@@ -24,10 +25,15 @@ const create = operation({
   access: 'management',
   body: z.strictObject({ name: z.string().trim().min(1).max(100) }),
   status: 201,
+  errors: [409],
   response: z.strictObject({ data: tokenRecord, token: z.string() }),
   handle: async ({ gateway, caller, body }) => {
     const wanted = { organizationId: caller.organizationId, name: body.name }
-    const { token, secret } = await createScimToken(gateway.db, gateway.clock, wanted)
+    const { token, secret } = await gateway.db.transaction().execute(async (tx) => {
+      const made = await createScimToken(tx, gateway.clock, wanted)
+      await refuseBeyond(tx, gateway.settings.ceilings, 'scim_tokens', caller.organizationId)
+      return made
+    })
     return { data: recordOf(token), token: secret }
   },
 })

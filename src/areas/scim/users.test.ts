@@ -238,16 +238,16 @@ describeOnEachDatabase('SCIM users', (server) => {
       const [used, disabled] = [await keyFor(member), await keyFor(member)]
       await server().call('PATCH', `/keys/${disabled.data.hash}`, { body: { disabled: true } })
       const link = await createSigninToken(gateway.db, gateway.clock, member)
-      const session = await openSession(gateway.db, gateway.clock, link)
+      const session = await openSession(gateway, link)
       const unused = await createSigninToken(gateway.db, gateway.clock, member)
       expect(await works(used.key)).toBe(200)
 
       expect((await activate(id, false)).body.active).toBe(false)
       expect(await works(used.key)).toBe(401)
       expect(await findSession(gateway.db, gateway.clock, session ?? '')).toBeUndefined()
-      expect(await openSession(gateway.db, gateway.clock, unused)).toBeUndefined()
+      expect(await openSession(gateway, unused)).toBeUndefined()
       const late = await createSigninToken(gateway.db, gateway.clock, member)
-      expect(await openSession(gateway.db, gateway.clock, late)).toBeUndefined()
+      expect(await openSession(gateway, late)).toBeUndefined()
       const enable = { body: { disabled: false } }
       expect((await server().call('PATCH', `/keys/${used.data.hash}`, enable)).status).toBe(409)
       const made = { body: { name: 'k', creator_user_id: member } }
@@ -257,7 +257,7 @@ describeOnEachDatabase('SCIM users', (server) => {
       expect(await works(used.key)).toBe(200)
       expect(await works(disabled.key)).toBe(401)
       expect(await findSession(gateway.db, gateway.clock, session ?? '')).toBeUndefined()
-      expect(await openSession(gateway.db, gateway.clock, late)).toBeUndefined()
+      expect(await openSession(gateway, late)).toBeUndefined()
     })
 
     test('R38 a user may be created inactive', async () => {

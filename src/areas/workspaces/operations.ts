@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { refuseBeyond } from '../../account/ceilings.ts'
 import { countActiveKeys, disableKeys } from '../../account/keys.ts'
 import { addWorkspace, lockOrganization } from '../../account/organizations.ts'
 import { lockWorkspace, requireWorkspace, updateWorkspace, type Workspace } from '../../account/workspaces.ts'
@@ -47,9 +48,11 @@ const create = operation({
   handle: async ({ gateway, caller, body }) => {
     const owner = { organizationId: caller.organizationId, createdBy: caller.userId }
     const wanted = { ...settingsOf(body), name: body.name, slug: body.slug }
-    const workspace = await gateway.db
-      .transaction()
-      .execute((tx) => addWorkspace(tx, gateway.clock, owner, wanted))
+    const workspace = await gateway.db.transaction().execute(async (tx) => {
+      const made = await addWorkspace(tx, gateway.clock, owner, wanted)
+      await refuseBeyond(tx, gateway.settings.ceilings, 'workspaces', caller.organizationId)
+      return made
+    })
     return { data: recordOf(workspace) }
   },
 })

@@ -1,3 +1,4 @@
+import { refuseBeyond } from '../../../account/ceilings.ts'
 import { lockOrganization } from '../../../account/organizations.ts'
 import type { Db } from '../../../db/db.ts'
 import { searchOf } from '../filter.ts'
@@ -71,6 +72,7 @@ const create: ScimHandler = async (ask) => {
       display_name: wanted.displayName,
       external_id: wanted.externalId,
     })
+    await refuseBeyond(tx, gateway.settings.ceilings, 'scim_groups', organizationId)
     await changeMembers(tx, gateway.clock, group, wanted.members)
     return group
   })

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { refuseBeyond } from '../../../account/ceilings.ts'
 import { createMember, findMemberByEmail, type Member } from '../../../account/members.ts'
 import { lockOrganization, removeMember, setMemberActive } from '../../../account/organizations.ts'
 import type { Db } from '../../../db/db.ts'
@@ -170,7 +171,9 @@ async function memberFor(
   const known = email === null ? undefined : await findMemberByEmail(tx, organizationId, email)
   if (!known) {
     const person = { organizationId, email, firstName, lastName, role: 'org:member' as const }
-    return createMember(tx, gateway.clock, person)
+    const made = await createMember(tx, gateway.clock, person)
+    await refuseBeyond(tx, gateway.settings.ceilings, 'members', organizationId)
+    return made
   }
   if (await isLinked(tx, known.id)) throw emailTaken()
   return known

@@ -1,0 +1,129 @@
+import { beforeAll, expect, test } from 'bun:test'
+import { type RecordKind, recordCeilings } from '../src/account/ceilings.ts'
+import { createSigninToken, findSession, openSession } from '../src/account/sessions.ts'
+import { newId } from '../src/lib/ids.ts'
+import { insertGeneration } from './support/generations.ts'
+import { type Answer, describeOnEachDatabase } from './support/harness.ts'
+import { connect, type IdentityProvider, userBody } from './support/scim.ts'
+
+const most = 6
+const settings = `ceilings: { ${Object.keys(recordCeilings)
+  .map((kind) => `${kind}: ${most}`)
+  .join(', ')} }`
+
+describeOnEachDatabase(
+  'S13 the ceiling of',
+  (server) => {
+    let provider: IdentityProvider
+    let generation: string
+    let groups: string[] = []
+    beforeAll(async () => {
+      provider = await connect(server())
+      generation = await insertGeneration(server().gateway, server().own)
+    })
+    const post = (path: string, body: unknown) => server().call('POST', path, { body })
+    const preset = { model: 'sandbox/echo', messages: [{ role: 'user', content: 'Hello' }] }
+    const config = { url: 'https://127.0.0.1:9/events' }
+    const types = ['webhook', 'webhook', 'webhook', 'webhook', 'webhook', 'otel-collector', 'otel-collector']
+    const slug = newId('versions')
+
+    const makers: [RecordKind, (place: number) => Promise<Answer>][] = [
+      ['keys', () => post('/keys', { name: 'key' })],
+      ['workspaces', () => post('/workspaces', { name: 'New', slug: newId('w').replace('_', '-') })],
+      ['preset_versions', () => post(`/presets/${slug}/messages`, preset)],
+      ['presets', () => post(`/presets/${newId('preset')}/messages`, preset)],
+      ['guardrails', () => post('/guardrails', { name: newId('guardrail') })],
+      ['destinations', (place) => post('/observability/destinations', destination(place))],
+      ['byok_keys', () => post('/byok', { provider: 'openai', key: newId('sk') })],
+      ['files', () => post('/files', upload())],
+      ['apps', (place) => post('/auth/keys/code', { callback_url: `https://app-${place}.example.com/` })],
+      ['auth_codes', () => post('/auth/keys/code', { callback_url: 'https://app-0.example.com/' })],
+      ['scim_tokens', () => post('/scim/tokens', { name: 'token' })],
+      ['feedback', () => post('/generation/feedback', { generation_id: generation, category: 'latency' })],
+      ['catalogue_edits', () => edit()],
+      ['scim_groups', () => provider.send('POST', '/Groups', { displayName: newId('group') })],
+      ['scim_mappings', (place) => mapping(place)],
+      ['members', () => provider.send('POST', '/Users', userBody(`${newId('person')}@example.com`))],
+      [
+        'members',
+        () => post('/organization/members', { email: `${newId('person')}@example.com`, role: 'org:member' }),
+      ],
+    ]
+
+    function destination(place: number) {
+      const type = types[place] ?? 'webhook'
+      return { type, name: newId('d'), config: type === 'webhook' ? config : { endpoint: config.url } }
+    }
+    function upload(): FormData {
+      const form = new FormData()
+      form.append('file', new File(['some text'], 'notes.txt', { type: 'text/plain' }))
+      return form
+    }
+    function edit(): Promise<Answer> {
+      const body = { name: 'Own', base_url: 'https://models.example.com/v1', dialects: ['chat'] }
+      return server().call('PUT', `/catalogue/providers/${newId('own').replace('_', '-')}`, { body })
+    }
+    async function mapping(place: number): Promise<Answer> {
+      if (groups.length === 0) groups = (await groupRows()).map(({ id }) => id)
+      const workspaces = await server()
+        .gateway.db.selectFrom('workspaces')
+        .select('id')
+        .where('organization_id', '=', server().own.organization.id)
+        .execute()
+      const workspace_id = workspaces[Math.floor(place / groups.length)]?.id
+      return post('/scim/group-mappings', {
+        scim_group_id: groups[place % groups.length],
+        workspace_id,
+        role: 'member',
+      })
+    }
+    const groupRows = () => server().gateway.db.selectFrom('scim_groups').select('id').execute()
+
+    test.each(makers)('%s is kept, and named', async (kind, make) => {
+      let refused: Answer | null = null
+      for (let place = 0; place <= most && !refused; place++) {
+        const answer = await make(place)
+        if (answer.status >= 400) refused = answer
+      }
+      expect(refused?.status).toBe(409)
+      expect(JSON.stringify(refused?.body)).toContain(`${most} ${recordCeilings[kind].noun}`)
+      expect(JSON.stringify(refused?.body)).toContain(`ceilings.${kind}`)
+    })
+
+    test('keys holds for the exchange of a code too', async () => {
+      await server().gateway.db.deleteFrom('auth_codes').execute()
+      const { body } = await post('/auth/keys/code', { callback_url: 'https://app-0.example.com/' })
+      const answer = await server().call('POST', '/auth/keys', { key: null, body: { code: body.data.id } })
+      expect([answer.status, answer.body.error.metadata.reason]).toEqual([409, 'ceiling_reached'])
+    })
+
+    test('another organization is not touched', async () => {
+      const key = server().foreign.managementKey
+      expect((await server().call('POST', '/keys', { key, body: { name: 'key' } })).status).toBe(201)
+    })
+
+    test('sessions makes the oldest ones end', async () => {
+      const { gateway, own, clock } = server()
+      const sessions: string[] = []
+      for (let place = 0; place <= most; place++) {
+        const link = await createSigninToken(gateway.db, clock, own.owner.id)
+        sessions.push((await openSession(gateway, link)) ?? '')
+        clock.advance(1000)
+      }
+      const open = await Promise.all(sessions.map((token) => findSession(gateway.db, clock, token)))
+      expect(open.map((member) => member !== undefined)).toEqual([
+        false,
+        ...sessions.slice(1).map(() => true),
+      ])
+    })
+
+    test('sync jobs makes the oldest ones go', async () => {
+      for (let place = 0; place < most + 2; place++) {
+        expect((await post('/scim/sync-jobs', undefined)).status).toBe(202)
+        server().clock.advance(1000)
+      }
+      expect(await server().gateway.db.selectFrom('scim_sync_jobs').select('id').execute()).toHaveLength(most)
+    })
+  },
+  { settings },
+)
