@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import type { ResponseQuota } from './account/response-quota.ts'
 import type { Catalog } from './catalog/catalog.ts'
 import type { Edits } from './catalog/edits.ts'
 import type { Config } from './config.ts'
@@ -53,6 +54,8 @@ export interface Gateway {
   readonly responseCache: ByteCache
   /** Responses that are made for clients who do not wait. */
   readonly background: BackgroundRuns
+  /** Keeps what clients have stored within bounds. */
+  readonly responseQuota: ResponseQuota
   settings: Settings
   edits: Edits
   catalog: Catalog

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { type Logger, pino } from 'pino'
 import { firstStart, syncEnvironmentKey, vaultFits } from './account/bootstrap.ts'
+import { ResponseQuota } from './account/response-quota.ts'
 import { operations, pages } from './areas/all.ts'
 import { readEdits } from './catalog/store.ts'
 import { type Config, ConfigError } from './config.ts'
@@ -92,6 +93,7 @@ export async function openGateway(
     exchanges: new Set(),
     responseCache,
     background: new BackgroundRuns(),
+    responseQuota: new ResponseQuota(db, (err) => log.warn({ err }, 'stored responses not trimmed')),
     settings,
     ...composed,
   }

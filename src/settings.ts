@@ -124,6 +124,12 @@ const settingsFields = z.strictObject({
       retention_days: z.int().min(1).max(3650).default(30),
       /** How many of one workspace may be made in the background at the same time. */
       background: z.int().min(0).max(10_000).default(100),
+      /** Of one workspace: beyond either the oldest are deleted. */
+      max_count: z.int().min(1).default(100_000),
+      max_bytes: z
+        .int()
+        .min(1024 * 1024)
+        .default(4 * 1024 ** 3),
     })
     .prefault({}),
   /** Replies that are given once more to who asks the same again, in the memory of this node. */

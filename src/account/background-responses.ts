@@ -1,9 +1,9 @@
-import { sql } from 'kysely'
+import { CompiledQuery, sql } from 'kysely'
 import type { Statement } from '../db/batch.ts'
 import type { Db } from '../db/db.ts'
 import { isoNow } from '../lib/clock.ts'
-import { type JsonObject, objectOf } from '../lib/loose.ts'
-import { newStoredResponse, type Owner, type Shelf } from './stored-responses.ts'
+import { type JsonObject, objectOf, objectsOf } from '../lib/loose.ts'
+import { keptResponse, type Owner, type Shelf } from './stored-responses.ts'
 
 /** A response that is not finished: once it is, it is among the stored ones and no longer here. */
 export interface UnfinishedResponse {
@@ -99,18 +99,18 @@ export async function finishResponse(
   { id, owner, body }: Omit<UnfinishedResponse, 'nodeId'>,
   retentionDays: number,
 ): Promise<void> {
+  const output = objectsOf(body.output)
+  const stored = { id, owner, previousId: null, body, input: [], output, retentionDays }
+  const { statements } = await keptResponse(shelf, stored)
   await shelf.db.transaction().execute(async (tx) => {
     const { numDeletedRows } = await tx
       .deleteFrom('background_responses')
       .where('id', '=', id)
       .executeTakeFirst()
     if (numDeletedRows === 0n) return
-    const row = newStoredResponse(shelf, { id, owner, previousId: null, body, retentionDays })
-    await tx
-      .insertInto('stored_responses')
-      .values(row)
-      .onConflict((conflict) => conflict.doNothing())
-      .execute()
+    for (const { sql: text, values } of statements) {
+      await tx.executeQuery(CompiledQuery.raw(text, [...values]))
+    }
   })
 }
 

@@ -4,7 +4,8 @@ import type { CompiledQuery, DatabaseConnection } from 'kysely'
 const hotTables = new Set([
   'nodes',
   'stored_responses',
-  'stored_items',
+  'stored_pages',
+  'stored_item_ids',
   'conversations',
   'conversation_items',
   'generation_contents',

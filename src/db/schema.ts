@@ -41,7 +41,8 @@ export interface Schema {
   usage_columns: UsageColumnTable
   key_days: KeyDayTable
   stored_responses: StoredResponseTable
-  stored_items: StoredItemTable
+  stored_pages: StoredPageTable
+  stored_item_ids: StoredItemIdTable
   conversations: ConversationTable
   conversation_items: ConversationItemTable
   background_responses: BackgroundResponseTable
@@ -609,16 +610,21 @@ export interface KeyDayTable {
   byok_usage_nanos: bigint
 }
 
-/** A response kept for its client: its own items are in `stored_items`, those before it in the response it follows. */
+/** A response kept for its client: its own items are in `stored_pages`, those before it in the response it follows. */
 export interface StoredResponseTable {
   id: string
   organization_id: string
   workspace_id: string
   previous_response_id: string | null
-  /** Sealed JSON of the response object. */
-  body: string
+  /** Items of its input; those of its output follow them. */
+  input_count: number
+  /** Of the JSON of its items, and of all that is stored of it. */
+  item_bytes: number
+  stored_bytes: number
   created_at: string
   expires_at: string
+  /** Sealed JSON of the response object without its output. */
+  body: string
 }
 
 /** A response that is made in the background, until it is finished and stored. */
@@ -635,13 +641,21 @@ export interface BackgroundResponseTable {
   created_at: string
 }
 
-export interface StoredItemTable {
+/** Items that follow each other, sealed together: a row for each would be many times their size. */
+export interface StoredPageTable {
+  response_id: string
+  /** The position of the first one. */
+  first: number
+  count: number
+  /** Sealed JSON array. */
+  items: string
+}
+
+/** Where an item that came with an id of its own is. */
+export interface StoredItemIdTable {
+  item_id: string
   response_id: string
   position: number
-  item_id: string | null
-  is_output: Flag
-  /** Sealed JSON. */
-  item: string
 }
 
 /** A conversation that responses are added to. */

@@ -70,7 +70,7 @@ async function whole(
     const body = bodyOf(asked, taken, charge)
     const status = broken ? 'failed' : asked.request.signal.aborted ? 'cancelled' : 'completed'
     const outcome: Outcome = { status, charge, seen, error: null, firstTokenMs: null }
-    await close(outcome, asked.keep?.(body))
+    await close(outcome, await asked.keep?.(body))
     return jsonResponse(gateway, body, {
       ...answerHeaders(asked, [...droppedBy(journey), ...seen.lost]),
       ...keeping?.headers,

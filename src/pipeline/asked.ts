@@ -22,7 +22,7 @@ export interface Question {
   /** Called when it is admitted: what goes wrong from then on is part of the reply. */
   admitted?: () => void
   /** Written together with the charge: `reply` is the answer in the client's format. */
-  keep?: (reply: JsonObject) => Statement[]
+  keep?: (reply: JsonObject) => Promise<Statement[]>
 }
 
 export interface Source {

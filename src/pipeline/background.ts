@@ -49,7 +49,7 @@ export async function answerInBackground(
       signal: run.signal,
     }),
     admitted: admitted.resolve,
-    keep: (reply) => [...keep(reply), unfinishedRemoval(gateway.db, id)],
+    keep: async (reply) => [...(await keep(reply)), unfinishedRemoval(gateway.db, id)],
   })
   try {
     // What is wrong with the request itself is told to who sends it.

@@ -19,7 +19,7 @@ import { openSummaries } from './compaction.ts'
 export interface Opened {
   body: JsonObject
   /** How its answer is kept; absent when the client wants nothing stored. */
-  keep?: (reply: JsonObject) => Statement[]
+  keep?: (reply: JsonObject) => Promise<Statement[]>
 }
 
 /** Puts what was said before in front of the input, and stored items in the place of references to them. */
@@ -39,12 +39,12 @@ export async function openConversation(gateway: Gateway, owner: Owner, body: Jso
   if (!store && conversationId === null) return { body: asked }
   return {
     body: asked,
-    keep: (reply) => {
+    keep: async (reply) => {
       const output = objectsOf(reply.output)
       const added =
         conversationId === null ? [] : appendStatements(gateway, conversationId, [...input, ...output])
       if (!store || jsonLength(reply) > mostStored) return added
-      const kept = keptResponse(gateway, {
+      const { statements, bytes } = await keptResponse(gateway, {
         id: textOf(reply.id) ?? newId('resp'),
         owner,
         previousId,
@@ -53,7 +53,8 @@ export async function openConversation(gateway: Gateway, owner: Owner, body: Jso
         output,
         retentionDays: responses.retention_days,
       })
-      return [...kept, ...added]
+      gateway.responseQuota.note(owner.workspaceId, bytes, responses)
+      return [...statements, ...added]
     },
   }
 }

@@ -130,7 +130,7 @@ export async function replay(gateway: Gateway, asked: Asked, plan: Plan, kept: K
   const { body, final } = asked.call.stream ? streamed(asked, answer, events) : whole(asked, answer)
   const transcript = transcriptOf(asked, events)
   const companions = [
-    ...((final && asked.keep?.(final)) ?? []),
+    ...((final && (await asked.keep?.(final))) ?? []),
     ...contentStatements(gateway, asked, { transcript, error: null, attempts: [] }),
   ]
   const admission = await admitFree(gateway, asked, plan)

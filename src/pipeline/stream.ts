@@ -227,10 +227,11 @@ export class StreamRun {
     if (endedBadly(flow.seen)) throw unexpected('The provider ended its reply with an error.')
     const charge = this.#charge()
     const text = this.#lossComment(flow) + flow.end(charge.usage, billOf(charge, this.#taken?.candidate))
-    const keep = flow.final ? this.#asked.keep?.(flow.final) : undefined
+    // From here on a client that leaves changes nothing: all of its reply is there.
+    this.#over = true
+    const keep = flow.final ? await this.#asked.keep?.(flow.final) : undefined
     const left = this.#asked.request.signal.aborted
     await this.#close(this.#outcome(left ? 'cancelled' : 'completed', charge, null), keep)
-    this.#over = true
     void letGo(this.#gateway, flow)
     return text
   }

@@ -108,7 +108,7 @@ describeWithUpstreams('stored responses', (bench) => {
 
     test('S12 lies sealed in the database', async () => {
       const made = await make({ input: 'canary-in-the-prompt' })
-      const rows = await bench().server.gateway.db.selectFrom('stored_items').selectAll().execute()
+      const rows = await bench().server.gateway.db.selectFrom('stored_pages').selectAll().execute()
       expect(rows.filter((row) => row.response_id === made.id).length).toBeGreaterThan(0)
       expect(JSON.stringify(rows)).not.toContain('canary')
     })

@@ -3,7 +3,7 @@ import { findUnfinished } from '../../account/background-responses.ts'
 import { deleteResponse, inputItems } from '../../account/stored-responses.ts'
 import { responses } from '../../dialects/responses/responses.ts'
 import { responsesCall } from '../../dialects/responses/schema.ts'
-import { badField, fail } from '../../errors.ts'
+import { fail } from '../../errors.ts'
 import type { JsonObject } from '../../lib/loose.ts'
 import { operation } from '../../operation.ts'
 import { answer } from '../../pipeline/answer.ts'
@@ -137,19 +137,14 @@ const listInputItems = operation({
     has_more: z.boolean(),
   }),
   handle: async ({ gateway, caller, params, query }) => {
-    const stored = await inputItems(gateway, ownerOf(caller), params.response_id)
-    const items = query.order === 'asc' ? stored : stored.toReversed()
-    const after = items.findIndex(({ id }) => id === query.after)
-    if (query.after !== undefined && after === -1) throw badField('after', 'is no item of this response')
-    const start = after + 1
-    const data = items.slice(start, start + query.limit)
+    const { items: data, hasMore } = await inputItems(gateway, ownerOf(caller), params.response_id, query)
     const idAt = (place: number) => String(data.at(place)?.id ?? '') || null
     return {
       object: 'list' as const,
       data,
       first_id: idAt(0),
       last_id: idAt(-1),
-      has_more: start + data.length < items.length,
+      has_more: hasMore,
     }
   },
 })

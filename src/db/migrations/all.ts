@@ -7,6 +7,7 @@ import { rollups } from './005-rollups.ts'
 import { responseCache } from './006-response-cache.ts'
 import { catalogue } from './007-catalogue.ts'
 import { ownKeyOrigin } from './008-own-key-origin.ts'
+import { storedResponses } from './012-stored-responses.ts'
 import { conversations } from './013-conversations.ts'
 import { authCodeKey } from './014-auth-code-key.ts'
 import { backgroundResponses } from './015-background-responses.ts'
@@ -23,4 +24,5 @@ export const migrations: Record<string, Migration> = {
   '014-auth-code-key': authCodeKey,
   '013-conversations': conversations,
   '015-background-responses': backgroundResponses,
+  '012-stored-responses': storedResponses,
 }

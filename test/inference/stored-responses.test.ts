@@ -1,0 +1,151 @@
+import { expect, test } from 'bun:test'
+import { trim } from '../../src/account/response-quota.ts'
+import { ask, type Bench, describeWithUpstreams, jsonOf, lastOf } from './support.ts'
+
+const many = <T>(count: number, entry: (place: number) => T): T[] =>
+  Array.from({ length: count }, (_, place) => entry(place))
+
+async function store(bench: Bench, input: unknown, extra: object = {}) {
+  const response = await ask(bench, 'responses', { model: 'test/chat', input, ...extra })
+  expect(response.status).toBe(200)
+  return jsonOf(response)
+}
+
+async function list(bench: Bench, id: string, query: string) {
+  const { server } = bench
+  const answer = await server.call('GET', `/responses/${id}/input_items?${query}`, {
+    key: server.own.inferenceKey,
+  })
+  expect(answer.status).toBe(200)
+  return answer.body
+}
+
+/** Everything the database holds of stored responses. */
+async function storedBytes({ server }: Bench, id: string): Promise<number> {
+  const { db } = server.gateway
+  const rows = await Promise.all([
+    db.selectFrom('stored_responses').selectAll().where('id', '=', id).execute(),
+    db.selectFrom('stored_pages').selectAll().where('response_id', '=', id).execute(),
+    db.selectFrom('stored_item_ids').selectAll().where('response_id', '=', id).execute(),
+  ])
+  return JSON.stringify(rows).length
+}
+
+describeWithUpstreams('S13 a stored response', (bench) => {
+  const asked = (count: number) => many(count, (place) => ({ role: 'user', content: `word ${place}` }))
+
+  test('takes little more than what was sent, however many items that is', async () => {
+    const input = asked(3000)
+    const made = await store(bench(), input)
+    expect(await storedBytes(bench(), made.id)).toBeLessThan(2 * JSON.stringify(input).length)
+  })
+
+  test('is listed a page at a time, in both orders, without a gap', async () => {
+    const made = await store(bench(), asked(250))
+    for (const order of ['asc', 'desc']) {
+      const seen: string[] = []
+      for (let after = '', more = true; more; ) {
+        const page = await list(bench(), made.id, `limit=60&order=${order}${after && `&after=${after}`}`)
+        seen.push(...page.data.map((item: { content: string }) => item.content))
+        expect([page.first_id, page.last_id]).toEqual([page.data[0].id, page.data.at(-1).id])
+        after = page.last_id
+        more = page.has_more
+      }
+      const wanted = many(250, (place) => `word ${place}`)
+      expect(seen).toEqual(order === 'asc' ? wanted : wanted.reverse())
+    }
+  })
+
+  test('reads the pages that are asked for and no others', async () => {
+    const made = await store(bench(), asked(1000))
+    const { vault } = bench().server.gateway
+    const open = vault.open.bind(vault)
+    let opened = 0
+    vault.open = (sealed, context) => {
+      opened += 1
+      return open(sealed, context)
+    }
+    try {
+      await list(bench(), made.id, 'limit=20')
+    } finally {
+      vault.open = open
+    }
+    expect(opened).toBeLessThanOrEqual(2)
+  })
+
+  test('is found by the ids of its items: its own, and those the client gave', async () => {
+    const input = [
+      { role: 'user', content: 'first fact' },
+      { id: 'item_own', role: 'user', content: 'second fact' },
+    ]
+    const made = await store(bench(), input)
+    const items = (await list(bench(), made.id, 'order=asc')).data
+    expect(items[1].id).toBe('item_own')
+    const references = items.map(({ id }: { id: string }) => ({ type: 'item_reference', id }))
+    await store(bench(), [...references, { role: 'user', content: 'And?' }])
+    const sent = JSON.stringify(lastOf(bench().first.journal).json)
+    expect([sent.includes('first fact'), sent.includes('second fact')]).toEqual([true, true])
+    const foreign = await ask(
+      bench(),
+      'responses',
+      { model: 'test/chat', input: references },
+      { key: bench().server.foreign.inferenceKey },
+    )
+    expect(foreign.status).toBe(400)
+  })
+
+  test.each(['msg_nobody', 'a b', 'msg_resp_1_999'])(
+    'an item %j that it does not have is refused',
+    async (after) => {
+      const { server } = bench()
+      const made = await store(bench(), asked(2))
+      const path = `/responses/${made.id}/input_items?after=${encodeURIComponent(after)}`
+      expect((await server.call('GET', path, { key: server.own.inferenceKey })).status).toBe(400)
+    },
+  )
+})
+
+describeWithUpstreams(
+  'S13 the stored responses of a workspace',
+  (bench) => {
+    const workspace = () => bench().server.own.workspace.id
+    const count = async () => {
+      const rows = await bench().server.gateway.db.selectFrom('stored_responses').select('id').execute()
+      return rows.length
+    }
+
+    test('stay within their number: the oldest go', async () => {
+      const made: string[] = []
+      for (let place = 0; place < 15; place++) {
+        made.push((await store(bench(), `question ${place}`)).id)
+        bench().server.clock.advance(1000)
+      }
+      const { gateway, own } = bench().server
+      await trim(gateway.db, workspace(), gateway.settings.responses)
+      expect(await count()).toBe(10)
+      const read = (id: string | undefined) =>
+        bench().server.call('GET', `/responses/${id}`, { key: own.inferenceKey })
+      expect([(await read(made[0])).status, (await read(made.at(-1))).status]).toEqual([404, 200])
+    })
+
+    test('stay within their bytes, and another workspace keeps its own', async () => {
+      const { gateway, foreign } = bench().server
+      const key = foreign.inferenceKey
+      const theirs = await ask(bench(), 'responses', { model: 'sandbox/echo:free', input: 'Hi' }, { key })
+      expect(theirs.status).toBe(200)
+      const newest = await store(bench(), 'x'.repeat(100_000))
+      await trim(gateway.db, workspace(), { max_count: 1000, max_bytes: 200_000 })
+      const rows = await gateway.db.selectFrom('stored_responses').select(['id', 'stored_bytes']).execute()
+      expect(rows.map((row) => row.id)).toContain(newest.id)
+      expect(rows.reduce((sum, row) => sum + row.stored_bytes, 0)).toBeLessThan(250_000)
+      expect(rows.map((row) => row.id)).toContain((await jsonOf(theirs)).id)
+    })
+
+    test('are trimmed by themselves as they grow', async () => {
+      for (let place = 0; place < 30; place++) await store(bench(), `question ${place}`)
+      for (let tries = 0; (await count()) > 15 && tries < 200; tries++) await Bun.sleep(10)
+      expect(await count()).toBeLessThanOrEqual(15)
+    })
+  },
+  'responses: { max_count: 10 }',
+)
