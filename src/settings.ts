@@ -72,7 +72,7 @@ const settingsFields = z.strictObject({
       /** Messages, input items, contents, tools, entries of `logit_bias` or of any other list or object of a request, and its fields. */
       list_entries: z.int().min(100).default(10_000),
       /** Content parts of all messages together. */
-      parts: z.int().min(100).default(30_000),
+      parts: z.int().min(100).default(20_000),
       /** How long the sender of a body may pause, and the bytes a second it must send on average beyond that. */
       body_idle: seconds(30),
       body_rate: z.int().min(1).default(4096),

@@ -34,6 +34,7 @@ function sizeOf(value: object): number {
 /** What the lists inside an entry hold: the parts of a message, the functions of a tool. */
 function countParts(entry: unknown, at: string, parts: { count: number }, ceilings: Ceilings): void {
   if (typeof entry !== 'object' || entry === null) return
+  refuseLonger(at, sizeOf(entry), ceilings)
   for (const [name, inner] of Object.entries(entry)) {
     if (typeof inner !== 'object' || inner === null) continue
     refuseLonger(`${at}.${name}`, sizeOf(inner), ceilings)

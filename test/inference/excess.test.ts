@@ -31,6 +31,7 @@ describeWithUpstreams(
       ],
       ['messages', 'messages', { messages: many(1001, () => hello) }],
       ['messages', 'tools', { tools: many(1001, (place) => ({ name: `f${place}`, input_schema: {} })) }],
+      ['chat', 'messages.0', { messages: [{ ...hello, ...pairs(1001, 1) }] }],
       ['responses', 'input', { input: many(1001, () => hello) }],
       ['responses', 'input.0.content', { input: [{ role: 'user', content: many(1001, part) }] }],
     ] as const)('in %s: %s is refused by name', async (format, field, body) => {

@@ -159,6 +159,8 @@ const requestMessage = z
   .refine(({ role, content }) => mayBeSilent.has(role) || (content !== undefined && content !== null), {
     path: ['content'],
     message: 'is required for this role',
+    // Of thousands of messages the first wrong one ends the search.
+    abort: true,
   })
 
 const requestFunction = z.looseObject({
@@ -179,7 +181,12 @@ const requestTool = z
     checkServerTool({ type: given.type ?? undefined, parameters: given.parameters }, context)
     const isFunction = (given.type ?? 'function') === 'function'
     if (isFunction && !given.function && typeof given.name !== 'string') {
-      context.addIssue({ code: 'custom', path: ['function'], message: 'is required for a function' })
+      context.addIssue({
+        code: 'custom',
+        path: ['function'],
+        message: 'is required for a function',
+        continue: false,
+      })
     }
   })
 

@@ -51,7 +51,12 @@ function checkTool(
   if (given.type !== undefined && given.type !== 'custom') return
   for (const field of ['name', 'input_schema'] as const) {
     if (given[field] === undefined) {
-      context.addIssue({ code: 'custom', path: [field], message: 'is required for a custom tool' })
+      context.addIssue({
+        code: 'custom',
+        path: [field],
+        message: 'is required for a custom tool',
+        continue: false,
+      })
     }
   }
 }

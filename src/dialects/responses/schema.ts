@@ -29,7 +29,12 @@ const tool = z
   .superRefine((given, context) => {
     checkServerTool(given, context)
     if (given.type === 'function' && given.name === undefined) {
-      context.addIssue({ code: 'custom', path: ['name'], message: 'is required for a function' })
+      context.addIssue({
+        code: 'custom',
+        path: ['name'],
+        message: 'is required for a function',
+        continue: false,
+      })
     }
   })
 

@@ -100,7 +100,9 @@ function notATimeZone(): string {
 /** For the tools of every format: adds what is wrong with the parameters of a tool that runs here. */
 export function checkServerTool(
   tool: { type?: string | undefined; parameters?: unknown },
-  context: { addIssue(issue: { code: 'custom'; path: PropertyKey[]; message: string }): void },
+  context: {
+    addIssue(issue: { code: 'custom'; path: PropertyKey[]; message: string; continue?: false }): void
+  },
 ): void {
   const result = parameters.get(tool.type ?? '')?.safeParse(tool.parameters ?? {})
   for (const { path, message } of result?.error?.issues ?? []) {

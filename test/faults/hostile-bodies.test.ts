@@ -1,0 +1,101 @@
+import { afterAll, expect, test } from 'bun:test'
+import { connect } from 'node:net'
+import { closeScenes, type GatewayProcess, sceneOn } from './gateways.ts'
+import { isLong, patienceMs, report } from './length.ts'
+
+afterAll(closeScenes)
+
+/** At full length each body is as large as a body may be. */
+const scale = isLong ? 1 : 0.1
+const times = (text: string, count: number) => text.repeat(Math.floor(count * scale))
+const prompt = (content: string) =>
+  `{"model":"faults/fixed","messages":[{"role":"user","content":"${content}"}]}`
+const list = (field: string, entry: string, count: number) =>
+  `{"model":"faults/fixed","${field}":[${times(`${entry},`, count)}${entry}]}`
+
+const attacks: [string, string, () => string][] = [
+  ['numbers for messages', '/v1/chat/completions', () => list('messages', '1', 15_000_000)],
+  ['numbers for input', '/v1/responses', () => list('input', '1', 15_000_000)],
+  ['empty objects', '/v1/messages', () => list('messages', '{}', 10_000_000)],
+  ['empty lists in lists', '/v1/chat/completions', () => list('tools', '[[]]', 6_000_000)],
+  ['messages', '/v1/chat/completions', () => list('messages', '{"role":"user","content":"a"}', 1_000_000)],
+  ['escaped quotes', '/v1/chat/completions', () => prompt(times('\\"', 15_000_000))],
+  ['escapes', '/v1/chat/completions', () => prompt(times('\\u00e4', 5_000_000))],
+  ['text', '/v1/chat/completions', () => prompt(times('word ', 6_000_000))],
+]
+
+/** One who asks again and again how the gateway is, and how long it waited at most. */
+function patient({ url }: GatewayProcess) {
+  let longest = 0
+  let isOver = false
+  const asking = (async () => {
+    while (!isOver) {
+      const at = performance.now()
+      expect((await fetch(`${url}/healthz`)).status).toBe(200)
+      longest = Math.max(longest, performance.now() - at)
+      await Bun.sleep(5)
+    }
+  })()
+  return async () => {
+    isOver = true
+    await asking
+    return longest
+  }
+}
+
+/** Once it took a minute. The bound is for machines that have much else to do. */
+const boundMs = isLong ? 5000 : 3000
+
+test(
+  'S13 I10 while hostile bodies arrive, others are answered',
+  async () => {
+    const scene = await sceneOn('sqlite')
+    const gateway = await scene.start()
+    const key = await gateway.newKey(1)
+    const waits: Record<string, number> = {}
+    for (const [name, path, make] of attacks) {
+      const body = make()
+      const stop = patient(gateway)
+      const headers = { authorization: `Bearer ${key}` }
+      const response = await fetch(gateway.url + path, { method: 'POST', headers, body })
+      await response.text()
+      waits[`ms of waiting for ${name}`] = Math.round(await stop())
+    }
+    report('hostile bodies', waits)
+    expect(Math.max(...Object.values(waits))).toBeLessThan(boundMs)
+    await gateway.stop()
+  },
+  patienceMs,
+)
+
+/** The pauses that are allowed take half a minute; `test/inference/excess.test.ts` has a short form. */
+test.skipIf(!isLong)(
+  'S13 dripped bodies are given up, all of them',
+  async () => {
+    const scene = await sceneOn('sqlite')
+    const gateway = await scene.start()
+    const key = await gateway.newKey(1)
+    const { hostname, port } = new URL(gateway.url)
+    const drip = () =>
+      new Promise<string>((resolve) => {
+        const socket = connect(Number(port), hostname)
+        socket.write(
+          `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\ntransfer-encoding: chunked\r\n\r\n`,
+        )
+        const timer = setInterval(() => socket.write('1\r\na\r\n'), 2000)
+        let answer = ''
+        socket.on('data', (data) => {
+          answer += data.toString()
+        })
+        socket.on('error', () => undefined)
+        socket.on('close', () => {
+          clearInterval(timer)
+          resolve(answer.slice(0, 12))
+        })
+      })
+    const answers = await Promise.all(Array.from({ length: 500 }, drip))
+    expect(new Set(answers)).toEqual(new Set(['HTTP/1.1 408']))
+    await gateway.stop()
+  },
+  patienceMs,
+)
