@@ -28,7 +28,7 @@ export async function readText(
   const declared = Number(request.headers.get('content-length') ?? Number.NaN)
   // What comes in one piece is read in one: most requests are small, and this is the cheaper way.
   if (declared <= Math.min(smallBytes, limits.maxBytes)) {
-    const text = new Utf8().decode(await readAtOnce(request, declared, limits.pace), false)
+    const text = decodeWhole(await readAtOnce(request, declared, limits.pace))
     inspect(text)
     return text
   }
@@ -51,7 +51,23 @@ export async function readText(
 /** So much is looked at in a millisecond or two. */
 const sliceBytes = 256 * 1024
 
+/** For texts in one piece: it keeps nothing between two of them. */
+const wholeDecoder = new TextDecoder('utf-8', { fatal: true })
+
 /** Text sent on with characters replaced would not be what the client wrote: what is not UTF-8 is refused. */
+function decodeWhole(bytes: Uint8Array): string {
+  try {
+    return wholeDecoder.decode(bytes)
+  } catch {
+    throw notUtf8(firstDifference(bytes))
+  }
+}
+
+function notUtf8(place: number): GatewayError {
+  return fail('malformed_json', `The request body is not valid UTF-8 near byte ${place}.`)
+}
+
+/** The same for texts in several pieces. */
 class Utf8 {
   readonly #decoder = new TextDecoder('utf-8', { fatal: true })
   #bytes = 0
@@ -62,8 +78,7 @@ class Utf8 {
       this.#bytes += bytes.length
       return text
     } catch {
-      const place = this.#bytes + firstDifference(bytes)
-      throw fail('malformed_json', `The request body is not valid UTF-8 near byte ${place}.`)
+      throw notUtf8(this.#bytes + firstDifference(bytes))
     }
   }
 }
@@ -77,8 +92,11 @@ function firstDifference(bytes: Uint8Array): number {
 
 async function readAtOnce(request: Request, declared: number, pace: Pace): Promise<Uint8Array> {
   const ms = pace.idle + (declared / pace.bytesPerSecond) * 1000
-  const bytes = request.bytes().catch(() => Promise.reject(badField('body', 'broke off')))
-  return withDeadline(ms, bytes, tooSlow)
+  try {
+    return await withDeadline(ms, request.bytes(), tooSlow)
+  } catch (error) {
+    throw error instanceof GatewayError ? error : badField('body', 'broke off')
+  }
 }
 
 /** The connection is of no use any more: the rest of the body may come at any time, or never. */

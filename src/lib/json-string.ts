@@ -8,7 +8,9 @@ export function isEscaped(text: string, start: number, end: number): boolean {
 /** The quote that closes a string. The runtime's own search passes over long ones far faster than a loop. */
 export function endOfString(text: string, from: number): number {
   for (let end = text.indexOf('"', from); end !== -1; end = text.indexOf('"', end + 1)) {
-    if (!isEscaped(text, from, end)) return end
+    let at = end
+    while (at > from && text.charCodeAt(at - 1) === backslash) at--
+    if ((end - at) % 2 === 0) return end
   }
   return text.length
 }
