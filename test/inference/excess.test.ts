@@ -108,7 +108,7 @@ describeWithUpstreams('S13 nobody else waits for', (bench) => {
   })
 
   test('problems in every entry of a list: the first one is named', async () => {
-    const messages = many(9000, () => ({ role: 'user', content: many(3, () => ({ type: 'text', text: 1 })) }))
+    const messages = many(6000, () => ({ role: 'user', content: many(3, () => ({ type: 'text', text: 1 })) }))
     const refused = await ask(bench(), 'chat', { model: 'test/chat', messages })
     const { error } = await jsonOf(refused)
     expect([refused.status, error.metadata.issues.length]).toEqual([400, 1])
