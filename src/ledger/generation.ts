@@ -37,7 +37,7 @@ function homesOf(parts: GenerationParts): (keyof GenerationParts)[] {
   })
 }
 
-export function tokensOf({ usage, source, cost, list }: Charge) {
+export function tokensOf({ usage, source, cost, upstream }: Charge) {
   return {
     tokens_input: usage.input,
     tokens_cache_read: usage.cacheRead,
@@ -54,7 +54,7 @@ export function tokensOf({ usage, source, cost, list }: Charge) {
     web_searches: usage.webSearches,
     usage_source: source,
     cost_nanos: cost,
-    upstream_cost_nanos: list.total,
+    upstream_cost_nanos: upstream,
     reported_cost_nanos: reportedNanos(usage.reportedCost),
   }
 }

@@ -53,7 +53,7 @@ export class Node {
    * Settles the holds whose process is gone, and those that are long past their time: each for what had come
    * of its reply when it was last looked at. Gives how many there were.
    */
-  async settleOrphans(db: Db, ledger: Ledger, now: string): Promise<number> {
+  async settleOrphans(db: Db, ledger: Pick<Ledger, 'isOpen' | 'settle'>, now: string): Promise<number> {
     const gone = await this.#goneNodes(db)
     let settled = 0
     for (;;) {

@@ -5,7 +5,7 @@ import type { Statement } from '../db/batch.ts'
 import type { Seen } from '../dialects/dialect.ts'
 import { GatewayError } from '../errors.ts'
 import type { Gateway } from '../gateway.ts'
-import { type Charge, chargeOf, type Reply } from '../ledger/charge.ts'
+import { type Charge, chargeOf, least, type Reply } from '../ledger/charge.ts'
 import type { Checkpoint } from '../ledger/draft.ts'
 import type { Settle } from '../ledger/engine.ts'
 import { type GenerationParts, generationValues, tokensOf } from '../ledger/generation.ts'
@@ -74,12 +74,17 @@ export function endedBadly(seen: Seen): boolean {
 
 export function billOf({ cost, list, byok }: Charge, candidate: Candidate | undefined): Bill {
   const isByok = candidate?.ownKey != null
+  const total = isByok ? byok : cost
+  // The parts of a charge that was cut to its hold are no more than the whole.
+  const isCut = total < list.total
+  const prompt = isCut ? least(list.prompt, total) : list.prompt
+  const completion = isCut ? least(list.completion, total - prompt) : list.completion
   return {
     cost: usdFromNanos(cost),
     isByok,
-    upstreamCost: usdFromNanos(isByok ? byok : cost),
-    upstreamPromptCost: usdFromNanos(list.prompt),
-    upstreamCompletionCost: usdFromNanos(list.completion),
+    upstreamCost: usdFromNanos(total),
+    upstreamPromptCost: usdFromNanos(prompt),
+    upstreamCompletionCost: usdFromNanos(completion),
   }
 }
 
