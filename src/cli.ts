@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { print, type Result, type Run, UsageError, withGateway } from './commands/command.ts'
 import { keysCommand } from './commands/keys.ts'
-import { checkLedgerCommand } from './commands/ledger.ts'
+import { acceptJournalLossCommand, checkLedgerCommand } from './commands/ledger.ts'
 import { creditsCommand, organizationsCommand } from './commands/organizations.ts'
 import { scimCommand, signinCommand } from './commands/people.ts'
 import { ConfigError, readConfig, settingsPath } from './config.ts'
@@ -43,6 +43,7 @@ program.addCommand(organizationsCommand(run))
 program.addCommand(creditsCommand(run))
 program.addCommand(scimCommand(run))
 program.addCommand(checkLedgerCommand(run))
+program.addCommand(acceptJournalLossCommand(run))
 
 function checkConfig(): Result {
   const config = readConfig()

@@ -1,7 +1,6 @@
 import type { Row } from '../db/batch.ts'
 import { Thread } from '../lib/thread.ts'
-import type { Piece, Refused } from './fold.ts'
-import type { PieceName } from './segment.ts'
+import type { JournalState, Piece, Refused } from './fold.ts'
 
 /** A piece whose lines are in a file. */
 type WrittenPiece = Omit<Piece, 'lines'> & { size: number }
@@ -9,7 +8,8 @@ type WrittenPiece = Omit<Piece, 'lines'> & { size: number }
 /** What the thread is asked. */
 export type Asked =
   | { kind: 'open'; path: string }
-  | { kind: 'folded' }
+  | { kind: 'state' }
+  | { kind: 'mark'; isOpen: boolean }
   | { kind: 'rows'; sql: string; values: readonly string[] }
   | ({ kind: 'fold'; path: string } & WrittenPiece)
   | { kind: 'close' }
@@ -26,9 +26,12 @@ export class FoldThread {
     this.#thread = new Thread(new URL('fold-worker.ts', import.meta.url), opening)
   }
 
-  /** The last piece of the journal that is in the database. */
-  async folded(): Promise<PieceName> {
-    return (await this.#ask({ kind: 'folded' })) as PieceName
+  async state(): Promise<JournalState> {
+    return (await this.#ask({ kind: 'state' })) as JournalState
+  }
+
+  async markOpen(isOpen: boolean): Promise<void> {
+    await this.#ask({ kind: 'mark', isOpen })
   }
 
   /** What the query gives for each of the values. */

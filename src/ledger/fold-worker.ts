@@ -16,7 +16,8 @@ answerEach((question) => {
   if (asked.kind === 'open') return open(asked.path)
   if (!database || !folder) throw new Error('the database is not open')
   if (asked.kind === 'close') return database.close()
-  if (asked.kind === 'folded') return folder.folded
+  if (asked.kind === 'state') return folder.state
+  if (asked.kind === 'mark') return folder.markOpen(asked.isOpen)
   if (asked.kind === 'rows') return rows(database, asked.sql, asked.values)
   return folder.fold({ ...asked, lines: readPiece(asked.path, asked.size) })
 })

@@ -1,4 +1,5 @@
 import { type Database, type Statement as Prepared, SQLiteError } from 'bun:sqlite'
+import { statSync } from 'node:fs'
 import { binding, isRefusedData, type Statement } from '../db/batch.ts'
 import { newId } from '../lib/ids.ts'
 import { type Line, partsOf, readCheckpoint, readColumns, readHold, readSettled } from './line.ts'
@@ -23,6 +24,14 @@ export interface Piece {
   now: string
 }
 
+/** What the database knows of its journal. */
+export interface JournalState {
+  /** The last piece that is there. */
+  last: PieceName
+  /** A process that used this very file did not come to close its journal. */
+  isOpen: boolean
+}
+
 /** What the database would not take: the rest is written all the same. */
 export interface Refused {
   id: string
@@ -33,8 +42,10 @@ export interface Refused {
 type Binding = string | number | bigint | null
 
 /** Which journal is this database's, and the number of its last piece that is here. */
-const journalName = 'ledger_journal'
-const foldedName = 'ledger_folded'
+export const journalName = 'ledger_journal'
+export const foldedName = 'ledger_folded'
+/** Of which file the journal is open: a process that was killed leaves this behind, a copy is another file. */
+export const openName = 'ledger_open'
 
 /** Brings pieces of the journal into the tables, each in one transaction and each once. */
 export class Folder {
@@ -51,6 +62,26 @@ export class Folder {
     this.#run(insert, [journalName, newId('journal')])
     this.#run(insert, [foldedName, '0'])
     return { journal: this.#fact(journalName), number: Number(this.#fact(foldedName)) }
+  }
+
+  get state(): JournalState {
+    return { last: this.folded, isOpen: this.#find(openName) === this.#file }
+  }
+
+  /** Whether files of the journal belong to what is here, until they are closed. */
+  markOpen(isOpen: boolean): void {
+    if (!isOpen) this.#run('delete from instance where name = ?', [openName])
+    else {
+      const upsert =
+        'insert into instance (name, value) values (?, ?) on conflict (name) do update set value = ?'
+      this.#run(upsert, [openName, this.#file, this.#file])
+    }
+  }
+
+  /** A copy of the database has another number or another birth. */
+  get #file(): string {
+    const { ino, birthtimeMs } = statSync(this.#database.filename)
+    return `${ino} ${birthtimeMs}`
   }
 
   fold(piece: Piece): Refused[] {
@@ -81,7 +112,11 @@ export class Folder {
   }
 
   #fact(name: string): string {
-    return String(this.#statement('select value from instance where name = ?').values(name)[0]?.[0])
+    return String(this.#find(name))
+  }
+
+  #find(name: string): unknown {
+    return this.#statement('select value from instance where name = ?').values(name)[0]?.[0]
   }
 
   #run(sql: string, values: readonly unknown[] = []): number {

@@ -1,16 +1,17 @@
 import { unlinkSync } from 'node:fs'
+import { DurableSizes } from './durable-sizes.ts'
 import type { Refused } from './fold.ts'
 import type { FoldThread } from './fold-thread.ts'
+import { isFolded, journalProblem, missingRecordsText } from './journal-loss.ts'
 import { columnsLine, type Line } from './line.ts'
 import {
   JournalError,
   type Left,
+  leftOf,
   type PieceName,
-  readLeft,
   readPiece,
   SegmentFile,
   segmentPath,
-  segmentsLeft,
 } from './segment.ts'
 import { generationColumns } from './tables.ts'
 
@@ -48,6 +49,8 @@ export interface JournalParts {
 export class Journal {
   readonly #path: string
   readonly #parts: JournalParts
+  readonly #durable: DurableSizes
+  #isOpen = false
   /** That was closed, and how long it is. */
   #last: PieceName = { journal: '', number: 0 }
   #lastSize = 0
@@ -65,6 +68,7 @@ export class Journal {
   constructor(path: string, parts: JournalParts) {
     this.#path = path
     this.#parts = parts
+    this.#durable = new DurableSizes(path)
   }
 
   get isFull(): boolean {
@@ -79,13 +83,10 @@ export class Journal {
   /** Brings what an earlier process left into the database; `replay` takes it into the book. */
   async takeUp(replay: (lines: Line[]) => Promise<void>): Promise<void> {
     const { thread, takeMeters, now, refused } = this.#parts
-    this.#last = await thread.folded()
-    const left = segmentsLeft(this.#path).map(readLeft).sort(byNumber)
-    for (const [place, { path, piece, size, damagedLine }] of left.entries()) {
+    const left = await this.#findLeft()
+    for (const [place, { path, piece, size }] of left.entries()) {
       // Of a piece that is in the database already nothing matters: a torn line of the next may stand over it.
-      if (piece && !this.#includes(piece)) {
-        if (damagedLine !== null) throw new JournalError(damagedText(path, damagedLine))
-        if (!this.#precedes(piece)) throw new JournalError(strayText(path))
+      if (piece && !isFolded(piece, this.#last)) {
         await replay([...readPiece(path, size)])
         const { number } = piece
         for (const one of await thread.fold(path, { number, size, meters: takeMeters(), now: now() }))
@@ -96,23 +97,37 @@ export class Journal {
       }
       unlinkSync(path)
     }
+    await this.#durable.create()
+    await thread.markOpen(true)
+    this.#isOpen = true
   }
 
-  #includes({ journal, number }: PieceName): boolean {
-    return journal === this.#last.journal && number <= this.#last.number
-  }
-
-  #precedes({ journal, number }: PieceName): boolean {
-    return journal === this.#last.journal && number === this.#last.number + 1
+  /** Everything is looked at before anything is changed. */
+  async #findLeft(): Promise<Left[]> {
+    const { last, isOpen } = await this.#parts.thread.state()
+    this.#last = last
+    const durable = this.#durable.read()
+    const left = leftOf(this.#path)
+    const problem = journalProblem({ database: this.#path, last, left, durable })
+    if (problem !== null) throw new JournalError(problem)
+    if (isOpen && durable === null) throw new JournalError(missingRecordsText(this.#durable.path))
+    return left
   }
 
   /** To be called before anything is changed that is appended afterwards: the disk may have no room for a file. */
   prepare(): SegmentFile {
     if (this.#segment) return this.#segment
-    const file = this.#free.pop() ?? new SegmentFile(segmentPath(this.#path, this.#made++))
+    const file = this.#free.pop() ?? this.#newFile(this.#made++)
     file.begin({ ...this.#last, number: this.#last.number + 1 }, this.#synced, this.#lastSize)
     this.#segment = file
     return file
+  }
+
+  #newFile(place: number): SegmentFile {
+    return new SegmentFile(segmentPath(this.#path, place), async (piece, size, isFirst) => {
+      this.#durable.record({ place, piece, size })
+      if (isFirst) await this.#durable.sync()
+    })
   }
 
   /** What could not be appended goes first the next time. */
@@ -146,6 +161,10 @@ export class Journal {
       await file.quiet()
       file.remove()
     }
+    if (!this.#isOpen || this.#closed.length > 0 || this.#segment) return
+    await this.#parts.thread.markOpen(false)
+    this.#durable.remove()
+    this.#isOpen = false
   }
 
   async #foldNext(): Promise<void> {
@@ -206,16 +225,4 @@ function isCutAfter(left: readonly Left[], place: number): boolean {
   const [piece, next] = [left[place], left[place + 1]]
   if (!piece?.piece || !next?.piece || next.piece.number !== piece.piece.number + 1) return false
   return piece.isCut || piece.size < next.beforeSize
-}
-
-function byNumber(a: Left, b: Left): number {
-  return (a.piece?.number ?? 0) - (b.piece?.number ?? 0)
-}
-
-function damagedText(path: string, line: number): string {
-  return `${path} is damaged in line ${line}: restore it, or a backup of everything.`
-}
-
-function strayText(path: string): string {
-  return `${path} does not belong to the database as it stands: it was restored from a backup, or a piece before is missing. Move the file away to start without what it holds.`
 }

@@ -24,6 +24,9 @@ export interface PieceName {
   number: number
 }
 
+/** Writes down how much of a piece is on disk; `isFirst`: of this piece nothing was written down before. */
+export type NoteDurable = (piece: PieceName, size: number, isFirst: boolean) => Promise<void>
+
 /**
  * A file of the journal: a piece at a time, a line for each batch. It is written over when its piece is in the
  * database, because new room on a disk costs more than old; every line says which piece it is of.
@@ -44,9 +47,11 @@ export class SegmentFile {
   #nextSync: Promise<void> | null = null
   #syncedAt = Number.NEGATIVE_INFINITY
   #isNamed = false
+  readonly #noteDurable: NoteDurable
 
-  constructor(path: string) {
+  constructor(path: string, noteDurable: NoteDurable = async () => undefined) {
     this.path = path
+    this.#noteDurable = noteDurable
     this.#file = openSync(path, 'wx', 0o600)
   }
 
@@ -102,6 +107,7 @@ export class SegmentFile {
     const written = called((done) => fdatasync(this.#file, done))
     await Promise.all([this.#before, written, this.#isNamed ? undefined : syncFolder(dirname(this.path))])
     this.#isNamed = true
+    if (size > this.#synced) await this.#noteDurable(this.#piece, size, this.#synced === 0)
     this.#synced = size
   }
 
@@ -118,7 +124,7 @@ export class SegmentFile {
 }
 
 /** A file has a name after a power cut only when its folder is on disk. */
-async function syncFolder(path: string): Promise<void> {
+export async function syncFolder(path: string): Promise<void> {
   const folder = openSync(path, 'r')
   try {
     await called((done) => fsync(folder, done))
@@ -127,7 +133,7 @@ async function syncFolder(path: string): Promise<void> {
   }
 }
 
-function called(call: (done: (error: Error | null) => void) => void): Promise<void> {
+export function called(call: (done: (error: Error | null) => void) => void): Promise<void> {
   return new Promise((resolve, reject) => call((error) => (error ? reject(error) : resolve())))
 }
 
@@ -180,6 +186,8 @@ export interface Left {
   size: number
   /** Of the piece before. */
   beforeSize: number
+  /** How much of it was on disk, as its own lines say; more than nothing means that the piece before was, too. */
+  synced: number
   /** A power cut took something away that was not on disk yet: nobody was told of it, nor of what came after. */
   isCut: boolean
   /** The first line that cannot be read though it was on disk; null when all can. */
@@ -191,7 +199,7 @@ export interface Left {
  * of an earlier piece. A line that cannot be read between others was not on disk when the power went, unless one
  * of the others says that it was.
  */
-export function readLeft(path: string): Left {
+function readLeft(path: string): Left {
   // What comes after the last line end is torn.
   const texts = readFileSync(path, 'utf8').split('\n').slice(0, -1)
   const read = texts.map(readLine)
@@ -210,9 +218,18 @@ export function readLeft(path: string): Left {
     piece: last?.piece ?? null,
     size,
     beforeSize: last?.beforeSize ?? 0,
+    synced,
     isCut: bad >= 0,
     damagedLine: bad >= 0 && size < synced ? bad + 1 : null,
   }
+}
+
+/** What an earlier process left of the journal of a database, by the numbers of the pieces. */
+export function leftOf(database: string): Left[] {
+  const number = ({ piece }: Left) => piece?.number ?? 0
+  return segmentsLeft(database)
+    .map(readLeft)
+    .sort((a, b) => number(a) - number(b))
 }
 
 /** The lines of a piece that is known to be whole. */

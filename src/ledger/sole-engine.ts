@@ -92,7 +92,7 @@ export class SoleEngine implements Engine {
     if (this.#timer) clearTimeout(this.#timer)
     // What does not come into the database now does with the next start.
     await this.caughtUp()?.catch((err: unknown) => this.#log.warn({ err }, 'the journal is left as it is'))
-    await this.#journal.end()
+    await this.#journal.end().catch((err: unknown) => this.#log.warn({ err }, 'the journal is left open'))
     await this.#thread.close()
   }
 

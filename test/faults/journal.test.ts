@@ -1,14 +1,25 @@
 import { Database } from 'bun:sqlite'
 import { afterAll, beforeEach, describe, expect, spyOn, test } from 'bun:test'
 import * as fs from 'node:fs'
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
-import { basename, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { pino } from 'pino'
 import type { Statement } from '../../src/db/batch.ts'
 import { closeDb, migrate, openDb } from '../../src/db/db.ts'
 import type { Generation } from '../../src/ledger/draft.ts'
 import type { Admit, Op, Settle } from '../../src/ledger/engine.ts'
+import { Folder } from '../../src/ledger/fold.ts'
+import { acceptJournalLoss } from '../../src/ledger/journal-loss.ts'
 import { columnsLine, settleLine } from '../../src/ledger/line.ts'
 import { SegmentFile, segmentsLeft } from '../../src/ledger/segment.ts'
 import { SoleEngine } from '../../src/ledger/sole-engine.ts'
@@ -49,11 +60,17 @@ function engineOn(path: string): SoleEngine {
 /** What a crash at this moment leaves: the journal as it is now, and the database as it is then at the latest. */
 function crashed(path: string): string {
   const to = mkdtempSync(join(folder, 'crashed-'))
-  for (const left of segmentsLeft(path)) copyFileSync(left, join(to, basename(left)))
+  for (const left of [...segmentsLeft(path), durableOf(path)].filter(existsSync)) {
+    copyFileSync(left, join(to, basename(left)))
+  }
   const database = new Database(path)
   database.run('vacuum into ?', [join(to, 'headgate.sqlite')])
   database.close()
   return join(to, 'headgate.sqlite')
+}
+
+function durableOf(path: string): string {
+  return `${path}-ledger-durable`
 }
 
 function hold(amount = 100n): Admit {
@@ -170,8 +187,9 @@ describe('the journal of the ledger', () => {
     const [first, second] = [hold(), hold()]
     await run(engine, first, second)
     await run(engine, charge(first, 7n))
-    await run(engine, charge(second, 9n))
+    const { lasting } = await engine.run([charge(second, 9n)])
     const left = crashed(path)
+    await lasting
     const [file = ''] = segmentsLeft(left)
     for (const cut of [1, 40]) {
       const torn = crashed(left)
@@ -198,8 +216,9 @@ describe('the journal of the ledger', () => {
     const [file = ''] = segmentsLeft(path)
     const before = readFileSync(file)
     const last = hold()
-    await run(engine, last, charge(last, 9n))
+    const { lasting } = await engine.run([last, charge(last, 9n)])
     const left = crashed(path)
+    await lasting
     const torn = Buffer.concat([readFileSync(file).subarray(0, 300), before.subarray(300)])
     writeFileSync(segmentsLeft(left)[0] ?? '', torn)
     expect((await takenUp(left)).spent).toEqual([3n, 3n, 3n])
@@ -376,5 +395,163 @@ describe('the journal of the ledger', () => {
     await later
     expect(engine.caughtUp()).toBeNull()
     expect((await readLedger(path)).generations).toHaveLength(1)
+  })
+
+  describe('R7 a loss of what clients were told stops the start and names the file', () => {
+    /** Two pieces that are not in the database, each with a charge that a client was told of. */
+    async function twoPieces(): Promise<{ left: string; files: string[] }> {
+      const [first, second] = [hold(), hold()]
+      await run(engine, first, second)
+      await engine.caughtUp()
+      const other = new Database(path)
+      other.run('begin immediate')
+      await run(engine, charge(first, 7n))
+      const folded = engine.caughtUp()
+      // The first piece is closed by now, and waits for the database.
+      await new Promise(setImmediate)
+      await run(engine, charge(second, 9n))
+      const left = crashed(path)
+      other.run('commit')
+      other.close()
+      await folded
+      const files = segmentsLeft(left).sort()
+      expect(files).toHaveLength(2)
+      return { left, files }
+    }
+
+    const refusal = (left: string) => engineOn(left).open().then(String, String)
+
+    async function accept(left: string): Promise<string[]> {
+      const db = openDb(left)
+      try {
+        return await acceptJournalLoss(db, left)
+      } finally {
+        await closeDb(db)
+      }
+    }
+
+    test('each file deleted', async () => {
+      const { left, files } = await twoPieces()
+      for (const file of files) {
+        const bytes = readFileSync(file)
+        rmSync(file)
+        const line = await refusal(left)
+        expect(line).toContain(basename(left))
+        expect(line).toMatch(/is missing/)
+        expect(line).toContain('accept-journal-loss')
+        expect(line.split('\n')).toHaveLength(1)
+        writeFileSync(file, bytes)
+      }
+      expect((await takenUp(left)).spent).toEqual([16n, 16n, 16n])
+    })
+
+    test('each file halved, emptied, or without its last line', async () => {
+      const { left, files } = await twoPieces()
+      for (const file of files) {
+        const bytes = readFileSync(file)
+        for (const size of [0, bytes.length >> 1, bytes.length - 1]) {
+          writeFileSync(file, bytes.subarray(0, size))
+          expect(await refusal(left)).toMatch(new RegExp(`${file} has \\d+ of the \\d+ bytes`))
+        }
+        writeFileSync(file, bytes)
+      }
+      expect((await takenUp(left)).spent).toEqual([16n, 16n, 16n])
+    })
+
+    test('a piece before one that was on disk, where nobody wrote the sizes down', async () => {
+      const holds = [hold(), hold(), hold(), hold()]
+      await run(engine, ...holds)
+      await engine.caughtUp()
+      const other = new Database(path)
+      other.run('begin immediate')
+      const [first, second, third, fourth] = holds.map((admit) => charge(admit, 7n)) as [Settle, ...Settle[]]
+      // Two lines of one piece: nothing else runs in between.
+      const written = [await engine.run([first]), await engine.run([second as Settle])]
+      for (const { lasting } of written) await lasting
+      const folded = engine.caughtUp()
+      await new Promise(setImmediate)
+      await run(engine, third as Settle)
+      await run(engine, fourth as Settle)
+      const left = crashed(path)
+      other.run('commit')
+      other.close()
+      await folded
+      rmSync(durableOf(left))
+      const [file = ''] = segmentsLeft(left).sort()
+      const whole = readFileSync(file)
+      writeFileSync(file, whole.subarray(0, whole.indexOf(10) + 1))
+      expect(await refusal(left)).toContain(`${file} has`)
+    })
+
+    test('all files deleted beside the database they belong to, but not beside a backup of it', async () => {
+      const { left, files } = await twoPieces()
+      for (const file of [...files, durableOf(left)]) rmSync(file)
+      const backup = crashed(left)
+      const database = new Database(left)
+      new Folder(database).markOpen(true)
+      database.close()
+      expect(await refusal(left)).toContain(`${durableOf(left)} is missing`)
+      expect((await takenUp(backup)).spent).toEqual([0n, 0n, 0n])
+      expect(await accept(left)).toEqual([])
+      expect((await takenUp(left)).spent).toEqual([0n, 0n, 0n])
+    })
+
+    test('until the operator accepts it: what can follow is taken up, the rest is set aside', async () => {
+      const { left, files } = await twoPieces()
+      const [first = '', second = ''] = files
+      const again = crashed(left)
+      rmSync(second)
+      expect(await accept(left)).toEqual([])
+      expect((await takenUp(left)).spent).toEqual([7n, 7n, 7n])
+      rmSync(join(dirname(again), basename(first)))
+      const asides = await accept(again)
+      expect(asides).toEqual([expect.stringContaining(`${basename(second)}.lost-`)])
+      expect((await takenUp(again)).spent).toEqual([0n, 0n, 0n])
+      expect(asides.every(existsSync)).toBe(true)
+    })
+
+    test('damage that is accepted costs what comes after it, and keeps the damaged file', async () => {
+      const { left, files } = await twoPieces()
+      const [first = '', second = ''] = files
+      const bytes = readFileSync(first)
+      bytes.writeUInt8(bytes.readUInt8(60) ^ 1, 60)
+      writeFileSync(first, bytes)
+      expect(await refusal(left)).toContain(first)
+      const asides = await accept(left)
+      expect(asides.map((name) => name.split('.lost-')[0])).toEqual([first, second])
+      expect((await takenUp(left)).spent).toEqual([0n, 0n, 0n])
+      expect(readFileSync(asides[0] ?? '')).toEqual(bytes)
+    })
+
+    test('of a piece that is damaged in its middle the beginning is taken up', async () => {
+      const [first, second, third] = [hold(), hold(), hold()]
+      await run(engine, first, second, third)
+      await engine.caughtUp()
+      const other = new Database(path)
+      other.run('begin immediate')
+      await run(engine, charge(first, 7n))
+      await run(engine, charge(second, 9n))
+      await run(engine, charge(third, 11n))
+      const left = crashed(path)
+      other.run('commit')
+      other.close()
+      const [file = ''] = segmentsLeft(left)
+      const bytes = readFileSync(file)
+      const middle = bytes.indexOf(10) + 60
+      bytes.writeUInt8(bytes.readUInt8(middle) ^ 1, middle)
+      writeFileSync(file, bytes)
+      expect(await refusal(left)).toContain(`${file} is damaged in line 2`)
+      const [aside = ''] = await accept(left)
+      expect((await takenUp(left)).spent).toEqual([7n, 7n, 7n])
+      expect(readFileSync(aside)).toEqual(bytes)
+    })
+
+    test('a clean stop leaves nothing that a start would miss', async () => {
+      const admit = hold()
+      await run(engine, admit, charge(admit, 3n))
+      await engine.close()
+      expect(existsSync(durableOf(path))).toBe(false)
+      expect((await takenUp(path)).spent).toEqual([3n, 3n, 3n])
+    })
   })
 })

@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, test } from 'bun:test'
-import { writeFileSync } from 'node:fs'
+import { readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
 import { pino } from 'pino'
 import { closeDb, isPostgresUrl, openDb } from '../../src/db/db.ts'
 import { PostgresBatches } from '../../src/db/postgres-batches.ts'
@@ -8,6 +9,7 @@ import { Ledger } from '../../src/ledger/ledger.ts'
 import { Node } from '../../src/ledger/recovery.ts'
 import { isoNow, systemClock } from '../../src/lib/clock.ts'
 import { databaseKinds } from '../support/harness.ts'
+import { readLedger } from './books.ts'
 import type { Wish } from './clients.ts'
 import { closeScenes, type GatewayProcess, type Scene, sceneOn } from './gateways.ts'
 import { isLong, patienceMs, randomly, report } from './length.ts'
@@ -226,6 +228,39 @@ test(
     writeFileSync(scene.killFile, '')
     await (await scene.start()).stop()
     expect((await scene.agreed()).interrupted).toBeGreaterThan(0)
+  },
+  patienceMs,
+)
+
+test(
+  'R7 after a kill -9 a start without the journal is refused in one line, until the operator accepts the loss',
+  async () => {
+    const scene = await sceneOn('sqlite')
+    const gateway = await scene.start()
+    const working = load(scene, gateway, await gateway.newKey())
+    await Bun.sleep(200)
+    writeFileSync(scene.killFile, `${replayPoints[0]}#1`)
+    await gateway.exited
+    await working
+    writeFileSync(scene.killFile, '')
+    const folder = dirname(scene.databaseUrl)
+    const files = readdirSync(folder).filter((name) => name.includes('.sqlite-ledger-'))
+    expect(files.length).toBeGreaterThan(1)
+    for (const name of files) rmSync(join(folder, name))
+    const refused = scene.launch()
+    expect(await refused.exited).toBe(1)
+    expect(refused.log).toMatch(/^headgate: \S+-ledger-durable is missing.*accept-journal-loss.*\n$/)
+    const accepting = Bun.spawnSync([process.execPath, resolve('src/cli.ts'), 'accept-journal-loss'], {
+      env: {
+        DATABASE_URL: `sqlite:${scene.databaseUrl}`,
+        HEADGATE_DATA_DIR: join(folder, 'first'),
+        HEADGATE_SECRET_KEY: 'secret-key-of-the-fault-suite',
+      },
+    })
+    expect(accepting.stdout.toString()).toContain('The next start goes on')
+    await (await scene.start()).stop()
+    const { findings } = await readLedger(scene.databaseUrl)
+    expect(findings.flatMap(({ violations }) => violations)).toEqual([])
   },
   patienceMs,
 )

@@ -1,0 +1,74 @@
+import { closeSync, existsSync, fdatasync, openSync, readFileSync, unlinkSync, writeSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { called, type PieceName, syncFolder } from './segment.ts'
+
+/** How much of a piece was on disk, and in which file of the journal. */
+export interface DurableSize {
+  place: number
+  piece: PieceName
+  size: number
+}
+
+/** No record lies across two sectors: a power cut leaves each as it was or as it should be. */
+const recordBytes = 128
+const recordForm = /^((\d+) (\w+) (\d+) (\d+)) (\d+) *\n$/
+
+/**
+ * Beside the journal, one record for each of its files: a start holds what it finds against what was on disk when
+ * clients were told. A record is written once the data is on disk, so that it never promises too much.
+ */
+export class DurableSizes {
+  readonly path: string
+  #file: number | null = null
+
+  /** Of the database with this path. */
+  constructor(database: string) {
+    this.path = `${database}-ledger-durable`
+  }
+
+  /** Null when there is no such file; damaged records promise nothing. */
+  read(): DurableSize[] | null {
+    if (!existsSync(this.path)) return null
+    const text = readFileSync(this.path, 'latin1')
+    const places = Array.from({ length: Math.ceil(text.length / recordBytes) }, (_, place) => place)
+    return places.flatMap((place) => readRecord(text.slice(place * recordBytes, (place + 1) * recordBytes)))
+  }
+
+  /** Begins anew; resolves when the file outlives a power cut. */
+  async create(): Promise<void> {
+    this.close()
+    this.#file = openSync(this.path, 'w', 0o600)
+    await this.sync()
+    await syncFolder(dirname(this.path))
+  }
+
+  /** Outlives this process once it returns. */
+  record({ place, piece, size }: DurableSize): void {
+    if (this.#file === null) return
+    const text = `${place} ${piece.journal} ${piece.number} ${size}`
+    const record = `${text} ${Bun.hash.xxHash32(text)}`.padEnd(recordBytes - 1)
+    writeSync(this.#file, `${record}\n`, place * recordBytes)
+  }
+
+  /** Resolves when the records outlive a power cut too. */
+  async sync(): Promise<void> {
+    const file = this.#file
+    if (file !== null) await called((done) => fdatasync(file, done))
+  }
+
+  remove(): void {
+    this.close()
+    if (existsSync(this.path)) unlinkSync(this.path)
+  }
+
+  close(): void {
+    if (this.#file !== null) closeSync(this.#file)
+    this.#file = null
+  }
+}
+
+function readRecord(text: string): DurableSize[] {
+  const [, hashed, place, journal, number, size, hash] = recordForm.exec(text) ?? []
+  if (hashed === undefined || journal === undefined || Number(hash) !== Bun.hash.xxHash32(hashed)) return []
+  return [{ place: Number(place), piece: { journal, number: Number(number) }, size: Number(size) }]
+}
