@@ -175,6 +175,7 @@ export async function serve(config: Config): Promise<void> {
   await syncEnvironmentKey(gateway.db, gateway.clock, config.managementKey)
   await giveSign(gateway)
   await settleOrphans(gateway)
+  refuseNewerHolds(gateway)
   // Before anybody is told that it runs: whoever was told may send a signal at once.
   const stopped = stopSignal()
   process.on('SIGHUP', () => reload(gateway))
@@ -196,6 +197,14 @@ async function openLedger({ ledger }: Gateway): Promise<void> {
     if (error instanceof JournalError) throw new ConfigError(error.message)
     throw error
   }
+}
+
+/** Where nodes share a database, one of the newer version settles them. */
+function refuseNewerHolds({ node, config }: Gateway): void {
+  if (node.newerHolds === 0 || isPostgresUrl(config.databaseUrl)) return
+  throw new ConfigError(
+    `${node.newerHolds} unfinished requests were recorded by a newer version of Headgate: start that version once and stop it, then this one.`,
+  )
 }
 
 async function withPort<T>({ host, port }: Config, open: () => Promise<T>): Promise<T> {

@@ -145,6 +145,8 @@ class Fold {
   readonly #postings: Postings = new Map()
   #columns: readonly string[] = generationColumns
   #insert = insertGenerations
+  /** Where the values of the columns stand; null: one after the other. */
+  #places: readonly number[] | null = null
   readonly #refused: Refused[] = []
 
   constructor(piece: Piece, run: Run) {
@@ -170,9 +172,13 @@ class Fold {
     return this.#refused
   }
 
+  /** What the journal of another version has and this one does not know is left out. */
   #expect(columns: string[]): void {
-    this.#columns = columns
-    this.#insert = insertWith(columns)
+    const isKnown = (column: string) => (generationColumns as readonly string[]).includes(column)
+    this.#columns = columns.filter(isKnown)
+    this.#insert = insertWith(this.#columns)
+    const places = columns.flatMap((column, place) => (isKnown(column) ? [place] : []))
+    this.#places = places.length === columns.length ? null : places
   }
 
   #settle(id: string, rest: string): void {
@@ -182,7 +188,7 @@ class Fold {
     const posting = post(this.#postings, organizationId, isByok, spent.amount)
     if (generation) {
       generation.push(posting, this.#piece.now)
-      this.#record(id, generation)
+      this.#record(id, this.#places?.map((place) => generation[place]) ?? generation)
     }
     if (companions.length > 0) this.#accompany(id, companions)
   }

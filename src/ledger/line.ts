@@ -22,9 +22,18 @@ type Settled = [
 ]
 type Noted = [checkpoint: string]
 
-/** Which values the generations that follow have: another version of this program may read them. */
+/** Grows with every change of how lines are written. Earlier forms stay readable; a version refuses a later one. */
+const lineForm = 1
+
+/** Which form the lines that follow have, and which values their generations: another version may read them. */
 export function columnsLine(columns: readonly string[]): Line {
-  return `columns - ${JSON.stringify(columns)}`
+  return `columns ${lineForm} ${JSON.stringify(columns)}`
+}
+
+/** Whether this version can read the lines. The first releases wrote no number. */
+export function isKnown({ kind, id }: { kind: string; id: string }): boolean {
+  if (kind === 'columns') return id === '-' || Number(id) <= lineForm
+  return kind === 'admit' || kind === 'settle' || kind === 'note'
 }
 
 export function admitLine(op: Admit, day: string): Line {

@@ -8,13 +8,13 @@ describeOnEachDatabase('a node among others', (server) => {
 
   const now = '2026-01-01T00:00:00.000Z'
 
-  async function leaveHold(owner: string): Promise<void> {
+  async function leaveHold(owner: string, draft = 'unreadable'): Promise<void> {
     const { db } = server().gateway
     const hold = {
       amount_nanos: 0n,
       byok_nanos: 0n,
       day: '2026-01-01',
-      draft: 'unreadable',
+      draft,
       checkpoint: null,
     }
     await db
@@ -44,5 +44,15 @@ describeOnEachDatabase('a node among others', (server) => {
     expect(await look(watching, 0)).toBe(0)
     expect(await look(watching, 300_000)).toBe(0)
     expect(await look(watching, 30_000)).toBe(0)
+  })
+
+  test('R7 leaves a hold that a newer version placed to that version, and settles the others', async () => {
+    const { db } = server().gateway
+    await leaveHold('newer', '[99,["?"],["?"],0,0]')
+    await leaveHold('older')
+    const node = new Node(true)
+    expect(await node.settleOrphans(db, server().gateway.ledger, now)).toBeGreaterThanOrEqual(1)
+    expect(node.newerHolds).toBe(1)
+    expect(await db.selectFrom('holds').select('id').execute()).toEqual([{ id: 'gen-of-newer' }])
   })
 })

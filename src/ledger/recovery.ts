@@ -2,7 +2,7 @@ import type { Db } from '../db/db.ts'
 import type { HoldTable } from '../db/schema.ts'
 import { newId } from '../lib/ids.ts'
 import { chargeOf, nothingCharged } from './charge.ts'
-import { type Checkpoint, readDraft } from './draft.ts'
+import { NewerFormError, readCheckpoint, readDraft } from './draft.ts'
 import type { Settle } from './engine.ts'
 import { type GenerationParts, generationValues, tokensOf } from './generation.ts'
 import { type Ledger, release } from './ledger.ts'
@@ -28,6 +28,8 @@ export class Node {
   readonly #steady: () => number
   readonly #signs = new Map<string, Sign>()
   #lookedAt = Number.NEGATIVE_INFINITY
+  /** Orphans that only a newer version can read, and so can settle. */
+  newerHolds = 0
 
   /** `steady` is a clock that nobody sets. */
   constructor(isAlone: boolean, steady: () => number = () => performance.now()) {
@@ -56,19 +58,23 @@ export class Node {
   async settleOrphans(db: Db, ledger: Pick<Ledger, 'isOpen' | 'settle'>, now: string): Promise<number> {
     const gone = await this.#goneNodes(db)
     let settled = 0
-    for (;;) {
-      const found = await this.#orphans(db, gone, now)
+    this.newerHolds = 0
+    for (let after = ''; ; ) {
+      const found = await this.#orphans(db, gone, now, after)
       const holds = found.filter(({ id }) => !ledger.isOpen(id))
-      await Promise.all(holds.map((hold) => ledger.settle(readable(hold))))
-      settled += holds.length
-      if (holds.length === 0) break
+      const settlements = holds.map(readable).filter((settlement) => settlement !== null)
+      await Promise.all(settlements.map((settlement) => ledger.settle(settlement)))
+      settled += settlements.length
+      this.newerHolds += holds.length - settlements.length
+      after = found.at(-1)?.id ?? ''
+      if (found.length < atOnce) break
     }
     if (gone.length > 0) await db.deleteFrom('nodes').where('id', 'in', gone).execute()
     return settled
   }
 
   /** Of nodes that are gone, and our own that are long past their time; those of others are their affair. */
-  async #orphans(db: Db, gone: string[], now: string): Promise<HoldTable[]> {
+  async #orphans(db: Db, gone: string[], now: string, after: string): Promise<HoldTable[]> {
     return db
       .selectFrom('holds')
       .selectAll()
@@ -78,6 +84,7 @@ export class Node {
           ...(gone.length > 0 ? [eb('owner', 'in', gone)] : []),
         ]),
       )
+      .where('id', '>', after)
       .orderBy('id')
       .limit(atOnce)
       .execute()
@@ -109,19 +116,19 @@ async function owners(db: Db): Promise<{ owner: string; seen_at: string | null }
   return [...seen].map(([owner, seen_at]) => ({ owner, seen_at }))
 }
 
-/** One hold that cannot be read must not keep the others open. */
-function readable(hold: HoldTable): Settle {
+/** One hold that cannot be read must not keep the others open. Null: a newer version can read it. */
+function readable(hold: HoldTable): Settle | null {
   try {
     return settlementOf(hold)
-  } catch {
-    return release(hold.id, '')
+  } catch (error) {
+    return error instanceof NewerFormError ? null : release(hold.id, '')
   }
 }
 
 /** What is not known to have produced anything is free: nobody has seen any of it. */
 function settlementOf(hold: HoldTable): Settle {
   const draft = readDraft(hold.draft)
-  const checkpoint: Checkpoint | null = hold.checkpoint === null ? null : JSON.parse(hold.checkpoint)
+  const checkpoint = hold.checkpoint === null ? null : readCheckpoint(hold.checkpoint)
   const place = checkpoint?.place ?? draft.first
   const charge = checkpoint
     ? chargeOf(checkpoint.reply, {

@@ -14,7 +14,16 @@ import {
 import type { Refused } from './fold.ts'
 import { FoldThread } from './fold-thread.ts'
 import { Journal } from './journal.ts'
-import { admitLine, type Line, noteLine, partsOf, readSettled, readWish, settleLine } from './line.ts'
+import {
+  admitLine,
+  isKnown,
+  type Line,
+  noteLine,
+  partsOf,
+  readSettled,
+  readWish,
+  settleLine,
+} from './line.ts'
 import { newMeter } from './meter.ts'
 import { JournalError } from './segment.ts'
 import { holdOf, meterOf, meterValues } from './tables.ts'
@@ -26,6 +35,9 @@ const retryMs = 1000
 const tellMs = 30_000
 /** More meters than this are not kept in memory. */
 const mostMeters = 100_000
+
+const newerText =
+  'The journal of the ledger was written by a newer version of Headgate: start that version once and stop it, then this one.'
 
 /**
  * Alone with its SQLite database: the book stays in memory, what is done goes into a journal beside the
@@ -127,6 +139,7 @@ export class SoleEngine implements Engine {
   /** What was done before is done again, in a book that knows nothing of it yet. */
   async #replay(lines: Line[]): Promise<void> {
     const parts = lines.map(partsOf)
+    if (!parts.every(isKnown)) throw new JournalError(newerText)
     const wishes = parts.flatMap(({ kind, rest }) => (kind === 'admit' ? [readWish(rest)] : []))
     const placed = new Set(wishes.map(({ id }) => id))
     const ids = parts.flatMap(({ kind, id }) => (kind === 'settle' && !placed.has(id) ? [id] : []))

@@ -56,7 +56,7 @@ class Requests {
       organizationId,
       owner: 'node',
       expiresAt: '2999-01-01T00:00:00.000Z',
-      draft: [[], [], 0, 0],
+      draft: [1, [], [], 0, 0],
       wish: {
         id: `gen-${String(++this.#count).padStart(8, '0')}`,
         subjects: [subjects.organization(organizationId), subjects.workspace(organizationId), key],

@@ -81,7 +81,7 @@ function hold(amount = 100n): Admit {
     organizationId: 'one',
     owner: 'node',
     expiresAt: '2999-01-01T00:00:00.000Z',
-    draft: [[], [], 0, 0],
+    draft: [1, [], [], 0, 0],
     wish: { id, subjects: meters, day: '2028-01-01', limits: [], free: null, amount, byok: 0n },
   }
 }
@@ -276,23 +276,37 @@ describe('the journal of the ledger', () => {
     expect(await engineOn(older).open().catch(String)).toContain('does not belong to the database')
   })
 
-  test('R7 a journal of a version that had other columns is read by their names', async () => {
+  /** Leaves what another version would have: lines of its own after a clean stop of this one. */
+  async function writtenBy(lines: (settle: Settle) => string[]): Promise<Admit> {
     const admit = hold()
     await run(engine, admit)
     await engine.close()
-    const known = generationColumns.filter((column) => column !== 'user_agent')
-    const { generation, ...settle } = charge(admit, 7n)
-    const values = generation?.filter((_, place) => generationColumns[place] !== 'user_agent') ?? []
     const facts = new Database(path)
     const [journal = ''] =
       facts.query("select value from instance where name = 'ledger_journal'").values()[0] ?? []
     facts.close()
     const file = new SegmentFile(`${path}-ledger-1`)
     file.begin({ journal: String(journal), number: 2 }, Promise.resolve(), 0)
-    file.append([columnsLine(known), settleLine({ ...settle, generation: values })])
+    file.append(lines(charge(admit, 7n)))
+    return admit
+  }
+
+  test('R7 a journal of a version that had other columns is read by their names', async () => {
+    const admit = await writtenBy(({ generation, ...settle }) => {
+      const known = generationColumns.filter((column) => column !== 'user_agent')
+      const values = generation?.filter((_, place) => generationColumns[place] !== 'user_agent') ?? []
+      const columns = columnsLine(['dropped_since', ...known]).replace(/^columns \d+/, 'columns -')
+      return [columns, settleLine({ ...settle, generation: ['old', ...values] })]
+    })
     expect((await takenUp(path)).records).toEqual([[admit.wish.id, 7n]])
     const [record] = (await readLedger(path)).generations
     expect(record).toMatchObject({ user_agent: null, request_id: blank.request_id, organization_id: 'one' })
+  })
+
+  test('R7 a journal of a newer version stops the start, says so, and is left as it is', async () => {
+    await writtenBy((settle) => [columnsLine(generationColumns).replace(/\d+/, '99'), settleLine(settle)])
+    expect(await engineOn(path).open().catch(String)).toContain('by a newer version of Headgate')
+    expect(segmentsLeft(path)).toHaveLength(1)
   })
 
   test('one refused record costs the others nothing, and its sums stay right', async () => {

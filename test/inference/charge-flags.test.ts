@@ -1,12 +1,9 @@
 import { expect, test } from 'bun:test'
-import { noTokens } from '../../src/call/usage.ts'
 import type { ChargeFlag } from '../../src/db/schema.ts'
 import { checkLedger } from '../../src/ledger/check.ts'
-import { type Checkpoint, type Draft, writeDraft } from '../../src/ledger/draft.ts'
 import type { Settle } from '../../src/ledger/engine.ts'
 import { Node } from '../../src/ledger/recovery.ts'
-import { subjects } from '../../src/ledger/subjects.ts'
-import { newId } from '../../src/lib/ids.ts'
+import { leaveHold } from '../support/orphans.ts'
 import type { UpstreamAnswer } from '../support/upstream.ts'
 import { ask, type Bench, describeWithUpstreams } from './support.ts'
 
@@ -26,8 +23,6 @@ const replies: Record<Exclude<ChargeFlag, 'interrupted'> | 'none', UpstreamAnswe
   implausible: reply({ prompt_tokens: 10, completion_tokens: Number.MAX_SAFE_INTEGER }),
   uncounted: reply(undefined),
 }
-
-const pricing = { prompt: '0.000001', completion: '0.000004' }
 
 describeWithUpstreams('every kind of charge', (bench) => {
   const flags = [...Object.keys(replies), 'interrupted', 'interrupted beyond its hold']
@@ -97,86 +92,10 @@ async function complete(bench: Bench, answer: UpstreamAnswer): Promise<string> {
 
 /** A request whose process is gone, charged for what had come of it. */
 async function interrupt({ server }: Bench, isByok: boolean, tokens: number): Promise<string> {
-  const { gateway, own } = server
-  const id = newId('gen')
-  const key = await gateway.db
-    .selectFrom('api_keys')
-    .selectAll()
-    .where('kind', '=', 'inference')
-    .where('organization_id', '=', own.organization.id)
-    .executeTakeFirstOrThrow()
-  const scope = { organization: own.organization.id, workspace: key.workspace_id, key: key.id }
-  const draft = draftOf(id, scope, isByok)
-  const meters = [
-    subjects.organization(scope.organization),
-    subjects.workspace(scope.workspace),
-    subjects.key(scope.key),
-    ...(key.creator_user_id ? [subjects.member(scope.workspace, key.creator_user_id)] : []),
-  ]
-  draft.generation.user_id = key.creator_user_id
-  await gateway.ledger.admit({
-    op: 'admit',
-    wish: {
-      ...{ id, subjects: meters, day: draft.generation.created_at.slice(0, 10), limits: [], free: null },
-      ...(isByok ? { amount: 50_000n, byok: 1_000_000n } : { amount: 1_000_000n, byok: 0n }),
-    },
-    organizationId: scope.organization,
-    owner: 'node_gone',
-    expiresAt: '2999-01-01T00:00:00.000Z',
-    draft: writeDraft(draft),
-  })
-  const checkpoint: Checkpoint = {
-    place: draft.first,
-    reply: {
-      usage: { ...noTokens, input: 10, output: tokens },
-      ...{ complete: true, characters: text.length, finished: false, failed: false },
-    },
-    tier: null,
-    firstTokenMs: 5,
-    attempts: '[]',
-  }
-  await gateway.ledger.caughtUp()
-  await gateway.db
-    .updateTable('holds')
-    .set({ checkpoint: JSON.stringify(checkpoint) })
-    .where('id', '=', id)
-    .execute()
+  const { gateway } = server
+  const { id } = await leaveHold(server, tokens, isByok ? { isByok, amount: 50_000n, byok: 1_000_000n } : {})
   // The process that is gone does not have it open.
   const ledger = { isOpen: () => false, settle: (op: Settle) => gateway.ledger.settle(op) }
   expect(await new Node(true).settleOrphans(gateway.db, ledger, new Date().toISOString())).toBe(1)
   return id
-}
-
-function draftOf(
-  id: string,
-  scope: { organization: string; workspace: string; key: number },
-  isByok: boolean,
-): Draft {
-  const place = { model: 'test/chat', provider: 'one-chat', endpoint: 'one-chat', upstream_dialect: 'chat' }
-  return {
-    generation: {
-      id,
-      organization_id: scope.organization,
-      workspace_id: scope.workspace,
-      key_id: scope.key,
-      user_id: null,
-      created_at: new Date().toISOString(),
-      requested_model: 'test/chat',
-      dialect: 'chat',
-      streamed: 1,
-      preset_id: null,
-      session_id: null,
-      region: '',
-      app_url: null,
-      app_title: null,
-      external_user: null,
-      api_type: 'completions',
-      user_agent: null,
-      request_id: null,
-      input_images: 0,
-    },
-    first: { ...place, is_byok: isByok ? 1 : 0, pricing },
-    promptTokens: 2,
-    byokFee: 0.05,
-  }
 }

@@ -221,7 +221,7 @@ export function findOperation(method: string, path: string): Operation | undefin
   return matching.find((operation) => operation.path === plain) ?? matching[0]
 }
 
-async function createDatabase(): Promise<{ url: string; drop: () => Promise<void> }> {
+export async function createDatabase(): Promise<{ url: string; drop: () => Promise<void> }> {
   if (!postgresUrl) throw new Error('TEST_DATABASE_URL is not set')
   const name = newId('headgate')
   const admin = new SQL(postgresUrl, { max: 1 })

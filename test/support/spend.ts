@@ -26,7 +26,7 @@ export async function spend(
     organizationId: key.organization_id,
     owner: gateway.node.id,
     expiresAt: '2999-01-01T00:00:00.000Z',
-    draft: [[], [], 0, 0],
+    draft: [1, [], [], 0, 0],
   })
   if (refusal) throw new Error('nothing limits this')
   await gateway.ledger.settle({ ...release(id, key.organization_id), spent })

@@ -1,0 +1,15 @@
+// `npm run fixture`: a private PostgreSQL, then scripts/fixture.ts on it.
+import { spawnSync } from 'node:child_process'
+import { bunBinary, ensureInstalled, root } from './install.mjs'
+import { startPostgres } from './postgres.mjs'
+
+ensureInstalled({ dev: true })
+const postgres = await startPostgres()
+if (!postgres) {
+  process.stderr.write('PostgreSQL is missing: install it first.\n')
+  process.exit(1)
+}
+const env = { ...process.env, TEST_DATABASE_URL: postgres.url }
+const { status } = spawnSync(bunBinary(), ['scripts/fixture.ts'], { cwd: root, env, stdio: 'inherit' })
+postgres.stop()
+process.exit(status ?? 1)

@@ -1,0 +1,136 @@
+import { describe, expect, test } from 'bun:test'
+import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import { SQL } from 'bun'
+import { readConfig } from '../src/config.ts'
+import { migrate } from '../src/db/db.ts'
+import type { Gateway } from '../src/gateway.ts'
+import { checkLedger } from '../src/ledger/check.ts'
+import { Node } from '../src/ledger/recovery.ts'
+import { rollUp } from '../src/ledger/rollups/roll.ts'
+import { openGateway, startServing } from '../src/main.ts'
+import { createDatabase, type DatabaseKind, databaseKinds, TestClock } from './support/harness.ts'
+
+const schemas = resolve(import.meta.dir, 'fixtures/schemas')
+
+interface Expected {
+  now: string
+  secretKey: string
+  managementKey: string
+  inferenceKey: string
+  credits: { total_credits: number; total_usage: number }
+  key: Record<string, number>
+  generations: { id: string; cost: number; upstreamCost: number; outputTokens: number }[]
+  /** Of requests that nobody finished, with what had come of them, in nano-dollars. */
+  holds: { id: string; cost: number }[]
+}
+
+interface Installation {
+  expected: Expected
+  gateway: Gateway
+  get: (path: string, key?: string) => Promise<{ data: Record<string, unknown> }>
+  stop: () => Promise<void>
+}
+
+/** What a release left behind, taken over by this version. */
+async function takeOver(release: string, kind: DatabaseKind): Promise<Installation> {
+  const folder = join(schemas, release)
+  const dataDir = mkdtempSync(join(tmpdir(), 'headgate-upgrade-'))
+  const database = kind === 'postgres' ? await createDatabase() : null
+  if (database) await loadDump(database.url, join(folder, 'postgres.sql'))
+  else unpackSqlite(folder, dataDir)
+  const expected: Expected = JSON.parse(readFileSync(join(folder, `${kind}.json`), 'utf8'))
+  const clock = new TestClock()
+  clock.freeze(expected.now)
+  const config = readConfig({
+    ...{
+      HEADGATE_DATA_DIR: dataDir,
+      HEADGATE_SECRET_KEY: expected.secretKey,
+      PORT: '0',
+      LOG_LEVEL: 'silent',
+    },
+    ...(database && { DATABASE_URL: database.url }),
+  })
+  const gateway = await openGateway(config, clock)
+  await gateway.ledger.open()
+  const server = startServing(gateway)
+  return {
+    expected,
+    gateway,
+    get: async (path, key = expected.managementKey) => {
+      const headers = { authorization: `Bearer ${key}` }
+      const response = await fetch(`http://127.0.0.1:${server.port}/api/v1${path}`, { headers })
+      expect(response.status).toBe(200)
+      return (await response.json()) as { data: Record<string, unknown> }
+    },
+    stop: async () => {
+      await server.stop(true)
+      await gateway.ledger.close()
+      await gateway.db.destroy()
+      await database?.drop()
+      rmSync(dataDir, { recursive: true })
+    },
+  }
+}
+
+function unpackSqlite(folder: string, dataDir: string): void {
+  const path = join(dataDir, 'headgate.sqlite')
+  writeFileSync(path, gunzipSync(readFileSync(join(folder, 'headgate.sqlite.gz'))))
+  for (const file of readdirSync(folder).filter((name) => name.includes('.sqlite-ledger-'))) {
+    copyFileSync(join(folder, file), join(dataDir, file))
+  }
+}
+
+async function loadDump(url: string, path: string): Promise<void> {
+  const connection = new SQL(url, { max: 1 })
+  await connection.unsafe(readFileSync(path, 'utf8'))
+  await connection.close()
+}
+
+async function problems({ db }: Gateway): Promise<string[]> {
+  return (await checkLedger(db)).findings.flatMap(({ violations }) => violations)
+}
+
+for (const kind of databaseKinds) {
+  describe.each(readdirSync(schemas))(
+    `an installation of the release with schema %s (${kind})`,
+    (release) => {
+      test('R7 I2 I6 keeps its figures, settles what it left unfinished, and has books that agree', async () => {
+        const { expected, gateway, get, stop } = await takeOver(release, kind)
+        try {
+          expect(await migrate(gateway.db)).toEqual([])
+          expect((await get('/credits')).data).toEqual(expected.credits)
+          expect((await get('/key', expected.inferenceKey)).data).toMatchObject(expected.key)
+          for (const { id, cost, outputTokens } of expected.generations) {
+            const { data } = await get(`/generation?id=${id}`)
+            expect(data).toMatchObject({ total_cost: cost / 1e9, tokens_completion: outputTokens })
+          }
+          expect(await problems(gateway)).toEqual([])
+
+          const now = new Date(gateway.clock.now()).toISOString()
+          const settled = await new Node(true).settleOrphans(gateway.db, gateway.ledger, now)
+          expect(settled).toBe(expected.holds.length)
+          for (const { id, cost } of expected.holds) {
+            const { data } = await get(`/generation?id=${id}`)
+            expect(data).toMatchObject({
+              total_cost: cost / 1e9,
+              model: 'test/chat',
+              session_id: 'session-1',
+            })
+            expect(data.headgate).toMatchObject({ flag: 'interrupted' })
+          }
+          const owed = expected.holds.reduce((sum, { cost }) => sum + cost, 0) / 1e9
+          const { data } = await get('/credits')
+          expect(data.total_usage).toBeCloseTo(expected.credits.total_usage + owed, 9)
+
+          await rollUp({ db: gateway.db, clock: { now: () => Date.parse(now) + 60_000 } }, { atOnce: true })
+          expect(await problems(gateway)).toEqual([])
+        } finally {
+          await stop()
+        }
+      })
+    },
+  )
+}
