@@ -13,7 +13,7 @@ import { type DatabaseKind, startTestServer, type TestServer } from '../test/sup
 import { leaveHold } from '../test/support/orphans.ts'
 import { startUpstream } from '../test/support/upstream.ts'
 
-const name = Object.keys(migrations).at(-1) ?? ''
+const name = Object.keys(migrations).sort().at(-1) ?? ''
 const folder = resolve('test/fixtures/schemas', name)
 /** Secrets in the fixtures are sealed with it. */
 const secretKey = 'secret-key-of-the-fixtures'

@@ -62,7 +62,9 @@ async function dropExpiredAnswers({ responseCache, clock }: Gateway): Promise<vo
 }
 
 function tidy({ rollUps, clock, settings }: Gateway): Promise<void> {
-  return rollUps.tidy(clock.now(), settings.records.retention_days)
+  const { retention_days, posting_days } = settings.records
+  const ages = { retentionDays: retention_days, postingDays: posting_days ?? retention_days }
+  return rollUps.tidy(clock.now(), ages)
 }
 
 /** Says that this node is alive, by the clock that all of them share. */

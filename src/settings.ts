@@ -153,6 +153,8 @@ const settingsFields = z.strictObject({
     .strictObject({
       /** Generations, with what belongs to them; what they add up to stays. Null keeps them for ever. */
       retention_days: z.int().min(1).max(3650).nullable().default(92),
+      /** Until charges of a day become one posting for each organization. Null: as long as generations are kept. */
+      posting_days: z.int().min(1).max(3650).nullable().default(null),
       /** Prompts and replies, in workspaces that have them kept. */
       content_retention_days: z.int().min(1).max(3650).default(92),
     })

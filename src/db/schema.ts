@@ -222,7 +222,11 @@ export interface LedgerEntryTable {
   amount_nanos: bigint
   kind: string
   note: string | null
+  /** Of the earliest, where it stands for several. */
   created_at: string
+  /** How many entries it stands for, and when the last of them was made; null: it is one itself. */
+  entry_count: Generated<number | null>
+  last_entry_at: Generated<string | null>
 }
 
 export interface AppTable {

@@ -5,7 +5,7 @@ import { maxUsd } from './money.ts'
 /**
  * Double entry. An organization's `credits` grow when `funding` gives them; charges move them to `revenue`,
  * or to `byok_fees` where the provider is paid with somebody's own key. Every transaction sums to zero, and
- * entries are only ever added.
+ * entries are only ever added; old charges are replaced by their sums (`compaction.ts`).
  */
 export type Account = 'credits' | 'funding' | 'revenue' | 'byok_fees'
 
@@ -50,7 +50,7 @@ export async function postFunding(db: Db, funding: Funding): Promise<void> {
     .execute()
 }
 
-/** Entries are never removed: a sum past 64 bits could not be read again. */
+/** Funding is never removed: a sum past 64 bits could not be read again. */
 async function keepInRange(db: Db, { organizationId, kind, amount }: Funding): Promise<void> {
   const sum = (await fundingSums(db, organizationId)).get(kind) ?? 0n
   if (sum + amount > maxNanos || sum + amount < -maxNanos) {

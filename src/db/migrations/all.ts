@@ -11,6 +11,9 @@ import { storedResponses } from './012-stored-responses.ts'
 import { conversations } from './013-conversations.ts'
 import { authCodeKey } from './014-auth-code-key.ts'
 import { backgroundResponses } from './015-background-responses.ts'
+import { entrySummaries } from './011-entry-summaries.ts'
+import { conversations } from './013-conversations.ts'
+import { authCodeKey } from './014-auth-code-key.ts'
 
 export const migrations: Record<string, Migration> = {
   '001-foundation': foundation,
@@ -21,8 +24,9 @@ export const migrations: Record<string, Migration> = {
   '006-response-cache': responseCache,
   '007-catalogue': catalogue,
   '008-own-key-origin': ownKeyOrigin,
-  '014-auth-code-key': authCodeKey,
+  '011-entry-summaries': entrySummaries,
   '013-conversations': conversations,
   '015-background-responses': backgroundResponses,
   '012-stored-responses': storedResponses,
+  '014-auth-code-key': authCodeKey,
 }

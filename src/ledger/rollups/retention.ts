@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { type Db, isPostgres } from '../../db/db.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { utcDay } from '../../lib/time.ts'
+import { compactEntries } from '../compaction.ts'
 import { compact } from './compact.ts'
 import { deleteSegments, rolledUntil, segmentsBefore } from './segments.ts'
 
@@ -16,11 +17,18 @@ export interface Parts {
   clock: Clock
 }
 
+/** How many days generations are kept, and charges are posted one by one; null: for ever. */
+export interface Ages {
+  retentionDays: number | null
+  postingDays: number | null
+}
+
 /** No hurry: what makes queries faster, and what nobody needs any more. */
-export async function tidyRecords(parts: Parts, days: number | null): Promise<void> {
+export async function tidyRecords(parts: Parts, { retentionDays, postingDays }: Ages): Promise<void> {
   await compact(parts)
-  await dropOldGenerations(parts, days)
+  await dropOldGenerations(parts, retentionDays)
   await dropOldSegments(parts)
+  if (postingDays !== null) await compactEntries(parts.db, daysAgo(parts.clock, postingDays))
   // PostgreSQL looks after its statistics by itself.
   if (!isPostgres(parts.db)) await sql`pragma optimize`.execute(parts.db)
 }
@@ -28,7 +36,7 @@ export async function tidyRecords(parts: Parts, days: number | null): Promise<vo
 /** Deletes generations older than this many days, once they are rolled up, with what belongs to them. */
 export async function dropOldGenerations({ db, clock }: Parts, days: number | null): Promise<number> {
   if (days === null) return 0
-  const cutoff = new Date(clock.now() - days * dayMs).toISOString()
+  const cutoff = daysAgo(clock, days)
   const rolled = await rolledUntil(db)
   const until = cutoff < rolled ? cutoff : rolled
   for (let dropped = 0; ; ) {
@@ -37,6 +45,10 @@ export async function dropOldGenerations({ db, clock }: Parts, days: number | nu
     await db.transaction().execute((tx) => dropGenerations(tx, ids))
     dropped += ids.length
   }
+}
+
+function daysAgo(clock: Clock, days: number): string {
+  return new Date(clock.now() - days * dayMs).toISOString()
 }
 
 async function endedBefore(db: Db, until: string): Promise<string[]> {

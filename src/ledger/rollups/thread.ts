@@ -1,9 +1,10 @@
 import { Thread } from '../../lib/thread.ts'
+import type { Ages } from './retention.ts'
 
 export type Chore =
   | { kind: 'open'; url: string }
   | { kind: 'roll'; now: number }
-  | { kind: 'tidy'; now: number; retentionDays: number | null }
+  | { kind: 'tidy'; now: number; ages: Ages }
 
 /** The keeping of roll-ups, on a thread and a connection of its own. */
 export class RollUpThread {
@@ -18,8 +19,8 @@ export class RollUpThread {
     await this.#do({ kind: 'roll', now })
   }
 
-  async tidy(now: number, retentionDays: number | null): Promise<void> {
-    await this.#do({ kind: 'tidy', now, retentionDays })
+  async tidy(now: number, ages: Ages): Promise<void> {
+    await this.#do({ kind: 'tidy', now, ages })
   }
 
   #do(chore: Chore): Promise<unknown> {

@@ -16,5 +16,5 @@ answerEach(async (question) => {
 async function carryOut(on: Db, chore: Exclude<Chore, { kind: 'open' }>): Promise<void> {
   const parts = { db: on, clock: { now: () => chore.now } }
   if (chore.kind === 'roll') await rollUp(parts)
-  else await tidyRecords(parts, chore.retentionDays)
+  else await tidyRecords(parts, chore.ages)
 }
