@@ -153,4 +153,8 @@ async function insertRows(
       case when k.n % 10 < 7 then 'App ' || (k.n % 200) end,
       case when z % 5 > 0 then 'user-' || ((k.n * 5 + x % 25) % 5000) end, 'completions', 1000 * y + 77 * x, 0, 0
     from (${named}) as named join bench_keys k on k.n = named.n`.execute(db)
+  await sql`insert into unrolled_generations (generation_id, organization_id)
+    select 'gen-' || ${hex}, k.organization_id from (${named}) as named join bench_keys k on k.n = named.n`.execute(
+    db,
+  )
 }

@@ -19,6 +19,8 @@ const hourMs = 60 * minuteMs
 /** Well within the time after which a node that says nothing counts as gone. */
 const beatMs = 5000
 const rollUpMs = 5000
+/** How long a few generations wait for more. */
+const smallRollUpMs = 15 * minuteMs
 /** An edit of the catalogue counts on every node within two seconds. */
 const followMs = 1000
 
@@ -28,7 +30,8 @@ const jobs: Job[] = [
   { name: 'orphaned holds', everyMs: beatMs, run: settleOrphans },
   { name: 'background responses', everyMs: followMs, run: tendBackground },
   { name: 'catalogue', everyMs: followMs, run: followEdits },
-  { name: 'roll-ups', everyMs: rollUpMs, run: ({ rollUps, clock }) => rollUps.roll(clock.now()) },
+  { name: 'roll-ups', everyMs: rollUpMs, run: ({ rollUps }) => rollUps.roll() },
+  { name: 'small roll-ups', everyMs: smallRollUpMs, run: ({ rollUps }) => rollUps.roll({ isAll: true }) },
   { name: 'response cache', everyMs: minuteMs, run: dropExpiredAnswers },
   { name: 'old records', everyMs: hourMs, run: tidy },
   { name: 'files', everyMs: hourMs, run: sweepFiles },

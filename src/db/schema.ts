@@ -39,6 +39,7 @@ export interface Schema {
   generation_feedback: GenerationFeedbackTable
   usage_segments: UsageSegmentTable
   usage_columns: UsageColumnTable
+  unrolled_generations: UnrolledGenerationTable
   key_days: KeyDayTable
   stored_responses: StoredResponseTable
   stored_pages: StoredPageTable
@@ -598,6 +599,14 @@ export interface UsageColumnTable {
   /** `*` for all columns of a small segment together. */
   name: string
   body: Uint8Array
+}
+
+/** A generation that the roll-ups do not know yet, or know as it was before it was corrected. */
+export interface UnrolledGenerationTable {
+  generation_id: string
+  organization_id: string
+  /** JSON: what of it the roll-ups count now and must take back; null when they do not know it. */
+  previous: string | null
 }
 
 /** What a key spent on the requests that began on a day, as far as they are rolled up. Kept for ever. */

@@ -115,7 +115,7 @@ function recorded(kind: string, subject: RawBuilder<unknown>, condition: RawBuil
             where subject like ${sql.lit(`${kind}:%`)}
           union all select ${subject}, 0, ${rolled} from key_days where ${condition}
           union all select ${subject}, 0, ${own} from generations
-            where ${condition} and ended_at > (select value from instance where name = 'rolled_until')
+            where ${condition} and id in (select generation_id from unrolled_generations)
         ) as both_sides group by subject`,
     }),
   )

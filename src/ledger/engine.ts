@@ -8,6 +8,7 @@ import {
   insertEntries,
   insertGenerations,
   insertHolds,
+  insertUnrolled,
   meterOf,
   meterValues,
   replaceMeters,
@@ -182,6 +183,7 @@ class Round {
         this.#settled.map(({ id }) => id),
       ),
       ...insertGenerations.of(generations),
+      ...insertUnrolled.of(this.#settled.flatMap(unrolledValues)),
       ...insertEntries.of(entriesOf(postings, this.#now)),
       ...replaceMeters.of(meters.map(meterValues)),
       ...ops.flatMap(noteStatements),
@@ -195,6 +197,10 @@ class Round {
       return generation ? [[...generation, posting, this.#now]] : []
     })
   }
+}
+
+function unrolledValues({ id, organizationId, generation }: Settle): string[][] {
+  return generation ? [[id, organizationId]] : []
 }
 
 function noteStatements(op: Op): Statement[] {

@@ -12,6 +12,7 @@ import {
   insertEntries,
   insertGenerations,
   insertHolds,
+  insertUnrolled,
   insertWith,
   replaceMeters,
 } from './tables.ts'
@@ -188,17 +189,18 @@ class Fold {
     const posting = post(this.#postings, organizationId, isByok, spent.amount)
     if (generation) {
       generation.push(posting, this.#piece.now)
-      this.#record(id, this.#places?.map((place) => generation[place]) ?? generation)
+      const recorded = this.#places?.map((place) => generation[place]) ?? generation
+      if (this.#record(id, recorded)) this.#run(insertUnrolled.one, [id, organizationId])
     }
     if (companions.length > 0) this.#accompany(id, companions)
   }
 
-  /** A record that is refused is kept without its description: the sums must agree. */
-  #record(id: string, values: unknown[]): void {
+  /** A record that is refused is kept without its description: the sums must agree. Says whether it is there. */
+  #record(id: string, values: unknown[]): boolean {
     const message = this.#attempt(this.#insert.one, values)
-    if (message === null) return
+    if (message === null) return true
     this.#refused.push({ id, what: 'record', message })
-    this.#attempt(insertBareGenerations.one, bareGeneration(this.#columns, values))
+    return this.#attempt(insertBareGenerations.one, bareGeneration(this.#columns, values)) === null
   }
 
   #accompany(id: string, companions: readonly Statement[]): void {

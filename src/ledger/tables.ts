@@ -70,6 +70,9 @@ export function insertWith(columns: readonly string[]): Insert {
   return new Insert('generations', columns, 'on conflict (id) do nothing')
 }
 
+/** Written with each generation: the roll-ups have to take it up. */
+export const insertUnrolled = new Insert('unrolled_generations', ['generation_id', 'organization_id'])
+
 /** What of a record its sums depend on. */
 const bareColumns = [
   'id',

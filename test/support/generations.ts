@@ -89,6 +89,8 @@ export async function insertGeneration(
     ...changes,
   }
   await db.insertInto('generations').values(row).execute()
+  const { id: generation_id, organization_id } = row
+  await db.insertInto('unrolled_generations').values({ generation_id, organization_id }).execute()
   return row.id
 }
 

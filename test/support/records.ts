@@ -26,12 +26,13 @@ export function generation(
   }
 }
 
+/** As a settlement leaves them. */
 export async function insertGenerations(db: Db, rows: readonly GenerationTable[]): Promise<void> {
   for (let at = 0; at < rows.length; at += 200) {
-    await db
-      .insertInto('generations')
-      .values(rows.slice(at, at + 200))
-      .execute()
+    const some = rows.slice(at, at + 200)
+    await db.insertInto('generations').values(some).execute()
+    const unrolled = some.map(({ id, organization_id }) => ({ generation_id: id, organization_id }))
+    await db.insertInto('unrolled_generations').values(unrolled).execute()
   }
 }
 

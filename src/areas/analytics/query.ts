@@ -1,6 +1,7 @@
 import { badField, fail } from '../../errors.ts'
 import type { Gateway } from '../../gateway.ts'
-import { answer, answerSingly, TooSlowError } from '../../ledger/rollups/answer.ts'
+import { answer, answerSingly } from '../../ledger/rollups/answer.ts'
+import { TooSlowError } from '../../ledger/rollups/segments.ts'
 import {
   type Dimension,
   type Filter,

@@ -1,7 +1,7 @@
-import { type CreateTableBuilder, type Kysely, PostgresAdapter, sql } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
 import { utcDay, utcMonthStart, utcWeekStart } from '../../lib/time.ts'
-import { flag, index, key, organization, required } from './columns.ts'
+import { clustered, flag, index, key, organization, required } from './columns.ts'
 
 export const money: Migration = {
   async up(db) {
@@ -27,12 +27,6 @@ async function createMeters(db: Kysely<unknown>) {
     table = table.addColumn(window, 'text', (column) => column.notNull().defaultTo(''))
   }
   await clustered(db, table.addColumn('free_day', 'bigint', flag).addColumn('free_minute', 'bigint', flag))
-}
-
-/** Kept by its key alone, where the database can: every request writes here, and each index would be written too. */
-async function clustered<T extends string>(db: Kysely<unknown>, table: CreateTableBuilder<T, string>) {
-  const isPostgres = db.getExecutor().adapter instanceof PostgresAdapter
-  await (isPostgres ? table : table.modifyEnd(sql`without rowid`)).execute()
 }
 
 async function createHolds(db: Kysely<unknown>) {

@@ -7,13 +7,12 @@ import { rollups } from './005-rollups.ts'
 import { responseCache } from './006-response-cache.ts'
 import { catalogue } from './007-catalogue.ts'
 import { ownKeyOrigin } from './008-own-key-origin.ts'
+import { settlementOrder } from './009-settlement-order.ts'
+import { entrySummaries } from './011-entry-summaries.ts'
 import { storedResponses } from './012-stored-responses.ts'
 import { conversations } from './013-conversations.ts'
 import { authCodeKey } from './014-auth-code-key.ts'
 import { backgroundResponses } from './015-background-responses.ts'
-import { entrySummaries } from './011-entry-summaries.ts'
-import { conversations } from './013-conversations.ts'
-import { authCodeKey } from './014-auth-code-key.ts'
 
 export const migrations: Record<string, Migration> = {
   '001-foundation': foundation,
@@ -24,9 +23,10 @@ export const migrations: Record<string, Migration> = {
   '006-response-cache': responseCache,
   '007-catalogue': catalogue,
   '008-own-key-origin': ownKeyOrigin,
+  '009-settlement-order': settlementOrder,
   '011-entry-summaries': entrySummaries,
-  '013-conversations': conversations,
-  '015-background-responses': backgroundResponses,
   '012-stored-responses': storedResponses,
+  '013-conversations': conversations,
   '014-auth-code-key': authCodeKey,
+  '015-background-responses': backgroundResponses,
 }

@@ -1,13 +1,18 @@
 import type { Db } from '../../db/db.ts'
 import { utcDay } from '../../lib/time.ts'
-import { sourcesOf } from './facts.ts'
+import { readTakenBack, sourcesOf } from './facts.ts'
 import { type Level, type LevelTraits, rolledLevels } from './levels.ts'
 import { nextTurn, segmentsOf } from './segment.ts'
-import { type Listing, listSegments, loadSegments, type SegmentRow } from './segments.ts'
-import { always, nextSlice, previousSlice, readByIds, readSliceOf, type Scope } from './slices.ts'
-import { type Group, type Question, Tally } from './tally.ts'
-
-export class TooSlowError extends Error {}
+import {
+  type Listing,
+  listSegments,
+  loadSegments,
+  type SegmentRow,
+  TooSlowError,
+  type Unrolled,
+} from './segments.ts'
+import { previousSlice, readByIds, readSliceOf, readUnrolled, type Scope } from './slices.ts'
+import { countName, type Group, type Question, Tally } from './tally.ts'
 
 /** Read, then added up, before anybody else gets a turn. */
 const rowsAtOnce = 400_000
@@ -35,7 +40,7 @@ export async function answer(db: Db, { organizationId, question, limitMs }: Aski
       toDay: utcDay(question.to - 1),
     })
     if (!(await addSegments(db, tally, question, listing, deadline))) continue
-    await addLatest(db, tally, organizationId, question, listing.rolledUntil, deadline)
+    if (!(await addUnrolled(db, tally, question, listing.unrolled, deadline))) continue
     return tally.groups()
   }
   throw new TooSlowError('the roll-ups are being put in order')
@@ -96,9 +101,7 @@ function columnsFor(question: Question, isWhole: boolean): string[] {
   const { grain, dimensions, filters, measures, spreads } = question
   const columns = [...dimensions, ...filters].map(({ column }) => column)
   const time = !isWhole || grain === 'hour' || grain === 'minute' ? ['time'] : []
-  const names = [...new Set<string>([...columns, ...measures, ...spreads, ...time])]
-  // How many rows there are is known by any of them.
-  return names.length > 0 ? names : ['requests']
+  return [...new Set<string>([countName, ...columns, ...measures, ...spreads, ...time])]
 }
 
 function wantedBy(question: Question): (column: string) => boolean {
@@ -120,24 +123,26 @@ function batches(rows: readonly SegmentRow[]): SegmentRow[][] {
   return found
 }
 
-/** What has ended since: still there, because only what is rolled up is ever deleted. */
-async function addLatest(
+/** What is in no segment yet, and what a segment counts that was corrected since. False when some of it is gone. */
+async function addUnrolled(
   db: Db,
   tally: Tally,
-  organizationId: string,
   question: Question,
-  from: string,
+  unrolled: readonly Unrolled[],
   deadline: number,
-): Promise<void> {
-  const scope = scopeOf(organizationId, question)
+): Promise<boolean> {
   const wants = wantedBy(question)
   const columns = sourcesOf(wants)
-  let slice = await nextSlice(db, from, always, sliceRows)
-  while (slice) {
-    for (const segment of segmentsOf(await readSliceOf(db, slice, scope, columns), wants)) tally.add(segment)
+  for (let at = 0; at < unrolled.length; at += sliceRows) {
+    const some = unrolled.slice(at, at + sliceRows)
+    const ids = some.map(({ generationId }) => generationId)
+    const facts = await readUnrolled(db, ids, columns)
+    if (facts.length < ids.length) return false
+    const takenBack = some.flatMap(({ previous }) => (previous === null ? [] : [readTakenBack(previous)]))
+    for (const segment of segmentsOf([...facts, ...takenBack], wants)) tally.add(segment)
     await breathe(deadline)
-    slice = await nextSlice(db, slice.to, always, sliceRows)
   }
+  return true
 }
 
 function justBefore(time: string): string {

@@ -1,12 +1,13 @@
 /**
- * A column of a segment: whole numbers that are not negative, or texts by their place in `values`. One that
- * is the same in every row has no `numbers`.
+ * A column of a segment: whole numbers, or texts by their place in `values`. One that is the same in every row
+ * has no `numbers`. Numbers below zero take back what was counted before; they are rare, and eight bytes wide.
  */
 export interface Column {
   numbers: Uint32Array | Float64Array | null
   constant: number
+  /** The largest magnitude. */
   max: number
-  /** Of all rows, as near as doubles come to it. */
+  /** Of the magnitudes of all rows, as near as doubles come to it. */
   total: number
   values: readonly (string | null)[] | null
 }
@@ -43,17 +44,20 @@ export function textColumn(texts: readonly (string | null)[]): Column {
 
 function columnOf(numbers: ArrayLike<number>, values: Column['values']): Column {
   const first = numbers[0] ?? 0
-  let max = first
-  let total = first
+  let max = Math.abs(first)
+  let total = max
   let isConstant = true
+  let isSigned = first < 0
   for (let row = 1; row < numbers.length; row++) {
     const number = numbers[row] ?? 0
-    total += number
-    if (number > max) max = number
+    const magnitude = Math.abs(number)
+    total += magnitude
+    if (magnitude > max) max = magnitude
     if (number !== first) isConstant = false
+    if (number < 0) isSigned = true
   }
   if (isConstant) return { numbers: null, constant: first, max, total, values }
-  const wide = max > largest32
+  const wide = isSigned || max > largest32
   const kept = wide ? Float64Array.from(numbers) : Uint32Array.from(numbers)
   return { numbers: kept, constant: 0, max, total, values }
 }
@@ -66,9 +70,9 @@ export function encodeColumn({ numbers, constant, max, total, values }: Column):
 }
 
 function narrow(numbers: Uint32Array | Float64Array, max: number) {
+  if (numbers instanceof Float64Array) return Float64Array.from(numbers)
   if (max <= 0xff) return Uint8Array.from(numbers)
-  if (max <= 0xffff) return Uint16Array.from(numbers)
-  return max <= largest32 ? Uint32Array.from(numbers) : Float64Array.from(numbers)
+  return max <= 0xffff ? Uint16Array.from(numbers) : Uint32Array.from(numbers)
 }
 
 export function decodeColumn(bytes: Uint8Array, size: number): Column {

@@ -37,7 +37,30 @@ export const factColumns = [
   'external_user',
 ] as const satisfies readonly (keyof GenerationTable)[]
 
-export type Fact = Pick<Selectable<GenerationTable>, (typeof factColumns)[number]>
+export type FactColumn = (typeof factColumns)[number]
+
+/** `sign` is -1 where it takes back what an earlier one counted. */
+export type Fact = Pick<Selectable<GenerationTable>, FactColumn> & { sign?: -1 }
+
+/** Of a row of `generations`, as JSON that `readTakenBack` reads. */
+export function writeFact(row: Readonly<Record<string, unknown>>): string {
+  const values = factColumns.map((column) => [column, row[column]])
+  return JSON.stringify(Object.fromEntries(values), (name, value: unknown) =>
+    typeof value !== 'bigint' ? value : name.endsWith('_nanos') ? String(value) : Number(value),
+  )
+}
+
+/** What a correction takes back. */
+export function readTakenBack(text: string): Fact {
+  const fact = JSON.parse(text) as Fact
+  const { cost_nanos, upstream_cost_nanos } = fact
+  return {
+    ...fact,
+    cost_nanos: BigInt(cost_nanos),
+    upstream_cost_nanos: BigInt(upstream_cost_nanos),
+    sign: -1,
+  }
+}
 
 /** What requests are told apart by. */
 export const labels = {
@@ -99,7 +122,7 @@ const upstreamColumns = ['is_byok', 'upstream_cost_nanos'] as const
 const speedColumns = ['status', 'first_token_ms', 'latency_ms'] as const
 
 /** What each of them is read from. */
-const sources: Record<LabelName | MeasureName | SpreadName, readonly (keyof Fact)[]> = {
+const sources: Record<LabelName | MeasureName | SpreadName, readonly FactColumn[]> = {
   workspace: ['workspace_id'],
   key: ['key_id'],
   user: ['user_id'],
@@ -125,9 +148,9 @@ const sources: Record<LabelName | MeasureName | SpreadName, readonly (keyof Fact
 }
 
 /** Of a generation, what is needed to know these; `time` and `id` always are. */
-export function sourcesOf(wants: (column: string) => boolean): (keyof Fact)[] {
+export function sourcesOf(wants: (column: string) => boolean): FactColumn[] {
   const wanted = Object.entries(sources).flatMap(([name, columns]) => (wants(name) ? columns : []))
-  return [...new Set<keyof Fact>(['id', 'created_at', ...wanted])]
+  return [...new Set<FactColumn>(['id', 'created_at', ...wanted])]
 }
 
 /** Tokens a second are kept in hundredths. */

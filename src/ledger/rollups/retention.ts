@@ -4,7 +4,7 @@ import type { Clock } from '../../lib/clock.ts'
 import { utcDay } from '../../lib/time.ts'
 import { compactEntries } from '../compaction.ts'
 import { compact } from './compact.ts'
-import { deleteSegments, rolledUntil, segmentsBefore } from './segments.ts'
+import { deleteSegments, segmentsBefore } from './segments.ts'
 
 const dayMs = 86_400_000
 /** Few enough that nobody who waits for the database notices. */
@@ -37,8 +37,8 @@ export async function tidyRecords(parts: Parts, { retentionDays, postingDays }: 
 export async function dropOldGenerations({ db, clock }: Parts, days: number | null): Promise<number> {
   if (days === null) return 0
   const cutoff = daysAgo(clock, days)
-  const rolled = await rolledUntil(db)
-  const until = cutoff < rolled ? cutoff : rolled
+  const unrolled = await firstUnrolledEnd(db)
+  const until = unrolled === null || cutoff < unrolled ? cutoff : unrolled
   for (let dropped = 0; ; ) {
     const ids = await endedBefore(db, until)
     if (ids.length === 0) return dropped
@@ -51,11 +51,21 @@ function daysAgo(clock: Clock, days: number): string {
   return new Date(clock.now() - days * dayMs).toISOString()
 }
 
+/** Null when all are rolled up. */
+async function firstUnrolledEnd(db: Db): Promise<string | null> {
+  const row = await db
+    .selectFrom('unrolled_generations')
+    .innerJoin('generations', 'generations.id', 'generation_id')
+    .select((eb) => eb.fn.min<string | null>('ended_at').as('first'))
+    .executeTakeFirst()
+  return row?.first ?? null
+}
+
 async function endedBefore(db: Db, until: string): Promise<string[]> {
   const rows = await db
     .selectFrom('generations')
     .select('id')
-    .where('ended_at', '<=', until)
+    .where('ended_at', '<', until)
     .orderBy('ended_at')
     .limit(rowsAtOnce)
     .execute()

@@ -1,78 +1,91 @@
-import { type Kysely, sql } from 'kysely'
+import { sql } from 'kysely'
 import type { Db } from '../../db/db.ts'
-import type { KeyDayTable, Schema } from '../../db/schema.ts'
-import type { Clock } from '../../lib/clock.ts'
-import type { Fact } from './facts.ts'
+import type { KeyDayTable, UnrolledGenerationTable } from '../../db/schema.ts'
+import { type Fact, factColumns, readTakenBack } from './facts.ts'
 import { rolledLevelNames, rolledLevels } from './levels.ts'
 import { collapse, nextTurn, segmentsOf } from './segment.ts'
-import { insertSegments, type NewSegment, rolledUntil, rolledUntilName } from './segments.ts'
-import { nextSlice, readSlice, type Slice } from './slices.ts'
+import { insertSegments, type NewSegment } from './segments.ts'
+import { readUnrolled } from './slices.ts'
 
-/** What ended later may still be on its way into the database; a commit is given up long before. */
-const marginMs = 30_000
-/** A segment is worth its while from this size; what has waited this long is taken anyway. */
+/** A segment is worth its while from this size. */
 const enough = 2000
-const patienceMs = 15 * 60_000
 /** What is held in memory at once. */
 const rowsAtOnce = 5000
-const rowsPerUpsert = 500
+const rowsPerStatement = 500
 
-export interface Parts {
-  db: Kysely<Schema>
-  clock: Clock
-}
+/** How often what is rolled up was changed: whoever raises it has the rows that were read at the number before. */
+export const stepsName = 'roll_up_steps'
 
 /**
- * Moves what ended since the last time into the roll-ups. Cheap when there is little to do; call it often. Until
- * then queries read the generations themselves, so that no answer depends on when this runs.
+ * Moves settled generations into the roll-ups, in whatever order they were settled: no clock has a say in it. Until
+ * then queries read the generations themselves, so that no answer depends on when this runs. With fewer than
+ * `fewest` left it leaves them for later.
  */
 export async function rollUp(
-  { db, clock }: Parts,
-  { atOnce = false, most = rowsAtOnce } = {},
+  { db }: { db: Db },
+  { fewest = enough, most = rowsAtOnce } = {},
 ): Promise<number> {
-  const now = clock.now()
-  const until = new Date(now - marginMs).toISOString()
-  const old = new Date(now - patienceMs).toISOString()
-  let rows = 0
-  for (;;) {
-    const slice = await nextDue(db, until, atOnce ? until : old, most)
-    if (!slice) break
-    rows += await rollSlice(db, slice)
+  for (let rows = 0; ; ) {
+    const steps = await stepCount(db)
+    const unrolled = await oldestUnrolled(db, most)
+    if (unrolled.length < Math.min(fewest, most) || unrolled.length === 0) return rows
+    if (await rollStep(db, steps, unrolled)) rows += unrolled.length
   }
-  return rows
 }
 
-async function nextDue(db: Db, until: string, old: string, most: number): Promise<Slice | null> {
-  const from = await rolledUntil(db)
-  const slice = await nextSlice(db, from, until, most)
-  if (!slice || slice.to < until) return slice
-  // The last one is not full: it can wait for more.
-  const isLarge = (await nextSlice(db, from, until, enough))?.to !== until
-  return isLarge || (await nextSlice(db, from, old, enough)) ? slice : null
+async function stepCount(db: Db): Promise<string> {
+  const row = await db
+    .selectFrom('instance')
+    .select('value')
+    .where('name', '=', stepsName)
+    .executeTakeFirstOrThrow()
+  return row.value
 }
 
-async function rollSlice(db: Db, slice: Slice): Promise<number> {
-  const facts = await readSlice(db, slice)
+/** By their ids, which grow with time: those of one day lie together. */
+async function oldestUnrolled(db: Db, most: number): Promise<UnrolledGenerationTable[]> {
+  return db.selectFrom('unrolled_generations').selectAll().orderBy('generation_id').limit(most).execute()
+}
+
+/** False when somebody else was faster. */
+async function rollStep(
+  db: Db,
+  steps: string,
+  unrolled: readonly UnrolledGenerationTable[],
+): Promise<boolean> {
+  const ids = unrolled.map(({ generation_id }) => generation_id)
+  const current = await readUnrolled(db, ids, factColumns)
+  const takenBack = unrolled.flatMap(({ previous }) => (previous === null ? [] : [readTakenBack(previous)]))
+  const facts = [...current, ...takenBack]
   const made = await newSegments(facts)
   const sums = keyDays(facts)
-  const isDone = await db.transaction().execute(async (tx) => {
-    if (!(await advance(tx, slice))) return false
+  return db.transaction().execute(async (tx) => {
+    if (!(await advance(tx, steps))) return false
+    for (const some of parts(ids)) {
+      await tx.deleteFrom('unrolled_generations').where('generation_id', 'in', some).execute()
+    }
     await insertSegments(tx, made)
     await addKeyDays(tx, sums)
     return true
   })
-  return isDone ? facts.length : 0
 }
 
-/** Whoever moves the mark has the rows behind it: another process that read the same ones finds it moved. */
-async function advance(tx: Db, { from, to }: Slice): Promise<boolean> {
+/** Another process that read the same rows, or rows that were corrected meanwhile, finds the number changed. */
+async function advance(tx: Db, steps: string): Promise<boolean> {
   const result = await tx
     .updateTable('instance')
-    .set({ value: to })
-    .where('name', '=', rolledUntilName)
-    .where('value', '=', from)
+    .set({ value: String(Number(steps) + 1) })
+    .where('name', '=', stepsName)
+    .where('value', '=', steps)
     .executeTakeFirst()
   return result.numUpdatedRows > 0n
+}
+
+function parts<T>(rows: readonly T[]): T[][] {
+  const count = Math.ceil(rows.length / rowsPerStatement)
+  return Array.from({ length: count }, (_, place) =>
+    rows.slice(place * rowsPerStatement, (place + 1) * rowsPerStatement),
+  )
 }
 
 async function newSegments(facts: readonly Fact[]): Promise<NewSegment[]> {
@@ -100,9 +113,10 @@ function keyDays(facts: readonly Fact[]): KeyDayTable[] {
       ...{ key_id, day, organization_id, workspace_id, user_id },
       ...{ requests: 0, usage_nanos: 0n, byok_usage_nanos: 0n },
     }
-    sum.requests++
-    sum.usage_nanos += fact.cost_nanos
-    if (fact.is_byok) sum.byok_usage_nanos += fact.upstream_cost_nanos
+    const sign = fact.sign ?? 1
+    sum.requests += sign
+    sum.usage_nanos += BigInt(sign) * fact.cost_nanos
+    if (fact.is_byok) sum.byok_usage_nanos += BigInt(sign) * fact.upstream_cost_nanos
     sums.set(slot, sum)
   }
   return [...sums.values()]
@@ -110,10 +124,10 @@ function keyDays(facts: readonly Fact[]): KeyDayTable[] {
 
 async function addKeyDays(tx: Db, sums: readonly KeyDayTable[]): Promise<void> {
   const grown = (column: string) => sql`key_days.${sql.ref(column)} + excluded.${sql.ref(column)}`
-  for (let at = 0; at < sums.length; at += rowsPerUpsert) {
+  for (const some of parts(sums)) {
     await tx
       .insertInto('key_days')
-      .values(sums.slice(at, at + rowsPerUpsert))
+      .values(some)
       .onConflict((conflict) =>
         conflict.columns(['key_id', 'day', 'workspace_id', 'user_id']).doUpdateSet({
           requests: sql<number>`${grown('requests')}`,

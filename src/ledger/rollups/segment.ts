@@ -21,7 +21,7 @@ function segmentOf(day: string, facts: readonly Fact[], wants: Wants): Segment {
     if (wants(name)) columns.set(name, textColumn(facts.map(read)))
   }
   for (const [name, read] of Object.entries({ ...measures, ...spreads })) {
-    if (wants(name)) columns.set(name, numberColumn(facts.map(read)))
+    if (wants(name)) columns.set(name, numberColumn(facts.map((fact) => read(fact) * (fact.sign ?? 1))))
   }
   return { day, size: facts.length, columns }
 }

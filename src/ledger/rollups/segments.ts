@@ -8,6 +8,8 @@ import type { Segment } from './segment.ts'
 
 export type SegmentRow = UsageSegmentTable
 
+export class TooSlowError extends Error {}
+
 /** Segments of fewer rows are kept in one piece: their columns are too short to be worth a journey each. */
 const smallSize = 2000
 const rowsPerInsert = 200
@@ -52,47 +54,46 @@ export async function deleteSegments(tx: Db, ids: string[]): Promise<boolean> {
   return Number(result.numDeletedRows) === ids.length
 }
 
-export interface Listing {
-  /** What ended later is in no segment. */
-  rolledUntil: string
-  segments: SegmentRow[]
+/** A generation that is in no segment as it is now; `previous` as `readTakenBack` reads it. */
+export interface Unrolled {
+  generationId: string
+  previous: string | null
 }
 
-/** In one statement, so that the segments and how far they go belong together. */
+export interface Listing {
+  segments: SegmentRow[]
+  unrolled: Unrolled[]
+}
+
+/** With more than this there is no hope of an answer in time. */
+const mostUnrolled = 250_000
+
+/** In one statement, so that the segments and what is in none of them belong together. */
 export async function listSegments(
   db: Db,
   where: { organizationId: string; fromDay: string; toDay: string },
 ): Promise<Listing> {
-  const rows = await db
-    .selectFrom('instance')
-    .leftJoin('usage_segments as segment', (join) =>
-      join
-        .on('segment.organization_id', '=', where.organizationId)
-        .on('segment.day', '>=', where.fromDay)
-        .on('segment.day', '<=', where.toDay),
-    )
-    .select(['instance.value', 'segment.id', 'segment.level', 'segment.day', 'segment.size'])
-    .where('instance.name', '=', rolledUntilName)
-    .execute()
-  return {
-    rolledUntil: rows[0]?.value ?? '',
-    segments: rows.flatMap(({ id, level, day, size }) =>
-      id === null || level === null || day === null || size === null
-        ? []
-        : [{ id, level, day, size, organization_id: where.organizationId }],
-    ),
+  const { organizationId, fromDay, toDay } = where
+  const { rows } = await sql<{
+    id: string
+    level: Level | null
+    day: string
+    size: number
+    previous: string | null
+  }>`
+    select id, level, day, size, null as previous from usage_segments
+      where organization_id = ${organizationId} and day >= ${fromDay} and day <= ${toDay}
+    union all select * from (
+      select generation_id, null, null, cast(null as bigint), previous from unrolled_generations
+        where organization_id = ${organizationId} limit ${sql.lit(mostUnrolled + 1)}) as unrolled`.execute(db)
+  const segments: SegmentRow[] = []
+  const unrolled: Unrolled[] = []
+  for (const { id, level, day, size, previous } of rows) {
+    if (level === null) unrolled.push({ generationId: id, previous })
+    else segments.push({ id, level, day, size, organization_id: organizationId })
   }
-}
-
-export const rolledUntilName = 'rolled_until'
-
-export async function rolledUntil(db: Db): Promise<string> {
-  const row = await db
-    .selectFrom('instance')
-    .select('value')
-    .where('name', '=', rolledUntilName)
-    .executeTakeFirst()
-  return row?.value ?? ''
+  if (unrolled.length > mostUnrolled) throw new TooSlowError('the roll-ups are far behind')
+  return { segments, unrolled }
 }
 
 /** Undefined when one is gone: it was replaced by a larger one meanwhile. */

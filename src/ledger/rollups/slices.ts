@@ -1,8 +1,5 @@
 import type { Db } from '../../db/db.ts'
-import { type Fact, factColumns } from './facts.ts'
-
-/** Later than any time there is. */
-export const always = '~'
+import { type Fact, type FactColumn, factColumns } from './facts.ts'
 
 /** The generations that ended after `from` and up to `to`. */
 export interface Slice {
@@ -10,30 +7,13 @@ export interface Slice {
   to: string
 }
 
-/** One instant is never split, however many ended in it. Null when nothing ended since. */
-export async function nextSlice(db: Db, from: string, until: string, size: number): Promise<Slice | null> {
-  const ended = (offset: number) =>
-    db
-      .selectFrom('generations')
-      .select('ended_at')
-      .where('ended_at', '>', from)
-      .where('ended_at', '<=', until)
-      .orderBy('ended_at')
-      .limit(1)
-      .offset(offset)
-      .executeTakeFirst()
-  const last = await ended(size - 1)
-  if (last) return { from, to: last.ended_at }
-  return (await ended(0)) ? { from, to: until } : null
-}
-
-export async function readSlice(db: Db, { from, to }: Slice): Promise<Fact[]> {
-  return db
-    .selectFrom('generations')
-    .select(factColumns)
-    .where('ended_at', '>', from)
-    .where('ended_at', '<=', to)
-    .execute()
+/** Only these columns of them, where all are not needed: the others are not there. */
+export async function readUnrolled(
+  db: Db,
+  ids: readonly string[],
+  columns: readonly FactColumn[],
+): Promise<Fact[]> {
+  return db.selectFrom('generations').select(columns).where('id', 'in', ids).execute()
 }
 
 export interface Scope {
@@ -48,7 +28,7 @@ export async function readSliceOf(
   db: Db,
   { from, to }: Slice,
   scope: Scope,
-  columns: (keyof Fact)[],
+  columns: readonly FactColumn[],
 ): Promise<Fact[]> {
   return db
     .selectFrom('generations')
@@ -72,7 +52,7 @@ export async function readByIds(db: Db, ids: readonly string[], scope: Scope): P
     .execute()
 }
 
-/** As `nextSlice`, from the newest backwards; an instant is not split either. */
+/** The newest first. One instant is never split, however many ended in it. Null when nothing ended since. */
 export async function previousSlice(
   db: Db,
   since: string,

@@ -45,6 +45,8 @@ export interface Group {
 export class TooManyGroupsError extends Error {}
 
 const mostGroups = 200_000
+/** Says whether anything is left of a group. */
+export const countName: MeasureName = 'requests'
 /** A distribution takes four kilobytes. */
 const mostSpreads = 10_000
 const dayMs = 86_400_000
@@ -68,7 +70,9 @@ export class Tally {
     this.#question = question
     this.#values = question.dimensions.map(() => new Numbered())
     this.#pairs = question.dimensions.map(() => new Numbered())
-    this.#sums = new Map(question.measures.map((name) => [name, new Sums()]))
+    this.#sums = new Map<MeasureName, Sums>(
+      [countName, ...question.measures].map((name) => [name, new Sums()]),
+    )
     this.#spreads = new Map(question.spreads.map((name) => [name, new Spreads()]))
   }
 
@@ -90,14 +94,19 @@ export class Tally {
     }
   }
 
+  /** Without those of which every request was taken back. */
   groups(): Group[] {
-    return this.#found.map(({ bucket, values }, place) => ({
+    const counts = this.#sums.get(countName)
+    const groups = this.#found.map(({ bucket, values }, place) => ({
+      place,
       bucket,
       values,
-      sum: (measure) => this.#sums.get(measure)?.of(place) ?? 0n,
-      average: (spread) => this.#spreads.get(spread)?.average(place) ?? null,
-      percentile: (spread, share) => this.#spreads.get(spread)?.percentile(place, share) ?? null,
+      sum: (measure: MeasureName) => this.#sums.get(measure)?.of(place) ?? 0n,
+      average: (spread: SpreadName) => this.#spreads.get(spread)?.average(place) ?? null,
+      percentile: (spread: SpreadName, share: number) =>
+        this.#spreads.get(spread)?.percentile(place, share) ?? null,
     }))
+    return groups.filter(({ place }) => counts?.of(place) !== 0n)
   }
 
   #groupsOf(segment: Segment, skipped: Uint8Array | null): Int32Array {

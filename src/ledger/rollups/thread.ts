@@ -3,7 +3,7 @@ import type { Ages } from './retention.ts'
 
 export type Chore =
   | { kind: 'open'; url: string }
-  | { kind: 'roll'; now: number }
+  | { kind: 'roll'; isAll: boolean }
   | { kind: 'tidy'; now: number; ages: Ages }
 
 /** The keeping of roll-ups, on a thread and a connection of its own. */
@@ -15,8 +15,9 @@ export class RollUpThread {
     this.#thread = new Thread(new URL('worker.ts', import.meta.url), opening)
   }
 
-  async roll(now: number): Promise<void> {
-    await this.#do({ kind: 'roll', now })
+  /** Only if there are enough for segments that are worth their while, or all there are. */
+  async roll({ isAll } = { isAll: false }): Promise<void> {
+    await this.#do({ kind: 'roll', isAll })
   }
 
   async tidy(now: number, ages: Ages): Promise<void> {

@@ -14,7 +14,6 @@ answerEach(async (question) => {
 })
 
 async function carryOut(on: Db, chore: Exclude<Chore, { kind: 'open' }>): Promise<void> {
-  const parts = { db: on, clock: { now: () => chore.now } }
-  if (chore.kind === 'roll') await rollUp(parts)
-  else await tidyRecords(parts, chore.ages)
+  if (chore.kind === 'roll') await rollUp({ db: on }, chore.isAll ? { fewest: 1 } : {})
+  else await tidyRecords({ db: on, clock: { now: () => chore.now } }, chore.ages)
 }
