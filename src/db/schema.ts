@@ -13,6 +13,7 @@ export interface Schema {
   workspace_budgets: WorkspaceBudgetTable
   api_keys: ApiKeyTable
   meters: MeterTable
+  meter_days: MeterDayTable
   nodes: NodeTable
   holds: HoldTable
   ledger_entries: LedgerEntryTable
@@ -187,6 +188,17 @@ export interface MeterTable {
   minute: string
   free_day: number
   free_minute: number
+}
+
+/** What counts in a meter on a day that is not the meter's current one. */
+export interface MeterDayTable {
+  subject: string
+  day: string
+  spent_nanos: bigint
+  byok_nanos: bigint
+  held_nanos: bigint
+  held_byok_nanos: bigint
+  free: number
 }
 
 /** A running process. */

@@ -53,9 +53,16 @@ export function replacing(key: string, columns: readonly string[]): string {
   return `on conflict (${key}) do update set ${set.join(', ')}`
 }
 
-/** The same query for all of the values in one PostgreSQL statement: `$` stands where they go. */
-export function forEach(sql: string, values: readonly string[]): Statement[] {
+/** `on conflict` that adds to every column but those of the key. */
+export function growing(table: string, key: readonly string[], columns: readonly string[]): string {
+  const grown = columns.filter((column) => !key.includes(column))
+  const set = grown.map((column) => `${column} = ${table}.${column} + excluded.${column}`)
+  return `on conflict (${key.join(', ')}) do update set ${set.join(', ')}`
+}
+
+/** The same query for all of the values in one PostgreSQL statement: `$` stands where they go, `$2` ... for the others. */
+export function forEach(sql: string, values: readonly string[], ...others: string[]): Statement[] {
   if (values.length === 0) return []
   const list = 'select json_array_elements_text(cast(cast($1 as text) as json))'
-  return [{ sql: sql.replace('$', () => list), values: [JSON.stringify(values)] }]
+  return [{ sql: sql.replace('$', () => list), values: [JSON.stringify(values), ...others] }]
 }

@@ -1,4 +1,4 @@
-import { addTo, type Meter, rollTo, type Window } from './meter.ts'
+import { addTo, freeInMinute, isSameMinute, type Meter, moveTo, type Window } from './meter.ts'
 
 export type LimitKind = 'credits' | 'key' | 'workspace' | 'guardrail'
 
@@ -40,7 +40,7 @@ export interface Wish extends Amounts {
 export interface Hold extends Amounts {
   id: string
   subjects: readonly string[]
-  /** The day it counts in, whatever the clock says when it is settled. */
+  /** The day it began, in which it counts whatever the clock says when it is settled. */
   day: string
 }
 
@@ -84,15 +84,14 @@ export class Book {
     // Whoever was not told the first time asks again.
     if (this.holds.has(wish.id)) return null
     const meters = wish.subjects.map((subject) => this.#meter(subject))
-    const day = meters.reduce((latest, meter) => (meter.day > latest ? meter.day : latest), wish.day)
-    for (const meter of meters) rollTo(meter, day)
+    for (const meter of meters) moveTo(meter, wish.day)
     const refusal = this.#exceeded(wish) ?? this.#tooOften(wish.free)
     if (refusal) return refusal
-    const hold = { id: wish.id, subjects: wish.subjects, day, amount: wish.amount, byok: wish.byok }
-    this.holds.set(hold.id, hold)
+    const { id, subjects, day, amount, byok } = wish
+    this.holds.set(id, { id, subjects, day, amount, byok })
     for (const meter of meters) {
-      addTo(meter.held, meter, day, hold.amount)
-      addTo(meter.heldByok, meter, day, hold.byok)
+      addTo(meter, 'held', day, amount)
+      addTo(meter, 'heldByok', day, byok)
     }
     if (wish.free) this.#countFree(wish.free)
     return null
@@ -105,10 +104,10 @@ export class Book {
     this.holds.delete(id)
     for (const subject of hold.subjects) {
       const meter = this.#meter(subject)
-      addTo(meter.held, meter, hold.day, -hold.amount)
-      addTo(meter.heldByok, meter, hold.day, -hold.byok)
-      addTo(meter.spent, meter, hold.day, spent.amount)
-      addTo(meter.byok, meter, hold.day, spent.byok)
+      addTo(meter, 'held', hold.day, -hold.amount)
+      addTo(meter, 'heldByok', hold.day, -hold.byok)
+      addTo(meter, 'spent', hold.day, spent.amount)
+      addTo(meter, 'byok', hold.day, spent.byok)
     }
     return hold
   }
@@ -131,7 +130,7 @@ export class Book {
   #tooOften(free: FreeLimit | null): Refusal | null {
     if (!free) return null
     const meter = this.#meter(free.subject)
-    if (free.minute <= meter.minute && meter.freeMinute >= free.perMinute) {
+    if (freeInMinute(meter, free.minute) >= free.perMinute) {
       return { reason: 'rate', per: 'minute', limit: free.perMinute }
     }
     if (meter.freeDay >= free.perDay) return { reason: 'rate', per: 'day', limit: free.perDay }
@@ -140,7 +139,7 @@ export class Book {
 
   #countFree({ subject, minute }: FreeLimit): void {
     const meter = this.#meter(subject)
-    if (minute > meter.minute) {
+    if (!isSameMinute(meter, minute)) {
       meter.minute = minute
       meter.freeMinute = 0
     }

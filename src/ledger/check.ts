@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import { type Db, inSnapshot } from '../db/db.ts'
+import { type Db, inSnapshot, isPostgres } from '../db/db.ts'
 import type { MeterTable } from '../db/schema.ts'
 import { addTo, type Meter, newMeter, type Window, windowNames } from './meter.ts'
 
@@ -90,9 +90,53 @@ const checks: Check[] = [
         union all select 'organization:' || organization_id, 0, -amount_nanos from ledger_entries
           where account = 'credits' and kind = 'charge') as both_sides group by subject`,
   }),
+  windowSums('week'),
+  windowSums('month'),
+  compared({
+    invariant: 'I6',
+    statement: 'the usage of every key on every day is what its generations of that day amount to',
+    rows: sql`select subject || ' ' || day as subject, sum(metered_nanos) as left_nanos,
+        sum(recorded_nanos) as right_nanos from (
+        select subject, day, day_nanos as metered_nanos, 0 as recorded_nanos from meters
+          where subject like 'key:%' and day <> ''
+        union all select subject, day, spent_nanos, 0 from meter_days where subject like 'key:%'
+        union all select 'key:' || key_id, day, 0, usage_nanos from key_days
+        union all select 'key:' || key_id, substr(created_at, 1, 10), 0, cost_nanos from generations
+          where id in (select generation_id from unrolled_generations)
+      ) as both_sides group by subject, day`,
+  }),
   ...recorded('key', sql`'key:' || key_id`, sql`1 = 1`),
   ...recorded('workspace', sql`'workspace:' || workspace_id`, sql`1 = 1`),
   ...recorded('member', sql`'member:' || workspace_id || ':' || user_id`, sql`user_id <> ''`),
+]
+
+/** What every meter has spent and held in its week or month is what its days add up to. */
+function windowSums(window: 'week' | 'month'): Check {
+  return (db) => {
+    const lastDay =
+      window === 'month'
+        ? sql`substr(meters.month, 1, 8) || '31'`
+        : isPostgres(db)
+          ? sql`to_char(cast(nullif(meters.week, '') as date) + 6, 'YYYY-MM-DD')`
+          : sql`date(meters.week, '+6 days')`
+    const sides = daySums.map(({ prefix, column }) => {
+      const [inWindow, inDay] = [sql.ref(`${prefix}${window}_nanos`), sql.ref(`${prefix}day_nanos`)]
+      return sql`select meters.subject || ' ' || ${sql.lit(column)} as subject, ${inWindow} as left_nanos,
+          ${inDay} + coalesce(sum(${sql.ref(column)}), 0) as right_nanos
+        from meters left join meter_days on meter_days.subject = meters.subject and meters.day <> ''
+          and meter_days.day >= ${sql.ref(`meters.${window}`)} and meter_days.day <= ${lastDay}
+        group by meters.subject, ${inWindow}, ${inDay}`
+    })
+    const statement = `what every meter has spent and held in its ${window} is what its days add up to`
+    return compared({ invariant: 'I6', statement, rows: sql.join(sides, sql` union all `) })(db)
+  }
+}
+
+const daySums = [
+  { prefix: '', column: 'spent_nanos' },
+  { prefix: 'byok_', column: 'byok_nanos' },
+  { prefix: 'held_', column: 'held_nanos' },
+  { prefix: 'held_byok_', column: 'held_byok_nanos' },
 ]
 
 /** Usage as it is shown, beside what the records of the past and those not rolled up yet add up to. */
@@ -134,8 +178,8 @@ async function heldSums(db: Db): Promise<Finding> {
       const meter = expected.get(subject)
       if (!meter) unmetered.add(subject)
       else {
-        addTo(meter.held, meter, day, amount_nanos)
-        addTo(meter.heldByok, meter, day, byok_nanos)
+        addTo(meter, 'held', day, amount_nanos)
+        addTo(meter, 'heldByok', day, byok_nanos)
       }
     }
   }

@@ -4,6 +4,8 @@ import { type Amounts, Book, type Refusal, type Wish } from './book.ts'
 import type { WrittenDraft } from './draft.ts'
 import { entriesOf, type Postings, post } from './posting.ts'
 import {
+  addMeterDays,
+  changedDayValues,
   holdOf,
   insertEntries,
   insertGenerations,
@@ -13,6 +15,7 @@ import {
   meterValues,
   replaceMeters,
 } from './tables.ts'
+import { otherDaysFor, takeOtherDays } from './windows.ts'
 
 /** Asks for a hold. */
 export interface Admit {
@@ -115,6 +118,7 @@ class Round {
   async run(ops: readonly Op[]): Promise<Result[]> {
     await this.#loadHolds(ops.flatMap(holdsOf))
     await this.#loadMeters(subjectsOf(this.#book, ops))
+    await this.#loadOtherDays(ops.flatMap(wishesOf))
     const results = ops.map((op) => this.#apply(op))
     await this.#batch.run(this.#statements(ops))
     return results
@@ -170,14 +174,20 @@ class Round {
     }
   }
 
+  async #loadOtherDays(wishes: Wish[]): Promise<void> {
+    const wanted = otherDaysFor(this.#book, wishes)
+    if (!wanted) return
+    const select = 'select * from meter_days where subject in ($) and day >= $2 and day <= $3'
+    const { subjects, from, to } = wanted
+    takeOtherDays(this.#book, wanted, await this.#batch.rows(forEach(select, subjects, from, to)))
+  }
+
   #statements(ops: readonly Op[]): Statement[] {
     const postings: Postings = new Map()
     const generations = this.#generations(postings)
     const meters = [...this.#touched].sort().flatMap((subject) => this.#book.meters.get(subject) ?? [])
     return [
-      ...insertHolds.of(
-        this.#admitted.map((op) => holdValues(op, this.#book.holds.get(op.wish.id)?.day ?? op.wish.day)),
-      ),
+      ...insertHolds.of(this.#admitted.map(holdValues)),
       ...forEach(
         'delete from holds where id in ($)',
         this.#settled.map(({ id }) => id),
@@ -186,6 +196,7 @@ class Round {
       ...insertUnrolled.of(this.#settled.flatMap(unrolledValues)),
       ...insertEntries.of(entriesOf(postings, this.#now)),
       ...replaceMeters.of(meters.map(meterValues)),
+      ...addMeterDays.of(meters.flatMap(changedDayValues)),
       ...ops.flatMap(noteStatements),
       ...this.#settled.flatMap(({ companions }) => companions),
     ]
@@ -208,6 +219,10 @@ function noteStatements(op: Op): Statement[] {
   return [{ sql: 'update holds set checkpoint = $1 where id = $2', values: [op.checkpoint, op.id] }]
 }
 
+export function wishesOf(op: Op): Wish[] {
+  return op.op === 'admit' ? [op.wish] : []
+}
+
 /** The holds that must be known before an operation. */
 export function holdsOf(op: Op): string[] {
   if (op.op === 'settle') return [op.id]
@@ -226,7 +241,7 @@ export function subjectsOf(book: Book, ops: readonly Op[]): string[] {
 /** A row: id, owner, subjects, amount, BYOK amount, day, expiry, draft. */
 export type HoldValues = [string, string, string, string, string, string, string, WrittenDraft]
 
-export function holdValues({ wish, owner, expiresAt, draft }: Admit, day: string): HoldValues {
-  const { id, subjects, amount, byok } = wish
+export function holdValues({ wish, owner, expiresAt, draft }: Admit): HoldValues {
+  const { id, subjects, day, amount, byok } = wish
   return [id, owner, subjects.join(' '), String(amount), String(byok), day, expiresAt, draft]
 }

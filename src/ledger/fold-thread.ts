@@ -10,7 +10,7 @@ export type Asked =
   | { kind: 'open'; path: string }
   | { kind: 'state' }
   | { kind: 'mark'; isOpen: boolean }
-  | { kind: 'rows'; sql: string; values: readonly string[] }
+  | { kind: 'rows'; sql: string; values: readonly string[]; others: readonly string[] }
   | ({ kind: 'fold'; path: string } & WrittenPiece)
   | { kind: 'close' }
 
@@ -34,9 +34,9 @@ export class FoldThread {
     await this.#ask({ kind: 'mark', isOpen })
   }
 
-  /** What the query gives for each of the values. */
-  async rows(sql: string, values: readonly string[]): Promise<Row[]> {
-    return values.length === 0 ? [] : ((await this.#ask({ kind: 'rows', sql, values })) as Row[])
+  /** What the query gives for each of the values, with the others the same each time. */
+  async rows(sql: string, values: readonly string[], ...others: string[]): Promise<Row[]> {
+    return values.length === 0 ? [] : ((await this.#ask({ kind: 'rows', sql, values, others })) as Row[])
   }
 
   /** Brings the piece that is in the file into the database, once. */

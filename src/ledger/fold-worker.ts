@@ -18,7 +18,7 @@ answerEach((question) => {
   if (asked.kind === 'close') return database.close()
   if (asked.kind === 'state') return folder.state
   if (asked.kind === 'mark') return folder.markOpen(asked.isOpen)
-  if (asked.kind === 'rows') return rows(database, asked.sql, asked.values)
+  if (asked.kind === 'rows') return rows(database, asked)
   return folder.fold({ ...asked, lines: readPiece(asked.path, asked.size) })
 })
 
@@ -35,6 +35,6 @@ function open(path: string): void {
   folder = new Folder(database)
 }
 
-function rows(from: Database, sql: string, values: readonly string[]): Row[] {
-  return values.flatMap((value) => from.query<Row, string>(sql).all(value))
+function rows(from: Database, { sql, values, others }: Extract<Asked, { kind: 'rows' }>): Row[] {
+  return values.flatMap((value) => from.query<Row, string[]>(sql).all(value, ...others))
 }

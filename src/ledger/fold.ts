@@ -6,6 +6,7 @@ import { type Line, partsOf, readCheckpoint, readColumns, readHold, readSettled 
 import { entriesOf, type Postings, post } from './posting.ts'
 import type { PieceName } from './segment.ts'
 import {
+  addMeterDays,
   bareGeneration,
   generationColumns,
   insertBareGenerations,
@@ -17,11 +18,15 @@ import {
   replaceMeters,
 } from './tables.ts'
 
+type Rows = readonly (readonly unknown[])[]
+
 /** A piece of the journal, and what the meters it touches came to at its end. */
 export interface Piece {
   number: number
   lines: Iterable<Line>
-  meters: readonly (readonly unknown[])[]
+  meters: Rows
+  /** What changed in days other than their current ones. */
+  otherDays: Rows
   now: string
 }
 
@@ -156,7 +161,7 @@ class Fold {
   }
 
   run(): Refused[] {
-    const { lines, meters, now } = this.#piece
+    const { lines, meters, otherDays, now } = this.#piece
     for (const line of lines) {
       const { kind, id, rest } = partsOf(line)
       if (kind === 'columns') this.#expect(readColumns(rest))
@@ -170,6 +175,7 @@ class Fold {
     }
     for (const entry of entriesOf(this.#postings, now)) this.#run(insertEntries.one, entry)
     for (const meter of meters) this.#run(replaceMeters.one, meter)
+    for (const day of otherDays) this.#run(addMeterDays.one, day)
     return this.#refused
   }
 

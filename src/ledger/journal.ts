@@ -1,6 +1,6 @@
 import { unlinkSync } from 'node:fs'
 import { DurableSizes } from './durable-sizes.ts'
-import type { Refused } from './fold.ts'
+import type { Piece, Refused } from './fold.ts'
 import type { FoldThread } from './fold-thread.ts'
 import { isFolded, journalProblem, missingRecordsText } from './journal-loss.ts'
 import { columnsLine, type Line } from './line.ts'
@@ -26,7 +26,7 @@ const mostFree = 2
 const firstLine = columnsLine(generationColumns)
 
 /** What the meters came to that were touched in a piece. */
-type Meters = readonly (readonly unknown[])[]
+type Meters = Pick<Piece, 'meters' | 'otherDays'>
 
 interface Closed {
   segment: SegmentFile
@@ -89,8 +89,7 @@ export class Journal {
       if (piece && !isFolded(piece, this.#last)) {
         await replay([...readPiece(path, size)])
         const { number } = piece
-        for (const one of await thread.fold(path, { number, size, meters: takeMeters(), now: now() }))
-          refused(one)
+        for (const one of await thread.fold(path, { number, size, ...takeMeters(), now: now() })) refused(one)
         this.#last = piece
         this.#lastSize = size
         if (isCutAfter(left, place)) left.splice(place + 1).forEach(removeLeft)
@@ -199,7 +198,7 @@ export class Journal {
       const { segment, meters, folded } = first
       const { path, size } = segment
       const { number } = segment.piece
-      for (const one of await thread.fold(path, { number, size, meters, now: now() })) refused(one)
+      for (const one of await thread.fold(path, { number, size, ...meters, now: now() })) refused(one)
       this.#closed.shift()
       folded.resolve()
       await this.#release(segment)

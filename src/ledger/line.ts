@@ -36,9 +36,9 @@ export function isKnown({ kind, id }: { kind: string; id: string }): boolean {
   return kind === 'admit' || kind === 'settle' || kind === 'note'
 }
 
-export function admitLine(op: Admit, day: string): Line {
+export function admitLine(op: Admit): Line {
   const { id, free } = op.wish
-  const rest: Admitted = [holdValues(op, day), free && [free.subject, free.minute]]
+  const rest: Admitted = [holdValues(op), free && [free.subject, free.minute]]
   return `admit ${id} ${JSON.stringify(rest)}`
 }
 

@@ -1,7 +1,7 @@
 import type { Db } from '../db/db.ts'
 import { Book, type Limit, type LimitStanding, type Refusal, standingOf, type Wish } from './book.ts'
-import { newMeter, rollTo } from './meter.ts'
-import { meterOf } from './tables.ts'
+import { freeInMinute, newMeter } from './meter.ts'
+import { metersOn } from './windows.ts'
 
 /** What the ledger would say to a wish. */
 export interface Preview {
@@ -22,14 +22,9 @@ export async function previewOf(db: Db, wish: Wish): Promise<Preview> {
   return { limits, free, refusal: book.admit(wish) }
 }
 
-/** With the meters of a wish, moved on to its day. */
 async function bookFor(db: Db, { subjects, day }: Wish): Promise<Book> {
   const book = new Book()
-  const rows = await db.selectFrom('meters').selectAll().where('subject', 'in', subjects).execute()
-  for (const subject of subjects) book.meters.set(subject, newMeter(subject))
-  for (const row of rows) book.meters.set(row.subject, meterOf({ ...row }))
-  const latest = rows.reduce((later, row) => (row.day > later ? row.day : later), day)
-  for (const meter of book.meters.values()) rollTo(meter, latest)
+  for (const meter of await metersOn(db, subjects, day)) book.meters.set(meter.subject, meter)
   return book
 }
 
@@ -39,5 +34,5 @@ function meterIn({ meters }: Book, subject: string) {
 
 function freeIn(book: Book, { subject, minute }: NonNullable<Wish['free']>) {
   const meter = meterIn(book, subject)
-  return { minute: minute <= meter.minute ? meter.freeMinute : 0, day: meter.freeDay }
+  return { minute: freeInMinute(meter, minute), day: meter.freeDay }
 }

@@ -10,6 +10,7 @@ import {
   type Result,
   type Settle,
   subjectsOf,
+  wishesOf,
 } from './engine.ts'
 import type { Refused } from './fold.ts'
 import { FoldThread } from './fold-thread.ts'
@@ -24,9 +25,10 @@ import {
   readWish,
   settleLine,
 } from './line.ts'
-import { newMeter } from './meter.ts'
+import { forgetOtherDays, newMeter } from './meter.ts'
 import { JournalError } from './segment.ts'
-import { holdOf, meterOf, meterValues } from './tables.ts'
+import { changedDayValues, holdOf, meterOf, meterValues } from './tables.ts'
+import { otherDaysFor, takeOtherDays } from './windows.ts'
 
 /** How long the database may be behind: the longer, the less often a meter is written. */
 const foldEveryMs = 250
@@ -120,7 +122,7 @@ export class SoleEngine implements Engine {
     const refusal = this.#book.admit(op.wish)
     if (refusal || !isNew) return refusal
     this.#touch(op.wish.subjects)
-    lines.push(admitLine(op, this.#book.holds.get(op.wish.id)?.day ?? op.wish.day))
+    lines.push(admitLine(op))
     return null
   }
 
@@ -146,6 +148,7 @@ export class SoleEngine implements Engine {
     await this.#loadHolds(ids)
     const held = ids.flatMap((id) => this.#book.holds.get(id)?.subjects ?? [])
     await this.#loadMeters([...wishes.flatMap(({ subjects }) => subjects), ...held])
+    await this.#loadOtherDays(wishes)
     for (const { kind, id, rest } of parts) {
       if (kind === 'admit') this.#admitAgain(readWish(rest))
       else if (kind === 'settle') this.#settleAgain(id, readSettled(rest).spent)
@@ -167,11 +170,12 @@ export class SoleEngine implements Engine {
   #knows(ops: readonly Op[]): boolean {
     const { holds, meters } = this.#book
     const isMetered = (subject: string) => meters.has(subject)
+    const isOn = (subject: string, day: string) => meters.get(subject)?.day === day
     return (
       meters.size <= mostMeters &&
       ops.every((op) => {
         if (op.op === 'note') return true
-        if (op.op === 'admit') return !op.again && op.wish.subjects.every(isMetered)
+        if (op.op === 'admit') return !op.again && op.wish.subjects.every((name) => isOn(name, op.wish.day))
         return holds.get(op.id)?.subjects.every(isMetered) ?? false
       })
     )
@@ -186,6 +190,19 @@ export class SoleEngine implements Engine {
       await this.#loadHolds(ids)
     }
     await this.#loadMeters(subjectsOf(this.#book, ops))
+    const wishes = ops.flatMap(wishesOf)
+    if (!otherDaysFor(this.#book, wishes)) return
+    // What was settled in other days may be on its way into the database.
+    await this.caughtUp()
+    await this.#loadOtherDays(wishes)
+  }
+
+  async #loadOtherDays(wishes: readonly Wish[]): Promise<void> {
+    const wanted = otherDaysFor(this.#book, wishes)
+    if (!wanted) return
+    const select = 'select * from meter_days where subject = ? and day >= ? and day <= ?'
+    const { subjects, from, to } = wanted
+    takeOtherDays(this.#book, wanted, await this.#thread.rows(select, subjects, from, to))
   }
 
   async #loadHolds(ids: string[]): Promise<void> {
@@ -211,10 +228,12 @@ export class SoleEngine implements Engine {
     for (const subject of meters.keys()) if (!this.#touched.has(subject)) meters.delete(subject)
   }
 
-  #takeMeters(): unknown[][] {
-    const meters = [...this.#touched].flatMap((subject) => this.#book.meters.get(subject) ?? [])
+  #takeMeters() {
+    const touched = [...this.#touched].flatMap((subject) => this.#book.meters.get(subject) ?? [])
     this.#touched.clear()
-    return meters.map(meterValues)
+    const taken = { meters: touched.map(meterValues), otherDays: touched.flatMap(changedDayValues) }
+    for (const meter of touched) forgetOtherDays(meter)
+    return taken
   }
 
   #later(ms: number): Timer {

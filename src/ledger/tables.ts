@@ -1,8 +1,8 @@
 import type { Row } from '../db/batch.ts'
-import type { GenerationTable, HoldTable, MeterTable } from '../db/schema.ts'
-import { Insert, replacing } from '../db/statements.ts'
+import type { GenerationTable, HoldTable, MeterDayTable, MeterTable } from '../db/schema.ts'
+import { growing, Insert, replacing } from '../db/statements.ts'
 import type { Hold } from './book.ts'
-import type { Meter, Sums } from './meter.ts'
+import { type DaySums, type Meter, newMeter, type Sums } from './meter.ts'
 
 /** The last two are filled in when it is written. */
 export const generationColumns = [
@@ -162,6 +162,39 @@ const meterColumns = [
 
 export const replaceMeters = new Insert('meters', meterColumns, replacing('subject', meterColumns))
 
+const dayColumns = [
+  'subject',
+  'day',
+  'spent_nanos',
+  'byok_nanos',
+  'held_nanos',
+  'held_byok_nanos',
+  'free',
+] as const satisfies readonly (keyof MeterDayTable)[]
+
+/** Adds to what is there. */
+export const addMeterDays = new Insert(
+  'meter_days',
+  dayColumns,
+  growing('meter_days', ['subject', 'day'], dayColumns),
+)
+
+/** How the other days of a meter have changed. */
+export function changedDayValues({ subject, changedDays }: Meter): unknown[][] {
+  return [...changedDays].map(([day, { spent, byok, held, heldByok, free }]) => [
+    subject,
+    day,
+    ...[spent, byok, held, heldByok].map(String),
+    free,
+  ])
+}
+
+export function dayOf(row: Row): [string, DaySums] {
+  const sum = (name: string) => BigInt(row[`${name}_nanos`] as bigint)
+  const sums = { spent: sum('spent'), byok: sum('byok'), held: sum('held'), heldByok: sum('held_byok') }
+  return [String(row.day), { ...sums, free: Number(row.free) }]
+}
+
 /** Amounts go as digits: both databases make numbers of them, and text can be handed to another thread. */
 export function meterValues(meter: Meter): unknown[] {
   return [
@@ -186,7 +219,7 @@ function digitsOf({ total, day, week, month }: Sums): string[] {
 /** Both databases hand integers over as bigint here. */
 export function meterOf(row: Row): Meter {
   return {
-    subject: String(row.subject),
+    ...newMeter(String(row.subject)),
     day: String(row.day),
     week: String(row.week),
     month: String(row.month),

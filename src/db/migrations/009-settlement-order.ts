@@ -1,8 +1,11 @@
 import { type Kysely, sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
-import { clustered, key, required } from './columns.ts'
+import { clustered, flag, key, required } from './columns.ts'
 
-/** What is rolled up no longer follows from the time a request ended, but from the order of settlement. */
+/**
+ * What is rolled up no longer follows from the time a request ended, but from the order of settlement; and meters
+ * know every day for itself, so that a clock may go back.
+ */
 export const settlementOrder: Migration = {
   async up(db) {
     await createUnrolled(db)
@@ -13,6 +16,10 @@ export const settlementOrder: Migration = {
       on conflict do nothing`.execute(db)
     await sql`delete from instance where name = 'rolled_until'`.execute(db)
     await sql`insert into instance (name, value) values ('roll_up_steps', '0')`.execute(db)
+    await createMeterDays(db)
+    await fillSpent(db)
+    await fillHeld(db)
+    await clearWindows(db)
   },
 }
 
@@ -53,4 +60,70 @@ async function unroll(db: Kysely<unknown>, { organization_id, day }: Day) {
   await sql`insert into unrolled_generations (generation_id, organization_id)
     select id, organization_id from generations
     where organization_id = ${organization_id} and substr(created_at, 1, 10) = ${day}`.execute(db)
+}
+
+async function createMeterDays(db: Kysely<unknown>) {
+  const table = db.schema
+    .createTable('meter_days')
+    .addColumn('subject', 'text', required)
+    .addColumn('day', 'text', required)
+    .addColumn('spent_nanos', 'bigint', flag)
+    .addColumn('byok_nanos', 'bigint', flag)
+    .addColumn('held_nanos', 'bigint', flag)
+    .addColumn('held_byok_nanos', 'bigint', flag)
+    .addColumn('free', 'bigint', flag)
+    .addPrimaryKeyConstraint('meter_days_pk', ['subject', 'day'])
+  await clustered(db, table)
+}
+
+const subjects = [
+  sql`'organization:' || organization_id`,
+  sql`'workspace:' || workspace_id`,
+  sql`'key:' || key_id`,
+  sql`'member:' || workspace_id || ':' || user_id`,
+]
+
+/** From the records: they say on which day each request began. */
+async function fillSpent(db: Kysely<unknown>) {
+  for (const subject of subjects) {
+    await sql`insert into meter_days (subject, day, spent_nanos, byok_nanos)
+      select ${subject}, day, sum(usage_nanos), sum(byok_usage_nanos) from (
+        select organization_id, workspace_id, key_id, user_id, day, usage_nanos, byok_usage_nanos from key_days
+        union all select organization_id, workspace_id, key_id, coalesce(user_id, ''), substr(created_at, 1, 10),
+          cost_nanos, case when is_byok = 1 then upstream_cost_nanos else 0 end from generations
+          where id in (select generation_id from unrolled_generations)) as spent
+      where ${subject} in (select subject from meters)
+      group by ${subject}, day`.execute(db)
+  }
+}
+
+interface Hold {
+  subjects: string
+  day: string
+  amount_nanos: bigint
+  byok_nanos: bigint
+}
+
+async function fillHeld(db: Kysely<unknown>) {
+  const { rows } = await sql<Hold>`select subjects, day, amount_nanos, byok_nanos from holds`.execute(db)
+  for (const { subjects: names, day, amount_nanos, byok_nanos } of rows) {
+    for (const subject of names.split(' ')) {
+      await sql`insert into meter_days (subject, day, held_nanos, held_byok_nanos)
+        values (${subject}, ${day}, ${amount_nanos}, ${byok_nanos})
+        on conflict (subject, day) do update set held_nanos = meter_days.held_nanos + excluded.held_nanos,
+          held_byok_nanos = meter_days.held_byok_nanos + excluded.held_byok_nanos`.execute(db)
+    }
+  }
+}
+
+/** The next request of each meter puts it into the windows of its day, also where a clock had frozen them. */
+async function clearWindows(db: Kysely<unknown>) {
+  await sql`insert into meter_days (subject, day, free)
+    select subject, day, free_day from meters where free_day > 0
+    on conflict (subject, day) do update set free = excluded.free`.execute(db)
+  const sums = ['', 'byok_', 'held_', 'held_byok_'].flatMap((sum) =>
+    ['day', 'week', 'month'].map((window) => `${sum}${window}_nanos = 0`),
+  )
+  const set = [...sums, 'free_day = 0', "day = ''", "week = ''", "month = ''"]
+  await sql.raw(`update meters set ${set.join(', ')}`).execute(db)
 }

@@ -1,0 +1,104 @@
+import { afterAll, expect, test } from 'bun:test'
+import { Migrator } from 'kysely/migration'
+import { closeDb, type Db, migrate, openDb } from '../../src/db/db.ts'
+import { migrations } from '../../src/db/migrations/all.ts'
+import { checkLedger } from '../../src/ledger/check.ts'
+import { rollUp } from '../../src/ledger/rollups/roll.ts'
+import { metersOn } from '../../src/ledger/windows.ts'
+import { blank } from '../support/generations.ts'
+import { databaseKinds } from '../support/harness.ts'
+import { closeScenes, sceneOn } from './gateways.ts'
+
+afterAll(closeScenes)
+
+const at = '2031-03-12T12:00:00.000Z'
+const day = '2031-03-12'
+const frozenDay = '2031-11-03'
+
+/** Generations of one nano-dollar each: `rolled` of them in the roll-ups, the others not; the clock was ahead once. */
+async function leaveOldRecords(db: Db, { rolled, unrolled }: { rolled: number; unrolled: number }) {
+  const ids = Array.from({ length: rolled + unrolled }, (_, place) => `gen-${place}`)
+  const created = { is_operator: 0, created_at: at } as const
+  await db
+    .insertInto('organizations')
+    .values({ id: 'org', name: 'org', ...created })
+    .execute()
+  const owner = { organization_id: 'org', workspace_id: 'w', key_id: 1, user_id: 'u' }
+  const cost = { cost_nanos: 1n, hold_nanos: 5n, posting_id: 'post' }
+  const row = { ...blank, ...owner, ...cost, created_at: at, ended_at: at }
+  await db
+    .insertInto('generations')
+    .values(ids.map((id) => ({ ...row, id })))
+    .execute()
+  const sums = { requests: rolled, usage_nanos: BigInt(rolled), byok_usage_nanos: 0n }
+  await db
+    .insertInto('key_days')
+    .values({ ...owner, day, ...sums })
+    .execute()
+  await db.updateTable('instance').set({ value: frozenDay }).where('name', '=', 'rolled_until').execute()
+  const total = BigInt(ids.length)
+  const entry = { transaction_id: 'post', organization_id: 'org', kind: 'charge', created_at: at } as const
+  await db
+    .insertInto('ledger_entries')
+    .values([
+      { ...entry, account: 'credits', amount_nanos: -total },
+      { ...entry, account: 'revenue', amount_nanos: total },
+    ])
+    .execute()
+  await leaveFrozenMeters(db, total)
+}
+
+/** All spending and one hold, counted in a day that is months away. */
+async function leaveFrozenMeters(db: Db, total: bigint) {
+  const subjects = ['organization:org', 'workspace:w', 'key:1', 'member:w:u']
+  const windows = { day: frozenDay, week: frozenDay, month: '2031-11-01' }
+  const spent = { total_nanos: total, day_nanos: total, week_nanos: total, month_nanos: total }
+  const held = { held_total_nanos: 5n, held_day_nanos: 5n, held_week_nanos: 5n, held_month_nanos: 5n }
+  const none = { byok_total_nanos: 0n, byok_day_nanos: 0n, byok_week_nanos: 0n, byok_month_nanos: 0n }
+  const noneHeld = {
+    held_byok_total_nanos: 0n,
+    held_byok_day_nanos: 0n,
+    held_byok_week_nanos: 0n,
+    held_byok_month_nanos: 0n,
+  }
+  const free = { minute: '', free_day: 3, free_minute: 0 }
+  for (const subject of subjects) {
+    await db
+      .insertInto('meters')
+      .values({ subject, ...windows, ...spent, ...held, ...none, ...noneHeld, ...free })
+      .execute()
+  }
+  await db
+    .insertInto('holds')
+    .values({
+      id: 'gen-open',
+      owner: 'node',
+      subjects: subjects.join(' '),
+      amount_nanos: 5n,
+      byok_nanos: 0n,
+      day: frozenDay,
+      expires_at: '2999-01-01',
+      draft: '[]',
+      checkpoint: null,
+    })
+    .execute()
+}
+
+for (const kind of databaseKinds) {
+  test(`R13 R23 I6 an upgrade mends what a clock that was ahead had broken (${kind})`, async () => {
+    const db = openDb((await sceneOn(kind)).databaseUrl)
+    const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } })
+    await migrator.migrateTo('008-own-key-origin')
+    await leaveOldRecords(db, { rolled: 2, unrolled: 3 })
+    await migrate(db)
+    const problems = async () => (await checkLedger(db)).findings.flatMap(({ violations }) => violations)
+    expect(await problems()).toEqual([])
+    const [key] = await metersOn(db, ['key:1'], day)
+    expect(key?.spent).toEqual({ total: 5n, day: 5n, week: 5n, month: 5n })
+    const [frozen] = await metersOn(db, ['key:1'], frozenDay)
+    expect([frozen?.spent.day, frozen?.held.day, frozen?.freeDay]).toEqual([0n, 5n, 3])
+    expect(await rollUp({ db }, { fewest: 1 })).toBe(5)
+    expect(await problems()).toEqual([])
+    await closeDb(db)
+  })
+}
