@@ -4,6 +4,7 @@ import { sweepFiles } from './areas/files/disk.ts'
 import { dropExpiredContents } from './areas/generations/store.ts'
 import { databaseTime } from './db/db.ts'
 import type { Gateway } from './gateway.ts'
+import { liveness } from './ledger/recovery.ts'
 import { isoNow, RemoteClock } from './lib/clock.ts'
 import { tendBackground } from './pipeline/background.ts'
 import { followEdits } from './reload.ts'
@@ -16,8 +17,6 @@ interface Job {
 
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs
-/** Well within the time after which a node that says nothing counts as gone. */
-const beatMs = 5000
 const rollUpMs = 5000
 /** How long a few generations wait for more. */
 const smallRollUpMs = 15 * minuteMs
@@ -26,8 +25,8 @@ const followMs = 1000
 
 /** What is done beside requests, each at its own pace and never twice at a time. */
 const jobs: Job[] = [
-  { name: 'sign of life', everyMs: beatMs, run: giveSign },
-  { name: 'orphaned holds', everyMs: beatMs, run: settleOrphans },
+  { name: 'sign of life', everyMs: liveness.beatMs, run: giveSign },
+  { name: 'orphaned holds', everyMs: liveness.beatMs, run: settleOrphans },
   { name: 'background responses', everyMs: followMs, run: tendBackground },
   { name: 'catalogue', everyMs: followMs, run: followEdits },
   { name: 'roll-ups', everyMs: rollUpMs, run: ({ rollUps }) => rollUps.roll() },

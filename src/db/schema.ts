@@ -36,6 +36,7 @@ export interface Schema {
   scim_group_mappings: ScimGroupMappingTable
   scim_sync_jobs: ScimSyncJobTable
   generations: GenerationTable
+  corrections: CorrectionTable
   generation_contents: GenerationContentTable
   generation_feedback: GenerationFeedbackTable
   usage_segments: UsageSegmentTable
@@ -576,6 +577,20 @@ export interface GenerationTable {
  * `uncounted`: it ended its reply without a count that can be read. `interrupted`: the process ended first.
  */
 export type ChargeFlag = 'capped' | 'implausible' | 'uncounted' | 'interrupted'
+
+/** A generation that was settled for a node taken for dead, and that the node itself settled later. Kept for ever. */
+export interface CorrectionTable {
+  generation_id: string
+  organization_id: string
+  /** What was charged first, and the posting it is part of. */
+  previous_posting_id: string | null
+  previous_cost_nanos: bigint
+  previous_byok_nanos: bigint
+  /** What was charged in addition, or given back where it is negative, and the posting that is part of. */
+  posting_id: string | null
+  difference_nanos: bigint
+  created_at: string
+}
 
 /** What was asked and answered, kept only where the workspace wants it. */
 export interface GenerationContentTable {

@@ -112,6 +112,15 @@ export class Book {
     return hold
   }
 
+  /** Changes what was spent for a request that is settled. */
+  correct({ subjects, day }: Pick<Hold, 'subjects' | 'day'>, difference: Amounts): void {
+    for (const subject of subjects) {
+      const meter = this.#meter(subject)
+      addTo(meter, 'spent', day, difference.amount)
+      addTo(meter, 'byok', day, difference.byok)
+    }
+  }
+
   #meter(subject: string): Meter {
     const meter = this.meters.get(subject)
     if (!meter) throw new Error(`no meter was loaded for ${subject}`)

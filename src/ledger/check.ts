@@ -42,6 +42,12 @@ export function checkLedger(db: Db): Promise<LedgerCheck> {
   })
 }
 
+/** What the roll-ups count that was corrected since, with what was charged first. */
+const takenBack = sql`(select generations.organization_id, workspace_id, key_id, user_id,
+    generations.created_at, previous_cost_nanos, previous_byok_nanos
+  from unrolled_generations join generations on generations.id = unrolled_generations.generation_id
+  join corrections on corrections.generation_id = generations.id where previous is not null) as taken_back`
+
 const checks: Check[] = [
   compared({
     invariant: 'I1',
@@ -59,12 +65,26 @@ const checks: Check[] = [
   compared({
     invariant: 'I3',
     statement: 'every posting is what its generations cost, each counted once',
-    rows: sql`select posting_id as subject, cost_nanos as left_nanos, coalesce(-amount_nanos, 0) as right_nanos
-      from (select posting_id, sum(cost_nanos) as cost_nanos from generations where posting_id is not null
-        group by posting_id) as postings
-      left join ledger_entries on transaction_id = posting_id and account = 'credits'
+    rows: sql`select posting_id as subject, cost_nanos as left_nanos, coalesce(-credits_nanos, 0) as right_nanos
+      from (select posting_id, sum(cost_nanos) as cost_nanos from (
+        select posting_id, cost_nanos from generations
+          where posting_id is not null and id not in (select generation_id from corrections)
+        union all select previous_posting_id, previous_cost_nanos from corrections
+          where previous_posting_id is not null
+        union all select posting_id, difference_nanos from corrections where posting_id is not null
+      ) as shares group by posting_id) as postings
+      left join (select transaction_id, min(created_at) as posted_at,
+          sum(case when account = 'credits' then amount_nanos else 0 end) as credits_nanos
+        from ledger_entries group by transaction_id) as posted on transaction_id = posting_id
       -- Of the oldest, some generations may be on their way out.
-      where created_at is null or created_at > (select min(ended_at) from generations)`,
+      where posted_at is null or posted_at > (select min(ended_at) from generations)`,
+  }),
+  compared({
+    invariant: 'I3',
+    statement: 'what a corrected generation costs is what was posted for it, first and later',
+    rows: sql`select id as subject, cost_nanos as left_nanos,
+        previous_cost_nanos + difference_nanos as right_nanos
+      from corrections join generations on id = generation_id`,
   }),
   compared({
     invariant: 'I3',
@@ -103,6 +123,7 @@ const checks: Check[] = [
         union all select 'key:' || key_id, day, 0, usage_nanos from key_days
         union all select 'key:' || key_id, substr(created_at, 1, 10), 0, cost_nanos from generations
           where id in (select generation_id from unrolled_generations)
+        union all select 'key:' || key_id, substr(created_at, 1, 10), 0, -previous_cost_nanos from ${takenBack}
       ) as both_sides group by subject, day`,
   }),
   ...recorded('key', sql`'key:' || key_id`, sql`1 = 1`),
@@ -139,18 +160,25 @@ const daySums = [
   { prefix: 'held_byok_', column: 'held_byok_nanos' },
 ]
 
-/** Usage as it is shown, beside what the records of the past and those not rolled up yet add up to. */
+/** Usage as it is shown, beside what the roll-ups of the past and the generations not in them add up to. */
 function recorded(kind: string, subject: RawBuilder<unknown>, condition: RawBuilder<unknown>): Check[] {
   const sums = [
-    { name: 'usage', metered: sql`total_nanos`, rolled: sql`usage_nanos`, own: sql`cost_nanos` },
+    {
+      name: 'usage',
+      metered: sql`total_nanos`,
+      rolled: sql`usage_nanos`,
+      own: sql`cost_nanos`,
+      previous: sql`previous_cost_nanos`,
+    },
     {
       name: 'BYOK usage',
       metered: sql`byok_total_nanos`,
       rolled: sql`byok_usage_nanos`,
+      previous: sql`previous_byok_nanos`,
       own: sql`case when is_byok = 1 then upstream_cost_nanos else 0 end`,
     },
   ]
-  return sums.map(({ name, metered, rolled, own }) =>
+  return sums.map(({ name, metered, rolled, own, previous }) =>
     compared({
       invariant: 'I6',
       statement: `the ${name} of every ${kind} is what its generations amount to`,
@@ -160,6 +188,7 @@ function recorded(kind: string, subject: RawBuilder<unknown>, condition: RawBuil
           union all select ${subject}, 0, ${rolled} from key_days where ${condition}
           union all select ${subject}, 0, ${own} from generations
             where ${condition} and id in (select generation_id from unrolled_generations)
+          union all select ${subject}, 0, -${previous} from ${takenBack} where ${condition}
         ) as both_sides group by subject`,
     }),
   )

@@ -1,6 +1,7 @@
 import type { Batch, Batches, Statement } from '../db/batch.ts'
 import { forEach } from '../db/statements.ts'
-import { type Amounts, Book, type Refusal, type Wish } from './book.ts'
+import { type Amounts, Book, type Hold, type Refusal, type Wish } from './book.ts'
+import { correctionStatements, differenceOf, findLate, type Late } from './correction.ts'
 import type { WrittenDraft } from './draft.ts'
 import { entriesOf, type Postings, post } from './posting.ts'
 import {
@@ -39,6 +40,8 @@ export interface Settle {
   spent: Amounts
   /** As `generationValues` gives it; null when no provider was reached. */
   generation: readonly unknown[] | null
+  /** Where it counts, should the hold be gone; null for whoever settles in the place of another. */
+  countsIn: Pick<Hold, 'subjects' | 'day'> | null
   /** Written in the same transaction. */
   companions: readonly Statement[]
   again?: boolean
@@ -53,8 +56,8 @@ export interface Note {
 
 export type Op = Admit | Settle | Note
 
-/** Why it was refused, or that the hold was closed before; null for everything that was done. */
-export type Result = Refusal | 'closed before' | null
+/** Why it was refused, or that the hold was closed before, by this settlement or by another that it corrects. */
+export type Result = Refusal | 'closed before' | 'corrected' | null
 
 export interface Ran {
   results: Result[]
@@ -108,6 +111,8 @@ class Round {
   readonly #now: string
   readonly #touched = new Set<string>()
   readonly #settled: Settle[] = []
+  #late = new Map<string, Late>()
+  readonly #corrected: Late[] = []
   readonly #admitted: Admit[] = []
 
   constructor(batch: Batch, now: string) {
@@ -117,6 +122,8 @@ class Round {
 
   async run(ops: readonly Op[]): Promise<Result[]> {
     await this.#loadHolds(ops.flatMap(holdsOf))
+    const unheld = ops.filter((op) => op.op === 'settle' && !this.#book.holds.has(op.id)) as Settle[]
+    this.#late = await findLate(this.#batch, unheld.filter(canBeLate), this.#now)
     await this.#loadMeters(subjectsOf(this.#book, ops))
     await this.#loadOtherDays(ops.flatMap(wishesOf))
     const results = ops.map((op) => this.#apply(op))
@@ -141,10 +148,22 @@ class Round {
 
   #settle(op: Settle): Result {
     const hold = this.#book.settle(op.id, op.spent)
-    if (!hold) return 'closed before'
+    if (!hold) return this.#correct(op)
     this.#settled.push(op)
     for (const subject of hold.subjects) this.#touched.add(subject)
     return null
+  }
+
+  /** Another node took this one for dead, and settled in its place. */
+  #correct({ id, countsIn }: Settle): Result {
+    const late = this.#late.get(id)
+    if (!late || !countsIn) return 'closed before'
+    this.#late.delete(id)
+    this.#book.correct(countsIn, differenceOf(late))
+    for (const subject of countsIn.subjects) this.#touched.add(subject)
+    if (late.recorded) this.#corrected.push(late)
+    else this.#settled.push(late.op)
+    return 'corrected'
   }
 
   async #loadHolds(ids: string[]): Promise<void> {
@@ -185,6 +204,9 @@ class Round {
   #statements(ops: readonly Op[]): Statement[] {
     const postings: Postings = new Map()
     const generations = this.#generations(postings)
+    const corrections = this.#corrected.flatMap((late) =>
+      late.recorded ? correctionStatements({ ...late, recorded: late.recorded }, postings, this.#now) : [],
+    )
     const meters = [...this.#touched].sort().flatMap((subject) => this.#book.meters.get(subject) ?? [])
     return [
       ...insertHolds.of(this.#admitted.map(holdValues)),
@@ -194,11 +216,12 @@ class Round {
       ),
       ...insertGenerations.of(generations),
       ...insertUnrolled.of(this.#settled.flatMap(unrolledValues)),
+      ...corrections,
       ...insertEntries.of(entriesOf(postings, this.#now)),
       ...replaceMeters.of(meters.map(meterValues)),
       ...addMeterDays.of(meters.flatMap(changedDayValues)),
       ...ops.flatMap(noteStatements),
-      ...this.#settled.flatMap(({ companions }) => companions),
+      ...[...this.#settled, ...this.#corrected.map(({ op }) => op)].flatMap(({ companions }) => companions),
     ]
   }
 
@@ -208,6 +231,10 @@ class Round {
       return generation ? [[...generation, posting, this.#now]] : []
     })
   }
+}
+
+function canBeLate({ generation, countsIn }: Settle): boolean {
+  return generation !== null && countsIn !== null
 }
 
 function unrolledValues({ id, organizationId, generation }: Settle): string[][] {
@@ -233,7 +260,8 @@ export function holdsOf(op: Op): string[] {
 export function subjectsOf(book: Book, ops: readonly Op[]): string[] {
   const lists = ops.map((op) => {
     if (op.op === 'admit') return op.wish.subjects
-    return book.holds.get(op.id)?.subjects ?? []
+    const countsIn = op.op === 'settle' ? op.countsIn?.subjects : undefined
+    return book.holds.get(op.id)?.subjects ?? countsIn ?? []
   })
   return [...new Set(lists.flat())]
 }

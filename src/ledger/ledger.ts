@@ -88,7 +88,7 @@ export class Ledger {
     if (this.#queue.length > mostWaiting || this.#engine.fullSince !== null) throw unavailable()
     this.#open.add(op.wish.id)
     const result = await this.#push(op, admitMs)
-    return result === 'closed before' ? null : result
+    return typeof result === 'string' ? null : result
   }
 
   /** Resolves when the charge is durable. It goes on trying when waiting for it is given up. */
@@ -176,6 +176,12 @@ export class Ledger {
     // Whoever repeats what may have been done expects to find it done.
     if (op.op === 'settle' && result === 'closed before' && !op.again) {
       this.#log.warn({ id: op.id }, 'a charge found its hold closed')
+    }
+    if (result === 'corrected') {
+      this.#log.warn(
+        { id: op.op === 'settle' && op.id },
+        'a late charge corrected what another node had settled',
+      )
     }
     done(result)
   }
@@ -286,5 +292,14 @@ function withdrawal({ wish, organizationId }: Admit): Job {
 /** Closes a hold whose request reached no provider. */
 export function release(id: string, organizationId: string): Settle {
   const spent = { amount: 0n, byok: 0n }
-  return { op: 'settle', id, organizationId, isByok: false, spent, generation: null, companions: [] }
+  return {
+    op: 'settle',
+    id,
+    organizationId,
+    isByok: false,
+    spent,
+    generation: null,
+    countsIn: null,
+    companions: [],
+  }
 }

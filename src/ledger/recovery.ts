@@ -8,10 +8,11 @@ import { type GenerationParts, generationValues, tokensOf } from './generation.t
 import { type Ledger, release } from './ledger.ts'
 
 /**
- * A node that gave no sign of life for this long, while we were looking, is gone. Nothing is gained by haste:
- * one that is only cut off from the database still waits to settle what it has.
+ * How often a node sends a heartbeat, and after how long without one, while we were looking, it is taken for dead.
+ * Nothing is gained by haste: one that is only cut off from the database still waits to settle what it has. Whatever
+ * it settles later corrects what was settled in its place.
  */
-const silentMs = 120_000
+export const liveness = { beatMs: 5000, silentMs: 120_000 }
 const atOnce = 500
 
 interface Sign {
@@ -95,12 +96,12 @@ export class Node {
     const others = (await owners(db)).filter(({ owner }) => owner !== this.id)
     if (this.#isAlone) return others.map(({ owner }) => owner)
     const looked = this.#steady()
-    if (looked - this.#lookedAt > silentMs / 2) this.#signs.clear()
+    if (looked - this.#lookedAt > liveness.silentMs / 2) this.#signs.clear()
     this.#lookedAt = looked
     return others.flatMap(({ owner, seen_at }) => {
       const seenAt = seen_at ?? ''
       const known = this.#signs.get(owner)
-      if (known?.seenAt === seenAt) return looked - known.since > silentMs ? [owner] : []
+      if (known?.seenAt === seenAt) return looked - known.since > liveness.silentMs ? [owner] : []
       this.#signs.set(owner, { seenAt, since: looked })
       return []
     })
@@ -165,6 +166,7 @@ function settlementOf(hold: HoldTable): Settle {
     isByok: place.is_byok === 1,
     spent: { amount: charge.cost, byok: charge.byok },
     generation: generationValues({ draft: draft.generation, place, tokens, end }),
+    countsIn: null,
     companions: [],
   }
 }

@@ -1,5 +1,5 @@
 import type { Row } from '../db/batch.ts'
-import type { GenerationTable, HoldTable, MeterDayTable, MeterTable } from '../db/schema.ts'
+import type { CorrectionTable, GenerationTable, HoldTable, MeterDayTable, MeterTable } from '../db/schema.ts'
 import { growing, Insert, replacing } from '../db/statements.ts'
 import type { Hold } from './book.ts'
 import { type DaySums, type Meter, newMeter, type Sums } from './meter.ts'
@@ -72,6 +72,30 @@ export function insertWith(columns: readonly string[]): Insert {
 
 /** Written with each generation: the roll-ups have to take it up. */
 export const insertUnrolled = new Insert('unrolled_generations', ['generation_id', 'organization_id'])
+
+/** As above, for one that the roll-ups count as it was before. */
+export const insertCorrected = new Insert('unrolled_generations', [
+  'generation_id',
+  'organization_id',
+  'previous',
+])
+
+export const insertCorrections = new Insert('corrections', [
+  'generation_id',
+  'organization_id',
+  'previous_posting_id',
+  'previous_cost_nanos',
+  'previous_byok_nanos',
+  'posting_id',
+  'difference_nanos',
+  'created_at',
+] satisfies (keyof CorrectionTable)[])
+
+/** Everything but the id, which comes first in both. */
+export const replaceGeneration = `update generations set ${generationColumns
+  .slice(1)
+  .map((column, place) => `${column} = $${place + 2}`)
+  .join(', ')} where id = $1`
 
 /** What of a record its sums depend on. */
 const bareColumns = [

@@ -20,6 +20,8 @@ import type { Plan } from './route.ts'
 export interface Admission {
   plan: Plan
   hold: Amounts
+  /** Where its charge counts. */
+  countsIn: Pick<Wish, 'subjects' | 'day'>
   draft: Draft
 }
 
@@ -62,16 +64,18 @@ async function place(
   asking: Asking,
 ): Promise<Admission> {
   const draft = draftOf(gateway, asked, plan, size)
+  const wish = wishOf(asked, asking)
   const refusal = await gateway.ledger.admit({
     op: 'admit',
-    wish: wishOf(asked, asking),
+    wish,
     organizationId: asked.caller.organizationId,
     owner: gateway.node.id,
     expiresAt: new Date(asked.at + gateway.settings.limits.total + graceMs).toISOString(),
     draft: writeDraft(draft),
   })
   if (refusal) throw refused(asked, refusal)
-  return { plan, hold: { amount: asking.amount, byok: asking.byok }, draft }
+  const { amount, byok, subjects: counted, day } = wish
+  return { plan, hold: { amount, byok }, countsIn: { subjects: counted, day }, draft }
 }
 
 /** Of the whole body, with what a preset or an earlier response put into it. */

@@ -178,7 +178,7 @@ function transcriptOf({ keepsContent }: Asked, events: ReplyEvent[]): Transcript
   return transcript
 }
 
-function settlementOf(asked: Asked, { draft }: Admission, answer: Answer): Settle {
+function settlementOf(asked: Asked, { draft, countsIn }: Admission, answer: Answer): Settle {
   const { place, finish, dropped, tier, sourceId } = answer
   const latency = Math.round(performance.now() - asked.startedAt)
   const generation = generationValues({
@@ -208,6 +208,7 @@ function settlementOf(asked: Asked, { draft }: Admission, answer: Answer): Settl
     isByok: false,
     spent: { amount: 0n, byok: 0n },
     generation,
+    countsIn,
     companions: [],
   }
 }

@@ -155,6 +155,7 @@ function settlementOf(
     isByok: candidate.ownKey !== null,
     spent: { amount: charge.cost, byok: charge.byok },
     generation: generationValues(generation),
+    countsIn: admission.countsIn,
     companions,
   }
 }

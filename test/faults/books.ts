@@ -14,6 +14,7 @@ export async function readLedger(databaseUrl: string) {
       generations: await db.selectFrom('generations').selectAll().execute(),
       entries: await db.selectFrom('ledger_entries').selectAll().execute(),
       meters: await db.selectFrom('meters').selectAll().execute(),
+      corrections: await db.selectFrom('corrections').selectAll().execute(),
       holds: await db.selectFrom('holds').select(['id', 'owner']).execute(),
       findings: (await checkLedger(db)).findings,
     }
@@ -183,12 +184,21 @@ function meterProblems({ generations, meters }: Ledger): string[] {
 }
 
 /** I1: every transaction sums to zero, and charges are what generations cost. */
-function entryProblems({ generations, entries }: Ledger): string[] {
+function entryProblems({ generations, corrections, entries }: Ledger): string[] {
   const problems: string[] = []
   const costs = new Map<string, bigint>()
+  const add = (id: string, posting: string | null, cost: bigint) => {
+    if (posting !== null) costs.set(posting, (costs.get(posting) ?? 0n) + cost)
+    else if (cost !== 0n) problems.push(`${id}: costs ${cost}, and is in no posting`)
+  }
+  const corrected = new Map(corrections.map((correction) => [correction.generation_id, correction]))
   for (const { id, posting_id, cost_nanos } of generations) {
-    if (posting_id !== null) costs.set(posting_id, (costs.get(posting_id) ?? 0n) + cost_nanos)
-    else if (cost_nanos !== 0n) problems.push(`${id}: costs ${cost_nanos}, and is in no posting`)
+    const correction = corrected.get(id)
+    if (!correction) add(id, posting_id, cost_nanos)
+    else {
+      add(id, correction.previous_posting_id, correction.previous_cost_nanos)
+      add(id, correction.posting_id, cost_nanos - correction.previous_cost_nanos)
+    }
   }
   for (const [transaction, lines] of Map.groupBy(entries, (entry) => entry.transaction_id)) {
     const sum = lines.reduce((total, { amount_nanos }) => total + amount_nanos, 0n)

@@ -95,6 +95,7 @@ class Requests {
       isByok,
       spent: { amount, byok: 0n },
       generation: values.map((value) => (typeof value === 'bigint' ? String(value) : value)),
+      countsIn: { subjects: wish.subjects, day: wish.day },
       companions: [],
     }
   }

@@ -15,6 +15,8 @@ export class Scene {
   readonly vendor: Vendor = startVendor()
   readonly clients = new Clients()
   readonly databaseUrl: string
+  /** After which a node counts as dead; null for the time that it has by itself. */
+  silentMs: number | null = null
   /** Naming a point in it makes the next process die there; see kill-points.ts. */
   readonly killFile: string
   readonly #folder = mkdtempSync(join(tmpdir(), 'headgate-faults-'))
@@ -45,6 +47,7 @@ export class Scene {
       HEADGATE_DATA_DIR: dataDir,
       HEADGATE_CONFIG: this.#settings,
       HEADGATE_KILL_FILE: this.killFile,
+      ...(this.silentMs !== null && { HEADGATE_SILENT_MS: String(this.silentMs) }),
       DATABASE_URL: isFile ? `sqlite:${this.databaseUrl}` : this.databaseUrl,
     })
     this.#running.add(gateway)
@@ -138,6 +141,15 @@ export class GatewayProcess {
   async kill(): Promise<void> {
     this.#process.kill('SIGKILL')
     await this.#process.exited
+  }
+
+  /** Stands still, as in a virtual machine that is moved, until `resume`. */
+  pause(): void {
+    this.#process.kill('SIGSTOP')
+  }
+
+  resume(): void {
+    this.#process.kill('SIGCONT')
   }
 
   async stop(): Promise<void> {

@@ -98,7 +98,8 @@ function charge(
   const values = columns.map((column) => row[column])
   const generation = values.map((value) => (typeof value === 'bigint' ? String(value) : value))
   const spent = { amount, byok: 0n }
-  return { op: 'settle', id, organizationId: 'one', isByok: false, spent, generation, companions }
+  const countsIn = null
+  return { op: 'settle', id, organizationId: 'one', isByok: false, spent, generation, countsIn, companions }
 }
 
 async function run(engine: SoleEngine, ...ops: Op[]) {

@@ -41,12 +41,21 @@ class Transaction {
 }
 
 if (isMainThread) {
+  await shortenSilence()
   await watchEngines()
   await watchJournal()
   await watchStreams()
   await watchPostgres()
   watchThreads()
 } else watchSqlite()
+
+/** How long a node may be silent, where a test does not want to wait for two minutes. */
+async function shortenSilence(): Promise<void> {
+  const silentMs = Number(process.env.HEADGATE_SILENT_MS)
+  if (!silentMs) return
+  const { liveness } = await import('../../src/ledger/recovery.ts')
+  Object.assign(liveness, { silentMs, beatMs: silentMs / 10 })
+}
 
 async function watchEngines(): Promise<void> {
   const { SharedEngine } = await import('../../src/ledger/engine.ts')

@@ -1,0 +1,159 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { blank } from '../../test/support/generations.ts'
+import { databaseKinds, startTestServer, type TestServer } from '../../test/support/harness.ts'
+import { isoNow } from '../lib/clock.ts'
+import { growingHex } from '../lib/ids.ts'
+import { checkLedger } from './check.ts'
+import type { Settle } from './engine.ts'
+import { release } from './ledger.ts'
+import { answer } from './rollups/answer.ts'
+import { rollUp } from './rollups/roll.ts'
+import { subjects } from './subjects.ts'
+import { generationColumns } from './tables.ts'
+
+/** Only where nodes share a database can one take another for dead. */
+describe.if(databaseKinds.includes('postgres'))('a charge that another node settled before', () => {
+  let server: TestServer
+  beforeAll(async () => {
+    server = await startTestServer('postgres')
+  })
+  afterAll(() => server.stop())
+
+  const held = 100n
+  interface Charge {
+    cost: number
+    isByok: boolean
+  }
+
+  const placeOf = (keyId: number) => {
+    const { organization, workspace } = server.own
+    const day = isoNow(server.clock).slice(0, 10)
+    const names = [
+      subjects.organization(organization.id),
+      subjects.workspace(workspace.id),
+      subjects.key(keyId),
+    ]
+    return { subjects: names, day }
+  }
+
+  async function admit(id: string, keyId: number): Promise<void> {
+    const wish = { id, ...placeOf(keyId), limits: [], free: null, amount: held, byok: held }
+    await server.gateway.ledger.admit({
+      op: 'admit',
+      wish,
+      organizationId: server.own.organization.id,
+      owner: 'another node',
+      expiresAt: '2999-01-01T00:00:00.000Z',
+      draft: [[], [], 0, 0],
+    })
+  }
+
+  function settlement(id: string, keyId: number, { cost, isByok }: Charge, isOwn: boolean): Settle {
+    const { organization, workspace } = server.own
+    const spent = { amount: BigInt(cost), byok: isByok ? BigInt(cost) : 0n }
+    const row: Record<string, unknown> = {
+      ...blank,
+      id,
+      organization_id: organization.id,
+      workspace_id: workspace.id,
+      key_id: keyId,
+      created_at: isoNow(server.clock),
+      cost_nanos: String(spent.amount),
+      upstream_cost_nanos: String(spent.amount),
+      hold_nanos: String(held),
+      is_byok: isByok ? 1 : 0,
+      status: isOwn ? 'completed' : 'failed',
+      finish_reason: isOwn ? 'stop' : null,
+      flag: isOwn ? null : 'interrupted',
+      tokens_output: cost,
+    }
+    return {
+      ...release(id, organization.id),
+      isByok,
+      spent,
+      generation: generationColumns.slice(0, -2).map((column) => row[column]),
+      countsIn: isOwn ? placeOf(keyId) : null,
+    }
+  }
+
+  async function shown(keyId: number) {
+    const now = server.clock.now()
+    const question = {
+      from: now - 86_400_000,
+      to: now + 86_400_000,
+      grain: null,
+      dimensions: [{ column: 'finish', read: (value: string | null) => value }] as const,
+      filters: [{ column: 'key', keeps: (value: string | null) => value === String(keyId) }] as const,
+      measures: ['requests', 'credits', 'byok_fees', 'completion'] as const,
+      spreads: [],
+    }
+    const organizationId = server.own.organization.id
+    const groups = await answer(server.gateway.db, { organizationId, question, limitMs: 10_000 })
+    return groups.map(({ values, sum }) => [values[0], ...question.measures.map((name) => Number(sum(name)))])
+  }
+
+  const charge = fc.record({ cost: fc.oneof(fc.constant(0), fc.nat(100)), isByok: fc.boolean() })
+  let keys = 1000
+
+  test('I1 I2 I3 I4 I6 is charged once, as its own node says, whatever was rolled up before', async () => {
+    const { ledger, db } = server.gateway
+    const story = fc.record({
+      early: fc.option(charge),
+      late: charge,
+      rolls: fc.tuple(fc.boolean(), fc.boolean(), fc.boolean()),
+    })
+    await fc.assert(
+      fc.asyncProperty(fc.array(story, { minLength: 1, maxLength: 4 }), async (stories) => {
+        const keyId = ++keys
+        const named = stories.map((told) => ({ ...told, id: `gen-${growingHex()}` }))
+        await Promise.all(named.map(({ id }) => admit(id, keyId)))
+        await Promise.all(
+          named.map(({ id, early }) =>
+            ledger.settle(
+              early ? settlement(id, keyId, early, false) : release(id, server.own.organization.id),
+            ),
+          ),
+        )
+        if (stories[0]?.rolls[0]) await rollUp({ db }, { fewest: 1 })
+        const settleAll = () =>
+          Promise.all(named.map(({ id, late }) => ledger.settle(settlement(id, keyId, late, true))))
+        await settleAll()
+        if (stories[0]?.rolls[1]) await rollUp({ db }, { fewest: 1 })
+        await settleAll()
+        const sum = (isByok: boolean | null) =>
+          stories.reduce(
+            (all, { late }) => all + (isByok === null || late.isByok === isByok ? late.cost : 0),
+            0,
+          )
+        const expected = [['stop', stories.length, sum(false), sum(true), sum(null)]]
+        expect(await shown(keyId)).toEqual(expected)
+        if (stories[0]?.rolls[2]) await rollUp({ db }, { fewest: 1 })
+        expect(await shown(keyId)).toEqual(expected)
+        const { findings } = await checkLedger(db)
+        expect(findings.flatMap(({ violations }) => violations)).toEqual([])
+      }),
+      { numRuns: 25, seed: 1, endOnFailure: true },
+    )
+  }, 120_000)
+
+  test('I3 another node that is late itself changes nothing', async () => {
+    const { ledger, db } = server.gateway
+    const [id, keyId] = [`gen-${growingHex()}`, ++keys]
+    await admit(id, keyId)
+    await ledger.settle(settlement(id, keyId, { cost: 50, isByok: false }, true))
+    await ledger.settle(settlement(id, keyId, { cost: 20, isByok: false }, false))
+    expect(await shown(keyId)).toEqual([['stop', 1, 50, 0, 50]])
+    expect((await checkLedger(db)).sound).toBe(true)
+  })
+
+  test('I3 what may have been recorded and deleted since is not recorded anew', async () => {
+    const { ledger } = server.gateway
+    const [id, keyId] = [`gen-${growingHex()}`, ++keys]
+    const late = settlement(id, keyId, { cost: 50, isByok: false }, true)
+    server.clock.advance(2 * 86_400_000)
+    await ledger.settle(late)
+    server.clock.release()
+    expect(await shown(keyId)).toEqual([])
+  })
+})

@@ -1,0 +1,57 @@
+import { afterAll, describe, expect, test } from 'bun:test'
+import { databaseKinds } from '../support/harness.ts'
+import { closeScenes, type GatewayProcess, sceneOn } from './gateways.ts'
+import { isLong, patienceMs, report } from './length.ts'
+
+afterAll(closeScenes)
+
+/** In the long form as long as a real node has. */
+const silentMs = isLong ? null : 2000
+const missedWithinMs = isLong ? 180_000 : 20_000
+const rounds = isLong ? 3 : 1
+
+async function untilLogged(gateway: GatewayProcess, text: string, from: number): Promise<void> {
+  const since = performance.now()
+  while (!gateway.log.slice(from).includes(text)) {
+    if (performance.now() - since > missedWithinMs) throw new Error(`nobody logged "${text}"`)
+    await Bun.sleep(50)
+  }
+}
+
+describe.if(databaseKinds.includes('postgres'))('a node that stands still', () => {
+  test(
+    'R7 R2 I1 I2 I5 and is taken for dead: what it tells its clients later is what they are charged',
+    async () => {
+      const scene = await sceneOn('postgres')
+      scene.silentMs = silentMs
+      const [living, silent] = await Promise.all([scene.start('living'), scene.start('silent')])
+      const key = await living.newKey()
+      const ask = (wish: object) => scene.clients.ask(silent.url, key, wish)
+      for (let round = 0; round < rounds; round++) {
+        const underWay = [
+          ...Array.from({ length: 4 }, (_, place) => ask({ stream: true, tokens: 60 + place, paceMs: 50 })),
+          ...Array.from({ length: 4 }, (_, place) => ask({ tokens: 20 + place, paceMs: 3000 })),
+          ask({ stream: true, tokens: 80, paceMs: 40, leaveAfter: 70 }),
+        ]
+        // Long enough for a checkpoint, so that something is charged in its place.
+        await Bun.sleep(2600)
+        const logged = living.log.length
+        silent.pause()
+        await untilLogged(living, 'holds without an owner were settled', logged)
+        silent.resume()
+        const ends = await Promise.all(underWay)
+        expect(ends.slice(0, 8).map(({ status, ended }) => [status, ended])).toEqual(
+          ends.slice(0, 8).map(() => [200, true]),
+        )
+      }
+      expect(silent.log).toContain('a late charge corrected what another node had settled')
+      // It is among the living again.
+      expect((await ask({ tokens: 5 })).status).toBe(200)
+      const figures = await scene.agreed()
+      expect(figures.interrupted).toBe(0)
+      await Promise.all([living.stop(), silent.stop()])
+      report('a node that stands still', { rounds, ...(await scene.agreed()) })
+    },
+    patienceMs,
+  )
+})
