@@ -24,6 +24,7 @@ import { Node } from './ledger/recovery.ts'
 import { RollUpThread } from './ledger/rollups/thread.ts'
 import { JournalError } from './ledger/segment.ts'
 import { SoleEngine } from './ledger/sole-engine.ts'
+import { Spool } from './ledger/spool.ts'
 import { BackgroundRuns } from './lib/background.ts'
 import { ByteCache } from './lib/byte-cache.ts'
 import { type Clock, RemoteClock, systemClock } from './lib/clock.ts'
@@ -107,9 +108,9 @@ function warnOfUseless({ catalog, log }: Pick<Gateway, 'catalog' | 'log'>): void
   }
 }
 
-function engineFor({ databaseUrl }: Config, clock: Clock, log: Logger): Engine {
+function engineFor({ databaseUrl, dataDir }: Config, clock: Clock, log: Logger): Engine {
   return isPostgresUrl(databaseUrl)
-    ? new SharedEngine(new PostgresBatches(databaseUrl))
+    ? new SharedEngine(new PostgresBatches(databaseUrl), new Spool(dataDir))
     : new SoleEngine(databaseUrl, clock, log)
 }
 

@@ -130,6 +130,9 @@ async function renamePostings(tx: Db, id: string, entries: readonly Entry[]): Pr
     .where('ended_at', '<=', to)
     .where('posting_id', 'in', postings)
     .execute()
+  for (const column of ['posting_id', 'previous_posting_id'] as const) {
+    await tx.updateTable('corrections').set({ [column]: id }).where(column, 'in', postings).execute()
+  }
 }
 
 function spanOf(entries: readonly Entry[]): { from: string; to: string } {

@@ -4,6 +4,7 @@ import { type Amounts, Book, type Hold, type Refusal, type Wish } from './book.t
 import { correctionStatements, differenceOf, findLate, type Late } from './correction.ts'
 import type { WrittenDraft } from './draft.ts'
 import { entriesOf, type Postings, post } from './posting.ts'
+import type { Spool } from './spool.ts'
 import {
   addMeterDays,
   changedDayValues,
@@ -69,9 +70,13 @@ export interface Ran {
 export interface Engine {
   /** Since when it can take no more, beyond what it was given; null while it can. */
   readonly fullSince: number | null
-  /** Takes up what an earlier process left. */
-  open(): Promise<void>
+  /** Takes up what an earlier process left; `deliver` carries out settlements that it could not. */
+  open(deliver: (settlements: Settle[]) => Promise<void>): Promise<void>
   run(ops: readonly Op[], now: string): Promise<Ran>
+  /** Resolves when settlements that cannot be carried out now outlive this process. */
+  keep(settlements: readonly Settle[]): Promise<void>
+  /** A settlement that never will be carried out. */
+  drop(settlement: Settle): void
   /** Until everything that was run is in the database; null when it is. */
   caughtUp(): Promise<void> | null
   close(): Promise<void>
@@ -81,18 +86,31 @@ export interface Engine {
 export class SharedEngine implements Engine {
   readonly fullSince = null
   readonly #batches: Batches
+  readonly #spool: Spool
 
-  constructor(batches: Batches) {
+  constructor(batches: Batches, spool: Spool) {
     this.#batches = batches
+    this.#spool = spool
   }
 
-  async open(): Promise<void> {
-    // Nothing is kept outside the database.
+  async open(deliver: (settlements: Settle[]) => Promise<void>): Promise<void> {
+    const left = this.#spool.readLeft()
+    await deliver(left.settlements)
+    this.#spool.delivered(left)
   }
 
   async run(ops: readonly Op[], now: string): Promise<Ran> {
     const results = await this.#batches.transact((batch) => new Round(batch, now).run(ops))
+    this.#spool.done(ops.filter((op) => op.op === 'settle'))
     return { results, lasting: null }
+  }
+
+  keep(settlements: readonly Settle[]): Promise<void> {
+    return this.#spool.keep(settlements)
+  }
+
+  drop(settlement: Settle): void {
+    this.#spool.done([settlement])
   }
 
   caughtUp(): null {
@@ -122,7 +140,7 @@ class Round {
 
   async run(ops: readonly Op[]): Promise<Result[]> {
     await this.#loadHolds(ops.flatMap(holdsOf))
-    const unheld = ops.filter((op) => op.op === 'settle' && !this.#book.holds.has(op.id)) as Settle[]
+    const unheld = ops.filter((op) => op.op === 'settle').filter(({ id }) => !this.#book.holds.has(id))
     this.#late = await findLate(this.#batch, unheld.filter(canBeLate), this.#now)
     await this.#loadMeters(subjectsOf(this.#book, ops))
     await this.#loadOtherDays(ops.flatMap(wishesOf))

@@ -7,6 +7,8 @@ import type { Admit, Engine, Op, Result, Settle } from './engine.ts'
 
 interface Job {
   op: Op
+  /** When it was asked for. */
+  at: number
   /** Until when it is waited for. */
   until: number
   done: (result: Result) => void
@@ -51,6 +53,7 @@ export class Ledger {
   #running = false
   #downSince: number | null = null
   #toldAt = 0
+  #unkeptAt = Number.NEGATIVE_INFINITY
   #looking: Timer | null = null
 
   constructor(engine: Engine, clock: Clock, log: Logger) {
@@ -71,7 +74,16 @@ export class Ledger {
 
   /** Takes up what an earlier process left; without it, the first operation does. */
   open(): Promise<void> {
-    return this.#engine.open()
+    return this.#engine.open(async (settlements) => {
+      if (settlements.length > 0) {
+        this.#log.warn(
+          { count: settlements.length },
+          'charges are delivered that an earlier process could not',
+        )
+      }
+      // One that is refused is logged and given up, as ever.
+      await Promise.allSettled(settlements.map((op) => this.#push(op, Number.POSITIVE_INFINITY)))
+    })
   }
 
   /** Until everything that anybody was told of is in the database; null when it is. */
@@ -114,12 +126,14 @@ export class Ledger {
       await Bun.sleep(5)
     }
     if (this.#looking) clearInterval(this.#looking)
+    await this.#keepWaiting(0)
     await this.#engine.close()
   }
 
   #push(op: Op, waitMs: number): Promise<Result> {
     const { promise, resolve, reject } = Promise.withResolvers<Result>()
-    this.#queue.push({ op, until: performance.now() + waitMs, done: resolve, failed: reject })
+    const at = performance.now()
+    this.#queue.push({ op, at, until: at + waitMs, done: resolve, failed: reject })
     if (!this.#running) this.#start()
     return promise
   }
@@ -191,7 +205,10 @@ export class Ledger {
     const [only] = jobs
     if (only && jobs.length === 1 && !hasCompanions(only.op)) {
       this.#log.error({ err: error, op: only.op.op }, 'the ledger refused an operation')
-      if (only.op.op === 'settle') this.#open.delete(only.op.id)
+      if (only.op.op === 'settle') {
+        this.#open.delete(only.op.id)
+        this.#engine.drop(only.op)
+      }
       return this.#sendAway(only, error)
     }
     if (only && jobs.length === 1)
@@ -228,13 +245,28 @@ export class Ledger {
     this.#current = []
     this.#queue.unshift(...jobs.map((job) => ({ ...job, op: again(job.op) })))
     this.#sendAwayLate()
+    await this.#keepWaiting(0)
     await Bun.sleep(retryMs)
   }
 
   /** A database that is away is noticed; a disk that hangs gives no sign at all. */
   #look(): void {
     this.#sendAwayLate()
+    void this.#keepWaiting(lookMs)
     this.#checkpoint()
+  }
+
+  /** A process that ends while the database is away must not take with it what it is owed. */
+  async #keepWaiting(forMs: number): Promise<void> {
+    const since = performance.now() - forMs
+    const waiting = [...this.#current, ...this.#queue].filter(({ at }) => at <= since)
+    try {
+      await this.#engine.keep(waiting.map(({ op }) => op).filter((op) => op.op === 'settle'))
+    } catch (err) {
+      if (performance.now() - this.#unkeptAt < tellMs) return
+      this.#unkeptAt = performance.now()
+      this.#log.error({ err }, 'charges that wait for the database are not on disk')
+    }
   }
 
   /** Charges are written all the same; holds of requests that were sent away are taken back. */
@@ -283,6 +315,7 @@ function withdrawal({ wish, organizationId }: Admit): Job {
   const nothing = () => undefined
   return {
     op: { ...release(wish.id, organizationId), again: true },
+    at: performance.now(),
     until: Number.POSITIVE_INFINITY,
     done: nothing,
     failed: nothing,

@@ -19,6 +19,7 @@ type Settled = [
   byok: string,
   generation: readonly unknown[] | null,
   companions: readonly Statement[],
+  countsIn?: Settle['countsIn'],
 ]
 type Noted = [checkpoint: string]
 
@@ -43,10 +44,16 @@ export function admitLine(op: Admit): Line {
 }
 
 export function settleLine(op: Settle): Line {
-  const { id, organizationId, isByok, spent, generation, companions } = op
-  const amounts = [`${spent.amount}`, `${spent.byok}`] as const
-  const rest: Settled = [organizationId, isByok, ...amounts, generation, companions]
-  return `settle ${id} ${JSON.stringify(rest)}`
+  return `settle ${op.id} ${JSON.stringify(settledOf(op))}`
+}
+
+function settledOf({ organizationId, isByok, spent, generation, companions }: Settle): Settled {
+  return [organizationId, isByok, `${spent.amount}`, `${spent.byok}`, generation, companions]
+}
+
+/** With what a settlement needs that may find its hold closed. */
+export function unsentLine(op: Settle): Line {
+  return `settle ${op.id} ${JSON.stringify([...settledOf(op), op.countsIn])}`
 }
 
 export function noteLine({ id, checkpoint }: Note): Line {
@@ -70,9 +77,11 @@ export function readHold(rest: string): HoldValues {
 }
 
 export function readSettled(rest: string) {
-  const [organizationId, isByok, amount, byok, generation, companions] = JSON.parse(rest) as Settled
+  const [organizationId, isByok, amount, byok, generation, companions, countsIn = null] = JSON.parse(
+    rest,
+  ) as Settled
   const spent = { amount: BigInt(amount), byok: BigInt(byok) }
-  return { organizationId, isByok, spent, generation: generation as unknown[] | null, companions }
+  return { organizationId, isByok, spent, generation: generation as unknown[] | null, companions, countsIn }
 }
 
 export function readCheckpoint(rest: string): string {

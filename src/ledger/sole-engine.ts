@@ -98,6 +98,15 @@ export class SoleEngine implements Engine {
     return { results, lasting: isSettled ? this.#journal.sync() : null }
   }
 
+  /** What cannot be written to the journal can be written nowhere. */
+  async keep(): Promise<void> {
+    return undefined
+  }
+
+  drop(): void {
+    return undefined
+  }
+
   caughtUp(): Promise<void> | null {
     return this.#journal.folded()
   }

@@ -1,6 +1,7 @@
 import { Database } from 'bun:sqlite'
 import { afterAll, expect, test } from 'bun:test'
 import { copyFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { pino } from 'pino'
 import { closeDb, isPostgresUrl, migrate, openDb } from '../../src/db/db.ts'
 import { PostgresBatches } from '../../src/db/postgres-batches.ts'
@@ -8,6 +9,7 @@ import type { Generation } from '../../src/ledger/draft.ts'
 import { type Admit, type Engine, type Op, type Settle, SharedEngine } from '../../src/ledger/engine.ts'
 import { segmentsLeft } from '../../src/ledger/segment.ts'
 import { SoleEngine } from '../../src/ledger/sole-engine.ts'
+import { Spool } from '../../src/ledger/spool.ts'
 import { subjects } from '../../src/ledger/subjects.ts'
 import { generationColumns } from '../../src/ledger/tables.ts'
 import { systemClock } from '../../src/lib/clock.ts'
@@ -169,7 +171,7 @@ const blank = {
 }
 
 function engineOn(url: string): Engine {
-  if (isPostgresUrl(url)) return new SharedEngine(new PostgresBatches(url))
+  if (isPostgresUrl(url)) return new SharedEngine(new PostgresBatches(url), new Spool(tmpdir()))
   return new SoleEngine(url, systemClock, pino({ level: 'silent' }))
 }
 
@@ -214,7 +216,7 @@ for (const kind of databaseKinds) {
           if (kind === 'sqlite' && random() < 0.5) databaseUrl = crashed(databaseUrl, ++crashes)
           await engine.close()
           engine = engineOn(databaseUrl)
-          await engine.open()
+          await engine.open(async () => undefined)
         }
         if (random() < 0.3) {
           const admitted = ops.filter((_, place) => results[place] === null)

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { SQL } from 'bun'
@@ -53,6 +53,14 @@ export class Scene {
     this.#running.add(gateway)
     void gateway.exited.then(() => this.#running.delete(gateway))
     return gateway
+  }
+
+  /** How many settlements a node has on disk that the database does not have. */
+  unsent(node = 'first'): number {
+    const folder = join(this.#folder, node)
+    const names = readdirSync(folder).filter((name) => name.startsWith('unsent-ledger-'))
+    const text = names.map((name) => readFileSync(join(folder, name), 'utf8')).join('')
+    return text.match(/\bsettle gen-/g)?.length ?? 0
   }
 
   /** The figures, when the three books agree. */

@@ -1,38 +1,15 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { pino } from 'pino'
-import { closeDb, isPostgresUrl, openDb } from '../../src/db/db.ts'
-import { PostgresBatches } from '../../src/db/postgres-batches.ts'
-import { SharedEngine } from '../../src/ledger/engine.ts'
-import { Ledger } from '../../src/ledger/ledger.ts'
-import { Node } from '../../src/ledger/recovery.ts'
-import { isoNow, systemClock } from '../../src/lib/clock.ts'
 import { databaseKinds } from '../support/harness.ts'
 import { readLedger } from './books.ts'
 import type { Wish } from './clients.ts'
 import { closeScenes, type GatewayProcess, type Scene, sceneOn } from './gateways.ts'
 import { isLong, patienceMs, randomly, report } from './length.ts'
+import { settleOrphans } from './orphans.ts'
 import { type KillPoint, killPoints, replayPoints } from './points.ts'
 
 afterAll(closeScenes)
-
-/**
- * Where nodes share a database, a dead one is missed only after a while. Here somebody looks after its holds
- * who knows that nobody else is there.
- */
-async function settleOrphans({ databaseUrl }: Scene): Promise<void> {
-  if (!isPostgresUrl(databaseUrl)) return
-  const db = openDb(databaseUrl)
-  const ledger = new Ledger(
-    new SharedEngine(new PostgresBatches(databaseUrl)),
-    systemClock,
-    pino({ level: 'silent' }),
-  )
-  await new Node(true).settleOrphans(db, ledger, isoNow(systemClock))
-  await ledger.close()
-  await closeDb(db)
-}
 
 const random = randomly()
 const between = (least: number, most: number) => least + Math.floor(random() * (most - least + 1))

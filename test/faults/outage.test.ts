@@ -3,6 +3,7 @@ import { databaseKinds } from '../support/harness.ts'
 import type { Told } from './clients.ts'
 import { closeScenes, type GatewayProcess, type Scene, sceneOn } from './gateways.ts'
 import { isLong, patienceMs, report } from './length.ts'
+import { settleOrphans } from './orphans.ts'
 import { PrivatePostgres } from './private-postgres.ts'
 
 const restarts = isLong ? 30 : 3
@@ -81,6 +82,41 @@ describe.if(databaseKinds.includes('postgres'))('PostgreSQL away under load', ()
         'ms until service was back': backMs,
         ...(await scene.agreed()),
       })
+    },
+    patienceMs,
+  )
+
+  test.each(['itself', 'another node first'])(
+    'R7 R2 I2 I5 killed while PostgreSQL is away: what it was owed is charged after the next start, when it is settled by %s',
+    async (settledBy) => {
+      if (!postgres) return
+      const scene = await sceneOn('postgres', postgres.url)
+      const gateway = await scene.start()
+      const key = await gateway.newKey()
+      const count = 6
+      const underWay = Array.from({ length: count }, (_, place) =>
+        scene.clients.ask(
+          gateway.url,
+          key,
+          place < 3
+            ? { tokens: 30 + place, paceMs: 3000 }
+            : { stream: true, tokens: 30 + place, paceMs: 100 },
+        ),
+      )
+      while (scene.vendor.journal.length < count) await Bun.sleep(20)
+      await postgres.stop()
+      await scene.vendor.idle()
+      while (scene.unsent() < count) await Bun.sleep(20)
+      await gateway.kill()
+      await Promise.all(underWay)
+      await postgres.start()
+      if (settledBy !== 'itself') await settleOrphans(scene)
+      const next = await scene.start()
+      expect(scene.unsent()).toBe(0)
+      const figures = await scene.agreed()
+      expect(figures).toMatchObject({ completed: count, interrupted: 0 })
+      await next.stop()
+      report(`PostgreSQL away, and killed, settled by ${settledBy}`, figures)
     },
     patienceMs,
   )
