@@ -35,6 +35,12 @@ describeOnEachDatabase('a node among others', (server) => {
     expect(await look(watching, 0)).toBe(0)
     for (let looked = 0; looked < 110; looked += 10) expect(await look(watching, 10_000)).toBe(0)
     expect(await look(watching, 15_000)).toBe(1)
+    const registered = () =>
+      server().gateway.db.selectFrom('nodes').select('id').where('id', '=', dead.id).execute()
+    expect(await registered()).toEqual([])
+    // It was only silent, and says so.
+    await dead.beat(server().gateway.db, now)
+    expect(await registered()).toEqual([{ id: dead.id }])
   })
 
   test('R7 after an outage of the database everybody has all of their time again', async () => {

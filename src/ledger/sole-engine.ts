@@ -98,13 +98,12 @@ export class SoleEngine implements Engine {
     return { results, lasting: isSettled ? this.#journal.sync() : null }
   }
 
-  /** What cannot be written to the journal can be written nowhere. */
   async keep(): Promise<void> {
-    return undefined
+    // What the journal cannot take, no other file of this disk can.
   }
 
   drop(): void {
-    return undefined
+    // Nothing is kept beside the journal.
   }
 
   caughtUp(): Promise<void> | null {

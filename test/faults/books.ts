@@ -1,5 +1,6 @@
 import { closeDb, openDb } from '../../src/db/db.ts'
 import { checkLedger } from '../../src/ledger/check.ts'
+import { startsOf } from '../../src/ledger/meter.ts'
 import { subjects } from '../../src/ledger/subjects.ts'
 import type { Told } from './clients.ts'
 import { type JournalEntry, listPrice } from './vendor.ts'
@@ -165,9 +166,9 @@ function meterProblems({ generations, meters }: Ledger): string[] {
       const sum = sums.get(name) ?? { total: 0n, day: 0n, week: 0n, month: 0n }
       const meter = days.get(name)
       sum.total += row.cost_nanos
-      if (meter && day >= meter.day) sum.day += row.cost_nanos
-      if (meter && day >= meter.week) sum.week += row.cost_nanos
-      if (meter && day >= meter.month) sum.month += row.cost_nanos
+      if (day === meter?.day) sum.day += row.cost_nanos
+      if (startsOf(day).week === meter?.week) sum.week += row.cost_nanos
+      if (startsOf(day).month === meter?.month) sum.month += row.cost_nanos
       sums.set(name, sum)
     }
   }

@@ -78,7 +78,7 @@ async function leaveFrozenMeters(db: Db, total: bigint) {
       byok_nanos: 0n,
       day: frozenDay,
       expires_at: '2999-01-01',
-      draft: '[]',
+      draft: JSON.stringify([['gen-open', 'org', 'w', 1, 'u', at]]),
       checkpoint: null,
     })
     .execute()
@@ -95,8 +95,9 @@ for (const kind of databaseKinds) {
     expect(await problems()).toEqual([])
     const [key] = await metersOn(db, ['key:1'], day)
     expect(key?.spent).toEqual({ total: 5n, day: 5n, week: 5n, month: 5n })
+    expect(key?.held).toEqual({ total: 5n, day: 5n, week: 5n, month: 5n })
     const [frozen] = await metersOn(db, ['key:1'], frozenDay)
-    expect([frozen?.spent.day, frozen?.held.day, frozen?.freeDay]).toEqual([0n, 5n, 3])
+    expect([frozen?.spent.day, frozen?.held.day, frozen?.freeDay]).toEqual([0n, 0n, 3])
     expect(await rollUp({ db }, { fewest: 1 })).toBe(5)
     expect(await problems()).toEqual([])
     await closeDb(db)

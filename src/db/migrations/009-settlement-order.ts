@@ -98,15 +98,21 @@ async function fillSpent(db: Kysely<unknown>) {
 }
 
 interface Hold {
+  id: string
   subjects: string
   day: string
+  draft: string
   amount_nanos: bigint
   byok_nanos: bigint
 }
 
 async function fillHeld(db: Kysely<unknown>) {
-  const { rows } = await sql<Hold>`select subjects, day, amount_nanos, byok_nanos from holds`.execute(db)
-  for (const { subjects: names, day, amount_nanos, byok_nanos } of rows) {
+  const { rows } =
+    await sql<Hold>`select id, subjects, day, amount_nanos, byok_nanos, draft from holds`.execute(db)
+  for (const hold of rows) {
+    const { id, subjects: names, amount_nanos, byok_nanos } = hold
+    const day = dayBegan(hold)
+    await sql`update holds set day = ${day} where id = ${id}`.execute(db)
     for (const subject of names.split(' ')) {
       await sql`insert into meter_days (subject, day, held_nanos, held_byok_nanos)
         values (${subject}, ${day}, ${amount_nanos}, ${byok_nanos})
@@ -114,6 +120,12 @@ async function fillHeld(db: Kysely<unknown>) {
           held_byok_nanos = meter_days.held_byok_nanos + excluded.held_byok_nanos`.execute(db)
     }
   }
+}
+
+/** A request counts in the day it began, also where a clock that was ahead had it count later. */
+function dayBegan({ day, draft }: Hold): string {
+  const createdAt = /"(\d{4}-\d\d-\d\d)T\d\d:\d\d:\d\d\.\d{3}Z"/.exec(draft)?.[1]
+  return createdAt ?? day
 }
 
 /** The next request of each meter puts it into the windows of its day, also where a clock had frozen them. */

@@ -145,10 +145,6 @@ async function addUnrolled(
   return true
 }
 
-function justBefore(time: string): string {
-  return new Date(Date.parse(time) - 1).toISOString()
-}
-
 /** Lets others have a turn: a reply on its way must not wait for a statistic. */
 async function breathe(deadline: number): Promise<void> {
   if (performance.now() > deadline) throw new TooSlowError('the time is up')
@@ -162,7 +158,10 @@ export interface AskingSingly extends Asking {
   enough: number | null
 }
 
-/** Requests one by one, which no roll-up knows. Those that took longer than an hour are not looked for by time. */
+/**
+ * Requests one by one, which no roll-up knows. Those that took longer than an hour, or during which the clock went
+ * back by more, are not looked for by time.
+ */
 export async function answerSingly(
   db: Db,
   { organizationId, question, limitMs, ids, enough }: AskingSingly,
@@ -176,7 +175,7 @@ export async function answerSingly(
     for (const segment of segmentsOf(await readByIds(db, ids, scope), wants)) tally.add(segment)
     return tally.groups()
   }
-  const since = justBefore(scope.from)
+  const since = new Date(question.from - hourMs).toISOString()
   let until = new Date(question.to + hourMs).toISOString()
   let size = Math.min(sliceRows, Math.max(fewestRows, (enough ?? sliceRows) * 2))
   while (until > since && (enough === null || tally.count < enough)) {
