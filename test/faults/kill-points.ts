@@ -58,7 +58,7 @@ async function shortenSilence(): Promise<void> {
 }
 
 async function watchEngines(): Promise<void> {
-  const { SharedEngine } = await import('../../src/ledger/engine.ts')
+  const { SharedEngine } = await import('../../src/ledger/shared-engine.ts')
   const { SoleEngine } = await import('../../src/ledger/sole-engine.ts')
   for (const { prototype } of [SharedEngine, SoleEngine]) {
     const run: Engine['run'] = prototype.run

@@ -6,21 +6,21 @@ import { clustered, flag, key, required } from './columns.ts'
  * What is rolled up no longer follows from the time a request ended, but from the order of settlement; and meters
  * know every day for itself, so that a clock may go back.
  */
-export const settlementOrder: Migration = {
-  async up(db) {
-    await createUnrolled(db)
-    await unrollBrokenDays(db)
-    await sql`insert into unrolled_generations (generation_id, organization_id)
+export const settlementOrder: Migration = { up }
+
+async function up(db: Kysely<unknown>) {
+  await createUnrolled(db)
+  await unrollBrokenDays(db)
+  await sql`insert into unrolled_generations (generation_id, organization_id)
       select id, organization_id from generations
       where ended_at > (select value from instance where name = 'rolled_until')
       on conflict do nothing`.execute(db)
-    await sql`delete from instance where name = 'rolled_until'`.execute(db)
-    await sql`insert into instance (name, value) values ('roll_up_steps', '0')`.execute(db)
-    await createMeterDays(db)
-    await fillSpent(db)
-    await fillHeld(db)
-    await clearWindows(db)
-  },
+  await sql`delete from instance where name = 'rolled_until'`.execute(db)
+  await sql`insert into instance (name, value) values ('roll_up_steps', '0')`.execute(db)
+  await createMeterDays(db)
+  await fillSpent(db)
+  await fillHeld(db)
+  await clearWindows(db)
 }
 
 async function createUnrolled(db: Kysely<unknown>) {
