@@ -40,7 +40,10 @@ export interface Note {
 
 export type Op = Admit | Settle | Note
 
-/** Why it was refused, or that the hold was closed before, by this settlement or by another that it corrects. */
+/**
+ * Null for everything that was done as asked. Otherwise why it was refused, or that the hold was closed before: by
+ * this very settlement, or by another node's, which it corrected.
+ */
 export type Result = Refusal | 'closed before' | 'corrected' | null
 
 export interface Ran {

@@ -187,17 +187,15 @@ export class Ledger {
   #finish({ op, done }: Job, result: Result): void {
     if (op.op === 'settle') this.#open.delete(op.id)
     else if (op.op === 'admit' && result !== null) this.#open.delete(op.wish.id)
-    // Whoever repeats what may have been done expects to find it done.
-    if (op.op === 'settle' && result === 'closed before' && !op.again) {
-      this.#log.warn({ id: op.id }, 'a charge found its hold closed')
-    }
-    if (result === 'corrected') {
-      this.#log.warn(
-        { id: op.op === 'settle' && op.id },
-        'a late charge corrected what another node had settled',
-      )
-    }
+    if (op.op === 'settle') this.#tellUnusual(op, result)
     done(result)
+  }
+
+  #tellUnusual({ id, again: isRepeated }: Settle, result: Result): void {
+    if (result === 'corrected')
+      this.#log.warn({ id }, 'a late charge corrected what another node had settled')
+    // Whoever repeats what may have been done expects to find it done.
+    if (result === 'closed before' && !isRepeated) this.#log.warn({ id }, 'a charge found its hold closed')
   }
 
   /** One bad row must not cost the others theirs, and what goes along with a charge not the charge. */
