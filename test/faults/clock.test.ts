@@ -26,13 +26,15 @@ for (const kind of databaseKinds) {
       await vendor.stop()
     })
 
-    const ask = async (key: string) =>
-      (
-        await server.call('POST', '/chat/completions', {
-          key,
-          body: { model: 'faults/fixed', messages: [{ role: 'user', content: 'Hello' }] },
-        })
-      ).status
+    const ask = async (key: string) => {
+      const { status } = await server.call('POST', '/chat/completions', {
+        key,
+        body: { model: 'faults/fixed', messages: [{ role: 'user', content: 'Hello' }] },
+      })
+      // In the database before the clock steps.
+      await server.gateway.ledger.caughtUp()
+      return status
+    }
     const newKey = async (limit: number | null, limit_reset: string | null = null) =>
       (await server.call('POST', '/keys', { body: { name: 'clock', limit, limit_reset } })).body.key as string
     const usageOf = async (key: string) => (await server.call('GET', '/key', { key })).body.data
