@@ -10,11 +10,10 @@ import { ownKeyOrigin } from './008-own-key-origin.ts'
 import { settlementOrder } from './009-settlement-order.ts'
 import { entrySummaries } from './011-entry-summaries.ts'
 import { storedResponses } from './012-stored-responses.ts'
+import { corrections } from './010-corrections.ts'
 import { conversations } from './013-conversations.ts'
 import { authCodeKey } from './014-auth-code-key.ts'
 import { backgroundResponses } from './015-background-responses.ts'
-import { settlementOrder } from './009-settlement-order.ts'
-import { corrections } from './010-corrections.ts'
 
 export const migrations: Record<string, Migration> = {
   '001-foundation': foundation,
@@ -32,4 +31,7 @@ export const migrations: Record<string, Migration> = {
   '014-auth-code-key': authCodeKey,
   '015-background-responses': backgroundResponses,
   '010-corrections': corrections,
+  '013-conversations': conversations,
+  '014-auth-code-key': authCodeKey,
+  '015-background-responses': backgroundResponses,
 }
