@@ -131,7 +131,11 @@ async function renamePostings(tx: Db, id: string, entries: readonly Entry[]): Pr
     .where('posting_id', 'in', postings)
     .execute()
   for (const column of ['posting_id', 'previous_posting_id'] as const) {
-    await tx.updateTable('corrections').set({ [column]: id }).where(column, 'in', postings).execute()
+    await tx
+      .updateTable('corrections')
+      .set({ [column]: id })
+      .where(column, 'in', postings)
+      .execute()
   }
 }
 

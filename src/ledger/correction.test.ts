@@ -45,7 +45,7 @@ describe.if(databaseKinds.includes('postgres'))('a charge that another node sett
       organizationId: server.own.organization.id,
       owner: 'another node',
       expiresAt: '2999-01-01T00:00:00.000Z',
-      draft: [[], [], 0, 0],
+      draft: [1, [], [], 0, 0],
     })
   }
 

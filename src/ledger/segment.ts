@@ -199,7 +199,7 @@ export interface Left {
  * of an earlier piece. A line that cannot be read between others was not on disk when the power went, unless one
  * of the others says that it was.
  */
-function readLeft(path: string): Left {
+export function readLeft(path: string): Left {
   // What comes after the last line end is torn.
   const texts = readFileSync(path, 'utf8').split('\n').slice(0, -1)
   const read = texts.map(readLine)

@@ -8,9 +8,9 @@ import { responseCache } from './006-response-cache.ts'
 import { catalogue } from './007-catalogue.ts'
 import { ownKeyOrigin } from './008-own-key-origin.ts'
 import { settlementOrder } from './009-settlement-order.ts'
+import { corrections } from './010-corrections.ts'
 import { entrySummaries } from './011-entry-summaries.ts'
 import { storedResponses } from './012-stored-responses.ts'
-import { corrections } from './010-corrections.ts'
 import { conversations } from './013-conversations.ts'
 import { authCodeKey } from './014-auth-code-key.ts'
 import { backgroundResponses } from './015-background-responses.ts'
@@ -25,12 +25,9 @@ export const migrations: Record<string, Migration> = {
   '007-catalogue': catalogue,
   '008-own-key-origin': ownKeyOrigin,
   '009-settlement-order': settlementOrder,
+  '010-corrections': corrections,
   '011-entry-summaries': entrySummaries,
   '012-stored-responses': storedResponses,
-  '013-conversations': conversations,
-  '014-auth-code-key': authCodeKey,
-  '015-background-responses': backgroundResponses,
-  '010-corrections': corrections,
   '013-conversations': conversations,
   '014-auth-code-key': authCodeKey,
   '015-background-responses': backgroundResponses,
