@@ -8,6 +8,7 @@ import { providers } from '../src/providers/all.ts'
 /** Each folder or file of src, by how far it is from the ground. Imports go down, never up. */
 const layers: Record<string, number> = {
   'errors.ts': 0,
+  'error-table.ts': 0,
   'config.ts': 0,
   'version.ts': 0,
   lib: 0,
@@ -32,6 +33,7 @@ const layers: Record<string, number> = {
   'reload.ts': 7,
   areas: 8,
   'cors.ts': 9,
+  'request-body.ts': 9,
   'openapi.ts': 9,
   'reference-page.ts': 10,
   'system.ts': 11,

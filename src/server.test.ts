@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { connect } from 'node:net'
 import { sql } from 'kysely'
 import { checkEnvelope, describeOnEachDatabase, startTestServer } from '../test/support/harness.ts'
-import { errorTable } from './errors.ts'
+import { errorTable } from './error-table.ts'
 
 const settings = `
 public_url: https://gate.example.com

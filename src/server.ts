@@ -1,4 +1,3 @@
-import type { z } from 'zod'
 import { operatorOrganization } from './account/organizations.ts'
 import type { DataRegion } from './catalog/vocabulary.ts'
 import type { Config } from './config.ts'
@@ -6,22 +5,14 @@ import { corsHeaders, preflightHeaders } from './cors.ts'
 import { isDatabaseUnavailable } from './db/unavailable.ts'
 import { asGatewayError, badField, envelope, fail, GatewayError, unavailable } from './errors.ts'
 import type { Gateway } from './gateway.ts'
-import { type BodyLimits, readText, refuseDeclared } from './lib/body.ts'
+import { refuseDeclared } from './lib/body.ts'
 import { check } from './lib/check.ts'
 import { newId } from './lib/ids.ts'
-import { parseCountedPrompt, parseJson } from './lib/json.ts'
-import { JsonCounter } from './lib/json-counter.ts'
-import { JsonError } from './lib/json-error.ts'
-import { spliceJson } from './lib/json-splice.ts'
-import { objectOf } from './lib/loose.ts'
 import { requestIdOf } from './lib/request-id.ts'
-import { nextTurn } from './lib/turns.ts'
 import { requestUrl } from './lib/url.ts'
 import type { Operation, Page, PathRequest } from './operation.ts'
-import { isLarge, type Source } from './pipeline/asked.ts'
 import { authenticate, type Caller } from './pipeline/authenticate.ts'
-import { refuseExcess } from './pipeline/excess.ts'
-import { paceOf } from './pipeline/pace.ts'
+import { maxBytesOf, readBody } from './request-body.ts'
 
 /** The canonical base first; the second is what clients of other services have configured. */
 const basePaths = ['/api/v1', '/v1']
@@ -34,10 +25,6 @@ const azurePaths = ['/openai', '/openai/v1']
 
 /** A slash in a deployment's name is escaped by some clients and not by others. */
 const deploymentPaths = ['/openai/deployments/:deployment', '/openai/deployments/:author/:deployment']
-
-/** A management body is a handful of fields. */
-const maxJsonBytes = 1024 * 1024
-const maxManagementValues = 20_000
 
 /** What a handler may ask of the server: how long its connection may be quiet. */
 interface Connections {
@@ -137,11 +124,6 @@ function hasCredential({ headers }: Request): boolean {
   return headers.has('authorization') || headers.has('x-api-key')
 }
 
-function maxBytesOf(gateway: Gateway, operation: Operation): number {
-  if (operation.inference) return gateway.settings.limits.body_bytes
-  return operation.rawBody?.maxBytes ?? maxJsonBytes
-}
-
 function preflight(gateway: Gateway, request: Request, methods: Methods, allow: string): Response {
   const wanted = request.headers.get('access-control-request-method')
   const operation = methods.get(wanted ?? '') ?? methods.values().next().value
@@ -196,55 +178,6 @@ async function run(
 function withDeployment({ deployment, author, ...params }: Record<string, string>): Record<string, string> {
   if (deployment === undefined) return author === undefined ? params : { ...params, author }
   return { ...params, deployment: author === undefined ? deployment : `${author}/${deployment}` }
-}
-
-/** A body as it came, and what its schema made of it. */
-async function readBody(
-  gateway: Gateway,
-  request: Request,
-  operation: Operation,
-  schema: z.ZodType,
-  deployment: string | undefined,
-): Promise<Omit<Source, 'body'> & { body: unknown }> {
-  const { limits } = gateway.settings
-  const counter = new JsonCounter(operation.inference ? limits.body_values : maxManagementValues)
-  try {
-    const sent = await readText(request, bodyLimits(gateway, operation), (arrived) => counter.add(arrived))
-    const text = sent.trim() === '' && operation.optionalBody ? '{}' : sent
-    if (text.trim() === '') throw fail('invalid_request', 'body: a JSON object is required.')
-    const { values } = counter
-    const large = isLarge({ text, values })
-    if (large) await nextTurn()
-    const parsed = operation.inference ? parseCountedPrompt(text) : parseJson(text, counter)
-    if (operation.inference) refuseExcess(parsed, values, limits)
-    if (large) await nextTurn()
-    const named = withModel(text, parsed, deployment)
-    const body = checkedBody(named.body, values, operation, schema)
-    if (large) await nextTurn()
-    return { text: named.text, body, values }
-  } catch (error) {
-    if (error instanceof JsonError) throw fail('malformed_json', `The request body is ${error.message}.`)
-    throw error
-  }
-}
-
-/** At the path of a deployment, that is the model. */
-function withModel(text: string, body: unknown, deployment: string | undefined) {
-  const given = objectOf(body)
-  if (deployment === undefined || !given) return { text, body }
-  const named = { ...given, model: deployment }
-  return { text: spliceJson(text, given, named), body: named }
-}
-
-function bodyLimits(gateway: Gateway, operation: Operation): BodyLimits {
-  return { maxBytes: maxBytesOf(gateway, operation), pace: paceOf(gateway) }
-}
-
-function checkedBody(body: unknown, values: number, operation: Operation, schema: z.ZodType): unknown {
-  const { also, isPlain } = operation.inference ?? {}
-  if (isPlain?.(body)) return body
-  const other = also && typeof body === 'object' && body !== null && also.field in body
-  return check(other ? also.body : schema, body, 'body', values)
 }
 
 /** Undecodable percent signs come out of the router as U+FFFD; no database text may hold U+0000. */

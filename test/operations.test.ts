@@ -42,47 +42,51 @@ describe('the declarations', () => {
   })
 })
 
-describeOnEachDatabase('every operation', (server) => {
-  let refused: Record<string, string>
-  const made = new Map<string, Sample>()
-  beforeAll(async () => {
-    refused = await refusedKeys(server())
-    for (const { id } of operations) made.set(id, await makeSample(server(), id, server().own))
-  })
-
-  for (const operation of operations) {
-    describe(`${operation.method} ${operation.path}`, () => {
-      const sample = () => made.get(operation.id) ?? { path: '' }
-      const send = (key: string | null, change: Partial<Sample> = {}) => {
-        const { path, body } = { ...sample(), ...change }
-        return server().call(operation.method, path, { key, body: operation.rawBody ? undefined : body })
-      }
-
-      if (operation.access !== 'public') {
-        test('401 without a key', async () => {
-          const answer = await send(null)
-          expect(answer.status).toBe(401)
-          expect(detailsOf(answer.body).metadata.error_type).toBe('authentication')
-        })
-        test.each(['unknown', 'disabled', 'expired'])('401 with a key that is %s', async (state) => {
-          expect((await send(refused[state] ?? '')).status).toBe(401)
-        })
-      }
-      wrongKindTests(operation, server, send)
-      malformedTests(operation, server, send)
-      foreignTests(operation, server)
-
-      test('answers as its schema says', async () => {
-        const key = keyFor(operation, server().own)
-        const { path, body } = await makeSample(server(), operation.id, server().own)
-        const answer = await server().call(operation.method, path, { key, body })
-        expect(answer.status).toBe(operation.status)
-        if (isSchema(operation.response))
-          expect(answer.headers.get('content-type')).toStartWith('application/json')
-      })
+describeOnEachDatabase(
+  'every operation',
+  (server) => {
+    let refused: Record<string, string>
+    const made = new Map<string, Sample>()
+    beforeAll(async () => {
+      refused = await refusedKeys(server())
+      for (const { id } of operations) made.set(id, await makeSample(server(), id, server().own))
     })
-  }
-})
+
+    for (const operation of operations) {
+      describe(`${operation.method} ${operation.path}`, () => {
+        const sample = () => made.get(operation.id) ?? { path: '' }
+        const send = (key: string | null, change: Partial<Sample> = {}) => {
+          const { path, body } = { ...sample(), ...change }
+          return server().call(operation.method, path, { key, body: operation.rawBody ? undefined : body })
+        }
+
+        if (operation.access !== 'public') {
+          test('401 without a key', async () => {
+            const answer = await send(null)
+            expect(answer.status).toBe(401)
+            expect(detailsOf(answer.body).metadata.error_type).toBe('authentication')
+          })
+          test.each(['unknown', 'disabled', 'expired'])('401 with a key that is %s', async (state) => {
+            expect((await send(refused[state] ?? '')).status).toBe(401)
+          })
+        }
+        wrongKindTests(operation, server, send)
+        malformedTests(operation, server, send)
+        foreignTests(operation, server)
+
+        test('answers as its schema says', async () => {
+          const key = keyFor(operation, server().own)
+          const { path, body } = await makeSample(server(), operation.id, server().own)
+          const answer = await server().call(operation.method, path, { key, body })
+          expect(answer.status).toBe(operation.status)
+          if (isSchema(operation.response))
+            expect(answer.headers.get('content-type')).toStartWith('application/json')
+        })
+      })
+    }
+  },
+  { settings: 'egress: { allow_private: ["127.0.0.1:9"] }' },
+)
 
 function keyFor(operation: Operation, tenant: Tenant): string {
   return operation.access === 'inference' ? tenant.inferenceKey : tenant.managementKey

@@ -1,5 +1,6 @@
 import { promptEstimate, type Size, sizeOf } from '../call/size.ts'
-import { type ErrorCode, fail, type GatewayError, rateLimited } from '../errors.ts'
+import type { ErrorCode } from '../error-table.ts'
+import { fail, type GatewayError, rateLimited } from '../errors.ts'
 import type { Gateway } from '../gateway.ts'
 import type { Amounts, FreeLimit, LimitKind, Refusal, Wish } from '../ledger/book.ts'
 import { ceilingOf } from '../ledger/ceiling.ts'

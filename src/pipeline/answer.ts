@@ -19,7 +19,7 @@ import { findKept, Keeping, replay, slotOf } from './response-cache.ts'
 import { type Plan, planFor, refuseEmpty } from './route.ts'
 import { billOf, type Close, charged, closing, endedBadly } from './settle.ts'
 import { StreamRun, streamedBody } from './stream.ts'
-import { ClientGoneError, unexpected } from './upstream.ts'
+import { ClientGoneError, unexpected } from './upstream-error.ts'
 
 /** From a question to its answer: every request that may reach a model comes this way. */
 export async function answer(gateway: Gateway, question: Question): Promise<Response> {

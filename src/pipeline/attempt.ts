@@ -11,7 +11,8 @@ import { metadataOf } from './metadata.ts'
 import { type Plan, toldToWait } from './route.ts'
 import { Transcript } from './transcript.ts'
 import { type Translation, translate } from './translate.ts'
-import { ClientGoneError, Exchange, UpstreamError } from './upstream.ts'
+import { Exchange } from './upstream.ts'
+import { ClientGoneError, UpstreamError } from './upstream-error.ts'
 
 type Attempt<R> = (exchange: Exchange, taken: Omit<Taken<R>, 'reply'>) => Promise<R>
 

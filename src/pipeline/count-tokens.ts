@@ -13,7 +13,8 @@ import { outgoing } from './dispatch.ts'
 import { readAsked } from './read.ts'
 import { type Plan, route } from './route.ts'
 import { translate } from './translate.ts'
-import { ClientGoneError, Exchange, readBounded, send, UpstreamError } from './upstream.ts'
+import { Exchange, readBounded, send } from './upstream.ts'
+import { ClientGoneError, UpstreamError } from './upstream-error.ts'
 
 /** How many tokens a prompt has: the provider's own count where it has one, an estimate otherwise. */
 export async function countTokens(gateway: Gateway, question: Question): Promise<number> {

@@ -18,16 +18,8 @@ import type { Journey, Taken } from './journey.ts'
 import type { Plan } from './route.ts'
 import { notedEvents, notedRelay, type Transcript } from './transcript.ts'
 import { note, relayFor, signBy, type Translation } from './translate.ts'
-import {
-  type Answered,
-  type Exchange,
-  type Outgoing,
-  readBounded,
-  send,
-  tookTooLong,
-  UpstreamError,
-  unexpected,
-} from './upstream.ts'
+import { type Answered, type Exchange, type Outgoing, readBounded, send } from './upstream.ts'
+import { tookTooLong, UpstreamError, unexpected } from './upstream-error.ts'
 
 export interface WholeReply {
   seen: Seen

@@ -1,5 +1,6 @@
 import type { FailureKind, UpstreamFailure } from '../call/failure.ts'
-import { type Availability, type ErrorCode, errorTable, GatewayError } from '../errors.ts'
+import { type ErrorCode, errorTable } from '../error-table.ts'
+import { type Availability, GatewayError } from '../errors.ts'
 import type { Candidate } from '../routing/candidate.ts'
 import { mapDetail, withoutAccounts } from './discretion.ts'
 

@@ -7,7 +7,8 @@ import type { JsonObject } from '../lib/loose.ts'
 import { type FrameReader, SseError } from '../lib/sse.ts'
 import type { Turns } from '../lib/turns.ts'
 import { note } from './translate.ts'
-import { type Exchange, unexpected } from './upstream.ts'
+import type { Exchange } from './upstream.ts'
+import { unexpected } from './upstream-error.ts'
 
 /** A streamed reply on its way to the client, wherever it comes from. */
 export interface Flow {

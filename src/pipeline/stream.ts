@@ -13,7 +13,7 @@ import type { Journey, Outcome, Taken } from './journey.ts'
 import { explainError } from './metadata.ts'
 import { excuse } from './observe.ts'
 import { billOf, type Close, charged, checkpointOf, endedBadly } from './settle.ts'
-import { ClientGoneError, fellSilent, StoppingError, UpstreamError, unexpected } from './upstream.ts'
+import { ClientGoneError, fellSilent, StoppingError, UpstreamError, unexpected } from './upstream-error.ts'
 
 /**
  * The body of a streamed answer, from the moment the client is told 200. `opening` may still be under way:

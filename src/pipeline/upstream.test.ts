@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
-import { Exchange, readBounded, UpstreamError } from './upstream.ts'
+import { Exchange, readBounded } from './upstream.ts'
+import { UpstreamError } from './upstream-error.ts'
 
 const exchange = () => new Exchange(new AbortController().signal, new Set())
 

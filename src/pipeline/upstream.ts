@@ -1,6 +1,4 @@
-import type { UpstreamFailure } from '../call/failure.ts'
 import type { UpstreamSide } from '../dialects/dialect.ts'
-import { GatewayError } from '../errors.ts'
 import type { Gateway } from '../gateway.ts'
 import { withDeadline } from '../lib/deadline.ts'
 import { converse, DeliveryError } from '../lib/deliver.ts'
@@ -11,29 +9,7 @@ import { signIn } from '../sign-in/sign-in.ts'
 import { bearer } from '../sign-in/token.ts'
 import type { Access } from './access.ts'
 import { mapDetail, type Secrets, secretsOf, withoutLongSecrets, withoutSecrets } from './discretion.ts'
-
-/** An upstream that failed, in the one form the pipeline knows. */
-export class UpstreamError extends Error {
-  readonly failure: UpstreamFailure
-
-  constructor(failure: UpstreamFailure, cause?: unknown) {
-    super(failure.message, { cause })
-    this.failure = failure
-  }
-}
-
-/** The client left: nobody waits for an answer any more. */
-export class ClientGoneError extends Error {}
-
-/** This process stops before the provider has finished. */
-export class StoppingError extends GatewayError {
-  constructor() {
-    super('unavailable', {
-      message: 'The server is shutting down. Send the request again.',
-      headers: { 'retry-after': '1' },
-    })
-  }
-}
+import { ClientGoneError, StoppingError, tookTooLong, UpstreamError, unexpected } from './upstream-error.ts'
 
 /** One conversation with an upstream, which ends when either side, or a clock, has had enough. */
 export class Exchange {
@@ -332,21 +308,7 @@ function tooLarge(): UpstreamError {
   return unexpected('The reply of the provider is too large.')
 }
 
-/** A provider that does not keep to its own protocol. */
-export function unexpected(message: string, cause?: unknown): UpstreamError {
-  return new UpstreamError({ kind: 'provider_unavailable', status: null, message }, cause)
-}
-
 /** Never the client's fault, and none of its business: its own key was fine. The log says why. */
 function notSignedIn(cause: SignInError): UpstreamError {
   return new UpstreamError({ kind: 'authentication', status: null, message: cause.message }, cause)
-}
-
-export function tookTooLong(): UpstreamError {
-  return new UpstreamError({ kind: 'timeout', status: null, message: 'The provider took too long.' })
-}
-
-/** It had begun to answer. */
-export function fellSilent(): UpstreamError {
-  return new UpstreamError({ kind: 'timeout', status: null, message: 'The provider stopped sending.' })
 }

@@ -70,9 +70,11 @@ describe('where clients put their key', () => {
     expect((await send('/v1/chat/completions', wish)).status).toBe(200)
   })
 
-  test('the first valid one counts', async () => {
-    const wish = { body: messagesBody, key: 'sk-ant-of-somebody', headers: { 'x-api-key': lab().key } }
-    expect((await send('/v1/messages', wish)).status).toBe(200)
+  test('a Bearer that is not valid is refused beside a valid key, and a valid one is enough', async () => {
+    const wrong = { body: messagesBody, key: 'sk-ant-of-somebody', headers: { 'x-api-key': lab().key } }
+    expect((await send('/v1/messages', wrong)).status).toBe(401)
+    const right = { body: messagesBody, headers: { 'x-api-key': 'sk-ant-of-somebody' } }
+    expect((await send('/v1/messages', right)).status).toBe(200)
   })
 
   test('no key is a 401 in the words of the route', async () => {

@@ -64,8 +64,8 @@ export interface MadeGateway extends Gateway {
 export function madeGateway(catalog: Catalog, clock: Clock, random: () => number): MadeGateway {
   const routing = Object.assign(new Routing(), { random })
   const log = { warn: () => undefined }
-  const settings = { limits: { total: 3_600_000 } }
-  return { catalog, clock, log, routing, settings } as unknown as MadeGateway
+  const settings = { limits: { total: 3_600_000, cooldown: 300_000 } }
+  return { catalog, clock, log, routing, settings, exchanges: new Set() } as unknown as MadeGateway
 }
 
 const policy = effectivePolicy({})

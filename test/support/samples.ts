@@ -52,7 +52,10 @@ async function fileId(call: TenantCall): Promise<string> {
 
 /** A workspace of its own, because one has few of a kind; an address that is refused before anything is sent. */
 async function destinationBody(call: TenantCall): Promise<Record<string, unknown>> {
-  const config = { url: 'https://127.0.0.1:9/events', headers: { authorization: 'Bearer sample-secret' } }
+  const config = {
+    url: 'https://127.0.0.1:9/events',
+    headers: { authorization: 'Bearer sample-secret' },
+  }
   return { type: 'webhook', name: 'sample', workspace_id: await workspaceId(call), config }
 }
 
