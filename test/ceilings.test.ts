@@ -23,7 +23,7 @@ describeOnEachDatabase(
     })
     const post = (path: string, body: unknown) => server().call('POST', path, { body })
     const preset = { model: 'sandbox/echo', messages: [{ role: 'user', content: 'Hello' }] }
-    const config = { url: 'https://127.0.0.1:9/events' }
+    const config = { url: 'https://hooks.example.com/events' }
     const types = ['webhook', 'webhook', 'webhook', 'webhook', 'webhook', 'otel-collector', 'otel-collector']
     const slug = newId('versions')
 

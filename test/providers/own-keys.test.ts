@@ -93,6 +93,8 @@ for (const kind of databaseKinds) {
       model: string
       format?: 'chat' | 'messages'
       stream?: boolean
+      /** Called between saving the key and the request. */
+      onceSaved?: () => void
     }
 
     /** The key is there for this request alone. */
@@ -102,6 +104,7 @@ for (const kind of databaseKinds) {
       model,
       format = 'chat',
       stream = false,
+      onceSaved = () => undefined,
     }: Asking): Promise<Response> {
       seen = []
       logged = ''
@@ -110,6 +113,7 @@ for (const kind of databaseKinds) {
         body: { provider, key: typeof key === 'string' ? key : JSON.stringify(key) },
       })
       expect(made.status).toBe(201)
+      onceSaved()
       const only = { only: [provider] }
       const body = {
         model,
@@ -230,10 +234,12 @@ for (const kind of databaseKinds) {
       const listed = [...egress.allow_private]
       const endpoint_url = `https://127.0.0.1:${vendor.port}/chat/completions`
       const deployment = { model_slug: 'openai/o3', endpoint_url, api_key: canary, model_id: 'd' }
-      egress.allow_private.length = 0
+      const onceSaved = () => {
+        egress.allow_private.length = 0
+      }
       try {
-        const told = await failure({ provider: 'azure', key: [deployment], model: 'openai/o3' })
-        expect(told).toMatchObject({ status: 502, body: expect.stringContaining('not public') })
+        const told = await failure({ provider: 'azure', key: [deployment], model: 'openai/o3', onceSaved })
+        expect(told).toMatchObject({ status: 502, body: expect.stringContaining('public address') })
       } finally {
         egress.allow_private.push(...listed)
       }
