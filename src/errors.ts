@@ -156,8 +156,12 @@ export function metadataOf({ row, code, metadata, vendor }: GatewayError): Recor
 }
 
 /** What libraries of the Chat format match errors by, beside the type. Their `code` is taken by the status. */
-export function matchedMembers({ code, metadata, param }: GatewayError) {
-  return { string_code: upstreamWord(metadata.error_type) ?? chatWords[code] ?? code, param }
+export function matchedMembers({ code, metadata, param, vendor }: GatewayError) {
+  const named = typeof vendor?.param === 'string' ? vendor.param : null
+  return {
+    string_code: upstreamWord(metadata.error_type) ?? chatWords[code] ?? code,
+    param: param ?? named,
+  }
 }
 
 const chatWords: Partial<Record<ErrorCode, string>> = {

@@ -30,8 +30,6 @@ export interface UpstreamFailure {
   code?: string
   /** The vendor's own error object, as it came. */
   detail?: JsonObject
-  /** The field of the request that the vendor finds wrong. */
-  param?: string
   /** When to try again, where the vendor says so. */
   retryAfterMs?: number
   /** The provider asked for a longer wait than is believed: whether it is back is tried with one request. */

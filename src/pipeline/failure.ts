@@ -98,7 +98,6 @@ export function toClientError(attempts: readonly FailedAttempt[]): GatewayError 
   return new GatewayError(code, {
     // What a provider says about our account there is for the operator's eyes.
     ...(!hidden && failure.message && { message: failure.message }),
-    ...(isRequestFault(failure) && failure.param !== undefined && { param: failure.param }),
     metadata: {
       error_type: hidden ? 'provider_unavailable' : failure.kind,
       provider_name: provider,

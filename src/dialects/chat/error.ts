@@ -48,8 +48,6 @@ export function failureOf(error: unknown, status: number | null): UpstreamFailur
   const code = codeOf(object)
   if (code !== undefined) failure.code = code
   if (object) failure.detail = object
-  const param = textOf(object?.param)
-  if (param) failure.param = param
   const wait = numberOf(object?.retry_after) ?? numberOf(objectOf(object?.metadata)?.retry_after)
   if (wait !== undefined && wait >= 0) failure.retryAfterMs = Math.round(wait * 1000)
   return failure

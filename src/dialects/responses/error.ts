@@ -25,8 +25,6 @@ function failure(status: number | null, message: string, error: JsonObject | und
   const found: UpstreamFailure = { kind: kindOf(status, code, textOf(error?.type), message), status, message }
   if (code !== undefined) found.code = code
   if (error) found.detail = error
-  const param = textOf(error?.param)
-  if (param) found.param = param
   const wait = /try again in (\d+(?:\.\d+)?)(ms|s)\b/i.exec(message)
   if (wait) found.retryAfterMs = Math.ceil(Number(wait[1]) * (wait[2] === 's' ? 1000 : 1))
   return found
