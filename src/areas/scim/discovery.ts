@@ -44,10 +44,26 @@ function resourceTypes(base: string): Json[] {
   ]
 }
 
+// The display name of a member is the userName, not for clients to set; RFC 7643, 8.7.1 has none at all.
+const displayConfig = Schemas.Group.definition.attribute('members.display').config
+displayConfig.mutable = false
+displayConfig.returned = 'request'
+
 function schemas(base: string): Json[] {
-  return [Schemas.User, Schemas.Group, Schemas.EnterpriseUser].map((schema) => ({
-    ...schema.definition.describe(`${base}/Schemas`),
-  }))
+  return [Schemas.User, Schemas.Group, Schemas.EnterpriseUser].map((schema) => {
+    const { attributes, ...rest } = schema.definition.describe(`${base}/Schemas`)
+    return { ...rest, attributes: plainAttributes(attributes).map(publishedAttribute) }
+  })
+}
+
+/** The library's attributes become definitions only as JSON. */
+function plainAttributes(attributes: unknown): Json[] {
+  return JSON.parse(JSON.stringify(attributes)) as Json[]
+}
+
+/** Somebody is active or not, so that `active` cannot be removed; a client that leaves it out means what it was. */
+function publishedAttribute(attribute: Json): Json {
+  return attribute.name === 'active' ? { ...attribute, required: true } : attribute
 }
 
 function listOf(entries: (base: string) => Json[]): ScimHandler {

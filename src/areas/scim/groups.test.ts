@@ -39,6 +39,18 @@ describeOnEachDatabase('SCIM groups', (server) => {
     expect((await provider.send('DELETE', `/Groups/${id}`)).status).toBe(404)
   })
 
+  test('display of a member is its userName, shown on request, whatever was sent', async () => {
+    const user = await provider.user(newId('shown'))
+    const id = await provider.group(newId('group'))
+    const value = [{ value: user.id, display: 'Somebody', type: 'User' }]
+    expect((await patch(id, { op: 'add', path: 'members', value })).status).toBe(204)
+    const { body } = await provider.send('GET', `/Groups/${id}`)
+    const $ref = `${server().url}/scim/v2/Users/${user.id}`
+    expect(body.members).toEqual([{ value: user.id, type: 'User', $ref }])
+    const asked = await provider.send('GET', `/Groups/${id}?attributes=members.value,members.Display`)
+    expect(asked.body.members).toEqual([{ value: user.id, display: user.email }])
+  })
+
   test('409 uniqueness for a name that is taken, in any case, also by renaming', async () => {
     const [one, two] = [newId('Name'), newId('Name')]
     const id = await provider.group(one)

@@ -1,5 +1,12 @@
 import type { Page } from '../../lib/page.ts'
-import { isObject, type Json, ScimError, scimResponse } from './protocol.ts'
+import {
+  isObject,
+  type Json,
+  ScimError,
+  type ScimHandler,
+  type ScimRequest,
+  scimResponse,
+} from './protocol.ts'
 
 export const maxResults = 200
 const defaultResults = 100
@@ -30,6 +37,22 @@ export function listResponse(resources: Json[], total: number, page: Page): Resp
   })
 }
 
+export interface FoundResources {
+  resources: Json[]
+  total: number
+}
+
+/** The resources of a page of those that the filter of the query matches. */
+export type FindResources = (ask: ScimRequest, page: Page) => Promise<FoundResources>
+
+export function listHandler(find: FindResources): ScimHandler {
+  return async (ask) => {
+    const page = pageOfQuery(ask.query)
+    const { resources, total } = await find(ask, page)
+    return listResponse(resources, total, page)
+  }
+}
+
 /** Which attributes of a resource were asked for: RFC 7644, 3.9. */
 export class Selection {
   readonly #only: string[] | null
@@ -50,6 +73,11 @@ export class Selection {
     const name = attribute.toLowerCase()
     if (this.#only) return this.#only.some((wanted) => wanted.split('.')[0] === name)
     return !this.#except.includes(name)
+  }
+
+  /** Whether `attributes` has this very path, for what is shown only on request. */
+  names(path: string): boolean {
+    return this.#only?.includes(path) ?? false
   }
 
   of(resource: Json): Json {

@@ -2,6 +2,7 @@ import type { Page } from '../../operation.ts'
 import { discoveryPages } from './discovery.ts'
 import { groupPages } from './groups/handlers.ts'
 import { scimPages } from './protocol.ts'
+import { searchPages } from './search.ts'
 import { userPages } from './users/handlers.ts'
 
 /** The SCIM 2.0 server that identity providers push to. */
@@ -9,5 +10,6 @@ export const scimServerPages: Page[] = [
   ...discoveryPages,
   ...userPages,
   ...groupPages,
+  ...searchPages,
   ...scimPages('/*', {}),
 ]

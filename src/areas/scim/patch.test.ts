@@ -141,6 +141,18 @@ describeOnEachDatabase('SCIM PATCH of users', (server) => {
       expect(answer.body.schemas).not.toContain(enterprise)
     })
 
+    test.each([
+      { op: 'add', path: enterprise },
+      { op: 'replace', path: enterprise },
+    ])('a value of all of it may name its schemas: %j', async (operation) => {
+      const { id } = await provider.user(newId('ent'))
+      const value = { schemas: [enterprise], id: 'x', meta: {}, department: 'D1' }
+      const answer = await patch(id, { ...operation, value })
+      expect(answer).toMatchObject({ status: 200, body: { [enterprise]: { department: 'D1' } } })
+      const own = await patch(id, { op: 'add', path: `${enterprise}:schemas`, value: [enterprise] })
+      expect(own).toMatchObject({ status: 400, body: { scimType: 'invalidPath' } })
+    })
+
     test('is found by', async () => {
       const department = newId('Dep')
       const { id } = await provider.user(newId('ent'), { [enterprise]: { department, manager: 'boss' } })
@@ -176,6 +188,32 @@ describeOnEachDatabase('SCIM PATCH of users', (server) => {
     const answer = await patch(id, { op: 'replace', value })
     expect(answer).toMatchObject({ status: 200, body: { active: false } })
     expect(answer.body).not.toHaveProperty('unknownThing')
+  })
+
+  test.each([
+    { op: 'remove', path: 'emails' },
+    { op: 'replace', path: 'emails', value: [] },
+    { op: 'replace', path: 'emails', value: null },
+  ])('e-mails that are removed are not shown until some are set: %j', async (operation) => {
+    for (const extra of [{}, { userName: newId('plain') }, { emails: [] }]) {
+      const { id, member, email } = await provider.user(newId('rem'), extra)
+      expect((await patch(id, operation)).body).not.toHaveProperty('emails')
+      await patch(id, { op: 'replace', path: 'title', value: 'x' })
+      expect((await provider.send('GET', `/Users/${id}`)).body).not.toHaveProperty('emails')
+      expect(await emailOf(member)).toBe(email)
+      const own = `${newId('own')}@example.com`
+      const set = await patch(id, { op: 'add', path: 'emails', value: [{ value: own }] })
+      expect(set.body.emails).toMatchObject([{ value: own }])
+      expect(await emailOf(member)).toBe(own)
+    }
+  })
+
+  test('active cannot be removed, and null leaves it as it is', async () => {
+    const { id } = await provider.user(newId('act'), { active: false })
+    const removed = await patch(id, { op: 'remove', path: 'active' })
+    expect(removed).toMatchObject({ status: 400, body: { scimType: 'mutability' } })
+    const unset = await patch(id, { op: 'replace', path: 'active', value: null })
+    expect(unset).toMatchObject({ status: 200, body: { active: false } })
   })
 
   test('without e-mails of its own, the e-mail follows userName; one that was set stays', async () => {

@@ -85,6 +85,18 @@ describeOnEachDatabase('SCIM protocol', (server) => {
     })
   })
 
+  test('the schemas say what clients may set: active always has a value, display of a member is ours', async () => {
+    const { body } = await provider.send('GET', '/Schemas')
+    const attribute = (schema: string, name: string) =>
+      body.Resources.find((entry: { name: string }) => entry.name === schema).attributes.find(
+        (entry: { name: string }) => entry.name === name,
+      )
+    expect(attribute('User', 'active').required).toBe(true)
+    expect(attribute('Group', 'members').subAttributes).toContainEqual(
+      expect.objectContaining({ name: 'display', mutability: 'readOnly', returned: 'request' }),
+    )
+  })
+
   describe('errors', () => {
     test.each(['POST /Users', 'POST /Groups', 'PUT /Users/x', 'PATCH /Groups/x'])(
       '400 invalidSyntax for a body of %s that is no JSON object',

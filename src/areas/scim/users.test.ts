@@ -44,6 +44,27 @@ describeOnEachDatabase('SCIM users', (server) => {
       expect(headers.get('x-request-id')).toBeTruthy()
     })
 
+    test.each([
+      'emails',
+      'phoneNumbers',
+      'ims',
+      'photos',
+      'addresses',
+      'entitlements',
+      'roles',
+      'x509Certificates',
+    ])('keeps %s of any type', async (attribute) => {
+      const special: Record<string, Record<string, string>> = {
+        emails: { value: `${newId('kind')}@example.com` },
+        photos: { value: 'https://example.com/photo.png' },
+        addresses: { locality: 'Oslo' },
+      }
+      const values = [{ ...(special[attribute] ?? { value: 'aGVyb24=' }), type: 'of a kind of its own' }]
+      const { id } = await provider.user(newId('kind'), { [attribute]: values })
+      const replace = patchBody({ op: 'replace', path: attribute, value: values })
+      expect((await provider.send('PATCH', `/Users/${id}`, replace)).body[attribute]).toEqual(values)
+    })
+
     test('answers 201 with the address of what it made', async () => {
       const answer = await provider.send('POST', '/Users/', userBody(`${newId('u')}@example.com`))
       expect(answer.status).toBe(201)

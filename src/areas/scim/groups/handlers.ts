@@ -2,7 +2,7 @@ import { refuseBeyond } from '../../../account/ceilings.ts'
 import { lockOrganization } from '../../../account/organizations.ts'
 import type { Db } from '../../../db/db.ts'
 import { searchOf } from '../filter.ts'
-import { listResponse, pageOfQuery, Selection } from '../listing.ts'
+import { type FindResources, listHandler, Selection } from '../listing.ts'
 import { fieldOf } from '../patch.ts'
 import {
   type Json,
@@ -36,13 +36,12 @@ const maxScanned = 2000
 /** More would make one answer of many megabytes. */
 const maxMembersShown = 100_000
 
-const list: ScimHandler = async (ask) => {
+export const findGroups: FindResources = async (ask, page) => {
   const search = searchOf(ask.query.get('filter'), groupFields)
-  const page = pageOfQuery(ask.query)
   const { db } = ask.gateway
   if (search.exact) {
     const { rows, total } = await listGroups(db, ask.organizationId, search.branches, page)
-    return listResponse(await resourcesOf(ask, rows), total, page)
+    return { resources: await resourcesOf(ask, rows), total }
   }
   if ([...search.paths].some((path) => path.startsWith('members'))) {
     throw new ScimError(400, 'invalidFilter', 'Of members, only "members.value eq" can be looked for.')
@@ -53,7 +52,7 @@ const list: ScimHandler = async (ask) => {
   }
   const found = rows.filter((row) => search.matches(groupResource(row, undefined, ask.base)))
   const shown = found.slice(page.offset, page.offset + page.limit)
-  return listResponse(await resourcesOf(ask, shown), found.length, page)
+  return { resources: await resourcesOf(ask, shown), total: found.length }
 }
 
 const get: ScimHandler = async (ask) => {
@@ -99,7 +98,7 @@ const remove: ScimHandler = async ({ gateway, organizationId, id }) => {
 }
 
 export const groupPages = [
-  ...scimPages('/Groups', { GET: list, POST: create }),
+  ...scimPages('/Groups', { GET: listHandler(findGroups), POST: create }),
   ...scimPages('/Groups/:id', { GET: get, PUT: replace, PATCH: patch, DELETE: remove }),
 ]
 
@@ -156,23 +155,28 @@ async function resourcesOf(ask: ScimRequest, rows: GroupRow[]): Promise<Json[]> 
     throw new ScimError(400, 'tooMany', 'There are too many members to show: add excludedAttributes=members.')
   }
   const members = await membersOfGroups(ask.gateway.db, ids)
-  return rows.map((row) => selection.of(groupResource(row, members.get(row.id) ?? [], ask.base)))
+  const describe = selection.names('members.display') ? describeMember : referenceMember
+  return rows.map((row) => {
+    const shown = (members.get(row.id) ?? []).map((member) => describe(member, ask.base))
+    return selection.of(groupResource(row, shown, ask.base))
+  })
 }
 
-function groupResource(row: GroupRow, members: GroupMember[] | undefined, base: string): Json {
+function referenceMember(member: GroupMember, base: string): Json {
+  return { value: member.scim_user_id, type: 'User', $ref: `${base}/Users/${member.scim_user_id}` }
+}
+
+function describeMember(member: GroupMember, base: string): Json {
+  return { ...referenceMember(member, base), display: member.user_name }
+}
+
+function groupResource(row: GroupRow, members: Json[] | undefined, base: string): Json {
   return {
     schemas: ['urn:ietf:params:scim:schemas:core:2.0:Group'],
     id: row.id,
     ...(row.external_id !== null && { externalId: row.external_id }),
     displayName: row.display_name,
-    ...(members && {
-      members: members.map((member) => ({
-        value: member.scim_user_id,
-        display: member.user_name,
-        type: 'User',
-        $ref: `${base}/Users/${member.scim_user_id}`,
-      })),
-    }),
+    ...(members && { members }),
     meta: {
       resourceType: 'Group',
       created: row.created_at,

@@ -5,7 +5,7 @@ import { lockOrganization, removeMember, setMemberActive } from '../../../accoun
 import type { Db } from '../../../db/db.ts'
 import type { Gateway } from '../../../gateway.ts'
 import { searchOf } from '../filter.ts'
-import { listResponse, pageOfQuery, Selection } from '../listing.ts'
+import { type FindResources, listHandler, Selection } from '../listing.ts'
 import {
   type Json,
   missing,
@@ -37,13 +37,12 @@ import {
 /** How many users a filter the database does not know is tried on. */
 const maxScanned = 2000
 
-const list: ScimHandler = async (ask) => {
+export const findUsers: FindResources = async (ask, page) => {
   const search = searchOf(ask.query.get('filter'), userFields)
-  const page = pageOfQuery(ask.query)
   const { db } = ask.gateway
   if (search.exact) {
     const { rows, total } = await listUsers(db, ask.organizationId, search.branches, page)
-    return listResponse(await resourcesOf(ask, rows), total, page)
+    return { resources: await resourcesOf(ask, rows), total }
   }
   const rows = await firstUsers(db, ask.organizationId, search.branches, maxScanned + 1)
   if (rows.length > maxScanned) {
@@ -52,11 +51,7 @@ const list: ScimHandler = async (ask) => {
   const found = (await wholeResourcesOf(ask, rows)).filter((resource) => search.matches(resource))
   const shown = found.slice(page.offset, page.offset + page.limit)
   const selection = new Selection(ask.query)
-  return listResponse(
-    shown.map((resource) => selection.of(resource)),
-    found.length,
-    page,
-  )
+  return { resources: shown.map((resource) => selection.of(resource)), total: found.length }
 }
 
 const get: ScimHandler = async (ask) => {
@@ -111,7 +106,7 @@ const remove: ScimHandler = async ({ gateway, organizationId, id }) => {
 }
 
 export const userPages = [
-  ...scimPages('/Users', { GET: list, POST: create }),
+  ...scimPages('/Users', { GET: listHandler(findUsers), POST: create }),
   ...scimPages('/Users/:id', { GET: get, PUT: replace, PATCH: patch, DELETE: remove }),
 ]
 

@@ -3,7 +3,7 @@ import { equalitiesOf } from '../filter.ts'
 import { fieldOf, invalidPath, operationsOf, type PathOperation, partsOfPath, refuseMore } from '../patch.ts'
 import { enterpriseUrn, isObject, type Json, ScimError } from '../protocol.ts'
 import { standard, standardManager } from './dialects.ts'
-import { hasOwnEmails, userResource, wantedFrom } from './record.ts'
+import { filledList, storedEmails, userResource, wantedFrom } from './record.ts'
 import {
   enterpriseSpellingOf,
   isCompound,
@@ -24,8 +24,8 @@ export async function wantedFromPatch(row: UserRow, body: Json): Promise<WantedU
   const current = userResource(row, [], '')
   const { emails, ...rest } = await patchUser(current, body)
   // An address that was only shown must not become one that stays when userName changes.
-  const kept = hasOwnEmails(row) || !isDeepStrictEqual(emails, current.emails)
-  return wantedFrom(kept ? { ...rest, emails } : rest)
+  const isSame = isDeepStrictEqual(emails, current.emails)
+  return wantedFrom({ ...rest, emails: isSame ? storedEmails(row) : (filledList(emails) ?? null) })
 }
 
 async function patchUser(current: Json, body: Json): Promise<Json> {
@@ -43,6 +43,9 @@ function stepsOf(operation: PathOperation): PatchStep[] {
   const path = operation.implied ? knownPath(operation.path) : canonicalPath(operation.path)
   if (path === undefined) return []
   const { op } = operation
+  if (path === 'active' && op === 'remove') {
+    throw new ScimError(400, 'mutability', 'active cannot be removed; replace it with true or false.')
+  }
   if (path === enterpriseUrn && op !== 'remove' && operation.value !== null) return extensionSteps(operation)
   refuseLong(path, operation.value)
   const value = valueFor(path, operation.value)

@@ -60,10 +60,15 @@ function emailOf(emails: unknown, userName: string): string | undefined {
   throw new ScimError(400, 'invalidValue', 'emails: the address is not an e-mail address.')
 }
 
-/** Whether the e-mails of `userResource` are kept as such, and not made of the address of the member. */
-export function hasOwnEmails(row: UserRow): boolean {
+/** The e-mails a client set; null when a PATCH removed them, undefined when there never were any. */
+export function storedEmails(row: UserRow): unknown[] | null | undefined {
   const { emails } = JSON.parse(row.resource) as Json
-  return Array.isArray(emails) && emails.length > 0
+  return emails === null ? null : filledList(emails)
+}
+
+/** An empty list is the same as none: RFC 7643, 2.5. */
+export function filledList(value: unknown): unknown[] | undefined {
+  return Array.isArray(value) && value.length > 0 ? value : undefined
 }
 
 /** The whole user as a client sees it; also what a PATCH starts from. */
@@ -82,7 +87,7 @@ export function userResource(row: UserRow, groups: GroupOfUser[], base: string):
     ...(Object.keys(names).length > 0 && { name: names }),
     ...rest,
     active: row.active === 1,
-    ...emailsOf(row, emails),
+    ...shownEmails(row, emails),
     groups: groups.map((group) => ({
       value: group.group_id,
       display: group.display_name,
@@ -98,8 +103,10 @@ export function userResource(row: UserRow, groups: GroupOfUser[], base: string):
   }
 }
 
-function emailsOf(row: UserRow, emails: unknown): Json {
-  if (hasOwnEmails(row)) return { emails }
+/** Where no client set or removed any, the address of the member. */
+function shownEmails(row: UserRow, emails: unknown): Json {
+  if (emails === null) return {}
+  if (filledList(emails)) return { emails }
   const address = addressOf(row)
   return address === null ? {} : { emails: [{ value: address, type: 'work', primary: true }] }
 }

@@ -5,7 +5,7 @@ const patchUrn = 'urn:ietf:params:scim:api:messages:2.0:PatchOp'
 
 Schemas.User.definition.extend(Schemas.EnterpriseUser.definition)
 // The types of RFC 7643 are suggestions; a provider with one more must not have its users refused.
-for (const name of ['emails', 'phoneNumbers', 'ims', 'photos', 'addresses']) {
+for (const name of ['emails', 'phoneNumbers', 'ims', 'photos', 'addresses', 'roles', 'x509Certificates']) {
   Schemas.User.definition.attribute(`${name}.type`).config.canonicalValues = false
 }
 
@@ -15,6 +15,9 @@ export interface PatchStep {
   path: string
   value?: unknown
 }
+
+/** RFC 7643, 3.1, and the list of schemas. */
+const commonAttributes = new Set(['schemas', 'id', 'externalid', 'meta'])
 
 /** More than anybody has of anything. */
 const maxValues = 100
@@ -60,6 +63,8 @@ export function spellingOf(name: string, sub?: string): string | undefined {
 }
 
 export function enterpriseSpellingOf(name: string, sub?: string): string | undefined {
+  // The library gives every schema the attributes that only whole resources have.
+  if (commonAttributes.has(name.toLowerCase())) return undefined
   return spellingIn(Schemas.EnterpriseUser, name, sub)
 }
 
