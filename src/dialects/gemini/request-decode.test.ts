@@ -167,18 +167,22 @@ test('media by type, links by address', () => {
   ])
 })
 
-test('results are matched by id before name, and errors are told apart', () => {
-  const call = decode({
-    contents: [
-      { role: 'model', parts: ['b', 'a'].map((id) => ({ functionCall: { id, name: 'f', args: {} } })) },
-      {
-        role: 'function',
-        parts: ['a', 'b'].map((id) => ({ functionResponse: { id, name: 'f', response: { error: id } } })),
-      },
-    ],
-  })
-  expect(call.messages[1]).toMatchObject({ role: 'user', parts: [{ id: 'a', isError: true }, { id: 'b' }] })
-})
+// The documentation of Google's libraries sends results in the role "tool".
+test.each(['function', 'tool'])(
+  'results in the role %s are matched by id before name; errors are told apart',
+  (role) => {
+    const call = decode({
+      contents: [
+        { role: 'model', parts: ['b', 'a'].map((id) => ({ functionCall: { id, name: 'f', args: {} } })) },
+        {
+          role,
+          parts: ['a', 'b'].map((id) => ({ functionResponse: { id, name: 'f', response: { error: id } } })),
+        },
+      ],
+    })
+    expect(call.messages[1]).toMatchObject({ role: 'user', parts: [{ id: 'a', isError: true }, { id: 'b' }] })
+  },
+)
 
 test('thoughts that follow each other are one, and a signature that came after the text stays after it', () => {
   expect(

@@ -45,7 +45,12 @@ const translated = new Set([
   'store',
 ])
 
-const roles: Record<string, Message['role']> = { user: 'user', model: 'assistant', function: 'user' }
+const roles: Record<string, Message['role']> = {
+  user: 'user',
+  model: 'assistant',
+  function: 'user',
+  tool: 'user',
+}
 
 export function decodeRequest(body: JsonObject): Call {
   const unknown = new Set<string>()

@@ -48,7 +48,10 @@ const withParts = (value: unknown) => (typeof value === 'string' ? { parts: [{ t
 
 const content = z.preprocess(
   withParts,
-  z.looseObject({ role: z.enum(['user', 'model', 'function']).nullish(), parts: many(part).nullish() }),
+  z.looseObject({
+    role: z.enum(['user', 'model', 'function', 'tool']).nullish(),
+    parts: many(part).nullish(),
+  }),
 )
 
 const systemInstruction = z.preprocess(withParts, z.looseObject({ role: text, parts: many(part) }))
