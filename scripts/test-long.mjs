@@ -1,33 +1,57 @@
-// The long run: the command-line agents that must work with Headgate, each with a small task. They are large,
-// so they are installed only here, into a folder of their own.
-import { spawnSync } from 'node:child_process'
+// The long run: the command-line agents that must work with Headgate, each with a small task, and the client
+// libraries of other languages. They are large, so they are installed only here, into folders of their own.
+import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { bunBinary, ensureInstalled, root } from './install.mjs'
+import { languages } from './long-clients.mjs'
+import { startPostgres } from './postgres.mjs'
 
 const agents = { '@anthropic-ai/claude-code': '2.1.325', '@openai/codex': '0.166.0' }
 const folder = join(root, 'test', 'long', '.agents')
+const parts = { agents: installAgents, ...languages }
+
+const wanted = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(parts)
+const unknown = wanted.filter((name) => !Object.hasOwn(parts, name))
+if (unknown.length > 0) {
+  process.stderr.write(`${unknown.join(', ')}: the parts are ${Object.keys(parts).join(', ')}.\n`)
+  process.exit(1)
+}
 
 ensureInstalled({ dev: true })
 ensureInstalled({ dev: true, folder: 'test/clients' })
-installAgents()
+const places = Object.assign({}, ...wanted.map((name) => parts[name]()))
 
-const { status } = spawnSync(bunBinary(), ['--no-env-file', 'test', '--timeout', '120000', './test/long'], {
+const url = process.env.TEST_DATABASE_URL
+const postgres = url ? { url, stop: () => undefined } : await startPostgres()
+if (!postgres) {
+  process.stderr.write('PostgreSQL is missing: install it, or set TEST_DATABASE_URL.\n')
+  if (process.env.CI) process.exit(1)
+  process.stderr.write('Outside CI the tests go on with SQLite alone.\n')
+}
+
+const child = spawn(bunBinary(), ['--no-env-file', 'test', '--timeout', '120000', './test/long'], {
   cwd: root,
   stdio: 'inherit',
-  env: { ...process.env, HEADGATE_TEST_AGENTS: join(folder, 'node_modules') },
+  env: { ...process.env, ...places, ...(postgres && { TEST_DATABASE_URL: postgres.url }) },
 })
-process.exit(status ?? 1)
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
+child.on('exit', (code) => {
+  postgres?.stop()
+  process.exit(code ?? 130)
+})
 
 /** No script of theirs is run: the programs are in the packages for each platform, and the wrappers find them there. */
 function installAgents() {
-  if (Object.entries(agents).every(([name, version]) => installedVersion(name) === version)) return
+  const environment = { HEADGATE_TEST_AGENTS: join(folder, 'node_modules') }
+  if (Object.entries(agents).every(([name, version]) => installedVersion(name) === version))
+    return environment
   mkdirSync(folder, { recursive: true })
   process.stderr.write('Installing the agents (about 800 MB)...\n')
-  const wanted = Object.entries(agents).map(([name, version]) => `${name}@${version}`)
+  const packages = Object.entries(agents).map(([name, version]) => `${name}@${version}`)
   const quiet = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
   const kept = ['--no-save', '--no-package-lock']
-  const result = spawnSync('npm', ['install', '--prefix', folder, ...quiet, ...kept, ...wanted], {
+  const result = spawnSync('npm', ['install', '--prefix', folder, ...quiet, ...kept, ...packages], {
     cwd: folder,
     stdio: ['ignore', 2, 2],
     shell: process.platform === 'win32',
@@ -36,6 +60,7 @@ function installAgents() {
     process.stderr.write('The agents could not be installed; see the lines above.\n')
     process.exit(1)
   }
+  return environment
 }
 
 function installedVersion(name) {

@@ -1,64 +1,19 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Lab, modelOf, openLab, replyOf, type TextDialect } from '../clients/lab.ts'
 import { type Scenario, scenarios } from '../support/replies.ts'
 import type { Received } from '../support/upstream.ts'
+import { openWorkshop, patience, runProgram, type Workshop } from './workshop.ts'
 
 /** Where scripts/test-long.mjs put the programs; without it this file is not for this run. */
 const agents = process.env.HEADGATE_TEST_AGENTS ?? ''
 
 const text = 'The snow is deep in Ålesund.\n'
 const farewell = 'Done: hello.txt is written.'
-const patience = 90_000
-
-interface Workshop {
-  home: string
-  work: string
-  /** Addresses outside the loopback that were tried. */
-  strayed: string[]
-  environment: Record<string, string>
-}
 
 let lab: Lab
 let workshop: Workshop
-let close: () => void
-
-/** A scratch home, and a proxy that takes everything that would leave this machine and goes nowhere. */
-async function openWorkshop(): Promise<Workshop> {
-  const home = mkdtempSync(join(tmpdir(), 'headgate-agents-'))
-  const work = join(home, 'work')
-  mkdirSync(work)
-  const strayed: string[] = []
-  const proxy = createServer((socket) => {
-    socket.on('error', () => undefined)
-    socket.once('data', (data) => {
-      strayed.push(data.toString().split('\r\n')[0] ?? '')
-      socket.end('HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n')
-    })
-  })
-  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
-  const address = proxy.address()
-  const url = `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`
-  close = () => {
-    proxy.close()
-    rmSync(home, { recursive: true, force: true })
-  }
-  const environment = {
-    PATH: process.env.PATH ?? '',
-    HOME: home,
-    TERM: 'dumb',
-    HTTP_PROXY: url,
-    HTTPS_PROXY: url,
-    http_proxy: url,
-    https_proxy: url,
-    NO_PROXY: '127.0.0.1',
-    no_proxy: '127.0.0.1',
-  }
-  return { home, work, strayed, environment }
-}
 
 type ToolCall = Pick<Scenario['toolCalls'][number], 'name' | 'arguments'>
 
@@ -83,23 +38,6 @@ function toolNames({ json }: Received): string[] {
   return tools.map((tool) => tool.name ?? tool.function?.name ?? '')
 }
 
-async function run(command: string[], environment: Record<string, string>) {
-  const child = Bun.spawn(command, {
-    cwd: workshop.work,
-    env: { ...workshop.environment, ...environment },
-    stdin: 'ignore',
-    stdout: 'pipe',
-    stderr: 'pipe',
-    timeout: patience,
-    killSignal: 'SIGKILL',
-  })
-  const [output, complaints] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-  ])
-  return { code: await child.exited, output, complaints }
-}
-
 /** A free place to write to, so that no run finds the file of another. */
 function freshFile(): string {
   const file = join(workshop.work, 'hello.txt')
@@ -120,7 +58,7 @@ async function runClaude(dialect: TextDialect, key = lab.key) {
     '--permission-mode',
     'acceptEdits',
   ]
-  return run(['node', wrapper, '-p', 'Write a greeting to hello.txt.', ...options], {
+  return runProgram(workshop, ['node', wrapper, '-p', 'Write a greeting to hello.txt.', ...options], {
     ANTHROPIC_BASE_URL: lab.url,
     ANTHROPIC_AUTH_TOKEN: key,
     ANTHROPIC_MODEL: model,
@@ -155,7 +93,7 @@ wire_api = "responses"
   )
   const program = join(agents, '@openai/codex/bin/codex.js')
   const options = ['--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox', '--json']
-  return run(['node', program, 'exec', ...options, 'Write a greeting to hello.txt.'], {
+  return runProgram(workshop, ['node', program, 'exec', ...options, 'Write a greeting to hello.txt.'], {
     HEADGATE_KEY: lab.key,
   })
 }
@@ -181,7 +119,7 @@ if (agents) {
   afterAll(async () => {
     await lab.server.stop()
     await lab.upstream.stop()
-    close()
+    workshop.close()
   })
 
   describe('command-line agents finish a small task', () => {

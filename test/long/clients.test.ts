@@ -1,0 +1,83 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { join } from 'node:path'
+import {
+  type Lab,
+  modelOf,
+  openLab,
+  replyOf,
+  scenarios,
+  type TextDialect,
+  textDialects,
+} from '../clients/lab.ts'
+import { openWorkshop, patience, runProgram, type Workshop } from './workshop.ts'
+
+/** What scripts/test-long.mjs installed and built; what it did not is not for this run. */
+const { HEADGATE_TEST_PYTHON: python, HEADGATE_TEST_GO: go, HEADGATE_TEST_RUST: rust } = process.env
+
+interface Program {
+  name: string
+  command: string[]
+}
+
+const pythonPrograms: Program[] = python
+  ? [
+      { name: 'openai of Python', command: [python, join(import.meta.dir, 'python/openai_client.py')] },
+      { name: 'anthropic of Python', command: [python, join(import.meta.dir, 'python/anthropic_client.py')] },
+      { name: 'google-genai of Python', command: [python, join(import.meta.dir, 'python/google_client.py')] },
+    ]
+  : []
+const goPrograms: Program[] = go
+  ? [
+      { name: 'openai-go', command: [join(go, 'official')] },
+      { name: 'sashabaranov/go-openai of Go', command: [join(go, 'community')] },
+    ]
+  : []
+const rustPrograms: Program[] = rust ? [{ name: 'async-openai of Rust', command: [rust] }] : []
+const programs = [...pythonPrograms, ...goPrograms, ...rustPrograms]
+
+let lab: Lab
+let workshop: Workshop
+
+/** The upstream calls tools that it is offered until it is told their results. */
+function callsTools(dialect: TextDialect): void {
+  lab.upstream.otherwise((request) => {
+    const isCalling = request.json?.tools !== undefined && !request.text.includes('It is snowing in')
+    const source = replyOf(dialect, isCalling ? scenarios.toolCalls : scenarios.text)
+    return typeof source === 'function' ? source(request) : source
+  })
+}
+
+if (programs.length > 0) {
+  beforeAll(async () => {
+    lab = await openLab()
+    workshop = await openWorkshop()
+  })
+  afterAll(async () => {
+    await lab.server.stop()
+    await lab.upstream.stop()
+    workshop.close()
+  })
+
+  describe.each(programs)('the client $name does what its documentation shows', ({ command }) => {
+    test.each(textDialects)(
+      'over an upstream of format %s',
+      async (dialect) => {
+        callsTools(dialect)
+        const before = lab.upstream.journal.length
+        const { code, output, complaints } = await runProgram(workshop, command, {
+          HEADGATE_URL: lab.url,
+          HEADGATE_KEY: lab.key,
+          HEADGATE_POOR_KEY: lab.poorKey,
+          HEADGATE_MODEL: modelOf(dialect),
+          HEADGATE_REPLY: scenarios.text.text,
+          PYTHONDONTWRITEBYTECODE: '1',
+        })
+        expect({ code, said: code === 0 ? '' : output + complaints }).toEqual({ code: 0, said: '' })
+        const told = lab.upstream.journal.slice(before).map(({ text }) => text)
+        expect(told.some((text) => text.includes('in Oslo.') && text.includes('in 京都.'))).toBe(true)
+        expect(workshop.strayed).toEqual([])
+      },
+      patience + 10_000,
+    )
+  })
+}
