@@ -8,6 +8,7 @@ export type ReplyFeature =
   | 'audio'
   | 'citations'
   | 'explanation'
+  | 'file_citations'
   | 'image'
   | 'logprobs'
   | 'n'
@@ -99,8 +100,10 @@ function typeOf(value: Record<string, unknown>, dialect: DialectName): string {
 }
 
 /** One that names no address means something to its own vendor's clients only. */
-function isLost({ url, native }: Citation, { dialect, lacks }: ReplyLimits): boolean {
-  return lacks.has('citations') || (url === undefined && native?.dialect !== dialect)
+function isLost({ url, file, native }: Citation, { dialect, lacks }: ReplyLimits): boolean {
+  if (lacks.has('citations')) return true
+  if (url !== undefined || native?.dialect === dialect) return false
+  return file === undefined || lacks.has('file_citations')
 }
 
 /** A comment of a stream: no client takes it for an event. */

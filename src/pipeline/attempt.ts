@@ -5,7 +5,7 @@ import type { Gateway } from '../gateway.ts'
 import { nextTurn } from '../lib/turns.ts'
 import type { Candidate } from '../routing/candidate.ts'
 import { type Asked, isLarge } from './asked.ts'
-import { failedAttempt, isRequestFault, toClientError } from './failure.ts'
+import { failedAttempt, isPlainCode, isRequestFault, toClientError } from './failure.ts'
 import type { Journey, Taken } from './journey.ts'
 import { metadataOf } from './metadata.ts'
 import { type Plan, toldToWait } from './route.ts'
@@ -148,9 +148,6 @@ function mayTryAgain({ routing }: Gateway, asked: Asked, { id }: Candidate, { at
   return asked.wishes.provider.allow_fallbacks !== false && routing.health.of(id).mayRetry()
 }
 
-/** A code, and not a sentence under its name. */
-const plainCode = /^[\w.-]{1,64}$/
-
 /** Without the provider's words: they may repeat what was in the prompt. */
 function logFailure(
   gateway: Gateway,
@@ -158,7 +155,7 @@ function logFailure(
   { failure, cause }: UpstreamError,
 ): void {
   const { kind, status } = failure
-  const code = failure.code !== undefined && plainCode.test(failure.code) ? failure.code : undefined
+  const code = isPlainCode(failure.code) ? failure.code : undefined
   gateway.log.warn(
     { endpoint: endpoint.tag, model: model.id, kind, status, code, err: cause },
     'attempt failed',

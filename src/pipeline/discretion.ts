@@ -74,9 +74,19 @@ function refuseDense(data: string, mostContainers: number): void {
 const accountPatterns: [RegExp, string][] = [
   [/\barn:[\w-]+:[^\s'",]+/g, '***'],
   [/\b(?:org|proj|acct|team|user)[-_](?=[A-Za-z]*\d)[A-Za-z0-9]{8,}/g, '***'],
+  [/\borg-[A-Za-z0-9]{10,}/g, '***'],
+  // The id of a request helps its client; any other may be that of an account.
+  [
+    /(?<!request[ _-]?id["': (=]{0,4})\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi,
+    '***',
+  ],
   [/\bprojects\/[\w.:-]+/g, 'projects/***'],
+  [/\b(project|account|organization|tenant)([ =:#]+)(?=[\w-]*\d)[\w-]{6,}/gi, '$1$2***'],
+  [/\b\d{12}\b/g, '***'],
   [/\/subscriptions\/[\w-]+/gi, '/subscriptions/***'],
-  [/\b(?:sk|gsk|xai|pk|rk)-[\w*-]{8,}/g, '***'],
+  [/\b[\w-]+\.(?:openai|cognitiveservices|services\.ai)\.azure\.com\b/gi, '***'],
+  [/[\w.+-]+@[\w-]+\.[\w.-]*\w/g, '***'],
+  [/\b(?:sk|gsk|xai|pk|rk)[-_][\w*-]{8,}/g, '***'],
   [/\bAIza[\w-]{20,}/g, '***'],
 ]
 
@@ -107,7 +117,9 @@ export function mapDetail(detail: JsonObject, change: (text: string) => string):
   const object = (value: JsonObject, depth: number): JsonObject => {
     const kept = Object.entries(value).slice(0, mostEntries)
     left = Math.max(0, left - kept.reduce((sum, [name]) => sum + name.length, 0))
-    return Object.fromEntries(kept.map(([name, inner]) => [name.slice(0, 100), visit(inner, depth + 1)]))
+    return Object.fromEntries(
+      kept.map(([name, inner]) => [change(name.slice(0, 100)), visit(inner, depth + 1)]),
+    )
   }
   return object(detail, 0)
 }

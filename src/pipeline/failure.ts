@@ -81,6 +81,11 @@ export function statusOf({ status, kind }: UpstreamFailure): number {
   return status ?? errorTable[codes[kind]].status
 }
 
+/** A code, and not a sentence under its name. */
+export function isPlainCode(code: string | undefined): code is string {
+  return code !== undefined && /^[\w.-]{1,64}$/.test(code)
+}
+
 /** The last failure decides the answer; the ones before it are listed. */
 export function toClientError(attempts: readonly FailedAttempt[]): GatewayError {
   const last = attempts.at(-1)
@@ -101,7 +106,7 @@ export function toClientError(attempts: readonly FailedAttempt[]): GatewayError 
     metadata: {
       error_type: hidden ? 'provider_unavailable' : failure.kind,
       provider_name: provider,
-      ...(failure.code !== undefined && !hidden && { provider_code: failure.code }),
+      ...(isPlainCode(failure.code) && !hidden && { provider_code: failure.code }),
       ...(attempts.length > 1 && { previous_errors: attempts.slice(0, -1).map(summary) }),
     },
     ...(failure.detail && isDirect && !hidden && { vendor: failure.detail }),

@@ -139,7 +139,7 @@ class Quietness {
   measure(): void {
     this.#now = performance.now()
     const { progress, complete } = this.#flow.seen
-    if (complete) this.#completeAt ??= this.#now
+    this.#completeAt = complete ? (this.#completeAt ?? this.#now) : null
     if (progress === this.#progress) return
     this.#progress = progress
     this.#progressAt = this.#now

@@ -125,6 +125,17 @@ describe('R40 what a vendor says of its error', () => {
     ['a cloud project', 'on projects/my-secret-project/locations/global', 'my-secret-project'],
     ['a subscription', 'at /subscriptions/0aa1-22bb/resourceGroups/x', '0aa1-22bb'],
     ['a key', 'with sk-proj-abcdef0123456789abcdef', 'abcdef0123456789'],
+    [
+      'an organization by its UUID',
+      '(org: 11111111-2222-4333-8444-555555555555, model: m)',
+      '8444-555555555555',
+    ],
+    ['an organization without digits', 'for org-AbCdEfGhIjKl', 'AbCdEfGhIjKl'],
+    ['a project by its number', 'quota of project 123456789', '123456789'],
+    ['an account by its number', 'Account 123456789012 is', '123456789012'],
+    ['a resource host', 'at acme-prod.openai.azure.com now', 'acme-prod'],
+    ['an e-mail address', 'ask ops@acme.example', 'ops@acme'],
+    ['a key with underscores', 'sk_live_abcdef0123456789', 'abcdef0123456789'],
     ['the key we signed in with', 'with vendor-secret', 'vendor-secret'],
   ])('without %s', async (_name, words, secret) => {
     const error = { message: `No: ${words}`, param: words, deep: [{ words }] }

@@ -22,7 +22,7 @@ export const chat: Dialect = {
     ...functionReplies({ writer, encodeReply }),
     insistsOnEffort: true,
     carriesFailure: true,
-    replyLimits: replyLimits('chat'),
+    replyLimits: replyLimits('chat', 'file_citations'),
     heartbeat,
     encodeError: (error, requestId) => ({ ...envelope(error, requestId) }),
   },

@@ -194,10 +194,16 @@ class ChatRelay implements Relay {
     return choice
   }
 
-  #judge(): void {
+  /** Nothing more comes: an upstream that gave fewer choices than were asked for has given all it has. */
+  close(): string {
+    if (!this.seen.complete) this.#judge(1)
+    return ''
+  }
+
+  #judge(expected = this.#about.call.n ?? 1): void {
     const finishes = [...this.#choices.entries()].sort(([a], [b]) => a - b).map(([, { finish }]) => finish)
     this.seen.finishes = finishes.filter((finish) => finish !== null)
-    this.seen.complete = finishes.length > 0 && this.seen.finishes.length === finishes.length
+    this.seen.complete = finishes.length >= expected && this.seen.finishes.length === finishes.length
   }
 
   #numbersHold(): boolean {

@@ -72,6 +72,11 @@ const chat: FieldTable = {
     'tools.function.description': { used: chatTool, unused: chatWithout('description') },
     'tools.function.parameters': { used: chatTool, unused: chatWithout('parameters') },
     'tools.function.strict': { used: chatTool, unused: chatWithout('strict') },
+    functions: { used: { functions: [lookUp] } },
+    function_call: {
+      used: { functions: [lookUp], function_call: { name: 'look_up' } },
+      unused: { functions: [lookUp] },
+    },
     tool_choice: { used: { ...chatTool, tool_choice: 'required' }, unused: chatTool },
     'tool_choice.type': {
       used: { ...chatTool, tool_choice: { type: 'function', function: { name: 'look_up' } } },

@@ -189,6 +189,7 @@ describe.each(generateDialects.map((name) => [name] as const))(
       expect(collect(readFrames(dialect, streamed))).toMatchObject({ usage: null, complete: true })
       const relay = dialects[dialect].same.relay(factsOf())
       for (const frame of streamed) relay.pass(frame)
+      relay.close?.()
       expect(relay.seen).toMatchObject({ usage: null, complete: true })
     })
 

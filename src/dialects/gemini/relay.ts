@@ -38,6 +38,7 @@ export class GeminiRelay implements Relay {
   pass(frame: SseFrame): string {
     if (this.#over || this.seen.failure || frame.data.trim() === '') return ''
     if (isEndMark(frame)) {
+      this.close()
       this.#over = this.seen.complete
       return ''
     }
@@ -144,9 +145,15 @@ export class GeminiRelay implements Relay {
     return usageOf(this.#meta, searches)
   }
 
-  #seeEnds(): void {
+  /** Nothing more comes: an upstream that gave fewer candidates than were asked for has given all it has. */
+  close(): string {
+    if (!this.seen.complete && this.#candidates.size > 0) this.#seeEnds(1)
+    return ''
+  }
+
+  #seeEnds(expected = this.#about.call.n ?? 1): void {
     const all = [...this.#candidates].sort(([a], [b]) => a - b)
-    this.seen.complete = all.every(([, { finish }]) => finish !== null)
+    this.seen.complete = all.length >= expected && all.every(([, { finish }]) => finish !== null)
     this.seen.finishes = all.flatMap(([, { finish, ...progress }]) =>
       finish === null ? [] : [{ reason: finishOf(finish, progress), native: finish }],
     )
