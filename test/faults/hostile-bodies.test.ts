@@ -69,33 +69,34 @@ test(
 )
 
 /** The pauses that are allowed take half a minute; `test/inference/excess.test.ts` has a short form. */
-test.skipIf(!isLong)(
-  'S13 dripped bodies are given up, all of them',
-  async () => {
-    const scene = await sceneOn('sqlite')
-    const gateway = await scene.start()
-    const key = await gateway.newKey(1)
-    const { hostname, port } = new URL(gateway.url)
-    const drip = () =>
-      new Promise<string>((resolve) => {
-        const socket = connect(Number(port), hostname)
-        socket.write(
-          `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\ntransfer-encoding: chunked\r\n\r\n`,
-        )
-        const timer = setInterval(() => socket.write('1\r\na\r\n'), 2000)
-        let answer = ''
-        socket.on('data', (data) => {
-          answer += data.toString()
+if (isLong)
+  test(
+    'S13 dripped bodies are given up, all of them',
+    async () => {
+      const scene = await sceneOn('sqlite')
+      const gateway = await scene.start()
+      const key = await gateway.newKey(1)
+      const { hostname, port } = new URL(gateway.url)
+      const drip = () =>
+        new Promise<string>((resolve) => {
+          const socket = connect(Number(port), hostname)
+          socket.write(
+            `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\ntransfer-encoding: chunked\r\n\r\n`,
+          )
+          const timer = setInterval(() => socket.write('1\r\na\r\n'), 2000)
+          let answer = ''
+          socket.on('data', (data) => {
+            answer += data.toString()
+          })
+          socket.on('error', () => undefined)
+          socket.on('close', () => {
+            clearInterval(timer)
+            resolve(answer.slice(0, 12))
+          })
         })
-        socket.on('error', () => undefined)
-        socket.on('close', () => {
-          clearInterval(timer)
-          resolve(answer.slice(0, 12))
-        })
-      })
-    const answers = await Promise.all(Array.from({ length: 500 }, drip))
-    expect(new Set(answers)).toEqual(new Set(['HTTP/1.1 408']))
-    await gateway.stop()
-  },
-  patienceMs,
-)
+      const answers = await Promise.all(Array.from({ length: 500 }, drip))
+      expect(new Set(answers)).toEqual(new Set(['HTTP/1.1 408']))
+      await gateway.stop()
+    },
+    patienceMs,
+  )
