@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test'
+import { truncate } from 'node:fs/promises'
 import { ApiError, createPartFromUri, GoogleGenAI, type HttpOptions } from '@google/genai'
 import { lastAsked, modelOf, question, rejection, scenarios, textDialects, useLab } from './lab.ts'
 import { json, send } from './raw.ts'
@@ -174,6 +175,17 @@ test('a file whose bytes are gone is named like one that was never there', async
   const contents = [{ role: 'user', parts: [createPartFromUri(file.uri ?? '', 'text/plain')] }]
   const error = await rejection(models.generateContent({ model: modelOf('chat'), contents }))
   expect(error).toMatchObject({ status: 400 })
+})
+
+test('S13 the bytes on disk count against the size of a request, whatever the row says', async () => {
+  const { files, models } = client()
+  const file = await files.upload({ file: new Blob(['x']), config: { mimeType: 'text/plain' } })
+  const id = file.name?.replace('files/', 'hg_file_') ?? ''
+  const { config, settings } = lab().server.gateway
+  await truncate(`${config.dataDir}/files/${id}`, settings.limits.body_bytes)
+  const contents = [{ role: 'user', parts: [createPartFromUri(file.uri ?? '', 'text/plain')] }]
+  const error = await rejection(models.generateContent({ model: modelOf('chat'), contents }))
+  expect(error).toMatchObject({ status: 413 })
 })
 
 test('pictures are inlined for providers of every format', async () => {

@@ -1,3 +1,4 @@
+import { rm } from 'node:fs/promises'
 import { z } from 'zod'
 import { idOfName, nameOfId, type StoredFile } from '../../account/stored-files.ts'
 import { gemini } from '../../dialects/gemini/gemini.ts'
@@ -11,7 +12,6 @@ import { newFileId } from './disk.ts'
 import { checkFilename } from './filename.ts'
 import { placeOf, readPage } from './page.ts'
 import {
-  cancelUpload,
   finishUpload,
   openSession,
   receiveChunk,
@@ -20,6 +20,7 @@ import {
   type UploadSession,
 } from './resumable.ts'
 import { dropFile, enter, requireFile, type Scope } from './scope.ts'
+import { createSessionFile, withSessionFile } from './session-file.ts'
 import { refuseFull, standardLimits } from './upload.ts'
 
 const common = {
@@ -89,12 +90,15 @@ const startUpload = operation({
     if (file.name !== undefined) throw badField('file.name', 'is made by this server; leave it out')
     const workspace = await enter({ ...ask, query: noQuery })
     await refuseFull(gateway, workspace, declaredSize(request, file.sizeBytes ?? file.size_bytes))
+    const id = newFileId()
+    const filename = filenameOf(request, file.displayName ?? file.display_name)
+    await createSessionFile(gateway, workspace, id)
     const upload = sealSession(gateway, {
-      id: newFileId(),
+      id,
       keyHash: caller.key.hash,
       organizationId: workspace.organization_id,
       workspaceId: workspace.id,
-      filename: filenameOf(request, file.displayName ?? file.display_name),
+      filename,
     })
     const url = `${publicOrigin(gateway, request)}/upload/sessions/${upload}`
     return Response.json({}, { headers: { 'x-goog-upload-url': url, 'x-goog-upload-status': 'active' } })
@@ -108,7 +112,7 @@ const sendBytes = operation({
   path: '/upload/sessions/{upload}',
   summary: 'Send the bytes of a file, in one piece or several',
   description:
-    'Needs no key, because the clients of this protocol send none here: the address was given to the key that began the upload, is good for an hour, and ends with that key. `x-goog-upload-command` is `upload`, `upload, finalize`, `finalize`, `query` or `cancel`.',
+    'Needs no key, because the clients of this protocol send none here: the address was given to the key that began the upload, is good for an hour, and ends with that key. `x-goog-upload-command` is `upload`, `upload, finalize`, `finalize`, `query` or `cancel`. One request at a time: another one meanwhile is a 409, to be sent again. Once the file is there or the upload is cancelled, the address is a 404.',
   access: 'public',
   params: z.object({ upload: z.string().min(1).max(4096) }),
   rawBody: {
@@ -116,7 +120,7 @@ const sendBytes = operation({
     schema: z.string().meta({ format: 'binary' }),
     maxBytes: standardLimits.fileBytes,
   },
-  errors: [401, 404, 413],
+  errors: [401, 404, 409, 413],
   response: z.strictObject({ file: geminiFile.optional() }),
   handle: async ({ gateway, request, params, region }) => {
     try {
@@ -124,8 +128,8 @@ const sendBytes = operation({
       return await obey(gateway, request, about)
     } catch (error) {
       const failure = asGatewayError(error)
-      // Without a status the clients send the same bytes again and again.
-      failure.headers['x-goog-upload-status'] = 'cancelled'
+      // Without a status the clients send the same bytes again, which helps only while another request writes.
+      if (failure.code !== 'concurrent_change') failure.headers['x-goog-upload-status'] = 'cancelled'
       throw failure
     }
   },
@@ -241,18 +245,20 @@ async function obey(gateway: Gateway, request: Request, about: UploadSession): P
   if (!wanted.every((word) => commands.includes(word))) {
     throw badField('x-goog-upload-command', `must be ${commands.join(', ')} or "upload, finalize"`)
   }
-  if (wanted.includes('cancel')) {
-    await cancelUpload(gateway, about)
-    return Response.json({}, { headers: { 'x-goog-upload-status': 'cancelled' } })
-  }
-  if (wanted.includes('upload')) await receiveChunk(gateway, about, request, offsetOf(request))
-  if (wanted.includes('finalize')) {
-    const file = toGeminiFile(await finishUpload(gateway, about), publicOrigin(gateway, request))
-    return Response.json({ file }, { headers: { 'x-goog-upload-status': 'final' } })
-  }
-  const received = String(await receivedBytes(gateway, about))
-  const headers = { 'x-goog-upload-status': 'active', 'x-goog-upload-size-received': received }
-  return Response.json({}, { headers })
+  return withSessionFile(gateway, about, async (path) => {
+    if (wanted.includes('cancel')) {
+      await rm(path)
+      return Response.json({}, { headers: { 'x-goog-upload-status': 'cancelled' } })
+    }
+    if (wanted.includes('upload')) await receiveChunk(gateway, path, request, offsetOf(request))
+    if (wanted.includes('finalize')) {
+      const file = toGeminiFile(await finishUpload(gateway, path, about), publicOrigin(gateway, request))
+      return Response.json({ file }, { headers: { 'x-goog-upload-status': 'final' } })
+    }
+    const received = String(await receivedBytes(path))
+    const headers = { 'x-goog-upload-status': 'active', 'x-goog-upload-size-received': received }
+    return Response.json({}, { headers })
+  })
 }
 
 function offsetOf({ headers }: Request): number {

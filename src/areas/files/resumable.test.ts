@@ -1,9 +1,11 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
-import { readdirSync, rmSync } from 'node:fs'
-import { utimes } from 'node:fs/promises'
+import { readdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import { truncate, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describeOnEachDatabase } from '../../../test/support/harness.ts'
 import { sweepFiles } from './disk.ts'
+
+const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size
 
 const settings = 'regions: { hosts: { "eu.example.com": europe } }'
 
@@ -66,7 +68,11 @@ describeOnEachDatabase(
     test('the address ends with the file, with its hour, and with its key', async () => {
       const { url } = await start()
       expect((await send(url, 'upload, finalize', 0, 'hello')).status).toBe(200)
-      expect(await send(url, 'finalize')).toMatchObject({ status: 400, state: 'cancelled' })
+      expect(await send(url, 'finalize')).toMatchObject({ status: 404, state: 'cancelled' })
+      expect(await send(url, 'upload, finalize', 0, 'again')).toMatchObject({
+        status: 404,
+        state: 'cancelled',
+      })
 
       const slow = await start()
       server().clock.advance(61 * 60 * 1000)
@@ -130,12 +136,90 @@ describeOnEachDatabase(
         expect(unfinished()).toEqual([])
       })
 
-      test('S13 more unfinished uploads than a workspace may have', async () => {
-        const urls = await Promise.all(Array.from({ length: 17 }, async () => (await start()).url))
-        for (const url of urls.slice(0, 16)) expect((await send(url, 'upload', 0, 'x')).status).toBe(200)
-        expect(await send(urls[16] ?? '', 'upload', 0, 'x')).toMatchObject({ status: 403 })
+      test('S13 more unfinished uploads than a workspace may have, however many begin at once', async () => {
+        const begun = await Promise.all(Array.from({ length: 24 }, () => start()))
+        const urls = begun.filter(({ status }) => status === 200).map(({ url }) => url)
+        expect(urls).toHaveLength(16)
+        expect(begun.filter(({ status }) => status === 403)).toHaveLength(8)
         expect((await send(urls[0] ?? '', 'cancel')).state).toBe('cancelled')
-        expect((await send(urls[16] ?? '', 'upload', 0, 'x')).status).toBe(200)
+        expect((await start()).status).toBe(200)
+      })
+
+      test('S13 a file larger than may be stored, however its bytes arrived', async () => {
+        const { url } = await start()
+        await send(url, 'upload', 0, 'hello')
+        for (const path of unfinished()) await truncate(path, 100 * 1024 * 1024 + 1)
+        expect(await send(url, 'finalize')).toMatchObject({ status: 413, state: 'cancelled' })
+        expect(unfinished()).toEqual([])
+      })
+    })
+
+    describe('one request at a time writes to an upload', () => {
+      /** Sends the first bytes, and the others when told to; resolves once the first are on disk. */
+      const sendSlowly = async (url: string, offset: number, [first, ...others]: string[]) => {
+        const gate = Promise.withResolvers<void>()
+        const body = new ReadableStream({
+          async start(controller) {
+            controller.enqueue(new TextEncoder().encode(first))
+            await gate.promise
+            for (const text of others) controller.enqueue(new TextEncoder().encode(text))
+            controller.close()
+          },
+        })
+        const headers = { 'x-goog-upload-command': 'upload', 'x-goog-upload-offset': String(offset) }
+        const sent = fetch(url, { method: 'POST', headers, body })
+        const expected = offset + (first?.length ?? 0)
+        while (!unfinished().some((path) => sizeOf(path) === expected)) await Bun.sleep(1)
+        return {
+          finish: async () => {
+            gate.resolve()
+            return (await sent).status
+          },
+        }
+      }
+
+      test.each(['upload', 'upload, finalize', 'finalize', 'query', 'cancel'])(
+        '%s beside a chunk under way is a 409 that clients send again',
+        async (command) => {
+          const { url } = await start()
+          await send(url, 'upload', 0, 'hello')
+          const chunk = await sendSlowly(url, 5, [' ', 'wor', 'ld'])
+          expect(await send(url, command, 5, 'other')).toMatchObject({ status: 409, state: null })
+          expect(await chunk.finish()).toBe(200)
+          const { file } = await send(url, 'finalize')
+          expect(file?.sizeBytes).toBe('11')
+          const id = file?.name.replace('files/', 'hg_file_')
+          expect((await server().call('GET', `/files/${id}/content`)).body).toBe('hello world')
+        },
+      )
+
+      test('of chunks at the same offset one is taken', async () => {
+        const { url } = await start()
+        const chunks = ['a', 'b', 'c'].map((letter) => send(url, 'upload', 0, letter.repeat(50)))
+        const statuses = (await Promise.all(chunks)).map(({ status }) => status)
+        expect(statuses.filter((status) => status === 200)).toHaveLength(1)
+        expect((await send(url, 'finalize')).file?.sizeBytes).toBe('50')
+      })
+
+      test('of requests that finish an upload one has the file', async () => {
+        const { url } = await start()
+        await send(url, 'upload', 0, 'hello')
+        const answers = await Promise.all(Array.from({ length: 5 }, () => send(url, 'finalize')))
+        const statuses = answers.map(({ status }) => status)
+        expect(statuses.filter((status) => status === 200)).toHaveLength(1)
+        expect(statuses.filter((status) => status >= 500)).toEqual([])
+      })
+
+      test('what a crashed writer left ends the upload and frees its place', async () => {
+        const { url } = await start()
+        await send(url, 'upload', 0, 'hello')
+        const [path = ''] = unfinished()
+        renameSync(path, `${path}.${crypto.randomUUID()}`)
+        expect((await send(url, 'upload', 5, 'x')).status).toBe(409)
+        server().clock.advance(5 * 60 * 1000)
+        expect(await send(url, 'upload', 5, 'x')).toMatchObject({ status: 404, state: 'cancelled' })
+        server().clock.release()
+        expect(unfinished()).toEqual([])
       })
     })
 

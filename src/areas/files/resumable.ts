@@ -1,16 +1,16 @@
-import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { open, rename, rm, stat } from 'node:fs/promises'
 import { z } from 'zod'
 import type { StoredFile } from '../../account/stored-files.ts'
 import { enterWorkspace } from '../../account/workspaces.ts'
 import type { DataRegion } from '../../catalog/vocabulary.ts'
-import { badField, fail } from '../../errors.ts'
+import { badField } from '../../errors.ts'
 import type { Gateway } from '../../gateway.ts'
 import { arriving } from '../../lib/body.ts'
 import { authenticateByHash } from '../../pipeline/authenticate.ts'
 import { paceOf } from '../../pipeline/pace.ts'
-import { leftoverMs, partialPath, sessionPath } from './disk.ts'
+import { leftoverMs, partialPath } from './disk.ts'
 import { enter } from './scope.ts'
+import { sessionMissing } from './session-file.ts'
 import { keepContent, openContent, standardLimits, writeAll } from './upload.ts'
 
 /** What an upload in several requests is about. It travels sealed in the address that the bytes are sent to. */
@@ -28,9 +28,6 @@ export type UploadSession = z.output<typeof session>
 
 const sealContext = 'files/upload'
 
-/** Of one workspace. What is abandoned stays on disk until it is swept. */
-const mostUnfinished = 16
-
 export function sealSession({ vault, clock }: Gateway, about: Omit<UploadSession, 'expiresAt'>): string {
   const whole: UploadSession = { ...about, expiresAt: clock.now() + leftoverMs }
   return vault.seal(JSON.stringify(whole), sealContext)
@@ -43,9 +40,7 @@ export async function openSession(
   region: DataRegion,
 ): Promise<UploadSession> {
   const found = unseal(gateway, sealed)
-  if (!found || found.expiresAt <= gateway.clock.now()) {
-    throw fail('not_found', 'This upload does not exist, or has expired. Begin a new one.')
-  }
+  if (!found || found.expiresAt <= gateway.clock.now()) throw sessionMissing()
   const caller = await authenticateByHash(gateway, found.keyHash)
   await enter({ gateway, caller, region, query: { workspace_id: found.workspaceId } })
   return found
@@ -59,29 +54,17 @@ function unseal({ vault }: Gateway, sealed: string): UploadSession | undefined {
   }
 }
 
-/** How many bytes have arrived. */
-export async function receivedBytes(gateway: Gateway, { id, workspaceId }: UploadSession): Promise<number> {
-  const found = await stat(sessionPath(gateway, workspaceId, id)).catch(() => null)
-  return found?.size ?? 0
-}
-
-export async function cancelUpload(gateway: Gateway, { id, workspaceId }: UploadSession): Promise<void> {
-  await rm(sessionPath(gateway, workspaceId, id), { force: true })
-}
-
 /** Appends what the request carries, all of it or nothing; `offset` is where the client believes to be. */
 export async function receiveChunk(
   gateway: Gateway,
-  about: UploadSession,
+  path: string,
   request: Request,
   offset: number,
 ): Promise<void> {
-  const received = await receivedBytes(gateway, about)
+  const received = await receivedBytes(path)
   if (offset !== received) throw badField('x-goog-upload-offset', `must be ${received}`)
-  const path = sessionPath(gateway, about.workspaceId, about.id)
-  if (offset === 0) await refuseMany(dirname(path))
   const limits = { maxBytes: standardLimits.fileBytes - offset, pace: paceOf(gateway) }
-  const file = await open(path, 'a', 0o600)
+  const file = await open(path, 'a')
   try {
     for await (const chunk of arriving(request, limits)) {
       await writeAll(file, Buffer.from(chunk))
@@ -94,34 +77,23 @@ export async function receiveChunk(
   }
 }
 
-async function refuseMany(folder: string): Promise<void> {
-  await mkdir(folder, { recursive: true })
-  if ((await readdir(folder)).length < mostUnfinished) return
-  throw fail(
-    'storage_full',
-    `This workspace has ${mostUnfinished} unfinished uploads. Finish or cancel one, or try again in an hour.`,
-  )
+export async function receivedBytes(path: string): Promise<number> {
+  return (await stat(path)).size
 }
 
 /** The bytes become a file. Whatever is wrong with them, the upload is over. */
-export async function finishUpload(gateway: Gateway, about: UploadSession): Promise<StoredFile> {
-  const { id, organizationId, workspaceId, filename } = about
+export async function finishUpload(
+  gateway: Gateway,
+  path: string,
+  { id, organizationId, workspaceId, filename }: UploadSession,
+): Promise<StoredFile> {
   const partial = partialPath(gateway, id)
-  await claim(sessionPath(gateway, workspaceId, id), partial)
+  await rename(path, partial)
   try {
     const workspace = await enterWorkspace(gateway.db, organizationId, workspaceId)
     const content = await openContent(partial, filename)
     return await keepContent(gateway, workspace, { id, content, purpose: 'user_data' })
   } finally {
     await rm(partial, { force: true })
-  }
-}
-
-/** Of two requests that finish the same upload one has the bytes. */
-async function claim(from: string, to: string): Promise<void> {
-  try {
-    await rename(from, to)
-  } catch {
-    throw badField('file', 'is empty')
   }
 }

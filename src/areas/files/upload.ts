@@ -148,7 +148,9 @@ async function saveContent(part: Part, path: string, maxBytes: number): Promise<
 export async function openContent(path: string, filename: string): Promise<Content> {
   const file = await open(path, 'r+')
   try {
-    return await describeContent(file, (await file.stat()).size, filename)
+    const { size } = await file.stat()
+    if (size > standardLimits.fileBytes) throw fileTooLarge(standardLimits.fileBytes)
+    return await describeContent(file, size, filename)
   } finally {
     await file.close()
   }

@@ -57,11 +57,15 @@ async function readNamed(
     const file = await findFile(gateway.db, caller.key.workspace_id, id)
     if (!file && isElsewhere(uri, request)) continue
     if (!file) throw badField(path, 'the file does not exist')
-    room -= file.size_bytes
+    const content = Bun.file(contentPath(gateway.config, file.id))
+    // Deleted since it was looked up.
+    if (!(await content.exists())) throw badField(path, 'the file does not exist')
+    // What is read counts, whatever the row says.
+    room -= (await content.stat()).size
     if (room < 0) {
       throw fail('body_too_large', `${path}: the files of a request may have ${maxBytes} bytes together.`)
     }
-    parts.set(part, await partOf(gateway, file, path))
+    parts.set(part, await partOf(file, content))
   }
   return parts
 }
@@ -77,10 +81,7 @@ function isElsewhere(uri: string, request: Request): boolean {
 }
 
 /** Text is sent as text, which every model reads. */
-async function partOf(gateway: Gateway, file: StoredFile, path: string): Promise<JsonObject> {
-  const content = Bun.file(contentPath(gateway.config, file.id))
-  // Deleted since it was looked up.
-  if (!(await content.exists())) throw badField(path, 'the file does not exist')
+async function partOf(file: StoredFile, content: Blob): Promise<JsonObject> {
   if (textTypes.test(file.mime_type)) return { text: await content.text() }
   const data = Buffer.from(await content.arrayBuffer()).toString('base64')
   return { inlineData: { mimeType: file.mime_type, data, displayName: file.filename } }
