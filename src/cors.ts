@@ -6,7 +6,8 @@ import { isOwnOrigin } from './pipeline/origin.ts'
 const exposed = [
   'x-request-id, x-generation-id, x-headgate-dropped',
   'x-service-cache-status, x-service-cache-age, x-service-cache-ttl, x-service-cache-source-id',
-  'retry-after, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset',
+  'retry-after, x-should-retry, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset',
+  'x-goog-upload-url, x-goog-upload-status, x-goog-upload-size-received',
 ].join(', ')
 const preflightSeconds = '600'
 

@@ -46,6 +46,18 @@ describeOnEachDatabase(
       expect(Number(response.headers.get('content-length'))).toBeGreaterThan(100)
     })
 
+    test('HEAD without a key asks whether anybody is there', async () => {
+      expect((await get('/api/v1/key', {}, 'HEAD')).status).toBe(200)
+    })
+
+    test.each(['authorization', 'x-api-key', 'api-key', 'x-goog-api-key'])(
+      'S1 HEAD with a wrong key in %s is 401, as GET is',
+      async (header) => {
+        const headers = { [header]: header === 'authorization' ? 'Bearer wrong' : 'wrong' }
+        expect((await get('/api/v1/key', headers, 'HEAD')).status).toBe(401)
+      },
+    )
+
     test('the request id goes in and comes out; a strange one is replaced', async () => {
       const own = await get('/api/v1/key', { ...bearer(), 'x-request-id': 'trace-1:a.b' })
       expect(own.headers.get('x-request-id')).toBe('trace-1:a.b')

@@ -11,7 +11,7 @@ import { newId } from './lib/ids.ts'
 import { requestIdOf } from './lib/request-id.ts'
 import { requestUrl } from './lib/url.ts'
 import type { Operation, Page, PathRequest } from './operation.ts'
-import { authenticate, type Caller } from './pipeline/authenticate.ts'
+import { authenticate, type Caller, hasCredential } from './pipeline/authenticate.ts'
 import { maxBytesOf, readBody } from './request-body.ts'
 
 /** The canonical base first; the second is what clients of other services have configured. */
@@ -102,6 +102,7 @@ async function answer(
   return guarded(gateway, request, operation, async () => {
     const allow = [...methods.keys(), ...(methods.has('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', ')
     if (request.method === 'OPTIONS') return preflight(gateway, request, methods, allow)
+    // Without a key, HEAD only asks whether anybody is there: clients do so before they say who they are.
     if (request.method === 'HEAD' && (!operation || !hasCredential(request))) return new Response(null)
     if (!operation) throw new GatewayError('method_not_allowed', { headers: { allow } })
     refuseDeclared(request, maxBytesOf(gateway, operation))
@@ -117,11 +118,6 @@ async function answer(
       throw failure
     }
   })
-}
-
-/** Without a key, HEAD only asks whether anybody is there: clients do so before they say who they are. */
-function hasCredential({ headers }: Request): boolean {
-  return headers.has('authorization') || headers.has('x-api-key')
 }
 
 function preflight(gateway: Gateway, request: Request, methods: Methods, allow: string): Response {

@@ -66,6 +66,11 @@ export async function authenticateScim(gateway: Gateway, request: Request): Prom
 /** Where clients of the Messages format, of Azure and of Gemini put their key. */
 const keyHeaders = ['x-api-key', 'api-key', 'x-goog-api-key']
 
+/** Whether a caller says who they are, rightly or not. */
+export function hasCredential({ headers }: Request): boolean {
+  return ['authorization', ...keyHeaders].some((name) => headers.has(name))
+}
+
 function credentialOf(headers: Headers): string | undefined {
   const bearer = bearerOf(headers)
   if (bearer !== '') return bearer

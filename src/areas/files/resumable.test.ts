@@ -91,6 +91,15 @@ describeOnEachDatabase(
       expect((await fetch(url, { method: 'POST', headers })).status).toBe(403)
     })
 
+    test('the scripts of a browser may read where to send the bytes, and how far the upload is', async () => {
+      const { headers, url } = await start({}, { origin: 'https://app.example.com' })
+      expect(url).not.toBe('')
+      const exposed = headers.get('access-control-expose-headers')?.split(', ')
+      for (const name of ['url', 'status', 'size-received']) {
+        expect(exposed).toContain(`x-goog-upload-${name}`)
+      }
+    })
+
     test('S1 nobody can make up an address', async () => {
       const { url } = await start()
       const forged = `${url.slice(0, -4)}AAAA`
