@@ -11,6 +11,7 @@ import { sha256 } from '../../lib/secret.ts'
 import { operation } from '../../operation.ts'
 import { answer } from '../../pipeline/answer.ts'
 import { formats } from '../../pipeline/formats.ts'
+import { listedModels } from '../../pipeline/model-access.ts'
 import { inferenceErrors, inferenceHeaders } from '../../pipeline/operations.ts'
 
 const tag = 'Ollama'
@@ -95,6 +96,7 @@ const listTags = operation({
   root: true,
   tag,
   summary: 'List the models that answer with text, as Ollama lists those it has',
+  description: 'Those that `GET /models` lists.',
   access: 'any',
   encodeError,
   response: z.strictObject({
@@ -109,8 +111,8 @@ const listTags = operation({
       }),
     ),
   }),
-  handle: async ({ gateway }) => ({
-    models: gateway.catalog.models
+  handle: async (ask) => ({
+    models: (await listedModels(ask, {}))
       .filter(({ output_modalities }) => output_modalities.includes('text'))
       .map((model) => ({
         name: model.id,
