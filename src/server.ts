@@ -184,15 +184,23 @@ function readable(values: Record<string, string>): Record<string, string> {
   return values
 }
 
-/** A parameter given twice could mean one thing to a check and another to what follows it. */
+/**
+ * A parameter given twice could mean one thing to a check and another to what follows it. Only a list in brackets
+ * may repeat: `include[]=a&include[]=b` is read as `include=a,b`.
+ */
 function queryOf(request: Request): Record<string, string> {
   const { searchParams } = requestUrl(request)
   // Azure clients send it with every request; there is one version here.
   searchParams.delete('api-version')
-  for (const name of searchParams.keys()) {
-    if (searchParams.getAll(name).length > 1) throw badField(name, 'is given more than once')
+  const query = new Map<string, string>()
+  for (const given of new Set(searchParams.keys())) {
+    const isList = given.endsWith('[]')
+    const name = isList ? given.slice(0, -2) : given
+    const values = searchParams.getAll(given)
+    if (query.has(name) || (values.length > 1 && !isList)) throw badField(name, 'is given more than once')
+    query.set(name, values.join(','))
   }
-  return Object.fromEntries(searchParams)
+  return Object.fromEntries(query)
 }
 
 function regionOf(gateway: Gateway, request: Request): DataRegion {

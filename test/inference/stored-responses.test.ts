@@ -94,6 +94,28 @@ describeWithUpstreams('S13 a stored response', (bench) => {
     expect(foreign.status).toBe(400)
   })
 
+  test.each([
+    'include=reasoning.encrypted_content',
+    'include[]=message.input_image.image_url',
+    'include%5B%5D=message.input_image.image_url&include%5B%5D=file_search_call.results',
+  ])('lists the same items with %s: they have all their fields anyway', async (query) => {
+    const content = [{ type: 'input_image', image_url: 'data:image/png;base64,iVBORw0KGgo=', detail: 'auto' }]
+    const made = await store(bench(), [{ role: 'user', content }])
+    const listed = await list(bench(), made.id, query)
+    expect(listed.data[0].content).toMatchObject(content)
+    expect(listed).toEqual(await list(bench(), made.id, ''))
+  })
+
+  test.each(['include=a&include=b', 'include=a&include[]=b'])(
+    'a parameter given in two ways is refused: %s',
+    async (query) => {
+      const { server } = bench()
+      const made = await store(bench(), asked(1))
+      const path = `/responses/${made.id}/input_items?${query}`
+      expect((await server.call('GET', path, { key: server.own.inferenceKey })).status).toBe(400)
+    },
+  )
+
   test.each(['msg_nobody', 'a b', 'msg_resp_1_999'])(
     'an item %j that it does not have is refused',
     async (after) => {

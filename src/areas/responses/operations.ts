@@ -127,6 +127,11 @@ const listInputItems = operation({
     limit: z.coerce.number().int().min(1).max(100).default(20),
     order: z.enum(['asc', 'desc']).default('desc'),
     after: z.string().max(128).optional().describe('The id of the last item of the page before'),
+    include: z
+      .string()
+      .max(1000)
+      .optional()
+      .describe('Accepted, as `include[]` too; adds nothing, because items are listed with all their fields'),
   }),
   errors: [404],
   response: z.strictObject({
