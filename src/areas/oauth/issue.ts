@@ -10,7 +10,7 @@ import { appId, saveCode } from './store.ts'
 interface Owner {
   organizationId: string
   userId: string | null
-  /** The most a key may spend, in nano-dollars; null where the role sets no limit. */
+  /** The most a key may spend in its whole life, in nano-dollars; null where the role sets no limit. */
   mostPerKey: bigint | null
 }
 
@@ -40,10 +40,14 @@ export async function issueCode(gateway: Gateway, owner: Owner, wish: CodeWish) 
   })
 }
 
-/** Who may not spend without limit cannot make a key that does. */
+/** Who may not spend without limit cannot make a key that does, nor one whose limit starts again. */
 function limitFor({ mostPerKey }: Owner, wish: CodeWish): bigint | null {
   const limit = wish.limit ?? null
-  if (mostPerKey === null || (limit !== null && limit <= mostPerKey)) return limit
+  if (mostPerKey === null) return limit
+  if (wish.usage_limit_type !== undefined) {
+    throw badField('usage_limit_type', 'must be left out: the limit of your role is for the life of the key')
+  }
+  if (limit !== null && limit <= mostPerKey) return limit
   if (limit === null) return mostPerKey
   throw badField('limit', `must be at most ${usdFromNanos(mostPerKey)} for your role`)
 }

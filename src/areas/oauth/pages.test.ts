@@ -210,12 +210,14 @@ describeOnEachDatabase('Consent page', (server) => {
   })
 
   test.each([
-    ['', 10, undefined],
-    ['3', 3, undefined],
-    ['10.01', null, 'limit: must be at most 10 for your role'],
+    ['', '', 10, undefined],
+    ['3', '', 3, undefined],
+    ['10.01', '', null, 'limit: must be at most 10 for your role'],
+    ['3', 'daily', null, 'usage_limit_type: must be left out'],
+    ['', 'monthly', null, 'usage_limit_type: must be left out'],
   ])(
-    'a member who asks for a limit of "%s" gets %p: keys without one are for admins',
-    async (limit, given, problem) => {
+    'a member who asks for a limit of "%s" reset "%s" gets %p: keys that spend more are for admins',
+    async (limit, reset, given, problem) => {
       const { gateway, own } = server()
       const member = await gateway.db.transaction().execute((tx) =>
         createMember(tx, gateway.clock, {
@@ -226,12 +228,15 @@ describeOnEachDatabase('Consent page', (server) => {
       )
       const cookie = await signedIn(server(), member.id)
       const { html } = await open({ callback_url: 'http://localhost:3000' }, cookie)
-      const answer = await send({ ...formOf(html), decision: 'approve', limit }, cookie)
+      expect(html).toContain('at most 10, for the life of the key')
+      expect(html).not.toContain('usage_limit_type')
+      const form = { ...formOf(html), decision: 'approve', limit, usage_limit_type: reset }
+      const answer = await send(form, cookie)
       if (problem)
         return expect([answer.status, answer.html]).toEqual([400, expect.stringContaining(problem)])
       const { body } = await exchange({ code: new URL(answer.location!).searchParams.get('code') })
       const key = await server().call('GET', `/keys/${sha256(body.key)}`)
-      expect(key.body.data.limit).toBe(given)
+      expect(key.body.data).toMatchObject({ limit: given, limit_reset: null })
     },
   )
 

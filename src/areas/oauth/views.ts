@@ -90,7 +90,7 @@ export interface Consent {
   workspaceName: string
   wish: CodeWish
   csrf: string
-  /** USD; null where the role sets no limit. */
+  /** USD, for the life of the key; null where the role sets no limit. */
   mostPerKey: number | null
 }
 
@@ -111,15 +111,17 @@ export function consentPage({ member, workspaceName, wish, csrf, mostPerKey }: C
 <tr><th>Workspace</th><td><bdi>${workspaceName}</bdi></td></tr>
 <tr><th>Leads back to</th><td>${returns}</td></tr></table>
 <form method="post" action="/auth">${hiddenFields(wish, csrf)}
-<p><label for="limit">Credit limit in USD (${mostPerKey === null ? 'empty: none' : `at most ${mostPerKey}`})</label><br>
+<p><label for="limit">Credit limit in USD (${mostPerKey === null ? 'empty: none' : `at most ${mostPerKey}, for the life of the key`})</label><br>
 <input id="limit" name="limit" inputmode="decimal" autocomplete="off"></p>
-<p><label for="reset">The limit starts again</label><br>
-<select id="reset" name="usage_limit_type"><option value="">never</option><option value="daily">every day</option>
-<option value="weekly">every week</option><option value="monthly">every month</option></select></p>
+${mostPerKey === null ? resetChoice : []}
 <p><button class="primary" name="decision" value="approve">Approve</button>
 <button name="decision" value="deny">Deny</button></p></form>`,
   })
 }
+
+const resetChoice = html`<p><label for="reset">The limit starts again</label><br>
+<select id="reset" name="usage_limit_type"><option value="">never</option><option value="daily">every day</option>
+<option value="weekly">every week</option><option value="monthly">every month</option></select></p>`
 
 /** A policy cannot name an IPv6 address. */
 function policySource(callback: URL): string {
