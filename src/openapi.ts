@@ -46,7 +46,7 @@ export function openApiDocument(operations: Operation[]): OpenApi {
       version: '1.0.0',
       'x-headgate-version': version,
       description:
-        'One API in front of every model provider, and the accounts, money and policies around it.',
+        'One API in front of every model provider, and the accounts, money and policies around it.\n\nAmounts of money are US dollars with at most nine decimals. No text may hold U+0000, and no object a key `__proto__`. Unknown query parameters are ignored. A parameter may be given once. A name of a model, provider, key, member or workspace must be known here, which no schema can say: an unknown one is refused with 400 or 404.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/api/v1' }, { url: '/v1', description: 'The same API for clients that append /v1' }],
@@ -54,7 +54,7 @@ export function openApiDocument(operations: Operation[]): OpenApi {
     security: [{ bearer: [] }],
     components: {
       securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: 'An API key' } },
-      schemas: { Error: errorSchema },
+      schemas: { Error: envelopeSchema },
     },
     paths,
   })
@@ -88,7 +88,7 @@ function describe(operation: Operation): ZodOpenApiOperationObject {
           String(status),
           {
             description: statusTexts[status] ?? 'Error',
-            content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+            content: { 'application/json': { schema: errorOf(operation) } },
           },
         ]),
       ),
@@ -107,8 +107,14 @@ function requestBody(operation: Operation) {
 }
 
 function content(operation: Operation) {
-  if (isSchema(operation.response)) return { 'application/json': { schema: operation.response } }
-  return { [operation.response.contentType]: {} }
+  const { response, otherTypes = [] } = operation
+  const others = Object.fromEntries(otherTypes.map((type) => [type, {}]))
+  if (isSchema(response)) return { 'application/json': { schema: response }, ...others }
+  return { [response.contentType]: {}, ...others }
+}
+
+function errorOf({ inference, errorSchema }: Operation) {
+  return inference?.errorSchema ?? errorSchema ?? { $ref: '#/components/schemas/Error' }
 }
 
 /** The statuses an operation's own parts can lead to, and those it declares. */
@@ -122,7 +128,7 @@ function errorStatuses(operation: Operation): number[] {
   return [...own].sort((a, b) => a - b)
 }
 
-const errorSchema = {
+const envelopeSchema = {
   type: 'object' as const,
   required: ['error'],
   properties: {

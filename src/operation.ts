@@ -36,7 +36,7 @@ export interface Raw {
 }
 
 /** For requests that reach a model: any size a prompt may have, any field, and errors in the words of their format. */
-interface InferenceTraits extends Pick<ClientSide, 'encodeError'> {
+interface InferenceTraits extends Pick<ClientSide, 'encodeError' | 'errorSchema'> {
   /** Another format whose bodies are taken here too, recognised by a field that only it has. */
   also?: { field: string; body: Shape }
   /** Says of the simplest bodies that the schema would accept them as they are. */
@@ -67,6 +67,7 @@ interface Declaration<A extends Access, P, Q, B, R> {
   inference?: InferenceTraits
   /** For operations of a format that reach no model: its errors. */
   encodeError?: ClientSide['encodeError']
+  errorSchema?: ClientSide['errorSchema']
   /** The path is as it stands here, under no base path. */
   root?: boolean
   /** Other paths that clients know it by. */
@@ -74,6 +75,8 @@ interface Declaration<A extends Access, P, Q, B, R> {
   status?: number
   /** A schema for JSON; a `Raw` where the handler makes the whole Response. */
   response: R
+  /** Content types the answer may have beside JSON: a stream, a feed. */
+  otherTypes?: readonly string[]
   /** Statuses beyond those every operation can give (400, 401, 403, 500). */
   errors?: number[]
   handle(ask: Ask<A, P, Q, B>): Promise<R extends Shape ? In<R> | Response : Response>
@@ -96,10 +99,12 @@ export interface Operation {
   rawBody?: Raw & { schema: Shape; maxBytes: number }
   inference?: InferenceTraits
   encodeError?: ClientSide['encodeError']
+  errorSchema?: ClientSide['errorSchema']
   root?: boolean
   aliases?: readonly string[]
   status: number
   response: Shape | Raw
+  otherTypes?: readonly string[]
   errors: number[]
   handle(ask: Ask<Access, Shape, Shape, Shape>): Promise<unknown>
 }

@@ -17,7 +17,10 @@ const headerValue = z
   .string()
   .regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'must be one line, of characters a header can hold')
 /** Paths are appended to it. */
-const baseUrl = z.url({ protocol: /^https?$/ }).regex(/^[^?#]*$/, 'must have neither a query nor a fragment')
+const baseUrl = z
+  .url({ protocol: /^https?$/ })
+  .regex(/^[^?#]*$/, 'must have neither a query nor a fragment')
+  .meta({ override: { pattern: '^https?://[^?#]+$' } })
 
 /** A provider as headgate.yaml declares it; one that is built in needs only what is to change. */
 export const declaredProvider = z.strictObject({

@@ -75,7 +75,7 @@ export function queryWords<const Word extends string>(words: readonly Word[]) {
   return z
     .string()
     .transform((text, context) => readWords(text, words, context))
-    .meta({ override: { type: 'string' } })
+    .meta({ override: { type: 'string', pattern: `^${listPattern(words)}$` } })
 }
 
 /** Models that give at least one of these; text unless asked otherwise. */
@@ -86,9 +86,14 @@ export const outputModalitiesQuery = z
     text === 'all' ? [...outputModalities] : readWords(text, outputModalities, context),
   )
   .meta({
-    override: { type: 'string', default: 'text' },
+    override: { type: 'string', default: 'text', pattern: `^(all|${listPattern(outputModalities)})$` },
     description: 'A comma-separated list, or `all`',
   })
+
+function listPattern(words: readonly string[]): string {
+  const word = ` *(${words.join('|')}) *`
+  return `${word}(,${word})*`
+}
 
 function readWords<Word extends string>(
   text: string,

@@ -43,6 +43,7 @@ const pricingOverride = z
     ({ utc_start, utc_end }) => (utc_start === undefined) === (utc_end === undefined),
     'utc_start and utc_end come together',
   )
+  .meta({ override: { dependentRequired: { utc_start: ['utc_end'], utc_end: ['utc_start'] } } })
 
 /** USD per unit, in the keys the API shows. */
 export const pricing = z.strictObject({

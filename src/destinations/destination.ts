@@ -94,6 +94,7 @@ const headerMap = z
     const names = Object.keys(headers).map((name) => name.toLowerCase())
     return new Set(names).size === names.length
   }, 'has the same header twice')
+  .meta({ override: { maxProperties: 50 } })
   .describe('Custom HTTP headers. Their values are secret: stored sealed, shown masked')
 
 /** A path under a base URL that may have one of its own. What is no URL stays as it is, to be refused later. */

@@ -1,3 +1,4 @@
+import type { z } from 'zod'
 import type { Call } from '../call/call.ts'
 import type { Reply, ReplyEvent } from '../call/event.ts'
 import type { UpstreamFailure } from '../call/failure.ts'
@@ -43,6 +44,8 @@ export interface ClientSide {
   streamType?: string
   /** The body of an error answered with a status. */
   encodeError(error: GatewayError, requestId: string): JsonObject
+  /** The form of that body, where it is not the API's own envelope with more beside it. */
+  errorSchema?: z.ZodType
 }
 
 export interface UpstreamSide {

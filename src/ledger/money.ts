@@ -51,5 +51,8 @@ function usd(min: number) {
     })
 }
 
+/** One nano-dollar. */
+export const smallestUsd = 1e-9
+
 export const usdAmount = usd(0)
 export const signedUsdAmount = usd(-maxUsd)

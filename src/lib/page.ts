@@ -1,8 +1,11 @@
 import { z } from 'zod'
 
+/** The largest whole number of fifteen digits. */
+export const mostDigits = 999_999_999_999_999
+
 /** A whole number in a query string. Empty and `null` mean absent, because clients send both. */
 export function queryInteger(options: { min: number; max?: number; fallback: number }) {
-  const { min, max = Number.MAX_SAFE_INTEGER, fallback } = options
+  const { min, max = mostDigits, fallback } = options
   const problem =
     options.max === undefined
       ? `must be a whole number of at least ${min}`
@@ -18,20 +21,29 @@ export function queryInteger(options: { min: number; max?: number; fallback: num
       return z.NEVER
     })
     .meta({
+      param: { allowEmptyValue: true },
       override: {
-        type: 'integer',
+        type: ['integer', 'null'],
         minimum: min,
-        ...(options.max !== undefined && { maximum: max }),
+        maximum: max,
         default: fallback,
       },
     })
 }
 
 export function queryBoolean() {
-  return z
-    .enum(['true', 'false'], 'must be true or false')
-    .transform((text) => text === 'true')
-    .meta({ override: { type: 'boolean' } })
+  return (
+    z
+      .enum(['true', 'false'], 'must be true or false')
+      .transform((text) => text === 'true')
+      // An object would leave the enum of strings in place, which no boolean satisfies.
+      .meta({
+        override: (context) => {
+          context.jsonSchema.type = 'boolean'
+          delete context.jsonSchema.enum
+        },
+      })
+  )
 }
 
 export const pageQuery = z.object({

@@ -13,7 +13,7 @@ export function isUtcTimestamp(text: string): boolean {
 export const utcTimestamp = z
   .string()
   .refine(isUtcTimestamp, 'must be a UTC time with seconds, such as 2027-01-31T23:59:59Z')
-  .meta({ format: 'date-time', example: '2027-01-31T23:59:59Z' })
+  .meta({ format: 'date-time', pattern: utcPattern.source, example: '2027-01-31T23:59:59Z' })
 
 const dayMs = 86_400_000
 

@@ -6,7 +6,13 @@ export const inferenceErrors = [402, 404, 408, 422, 429, 502, 503]
 export const noBatches =
   'Batches are not offered by this gateway. Send each request by itself; streams and parallel requests are welcome.'
 
-const flag = z.enum(['true', 'false']).optional()
+/** The content type of streamed replies, beside the JSON of whole ones. */
+export const streamTypes = ['text/event-stream']
+
+const flag = z
+  .string()
+  .optional()
+  .meta({ examples: ['true', 'false'] })
 
 /** What a request to a model may say beside its body. Nothing here is refused: what makes no sense counts as not said. */
 export const inferenceHeaders = z.object({
@@ -15,8 +21,9 @@ export const inferenceHeaders = z.object({
     .optional()
     .describe('Groups requests, and keeps a conversation with the provider that has its prompt cached'),
   'x-service-metadata': z
-    .enum(['enabled', 'disabled'])
+    .string()
     .optional()
+    .meta({ examples: ['enabled', 'disabled'] })
     .describe('Adds `service_metadata` to the answer: where the request went, and why'),
   'x-service-cache': flag.describe('Whether the answer may come from, and goes into, the response cache'),
   'x-service-cache-ttl': z.string().optional().describe('For how many seconds it is kept: 1 to 86400'),

@@ -30,8 +30,11 @@ const listQuery = pageQuery.extend({
 
 const slugPath = z.object({ slug: declaredProvider.shape.slug })
 const modelPath = z.object({
-  author: z.string().min(1),
-  slug: z.string().min(1).describe('May end in a variant such as `:free`'),
+  author: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.-]*$/, 'must be the first half of a model id'),
+  slug: z
+    .string()
+    .regex(/^[A-Za-z0-9][A-Za-z0-9_.-]*(:[a-z0-9-]+)?$/, 'must be the second half of a model id')
+    .describe('May end in a variant such as `:free`'),
 })
 const endpointPath = modelPath.extend({
   tag: z

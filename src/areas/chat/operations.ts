@@ -8,7 +8,7 @@ import { type JsonObject, objectsOf } from '../../lib/loose.ts'
 import { operation } from '../../operation.ts'
 import { answer } from '../../pipeline/answer.ts'
 import { formats } from '../../pipeline/formats.ts'
-import { inferenceErrors, inferenceHeaders } from '../../pipeline/operations.ts'
+import { inferenceErrors, inferenceHeaders, streamTypes } from '../../pipeline/operations.ts'
 
 const createChatCompletion = operation({
   id: 'createChatCompletion',
@@ -27,6 +27,7 @@ const createChatCompletion = operation({
   body: chatRequest,
   headers: inferenceHeaders,
   errors: inferenceErrors,
+  otherTypes: streamTypes,
   response: z
     .looseObject({
       id: z.string(),

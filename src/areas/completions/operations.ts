@@ -5,7 +5,7 @@ import type { JsonObject } from '../../lib/loose.ts'
 import { operation } from '../../operation.ts'
 import { answer } from '../../pipeline/answer.ts'
 import { formats } from '../../pipeline/formats.ts'
-import { inferenceErrors, inferenceHeaders } from '../../pipeline/operations.ts'
+import { inferenceErrors, inferenceHeaders, streamTypes } from '../../pipeline/operations.ts'
 
 const createCompletion = operation({
   id: 'createCompletion',
@@ -19,6 +19,7 @@ const createCompletion = operation({
   body: completionsRequest,
   headers: inferenceHeaders,
   errors: inferenceErrors,
+  otherTypes: streamTypes,
   response: z
     .looseObject({
       id: z.string(),

@@ -10,10 +10,11 @@ import {
   type PostedFunding,
   postFunding,
 } from '../../ledger/entries.ts'
-import { signedUsdAmount, usdFromNanos } from '../../ledger/money.ts'
+import { signedUsdAmount, smallestUsd, usdFromNanos } from '../../ledger/money.ts'
 import { usageOfOrganization } from '../../ledger/usage.ts'
 import { isoNow } from '../../lib/clock.ts'
 import { derivedUuid, newId } from '../../lib/ids.ts'
+import { whenField } from '../../lib/schema-rules.ts'
 import { operation } from '../../operation.ts'
 
 const credits = z
@@ -37,18 +38,26 @@ const creditGrant = z
   })
   .meta({ id: 'CreditGrant' })
 
-const grantBody = z.strictObject({
-  amount: signedUsdAmount.describe('USD; only an adjustment may be negative'),
-  kind: kind.default('grant').describe('Only a purchase counts towards the limits of free models'),
-  note: z.string().max(500).nullish(),
-  organization_id: z.string().min(1).max(100).optional().describe("Default: the caller's own"),
-  idempotency_key: z
-    .string()
-    .min(1)
-    .max(255)
-    .optional()
-    .describe('The same key again adds nothing and answers as the first time'),
-})
+const grantBody = z
+  .strictObject({
+    amount: signedUsdAmount.describe('USD; only an adjustment may be negative'),
+    kind: kind.default('grant').describe('Only a purchase counts towards the limits of free models'),
+    note: z.string().max(500).nullish(),
+    organization_id: z.string().min(1).max(100).optional().describe("Default: the caller's own"),
+    idempotency_key: z
+      .string()
+      .min(1)
+      .max(255)
+      .optional()
+      .describe('The same key again adds nothing and answers as the first time'),
+  })
+  // As `refuseAmount` has it.
+  .meta({
+    override: {
+      ...whenField('kind', ['adjustment'], { properties: { amount: { not: { const: 0 } } } }),
+      else: { properties: { amount: { minimum: smallestUsd } } },
+    },
+  })
 
 const getCredits = operation({
   id: 'getCredits',

@@ -66,7 +66,7 @@ const announcedFile = z.strictObject({
   mime_type: mimeType,
   sizeBytes: size,
   size_bytes: size,
-  name: z.string().optional().describe('Refused: this server makes the names'),
+  name: z.never('is made by this server; leave it out').optional(),
 })
 
 const noQuery = {}
@@ -87,7 +87,6 @@ const startUpload = operation({
     const { gateway, caller, request } = ask
     const { file = {} } = ask.body
     refuseProtocol(request)
-    if (file.name !== undefined) throw badField('file.name', 'is made by this server; leave it out')
     const workspace = await enter({ ...ask, query: noQuery })
     await refuseFull(gateway, workspace, declaredSize(request, file.sizeBytes ?? file.size_bytes))
     const id = newFileId()
@@ -114,7 +113,12 @@ const sendBytes = operation({
   description:
     'Needs no key, because the clients of this protocol send none here: the address was given to the key that began the upload, is good for an hour, and ends with that key. `x-goog-upload-command` is `upload`, `upload, finalize`, `finalize`, `query` or `cancel`. One request at a time: another one meanwhile is a 409, to be sent again. Once the file is there or the upload is cancelled, the address is a 404.',
   access: 'public',
-  params: z.object({ upload: z.string().min(1).max(4096) }),
+  params: z.object({
+    upload: z
+      .string()
+      .max(4096)
+      .regex(/^[A-Za-z0-9_.-]+$/, 'is not the name of an upload'),
+  }),
   rawBody: {
     contentType: 'application/octet-stream',
     schema: z.string().meta({ format: 'binary' }),

@@ -11,7 +11,7 @@ import { answer } from '../../pipeline/answer.ts'
 import type { Question } from '../../pipeline/asked.ts'
 import { countTokens } from '../../pipeline/count-tokens.ts'
 import { formats } from '../../pipeline/formats.ts'
-import { inferenceErrors, inferenceHeaders, noBatches } from '../../pipeline/operations.ts'
+import { inferenceErrors, inferenceHeaders, noBatches, streamTypes } from '../../pipeline/operations.ts'
 import { inlineFiles } from './inline-files.ts'
 
 const format = formats.gemini
@@ -27,6 +27,7 @@ const common = {
   body: geminiBody,
   headers: inferenceHeaders,
   errors: inferenceErrors,
+  otherTypes: streamTypes,
   response: z.looseObject({}).meta({ id: 'GeminiReply' }),
 } as const
 

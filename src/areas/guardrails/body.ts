@@ -5,7 +5,8 @@ import { dataRegions } from '../../catalog/vocabulary.ts'
 import type { GuardrailTable } from '../../db/schema.ts'
 import { flag, listText } from '../../db/values.ts'
 import { badField } from '../../errors.ts'
-import { usdAmount } from '../../ledger/money.ts'
+import { smallestUsd, usdAmount } from '../../ledger/money.ts'
+import { present } from '../../lib/schema-rules.ts'
 import { builtinFilters, customFilters } from './filters.ts'
 import { resetInterval } from './record.ts'
 
@@ -26,6 +27,7 @@ const settingFields = {
   description: z.string().max(1000).nullish(),
   limit_usd: usdAmount
     .refine((nanos) => nanos > 0n, 'must be more than 0')
+    .meta({ override: { minimum: smallestUsd } })
     .nullish()
     .describe('Goes together with reset_interval'),
   reset_interval: resetInterval.nullish(),
@@ -50,7 +52,17 @@ const settingFields = {
   enforce_zdr_other: choice,
 }
 
-export const createBody = z.strictObject({ name, workspace_id: z.uuid().optional(), ...settingFields })
+export const createBody = z
+  .strictObject({ name, workspace_id: z.uuid().optional(), ...settingFields })
+  // As `refuseHalfBudget` has it.
+  .meta({
+    override: {
+      anyOf: [
+        present('limit_usd', 'reset_interval'),
+        { properties: { limit_usd: { type: 'null' }, reset_interval: { type: 'null' } } },
+      ],
+    },
+  })
 export const updateBody = z.strictObject({ name: name.optional(), ...settingFields })
 
 type Body = z.output<typeof updateBody>

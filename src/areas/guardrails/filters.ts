@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { PatternBudget } from '../../lib/pattern.ts'
+import { when } from '../../lib/schema-rules.ts'
 import { type BuiltinFilter, type CustomFilter, scopedBuiltin } from '../../policy/guardrail.ts'
 import { builtinSlug, filterAction, scanScope } from './record.ts'
 
@@ -21,6 +22,9 @@ const builtinInput = z
     path: ['scan_scope'],
     error: `is only for ${scopedBuiltin}`,
   })
+  .meta({
+    override: when({ required: ['scan_scope'] }, { properties: { slug: { const: scopedBuiltin } } }),
+  })
   .transform(({ slug, action, scan_scope = 'all_messages' }): BuiltinFilter => {
     return slug === scopedBuiltin ? { slug, action, scan_scope } : { slug, action }
   })
@@ -37,6 +41,7 @@ export const builtinFilters = z
       seen.add(slug)
     }
   })
+  .describe('Each slug once')
 
 const customInput = z
   .strictObject({
@@ -44,6 +49,7 @@ const customInput = z
       .string()
       .min(1)
       .max(maxPatternCharacters)
+      .meta({ format: 'regex' })
       .describe('A regular expression without lookaround and backreferences'),
     action: filterAction,
     label: z.string().max(maxLabel).nullish().describe('Stands in the place of what was found'),

@@ -6,7 +6,7 @@ import { operation } from '../../operation.ts'
 import { answer } from '../../pipeline/answer.ts'
 import { countTokens } from '../../pipeline/count-tokens.ts'
 import { formats } from '../../pipeline/formats.ts'
-import { inferenceErrors, inferenceHeaders } from '../../pipeline/operations.ts'
+import { inferenceErrors, inferenceHeaders, streamTypes } from '../../pipeline/operations.ts'
 
 const tag = 'Messages'
 const format = formats.messages
@@ -23,6 +23,7 @@ const createMessage = operation({
   body: messagesRequest,
   headers: inferenceHeaders,
   errors: inferenceErrors,
+  otherTypes: streamTypes,
   response: z
     .looseObject({
       id: z.string(),

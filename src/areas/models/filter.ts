@@ -3,7 +3,7 @@ import type { Model } from '../../catalog/model.ts'
 import { outputModalitiesQuery, queryWords } from '../../catalog/model-list.ts'
 import { approximatePerMillion } from '../../catalog/price.ts'
 import { categories, inputModalities, parameterNames, tokenizerGroups } from '../../catalog/vocabulary.ts'
-import { queryBoolean } from '../../lib/page.ts'
+import { mostDigits, queryBoolean } from '../../lib/page.ts'
 import type { Measured } from './measured.ts'
 
 const usdPerMillion = queryNumber({ min: 0 }).optional().describe('USD per million tokens')
@@ -139,9 +139,9 @@ function queryNumber({ min, max, whole = false }: { min: number; max?: number; w
   return z
     .string()
     .transform((text, context) => {
-      const pattern = whole ? /^\d{1,15}$/ : /^\d{1,15}(\.\d{1,15})?$/
+      const pattern = whole ? /^\d{1,15}$/ : /^\d{1,15}(\.\d{1,30})?(e[-+]?\d{1,3})?$/i
       const value = pattern.test(text) ? Number(text) : Number.NaN
-      if (value >= min && value <= (max ?? Number.POSITIVE_INFINITY)) return value
+      if (value >= min && value <= (max ?? mostDigits)) return value
       context.addIssue({ code: 'custom', message: problem })
       return z.NEVER
     })
@@ -149,7 +149,7 @@ function queryNumber({ min, max, whole = false }: { min: number; max?: number; w
       override: {
         type: whole ? 'integer' : 'number',
         minimum: min,
-        ...(max !== undefined && { maximum: max }),
+        maximum: max ?? mostDigits,
       },
     })
 }

@@ -198,7 +198,9 @@ describeOnEachDatabase(
         'sort=best',
         'context=0',
         'min_price=-1',
-        'max_price=1e3',
+        'max_price=1e',
+        'max_price=1e15',
+        'offset=1000000000000000',
         'min_output_price=a',
         'max_output_price=',
         'arch=Unheard',
@@ -214,6 +216,10 @@ describeOnEachDatabase(
         const { status, body } = await server().call('GET', `/models?${query}`)
         expect(status).toBe(400)
         expect(body.error.message).toStartWith(`${query.split('=')[0]}: `)
+      })
+
+      test('numbers may have an exponent, as clients write very small ones', async () => {
+        expect((await server().call('GET', '/models?min_price=1e-05&max_price=5E%2B2')).status).toBe(200)
       })
 
       test('R8 a price that nobody stated is -1, not free', async () => {

@@ -47,6 +47,7 @@ const listModels = operation({
   response: z
     .strictObject({ ...modelListFields, models: z.array(codexModel).optional() })
     .meta({ id: 'CatalogueResponse' }),
+  otherTypes: ['application/rss+xml'],
   handle: async (ask) => {
     const { gateway, query, request } = ask
     if (isGeminiClient(request)) return Response.json(await geminiList(ask, readGeminiPage(request)))

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { badField } from '../../errors.ts'
 import type { Gateway } from '../../gateway.ts'
 import { usdAmount } from '../../ledger/money.ts'
+import { whenField } from '../../lib/schema-rules.ts'
 import { sameText, sha256 } from '../../lib/secret.ts'
 import { utcTimestamp } from '../../lib/time.ts'
 
@@ -38,6 +39,8 @@ const callbackUrl = z
     return z.NEVER
   })
 
+const sha256Pattern = /^[A-Za-z0-9_-]{43}$/
+
 const codeChallenge = z
   .string()
   .regex(/^[A-Za-z0-9._~-]{43,128}$/, 'must be 43 to 128 letters, digits, "-", ".", "_" or "~" (RFC 7636)')
@@ -46,6 +49,7 @@ const keyLabel = z
   .string()
   .max(100)
   .refine((text) => !/\p{Cc}/u.test(text), 'must not contain control characters')
+  .meta({ pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*$' })
 
 const telemetry = z.string().max(256).optional().describe('Accepted and not kept')
 
@@ -57,15 +61,24 @@ const fields = {
 }
 
 /** The body of E3. */
-export const codeRequest = z.strictObject({
-  callback_url: callbackUrl.describe('An https URL, or http on localhost or 127.0.0.1, any port'),
-  ...fields,
-  expires_at: utcTimestamp.nullish().describe('When the key expires'),
-  limit: usdAmount.optional().describe('Credit limit of the key, USD'),
-  workspace_id: z.uuid().optional().describe('Workspace of the key; default: the default workspace'),
-  spawn_agent: telemetry,
-  spawn_cloud: telemetry,
-})
+export const codeRequest = z
+  .strictObject({
+    callback_url: callbackUrl.describe('An https URL, or http on localhost or 127.0.0.1, any port'),
+    ...fields,
+    expires_at: utcTimestamp.nullish().describe('When the key expires'),
+    limit: usdAmount.optional().describe('Credit limit of the key, USD'),
+    workspace_id: z.uuid().optional().describe('Workspace of the key; default: the default workspace'),
+    spawn_agent: telemetry,
+    spawn_cloud: telemetry,
+  })
+  .meta({
+    override: {
+      dependentRequired: { code_challenge_method: ['code_challenge'] },
+      ...whenField('code_challenge_method', ['S256'], {
+        properties: { code_challenge: { pattern: sha256Pattern.source } },
+      }),
+    },
+  })
 
 const formAmount = z
   .string()
@@ -108,7 +121,7 @@ function withoutChallenge(gateway: Gateway, wish: CodeWish): Pkce {
 
 function withChallenge(gateway: Gateway, wish: CodeWish): Pkce {
   const { code_challenge = null, code_challenge_method = 'plain' } = wish
-  if (code_challenge_method === 'S256' && !/^[\w-]{43}$/.test(code_challenge ?? '')) {
+  if (code_challenge_method === 'S256' && !sha256Pattern.test(code_challenge ?? '')) {
     throw badField('code_challenge', 'must be a SHA-256 in base64url without padding: 43 characters')
   }
   if (code_challenge_method === 'plain' && gateway.settings.oauth.require_s256) {

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { PatternBudget } from '../../lib/pattern.ts'
+import { whenField } from '../../lib/schema-rules.ts'
 
 const fields = [
   'model',
@@ -50,6 +51,19 @@ const rule = z
     const message = valueProblem(operator, value)
     if (message !== null) context.addIssue({ code: 'custom', path: ['value'], message })
   })
+  .meta({
+    override: {
+      allOf: [
+        whenField('operator', operatorsWith('nothing'), { not: { required: ['value'] } }),
+        whenField('operator', operatorsWith('string'), { properties: { value: { type: 'string' } } }),
+        whenField('operator', operatorsWith('number'), { properties: { value: { type: 'number' } } }),
+      ],
+    },
+  })
+
+function operatorsWith(wanted: (typeof operators)[Operator]): string[] {
+  return Object.entries(operators).flatMap(([name, kind]) => (kind === wanted ? [name] : []))
+}
 
 function valueProblem(operator: Operator, value: string | number | undefined): string | null {
   const wanted = operators[operator]

@@ -15,7 +15,7 @@ import { listedModels } from '../../pipeline/model-access.ts'
 import { inferenceErrors, inferenceHeaders } from '../../pipeline/operations.ts'
 
 const tag = 'Ollama'
-const { encodeError } = ollamaChat
+const { encodeError, errorSchema } = ollamaChat
 
 /** Of the API these operations follow: clients look for features by it. */
 const apiVersion = '0.12.6'
@@ -36,6 +36,7 @@ const chatOperation = operation({
   body: ollamaChatRequest,
   headers: inferenceHeaders,
   errors: inferenceErrors,
+  otherTypes: ['application/x-ndjson'],
   response: record.extend({ message: z.looseObject({ role: z.string() }) }).meta({ id: 'OllamaChatReply' }),
   handle: async ({ gateway, caller, region, request, body, source }) => {
     const given = named(body as JsonObject)
@@ -59,6 +60,7 @@ const generateOperation = operation({
   body: ollamaGenerateRequest,
   headers: inferenceHeaders,
   errors: inferenceErrors,
+  otherTypes: ['application/x-ndjson'],
   response: record.extend({ response: z.string() }).meta({ id: 'OllamaGenerateReply' }),
   handle: async ({ gateway, caller, region, request, body, source }) => {
     const given = named(body as JsonObject)
@@ -76,6 +78,7 @@ const getVersion = operation({
   summary: "The version of Ollama's API that is spoken here",
   access: 'any',
   encodeError,
+  errorSchema,
   response: z.strictObject({ version: z.string() }),
   handle: async () => ({ version: apiVersion }),
 })
@@ -99,6 +102,7 @@ const listTags = operation({
   description: 'Those that `GET /models` lists.',
   access: 'any',
   encodeError,
+  errorSchema,
   response: z.strictObject({
     models: z.array(
       z.strictObject({
@@ -134,14 +138,17 @@ const showModel = operation({
   summary: 'What a model can do, as Ollama shows it',
   access: 'any',
   encodeError,
-  body: z.strictObject({
-    model: z.string().min(1).optional(),
-    name: z.string().min(1).optional().meta({ deprecated: true }),
-    verbose: z.boolean().nullish(),
-    system: z.string().nullish(),
-    template: z.string().nullish(),
-    options: z.looseObject({}).nullish(),
-  }),
+  errorSchema,
+  body: z
+    .strictObject({
+      model: z.string().min(1).optional(),
+      name: z.string().min(1).optional().meta({ deprecated: true }),
+      verbose: z.boolean().nullish(),
+      system: z.string().nullish(),
+      template: z.string().nullish(),
+      options: z.looseObject({}).nullish(),
+    })
+    .meta({ override: { anyOf: [{ required: ['model'] }, { required: ['name'] }] } }),
   errors: [404],
   response: z.strictObject({
     modelfile: z.string(),

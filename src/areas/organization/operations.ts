@@ -28,7 +28,7 @@ const createBody = z.strictObject({
     .toLowerCase()
     .max(254)
     .pipe(z.email('must be an e-mail address'))
-    .meta({ override: { type: 'string', format: 'email', maxLength: 254 } }),
+    .meta({ override: { type: 'string', pattern: z.regexes.email.source, maxLength: 254 } }),
   first_name: personName,
   last_name: personName,
   role: role.default('org:member'),

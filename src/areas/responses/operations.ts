@@ -5,6 +5,7 @@ import { responses } from '../../dialects/responses/responses.ts'
 import { responsesCall } from '../../dialects/responses/schema.ts'
 import { fail } from '../../errors.ts'
 import type { JsonObject } from '../../lib/loose.ts'
+import { queryBoolean } from '../../lib/page.ts'
 import { operation } from '../../operation.ts'
 import { answer } from '../../pipeline/answer.ts'
 import { ownerOf } from '../../pipeline/authenticate.ts'
@@ -17,7 +18,7 @@ import {
 import { openConversation } from '../../pipeline/conversation.ts'
 import { countTokens } from '../../pipeline/count-tokens.ts'
 import { formats } from '../../pipeline/formats.ts'
-import { inferenceErrors, inferenceHeaders } from '../../pipeline/operations.ts'
+import { inferenceErrors, inferenceHeaders, streamTypes } from '../../pipeline/operations.ts'
 import { compact } from './compact.ts'
 
 const tag = 'Responses'
@@ -42,6 +43,7 @@ const createResponse = operation({
   body: responsesCall,
   headers: inferenceHeaders,
   errors: inferenceErrors,
+  otherTypes: streamTypes,
   response: responseObject,
   handle: async ({ gateway, caller, region, request, body, source }) => {
     const owner = ownerOf(caller)
@@ -63,7 +65,7 @@ const getResponse = operation({
   access: 'inference',
   params: idParam,
   query: z.looseObject({
-    stream: z.enum(['true', 'false']).optional(),
+    stream: queryBoolean().optional(),
     starting_after: z.coerce
       .number()
       .int()
@@ -72,10 +74,11 @@ const getResponse = operation({
       .describe('The number of the last event that was received'),
   }),
   errors: [404],
+  otherTypes: streamTypes,
   response: responseObject,
   handle: async ({ gateway, caller, params, query }) => {
     const [owner, id] = [ownerOf(caller), params.response_id]
-    if (query.stream === 'true') return streamResponse(gateway, owner, id, query.starting_after)
+    if (query.stream) return streamResponse(gateway, owner, id, query.starting_after)
     return Response.json(await readResponse(gateway, owner, id))
   },
 })

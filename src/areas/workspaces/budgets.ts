@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { lockWorkspace, requireWorkspace, updateWorkspace, type Workspace } from '../../account/workspaces.ts'
 import { flag } from '../../db/values.ts'
 import { badField, fail } from '../../errors.ts'
-import { maxUsd, usdAmount, usdFromNanos } from '../../ledger/money.ts'
+import { maxUsd, smallestUsd, usdAmount, usdFromNanos } from '../../ledger/money.ts'
 import { operation } from '../../operation.ts'
 import { deleteBudget, listBudgets, putBudget, type WorkspaceBudget } from './store.ts'
 
@@ -79,7 +79,7 @@ const putWorkspaceBudget = operation({
   access: 'management',
   params: budgetParams,
   body: z.strictObject({
-    limit_usd: z.number().gt(0).max(maxUsd).pipe(usdAmount),
+    limit_usd: z.number().min(smallestUsd).max(maxUsd).pipe(usdAmount),
     include_byok_in_budgets: includeByok.optional(),
   }),
   errors: [404],

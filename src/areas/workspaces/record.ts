@@ -49,6 +49,7 @@ const slug = z
   .max(50)
   .regex(slugPattern, 'must be lower-case letters and digits, in groups joined by single hyphens')
   .refine((text) => !uuidPattern.test(text), 'must not look like a UUID')
+  .meta({ override: { not: { pattern: uuidPattern.source } } })
 const modelSlug = z.string().min(1).max(200)
 
 const settingFields = {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { present, when, whenField } from '../../lib/schema-rules.ts'
 import { checkServerTool } from '../schema/server-tools.ts'
 import {
   anyCacheControl,
@@ -23,6 +24,7 @@ const message = z
     path: ['content'],
     message: 'is required for every role but assistant',
   })
+  .meta({ override: whenField('role', ['system', 'developer', 'user', 'tool'], present('content')) })
 
 const between = (min: number, max: number) => z.number().min(min).max(max).nullish()
 const functionName = z
@@ -48,6 +50,7 @@ const tool = z
       context.addIssue({ code: 'custom', path: ['function'], message: 'is required for a function' })
     }
   })
+  .meta({ override: whenField('type', ['function'], present('function')) })
 
 const toolChoice = z.union(
   [
@@ -60,7 +63,8 @@ const toolChoice = z.union(
       .refine((choice) => choice.type !== 'function' || choice.function, {
         path: ['function'],
         message: 'is required for a function',
-      }),
+      })
+      .meta({ override: whenField('type', ['function'], present('function')) }),
   ],
   'must be none, auto, required or { type }',
 )
@@ -128,6 +132,11 @@ interface Contradictory {
   reasoning_effort?: string | null | undefined
 }
 
+const logprobsRule = when(
+  { required: ['top_logprobs'], properties: { top_logprobs: { type: 'integer', minimum: 1 } } },
+  { required: ['logprobs'], properties: { logprobs: { not: { enum: [null, false, 0] } } } },
+)
+
 /** What no field can tell by itself. */
 function checked<T extends z.ZodType<Contradictory>>(body: T): T {
   return body
@@ -140,6 +149,7 @@ function checked<T extends z.ZodType<Contradictory>>(body: T): T {
         !wanted?.effort || !effort || wanted.effort === effort,
       { path: ['reasoning_effort'], message: 'contradicts reasoning.effort' },
     )
+    .meta({ override: logprobsRule })
 }
 
 /** A request in the chat format. Fields it does not have are left out; `chatRequest` lets them pass. */
@@ -162,6 +172,7 @@ const requestMessage = z
     // Of thousands of messages the first wrong one ends the search.
     abort: true,
   })
+  .meta({ override: whenField('role', ['system', 'developer', 'user'], present('content')) })
 
 const requestFunction = z.looseObject({
   name: z.string().min(1).max(256),
@@ -205,6 +216,9 @@ const requestFormat = z
   .refine(({ type, json_schema, schema }) => type !== 'json_schema' || json_schema || schema, {
     path: ['json_schema'],
     message: 'is required',
+  })
+  .meta({
+    override: whenField('type', ['json_schema'], { anyOf: [present('json_schema'), present('schema')] }),
   })
 
 /** Fields whose values vendors extend beyond the usual ones. */
@@ -264,4 +278,10 @@ export const chatRequest = checked(
     path: ['messages'],
     message: 'is required',
   })
-  .meta({ id: 'ChatCompletionRequest' })
+  .meta({
+    id: 'ChatCompletionRequest',
+    override: {
+      ...logprobsRule,
+      anyOf: [present('messages'), present('prompt'), { required: ['input'] }],
+    },
+  })

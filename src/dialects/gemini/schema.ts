@@ -114,7 +114,9 @@ export const geminiBody = z
   .looseObject({
     ...sharedFields,
     ...both({
-      contents: many(content).refine((contents) => contents.length > 0, 'must not be empty'),
+      contents: many(content)
+        .refine((contents) => contents.length > 0, 'must not be empty')
+        .meta({ override: { minItems: 1 } }),
       systemInstruction: systemInstruction.nullish(),
       tools: many(tool).nullish(),
       toolConfig: toolConfig.nullish(),

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { notBoth, when } from '../../lib/schema-rules.ts'
 import { checkServerTool } from '../schema/server-tools.ts'
 import { anyCacheControl, cacheControl, sharedFields } from '../schema/shared-fields.ts'
 
@@ -61,7 +62,10 @@ function checkTool(
   }
 }
 
-const tool = z.looseObject(toolFields).superRefine(checkTool)
+/** As `checkTool` has it. */
+const customTool = when({ properties: { type: { const: 'custom' } } }, { required: ['name', 'input_schema'] })
+
+const tool = z.looseObject(toolFields).superRefine(checkTool).meta({ override: customTool })
 
 const contextManagement = z.looseObject({
   edits: z
@@ -111,7 +115,10 @@ function oneListOfModels({ fallbacks, models }: { fallbacks?: unknown; models?: 
 const twoLists = { path: ['fallbacks'], message: 'cannot be combined with models' }
 
 /** A request in the Messages format. Fields it does not have are left out. */
-export const messagesBody = z.object(fields).refine(oneListOfModels, twoLists).meta({ id: 'MessagesRequest' })
+export const messagesBody = z
+  .object(fields)
+  .refine(oneListOfModels, twoLists)
+  .meta({ id: 'MessagesRequest', override: notBoth('fallbacks', 'models') })
 
 export type MessagesBody = z.output<typeof messagesBody>
 
@@ -119,6 +126,7 @@ const word = z.string().min(1)
 const anyTool = z
   .looseObject({ ...toolFields, cache_control: anyCacheControl })
   .superRefine((given, context) => checkTool(given as Parameters<typeof checkTool>[0], context))
+  .meta({ override: customTool })
 
 /**
  * The same for inference: clients are newer than any list of ours, so fields, tools, modes and values that
@@ -152,4 +160,4 @@ export const messagesRequest = z
       .nullish(),
   })
   .refine(oneListOfModels, twoLists)
-  .meta({ id: 'MessagesInferenceRequest' })
+  .meta({ id: 'MessagesInferenceRequest', override: notBoth('fallbacks', 'models') })

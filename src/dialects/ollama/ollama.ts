@@ -2,7 +2,15 @@ import type { Call } from '../../call/call.ts'
 import type { JsonObject } from '../../lib/loose.ts'
 import type { ClientSide } from '../dialect.ts'
 import { type ReplyFeature, replyLimits } from '../reply-losses.ts'
-import { encodeError, encodeWhole, inMessage, inResponse, type Place, RecordWriter } from './reply-write.ts'
+import {
+  encodeError,
+  encodeWhole,
+  errorSchema,
+  inMessage,
+  inResponse,
+  type Place,
+  RecordWriter,
+} from './reply-write.ts'
 import { decodeChat, decodeGenerate } from './request-decode.ts'
 
 const lacking: ReplyFeature[] = [
@@ -25,6 +33,7 @@ function clientSide(decodeRequest: (body: JsonObject) => Call, place: Place): Cl
     heartbeat: ' ',
     replyLimits: replyLimits(null, ...lacking),
     encodeError,
+    errorSchema,
   }
 }
 

@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import type { ChoiceEnd, Reply, ReplyEvent } from '../../call/event.ts'
 import type { OutputPart, TokenLogprob, ToolCallPart } from '../../call/part.ts'
 import { type Bill, completionTokens, noTokens, promptTokens, type Usage } from '../../call/usage.ts'
@@ -169,6 +170,16 @@ export function encodeWhole(reply: Reply, about: ReplyFacts, bill: Bill, place: 
   const last = lastFields(about, choice?.end ?? null, { usage: reply.usage ?? noTokens, bill, firstMs: 0 })
   return { ...head(about), ...place(said), ...last }
 }
+
+export const errorSchema = z
+  .looseObject({
+    error: z.string().describe('The message'),
+    code: z.int().describe('The HTTP status'),
+    type: z.string().optional(),
+    metadata: z.looseObject({ error_type: z.string(), reason: z.string() }).nullish(),
+    user_id: z.string().nullish(),
+  })
+  .meta({ id: 'OllamaError' })
 
 /** Clients show `error` as it is, so it is the message; the rest of the envelope stands beside it. */
 export function encodeError(error: GatewayError, requestId: string): JsonObject {

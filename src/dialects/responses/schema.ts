@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { whenField } from '../../lib/schema-rules.ts'
 import { checkServerTool } from '../schema/server-tools.ts'
 import {
   anyCacheControl,
@@ -37,6 +38,7 @@ const tool = z
       })
     }
   })
+  .meta({ override: whenField('type', ['function'], { required: ['name'] }) })
 
 const choiceNeeds = new Map<string, ('name' | 'mode' | 'tools')[]>([
   ['function', ['name']],
@@ -59,6 +61,11 @@ const toolChoice = z.union(
             context.addIssue({ code: 'custom', path: [field], message: `is required for ${choice.type}` })
           }
         }
+      })
+      .meta({
+        override: {
+          allOf: [...choiceNeeds].map(([type, required]) => whenField('type', [type], { required })),
+        },
       }),
   ],
   'must be none, auto, required or { type }',
@@ -112,7 +119,7 @@ const fields = {
 export const responsesBody = z
   .object(fields)
   .refine((body) => Object.keys(body).length > 0, 'has no field of a Responses request')
-  .meta({ id: 'ResponsesRequest' })
+  .meta({ id: 'ResponsesRequest', description: 'Has at least one of these fields' })
 
 const anyToolChoice = z.union(
   [z.enum(['none', 'auto', 'required']), z.looseObject({ type: z.string().min(1) })],

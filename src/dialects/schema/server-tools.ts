@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { notBoth } from '../../lib/schema-rules.ts'
 
 const domains = z.array(z.string()).optional()
 const count = z.int().min(1).optional()
@@ -53,6 +54,7 @@ const webSearch = z
     path: ['excluded_domains'],
     message: 'cannot be combined with allowed_domains',
   })
+  .meta({ override: notBoth('allowed_domains', 'excluded_domains') })
 
 const webFetch = z.looseObject({
   allowed_domains: domains,

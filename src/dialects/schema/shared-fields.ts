@@ -76,6 +76,7 @@ export const labels = z
     z.string().max(512),
   )
   .refine((pairs) => Object.keys(pairs).length <= 16, 'must have at most 16 pairs')
+  .meta({ override: { maxProperties: 16 } })
 
 /** The fields around a prompt that the chat and the Responses format share. */
 export const envelopeFields = {
