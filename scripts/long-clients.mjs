@@ -1,4 +1,4 @@
-// The client libraries of other languages for the long run. What is downloaded comes from the registries of the
+// The client libraries of other languages for the long run, and a tool that reads openapi.json. What is downloaded comes from the registries of the
 // languages, in the versions their lockfiles name, into folders that git ignores.
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, existsSync, readFileSync, rmSync } from 'node:fs'
@@ -10,15 +10,29 @@ const isWindows = process.platform === 'win32'
 const suffix = isWindows ? '.exe' : ''
 
 /** Each gives the environment that tells the tests where its programs are; nothing when its toolchain is missing. */
-export const languages = { python: installPython, go: buildGo, rust: buildRust }
+export const languages = { python: installPython, go: buildGo, rust: buildRust, openapi: installSchemathesis }
 
 function installPython() {
+  const interpreter = pythonWith('python')
+  return interpreter ? { HEADGATE_TEST_PYTHON: interpreter } : {}
+}
+
+/** Its requests are random, and some name addresses to connect to: it runs where there is only a loopback interface. */
+function installSchemathesis() {
+  const probe = ['--map-root-user', '--net', 'ip', 'link', 'set', 'lo', 'up']
+  if (!isPresent('A network namespace of its own (Linux, unshare, ip)', 'unshare', probe)) return {}
+  const interpreter = pythonWith('openapi')
+  return interpreter ? { HEADGATE_TEST_SCHEMATHESIS: interpreter } : {}
+}
+
+/** An interpreter with the packages that `requirements.txt` in the folder of that name lists. */
+function pythonWith(name) {
   const python = isWindows ? 'python' : 'python3'
   const probe = 'import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 10))'
-  if (!isPresent('Python 3.10', python, ['-c', probe])) return {}
-  const home = join(folder, '.python')
+  if (!isPresent('Python 3.10', python, ['-c', probe])) return undefined
+  const home = join(folder, `.${name}`)
   const interpreter = join(home, isWindows ? 'Scripts' : 'bin', `python${suffix}`)
-  const wanted = join(folder, 'python', 'requirements.txt')
+  const wanted = join(folder, name, 'requirements.txt')
   const installed = join(home, 'requirements.txt')
   if (!isSame(wanted, installed)) {
     rmSync(home, { recursive: true, force: true })
@@ -29,7 +43,7 @@ function installPython() {
     run('Python packages', interpreter, ['-m', 'pip', 'install', ...quiet, ...exact])
     copyFileSync(wanted, installed)
   }
-  return { HEADGATE_TEST_PYTHON: interpreter }
+  return interpreter
 }
 
 function buildGo() {

@@ -3,6 +3,7 @@ import type { z } from 'zod'
 import { operations } from '../src/areas/all.ts'
 import { fail } from '../src/errors.ts'
 import { openApiDocument } from '../src/openapi.ts'
+import { unstated } from './long/openapi/exceptions.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: the tests read schemas of every shape
 type Json = any
@@ -78,6 +79,11 @@ describe('rules that are checked in code are in the document', () => {
     expect('text,all').not.toMatch(new RegExp(modalities.schema.pattern))
     expect(bodyOf('createKey').properties.expires_at.anyOf[0].pattern).toBeString()
   })
+})
+
+test('exceptions of the long run are operations', () => {
+  const ids = new Set(operations.map(({ id }) => id))
+  expect(Object.keys(unstated).filter((id) => !ids.has(id))).toEqual([])
 })
 
 describe('answers', () => {

@@ -1,0 +1,66 @@
+const prompt = 'the model must be known, and what a message may hold depends on its role and its model'
+const models = 'the models and providers it names must be known'
+const keys = 'the keys, members and models it names must be known'
+const vendor = 'a vendor can be named only by those who have a key for it'
+const amount = 'an amount has at most nine decimals'
+const cursor = 'a page begins after an entry of the list'
+const past = 'a time must not be in the past'
+
+/**
+ * Operations with a rule that JSON Schema cannot state: a request which the document allows may be refused with
+ * 400. Whatever else is checked is checked of them too.
+ */
+export const unstated: Record<string, string> = {
+  createChatCompletion: prompt,
+  createCompletion: prompt,
+  createMessage: prompt,
+  countMessageTokens: prompt,
+  createResponse: prompt,
+  countResponseTokens: prompt,
+  compactResponse: prompt,
+  generateContent: prompt,
+  generateContentOfAuthor: prompt,
+  generateContentOfPublisher: prompt,
+  generateContentOfPublisherAndAuthor: prompt,
+  ollamaChat: prompt,
+  ollamaGenerate: prompt,
+  quoteRequest: prompt,
+  createPresetFromChat: 'reasoning_effort must not contradict reasoning.effort; no key is `__proto__`',
+  createPresetFromMessages: 'no key is `__proto__`',
+  createPresetFromResponses: 'the body has at least one field of the format',
+  updatePreset: 'the version must exist',
+  listConversationItems: cursor,
+  listResponseInputItems: cursor,
+  listModels: cursor,
+  listUserModels: cursor,
+  listEmbeddingModels: cursor,
+  listGeminiModels: cursor,
+  listPublisherModels: cursor,
+  listGeminiFiles: cursor,
+  startGeminiUpload: 'the headers of the resumable protocol go along',
+  sendGeminiUpload: 'the headers of the resumable protocol go along',
+  listFiles: `${vendor}; ${cursor}; only one of cursor, after and after_id`,
+  uploadFile: vendor,
+  getFile: vendor,
+  deleteFile: vendor,
+  downloadFile: vendor,
+  createKey: `${past}; ${amount}; a partner's secret has ten different characters`,
+  updateKey: `${past}; ${amount}`,
+  createAuthCode: `${past}; ${amount}`,
+  grantCredits: amount,
+  putWorkspaceBudget: `${amount}; a shorter interval has the smaller budget`,
+  createGuardrail: `${models}; ${amount}; patterns are RE2`,
+  updateGuardrail: `${models}; ${amount}; patterns are RE2`,
+  createByokKey: `${keys}; the key has the form of its provider`,
+  updateByokKey: `${keys}; the key has the form of its provider`,
+  listByokKeys: models,
+  createObservabilityDestination: `${keys}; addresses must be public`,
+  updateObservabilityDestination: `${keys}; the fields depend on the kind of destination`,
+  getActivity: 'the day is one of the last thirty',
+  queryAnalytics: 'the length of the time range depends on the granularity and the metrics',
+  deleteWorkspace: 'the default workspace is deleted only when that is confirmed',
+  removeWorkspaceMembers: 'nobody leaves the default workspace',
+  putCatalogueProvider: 'what a provider needs depends on whether it is known already',
+  putCatalogueModel: models,
+  putCatalogueEndpoint: models,
+}

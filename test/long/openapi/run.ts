@@ -1,0 +1,49 @@
+// A server with an empty database, and schemathesis against its openapi.json. To be run where there is no network
+// but the loopback interface: the requests are random, and some of them name addresses to connect to.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { configFor, type KeyKind } from './config.ts'
+
+const [python = '', kind = '', ...options] = process.argv.slice(2)
+const folder = mkdtempSync(join(tmpdir(), 'headgate-openapi-'))
+const environment = { PATH: process.env.PATH ?? '', HOME: folder, HEADGATE_DATA_DIR: join(folder, 'data') }
+
+const server = Bun.spawn(['node', join(process.cwd(), 'scripts/launch.mjs'), 'serve'], {
+  cwd: folder,
+  env: { ...environment, HEADGATE_CONFIG: '/dev/null', PORT: '0', LOG_LEVEL: 'error' },
+  stdin: 'ignore',
+  stdout: 'pipe',
+  stderr: 'inherit',
+})
+
+const welcome = await readUntil(server.stdout, /Base URL: (\S+)\/api\/v1/)
+const find = (pattern: RegExp) => welcome.match(pattern)?.[1] ?? ''
+const key = find(kind === 'inference' ? /Inference key\s+(\S+)/ : /Management key\s+(\S+)/)
+writeFileSync(join(folder, 'schemathesis.toml'), configFor(kind as KeyKind, key))
+
+const tool = Bun.spawn(
+  [python, '-m', 'schemathesis.cli', 'run', `${find(/Base URL: (\S+)\/api\/v1/)}/openapi.json`, ...options],
+  {
+    cwd: folder,
+    env: { ...environment, NO_COLOR: '1' },
+    stdin: 'ignore',
+    stdout: 'inherit',
+    stderr: 'inherit',
+  },
+)
+const code = await tool.exited
+server.kill('SIGTERM')
+await server.exited
+rmSync(folder, { recursive: true, force: true })
+process.exit(code)
+
+async function readUntil(stream: ReadableStream<Uint8Array>, pattern: RegExp): Promise<string> {
+  const decoder = new TextDecoder()
+  let text = ''
+  for await (const chunk of stream) {
+    text += decoder.decode(chunk, { stream: true })
+    if (pattern.test(text)) return text
+  }
+  throw new Error(`The server did not start: ${text}`)
+}
