@@ -196,13 +196,13 @@ export async function conversationItems(
   owner: Owner,
   id: string,
   { maxBytes, retentionDays }: { maxBytes: number; retentionDays: number },
-): Promise<ConversationItem[]> {
+): Promise<{ found: ConversationItem[]; bytes: number }> {
   await findConversation(shelf, owner, id)
   await extend(shelf, id, retentionDays)
   const { count, bytes } = await sizeOf(shelf, id)
   if (count > maxItems) throw badField('conversation', `has more than ${maxItems} items`)
   if (bytes > maxBytes) throw fail('body_too_large', `The conversation is larger than ${maxBytes} bytes.`)
-  return listItems(shelf, owner, id, { limit: maxItems, order: 'asc' })
+  return { found: await listItems(shelf, owner, id, { limit: maxItems, order: 'asc' }), bytes }
 }
 
 export async function dropExpiredConversations({ db, clock }: Pick<Shelf, 'db' | 'clock'>): Promise<void> {

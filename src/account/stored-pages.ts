@@ -40,6 +40,29 @@ export function openPage(vault: Vault, responseId: string, items: string): JsonO
   return objectsOf(JSON.parse(vault.open(items, responseId)))
 }
 
+/** The page that has the item at a position; undefined when there is none. */
+export async function readPage(
+  { db, vault }: { db: Db; vault: Vault },
+  responseId: string,
+  position: number,
+): Promise<{ first: number; items: JsonObject[]; bytes: number } | undefined> {
+  const page = await db
+    .selectFrom('stored_pages')
+    .select(['first', 'items'])
+    .where('response_id', '=', responseId)
+    .where('first', '<=', position)
+    .orderBy('first', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return (
+    page && {
+      first: page.first,
+      items: openPage(vault, responseId, page.items),
+      bytes: page.items.length,
+    }
+  )
+}
+
 /** The items from one position to before another; the pages they are in, and no others, are read. */
 export async function readItems(
   { db, vault }: { db: Db; vault: Vault },

@@ -7,7 +7,7 @@ import { type JsonObject, objectOf } from '../lib/loose.ts'
 import type { Vault } from '../lib/secret.ts'
 import { nextTurn } from '../lib/turns.ts'
 import { chunksOf } from './scim-grants.ts'
-import { openPage, readItems, sealPages } from './stored-pages.ts'
+import { openPage, readItems, readPage, sealPages } from './stored-pages.ts'
 
 /** Whose responses: another workspace's do not exist. */
 export interface Owner {
@@ -181,7 +181,7 @@ export async function conversationOf(
   owner: Owner,
   id: string,
   maxBytes: number,
-): Promise<JsonObject[]> {
+): Promise<{ items: JsonObject[]; bytes: number }> {
   const { turns, bytes } = await sizeOf(shelf, owner, id)
   if (turns > maxTurns)
     throw badField('previous_response_id', `the conversation has more than ${maxTurns} turns`)
@@ -196,7 +196,7 @@ export async function conversationOf(
     if (row.items === null) continue
     for (const item of openPage(shelf.vault, row.response_id, row.items)) items.push(item)
   }
-  return items
+  return { items, bytes }
 }
 
 /** Pages that are opened before others have a turn: about a megabyte. */
@@ -238,15 +238,39 @@ async function turnsUpTo(shelf: Shelf, owner: Owner, id: string): Promise<Turn[]
   return rows
 }
 
-/** Items that a request refers to by id, as they were stored. */
-export async function findItems(shelf: Shelf, owner: Owner, ids: string[]): Promise<Map<string, JsonObject>> {
-  if (ids.length === 0) return new Map()
-  const items = new Map<string, JsonObject>()
-  for (const { item_id, response_id, position } of await placesOf(shelf, owner, ids)) {
-    const [item] = await readItems(shelf, response_id, position, position + 1)
-    if (item) items.set(item_id, item)
+/**
+ * Items that a request refers to by id, as they were stored, one after the other, so that the caller can stop when they
+ * become too much. Every page is opened once, and all pages together have at most `maxBytes`.
+ */
+export async function* findItems(
+  shelf: Shelf,
+  owner: Owner,
+  ids: ReadonlySet<string>,
+  maxBytes: number,
+): AsyncGenerator<{ id: string; item: JsonObject }> {
+  if (ids.size === 0) return
+  let page: { responseId: string; first: number; items: JsonObject[] } | undefined
+  let bytes = 0
+  for (const { item_id, response_id, position } of inOrder(await placesOf(shelf, owner, [...ids]))) {
+    if (page?.responseId !== response_id || position >= page.first + page.items.length) {
+      await nextTurn()
+      const read = await readPage(shelf, response_id, position)
+      bytes += read?.bytes ?? 0
+      if (bytes > maxBytes) throw fail('body_too_large', tooMuchOpened)
+      page = read && { responseId: response_id, ...read }
+    }
+    const item = page?.items[position - page.first]
+    if (item) yield { id: item_id, item }
   }
-  return items
+}
+
+const tooMuchOpened = 'The stored items that input refers to are too large to be read for one request.'
+
+/** Those in one page follow each other. */
+function inOrder(places: ItemPlace[]): ItemPlace[] {
+  return places.toSorted((a, b) =>
+    a.response_id === b.response_id ? a.position - b.position : a.response_id < b.response_id ? -1 : 1,
+  )
 }
 
 interface ItemPlace {

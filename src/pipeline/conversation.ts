@@ -14,6 +14,7 @@ import { newId } from '../lib/ids.ts'
 import { jsonLength } from '../lib/long-json.ts'
 import { type JsonObject, objectOf, objectsOf, textOf } from '../lib/loose.ts'
 import { openSummaries } from './compaction.ts'
+import { refuseExcess } from './excess.ts'
 
 /** A request with everything it refers to in place. */
 export interface Opened {
@@ -29,7 +30,7 @@ export async function openConversation(gateway: Gateway, owner: Owner, body: Jso
   if (previousId !== null && conversationId !== null)
     throw badField('conversation', 'cannot be combined with previous_response_id')
   const earlier = await earlierItems(gateway, owner, previousId, conversationId)
-  const input = await resolved(gateway, owner, itemsOf(body.input), earlier.ids)
+  const input = await resolved(gateway, owner, itemsOf(body.input), earlier)
   const { responses } = gateway.settings
   const store = typeof body.store === 'boolean' ? body.store : responses.store
   const isAlone = earlier.items.length === 0 && typeof body.input === 'string'
@@ -71,6 +72,7 @@ function conversationIdOf(conversation: unknown): string | null {
 
 interface Earlier {
   items: JsonObject[]
+  bytes: number
   /** What they may be referred to by. */
   ids: ReadonlySet<string>
 }
@@ -84,12 +86,13 @@ async function earlierItems(
   const maxBytes = gateway.settings.limits.body_bytes
   if (conversationId !== null) {
     const retentionDays = gateway.settings.responses.retention_days
-    const found = await conversationItems(gateway, owner, conversationId, { maxBytes, retentionDays })
-    return { items: found.map(({ item }) => item), ids: new Set(found.map(({ id }) => id)) }
+    const limits = { maxBytes, retentionDays }
+    const { found, bytes } = await conversationItems(gateway, owner, conversationId, limits)
+    return { items: found.map(({ item }) => item), bytes, ids: new Set(found.map(({ id }) => id)) }
   }
-  if (previousId === null) return { items: [], ids: new Set() }
-  const items = await turnsBefore(gateway, owner, checkedId('response', previousId), maxBytes)
-  return { items, ids: new Set(items.flatMap(({ id }) => textOf(id) ?? [])) }
+  if (previousId === null) return { items: [], bytes: 0, ids: new Set() }
+  const { items, bytes } = await turnsBefore(gateway, owner, checkedId('response', previousId), maxBytes)
+  return { items, bytes, ids: new Set(items.flatMap(({ id }) => textOf(id) ?? [])) }
 }
 
 /** A response that failed or was cancelled has nothing to go on from. */
@@ -100,7 +103,7 @@ async function turnsBefore(
   owner: Owner,
   id: string,
   maxBytes: number,
-): Promise<JsonObject[]> {
+): Promise<Pick<Earlier, 'items' | 'bytes'>> {
   const { status } = await findResponse(gateway, owner, id)
   if (unanswered.has(status))
     throw badField(
@@ -121,31 +124,55 @@ function itemsOf(input: unknown): JsonObject[] {
   return [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: input }] }]
 }
 
+/** The items with what they refer to in place, which together with what is in front is no more than a body may be. */
 async function resolved(
   gateway: Gateway,
   owner: Owner,
   items: JsonObject[],
-  known: ReadonlySet<string>,
+  earlier: Earlier,
 ): Promise<JsonObject[]> {
   const references = items.flatMap((item) => (item.type === 'item_reference' ? (textOf(item.id) ?? []) : []))
   if (references.length === 0) return items
   if (references.length > mostReferences)
     throw badField('input', `refers to more than ${mostReferences} items`)
-  const stored = await findItems(
-    gateway,
-    owner,
-    references.filter((id) => !known.has(id) && isItemId(id)),
-  )
-  return items.flatMap((item, place) => {
+  const wanted = references.filter((id) => !earlier.ids.has(id) && isItemId(id))
+  const stored = await referredTo(gateway, owner, wanted, earlier.bytes)
+  const input = items.flatMap((item, place) => {
     if (item.type !== 'item_reference') return [item]
     const id = textOf(item.id) ?? ''
     // Already in front, as part of the conversation.
-    if (known.has(id)) return []
-    const found = objectOf(stored.get(id))
+    if (earlier.ids.has(id)) return []
+    const found = stored.get(id)
     if (!found) throw badField(`input.${place}.id`, `no stored item has the id "${id.slice(0, 100)}"`)
     return [found]
   })
+  refuseExcess({ input }, Number.POSITIVE_INFINITY, gateway.settings.limits)
+  return input
 }
 
 /** In one request. */
 const mostReferences = 1000
+/** Items share pages with others, which are read along with them. */
+const pageAllowance = 4
+
+/** The stored items by id. One that is referred to twice counts twice: it is sent twice. */
+async function referredTo(
+  gateway: Gateway,
+  owner: Owner,
+  ids: string[],
+  earlierBytes: number,
+): Promise<Map<string, JsonObject>> {
+  const { body_bytes: maxBytes } = gateway.settings.limits
+  const times = new Map<string, number>()
+  for (const id of ids) times.set(id, (times.get(id) ?? 0) + 1)
+  const stored = new Map<string, JsonObject>()
+  let bytes = earlierBytes
+  const found = findItems(gateway, owner, new Set(ids), pageAllowance * maxBytes)
+  for await (const { id, item } of found) {
+    bytes += (times.get(id) ?? 1) * Buffer.byteLength(JSON.stringify(item))
+    if (bytes > maxBytes)
+      throw fail('body_too_large', `input with the items it refers to is larger than ${maxBytes} bytes.`)
+    stored.set(id, item)
+  }
+  return stored
+}
