@@ -93,24 +93,35 @@ export function unfinishedRemoval(db: Db, id: string): Statement {
   return { sql: text, values: parameters }
 }
 
-/** Stores how a response ended, unless that has been done. */
+export async function isUnfinished(db: Db, id: string): Promise<boolean> {
+  const row = await db.selectFrom('background_responses').select('id').where('id', '=', id).executeTakeFirst()
+  return row !== undefined
+}
+
+export interface EndedResponse extends Omit<UnfinishedResponse, 'nodeId'> {
+  /** What it was asked. */
+  input: JsonObject[]
+}
+
+/** Stores how a response ended, and says how many bytes that takes: none when it has been done. */
 export async function finishResponse(
   shelf: Shelf,
-  { id, owner, body }: Omit<UnfinishedResponse, 'nodeId'>,
+  { id, owner, body, input }: EndedResponse,
   retentionDays: number,
-): Promise<void> {
+): Promise<number> {
   const output = objectsOf(body.output)
-  const stored = { id, owner, previousId: null, body, input: [], output, retentionDays }
-  const { statements } = await keptResponse(shelf, stored)
-  await shelf.db.transaction().execute(async (tx) => {
+  const stored = { id, owner, previousId: null, body, input, output, retentionDays }
+  const { statements, bytes } = await keptResponse(shelf, stored)
+  return shelf.db.transaction().execute(async (tx) => {
     const { numDeletedRows } = await tx
       .deleteFrom('background_responses')
       .where('id', '=', id)
       .executeTakeFirst()
-    if (numDeletedRows === 0n) return
+    if (numDeletedRows === 0n) return 0
     for (const { sql: text, values } of statements) {
       await tx.executeQuery(CompiledQuery.raw(text, [...values]))
     }
+    return bytes
   })
 }
 

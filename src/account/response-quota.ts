@@ -73,7 +73,7 @@ interface Place {
   id: string
 }
 
-/** From the newest on: the first response that there is no room for. */
+/** From the newest on: the first response that there is no room for. The newest itself stays, however large. */
 async function firstBeyond(db: Db, workspaceId: string, limits: ResponseLimits): Promise<Place | undefined> {
   let [count, bytes] = [0, 0]
   let after: Place | undefined
@@ -82,7 +82,7 @@ async function firstBeyond(db: Db, workspaceId: string, limits: ResponseLimits):
     for (const row of rows) {
       count += 1
       bytes += row.stored_bytes
-      if (count > limits.max_count || bytes > limits.max_bytes) return row
+      if (count > limits.max_count || (count > 1 && bytes > limits.max_bytes)) return row
     }
     if (rows.length < rowsAtOnce) return undefined
     after = rows.at(-1)

@@ -8,14 +8,39 @@ test('readers of a log get every event from where they begin, and its end', asyn
   log.append('b')
   log.end()
   log.append('after the end')
-  expect([await log.at(0), await late, await log.at(2)]).toEqual(['a', 'b', null])
+  expect(await log.at(0)).toEqual({ event: 'a', next: 1 })
+  expect(await late).toEqual({ event: 'b', next: 2 })
+  expect(await log.at(2)).toBeNull()
 })
 
 test('a log does not grow without end', async () => {
   const log = new EventLog()
   const megabyte = 'x'.repeat(1024 * 1024)
+  const early = log.at(3)
   for (let count = 0; count < 20; count++) log.append(megabyte)
-  expect(await log.at(0)).toBeNull()
+  const late = log.at(3)
+  log.append('the end', true)
+  log.end()
+  expect((await early)?.next).toBeGreaterThan(3)
+  expect(await late).toEqual({ event: 'the end', next: 21 })
+  expect(await log.at(21)).toBeNull()
+})
+
+test('the logs of a node do not grow without end together, and those that are over make room', () => {
+  const space = { used: 0 }
+  const megabyte = 'x'.repeat(1024 * 1024)
+  const logs = Array.from({ length: 20 }, () => new EventLog(space))
+  for (const log of logs) for (let count = 0; count < 10; count++) log.append(megabyte)
+  expect(space.used).toBeLessThanOrEqual(128 * megabyte.length)
+  for (const log of logs) log.end()
+  expect(space.used).toBe(0)
+})
+
+test('a reply that is complete is not cancelled, and one that is cancelled is not complete', () => {
+  const runs = new BackgroundRuns()
+  const [first, second] = [runs.start('first'), runs.start('second')]
+  first.stop('cancelled')
+  expect([first.complete(), second.complete()]).toEqual([false, true])
 })
 
 test('a drain waits for runs, and stops those that take too long', async () => {

@@ -1,33 +1,76 @@
-/** Beyond this an event log is given up: the reply itself goes on. */
+/** Beyond this the events of a reply are dropped, all but its last one: the reply itself goes on. */
 const mostCharacters = 16 * 1024 * 1024
+/** Of all logs of a node together. */
+const mostOnNode = 128 * 1024 * 1024
+
+/** What the logs of a node hold, in characters. */
+export interface LogSpace {
+  used: number
+}
 
 /** The events of a reply that is made without a reader, for readers that come and go. */
 export class EventLog {
-  readonly #events: string[] = []
+  readonly #space: LogSpace
+  #events: string[] = []
+  /** Of all events, those that were dropped included. */
+  #count = 0
   #size = 0
+  #isDropped = false
   #isOver = false
   #changed = Promise.withResolvers<void>()
 
-  append(event: string): void {
+  constructor(space: LogSpace = { used: 0 }) {
+    this.#space = space
+  }
+
+  get count(): number {
+    return this.#count
+  }
+
+  append(event: string, isEnding = false): void {
     if (this.#isOver) return
-    this.#size += event.length
-    if (this.#size > mostCharacters) {
-      this.#events.length = 0
-      this.#isOver = true
-    } else this.#events.push(event)
+    this.#count += 1
+    if (!this.#isDropped && !this.#hasRoom(event.length)) this.#drop()
+    if (this.#isDropped) this.#events = isEnding ? [event] : []
+    else {
+      this.#events.push(event)
+      this.#size += event.length
+      this.#space.used += event.length
+    }
     this.#announce()
   }
 
   /** Nothing follows. */
   end(): void {
+    if (this.#isOver) return
     this.#isOver = true
+    this.#release()
     this.#announce()
   }
 
-  /** The event with this number, as soon as it is there; null when there is none. */
-  async at(place: number): Promise<string | null> {
-    while (place >= this.#events.length && !this.#isOver) await this.#changed.promise
-    return this.#events[place] ?? null
+  /**
+   * The event with this number, as soon as it is there, and the number of the one to read next; null when there is
+   * none. Where events were dropped, the event that ends the reply takes the place of all of them.
+   */
+  async at(place: number): Promise<{ event: string; next: number } | null> {
+    while (!this.#isOver && (this.#isDropped || place >= this.#events.length)) await this.#changed.promise
+    const isMissed = this.#isDropped && place < this.#count
+    const event = this.#events[isMissed ? 0 : place]
+    return event === undefined ? null : { event, next: isMissed ? this.#count : place + 1 }
+  }
+
+  #hasRoom(characters: number): boolean {
+    return this.#size + characters <= mostCharacters && this.#space.used + characters <= mostOnNode
+  }
+
+  #drop(): void {
+    this.#isDropped = true
+    this.#release()
+  }
+
+  #release(): void {
+    this.#space.used -= this.#size
+    this.#size = 0
   }
 
   #announce(): void {
@@ -41,10 +84,16 @@ export type StopReason = 'cancelled' | 'shutdown'
 
 /** A reply that is made for a client that does not wait for it. */
 export class BackgroundRun {
-  readonly log = new EventLog()
+  readonly log: EventLog
   readonly #controller = new AbortController()
   readonly #done = Promise.withResolvers<void>()
+  readonly #cancelled = Promise.withResolvers<void>()
   #reason: StopReason | null = null
+  #isComplete = false
+
+  constructor(space: LogSpace) {
+    this.log = new EventLog(space)
+  }
 
   get signal(): AbortSignal {
     return this.#controller.signal
@@ -53,6 +102,10 @@ export class BackgroundRun {
   get done(): Promise<void> {
     return this.#done.promise
   }
+  /** Resolves when it is cancelled before its reply is complete: nobody waits for what the provider still sends. */
+  get cancelled(): Promise<void> {
+    return this.#cancelled.promise
+  }
   get stopReason(): StopReason | null {
     return this.#reason
   }
@@ -60,6 +113,13 @@ export class BackgroundRun {
   stop(reason: StopReason): void {
     this.#reason ??= reason
     this.#controller.abort()
+    if (this.#reason === 'cancelled' && !this.#isComplete) this.#cancelled.resolve()
+  }
+
+  /** Whether a complete reply may be stored: not once it was cancelled. A cancellation after this changes nothing. */
+  complete(): boolean {
+    this.#isComplete ||= this.#reason !== 'cancelled'
+    return this.#isComplete
   }
 
   finish(): void {
@@ -71,9 +131,10 @@ export class BackgroundRun {
 /** Those under way in this process, by the id of their response. */
 export class BackgroundRuns {
   readonly #runs = new Map<string, BackgroundRun>()
+  readonly #logSpace: LogSpace = { used: 0 }
 
   start(id: string): BackgroundRun {
-    const run = new BackgroundRun()
+    const run = new BackgroundRun(this.#logSpace)
     this.#runs.set(id, run)
     void run.done.then(() => this.#runs.delete(id))
     return run

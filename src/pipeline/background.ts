@@ -1,8 +1,10 @@
 import {
   cancelRequests,
   dropUnfinished,
+  type EndedResponse,
   findUnfinished,
   finishResponse,
+  isUnfinished,
   markInProgress,
   orphanedResponses,
   queueResponse,
@@ -15,6 +17,7 @@ import { responseId, responseObject } from '../dialects/responses/response-objec
 import { asGatewayError, badField, fail, rateLimited } from '../errors.ts'
 import type { Gateway } from '../gateway.ts'
 import type { BackgroundRun } from '../lib/background.ts'
+import { jsonLength } from '../lib/long-json.ts'
 import { type JsonObject, objectOf, textOf } from '../lib/loose.ts'
 import { quiet } from '../lib/pulse.ts'
 import { type SseFrame, SseReader } from '../lib/sse.ts'
@@ -30,9 +33,11 @@ export async function answerInBackground(
   gateway: Gateway,
   owner: Owner,
   question: Question,
+  input: JsonObject[],
 ): Promise<Response> {
   const { keep, body } = question
-  if (!keep) throw badField('background', 'needs a response that is stored; leave out store: false')
+  if (!keep || body.store !== true)
+    throw badField('background', 'needs a response that is stored; leave out store: false')
   const generationId = newGenerationId()
   const id = responseId(generationId)
   const queued = queuedResponse(gateway, generationId, question)
@@ -49,7 +54,8 @@ export async function answerInBackground(
       signal: run.signal,
     }),
     admitted: admitted.resolve,
-    keep: async (reply) => [...(await keep(reply)), unfinishedRemoval(gateway.db, id)],
+    keep: async (reply) =>
+      run.complete() ? [...(await keep(reply)), unfinishedRemoval(gateway.db, id)] : [],
   })
   try {
     // What is wrong with the request itself is told to who sends it.
@@ -59,7 +65,7 @@ export async function answerInBackground(
     await dropUnfinished(gateway.db, id)
     throw error
   }
-  void carryOut(gateway, { id, owner, queued }, run, answering)
+  void carryOut(gateway, { id, owner, body: queued, input }, run, answering)
   const headers = { 'x-generation-id': generationId }
   if (body.stream !== true) return Response.json(queued, { headers })
   return new Response(followed(gateway, run, 0), {
@@ -82,41 +88,68 @@ function queuedResponse(gateway: Gateway, id: string, { body, format }: Question
 
 async function queue(gateway: Gateway, owner: Owner, id: string, body: JsonObject): Promise<void> {
   const most = gateway.settings.responses.background
-  if (await queueResponse(gateway, { id, owner, nodeId: gateway.node.id, body }, most)) return
+  if (await queueResponse(gateway, { id, owner, nodeId: gateway.node.id, body: brief(body) }, most)) return
   const message = `The workspace has ${most} background responses under way, as many as it may. Wait for one to end, or cancel one.`
   throw rateLimited(message, most, minuteMs, gateway.clock.now())
 }
 
-interface Queued {
-  id: string
-  owner: Owner
-  queued: JsonObject
+/** Longer instructions and tools are not repeated in what is stored of a response before it is complete. */
+const mostRepeated = 256 * 1024
+
+function brief(response: JsonObject): JsonObject {
+  const { instructions, tools } = response
+  if (jsonLength({ instructions, tools }) <= mostRepeated) return response
+  return { ...response, instructions: null, tools: [] }
 }
 
-/** Reads the reply to its end and stores how it ended. Never throws: nobody waits. */
+/**
+ * Reads the reply to its end and stores how it ended. One that is cancelled has ended at once, though what a provider
+ * bills anyway is still read and charged. Never throws: nobody waits.
+ */
 async function carryOut(
   gateway: Gateway,
-  { id, owner, queued }: Queued,
+  queued: EndedResponse,
   run: BackgroundRun,
   answering: Promise<Response>,
 ): Promise<void> {
-  const last = new LastState(queued)
+  const last = new LastState(queued.body)
+  await Promise.race([readReply(gateway, queued.id, run, last, answering), run.cancelled])
   try {
-    await readAll(gateway, id, run, last, await answering)
-  } catch (error) {
-    const { row, message } = asGatewayError(error)
-    if (run.stopReason === null) last.fail(row.errorType, row.status === 500 ? row.message : message)
-  }
-  try {
-    const body = last.after(run)
-    await finishResponse(gateway, { id, owner, body }, gateway.settings.responses.retention_days)
+    if (await isUnfinished(gateway.db, queued.id)) await end(gateway, { ...queued, body: last.after(run) })
   } catch (err) {
-    gateway.log.error({ err, id }, 'the end of a background response was not stored')
+    gateway.log.error({ err, id: queued.id }, 'the end of a background response was not stored')
+  }
+  if (!last.isEnded && run.stopReason !== 'cancelled') {
+    const failed = { type: 'response.failed', sequence_number: run.log.count, response: last.after(run) }
+    run.log.append(eventText(failed.type, JSON.stringify(failed)), true)
   }
   run.finish()
 }
 
-async function readAll(
+async function end(gateway: Gateway, ended: EndedResponse): Promise<void> {
+  const { responses } = gateway.settings
+  const stored = { ...ended, body: brief(ended.body) }
+  const bytes = await finishResponse(gateway, stored, responses.retention_days)
+  if (bytes > 0) gateway.responseQuota.note(ended.owner.workspaceId, bytes, responses)
+}
+
+/** Never throws: what goes wrong is how the response ended. */
+async function readReply(
+  gateway: Gateway,
+  id: string,
+  run: BackgroundRun,
+  last: LastState,
+  answering: Promise<Response>,
+): Promise<void> {
+  try {
+    await readEvents(gateway, id, run, last, await answering)
+  } catch (error) {
+    const { row, message } = asGatewayError(error)
+    if (run.stopReason === null) last.fail(row.errorType, row.status === 500 ? row.message : message)
+  }
+}
+
+async function readEvents(
   gateway: Gateway,
   id: string,
   run: BackgroundRun,
@@ -128,7 +161,7 @@ async function readAll(
   const take = (frames: SseFrame[]) => {
     for (const frame of frames) {
       last.read(frame)
-      run.log.append(`event: ${frame.event}\ndata: ${frame.data}\n\n`)
+      run.log.append(eventText(frame.event ?? 'message', frame.data), last.isEnded)
     }
   }
   for await (const bytes of response.body ?? []) {
@@ -140,42 +173,51 @@ async function readAll(
   take(reader.end())
 }
 
+function eventText(event: string, data: string): string {
+  return `event: ${event}\ndata: ${data}\n\n`
+}
+
 const endings: ReadonlySet<string> = new Set(['response.completed', 'response.incomplete', 'response.failed'])
 
-/** What is known of a response, from the events that it was told with. */
+/** What is known of a response, from the events of its stream. */
 class LastState {
-  #body: JsonObject
-  #isEnded = false
+  readonly #queued: JsonObject
+  /** The last event that has the response in it; parsed when it is needed, as it may be long. */
+  #data: string | null = null
+  #error: JsonObject | null = null
+  /** An event has told how it ended. */
+  isEnded = false
   isBegun = false
 
   constructor(queued: JsonObject) {
-    this.#body = queued
+    this.#queued = queued
   }
 
   read({ event, data }: SseFrame): void {
     const isEnd = endings.has(event ?? '')
     if (!isEnd && event !== 'response.created' && event !== 'error') return
-    const told = objectOf(JSON.parse(data)) ?? {}
     this.isBegun = true
-    if (event === 'error') this.fail('', textOf(told.message) ?? '')
-    else {
-      this.#body = objectOf(told.response) ?? this.#body
-      this.#isEnded ||= isEnd
-    }
+    if (event === 'error') this.fail('', textOf(objectOf(JSON.parse(data))?.message) ?? '')
+    else if (!this.isEnded) this.#data = data
+    this.isEnded ||= event !== 'response.created'
   }
 
   fail(errorType: string, message: string): void {
-    if (this.#isEnded) return
-    this.#isEnded = true
-    const error = { code: responseErrorCode(errorType), message }
-    this.#body = { ...this.#body, status: 'failed', error }
+    if (!this.isEnded) this.#error ??= { code: responseErrorCode(errorType), message }
   }
 
   /** Where no event told the end, the reason why it was stopped does. */
   after({ stopReason }: BackgroundRun): JsonObject {
-    if (stopReason === 'cancelled' && !this.#isEnded) return { ...this.#body, status: 'cancelled' }
+    const body = this.#response()
+    if (this.isEnded && this.#error === null) return body
+    if (stopReason === 'cancelled' && !this.isEnded) return { ...body, status: 'cancelled' }
     this.fail('', stopReason === 'shutdown' ? stopped : 'The reply broke off.')
-    return this.#body
+    return { ...body, status: 'failed', error: this.#error }
+  }
+
+  #response(): JsonObject {
+    const told = this.#data === null ? undefined : objectOf(JSON.parse(this.#data))
+    return objectOf(told?.response) ?? this.#queued
   }
 }
 
@@ -184,15 +226,16 @@ const stopped = 'The gateway was stopped before the response was complete. Send 
 /** The events of a run from this number on, with heartbeats while it is quiet. */
 async function* followed(gateway: Gateway, { log }: BackgroundRun, from: number): AsyncGenerator<string> {
   const { heartbeat } = gateway.settings.limits
-  for (let place = from; ; place++) {
+  for (let place = from; ; ) {
     const next = log.at(place)
-    let event = await gateway.pulse.wait(next, heartbeat)
-    while (event === quiet) {
+    let read = await gateway.pulse.wait(next, heartbeat)
+    while (read === quiet) {
       yield ': HEADGATE PROCESSING\n\n'
-      event = await gateway.pulse.wait(next, heartbeat)
+      read = await gateway.pulse.wait(next, heartbeat)
     }
-    if (event === null) return
-    yield event
+    if (read === null) return
+    yield read.event
+    place = read.next
   }
 }
 
@@ -230,10 +273,10 @@ export async function cancelResponse(gateway: Gateway, owner: Owner, id: string)
 
 /** Stops what other nodes were asked to cancel, and ends what a node that is gone has left. */
 export async function tendBackground(gateway: Gateway): Promise<void> {
-  const { db, node, background, settings } = gateway
+  const { db, node, background } = gateway
   for (const id of await cancelRequests(db, node.id)) background.get(id)?.stop('cancelled')
   for (const { id, owner, body } of await orphanedResponses(gateway, node.id)) {
     const failed = { ...body, status: 'failed', error: { code: responseErrorCode(''), message: stopped } }
-    await finishResponse(gateway, { id, owner, body: failed }, settings.responses.retention_days)
+    await end(gateway, { id, owner, body: failed, input: [] })
   }
 }

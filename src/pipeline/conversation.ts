@@ -19,6 +19,8 @@ import { refuseExcess } from './excess.ts'
 /** A request with everything it refers to in place. */
 export interface Opened {
   body: JsonObject
+  /** Its own input, without what was said before. */
+  input: JsonObject[]
   /** How its answer is kept; absent when the client wants nothing stored. */
   keep?: (reply: JsonObject) => Promise<Statement[]>
 }
@@ -37,14 +39,16 @@ export async function openConversation(gateway: Gateway, owner: Owner, body: Jso
   const opened = isAlone ? body.input : openSummaries(gateway, owner, [...earlier.items, ...input])
   const conversation = conversationId === null ? {} : { conversation: { id: conversationId } }
   const asked = { ...body, ...conversation, store, input: opened }
-  if (!store && conversationId === null) return { body: asked }
+  if (!store && conversationId === null) return { body: asked, input }
+  const mayBeLong = body.background === true
   return {
     body: asked,
+    input,
     keep: async (reply) => {
       const output = objectsOf(reply.output)
       const added =
         conversationId === null ? [] : appendStatements(gateway, conversationId, [...input, ...output])
-      if (!store || jsonLength(reply) > mostStored) return added
+      if (!store || (!mayBeLong && jsonLength(reply) > mostStored)) return added
       const { statements, bytes } = await keptResponse(gateway, {
         id: textOf(reply.id) ?? newId('resp'),
         owner,
@@ -60,7 +64,7 @@ export async function openConversation(gateway: Gateway, owner: Owner, body: Jso
   }
 }
 
-/** A longer response is not kept: sealing it would hold up others. */
+/** A longer response is not kept, unless it is made in the background: nobody has read that one yet. */
 const mostStored = 8 * 1024 * 1024
 
 function conversationIdOf(conversation: unknown): string | null {

@@ -48,9 +48,10 @@ const createResponse = operation({
   handle: async ({ gateway, caller, region, request, body, source }) => {
     const owner = ownerOf(caller)
     const opened = await openConversation(gateway, owner, body as JsonObject)
-    const question = { caller, region, request, source, format: formats.responses, ...opened }
-    const { background } = opened.body
-    return background === true ? answerInBackground(gateway, owner, question) : answer(gateway, question)
+    const { input, ...rest } = opened
+    const question = { caller, region, request, source, format: formats.responses, ...rest }
+    if (rest.body.background !== true) return answer(gateway, question)
+    return answerInBackground(gateway, owner, question, input)
   },
 })
 
