@@ -36,6 +36,7 @@ describeOnEachDatabase(
       ['destinations', (place) => post('/observability/destinations', destination(place))],
       ['byok_keys', () => post('/byok', { provider: 'openai', key: newId('sk') })],
       ['files', () => post('/files', upload())],
+      ['conversations', () => server().call('POST', '/conversations', { key: server().own.inferenceKey })],
       ['apps', (place) => post('/auth/keys/code', { callback_url: `https://app-${place}.example.com/` })],
       ['auth_codes', () => post('/auth/keys/code', { callback_url: 'https://app-0.example.com/' })],
       ['scim_tokens', () => post('/scim/tokens', { name: 'token' })],

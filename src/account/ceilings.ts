@@ -35,6 +35,7 @@ export const recordCeilings = {
   destinations: { ...inWorkspace(100, 'destinations', 'destinations'), isSoft: true },
   byok_keys: { ...inWorkspace(1000, 'provider credentials', 'byok_keys'), isSoft: true },
   files: inWorkspace(10_000, 'files', 'files'),
+  conversations: inWorkspace(50_000, 'conversations', 'conversations'),
   auth_codes: inOrganization(1000, 'authorization codes that have not expired', 'auth_codes'),
   apps: inOrganization(1000, 'apps', 'apps'),
   sessions: { most: 100, noun: 'sessions', owner: 'member', table: 'sessions', column: 'user_id' },

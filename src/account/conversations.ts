@@ -4,6 +4,9 @@ import { badField, fail } from '../errors.ts'
 import { isoNow } from '../lib/clock.ts'
 import { growingHex, newId } from '../lib/ids.ts'
 import { type JsonObject, objectOf } from '../lib/loose.ts'
+import { Turns } from '../lib/turns.ts'
+import { type Ceilings, refuseBeyond } from './ceilings.ts'
+import { chunksOf } from './scim-grants.ts'
 import { dayMs, isItemId, type Owner, type Shelf } from './stored-responses.ts'
 
 export interface Conversation {
@@ -19,15 +22,16 @@ export interface ConversationItem {
 }
 
 /** A conversation longer than this cannot be answered by any model. */
-const maxItems = 10_000
+export const maxItems = 10_000
 
 export async function createConversation(
-  shelf: Shelf,
+  shelf: Shelf & { settings: { ceilings: Ceilings } },
   owner: Owner,
   { metadata, items, retentionDays }: { metadata: JsonObject; items: JsonObject[]; retentionDays: number },
 ): Promise<Conversation> {
   const id = newId('conv')
   const createdAt = isoNow(shelf.clock)
+  const rows = await rowsOf(shelf, id, items)
   await shelf.db.transaction().execute(async (db) => {
     await db
       .insertInto('conversations')
@@ -40,12 +44,8 @@ export async function createConversation(
         expires_at: expiry(shelf, retentionDays),
       })
       .execute()
-    if (items.length > 0) {
-      await db
-        .insertInto('conversation_items')
-        .values(rowsOf(shelf, id, items))
-        .execute()
-    }
+    await refuseBeyond(db, shelf.settings.ceilings, 'conversations', owner.workspaceId)
+    if (rows.length > 0) await db.insertInto('conversation_items').values(rows).execute()
   })
   return { id, createdAt, metadata }
 }
@@ -93,7 +93,7 @@ export async function addItems(
   await findConversation(shelf, owner, id)
   const { count } = await sizeOf(shelf, id)
   if (count + items.length > maxItems) throw badField('items', `a conversation has at most ${maxItems} items`)
-  const rows = rowsOf(shelf, id, items)
+  const rows = await rowsOf(shelf, id, items)
   await shelf.db.transaction().execute(async (db) => {
     await db
       .updateTable('conversations')
@@ -106,27 +106,22 @@ export async function addItems(
 }
 
 /** Written in the transaction that charges for the response; a conversation deleted meanwhile stays deleted. */
-export function appendStatements(shelf: Shelf, id: string, items: JsonObject[]): Statement[] {
-  const { db } = shelf
-  const added = rowsOf(shelf, id, items).map(({ place, item_id, item }) =>
-    db
-      .insertInto('conversation_items')
-      .columns(['conversation_id', 'place', 'item_id', 'item'])
-      .expression(
-        db
-          .selectFrom('conversations')
-          .select([
-            'id',
-            sql<string>`${place}`.as('place'),
-            sql<string>`${item_id}`.as('item_id'),
-            sql<string>`${item}`.as('item'),
-          ])
-          .where('id', '=', id),
-      )
-      .compile(),
-  )
-  return added.map(({ sql: text, parameters }) => ({ sql: text, values: parameters }))
+export async function appendStatements(shelf: Shelf, id: string, items: JsonObject[]): Promise<Statement[]> {
+  const rows = await rowsOf(shelf, id, items)
+  return [...chunksOf(rows, rowsAtOnce)].map((chunk) => {
+    const selects = chunk.map(
+      ({ place, item_id, item }) =>
+        sql`select id, ${place}, ${item_id}, ${item} from conversations where id = ${id}`,
+    )
+    const { sql: text, parameters } =
+      sql`insert into conversation_items (conversation_id, place, item_id, item)
+      ${sql.join(selects, sql` union all `)}`.compile(shelf.db)
+    return { sql: text, values: parameters }
+  })
 }
+
+/** In one statement. */
+const rowsAtOnce = 100
 
 export interface ItemPage {
   limit: number
@@ -154,7 +149,7 @@ export async function listItems(
     query = query.where('place', order === 'asc' ? '>' : '<', place)
   }
   const rows = await query.execute()
-  return rows.map(({ item_id, item }) => ({ id: item_id, item: unsealed(shelf, item, id) }))
+  return inTurns(rows, ({ item_id, item }) => ({ id: item_id, item: unsealed(shelf, item, id) }))
 }
 
 export async function findItem(
@@ -245,12 +240,20 @@ async function placeOf({ db }: Shelf, id: string, itemId: string): Promise<strin
 
 function rowsOf({ vault }: Shelf, id: string, items: JsonObject[]) {
   const start = growingHex()
-  return items.map((item, at) => ({
+  return inTurns(items, (item, at) => ({
     conversation_id: id,
     place: `${start}-${String(at).padStart(6, '0')}`,
     item_id: isItemId(item.id) ? item.id : newId('msg'),
     item: vault.seal(JSON.stringify(item), id),
   }))
+}
+
+/** As `map`, with turns of the event loop for others: sealing and opening take their time. */
+async function inTurns<T, U>(values: T[], change: (value: T, at: number) => U): Promise<U[]> {
+  const changed: U[] = []
+  const changes = values.entries().map(([at, value]) => change(value, at))
+  for await (const value of new Turns().each(changes)) changed.push(value)
+  return changed
 }
 
 function expiry({ clock }: Shelf, retentionDays: number): string {

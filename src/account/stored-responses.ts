@@ -112,6 +112,12 @@ export async function findResponse(shelf: Shelf, owner: Owner, id: string): Prom
   return { ...objectOf(JSON.parse(shelf.vault.open(row.body, id))), output }
 }
 
+/** Without opening its output. */
+export async function findStatus(shelf: Shelf, owner: Owner, id: string): Promise<unknown> {
+  const { body } = await requireRow(shelf, owner, id)
+  return objectOf(JSON.parse(shelf.vault.open(body, id)))?.status
+}
+
 async function requireRow(shelf: Shelf, owner: Owner, id: string) {
   const row = await shelf.db
     .selectFrom('stored_responses')

@@ -1,8 +1,8 @@
-import { appendStatements, conversationItems } from '../account/conversations.ts'
+import { appendStatements, conversationItems, maxItems } from '../account/conversations.ts'
 import {
   conversationOf,
   findItems,
-  findResponse,
+  findStatus,
   isItemId,
   keptResponse,
   type Owner,
@@ -33,6 +33,8 @@ export async function openConversation(gateway: Gateway, owner: Owner, body: Jso
     throw badField('conversation', 'cannot be combined with previous_response_id')
   const earlier = await earlierItems(gateway, owner, previousId, conversationId)
   const input = await resolved(gateway, owner, itemsOf(body.input), earlier)
+  if (conversationId !== null && earlier.items.length + input.length > maxItems)
+    throw badField('input', `a conversation has at most ${maxItems} items, and has ${earlier.items.length}`)
   const { responses } = gateway.settings
   const store = typeof body.store === 'boolean' ? body.store : responses.store
   const isAlone = earlier.items.length === 0 && typeof body.input === 'string'
@@ -47,7 +49,7 @@ export async function openConversation(gateway: Gateway, owner: Owner, body: Jso
     keep: async (reply) => {
       const output = objectsOf(reply.output)
       const added =
-        conversationId === null ? [] : appendStatements(gateway, conversationId, [...input, ...output])
+        conversationId === null ? [] : await appendStatements(gateway, conversationId, [...input, ...output])
       if (!store || (!mayBeLong && jsonLength(reply) > mostStored)) return added
       const { statements, bytes } = await keptResponse(gateway, {
         id: textOf(reply.id) ?? newId('resp'),
@@ -108,7 +110,7 @@ async function turnsBefore(
   id: string,
   maxBytes: number,
 ): Promise<Pick<Earlier, 'items' | 'bytes'>> {
-  const { status } = await findResponse(gateway, owner, id)
+  const status = await findStatus(gateway, owner, id)
   if (unanswered.has(status))
     throw badField(
       'previous_response_id',

@@ -112,6 +112,20 @@ describeWithUpstreams('conversations', (bench) => {
     expect((await call('POST', '/conversations', { items: Array(21).fill(item) })).status).toBe(400)
   })
 
+  test('S13 takes many items in their order, and refuses input that would be too many before it is asked', async () => {
+    const { id } = await make()
+    const input = Array.from({ length: 9950 }, (_, n) => ({ role: 'user', content: `item ${n}` }))
+    expect((await respond({ input, conversation: id })).status).toBe(200)
+    const { data } = await items(id)
+    const texts = data.map((item: { content: unknown }) => JSON.stringify(item.content))
+    expect(texts).toEqual(input.slice(0, 100).map(({ content }) => expect.stringContaining(content)))
+    bench().first.journal.length = 0
+    const refused = await respond({ input: input.slice(0, 60), conversation: id })
+    expect(refused.status).toBe(400)
+    expect((await jsonOf(refused)).error.message).toStartWith('input: a conversation has at most 10000 items')
+    expect(bench().first.journal).toEqual([])
+  }, 30_000)
+
   test('R34 S3 I9 does not exist for another organization, nor one that never was', async () => {
     const { id } = await make()
     const { inferenceKey } = bench().server.foreign

@@ -54,6 +54,7 @@ const createOne = operation({
   access: 'inference',
   optionalBody: true,
   body: z.strictObject({ items: newItems.nullish(), metadata: labels.nullish() }),
+  errors: [409],
   response: conversation,
   handle: async ({ gateway, caller, body }) => {
     const made = await createConversation(gateway, ownerOf(caller), {

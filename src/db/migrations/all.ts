@@ -14,6 +14,7 @@ import { storedResponses } from './012-stored-responses.ts'
 import { conversations } from './013-conversations.ts'
 import { authCodeKey } from './014-auth-code-key.ts'
 import { backgroundResponses } from './015-background-responses.ts'
+import { conversationOwners } from './016-conversation-owners.ts'
 
 export const migrations: Record<string, Migration> = {
   '001-foundation': foundation,
@@ -31,4 +32,5 @@ export const migrations: Record<string, Migration> = {
   '013-conversations': conversations,
   '014-auth-code-key': authCodeKey,
   '015-background-responses': backgroundResponses,
+  '016-conversation-owners': conversationOwners,
 }
