@@ -3,6 +3,7 @@ import type { Statement } from '../db/batch.ts'
 import { badField, fail } from '../errors.ts'
 import { isoNow } from '../lib/clock.ts'
 import { growingHex, newId } from '../lib/ids.ts'
+import { jsonLength, jsonPieces } from '../lib/long-json.ts'
 import { type JsonObject, objectOf } from '../lib/loose.ts'
 import { Turns } from '../lib/turns.ts'
 import { type Ceilings, refuseBeyond } from './ceilings.ts'
@@ -238,20 +239,32 @@ async function placeOf({ db }: Shelf, id: string, itemId: string): Promise<strin
   return row?.place
 }
 
-function rowsOf({ vault }: Shelf, id: string, items: JsonObject[]) {
+async function rowsOf({ vault }: Shelf, id: string, items: JsonObject[]) {
   const start = growingHex()
-  return inTurns(items, (item, at) => ({
-    conversation_id: id,
-    place: `${start}-${String(at).padStart(6, '0')}`,
-    item_id: isItemId(item.id) ? item.id : newId('msg'),
-    item: vault.seal(JSON.stringify(item), id),
-  }))
+  const turns = new Turns()
+  const rows: { conversation_id: string; place: string; item_id: string; item: string }[] = []
+  for (const [at, item] of items.entries()) {
+    for (let turn = turns.next; turn; turn = turns.next) await turn
+    const isLong = jsonLength(item) > longItem
+    rows.push({
+      conversation_id: id,
+      place: `${start}-${String(at).padStart(6, '0')}`,
+      item_id: isItemId(item.id) ? item.id : newId('msg'),
+      item: isLong
+        ? await vault.sealPieces(jsonPieces(item), id)
+        : turns.run(() => vault.seal(JSON.stringify(item), id)),
+    })
+  }
+  return rows
 }
 
-/** As `map`, with turns of the event loop for others: sealing and opening take their time. */
-async function inTurns<T, U>(values: T[], change: (value: T, at: number) => U): Promise<U[]> {
+/** From this length on an item is sealed in several turns. */
+const longItem = 256 * 1024
+
+/** As `map`, with turns of the event loop for others. */
+async function inTurns<T, U>(values: T[], change: (value: T) => U): Promise<U[]> {
   const changed: U[] = []
-  const changes = values.entries().map(([at, value]) => change(value, at))
+  const changes = values.values().map(change)
   for await (const value of new Turns().each(changes)) changed.push(value)
   return changed
 }

@@ -1,6 +1,7 @@
 import type { Db } from '../db/db.ts'
+import { jsonLength, jsonPieces } from '../lib/long-json.ts'
 import { type JsonObject, objectsOf } from '../lib/loose.ts'
-import type { Vault } from '../lib/secret.ts'
+import { Vault } from '../lib/secret.ts'
 import { nextTurn } from '../lib/turns.ts'
 
 /** Few enough that a page of a listing opens two or three, many enough that sealing adds little. */
@@ -20,19 +21,25 @@ export async function sealPages(
   items: JsonObject[],
 ): Promise<{ pages: SealedPage[]; bytes: number }> {
   const pages: SealedPage[] = []
-  let [page, pageBytes, bytes]: [string[], number, number] = [[], 0, 0]
-  for (const [position, item] of items.entries()) {
-    const json = JSON.stringify(item)
-    page.push(json)
-    pageBytes += Buffer.byteLength(json)
-    if (page.length < mostItems && pageBytes < fullBytes && position < items.length - 1) continue
-    const first = position - page.length + 1
-    pages.push({ first, count: page.length, items: vault.seal(`[${page.join(',')}]`, responseId) })
-    bytes += pageBytes
+  let bytes = 0
+  for (const { first, items: page } of pagesOf(items)) {
+    const sealed = await vault.sealPieces(jsonPieces(page), responseId)
+    pages.push({ first, count: page.length, items: sealed })
+    bytes += Vault.bytesIn(sealed)
     if (bytes > fullBytes) await nextTurn()
-    ;[page, pageBytes] = [[], 0]
   }
   return { pages, bytes }
+}
+
+function* pagesOf(items: JsonObject[]): Generator<{ first: number; items: JsonObject[] }> {
+  let [first, length] = [0, 0]
+  for (const [position, item] of items.entries()) {
+    length += jsonLength(item)
+    const end = position + 1
+    if (end - first < mostItems && length < fullBytes && end < items.length) continue
+    yield { first, items: items.slice(first, end) }
+    ;[first, length] = [end, 0]
+  }
 }
 
 /** The items of a page as they were. */

@@ -3,6 +3,7 @@ import type { Statement } from '../db/batch.ts'
 import type { Db } from '../db/db.ts'
 import { badField, fail } from '../errors.ts'
 import { type Clock, isoNow } from '../lib/clock.ts'
+import { jsonPieces } from '../lib/long-json.ts'
 import { type JsonObject, objectOf } from '../lib/loose.ts'
 import type { Vault } from '../lib/secret.ts'
 import { nextTurn } from '../lib/turns.ts'
@@ -51,7 +52,7 @@ export async function keptResponse(
   const { output: _, ...rest } = response.body
   const items = [...input, ...response.output]
   const { pages, bytes: itemBytes } = await sealPages(vault, id, items)
-  const body = vault.seal(JSON.stringify(rest), id)
+  const body = await vault.sealPieces(jsonPieces(rest), id)
   const ids = idRows(id, items)
   const bytes =
     body.length +

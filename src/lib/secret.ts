@@ -7,6 +7,7 @@ import {
   randomBytes,
   timingSafeEqual,
 } from 'node:crypto'
+import { Turns } from './turns.ts'
 
 /** API keys, codes and tokens are random, so a plain hash is enough to store them by. */
 export function sha256(text: string): string {
@@ -16,6 +17,11 @@ export function sha256(text: string): string {
 export function sameText(a: string, b: string): boolean {
   return timingSafeEqual(createHash('sha256').update(a).digest(), createHash('sha256').update(b).digest())
 }
+
+const nonceAndTag = 12 + 16
+
+/** A multiple of three, so that the texts of slices can be joined. */
+const sliceBytes = 192 * 1024
 
 /** Seals what must be read back (vendor keys, signing secrets) and signs what must not be forged. */
 export class Vault {
@@ -35,6 +41,21 @@ export class Vault {
     return `v1.${Buffer.concat([nonce, cipher.getAuthTag(), body]).toString('base64url')}`
   }
 
+  /** As `seal`, for a long text that comes in pieces, with turns of the event loop for others. */
+  async sealPieces(pieces: Iterable<string>, context: string): Promise<string> {
+    const turns = new Turns()
+    const nonce = randomBytes(12)
+    const cipher = createCipheriv('aes-256-gcm', this.#sealKey, nonce).setAAD(Buffer.from(context))
+    const body: Buffer[] = []
+    const parts = Iterator.from(pieces).map((piece) => cipher.update(piece, 'utf8'))
+    for await (const part of turns.each(parts)) body.push(part)
+    body.push(cipher.final())
+    let sealed = 'v1.'
+    const bytes = Buffer.concat([nonce, cipher.getAuthTag(), ...body])
+    for await (const text of turns.each(base64Slices(bytes))) sealed += text
+    return sealed
+  }
+
   open(sealed: string, context: string): string {
     const bytes = Buffer.from(sealed.slice('v1.'.length), 'base64url')
     const decipher = createDecipheriv('aes-256-gcm', this.#sealKey, bytes.subarray(0, 12))
@@ -43,8 +64,19 @@ export class Vault {
     return Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]).toString('utf8')
   }
 
+  /** How many bytes a sealed text has. */
+  static bytesIn(sealed: string): number {
+    return Math.floor(((sealed.length - 'v1.'.length) * 3) / 4) - nonceAndTag
+  }
+
   sign(text: string): string {
     return createHmac('sha256', this.#signKey).update(text).digest('base64url')
+  }
+}
+
+function* base64Slices(bytes: Buffer): Generator<string> {
+  for (let at = 0; at < bytes.length; at += sliceBytes) {
+    yield bytes.subarray(at, at + sliceBytes).toString('base64url')
   }
 }
 
