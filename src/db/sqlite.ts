@@ -37,10 +37,17 @@ export class BunSqliteDialect implements Dialect {
     return new SqliteQueryCompiler()
   }
   createAdapter() {
-    return new SqliteAdapter()
+    return new TransactionalSqliteAdapter()
   }
   createIntrospector(db: Kysely<unknown>) {
     return new SqliteIntrospector(db)
+  }
+}
+
+/** SQLite rolls back changes of the schema as it does any other, so a migration that is interrupted leaves nothing. */
+class TransactionalSqliteAdapter extends SqliteAdapter {
+  override get supportsTransactionalDdl() {
+    return true
   }
 }
 
