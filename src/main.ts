@@ -13,14 +13,15 @@ import {
   prepareDataDir,
   siteFile,
 } from './data-dir.ts'
-import { closeDb, type Db, isPostgresUrl, migrate, openDb, readAfter } from './db/db.ts'
+import { closeDb, type Db, isPostgresUrl, openDb, readAfter } from './db/db.ts'
 import { PostgresBatches } from './db/postgres-batches.ts'
+import { upgrade } from './db/upgrade.ts'
 import type { Gateway } from './gateway.ts'
 import { giveSign, settleOrphans, startJobs } from './jobs.ts'
 import type { Engine } from './ledger/engine.ts'
 import { Ledger } from './ledger/ledger.ts'
 import { nanosFromUsd } from './ledger/money.ts'
-import { Node } from './ledger/recovery.ts'
+import { liveness, Node } from './ledger/recovery.ts'
 import { RollUpThread } from './ledger/rollups/thread.ts'
 import { JournalError } from './ledger/segment.ts'
 import { SharedEngine } from './ledger/shared-engine.ts'
@@ -64,7 +65,7 @@ export async function openGateway(
   )
   const exposed = exposedSecretFile(config.dataDir, config.secretKey)
   if (exposed) log.warn(`${exposed} can be read by other users; run: chmod 600 ${exposed}`)
-  const db = await openDatabase(config.databaseUrl, vault, answerMs)
+  const db = await openDatabase(config.databaseUrl, { vault, log, answerMs })
   const composed = compose({ config, settings, vault }, await readEdits(db))
   tellProblems({ log, edits: composed.edits })
   warnOfUseless({ log, catalog: composed.catalog })
@@ -121,11 +122,14 @@ function clockFor({ databaseUrl }: Config): Clock {
 }
 
 /** Migrated, and sealed with this very key. */
-async function openDatabase(url: string, vault: Vault, answerMs?: number): Promise<Db> {
+async function openDatabase(
+  url: string,
+  { vault, log, answerMs }: { vault: Vault; log: Logger; answerMs: number | undefined },
+): Promise<Db> {
   let db: Db | undefined
   try {
     db = openDb(url, answerMs)
-    await migrate(db)
+    await upgrade(db, { url, silentMs: liveness.silentMs, log })
     if (await vaultFits(db, vault)) return db
   } catch (error) {
     if (db) await closeDb(db)

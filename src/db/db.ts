@@ -19,8 +19,8 @@ import { BunSqliteDialect } from './sqlite.ts'
 /** A database or a transaction in it: queries take either. */
 export type Db = Kysely<Schema>
 
-/** `url` is `postgres://...` or the path of a SQLite file. */
-export function openDb(url: string, answerMs?: number): Db {
+/** `url` is `postgres://...` or the path of a SQLite file. `answerMs` null: queries may take as long as they do. */
+export function openDb(url: string, answerMs?: number | null): Db {
   const changes = new Changes()
   const gate = new Gate()
   const dialect = isPostgresUrl(url)
@@ -103,9 +103,19 @@ class IntegerPlugin implements KyselyPlugin {
   }
 }
 
+function migratorOf(db: Db): Migrator {
+  return new Migrator({ db, provider: { getMigrations: async () => migrations } })
+}
+
+/** The names of those that have not run, and whether none has. */
+export async function pendingMigrations(db: Db): Promise<{ pending: string[]; isNew: boolean }> {
+  const known = await migratorOf(db).getMigrations()
+  const pending = known.filter(({ executedAt }) => executedAt === undefined)
+  return { pending: pending.map(({ name }) => name), isNew: pending.length === known.length }
+}
+
 export async function migrate(db: Db): Promise<string[]> {
-  const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } })
-  const { error, results } = await migrator.migrateToLatest()
+  const { error, results } = await migratorOf(db).migrateToLatest()
   if (error) throw new Error('The database could not be migrated.', { cause: error })
   return (results ?? []).filter((result) => result.status === 'Success').map((result) => result.migrationName)
 }

@@ -1,11 +1,15 @@
-import { afterAll, expect, test } from 'bun:test'
+import { afterAll, describe, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { sql } from 'kysely'
 import { Migrator } from 'kysely/migration'
 import { createDatabase, type DatabaseKind, databaseKinds } from '../../test/support/harness.ts'
-import { closeDb, type Db, migrate, openDb } from './db.ts'
+import { ConfigError, readConfig } from '../config.ts'
+import { openGateway } from '../main.ts'
+import { closeDb, type Db, databaseTime, migrate, openDb } from './db.ts'
 import { migrations } from './migrations/all.ts'
+import { type UpgradeParts, upgrade } from './upgrade.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'headgate-migrations-'))
 const drops: (() => Promise<void>)[] = []
@@ -64,3 +68,115 @@ for (const kind of databaseKinds) {
     await closeDb(db)
   })
 }
+
+/** Node heartbeats are younger than this, or their node has stopped. */
+const silentMs = 120_000
+
+/** A database of an earlier version. */
+async function leaveEarlierVersion(url: string): Promise<Db> {
+  const db = openDb(url)
+  await migratorOf(db).migrateTo('008-own-key-origin')
+  return db
+}
+
+async function leaveHeartbeat(db: Db, id: string, ageMs: number): Promise<void> {
+  const seen_at = new Date((await databaseTime(db)) - ageMs).toISOString()
+  await db.insertInto('nodes').values({ id, started_at: seen_at, seen_at }).execute()
+}
+
+function recordLog() {
+  const lines: string[] = []
+  const { promise: started, resolve } = Promise.withResolvers<void>()
+  const info = (_: unknown, text: string) => {
+    lines.push(text)
+    resolve()
+  }
+  return { lines, started, log: { info } as UpgradeParts['log'] }
+}
+
+test('R7 the migration of an earlier version is logged, that of a new database is not', async () => {
+  const url = await newDatabase('sqlite')
+  const earlier = recordLog()
+  const db = await leaveEarlierVersion(url)
+  await upgrade(db, { url, silentMs, log: earlier.log })
+  expect(earlier.lines).toEqual(['database migration started', 'database migration finished'])
+  await upgrade(db, { url, silentMs, log: earlier.log })
+  expect(earlier.lines).toHaveLength(2)
+  expect(await migrate(db)).toEqual([])
+  await closeDb(db)
+  const fresh = recordLog()
+  const other = await newDatabase('sqlite')
+  const empty = openDb(other)
+  await upgrade(empty, { url: other, silentMs, log: fresh.log })
+  expect(fresh.lines).toEqual([])
+  expect(await migrate(empty)).toEqual([])
+  await closeDb(empty)
+})
+
+describe.if(databaseKinds.includes('postgres'))('an upgrade on PostgreSQL', () => {
+  test('R7 may take longer than a request waits for the database', async () => {
+    const url = await newDatabase('postgres')
+    const db = await leaveEarlierVersion(url)
+    const impatient = openDb(url, 1000)
+    const { started, log } = recordLog()
+    const locked = Promise.withResolvers<void>()
+    const waited = Promise.withResolvers<void>()
+    const locking = db.transaction().execute(async (tx) => {
+      await sql`lock table generations in access exclusive mode`.execute(tx)
+      locked.resolve()
+      await waited.promise
+    })
+    await locked.promise
+    const upgrading = upgrade(impatient, { url, silentMs, log })
+    await Promise.race([started, upgrading])
+    // Requests that wait for the same lock give up one after the other, and so would the migration meanwhile.
+    for (let tries = 0; tries < 2; tries++) {
+      const request = sql`select id from generations`.execute(impatient)
+      expect(await request.catch((error: Error) => error.message)).toBe('the database gives no answer')
+    }
+    waited.resolve()
+    await locking
+    await upgrading
+    expect(await migrate(db)).toEqual([])
+    await closeDb(impatient)
+    await closeDb(db)
+  })
+
+  test('R16 is refused while a node runs, and done once all have stopped', async () => {
+    const url = await newDatabase('postgres')
+    const db = await leaveEarlierVersion(url)
+    const { log } = recordLog()
+    await leaveHeartbeat(db, 'node-killed', 2 * silentMs)
+    await leaveHeartbeat(db, 'node-running', 1000)
+    const before = await tablesOf(db)
+    const refusal = await upgrade(db, { url, silentMs, log }).catch((error: Error) => error.message)
+    expect(refusal).toContain('node-running is still running')
+    expect(refusal).toContain('Stop all nodes, then start this version')
+    expect(await tablesOf(db)).toEqual(before)
+    await db.deleteFrom('nodes').where('id', '=', 'node-running').execute()
+    await upgrade(db, { url, silentMs, log })
+    expect(await tablesOf(db)).toContain('meter_days')
+    await closeDb(db)
+  })
+
+  test('R16 with nothing to migrate a node starts beside others', async () => {
+    const url = await newDatabase('postgres')
+    const db = openDb(url)
+    const { log } = recordLog()
+    await upgrade(db, { url, silentMs, log })
+    await leaveHeartbeat(db, 'node-running', 1000)
+    await upgrade(db, { url, silentMs, log })
+    await closeDb(db)
+  })
+
+  test('a start that is refused says why in one line', async () => {
+    const url = await newDatabase('postgres')
+    const db = await leaveEarlierVersion(url)
+    await leaveHeartbeat(db, 'node-running', 1000)
+    await closeDb(db)
+    const config = readConfig({ HEADGATE_DATA_DIR: folder, DATABASE_URL: url, LOG_LEVEL: 'silent' })
+    const error = await openGateway(config).catch((thrown: unknown) => thrown)
+    expect(error).toBeInstanceOf(ConfigError)
+    expect((error as ConfigError).message).toMatch(/^The database cannot be used: .*node-running.*$/)
+  })
+})

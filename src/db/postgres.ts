@@ -26,9 +26,9 @@ const closeSeconds = 5
 export class BunPostgresDialect implements Dialect {
   readonly #url: string
   readonly #changes: Changes
-  readonly #answerMs: number
+  readonly #answerMs: number | null
 
-  constructor(url: string, changes: Changes, answerMs = defaultAnswerMs) {
+  constructor(url: string, changes: Changes, answerMs: number | null = defaultAnswerMs) {
     this.#url = url
     this.#changes = changes
     this.#answerMs = answerMs
@@ -48,16 +48,17 @@ export class BunPostgresDialect implements Dialect {
   }
 }
 
-function noAnswer(): Error {
-  return new NoAnswerError('the database gives no answer')
+function answered<T>(answerMs: number | null, work: Promise<T>): Promise<T> {
+  if (answerMs === null) return work
+  return withDeadline(answerMs, work, () => new NoAnswerError('the database gives no answer'))
 }
 
 class PostgresDriver implements Driver {
   readonly #pool: SQL
   readonly #changes: Changes
-  readonly #answerMs: number
+  readonly #answerMs: number | null
 
-  constructor(url: string, changes: Changes, answerMs: number) {
+  constructor(url: string, changes: Changes, answerMs: number | null) {
     this.#changes = changes
     this.#pool = new SQL(url, { max: poolSize, connectionTimeout: connectSeconds, bigint: true })
     this.#answerMs = answerMs
@@ -70,7 +71,7 @@ class PostgresDriver implements Driver {
   async acquireConnection(): Promise<DatabaseConnection> {
     const reserving = this.#pool.reserve()
     try {
-      const connection = await withDeadline(this.#answerMs, reserving, noAnswer)
+      const connection = await answered(this.#answerMs, reserving)
       return new PostgresConnection(connection, this.#changes, this.#answerMs)
     } catch (error) {
       // One that comes too late goes back to the pool.
@@ -109,9 +110,9 @@ class PostgresDriver implements Driver {
 class PostgresConnection implements DatabaseConnection {
   readonly #connection: ReservedSQL
   readonly #changes: Changes
-  readonly #answerMs: number
+  readonly #answerMs: number | null
 
-  constructor(connection: ReservedSQL, changes: Changes, answerMs: number) {
+  constructor(connection: ReservedSQL, changes: Changes, answerMs: number | null) {
     this.#connection = connection
     this.#changes = changes
     this.#answerMs = answerMs
@@ -120,7 +121,7 @@ class PostgresConnection implements DatabaseConnection {
   async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
     const answer = this.#connection.unsafe(query.sql, [...query.parameters])
     try {
-      const result = await withDeadline(this.#answerMs, answer, noAnswer)
+      const result = await answered(this.#answerMs, answer)
       this.#changes.ran(this, query)
       return { rows: [...result], numAffectedRows: BigInt(result.count ?? 0) }
     } catch (error) {
