@@ -1,17 +1,19 @@
-/** What comes back from a thread. */
+/** What comes back from a thread: questions may be answered in another order than they were asked in. */
 interface Told {
+  id: number
   answer?: unknown
   error?: { message: string; code: string }
 }
 
 /**
- * A worker that is asked one thing after the other. It is started when it is first asked, keeps no process
+ * A worker on a thread of its own. It is started when it is first asked, keeps no process
  * alive, and is replaced when it dies. Questions go as text: that is handed over faster than a copy of objects.
  */
 export class Thread {
   readonly #file: URL
   readonly #opening: unknown
-  readonly #asked: PromiseWithResolvers<unknown>[] = []
+  readonly #pending = new Map<number, PromiseWithResolvers<unknown>>()
+  #lastId = 0
   #worker: Worker | null = null
 
   /** `opening` is the first thing a new worker is told. */
@@ -45,13 +47,15 @@ export class Thread {
 
   #post(worker: Worker, question: unknown): Promise<unknown> {
     const answer = Promise.withResolvers<unknown>()
-    this.#asked.push(answer)
-    worker.postMessage(JSON.stringify(question))
+    const id = ++this.#lastId
+    this.#pending.set(id, answer)
+    worker.postMessage(JSON.stringify({ id, question }))
     return answer.promise
   }
 
-  #told({ answer, error }: Told): void {
-    const waiting = this.#asked.shift()
+  #told({ id, answer, error }: Told): void {
+    const waiting = this.#pending.get(id)
+    this.#pending.delete(id)
     if (error) waiting?.reject(Object.assign(new Error(error.message), { code: error.code }))
     else waiting?.resolve(answer)
   }
@@ -59,7 +63,9 @@ export class Thread {
   /** Nothing that was asked of it will be answered; the next question goes to a new one. */
   #died(message: string): void {
     this.end()
-    for (const waiting of this.#asked.splice(0)) waiting.reject(new Error(message))
+    const pending = [...this.#pending.values()]
+    this.#pending.clear()
+    for (const waiting of pending) waiting.reject(new Error(message))
   }
 }
 
@@ -72,10 +78,11 @@ export function answerEach(answer: (question: unknown) => unknown): void {
 }
 
 async function told(answer: (question: unknown) => unknown, text: string): Promise<Told> {
+  const { id, question } = JSON.parse(text) as { id: number; question: unknown }
   try {
-    return { answer: await answer(JSON.parse(text)) }
+    return { id, answer: await answer(question) }
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-    return { error: { message: String(error), code } }
+    return { id, error: { message: String(error), code } }
   }
 }
