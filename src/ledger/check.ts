@@ -81,6 +81,13 @@ const checks: Check[] = [
   }),
   compared({
     invariant: 'I3',
+    statement: 'every posting that a generation names exists',
+    rows: sql`select id as subject, 0 as left_nanos,
+        case when posting_id in (select transaction_id from ledger_entries) then 0 else 1 end as right_nanos
+      from generations where posting_id is not null`,
+  }),
+  compared({
+    invariant: 'I3',
     statement: 'what a corrected generation costs is what was posted for it, first and later',
     rows: sql`select id as subject, cost_nanos as left_nanos,
         previous_cost_nanos + difference_nanos as right_nanos

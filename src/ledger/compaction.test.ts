@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { sql } from 'kysely'
 import { ask, type Bench, describeWithUpstreams } from '../../test/inference/support.ts'
+import { describeOnEachDatabase } from '../../test/support/harness.ts'
 import { closeDb, openDb } from '../db/db.ts'
 import { checkLedger } from './check.ts'
 import { compactEntries } from './compaction.ts'
@@ -58,7 +59,7 @@ describeWithUpstreams('compaction of the ledger', (bench) => {
     expect(await charges()).toHaveLength(3 * 5 * 2)
     expect(await problems()).toEqual([])
 
-    expect(await compactEntries(gateway().db, '2026-03-02T23:59:59.999Z', 3)).toBe(2 * 5 * 2)
+    expect(await compactEntries(gateway().db, '2026-03-02T23:59:59.999Z', { most: 3 })).toBe(2 * 5 * 2)
     const own = bench().server.own.organization.id
     const summaries = (await charges()).filter((row) => row.transaction_id === `charges-2026-03-01-${own}`)
     expect(summaries.toSorted((a, b) => a.account.localeCompare(b.account))).toMatchObject([
@@ -96,9 +97,10 @@ describeWithUpstreams('compaction of the ledger', (bench) => {
     const before = await figures()
     const other = openDb(gateway().config.databaseUrl)
     const until = '2026-03-03T10:00:02.500Z'
-    const done = await Promise.all([compactEntries(gateway().db, until, 1), compactEntries(other, until, 1)])
+    const most = { most: 1 }
+    const done = await Promise.all([gateway().db, other].map((db) => compactEntries(db, until, most)))
     await closeDb(other)
-    expect(done[0] + done[1]).toBe(3 * 2)
+    expect(done.reduce((sum, replaced) => sum + replaced, 0)).toBe(3 * 2)
     expect(await figures()).toEqual(before)
     expect(await problems()).toEqual([])
   })
@@ -123,5 +125,48 @@ describeWithUpstreams('compaction of the ledger', (bench) => {
     await (await ask(bench(), 'chat', { model: 'test/cent' })).text()
     await gateway().ledger.caughtUp()
     expect(await compactEntries(gateway().db, '2026-04-02')).toBe(2)
+  })
+})
+
+describeOnEachDatabase('compaction of charges in any order', (server) => {
+  const db = () => server().gateway.db
+  const early = '2026-01-02T00:00:00.000Z'
+
+  async function post(id: string, created_at: string): Promise<void> {
+    const organization_id = server().own.organization.id
+    const entry = { transaction_id: id, organization_id, kind: 'charge', note: null, created_at }
+    await db()
+      .insertInto('ledger_entries')
+      .values([
+        { ...entry, account: 'credits', amount_nanos: -1n },
+        { ...entry, account: 'revenue', amount_nanos: 1n },
+      ])
+      .execute()
+  }
+
+  const uncompacted = async () => {
+    const entries = db().selectFrom('ledger_entries').select('transaction_id').distinct()
+    const rows = await entries.where('kind', '=', 'charge').where('entry_count', 'is', null).execute()
+    return rows.map((row) => row.transaction_id)
+  }
+
+  test('R23 charges of a clock that was ahead hold up no others, and are compacted when their time has come', async () => {
+    await post('post-first', '2026-01-01T00:00:00.000Z')
+    await post('post-ahead', '2036-01-01T00:00:00.000Z')
+    for (let count = 0; count < 5; count++) await post(`post-${count}`, early)
+    expect(await compactEntries(db(), '2028-01-01T00:00:00.000Z', { most: 2 })).toBe(12)
+    expect(await uncompacted()).toEqual(['post-ahead'])
+    expect(await compactEntries(db(), '2036-02-01T00:00:00.000Z')).toBe(2)
+    expect(await uncompacted()).toEqual([])
+  })
+
+  test('R23 a run ends when its time is over, and the next one goes on from there', async () => {
+    for (const id of ['post-a', 'post-b', 'post-c']) await post(id, early)
+    const step = { most: 2, limitMs: 0 }
+    expect(await compactEntries(db(), early, step)).toBe(2)
+    expect(await uncompacted()).toHaveLength(2)
+    expect(await compactEntries(db(), early, step)).toBe(2)
+    expect(await compactEntries(db(), early)).toBe(2)
+    expect(await uncompacted()).toEqual([])
   })
 })

@@ -5,8 +5,8 @@ import type { LedgerEntryTable } from '../db/schema.ts'
 /** Few enough that nobody who waits for the database notices, with the generations that name their postings. */
 const entriesAtOnce = 200
 
-/** The id of the last entry that was looked at. */
-const compactedName = 'entries_compacted'
+/** What is left then is done the next time: another task may be waiting on the same thread. */
+const longestRunMs = 30_000
 
 type Entry = Pick<
   LedgerEntryTable,
@@ -18,55 +18,42 @@ type Entry = Pick<
  * sums and says how many there were and from when to when. Generations that still exist name it from then on.
  * Gives how many entries were replaced.
  */
-export async function compactEntries(db: Db, until: string, most = entriesAtOnce): Promise<number> {
-  for (let replaced = 0; ; ) {
-    const step = await compactNext(db, until, most)
-    if (step === null) return replaced
+export async function compactEntries(
+  db: Db,
+  until: string,
+  { most = entriesAtOnce, limitMs = longestRunMs } = {},
+): Promise<number> {
+  const deadline = performance.now() + limitMs
+  let replaced = 0
+  for (;;) {
+    const step = await db.transaction().execute((tx) => compactNext(tx, until, most))
     replaced += step
+    if (step === 0 || performance.now() >= deadline) return replaced
   }
 }
 
-/** Null when there is nothing left to do. */
-async function compactNext(db: Db, until: string, most: number): Promise<number | null> {
-  const from = await compactedUntil(db)
-  const next = await db
+async function compactNext(tx: Db, until: string, most: number): Promise<number> {
+  await takeTurn(tx)
+  const next = await tx
     .selectFrom('ledger_entries')
-    .select(['id', 'transaction_id', 'kind', 'entry_count', 'created_at'])
-    .where('id', '>', Number(from))
-    .orderBy('id')
+    .select('transaction_id')
+    // As literals, or the index of these entries is not used.
+    .where(sql<boolean>`kind = 'charge' and entry_count is null`)
+    .where('created_at', '<=', until)
+    .orderBy('created_at')
     .limit(most)
     .execute()
-  // Funding stays as it is, and so does what is compacted already.
-  const isCharge = (row: (typeof next)[number]) => row.kind === 'charge' && row.entry_count === null
-  const end = next.findIndex((row) => isCharge(row) && row.created_at > until)
-  const rows = end < 0 ? next : next.slice(0, end)
-  const last = rows.at(-1)
-  if (!last) return null
-  const postings = [...new Set(rows.filter(isCharge).map((row) => row.transaction_id))]
-  return db.transaction().execute(async (tx) => {
-    if (!(await advance(tx, from, String(last.id)))) return 0
-    return postings.length === 0 ? 0 : replacePostings(tx, postings)
-  })
+  const postings = [...new Set(next.map((entry) => entry.transaction_id))]
+  return postings.length === 0 ? 0 : replacePostings(tx, postings)
 }
 
-async function compactedUntil(db: Db): Promise<string> {
-  const row = await db
-    .selectFrom('instance')
-    .select('value')
-    .where('name', '=', compactedName)
-    .executeTakeFirstOrThrow()
-  return row.value
-}
-
-/** Whoever moves the mark has the entries behind it: another node that read the same ones finds it moved. */
-async function advance(tx: Db, from: string, to: string): Promise<boolean> {
-  const result = await tx
+/** Nodes that share the database compact one after the other: until the end of the transaction, others wait here. */
+async function takeTurn(tx: Db): Promise<void> {
+  await tx
     .updateTable('instance')
-    .set({ value: to })
-    .where('name', '=', compactedName)
-    .where('value', '=', from)
-    .executeTakeFirst()
-  return result.numUpdatedRows > 0n
+    .set({ value: sql<string>`cast(cast(value as bigint) + 1 as text)` })
+    .where('name', '=', 'compaction_steps')
+    .execute()
 }
 
 async function replacePostings(tx: Db, postings: string[]): Promise<number> {
@@ -119,7 +106,7 @@ async function addToSummary(tx: Db, id: string, account: string, entries: readon
     .execute()
 }
 
-/** A posting and its generations have one time: there is an index by it. */
+/** A posting and its generations have one time, and there is an index by it; a corrected generation has a later one. */
 async function renamePostings(tx: Db, id: string, entries: readonly Entry[]): Promise<void> {
   const { from, to } = spanOf(entries)
   const postings = [...new Set(entries.map((entry) => entry.transaction_id))]
@@ -128,6 +115,14 @@ async function renamePostings(tx: Db, id: string, entries: readonly Entry[]): Pr
     .set({ posting_id: id })
     .where('ended_at', '>=', from)
     .where('ended_at', '<=', to)
+    .where('posting_id', 'in', postings)
+    .execute()
+  await tx
+    .updateTable('generations')
+    .set({ posting_id: id })
+    .where('id', 'in', (from) =>
+      from.selectFrom('corrections').select('generation_id').where('previous_posting_id', 'in', postings),
+    )
     .where('posting_id', 'in', postings)
     .execute()
   for (const column of ['posting_id', 'previous_posting_id'] as const) {

@@ -5,9 +5,11 @@ import { databaseKinds, startTestServer, type TestServer } from '../../test/supp
 import { isoNow } from '../lib/clock.ts'
 import { growingHex } from '../lib/ids.ts'
 import { checkLedger } from './check.ts'
+import { compactEntries } from './compaction.ts'
 import type { Settle } from './engine.ts'
 import { release } from './ledger.ts'
 import { answer } from './rollups/answer.ts'
+import { dropOldGenerations } from './rollups/retention.ts'
 import { rollUp } from './rollups/roll.ts'
 import { subjects } from './subjects.ts'
 import { generationColumns } from './tables.ts'
@@ -136,6 +138,37 @@ describe.if(databaseKinds.includes('postgres'))('a charge that another node sett
       { numRuns: 25, seed: 1, endOnFailure: true },
     )
   }, 120_000)
+
+  test('I3 R23 a correction follows its posting when that is compacted, and goes with its record', async () => {
+    const { ledger, db } = server.gateway
+    const [id, keyId] = [`gen-${growingHex()}`, ++keys]
+    await admit(id, keyId)
+    await ledger.settle(settlement(id, keyId, { cost: 5, isByok: false }, false))
+    server.clock.advance(1000)
+    // The same cost: the record keeps the posting it had, and ends later than that was made.
+    await ledger.settle(settlement(id, keyId, { cost: 5, isByok: false }, true))
+    await compactEntries(db, isoNow(server.clock))
+    const violations = async () => (await checkLedger(db)).findings.flatMap((finding) => finding.violations)
+    expect(await violations()).toEqual([])
+
+    const named = await db
+      .selectFrom('generations')
+      .select('posting_id')
+      .where('id', '=', id)
+      .executeTakeFirst()
+    const rename = (posting_id: string) =>
+      db.updateTable('generations').set({ posting_id }).where('id', '=', id).execute()
+    await rename('post-missing')
+    expect(await violations()).toContain(`${id}: 0 is not 1`)
+    await rename(String(named?.posting_id))
+
+    await rollUp({ db }, { fewest: 1 })
+    server.clock.advance(2 * 86_400_000)
+    await dropOldGenerations({ db, clock: server.clock }, 1)
+    server.clock.release()
+    expect(await db.selectFrom('corrections').select('generation_id').execute()).toEqual([])
+    expect(await violations()).toEqual([])
+  })
 
   test('I3 another node that is late itself changes nothing', async () => {
     const { ledger, db } = server.gateway

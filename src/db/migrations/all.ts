@@ -15,6 +15,7 @@ import { conversations } from './013-conversations.ts'
 import { authCodeKey } from './014-auth-code-key.ts'
 import { backgroundResponses } from './015-background-responses.ts'
 import { conversationOwners } from './016-conversation-owners.ts'
+import { uncompactedEntries } from './016-uncompacted-entries.ts'
 
 export const migrations: Record<string, Migration> = {
   '001-foundation': foundation,
@@ -33,4 +34,5 @@ export const migrations: Record<string, Migration> = {
   '014-auth-code-key': authCodeKey,
   '015-background-responses': backgroundResponses,
   '016-conversation-owners': conversationOwners,
+  '016-uncompacted-entries': uncompactedEntries,
 }

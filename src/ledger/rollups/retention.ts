@@ -75,6 +75,7 @@ async function endedBefore(db: Db, until: string): Promise<string[]> {
 async function dropGenerations(tx: Db, ids: string[]): Promise<void> {
   await tx.deleteFrom('generation_feedback').where('generation_id', 'in', ids).execute()
   await tx.deleteFrom('generation_contents').where('generation_id', 'in', ids).execute()
+  await tx.deleteFrom('corrections').where('generation_id', 'in', ids).execute()
   await tx.deleteFrom('generations').where('id', 'in', ids).execute()
 }
 
