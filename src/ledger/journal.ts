@@ -1,4 +1,5 @@
 import { unlinkSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { DurableSizes } from './durable-sizes.ts'
 import type { Piece, Refused } from './fold.ts'
 import type { FoldThread } from './fold-thread.ts'
@@ -12,6 +13,7 @@ import {
   readPiece,
   SegmentFile,
   segmentPath,
+  syncFolder,
 } from './segment.ts'
 import { generationColumns } from './tables.ts'
 
@@ -87,12 +89,13 @@ export class Journal {
     for (const [place, { path, piece, size }] of left.entries()) {
       // Of a piece that is in the database already nothing matters: a torn line of the next may stand over it.
       if (piece && !isFolded(piece, this.#last)) {
+        // Before the fold: once the piece is in the database, nothing tells that its end was cut.
+        if (isCutAfter(left, place)) await removeFiles(left.splice(place + 1), dirname(path))
         await replay([...readPiece(path, size)])
         const { number } = piece
         for (const one of await thread.fold(path, { number, size, ...takeMeters(), now: now() })) refused(one)
         this.#last = piece
         this.#lastSize = size
-        if (isCutAfter(left, place)) left.splice(place + 1).forEach(removeLeft)
       }
       unlinkSync(path)
     }
@@ -212,8 +215,10 @@ export class Journal {
   }
 }
 
-function removeLeft({ path }: Left): void {
-  unlinkSync(path)
+/** The last first, so that no number is missing between those that a crash leaves. */
+async function removeFiles(files: readonly Left[], folder: string): Promise<void> {
+  for (const { path } of files.toReversed()) unlinkSync(path)
+  await syncFolder(folder)
 }
 
 /**
