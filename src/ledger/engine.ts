@@ -52,6 +52,19 @@ export interface Ran {
   lasting: Promise<void> | null
 }
 
+/**
+ * Thrown before anything of a batch is done: these operations need rows that cannot be read now. The rest of the
+ * batch can be carried out without them.
+ */
+export class UnreadableError extends Error {
+  readonly ops: ReadonlySet<Op>
+
+  constructor(ops: readonly Op[], cause: unknown) {
+    super(`the database cannot be read: ${String(cause)}`, { cause })
+    this.ops = new Set(ops)
+  }
+}
+
 /** Carries out batches, one at a time: all of each, or nothing that anybody is told of. */
 export interface Engine {
   /** Since when it can take no more, beyond what it was given; null while it can. */

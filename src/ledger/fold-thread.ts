@@ -5,6 +5,12 @@ import type { JournalState, Piece, Refused } from './fold.ts'
 /** A piece whose lines are in a file. */
 type WrittenPiece = Omit<Piece, 'lines'> & { size: number }
 
+/** Rows as they were when the pieces up to the number `folded` were in the database. */
+export interface Snapshot {
+  folded: number
+  rows: Row[]
+}
+
 /** What the thread is asked. */
 export type Asked =
   | { kind: 'open'; path: string }
@@ -20,10 +26,14 @@ export type Asked =
  */
 export class FoldThread {
   readonly #thread: Thread
+  /** A read does not wait behind a fold that waits for the write lock. */
+  readonly #reader: Thread
 
   constructor(path: string) {
     const opening: Asked = { kind: 'open', path }
-    this.#thread = new Thread(new URL('fold-worker.ts', import.meta.url), opening)
+    const worker = new URL('fold-worker.ts', import.meta.url)
+    this.#thread = new Thread(worker, opening)
+    this.#reader = new Thread(worker, opening)
   }
 
   async state(): Promise<JournalState> {
@@ -36,7 +46,12 @@ export class FoldThread {
 
   /** What the query gives for each of the values, with the others the same each time. */
   async rows(sql: string, values: readonly string[], ...others: string[]): Promise<Row[]> {
-    return values.length === 0 ? [] : ((await this.#ask({ kind: 'rows', sql, values, others })) as Row[])
+    return values.length === 0 ? [] : (await this.snapshot(sql, values, ...others)).rows
+  }
+
+  async snapshot(sql: string, values: readonly string[], ...others: string[]): Promise<Snapshot> {
+    const question: Asked = { kind: 'rows', sql, values, others }
+    return (await this.#reader.ask(question)) as Snapshot
   }
 
   /** Brings the piece that is in the file into the database, once. */
@@ -45,12 +60,18 @@ export class FoldThread {
   }
 
   async close(): Promise<void> {
-    if (!this.#thread.isRunning) return
-    await this.#ask({ kind: 'close' })
-    this.#thread.end()
+    await closeThread(this.#reader)
+    await closeThread(this.#thread)
   }
 
   #ask(asked: Asked): Promise<unknown> {
     return this.#thread.ask(asked)
   }
+}
+
+async function closeThread(thread: Thread): Promise<void> {
+  if (!thread.isRunning) return
+  const question: Asked = { kind: 'close' }
+  await thread.ask(question)
+  thread.end()
 }

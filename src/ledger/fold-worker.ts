@@ -2,7 +2,7 @@ import { Database } from 'bun:sqlite'
 import type { Row } from '../db/batch.ts'
 import { answerEach } from '../lib/thread.ts'
 import { Folder } from './fold.ts'
-import type { Asked } from './fold-thread.ts'
+import type { Asked, Snapshot } from './fold-thread.ts'
 import { readPiece } from './segment.ts'
 
 /** How long another connection may keep the file to itself. */
@@ -18,7 +18,7 @@ answerEach((question) => {
   if (asked.kind === 'close') return database.close()
   if (asked.kind === 'state') return folder.state
   if (asked.kind === 'mark') return folder.markOpen(asked.isOpen)
-  if (asked.kind === 'rows') return rows(database, asked)
+  if (asked.kind === 'rows') return snapshot(database, folder, asked)
   return folder.fold({ ...asked, lines: readPiece(asked.path, asked.size) })
 })
 
@@ -35,6 +35,15 @@ function open(path: string): void {
   folder = new Folder(database)
 }
 
-function rows(from: Database, { sql, values, others }: Extract<Asked, { kind: 'rows' }>): Row[] {
-  return values.flatMap((value) => from.query<Row, string[]>(sql).all(value, ...others))
+/** In one transaction, so that the rows are those of the number. */
+function snapshot(
+  from: Database,
+  folds: Folder,
+  { sql, values, others }: Extract<Asked, { kind: 'rows' }>,
+): Snapshot {
+  const read = from.transaction(() => ({
+    folded: folds.foldedNumber,
+    rows: values.flatMap((value) => from.query<Row, string[]>(sql).all(value, ...others)),
+  }))
+  return read.deferred()
 }

@@ -67,7 +67,11 @@ export class Folder {
     const insert = 'insert into instance (name, value) values (?, ?) on conflict do nothing'
     this.#run(insert, [journalName, newId('journal')])
     this.#run(insert, [foldedName, '0'])
-    return { journal: this.#fact(journalName), number: Number(this.#fact(foldedName)) }
+    return { journal: this.#fact(journalName), number: this.foldedNumber }
+  }
+
+  get foldedNumber(): number {
+    return Number(this.#fact(foldedName))
   }
 
   get state(): JournalState {
@@ -105,7 +109,7 @@ export class Folder {
 
   /** False when it was folded before. */
   #advance(number: number): boolean {
-    const mark = Number(this.#fact(foldedName))
+    const mark = this.foldedNumber
     if (mark >= number) return false
     if (mark !== number - 1) throw new Error(`piece ${number} of the journal does not follow ${mark}`)
     this.#run('update instance set value = ? where name = ?', [String(number), foldedName])

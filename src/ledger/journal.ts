@@ -82,6 +82,11 @@ export class Journal {
     return this.#closed.length > 0
   }
 
+  /** What closed pieces change in other days, by the number of the piece, as long as they are not in the database. */
+  get unfoldedDays(): [number, Piece['otherDays']][] {
+    return this.#closed.map(({ segment, meters }) => [segment.piece.number, meters.otherDays])
+  }
+
   /** Brings what an earlier process left into the database; `replay` takes it into the book. */
   async takeUp(replay: (lines: Line[]) => Promise<void>): Promise<void> {
     const { thread, takeMeters, now, refused } = this.#parts

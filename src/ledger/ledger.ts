@@ -3,17 +3,8 @@ import { isRefusedData } from '../db/batch.ts'
 import { unavailable } from '../errors.ts'
 import { type Clock, isoNow } from '../lib/clock.ts'
 import type { Refusal } from './book.ts'
-import type { Admit, Engine, Op, Result, Settle } from './engine.ts'
-
-interface Job {
-  op: Op
-  /** When it was asked for. */
-  at: number
-  /** Until when it is waited for. */
-  until: number
-  done: (result: Result) => void
-  failed: (error: unknown) => void
-}
+import { type Admit, type Engine, type Op, type Result, type Settle, UnreadableError } from './engine.ts'
+import { again, hasCompanions, type Job } from './job.ts'
 
 /** Bounds the size of one batch. */
 const mostAtOnce = 256
@@ -46,8 +37,10 @@ export class Ledger {
   /** Holds of requests that are under way here. */
   readonly #open = new Set<string>()
   #queue: Job[] = []
-  /** What the transaction under way is about. */
-  #current: Job[] = []
+  /** Taken from the queue, and neither done nor put back. */
+  readonly #current = new Set<Job>()
+  /** They need rows that cannot be read now, and are tried again after a while. */
+  #deferred: Job[] = []
   /** Done, and not on disk yet. */
   readonly #unsynced = new Set<Job>()
   #running = false
@@ -55,6 +48,7 @@ export class Ledger {
   #toldAt = 0
   #unkeptAt = Number.NEGATIVE_INFINITY
   #looking: Timer | null = null
+  #retrying: Timer | null = null
 
   constructor(engine: Engine, clock: Clock, log: Logger) {
     this.#engine = engine
@@ -69,7 +63,7 @@ export class Ledger {
 
   /** Operations that are not written yet. */
   get waiting(): number {
-    return this.#queue.length
+    return this.#queue.length + this.#deferred.length
   }
 
   /** Takes up what an earlier process left; without it, the first operation does. */
@@ -97,7 +91,7 @@ export class Ledger {
 
   /** Resolves when the hold is committed, or with the limit that is in its way. */
   async admit(op: Admit): Promise<Refusal | null> {
-    if (this.#queue.length > mostWaiting || this.#engine.fullSince !== null) throw unavailable()
+    if (this.waiting > mostWaiting || this.#engine.fullSince !== null) throw unavailable()
     this.#open.add(op.wish.id)
     const result = await this.#push(op, admitMs)
     return typeof result === 'string' ? null : result
@@ -121,7 +115,8 @@ export class Ledger {
 
   /** Waits a while for requests that are under way to be settled; what is left is settled after the next start. */
   async close(): Promise<void> {
-    const isBusy = () => this.#running || this.#open.size > 0 || this.#unsynced.size > 0
+    const isBusy = () =>
+      this.#running || this.#open.size > 0 || this.#unsynced.size > 0 || this.#deferred.length > 0
     for (const deadline = performance.now() + closeMs; isBusy() && performance.now() < deadline; ) {
       await Bun.sleep(5)
     }
@@ -148,22 +143,27 @@ export class Ledger {
   async #run(): Promise<void> {
     while (this.#queue.length > 0) {
       const jobs = this.#queue.splice(0, mostAtOnce)
-      try {
-        await this.#commit(jobs)
-        this.#isUp()
-      } catch (error) {
-        if (isRefusedData(error)) await this.#oneByOne(jobs, error)
-        else await this.#isDown(jobs, error)
-      }
+      for (const job of jobs) this.#current.add(job)
+      await this.#attempt(jobs)
     }
     this.#running = false
   }
 
+  async #attempt(jobs: Job[]): Promise<void> {
+    try {
+      await this.#commit(jobs)
+      this.#isUp()
+    } catch (error) {
+      if (error instanceof UnreadableError) await this.#withoutUnreadable(jobs, error)
+      else if (isRefusedData(error)) await this.#oneByOne(jobs, error)
+      else await this.#isDown(jobs, error)
+    }
+  }
+
   async #commit(jobs: Job[]): Promise<void> {
-    this.#current = jobs
     const ops = jobs.map(({ op }) => op)
     const { results, lasting } = await this.#engine.run(ops, isoNow(this.#clock))
-    this.#current = []
+    for (const job of jobs) this.#current.delete(job)
     const unsynced: [Job, Result][] = []
     for (const [place, job] of jobs.entries()) {
       const result = results[place] ?? null
@@ -203,6 +203,7 @@ export class Ledger {
     const [only] = jobs
     if (only && jobs.length === 1 && !hasCompanions(only.op)) {
       this.#log.error({ err: error, op: only.op.op }, 'the ledger refused an operation')
+      this.#current.delete(only)
       if (only.op.op === 'settle') {
         this.#open.delete(only.op.id)
         this.#engine.drop(only.op)
@@ -213,17 +214,26 @@ export class Ledger {
       this.#log.warn({ err: error }, 'a charge is written without what goes along')
     for (const job of jobs) {
       const op = jobs.length === 1 && job.op.op === 'settle' ? { ...job.op, companions: [] } : job.op
-      await this.#alone({ ...job, op: again(op) })
+      job.op = again(op)
+      await this.#attempt([job])
     }
   }
 
-  async #alone(job: Job): Promise<void> {
-    try {
-      await this.#commit([job])
-    } catch (error) {
-      if (isRefusedData(error)) await this.#oneByOne([job], error)
-      else await this.#isDown([job], error)
-    }
+  /** One key whose meters cannot be read must not keep others from being charged. */
+  async #withoutUnreadable(jobs: Job[], { ops, cause }: UnreadableError): Promise<void> {
+    this.#tellDown(cause)
+    const unreadable = jobs.filter(({ op }) => ops.has(op))
+    const rest = jobs.filter(({ op }) => !ops.has(op))
+    for (const job of unreadable) this.#current.delete(job)
+    this.#deferred.push(...unreadable)
+    this.#retrying ??= setTimeout(() => this.#retryDeferred(), retryMs).unref()
+    if (rest.length > 0) await this.#attempt(rest)
+  }
+
+  #retryDeferred(): void {
+    this.#retrying = null
+    this.#queue.push(...this.#deferred.splice(0))
+    if (!this.#running && this.#queue.length > 0) this.#start()
   }
 
   #isUp(): void {
@@ -234,17 +244,23 @@ export class Ledger {
 
   /** What there is to do stays in line until it is done. */
   async #isDown(jobs: Job[], error: unknown): Promise<void> {
-    const now = performance.now()
-    this.#downSince ??= now
-    if (now - this.#toldAt > tellMs) {
-      this.#toldAt = now
-      this.#log.error({ err: error, waiting: this.#queue.length }, 'the ledger cannot be written')
+    this.#downSince ??= performance.now()
+    this.#tellDown(error)
+    for (const job of jobs) {
+      this.#current.delete(job)
+      job.op = again(job.op)
     }
-    this.#current = []
-    this.#queue.unshift(...jobs.map((job) => ({ ...job, op: again(job.op) })))
+    this.#queue.unshift(...jobs)
     this.#sendAwayLate()
     await this.#keepWaiting(0)
     await Bun.sleep(retryMs)
+  }
+
+  #tellDown(err: unknown): void {
+    const now = performance.now()
+    if (now - this.#toldAt <= tellMs) return
+    this.#toldAt = now
+    this.#log.error({ err, waiting: this.waiting }, 'the ledger cannot be written')
   }
 
   /** A database that is away is noticed; a disk that hangs gives no sign at all. */
@@ -257,7 +273,7 @@ export class Ledger {
   /** A process that ends while the database is away must not take with it what it is owed. */
   async #keepWaiting(forMs: number): Promise<void> {
     const since = performance.now() - forMs
-    const waiting = [...this.#current, ...this.#queue].filter(({ at }) => at <= since)
+    const waiting = [...this.#current, ...this.#deferred, ...this.#queue].filter(({ at }) => at <= since)
     try {
       await this.#engine.keep(waiting.map(({ op }) => op).filter((op) => op.op === 'settle'))
     } catch (err) {
@@ -270,13 +286,16 @@ export class Ledger {
   /** Charges are written all the same; holds of requests that were sent away are taken back. */
   #sendAwayLate(): void {
     const now = performance.now()
-    const late = [...this.#current, ...this.#unsynced, ...this.#queue].filter(({ until }) => until < now)
+    const waiting = [...this.#current, ...this.#unsynced, ...this.#deferred, ...this.#queue]
+    const late = waiting.filter(({ until }) => until < now)
     for (const job of late) {
       job.until = Number.POSITIVE_INFINITY
       this.#sendAway(job, unavailable())
     }
     const isLate = new Set(late.filter(({ op }) => op.op === 'admit'))
-    if (isLate.size > 0) this.#queue = this.#queue.filter((job) => !isLate.has(job))
+    if (isLate.size === 0) return
+    this.#queue = this.#queue.filter((job) => !isLate.has(job))
+    this.#deferred = this.#deferred.filter((job) => !isLate.has(job))
   }
 
   #sendAway({ op, failed }: Job, error: unknown): void {
@@ -298,15 +317,6 @@ export class Ledger {
       void this.#push({ op: 'note', id, checkpoint }, settleMs).then(over, over)
     }
   }
-}
-
-/** Nobody knows whether it was done. */
-function again(op: Op): Op {
-  return op.op === 'note' ? op : { ...op, again: true }
-}
-
-function hasCompanions(op: Op): boolean {
-  return op.op === 'settle' && op.companions.length > 0
 }
 
 function withdrawal({ wish, organizationId }: Admit): Job {

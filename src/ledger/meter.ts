@@ -91,9 +91,10 @@ export function daysAround(days: readonly string[]): { from: string; to: string 
   return { from: from.sort()[0] ?? '', to: to.sort().at(-1) ?? '' }
 }
 
-/** What was read of other days, and what has changed since. */
+/** What was read of other days, and what has changed since. A day that comes more than once is summed. */
 export function setOtherDays(meter: Meter, days: Iterable<[string, DaySums]>): void {
-  meter.otherDays = new Map(days)
+  meter.otherDays = new Map()
+  for (const [day, sums] of days) addDay(meter.otherDays, day, sums, 1)
   for (const [day, change] of meter.changedDays) addDay(meter.otherDays, day, change, 1)
 }
 

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import type { Row } from '../db/batch.ts'
 import { type Clock, isoNow } from '../lib/clock.ts'
 import { type Amounts, Book, type Wish } from './book.ts'
 import {
@@ -10,6 +11,7 @@ import {
   type Result,
   type Settle,
   subjectsOf,
+  UnreadableError,
   wishesOf,
 } from './engine.ts'
 import type { Refused } from './fold.ts'
@@ -27,12 +29,14 @@ import {
 } from './line.ts'
 import { forgetOtherDays, newMeter } from './meter.ts'
 import { JournalError } from './segment.ts'
-import { changedDayValues, holdOf, meterOf, meterValues } from './tables.ts'
-import { otherDaysFor, takeOtherDays } from './windows.ts'
+import { changedDayRow, changedDayValues, holdOf, meterOf, meterValues } from './tables.ts'
+import { type OtherDays, otherDaysFor, takeOtherDays } from './windows.ts'
 
 /** How long the database may be behind: the longer, the less often a meter is written. */
 const foldEveryMs = 250
 const retryMs = 1000
+/** How long a hold that must be read is waited for while the database does not follow. */
+const behindMs = 100
 /** An outage is told at its beginning, its end, and so often. */
 const tellMs = 30_000
 /** More meters than this are not kept in memory. */
@@ -191,18 +195,29 @@ export class SoleEngine implements Engine {
 
   async #loadFor(ops: readonly Op[]): Promise<void> {
     if (this.#book.meters.size > mostMeters) this.#forgetMeters()
-    const ids = ops.flatMap(holdsOf).filter((id) => !this.#book.holds.has(id))
-    if (ids.length > 0) {
-      // The database may have a hold that is settled already.
-      await this.caughtUp()
-      await this.#loadHolds(ids)
-    }
-    await this.#loadMeters(subjectsOf(this.#book, ops))
-    const wishes = ops.flatMap(wishesOf)
-    if (!otherDaysFor(this.#book, wishes)) return
-    // What was settled in other days may be on its way into the database.
-    await this.caughtUp()
-    await this.#loadOtherDays(wishes)
+    const { holds, meters } = this.#book
+    const unheld = ops.filter((op) => holdsOf(op).some((id) => !holds.has(id)))
+    await this.#readFor(unheld, () => this.#loadSettledHolds(unheld.flatMap(holdsOf)))
+    const unmetered = ops.filter((op) => subjectsOf(this.#book, [op]).some((subject) => !meters.has(subject)))
+    await this.#readFor(unmetered, () => this.#loadMeters(subjectsOf(this.#book, unmetered)))
+    const moving = ops.filter((op) => otherDaysFor(this.#book, wishesOf(op)))
+    await this.#readFor(moving, () => this.#loadOtherDays(moving.flatMap(wishesOf)))
+  }
+
+  /** What cannot be read keeps nobody waiting but the operations that need it. */
+  async #readFor(ops: readonly Op[], read: () => Promise<void>): Promise<void> {
+    if (ops.length === 0) return
+    await read().catch((cause: unknown) => {
+      throw new UnreadableError(ops, cause)
+    })
+  }
+
+  /** The database must have caught up first: it may have a hold that is settled already. */
+  async #loadSettledHolds(ids: string[]): Promise<void> {
+    const caughtUp = this.caughtUp()
+    // While a lock is waited for, everybody else waits for this.
+    await (this.#behindSince === null ? caughtUp : Promise.race([caughtUp, failLate()]))
+    await this.#loadHolds(ids)
   }
 
   async #loadOtherDays(wishes: readonly Wish[]): Promise<void> {
@@ -210,7 +225,12 @@ export class SoleEngine implements Engine {
     if (!wanted) return
     const select = 'select * from meter_days where subject = ? and day >= ? and day <= ?'
     const { subjects, from, to } = wanted
-    takeOtherDays(this.#book, wanted, await this.#thread.rows(select, subjects, from, to))
+    const before = this.#journal.unfoldedDays
+    const { folded, rows } = await this.#thread.snapshot(select, subjects, from, to)
+    // A segment may have been closed, or have come into the database, while the rows were read.
+    const unfolded = new Map([...before, ...this.#journal.unfoldedDays].filter(([number]) => number > folded))
+    const changes = [...unfolded.values()].flat().map(changedDayRow)
+    takeOtherDays(this.#book, wanted, [...rows, ...changes.filter((row) => isWanted(wanted, row))])
   }
 
   async #loadHolds(ids: string[]): Promise<void> {
@@ -275,4 +295,13 @@ export class SoleEngine implements Engine {
         : 'a charge is written without what goes along'
     this.#log.error({ id, err: { message } }, text)
   }
+}
+
+async function failLate(): Promise<never> {
+  await Bun.sleep(behindMs)
+  throw new Error('the database is behind the journal')
+}
+
+function isWanted({ from, to }: OtherDays, { day }: Row): boolean {
+  return String(day) >= from && String(day) <= to
 }

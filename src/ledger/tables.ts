@@ -213,6 +213,11 @@ export function changedDayValues({ subject, changedDays }: Meter): unknown[][] {
   ])
 }
 
+/** The values of `changedDayValues` as a row, which is added to what the table has. */
+export function changedDayRow(values: readonly unknown[]): Row {
+  return Object.fromEntries(dayColumns.map((column, place) => [column, values[place]]))
+}
+
 export function dayOf(row: Row): [string, DaySums] {
   const sum = (name: string) => BigInt(row[`${name}_nanos`] as bigint)
   const sums = { spent: sum('spent'), byok: sum('byok'), held: sum('held'), heldByok: sum('held_byok') }
