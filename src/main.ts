@@ -112,7 +112,7 @@ function warnOfUseless({ catalog, log }: Pick<Gateway, 'catalog' | 'log'>): void
 
 function engineFor({ databaseUrl, dataDir }: Config, clock: Clock, log: Logger): Engine {
   return isPostgresUrl(databaseUrl)
-    ? new SharedEngine(new PostgresBatches(databaseUrl), new Spool(dataDir))
+    ? new SharedEngine(new PostgresBatches(databaseUrl), new Spool(dataDir, log))
     : new SoleEngine(databaseUrl, clock, log)
 }
 

@@ -117,8 +117,12 @@ export class SegmentFile {
     await this.#syncing.catch(() => undefined)
   }
 
-  remove(): void {
+  close(): void {
     closeSync(this.#file)
+  }
+
+  remove(): void {
+    this.close()
     unlinkSync(this.path)
   }
 }

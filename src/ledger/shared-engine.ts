@@ -42,9 +42,7 @@ export class SharedEngine implements Engine {
   }
 
   async open(deliver: (settlements: Settle[]) => Promise<void>): Promise<void> {
-    const left = this.#spool.readLeft()
-    await deliver(left.settlements)
-    this.#spool.delivered(left)
+    await deliver(this.#spool.readLeft())
   }
 
   async run(ops: readonly Op[], now: string): Promise<Ran> {
@@ -58,7 +56,7 @@ export class SharedEngine implements Engine {
   }
 
   drop(settlement: Settle): void {
-    this.#spool.done([settlement])
+    this.#spool.refuse(settlement)
   }
 
   caughtUp(): null {

@@ -1,10 +1,13 @@
-import { afterAll, expect, test } from 'bun:test'
+import { afterAll, expect, spyOn, test } from 'bun:test'
+import * as fs from 'node:fs'
 import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { pino } from 'pino'
 import type { Settle } from './engine.ts'
 import { release } from './ledger.ts'
-import { JournalError } from './segment.ts'
+import { columnsLine } from './line.ts'
+import { JournalError, SegmentFile, segmentPath } from './segment.ts'
 import { Spool } from './spool.ts'
 import { generationColumns } from './tables.ts'
 
@@ -27,48 +30,141 @@ function settlement(id: string): Settle {
   }
 }
 
-const left = (path: string) => new Spool(path).readLeft()
+const silent = pino({ level: 'silent' })
+const left = (path: string) => new Spool(path, silent).readLeft()
+const idsLeft = (path: string) => left(path).map(({ id }) => id)
+
+/** Files are removed once nobody waits for the disk. */
+async function until(isDone: () => boolean): Promise<void> {
+  while (!isDone()) await Bun.sleep(1)
+}
 
 test('R7 what is kept is what the next process reads, each once, until it is delivered', async () => {
   const path = newFolder()
-  const spool = new Spool(path)
+  const spool = new Spool(path, silent)
   await spool.keep([settlement('gen-1')])
   await spool.keep([settlement('gen-1'), settlement('gen-2')])
-  const next = new Spool(path)
+  const next = new Spool(path, silent)
   const found = next.readLeft()
-  expect(found.settlements).toEqual([
+  expect(found).toEqual([
     { ...settlement('gen-1'), again: true },
     { ...settlement('gen-2'), again: true },
   ])
   // What it has to keep itself goes elsewhere.
   await next.keep([settlement('gen-3')])
-  expect(left(path).settlements.map(({ id }) => id)).toEqual(['gen-1', 'gen-2', 'gen-3'])
-  next.delivered(found)
-  expect(left(path).settlements.map(({ id }) => id)).toEqual(['gen-3'])
+  expect(idsLeft(path)).toEqual(['gen-1', 'gen-2', 'gen-3'])
+  next.done(found)
+  await until(() => readdirSync(path).length === 1)
+  expect(idsLeft(path)).toEqual(['gen-3'])
 })
 
 test('R7 the file is gone when all in it are done', async () => {
   const path = newFolder()
-  const spool = new Spool(path)
+  const spool = new Spool(path, silent)
   await spool.keep([settlement('gen-1'), settlement('gen-2')])
   spool.done([settlement('gen-1')])
   expect(readdirSync(path)).toHaveLength(1)
   spool.done([settlement('gen-2')])
-  while (readdirSync(path).length > 0) await Bun.sleep(1)
+  await until(() => readdirSync(path).length === 0)
   await spool.keep([settlement('gen-4')])
-  expect(left(path).settlements.map(({ id }) => id)).toEqual(['gen-4'])
+  expect(idsLeft(path)).toEqual(['gen-4'])
 })
 
 test('R7 a torn end is left out; damage to what was on disk stops the start, and names the file', async () => {
   const path = newFolder()
-  const spool = new Spool(path)
+  const spool = new Spool(path, silent)
   await spool.keep([settlement('gen-1')])
   await spool.keep([settlement('gen-2')])
   const [name = ''] = readdirSync(path)
   const file = join(path, name)
   appendFileSync(file, 'unsent 1 12345 0 0 settle gen-3 [tor')
-  expect(left(path).settlements.map(({ id }) => id)).toEqual(['gen-1', 'gen-2'])
+  expect(idsLeft(path)).toEqual(['gen-1', 'gen-2'])
   writeFileSync(file, readFileSync(file, 'utf8').replace('key:1', 'key:2'))
   expect(() => left(path)).toThrow(JournalError)
   expect(() => left(path)).toThrow(file)
+})
+
+test('R7 a full disk is tried again with the same lines, and nothing is on disk until it is synced', async () => {
+  const path = newFolder()
+  const spool = new Spool(path, silent)
+  const waiting = [settlement('gen-1'), settlement('gen-2')]
+  const full = spyOn(fs, 'writeSync').mockImplementation(() => {
+    throw new Error('ENOSPC')
+  })
+  try {
+    for (let attempt = 0; attempt < 5; attempt++)
+      expect(await spool.keep(waiting).catch(String)).toContain('ENOSPC')
+  } finally {
+    full.mockRestore()
+  }
+  const unsynced = spyOn(SegmentFile.prototype, 'sync').mockRejectedValue(new Error('EIO'))
+  try {
+    for (let attempt = 0; attempt < 2; attempt++)
+      expect(await spool.keep(waiting).catch(String)).toContain('EIO')
+  } finally {
+    unsynced.mockRestore()
+  }
+  await spool.keep(waiting)
+  const [name = ''] = readdirSync(path)
+  expect(readFileSync(join(path, name), 'utf8').split('\n')).toHaveLength(2)
+  expect(idsLeft(path)).toEqual(['gen-1', 'gen-2'])
+})
+
+test('R7 files are closed when they are long, and each goes when its settlements are done', async () => {
+  const path = newFolder()
+  const spool = new Spool(path, silent)
+  const long = (id: string): Settle => ({
+    ...settlement(id),
+    companions: [{ sql: 'insert into t values ($1)', values: ['a'.repeat(5 * 1024 * 1024)] }],
+  })
+  for (const id of ['gen-1', 'gen-2', 'gen-3']) await spool.keep([long(id)])
+  expect(readdirSync(path)).toHaveLength(2)
+  spool.done([settlement('gen-1'), settlement('gen-2')])
+  await until(() => readdirSync(path).length === 1)
+  expect(idsLeft(path)).toEqual(['gen-3'])
+})
+
+test('R7 what an earlier process left is not written again while it waits', async () => {
+  const path = newFolder()
+  await new Spool(path, silent).keep([settlement('gen-1')])
+  const next = new Spool(path, silent)
+  await next.keep(next.readLeft())
+  expect(readdirSync(path)).toHaveLength(1)
+})
+
+test('R7 a file of a newer form stops the start, and names the file', () => {
+  const path = newFolder()
+  const file = new SegmentFile(segmentPath(join(path, 'unsent'), 1))
+  file.begin({ journal: 'unsent', number: 1 }, Promise.resolve(), 0)
+  file.append(['columns 1000 ["id"]', 'settle gen-1 ["org",false,"7","0",{"id":"gen-1"},[]]'])
+  expect(() => left(path)).toThrow(JournalError)
+  expect(() => left(path)).toThrow(file.path)
+})
+
+test('R7 a column that an earlier version did not write has the default of the table', () => {
+  const path = newFolder()
+  const file = new SegmentFile(segmentPath(join(path, 'unsent'), 1))
+  file.begin({ journal: 'unsent', number: 1 }, Promise.resolve(), 0)
+  file.append([columnsLine(['id']), 'settle gen-1 ["org",false,"7","0",["gen-1"],[]]'])
+  const [found] = left(path)
+  const written = (column: (typeof generationColumns)[number]) =>
+    found?.generation?.[generationColumns.indexOf(column)]
+  expect([written('id'), written('tokens_input'), written('is_byok'), written('flag')]).toEqual([
+    'gen-1',
+    0,
+    0,
+    null,
+  ])
+})
+
+test('R7 a file with a settlement that the database refuses is kept aside', async () => {
+  const path = newFolder()
+  await new Spool(path, silent).keep([settlement('gen-1'), settlement('gen-2')])
+  const next = new Spool(path, silent)
+  const [first, second] = next.readLeft()
+  if (!first || !second) throw new Error('nothing was left')
+  next.refuse(first)
+  next.done([second])
+  await until(() => readdirSync(path)[0] === 'unsent-ledger-1.refused-1')
+  expect(idsLeft(path)).toEqual([])
 })

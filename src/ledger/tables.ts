@@ -64,6 +64,15 @@ export const generationColumns = [
   'ended_at',
 ] as const satisfies readonly (keyof GenerationTable)[]
 
+const countColumns = ['input_images', 'web_searches', 'hold_nanos', 'streamed', 'is_byok']
+
+/** What the table gives a column that an earlier version did not write; null for those that are not here. */
+export const generationDefaults: ReadonlyMap<string, number> = new Map(
+  generationColumns
+    .filter((column) => column.startsWith('tokens_') || countColumns.includes(column))
+    .map((column) => [column, 0]),
+)
+
 export const insertGenerations = insertWith(generationColumns)
 
 export function insertWith(columns: readonly string[]): Insert {

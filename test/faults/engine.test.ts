@@ -174,8 +174,9 @@ const blank = {
 }
 
 function engineOn(url: string): Engine {
-  if (isPostgresUrl(url)) return new SharedEngine(new PostgresBatches(url), new Spool(tmpdir()))
-  return new SoleEngine(url, systemClock, pino({ level: 'silent' }))
+  const log = pino({ level: 'silent' })
+  if (isPostgresUrl(url)) return new SharedEngine(new PostgresBatches(url), new Spool(tmpdir(), log))
+  return new SoleEngine(url, systemClock, log)
 }
 
 /** What a crash at this moment leaves: the journal as it is now, and the database as it is then at the latest. */

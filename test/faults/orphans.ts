@@ -16,11 +16,9 @@ import type { Scene } from './gateways.ts'
 export async function settleOrphans({ databaseUrl }: Scene): Promise<void> {
   if (!isPostgresUrl(databaseUrl)) return
   const db = openDb(databaseUrl)
-  const ledger = new Ledger(
-    new SharedEngine(new PostgresBatches(databaseUrl), new Spool(tmpdir())),
-    systemClock,
-    pino({ level: 'silent' }),
-  )
+  const log = pino({ level: 'silent' })
+  const engine = new SharedEngine(new PostgresBatches(databaseUrl), new Spool(tmpdir(), log))
+  const ledger = new Ledger(engine, systemClock, log)
   await new Node(true).settleOrphans(db, ledger, isoNow(systemClock))
   await ledger.close()
   await closeDb(db)

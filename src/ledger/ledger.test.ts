@@ -1,0 +1,68 @@
+import { expect, test } from 'bun:test'
+import { pino } from 'pino'
+import { systemClock } from '../lib/clock.ts'
+import type { Engine, Op, Settle } from './engine.ts'
+import { Ledger, release } from './ledger.ts'
+
+const silent = pino({ level: 'silent' })
+
+/** Refuses `gen-bad`, and does not answer for `gen-slow` alone. */
+class PickyEngine implements Engine {
+  readonly fullSince = null
+  readonly kept: string[] = []
+  readonly dropped: string[] = []
+  readonly slow = Promise.withResolvers<void>()
+  readonly reached = Promise.withResolvers<void>()
+
+  open(): Promise<void> {
+    return Promise.resolve()
+  }
+
+  async run(ops: readonly Op[]) {
+    const ids = ops.map((op) => (op.op === 'admit' ? op.wish.id : op.id))
+    if (ids.includes('gen-bad')) throw Object.assign(new Error('refused'), { errno: '23503' })
+    if (ids.includes('gen-slow')) {
+      this.reached.resolve()
+      await this.slow.promise
+    }
+    return { results: ids.map(() => null), lasting: null }
+  }
+
+  async keep(settlements: readonly Settle[]): Promise<void> {
+    this.kept.push(...settlements.map(({ id }) => id))
+  }
+
+  drop({ id }: Settle): void {
+    this.dropped.push(id)
+  }
+
+  caughtUp(): null {
+    return null
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve()
+  }
+}
+
+test('R7 a settlement that was refused is not kept for the next process', async () => {
+  const engine = new PickyEngine()
+  const ledger = new Ledger(engine, systemClock, silent)
+  await expect(ledger.settle(release('gen-bad', 'org'))).rejects.toThrow('refused')
+  await ledger.close()
+  expect(engine.dropped).toEqual(['gen-bad'])
+  expect(engine.kept).toEqual([])
+})
+
+test('R7 settlements behind a refused one are kept when the process ends before their turn', async () => {
+  const engine = new PickyEngine()
+  const ledger = new Ledger(engine, systemClock, silent)
+  const bad = ledger.settle(release('gen-bad', 'org')).catch(String)
+  const others = ['gen-1', 'gen-slow', 'gen-2'].map((id) => ledger.settle(release(id, 'org')))
+  await bad
+  await engine.reached.promise
+  await ledger.close()
+  expect([...new Set(engine.kept)]).toEqual(['gen-slow', 'gen-2'])
+  engine.slow.resolve()
+  await Promise.all(others)
+}, 30_000)
