@@ -33,13 +33,19 @@ describe('a burst of tiny events', () => {
       const sse = joined(frames[upstream](events))
       for (const format of formatNames) {
         test(`S13 ${name} from ${upstream} to ${format} leave the event loop to others`, async () => {
-          bench.first.script({ sse })
-          const before = process.cpuUsage()
-          const delay = new LoopDelay()
-          const response = await ask(bench, format, { model: `test/${upstream}`, stream: true })
-          for await (const _ of response.body ?? []);
-          const { user, system } = process.cpuUsage(before)
-          expect(delay.stop()).toBeLessThan(Math.max(mostMs, (mostShare * (user + system)) / 1000))
+          const excess = async () => {
+            bench.first.script({ sse })
+            const before = process.cpuUsage()
+            const delay = new LoopDelay()
+            const response = await ask(bench, format, { model: `test/${upstream}`, stream: true })
+            for await (const _ of response.body ?? []);
+            const { user, system } = process.cpuUsage(before)
+            return delay.stop() - Math.max(mostMs, (mostShare * (user + system)) / 1000)
+          }
+          // A collection of garbage may fall into one attack; a loop that is held is held each time.
+          let least = Number.POSITIVE_INFINITY
+          for (let attempt = 0; attempt < 3 && least >= 0; attempt++) least = Math.min(least, await excess())
+          expect(least).toBeLessThan(0)
         })
       }
     }
