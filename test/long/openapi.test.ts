@@ -23,16 +23,18 @@ async function schemathesis(kind: string): Promise<{ code: number; output: strin
   return { code: await child.exited, output: output + errors }
 }
 
-describe.skipIf(python === '')('openapi.json says what the server does', () => {
-  for (const kind of ['management', 'inference']) {
-    test(
-      `${kind} operations`,
-      async () => {
-        const { code, output } = await schemathesis(kind)
-        if (code !== 0) console.error(output)
-        expect(code).toBe(0)
-      },
-      patience,
-    )
-  }
-})
+if (python) {
+  describe('openapi.json says what the server does', () => {
+    for (const kind of ['management', 'inference']) {
+      test(
+        `${kind} operations`,
+        async () => {
+          const { code, output } = await schemathesis(kind)
+          if (code !== 0) console.error(output)
+          expect(code).toBe(0)
+        },
+        patience,
+      )
+    }
+  })
+}
