@@ -51,6 +51,7 @@ export class Turns {
     return this.#next
   }
 }
+
 /** Lets other requests have the event loop. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))

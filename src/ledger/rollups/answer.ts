@@ -1,8 +1,9 @@
 import type { Db } from '../../db/db.ts'
 import { utcDay } from '../../lib/time.ts'
+import { nextTurn } from '../../lib/turns.ts'
 import { readTakenBack, sourcesOf } from './facts.ts'
 import { type Level, type LevelTraits, rolledLevels } from './levels.ts'
-import { nextTurn, segmentsOf } from './segment.ts'
+import { segmentsOf } from './segment.ts'
 import {
   type Listing,
   listSegments,

@@ -1,9 +1,10 @@
 import { sql } from 'kysely'
 import type { Db } from '../../db/db.ts'
 import type { KeyDayTable, UnrolledGenerationTable } from '../../db/schema.ts'
+import { nextTurn } from '../../lib/turns.ts'
 import { type Fact, factColumns, readTakenBack } from './facts.ts'
 import { rolledLevelNames, rolledLevels } from './levels.ts'
-import { collapse, nextTurn, segmentsOf } from './segment.ts'
+import { collapse, segmentsOf } from './segment.ts'
 import { insertSegments, type NewSegment } from './segments.ts'
 import { readUnrolled } from './slices.ts'
 

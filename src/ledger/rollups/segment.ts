@@ -1,3 +1,4 @@
+import { nextTurn } from '../../lib/turns.ts'
 import { type Column, numberColumn, textColumn } from './column.ts'
 import { type Fact, labels, measureNames, measures, spreads } from './facts.ts'
 import type { LevelTraits } from './levels.ts'
@@ -98,10 +99,6 @@ export async function join(segments: readonly Segment[]): Promise<Segment> {
     await nextTurn()
   }
   return { day: first.day, size: segments.reduce((sum, { size }) => sum + size, 0), columns }
-}
-
-export function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve))
 }
 
 function joinTexts(segments: readonly Segment[], name: string): Column {
