@@ -177,7 +177,7 @@ describe('R9 the cost of a reply', () => {
     })
     test('the example of docs/billing.md', async () => {
       const page = await Bun.file(`${import.meta.dir}/../../docs/billing.md`).text()
-      const [, json = ''] = page.split(/```(?:json)?\n/)
+      const [, json = ''] = /```json\n([\s\S]*?)```/.exec(page) ?? []
       const usage = used({ input: 50_000, cacheRead: 200_000, output: 1000 })
       const night = Date.parse('2026-11-16T23:30:00Z')
       expect(costOf(usage, pricingSchema.parse(JSON.parse(json)), night).total).toBe(333_000_000n)
