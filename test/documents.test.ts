@@ -7,6 +7,12 @@ import { declaredProvider } from '../src/catalog/declared.ts'
 import { declaredEndpoint, declaredModel } from '../src/catalog/declared-model.ts'
 import { readConfig } from '../src/config.ts'
 
+/** Anchors as GitHub makes them: lower case, without punctuation, hyphens for spaces. */
+function anchorsOf(page: string): Set<string> {
+  const headings = [...page.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => heading.trim().toLowerCase())
+  return new Set(headings.map((heading) => heading.replace(/[^\w\- ]/g, '').replaceAll(' ', '-')))
+}
+
 describe('the documents', () => {
   test('docs/guarantees.md is what the tests prove (npm run guarantees writes it)', async () => {
     expect(await Bun.file('docs/guarantees.md').text()).toBe(await guaranteesPage())
@@ -39,6 +45,22 @@ describe('the documents', () => {
       Object.keys(shape),
     )
     expect(fields.filter((name) => !text.includes(`\`${name}\``) && !text.includes(`${name}: `))).toEqual([])
+  })
+
+  test('every link to a heading leads to one', async () => {
+    const files = ['*.md', 'docs/**/*.md'].flatMap((pattern) => [...new Glob(pattern).scanSync('.')])
+    const texts = new Map(
+      await Promise.all(files.map(async (file) => [file, await Bun.file(file).text()] as const)),
+    )
+    const links = [...texts].flatMap(([file, text]) =>
+      [...text.matchAll(/\]\((?!https?:)([^)#]*)#([^)]+)\)/g)].map(([, path = '', anchor = '']) => ({
+        file,
+        target: path === '' ? file : join(dirname(file), path),
+        anchor,
+      })),
+    )
+    expect(links.length).toBeGreaterThan(20)
+    expect(links.filter(({ target, anchor }) => !anchorsOf(texts.get(target) ?? '').has(anchor))).toEqual([])
   })
 
   test('S15 no dependency in the lockfile has an install script', async () => {
