@@ -318,6 +318,24 @@ models:
   })
 })
 
+describe('npm run dev', () => {
+  test('starts the server again when headgate.yaml changes, also after a mistake in it', async () => {
+    const dataDir = folder()
+    const settings = join(dataDir, 'headgate.yaml')
+    writeFileSync(settings, '')
+    const dev = start(dataDir, { HEADGATE_CONFIG: settings }, ['node', join(root, 'scripts/dev.mjs')])
+    await dev.url()
+    writeFileSync(settings, 'bogus: 1\n')
+    await dev.says(/headgate\.yaml, line 1: bogus[\s\S]*dev: the server has ended/)
+    writeFileSync(settings, 'public_url: https://gate.example.com\n')
+    await dev.says(/Base URL: https:\/\/gate\.example\.com/)
+    const pid = Number(readFileSync(join(dataDir, 'headgate.pid'), 'utf8'))
+    dev.signal('SIGTERM')
+    expect(await dev.exit()).toBe(0)
+    await gone(pid)
+  })
+})
+
 describe('a stop that must cut a stream', () => {
   const ends: [string, string, object, RegExp][] = [
     [

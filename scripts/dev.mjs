@@ -1,0 +1,67 @@
+// Runs the server while you work on it: it is started again when its source or headgate.yaml changes.
+import { watch } from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
+import { startBun } from './bun.mjs'
+import { ensureInstalled, root } from './install.mjs'
+
+/** Editors write a file in several steps, and git many files at once. */
+const settleMs = 150
+/** How long open streams may hold up a restart: at the second signal the server stops at once. */
+const drainMs = 2000
+
+ensureInstalled({ dev: true })
+
+const settings = resolve(process.env.HEADGATE_CONFIG || 'headgate.yaml')
+let server = null
+let change = null
+let isRestarting = false
+let isStopping = false
+
+for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => stop(signal))
+watch(join(root, 'src'), { recursive: true }, (_, name) => {
+  if (!name?.endsWith('.test.ts')) noteChange(name)
+})
+// Its folder is watched, because editors replace the file, and because it may be made later.
+watch(dirname(settings), (_, name) => {
+  if (name === basename(settings)) noteChange(name)
+})
+start()
+
+function start() {
+  server = startBun('src/cli.ts', ['serve'])
+  server.on('exit', (code) => {
+    server = null
+    if (isStopping) process.exit(code ?? 1)
+    if (!isRestarting) return say('the server has ended; it is started again when a file changes')
+    isRestarting = false
+    start()
+  })
+}
+
+function noteChange(name) {
+  if (change === null) say(`${name} has changed`)
+  clearTimeout(change)
+  change = setTimeout(restart, settleMs)
+}
+
+/** The next server is started when this one has ended, because it holds the lock of the data directory until then. */
+function restart() {
+  change = null
+  if (isRestarting || isStopping) return
+  if (server === null) return start()
+  isRestarting = true
+  const ending = server
+  ending.kill('SIGTERM')
+  const insistence = setTimeout(() => ending.kill('SIGTERM'), drainMs)
+  ending.on('exit', () => clearTimeout(insistence))
+}
+
+function stop(signal) {
+  isStopping = true
+  if (server === null) process.exit(0)
+  server.kill(signal)
+}
+
+function say(text) {
+  process.stderr.write(`dev: ${text}\n`)
+}
