@@ -1,0 +1,117 @@
+import { describe, expect, test } from 'bun:test'
+import { existsSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+import { Glob } from 'bun'
+import { parse } from 'yaml'
+import { readConfig } from '../src/config.ts'
+import { systemPages } from '../src/system.ts'
+
+interface Service {
+  image?: string
+  environment: Record<string, string | number>
+  volumes: string[]
+  healthcheck?: { test: string[] }
+}
+
+interface Compose {
+  services: Record<string, Service>
+  volumes: Record<string, null>
+}
+
+const dockerfile = await Bun.file('Dockerfile').text()
+const ignoreLines = (await Bun.file('.dockerignore').text()).split('\n').filter((line) => /^[^#]/.test(line))
+
+/** The last line that matches decides. A line that names a folder covers what is in it. */
+function reachesBuilder(path: string): boolean {
+  return ignoreLines.reduce((reaches, line) => {
+    const pattern = line.replace(/^!/, '')
+    const matches = new Glob(pattern).match(path) || new Glob(`${pattern}/**`).match(path)
+    return matches ? line.startsWith('!') : reaches
+  }, true)
+}
+
+async function readCompose(file: string): Promise<Compose> {
+  return parse(await Bun.file(file).text())
+}
+
+describe('the container image', () => {
+  test('has every file that the server imports', async () => {
+    const transpiler = new Bun.Transpiler({ loader: 'ts' })
+    const seen = new Set(['src/cli.ts'])
+    for (const path of seen) {
+      if (!path.endsWith('.ts')) continue
+      for (const { path: target } of transpiler.scanImports(await Bun.file(path).text())) {
+        if (target.startsWith('.')) seen.add(normalize(join(dirname(path), target)))
+      }
+    }
+    expect(seen.size).toBeGreaterThan(400)
+    expect([...seen].filter((path) => !reachesBuilder(path))).toEqual([])
+  })
+
+  test('has no data, secrets or tests', () => {
+    const kept = ['.env', 'headgate.yaml', 'data/secret.key', '.git/config', 'node_modules/zod/index.js']
+    expect([...kept, 'src/config.test.ts', 'test/process.test.ts'].filter(reachesBuilder)).toEqual([])
+  })
+
+  test('is made of files that exist and reach the builder', () => {
+    const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, files = '']) =>
+      files.split(' '),
+    )
+    expect(copied).toContain('src')
+    expect(copied.filter((path) => !existsSync(path))).toEqual([])
+    expect(copied.filter((path) => path !== 'src' && !reachesBuilder(path))).toEqual([])
+  })
+
+  test('starts with settings that are valid, on its volume and for the network', () => {
+    const [, block = ''] = dockerfile.match(/^ENV ((?:.*\\\n)*.*)$/m) ?? []
+    const environment = Object.fromEntries(
+      [...block.matchAll(/(\w+)=(\S+)/g)].map(([, name, value]) => [name, value]),
+    )
+    const { host, dataDir } = readConfig(environment)
+    expect({ host, dataDir }).toEqual({ host: '0.0.0.0', dataDir: '/data' })
+    expect(dockerfile).toContain(`\nVOLUME ${dataDir}\n`)
+    expect(dockerfile).toMatch(/\nUSER headgate\n/)
+  })
+
+  test('asks for its health at a page that exists', () => {
+    const [, path] = dockerfile.match(/HEALTHCHECK[\s\S]*?'(\/\w+)'/) ?? []
+    expect(systemPages([]).map((page) => page.path)).toContain(path ?? '')
+  })
+})
+
+describe('the compose files', () => {
+  test('keep data in volumes that are declared', async () => {
+    for (const file of ['compose.yaml', 'compose.postgres.yaml']) {
+      const { services, volumes } = await readCompose(file)
+      const mounted = Object.values(services).flatMap(({ volumes = [] }) =>
+        volumes.map((line) => line.split(':')[0]),
+      )
+      expect(mounted.sort()).toEqual(Object.keys(volumes).sort())
+    }
+  })
+
+  test('need no variable without PostgreSQL', async () => {
+    expect(await Bun.file('compose.yaml').text()).not.toContain(':?')
+    const { services } = await readCompose('compose.yaml')
+    const environment = Object.fromEntries(
+      Object.entries(services.headgate?.environment ?? {}).map(([name, value]) => [name, String(value)]),
+    )
+    expect(readConfig(environment)).toMatchObject({ host: '0.0.0.0', port: 8080, dataDir: '/data' })
+  })
+
+  test('with PostgreSQL ask for both secrets, and say how to make one', async () => {
+    const text = await Bun.file('compose.postgres.yaml').text()
+    const variables = [...text.matchAll(/\$\{(\w+)([^}]*)\}/g)]
+    expect(new Set(variables.map(([, name]) => name))).toEqual(
+      new Set(['POSTGRES_PASSWORD', 'HEADGATE_SECRET_KEY']),
+    )
+    for (const [, name, message] of variables) expect(message).toStartWith(`:?Set ${name} in .env`)
+    const { services } = parse(text.replace(/\$\{\w+[^}]*\}/g, '9f86d081884c7d659a2feaa0c55ad015')) as Compose
+    const environment = services.headgate?.environment as Record<string, string>
+    expect(readConfig(environment).databaseUrl).toContain('@postgres:5432/headgate')
+    expect(services.postgres?.environment).toMatchObject({
+      POSTGRES_USER: 'headgate',
+      POSTGRES_DB: 'headgate',
+    })
+  })
+})
