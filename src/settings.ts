@@ -38,7 +38,8 @@ function recordCounts() {
   return Object.fromEntries(counts) as Record<RecordKind, z.ZodDefault<z.ZodInt>>
 }
 
-const settingsFields = z.strictObject({
+/** Every section of headgate.yaml. */
+export const settingsFields = z.strictObject({
   /** Where browsers and links find this server, when it is behind a proxy. */
   public_url: z.url({ protocol: /^https?$/ }).optional(),
   regions: z

@@ -1,0 +1,66 @@
+import { afterAll, describe, expect, test } from 'bun:test'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parse } from 'yaml'
+import { readConfig } from '../src/config.ts'
+import { readSettings, settingsFields } from '../src/settings.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'headgate-example-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const example = await Bun.file('headgate.example.yaml').text()
+/** As if somebody had uncommented every section: one begins with # and its name, and goes on with indented lines. */
+const uncommented = example.replace(/^#\w.*(?:\n# {2}.*)*/gm, (section) => section.replace(/^#/gm, ''))
+const environment = { LOCAL_KEY: 'local', OREGON_KEY_ID: 'AKIAEXAMPLE', OREGON_SECRET: 'secret' }
+
+async function writeSettings(name: string, text: string): Promise<string> {
+  const path = join(folder, name)
+  await Bun.write(path, text)
+  return path
+}
+
+const { public_url: _, ...defaults } = settingsFields.parse({})
+
+/** Without the sections that show an example, because their default is empty. */
+function withoutExamples({ regions, egress, billing, providers, models, ...rest }: typeof defaults) {
+  return rest
+}
+
+describe('headgate.example.yaml', () => {
+  test.each([
+    ['as it is', example],
+    ['with every section uncommented', uncommented],
+  ])('%s is valid to config check', async (name, text) => {
+    const file = await writeSettings(`${name}.yaml`, text)
+    const { exited, stdout } = Bun.spawn(
+      ['node', join(process.cwd(), 'scripts/launch.mjs'), 'config', 'check'],
+      {
+        cwd: folder,
+        env: {
+          ...environment,
+          PATH: process.env.PATH ?? '',
+          HEADGATE_CONFIG: file,
+          HEADGATE_DATA_DIR: folder,
+        },
+      },
+    )
+    expect(await new Response(stdout).text()).toBe(`The configuration is valid (${file}).\n`)
+    expect(await exited).toBe(0)
+  })
+
+  test('has every section, and every setting of each', () => {
+    const shown = parse(uncommented) as Record<string, object>
+    expect(Object.keys(shown).sort()).toEqual(Object.keys(settingsFields.shape).sort())
+    for (const [section, value] of Object.entries<object>(defaults)) {
+      expect(Object.keys(shown[section] ?? {})).toEqual(expect.arrayContaining(Object.keys(value)))
+    }
+  })
+
+  test('shows the defaults', async () => {
+    const file = await writeSettings('uncommented.yaml', uncommented)
+    const shown = readSettings(readConfig({ ...environment, HEADGATE_CONFIG: file }))
+    expect(shown).toMatchObject(withoutExamples(defaults))
+    expect(shown.billing.byok_fee).toBe(defaults.billing.byok_fee)
+  })
+})
