@@ -13,21 +13,47 @@ function anchorsOf(page: string): Set<string> {
   return new Set(headings.map((heading) => heading.replace(/[^\w\- ]/g, '').replaceAll(' ', '-')))
 }
 
+/** Where the links of a page lead that are no web addresses. */
+async function linksOf(file: string): Promise<string[]> {
+  const links = (await Bun.file(file).text()).matchAll(/\]\((?!https?:|#)([^)#]+)/g)
+  return [...links].map(([, target = '']) => target)
+}
+
 describe('the documents', () => {
   test('docs/guarantees.md is what the tests prove (npm run guarantees writes it)', async () => {
     expect(await Bun.file('docs/guarantees.md').text()).toBe(await guaranteesPage())
   })
 
   test('every link to a file leads somewhere', async () => {
-    for (const file of new Glob('{*.md,docs/**/*.md}').scanSync('.')) {
-      for (const [, target = ''] of (await Bun.file(file).text()).matchAll(/\]\((?!https?:|#)([^)#]+)/g)) {
-        expect({ file, target, exists: existsSync(join(dirname(file), target)) }).toEqual({
-          file,
-          target,
-          exists: true,
-        })
-      }
-    }
+    const files = ['*.md', '.github/*.md', 'docs/**/*.md'].flatMap((pattern) => [
+      ...new Glob(pattern).scanSync({ dot: true }),
+    ])
+    expect(files.length).toBeGreaterThan(70)
+    const links = await Promise.all(
+      files.map(async (file) => (await linksOf(file)).map((target) => ({ file, target }))),
+    )
+    expect(links.flat().filter(({ file, target }) => !existsSync(join(dirname(file), target)))).toEqual([])
+  })
+
+  test('docs/README.md lists every page once; those of providers have an index of their own', async () => {
+    const pages = ['*.md', 'formats/*.md', 'providers/README.md'].flatMap((pattern) => [
+      ...new Glob(pattern).scanSync('docs'),
+    ])
+    expect((await linksOf('docs/README.md')).filter((target) => !target.startsWith('..')).sort()).toEqual(
+      pages.filter((page) => page !== 'README.md').sort(),
+    )
+    const providers = [...new Glob('*.md').scanSync('docs/providers')].filter((page) => page !== 'README.md')
+    expect(await linksOf('docs/providers/README.md')).toEqual(expect.arrayContaining(providers))
+  })
+
+  test('every path that docs/development.md names exists', async () => {
+    const text = await Bun.file('docs/development.md').text()
+    const paths = [...text.matchAll(/`((?:src|test|scripts|bench|docs)(?:\/[\w./-]+)?)`/g)].map(
+      ([, path = '']) => path,
+    )
+    const examples = /NNN-/
+    expect(paths.length).toBeGreaterThan(50)
+    expect(paths.filter((path) => !examples.test(path) && !existsSync(path))).toEqual([])
   })
 
   test('every environment variable that is read is documented', async () => {
