@@ -2,8 +2,8 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { portkeyCommand } from './portkey.ts'
-import { type Child, start } from './processes.ts'
-import { bodyOf, requestBytes, type Wish } from './requests.ts'
+import { type Child, startProcess } from './processes.ts'
+import { buildBody, encodeRequest, type RequestSpec } from './requests.ts'
 
 export const candidateNames = ['direct', 'relay', 'headgate', 'many-keys', 'no-ledger', 'portkey'] as const
 export type CandidateName = (typeof candidateNames)[number]
@@ -15,13 +15,13 @@ export interface Candidate {
   pid: number | null
   port: number
   /** The bytes of a request, for the load: one for each key it may come with. */
-  requests: (wish: Wish) => Buffer[]
+  encodeRequests: (spec: RequestSpec) => Buffer[]
   /** One request by an ordinary client, to look at the answer. */
-  ask: (wish: Wish) => Promise<Response>
+  send: (spec: RequestSpec) => Promise<Response>
   stop: () => Promise<void>
 }
 
-export interface Surroundings {
+export interface BenchEnvironment {
   mockPort: number
   /** What the mock can be asked for. */
   models: string[]
@@ -30,9 +30,9 @@ export interface Surroundings {
 }
 
 /** Bun queues outbound requests past 256 without it; the launcher sets the same. */
-const outbound = { BUN_CONFIG_MAX_HTTP_REQUESTS: '65535' }
+const outboundEnvironment = { BUN_CONFIG_MAX_HTTP_REQUESTS: '65535' }
 const bun = process.execPath
-const listening = /listening on (\d+)/
+const listeningPattern = /listening on (\d+)/
 const path = '/v1/chat/completions'
 
 export async function startMock(): Promise<{ port: number; stop: () => Promise<void> }> {
@@ -40,40 +40,40 @@ export async function startMock(): Promise<{ port: number; stop: () => Promise<v
   return { port: Number(child.ready[1]), stop: child.stop }
 }
 
-const starters: Record<CandidateName, (around: Surroundings) => Promise<Candidate>> = {
-  direct: async ({ mockPort }) => candidate('direct', null, mockPort, [{}]),
+const starters: Record<CandidateName, (environment: BenchEnvironment) => Promise<Candidate>> = {
+  direct: async ({ mockPort }) => toCandidate('direct', null, mockPort, [{}]),
   relay: async ({ mockPort }) => {
     const child = await startChild('relay.ts', String(mockPort))
-    return candidate('relay', child, Number(child.ready[1]), [{}])
+    return toCandidate('relay', child, Number(child.ready[1]), [{}])
   },
-  headgate: (around) => startHeadgate('headgate', around),
-  'many-keys': (around) => startHeadgate('many-keys', around, { keys: 100 }),
-  'no-ledger': (around) =>
-    startHeadgate('no-ledger', around, { preload: resolve('bench/children/forget.ts') }),
+  headgate: (environment) => startHeadgate('headgate', environment),
+  'many-keys': (environment) => startHeadgate('many-keys', environment, { keys: 100 }),
+  'no-ledger': (environment) =>
+    startHeadgate('no-ledger', environment, { preload: resolve('bench/children/no-ledger.ts') }),
   portkey: async ({ mockPort }) => {
     const { command, port } = await portkeyCommand()
     const ready = /Ready for connections/
-    const child = await start({ command, cwd: tmpdir(), env: bareEnvironment(), ready })
+    const child = await startProcess({ command, cwd: tmpdir(), env: minimalEnvironment(), ready })
     const headers = {
       'x-portkey-provider': 'openai',
       'x-portkey-custom-host': `http://127.0.0.1:${mockPort}/v1`,
       authorization: 'Bearer bench',
     }
-    return candidate('portkey', child, port, [headers])
+    return toCandidate('portkey', child, port, [headers])
   },
 }
 
 /** Starts one in a process of its own. */
-export function startCandidate(name: CandidateName, around: Surroundings): Promise<Candidate> {
-  return starters[name](around)
+export function startCandidate(name: CandidateName, environment: BenchEnvironment): Promise<Candidate> {
+  return starters[name](environment)
 }
 
 function startChild(file: string, ...args: string[]): Promise<Child> {
   const command = [bun, resolve('bench/children', file), ...args]
-  return start({ command, cwd: tmpdir(), env: bareEnvironment(), ready: listening })
+  return startProcess({ command, cwd: tmpdir(), env: minimalEnvironment(), ready: listeningPattern })
 }
 
-interface Variation {
+interface HeadgateOptions {
   keys?: number
   preload?: string
 }
@@ -81,18 +81,18 @@ interface Variation {
 /** As `scripts/launch.mjs serve` does it, with keys that have a limit in a workspace that has a budget. */
 async function startHeadgate(
   name: CandidateName,
-  { mockPort, models, profileDir }: Surroundings,
-  { keys = 1, preload }: Variation = {},
+  { mockPort, models, profileDir }: BenchEnvironment,
+  { keys = 1, preload }: HeadgateOptions = {},
 ): Promise<Candidate> {
   const folder = mkdtempSync(join(tmpdir(), 'headgate-bench-'))
   const settings = join(folder, 'headgate.yaml')
-  writeFileSync(settings, JSON.stringify(headgateSettings(mockPort, models)))
+  writeFileSync(settings, JSON.stringify(buildSettings(mockPort, models)))
   const profile = profileDir ? ['--cpu-prof', `--cpu-prof-dir=${profileDir}`] : []
-  const child = await start({
+  const child = await startProcess({
     command: [bun, ...profile, ...(preload ? ['--preload', preload] : []), resolve('src/cli.ts'), 'serve'],
     cwd: folder,
     env: {
-      ...bareEnvironment(),
+      ...minimalEnvironment(),
       PORT: '0',
       LOG_LEVEL: 'error',
       HEADGATE_DATA_DIR: join(folder, 'data'),
@@ -104,12 +104,12 @@ async function startHeadgate(
     ...(profileDir && { graceMs: 20_000 }),
   })
   const port = Number(child.ready[2])
-  const secrets = await limitedKeys(`http://127.0.0.1:${port}/api/v1`, child.ready[1] ?? '', keys)
+  const secrets = await createLimitedKeys(`http://127.0.0.1:${port}/api/v1`, child.ready[1] ?? '', keys)
   const headers = secrets.map((secret) => ({ authorization: `Bearer ${secret}` }))
-  return candidate(name, child, port, headers, 'bench/')
+  return toCandidate(name, child, port, headers, 'bench/')
 }
 
-function headgateSettings(mockPort: number, models: string[]) {
+function buildSettings(mockPort: number, models: string[]) {
   return {
     egress: { allow_private: [`127.0.0.1:${mockPort}`] },
     providers: [
@@ -137,46 +137,47 @@ function headgateSettings(mockPort: number, models: string[]) {
   }
 }
 
-async function limitedKeys(base: string, managementKey: string, count: number): Promise<string[]> {
-  const send = async (method: string, place: string, body: unknown) => {
-    const answer = await fetch(base + place, {
+async function createLimitedKeys(base: string, managementKey: string, count: number): Promise<string[]> {
+  const send = async (method: string, resource: string, body: unknown) => {
+    const response = await fetch(base + resource, {
       method,
       headers: { authorization: `Bearer ${managementKey}`, 'content-type': 'application/json' },
       body: JSON.stringify(body),
     })
-    if (!answer.ok) throw new Error(`${method} ${place} answered ${answer.status}: ${await answer.text()}`)
-    return (await answer.json()) as { key?: string }
+    if (!response.ok)
+      throw new Error(`${method} ${resource} answered ${response.status}: ${await response.text()}`)
+    return (await response.json()) as { key?: string }
   }
   await send('PUT', '/workspaces/default/budgets/monthly', { limit_usd: 10_000_000 })
-  const wish = { name: 'bench', limit: 1_000_000, limit_reset: 'daily' }
-  const made = await Promise.all(Array.from({ length: count }, () => send('POST', '/keys', wish)))
-  return made.map(({ key }) => key ?? '')
+  const spec = { name: 'bench', limit: 1_000_000, limit_reset: 'daily' }
+  const created = await Promise.all(Array.from({ length: count }, () => send('POST', '/keys', spec)))
+  return created.map(({ key }) => key ?? '')
 }
 
-function candidate(
+function toCandidate(
   name: CandidateName,
   child: { pid: number; stop: () => Promise<void> } | null,
   port: number,
   identities: Record<string, string>[],
   modelPrefix = '',
 ): Candidate {
-  const body = (wish: Wish) => bodyOf(wish, modelPrefix + wish.model)
+  const body = (spec: RequestSpec) => buildBody(spec, modelPrefix + spec.model)
   return {
     name,
     pid: child?.pid ?? null,
     port,
-    requests: (wish) => identities.map((headers) => requestBytes(path, headers, body(wish))),
-    ask: (wish) =>
+    encodeRequests: (spec) => identities.map((headers) => encodeRequest(path, headers, body(spec))),
+    send: (spec) =>
       fetch(`http://127.0.0.1:${port}${path}`, {
         method: 'POST',
         headers: { ...identities[0], 'content-type': 'application/json' },
-        body: body(wish),
+        body: body(spec),
       }),
     stop: child?.stop ?? (async () => undefined),
   }
 }
 
 /** Nothing of the caller's environment: a key or a setting in it would change what is measured. */
-function bareEnvironment(): Record<string, string> {
-  return { ...outbound, PATH: process.env.PATH ?? '', HOME: tmpdir(), NODE_ENV: 'production' }
+function minimalEnvironment(): Record<string, string> {
+  return { ...outboundEnvironment, PATH: process.env.PATH ?? '', HOME: tmpdir(), NODE_ENV: 'production' }
 }

@@ -1,5 +1,5 @@
 import type { Socket } from 'bun'
-import { HttpReply } from './http-reply.ts'
+import { HttpResponseReader } from './http-response.ts'
 
 export interface Timing {
   /** Milliseconds from the request to the first event; to the end, when there is none. */
@@ -7,10 +7,10 @@ export interface Timing {
   total: number
 }
 
-interface Waiting {
+interface PendingRequest {
   startedAt: number
   first: number
-  reply: HttpReply
+  reply: HttpResponseReader
   /** Resolve at the first event: the stream is not going to end. */
   untilFirst: boolean
   resolve: (timing: Timing) => void
@@ -19,12 +19,12 @@ interface Waiting {
 
 /** One keep-alive connection with one request at a time: a client so light that it hardly disturbs what it measures. */
 export class Connection {
-  #waiting: Waiting | null = null
+  #pending: PendingRequest | null = null
   #unsent: Buffer | null = null
   #socket: Socket | undefined
   isOpen = true
 
-  static async to(port: number): Promise<Connection> {
+  static async connect(port: number): Promise<Connection> {
     const connection = new Connection()
     connection.#socket = await Bun.connect({
       hostname: '127.0.0.1',
@@ -32,33 +32,33 @@ export class Connection {
       socket: {
         data: (_, bytes) => connection.#receive(bytes),
         drain: () => connection.#flush(),
-        close: () => connection.#closed(),
-        error: () => connection.#closed(),
+        close: () => connection.#handleClose(),
+        error: () => connection.#handleClose(),
       },
     })
     return connection
   }
 
   /** Sends a request and resolves when its reply has ended. */
-  ask(request: Buffer): Promise<Timing> {
+  send(request: Buffer): Promise<Timing> {
     return this.#send(request, false)
   }
 
   /** Resolves with the first event and leaves the stream open. */
-  open(request: Buffer): Promise<Timing> {
+  openStream(request: Buffer): Promise<Timing> {
     return this.#send(request, true)
   }
 
   close(): void {
     this.#socket?.end()
-    this.#closed()
+    this.#handleClose()
   }
 
   #send(request: Buffer, untilFirst: boolean): Promise<Timing> {
     return new Promise((resolve, reject) => {
       if (!this.isOpen) return reject(new Error('the connection was closed between two requests'))
       const startedAt = performance.now()
-      this.#waiting = { startedAt, first: 0, reply: new HttpReply(), untilFirst, resolve, reject }
+      this.#pending = { startedAt, first: 0, reply: new HttpResponseReader(), untilFirst, resolve, reject }
       this.#unsent = request
       this.#flush()
     })
@@ -71,21 +71,21 @@ export class Connection {
   }
 
   #receive(bytes: Buffer): void {
-    const waiting = this.#waiting
-    if (!waiting) return
-    const { reply } = waiting
+    const pending = this.#pending
+    if (!pending) return
+    const { reply } = pending
     reply.feed(bytes)
-    if (waiting.first === 0 && reply.hasEvent) waiting.first = performance.now() - waiting.startedAt
-    if (!reply.done && !(waiting.untilFirst && reply.hasEvent)) return
-    const total = performance.now() - waiting.startedAt
-    this.#waiting = null
-    if (reply.status === 200) waiting.resolve({ first: waiting.first || total, total })
-    else waiting.reject(new Error(`answered ${reply.status}: ${reply.start}`))
+    if (pending.first === 0 && reply.hasEvent) pending.first = performance.now() - pending.startedAt
+    if (!reply.done && !(pending.untilFirst && reply.hasEvent)) return
+    const total = performance.now() - pending.startedAt
+    this.#pending = null
+    if (reply.status === 200) pending.resolve({ first: pending.first || total, total })
+    else pending.reject(new Error(`answered ${reply.status}: ${reply.bodyStart}`))
   }
 
-  #closed(): void {
+  #handleClose(): void {
     this.isOpen = false
-    this.#waiting?.reject(new Error('the connection was closed within a reply'))
-    this.#waiting = null
+    this.#pending?.reject(new Error('the connection was closed within a reply'))
+    this.#pending = null
   }
 }

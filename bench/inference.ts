@@ -8,15 +8,23 @@ import {
   startCandidate,
   startMock,
 } from './candidates.ts'
-import { type Memory, measureMemory } from './memory.ts'
+import { type MemoryUsage, measureMemory } from './memory.ts'
 import { installPortkey } from './portkey.ts'
-import { canMeasure, stopAll, stopWithThis } from './processes.ts'
-import { report } from './report.ts'
-import { type Effort, measureRounds, modelsOf, quick, scenariosFor, thorough, warmUp } from './scenarios.ts'
-import { type Measured, summaryOf, targetsOf, verdict } from './summary.ts'
-import { verify } from './verify.ts'
+import { hasProcfs, stopProcesses, stopProcessesOnExit } from './processes.ts'
+import { formatReport } from './report.ts'
+import {
+  buildScenarios,
+  type Effort,
+  listModels,
+  measureRounds,
+  quick,
+  thorough,
+  warmUp,
+} from './scenarios.ts'
+import { buildTargets, formatVerdict, type Measurements, summarize } from './summary.ts'
+import { verifyCandidate } from './verify.ts'
 
-export interface Choices {
+export interface BenchOptions {
   isQuick: boolean
   withProfile: boolean
   /** Those to measure; all when empty. */
@@ -25,68 +33,72 @@ export interface Choices {
 
 const resultFile = 'bench/results/latest.json'
 
-export async function measureInference(choices: Choices): Promise<void> {
-  if (!canMeasure) {
+export async function measureInference(options: BenchOptions): Promise<void> {
+  if (!hasProcfs) {
     process.stdout.write('The inference benchmark reads /proc, which this system does not have: left out.\n')
     return
   }
-  stopWithThis()
-  const effort = choices.isQuick ? quick : thorough
-  const scenarios = scenariosFor(effort)
-  const names = await presentCandidates(choices.only)
+  stopProcessesOnExit()
+  const effort = options.isQuick ? quick : thorough
+  const scenarios = buildScenarios(effort)
+  const names = await listAvailableCandidates(options.only)
   process.stdout.write(`Measuring ${names.join(', ')}: ${effort.rounds} rounds, then open streams.\n`)
   try {
-    const measured = await measureAll(names, effort, choices.withProfile)
-    process.stdout.write(`${report(measured, scenarios)}\n`)
-    await save(measured, effort)
+    const measured = await measureAll(names, effort, options.withProfile)
+    process.stdout.write(`${formatReport(measured, scenarios)}\n`)
+    await saveResult(measured, effort)
   } finally {
-    await stopAll()
+    await stopProcesses()
   }
 }
 
-async function presentCandidates(only: string[]): Promise<CandidateName[]> {
+async function listAvailableCandidates(only: string[]): Promise<CandidateName[]> {
   const names = candidateNames.filter((name) => only.length === 0 || only.includes(name))
   if (!names.includes('portkey')) return names
-  const trouble = await installPortkey()
-  if (trouble === null) return names
-  process.stdout.write(`Portkey could not be installed (${trouble}): measuring without it.\n`)
+  const problem = await installPortkey()
+  if (problem === null) return names
+  process.stdout.write(`Portkey could not be installed (${problem}): measuring without it.\n`)
   return names.filter((name) => name !== 'portkey')
 }
 
-async function measureAll(names: CandidateName[], effort: Effort, withProfile: boolean): Promise<Measured> {
-  const scenarios = scenariosFor(effort)
+async function measureAll(
+  names: CandidateName[],
+  effort: Effort,
+  withProfile: boolean,
+): Promise<Measurements> {
+  const scenarios = buildScenarios(effort)
   const mock = await startMock()
   const profileDir = withProfile ? resolve('bench/results') : null
-  const around = { mockPort: mock.port, models: modelsOf(scenarios), profileDir }
+  const environment = { mockPort: mock.port, models: listModels(scenarios), profileDir }
   const candidates: Candidate[] = []
-  for (const name of names) candidates.push(await startCandidate(name, around))
+  for (const name of names) candidates.push(await startCandidate(name, environment))
   for (const candidate of candidates) {
-    for (const scenario of scenarios) await verify(candidate, scenario)
+    for (const scenario of scenarios) await verifyCandidate(candidate, scenario)
     if (candidate.pid !== null) await warmUp(candidate, scenarios, effort.warmMs)
   }
-  const samples = await measureRounds(candidates, scenarios, effort.rounds, progress)
+  const samples = await measureRounds(candidates, scenarios, effort.rounds, printProgress)
   for (const candidate of candidates) await candidate.stop()
-  const memory: Partial<Record<CandidateName, Memory>> = {}
+  const memory: Partial<Record<CandidateName, MemoryUsage>> = {}
   for (const name of names) {
-    if (measuresMemory.has(name)) memory[name] = await measureMemory(name, around, effort)
+    if (memoryCandidates.has(name)) memory[name] = await measureMemory(name, environment, effort)
   }
   await mock.stop()
   return { samples, memory }
 }
 
-const measuresMemory: ReadonlySet<CandidateName> = new Set(['relay', 'headgate', 'portkey'])
+const memoryCandidates: ReadonlySet<CandidateName> = new Set(['relay', 'headgate', 'portkey'])
 
-function progress(done: number, all: number): void {
+function printProgress(done: number, all: number): void {
   if (process.stderr.isTTY) process.stderr.write(`\rblock ${done + 1} of ${all} `)
 }
 
-async function save(measured: Measured, effort: Effort): Promise<void> {
+async function saveResult(measured: Measurements, effort: Effort): Promise<void> {
   const result = {
     at: new Date().toISOString(),
     machine: { cpu: cpus()[0]?.model, cores: cpus().length, kernel: release(), bun: Bun.version },
     effort,
-    targets: targetsOf(measured).map((target) => ({ ...target, verdict: verdict(target) })),
-    summary: summaryOf(measured),
+    targets: buildTargets(measured).map((target) => ({ ...target, verdict: formatVerdict(target) })),
+    summary: summarize(measured),
     ...measured,
   }
   await Bun.write(resultFile, `${JSON.stringify(result, null, 2)}\n`)

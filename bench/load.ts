@@ -12,15 +12,15 @@ export interface Load {
 }
 
 /** Keep-alive connections, each asking again as soon as it was answered. */
-export async function generate(load: Load, whenOpen: () => void = () => undefined): Promise<Timing[]> {
-  const connections = await openAll(load.port, load.connections)
+export async function generateLoad(load: Load, whenOpen: () => void = () => undefined): Promise<Timing[]> {
+  const connections = await openConnections(load.port, load.connections)
   whenOpen()
   const timings: Timing[] = []
   const deadline = performance.now() + load.durationMs
-  let asked = 0
+  let sent = 0
   const worker = async (connection: Connection) => {
     do {
-      timings.push(await connection.ask(load.requests[asked++ % load.requests.length] as Buffer))
+      timings.push(await connection.send(load.requests[sent++ % load.requests.length] as Buffer))
       if (load.pauseMs > 0) await Bun.sleep(load.pauseMs)
     } while (performance.now() < deadline)
   }
@@ -32,37 +32,37 @@ export async function generate(load: Load, whenOpen: () => void = () => undefine
   return timings
 }
 
-const openWithinMs = 10_000
+const openTimeoutMs = 10_000
 
 /**
  * Streams that are begun and not finished, a few dozen at a time: more at once would overrun the listen queue.
  * Fewer than asked for when some do not open; the caller counts.
  */
-export async function holdOpen(port: number, requests: Buffer[], count: number): Promise<Connection[]> {
-  const held: Connection[] = []
+export async function openStreams(port: number, requests: Buffer[], count: number): Promise<Connection[]> {
+  const streams: Connection[] = []
   const atOnce = 32
-  while (held.length < count) {
-    const wanted = Math.min(atOnce, count - held.length)
+  while (streams.length < count) {
+    const batchSize = Math.min(atOnce, count - streams.length)
     const results = await Promise.allSettled(
-      Array.from({ length: wanted }, () => openStream(port, requests[0] as Buffer)),
+      Array.from({ length: batchSize }, () => openStream(port, requests[0] as Buffer)),
     )
     const opened = results.filter((result) => result.status === 'fulfilled').map((result) => result.value)
-    held.push(...opened)
-    if (opened.length < wanted) break
+    streams.push(...opened)
+    if (opened.length < batchSize) break
   }
-  return held
+  return streams
 }
 
 async function openStream(port: number, request: Buffer): Promise<Connection> {
-  const connection = await Connection.to(port)
-  const impatience = setTimeout(() => connection.close(), openWithinMs)
-  await connection.open(request)
-  clearTimeout(impatience)
+  const connection = await Connection.connect(port)
+  const timer = setTimeout(() => connection.close(), openTimeoutMs)
+  await connection.openStream(request)
+  clearTimeout(timer)
   return connection
 }
 
-function openAll(port: number, count: number): Promise<Connection[]> {
-  return Promise.all(Array.from({ length: count }, () => Connection.to(port)))
+function openConnections(port: number, count: number): Promise<Connection[]> {
+  return Promise.all(Array.from({ length: count }, () => Connection.connect(port)))
 }
 
 /** The value that the given share of the values does not exceed. */

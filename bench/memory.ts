@@ -1,10 +1,10 @@
-import { type Candidate, type CandidateName, type Surroundings, startCandidate } from './candidates.ts'
+import { type BenchEnvironment, type Candidate, type CandidateName, startCandidate } from './candidates.ts'
 import type { Connection } from './connection.ts'
-import { generate, holdOpen } from './load.ts'
+import { generateLoad, openStreams } from './load.ts'
 import { residentBytes } from './processes.ts'
 import type { Effort } from './scenarios.ts'
 
-export interface Memory {
+export interface MemoryUsage {
   /** Before the first stream, after the warm-up. */
   idleBytes: number
   steps: { asked: number; open: number; openUpstream: number; bytesPerStream: number }[]
@@ -12,70 +12,70 @@ export interface Memory {
   leftUpstream: number
 }
 
-const hold = { model: 'hold', promptBytes: 880, streamed: true }
+const holdRequest = { model: 'hold', promptBytes: 880, streamed: true }
 const settleMs = 1200
-const leaveWithinMs = 4000
+const leaveTimeoutMs = 4000
 const warmStreams = 100
 const warmRequests = { connections: 32, durationMs: 500, pauseMs: 0 }
 
 /** A process of its own for each: one that has worked hard has room for streams that a fresh one must ask for. */
 export async function measureMemory(
   name: CandidateName,
-  around: Surroundings,
+  environment: BenchEnvironment,
   effort: Effort,
-): Promise<Memory> {
-  const candidate = await startCandidate(name, { ...around, profileDir: null })
-  const most = name === 'headgate' ? [effort.openStreamsHeadgate] : []
+): Promise<MemoryUsage> {
+  const candidate = await startCandidate(name, { ...environment, profileDir: null })
+  const additionalSteps = name === 'headgate' ? [effort.openStreamsHeadgate] : []
   try {
-    return await grow(candidate, around.mockPort, [effort.openStreams, ...most])
+    return await measureSteps(candidate, environment.mockPort, [effort.openStreams, ...additionalSteps])
   } finally {
     await candidate.stop()
   }
 }
 
-async function grow(candidate: Candidate, mockPort: number, counts: number[]): Promise<Memory> {
+async function measureSteps(candidate: Candidate, mockPort: number, counts: number[]): Promise<MemoryUsage> {
   const pid = candidate.pid ?? 0
-  await warm(candidate)
-  const requests = candidate.requests(hold)
+  await warmUpStreams(candidate)
+  const requests = candidate.encodeRequests(holdRequest)
   const idleBytes = residentBytes(pid)
   const streams: Connection[] = []
-  const steps: Memory['steps'] = []
+  const steps: MemoryUsage['steps'] = []
   try {
     for (const asked of counts) {
-      streams.push(...(await holdOpen(candidate.port, requests, asked - streams.length)))
+      streams.push(...(await openStreams(candidate.port, requests, asked - streams.length)))
       await Bun.sleep(settleMs)
       const open = streams.filter((stream) => stream.isOpen).length
       const bytesPerStream = (residentBytes(pid) - idleBytes) / open
-      steps.push({ asked, open, openUpstream: await openUpstream(mockPort), bytesPerStream })
+      steps.push({ asked, open, openUpstream: await countOpenUpstream(mockPort), bytesPerStream })
     }
   } finally {
     for (const stream of streams) stream.close()
   }
-  return { idleBytes, steps, leftUpstream: await leftOpen(mockPort) }
+  return { idleBytes, steps, leftUpstream: await countLeftOpen(mockPort) }
 }
 
 /** Thousands that leave at once take a moment; what is open after that is forgotten. */
-async function leftOpen(mockPort: number): Promise<number> {
-  const deadline = performance.now() + leaveWithinMs
+async function countLeftOpen(mockPort: number): Promise<number> {
+  const deadline = performance.now() + leaveTimeoutMs
   for (;;) {
-    const left = await openUpstream(mockPort)
+    const left = await countOpenUpstream(mockPort)
     if (left === 0 || performance.now() > deadline) return left
     await Bun.sleep(100)
   }
 }
 
-async function warm(candidate: Candidate): Promise<void> {
+async function warmUpStreams(candidate: Candidate): Promise<void> {
   const { port } = candidate
-  await generate({
+  await generateLoad({
     ...warmRequests,
     port,
-    requests: candidate.requests({ ...hold, model: 'whole', streamed: false }),
+    requests: candidate.encodeRequests({ ...holdRequest, model: 'whole', streamed: false }),
   })
-  const streams = await holdOpen(port, candidate.requests(hold), warmStreams)
+  const streams = await openStreams(port, candidate.encodeRequests(holdRequest), warmStreams)
   for (const stream of streams) stream.close()
   await Bun.sleep(settleMs)
 }
 
-async function openUpstream(mockPort: number): Promise<number> {
+async function countOpenUpstream(mockPort: number): Promise<number> {
   return Number(await (await fetch(`http://127.0.0.1:${mockPort}/open`)).text())
 }

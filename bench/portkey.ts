@@ -6,30 +6,30 @@ const folder = resolve('bench/.peers/portkey')
 const version = '1.15.2'
 /** The ranges it declares reach releases it does not start with. */
 const overrides = { '@hono/node-server': '1.13.5', hono: '4.9.7', '@hono/node-ws': '1.2.0' }
-const installWithinMs = 120_000
+const installTimeoutMs = 120_000
 
 /** Null when it is there, otherwise why it is not. */
 export async function installPortkey(): Promise<string | null> {
   const [node, npm] = [Bun.which('node'), Bun.which('npm')]
   if (!node || !npm) return 'node and npm are not on the PATH'
-  const wanted = { private: true, dependencies: { '@portkey-ai/gateway': version }, overrides }
+  const manifest = { private: true, dependencies: { '@portkey-ai/gateway': version }, overrides }
   const declared = await Bun.file(`${folder}/installed.json`)
     .json()
     .catch(() => null)
-  if (Bun.deepEquals(declared, wanted)) return null
+  if (Bun.deepEquals(declared, manifest)) return null
   process.stderr.write(`Installing @portkey-ai/gateway ${version} into bench/.peers...\n`)
-  await Bun.write(`${folder}/package.json`, JSON.stringify(wanted))
+  await Bun.write(`${folder}/package.json`, JSON.stringify(manifest))
   const args = ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
   const child = Bun.spawn([npm, ...args], {
     cwd: folder,
     stdin: 'ignore',
     stdout: 'ignore',
     stderr: 'pipe',
-    timeout: installWithinMs,
+    timeout: installTimeoutMs,
   })
-  const complaint = await new Response(child.stderr).text()
-  if ((await child.exited) !== 0) return complaint.trim().split('\n')[0] || 'npm install did not end in time'
-  await Bun.write(`${folder}/installed.json`, JSON.stringify(wanted))
+  const errorText = await new Response(child.stderr).text()
+  if ((await child.exited) !== 0) return errorText.trim().split('\n')[0] || 'npm install did not end in time'
+  await Bun.write(`${folder}/installed.json`, JSON.stringify(manifest))
   return null
 }
 

@@ -8,7 +8,7 @@ export interface Child {
   stop: () => Promise<void>
 }
 
-interface Launch {
+interface LaunchOptions {
   command: string[]
   cwd: string
   env: Record<string, string>
@@ -20,16 +20,23 @@ interface Launch {
   folder?: string
 }
 
-const readyWithinMs = 30_000
+const readyTimeoutMs = 30_000
 const running = new Set<{ kill: () => void; stop: () => Promise<void> }>()
 
-export async function start({ command, cwd, env, ready, graceMs = 3000, folder }: Launch): Promise<Child> {
+export async function startProcess({
+  command,
+  cwd,
+  env,
+  ready,
+  graceMs = 3000,
+  folder,
+}: LaunchOptions): Promise<Child> {
   const child = Bun.spawn(command, { cwd, env, stdin: 'ignore', stdout: 'pipe', stderr: 'inherit' })
   const stop = async () => {
     child.kill('SIGTERM')
-    const insist = setTimeout(() => child.kill('SIGKILL'), graceMs)
+    const killTimer = setTimeout(() => child.kill('SIGKILL'), graceMs)
     await child.exited
-    clearTimeout(insist)
+    clearTimeout(killTimer)
     running.delete(entry)
     removeFolder()
   }
@@ -40,14 +47,14 @@ export async function start({ command, cwd, env, ready, graceMs = 3000, folder }
   }
   const entry = { kill, stop }
   running.add(entry)
-  const impatience = setTimeout(() => child.kill('SIGKILL'), readyWithinMs)
+  const readyTimer = setTimeout(() => child.kill('SIGKILL'), readyTimeoutMs)
   try {
     return { pid: child.pid, ready: await readUntil(child.stdout, ready), stop }
   } catch {
     await stop()
     throw new Error(`${command.slice(0, 3).join(' ')} did not start`)
   } finally {
-    clearTimeout(impatience)
+    clearTimeout(readyTimer)
   }
 }
 
@@ -60,9 +67,9 @@ async function readUntil(output: ReadableStream<Uint8Array>, pattern: RegExp): P
     for await (const chunk of output) {
       if (text === null) continue
       text += decoder.decode(chunk, { stream: true })
-      const found = pattern.exec(text)
-      if (!found) continue
-      resolve(found)
+      const match = pattern.exec(text)
+      if (!match) continue
+      resolve(match)
       text = null
     }
     reject(new Error('it ended'))
@@ -70,12 +77,12 @@ async function readUntil(output: ReadableStream<Uint8Array>, pattern: RegExp): P
   return promise
 }
 
-export async function stopAll(): Promise<void> {
+export async function stopProcesses(): Promise<void> {
   await Promise.all([...running].map((entry) => entry.stop()))
 }
 
 /** Whatever ends this process ends those it started, and no others. */
-export function stopWithThis(): void {
+export function stopProcessesOnExit(): void {
   process.on('exit', () => {
     for (const entry of running) entry.kill()
   })
@@ -84,13 +91,13 @@ export function stopWithThis(): void {
     ['SIGTERM', 143],
     ['SIGHUP', 129],
   ] as const) {
-    process.on(signal, () => void stopAll().then(() => process.exit(code)))
+    process.on(signal, () => void stopProcesses().then(() => process.exit(code)))
   }
 }
 
-export const canMeasure = existsSync('/proc/self/stat')
+export const hasProcfs = existsSync('/proc/self/stat')
 
-const ticksPerSecond = canMeasure ? Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' })) : 100
+const ticksPerSecond = hasProcfs ? Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' })) : 100
 
 /** Microseconds of CPU all threads of a process have used, in user space and in the kernel. */
 export function cpuMicros(pid: number): number {

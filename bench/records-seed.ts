@@ -22,7 +22,7 @@ interface SeedKey {
   user_id: string
 }
 
-interface Seeded {
+interface SeedResult {
   small: Tenant
   /** Of the keys of the largest organization. */
   hashes: string[]
@@ -30,7 +30,7 @@ interface Seeded {
   addLatest: (count: number) => Promise<void>
 }
 
-export async function seed(server: TestServer, rows: number): Promise<Seeded> {
+export async function seedRecords(server: TestServer, rows: number): Promise<SeedResult> {
   const { keys, hashes, small } = await seedKeys(server)
   const { db } = server.gateway
   await sql`create table bench_keys (n bigint primary key, id bigint, organization_id text, workspace_id text, user_id text)`.execute(
@@ -61,7 +61,7 @@ async function seedKeys(server: TestServer) {
   const keys: SeedKey[] = []
   const hashes: string[] = []
   const add = async (tenant: Tenant, count: number) => {
-    const { workspaces, users } = await placesOf(server, tenant, count)
+    const { workspaces, users } = await createWorkspacesAndUsers(server, tenant, count)
     for (let i = 0; i < count; i++) {
       const workspace_id = workspaces[i % workspaces.length] ?? ''
       const user_id = users[i % users.length] ?? ''
@@ -86,13 +86,16 @@ async function seedKeys(server: TestServer) {
   return { keys, hashes, small }
 }
 
-async function placesOf({ gateway }: TestServer, tenant: Tenant, count: number) {
+async function createWorkspacesAndUsers({ gateway }: TestServer, tenant: Tenant, count: number) {
   const organizationId = tenant.organization.id
   const [workspaces, users] = [[tenant.workspace.id], [tenant.owner.id]]
   for (let i = 1; i < Math.min(5, count / 5); i++) {
     const owner = { organizationId, createdBy: tenant.owner.id }
-    const made = await createWorkspace(gateway.db, gateway.clock, owner, { name: `W ${i}`, slug: `w-${i}` })
-    workspaces.push(made.id)
+    const workspace = await createWorkspace(gateway.db, gateway.clock, owner, {
+      name: `W ${i}`,
+      slug: `w-${i}`,
+    })
+    workspaces.push(workspace.id)
   }
   for (let i = 1; i < count / 5; i++) {
     const email = `u${i}-${organizationId}@example.com`
@@ -104,7 +107,7 @@ async function placesOf({ gateway }: TestServer, tenant: Tenant, count: number) 
 }
 
 /** A number below `below` that looks random, for row `i`. */
-function dice(salt: number, below: number): RawBuilder<number> {
+function pseudoRandom(salt: number, below: number): RawBuilder<number> {
   return sql.raw(`((((i + ${salt}) * 48271 % 2147483647) * 69621 % 2147483647) / 7 % ${below})`)
 }
 
@@ -126,8 +129,8 @@ async function insertRows(
     : sql`with recursive s(i) as (values (${sql.lit(from)}) union all select i + 1 from s where i < ${sql.lit(to)}) select i from s`
   const hex = postgres ? sql.raw(`lpad(to_hex(i), 32, '0')`) : sql.raw(`printf('%032x', i)`)
   const began = `cast(${Math.floor(start)} + i * ${perRow} as bigint)`
-  const rolled = sql`select i, ${dice(1, 1000)} as u, ${dice(2, 1000)} as v, ${dice(3, 1000)} as w, ${dice(4, 1000)} as x,
-    ${dice(5, 100_000)} as y, ${dice(6, 1000)} as z, ${sql.raw(began)} as began from (${series}) as rows`
+  const rolled = sql`select i, ${pseudoRandom(1, 1000)} as u, ${pseudoRandom(2, 1000)} as v, ${pseudoRandom(3, 1000)} as w, ${pseudoRandom(4, 1000)} as x,
+    ${pseudoRandom(5, 100_000)} as y, ${pseudoRandom(6, 1000)} as z, ${sql.raw(began)} as began from (${series}) as rows`
   // Half of all in the first organization; in each, few keys do most of the work.
   const placed = sql`select *, case when u < 500 then v * v / 1000 * w / 1000
     else ${sql.lit(keysOfLargest)} + v * v / 1000 * (1000 + w) / 2000 end as n from (${rolled}) as rolled`

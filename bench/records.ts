@@ -1,15 +1,15 @@
 // What analytics cost once there are millions of generations: each call over HTTP, on both databases.
 import { sql } from 'kysely'
 import { isPostgres } from '../src/db/db.ts'
-import { compact } from '../src/ledger/rollups/compact.ts'
-import { rollUp } from '../src/ledger/rollups/roll.ts'
+import { compactSegments } from '../src/ledger/rollups/compact-segments.ts'
+import { rollUp } from '../src/ledger/rollups/roll-up.ts'
 import { databaseKinds, startTestServer, type Tenant, type TestServer } from '../test/support/harness.ts'
-import { seed } from './records-seed.ts'
+import { seedRecords } from './records-seed.ts'
 
 const repeats = 30
 const targetMs = 100
 /** Not rolled up yet: as many as there can be on a quiet day. */
-const latest = 2000
+const unrolledCount = 2000
 
 interface Timing {
   /** The fastest: what a call takes while nothing else runs on the machine. */
@@ -33,7 +33,7 @@ export async function measureRecords(isQuick: boolean): Promise<void> {
     const server = await startTestServer(kind)
     try {
       reports[kind] = await measureOn(server, rows)
-      print(kind, reports[kind])
+      printReport(kind, reports[kind])
     } finally {
       await server.stop()
     }
@@ -44,22 +44,22 @@ export async function measureRecords(isQuick: boolean): Promise<void> {
 async function measureOn(server: TestServer, rows: number): Promise<Report> {
   const { gateway } = server
   const seeding = performance.now()
-  const { small, hashes, addLatest } = await seed(server, rows)
+  const { small, hashes, addLatest } = await seedRecords(server, rows)
   const rolling = performance.now()
   await rollUp(gateway, { fewest: 1 })
-  await compact(gateway)
+  await compactSegments(gateway)
   const rolled = performance.now()
-  await addLatest(latest)
+  await addLatest(unrolledCount)
   // What the database does by itself within a minute of such a change.
   await (isPostgres(gateway.db)
     ? sql`analyze generations, unrolled_generations, usage_segments, usage_columns`
     : sql`analyze`
   ).execute(gateway.db)
   const calls: Record<string, Timing> = {}
-  for (const [name, path, body] of workload(server, hashes, await someGenerations(server))) {
-    calls[name] = await measure(server, server.own, path, body)
+  for (const [name, path, body] of buildWorkload(server, hashes, await sampleGenerationIds(server))) {
+    calls[name] = await measureCall(server, server.own, path, body)
   }
-  calls['small organization: by model and key, 30 days'] = await measure(
+  calls['small organization: by model and key, 30 days'] = await measureCall(
     server,
     small,
     '/analytics/query',
@@ -73,12 +73,12 @@ async function measureOn(server: TestServer, rows: number): Promise<Report> {
     rows,
     seedSeconds: (rolling - seeding) / 1000,
     rollSeconds: (rolled - rolling) / 1000,
-    rollUpBytes: await rollUpBytes(server),
+    rollUpBytes: await sumRollUpBytes(server),
     calls,
   }
 }
 
-async function someGenerations({ gateway, own }: TestServer): Promise<string[]> {
+async function sampleGenerationIds({ gateway, own }: TestServer): Promise<string[]> {
   const rows = await gateway.db
     .selectFrom('generations')
     .select('id')
@@ -91,7 +91,7 @@ async function someGenerations({ gateway, own }: TestServer): Promise<string[]> 
 type Body = Record<string, unknown>
 type Call = [name: string, path: string | ((i: number) => string), body?: (i: number) => Body]
 
-function workload(server: TestServer, hashes: string[], generations: string[]): Call[] {
+function buildWorkload(server: TestServer, hashes: string[], generations: string[]): Call[] {
   const dayAt = (i: number) =>
     new Date(server.clock.now() - (1 + (i % 30)) * 86_400_000).toISOString().slice(0, 10)
   const query = (name: string, days: number, body: Body | ((i: number) => Body)): Call => [
@@ -188,7 +188,7 @@ function lastDays(server: TestServer, days: number, i = 0) {
   return { start: new Date(end - days * 86_400_000).toISOString(), end: new Date(end).toISOString() }
 }
 
-async function measure(
+async function measureCall(
   server: TestServer,
   { managementKey }: Tenant,
   path: string | ((i: number) => string),
@@ -217,14 +217,14 @@ async function measure(
   }
 }
 
-async function rollUpBytes({ gateway }: TestServer): Promise<number> {
+async function sumRollUpBytes({ gateway }: TestServer): Promise<number> {
   const { rows } = await sql<{ bytes: number }>`select sum(length(body)) as bytes from usage_columns`.execute(
     gateway.db,
   )
   return Number(rows[0]?.bytes ?? 0)
 }
 
-function print(kind: string, report: Report): void {
+function printReport(kind: string, report: Report): void {
   const { rows, seedSeconds, rollSeconds, rollUpBytes: bytes, calls } = report
   process.stdout.write(
     `\n${kind}: ${rows.toLocaleString('en')} generations, half of them in the organization that asks ` +

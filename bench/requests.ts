@@ -2,7 +2,7 @@
 const sentence =
   'Summarise the "quarterly" report in three points:\n- revenue, cost and margin;\n- what changed, and why. '
 
-export interface Wish {
+export interface RequestSpec {
   /** What the mock is to do; see children/mock.ts. */
   model: string
   promptBytes: number
@@ -10,7 +10,7 @@ export interface Wish {
 }
 
 /** The messages of a conversation of about so many bytes. */
-function messages(bytes: number): { role: string; content: string }[] {
+function buildMessages(bytes: number): { role: string; content: string }[] {
   const turns = Math.max(2, Math.ceil(bytes / 10_000))
   const content = sentence.repeat(Math.ceil(bytes / turns / sentence.length)).slice(0, bytes / turns)
   return Array.from({ length: turns }, (_, turn) => ({ role: roleOf(turn, turns), content }))
@@ -21,17 +21,17 @@ function roleOf(turn: number, turns: number): string {
   return (turns - turn) % 2 === 1 ? 'user' : 'assistant'
 }
 
-export function bodyOf(wish: Wish, modelName: string): string {
+export function buildBody(spec: RequestSpec, modelName: string): string {
   return JSON.stringify({
     model: modelName,
-    messages: messages(wish.promptBytes),
+    messages: buildMessages(spec.promptBytes),
     temperature: 0.7,
     max_tokens: 1000,
-    ...(wish.streamed && { stream: true, stream_options: { include_usage: true } }),
+    ...(spec.streamed && { stream: true, stream_options: { include_usage: true } }),
   })
 }
 
-export function requestBytes(path: string, headers: Record<string, string>, body: string): Buffer {
+export function encodeRequest(path: string, headers: Record<string, string>, body: string): Buffer {
   const lines = Object.entries({
     host: '127.0.0.1',
     'content-type': 'application/json',

@@ -1,26 +1,26 @@
 // What it costs to decide where a request goes: CPU time of `route` with 500 models on 20 endpoints each.
-import type { Asked } from '../src/pipeline/asked.ts'
-import { route } from '../src/pipeline/route.ts'
-import { seeded } from '../test/support/random.ts'
+import type { InferenceRequest } from '../src/pipeline/request/inference-request.ts'
+import { planRoute } from '../src/pipeline/routing/plan.ts'
 import {
-  type MadeGateway,
-  type MadeModel,
-  madeAsked,
-  madeCatalog,
-  madeGateway,
-  madeOwnKey,
-} from '../test/support/routes.ts'
+  buildFakeByokKey,
+  buildFakeCatalogue,
+  buildFakeGateway,
+  buildFakeRequest,
+  type FakeGateway,
+  type FakeModel,
+} from '../test/support/fake-routing.ts'
+import { seededRandom } from '../test/support/random.ts'
 import { median } from './load.ts'
 
 const modelCount = 500
 const endpointCount = 20
 const targetMicros = 15
-const targeted = ['plain', 'plain, all with traffic']
+const targetedCases = ['plain', 'plain, all with traffic']
 
 interface Case {
   name: string
-  gateway: MadeGateway
-  requests: Asked[]
+  gateway: FakeGateway
+  requests: InferenceRequest[]
 }
 
 interface Row {
@@ -30,52 +30,54 @@ interface Row {
 
 export async function measureRouting(isQuick: boolean): Promise<void> {
   const rounds = isQuick ? 15 : 60
-  const cases = casesOf(seeded(1))
+  const cases = buildCases(seededRandom(1))
   const samples = cases.map((): number[] => [])
   // The runtime compiles what is hot, and a gateway runs for weeks.
-  for (let round = 0; round < rounds / 3; round++) for (const one of cases) microsOf(one, decideAll)
-  const least: number[] = []
+  for (let round = 0; round < rounds / 3; round++) for (const one of cases) measureMicros(one, decideAll)
+  const baseline: number[] = []
   for (let round = 0; round < rounds; round++) {
     const [plain] = cases
-    if (plain) least.push(microsOf(plain, leastAll))
-    for (const [place, one] of cases.entries()) samples[place]?.push(microsOf(one, decideAll))
+    if (plain) baseline.push(measureMicros(plain, decideBaseline))
+    for (const [index, one] of cases.entries()) samples[index]?.push(measureMicros(one, decideAll))
   }
-  const rows = Object.fromEntries(cases.map(({ name }, place) => [name, rowOf(samples[place] ?? [], least)]))
-  print(rows, median(least))
-  const report = { at: new Date().toISOString(), leastMicros: median(least), rows }
+  const rows = Object.fromEntries(
+    cases.map(({ name }, index) => [name, summarizeCase(samples[index] ?? [], baseline)]),
+  )
+  printReport(rows, median(baseline))
+  const report = { at: new Date().toISOString(), leastMicros: median(baseline), rows }
   await Bun.write('bench/results/routing.json', `${JSON.stringify(report, null, 2)}\n`)
 }
 
-function rowOf(samples: number[], least: number[]): Row {
-  const ratios = samples.map((micros, round) => micros / (least[round] ?? micros))
+function summarizeCase(samples: number[], baseline: number[]): Row {
+  const ratios = samples.map((micros, round) => micros / (baseline[round] ?? micros))
   return { micros: median(samples), timesLeast: median(ratios) }
 }
 
-function print(rows: Record<string, Row>, least: number): void {
+function printReport(rows: Record<string, Row>, baseline: number): void {
   const write = (text: string) => process.stdout.write(`${text}\n`)
   write(`\nCPU of a decision: ${modelCount} models on ${endpointCount} endpoints each`)
-  write(`  ${'the least: look up and draw'.padEnd(42)} ${least.toFixed(2).padStart(6)} us`)
+  write(`  ${'the least: look up and draw'.padEnd(42)} ${baseline.toFixed(2).padStart(6)} us`)
   for (const [name, { micros, timesLeast }] of Object.entries(rows)) {
     write(`  ${name.padEnd(42)} ${micros.toFixed(2).padStart(6)} us  ${timesLeast.toFixed(1)} x the least`)
   }
-  for (const name of targeted) {
+  for (const name of targetedCases) {
     const { micros = Number.NaN } = rows[name] ?? {}
     write(`  ${name}: at most ${targetMicros} us, ${micros <= targetMicros ? 'met' : 'missed'}`)
   }
 }
 
-function casesOf(random: () => number): Case[] {
-  const models = manyModels(random)
-  const catalog = madeCatalog(models)
+function buildCases(random: () => number): Case[] {
+  const models = buildModels(random)
+  const catalog = buildFakeCatalogue(models)
   const clock = { now: () => 1_800_000_000_000 }
-  const fresh = madeGateway(catalog, clock, random)
-  const busy = madeGateway(catalog, clock, random)
+  const fresh = buildFakeGateway(catalog, clock, random)
+  const busy = buildFakeGateway(catalog, clock, random)
   for (const { id } of models)
-    for (const endpoint of catalog.bySlug.get(id)?.endpoints ?? []) keepBusy(busy, endpoint.id, random)
+    for (const endpoint of catalog.bySlug.get(id)?.endpoints ?? []) simulateTraffic(busy, endpoint.id, random)
   busy.routing.sticky.remember('another conversation', 'endpoint', clock.now())
-  const ownKeys = [0, 5, 10].map((place) => madeOwnKey(`key-${place}`, `provider-${place}`))
+  const byokKeys = [0, 5, 10].map((index) => buildFakeByokKey(`key-${index}`, `provider-${index}`))
   const requestsWith = (body: object, own = false) =>
-    models.map(({ id }) => madeAsked({ model: id, ...body }, own ? { ownKeys } : {}))
+    models.map(({ id }) => buildFakeRequest({ model: id, ...body }, own ? { byokKeys } : {}))
   const order = { provider: { order: ['provider-7', 'provider-3'] } }
   const tools = {
     tools: [{ type: 'function', function: { name: 'look_up', parameters: { type: 'object' } } }],
@@ -100,9 +102,9 @@ function casesOf(random: () => number): Case[] {
   )
 }
 
-function manyModels(random: () => number): MadeModel[] {
-  return Array.from({ length: modelCount }, (_, place) => ({
-    id: `maker/model-${place}`,
+function buildModels(random: () => number): FakeModel[] {
+  return Array.from({ length: modelCount }, (_, index) => ({
+    id: `maker/model-${index}`,
     context_length: 128_000,
     endpoints: Array.from({ length: endpointCount }, (_, at) => ({
       provider: `provider-${at}`,
@@ -114,22 +116,23 @@ function manyModels(random: () => number): MadeModel[] {
 }
 
 /** Half an hour of traffic in which one in fifty fails. */
-function keepBusy({ routing, clock }: MadeGateway, id: string, random: () => number): void {
-  const health = routing.health.of(id)
+function simulateTraffic({ routing, clock }: FakeGateway, id: string, random: () => number): void {
+  const health = routing.health.getOrCreate(id)
   const now = clock.now()
   for (let ago = 30 * 60_000; ago >= 0; ago -= 15_000) {
     const then = now - ago - random() * 15_000
-    if (random() < 0.02) health.failed(then, { kind: 'server' })
-    else health.succeeded(then, { firstTokenMs: 200 + random() * 800, tokensPerSecond: 20 + random() * 80 })
+    if (random() < 0.02) health.recordFailure(then, { kind: 'server' })
+    else
+      health.recordSuccess(then, { firstTokenMs: 200 + random() * 800, tokensPerSecond: 20 + random() * 80 })
   }
-  for (let count = 0; count < 60; count++) health.toolCalls(now, random() < 0.99)
+  for (let count = 0; count < 60; count++) health.recordToolCalls(now, random() < 0.99)
 }
 
 const repeats = 10
 
-function microsOf(
+function measureMicros(
   { gateway, requests }: Case,
-  work: (gateway: MadeGateway, requests: Asked[]) => number,
+  work: (gateway: FakeGateway, requests: InferenceRequest[]) => number,
 ): number {
   const before = process.cpuUsage()
   let decided = 0
@@ -139,17 +142,17 @@ function microsOf(
   return (user + system) / decided
 }
 
-function decideAll(gateway: MadeGateway, requests: Asked[]): number {
+function decideAll(gateway: FakeGateway, requests: InferenceRequest[]): number {
   let decided = 0
-  for (const asked of requests) if (route(gateway, asked).candidates.length > 0) decided++
+  for (const request of requests) if (planRoute(gateway, request).candidates.length > 0) decided++
   return decided
 }
 
 /** What no router can do without: find the model, and draw one of its endpoints by price. */
-function leastAll({ catalog, routing }: MadeGateway, requests: Asked[]): number {
+function decideBaseline({ catalogue, routing }: FakeGateway, requests: InferenceRequest[]): number {
   let decided = 0
-  for (const { wishes } of requests) {
-    const endpoints = catalog.bySlug.get(wishes.models[0] ?? '')?.callable ?? []
+  for (const { options } of requests) {
+    const endpoints = catalogue.bySlug.get(options.models[0] ?? '')?.callable ?? []
     let sum = 0
     for (const { price } of endpoints) sum += 1 / price ** 2
     let point = routing.random() * sum

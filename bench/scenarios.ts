@@ -1,12 +1,12 @@
 import type { Candidate, CandidateName } from './candidates.ts'
-import { generate, percentile } from './load.ts'
+import { generateLoad, percentile } from './load.ts'
 import { cpuMicros } from './processes.ts'
-import type { Wish } from './requests.ts'
+import type { RequestSpec } from './requests.ts'
 
 export interface Scenario {
   id: string
   title: string
-  wish: Wish
+  spec: RequestSpec
   connections: number
   durationMs: number
   pauseMs: number
@@ -54,22 +54,22 @@ export const quick: Effort = {
 const connections = 32
 /** 32 streams of one event in 8 ms: 4,000 events a second, few enough that each is read by itself. */
 const paceMs = 8
-const small = 880
-const long = 300_000
+const smallPromptBytes = 880
+const longPromptBytes = 300_000
 
 /** Light: few enough requests that none waits for another, so that what is seen is the way and not the queue. */
-const light = { connections: 4, pauseMs: 5 }
+const lightLoad = { connections: 4, pauseMs: 5 }
 /** About a thousand a second. */
-const steady = { connections: 32, pauseMs: 30 }
+const steadyLoad = { connections: 32, pauseMs: 30 }
 
-export function scenariosFor({ blockMs, streamEvents }: Effort): Scenario[] {
-  const whole = { model: 'whole', promptBytes: small, streamed: false }
-  const stream = (model: string) => ({ model, promptBytes: small, streamed: true })
+export function buildScenarios({ blockMs, streamEvents }: Effort): Scenario[] {
+  const whole = { model: 'whole', promptBytes: smallPromptBytes, streamed: false }
+  const stream = (model: string) => ({ model, promptBytes: smallPromptBytes, streamed: true })
   return [
     {
       id: 'whole',
       title: `1 KB request and reply, ${connections} connections`,
-      wish: whole,
+      spec: whole,
       connections,
       durationMs: blockMs,
       pauseMs: 0,
@@ -78,7 +78,7 @@ export function scenariosFor({ blockMs, streamEvents }: Effort): Scenario[] {
     {
       id: 'events',
       title: `${connections} streams, an event every ${paceMs} ms in each`,
-      wish: stream(`stream-${streamEvents}-${paceMs}`),
+      spec: stream(`stream-${streamEvents}-${paceMs}`),
       connections,
       durationMs: 0,
       pauseMs: 0,
@@ -87,7 +87,7 @@ export function scenariosFor({ blockMs, streamEvents }: Effort): Scenario[] {
     {
       id: 'prompt',
       title: '300 KB prompt, 8 connections',
-      wish: { ...whole, promptBytes: long },
+      spec: { ...whole, promptBytes: longPromptBytes },
       connections: 8,
       durationMs: blockMs / 2,
       pauseMs: 0,
@@ -96,52 +96,52 @@ export function scenariosFor({ blockMs, streamEvents }: Effort): Scenario[] {
     {
       id: 'light',
       title: '1 KB request and reply, light load',
-      wish: whole,
-      ...light,
+      spec: whole,
+      ...lightLoad,
       durationMs: blockMs / 2,
       units: 1,
     },
     {
       id: 'steady',
       title: '1 KB request and reply, 1,000 a second',
-      wish: whole,
-      ...steady,
+      spec: whole,
+      ...steadyLoad,
       durationMs: blockMs,
       units: 1,
     },
     {
       id: 'first',
       title: 'first token, light load',
-      wish: stream('stream-3-1'),
-      ...light,
+      spec: stream('stream-3-1'),
+      ...lightLoad,
       durationMs: blockMs / 2,
       units: 1,
     },
   ]
 }
 
-export function modelsOf(scenarios: Scenario[]): string[] {
-  return [...new Set([...scenarios.map((scenario) => scenario.wish.model), 'hold'])]
+export function listModels(scenarios: Scenario[]): string[] {
+  return [...new Set([...scenarios.map((scenario) => scenario.spec.model), 'hold'])]
 }
 
 /** The plain request is what everything else is made of. */
-const warmShare: Record<string, number> = { whole: 0.7, prompt: 0.2, light: 0.05, first: 0.05 }
+const warmUpShares: Record<string, number> = { whole: 0.7, prompt: 0.2, light: 0.05, first: 0.05 }
 
 /** Unmeasured, and long enough for the runtime to compile what is hot: a gateway runs for weeks, not for seconds. */
 export async function warmUp(candidate: Candidate, scenarios: Scenario[], warmMs: number): Promise<void> {
   for (const scenario of scenarios) {
-    const requests = candidate.requests(scenario.wish)
-    const durationMs = scenario.durationMs === 0 ? 0 : warmMs * (warmShare[scenario.id] ?? 0)
-    await generate({ ...scenario, port: candidate.port, requests, durationMs })
+    const requests = candidate.encodeRequests(scenario.spec)
+    const durationMs = scenario.durationMs === 0 ? 0 : warmMs * (warmUpShares[scenario.id] ?? 0)
+    await generateLoad({ ...scenario, port: candidate.port, requests, durationMs })
   }
 }
 
 export async function measure(candidate: Candidate, scenario: Scenario): Promise<Sample> {
   const { pid, port } = candidate
-  const requests = candidate.requests(scenario.wish)
+  const requests = candidate.encodeRequests(scenario.spec)
   let cpuBefore = 0
   let startedAt = 0
-  const timings = await generate({ ...scenario, port, requests }, () => {
+  const timings = await generateLoad({ ...scenario, port, requests }, () => {
     if (pid !== null) cpuBefore = cpuMicros(pid)
     startedAt = performance.now()
   })
@@ -173,8 +173,8 @@ export async function measureRounds(
   const all = rounds * scenarios.length * candidates.length
   let done = 0
   for (let round = 0; round < rounds; round++) {
-    for (const scenario of shuffled(scenarios)) {
-      for (const candidate of shuffled(candidates)) {
+    for (const scenario of shuffle(scenarios)) {
+      for (const candidate of shuffle(candidates)) {
         onBlock(done++, all)
         const sample = await measure(candidate, scenario)
         const others = samples[scenario.id] ?? {}
@@ -186,7 +186,7 @@ export async function measureRounds(
   return samples
 }
 
-function shuffled<T>(values: T[]): T[] {
+function shuffle<T>(values: T[]): T[] {
   const result = [...values]
   for (let last = result.length - 1; last > 0; last--) {
     const other = Math.floor(Math.random() * (last + 1))

@@ -2,14 +2,14 @@
 // Prints the median and the 99th percentile of each call over HTTP, and the ratio to a near-empty database.
 import { sql } from 'kysely'
 import { isPostgres } from '../src/db/db.ts'
+import { sha256 } from '../src/lib/crypto.ts'
 import { newId, newUuid } from '../src/lib/ids.ts'
-import { sha256 } from '../src/lib/secret.ts'
 import { databaseKinds, startTestServer, type TestServer } from '../test/support/harness.ts'
 
 const keyCount = 100_000
 const memberCount = 10_000
 const repeats = 200
-const batch = 1000
+const batchSize = 1000
 
 interface Timing {
   p50: number
@@ -23,7 +23,7 @@ export async function measureStorage(): Promise<void> {
   for (const kind of databaseKinds) {
     const server = await startTestServer(kind)
     const before = await measureAll(server)
-    await seed(server)
+    await seedDatabase(server)
     const after = await measureAll(server)
     report[kind] = Object.fromEntries(
       Object.entries(after).map(([name, timing]) => [
@@ -33,7 +33,7 @@ export async function measureStorage(): Promise<void> {
     )
     await server.stop()
   }
-  print(report)
+  printReport(report)
   await Bun.write('bench/results/storage.json', `${JSON.stringify(report, null, 2)}\n`)
 }
 
@@ -43,28 +43,28 @@ async function measureAll(server: TestServer): Promise<Record<string, Timing>> {
   const deepest = keys.body.data.length === 100 ? keyCount - 200 : 0
   const deepMember = keys.body.data.length === 100 ? memberCount - 100 : 0
   return {
-    'authenticate (GET /key)': await measure(() =>
+    'authenticate (GET /key)': await measureCall(() =>
       server.call('GET', '/key', { key: server.own.inferenceKey }),
     ),
-    'GET /keys/{hash}': await measure(() => server.call('GET', `/keys/${known}`)),
-    'GET /keys, first page': await measure(() => server.call('GET', '/keys')),
-    'GET /keys, last page': await measure(() => server.call('GET', `/keys?offset=${deepest}`)),
-    'GET /keys, last page, disabled too': await measure(() =>
+    'GET /keys/{hash}': await measureCall(() => server.call('GET', `/keys/${known}`)),
+    'GET /keys, first page': await measureCall(() => server.call('GET', '/keys')),
+    'GET /keys, last page': await measureCall(() => server.call('GET', `/keys?offset=${deepest}`)),
+    'GET /keys, last page, disabled too': await measureCall(() =>
       server.call('GET', `/keys?include_disabled=true&offset=${deepest}`),
     ),
-    'GET /organization/members, first page': await measure(() =>
+    'GET /organization/members, first page': await measureCall(() =>
       server.call('GET', '/organization/members?limit=100'),
     ),
-    'GET /organization/members, last page': await measure(() =>
+    'GET /organization/members, last page': await measureCall(() =>
       server.call('GET', `/organization/members?limit=100&offset=${deepMember}`),
     ),
-    'GET /workspaces/default/members': await measure(() =>
+    'GET /workspaces/default/members': await measureCall(() =>
       server.call('GET', '/workspaces/default/members?limit=100'),
     ),
   }
 }
 
-async function measure(work: () => Promise<unknown>): Promise<Timing> {
+async function measureCall(work: () => Promise<unknown>): Promise<Timing> {
   for (let i = 0; i < 20; i++) await work()
   const times: number[] = []
   for (let i = 0; i < repeats; i++) {
@@ -76,12 +76,12 @@ async function measure(work: () => Promise<unknown>): Promise<Timing> {
   return { p50: times[Math.floor(repeats * 0.5)] ?? 0, p99: times[Math.floor(repeats * 0.99)] ?? 0 }
 }
 
-async function seed(server: TestServer): Promise<void> {
+async function seedDatabase(server: TestServer): Promise<void> {
   const { db } = server.gateway
   const scope = { organization_id: server.own.organization.id, workspace_id: server.own.workspace.id }
   const created_at = new Date().toISOString()
-  for (let done = 0; done < keyCount; done += batch) {
-    const rows = Array.from({ length: batch }, (_, i) => ({
+  for (let done = 0; done < keyCount; done += batchSize) {
+    const rows = Array.from({ length: batchSize }, (_, i) => ({
       ...scope,
       hash: sha256(`bench-${done + i}`),
       kind: 'inference' as const,
@@ -101,8 +101,8 @@ async function seed(server: TestServer): Promise<void> {
     }))
     await db.insertInto('api_keys').values(rows).execute()
   }
-  for (let done = 0; done < memberCount; done += batch) {
-    const members = Array.from({ length: batch }, (_, i) => ({
+  for (let done = 0; done < memberCount; done += batchSize) {
+    const members = Array.from({ length: batchSize }, (_, i) => ({
       id: newId('user'),
       organization_id: scope.organization_id,
       email: `member-${done + i}@example.com`,
@@ -125,7 +125,7 @@ async function seed(server: TestServer): Promise<void> {
   await (isPostgres(db) ? sql`vacuum analyze` : sql`analyze`).execute(db)
 }
 
-function print(report: Report): void {
+function printReport(report: Report): void {
   for (const [kind, rows] of Object.entries(report)) {
     process.stdout.write(`\n${kind}: ${keyCount} keys, ${memberCount} members\n`)
     for (const [name, { p50, p99, ratio }] of Object.entries(rows)) {

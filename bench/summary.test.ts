@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import type { Sample } from './scenarios.ts'
-import { summaryOf, targetsOf, verdict } from './summary.ts'
+import { buildTargets, formatVerdict, summarize } from './summary.ts'
 
 const sample = (cpuMicrosPerUnit: number | null, firstP50 = 1): Sample => ({
   requests: 1,
@@ -20,7 +20,7 @@ describe('the summary of a benchmark', () => {
         headgate: [75, 150, 750].map((cpu) => sample(cpu)),
       },
     }
-    const row = summaryOf({ samples, memory: {} }).whole?.headgate
+    const row = summarize({ samples, memory: {} }).whole?.headgate
     expect(row).toMatchObject({ cpuMicros: 150, timesRelay: 1.5, timesPortkey: null, addedP50: null })
   })
 
@@ -31,7 +31,7 @@ describe('the summary of a benchmark', () => {
     }
     const step = { asked: 10, open: 10, openUpstream: 10, bytesPerStream: 60 * 1024 }
     const memory = { headgate: { idleBytes: 0, steps: [step], leftUpstream: 0 } }
-    expect(targetsOf({ samples, memory }).map(verdict)).toEqual([
+    expect(buildTargets({ samples, memory }).map(formatVerdict)).toEqual([
       'missed by 0.40 x relay (25 %)',
       'not measured',
       'not measured',

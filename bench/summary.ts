@@ -1,11 +1,11 @@
 import { type CandidateName, candidateNames } from './candidates.ts'
 import { median } from './load.ts'
-import type { Memory } from './memory.ts'
+import type { MemoryUsage } from './memory.ts'
 import type { Sample, Samples } from './scenarios.ts'
 
-export interface Measured {
+export interface Measurements {
   samples: Samples
-  memory: Partial<Record<CandidateName, Memory>>
+  memory: Partial<Record<CandidateName, MemoryUsage>>
 }
 
 export interface Target {
@@ -37,27 +37,27 @@ export interface Row {
 
 export type Summary = Record<string, Partial<Record<CandidateName, Row>>>
 
-type Figure = (sample: Sample) => number | null
+type MetricSelector = (sample: Sample) => number | null
 
-export function summaryOf({ samples }: Measured): Summary {
+export function summarize({ samples }: Measurements): Summary {
   const rows = Object.entries(samples).map(([scenario, byName]) => {
     const names = candidateNames.filter((name) => byName[name])
-    return [scenario, Object.fromEntries(names.map((name) => [name, rowOf(byName, name)]))]
+    return [scenario, Object.fromEntries(names.map((name) => [name, buildRow(byName, name)]))]
   })
   return Object.fromEntries(rows)
 }
 
-function rowOf(byName: Partial<Record<CandidateName, Sample[]>>, name: CandidateName): Row {
+function buildRow(byName: Partial<Record<CandidateName, Sample[]>>, name: CandidateName): Row {
   const ours = byName[name] ?? []
-  const median = (of: Figure) => medianOf(ours.map(of))
-  const against = (other: CandidateName, of: Figure, how: typeof ratio) =>
-    medianOf(ours.map((sample, round) => pair(of(sample), byName[other]?.[round], of, how)))
-  const cpu: Figure = (sample) => sample.cpuMicrosPerUnit
-  const added = (of: Figure) => against('direct', of, difference)
+  const median = (of: MetricSelector) => medianOf(ours.map(of))
+  const compareWith = (other: CandidateName, of: MetricSelector, how: typeof ratio) =>
+    medianOf(ours.map((sample, round) => comparePair(of(sample), byName[other]?.[round], of, how)))
+  const cpu: MetricSelector = (sample) => sample.cpuMicrosPerUnit
+  const added = (of: MetricSelector) => compareWith('direct', of, difference)
   return {
     cpuMicros: median(cpu),
-    timesRelay: against('relay', cpu, ratio),
-    timesPortkey: against('portkey', cpu, ratio),
+    timesRelay: compareWith('relay', cpu, ratio),
+    timesPortkey: compareWith('portkey', cpu, ratio),
     perSecond: median((sample) => sample.perSecond),
     p50: median((sample) => sample.p50),
     p99: median((sample) => sample.p99),
@@ -67,12 +67,17 @@ function rowOf(byName: Partial<Record<CandidateName, Sample[]>>, name: Candidate
     addedP99: added((sample) => sample.p99),
     addedFirstP50: added((sample) => sample.firstP50),
     addedFirstP99: added((sample) => sample.firstP99),
-    ledgerMicros: against('no-ledger', cpu, difference),
-    ledgerP99: against('no-ledger', (sample) => sample.p99, difference),
+    ledgerMicros: compareWith('no-ledger', cpu, difference),
+    ledgerP99: compareWith('no-ledger', (sample) => sample.p99, difference),
   }
 }
 
-function pair(value: number | null, other: Sample | undefined, of: Figure, how: typeof ratio): number | null {
+function comparePair(
+  value: number | null,
+  other: Sample | undefined,
+  of: MetricSelector,
+  how: typeof ratio,
+): number | null {
   const otherValue = other ? of(other) : null
   return value === null || otherValue === null ? null : how(value, otherValue)
 }
@@ -86,8 +91,8 @@ function medianOf(values: (number | null)[]): number | null {
 }
 
 /** What the project has promised itself, and where it stands. */
-export function targetsOf(measured: Measured): Target[] {
-  const summary = summaryOf(measured)
+export function buildTargets(measured: Measurements): Target[] {
+  const summary = summarize(measured)
   const of = (scenario: string) => summary[scenario]?.headgate
   const { steps = [] } = measured.memory.headgate ?? {}
   const perStream = steps.length === 0 ? null : Math.max(...steps.map((step) => step.bytesPerStream)) / 1024
@@ -118,7 +123,7 @@ export function targetsOf(measured: Measured): Target[] {
   ]
 }
 
-export function verdict({ atMost, value, unit }: Target): string {
+export function formatVerdict({ atMost, value, unit }: Target): string {
   if (value === null) return 'not measured'
   const over = value - atMost
   if (over <= 0) return `met (${percent(-over, atMost)} to spare)`

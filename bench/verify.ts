@@ -10,22 +10,23 @@ interface Chunk {
 const tokens = 370
 
 /** A gateway that leaves something out would win: before the load, each is asked once and its answer is read. */
-export async function verify(candidate: Candidate, scenario: Scenario): Promise<void> {
-  const answer = await candidate.ask(scenario.wish)
-  const text = await answer.text()
-  const events = Number(/^stream-(\d+)/.exec(scenario.wish.model)?.[1] ?? 0)
-  const right = answer.status === 200 && (events > 0 ? isStream(text, events) : isWhole(text))
-  if (right) return
-  const about = `${candidate.name}, ${scenario.id}: an unexpected answer, ${answer.status}`
+export async function verifyCandidate(candidate: Candidate, scenario: Scenario): Promise<void> {
+  const response = await candidate.send(scenario.spec)
+  const text = await response.text()
+  const events = Number(/^stream-(\d+)/.exec(scenario.spec.model)?.[1] ?? 0)
+  const isExpected =
+    response.status === 200 && (events > 0 ? isExpectedStream(text, events) : isWholeReply(text))
+  if (isExpected) return
+  const about = `${candidate.name}, ${scenario.id}: an unexpected answer, ${response.status}`
   throw new Error(`${about} ${text.slice(0, 500)}`)
 }
 
-function isWhole(text: string): boolean {
+function isWholeReply(text: string): boolean {
   const reply = JSON.parse(text) as Chunk
   return reply.usage?.total_tokens === tokens && (reply.choices?.[0]?.message?.content ?? '').length > 600
 }
 
-function isStream(text: string, events: number): boolean {
+function isExpectedStream(text: string, events: number): boolean {
   const data = [...text.matchAll(/^data: (.*)$/gm)].map((match) => match[1] ?? '')
   if (data.at(-1) !== '[DONE]') return false
   const chunks = data.slice(0, -1).map((json) => JSON.parse(json) as Chunk)

@@ -7,10 +7,10 @@ import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { dirname, join, resolve } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { migrations } from '../src/db/migrations/all.ts'
-import { rollUp } from '../src/ledger/rollups/roll.ts'
-import { ask, settingsFor } from '../test/inference/support.ts'
+import { rollUp } from '../src/ledger/rollups/roll-up.ts'
+import { buildSettings, sendRequest } from '../test/inference/support.ts'
 import { type DatabaseKind, startTestServer, type TestServer } from '../test/support/harness.ts'
-import { leaveHold } from '../test/support/orphans.ts'
+import { createOrphanedHold } from '../test/support/orphaned-holds.ts'
 import { startUpstream } from '../test/support/upstream.ts'
 
 const name = Object.keys(migrations).sort().at(-1) ?? ''
@@ -22,38 +22,45 @@ const minuteMs = 60_000
 
 rmSync(folder, { recursive: true, force: true })
 mkdirSync(folder, { recursive: true })
-for (const kind of ['sqlite', 'postgres'] as const) await write(kind)
+for (const kind of ['sqlite', 'postgres'] as const) await writeFixture(kind)
 process.stdout.write(`Written to ${folder}.\n`)
 process.exit(0)
 
-async function write(kind: DatabaseKind): Promise<void> {
+async function writeFixture(kind: DatabaseKind): Promise<void> {
   const upstream = await startUpstream()
-  const settings = settingsFor(upstream.url, upstream.url)
+  const settings = buildSettings(upstream.url, upstream.url)
   const server = await startTestServer(kind, { settings, environment: { HEADGATE_SECRET_KEY: secretKey } })
   const bench = { server, first: upstream, second: upstream }
   server.clock.freeze(firstDay)
   const chat = async () => {
-    await (await ask(bench, 'chat', { model: 'test/chat', max_tokens: 100 })).text()
+    await (await sendRequest(bench, 'chat', { model: 'test/chat', max_tokens: 100 })).text()
     server.clock.advance(minuteMs)
   }
   for (let count = 0; count < 3; count++) await chat()
   const own = { provider: 'one-chat', key: 'own-credential-0123456789', is_byok_only: true }
   await server.call('POST', '/byok', { body: own })
   await chat()
-  await server.gateway.ledger.caughtUp()
+  await server.gateway.ledger.flush()
   await rollUp({ db: server.gateway.db }, { fewest: 1 })
   server.clock.advance(3 * 60 * minuteMs)
   await chat()
-  const holds = [await leaveHold(server, null), await leaveHold(server, 12)]
-  await server.gateway.ledger.caughtUp()
-  await dump(server, kind, chat)
-  await server.gateway.ledger.caughtUp()
-  writeFileSync(join(folder, `${kind}.json`), `${JSON.stringify(await expected(server, holds), null, 2)}\n`)
+  const holds = [await createOrphanedHold(server, null), await createOrphanedHold(server, 12)]
+  await server.gateway.ledger.flush()
+  await dumpDatabase(server, kind, chat)
+  await server.gateway.ledger.flush()
+  writeFileSync(
+    join(folder, `${kind}.json`),
+    `${JSON.stringify(await readExpected(server, holds), null, 2)}\n`,
+  )
   await server.stop()
   await upstream.stop()
 }
 
-async function dump({ gateway }: TestServer, kind: DatabaseKind, chat: () => Promise<void>): Promise<void> {
+async function dumpDatabase(
+  { gateway }: TestServer,
+  kind: DatabaseKind,
+  chat: () => Promise<void>,
+): Promise<void> {
   const { databaseUrl } = gateway.config
   if (kind === 'postgres') {
     await chat()
@@ -88,7 +95,7 @@ function dumpPostgres(url: string): string {
 }
 
 /** What the API of this version says of it. */
-async function expected(server: TestServer, holds: unknown[]) {
+async function readExpected(server: TestServer, holds: unknown[]) {
   const { managementKey, inferenceKey } = server.own
   const credits = await server.call('GET', '/credits')
   const key = await server.call('GET', '/key', { key: inferenceKey })

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { generateDialects } from '../src/catalog/vocabulary.ts'
+import { generateDialects } from '../src/catalogue/vocabulary.ts'
 import { startTestServer, type TestServer } from '../test/support/harness.ts'
 import { pages } from './formats/pages.ts'
-import { formatPage, pagePath } from './formats.ts'
+import { pagePath, renderFormatPage } from './formats.ts'
 
 let server: TestServer
 
@@ -13,7 +13,7 @@ afterAll(() => server.stop())
 
 describe.each(generateDialects.map((name) => [name] as const))('the page of the format %s', (name) => {
   test('is what the conformance suite finds (npm run formats writes it)', async () => {
-    expect(await Bun.file(pagePath(name)).text()).toBe(formatPage(name))
+    expect(await Bun.file(pagePath(name)).text()).toBe(renderFormatPage(name))
   })
 
   test('R31 its examples run', async () => {

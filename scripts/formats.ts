@@ -1,29 +1,29 @@
 // Writes docs/formats/*.md: how each wire format is used, and what is carried, as the conformance suite finds it.
-import { type GenerateDialect, generateDialects } from '../src/catalog/vocabulary.ts'
+import { type GenerateDialect, generateDialects } from '../src/catalogue/vocabulary.ts'
 import { dialects } from '../src/dialects/all.ts'
-import { factsOf, streamed } from '../src/dialects/conformance/carry.ts'
 import {
-  bodyFor,
+  buildClientBody,
+  computeReasoningOutcome,
+  computeReplyOutcome,
+  computeRequestOutcome,
   type Outcome,
-  replyOutcome,
-  requestOutcome,
-  thinkingOutcome,
 } from '../src/dialects/conformance/outcome.ts'
 import {
-  end,
-  partEvents,
+  createChoiceEnd,
+  createPartEvents,
+  createReplyEvents,
   plainUsage,
-  replyOf,
-  replyStories,
-  text,
-  vendorThinking,
-} from '../src/dialects/conformance/reply-stories.ts'
-import { requestGroups, thoughtsGroup } from '../src/dialects/conformance/request-stories.ts'
-import type { RequestStory } from '../src/dialects/conformance/request-story.ts'
-import { fail } from '../src/errors.ts'
+  replyScenarios,
+  textPart,
+  vendorReasoning,
+} from '../src/dialects/conformance/reply-scenarios.ts'
+import type { RequestScenario } from '../src/dialects/conformance/request-scenario.ts'
+import { reasoningHistoryGroup, requestGroups } from '../src/dialects/conformance/request-scenarios.ts'
+import { createContext, encodeStream } from '../src/dialects/conformance/round-trip.ts'
+import { gatewayError } from '../src/errors/gateway-error.ts'
 import { type Example, pages } from './formats/pages.ts'
 
-export function formatPage(name: GenerateDialect): string {
+export function renderFormatPage(name: GenerateDialect): string {
   const page = pages[name]
   return `# The ${page.title} format
 
@@ -37,10 +37,10 @@ This page is made by \`npm run formats\`: its examples are what the server write
 export HEADGATE_URL=http://127.0.0.1:8080
 export INFERENCE_KEY=sk-hg-v1-...
 
-${curl(page.whole)}
+${formatCurl(page.whole)}
 
 # Streamed
-${curl(page.stream)}
+${formatCurl(page.stream)}
 \`\`\`
 
 The model may be any of the catalogue, whatever format its provider speaks. \`sandbox/echo\` is always there and needs no provider: [sandbox.md](../sandbox.md).
@@ -51,7 +51,7 @@ Where the provider speaks this format too, the request goes on as the client wro
 
 The tables list what a client of this format can ask for. Which of it a model can do is in the catalogue; a setting that a model does not support is left out and named in the same header.
 
-${requestTables(name)}
+${renderRequestTables(name)}
 
 ## What comes back
 
@@ -61,14 +61,14 @@ Where the reply is translated, what this format has no room for is left out and 
 
 How much of what a provider tells a client of this format sees:
 
-${replyTable(name)}
+${renderReplyTable(name)}
 
 ## Streams
 
 ${page.streams}
 
 \`\`\`
-${sampleStream(name)}
+${renderSampleStream(name)}
 \`\`\`
 
 While the model is silent, a sign of life comes every few seconds, which clients pass over:
@@ -82,13 +82,13 @@ ${dialects[name].client.heartbeat.trim()}
 ${page.errors} What each \`reason\` means: [errors.md](../errors.md).
 
 \`\`\`json
-${JSON.stringify(dialects[name].client.encodeError(fail('model_unknown'), 'req-1'), null, 2)}
+${JSON.stringify(dialects[name].client.encodeError(gatewayError('model_unknown'), 'req-1'), null, 2)}
 \`\`\`
 
 A stream that broke off:
 
 \`\`\`
-${brokenStream(name)}
+${renderBrokenStream(name)}
 \`\`\`
 
 ## Choices
@@ -97,23 +97,23 @@ ${page.choices.map((choice) => `- ${choice}`).join('\n')}
 `
 }
 
-function curl({ path, auth, body }: Example): string {
+function formatCurl({ path, auth, body }: Example): string {
   const headers = Object.entries(auth('$INFERENCE_KEY')).map(([header, value]) => `-H "${header}: ${value}"`)
   return `curl -sN "$HEADGATE_URL${path}" \\
   ${headers.join(' ')} -H "Content-Type: application/json" \\
   -d '${JSON.stringify(body)}'`
 }
 
-function requestTables(client: GenerateDialect): string {
+function renderRequestTables(client: GenerateDialect): string {
   const columns = generateDialects.map((upstream) =>
     upstream === client ? `${pages[upstream].label} (the same)` : pages[upstream].label,
   )
   return Object.entries(requestGroups)
-    .map(([heading, stories]) => {
+    .map(([heading, scenarios]) => {
       const rows =
-        heading === thoughtsGroup
-          ? thinkingRows(client)
-          : stories.flatMap((story) => requestRow(client, story))
+        heading === reasoningHistoryGroup
+          ? renderThinkingRows(client)
+          : scenarios.flatMap((scenario) => renderRequestRow(client, scenario))
       if (rows.length === 0) return ''
       return `### ${heading}\n\n| | ${columns.join(' | ')} |\n|---|${'---|'.repeat(columns.length)}\n${rows.join('\n')}`
     })
@@ -122,53 +122,63 @@ function requestTables(client: GenerateDialect): string {
 }
 
 /** Thinking that a client was given and sends back. */
-function thinkingRows(client: GenerateDialect): string[] {
-  return Object.entries(vendorThinking).map(([name, parts]) => {
-    const cells = generateDialects.map((upstream) => cell(thinkingOutcome(client, upstream, parts)))
+function renderThinkingRows(client: GenerateDialect): string[] {
+  return Object.entries(vendorReasoning).map(([name, parts]) => {
+    const cells = generateDialects.map((upstream) =>
+      formatCell(computeReasoningOutcome(client, upstream, parts)),
+    )
     return `| ${name} | ${cells.join(' | ')} |`
   })
 }
 
-function cell({ dropped, notes }: Outcome): string {
-  const left = dropped.length > 0 ? [`left out: ${dropped.map((word) => `\`${word}\``).join(', ')}`] : []
-  return [...left, ...notes].join('; ') || 'yes'
+function formatCell({ dropped, notes }: Outcome): string {
+  const droppedText =
+    dropped.length > 0 ? [`left out: ${dropped.map((word) => `\`${word}\``).join(', ')}`] : []
+  return [...droppedText, ...notes].join('; ') || 'yes'
 }
 
-function requestRow(client: GenerateDialect, story: RequestStory): string[] {
-  const body = bodyFor(client, story)
+function renderRequestRow(client: GenerateDialect, scenario: RequestScenario): string[] {
+  const body = buildClientBody(client, scenario)
   if (!body) return []
-  const cells = generateDialects.map((upstream) => cell(requestOutcome(client, upstream, story, body)))
-  return [`| ${story.name} | ${cells.join(' | ')} |`]
+  const cells = generateDialects.map((upstream) =>
+    formatCell(computeRequestOutcome(client, upstream, scenario, body)),
+  )
+  return [`| ${scenario.name} | ${cells.join(' | ')} |`]
 }
 
-function replyTable(client: GenerateDialect): string {
-  const rows = replyStories.map(
-    (story) => `| ${story.name} | ${replyOutcome(client, story).join('; ') || 'all'} |`,
+function renderReplyTable(client: GenerateDialect): string {
+  const rows = replyScenarios.map(
+    (scenario) => `| ${scenario.name} | ${computeReplyOutcome(client, scenario).join('; ') || 'all'} |`,
   )
   return `| The provider’s reply | What is seen |\n|---|---|\n${rows.join('\n')}`
 }
 
-const sample = replyOf(partEvents([text('Hel', 'lo')]), [end('stop')], plainUsage)
+const sampleReply = createReplyEvents(
+  createPartEvents([textPart('Hel', 'lo')]),
+  [createChoiceEnd('stop')],
+  plainUsage,
+)
 
-function sampleStream(name: GenerateDialect): string {
-  return shortened(streamed(name, sample, factsOf({ logprobs: false })))
+function renderSampleStream(name: GenerateDialect): string {
+  return shortenLines(encodeStream(name, sampleReply, createContext({ logprobs: false })))
 }
 
-function brokenStream(name: GenerateDialect): string {
-  const writer = dialects[name].client.writer(factsOf({ logprobs: false }))
-  const begun = sample.slice(0, 3).map((event) => writer.write(event))
+function renderBrokenStream(name: GenerateDialect): string {
+  const writer = dialects[name].client.createWriter(createContext({ logprobs: false }))
+  const frames = sampleReply.slice(0, 3).map((event) => writer.write(event))
   const stream =
-    begun.join('') + writer.fail(fail('upstream_failed', 'The connection to the provider broke off.'))
-  return shortened(stream.split('\n\n').filter(Boolean).slice(-1).join('\n\n'), 600)
+    frames.join('') +
+    writer.fail(gatewayError('upstream_failed', 'The connection to the provider broke off.'))
+  return shortenLines(stream.split('\n\n').filter(Boolean).slice(-1).join('\n\n'), 600)
 }
 
 /** Long events in their first words: the form is what matters. */
-function shortened(stream: string, longest = 220): string {
+function shortenLines(stream: string, maxLength = 220): string {
   return stream
     .trim()
     .replaceAll(/"completed_at":\d+/g, '"completed_at":1790000001')
     .split('\n')
-    .map((line) => (line.length > longest ? `${line.slice(0, longest)} …` : line))
+    .map((line) => (line.length > maxLength ? `${line.slice(0, maxLength)} …` : line))
     .join('\n')
 }
 
@@ -177,5 +187,5 @@ export function pagePath(name: GenerateDialect): string {
 }
 
 if (import.meta.main) {
-  for (const name of generateDialects) await Bun.write(pagePath(name), formatPage(name))
+  for (const name of generateDialects) await Bun.write(pagePath(name), renderFormatPage(name))
 }

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { Glob } from 'bun'
 import promises from '../docs/promises.json' with { type: 'json' }
 
-export async function guaranteesPage(): Promise<string> {
+export async function renderGuaranteesPage(): Promise<string> {
   const proofs = findProofs()
   const rows = Object.entries(promises).map(([number, promise]) => {
     const files = proofs.get(number)
@@ -41,4 +41,4 @@ function findProofs(): Map<string, Set<string>> {
   return proofs
 }
 
-if (import.meta.main) await Bun.write('docs/guarantees.md', await guaranteesPage())
+if (import.meta.main) await Bun.write('docs/guarantees.md', await renderGuaranteesPage())

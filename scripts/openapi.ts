@@ -1,5 +1,5 @@
 // Writes openapi.json from the declared operations. A test fails when the committed file differs.
 import { operations } from '../src/areas/all.ts'
-import { openApiDocument } from '../src/openapi.ts'
+import { buildOpenApiDocument } from '../src/http/openapi.ts'
 
-await Bun.write('openapi.json', `${JSON.stringify(openApiDocument(operations), null, 2)}\n`)
+await Bun.write('openapi.json', `${JSON.stringify(buildOpenApiDocument(operations), null, 2)}\n`)

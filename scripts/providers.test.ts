@@ -2,16 +2,16 @@ import { describe, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { readCredential } from '../src/catalog/credential.ts'
+import { readSettings } from '../src/app/settings.ts'
+import { parseCredential } from '../src/catalogue/credential.ts'
 import { readConfig } from '../src/config.ts'
-import { readSettings } from '../src/settings.ts'
 import {
-  documented,
-  ownKeyExamples,
+  buildByokExamples,
+  buildYamlExamples,
+  documentedProviders,
   pagePath,
-  providerPage,
-  providersIndex,
-  yamlExamples,
+  renderProviderPage,
+  renderProvidersIndex,
 } from './providers.ts'
 
 const anyKey = '-----BEGIN PRIVATE KEY-----'
@@ -30,7 +30,7 @@ async function readExample(text: string) {
 }
 
 test('the list of providers is what there is (npm run providers writes it)', async () => {
-  expect(await Bun.file('docs/providers/README.md').text()).toBe(providersIndex())
+  expect(await Bun.file('docs/providers/README.md').text()).toBe(renderProvidersIndex())
 })
 
 test('the example of a server that is not built in is read', async () => {
@@ -39,21 +39,21 @@ test('the example of a server that is not built in is read', async () => {
   expect((await readExample(example)).models).toHaveLength(1)
 })
 
-describe.each(documented.map((provider) => [provider.slug, provider] as const))(
+describe.each(documentedProviders.map((provider) => [provider.slug, provider] as const))(
   'the page of %s',
   (_, provider) => {
     test('is what its data says (npm run providers writes it)', async () => {
-      expect(await Bun.file(pagePath(provider.slug)).text()).toBe(providerPage(provider))
+      expect(await Bun.file(pagePath(provider.slug)).text()).toBe(renderProviderPage(provider))
     })
 
     test('has examples that are read', async () => {
-      for (const [, text] of yamlExamples(provider)) {
+      for (const [, text] of buildYamlExamples(provider)) {
         // Those with models alone stand beside a provider that is known.
         const { providers, models } = await readExample(text)
         expect(providers.length + models.length).toBeGreaterThan(0)
       }
-      for (const [, text] of ownKeyExamples(provider)) {
-        expect(readCredential(text, provider.credentialForm).kind).not.toBe('token')
+      for (const [, text] of buildByokExamples(provider)) {
+        expect(parseCredential(text, provider.credentialForm).kind).not.toBe('token')
       }
     })
   },

@@ -1,58 +1,60 @@
 // Writes docs/providers: one page for each built-in provider, from its data and what notes.ts adds.
-import type { Provider } from '../src/catalog/provider.ts'
-import { readSnapshot } from '../src/catalog/snapshot.ts'
-import { isGenerateDialect } from '../src/catalog/vocabulary.ts'
+import type { Provider } from '../src/catalogue/provider.ts'
+import { readSnapshot } from '../src/catalogue/snapshot.ts'
+import { isGenerateDialect } from '../src/catalogue/vocabulary.ts'
 import { dialects } from '../src/dialects/all.ts'
 import { providers } from '../src/providers/all.ts'
 import { notes } from './providers/notes.ts'
 
-export const documented = providers.filter(({ inProcess }) => !inProcess)
+export const documentedProviders = providers.filter(({ inProcess }) => !inProcess)
 
 export function pagePath(slug: string): string {
   return `docs/providers/${slug}.md`
 }
 
-export function providerPage(provider: Provider): string {
+export function renderProviderPage(provider: Provider): string {
   const { slug, name } = provider
   const parts = [
     `# ${name}`,
-    facts(provider),
+    renderAttributes(provider),
     '## By environment',
-    environment(provider),
+    renderEnvironment(provider),
     '## In headgate.yaml',
-    ...(hasModels(provider) ? [] : [withoutModels]),
-    ...yamlExamples(provider).map(([title, text]) => `${title}:\n\n\`\`\`yaml\n${text}\n\`\`\``),
+    ...(hasModels(provider) ? [] : [noModelsNotice]),
+    ...buildYamlExamples(provider).map(([title, text]) => `${title}:\n\n\`\`\`yaml\n${text}\n\`\`\``),
     '## With a key of your own',
-    ownKeys(provider),
+    renderByokSection(provider),
     ...(notes[slug] ? ['## What to know', notes[slug].remarks.map((text) => `- ${text}`).join('\n')] : []),
     `What it is sent, to the letter: [\`${slug}.json\`](../../test/providers/snapshots/${slug}.json). All providers: [README.md](README.md).`,
   ]
-  const shown = isAsked(provider) ? parts : [...parts.slice(0, -1), 'All providers: [README.md](README.md).']
-  return `${shown.join('\n\n')}\n`
+  const pageParts = hasGenerateDialect(provider)
+    ? parts
+    : [...parts.slice(0, -1), 'All providers: [README.md](README.md).']
+  return `${pageParts.join('\n\n')}\n`
 }
 
-const listed = new Set(
+const listedProviders = new Set(
   readSnapshot().models.flatMap(({ endpoints }) => endpoints.map(({ provider }) => provider)),
 )
 
 function hasModels({ slug }: Provider): boolean {
-  return listed.has(slug)
+  return listedProviders.has(slug)
 }
 
-const withoutModels =
+const noModelsNotice =
   'The catalogue that comes with Headgate has no models of this provider, so that its key alone makes nothing callable: declare the models you use, in this file or [while the server runs](../catalogue.md).'
 
-function isAsked(provider: Provider): boolean {
+function hasGenerateDialect(provider: Provider): boolean {
   return provider.dialects.some(isGenerateDialect)
 }
 
-function facts(provider: Provider): string {
+function renderAttributes(provider: Provider): string {
   const { slug, baseUrl, dataPolicy } = provider
   const rows = [
     ['Slug', `\`${slug}\``],
     ['Address', `\`${baseUrl}\``],
     ['Formats', provider.dialects.join(', ')],
-    ['Signs in with', signingOf(provider)],
+    ['Signs in with', describeSigning(provider)],
     ['Trains on prompts', dataPolicy.training ? 'has not promised that it does not' : 'no'],
     ['Keeps prompts', dataPolicy.retains ? 'yes, or has not promised that it does not' : 'no'],
     ...(provider.statusPageUrl ? [['Status', `<${provider.statusPageUrl}>`]] : []),
@@ -66,8 +68,8 @@ const formSigning = {
   deployments: '',
 }
 
-function signingOf({ keyHeader, credentialForm, dialects: names }: Provider): string {
-  const own = names.filter(isGenerateDialect).map((name) => dialects[name].upstream.customs.keyHeader)
+function describeSigning({ keyHeader, credentialForm, dialects: names }: Provider): string {
+  const own = names.filter(isGenerateDialect).map((name) => dialects[name].upstream.defaults.keyHeader)
   const headers = new Set((keyHeader ? [keyHeader] : own).map((header) => header ?? 'authorization'))
   const shown = [...(headers.size > 0 ? headers : ['authorization'])].map((header) =>
     header === 'authorization' ? '`Authorization: Bearer`' : `\`${header}\``,
@@ -75,10 +77,10 @@ function signingOf({ keyHeader, credentialForm, dialects: names }: Provider): st
   return [shown.join(', '), credentialForm ? formSigning[credentialForm] : ''].filter(Boolean).join(', ')
 }
 
-function environment(provider: Provider): string {
+function renderEnvironment(provider: Provider): string {
   const { keyVariable, keyFile, settings = {} } = provider
-  const gaps = gapsIn(provider).map((name) => `\`${name}\``)
-  const set = gaps.length > 0 ? `with ${gaps.join(' and ')} said too` : 'set'
+  const requiredSettings = listRequiredSettings(provider).map((name) => `\`${name}\``)
+  const set = requiredSettings.length > 0 ? `with ${requiredSettings.join(' and ')} said too` : 'set'
   const key = keyFile
     ? 'The credential, or the path of its file'
     : `The credential; ${set}, it enables the provider`
@@ -95,7 +97,7 @@ function environment(provider: Provider): string {
 }
 
 /** Settings that the address cannot do without. */
-function gapsIn({ baseUrl, settings = {} }: Provider): string[] {
+function listRequiredSettings({ baseUrl, settings = {} }: Provider): string[] {
   return Object.keys(settings).filter((name) => baseUrl.includes(`{${name}}`))
 }
 
@@ -106,23 +108,23 @@ const sampleValues: Record<string, string | undefined> = {
   account: '0123456789abcdef',
 }
 
-export function yamlExamples(provider: Provider): [string, string][] {
+export function buildYamlExamples(provider: Provider): [string, string][] {
   const { slug, keyVariable } = provider
-  const gaps = gapsIn(provider)
+  const requiredSettings = listRequiredSettings(provider)
   const samples: typeof sampleValues = { ...sampleValues, region: notes[slug]?.region ?? sampleValues.region }
-  const filled = gaps.map((name) => `${name}: ${samples[name]}`).join(', ')
+  const filled = requiredSettings.map((name) => `${name}: ${samples[name]}`).join(', ')
   const plain = [
     'providers:',
     `  - slug: ${slug}`,
     `    api_key: \${${notes[slug]?.tokenVariable ?? keyVariable}}`,
     ...(filled ? [`    settings: { ${filled} }`] : []),
-    ...(hasModels(provider) ? [] : sampleModel(slug)),
+    ...(hasModels(provider) ? [] : buildSampleModel(slug)),
   ]
   const title = hasModels(provider) ? 'A token' : 'A token, and a model'
   return [[title, plain.join('\n')], ...(notes[slug]?.yaml ?? [])]
 }
 
-function sampleModel(slug: string): string[] {
+function buildSampleModel(slug: string): string[] {
   return [
     'models:',
     '  - id: acme/large',
@@ -134,13 +136,13 @@ function sampleModel(slug: string): string[] {
   ]
 }
 
-export function ownKeyExamples({ slug }: Provider): [string, string][] {
+export function buildByokExamples({ slug }: Provider): [string, string][] {
   const values = notes[slug]?.keys ?? []
   return values.map(([title, value]) => [title, JSON.stringify(value, null, 2)])
 }
 
-function ownKeys(provider: Provider): string {
-  const others = ownKeyExamples(provider).map(
+function renderByokSection(provider: Provider): string {
+  const others = buildByokExamples(provider).map(
     ([title, text]) => `${title}, as a text in \`key\`:\n\n\`\`\`json\n${text}\n\`\`\``,
   )
   return [
@@ -149,10 +151,10 @@ function ownKeys(provider: Provider): string {
   ].join('\n\n')
 }
 
-export function providersIndex(): string {
-  const rows = documented.map(
+export function renderProvidersIndex(): string {
+  const rows = documentedProviders.map(
     ({ slug, name, keyVariable, dialects: names }) =>
-      `| [${name}](${slug}.md) | \`${slug}\` | \`${keyVariable}\` | ${names.join(', ')} | ${listed.has(slug) ? 'in the catalogue' : 'to be declared'} |`,
+      `| [${name}](${slug}.md) | \`${slug}\` | \`${keyVariable}\` | ${names.join(', ')} | ${listedProviders.has(slug) ? 'in the catalogue' : 'to be declared'} |`,
   )
   return `# Providers
 
@@ -165,6 +167,7 @@ ${rows.join('\n')}
 }
 
 if (import.meta.main) {
-  await Bun.write('docs/providers/README.md', providersIndex())
-  for (const provider of documented) await Bun.write(pagePath(provider.slug), providerPage(provider))
+  await Bun.write('docs/providers/README.md', renderProvidersIndex())
+  for (const provider of documentedProviders)
+    await Bun.write(pagePath(provider.slug), renderProviderPage(provider))
 }

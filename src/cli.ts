@@ -1,14 +1,20 @@
 import { Command } from 'commander'
-import { print, type Result, type Run, UsageError, withGateway } from './commands/command.ts'
+import { readSettings } from './app/settings.ts'
+import {
+  type CommandResult,
+  type CommandRunner,
+  printResult,
+  UsageError,
+  withGateway,
+} from './commands/command.ts'
+import { scimCommand, signinCommand } from './commands/identity.ts'
 import { keysCommand } from './commands/keys.ts'
 import { acceptJournalLossCommand, checkLedgerCommand } from './commands/ledger.ts'
 import { creditsCommand, organizationsCommand } from './commands/organizations.ts'
-import { scimCommand, signinCommand } from './commands/people.ts'
-import { ConfigError, readConfig, settingsPath } from './config.ts'
-import { GatewayError } from './errors.ts'
-import { innermost, serve } from './main.ts'
-import { readSettings } from './settings.ts'
-import { version } from './version.ts'
+import { ConfigError, findSettingsPath, readConfig } from './config.ts'
+import { GatewayError } from './errors/gateway-error.ts'
+import { version } from './lib/version.ts'
+import { rootCauseMessage, serve } from './main.ts'
 
 const program = new Command('headgate')
   .description('A self-hosted model gateway. Settings come from the environment and headgate.yaml.')
@@ -16,8 +22,9 @@ const program = new Command('headgate')
   .option('--json', 'print results as JSON')
   .showHelpAfterError()
 
-const show = (result: Result) => print(result, program.opts<{ json?: boolean }>().json ?? false)
-const run: Run = async (work) => show(await withGateway(work))
+const printOutcome = (result: CommandResult) =>
+  printResult(result, program.opts<{ json?: boolean }>().json ?? false)
+const run: CommandRunner = async (work) => printOutcome(await withGateway(work))
 
 program
   .command('serve')
@@ -36,7 +43,7 @@ program
   .description('look at the configuration')
   .command('check')
   .description('check the environment and headgate.yaml, and say what is wrong')
-  .action(() => show(checkConfig()))
+  .action(() => printOutcome(validateConfig()))
 program.addCommand(signinCommand(run))
 program.addCommand(keysCommand(run))
 program.addCommand(organizationsCommand(run))
@@ -45,10 +52,10 @@ program.addCommand(scimCommand(run))
 program.addCommand(checkLedgerCommand(run))
 program.addCommand(acceptJournalLossCommand(run))
 
-function checkConfig(): Result {
+function validateConfig(): CommandResult {
   const config = readConfig()
   const { providers, models } = readSettings(config)
-  const file = settingsPath(config.environment)
+  const file = findSettingsPath(config.environment)
   return {
     value: { file, providers: providers.length, models: models.length },
     text: `The configuration is valid (${file ?? 'no headgate.yaml'}).`,
@@ -56,18 +63,18 @@ function checkConfig(): Result {
 }
 
 /** One line for the operator. Where a fault of the program itself lies is shown with LOG_LEVEL=debug. */
-function sentenceOf(error: unknown): string {
+function formatError(error: unknown): string {
   const isExpected =
     error instanceof ConfigError || error instanceof GatewayError || error instanceof UsageError
   if (isExpected) return error.message
   if (readConfig().logLevel === 'debug') return Bun.inspect(error)
-  return `Something unexpected went wrong: ${innermost(error).replaceAll('\n', ' ')} (LOG_LEVEL=debug shows where)`
+  return `Something unexpected went wrong: ${rootCauseMessage(error).replaceAll('\n', ' ')} (LOG_LEVEL=debug shows where)`
 }
 
 try {
   await program.parseAsync(process.argv)
 } catch (error) {
-  process.stderr.write(`headgate: ${sentenceOf(error)}\n`)
+  process.stderr.write(`headgate: ${formatError(error)}\n`)
   // Whatever was opened until then, a port for one, would keep the process alive.
   process.exit(1)
 }

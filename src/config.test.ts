@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { ConfigError, readConfig, settingsPath } from './config.ts'
+import { ConfigError, findSettingsPath, readConfig } from './config.ts'
 
 describe('the environment', () => {
   test('the defaults are safe: loopback, SQLite in ./data', () => {
@@ -36,8 +36,10 @@ describe('the environment', () => {
   })
 
   test('a settings file that was named must exist; the usual one need not', () => {
-    expect(() => settingsPath({ HEADGATE_CONFIG: './no-such.yaml' })).toThrow('HEADGATE_CONFIG names a file')
-    expect(settingsPath({})).toBeNull()
+    expect(() => findSettingsPath({ HEADGATE_CONFIG: './no-such.yaml' })).toThrow(
+      'HEADGATE_CONFIG names a file',
+    )
+    expect(findSettingsPath({})).toBeNull()
   })
 
   test('S12 a password in a bad URL is not repeated', () => {

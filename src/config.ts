@@ -27,13 +27,13 @@ export type LogLevel = (typeof logLevels)[number]
 export class ConfigError extends Error {}
 
 /** Fewer are a repetition, not a secret. */
-const fewestCharacters = 6
+const minDistinctCharacters = 6
 /** What must be left of a secret once everything that can be guessed is taken out of it. */
-const fewestUnguessable = 4
+const minUnguessableCharacters = 4
 
-const guessable =
+const guessablePattern =
   /admin|api|changeme|change|default|demo|example|gateway|headgate|key|manage(ment|r)?|master|pass(word)?|prod(uction)?|root|secret|test|token/g
-const runs = ['0123456789012', 'abcdefghijklmnopqrstuvwxyz', 'qwertyuiop', 'asdfghjkl', 'zxcvbnm']
+const characterRuns = ['0123456789012', 'abcdefghijklmnopqrstuvwxyz', 'qwertyuiop', 'asdfghjkl', 'zxcvbnm']
 
 export function readConfig(environment: Environment = process.env): Config {
   const dataDir = resolve(environment.HEADGATE_DATA_DIR || './data')
@@ -76,7 +76,7 @@ function readUrl(name: string, text: string | undefined, protocols: string[]): s
 }
 
 /** Null when there is no headgate.yaml and none was named. */
-export function settingsPath(environment: Environment): string | null {
+export function findSettingsPath(environment: Environment): string | null {
   const text = environment.HEADGATE_CONFIG
   const path = resolve(text || './headgate.yaml')
   if (existsSync(path)) return path
@@ -90,10 +90,10 @@ function readSecret(name: string, value: string | undefined, minLength: number):
   if (!/^[\x21-\x7e]+$/.test(value)) {
     throw new ConfigError(`${name} must be printable ASCII characters without spaces.`)
   }
-  if (new Set(value).size < fewestCharacters) {
-    throw new ConfigError(`${name} must have at least ${fewestCharacters} different characters.`)
+  if (new Set(value).size < minDistinctCharacters) {
+    throw new ConfigError(`${name} must have at least ${minDistinctCharacters} different characters.`)
   }
-  if (unguessable(value) < fewestUnguessable) {
+  if (countUnguessable(value) < minUnguessableCharacters) {
     throw new ConfigError(
       `${name} is too easy to guess; use a random one, such as openssl rand -hex 32 prints.`,
     )
@@ -102,14 +102,14 @@ function readSecret(name: string, value: string | undefined, minLength: number):
 }
 
 /** How many characters are no well-known word, no run of neighbours and no repetition. */
-function unguessable(value: string): number {
-  const words = value.toLowerCase().replace(guessable, '')
+function countUnguessable(value: string): number {
+  const words = value.toLowerCase().replace(guessablePattern, '')
   const rest = words.replace(/(.{1,8}?)\1+/g, '$1').replace(/[^a-z0-9]/g, '')
   return [...rest].filter((character, at) => at === 0 || !isRun(rest[at - 1] + character)).length
 }
 
 function isRun(pair: string): boolean {
-  return runs.some((run) => run.includes(pair) || [...run].reverse().join('').includes(pair))
+  return characterRuns.some((run) => run.includes(pair) || [...run].reverse().join('').includes(pair))
 }
 
 function readAmount(name: string, text: string | undefined, fallback: string): string {

@@ -1,80 +1,80 @@
 import { writeFileSync } from 'node:fs'
 import { type Logger, pino } from 'pino'
-import { firstStart, syncEnvironmentKey, vaultFits } from './account/bootstrap.ts'
+import { bootstrapOrganization, hasMatchingVaultKey, syncEnvironmentKey } from './account/bootstrap.ts'
 import { ResponseQuota } from './account/response-quota.ts'
-import { operations, pages } from './areas/all.ts'
-import { readEdits } from './catalog/store.ts'
-import { type Config, ConfigError } from './config.ts'
+import { AccountCache } from './app/account-cache.ts'
 import {
-  exposedSecretFile,
+  findExposedSecretFile,
+  loadMasterSecret,
   lockDatabase,
   lockDataDir,
-  masterSecret,
   prepareDataDir,
-  siteFile,
-} from './data-dir.ts'
-import { closeDb, type Db, isPostgresUrl, openDb, readAfter } from './db/db.ts'
-import { PostgresBatches } from './db/postgres-batches.ts'
+  siteFilePath,
+} from './app/data-dir.ts'
+import type { Gateway } from './app/gateway.ts'
+import { sendHeartbeat, settleOrphanedHolds, startJobs } from './app/jobs.ts'
+import { Metrics } from './app/metrics.ts'
+import { composeCatalogue, logOverrideProblems, reloadSettings } from './app/reload.ts'
+import { readSettings } from './app/settings.ts'
+import { formatStartupMessage, resolveSiteUrl } from './app/startup-message.ts'
+import { operations, pages } from './areas/all.ts'
+import { readOverrides } from './catalogue/store.ts'
+import { type Config, ConfigError } from './config.ts'
+import { closeDb, type Db, isPostgresUrl, openDb, setReadBarrier } from './db/db.ts'
+import { PostgresBatchConnection } from './db/postgres-batch.ts'
 import { upgrade } from './db/upgrade.ts'
-import type { Gateway } from './gateway.ts'
-import { giveSign, settleOrphans, startJobs } from './jobs.ts'
-import type { Engine } from './ledger/engine.ts'
+import { assertPortFree, listen, type Server } from './http/server.ts'
+import { buildSystemRoutes } from './http/system-routes.ts'
+import type { LedgerEngine } from './ledger/engine.ts'
+import { JournalError } from './ledger/journal-segment.ts'
 import { Ledger } from './ledger/ledger.ts'
 import { nanosFromUsd } from './ledger/money.ts'
-import { liveness, Node } from './ledger/recovery.ts'
-import { RollUpThread } from './ledger/rollups/thread.ts'
-import { JournalError } from './ledger/segment.ts'
-import { SharedEngine } from './ledger/shared-engine.ts'
-import { SoleEngine } from './ledger/sole-engine.ts'
+import { PostgresEngine } from './ledger/postgres-engine.ts'
+import { ClusterNode, liveness } from './ledger/recovery.ts'
+import { RollupThread } from './ledger/rollups/rollup-thread.ts'
 import { Spool } from './ledger/spool.ts'
-import { BackgroundRuns } from './lib/background.ts'
+import { SqliteEngine } from './ledger/sqlite-engine.ts'
+import { BackgroundRuns } from './lib/background-runs.ts'
 import { ByteCache } from './lib/byte-cache.ts'
 import { type Clock, RemoteClock, systemClock } from './lib/clock.ts'
-import { Origins } from './lib/origins.ts'
-import { Pulse } from './lib/pulse.ts'
-import { MinuteRate } from './lib/rate.ts'
-import { Vault } from './lib/secret.ts'
-import { Slots } from './lib/slots.ts'
-import { Turns } from './lib/turns.ts'
-import { Memory } from './memory.ts'
-import { Metrics } from './metrics.ts'
-import { compose, reloadSettings, tellProblems } from './reload.ts'
+import { CoarseTimer } from './lib/coarse-timer.ts'
+import { ConcurrencyLimiter } from './lib/concurrency-limiter.ts'
+import { Vault } from './lib/crypto.ts'
+import { OriginReachability } from './lib/origin-reachability.ts'
+import { MinuteRateLimiter } from './lib/rate-limiter.ts'
+import { TimeSlicer } from './lib/time-slicer.ts'
 import { Routing } from './routing/routing.ts'
-import { listen, requireFreePort, type Server } from './server.ts'
-import { readSettings } from './settings.ts'
-import { Grants } from './sign-in/service-account.ts'
-import { systemPages } from './system.ts'
-import { siteUrl, welcome } from './welcome.ts'
+import { AccessTokenCache } from './sign-in/service-account.ts'
 
 /** How long replies that were cut may take to be settled and sent. */
-const cutMs = 5000
-const mostDrains = 100
+const abortGraceMs = 5000
+const maxDrains = 100
 
 /** The parts, put together: the only place that knows them all. */
 export async function openGateway(
   config: Config,
-  clock: Clock = clockFor(config),
-  answerMs?: number,
+  clock: Clock = createClock(config),
+  queryTimeoutMs?: number,
 ): Promise<Gateway> {
   const settings = readSettings(config)
   prepareDataDir(config.dataDir)
-  const vault = new Vault(masterSecret(config.dataDir, config.secretKey))
+  const vault = new Vault(loadMasterSecret(config.dataDir, config.secretKey))
   const log = pino(
-    { level: config.logLevel, base: null, serializers: { err: loggedError } },
+    { level: config.logLevel, base: null, serializers: { err: serializeError } },
     pino.destination(2),
   )
-  const exposed = exposedSecretFile(config.dataDir, config.secretKey)
-  if (exposed) log.warn(`${exposed} can be read by other users; run: chmod 600 ${exposed}`)
-  const db = await openDatabase(config.databaseUrl, { vault, log, answerMs })
-  const composed = compose({ config, settings, vault }, await readEdits(db))
-  tellProblems({ log, edits: composed.edits })
-  warnOfUseless({ log, catalog: composed.catalog })
+  const exposedPath = findExposedSecretFile(config.dataDir, config.secretKey)
+  if (exposedPath) log.warn(`${exposedPath} can be read by other users; run: chmod 600 ${exposedPath}`)
+  const db = await openDatabase(config.databaseUrl, { vault, log, queryTimeoutMs })
+  const catalogueState = composeCatalogue({ config, settings, vault }, await readOverrides(db))
+  logOverrideProblems({ log, overrides: catalogueState.overrides })
+  warnUnusableCredentials({ log, catalogue: catalogueState.catalogue })
   const metrics = new Metrics()
-  const ledger = new Ledger(engineFor(config, clock, log), clock, log)
-  readAfter(db, () => ledger.caughtUp())
+  const ledger = new Ledger(createEngine(config, clock, log), clock, log)
+  setReadBarrier(db, () => ledger.flush())
   const responseCache = new ByteCache()
-  metrics.watch(ledger)
-  metrics.watchCache(responseCache)
+  metrics.registerLedger(ledger)
+  metrics.registerCache(responseCache)
   return {
     config,
     db,
@@ -82,58 +82,58 @@ export async function openGateway(
     log,
     vault,
     metrics,
-    memory: new Memory(db),
+    accounts: new AccountCache(db),
     ledger,
-    node: new Node(!isPostgresUrl(config.databaseUrl)),
-    rollUps: new RollUpThread(config.databaseUrl),
-    pulse: new Pulse(),
-    turns: new Turns(),
-    rates: new MinuteRate(),
+    node: new ClusterNode(!isPostgresUrl(config.databaseUrl)),
+    rollUps: new RollupThread(config.databaseUrl),
+    timer: new CoarseTimer(),
+    timeSlicer: new TimeSlicer(),
+    rateLimiter: new MinuteRateLimiter(),
     routing: new Routing(),
-    origins: new Origins(),
-    grants: new Grants(clock),
-    drains: new Slots(mostDrains),
+    origins: new OriginReachability(),
+    serviceAccountTokens: new AccessTokenCache(clock),
+    drainLimiter: new ConcurrencyLimiter(maxDrains),
     exchanges: new Set(),
     responseCache,
-    background: new BackgroundRuns(),
+    backgroundRuns: new BackgroundRuns(),
     responseQuota: new ResponseQuota(db, (err) => log.warn({ err }, 'stored responses not trimmed')),
     settings,
-    ...composed,
+    ...catalogueState,
   }
 }
 
 /** A credential that cannot be used may be there for other programs: it stops nothing. */
-function warnOfUseless({ catalog, log }: Pick<Gateway, 'catalog' | 'log'>): void {
-  for (const { slug, installed } of catalog.providers) {
-    if (installed.problem !== null)
-      log.warn({ provider: slug, problem: installed.problem }, 'credential not used')
+function warnUnusableCredentials({ catalogue, log }: Pick<Gateway, 'catalogue' | 'log'>): void {
+  for (const { slug, installation } of catalogue.providers) {
+    if (installation.problem !== null)
+      log.warn({ provider: slug, problem: installation.problem }, 'credential not used')
   }
 }
 
-function engineFor({ databaseUrl, dataDir }: Config, clock: Clock, log: Logger): Engine {
+function createEngine({ databaseUrl, dataDir }: Config, clock: Clock, log: Logger): LedgerEngine {
   return isPostgresUrl(databaseUrl)
-    ? new SharedEngine(new PostgresBatches(databaseUrl), new Spool(dataDir, log))
-    : new SoleEngine(databaseUrl, clock, log)
+    ? new PostgresEngine(new PostgresBatchConnection(databaseUrl), new Spool(dataDir, log))
+    : new SqliteEngine(databaseUrl, clock, log)
 }
 
 /** Windows follow the clock of the database, where several nodes share one. */
-function clockFor({ databaseUrl }: Config): Clock {
+function createClock({ databaseUrl }: Config): Clock {
   return isPostgresUrl(databaseUrl) ? new RemoteClock() : systemClock
 }
 
 /** Migrated, and sealed with this very key. */
 async function openDatabase(
   url: string,
-  { vault, log, answerMs }: { vault: Vault; log: Logger; answerMs: number | undefined },
+  { vault, log, queryTimeoutMs }: { vault: Vault; log: Logger; queryTimeoutMs: number | undefined },
 ): Promise<Db> {
   let db: Db | undefined
   try {
-    db = openDb(url, answerMs)
-    await upgrade(db, { url, silentMs: liveness.silentMs, log })
-    if (await vaultFits(db, vault)) return db
+    db = openDb(url, queryTimeoutMs)
+    await upgrade(db, { url, nodeTimeoutMs: liveness.silentMs, log })
+    if (await hasMatchingVaultKey(db, vault)) return db
   } catch (error) {
     if (db) await closeDb(db)
-    throw new ConfigError(`The database cannot be used: ${innermost(error)}`)
+    throw new ConfigError(`The database cannot be used: ${rootCauseMessage(error)}`)
   }
   await closeDb(db)
   throw new ConfigError(
@@ -142,29 +142,29 @@ async function openDatabase(
 }
 
 /** What is needed to find a fault: other properties of an error may hold what a client sent. */
-export function loggedError(error: unknown) {
+export function serializeError(error: unknown) {
   if (!(error instanceof Error)) return { message: String(error) }
   const { name, message, stack } = error
   return { name, message, stack, ...('code' in error && { code: error.code }) }
 }
 
-export function innermost(error: unknown): string {
+export function rootCauseMessage(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
-  return error.cause ? innermost(error.cause) : error.message
+  return error.cause ? rootCauseMessage(error.cause) : error.message
 }
 
-export function startServing(gateway: Gateway): Server {
-  return listen(gateway, operations, [...pages, ...systemPages(operations)])
+export function startServer(gateway: Gateway): Server {
+  return listen(gateway, operations, [...pages, ...buildSystemRoutes(operations)])
 }
 
 /** Reads headgate.yaml again; a mistake in it leaves everything as it was. */
-export function reload(gateway: Gateway): void {
+export function reloadGateway(gateway: Gateway): void {
   try {
     reloadSettings(gateway)
-    warnOfUseless(gateway)
+    warnUnusableCredentials(gateway)
     gateway.log.info('headgate.yaml reloaded')
   } catch (error) {
-    gateway.log.error({ problem: innermost(error) }, 'reload refused')
+    gateway.log.error({ problem: rootCauseMessage(error) }, 'reload refused')
   }
 }
 
@@ -173,25 +173,25 @@ export async function serve(config: Config): Promise<void> {
   prepareDataDir(config.dataDir)
   const unlockDataDir = lockDataDir(config.dataDir)
   const unlockDatabase = isPostgresUrl(config.databaseUrl) ? null : lockDatabase(config.databaseUrl)
-  await withPort(config, () => requireFreePort(config))
+  await withPortErrors(config, () => assertPortFree(config))
   const gateway = await openGateway(config)
   await openLedger(gateway)
   const initialCredits = nanosFromUsd(config.initialCredits) ?? 0n
-  const start = await firstStart(gateway.db, gateway.clock, { ...config, initialCredits })
+  const start = await bootstrapOrganization(gateway.db, gateway.clock, { ...config, initialCredits })
   await syncEnvironmentKey(gateway.db, gateway.clock, config.managementKey)
-  await giveSign(gateway)
-  await settleOrphans(gateway)
-  refuseNewerHolds(gateway)
+  await sendHeartbeat(gateway)
+  await settleOrphanedHolds(gateway)
+  assertNoNewerHolds(gateway)
   // Before anybody is told that it runs: whoever was told may send a signal at once.
-  const stopped = stopSignal()
-  process.on('SIGHUP', () => reload(gateway))
-  const server = await withPort(config, async () => startServing(gateway))
-  const site = siteUrl({ config, settings: gateway.settings, port: server.port ?? config.port })
-  process.stdout.write(welcome(site, start))
-  writeFileSync(siteFile(config.dataDir), site)
+  const stopped = waitForStopSignal()
+  process.on('SIGHUP', () => reloadGateway(gateway))
+  const server = await withPortErrors(config, async () => startServer(gateway))
+  const site = resolveSiteUrl({ config, settings: gateway.settings, port: server.port ?? config.port })
+  process.stdout.write(formatStartupMessage(site, start))
+  writeFileSync(siteFilePath(config.dataDir), site)
   startJobs(gateway)
   await stopped
-  await stop(gateway, server)
+  await shutDown(gateway, server)
   unlockDatabase?.()
   unlockDataDir()
 }
@@ -206,23 +206,23 @@ async function openLedger({ ledger }: Gateway): Promise<void> {
 }
 
 /** Where nodes share a database, one of the newer version settles them. */
-function refuseNewerHolds({ node, config }: Gateway): void {
-  if (node.newerHolds === 0 || isPostgresUrl(config.databaseUrl)) return
+function assertNoNewerHolds({ node, config }: Gateway): void {
+  if (node.newerFormatHolds === 0 || isPostgresUrl(config.databaseUrl)) return
   throw new ConfigError(
-    `${node.newerHolds} unfinished requests were recorded by a newer version of Headgate: start that version once and stop it, then this one.`,
+    `${node.newerFormatHolds} unfinished requests were recorded by a newer version of Headgate: start that version once and stop it, then this one.`,
   )
 }
 
-async function withPort<T>({ host, port }: Config, open: () => Promise<T>): Promise<T> {
+async function withPortErrors<T>({ host, port }: Config, open: () => Promise<T>): Promise<T> {
   try {
     return await open()
   } catch (error) {
-    throw new ConfigError(`Cannot listen on ${host}:${port}: ${innermost(error)}`)
+    throw new ConfigError(`Cannot listen on ${host}:${port}: ${rootCauseMessage(error)}`)
   }
 }
 
 /** A terminal sends Ctrl-C to every process of the group, so the same wish may arrive twice: only a later one insists. */
-async function stopSignal(): Promise<void> {
+async function waitForStopSignal(): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   let firstAt = 0
   const stop = () => {
@@ -237,17 +237,17 @@ async function stopSignal(): Promise<void> {
   await promise
 }
 
-async function stop(gateway: Gateway, server: Server): Promise<void> {
+async function shutDown(gateway: Gateway, server: Server): Promise<void> {
   gateway.log.info('draining')
   const { drain } = gateway.settings.limits
-  const cut = setTimeout(() => {
+  const abortTimer = setTimeout(() => {
     for (const exchange of gateway.exchanges) exchange.stop()
   }, drain)
-  const deadline = setTimeout(() => void server.stop(true), drain + cutMs)
-  await Promise.all([server.stop(), gateway.background.drain(drain)])
-  clearTimeout(cut)
+  const deadline = setTimeout(() => void server.stop(true), drain + abortGraceMs)
+  await Promise.all([server.stop(), gateway.backgroundRuns.drain(drain)])
+  clearTimeout(abortTimer)
   clearTimeout(deadline)
   await gateway.ledger.close()
-  await gateway.node.leave(gateway.db).catch(() => undefined)
+  await gateway.node.deregister(gateway.db).catch(() => undefined)
   await closeDb(gateway.db)
 }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { closeScenes, type GatewayProcess, sceneOn } from './faults/gateways.ts'
+import { closeScenarios, createScenario, type GatewayProcess } from './faults/gateways.ts'
 import { databaseKinds } from './support/harness.ts'
 import { startUpstream, type Upstream } from './support/upstream.ts'
 
@@ -10,7 +10,7 @@ beforeAll(async () => {
   upstream = await startUpstream()
 })
 afterAll(async () => {
-  await closeScenes()
+  await closeScenarios()
   await upstream.stop()
 })
 
@@ -47,24 +47,24 @@ const tokens = 128
 
 describe.each(databaseKinds)('edits of the catalogue (%s)', (kind) => {
   test('outlive the process, killed or stopped, and no log has a secret', async () => {
-    const scene = await sceneOn(kind)
+    const scene = await createScenario(kind)
     const first = await scene.start()
-    const key = await first.newKey()
+    const key = await first.createKey()
     await addModel(first, 'acme/fast', '0.001')
     expect(await costOf(first, key, 'acme/fast')).toBe(tokens / 1000)
     await first.kill()
     const second = await scene.start()
     expect(await costOf(second, key, 'acme/fast')).toBe(tokens / 1000)
-    expect(upstream.journal.at(-1)?.headers.authorization).toBe(`Bearer ${canary}`)
+    expect(upstream.requests.at(-1)?.headers.authorization).toBe(`Bearer ${canary}`)
     await second.stop()
     expect(first.log + second.log).not.toContain('5ecret')
   }, 60_000)
 
   if (kind === 'postgres') {
     test('R26 what one node changes counts on the other', async () => {
-      const scene = await sceneOn(kind)
+      const scene = await createScenario(kind)
       const [one, other] = [await scene.start('one'), await scene.start('other')]
-      const key = await one.newKey()
+      const key = await one.createKey()
       await addModel(one, 'acme/fast', '0.001')
       expect(await costOf(one, key, 'acme/fast')).toBe(tokens / 1000)
       await comesTo(() => costOf(other, key, 'acme/fast'), tokens / 1000)

@@ -1,10 +1,10 @@
 import { beforeAll, expect, test } from 'bun:test'
 import { type RecordKind, recordCeilings } from '../src/account/ceilings.ts'
-import { createSigninToken, findSession, openSession } from '../src/account/sessions.ts'
+import { createSession, createSigninToken, findSessionMember } from '../src/account/sessions.ts'
 import { newId } from '../src/lib/ids.ts'
 import { insertGeneration } from './support/generations.ts'
-import { type Answer, describeOnEachDatabase } from './support/harness.ts'
-import { connect, type IdentityProvider, userBody } from './support/scim.ts'
+import { describeOnEachDatabase, type TestResponse } from './support/harness.ts'
+import { buildUserBody, connectIdentityProvider, type IdentityProvider } from './support/scim.ts'
 
 const most = 6
 const settings = `ceilings: { ${Object.keys(recordCeilings)
@@ -18,7 +18,7 @@ describeOnEachDatabase(
     let generation: string
     let groups: string[] = []
     beforeAll(async () => {
-      provider = await connect(server())
+      provider = await connectIdentityProvider(server())
       generation = await insertGeneration(server().gateway, server().own)
     })
     const post = (path: string, body: unknown) => server().call('POST', path, { body })
@@ -27,7 +27,7 @@ describeOnEachDatabase(
     const types = ['webhook', 'webhook', 'webhook', 'webhook', 'webhook', 'otel-collector', 'otel-collector']
     const slug = newId('versions')
 
-    const makers: [RecordKind, (place: number) => Promise<Answer>][] = [
+    const makers: [RecordKind, (place: number) => Promise<TestResponse>][] = [
       ['keys', () => post('/keys', { name: 'key' })],
       ['workspaces', () => post('/workspaces', { name: 'New', slug: newId('w').replace('_', '-') })],
       ['preset_versions', () => post(`/presets/${slug}/messages`, preset)],
@@ -44,7 +44,7 @@ describeOnEachDatabase(
       ['catalogue_edits', () => edit()],
       ['scim_groups', () => provider.send('POST', '/Groups', { displayName: newId('group') })],
       ['scim_mappings', (place) => mapping(place)],
-      ['members', () => provider.send('POST', '/Users', userBody(`${newId('person')}@example.com`))],
+      ['members', () => provider.send('POST', '/Users', buildUserBody(`${newId('person')}@example.com`))],
       [
         'members',
         () => post('/organization/members', { email: `${newId('person')}@example.com`, role: 'org:member' }),
@@ -60,11 +60,11 @@ describeOnEachDatabase(
       form.append('file', new File(['some text'], 'notes.txt', { type: 'text/plain' }))
       return form
     }
-    function edit(): Promise<Answer> {
+    function edit(): Promise<TestResponse> {
       const body = { name: 'Own', base_url: 'https://models.example.com/v1', dialects: ['chat'] }
       return server().call('PUT', `/catalogue/providers/${newId('own').replace('_', '-')}`, { body })
     }
-    async function mapping(place: number): Promise<Answer> {
+    async function mapping(place: number): Promise<TestResponse> {
       if (groups.length === 0) groups = (await groupRows()).map(({ id }) => id)
       const workspaces = await server()
         .gateway.db.selectFrom('workspaces')
@@ -81,7 +81,7 @@ describeOnEachDatabase(
     const groupRows = () => server().gateway.db.selectFrom('scim_groups').select('id').execute()
 
     test.each(makers)('%s is kept, and named', async (kind, make) => {
-      let refused: Answer | null = null
+      let refused: TestResponse | null = null
       for (let place = 0; place <= most && !refused; place++) {
         const answer = await make(place)
         if (answer.status >= 400) refused = answer
@@ -108,10 +108,10 @@ describeOnEachDatabase(
       const sessions: string[] = []
       for (let place = 0; place <= most; place++) {
         const link = await createSigninToken(gateway.db, clock, own.owner.id)
-        sessions.push((await openSession(gateway, link)) ?? '')
+        sessions.push((await createSession(gateway, link)) ?? '')
         clock.advance(1000)
       }
-      const open = await Promise.all(sessions.map((token) => findSession(gateway.db, clock, token)))
+      const open = await Promise.all(sessions.map((token) => findSessionMember(gateway.db, clock, token)))
       expect(open.map((member) => member !== undefined)).toEqual([
         false,
         ...sessions.slice(1).map(() => true),

@@ -4,7 +4,7 @@ import { dirname, join, normalize } from 'node:path'
 import { Glob } from 'bun'
 import { parse } from 'yaml'
 import { readConfig } from '../src/config.ts'
-import { systemPages } from '../src/system.ts'
+import { buildSystemRoutes } from '../src/http/system-routes.ts'
 
 interface Service {
   image?: string
@@ -75,7 +75,7 @@ describe('the container image', () => {
 
   test('asks for its health at a page that exists', () => {
     const [, path] = dockerfile.match(/HEALTHCHECK[\s\S]*?'(\/\w+)'/) ?? []
-    expect(systemPages([]).map((page) => page.path)).toContain(path ?? '')
+    expect(buildSystemRoutes([]).map((route) => route.path)).toContain(path ?? '')
   })
 })
 

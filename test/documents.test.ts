@@ -2,9 +2,9 @@ import { describe, expect, test } from 'bun:test'
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Glob } from 'bun'
-import { guaranteesPage } from '../scripts/guarantees.ts'
-import { declaredProvider } from '../src/catalog/declared.ts'
-import { declaredEndpoint, declaredModel } from '../src/catalog/declared-model.ts'
+import { renderGuaranteesPage } from '../scripts/guarantees.ts'
+import { declaredProvider } from '../src/catalogue/declared.ts'
+import { declaredEndpoint, declaredModel } from '../src/catalogue/declared-model.ts'
 import { readConfig } from '../src/config.ts'
 
 /** Anchors as GitHub makes them: lower case, without punctuation, hyphens for spaces. */
@@ -21,7 +21,7 @@ async function linksOf(file: string): Promise<string[]> {
 
 describe('the documents', () => {
   test('docs/guarantees.md is what the tests prove (npm run guarantees writes it)', async () => {
-    expect(await Bun.file('docs/guarantees.md').text()).toBe(await guaranteesPage())
+    expect(await Bun.file('docs/guarantees.md').text()).toBe(await renderGuaranteesPage())
   })
 
   test('every link to a file leads somewhere', async () => {

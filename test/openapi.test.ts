@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'bun:test'
 import type { z } from 'zod'
 import { operations } from '../src/areas/all.ts'
-import { fail } from '../src/errors.ts'
-import { openApiDocument } from '../src/openapi.ts'
+import { gatewayError } from '../src/errors/gateway-error.ts'
+import { buildOpenApiDocument } from '../src/http/openapi.ts'
 import { unstated } from './long/openapi/exceptions.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: the tests read schemas of every shape
 type Json = any
 
-const document: Json = JSON.parse(JSON.stringify(openApiDocument(operations)))
+const document: Json = JSON.parse(JSON.stringify(buildOpenApiDocument(operations)))
 const described = (id: string): Json =>
   Object.values<Json>(document.paths)
     .flatMap((path) => Object.values<Json>(path))
@@ -96,7 +96,7 @@ describe('answers', () => {
   })
 
   test('errors have the form the document gives them', () => {
-    const error = fail('not_found', 'There is no such thing.')
+    const error = gatewayError('not_found', 'There is no such thing.')
     for (const { id, inference, encodeError, errorSchema } of operations) {
       const encode = inference?.encodeError ?? encodeError
       const schema = inference?.errorSchema ?? errorSchema

@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { operations } from '../src/areas/all.ts'
-import { openApiDocument } from '../src/openapi.ts'
-import { isSchema, type Operation } from '../src/operation.ts'
+import { buildOpenApiDocument } from '../src/http/openapi.ts'
+import { isSchema, type Operation } from '../src/http/operation.ts'
 import { describeOnEachDatabase, type Tenant, type TestServer } from './support/harness.ts'
-import { makeSample, refusedKeys, type Sample, samples } from './support/samples.ts'
+import { createRefusedKeys, makeSample, type Sample, samples } from './support/samples.ts'
 
 describe('the declarations', () => {
   test('ids and routes are unique', () => {
@@ -27,11 +27,11 @@ describe('the declarations', () => {
 
   test('openapi.json is what the declarations say (npm run openapi writes it)', async () => {
     const committed = await Bun.file('openapi.json').json()
-    expect(committed).toEqual(JSON.parse(JSON.stringify(openApiDocument(operations))))
+    expect(committed).toEqual(JSON.parse(JSON.stringify(buildOpenApiDocument(operations))))
   })
 
   test('every path parameter is described', () => {
-    const document = openApiDocument(operations)
+    const document = buildOpenApiDocument(operations)
     for (const operation of operations) {
       const names = [...operation.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1])
       const described =
@@ -48,7 +48,7 @@ describeOnEachDatabase(
     let refused: Record<string, string>
     const made = new Map<string, Sample>()
     beforeAll(async () => {
-      refused = await refusedKeys(server())
+      refused = await createRefusedKeys(server())
       for (const { id } of operations) made.set(id, await makeSample(server(), id, server().own))
     })
 

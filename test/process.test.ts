@@ -220,11 +220,11 @@ describe('the process', () => {
 
   test('a first start that cannot listen makes nothing: the keys are shown by the one that can', async () => {
     const dataDir = folder()
-    const taken = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() })
-    const refused = start(dataDir, { PORT: String(taken.port) })
+    const attempt = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() })
+    const refused = start(dataDir, { PORT: String(attempt.port) })
     await refused.says(/Cannot listen on 127\.0\.0\.1:\d+/)
     expect(await refused.exit()).toBe(1)
-    await taken.stop(true)
+    await attempt.stop(true)
     const program = start(dataDir)
     await program.says(/Management key +sk-hg-v1-[0-9a-f]{64}/)
   })

@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { SQL } from 'bun'
+import type { Gateway } from '../src/app/gateway.ts'
 import { readConfig } from '../src/config.ts'
 import { migrate } from '../src/db/db.ts'
-import type { Gateway } from '../src/gateway.ts'
 import { checkLedger } from '../src/ledger/check.ts'
-import { Node } from '../src/ledger/recovery.ts'
-import { rollUp } from '../src/ledger/rollups/roll.ts'
-import { openGateway, startServing } from '../src/main.ts'
+import { ClusterNode } from '../src/ledger/recovery.ts'
+import { rollUp } from '../src/ledger/rollups/roll-up.ts'
+import { openGateway, startServer } from '../src/main.ts'
 import { createDatabase, type DatabaseKind, databaseKinds, TestClock } from './support/harness.ts'
 
 const schemas = resolve(import.meta.dir, 'fixtures/schemas')
@@ -55,7 +55,7 @@ async function takeOver(release: string, kind: DatabaseKind): Promise<Installati
   })
   const gateway = await openGateway(config, clock)
   await gateway.ledger.open()
-  const server = startServing(gateway)
+  const server = startServer(gateway)
   return {
     expected,
     gateway,
@@ -110,7 +110,7 @@ for (const kind of databaseKinds) {
           expect(await problems(gateway)).toEqual([])
 
           const now = new Date(gateway.clock.now()).toISOString()
-          const settled = await new Node(true).settleOrphans(gateway.db, gateway.ledger, now)
+          const settled = await new ClusterNode(true).settleOrphans(gateway.db, gateway.ledger, now)
           expect(settled).toBe(expected.holds.length)
           for (const { id, cost } of expected.holds) {
             const { data } = await get(`/generation?id=${id}`)

@@ -3,20 +3,22 @@ const common = '"created":1767225600,"model":"mock","system_fingerprint":"fp_447
 const usage = '"usage":{"prompt_tokens":210,"completion_tokens":160,"total_tokens":370}'
 const words = 'The quick brown fox jumps over the lazy dog and runs into the forest. '
 
-export const wholeReply = whole()
+export const wholeReply = buildWholeReply()
 export const streamHead = Buffer.from(
   'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-cache\r\nTransfer-Encoding: chunked\r\n\r\n',
 )
-export const streamEvent = chunked(data(delta('{"content":" token"}', 'null')))
+export const streamEvent = encodeChunk(encodeEvent(encodeDelta('{"content":" token"}', 'null')))
 export const streamEnd = Buffer.concat([
-  chunked(data(delta('{}', '"stop"'))),
-  chunked(data(`{"id":"chatcmpl-mock","object":"chat.completion.chunk",${common},"choices":[],${usage}}`)),
-  chunked('data: [DONE]\n\n'),
+  encodeChunk(encodeEvent(encodeDelta('{}', '"stop"'))),
+  encodeChunk(
+    encodeEvent(`{"id":"chatcmpl-mock","object":"chat.completion.chunk",${common},"choices":[],${usage}}`),
+  ),
+  encodeChunk('data: [DONE]\n\n'),
   Buffer.from('0\r\n\r\n'),
 ])
 
 /** A reply of 1 KB. */
-function whole(): Buffer {
+function buildWholeReply(): Buffer {
   const content = words.repeat(10).slice(0, 690)
   const body = `{"id":"chatcmpl-mock","object":"chat.completion",${common},"choices":[{"index":0,"message":{"role":"assistant","content":"${content}","refusal":null},"logprobs":null,"finish_reason":"stop"}],${usage}}`
   return Buffer.from(
@@ -24,14 +26,14 @@ function whole(): Buffer {
   )
 }
 
-function delta(change: string, finish: string): string {
+function encodeDelta(change: string, finish: string): string {
   return `{"id":"chatcmpl-mock","object":"chat.completion.chunk",${common},"choices":[{"index":0,"delta":${change},"logprobs":null,"finish_reason":${finish}}]}`
 }
 
-function data(json: string): string {
+function encodeEvent(json: string): string {
   return `data: ${json}\n\n`
 }
 
-function chunked(text: string): Buffer {
+function encodeChunk(text: string): Buffer {
   return Buffer.from(`${text.length.toString(16)}\r\n${text}\r\n`)
 }

@@ -12,8 +12,8 @@ interface Peer {
 
 interface Stream {
   socket: Socket<Peer>
-  left: number
-  pace: number
+  remainingEvents: number
+  paceMs: number
   dueAt: number
 }
 
@@ -21,7 +21,7 @@ const headEnd = Buffer.from('\r\n\r\n')
 const modelField = Buffer.from('"model":"')
 const paced = new Set<Stream>()
 const held = new Set<Socket<Peer>>()
-let streamsSeen = 0
+let streamCount = 0
 
 const server = Bun.listen<Peer>({
   hostname: '127.0.0.1',
@@ -36,33 +36,33 @@ const server = Bun.listen<Peer>({
       socket.data.unsent = null
       if (unsent) send(socket, unsent)
     },
-    close: forget,
-    error: forget,
+    close: removeSocket,
+    error: removeSocket,
   },
 })
-setInterval(tick, 1)
+setInterval(sendDueEvents, 1)
 process.stdout.write(`listening on ${server.port}\n`)
 
 function receive(socket: Socket<Peer>, chunk: Buffer): void {
   const peer = socket.data
   peer.received.push(chunk)
   peer.size += chunk.length
-  if (peer.wanted === 0) peer.wanted = lengthOf(Buffer.concat(peer.received))
+  if (peer.wanted === 0) peer.wanted = requestLengthOf(Buffer.concat(peer.received))
   if (peer.wanted === 0 || peer.size < peer.wanted) return
   const request = peer.received.length === 1 ? chunk : Buffer.concat(peer.received)
   Object.assign(peer, { received: [], size: 0, wanted: 0 })
-  answer(socket, request)
+  respond(socket, request)
 }
 
 /** Of the whole request; 0 while its head is not complete. */
-function lengthOf(start: Buffer): number {
+function requestLengthOf(start: Buffer): number {
   const end = start.indexOf(headEnd)
   if (end === -1) return 0
   const length = /\r\ncontent-length: *(\d+)/i.exec(start.toString('latin1', 0, end))?.[1] ?? '0'
   return end + headEnd.length + Number(length)
 }
 
-function answer(socket: Socket<Peer>, request: Buffer): void {
+function respond(socket: Socket<Peer>, request: Buffer): void {
   if (request.indexOf('GET /open') === 0) {
     sendCount(socket)
     return
@@ -70,10 +70,10 @@ function answer(socket: Socket<Peer>, request: Buffer): void {
   const at = request.indexOf(modelField) + modelField.length
   const model = request.toString('latin1', at, request.indexOf('"', at))
   if (model === 'whole') send(socket, wholeReply)
-  else stream(socket, model)
+  else startStream(socket, model)
 }
 
-function stream(socket: Socket<Peer>, model: string): void {
+function startStream(socket: Socket<Peer>, model: string): void {
   // The first token comes with the head, so that no timer stands between the request and it.
   send(socket, Buffer.concat([streamHead, streamEvent]))
   if (model === 'hold') {
@@ -81,20 +81,20 @@ function stream(socket: Socket<Peer>, model: string): void {
     return
   }
   const [, events = '1', pace = '1'] = model.split('-')
-  streamsSeen++
+  streamCount++
   // Streams begin together; their events are spread, as those of strangers are.
-  const dueAt = performance.now() + 1 + (streamsSeen % Number(pace))
-  paced.add({ socket, left: Number(events) - 1, pace: Number(pace), dueAt })
+  const dueAt = performance.now() + 1 + (streamCount % Number(pace))
+  paced.add({ socket, remainingEvents: Number(events) - 1, paceMs: Number(pace), dueAt })
 }
 
-function tick(): void {
+function sendDueEvents(): void {
   const now = performance.now()
   for (const stream of paced) {
     if (stream.dueAt > now) continue
     // Never two at once, however late the timer is: a read should find one event.
-    stream.dueAt = Math.max(stream.dueAt + stream.pace, now + stream.pace / 2)
-    send(stream.socket, stream.left > 0 ? streamEvent : streamEnd)
-    if (stream.left-- === 0) paced.delete(stream)
+    stream.dueAt = Math.max(stream.dueAt + stream.paceMs, now + stream.paceMs / 2)
+    send(stream.socket, stream.remainingEvents > 0 ? streamEvent : streamEnd)
+    if (stream.remainingEvents-- === 0) paced.delete(stream)
   }
 }
 
@@ -113,7 +113,7 @@ function send(socket: Socket<Peer>, bytes: Buffer): void {
   if (written < bytes.length) socket.data.unsent = bytes.subarray(written)
 }
 
-function forget(socket: Socket<Peer>): void {
+function removeSocket(socket: Socket<Peer>): void {
   held.delete(socket)
   for (const stream of paced) if (stream.socket === socket) paced.delete(stream)
 }

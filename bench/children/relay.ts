@@ -20,7 +20,7 @@ process.stdout.write(`listening on ${server.port}\n`)
 
 async function relay(request: Bun.BunRequest): Promise<Response> {
   const text = await request.text()
-  const asked = JSON.parse(text) as { stream?: boolean }
+  const requestBody = JSON.parse(text) as { stream?: boolean }
   const reply = await fetch(upstream, {
     method: 'POST',
     headers: { 'content-type': 'application/json', authorization: 'Bearer bench' },
@@ -28,12 +28,12 @@ async function relay(request: Bun.BunRequest): Promise<Response> {
     // Without it, a stream whose client has gone stays open until its next event.
     signal: request.signal,
   })
-  if (asked.stream && reply.body) {
+  if (requestBody.stream && reply.body) {
     return new Response(events(reply.body), { headers: { 'content-type': 'text/event-stream' } })
   }
-  const answer = await reply.text()
-  note((JSON.parse(answer) as { usage?: Usage }).usage)
-  return new Response(answer, { headers: { 'content-type': 'application/json' } })
+  const responseText = await reply.text()
+  addUsage((JSON.parse(responseText) as { usage?: Usage }).usage)
+  return new Response(responseText, { headers: { 'content-type': 'application/json' } })
 }
 
 /** Each chunk is passed on as it comes; a generator, because it alone makes a slow reader slow the upstream down. */
@@ -45,12 +45,12 @@ async function* events(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Ar
     rest = parts.pop() ?? ''
     for (const event of parts) {
       if (event.includes('"usage"'))
-        note((JSON.parse(event.slice('data: '.length)) as { usage?: Usage }).usage)
+        addUsage((JSON.parse(event.slice('data: '.length)) as { usage?: Usage }).usage)
     }
     yield chunk
   }
 }
 
-function note(usage: Usage | undefined): void {
+function addUsage(usage: Usage | undefined): void {
   tokens += usage?.total_tokens ?? 0
 }

@@ -1,14 +1,14 @@
 import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { buildSnapshot } from './build.ts'
-import { releaseDate } from './dates.ts'
-import { snapshotText } from './text.ts'
+import { findReleaseDate } from './dates.ts'
+import { formatSnapshot } from './format-snapshot.ts'
 
-const committed = readFileSync(new URL('../../src/catalog/snapshot.json', import.meta.url), 'utf8')
+const committed = readFileSync(new URL('../../src/catalogue/snapshot.json', import.meta.url), 'utf8')
 
-test('src/catalog/snapshot.json is what `npm run catalogue` makes of its day and package', () => {
+test('src/catalogue/snapshot.json is what `npm run catalogue` makes of its day and package', () => {
   const { version, date } = JSON.parse(committed) as { version: string; date: string }
-  expect(snapshotText(buildSnapshot(version, date)) === committed).toBe(true)
+  expect(formatSnapshot(buildSnapshot(version, date)) === committed).toBe(true)
 })
 
 test('the snapshot has one model a line', () => {
@@ -28,9 +28,9 @@ test.each([
   ['mistralai/mistral-large-2512', ['mistral-large-2512'], [], '2025-12-01'],
   ['cohere/command-r-08-2024', ['command-r-08-2024'], [], '2024-08-01'],
 ])('the release of %s is read from a name', (id, upstreams, names, day) => {
-  expect(releaseDate(id, upstreams, names)).toBe(Date.parse(day) / 1000)
+  expect(findReleaseDate(id, upstreams, names)).toBe(Date.parse(day) / 1000)
 })
 
 test('a release that no name tells stays unknown', () => {
-  expect(releaseDate('deepseek/deepseek-r1-0528', ['deepseek-r1-0528'], [])).toBeUndefined()
+  expect(findReleaseDate('deepseek/deepseek-r1-0528', ['deepseek-r1-0528'], [])).toBeUndefined()
 })

@@ -1,11 +1,11 @@
 import { calcPrice, findProvider, type ModelInfo } from '@pydantic/genai-prices'
-import type { ModelDeclaration } from '../../src/catalog/declared-model.ts'
-import type { Pricing } from '../../src/catalog/price.ts'
-import { releaseDate } from './dates.ts'
-import { imageCapabilities } from './images.ts'
-import { type Listing, namesIn, type Source, sources } from './listings.ts'
-import { type Converted, convertPrices } from './prices.ts'
-import { traitsOf } from './traits.ts'
+import type { ModelDeclaration } from '../../src/catalogue/declared-model.ts'
+import type { Pricing } from '../../src/catalogue/price.ts'
+import { findReleaseDate } from './dates.ts'
+import { buildImageCapabilities } from './images.ts'
+import { type Listing, listNames, type PriceSource, sources } from './listings.ts'
+import { type ConvertedPrices, convertPrices } from './prices.ts'
+import { inferTraits } from './traits.ts'
 
 type EndpointDeclaration = ModelDeclaration['endpoints'][number]
 
@@ -13,9 +13,9 @@ type EndpointDeclaration = ModelDeclaration['endpoints'][number]
 interface Offer {
   id: string
   upstream: string
-  source: Source
+  source: PriceSource
   info: ModelInfo
-  price: Converted
+  price: ConvertedPrices
 }
 
 export interface SnapshotDeclaration {
@@ -27,79 +27,85 @@ export interface SnapshotDeclaration {
 
 /** The same day and the same package always give the same snapshot. */
 export function buildSnapshot(version: string, date: string): SnapshotDeclaration {
-  const known = sources.filter((source) => !source.attachOnly).flatMap((source) => offersOf(source, date))
+  const known = sources.filter((source) => !source.isAttachOnly).flatMap((source) => listOffers(source, date))
   const ids = new Set(known.map((offer) => offer.id))
   const offers = sources.flatMap((source) =>
-    source.attachOnly
-      ? offersOf(source, date).filter((offer) => ids.has(offer.id))
+    source.isAttachOnly
+      ? listOffers(source, date).filter((offer) => ids.has(offer.id))
       : known.filter((offer) => offer.source === source),
   )
-  const names = knownNames()
+  const names = listKnownNames()
   const models = [...Map.groupBy(offers, (offer) => offer.id).values()].map((group) => toModel(group, names))
   return {
     source: '@pydantic/genai-prices',
     version,
     date,
-    models: withoutSharedAliases(models).sort((a, b) => (a.id < b.id ? -1 : 1)),
+    models: removeSharedAliases(models).sort((a, b) => (a.id < b.id ? -1 : 1)),
   }
 }
 
-function offersOf(source: Source, date: string): Offer[] {
+function listOffers(source: PriceSource, date: string): Offer[] {
   const provider = findProvider({ providerId: source.source })
   if (!provider) throw new Error(`the price data has no provider ${source.source}`)
-  const ruled = provider.models.flatMap(
+  const byRule = provider.models.flatMap(
     (info) => source.rule?.(info).map((listing) => ({ listing, info })) ?? [],
   )
-  const tabled = Object.entries(source.table ?? {}).map(([upstream, id]) => ({
+  const byTable = Object.entries(source.table ?? {}).map(([upstream, id]) => ({
     listing: { id, upstream },
-    info: lookUp(source.source, source.priced?.(upstream) ?? upstream),
+    info: findModel(source.source, source.priceName?.(upstream) ?? upstream),
   }))
-  return [...ruled, ...tabled].flatMap(({ listing, info }) => toOffer(source, listing, info, date))
+  return [...byRule, ...byTable].flatMap(({ listing, info }) => toOffer(source, listing, info, date))
 }
 
-function lookUp(providerId: string, upstream: string): ModelInfo {
-  const found = calcPrice({}, upstream, { providerId })
-  if (!found) throw new Error(`the price data of ${providerId} has no ${upstream}`)
-  return found.model
+function findModel(providerId: string, upstream: string): ModelInfo {
+  const result = calcPrice({}, upstream, { providerId })
+  if (!result) throw new Error(`the price data of ${providerId} has no ${upstream}`)
+  return result.model
 }
 
-function toOffer(source: Source, { id, upstream }: Listing, info: ModelInfo, date: string): Offer[] {
+function toOffer(source: PriceSource, { id, upstream }: Listing, info: ModelInfo, date: string): Offer[] {
   const price = convertPrices(info, date)
-  const whole = price?.unpriced.every((unit) => unit === 'input_video_mtok' && !takesVideo(id))
-  return price && whole ? [{ id, upstream, source, info, price }] : []
+  const isFullyPriced = price?.unpriced.every((unit) => unit === 'input_video_mtok' && !acceptsVideo(id))
+  return price && isFullyPriced ? [{ id, upstream, source, info, price }] : []
 }
 
-function takesVideo(id: string): boolean {
-  return traitsOf(id).input_modalities?.includes('video') ?? false
+function acceptsVideo(id: string): boolean {
+  return inferTraits(id).input_modalities?.includes('video') ?? false
 }
 
 /** Prices that, where one provider asks for them, another cannot have forgotten. */
-const distinguishing: (keyof Pricing)[] = ['audio', 'audio_output', 'image_output', 'image_token', 'request']
+const distinguishingPrices: (keyof Pricing)[] = [
+  'audio',
+  'audio_output',
+  'image_output',
+  'image_token',
+  'request',
+]
 
 function toModel(all: Offer[], names: string[]): ModelDeclaration {
-  const wanted = distinguishing.filter((key) => all[0]?.price.pricing[key] !== undefined)
-  const offers = all.filter((offer) => wanted.every((key) => offer.price.pricing[key] !== undefined))
+  const requiredPrices = distinguishingPrices.filter((key) => all[0]?.price.pricing[key] !== undefined)
+  const offers = all.filter((offer) => requiredPrices.every((key) => offer.price.pricing[key] !== undefined))
   const [main] = offers
   if (!main) throw new Error('a model without an offer')
   const context = offers.find((offer) => offer.info.context_window)?.info.context_window
-  const traits = traitsOf(main.id)
-  const created = releaseDate(
+  const traits = inferTraits(main.id)
+  const created = findReleaseDate(
     main.id,
     offers.map((offer) => offer.upstream),
     names,
   )
-  const aliases = aliasesOf(main.id, offers)
-  const description = describe(main)
+  const aliases = listAliases(main.id, offers)
+  const description = describeOffer(main)
   return {
     id: main.id,
-    name: displayName(main.id, offers),
+    name: chooseDisplayName(main.id, offers),
     ...(description && { description }),
     ...(aliases.length > 0 && { aliases }),
     ...(created && { created }),
     ...(context && { context_length: context }),
     ...traits,
     ...(traits.output_modalities?.includes('image') && {
-      image: imageCapabilities(main.id, main.price.pricing),
+      image: buildImageCapabilities(main.id, main.price.pricing),
     }),
     endpoints: offers.map((offer) => toEndpoint(offer, context)),
   }
@@ -122,21 +128,21 @@ function toEndpoint(
 }
 
 /** What the source says of the maker's own model; what is not priced by tokens says so. */
-function describe({ source, info, price }: Offer): string {
-  const text = source.own ? (info.description ?? '').replace(/\s+/g, ' ').trim() : ''
+function describeOffer({ source, info, price }: Offer): string {
+  const text = source.isMaker ? (info.description ?? '').replace(/\s+/g, ' ').trim() : ''
   const unit = price.promptUnit === 'second' ? 'Priced per second of audio.' : ''
   return [text, unit].filter(Boolean).join(' ')
 }
 
 /** As the router shows it if it does, else as its maker does; the price data has names all in lower case. */
-function displayName(id: string, offers: Offer[]): string {
-  const routed = offers.find((offer) => offer.source.router)?.info.name
-  const own = offers.find((offer) => offer.source.own && offer.upstream === offer.info.id)?.info.name
-  const name = routed ?? (own && /[A-Z]/.test(own) ? own : titled(id))
+function chooseDisplayName(id: string, offers: Offer[]): string {
+  const routed = offers.find((offer) => offer.source.isRouter)?.info.name
+  const own = offers.find((offer) => offer.source.isMaker && offer.upstream === offer.info.id)?.info.name
+  const name = routed ?? (own && /[A-Z]/.test(own) ? own : toTitle(id))
   return name.replace(/\s+/g, ' ').trim()
 }
 
-function titled(id: string): string {
+function toTitle(id: string): string {
   const [, slug = '', day, variant] = /\/(.*?)(?:-(\d{4}-\d{2}-\d{2}))?(?::(\w+))?$/.exec(id) ?? []
   const words = slug.split('-').map((word) => word.charAt(0).toUpperCase() + word.slice(1))
   const suffix = [day, variant].flatMap((part) => (part ? [` (${part})`] : [])).join('')
@@ -144,30 +150,30 @@ function titled(id: string): string {
 }
 
 /** The names under which the maker's own clients ask for the model. */
-function aliasesOf(id: string, offers: Offer[]): string[] {
+function listAliases(id: string, offers: Offer[]): string[] {
   const author = id.slice(0, id.indexOf('/'))
   const names = offers
-    .filter((offer) => offer.source.own)
+    .filter((offer) => offer.source.isMaker)
     .flatMap(({ upstream }) => [upstream, `${author}/${upstream}`])
   return [...new Set(names)].filter((name) => name !== id)
 }
 
 /** A name that two models answer to belongs to neither. */
-function withoutSharedAliases(models: ModelDeclaration[]): ModelDeclaration[] {
+function removeSharedAliases(models: ModelDeclaration[]): ModelDeclaration[] {
   const uses = new Map<string, number>()
   for (const name of models.flatMap((model) => [model.id, ...(model.aliases ?? [])])) {
     uses.set(name, (uses.get(name) ?? 0) + 1)
   }
   return models.map(({ aliases = [], ...model }) => {
-    const own = aliases.filter((alias) => uses.get(alias) === 1)
-    return own.length > 0 ? { ...model, aliases: own } : model
+    const unique = aliases.filter((alias) => uses.get(alias) === 1)
+    return unique.length > 0 ? { ...model, aliases: unique } : model
   })
 }
 
 /** Every name the price data spells out: some carry the day of release. */
-function knownNames(): string[] {
+function listKnownNames(): string[] {
   const ids = [...new Set(sources.map(({ source }) => source))]
   return ids.flatMap((providerId) =>
-    (findProvider({ providerId })?.models ?? []).flatMap((info) => [info.id, ...namesIn(info.match)]),
+    (findProvider({ providerId })?.models ?? []).flatMap((info) => [info.id, ...listNames(info.match)]),
   )
 }

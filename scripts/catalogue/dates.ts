@@ -1,29 +1,31 @@
-const day = String.raw`(20[2-3]\d)-?(0[1-9]|1[0-2])-?([0-3]\d)`
+const dayPattern = String.raw`(20[2-3]\d)-?(0[1-9]|1[0-2])-?([0-3]\d)`
 
 /**
  * When a model came out, in seconds since 1970, as far as a name tells: the earliest day that any provider's
  * name for it carries, else the month in the author's own numbering (`-2512`, `-08-2024`). Unknown otherwise:
  * nothing is made up.
  */
-export function releaseDate(id: string, upstreams: string[], knownNames: string[]): number | undefined {
+export function findReleaseDate(id: string, upstreams: string[], knownNames: string[]): number | undefined {
   const names = [id.slice(id.indexOf('/') + 1), ...upstreams].map((name) => name.replace(/-0$/, ''))
   const days = names.flatMap((name) => [
-    ...dayIn(name),
-    ...knownNames.flatMap((known) => dayAfter(known, name)),
+    ...findDay(name),
+    ...knownNames.flatMap((known) => findDayAfter(known, name)),
   ])
-  const earliest = days.toSorted()[0] ?? names.flatMap(monthIn)[0]
+  const earliest = days.toSorted()[0] ?? names.flatMap(findMonth)[0]
   return earliest === undefined ? undefined : Date.parse(`${earliest}T00:00:00Z`) / 1000
 }
 
-function dayIn(name: string): string[] {
-  return toDay(new RegExp(`[-@]${day}(?!\\d)`).exec(name))
+function findDay(name: string): string[] {
+  return toDay(new RegExp(`[-@]${dayPattern}(?!\\d)`).exec(name))
 }
 
 /** `claude-sonnet-4-5` in `global.anthropic.claude-sonnet-4-5-20250929-v1:0`. */
-function dayAfter(known: string, name: string): string[] {
+function findDayAfter(known: string, name: string): string[] {
   const at = known.lastIndexOf(name)
   const bounded = at === 0 || known[at - 1] === '.' || known[at - 1] === '/'
-  return at >= 0 && bounded ? toDay(new RegExp(`^[-@]${day}(?!\\d)`).exec(known.slice(at + name.length))) : []
+  return at >= 0 && bounded
+    ? toDay(new RegExp(`^[-@]${dayPattern}(?!\\d)`).exec(known.slice(at + name.length)))
+    : []
 }
 
 function toDay(match: RegExpExecArray | null): string[] {
@@ -32,7 +34,7 @@ function toDay(match: RegExpExecArray | null): string[] {
   return Number.isNaN(Date.parse(text)) ? [] : [text]
 }
 
-function monthIn(name: string): string[] {
+function findMonth(name: string): string[] {
   const yearMonth = /-(2[3-9])(0[1-9]|1[0-2])$/.exec(name)
   if (yearMonth) return [`20${yearMonth[1]}-${yearMonth[2]}-01`]
   const monthYear = /-(0[1-9]|1[0-2])-(20[2-3]\d)$/.exec(name)

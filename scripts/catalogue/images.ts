@@ -1,5 +1,5 @@
-import type { ModelDeclaration } from '../../src/catalog/declared-model.ts'
-import type { Pricing } from '../../src/catalog/price.ts'
+import type { ModelDeclaration } from '../../src/catalogue/declared-model.ts'
+import type { Pricing } from '../../src/catalogue/price.ts'
 
 type Image = NonNullable<ModelDeclaration['image']>
 type Parameters = NonNullable<Image['supported_parameters']>
@@ -32,7 +32,7 @@ const parameterRules: [RegExp, Parameters, boolean][] = [
 ]
 
 /** Images are billed by tokens: what a picture costs follows from its size and quality. */
-export function imageCapabilities(id: string, prices: Pricing): Image {
+export function buildImageCapabilities(id: string, prices: Pricing): Image {
   const [, supported_parameters = {}, supports_streaming = false] =
     parameterRules.find(([pattern]) => pattern.test(id)) ?? []
   const entries: [NonNullable<Image['pricing']>[number]['billable'], string | undefined][] = [

@@ -7,34 +7,34 @@ export interface Listing {
 }
 
 /** Where the prices of a provider come from, and how its models are named here. */
-export interface Source {
+export interface PriceSource {
   /** The provider's id in the price data. */
   source: string
   /** The slug of our provider. */
   provider: string
   /** Its own models, whose upstream names become aliases. */
-  own?: boolean
+  isMaker?: boolean
   /** Passes requests on to others; its display names are the tidiest. */
-  router?: boolean
+  isRouter?: boolean
   /** Names that are known one by one: upstream name to model id. */
   table?: Record<string, string>
   /** Names that follow a rule. */
   rule?: (info: ModelInfo) => Listing[]
   /** The rule only finds endpoints for models that other sources know. */
-  attachOnly?: boolean
+  isAttachOnly?: boolean
   /** Tells these endpoints apart from others of the same models and provider. */
   variant?: string
   /** What the price data calls a name of the table, where that is something else. */
-  priced?: (upstream: string) => string
+  priceName?: (upstream: string) => string
   /** The formats this provider speaks for a model, where it is not all of its own. */
   dialects?: (id: string) => ('gemini' | 'chat' | 'messages')[]
 }
 
 /** Prices the source itself took from elsewhere are not the provider's own. */
-const borrowed = /openrouter|trusting|can't find/i
+const borrowedPricePattern = /openrouter|trusting|can't find/i
 
 /** Claude 3 and older are retired. `claude-opus-4-1` is listed as `claude-opus-4.1`, `-4-0` as `-4`. */
-function claude(info: ModelInfo): Listing[] {
+function claudeModels(info: ModelInfo): Listing[] {
   const match = /^claude-(opus|sonnet|haiku|fable)-(\d+)(?:-(\d+))?$/.exec(info.id)
   if (!match) return []
   const [, family, major, minor = '0'] = match
@@ -43,14 +43,19 @@ function claude(info: ModelInfo): Listing[] {
 }
 
 /** Retired, fine-tuned, not served by the operations there are, or priced in a way that would be incomplete. */
-const notListed =
+const unlistedPattern =
   /^(ada|babbage|curie|davinci|text-davinci|text-embedding-ada|computer-use|moderation|chatgpt|codex-mini|gpt-3\.5-(0301|turbo-)|gpt-4-(32k|vision)|gpt-4\.5|gpt-chat|o1-(mini|preview))|^ft:|\.ft-|:|realtime|audio-preview|search-preview|deep-research/
 
 function openaiModels(info: ModelInfo): Listing[] {
-  if (info.deprecated || notListed.test(info.id) || borrowed.test(info.price_comments ?? '')) return []
+  if (
+    info.deprecated ||
+    unlistedPattern.test(info.id) ||
+    borrowedPricePattern.test(info.price_comments ?? '')
+  )
+    return []
   if (info.id === 'gpt-5.3') return [{ id: 'openai/gpt-5.3-chat', upstream: 'gpt-5.3-chat-latest' }]
   // Pinned versions and the codex line are models of their own at the price of their base.
-  const siblings = namesIn(info.match).filter(
+  const siblings = listNames(info.match).filter(
     (name) =>
       name.startsWith(`${info.id}-`) &&
       /^-(\d{4}-\d{2}-\d{2}|codex(-max)?)$/.test(name.slice(info.id.length)),
@@ -58,17 +63,17 @@ function openaiModels(info: ModelInfo): Listing[] {
   return [info.id, ...siblings].map((name) => ({ id: `openai/${name}`, upstream: name }))
 }
 
-const retiredGemini =
+const retiredGeminiPattern =
   /^(claude|gemma-[23]|gemini-(pro|flash)|gemini-[12]\.0|gemini-1\.5|gemini-2\.5-flash-preview$)/
-const notServedGemini = /live|native|omni|maas|lite-preview-tts/
+const unservedGeminiPattern = /live|native|omni|maas|lite-preview-tts/
 const renamedGemini: Record<string, string> = {
   'gemini-2.5-flash-tts': 'gemini-2.5-flash-preview-tts',
   'gemini-2.5-pro-tts': 'gemini-2.5-pro-preview-tts',
 }
 
 function geminiModels(info: ModelInfo): Listing[] {
-  if (info.deprecated || retiredGemini.test(info.id) || notServedGemini.test(info.id)) return []
-  if (borrowed.test(info.price_comments ?? '')) return []
+  if (info.deprecated || retiredGeminiPattern.test(info.id) || unservedGeminiPattern.test(info.id)) return []
+  if (borrowedPricePattern.test(info.price_comments ?? '')) return []
   const name = renamedGemini[info.id] ?? info.id
   return [{ id: `google/${name}`, upstream: name }]
 }
@@ -83,26 +88,26 @@ function geminiTextModels(info: ModelInfo): Listing[] {
  * offered. The others named here cost more than the source says (search fees, images, music, promotions), or
  * are not for chat.
  */
-const incomplete =
+const incompletePattern =
   /^~|^perplexity\/|search-preview|deep-research|\/gpt-audio|-image|lyria|:batch$|glm-5\.3-flash$|^switchpoint\/|gpt-3\.5-turbo-/
 
-function routed(info: ModelInfo): Listing[] {
+function routerModels(info: ModelInfo): Listing[] {
   const offered = info.name !== undefined || info.context_window !== undefined
-  if (!info.id.includes('/') || info.deprecated || !offered || incomplete.test(info.id)) return []
+  if (!info.id.includes('/') || info.deprecated || !offered || incompletePattern.test(info.id)) return []
   return [{ id: info.id, upstream: info.id }]
 }
 
 /** Every name a match clause spells out. */
-export function namesIn(match: ModelInfo['match']): string[] {
-  if ('or' in match) return match.or.flatMap(namesIn)
-  if ('and' in match) return match.and.flatMap(namesIn)
+export function listNames(match: ModelInfo['match']): string[] {
+  if ('or' in match) return match.or.flatMap(listNames)
+  if ('and' in match) return match.and.flatMap(listNames)
   if ('equals' in match) return [match.equals]
   if ('starts_with' in match) return [match.starts_with]
   return 'contains' in match ? [match.contains] : []
 }
 
 /** Upstream names that are the slug of the model, author apart. */
-function same(author: string, ...names: string[]): Record<string, string> {
+function sameNames(author: string, ...names: string[]): Record<string, string> {
   return Object.fromEntries(names.map((name) => [name, `${author}/${name}`]))
 }
 
@@ -118,7 +123,7 @@ const profiledModels: Record<string, string> = {
   'claude-sonnet-4-6': 'claude-sonnet-4.6',
 }
 
-function profiled(profile: 'global' | 'regional'): Record<string, string> {
+function inferenceProfiles(profile: 'global' | 'regional'): Record<string, string> {
   const entries = Object.entries(profiledModels)
   return Object.fromEntries(
     entries.map(([name, slug]) => [`${profile}.anthropic.${name}`, `anthropic/${slug}`]),
@@ -126,18 +131,26 @@ function profiled(profile: 'global' | 'regional'): Record<string, string> {
 }
 
 /** Authors before hosts, the router last: the first endpoint of a model is the one closest to its maker. */
-export const sources: Source[] = [
-  { source: 'anthropic', provider: 'anthropic', own: true, rule: claude },
-  { source: 'openai', provider: 'openai', own: true, rule: openaiModels },
-  { source: 'google', provider: 'google-ai-studio', own: true, rule: geminiModels },
+export const sources: PriceSource[] = [
+  { source: 'anthropic', provider: 'anthropic', isMaker: true, rule: claudeModels },
+  { source: 'openai', provider: 'openai', isMaker: true, rule: openaiModels },
+  { source: 'google', provider: 'google-ai-studio', isMaker: true, rule: geminiModels },
   {
     source: 'x-ai',
     provider: 'xai',
-    own: true,
+    isMaker: true,
     table: {
-      ...same('x-ai', 'grok-3', 'grok-3-mini', 'grok-4.20', 'grok-4.20-multi-agent', 'grok-4.3', 'grok-4.5'),
-      ...same('x-ai', 'grok-4.6', 'grok-build-0.1', 'grok-code-fast-1'),
-      ...same('x-ai', 'grok-4-fast-non-reasoning'),
+      ...sameNames(
+        'x-ai',
+        'grok-3',
+        'grok-3-mini',
+        'grok-4.20',
+        'grok-4.20-multi-agent',
+        'grok-4.3',
+        'grok-4.5',
+      ),
+      ...sameNames('x-ai', 'grok-4.6', 'grok-build-0.1', 'grok-code-fast-1'),
+      ...sameNames('x-ai', 'grok-4-fast-non-reasoning'),
       'grok-4-0709': 'x-ai/grok-4',
       'grok-4-fast-reasoning': 'x-ai/grok-4-fast',
       'grok-4-1-fast-reasoning': 'x-ai/grok-4.1-fast',
@@ -147,11 +160,23 @@ export const sources: Source[] = [
   {
     source: 'mistral',
     provider: 'mistral',
-    own: true,
+    isMaker: true,
     table: {
-      ...same('mistralai', 'codestral-2508', 'devstral-2512', 'mistral-large-2512', 'mistral-small-2603'),
-      ...same('mistralai', 'ministral-3b-2512', 'ministral-8b-2512', 'ministral-14b-2512', 'mistral-embed'),
-      ...same('mistralai', 'pixtral-large-2411', 'voxtral-mini-2602'),
+      ...sameNames(
+        'mistralai',
+        'codestral-2508',
+        'devstral-2512',
+        'mistral-large-2512',
+        'mistral-small-2603',
+      ),
+      ...sameNames(
+        'mistralai',
+        'ministral-3b-2512',
+        'ministral-8b-2512',
+        'ministral-14b-2512',
+        'mistral-embed',
+      ),
+      ...sameNames('mistralai', 'pixtral-large-2411', 'voxtral-mini-2602'),
       'mistral-medium-2505': 'mistralai/mistral-medium-3',
       'mistral-medium-2508': 'mistralai/mistral-medium-3.1',
       'open-mistral-nemo': 'mistralai/mistral-nemo',
@@ -161,15 +186,21 @@ export const sources: Source[] = [
   {
     source: 'deepseek',
     provider: 'deepseek',
-    own: true,
-    table: same('deepseek', 'deepseek-v4-flash', 'deepseek-v4-pro'),
+    isMaker: true,
+    table: sameNames('deepseek', 'deepseek-v4-flash', 'deepseek-v4-pro'),
   },
   {
     source: 'cohere',
     provider: 'cohere',
-    own: true,
+    isMaker: true,
     table: {
-      ...same('cohere', 'command-r-08-2024', 'command-r-plus-08-2024', 'command-r7b-12-2024', 'embed-v4.0'),
+      ...sameNames(
+        'cohere',
+        'command-r-08-2024',
+        'command-r-plus-08-2024',
+        'command-r7b-12-2024',
+        'embed-v4.0',
+      ),
       'command-a-03-2025': 'cohere/command-a',
       'c4ai-aya-expanse-32b': 'cohere/aya-expanse-32b',
     },
@@ -177,15 +208,15 @@ export const sources: Source[] = [
   {
     source: 'perplexity',
     provider: 'perplexity',
-    own: true,
-    table: same('perplexity', 'sonar', 'sonar-pro', 'sonar-reasoning-pro'),
+    isMaker: true,
+    table: sameNames('perplexity', 'sonar', 'sonar-pro', 'sonar-reasoning-pro'),
   },
   {
     source: 'moonshotai',
     provider: 'moonshotai',
-    own: true,
+    isMaker: true,
     table: {
-      ...same(
+      ...sameNames(
         'moonshotai',
         'kimi-k2.5',
         'kimi-k2.6',
@@ -193,13 +224,13 @@ export const sources: Source[] = [
         'kimi-k2.7-code-highspeed',
         'kimi-k3',
       ),
-      ...same('moonshotai', 'moonshot-v1-8k', 'moonshot-v1-32k', 'moonshot-v1-128k'),
+      ...sameNames('moonshotai', 'moonshot-v1-8k', 'moonshot-v1-32k', 'moonshot-v1-128k'),
     },
   },
   {
     source: 'minimax',
     provider: 'minimax',
-    own: true,
+    isMaker: true,
     table: {
       'MiniMax-M2': 'minimax/minimax-m2',
       'MiniMax-M2.1': 'minimax/minimax-m2.1',
@@ -212,15 +243,22 @@ export const sources: Source[] = [
       'M2-her': 'minimax/minimax-m2-her',
     },
   },
-  { source: 'zai', provider: 'z-ai', own: true, table: same('z-ai', 'glm-5.2', 'glm-5.3') },
+  { source: 'zai', provider: 'z-ai', isMaker: true, table: sameNames('z-ai', 'glm-5.2', 'glm-5.3') },
   {
     source: 'voyageai',
     provider: 'voyageai',
-    own: true,
+    isMaker: true,
     table: {
-      ...same('voyageai', 'voyage-4', 'voyage-4-large', 'voyage-4-lite', 'voyage-3.5', 'voyage-3.5-lite'),
-      ...same('voyageai', 'voyage-3-large', 'voyage-code-3', 'voyage-finance-2', 'voyage-law-2'),
-      ...same('voyageai', 'voyage-multilingual-2'),
+      ...sameNames(
+        'voyageai',
+        'voyage-4',
+        'voyage-4-large',
+        'voyage-4-lite',
+        'voyage-3.5',
+        'voyage-3.5-lite',
+      ),
+      ...sameNames('voyageai', 'voyage-3-large', 'voyage-code-3', 'voyage-finance-2', 'voyage-law-2'),
+      ...sameNames('voyageai', 'voyage-multilingual-2'),
     },
   },
   {
@@ -254,7 +292,7 @@ export const sources: Source[] = [
       'meta-llama/Llama-4-Scout-17B-16E-Instruct': 'meta-llama/llama-4-scout',
     },
   },
-  { source: 'fireworks', provider: 'fireworks', rule: fireworksModels, attachOnly: true },
+  { source: 'fireworks', provider: 'fireworks', rule: fireworksModels, isAttachOnly: true },
   {
     source: 'baseten',
     provider: 'baseten',
@@ -277,7 +315,7 @@ export const sources: Source[] = [
     source: 'aws',
     provider: 'amazon-bedrock',
     table: {
-      ...profiled('global'),
+      ...inferenceProfiles('global'),
       'openai.gpt-oss-120b-1:0': 'openai/gpt-oss-120b',
       'openai.gpt-oss-20b-1:0': 'openai/gpt-oss-20b',
     },
@@ -288,14 +326,14 @@ export const sources: Source[] = [
     provider: 'amazon-bedrock',
     // Dearer than the global one; the provider puts the region's own word for `regional`.
     variant: 'regional',
-    table: profiled('regional'),
-    priced: (upstream) => upstream.replace(/^regional/, 'us'),
+    table: inferenceProfiles('regional'),
+    priceName: (upstream) => upstream.replace(/^regional/, 'us'),
     dialects: () => ['messages'],
   },
   {
     source: 'azure',
     provider: 'azure',
-    table: same(
+    table: sameNames(
       'openai',
       'o1',
       'o3',
@@ -305,7 +343,7 @@ export const sources: Source[] = [
       'text-embedding-3-small',
     ),
   },
-  { source: 'openrouter', provider: 'openrouter', router: true, rule: routed },
+  { source: 'openrouter', provider: 'openrouter', isRouter: true, rule: routerModels },
 ]
 
 /** The first word of the name tells the author: the names themselves are the author's, with `p` for the point. */
@@ -322,7 +360,7 @@ const fireworksAuthors: [RegExp, string][] = [
 /** Faster and regional routes have prices of their own and are left out. */
 function fireworksModels(info: ModelInfo): Listing[] {
   const path = 'accounts/fireworks/models/'
-  const upstream = namesIn(info.match).find((name) => name === `${path}${info.id}`)
+  const upstream = listNames(info.match).find((name) => name === `${path}${info.id}`)
   const author = fireworksAuthors.find(([pattern]) => pattern.test(info.id))?.[1]
   if (!upstream || !author) return []
   return [{ id: `${author}/${info.id.replace(/(\d)p(\d)/g, '$1.$2')}`, upstream }]

@@ -1,5 +1,5 @@
 import type { ConditionalPrice, ModelInfo, ModelPrice } from '@pydantic/genai-prices'
-import type { Pricing, PricingOverride } from '../../src/catalog/price.ts'
+import type { Pricing, PricingOverride } from '../../src/catalogue/price.ts'
 import { divide, shiftLeft } from './decimal.ts'
 
 type Price = ModelPrice[string]
@@ -31,9 +31,9 @@ const countKeys: Record<string, PriceKey> = { requests_kcount: 'request', web_se
  * Units without a key of their own that cost nothing to leave out: file search is not offered, cached image
  * tokens are then charged as image tokens, and `audio_hours` repeats `input_audio_hours`.
  */
-const ignored = new Set(['storage_searches_kcount', 'cache_image_read_mtok', 'audio_hours'])
+const ignoredUnits = new Set(['storage_searches_kcount', 'cache_image_read_mtok', 'audio_hours'])
 
-export interface Converted {
+export interface ConvertedPrices {
   pricing: Pricing
   promptUnit: 'token' | 'second'
   /** Units there is no price key for: what they measure cannot be offered. */
@@ -41,19 +41,22 @@ export interface Converted {
 }
 
 /** The prices in force on a day; undefined where the source has none and does not say that it is free. */
-export function convertPrices(info: ModelInfo, day: string): Converted | undefined {
-  const { base, windows } = inForce(info.prices, day)
-  if (Object.keys(base).length === 0) return isFree(info) ? free : undefined
-  const units = Object.entries(base).filter(([unit]) => !ignored.has(unit))
+export function convertPrices(info: ModelInfo, day: string): ConvertedPrices | undefined {
+  const { base, windows } = selectPrices(info.prices, day)
+  if (Object.keys(base).length === 0) return isFree(info) ? freePrices : undefined
+  const units = Object.entries(base).filter(([unit]) => !ignoredUnits.has(unit))
   const overrides = [
-    ...tiers(base, {}),
-    ...windows.flatMap(({ hours, prices }) => [{ ...hours, ...flat(prices) }, ...tiers(prices, hours)]),
+    ...buildTierOverrides(base, {}),
+    ...windows.flatMap(({ hours, prices }) => [
+      { ...hours, ...buildFlatOverride(prices) },
+      ...buildTierOverrides(prices, hours),
+    ]),
   ]
   return {
     pricing: {
       prompt: '0',
       completion: '0',
-      ...Object.fromEntries(units.flatMap(([unit, price]) => convertUnit(unit, baseOf(price)))),
+      ...Object.fromEntries(units.flatMap(([unit, price]) => convertUnit(unit, basePriceOf(price)))),
       ...(overrides.length > 0 && { overrides }),
     },
     promptUnit: base.input_audio_hours === undefined ? 'token' : 'second',
@@ -61,7 +64,11 @@ export function convertPrices(info: ModelInfo, day: string): Converted | undefin
   }
 }
 
-const free: Converted = { pricing: { prompt: '0', completion: '0' }, promptUnit: 'token', unpriced: [] }
+const freePrices: ConvertedPrices = {
+  pricing: { prompt: '0', completion: '0' },
+  promptUnit: 'token',
+  unpriced: [],
+}
 
 function isFree(info: ModelInfo): boolean {
   return info.id.endsWith(':free') || /free of charge/i.test(info.price_comments ?? '')
@@ -75,30 +82,33 @@ function convertUnit(unit: string, price: number): [PriceKey, string][] {
   return unit === 'input_audio_hours' ? [['prompt', divide(price, 3600)]] : []
 }
 
-interface Window {
+interface PriceWindow {
   hours: { utc_start: number; utc_end: number }
   prices: ModelPrice
 }
 
 /** In the source the last entry that holds wins: only windows after the entry for the day can still apply. */
-function inForce(prices: ModelInfo['prices'], day: string): { base: ModelPrice; windows: Window[] } {
+function selectPrices(
+  prices: ModelInfo['prices'],
+  day: string,
+): { base: ModelPrice; windows: PriceWindow[] } {
   if (!Array.isArray(prices)) return { base: prices, windows: [] }
-  const started = prices.findLastIndex(
+  const startIndex = prices.findLastIndex(
     ({ constraint }) => !constraint || (constraint.type === 'start_date' && constraint.start_date <= day),
   )
   return {
-    base: prices[Math.max(started, 0)]?.prices ?? {},
-    windows: prices.slice(started + 1).flatMap(toWindow),
+    base: prices[Math.max(startIndex, 0)]?.prices ?? {},
+    windows: prices.slice(startIndex + 1).flatMap(toWindow),
   }
 }
 
-function toWindow({ constraint, prices }: ConditionalPrice): Window[] {
+function toWindow({ constraint, prices }: ConditionalPrice): PriceWindow[] {
   if (constraint?.type !== 'time_of_date') return []
-  const hours = { utc_start: hhmm(constraint.start_time), utc_end: hhmm(constraint.end_time) }
+  const hours = { utc_start: parseTime(constraint.start_time), utc_end: parseTime(constraint.end_time) }
   return [{ hours, prices }]
 }
 
-function hhmm(time: string): number {
+function parseTime(time: string): number {
   const match = /^(\d{2}):(\d{2}):00Z$/.exec(time)
   if (!match) throw new Error(`not a time in whole minutes UTC: ${time}`)
   return Number(`${match[1]}${match[2]}`)
@@ -114,13 +124,13 @@ const conditionalKeys: ReadonlySet<string> = new Set<ConditionalKey>([
   'input_cache_write_1h',
 ])
 
-function flat(prices: ModelPrice): PricingOverride {
-  const entries = Object.entries(prices).flatMap(([unit, price]) => convertUnit(unit, baseOf(price)))
+function buildFlatOverride(prices: ModelPrice): PricingOverride {
+  const entries = Object.entries(prices).flatMap(([unit, price]) => convertUnit(unit, basePriceOf(price)))
   return Object.fromEntries(entries.filter(([key]) => conditionalKeys.has(key)))
 }
 
 /** One override for each size at which any price changes; both sides mean "more tokens than this". */
-function tiers(prices: ModelPrice, hours: Partial<Window['hours']>): PricingOverride[] {
+function buildTierOverrides(prices: ModelPrice, hours: Partial<PriceWindow['hours']>): PricingOverride[] {
   const steps = Object.values(prices).flatMap((price) => (isTiered(price) ? price.tiers : []))
   const starts = [...new Set(steps.map((step) => step.start))].sort((a, b) => a - b)
   return starts.map((start) => {
@@ -132,7 +142,7 @@ function tiers(prices: ModelPrice, hours: Partial<Window['hours']>): PricingOver
   })
 }
 
-function baseOf(price: Price): number {
+function basePriceOf(price: Price): number {
   return isTiered(price) ? price.base : (price ?? 0)
 }
 

@@ -1,4 +1,4 @@
-import type { ModelDeclaration } from '../../src/catalog/declared-model.ts'
+import type { ModelDeclaration } from '../../src/catalogue/declared-model.ts'
 
 type Traits = Pick<
   ModelDeclaration,
@@ -16,15 +16,15 @@ type Rule<Value> = [RegExp, Value]
  * What the price data does not say, by the model's name, from the authors' documentation. The first rule that
  * fits decides; a model no rule knows is text in and text out with the parameters every server takes.
  */
-export function traitsOf(modelId: string): Traits {
+export function inferTraits(modelId: string): Traits {
   const id = modelId.replace(/:.*$/, '')
-  const output = first(outputs, id)
+  const output = findRule(outputs, id)
   const text = output === undefined || output.includes('text')
-  const voices = first(speechVoices, id)
-  const reasoning = output === undefined ? first(reasoningRules, id) : undefined
-  const tokenizer = text || output.includes('embeddings') ? first(tokenizers, id) : 'Media'
-  const parameters = text ? first(parameterRules, id) : []
-  const input = first(inputs, id)
+  const voices = findRule(speechVoices, id)
+  const reasoning = output === undefined ? findRule(reasoningRules, id) : undefined
+  const tokenizer = text || output.includes('embeddings') ? findRule(tokenizers, id) : 'Media'
+  const parameters = text ? findRule(parameterRules, id) : []
+  const input = findRule(inputs, id)
   return {
     ...(input && { input_modalities: input }),
     ...(output && { output_modalities: output }),
@@ -35,7 +35,7 @@ export function traitsOf(modelId: string): Traits {
   }
 }
 
-function first<Value>(rules: Rule<Value>[], id: string): Value | undefined {
+function findRule<Value>(rules: Rule<Value>[], id: string): Value | undefined {
   return rules.find(([pattern]) => pattern.test(id))?.[1]
 }
 
@@ -90,43 +90,59 @@ const tokenizers: Rule<NonNullable<Traits['tokenizer']>>[] = [
 const sampling = ['max_tokens', 'temperature', 'top_p', 'stop'] as const
 const penalties = ['frequency_penalty', 'presence_penalty', 'seed'] as const
 const tools = ['tools', 'tool_choice'] as const
-const json = ['response_format', 'structured_outputs'] as const
-const thinking = ['reasoning', 'include_reasoning'] as const
+const structuredOutputParameters = ['response_format', 'structured_outputs'] as const
+const reasoningParameters = ['reasoning', 'include_reasoning'] as const
 
 const parameterRules: Rule<NonNullable<Traits['supported_parameters']>>[] = [
   [/^anthropic\/claude-3-/, [...sampling, 'top_k', ...tools]],
-  [/^anthropic\/claude-/, [...sampling, 'top_k', ...tools, 'parallel_tool_calls', ...thinking]],
+  [/^anthropic\/claude-/, [...sampling, 'top_k', ...tools, 'parallel_tool_calls', ...reasoningParameters]],
   [
     /^openai\/(o\d|gpt-[5-9])/,
     [
       ...(['max_tokens', 'max_completion_tokens', 'seed'] as const),
-      ...json,
+      ...structuredOutputParameters,
       ...tools,
       'parallel_tool_calls',
-      ...thinking,
+      ...reasoningParameters,
       'reasoning_effort',
       'verbosity',
     ],
   ],
-  [/^openai\/gpt-oss/, [...sampling, ...penalties, ...json, ...tools, ...thinking, 'reasoning_effort']],
+  [
+    /^openai\/gpt-oss/,
+    [
+      ...sampling,
+      ...penalties,
+      ...structuredOutputParameters,
+      ...tools,
+      ...reasoningParameters,
+      'reasoning_effort',
+    ],
+  ],
   [
     /^openai\/gpt-(3|4|audio)/,
     [
       ...sampling,
       ...penalties,
       ...(['max_completion_tokens', 'logit_bias', 'logprobs', 'top_logprobs'] as const),
-      ...json,
+      ...structuredOutputParameters,
       ...tools,
       'parallel_tool_calls',
     ],
   ],
   [/^google\/gemini-.*image/, [...sampling, 'seed']],
-  [/^google\/gemini-/, [...sampling, 'top_k', 'seed', ...json, ...tools, ...thinking]],
-  [/^x-ai\/grok-(3|code|build|4)/, [...sampling, 'seed', ...json, ...tools, ...thinking]],
-  [/deepseek-r1/, [...sampling, ...penalties, ...thinking]],
+  [
+    /^google\/gemini-/,
+    [...sampling, 'top_k', 'seed', ...structuredOutputParameters, ...tools, ...reasoningParameters],
+  ],
+  [
+    /^x-ai\/grok-(3|code|build|4)/,
+    [...sampling, 'seed', ...structuredOutputParameters, ...tools, ...reasoningParameters],
+  ],
+  [/deepseek-r1/, [...sampling, ...penalties, ...reasoningParameters]],
   [
     /deepseek-v4|kimi-k2-thinking|kimi-k2\.[5-9]|kimi-k3|\/glm-(4\.[5-9]|5)|minimax-m[1-9]|qwen3(\.\d)?-(max|\d+b|vl).*thinking|thinking$/,
-    [...sampling, ...penalties, ...tools, ...thinking],
+    [...sampling, ...penalties, ...tools, ...reasoningParameters],
   ],
   [
     /deepseek-(chat|v3)|kimi-k2|qwen3|mistral-(large|medium|small)|ministral|devstral|codestral-25|^meta-llama\/llama-(3\.[13]|4)|^cohere\/command-(a|r)|^amazon\/nova-/,

@@ -1,5 +1,5 @@
-import type { GenerateDialect } from '../../src/catalog/vocabulary.ts'
-import type { JsonObject } from '../../src/lib/loose.ts'
+import type { GenerateDialect } from '../../src/catalogue/vocabulary.ts'
+import type { JsonObject } from '../../src/lib/json-values.ts'
 
 /** An example that runs against the sandbox as it stands. */
 export interface Example {
@@ -9,7 +9,7 @@ export interface Example {
   body: JsonObject
 }
 
-export interface Page {
+export interface FormatPage {
   title: string
   /** As upstreams are called in tables. */
   label: string
@@ -27,7 +27,7 @@ const googleKey = (key: string) => ({ 'x-goog-api-key': key })
 const hello = [{ role: 'user', content: 'Hello' }]
 const contents = [{ role: 'user', parts: [{ text: 'Hello' }] }]
 
-export const pages: Record<GenerateDialect, Page> = {
+export const pages: Record<GenerateDialect, FormatPage> = {
   chat: {
     title: 'Chat Completions',
     label: 'Chat',

@@ -1,5 +1,5 @@
 /** What the data of a provider does not say. */
-export interface Notes {
+export interface ProviderNotes {
   /** Entries for headgate.yaml beside the plain one, each under what it is for. */
   yaml?: [title: string, text: string][]
   /** The variable of a token, where the usual one holds something else. */
@@ -21,7 +21,7 @@ const account = {
   region: 'europe-west1',
 }
 
-export const notes: Readonly<Record<string, Notes>> = {
+export const notes: Readonly<Record<string, ProviderNotes>> = {
   'amazon-bedrock': {
     yaml: [
       [

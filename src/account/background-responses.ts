@@ -2,8 +2,8 @@ import { CompiledQuery, sql } from 'kysely'
 import type { Statement } from '../db/batch.ts'
 import type { Db } from '../db/db.ts'
 import { isoNow } from '../lib/clock.ts'
-import { type JsonObject, objectOf, objectsOf } from '../lib/loose.ts'
-import { keptResponse, type Owner, type Shelf } from './stored-responses.ts'
+import { asObject, asObjects, type JsonObject } from '../lib/json-values.ts'
+import { buildResponseStatements, type Owner, type StoreContext } from './stored-responses.ts'
 
 /** A response that is not finished: once it is, it is among the stored ones and no longer here. */
 export interface UnfinishedResponse {
@@ -15,12 +15,12 @@ export interface UnfinishedResponse {
 
 /** False when the workspace has as many as it may. */
 export async function queueResponse(
-  shelf: Shelf,
-  queued: UnfinishedResponse,
-  most: number,
+  store: StoreContext,
+  response: UnfinishedResponse,
+  maxQueued: number,
 ): Promise<boolean> {
-  const { db, vault, clock } = shelf
-  const { id, owner, nodeId, body } = queued
+  const { db, vault, clock } = store
+  const { id, owner, nodeId, body } = response
   return db.transaction().execute(async (tx) => {
     // Locks the workspace, so that requests at the same time count each other.
     await sql`update workspaces set id = id where id = ${owner.workspaceId}`.execute(tx)
@@ -29,7 +29,7 @@ export async function queueResponse(
       .select(({ fn }) => fn.countAll<number | string>().as('count'))
       .where('workspace_id', '=', owner.workspaceId)
       .executeTakeFirstOrThrow()
-    if (Number(count) >= most) return false
+    if (Number(count) >= maxQueued) return false
     await tx
       .insertInto('background_responses')
       .values({
@@ -48,19 +48,19 @@ export async function queueResponse(
 }
 
 /** As its client sees it; undefined when it is finished, or another workspace's. */
-export async function findUnfinished(
-  shelf: Shelf,
+export async function findUnfinishedResponse(
+  store: StoreContext,
   owner: Owner,
   id: string,
 ): Promise<JsonObject | undefined> {
-  const row = await shelf.db
+  const row = await store.db
     .selectFrom('background_responses')
     .select(['body', 'status'])
     .where('id', '=', id)
     .where('organization_id', '=', owner.organizationId)
     .where('workspace_id', '=', owner.workspaceId)
     .executeTakeFirst()
-  return row && { ...opened(shelf, row.body, id), status: row.status }
+  return row && { ...openBody(store, row.body, id), status: row.status }
 }
 
 export async function markInProgress(db: Db, id: string): Promise<void> {
@@ -68,11 +68,11 @@ export async function markInProgress(db: Db, id: string): Promise<void> {
 }
 
 /** For the node that makes it, which looks for such requests. */
-export async function requestCancel(db: Db, id: string): Promise<void> {
+export async function requestCancellation(db: Db, id: string): Promise<void> {
   await db.updateTable('background_responses').set({ is_cancelled: 1 }).where('id', '=', id).execute()
 }
 
-export async function cancelRequests(db: Db, nodeId: string): Promise<string[]> {
+export async function listCancellationRequests(db: Db, nodeId: string): Promise<string[]> {
   const rows = await db
     .selectFrom('background_responses')
     .select('id')
@@ -83,12 +83,12 @@ export async function cancelRequests(db: Db, nodeId: string): Promise<string[]> 
 }
 
 /** It was never begun: its client is told why. */
-export async function dropUnfinished(db: Db, id: string): Promise<void> {
+export async function deleteUnfinishedResponse(db: Db, id: string): Promise<void> {
   await db.deleteFrom('background_responses').where('id', '=', id).execute()
 }
 
 /** Goes along with what stores a response that was completed. */
-export function unfinishedRemoval(db: Db, id: string): Statement {
+export function buildUnfinishedDelete(db: Db, id: string): Statement {
   const { sql: text, parameters } = db.deleteFrom('background_responses').where('id', '=', id).compile()
   return { sql: text, values: parameters }
 }
@@ -98,21 +98,21 @@ export async function isUnfinished(db: Db, id: string): Promise<boolean> {
   return row !== undefined
 }
 
-export interface EndedResponse extends Omit<UnfinishedResponse, 'nodeId'> {
+export interface FinishedResponse extends Omit<UnfinishedResponse, 'nodeId'> {
   /** What it was asked. */
   input: JsonObject[]
 }
 
 /** Stores how a response ended, and says how many bytes that takes: none when it has been done. */
 export async function finishResponse(
-  shelf: Shelf,
-  { id, owner, body, input }: EndedResponse,
+  store: StoreContext,
+  { id, owner, body, input }: FinishedResponse,
   retentionDays: number,
 ): Promise<number> {
-  const output = objectsOf(body.output)
+  const output = asObjects(body.output)
   const stored = { id, owner, previousId: null, body, input, output, retentionDays }
-  const { statements, bytes } = await keptResponse(shelf, stored)
-  return shelf.db.transaction().execute(async (tx) => {
+  const { statements, bytes } = await buildResponseStatements(store, stored)
+  return store.db.transaction().execute(async (tx) => {
     const { numDeletedRows } = await tx
       .deleteFrom('background_responses')
       .where('id', '=', id)
@@ -126,24 +126,27 @@ export async function finishResponse(
 }
 
 /** Those of nodes that are gone, on which nobody works any more. */
-export async function orphanedResponses(shelf: Shelf, nodeId: string): Promise<UnfinishedResponse[]> {
-  const rows = await shelf.db
+export async function listOrphanedResponses(
+  store: StoreContext,
+  nodeId: string,
+): Promise<UnfinishedResponse[]> {
+  const rows = await store.db
     .selectFrom('background_responses')
     .selectAll()
     .where('node_id', '<>', nodeId)
     .where('node_id', 'not in', (from) => from.selectFrom('nodes').select('id'))
-    .limit(atOnce)
+    .limit(orphanBatchSize)
     .execute()
   return rows.map((row) => ({
     id: row.id,
     owner: { organizationId: row.organization_id, workspaceId: row.workspace_id },
     nodeId: row.node_id,
-    body: opened(shelf, row.body, row.id),
+    body: openBody(store, row.body, row.id),
   }))
 }
 
-const atOnce = 500
+const orphanBatchSize = 500
 
-function opened({ vault }: Shelf, sealed: string, id: string): JsonObject {
-  return objectOf(JSON.parse(vault.open(sealed, id))) ?? {}
+function openBody({ vault }: StoreContext, sealed: string, id: string): JsonObject {
+  return asObject(JSON.parse(vault.open(sealed, id))) ?? {}
 }

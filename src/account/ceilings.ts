@@ -1,18 +1,18 @@
 import { sql } from 'kysely'
 import type { Db } from '../db/db.ts'
 import type { Schema } from '../db/schema.ts'
-import { fail } from '../errors.ts'
+import { gatewayError } from '../errors/gateway-error.ts'
 
 interface Ceiling {
   /** How many there may be, unless headgate.yaml says otherwise. */
-  most: number
+  defaultMax: number
   /** What is counted, and what one of its owners is called. */
   noun: string
   owner: string
   table: keyof Schema
   column: string
   /** Deleted ones stay as rows, and do not count. */
-  isSoft?: true
+  hasSoftDelete?: true
 }
 
 /**
@@ -20,38 +20,38 @@ interface Ceiling {
  * lists, joins and start-ups slow for others.
  */
 export const recordCeilings = {
-  keys: inOrganization(10_000, 'API keys', 'api_keys'),
-  workspaces: { ...inOrganization(1000, 'workspaces', 'workspaces'), isSoft: true },
-  members: inOrganization(50_000, 'members', 'members'),
-  presets: inOrganization(1000, 'presets', 'presets'),
+  keys: perOrganization(10_000, 'API keys', 'api_keys'),
+  workspaces: { ...perOrganization(1000, 'workspaces', 'workspaces'), hasSoftDelete: true },
+  members: perOrganization(50_000, 'members', 'members'),
+  presets: perOrganization(1000, 'presets', 'presets'),
   preset_versions: {
-    most: 1000,
+    defaultMax: 1000,
     noun: 'versions',
     owner: 'preset',
     table: 'preset_versions',
     column: 'preset_id',
   },
-  guardrails: inWorkspace(1000, 'guardrails', 'guardrails'),
-  destinations: { ...inWorkspace(100, 'destinations', 'destinations'), isSoft: true },
-  byok_keys: { ...inWorkspace(1000, 'provider credentials', 'byok_keys'), isSoft: true },
-  files: inWorkspace(10_000, 'files', 'files'),
-  conversations: inWorkspace(50_000, 'conversations', 'conversations'),
-  auth_codes: inOrganization(1000, 'authorization codes that have not expired', 'auth_codes'),
-  apps: inOrganization(1000, 'apps', 'apps'),
-  sessions: { most: 100, noun: 'sessions', owner: 'member', table: 'sessions', column: 'user_id' },
-  scim_tokens: inOrganization(100, 'SCIM tokens', 'scim_tokens'),
-  scim_groups: inOrganization(5000, 'SCIM groups', 'scim_groups'),
-  scim_mappings: inOrganization(10_000, 'group mappings', 'scim_group_mappings'),
-  scim_sync_jobs: inOrganization(1000, 'sync jobs', 'scim_sync_jobs'),
+  guardrails: perWorkspace(1000, 'guardrails', 'guardrails'),
+  destinations: { ...perWorkspace(100, 'destinations', 'destinations'), hasSoftDelete: true },
+  byok_keys: { ...perWorkspace(1000, 'provider credentials', 'byok_keys'), hasSoftDelete: true },
+  files: perWorkspace(10_000, 'files', 'files'),
+  conversations: perWorkspace(50_000, 'conversations', 'conversations'),
+  auth_codes: perOrganization(1000, 'authorization codes that have not expired', 'auth_codes'),
+  apps: perOrganization(1000, 'apps', 'apps'),
+  sessions: { defaultMax: 100, noun: 'sessions', owner: 'member', table: 'sessions', column: 'user_id' },
+  scim_tokens: perOrganization(100, 'SCIM tokens', 'scim_tokens'),
+  scim_groups: perOrganization(5000, 'SCIM groups', 'scim_groups'),
+  scim_mappings: perOrganization(10_000, 'group mappings', 'scim_group_mappings'),
+  scim_sync_jobs: perOrganization(1000, 'sync jobs', 'scim_sync_jobs'),
   feedback: {
-    most: 100,
+    defaultMax: 100,
     noun: 'comments',
     owner: 'generation',
     table: 'generation_feedback',
     column: 'generation_id',
   },
   catalogue_edits: {
-    most: 10_000,
+    defaultMax: 10_000,
     noun: 'edits',
     owner: 'catalogue',
     table: 'catalogue_edits',
@@ -62,33 +62,33 @@ export const recordCeilings = {
 export type RecordKind = keyof typeof recordCeilings
 export type Ceilings = Record<RecordKind, number>
 
-function inOrganization(most: number, noun: string, table: keyof Schema): Ceiling {
-  return { most, noun, owner: 'organization', table, column: 'organization_id' }
+function perOrganization(defaultMax: number, noun: string, table: keyof Schema): Ceiling {
+  return { defaultMax, noun, owner: 'organization', table, column: 'organization_id' }
 }
 
-function inWorkspace(most: number, noun: string, table: keyof Schema): Ceiling {
-  return { most, noun, owner: 'workspace', table, column: 'workspace_id' }
+function perWorkspace(defaultMax: number, noun: string, table: keyof Schema): Ceiling {
+  return { defaultMax, noun, owner: 'workspace', table, column: 'workspace_id' }
 }
 
 /** Called in the transaction that has just made one: beyond the ceiling nothing of it stays. */
-export async function refuseBeyond(
+export async function assertWithinCeiling(
   tx: Db,
   ceilings: Ceilings,
   kind: RecordKind,
   ownerId: string,
 ): Promise<void> {
-  const { table, column, isSoft }: Ceiling = recordCeilings[kind]
-  const most = ceilings[kind]
-  const live = isSoft ? sql`and deleted_at is null` : sql``
+  const { table, column, hasSoftDelete }: Ceiling = recordCeilings[kind]
+  const max = ceilings[kind]
+  const live = hasSoftDelete ? sql`and deleted_at is null` : sql``
   const { rows } = await sql<{
     count: number
   }>`select count(*) as count from (select 1 from ${sql.table(table)}
-    where ${sql.ref(column)} = ${ownerId} ${live} limit ${most + 1}) as counted`.execute(tx)
-  if (Number(rows[0]?.count ?? 0) > most) throw ceilingReached(kind, most)
+    where ${sql.ref(column)} = ${ownerId} ${live} limit ${max + 1}) as counted`.execute(tx)
+  if (Number(rows[0]?.count ?? 0) > max) throw ceilingReachedError(kind, max)
 }
 
 /** For records that nobody would want to delete by hand: the oldest make room for the new one. */
-export async function dropBeyond(
+export async function deleteBeyondCeiling(
   tx: Db,
   ceilings: Ceilings,
   kind: 'sessions' | 'scim_sync_jobs',
@@ -102,9 +102,9 @@ export async function dropBeyond(
     ) as newest)`.execute(tx)
 }
 
-export function ceilingReached(kind: RecordKind, most: number) {
+export function ceilingReachedError(kind: RecordKind, most: number) {
   const { noun, owner }: Ceiling = recordCeilings[kind]
-  return fail(
+  return gatewayError(
     'ceiling_reached',
     `This ${owner} has ${most} ${noun}, the most it may have (ceilings.${kind}). Delete some, or ask the operator for more.`,
     { ceiling: kind, most },

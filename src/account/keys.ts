@@ -2,15 +2,15 @@ import { randomBytes } from 'node:crypto'
 import type { Selectable } from 'kysely'
 import { type Db, isUniqueViolation } from '../db/db.ts'
 import type { ApiKeyTable, Flag, KeyKind, LimitReset } from '../db/schema.ts'
-import { fail } from '../errors.ts'
+import { gatewayError } from '../errors/gateway-error.ts'
 import { type Clock, isoNow } from '../lib/clock.ts'
-import { sha256 } from '../lib/secret.ts'
+import { sha256 } from '../lib/crypto.ts'
 import { tryLockMember } from './members.ts'
 import { tryLockWorkspace } from './workspaces.ts'
 
 export type ApiKey = Selectable<ApiKeyTable>
 
-type Owners = Pick<ApiKey, 'organization_id' | 'workspace_id' | 'creator_user_id'>
+type KeyOwners = Pick<ApiKey, 'organization_id' | 'workspace_id' | 'creator_user_id'>
 
 export interface NewKey {
   organizationId: string
@@ -29,53 +29,53 @@ export interface NewKey {
   source?: 'api' | 'environment'
 }
 
-const prefix = 'sk-hg-v1-'
+const keyPrefix = 'sk-hg-v1-'
 
 function newSecret(): string {
-  return prefix + randomBytes(32).toString('hex')
+  return keyPrefix + randomBytes(32).toString('hex')
 }
 
 /** Enough to recognise a key by, far too little to guess it from. */
-function labelOf(secret: string): string {
-  if (!secret.startsWith(prefix)) return `${secret.slice(0, 3)}...`
-  return `${secret.slice(0, prefix.length + 3)}...${secret.slice(-3)}`
+function formatLabel(secret: string): string {
+  if (!secret.startsWith(keyPrefix)) return `${secret.slice(0, 3)}...`
+  return `${secret.slice(0, keyPrefix.length + 3)}...${secret.slice(-3)}`
 }
 
 /** Stores the hash of a new key. The secret is returned here and never again. */
 export async function createKey(
   db: Db,
   clock: Clock,
-  wanted: NewKey,
+  input: NewKey,
 ): Promise<{ key: ApiKey; secret: string }> {
-  if (!db.isTransaction) return db.transaction().execute((tx) => createKey(tx, clock, wanted))
-  if (wanted.kind === 'inference') {
-    await lockOwners(db, {
-      organization_id: wanted.organizationId,
-      workspace_id: wanted.workspaceId,
-      creator_user_id: wanted.creatorUserId ?? null,
+  if (!db.isTransaction) return db.transaction().execute((tx) => createKey(tx, clock, input))
+  if (input.kind === 'inference') {
+    await lockKeyOwners(db, {
+      organization_id: input.organizationId,
+      workspace_id: input.workspaceId,
+      creator_user_id: input.creatorUserId ?? null,
     })
   }
-  if (wanted.externalSecret) await refuseKnownSecret(db, wanted.externalSecret)
-  const secret = wanted.secret ?? newSecret()
+  if (input.externalSecret) await rejectKnownSecret(db, input.externalSecret)
+  const secret = input.secret ?? newSecret()
   try {
     const key = await db
       .insertInto('api_keys')
       .values({
         hash: sha256(secret),
-        organization_id: wanted.organizationId,
-        workspace_id: wanted.workspaceId,
-        kind: wanted.kind,
-        name: wanted.name,
-        label: labelOf(secret),
-        creator_user_id: wanted.creatorUserId ?? null,
-        limit_nanos: wanted.limit ?? null,
-        limit_reset: wanted.limitReset ?? null,
-        include_byok_in_limit: wanted.includeByokInLimit ? 1 : 0,
+        organization_id: input.organizationId,
+        workspace_id: input.workspaceId,
+        kind: input.kind,
+        name: input.name,
+        label: formatLabel(secret),
+        creator_user_id: input.creatorUserId ?? null,
+        limit_nanos: input.limit ?? null,
+        limit_reset: input.limitReset ?? null,
+        include_byok_in_limit: input.includeByokInLimit ? 1 : 0,
         disabled: 0,
-        expires_at: wanted.expiresAt ?? null,
-        external_user: wanted.externalUser ?? null,
-        external_hash: wanted.externalSecret ? sha256(wanted.externalSecret) : null,
-        source: wanted.source ?? 'api',
+        expires_at: input.expiresAt ?? null,
+        external_user: input.externalUser ?? null,
+        external_hash: input.externalSecret ? sha256(input.externalSecret) : null,
+        source: input.source ?? 'api',
         created_at: isoNow(clock),
         updated_at: null,
       })
@@ -83,26 +83,26 @@ export async function createKey(
       .executeTakeFirstOrThrow()
     return { key, secret }
   } catch (error) {
-    if (isUniqueViolation(error)) throw fail('conflict', 'A key with this secret already exists.')
+    if (isUniqueViolation(error)) throw gatewayError('conflict', 'A key with this secret already exists.')
     throw error
   }
 }
 
 /** A secret that is or was a key elsewhere must not open a door here, not even once that key is gone. */
-async function refuseKnownSecret(db: Db, secret: string): Promise<void> {
-  if (secret.startsWith(prefix) || (await findKeyBySecret(db, secret))) {
-    throw fail('conflict', 'external.api_key: this secret cannot be used; choose a random one.')
+async function rejectKnownSecret(db: Db, secret: string): Promise<void> {
+  if (secret.startsWith(keyPrefix) || (await findKeyBySecret(db, secret))) {
+    throw gatewayError('conflict', 'external.api_key: this secret cannot be used; choose a random one.')
   }
 }
 
 /** Who deletes a workspace, or removes or deactivates a member, stops its keys: none made meanwhile slips through. */
-export async function lockOwners(tx: Db, key: Owners): Promise<void> {
+export async function lockKeyOwners(tx: Db, key: KeyOwners): Promise<void> {
   if (!(await tryLockWorkspace(tx, key.organization_id, key.workspace_id))) {
-    throw fail('conflict', 'The workspace of this key was deleted.')
+    throw gatewayError('conflict', 'The workspace of this key was deleted.')
   }
   if (key.creator_user_id === null) return
   if (!(await tryLockMember(tx, key.organization_id, key.creator_user_id))) {
-    throw fail('conflict', 'The member who created this key was removed or is deactivated.')
+    throw gatewayError('conflict', 'The member who created this key was removed or is deactivated.')
   }
 }
 
@@ -113,10 +113,10 @@ export async function findKeyBySecret(db: Db, secret: string): Promise<ApiKey | 
 
 export async function findKeyByHash(db: Db, hash: string): Promise<ApiKey | undefined> {
   // One column after the other, because not every planner uses both indexes for an OR.
-  return (await findKeyBy(db, 'hash', hash)) ?? findKeyBy(db, 'external_hash', hash)
+  return (await findKeyByColumn(db, 'hash', hash)) ?? findKeyByColumn(db, 'external_hash', hash)
 }
 
-async function findKeyBy(
+async function findKeyByColumn(
   db: Db,
   column: 'hash' | 'external_hash',
   hash: string,
@@ -197,7 +197,11 @@ export async function listOrganizationKeys(db: Db, organizationId: string): Prom
 }
 
 /** Of the given hashes, those of keys of this organization. */
-export async function knownHashes(db: Db, organizationId: string, hashes: string[]): Promise<Set<string>> {
+export async function filterKnownHashes(
+  db: Db,
+  organizationId: string,
+  hashes: string[],
+): Promise<Set<string>> {
   const rows = await db
     .selectFrom('api_keys')
     .select('hash')

@@ -1,7 +1,7 @@
 import type { Selectable } from 'kysely'
 import { type Db, isUniqueViolation } from '../db/db.ts'
 import type { MemberTable, OrganizationRole, WorkspaceMemberTable } from '../db/schema.ts'
-import { fail } from '../errors.ts'
+import { gatewayError } from '../errors/gateway-error.ts'
 import { type Clock, isoNow } from '../lib/clock.ts'
 import { newId, newUuid } from '../lib/ids.ts'
 import { findDefaultWorkspace } from './workspaces.ts'
@@ -21,42 +21,42 @@ export interface NewMember {
  * Every member of an organization is a member of its default workspace: both rows are written together.
  * Call it in a transaction that locked the organization, so that this workspace is not deleted meanwhile.
  */
-export async function createMember(db: Db, clock: Clock, wanted: NewMember): Promise<Member> {
+export async function createMember(db: Db, clock: Clock, input: NewMember): Promise<Member> {
   const id = newId('user')
   const member: Member = {
     id,
-    organization_id: wanted.organizationId,
+    organization_id: input.organizationId,
     // The column is unique and not null: who has no address is known by the id, which is none.
-    email: wanted.email?.toLowerCase() ?? id,
-    first_name: wanted.firstName ?? null,
-    last_name: wanted.lastName ?? null,
-    role: wanted.role,
+    email: input.email?.toLowerCase() ?? id,
+    first_name: input.firstName ?? null,
+    last_name: input.lastName ?? null,
+    role: input.role,
     active: 1,
     created_at: isoNow(clock),
   }
   try {
     await db.insertInto('members').values(member).execute()
   } catch (error) {
-    if (isUniqueViolation(error)) throw fail('conflict', 'email: this person is already a member.')
+    if (isUniqueViolation(error)) throw gatewayError('conflict', 'email: this person is already a member.')
     throw error
   }
-  const home = await findDefaultWorkspace(db, wanted.organizationId)
-  if (home) await joinWorkspace(db, clock, home.id, [member])
+  const workspace = await findDefaultWorkspace(db, input.organizationId)
+  if (workspace) await joinWorkspace(db, clock, workspace.id, [member])
   return member
 }
 
 /** Null for a member without an e-mail address. */
-export function addressOf({ email }: Pick<Member, 'email'>): string | null {
+export function emailOf({ email }: Pick<Member, 'email'>): string | null {
   return email.includes('@') ? email : null
 }
 
 /** How a person is called on pages. */
 export function displayNameOf(member: Member): string {
   const name = [member.first_name, member.last_name].filter(Boolean).join(' ')
-  return addressOf(member) ?? (name || member.id)
+  return emailOf(member) ?? (name || member.id)
 }
 
-function workspaceRole(role: OrganizationRole): WorkspaceMemberTable['role'] {
+function toWorkspaceRole(role: OrganizationRole): WorkspaceMemberTable['role'] {
   return role === 'org:admin' ? 'admin' : 'member'
 }
 
@@ -74,7 +74,7 @@ export async function joinWorkspace(
         id: newUuid(),
         workspace_id: workspaceId,
         user_id: member.id,
-        role: workspaceRole(member.role),
+        role: toWorkspaceRole(member.role),
         is_manual: 1 as const,
         created_at: isoNow(clock),
       })),
@@ -110,7 +110,7 @@ export async function findMemberByEmail(
     .executeTakeFirst()
 }
 
-export async function firstAdmin(db: Db, organizationId: string): Promise<Member | undefined> {
+export async function findFirstAdmin(db: Db, organizationId: string): Promise<Member | undefined> {
   return db
     .selectFrom('members')
     .selectAll()
@@ -124,7 +124,7 @@ export async function firstAdmin(db: Db, organizationId: string): Promise<Member
 
 export async function requireMember(db: Db, organizationId: string, id: string): Promise<Member> {
   const member = await findMember(db, organizationId, id)
-  if (!member) throw fail('not_found', 'The member does not exist.')
+  if (!member) throw gatewayError('not_found', 'The member does not exist.')
   return member
 }
 

@@ -1,17 +1,17 @@
 import type { Selectable } from 'kysely'
 import type { Db } from '../db/db.ts'
 import type { Flag, MemberTable, OrganizationTable } from '../db/schema.ts'
-import { fail } from '../errors.ts'
+import { gatewayError } from '../errors/gateway-error.ts'
 import { type Clock, isoNow } from '../lib/clock.ts'
 import { newId } from '../lib/ids.ts'
 import { disableKeys, setKeysSuspended } from './keys.ts'
 import { createMember, joinWorkspace, type Member, requireMember } from './members.ts'
-import { applyGrants, applyRoles, chunksOf } from './scim-grants.ts'
-import { deleteSignins } from './sessions.ts'
+import { applyGrants, applyRoles, splitIntoChunks } from './scim-grants.ts'
+import { deleteSigninCredentials } from './sessions.ts'
 import { createWorkspace, findDefaultWorkspace, type NewWorkspace, type Workspace } from './workspaces.ts'
 
 /** Well below what either database takes as parameters of one statement. */
-const membersAtOnce = 500
+const membersPerStatement = 500
 
 export interface NewOrganization {
   name: string
@@ -19,7 +19,7 @@ export interface NewOrganization {
   isOperator?: Flag
 }
 
-export interface OrganizationStart {
+export interface CreatedOrganization {
   organization: Selectable<OrganizationTable>
   workspace: Workspace
   owner: Member
@@ -29,12 +29,12 @@ export interface OrganizationStart {
 export async function createOrganization(
   db: Db,
   clock: Clock,
-  wanted: NewOrganization,
-): Promise<OrganizationStart> {
+  input: NewOrganization,
+): Promise<CreatedOrganization> {
   const organization = {
     id: newId('org'),
-    name: wanted.name,
-    is_operator: wanted.isOperator ?? 0,
+    name: input.name,
+    is_operator: input.isOperator ?? 0,
     created_at: isoNow(clock),
   }
   await db.insertInto('organizations').values(organization).execute()
@@ -46,13 +46,13 @@ export async function createOrganization(
   )
   const owner = await createMember(db, clock, {
     organizationId: organization.id,
-    email: wanted.ownerEmail,
+    email: input.ownerEmail,
     role: 'org:admin',
   })
   return { organization, workspace, owner }
 }
 
-export async function operatorOrganization(db: Db): Promise<Selectable<OrganizationTable> | undefined> {
+export async function findOperatorOrganization(db: Db): Promise<Selectable<OrganizationTable> | undefined> {
   return db.selectFrom('organizations').selectAll().where('is_operator', '=', 1).executeTakeFirst()
 }
 
@@ -83,7 +83,7 @@ export async function lockOrganization(
 export type MemberChanges = Partial<Pick<MemberTable, 'first_name' | 'last_name' | 'role'>>
 
 /** The role in every workspace follows the one in the organization, unless a SCIM mapping gives a higher one. */
-export async function changeMember(
+export async function updateMember(
   tx: Db,
   organizationId: string,
   id: string,
@@ -92,7 +92,7 @@ export async function changeMember(
   await lockOrganization(tx, organizationId)
   const member = await requireMember(tx, organizationId, id)
   if (Object.keys(changes).length === 0) return member
-  if (changes.role === 'org:member') await keepAnAdmin(tx, member)
+  if (changes.role === 'org:member') await assertAnotherAdmin(tx, member)
   const changed = await tx
     .updateTable('members')
     .set(changes)
@@ -106,9 +106,9 @@ export async function changeMember(
 /** Everything the member could still sign in or call with goes too. */
 export async function removeMember(tx: Db, clock: Clock, organizationId: string, id: string): Promise<void> {
   await lockOrganization(tx, organizationId)
-  await keepAnAdmin(tx, await requireMember(tx, organizationId, id))
+  await assertAnotherAdmin(tx, await requireMember(tx, organizationId, id))
   // Before the member: whoever uses one of these locks it first and the member second.
-  await deleteSignins(tx, id)
+  await deleteSigninCredentials(tx, id)
   await tx.deleteFrom('members').where('id', '=', id).execute()
   await disableKeys(tx, clock, { creatorUserId: id })
   // Management keys belong to the organization and stay; what they make from now on has no creator.
@@ -131,8 +131,8 @@ export async function setMemberActive(
   await lockOrganization(tx, organizationId)
   const member = await requireMember(tx, organizationId, id)
   if ((member.active === 1) === active) return
-  if (!active) await keepAnAdmin(tx, member)
-  await deleteSignins(tx, id)
+  if (!active) await assertAnotherAdmin(tx, member)
+  await deleteSigninCredentials(tx, id)
   await tx
     .updateTable('members')
     .set({ active: active ? 1 : 0 })
@@ -142,7 +142,7 @@ export async function setMemberActive(
   await applyGrants(tx, clock, { organizationId, userIds: [id] })
 }
 
-async function keepAnAdmin(tx: Db, leaving: Member): Promise<void> {
+async function assertAnotherAdmin(tx: Db, leaving: Member): Promise<void> {
   if (leaving.role !== 'org:admin' || !leaving.active) return
   const other = await tx
     .selectFrom('members')
@@ -154,7 +154,7 @@ async function keepAnAdmin(tx: Db, leaving: Member): Promise<void> {
     .limit(1)
     .executeTakeFirst()
   if (!other) {
-    throw fail(
+    throw gatewayError(
       'conflict',
       'The last active admin of an organization can be neither demoted, deactivated nor removed.',
     )
@@ -166,18 +166,19 @@ export async function addWorkspace(
   tx: Db,
   clock: Clock,
   owner: { organizationId: string; createdBy: string | null },
-  wanted: NewWorkspace,
+  input: NewWorkspace,
 ): Promise<Workspace> {
   await lockOrganization(tx, owner.organizationId)
   const isDefault = (await findDefaultWorkspace(tx, owner.organizationId)) === undefined
-  const workspace = await createWorkspace(tx, clock, { ...owner, isDefault }, wanted)
+  const workspace = await createWorkspace(tx, clock, { ...owner, isDefault }, input)
   if (isDefault) {
-    const members = await membersOf(tx, owner.organizationId)
-    for (const some of chunksOf(members, membersAtOnce)) await joinWorkspace(tx, clock, workspace.id, some)
+    const members = await listAllMembers(tx, owner.organizationId)
+    for (const batch of splitIntoChunks(members, membersPerStatement))
+      await joinWorkspace(tx, clock, workspace.id, batch)
   }
   return workspace
 }
 
-async function membersOf(tx: Db, organizationId: string): Promise<Member[]> {
+async function listAllMembers(tx: Db, organizationId: string): Promise<Member[]> {
   return tx.selectFrom('members').selectAll().where('organization_id', '=', organizationId).execute()
 }

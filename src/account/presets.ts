@@ -2,7 +2,7 @@ import type { Db } from '../db/db.ts'
 import type { PresetFormat } from '../db/schema.ts'
 
 /** What a preset gives to a request. */
-export interface UsablePreset {
+export interface ActivePreset {
   id: string
   format: PresetFormat
   systemPrompt: string | null
@@ -10,11 +10,11 @@ export interface UsablePreset {
 }
 
 /** The designated version of an active preset. */
-export async function findUsablePreset(
+export async function findActivePreset(
   db: Db,
   organizationId: string,
   slug: string,
-): Promise<UsablePreset | undefined> {
+): Promise<ActivePreset | undefined> {
   const row = await db
     .selectFrom('presets')
     .innerJoin('preset_versions', 'preset_versions.id', 'presets.designated_version_id')

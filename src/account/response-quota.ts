@@ -8,11 +8,11 @@ export interface ResponseLimits {
 }
 
 /** After so much of the quota was added, it is looked at whether there is still room. */
-const share = 0.1
-const rowsAtOnce = 1000
-const deletedAtOnce = 100
+const trimThreshold = 0.1
+const readBatchSize = 1000
+const deleteBatchSize = 100
 
-interface Added {
+interface PendingUsage {
   count: number
   bytes: number
   isTrimming: boolean
@@ -24,72 +24,77 @@ interface Added {
  */
 export class ResponseQuota {
   readonly #db: Db
-  readonly #report: (error: unknown) => void
-  readonly #added = new Map<string, Added>()
+  readonly #onError: (error: unknown) => void
+  readonly #pending = new Map<string, PendingUsage>()
 
-  constructor(db: Db, report: (error: unknown) => void) {
+  constructor(db: Db, onError: (error: unknown) => void) {
     this.#db = db
-    this.#report = report
+    this.#onError = onError
   }
 
   /** A response is about to be stored. The first one since the start counts as many: nobody knows what is there. */
-  note(workspaceId: string, bytes: number, limits: ResponseLimits): void {
-    const added = this.#added.get(workspaceId) ?? { count: limits.max_count, bytes: 0, isTrimming: false }
-    this.#added.set(workspaceId, added)
-    added.count += 1
-    added.bytes += bytes
-    const isDue = added.count > limits.max_count * share || added.bytes > limits.max_bytes * share
-    if (!isDue || added.isTrimming) return
-    Object.assign(added, { count: 0, bytes: 0, isTrimming: true })
-    trim(this.#db, workspaceId, limits)
-      .catch(this.#report)
+  recordResponse(workspaceId: string, bytes: number, limits: ResponseLimits): void {
+    const pending = this.#pending.get(workspaceId) ?? { count: limits.max_count, bytes: 0, isTrimming: false }
+    this.#pending.set(workspaceId, pending)
+    pending.count += 1
+    pending.bytes += bytes
+    const isDue =
+      pending.count > limits.max_count * trimThreshold || pending.bytes > limits.max_bytes * trimThreshold
+    if (!isDue || pending.isTrimming) return
+    Object.assign(pending, { count: 0, bytes: 0, isTrimming: true })
+    trimResponses(this.#db, workspaceId, limits)
+      .catch(this.#onError)
       .finally(() => {
-        added.isTrimming = false
+        pending.isTrimming = false
       })
   }
 }
 
 /** Deletes the oldest responses of a workspace until the others are within the limits. */
-export async function trim(db: Db, workspaceId: string, limits: ResponseLimits): Promise<void> {
-  const oldest = await firstBeyond(db, workspaceId, limits)
-  if (!oldest) return
-  const { created_at, id } = oldest
+export async function trimResponses(db: Db, workspaceId: string, limits: ResponseLimits): Promise<void> {
+  const cursor = await findFirstBeyondQuota(db, workspaceId, limits)
+  if (!cursor) return
+  const { created_at, id } = cursor
   for (;;) {
     const rows = await db
       .selectFrom('stored_responses')
       .select('id')
       .where('workspace_id', '=', workspaceId)
       .where(sql<boolean>`(created_at, id) <= (${created_at}, ${id})`)
-      .limit(deletedAtOnce)
+      .limit(deleteBatchSize)
       .execute()
     const ids = rows.map((row) => row.id)
     if (ids.length > 0) await db.deleteFrom('stored_responses').where('id', 'in', ids).execute()
-    if (ids.length < deletedAtOnce) return
+    if (ids.length < deleteBatchSize) return
   }
 }
 
-interface Place {
+interface ResponseCursor {
   created_at: string
   id: string
 }
 
 /** From the newest on: the first response that there is no room for. The newest itself stays, however large. */
-async function firstBeyond(db: Db, workspaceId: string, limits: ResponseLimits): Promise<Place | undefined> {
+async function findFirstBeyondQuota(
+  db: Db,
+  workspaceId: string,
+  limits: ResponseLimits,
+): Promise<ResponseCursor | undefined> {
   let [count, bytes] = [0, 0]
-  let after: Place | undefined
+  let after: ResponseCursor | undefined
   for (;;) {
-    const rows = await newestAfter(db, workspaceId, after)
+    const rows = await listNewestAfter(db, workspaceId, after)
     for (const row of rows) {
       count += 1
       bytes += row.stored_bytes
       if (count > limits.max_count || (count > 1 && bytes > limits.max_bytes)) return row
     }
-    if (rows.length < rowsAtOnce) return undefined
+    if (rows.length < readBatchSize) return undefined
     after = rows.at(-1)
   }
 }
 
-function newestAfter(db: Db, workspaceId: string, after: Place | undefined) {
+function listNewestAfter(db: Db, workspaceId: string, after: ResponseCursor | undefined) {
   return db
     .selectFrom('stored_responses')
     .select(['id', 'created_at', 'stored_bytes'])
@@ -99,6 +104,6 @@ function newestAfter(db: Db, workspaceId: string, after: Place | undefined) {
     )
     .orderBy('created_at', 'desc')
     .orderBy('id', 'desc')
-    .limit(rowsAtOnce)
+    .limit(readBatchSize)
     .execute()
 }

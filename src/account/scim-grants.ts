@@ -24,7 +24,7 @@ interface Membership extends Grant {
   is_default: Flag
 }
 
-interface Difference {
+interface MembershipDiff {
   missing: Grant[]
   /** Ids of rows. */
   ended: string[]
@@ -32,7 +32,7 @@ interface Difference {
 }
 
 /** Well below what either database takes as parameters of one statement. */
-const rowsAtOnce = 500
+const rowsPerStatement = 500
 
 /**
  * The one place that decides who is in a workspace because of an identity provider. A membership exists when
@@ -41,67 +41,67 @@ const rowsAtOnce = 500
  * organization locked, after changing any of these.
  */
 export async function applyGrants(tx: Db, clock: Clock, scope: GrantScope): Promise<void> {
-  for (const part of partsOf(scope)) {
-    const { missing, ended, changed } = await compare(tx, part)
-    for (const ids of chunksOf(ended, rowsAtOnce)) {
+  for (const part of splitScope(scope)) {
+    const { missing, ended, changed } = await diffMemberships(tx, part)
+    for (const ids of splitIntoChunks(ended, rowsPerStatement)) {
       await tx.deleteFrom('workspace_members').where('id', 'in', ids).execute()
     }
     await setRoles(tx, changed)
-    for (const grants of chunksOf(missing, rowsAtOnce)) await insertGranted(tx, clock, grants)
+    for (const grants of splitIntoChunks(missing, rowsPerStatement)) await insertGrants(tx, clock, grants)
   }
 }
 
 /** For a changed organization role, which neither makes nor ends a membership. */
 export async function applyRoles(tx: Db, scope: GrantScope): Promise<void> {
-  for (const part of partsOf(scope)) await setRoles(tx, (await compare(tx, part)).changed)
+  for (const part of splitScope(scope)) await setRoles(tx, (await diffMemberships(tx, part)).changed)
 }
 
 /** Of the given users, those whom a mapping keeps in the workspace. */
-export async function grantedUsers(
+export async function listGrantedUsers(
   tx: Db,
   organizationId: string,
   workspaceId: string,
   userIds: string[],
 ): Promise<string[]> {
-  const grants = await grantsOf(tx, { organizationId, workspaceIds: [workspaceId], userIds })
+  const grants = await loadGrants(tx, { organizationId, workspaceIds: [workspaceId], userIds })
   return grants.map((grant) => grant.user_id)
 }
 
-export function* chunksOf<T>(list: T[], size: number): Generator<T[]> {
+export function* splitIntoChunks<T>(list: T[], size: number): Generator<T[]> {
   for (let start = 0; start < list.length; start += size) yield list.slice(start, start + size)
 }
 
-function* partsOf(scope: GrantScope): Generator<GrantScope> {
+function* splitScope(scope: GrantScope): Generator<GrantScope> {
   if (scope.workspaceIds?.length === 0) return
   if (!scope.userIds) yield scope
-  else for (const userIds of chunksOf(scope.userIds, rowsAtOnce)) yield { ...scope, userIds }
+  else for (const userIds of splitIntoChunks(scope.userIds, rowsPerStatement)) yield { ...scope, userIds }
 }
 
-async function compare(tx: Db, scope: GrantScope): Promise<Difference> {
-  const granted = new Map((await grantsOf(tx, scope)).map((grant) => [keyOf(grant), grant]))
-  const difference: Difference = { missing: [], ended: [], changed: { admin: [], member: [] } }
-  for (const membership of await membershipsOf(tx, scope)) {
+async function diffMemberships(tx: Db, scope: GrantScope): Promise<MembershipDiff> {
+  const granted = new Map((await loadGrants(tx, scope)).map((grant) => [keyOf(grant), grant]))
+  const diff: MembershipDiff = { missing: [], ended: [], changed: { admin: [], member: [] } }
+  for (const membership of await loadMemberships(tx, scope)) {
     const grant = granted.get(keyOf(membership))
     granted.delete(keyOf(membership))
-    if (!grant && !membership.is_manual && !membership.is_default) difference.ended.push(membership.id)
+    if (!grant && !membership.is_manual && !membership.is_default) diff.ended.push(membership.id)
     else {
-      const role = roleOf(membership.organization_role, grant?.role)
-      if (role !== membership.role) difference.changed[role].push(membership.id)
+      const role = resolveRole(membership.organization_role, grant?.role)
+      if (role !== membership.role) diff.changed[role].push(membership.id)
     }
   }
-  difference.missing = [...granted.values()]
-  return difference
+  diff.missing = [...granted.values()]
+  return diff
 }
 
 function keyOf(grant: Pick<Grant, 'workspace_id' | 'user_id'>): string {
   return `${grant.workspace_id} ${grant.user_id}`
 }
 
-function roleOf(organizationRole: OrganizationRole, granted: WorkspaceRole | undefined): WorkspaceRole {
+function resolveRole(organizationRole: OrganizationRole, granted: WorkspaceRole | undefined): WorkspaceRole {
   return organizationRole === 'org:admin' || granted === 'admin' ? 'admin' : 'member'
 }
 
-async function grantsOf(tx: Db, scope: GrantScope): Promise<Grant[]> {
+async function loadGrants(tx: Db, scope: GrantScope): Promise<Grant[]> {
   let query = tx
     .selectFrom('scim_group_mappings as mapping')
     .innerJoin('scim_group_members as entry', 'entry.group_id', 'mapping.scim_group_id')
@@ -118,7 +118,7 @@ async function grantsOf(tx: Db, scope: GrantScope): Promise<Grant[]> {
   return query.execute()
 }
 
-async function membershipsOf(tx: Db, scope: GrantScope): Promise<Membership[]> {
+async function loadMemberships(tx: Db, scope: GrantScope): Promise<Membership[]> {
   let query = tx
     .selectFrom('workspace_members as membership')
     .innerJoin('workspaces', 'workspaces.id', 'membership.workspace_id')
@@ -131,15 +131,15 @@ async function membershipsOf(tx: Db, scope: GrantScope): Promise<Membership[]> {
   return query.execute()
 }
 
-async function setRoles(tx: Db, changed: Difference['changed']): Promise<void> {
+async function setRoles(tx: Db, changed: MembershipDiff['changed']): Promise<void> {
   for (const role of ['admin', 'member'] as const) {
-    for (const ids of chunksOf(changed[role], rowsAtOnce)) {
+    for (const ids of splitIntoChunks(changed[role], rowsPerStatement)) {
       await tx.updateTable('workspace_members').set({ role }).where('id', 'in', ids).execute()
     }
   }
 }
 
-async function insertGranted(tx: Db, clock: Clock, grants: Grant[]): Promise<void> {
+async function insertGrants(tx: Db, clock: Clock, grants: Grant[]): Promise<void> {
   await tx
     .insertInto('workspace_members')
     .values(
@@ -147,7 +147,7 @@ async function insertGranted(tx: Db, clock: Clock, grants: Grant[]): Promise<voi
         id: newUuid(),
         workspace_id: grant.workspace_id,
         user_id: grant.user_id,
-        role: roleOf(grant.organization_role, grant.role),
+        role: resolveRole(grant.organization_role, grant.role),
         is_manual: 0 as const,
         created_at: isoNow(clock),
       })),

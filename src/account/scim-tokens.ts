@@ -1,30 +1,30 @@
 import { randomBytes } from 'node:crypto'
 import type { Selectable } from 'kysely'
 import type { Db } from '../db/db.ts'
-import { pageOf } from '../db/page.ts'
+import { fetchPage } from '../db/page.ts'
 import type { ScimTokenTable } from '../db/schema.ts'
 import { type Clock, isoNow } from '../lib/clock.ts'
+import { sha256 } from '../lib/crypto.ts'
 import { newUuid } from '../lib/ids.ts'
-import type { Page } from '../lib/page.ts'
-import { sha256 } from '../lib/secret.ts'
+import type { Pagination } from '../lib/query-params.ts'
 
 export type ScimToken = Selectable<ScimTokenTable>
 
-const prefix = 'scim-hg-v1-'
+const tokenPrefix = 'scim-hg-v1-'
 
 /** Stores the hash of a new token. The secret is returned here and never again. */
 export async function createScimToken(
   db: Db,
   clock: Clock,
-  wanted: { organizationId: string; name: string },
+  input: { organizationId: string; name: string },
 ): Promise<{ token: ScimToken; secret: string }> {
-  const secret = prefix + randomBytes(32).toString('hex')
+  const secret = tokenPrefix + randomBytes(32).toString('hex')
   const token: ScimToken = {
     id: newUuid(),
-    organization_id: wanted.organizationId,
+    organization_id: input.organizationId,
     token_hash: sha256(secret),
-    label: `${secret.slice(0, prefix.length + 3)}...${secret.slice(-3)}`,
-    name: wanted.name,
+    label: `${secret.slice(0, tokenPrefix.length + 3)}...${secret.slice(-3)}`,
+    name: input.name,
     created_at: isoNow(clock),
   }
   await db.insertInto('scim_tokens').values(token).execute()
@@ -38,10 +38,10 @@ export async function findScimToken(db: Db, secret: string): Promise<ScimToken |
 export async function listScimTokens(
   db: Db,
   organizationId: string,
-  page: Page,
+  page: Pagination,
 ): Promise<{ rows: ScimToken[]; total: number }> {
   const all = db.selectFrom('scim_tokens').selectAll().where('organization_id', '=', organizationId)
-  return pageOf(all, page)
+  return fetchPage(all, page)
 }
 
 export async function deleteScimToken(

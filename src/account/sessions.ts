@@ -1,28 +1,28 @@
 import { sql } from 'kysely'
 import { type Db, isPostgres } from '../db/db.ts'
 import type { Clock } from '../lib/clock.ts'
+import { sha256 } from '../lib/crypto.ts'
 import { newToken } from '../lib/ids.ts'
-import { sha256 } from '../lib/secret.ts'
-import { type Ceilings, dropBeyond } from './ceilings.ts'
+import { type Ceilings, deleteBeyondCeiling } from './ceilings.ts'
 import type { Member } from './members.ts'
 
-const linkLifeMs = 60 * 60_000
-export const sessionLifeMs = 7 * 24 * 60 * 60_000
+const signinLinkTtlMs = 60 * 60_000
+export const sessionTtlMs = 7 * 24 * 60 * 60_000
 
-function after(clock: Clock, ms: number): string {
+function isoAfter(clock: Clock, ms: number): string {
   return new Date(clock.now() + ms).toISOString()
 }
 
 /** A token for a sign-in link: works once, within the hour. */
 export async function createSigninToken(db: Db, clock: Clock, userId: string): Promise<string> {
-  await deleteExpired(db, clock, 'signin_links')
+  await deleteExpiredRows(db, clock, 'signin_links')
   const token = newToken()
   await db
     .insertInto('signin_links')
     .values({
       token_hash: sha256(token),
       user_id: userId,
-      expires_at: after(clock, linkLifeMs),
+      expires_at: isoAfter(clock, signinLinkTtlMs),
       used_at: null,
     })
     .execute()
@@ -38,16 +38,16 @@ export async function findSigninMember(db: Db, clock: Clock, token: string): Pro
     .where('signin_links.token_hash', '=', sha256(token))
     .where('signin_links.used_at', 'is', null)
     .where('members.active', '=', 1)
-    .where('signin_links.expires_at', '>', after(clock, 0))
+    .where('signin_links.expires_at', '>', isoAfter(clock, 0))
     .executeTakeFirst()
 }
 
 /** Trades a sign-in token for a session token; undefined when it is unknown, used or expired. */
-export async function openSession(
+export async function createSession(
   { db, clock, settings }: { db: Db; clock: Clock; settings: { ceilings: Ceilings } },
   signinToken: string,
 ): Promise<string | undefined> {
-  const now = after(clock, 0)
+  const now = isoAfter(clock, 0)
   return db.transaction().execute(async (tx) => {
     const link = await tx
       .updateTable('signin_links')
@@ -59,7 +59,7 @@ export async function openSession(
       .returning('user_id')
       .executeTakeFirst()
     if (!link) return undefined
-    await deleteExpired(tx, clock, 'sessions')
+    await deleteExpiredRows(tx, clock, 'sessions')
     const token = newToken()
     await tx
       .insertInto('sessions')
@@ -67,46 +67,54 @@ export async function openSession(
         token_hash: sha256(token),
         user_id: link.user_id,
         created_at: now,
-        expires_at: after(clock, sessionLifeMs),
+        expires_at: isoAfter(clock, sessionTtlMs),
       })
       .execute()
-    await dropBeyond(tx, settings.ceilings, 'sessions', link.user_id)
+    await deleteBeyondCeiling(tx, settings.ceilings, 'sessions', link.user_id)
     return token
   })
 }
 
-export async function findSession(db: Db, clock: Clock, token: string): Promise<Member | undefined> {
+export async function findSessionMember(db: Db, clock: Clock, token: string): Promise<Member | undefined> {
   return db
     .selectFrom('sessions')
     .innerJoin('members', 'members.id', 'sessions.user_id')
     .selectAll('members')
     .where('sessions.token_hash', '=', sha256(token))
     .where('members.active', '=', 1)
-    .where('sessions.expires_at', '>', after(clock, 0))
+    .where('sessions.expires_at', '>', isoAfter(clock, 0))
     .executeTakeFirst()
 }
 
 /** Everything a member could sign in with, and what they were about to give away. */
-export async function deleteSignins(tx: Db, userId: string): Promise<void> {
+export async function deleteSigninCredentials(tx: Db, userId: string): Promise<void> {
   for (const table of ['auth_codes', 'signin_links', 'sessions'] as const) {
     await tx.deleteFrom(table).where('user_id', '=', userId).execute()
   }
 }
 
-export async function closeSession(db: Db, token: string): Promise<void> {
+export async function deleteSession(db: Db, token: string): Promise<void> {
   await db.deleteFrom('sessions').where('token_hash', '=', sha256(token)).execute()
 }
 
-const expiring = { auth_codes: 'code_hash', signin_links: 'token_hash', sessions: 'token_hash' } as const
+const expiringTables = {
+  auth_codes: 'code_hash',
+  signin_links: 'token_hash',
+  sessions: 'token_hash',
+} as const
 
 /** More than one new row brings, so that what expired cannot pile up; few enough not to be noticed. */
-const expiredAtOnce = 100
+const deleteBatchSize = 100
 
 /** Called when a row is made: there is no timer to fail or to run on every node. */
-export async function deleteExpired(db: Db, clock: Clock, table: keyof typeof expiring): Promise<void> {
-  const id = sql.ref(expiring[table])
+export async function deleteExpiredRows(
+  db: Db,
+  clock: Clock,
+  table: keyof typeof expiringTables,
+): Promise<void> {
+  const id = sql.ref(expiringTables[table])
   // Two nodes that delete the same rows in different orders would wait for each other.
   const unlocked = isPostgres(db) ? sql`for update skip locked` : sql``
   await sql`delete from ${sql.table(table)} where ${id} in (select ${id} from ${sql.table(table)}
-    where expires_at <= ${after(clock, 0)} limit ${expiredAtOnce} ${unlocked})`.execute(db)
+    where expires_at <= ${isoAfter(clock, 0)} limit ${deleteBatchSize} ${unlocked})`.execute(db)
 }

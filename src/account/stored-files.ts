@@ -15,17 +15,17 @@ export async function findFile(db: Db, workspaceId: string, id: string): Promise
 }
 
 /** Where the bytes of a file are. */
-export function contentPath({ dataDir }: { dataDir: string }, id: string): string {
+export function resolveContentPath({ dataDir }: { dataDir: string }, id: string): string {
   return join(dataDir, 'files', id)
 }
 
 const idPrefix = 'hg_file_'
 
 /** The id under a name of the Gemini format, `files/4f1c...`, whose names have no underscores. */
-export function idOfName(name: string): string {
+export function toFileId(name: string): string {
   return name.startsWith(idPrefix) ? name : idPrefix + name
 }
 
-export function nameOfId(id: string): string {
+export function toGeminiFileName(id: string): string {
   return id.startsWith(idPrefix) ? id.slice(idPrefix.length) : id
 }

@@ -1,12 +1,12 @@
 import type { Db } from '../db/db.ts'
-import { jsonLength, jsonPieces } from '../lib/long-json.ts'
-import { type JsonObject, objectsOf } from '../lib/loose.ts'
-import { Vault } from '../lib/secret.ts'
-import { nextTurn } from '../lib/turns.ts'
+import { Vault } from '../lib/crypto.ts'
+import { asObjects, type JsonObject } from '../lib/json-values.ts'
+import { encodeJsonChunks, estimateJsonLength } from '../lib/long-json.ts'
+import { yieldToEventLoop } from '../lib/time-slicer.ts'
 
 /** Few enough that a page of a listing opens two or three, many enough that sealing adds little. */
-const mostItems = 100
-const fullBytes = 64 * 1024
+const maxItemsPerPage = 100
+const targetPageBytes = 64 * 1024
 
 export interface SealedPage {
   first: number
@@ -22,21 +22,21 @@ export async function sealPages(
 ): Promise<{ pages: SealedPage[]; bytes: number }> {
   const pages: SealedPage[] = []
   let bytes = 0
-  for (const { first, items: page } of pagesOf(items)) {
-    const sealed = await vault.sealPieces(jsonPieces(page), responseId)
+  for (const { first, items: page } of splitIntoPages(items)) {
+    const sealed = await vault.sealChunks(encodeJsonChunks(page), responseId)
     pages.push({ first, count: page.length, items: sealed })
-    bytes += Vault.bytesIn(sealed)
-    if (bytes > fullBytes) await nextTurn()
+    bytes += Vault.plaintextBytes(sealed)
+    if (bytes > targetPageBytes) await yieldToEventLoop()
   }
   return { pages, bytes }
 }
 
-function* pagesOf(items: JsonObject[]): Generator<{ first: number; items: JsonObject[] }> {
+function* splitIntoPages(items: JsonObject[]): Generator<{ first: number; items: JsonObject[] }> {
   let [first, length] = [0, 0]
   for (const [position, item] of items.entries()) {
-    length += jsonLength(item)
+    length += estimateJsonLength(item)
     const end = position + 1
-    if (end - first < mostItems && length < fullBytes && end < items.length) continue
+    if (end - first < maxItemsPerPage && length < targetPageBytes && end < items.length) continue
     yield { first, items: items.slice(first, end) }
     ;[first, length] = [end, 0]
   }
@@ -44,7 +44,7 @@ function* pagesOf(items: JsonObject[]): Generator<{ first: number; items: JsonOb
 
 /** The items of a page as they were. */
 export function openPage(vault: Vault, responseId: string, items: string): JsonObject[] {
-  return objectsOf(JSON.parse(vault.open(items, responseId)))
+  return asObjects(JSON.parse(vault.open(items, responseId)))
 }
 
 /** The page that has the item at a position; undefined when there is none. */
@@ -86,10 +86,10 @@ export async function readItems(
     .orderBy('first')
     .execute()
   const items: JsonObject[] = []
-  for (const [place, page] of pages.entries()) {
-    if (place > 0) await nextTurn()
-    const opened = openPage(vault, responseId, page.items)
-    for (const item of opened.slice(Math.max(0, from - page.first), to - page.first)) items.push(item)
+  for (const [index, page] of pages.entries()) {
+    if (index > 0) await yieldToEventLoop()
+    const pageItems = openPage(vault, responseId, page.items)
+    for (const item of pageItems.slice(Math.max(0, from - page.first), to - page.first)) items.push(item)
   }
   return items
 }

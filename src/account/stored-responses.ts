@@ -1,13 +1,13 @@
 import { sql } from 'kysely'
 import type { Statement } from '../db/batch.ts'
 import type { Db } from '../db/db.ts'
-import { badField, fail } from '../errors.ts'
+import { gatewayError, invalidFieldError } from '../errors/gateway-error.ts'
 import { type Clock, isoNow } from '../lib/clock.ts'
-import { jsonPieces } from '../lib/long-json.ts'
-import { type JsonObject, objectOf } from '../lib/loose.ts'
-import type { Vault } from '../lib/secret.ts'
-import { nextTurn } from '../lib/turns.ts'
-import { chunksOf } from './scim-grants.ts'
+import type { Vault } from '../lib/crypto.ts'
+import { asObject, type JsonObject } from '../lib/json-values.ts'
+import { encodeJsonChunks } from '../lib/long-json.ts'
+import { yieldToEventLoop } from '../lib/time-slicer.ts'
+import { splitIntoChunks } from './scim-grants.ts'
 import { openPage, readItems, readPage, sealPages } from './stored-pages.ts'
 
 /** Whose responses: another workspace's do not exist. */
@@ -17,7 +17,7 @@ export interface Owner {
 }
 
 /** What the store needs of the gateway. */
-export interface Shelf {
+export interface StoreContext {
   db: Db
   vault: Vault
   clock: Clock
@@ -44,21 +44,21 @@ export function isItemId(value: unknown): value is string {
 }
 
 /** Written in the transaction that charges for the response: whoever has seen its end can go on from it. */
-export async function keptResponse(
-  { db, vault, clock }: Shelf,
+export async function buildResponseStatements(
+  { db, vault, clock }: StoreContext,
   response: NewResponse,
 ): Promise<{ statements: Statement[]; bytes: number }> {
   const { id, owner, input } = response
   const { output: _, ...rest } = response.body
   const items = [...input, ...response.output]
   const { pages, bytes: itemBytes } = await sealPages(vault, id, items)
-  const body = await vault.sealPieces(jsonPieces(rest), id)
-  const ids = idRows(id, items)
+  const body = await vault.sealChunks(encodeJsonChunks(rest), id)
+  const ids = buildIdRows(id, items)
   const bytes =
     body.length +
-    pages.reduce((sum, page) => sum + page.items.length + rowBytes, 0) +
-    ids.reduce((sum, row) => sum + 2 * row.item_id.length + rowBytes, 0)
-  const kept = db.insertInto('stored_responses').values({
+    pages.reduce((sum, page) => sum + page.items.length + rowOverheadBytes, 0) +
+    ids.reduce((sum, row) => sum + 2 * row.item_id.length + rowOverheadBytes, 0)
+  const insertResponse = db.insertInto('stored_responses').values({
     id,
     organization_id: owner.organizationId,
     workspace_id: owner.workspaceId,
@@ -71,9 +71,9 @@ export async function keptResponse(
     body,
   })
   const queries = [
-    kept,
+    insertResponse,
     ...pages.map((page) => db.insertInto('stored_pages').values({ response_id: id, ...page })),
-    ...chunksOf(ids, idsAtOnce).map((rows) => db.insertInto('stored_item_ids').values(rows)),
+    ...splitIntoChunks(ids, idsPerStatement).map((rows) => db.insertInto('stored_item_ids').values(rows)),
   ]
   const statements = queries
     .map((query) => query.compile())
@@ -82,64 +82,64 @@ export async function keptResponse(
 }
 
 /** What a row costs beside its texts, its place in an index included. */
-const rowBytes = 100
+const rowOverheadBytes = 100
 /** Rows in one statement. */
-const idsAtOnce = 200
+const idsPerStatement = 200
 
 /** Items that came with an id can be found by it; the first one, where an id is there twice. */
-function idRows(responseId: string, items: JsonObject[]) {
-  const places = new Map<string, number>()
+function buildIdRows(responseId: string, items: JsonObject[]) {
+  const positions = new Map<string, number>()
   for (const [position, { id }] of items.entries()) {
-    if (isItemId(id) && !places.has(id)) places.set(id, position)
+    if (isItemId(id) && !positions.has(id)) positions.set(id, position)
   }
-  return [...places].map(([item_id, position]) => ({ item_id, response_id: responseId, position }))
+  return [...positions].map(([item_id, position]) => ({ item_id, response_id: responseId, position }))
 }
 
 /** What came without an id can be referred to by its place; the item itself stays as it was. */
-function placeId(responseId: string, position: number): string {
+function formatPositionId(responseId: string, position: number): string {
   return `msg_${responseId}_${position}`
 }
 
-const placePattern = /^msg_(.+)_(\d{1,9})$/
+const positionIdPattern = /^msg_(.+)_(\d{1,9})$/
 
-function placeOf(itemId: string): { response_id: string; position: number } | undefined {
-  const [, response_id, position] = placePattern.exec(itemId) ?? []
+function parsePositionId(itemId: string): { response_id: string; position: number } | undefined {
+  const [, response_id, position] = positionIdPattern.exec(itemId) ?? []
   return response_id === undefined ? undefined : { response_id, position: Number(position) }
 }
 
-export async function findResponse(shelf: Shelf, owner: Owner, id: string): Promise<JsonObject> {
-  const row = await requireRow(shelf, owner, id)
-  const output = await readItems(shelf, id, row.input_count, Number.MAX_SAFE_INTEGER)
-  return { ...objectOf(JSON.parse(shelf.vault.open(row.body, id))), output }
+export async function findResponse(store: StoreContext, owner: Owner, id: string): Promise<JsonObject> {
+  const row = await requireResponseRow(store, owner, id)
+  const output = await readItems(store, id, row.input_count, Number.MAX_SAFE_INTEGER)
+  return { ...asObject(JSON.parse(store.vault.open(row.body, id))), output }
 }
 
 /** Without opening its output. */
-export async function findStatus(shelf: Shelf, owner: Owner, id: string): Promise<unknown> {
-  const { body } = await requireRow(shelf, owner, id)
-  return objectOf(JSON.parse(shelf.vault.open(body, id)))?.status
+export async function findResponseStatus(store: StoreContext, owner: Owner, id: string): Promise<unknown> {
+  const { body } = await requireResponseRow(store, owner, id)
+  return asObject(JSON.parse(store.vault.open(body, id)))?.status
 }
 
-async function requireRow(shelf: Shelf, owner: Owner, id: string) {
-  const row = await shelf.db
+async function requireResponseRow(store: StoreContext, owner: Owner, id: string) {
+  const row = await store.db
     .selectFrom('stored_responses')
     .select(['body', 'input_count'])
     .where('id', '=', id)
     .where('organization_id', '=', owner.organizationId)
     .where('workspace_id', '=', owner.workspaceId)
-    .where('expires_at', '>', isoNow(shelf.clock))
+    .where('expires_at', '>', isoNow(store.clock))
     .executeTakeFirst()
-  if (!row) throw responseMissing(id)
+  if (!row) throw responseNotFoundError(id)
   return row
 }
 
-export async function deleteResponse({ db }: Shelf, owner: Owner, id: string): Promise<void> {
+export async function deleteResponse({ db }: StoreContext, owner: Owner, id: string): Promise<void> {
   const { numDeletedRows } = await db
     .deleteFrom('stored_responses')
     .where('id', '=', id)
     .where('organization_id', '=', owner.organizationId)
     .where('workspace_id', '=', owner.workspaceId)
     .executeTakeFirst()
-  if (numDeletedRows === 0n) throw responseMissing(id)
+  if (numDeletedRows === 0n) throw responseNotFoundError(id)
 }
 
 export interface ItemPage {
@@ -148,30 +148,34 @@ export interface ItemPage {
 }
 
 /** A page of what a response was asked, each item with an id. */
-export async function inputItems(
-  shelf: Shelf,
+export async function listInputItems(
+  store: StoreContext,
   owner: Owner,
   id: string,
   page: { limit: number; order: 'asc' | 'desc'; after?: string | undefined },
 ): Promise<ItemPage> {
-  const { input_count: count } = await requireRow(shelf, owner, id)
-  const after = page.after === undefined ? undefined : await positionOf(shelf, id, page.after)
+  const { input_count: count } = await requireResponseRow(store, owner, id)
+  const after = page.after === undefined ? undefined : await findPosition(store, id, page.after)
   if (page.after !== undefined && (after === undefined || after >= count))
-    throw badField('after', 'is no item of this response')
-  const isUp = page.order === 'asc'
-  const from = isUp ? (after ?? -1) + 1 : Math.max(0, (after ?? count) - page.limit)
-  const to = isUp ? Math.min(count, from + page.limit) : (after ?? count)
-  const found = await readItems(shelf, id, from, to)
-  const items = found.map((item, place) => ({
+    throw invalidFieldError('after', 'is no item of this response')
+  const isAscending = page.order === 'asc'
+  const from = isAscending ? (after ?? -1) + 1 : Math.max(0, (after ?? count) - page.limit)
+  const to = isAscending ? Math.min(count, from + page.limit) : (after ?? count)
+  const storedItems = await readItems(store, id, from, to)
+  const items = storedItems.map((item, index) => ({
     ...item,
-    id: isItemId(item.id) ? item.id : placeId(id, from + place),
+    id: isItemId(item.id) ? item.id : formatPositionId(id, from + index),
   }))
-  return { items: isUp ? items : items.reverse(), hasMore: isUp ? to < count : from > 0 }
+  return { items: isAscending ? items : items.reverse(), hasMore: isAscending ? to < count : from > 0 }
 }
 
-async function positionOf({ db }: Shelf, responseId: string, itemId: string): Promise<number | undefined> {
-  const place = placeOf(itemId)
-  if (place?.response_id === responseId) return place.position
+async function findPosition(
+  { db }: StoreContext,
+  responseId: string,
+  itemId: string,
+): Promise<number | undefined> {
+  const parsed = parsePositionId(itemId)
+  if (parsed?.response_id === responseId) return parsed.position
   if (!isItemId(itemId)) return undefined
   const row = await db
     .selectFrom('stored_item_ids')
@@ -183,31 +187,32 @@ async function positionOf({ db }: Shelf, responseId: string, itemId: string): Pr
 }
 
 /** Everything said up to and including a response, oldest first; `maxBytes` is what a request may have. */
-export async function conversationOf(
-  shelf: Shelf,
+export async function loadConversation(
+  store: StoreContext,
   owner: Owner,
   id: string,
   maxBytes: number,
 ): Promise<{ items: JsonObject[]; bytes: number }> {
-  const { turns, bytes } = await sizeOf(shelf, owner, id)
+  const { turns, bytes } = await measureConversation(store, owner, id)
   if (turns > maxTurns)
-    throw badField('previous_response_id', `the conversation has more than ${maxTurns} turns`)
-  if (bytes > maxBytes) throw fail('body_too_large', `The conversation is larger than ${maxBytes} bytes.`)
-  const rows = await turnsUpTo(shelf, owner, id)
+    throw invalidFieldError('previous_response_id', `the conversation has more than ${maxTurns} turns`)
+  if (bytes > maxBytes)
+    throw gatewayError('body_too_large', `The conversation is larger than ${maxBytes} bytes.`)
+  const rows = await loadTurns(store, owner, id)
   const oldest = rows[0]
-  if (!oldest) throw responseMissing(id)
-  if (oldest.previous_response_id !== null) throw responseMissing(oldest.previous_response_id)
+  if (!oldest) throw responseNotFoundError(id)
+  if (oldest.previous_response_id !== null) throw responseNotFoundError(oldest.previous_response_id)
   const items: JsonObject[] = []
-  for (const [place, row] of rows.entries()) {
-    if (place % pagesAtOnce === pagesAtOnce - 1) await nextTurn()
+  for (const [index, row] of rows.entries()) {
+    if (index % pagesPerTurn === pagesPerTurn - 1) await yieldToEventLoop()
     if (row.items === null) continue
-    for (const item of openPage(shelf.vault, row.response_id, row.items)) items.push(item)
+    for (const item of openPage(store.vault, row.response_id, row.items)) items.push(item)
   }
   return { items, bytes }
 }
 
 /** Pages that are opened before others have a turn: about a megabyte. */
-const pagesAtOnce = 16
+const pagesPerTurn = 16
 
 interface Turn {
   response_id: string
@@ -217,31 +222,35 @@ interface Turn {
 }
 
 /** The responses a conversation consists of, the newest with age 0. */
-function turnsOf({ clock }: Shelf, owner: Owner, id: string) {
-  const own = sql`r.organization_id = ${owner.organizationId} and r.workspace_id = ${owner.workspaceId}
+function buildTurnsQuery({ clock }: StoreContext, owner: Owner, id: string) {
+  const ownerCondition = sql`r.organization_id = ${owner.organizationId} and r.workspace_id = ${owner.workspaceId}
     and r.expires_at > ${isoNow(clock)}`
   return sql`with recursive turns (id, previous_response_id, age) as (
-      select r.id, r.previous_response_id, 0 from stored_responses r where r.id = ${id} and ${own}
+      select r.id, r.previous_response_id, 0 from stored_responses r where r.id = ${id} and ${ownerCondition}
       union all
       select r.id, r.previous_response_id, turns.age + 1
       from stored_responses r join turns on r.id = turns.previous_response_id
-      where turns.age <= ${maxTurns} and ${own}
+      where turns.age <= ${maxTurns} and ${ownerCondition}
     )`
 }
 
-async function sizeOf(shelf: Shelf, owner: Owner, id: string): Promise<{ turns: number; bytes: number }> {
-  const { rows } = await sql<{ turns: number; bytes: number }>`${turnsOf(shelf, owner, id)}
+async function measureConversation(
+  store: StoreContext,
+  owner: Owner,
+  id: string,
+): Promise<{ turns: number; bytes: number }> {
+  const { rows } = await sql<{ turns: number; bytes: number }>`${buildTurnsQuery(store, owner, id)}
     select coalesce(max(turns.age), 0) + 1 as turns, coalesce(sum(stored_responses.item_bytes), 0) as bytes
-    from turns join stored_responses on stored_responses.id = turns.id`.execute(shelf.db)
+    from turns join stored_responses on stored_responses.id = turns.id`.execute(store.db)
   // Sums come as text from one of the databases.
   return { turns: Number(rows[0]?.turns ?? 0), bytes: Number(rows[0]?.bytes ?? 0) }
 }
 
-async function turnsUpTo(shelf: Shelf, owner: Owner, id: string): Promise<Turn[]> {
-  const { rows } = await sql<Turn>`${turnsOf(shelf, owner, id)}
+async function loadTurns(store: StoreContext, owner: Owner, id: string): Promise<Turn[]> {
+  const { rows } = await sql<Turn>`${buildTurnsQuery(store, owner, id)}
     select turns.id as response_id, turns.previous_response_id, stored_pages.items
     from turns left join stored_pages on stored_pages.response_id = turns.id
-    order by turns.age desc, stored_pages.first`.execute(shelf.db)
+    order by turns.age desc, stored_pages.first`.execute(store.db)
   return rows
 }
 
@@ -250,7 +259,7 @@ async function turnsUpTo(shelf: Shelf, owner: Owner, id: string): Promise<Turn[]
  * become too much. Every page is opened once, and all pages together have at most `maxBytes`.
  */
 export async function* findItems(
-  shelf: Shelf,
+  store: StoreContext,
   owner: Owner,
   ids: ReadonlySet<string>,
   maxBytes: number,
@@ -258,12 +267,14 @@ export async function* findItems(
   if (ids.size === 0) return
   let page: { responseId: string; first: number; items: JsonObject[] } | undefined
   let bytes = 0
-  for (const { item_id, response_id, position } of inOrder(await placesOf(shelf, owner, [...ids]))) {
+  for (const { item_id, response_id, position } of sortByPosition(
+    await findItemPositions(store, owner, [...ids]),
+  )) {
     if (page?.responseId !== response_id || position >= page.first + page.items.length) {
-      await nextTurn()
-      const read = await readPage(shelf, response_id, position)
+      await yieldToEventLoop()
+      const read = await readPage(store, response_id, position)
       bytes += read?.bytes ?? 0
-      if (bytes > maxBytes) throw fail('body_too_large', tooMuchOpened)
+      if (bytes > maxBytes) throw gatewayError('body_too_large', itemsTooLargeMessage)
       page = read && { responseId: response_id, ...read }
     }
     const item = page?.items[position - page.first]
@@ -271,47 +282,55 @@ export async function* findItems(
   }
 }
 
-const tooMuchOpened = 'The stored items that input refers to are too large to be read for one request.'
+const itemsTooLargeMessage = 'The stored items that input refers to are too large to be read for one request.'
 
 /** Those in one page follow each other. */
-function inOrder(places: ItemPlace[]): ItemPlace[] {
-  return places.toSorted((a, b) =>
+function sortByPosition(positions: ItemPosition[]): ItemPosition[] {
+  return positions.toSorted((a, b) =>
     a.response_id === b.response_id ? a.position - b.position : a.response_id < b.response_id ? -1 : 1,
   )
 }
 
-interface ItemPlace {
+interface ItemPosition {
   item_id: string
   response_id: string
   position: number
 }
 
 /** Where items are in the responses of their owner; in the newest one, where an id is in several. */
-async function placesOf(shelf: Shelf, owner: Owner, ids: string[]): Promise<ItemPlace[]> {
-  const own = sql`r.organization_id = ${owner.organizationId} and r.workspace_id = ${owner.workspaceId}
-    and r.expires_at > ${isoNow(shelf.clock)}`
+async function findItemPositions(store: StoreContext, owner: Owner, ids: string[]): Promise<ItemPosition[]> {
+  const ownerCondition = sql`r.organization_id = ${owner.organizationId} and r.workspace_id = ${owner.workspaceId}
+    and r.expires_at > ${isoNow(store.clock)}`
   const { rows: named } =
-    await sql<ItemPlace>`select i.item_id, i.response_id, i.position from stored_item_ids i
+    await sql<ItemPosition>`select i.item_id, i.response_id, i.position from stored_item_ids i
     join (
       select n.item_id, max(n.response_id) as response_id from stored_item_ids n
       join stored_responses r on r.id = n.response_id
-      where n.item_id in (${sql.join(ids)}) and ${own} group by n.item_id
-    ) newest on newest.item_id = i.item_id and newest.response_id = i.response_id`.execute(shelf.db)
-  const placed = ids.flatMap((id) => {
-    const place = placeOf(id)
-    return place ? [{ item_id: id, ...place }] : []
+      where n.item_id in (${sql.join(ids)}) and ${ownerCondition} group by n.item_id
+    ) newest on newest.item_id = i.item_id and newest.response_id = i.response_id`.execute(store.db)
+  const positioned = ids.flatMap((id) => {
+    const parsed = parsePositionId(id)
+    return parsed ? [{ item_id: id, ...parsed }] : []
   })
-  if (placed.length === 0) return named
+  if (positioned.length === 0) return named
   const { rows: owned } = await sql<{ id: string }>`select r.id from stored_responses r
-    where r.id in (${sql.join(placed.map((place) => place.response_id))}) and ${own}`.execute(shelf.db)
+    where r.id in (${sql.join(positioned.map((parsed) => parsed.response_id))}) and ${ownerCondition}`.execute(
+    store.db,
+  )
   const known = new Set(owned.map((row) => row.id))
-  return [...named, ...placed.filter((place) => known.has(place.response_id))]
+  return [...named, ...positioned.filter((parsed) => known.has(parsed.response_id))]
 }
 
-export async function dropExpiredResponses({ db, clock }: Pick<Shelf, 'db' | 'clock'>): Promise<void> {
+export async function deleteExpiredResponses({
+  db,
+  clock,
+}: Pick<StoreContext, 'db' | 'clock'>): Promise<void> {
   await db.deleteFrom('stored_responses').where('expires_at', '<=', isoNow(clock)).execute()
 }
 
-function responseMissing(id: string) {
-  return fail('not_found', `The response "${id.slice(0, 100)}" does not exist or is no longer stored.`)
+function responseNotFoundError(id: string) {
+  return gatewayError(
+    'not_found',
+    `The response "${id.slice(0, 100)}" does not exist or is no longer stored.`,
+  )
 }

@@ -1,8 +1,8 @@
 import type { Selectable } from 'kysely'
 import { type Db, isUniqueViolation } from '../db/db.ts'
 import type { BudgetInterval, WorkspaceTable } from '../db/schema.ts'
-import { listOf } from '../db/values.ts'
-import { fail } from '../errors.ts'
+import { decodeList } from '../db/values.ts'
+import { gatewayError } from '../errors/gateway-error.ts'
 import { type Clock, isoNow } from '../lib/clock.ts'
 import { newUuid, uuidPattern } from '../lib/ids.ts'
 
@@ -21,7 +21,7 @@ export async function createWorkspace(
   db: Db,
   clock: Clock,
   owner: { organizationId: string; createdBy: string | null; isDefault?: boolean },
-  wanted: NewWorkspace,
+  input: NewWorkspace,
 ): Promise<Workspace> {
   try {
     return await db
@@ -38,7 +38,7 @@ export async function createWorkspace(
         data_discount_logging_enabled: 0,
         broadcast_enabled: 0,
         disabled_server_tools: null,
-        ...wanted,
+        ...input,
         id: newUuid(),
         organization_id: owner.organizationId,
         is_default: owner.isDefault ? 1 : 0,
@@ -50,7 +50,7 @@ export async function createWorkspace(
       .returningAll()
       .executeTakeFirstOrThrow()
   } catch (error) {
-    throw slugTaken(error, wanted.slug)
+    throw slugConflictError(error, input.slug)
   }
 }
 
@@ -68,23 +68,25 @@ export async function updateWorkspace(
       .returningAll()
       .executeTakeFirstOrThrow()
   } catch (error) {
-    throw slugTaken(error, changes.slug)
+    throw slugConflictError(error, changes.slug)
   }
 }
 
-function slugTaken(error: unknown, slug: string | undefined): unknown {
-  return isUniqueViolation(error) ? fail('conflict', `slug: another workspace is named "${slug}".`) : error
+function slugConflictError(error: unknown, slug: string | undefined): unknown {
+  return isUniqueViolation(error)
+    ? gatewayError('conflict', `slug: another workspace is named "${slug}".`)
+    : error
 }
 
 /** A UUID or a slug; other text names no workspace and never reaches the database. */
-function columnOf(ref: string): 'id' | 'slug' | undefined {
+function resolveColumn(ref: string): 'id' | 'slug' | undefined {
   if (uuidPattern.test(ref)) return 'id'
   return slugPattern.test(ref) ? 'slug' : undefined
 }
 
 /** By UUID or slug, within one organization. */
 async function findWorkspace(db: Db, organizationId: string, ref: string): Promise<Workspace | undefined> {
-  const column = columnOf(ref)
+  const column = resolveColumn(ref)
   if (!column) return undefined
   return db
     .selectFrom('workspaces')
@@ -105,7 +107,7 @@ export async function tryLockWorkspace(
   organizationId: string,
   ref: string,
 ): Promise<Workspace | undefined> {
-  const column = columnOf(ref)
+  const column = resolveColumn(ref)
   if (!column) return undefined
   return tx
     .updateTable('workspaces')
@@ -119,35 +121,36 @@ export async function tryLockWorkspace(
 
 export async function lockWorkspace(tx: Db, organizationId: string, ref: string): Promise<Workspace> {
   const workspace = await tryLockWorkspace(tx, organizationId, ref)
-  if (!workspace) throw workspaceMissing()
+  if (!workspace) throw workspaceNotFoundError()
   return workspace
 }
 
-function workspaceMissing() {
-  return fail('not_found', 'The workspace does not exist.')
+function workspaceNotFoundError() {
+  return gatewayError('not_found', 'The workspace does not exist.')
 }
 
 export async function requireWorkspace(db: Db, organizationId: string, ref: string): Promise<Workspace> {
   const workspace = await findWorkspace(db, organizationId, ref)
-  if (!workspace) throw workspaceMissing()
+  if (!workspace) throw workspaceNotFoundError()
   return workspace
 }
 
 /** For a workspace named in a body or query, where one the caller may not enter is 403, not 404. */
-export async function enterWorkspace(
+export async function resolveWorkspace(
   db: Db,
   organizationId: string,
   id: string | undefined,
 ): Promise<Workspace> {
-  if (id === undefined) return defaultWorkspace(db, organizationId)
+  if (id === undefined) return requireDefaultWorkspace(db, organizationId)
   const workspace = await findWorkspace(db, organizationId, id)
-  if (!workspace) throw fail('forbidden', 'workspace_id: this key may not enter that workspace.')
+  if (!workspace) throw gatewayError('forbidden', 'workspace_id: this key may not enter that workspace.')
   return workspace
 }
 
-export async function defaultWorkspace(db: Db, organizationId: string): Promise<Workspace> {
+export async function requireDefaultWorkspace(db: Db, organizationId: string): Promise<Workspace> {
   const workspace = await findDefaultWorkspace(db, organizationId)
-  if (!workspace) throw fail('invalid_request', 'workspace_id: there is no default workspace; name one.')
+  if (!workspace)
+    throw gatewayError('invalid_request', 'workspace_id: there is no default workspace; name one.')
   return workspace
 }
 
@@ -163,7 +166,7 @@ export async function findDefaultWorkspace(db: Db, organizationId: string): Prom
 }
 
 /** A management key acts in all workspaces but names one: the first, which exists even when it was deleted. */
-export async function firstWorkspaceId(db: Db, organizationId: string): Promise<string> {
+export async function findFirstWorkspaceId(db: Db, organizationId: string): Promise<string> {
   const { id } = await db
     .selectFrom('workspaces')
     .select('id')
@@ -175,7 +178,7 @@ export async function firstWorkspaceId(db: Db, organizationId: string): Promise<
 }
 
 /** The model of requests that name none. */
-export async function defaultTextModel(db: Db, workspaceId: string): Promise<string | null> {
+export async function findDefaultTextModel(db: Db, workspaceId: string): Promise<string | null> {
   const row = await db
     .selectFrom('workspaces')
     .select('default_text_model')
@@ -185,7 +188,7 @@ export async function defaultTextModel(db: Db, workspaceId: string): Promise<str
 }
 
 /** Which requests of a workspace have their prompts and replies kept. */
-export interface IoLogging {
+export interface IoLoggingSettings {
   /** From 0.0001 to 1. */
   samplingRate: number
   /** Null: those of every key. */
@@ -193,7 +196,7 @@ export interface IoLogging {
 }
 
 /** Null where nothing is kept. */
-export async function ioLogging(db: Db, workspaceId: string): Promise<IoLogging | null> {
+export async function loadIoLogging(db: Db, workspaceId: string): Promise<IoLoggingSettings | null> {
   const row = await db
     .selectFrom('workspaces')
     .select(['io_logging_sampling_rate', 'io_logging_api_key_ids'])
@@ -201,7 +204,7 @@ export async function ioLogging(db: Db, workspaceId: string): Promise<IoLogging 
     .where('io_logging_enabled', '=', 1)
     .executeTakeFirst()
   if (!row) return null
-  const ids = listOf<number>(row.io_logging_api_key_ids)
+  const ids = decodeList<number>(row.io_logging_api_key_ids)
   return { samplingRate: row.io_logging_sampling_rate, keyIds: ids && new Set(ids) }
 }
 
@@ -211,7 +214,7 @@ export interface WorkspaceBudgets {
   limits: ReadonlyMap<BudgetInterval, bigint>
 }
 
-export async function workspaceBudgets(db: Db, workspaceId: string): Promise<WorkspaceBudgets> {
+export async function loadWorkspaceBudgets(db: Db, workspaceId: string): Promise<WorkspaceBudgets> {
   const rows = await db
     .selectFrom('workspace_budgets')
     .innerJoin('workspaces', 'workspaces.id', 'workspace_budgets.workspace_id')

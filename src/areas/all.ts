@@ -1,4 +1,4 @@
-import type { Operation, Page } from '../operation.ts'
+import type { Operation, RawRoute } from '../http/operation.ts'
 import { analyticsOperations } from './analytics/operations.ts'
 import { batchOperations } from './batches/operations.ts'
 import { byokOperations } from './byok/operations.ts'
@@ -65,4 +65,4 @@ export const operations: Operation[] = [
   ...videoOperations,
 ]
 
-export const pages: Page[] = [...signinPages, ...consentPages, ...scimServerPages]
+export const pages: RawRoute[] = [...signinPages, ...consentPages, ...scimServerPages]

@@ -1,12 +1,12 @@
-import type { DialectName } from '../catalog/vocabulary.ts'
-import type { JsonObject } from '../lib/loose.ts'
-import type { CacheMark, InputPart, OutputPart } from './part.ts'
+import type { DialectName } from '../catalogue/vocabulary.ts'
+import type { JsonObject } from '../lib/json-values.ts'
+import type { CacheBreakpoint, InputPart, OutputPart } from './part.ts'
 
 /**
  * What is asked of a model, in our own form. Dialects read it from a client's body and write it into an
  * upstream's. A field that is absent was not asked for: nothing is sent in its place.
  */
-export interface Call {
+export interface ModelCall {
   messages: Message[]
   stream: boolean
   tools?: Tool[]
@@ -28,8 +28,8 @@ export interface Call {
   topLogprobs?: number
   /** How many answers. */
   n?: number
-  format?: Format
-  reasoning?: ReasoningWish
+  format?: ResponseFormat
+  reasoning?: ReasoningOptions
   verbosity?: string
   /** What the answer may consist of: text, image, audio. */
   modalities?: string[]
@@ -38,7 +38,7 @@ export interface Call {
   /** Expected output, to speed up small edits. */
   prediction?: string
   /** Cache the prompt up to its last block that can be cached. */
-  cache?: CacheMark
+  cache?: CacheBreakpoint
   promptCacheKey?: string
   serviceTier?: string
   /** The end user, as the client names them. */
@@ -66,7 +66,7 @@ export interface FunctionTool {
   /** JSON Schema of the arguments, untouched. */
   schema?: JsonObject
   strict?: boolean
-  cache?: CacheMark
+  cache?: CacheBreakpoint
   deferLoading?: boolean
 }
 
@@ -94,7 +94,7 @@ export type ToolChoice =
   | { kind: 'allowed'; required: boolean; names: string[] }
   | { kind: 'native'; dialect: DialectName; value: JsonObject }
 
-export type Format =
+export type ResponseFormat =
   | { kind: 'text' | 'json' | 'python' }
   | { kind: 'schema'; name?: string; schema: JsonObject; strict?: boolean; description?: string }
   | { kind: 'grammar'; grammar: string }
@@ -102,7 +102,7 @@ export type Format =
 export type Effort = 'max' | 'xhigh' | 'high' | 'medium' | 'low' | 'minimal' | 'none'
 
 /** How much the model should think, and how much of it to show. See reasoning.ts for effort against budget. */
-export interface ReasoningWish {
+export interface ReasoningOptions {
   effort?: Effort
   /** A budget in tokens. */
   maxTokens?: number
@@ -115,6 +115,6 @@ export interface ReasoningWish {
 }
 
 /** The name a tool has where tools have no namespaces. One found by tool search is a namespace of its own name. */
-export function flatToolName({ name, namespace }: FunctionTool | CustomTool): string {
+export function flattenToolName({ name, namespace }: FunctionTool | CustomTool): string {
   return namespace && namespace !== name ? `${namespace}__${name}` : name
 }

@@ -1,4 +1,4 @@
-import type { ServedTier } from '../catalog/vocabulary.ts'
+import type { ServedTier } from '../catalogue/vocabulary.ts'
 import type { UpstreamFailure } from './failure.ts'
 import type { AudioPart, Citation, OutputPart, ReasoningPart, TextPart, TokenLogprob } from './part.ts'
 import type { Usage } from './usage.ts'
@@ -68,17 +68,17 @@ export interface Reply {
   choices: Choice[]
   usage: Usage | null
   failure: UpstreamFailure | null
-  complete: boolean
+  isComplete: boolean
 }
 
 /** Adds up the events of a reply. */
-export class Collector {
+export class ReplyCollector {
   readonly reply: Reply = {
     start: { type: 'reply-start' },
     choices: [],
     usage: null,
     failure: null,
-    complete: false,
+    isComplete: false,
   }
 
   add(event: ReplyEvent): void {
@@ -87,15 +87,15 @@ export class Collector {
         Object.assign(this.reply.start, event)
         break
       case 'part-start':
-        this.#choice(event.choice).parts[event.part] = ownPart(event.content)
+        this.#openChoice(event.choice).parts[event.part] = copyPart(event.content)
         break
       case 'part-delta': {
-        const part = this.#choice(event.choice).parts[event.part]
-        if (part) append(part, event.delta)
+        const part = this.#openChoice(event.choice).parts[event.part]
+        if (part) appendDelta(part, event.delta)
         break
       }
       case 'choice-end':
-        this.#choice(event.choice).end = event
+        this.#openChoice(event.choice).end = event
         break
       case 'usage':
         this.reply.usage = event.usage
@@ -104,17 +104,17 @@ export class Collector {
         this.reply.failure = event.failure
         break
       case 'reply-end':
-        this.reply.complete = true
+        this.reply.isComplete = true
         break
       case 'part-end':
         break
     }
   }
 
-  #choice(index: number): Choice {
+  #openChoice(index: number): Choice {
     const { choices } = this.reply
-    const found = choices.find((choice) => choice.index === index)
-    if (found) return found
+    const existing = choices.find((choice) => choice.index === index)
+    if (existing) return existing
     const choice: Choice = { index, parts: [], end: null }
     choices.push(choice)
     choices.sort((a, b) => a.index - b.index)
@@ -122,14 +122,14 @@ export class Collector {
   }
 }
 
-export function collect(events: Iterable<ReplyEvent>): Reply {
-  const collector = new Collector()
+export function collectReply(events: Iterable<ReplyEvent>): Reply {
+  const collector = new ReplyCollector()
   for (const event of events) collector.add(event)
   return collector.reply
 }
 
 /** In place: copying the lists of a part for every delta would take the square of their length. */
-export function annotate(part: TextPart, { citation, logprobs }: PartDelta): void {
+export function appendAnnotations(part: TextPart, { citation, logprobs }: PartDelta): void {
   if (citation) {
     part.citations ??= []
     part.citations.push(citation)
@@ -140,7 +140,7 @@ export function annotate(part: TextPart, { citation, logprobs }: PartDelta): voi
 }
 
 /** A part that may be added to while the one it was made from stays as it is. Its texts are not copied. */
-export function ownPart<Part extends OutputPart>(content: Part): Part {
+export function copyPart<Part extends OutputPart>(content: Part): Part {
   if (content.kind === 'reasoning') return { ...content, summary: [...content.summary] }
   if (content.kind !== 'text') return { ...content }
   const { citations, logprobs } = content
@@ -151,10 +151,10 @@ export function ownPart<Part extends OutputPart>(content: Part): Part {
   }
 }
 
-function append(part: OutputPart, delta: PartDelta): void {
+function appendDelta(part: OutputPart, delta: PartDelta): void {
   if (part.kind === 'text') {
     part.text += delta.text ?? ''
-    annotate(part, delta)
+    appendAnnotations(part, delta)
   } else if (part.kind === 'refusal') part.text += delta.text ?? ''
   else if (part.kind === 'tool-call') part.arguments += delta.arguments ?? ''
   else if (part.kind === 'reasoning') appendReasoning(part, delta)

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../lib/loose.ts'
+import type { JsonObject } from '../lib/json-values.ts'
 
 /** The public vocabulary of `error_type`. */
 export type FailureKind =
@@ -37,11 +37,11 @@ export interface UpstreamFailure {
 }
 
 /** What a status means when the vendor's body says nothing better. */
-export function kindOfStatus(status: number): FailureKind {
-  return byStatus.get(status) ?? (status >= 500 ? 'provider_unavailable' : 'invalid_request')
+export function failureKindForStatus(status: number): FailureKind {
+  return failureKindByStatus.get(status) ?? (status >= 500 ? 'provider_unavailable' : 'invalid_request')
 }
 
-const byStatus = new Map<number, FailureKind>([
+const failureKindByStatus = new Map<number, FailureKind>([
   [400, 'invalid_request'],
   [401, 'authentication'],
   [402, 'payment_required'],

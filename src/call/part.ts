@@ -1,8 +1,8 @@
-import type { DialectName } from '../catalog/vocabulary.ts'
-import type { JsonObject } from '../lib/loose.ts'
+import type { DialectName } from '../catalogue/vocabulary.ts'
+import type { JsonObject } from '../lib/json-values.ts'
 
 /** Cache the prompt up to and including what carries the mark. */
-export interface CacheMark {
+export interface CacheBreakpoint {
   ttl?: '5m' | '1h'
 }
 
@@ -22,7 +22,7 @@ export type OutputPart =
 export interface TextPart {
   kind: 'text'
   text: string
-  cache?: CacheMark
+  cache?: CacheBreakpoint
   citations?: Citation[]
   logprobs?: TokenLogprob[]
 }
@@ -34,20 +34,20 @@ export interface RefusalPart {
 
 export interface ImagePart {
   kind: 'image'
-  source: Source
+  source: MediaSource
   detail?: string
-  cache?: CacheMark
+  cache?: CacheBreakpoint
 }
 
 export interface FilePart {
   kind: 'file'
-  source: Source
+  source: MediaSource
   filename?: string
   /** Background about the document that is not to be cited. */
   context?: string
   /** The model should cite it. */
-  cite?: boolean
-  cache?: CacheMark
+  citationsEnabled?: boolean
+  cache?: CacheBreakpoint
 }
 
 export interface AudioPart {
@@ -64,25 +64,25 @@ export interface AudioPart {
 
 export interface VideoPart {
   kind: 'video'
-  source: Source
+  source: MediaSource
 }
 
 /** Where the bytes of an image, file or video are. */
-export type Source =
+export type MediaSource =
   | { kind: 'url'; url: string }
   | { kind: 'data'; mediaType: string; data: string }
   | { kind: 'file'; id: string }
   | { kind: 'text'; text: string }
 
 /** What an address stands for: a web address anyone can fetch; any other (`gs://`) is a handle of one vendor. */
-export function linkedSource(url: string): Source {
+export function sourceFromUrl(url: string): MediaSource {
   return /^[a-z][a-z0-9+.-]*:\/\//i.test(url) && !/^https?:/i.test(url)
     ? { kind: 'file', id: url }
     : { kind: 'url', url }
 }
 
 /** A handle that is an address: a file store that goes by ids cannot know it. */
-export function isForeignHandle(source: Source): boolean {
+export function isVendorFileUri(source: MediaSource): boolean {
   return source.kind === 'file' && (source.id.includes('://') || source.id.startsWith('files/'))
 }
 
@@ -94,7 +94,7 @@ export interface ToolCallPart {
   /** The very characters the model wrote: usually JSON, not always valid; free text when `custom`. */
   arguments: string
   custom?: boolean
-  cache?: CacheMark
+  cache?: CacheBreakpoint
 }
 
 export interface ToolResultPart {
@@ -106,7 +106,7 @@ export interface ToolResultPart {
   content: (TextPart | ImagePart | FilePart | OpaquePart)[]
   isError?: boolean
   custom?: boolean
-  cache?: CacheMark
+  cache?: CacheBreakpoint
 }
 
 /**
@@ -150,7 +150,7 @@ export interface Citation {
   url?: string
   title?: string
   /** The words of the source. */
-  cited?: string
+  citedText?: string
   /** A source that is a file, which has no address. */
   file?: { id?: string; name?: string; container?: string }
   /** In characters of the text part that carries it. */

@@ -1,9 +1,9 @@
-import { defined } from '../lib/loose.ts'
+import { omitUndefined } from '../lib/json-values.ts'
 import type { Choice, PartDelta, Reply, ReplyEvent } from './event.ts'
 import type { OutputPart } from './part.ts'
 
 /** The part as it is before anything of it was said. */
-export function blankPart(part: OutputPart): OutputPart {
+export function toEmptyPart(part: OutputPart): OutputPart {
   if (part.kind === 'text') return { kind: 'text', text: '' }
   if (part.kind === 'refusal') return { kind: 'refusal', text: '' }
   if (part.kind === 'tool-call') return { ...part, arguments: '' }
@@ -13,49 +13,49 @@ export function blankPart(part: OutputPart): OutputPart {
 }
 
 /** What a part says, as the deltas that would have brought it. Signatures stay in the part. */
-export function deltasOf(part: OutputPart): PartDelta[] {
+export function toDeltas(part: OutputPart): PartDelta[] {
   if (part.kind === 'text') {
     const { text, logprobs, citations = [] } = part
-    const said = text || logprobs ? [defined({ text, logprobs })] : []
-    return [...said, ...citations.map((citation) => ({ citation }))]
+    const textDeltas = text || logprobs ? [omitUndefined({ text, logprobs })] : []
+    return [...textDeltas, ...citations.map((citation) => ({ citation }))]
   }
   if (part.kind === 'refusal') return part.text ? [{ text: part.text }] : []
   if (part.kind === 'tool-call') return part.arguments ? [{ arguments: part.arguments }] : []
-  if (part.kind === 'audio') return [defined({ transcript: part.transcript, data: part.data })]
+  if (part.kind === 'audio') return [omitUndefined({ transcript: part.transcript, data: part.data })]
   if (part.kind !== 'reasoning') return []
-  const thought = part.text ? [{ text: part.text }] : []
-  return [...thought, ...part.summary.map((summary, section) => ({ summary, section }))]
+  const reasoningDeltas = part.text ? [{ text: part.text }] : []
+  return [...reasoningDeltas, ...part.summary.map((summary, section) => ({ summary, section }))]
 }
 
 /** A whole reply once more as it might have come: part after part, in pieces. */
-export function eventsOf({ start, choices }: Reply): ReplyEvent[] {
-  return [start, ...choices.flatMap(choiceEvents), { type: 'reply-end' }]
+export function replayEvents({ start, choices }: Reply): ReplyEvent[] {
+  return [start, ...choices.flatMap(replayChoice), { type: 'reply-end' }]
 }
 
-function choiceEvents({ index: choice, parts, end }: Choice): ReplyEvent[] {
+function replayChoice({ index: choice, parts, end }: Choice): ReplyEvent[] {
   // What was announced and never begun has left a gap.
-  const events = parts.flatMap((part, number) => (part ? partEvents(choice, number, part) : []))
+  const events = parts.flatMap((part, number) => (part ? replayPart(choice, number, part) : []))
   return end ? [...events, end] : events
 }
 
-function partEvents(choice: number, part: number, whole: OutputPart): ReplyEvent[] {
-  const at = { choice, part }
-  const { content, last } = unsigned(blankPart(whole))
-  const deltas = [...deltasOf(whole).flatMap(piecesOf), ...last]
+function replayPart(choice: number, part: number, whole: OutputPart): ReplyEvent[] {
+  const position = { choice, part }
+  const { content, signatureDeltas } = splitSignature(toEmptyPart(whole))
+  const deltas = [...toDeltas(whole).flatMap(splitDelta), ...signatureDeltas]
   return [
-    { type: 'part-start', ...at, content },
-    ...deltas.map((delta) => ({ type: 'part-delta' as const, ...at, delta })),
-    { type: 'part-end', ...at },
+    { type: 'part-start', ...position, content },
+    ...deltas.map((delta) => ({ type: 'part-delta' as const, ...position, delta })),
+    { type: 'part-end', ...position },
   ]
 }
 
 /** Thinking is signed when it is over. */
-function unsigned(part: OutputPart): { content: OutputPart; last: PartDelta[] } {
-  if (part.kind !== 'reasoning') return { content: part, last: [] }
+function splitSignature(part: OutputPart): { content: OutputPart; signatureDeltas: PartDelta[] } {
+  if (part.kind !== 'reasoning') return { content: part, signatureDeltas: [] }
   const { signature, encrypted, ...content } = part
   return {
     content,
-    last: [
+    signatureDeltas: [
       ...(signature === undefined ? [] : [{ signature }]),
       ...(encrypted === undefined ? [] : [{ encrypted }]),
     ],
@@ -63,25 +63,25 @@ function unsigned(part: OutputPart): { content: OutputPart; last: PartDelta[] } 
 }
 
 /** In characters: some clients refuse long lines. */
-const pieceLength = 512
+const maxChunkLength = 512
 
 /** Words that carry something else with them, such as the odds of their tokens, stay together. */
-function piecesOf(delta: PartDelta): PartDelta[] {
-  const [name, ...others] = (['text', 'arguments', 'summary'] as const).filter((field) => delta[field])
-  if (!name || others.length > 0 || delta.logprobs) return [delta]
-  return cut(delta[name] ?? '').map((piece) => ({ ...delta, [name]: piece }))
+function splitDelta(delta: PartDelta): PartDelta[] {
+  const [name, ...otherNames] = (['text', 'arguments', 'summary'] as const).filter((field) => delta[field])
+  if (!name || otherNames.length > 0 || delta.logprobs) return [delta]
+  return splitText(delta[name] ?? '').map((chunk) => ({ ...delta, [name]: chunk }))
 }
 
 /** Never within a character that takes two units. */
-function cut(text: string): string[] {
-  const pieces: string[] = []
+function splitText(text: string): string[] {
+  const chunks: string[] = []
   for (let from = 0; from < text.length; ) {
-    const to = from + pieceLength
+    const to = from + maxChunkLength
     const end = isHighSurrogate(text.charCodeAt(to - 1)) ? to + 1 : to
-    pieces.push(text.slice(from, end))
+    chunks.push(text.slice(from, end))
     from = end
   }
-  return pieces
+  return chunks
 }
 
 function isHighSurrogate(code: number): boolean {

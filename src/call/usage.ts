@@ -27,7 +27,7 @@ export interface Usage {
   reportedCost: number | null
 }
 
-export const noTokens: Usage = {
+export const zeroUsage: Usage = {
   input: 0,
   cacheRead: 0,
   cacheReadAudio: 0,
@@ -46,7 +46,7 @@ export const noTokens: Usage = {
   reportedCost: null,
 }
 
-export function promptTokens(usage: Usage): number {
+export function countPromptTokens(usage: Usage): number {
   return (
     usage.input +
     usage.cacheRead +
@@ -59,12 +59,12 @@ export function promptTokens(usage: Usage): number {
   )
 }
 
-export function completionTokens(usage: Usage): number {
+export function countCompletionTokens(usage: Usage): number {
   return usage.output + usage.reasoning + usage.outputAudio + usage.outputImage
 }
 
 /** A total that includes others, without them: never negative, however a vendor counts. */
-export function remainder(total: number, ...parts: number[]): number {
+export function subtractParts(total: number, ...parts: number[]): number {
   return Math.max(
     0,
     parts.reduce((left, part) => left - part, total),
@@ -72,25 +72,25 @@ export function remainder(total: number, ...parts: number[]): number {
 }
 
 /** What is left of a total, handed out in turn: counts that overlap cannot add up to more than it. */
-export class Share {
-  left: number
+export class TokenPool {
+  remaining: number
 
   constructor(total: number) {
-    this.left = total
+    this.remaining = total
   }
 
-  take(wanted: number): number {
-    const taken = Math.min(wanted, this.left)
-    this.left -= taken
-    return taken
+  take(requested: number): number {
+    const attempt = Math.min(requested, this.remaining)
+    this.remaining -= attempt
+    return attempt
   }
 }
 
 /** What a reply cost, as clients are shown it. Amounts are USD, for display. */
-export interface Bill {
-  cost: number
+export interface UsageCost {
+  total: number
   isByok: boolean
-  upstreamCost: number
-  upstreamPromptCost: number
-  upstreamCompletionCost: number
+  upstream: number
+  upstreamPrompt: number
+  upstreamCompletion: number
 }

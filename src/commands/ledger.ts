@@ -1,25 +1,25 @@
 import { Command } from 'commander'
-import { lockDatabase } from '../data-dir.ts'
+import { lockDatabase } from '../app/data-dir.ts'
+import type { Gateway } from '../app/gateway.ts'
 import { isPostgresUrl } from '../db/db.ts'
-import type { Gateway } from '../gateway.ts'
-import { checkLedger, type Finding, type LedgerFigures } from '../ledger/check.ts'
+import { checkLedger, type Finding, type LedgerTotals } from '../ledger/check.ts'
 import { acceptJournalLoss } from '../ledger/journal-loss.ts'
 import { usdFromNanos } from '../ledger/money.ts'
-import { type Result, type Run, UsageError } from './command.ts'
+import { type CommandResult, type CommandRunner, UsageError } from './command.ts'
 
-export function checkLedgerCommand(run: Run): Command {
+export function checkLedgerCommand(run: CommandRunner): Command {
   return new Command('check-ledger')
     .description('prove that the books agree, beside a running server, and print their figures')
-    .action(() => run(check))
+    .action(() => run(runCheck))
 }
 
-export function acceptJournalLossCommand(run: Run): Command {
+export function acceptJournalLossCommand(run: CommandRunner): Command {
   return new Command('accept-journal-loss')
     .description('let the next start go on without charges whose journal files are missing or damaged')
-    .action(() => run(acceptLoss))
+    .action(() => run(runAcceptLoss))
 }
 
-async function acceptLoss({ config, db }: Gateway): Promise<Result> {
+async function runAcceptLoss({ config, db }: Gateway): Promise<CommandResult> {
   const { databaseUrl } = config
   if (isPostgresUrl(databaseUrl)) throw new UsageError('With PostgreSQL there is no journal.')
   const unlock = lockDatabase(databaseUrl)
@@ -33,26 +33,28 @@ async function acceptLoss({ config, db }: Gateway): Promise<Result> {
 }
 
 /** Exit code 1 when something does not add up. */
-async function check(gateway: Gateway): Promise<Result> {
+async function runCheck(gateway: Gateway): Promise<CommandResult> {
   const { sound, findings, figures } = await checkLedger(gateway.db)
-  const lines = [...findings.map(lineOf), '', ...figureLines(figures)]
+  const lines = [...findings.map(formatFinding), '', ...formatTotals(figures)]
   if (!sound) throw new UsageError(`The ledger is not sound.\n${lines.join('\n')}`)
-  const value = { sound, findings, figures: shown(figures) }
+  const value = { sound, findings, figures: toUsdTotals(figures) }
   return { value, text: ['The ledger is sound.', ...lines].join('\n') }
 }
 
-function lineOf({ invariant, statement, looked_at, violations }: Finding): string {
+function formatFinding({ invariant, statement, looked_at, violations }: Finding): string {
   const verdict = violations.length === 0 ? 'ok' : 'WRONG'
   const examples = violations.map((violation) => `\n       ${violation}`)
   return `  ${verdict.padEnd(5)} ${invariant} ${statement} (${looked_at})${examples.join('')}`
 }
 
-function figureLines(figures: LedgerFigures): string[] {
-  return Object.entries(shown(figures)).map(([name, value]) => `  ${name.replaceAll('_', ' ')}: ${value}`)
+function formatTotals(totals: LedgerTotals): string[] {
+  return Object.entries(toUsdTotals(totals)).map(
+    ([name, value]) => `  ${name.replaceAll('_', ' ')}: ${value}`,
+  )
 }
 
-function shown(figures: LedgerFigures): Record<string, number> {
-  const entries = Object.entries(figures).map(([name, value]) =>
+function toUsdTotals(totals: LedgerTotals): Record<string, number> {
+  const entries = Object.entries(totals).map(([name, value]) =>
     typeof value === 'bigint' ? [name.replace('_nanos', '_usd'), usdFromNanos(value)] : [name, value],
   )
   return Object.fromEntries(entries)

@@ -7,7 +7,7 @@ export interface Statement {
 export type Row = Record<string, unknown>
 
 /** What is neither text nor number is kept as JSON. */
-export function binding(value: unknown): unknown {
+export function toBinding(value: unknown): unknown {
   return typeof value === 'object' && value !== null ? JSON.stringify(value) : value
 }
 
@@ -18,13 +18,13 @@ export interface Batch {
 }
 
 /** A connection of its own, for the few transactions that every request makes: all of each, or nothing. */
-export interface Batches {
+export interface BatchConnection {
   transact<T>(work: (batch: Batch) => Promise<T>): Promise<T>
   close(): Promise<void>
 }
 
 /** The data itself was refused, and will be again; anything else may go better next time. */
-export function isRefusedData(error: unknown): boolean {
+export function isRejectedData(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const { code, errno } = error as { code?: unknown; errno?: unknown }
   const sqlite = /^SQLITE_(?:CONSTRAINT|TOOBIG|MISMATCH|RANGE|ERROR)/

@@ -9,10 +9,10 @@ import {
 } from 'kysely'
 import { Migrator } from 'kysely/migration'
 import { withDeadline } from '../lib/deadline.ts'
-import { Changes } from './changes.ts'
-import { Gate } from './gate.ts'
+import { ChangeCounter } from './change-counter.ts'
 import { migrations } from './migrations/all.ts'
 import { BunPostgresDialect } from './postgres.ts'
+import { ReadBarrier } from './read-barrier.ts'
 import type { Schema } from './schema.ts'
 import { BunSqliteDialect } from './sqlite.ts'
 
@@ -20,28 +20,28 @@ import { BunSqliteDialect } from './sqlite.ts'
 export type Db = Kysely<Schema>
 
 /** `url` is `postgres://...` or the path of a SQLite file. `answerMs` null: queries may take as long as they do. */
-export function openDb(url: string, answerMs?: number | null): Db {
-  const changes = new Changes()
-  const gate = new Gate()
+export function openDb(url: string, queryTimeoutMs?: number | null): Db {
+  const changes = new ChangeCounter()
+  const barrier = new ReadBarrier()
   const dialect = isPostgresUrl(url)
-    ? new BunPostgresDialect(url, changes, answerMs)
-    : new BunSqliteDialect(url, changes, gate)
+    ? new BunPostgresDialect(url, changes, queryTimeoutMs)
+    : new BunSqliteDialect(url, changes, barrier)
   const db = new Kysely<Schema>({ dialect, plugins: [new IntegerPlugin()] })
-  changesIn.set(db, changes)
-  gates.set(db, gate)
+  changeCounters.set(db, changes)
+  readBarriers.set(db, barrier)
   return db
 }
 
-const gates = new WeakMap<Db, Gate>()
+const readBarriers = new WeakMap<Db, ReadBarrier>()
 
 /** What SQLite is asked about money waits until it has all that is known; `caughtUp` gives null when it has. */
-export function readAfter(db: Db, caughtUp: () => Promise<void> | null): void {
-  const gate = gates.get(db)
-  if (gate) gate.caughtUp = caughtUp
+export function setReadBarrier(db: Db, wait: () => Promise<void> | null): void {
+  const barrier = readBarriers.get(db)
+  if (barrier) barrier.wait = wait
 }
 
 /** Reads what every request needs and writes a row of its own: fails when requests could not be served. */
-export async function recordProbe(db: Db, now: string): Promise<void> {
+export async function writeProbe(db: Db, now: string): Promise<void> {
   await sql`select hash from api_keys limit 1`.execute(db)
   await db.transaction().execute(async (tx) => {
     // Large enough to need room: an update in place succeeds on a full disk.
@@ -58,10 +58,10 @@ export function isPostgresUrl(url: string): boolean {
   return /^postgres(ql)?:/.test(url)
 }
 
-const changesIn = new WeakMap<Db, Changes>()
+const changeCounters = new WeakMap<Db, ChangeCounter>()
 
 /** What PostgreSQL's clock says, in milliseconds. */
-export async function databaseTime(db: Db): Promise<number> {
+export async function readDatabaseTime(db: Db): Promise<number> {
   const { rows } = await sql<{
     ms: number
   }>`select (extract(epoch from clock_timestamp()) * 1000)::bigint as ms`.execute(db)
@@ -69,13 +69,13 @@ export async function databaseTime(db: Db): Promise<number> {
 }
 
 /** Reads that belong together, as of one moment. Nobody who writes has to wait for them. */
-export function inSnapshot<T>(db: Db, work: (tx: Db) => Promise<T>): Promise<T> {
+export function runInSnapshot<T>(db: Db, work: (tx: Db) => Promise<T>): Promise<T> {
   return db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only').execute(work)
 }
 
 /** Grows with every change this process makes to accounts and policies: what was read before may be out of date. */
-export function changeCount(db: Db): number {
-  return changesIn.get(db)?.count ?? 0
+export function changeCountOf(db: Db): number {
+  return changeCounters.get(db)?.count ?? 0
 }
 
 export function isPostgres(db: Db): boolean {
@@ -103,29 +103,29 @@ class IntegerPlugin implements KyselyPlugin {
   }
 }
 
-function migratorOf(db: Db): Migrator {
+function createMigrator(db: Db): Migrator {
   return new Migrator({ db, provider: { getMigrations: async () => migrations } })
 }
 
 /** The names of those that have not run, and whether none has. */
-export async function pendingMigrations(db: Db): Promise<{ pending: string[]; isNew: boolean }> {
-  const known = await migratorOf(db).getMigrations()
+export async function findPendingMigrations(db: Db): Promise<{ pending: string[]; isNew: boolean }> {
+  const known = await createMigrator(db).getMigrations()
   const pending = known.filter(({ executedAt }) => executedAt === undefined)
   return { pending: pending.map(({ name }) => name), isNew: pending.length === known.length }
 }
 
 export async function migrate(db: Db): Promise<string[]> {
-  const { error, results } = await migratorOf(db).migrateToLatest()
+  const { error, results } = await createMigrator(db).migrateToLatest()
   if (error) throw new Error('The database could not be migrated.', { cause: error })
   return (results ?? []).filter((result) => result.status === 'Success').map((result) => result.migrationName)
 }
 
 /** A database that is away cannot be closed politely. */
-const closeMs = 5000
+const closeTimeoutMs = 5000
 
 /** Bounded, and never an error: whoever closes has nothing more to ask of it. */
 export async function closeDb(db: Db): Promise<void> {
-  await withDeadline(closeMs, db.destroy(), () => new Error('the database does not close')).catch(
+  await withDeadline(closeTimeoutMs, db.destroy(), () => new Error('the database does not close')).catch(
     () => undefined,
   )
 }

@@ -7,9 +7,9 @@ import { Migrator } from 'kysely/migration'
 import { createDatabase, type DatabaseKind, databaseKinds } from '../../test/support/harness.ts'
 import { ConfigError, readConfig } from '../config.ts'
 import { openGateway } from '../main.ts'
-import { closeDb, type Db, databaseTime, migrate, openDb } from './db.ts'
+import { closeDb, type Db, migrate, openDb, readDatabaseTime } from './db.ts'
 import { migrations } from './migrations/all.ts'
-import { type UpgradeParts, upgrade } from './upgrade.ts'
+import { type UpgradeOptions, upgrade } from './upgrade.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'headgate-migrations-'))
 const drops: (() => Promise<void>)[] = []
@@ -70,7 +70,7 @@ for (const kind of databaseKinds) {
 }
 
 /** Node heartbeats are younger than this, or their node has stopped. */
-const silentMs = 120_000
+const nodeTimeoutMs = 120_000
 
 /** A database of an earlier version. */
 async function leaveEarlierVersion(url: string): Promise<Db> {
@@ -80,7 +80,7 @@ async function leaveEarlierVersion(url: string): Promise<Db> {
 }
 
 async function leaveHeartbeat(db: Db, id: string, ageMs: number): Promise<void> {
-  const seen_at = new Date((await databaseTime(db)) - ageMs).toISOString()
+  const seen_at = new Date((await readDatabaseTime(db)) - ageMs).toISOString()
   await db.insertInto('nodes').values({ id, started_at: seen_at, seen_at }).execute()
 }
 
@@ -91,23 +91,23 @@ function recordLog() {
     lines.push(text)
     resolve()
   }
-  return { lines, started, log: { info } as UpgradeParts['log'] }
+  return { lines, started, log: { info } as UpgradeOptions['log'] }
 }
 
 test('R7 the migration of an earlier version is logged, that of a new database is not', async () => {
   const url = await newDatabase('sqlite')
   const earlier = recordLog()
   const db = await leaveEarlierVersion(url)
-  await upgrade(db, { url, silentMs, log: earlier.log })
+  await upgrade(db, { url, nodeTimeoutMs, log: earlier.log })
   expect(earlier.lines).toEqual(['database migration started', 'database migration finished'])
-  await upgrade(db, { url, silentMs, log: earlier.log })
+  await upgrade(db, { url, nodeTimeoutMs, log: earlier.log })
   expect(earlier.lines).toHaveLength(2)
   expect(await migrate(db)).toEqual([])
   await closeDb(db)
   const fresh = recordLog()
   const other = await newDatabase('sqlite')
   const empty = openDb(other)
-  await upgrade(empty, { url: other, silentMs, log: fresh.log })
+  await upgrade(empty, { url: other, nodeTimeoutMs, log: fresh.log })
   expect(fresh.lines).toEqual([])
   expect(await migrate(empty)).toEqual([])
   await closeDb(empty)
@@ -127,7 +127,7 @@ describe.if(databaseKinds.includes('postgres'))('an upgrade on PostgreSQL', () =
       await waited.promise
     })
     await locked.promise
-    const upgrading = upgrade(impatient, { url, silentMs, log })
+    const upgrading = upgrade(impatient, { url, nodeTimeoutMs, log })
     await Promise.race([started, upgrading])
     // Requests that wait for the same lock give up one after the other, and so would the migration meanwhile.
     for (let tries = 0; tries < 2; tries++) {
@@ -146,15 +146,15 @@ describe.if(databaseKinds.includes('postgres'))('an upgrade on PostgreSQL', () =
     const url = await newDatabase('postgres')
     const db = await leaveEarlierVersion(url)
     const { log } = recordLog()
-    await leaveHeartbeat(db, 'node-killed', 2 * silentMs)
+    await leaveHeartbeat(db, 'node-killed', 2 * nodeTimeoutMs)
     await leaveHeartbeat(db, 'node-running', 1000)
     const before = await tablesOf(db)
-    const refusal = await upgrade(db, { url, silentMs, log }).catch((error: Error) => error.message)
+    const refusal = await upgrade(db, { url, nodeTimeoutMs, log }).catch((error: Error) => error.message)
     expect(refusal).toContain('node-running is still running')
     expect(refusal).toContain('Stop all nodes, then start this version')
     expect(await tablesOf(db)).toEqual(before)
     await db.deleteFrom('nodes').where('id', '=', 'node-running').execute()
-    await upgrade(db, { url, silentMs, log })
+    await upgrade(db, { url, nodeTimeoutMs, log })
     expect(await tablesOf(db)).toContain('meter_days')
     await closeDb(db)
   })
@@ -163,9 +163,9 @@ describe.if(databaseKinds.includes('postgres'))('an upgrade on PostgreSQL', () =
     const url = await newDatabase('postgres')
     const db = openDb(url)
     const { log } = recordLog()
-    await upgrade(db, { url, silentMs, log })
+    await upgrade(db, { url, nodeTimeoutMs, log })
     await leaveHeartbeat(db, 'node-running', 1000)
-    await upgrade(db, { url, silentMs, log })
+    await upgrade(db, { url, nodeTimeoutMs, log })
     await closeDb(db)
   })
 

@@ -1,20 +1,20 @@
 import { type SelectQueryBuilder, sql } from 'kysely'
-import type { Page } from '../lib/page.ts'
+import type { Pagination } from '../lib/query-params.ts'
 import type { Schema } from './schema.ts'
 
-export interface Rows<Row> {
+export interface RowPage<Row> {
   rows: Row[]
   /** How many there are in all. */
   total: number
 }
 
 /** One page of a query, oldest first unless told otherwise. */
-export async function pageOf<Tables extends keyof Schema, Row>(
+export async function fetchPage<Tables extends keyof Schema, Row>(
   all: SelectQueryBuilder<Schema, Tables, Row>,
-  page: Page,
+  page: Pagination,
   order = ['created_at', 'id'],
   direction: 'asc' | 'desc' = 'asc',
-): Promise<Rows<Row>> {
+): Promise<RowPage<Row>> {
   const sorted = order.reduce((query, column) => query.orderBy(sql.ref(column), direction), all)
   const rows = await sorted.limit(page.limit).offset(page.offset).execute()
   const { total } = await all

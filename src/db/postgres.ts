@@ -12,30 +12,30 @@ import {
   type TransactionSettings,
 } from 'kysely'
 import { withDeadline } from '../lib/deadline.ts'
-import type { Changes } from './changes.ts'
-import { NoAnswerError } from './unavailable.ts'
+import type { ChangeCounter } from './change-counter.ts'
+import { QueryTimeoutError } from './unavailable.ts'
 
 const poolSize = 10
 /** A server that gives no answer in this time is as good as away: requests must end. */
-const defaultAnswerMs = 15_000
-const connectSeconds = 10
+const defaultQueryTimeoutMs = 15_000
+const connectTimeoutSeconds = 10
 /** A pool that cannot be closed in this time is left to the end of the process. */
-const closeSeconds = 5
+const closeTimeoutSeconds = 5
 
 /** Kysely on the runtime's own client, which gets over a lost connection; the drivers tried before it hung. */
 export class BunPostgresDialect implements Dialect {
   readonly #url: string
-  readonly #changes: Changes
-  readonly #answerMs: number | null
+  readonly #changes: ChangeCounter
+  readonly #queryTimeoutMs: number | null
 
-  constructor(url: string, changes: Changes, answerMs: number | null = defaultAnswerMs) {
+  constructor(url: string, changes: ChangeCounter, queryTimeoutMs: number | null = defaultQueryTimeoutMs) {
     this.#url = url
     this.#changes = changes
-    this.#answerMs = answerMs
+    this.#queryTimeoutMs = queryTimeoutMs
   }
 
   createDriver(): Driver {
-    return new PostgresDriver(this.#url, this.#changes, this.#answerMs)
+    return new PostgresDriver(this.#url, this.#changes, this.#queryTimeoutMs)
   }
   createQueryCompiler() {
     return new PostgresQueryCompiler()
@@ -48,20 +48,20 @@ export class BunPostgresDialect implements Dialect {
   }
 }
 
-function answered<T>(answerMs: number | null, work: Promise<T>): Promise<T> {
-  if (answerMs === null) return work
-  return withDeadline(answerMs, work, () => new NoAnswerError('the database gives no answer'))
+function withQueryTimeout<T>(queryTimeoutMs: number | null, work: Promise<T>): Promise<T> {
+  if (queryTimeoutMs === null) return work
+  return withDeadline(queryTimeoutMs, work, () => new QueryTimeoutError('the database gives no answer'))
 }
 
 class PostgresDriver implements Driver {
   readonly #pool: SQL
-  readonly #changes: Changes
-  readonly #answerMs: number | null
+  readonly #changes: ChangeCounter
+  readonly #queryTimeoutMs: number | null
 
-  constructor(url: string, changes: Changes, answerMs: number | null) {
+  constructor(url: string, changes: ChangeCounter, queryTimeoutMs: number | null) {
     this.#changes = changes
-    this.#pool = new SQL(url, { max: poolSize, connectionTimeout: connectSeconds, bigint: true })
-    this.#answerMs = answerMs
+    this.#pool = new SQL(url, { max: poolSize, connectionTimeout: connectTimeoutSeconds, bigint: true })
+    this.#queryTimeoutMs = queryTimeoutMs
   }
 
   async init(): Promise<void> {
@@ -71,8 +71,8 @@ class PostgresDriver implements Driver {
   async acquireConnection(): Promise<DatabaseConnection> {
     const reserving = this.#pool.reserve()
     try {
-      const connection = await answered(this.#answerMs, reserving)
-      return new PostgresConnection(connection, this.#changes, this.#answerMs)
+      const connection = await withQueryTimeout(this.#queryTimeoutMs, reserving)
+      return new PostgresConnection(connection, this.#changes, this.#queryTimeoutMs)
     } catch (error) {
       // One that comes too late goes back to the pool.
       void reserving.then(
@@ -91,42 +91,43 @@ class PostgresDriver implements Driver {
     const level = settings.isolationLevel ? ` isolation level ${settings.isolationLevel}` : ''
     const mode = settings.accessMode ? ` ${settings.accessMode}` : ''
     await connection.executeQuery(CompiledQuery.raw(`start transaction${level}${mode}`))
-    this.#changes.began(connection)
+    this.#changes.beginTransaction(connection)
   }
   async commitTransaction(connection: DatabaseConnection): Promise<void> {
     await connection.executeQuery(CompiledQuery.raw('commit'))
-    this.#changes.ended(connection)
+    this.#changes.endTransaction(connection)
   }
   async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
     await connection.executeQuery(CompiledQuery.raw('rollback'))
-    this.#changes.ended(connection)
+    this.#changes.endTransaction(connection)
   }
 
   async destroy(): Promise<void> {
-    await this.#pool.close({ timeout: closeSeconds })
+    await this.#pool.close({ timeout: closeTimeoutSeconds })
   }
 }
 
 class PostgresConnection implements DatabaseConnection {
   readonly #connection: ReservedSQL
-  readonly #changes: Changes
-  readonly #answerMs: number | null
+  readonly #changes: ChangeCounter
+  readonly #queryTimeoutMs: number | null
 
-  constructor(connection: ReservedSQL, changes: Changes, answerMs: number | null) {
+  constructor(connection: ReservedSQL, changes: ChangeCounter, queryTimeoutMs: number | null) {
     this.#connection = connection
     this.#changes = changes
-    this.#answerMs = answerMs
+    this.#queryTimeoutMs = queryTimeoutMs
   }
 
   async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
-    const answer = this.#connection.unsafe(query.sql, [...query.parameters])
+    const pending = this.#connection.unsafe(query.sql, [...query.parameters])
     try {
-      const result = await answered(this.#answerMs, answer)
-      this.#changes.ran(this, query)
+      const result = await withQueryTimeout(this.#queryTimeoutMs, pending)
+      this.#changes.recordQuery(this, query)
       return { rows: [...result], numAffectedRows: BigInt(result.count ?? 0) }
     } catch (error) {
       // Nobody knows what state a silent connection is in.
-      if (error instanceof NoAnswerError) void this.#connection.close({ timeout: 0 }).catch(() => undefined)
+      if (error instanceof QueryTimeoutError)
+        void this.#connection.close({ timeout: 0 }).catch(() => undefined)
       throw error
     }
   }

@@ -11,8 +11,8 @@ import {
   SqliteQueryCompiler,
   type TransactionSettings,
 } from 'kysely'
-import type { Changes } from './changes.ts'
-import type { Gate } from './gate.ts'
+import type { ChangeCounter } from './change-counter.ts'
+import type { ReadBarrier } from './read-barrier.ts'
 
 /**
  * Kysely on bun:sqlite. Ours, and not a package, for three reasons: a transaction must begin IMMEDIATE
@@ -21,17 +21,17 @@ import type { Gate } from './gate.ts'
  */
 export class BunSqliteDialect implements Dialect {
   readonly #path: string
-  readonly #changes: Changes
-  readonly #gate: Gate
+  readonly #changes: ChangeCounter
+  readonly #barrier: ReadBarrier
 
-  constructor(path: string, changes: Changes, gate: Gate) {
+  constructor(path: string, changes: ChangeCounter, barrier: ReadBarrier) {
     this.#path = path
     this.#changes = changes
-    this.#gate = gate
+    this.#barrier = barrier
   }
 
   createDriver(): Driver {
-    return new SqliteDriver(this.#path, this.#changes, this.#gate)
+    return new SqliteDriver(this.#path, this.#changes, this.#barrier)
   }
   createQueryCompiler() {
     return new SqliteQueryCompiler()
@@ -52,27 +52,27 @@ class TransactionalSqliteAdapter extends SqliteAdapter {
 }
 
 /** How long another process may hold the database, and how often it is asked for. */
-const busyMs = 5000
-const retryMs = 10
+const busyTimeoutMs = 5000
+const busyRetryMs = 10
 
 class SqliteDriver implements Driver {
   readonly #database: Database
   readonly #connection: SqliteConnection
-  readonly #changes: Changes
-  readonly #gate: Gate
+  readonly #changes: ChangeCounter
+  readonly #barrier: ReadBarrier
   #lastHolder: Promise<void> = Promise.resolve()
   #release: () => void = () => undefined
 
-  constructor(path: string, changes: Changes, gate: Gate) {
+  constructor(path: string, changes: ChangeCounter, barrier: ReadBarrier) {
     this.#database = new Database(path, { create: true, safeIntegers: true })
-    this.#connection = new SqliteConnection(this.#database, changes, gate)
+    this.#connection = new SqliteConnection(this.#database, changes, barrier)
     this.#changes = changes
-    this.#gate = gate
+    this.#barrier = barrier
   }
 
   async init(): Promise<void> {
     // Waited for where it stands only here; later, another process that writes holds up nobody.
-    const first = [`busy_timeout=${busyMs}`, 'journal_mode=WAL']
+    const first = [`busy_timeout=${busyTimeoutMs}`, 'journal_mode=WAL']
     for (const pragma of [...first, 'synchronous=FULL', 'foreign_keys=ON', 'busy_timeout=0']) {
       this.#database.run(`PRAGMA ${pragma}`)
     }
@@ -94,18 +94,18 @@ class SqliteDriver implements Driver {
 
   async beginTransaction(connection: DatabaseConnection, { accessMode }: TransactionSettings): Promise<void> {
     // Whoever writes within it keeps the ledger out until the end.
-    await this.#gate.caughtUp()
+    await this.#barrier.wait()
     const begin = accessMode === 'read only' ? 'begin' : 'begin immediate'
     await connection.executeQuery(CompiledQuery.raw(begin))
-    this.#changes.began(connection)
+    this.#changes.beginTransaction(connection)
   }
   async commitTransaction(connection: DatabaseConnection): Promise<void> {
     await connection.executeQuery(CompiledQuery.raw('commit'))
-    this.#changes.ended(connection)
+    this.#changes.endTransaction(connection)
   }
   async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
     await connection.executeQuery(CompiledQuery.raw('rollback'))
-    this.#changes.ended(connection)
+    this.#changes.endTransaction(connection)
   }
 
   async destroy(): Promise<void> {
@@ -114,29 +114,29 @@ class SqliteDriver implements Driver {
 }
 
 /** Queries with lists have a text for each length: they come and go. */
-const mostStatements = 500
+const maxStatements = 500
 
 type Binding = string | number | bigint | boolean | null | Uint8Array
 
 class SqliteConnection implements DatabaseConnection {
   readonly #database: Database
-  readonly #changes: Changes
-  readonly #gate: Gate
+  readonly #changes: ChangeCounter
+  readonly #barrier: ReadBarrier
   readonly #statements = new Map<string, Statement<unknown, Binding[]>>()
 
-  constructor(database: Database, changes: Changes, gate: Gate) {
+  constructor(database: Database, changes: ChangeCounter, barrier: ReadBarrier) {
     this.#database = database
     this.#changes = changes
-    this.#gate = gate
+    this.#barrier = barrier
   }
 
   /** Another process that writes is waited for without holding up this one; a busy statement has done nothing yet. */
   async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
-    if (!this.#database.inTransaction && this.#gate.concerns(query.sql)) await this.#gate.caughtUp()
-    for (const deadline = performance.now() + busyMs; ; await Bun.sleep(retryMs)) {
+    if (!this.#database.inTransaction && this.#barrier.appliesTo(query.sql)) await this.#barrier.wait()
+    for (const deadline = performance.now() + busyTimeoutMs; ; await Bun.sleep(busyRetryMs)) {
       try {
         const result = this.#run<Row>(query)
-        this.#changes.ran(this, query)
+        this.#changes.recordQuery(this, query)
         return result
       } catch (error) {
         const busy = error instanceof SQLiteError && error.code === 'SQLITE_BUSY'
@@ -146,7 +146,7 @@ class SqliteConnection implements DatabaseConnection {
   }
 
   #run<Row>(query: CompiledQuery): QueryResult<Row> {
-    const statement = this.#statement(query.sql)
+    const statement = this.#prepare(query.sql)
     const bindings = query.parameters as Binding[]
     if (statement.columnNames.length > 0) return { rows: statement.all(...bindings) as Row[] }
     const { changes, lastInsertRowid } = statement.run(...bindings)
@@ -154,16 +154,16 @@ class SqliteConnection implements DatabaseConnection {
   }
 
   /** The runtime's own cache holds twenty, which is fewer than one request may need. */
-  #statement(sql: string): Statement<unknown, Binding[]> {
+  #prepare(sql: string): Statement<unknown, Binding[]> {
     const known = this.#statements.get(sql)
     if (known) return known
     const statement = this.#database.prepare<unknown, Binding[]>(sql)
     this.#statements.set(sql, statement)
-    if (this.#statements.size > mostStatements) this.#forgetOldest()
+    if (this.#statements.size > maxStatements) this.#evictOldest()
     return statement
   }
 
-  #forgetOldest(): void {
+  #evictOldest(): void {
     const [oldest] = this.#statements
     if (!oldest) return
     this.#statements.delete(oldest[0])

@@ -3,44 +3,44 @@ import type { Statement } from './batch.ts'
 type Rows = readonly (readonly unknown[])[]
 
 /** `insert` with any number of rows: all at once where each statement is a journey, one by one where it is not. */
-export class Insert {
+export class InsertStatement {
   /** Of one row, for SQLite. */
-  readonly one: string
-  readonly #beginning: string
+  readonly singleRow: string
+  readonly #prefix: string
   readonly #columns: number
   readonly #conflict: string
   /** A text is made once for each number of rows: building it anew for every request costs more than running it. */
-  readonly #texts = new Map<number, string>()
+  readonly #sqlByRowCount = new Map<number, string>()
 
   constructor(table: string, columns: readonly string[], conflict = '') {
-    this.#beginning = `insert into ${table} (${columns.join(', ')}) values`
+    this.#prefix = `insert into ${table} (${columns.join(', ')}) values`
     this.#columns = columns.length
     this.#conflict = conflict
-    this.one = `${this.#beginning} (${columns.map(() => '?').join(', ')}) ${conflict}`
+    this.singleRow = `${this.#prefix} (${columns.map(() => '?').join(', ')}) ${conflict}`
   }
 
   /** Of many, for PostgreSQL. */
-  of(rows: Rows): Statement[] {
-    return [...pieces(rows)].map((piece) => ({ sql: this.#text(piece.length), values: piece.flat() }))
+  forRows(rows: Rows): Statement[] {
+    return [...splitChunks(rows)].map((chunk) => ({ sql: this.#sqlFor(chunk.length), values: chunk.flat() }))
   }
 
-  #text(rows: number): string {
-    const known = this.#texts.get(rows)
+  #sqlFor(rows: number): string {
+    const known = this.#sqlByRowCount.get(rows)
     if (known !== undefined) return known
     let parameter = 0
     const row = () => `(${Array.from({ length: this.#columns }, () => `$${++parameter}`).join(', ')})`
     const values = Array.from({ length: rows }, row).join(', ')
-    const text = `${this.#beginning} ${values} ${this.#conflict}`
-    this.#texts.set(rows, text)
+    const text = `${this.#prefix} ${values} ${this.#conflict}`
+    this.#sqlByRowCount.set(rows, text)
     return text
   }
 }
 
-const largestPiece = 64
+const maxChunkRows = 64
 
 /** Of 64, 32, 16 ... rows: the server keeps every text it has seen prepared, so there must be few of them. */
-function* pieces<T>(rows: readonly T[]): Generator<readonly T[]> {
-  for (let at = 0, size = largestPiece; at < rows.length; ) {
+function* splitChunks<T>(rows: readonly T[]): Generator<readonly T[]> {
+  for (let at = 0, size = maxChunkRows; at < rows.length; ) {
     while (size > rows.length - at) size /= 2
     yield rows.slice(at, at + size)
     at += size
@@ -48,20 +48,20 @@ function* pieces<T>(rows: readonly T[]): Generator<readonly T[]> {
 }
 
 /** `on conflict` that replaces every column but the key. */
-export function replacing(key: string, columns: readonly string[]): string {
+export function buildReplaceClause(key: string, columns: readonly string[]): string {
   const set = columns.filter((column) => column !== key).map((column) => `${column} = excluded.${column}`)
   return `on conflict (${key}) do update set ${set.join(', ')}`
 }
 
 /** `on conflict` that adds to every column but those of the key. */
-export function growing(table: string, key: readonly string[], columns: readonly string[]): string {
-  const grown = columns.filter((column) => !key.includes(column))
-  const set = grown.map((column) => `${column} = ${table}.${column} + excluded.${column}`)
+export function buildAddClause(table: string, key: readonly string[], columns: readonly string[]): string {
+  const added = columns.filter((column) => !key.includes(column))
+  const set = added.map((column) => `${column} = ${table}.${column} + excluded.${column}`)
   return `on conflict (${key.join(', ')}) do update set ${set.join(', ')}`
 }
 
 /** The same query for all of the values in one PostgreSQL statement: `$` stands where they go, `$2` ... for the others. */
-export function forEach(sql: string, values: readonly string[], ...others: string[]): Statement[] {
+export function buildListQuery(sql: string, values: readonly string[], ...others: string[]): Statement[] {
   if (values.length === 0) return []
   const list = 'select json_array_elements_text(cast(cast($1 as text) as json))'
   return [{ sql: sql.replace('$', () => list), values: [JSON.stringify(values), ...others] }]

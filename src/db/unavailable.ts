@@ -8,11 +8,11 @@ const clientCodes =
   /^(?:ERR_POSTGRES_(?:CONNECTION|IDLE|LIFETIME|TLS)|ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENOTFOUND|ENOSPC|EROFS)/
 
 /** A database that gave no answer in time. */
-export class NoAnswerError extends Error {}
+export class QueryTimeoutError extends Error {}
 
 /** Whether an error says that the database cannot be used right now, and nothing about the request. */
 export function isDatabaseUnavailable(error: unknown): boolean {
-  if (error instanceof NoAnswerError) return true
+  if (error instanceof QueryTimeoutError) return true
   if (!(error instanceof Error)) return false
   const { code, errno } = error as { code?: unknown; errno?: unknown }
   const isKnown = sqliteCodes.test(String(code)) || clientCodes.test(String(code))

@@ -11,7 +11,7 @@ export const destinations: Destination[] = [...otlpDestinations, clickhouse, dat
 
 const byType = new Map(destinations.map((kind) => [kind.type, kind]))
 
-export function destinationOf(type: string): Destination {
+export function getDestination(type: string): Destination {
   const kind = byType.get(type)
   if (!kind) throw new Error(`there is no destination of the type ${type}`)
   return kind

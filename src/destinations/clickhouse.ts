@@ -1,16 +1,16 @@
-import { destination, secret, text } from './destination.ts'
+import { defineDestination, secretField, textField } from './destination.ts'
 
 /** Over its HTTP interface. */
-export const clickhouse = destination({
+export const clickhouse = defineDestination({
   type: 'clickhouse',
   fields: {
-    host: text
+    host: textField
       .regex(/^[^?#]+$/, 'must not have a query')
       .describe('A host name, with or without a port, or an https URL'),
-    database: text,
-    username: text,
-    password: secret,
-    table: text.regex(/^\w+$/, 'must be letters, digits and underscores').default('SERVICE_TRACES'),
+    database: textField,
+    username: textField,
+    password: secretField,
+    table: textField.regex(/^\w+$/, 'must be letters, digits and underscores').default('SERVICE_TRACES'),
   },
   secrets: ['password'],
   address: 'host',

@@ -1,14 +1,14 @@
-import { address, destination, secret, text, under } from './destination.ts'
+import { appendPath, defineDestination, secretField, textField, urlField } from './destination.ts'
 
 /** LLM Observability. */
-export const datadog = destination({
+export const datadog = defineDestination({
   type: 'datadog',
-  fields: { apiKey: secret, mlApp: text, url: address.default('https://api.us5.datadoghq.com') },
+  fields: { apiKey: secretField, mlApp: textField, url: urlField.default('https://api.us5.datadoghq.com') },
   secrets: ['apiKey'],
   address: 'url',
-  target: ({ url }) => under(url, '/api/intake/llm-obs/v1/trace/spans'),
+  target: ({ url }) => appendPath(url, '/api/intake/llm-obs/v1/trace/spans'),
   // The intake takes no report without spans; this address says whether the key is known.
   probe: ({ apiKey, url }) => ({
-    request: { url: under(url, '/api/v1/validate'), method: 'GET', headers: { 'dd-api-key': apiKey } },
+    request: { url: appendPath(url, '/api/v1/validate'), method: 'GET', headers: { 'dd-api-key': apiKey } },
   }),
 })

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import type { DeliveryRequest } from '../lib/deliver.ts'
-import { version } from '../version.ts'
+import type { EgressRequest } from '../lib/egress-client.ts'
+import { version } from '../lib/version.ts'
 
 /** A kind of place that finished calls are reported to: data and pure functions. Nothing is sent from here. */
 export interface Destination {
@@ -13,20 +13,20 @@ export interface Destination {
   /** The field of `config` that says where it is. */
   address: string | null
   /** Where reports go, and therefore the only origin its secrets may travel to. Null: not known yet. */
-  target(config: Config): string | null
+  target(config: DestinationConfig): string | null
   /** A request that shows whether address and secrets are right. */
-  probe(config: Config, target: string): Probe
+  probe(config: DestinationConfig, target: string): Probe
 }
 
-export type Config = Record<string, unknown> & { headers?: Record<string, string> }
+export type DestinationConfig = Record<string, unknown> & { headers?: Record<string, string> }
 
 export interface Probe {
-  request: DeliveryRequest
+  request: EgressRequest
   /** Answers beside 2xx that show the same, because the request says nothing on purpose. */
   accepted?: number[]
 }
 
-interface Declaration<S extends z.ZodRawShape> {
+interface DestinationDefinition<S extends z.ZodRawShape> {
   type: string
   fields: S
   secrets: (keyof S & string)[]
@@ -35,17 +35,19 @@ interface Declaration<S extends z.ZodRawShape> {
   probe(config: z.output<z.ZodObject<S>>, target: string): Probe
 }
 
-export function destination<S extends z.ZodRawShape>(declaration: Declaration<S>): Destination {
-  const { type, fields, secrets, address = null, target } = declaration
+export function defineDestination<S extends z.ZodRawShape>(
+  definition: DestinationDefinition<S>,
+): Destination {
+  const { type, fields, secrets, address = null, target } = definition
   const config = z.strictObject({ ...fields, headers: headerMap.optional() })
   const probe = (values: z.output<z.ZodObject<S>>, to: string) =>
-    marked(declaration.probe(values, to), values as Config)
+    markAsTest(definition.probe(values, to), values as DestinationConfig)
   // A record's config was parsed with this very schema: the types are true by construction.
   return { type, config, secrets, address, target, probe } as unknown as Destination
 }
 
 /** Every test says that it is one; what the kind needs to sign in is not overruled by custom headers. */
-function marked({ request, accepted }: Probe, config: Config): Probe {
+function markAsTest({ request, accepted }: Probe, config: DestinationConfig): Probe {
   const custom = Object.entries(config.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value])
   const headers = {
     'user-agent': `headgate/${version}`,
@@ -56,30 +58,35 @@ function marked({ request, accepted }: Probe, config: Config): Probe {
   return { request: { ...request, headers }, ...(accepted && { accepted }) }
 }
 
-const printable = /^[\x20-\x7e]+$/
+const printablePattern = /^[\x20-\x7e]+$/
 
 /** Much of it travels in headers, which hold nothing else. */
-export const text = z.string().trim().min(1).max(1024).regex(printable, 'must be printable ASCII characters')
+export const textField = z
+  .string()
+  .trim()
+  .min(1)
+  .max(1024)
+  .regex(printablePattern, 'must be printable ASCII characters')
 
-export const secret = z
+export const secretField = z
   .string()
   .trim()
   .min(1)
   .max(8192)
-  .regex(printable, 'must be printable ASCII characters')
+  .regex(printablePattern, 'must be printable ASCII characters')
   .describe('Secret: stored sealed, shown masked')
 
-export const address = z.string().trim().min(1).max(2048).describe('An https URL').meta({ format: 'uri' })
+export const urlField = z.string().trim().min(1).max(2048).describe('An https URL').meta({ format: 'uri' })
 
 /** Set by the connection itself; a custom value would change what the message is. */
-const ownedByTransport =
+const transportHeaders =
   /^(?:host|connection|content-length|content-type|transfer-encoding|te|trailer|upgrade|expect|keep-alive|proxy-.*)$/i
 
 const headerName = z
   .string()
   .max(128)
   .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'is not the name of a header')
-  .refine((name) => !ownedByTransport.test(name), 'is a header that cannot be set')
+  .refine((name) => !transportHeaders.test(name), 'is a header that cannot be set')
 
 const headerMap = z
   .record(
@@ -98,18 +105,18 @@ const headerMap = z
   .describe('Custom HTTP headers. Their values are secret: stored sealed, shown masked')
 
 /** A path under a base URL that may have one of its own. What is no URL stays as it is, to be refused later. */
-export function under(base: string, path: string): string {
+export function appendPath(base: string, path: string): string {
   const url = URL.parse(base)
   if (url === null) return base
   url.pathname = url.pathname.replace(/\/+$/, '') + path
   return url.href
 }
 
-export function basic(user: string, password: string): string {
+export function formatBasicAuth(user: string, password: string): string {
   return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`
 }
 
-export function postJson(url: string, headers: Record<string, string>, body: unknown): DeliveryRequest {
+export function buildJsonPost(url: string, headers: Record<string, string>, body: unknown): EgressRequest {
   return {
     url,
     method: 'POST',

@@ -1,9 +1,12 @@
 import { describe, expect, test } from 'bun:test'
-import { destinationOf, destinations } from './all.ts'
-import type { Config } from './destination.ts'
+import { destinations, getDestination } from './all.ts'
+import type { DestinationConfig } from './destination.ts'
 
 /** For each type: the least config there is, where it leads, and what its secrets sign in with. */
-const cases: Record<string, { config: Config; target: string | null; headers?: Record<string, string> }> = {
+const cases: Record<
+  string,
+  { config: DestinationConfig; target: string | null; headers?: Record<string, string> }
+> = {
   arize: {
     config: { apiKey: 'the-key', spaceKey: 'the-space', modelId: 'm' },
     target: 'https://otlp.arize.com/v1/traces',
@@ -91,8 +94,8 @@ test('there are seventeen kinds', () => {
 
 for (const [type, { config: sent, target, headers }] of Object.entries(cases)) {
   describe(type, () => {
-    const kind = destinationOf(type)
-    const parse = (more: object = {}) => kind.config.parse({ ...sent, ...more }) as Config
+    const kind = getDestination(type)
+    const parse = (more: object = {}) => kind.config.parse({ ...sent, ...more }) as DestinationConfig
 
     test('its least config is enough, and without any of it is not', () => {
       expect(kind.config.safeParse(sent).success).toBe(true)
@@ -135,7 +138,7 @@ for (const [type, { config: sent, target, headers }] of Object.entries(cases)) {
 }
 
 describe('headers', () => {
-  const { config } = destinationOf('webhook')
+  const { config } = getDestination('webhook')
   const withHeaders = (headers: unknown) =>
     config.safeParse({ url: 'https://hooks.example.com/x', headers }).success
 
@@ -159,14 +162,14 @@ describe('headers', () => {
 })
 
 test('the storage test is signed for the place it goes to, and says nothing of the secret', () => {
-  const kind = destinationOf('s3')
+  const kind = getDestination('s3')
   const config = kind.config.parse({
     bucketName: 'traces',
     accessKeyId: 'AKIAEXAMPLE',
     secretAccessKey: 'very-secret-access-key',
     sessionToken: 'session',
     endpoint: 'https://minio.example.com:9000',
-  }) as Config
+  }) as DestinationConfig
   const { request } = kind.probe(config, kind.target(config) ?? '')
   const url = new URL(request.url)
   expect(url.origin).toBe('https://minio.example.com:9000')

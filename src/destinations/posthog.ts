@@ -1,13 +1,13 @@
-import { address, destination, postJson, secret, under } from './destination.ts'
+import { appendPath, buildJsonPost, defineDestination, secretField, urlField } from './destination.ts'
 
-export const posthog = destination({
+export const posthog = defineDestination({
   type: 'posthog',
-  fields: { apiKey: secret, endpoint: address.default('https://us.i.posthog.com') },
+  fields: { apiKey: secretField, endpoint: urlField.default('https://us.i.posthog.com') },
   secrets: ['apiKey'],
   address: 'endpoint',
-  target: ({ endpoint }) => under(endpoint, '/i/v0/e/'),
+  target: ({ endpoint }) => appendPath(endpoint, '/i/v0/e/'),
   probe: ({ apiKey }, url) => ({
-    request: postJson(
+    request: buildJsonPost(
       url,
       {},
       {

@@ -1,20 +1,20 @@
 import { S3Client } from 'bun'
-import { address, destination, secret, text } from './destination.ts'
+import { defineDestination, secretField, textField, urlField } from './destination.ts'
 
 /** Longer than a delivery may take. */
 const signatureSeconds = 300
 
-export const s3 = destination({
+export const s3 = defineDestination({
   type: 's3',
   fields: {
-    bucketName: text.regex(/^[a-z0-9][a-z0-9.-]{0,62}$/i, 'must be the name of a bucket'),
-    accessKeyId: text,
-    secretAccessKey: secret,
-    region: text.regex(/^[a-z0-9-]+$/, 'must be the name of a region').optional(),
-    endpoint: address.optional().describe('For storage that is compatible with S3'),
-    sessionToken: secret.optional(),
-    prefix: text.default('service-traces'),
-    pathTemplate: text
+    bucketName: textField.regex(/^[a-z0-9][a-z0-9.-]{0,62}$/i, 'must be the name of a bucket'),
+    accessKeyId: textField,
+    secretAccessKey: secretField,
+    region: textField.regex(/^[a-z0-9-]+$/, 'must be the name of a region').optional(),
+    endpoint: urlField.optional().describe('For storage that is compatible with S3'),
+    sessionToken: secretField.optional(),
+    prefix: textField.default('service-traces'),
+    pathTemplate: textField
       .default('{prefix}/{date}')
       .describe('Of {prefix} {date} {year} {month} {day} {apiKeyName}; the name of the file follows'),
   },

@@ -1,17 +1,17 @@
-import { destination, postJson, secret, text } from './destination.ts'
+import { buildJsonPost, defineDestination, secretField, textField } from './destination.ts'
 
 /** Over its SQL API. */
-export const snowflake = destination({
+export const snowflake = defineDestination({
   type: 'snowflake',
   fields: {
-    account: text
+    account: textField
       .max(255)
       .regex(/^[a-zA-Z0-9_]+(?:[.-][a-zA-Z0-9_]+)*$/, 'must be an account identifier such as org-account'),
-    token: secret,
-    database: text.default('SNOWFLAKE_LEARNING_DB'),
-    schema: text.default('PUBLIC'),
-    table: text.default('SERVICE_TRACES'),
-    warehouse: text.default('COMPUTE_WH'),
+    token: secretField,
+    database: textField.default('SNOWFLAKE_LEARNING_DB'),
+    schema: textField.default('PUBLIC'),
+    table: textField.default('SERVICE_TRACES'),
+    warehouse: textField.default('COMPUTE_WH'),
   },
   secrets: ['token'],
   address: 'account',
@@ -19,7 +19,7 @@ export const snowflake = destination({
   target: ({ account }) =>
     `https://${account.replaceAll('_', '-').toLowerCase()}.snowflakecomputing.com/api/v2/statements`,
   probe: ({ token, database, schema, warehouse }, url) => ({
-    request: postJson(
+    request: buildJsonPost(
       url,
       { authorization: `Bearer ${token}`, accept: 'application/json' },
       { statement: 'SELECT 1', timeout: 10, database, schema, warehouse },

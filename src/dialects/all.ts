@@ -1,4 +1,4 @@
-import type { GenerateDialect } from '../catalog/vocabulary.ts'
+import type { GenerateDialect } from '../catalogue/vocabulary.ts'
 import { chat } from './chat/chat.ts'
 import type { Dialect } from './dialect.ts'
 import { gemini } from './gemini/gemini.ts'

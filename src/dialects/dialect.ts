@@ -1,13 +1,13 @@
 import type { z } from 'zod'
-import type { Call } from '../call/call.ts'
+import type { ModelCall } from '../call/call.ts'
 import type { Reply, ReplyEvent } from '../call/event.ts'
 import type { UpstreamFailure } from '../call/failure.ts'
 import type { ReasoningFormat } from '../call/part.ts'
-import type { Bill, Usage } from '../call/usage.ts'
-import type { ReasoningHistory } from '../catalog/provider.ts'
-import type { DialectName, ServedTier, ServiceTier, WireAbility } from '../catalog/vocabulary.ts'
-import type { GatewayError } from '../errors.ts'
-import type { JsonObject } from '../lib/loose.ts'
+import type { Usage, UsageCost } from '../call/usage.ts'
+import type { ReasoningHistory } from '../catalogue/provider.ts'
+import type { DialectName, ServedTier, ServiceTier, WireCapability } from '../catalogue/vocabulary.ts'
+import type { GatewayError } from '../errors/gateway-error.ts'
+import type { JsonObject } from '../lib/json-values.ts'
 import type { SseFrame } from '../lib/sse.ts'
 import type { FormatNames } from './reasoning-format.ts'
 import type { ReplyLimits } from './reply-losses.ts'
@@ -19,72 +19,72 @@ import type { ReplyLimits } from './reply-losses.ts'
 export interface Dialect {
   name: DialectName
   /** The client's side. */
-  client: ClientSide
+  client: ClientCodec
   /** The upstream's side. */
-  upstream: UpstreamSide
+  upstream: UpstreamCodec
   /** Client and upstream speak alike: what the gateway does not know passes untouched. */
-  same: SameDialect
+  passthrough: Passthrough
 }
 
-export interface ClientSide {
+export interface ClientCodec {
   /** The body was checked against the operation's schema; what is still wrong is a 400 that names the field. */
-  decodeRequest(body: JsonObject): Call
+  decodeRequest(body: JsonObject): ModelCall
   /** From events to the client's stream. */
-  writer(about: ReplyFacts): ReplyWriter
-  encodeReply(reply: Reply, about: ReplyFacts, bill: Bill): JsonObject
+  createWriter(context: ReplyContext): ReplyWriter
+  encodeReply(reply: Reply, context: ReplyContext, cost: UsageCost): JsonObject
   /** Its wish not to think is held to what a model can do; other formats switch thinking off as a matter of course. */
-  insistsOnEffort?: true
+  rejectsMandatoryReasoning?: true
   /** Its whole replies can say that they broke off, and why. */
-  carriesFailure?: true
+  canEncodeFailure?: true
   /** What of a reply it has no room for. */
   replyLimits: ReplyLimits
   /** Keeps a quiet stream alive. */
   heartbeat: string
   /** The content type of its streams; server-sent events when absent. */
-  streamType?: string
+  streamContentType?: string
   /** The body of an error answered with a status. */
   encodeError(error: GatewayError, requestId: string): JsonObject
   /** The form of that body, where it is not the API's own envelope with more beside it. */
   errorSchema?: z.ZodType
 }
 
-export interface UpstreamSide {
+export interface UpstreamCodec {
   /** What the format itself expects of every request; a provider may differ. */
-  customs: Customs
+  defaults: DialectDefaults
   /** Where a prompt is counted without being answered, and what the count is called; absent where nobody counts. */
-  counting?: Counting
-  encodeRequest(call: Call, target: Target): UpstreamRequest
+  tokenCounting?: TokenCounting
+  encodeRequest(call: ModelCall, target: Target): UpstreamRequest
   /** One for each streamed reply: it remembers what is open. */
-  reader(): ReplyReader
+  createReader(): ReplyReader
   /** The events of a whole reply; a body that is no reply gives a `reply-error`. */
   decodeReply(body: JsonObject): ReplyEvent[]
   /** An answer with a status of 400 or more. */
   decodeError(status: number, body: unknown): UpstreamFailure
 }
 
-export interface Counting {
+export interface TokenCounting {
   suffix: string
   field: string
   /** The only fields it takes; absent where it takes those of a request. */
-  takes?: readonly string[]
+  acceptedFields?: readonly string[]
 }
 
-export interface Customs {
+export interface DialectDefaults {
   /** The header a key goes into; `Authorization: Bearer` when absent. */
   keyHeader?: string
   headers: Readonly<Record<string, string>>
   /** Whose reasoning signatures are at home in it. */
-  signatures: ReasoningFormat
+  signatureFormat: ReasoningFormat
 }
 
-export interface SameDialect {
+export interface Passthrough {
   /** The client's body with only what must change: the model, our own fields out, what we need to know in. */
   passRequest(body: JsonObject, target: Target): UpstreamRequest
-  relay(about: ReplyFacts): Relay
+  createRelay(context: ReplyContext): Relay
   /** The upstream's body with our id, model, provider and bill; unknown fields stay. */
-  passReply(body: JsonObject, about: ReplyFacts, bill: Bill, usage: Usage): JsonObject
+  passReply(body: JsonObject, context: ReplyContext, cost: UsageCost, usage: Usage): JsonObject
   /** What must be known of a whole reply, at a glance; undefined when it takes a proper reading. */
-  seeReply?(body: JsonObject): Seen | undefined
+  summarizeReply?(body: JsonObject): ReplySummary | undefined
   /** Request headers of the client that go on to the upstream. */
   headers: readonly string[]
 }
@@ -95,24 +95,24 @@ export interface Target {
   model: string
   stream: boolean
   /** Cap of the endpoint, for formats that require `max_tokens`. */
-  maxOutput: number | null
+  maxOutputTokens: number | null
   /** How the model takes reasoning wishes; null when the catalogue does not know the model as a reasoning one. */
-  reasoning: ReasoningAbility | null
+  reasoning: ReasoningCapability | null
   /** Whose signatures the upstream understands. */
-  signatures: ReasoningFormat
+  signatureFormat: ReasoningFormat
   /** How the chat format takes the thinking of earlier turns there. */
-  history: ReasoningHistory
+  reasoningHistory: ReasoningHistory
   /** Field names (see `fieldNames`) that this upstream would refuse; the encoder drops and reports them. */
-  unsupported: ReadonlySet<string>
+  unsupportedFields: ReadonlySet<string>
   /** Words of the dialect that not every upstream knows. */
-  abilities: ReadonlySet<WireAbility>
+  capabilities: ReadonlySet<WireCapability>
   /** Thinks unless the request says otherwise, or whatever it says; null: as the request says. */
-  thinking: 'default' | 'always' | null
+  reasoningMode: 'default' | 'always' | null
   /** The lane it goes to, beside the default one. */
   tier: ServiceTier | null
 }
 
-export interface ReasoningAbility {
+export interface ReasoningCapability {
   /** Highest first; null: all. */
   efforts: readonly string[] | null
   budget: boolean
@@ -128,7 +128,7 @@ export interface UpstreamRequest {
 }
 
 /** What a reply to a client says about itself. */
-export interface ReplyFacts {
+export interface ReplyContext {
   /** The id of the generation, `gen-...`. */
   id: string
   /** Unix seconds. */
@@ -139,7 +139,7 @@ export interface ReplyFacts {
   provider: string
   /** The lane that was asked, which counts where the upstream does not say what served. */
   tier: ServedTier | null
-  call: Call
+  call: ModelCall
   /** The client's body: some formats repeat parts of it. */
   body: JsonObject
   /** Since the request arrived. */
@@ -151,7 +151,7 @@ export interface ReplyFacts {
 }
 
 /** What the end of a reply says about how it came about. */
-export function explained({ explain }: ReplyFacts): JsonObject {
+export function encodeServiceMetadata({ explain }: ReplyContext): JsonObject {
   return explain ? { service_metadata: explain() } : {}
 }
 
@@ -159,11 +159,11 @@ export function explained({ explain }: ReplyFacts): JsonObject {
 export interface ReplyWriter {
   write(event: ReplyEvent): string
   /** The reply is complete and charged: closes what is open, then finish reason, usage and bill, and the last event. */
-  end(usage: Usage, bill: Bill): string
+  end(usage: Usage, cost: UsageCost): string
   /** The reply broke off: the error in the format's own form, and no sign of success. */
   fail(error: GatewayError): string
   /** After `end`: the whole reply as one object, in formats whose last event carries it. */
-  readonly final: JsonObject | null
+  readonly finalBody: JsonObject | null
 }
 
 /** Events of an upstream stream, from its frames. */
@@ -179,16 +179,16 @@ export interface ReplyReader {
  */
 export interface Relay {
   pass(frame: SseFrame): string
-  readonly seen: Seen
+  readonly summary: ReplySummary
   /** The upstream's stream is over: what still follows from it. */
   close?(): string
-  end(usage: Usage, bill: Bill): string
+  end(usage: Usage, cost: UsageCost): string
   fail(error: GatewayError): string
-  readonly final: JsonObject | null
+  readonly finalBody: JsonObject | null
 }
 
 /** A call of a tool, as the reply made it. */
-export interface SeenCall {
+export interface ToolCallSummary {
   choice: number
   part: number
   name: string
@@ -198,43 +198,43 @@ export interface SeenCall {
 }
 
 /** What the gateway must know of a reply, however its bytes travel. */
-export interface Seen {
+export interface ReplySummary {
   /** Something of the answer itself was there: from now on no other endpoint can take over. */
-  content: boolean
+  hasContent: boolean
   /** The upstream marked the end of its reply. */
-  complete: boolean
+  isComplete: boolean
   failure: UpstreamFailure | null
   usage: Usage | null
   /** By choice. */
-  finishes: { reason: string; native: string | null }[]
+  finishReasons: { reason: string; native: string | null }[]
   /** Characters of the answer, for an estimate when the usage is never told. */
   characters: number
   model: string | null
   /** The tier the upstream says it served with. */
   tier: ServedTier | null
   /** Where they are read anyway: a reply that passes unread does not tell. */
-  calls: SeenCall[]
+  toolCalls: ToolCallSummary[]
   /** What the client's format has no room for, by the names of `x-headgate-dropped`. */
-  lost: string[]
+  losses: string[]
   /** Tool calls, texts, images and other parts that were begun, as far as the format tells. */
-  parts: number
+  partCount: number
   /** Events that added something to the answer: comments, pings and empty deltas do not. */
-  progress: number
+  contentEvents: number
 }
 
-export function nothingSeen(): Seen {
+export function newReplySummary(): ReplySummary {
   return {
-    content: false,
-    complete: false,
+    hasContent: false,
+    isComplete: false,
     failure: null,
     usage: null,
-    finishes: [],
+    finishReasons: [],
     characters: 0,
     model: null,
     tier: null,
-    calls: [],
-    lost: [],
-    parts: 0,
-    progress: 0,
+    toolCalls: [],
+    losses: [],
+    partCount: 0,
+    contentEvents: 0,
   }
 }

@@ -1,5 +1,5 @@
-import type { Call } from '../call/call.ts'
-import { type JsonObject, objectOf } from '../lib/loose.ts'
+import type { ModelCall } from '../call/call.ts'
+import { asObject, type JsonObject } from '../lib/json-values.ts'
 
 /** What the fields of a call are called in `x-headgate-dropped`, in documents and in the catalogue. */
 export const fieldNames = {
@@ -33,39 +33,46 @@ export const fieldNames = {
   serviceTier: 'service_tier',
   user: 'user',
   metadata: 'metadata',
-} as const satisfies Partial<Record<keyof Call, string>>
+} as const satisfies Partial<Record<keyof ModelCall, string>>
 
 export type CallField = keyof typeof fieldNames
 
 /** Fields of our own API that no stage of this gateway acts on. */
-const unserved = ['plugins', 'transforms', 'stop_server_tools_when', 'max_tool_calls', 'debug', 'trace']
+const unimplementedFields = [
+  'plugins',
+  'transforms',
+  'stop_server_tools_when',
+  'max_tool_calls',
+  'debug',
+  'trace',
+]
 
 /** Those of them that a request asks something with, and that did not reach the upstream either. */
-export function unservedFields(body: JsonObject, sent: JsonObject): string[] {
-  return unserved.filter((name) => asksFor(body[name]) && sent[name] === undefined)
+export function listUnimplementedFields(body: JsonObject, sent: JsonObject): string[] {
+  return unimplementedFields.filter((name) => isRequested(body[name]) && sent[name] === undefined)
 }
 
-function asksFor(value: unknown): boolean {
+function isRequested(value: unknown): boolean {
   if (value === undefined || value === null) return false
-  return !Array.isArray(value) || value.some((entry) => objectOf(entry)?.enabled !== false)
+  return !Array.isArray(value) || value.some((entry) => asObject(entry)?.enabled !== false)
 }
 
 /** Names the fields of an object that are not among those known, under the name of the object. */
-export function unknownIn(value: unknown, known: ReadonlySet<string>, name: string): string[] {
-  const given = objectOf(value) ?? {}
-  return Object.keys(given)
-    .filter((key) => !known.has(key) && given[key] !== null && given[key] !== undefined)
+export function listUnknownMembers(value: unknown, known: ReadonlySet<string>, name: string): string[] {
+  const members = asObject(value) ?? {}
+  return Object.keys(members)
+    .filter((key) => !known.has(key) && members[key] !== null && members[key] !== undefined)
     .map((key) => `${name}.${key}`)
 }
 
 /** A lifetime of a cache that only some vendors have. */
-export function hasUnknownLifetime(control: unknown): boolean {
-  const lifetime = objectOf(control)?.ttl
-  return lifetime !== undefined && lifetime !== '5m' && lifetime !== '1h'
+export function hasUnknownCacheTtl(control: unknown): boolean {
+  const ttl = asObject(control)?.ttl
+  return ttl !== undefined && ttl !== '5m' && ttl !== '1h'
 }
 
-const mostNames = 200
-const longestName = 100
+const maxNames = 200
+const maxNameLength = 100
 
 /**
  * Collects what a translation leaves out. Fields are named as in `fieldNames`; what is inside messages by
@@ -77,12 +84,12 @@ export class Losses {
 
   /** Names of unknown fields are the client's own words: they are repeated, but not at any length. */
   add(name: string): undefined {
-    if (this.#names.size < mostNames) this.#names.add(name.slice(0, longestName))
+    if (this.#names.size < maxNames) this.#names.add(name.slice(0, maxNameLength))
     return undefined
   }
 
   /** The fields of the call that this dialect has no word for, and those of the body that only the client's own has. */
-  addFields(call: Call, ...fields: CallField[]): void {
+  addFields(call: ModelCall, ...fields: CallField[]): void {
     for (const field of fields) if (call[field] !== undefined) this.add(fieldNames[field])
     for (const name of call.unknown) this.add(name)
   }
@@ -93,13 +100,17 @@ export class Losses {
 }
 
 /** The call without what the upstream would refuse; what is left out is a loss. */
-export function withoutUnsupported(call: Call, unsupported: ReadonlySet<string>, losses: Losses): Call {
+export function dropUnsupportedFields(
+  call: ModelCall,
+  unsupported: ReadonlySet<string>,
+  losses: Losses,
+): ModelCall {
   if (unsupported.size === 0) return call
-  const kept: Call = { ...call }
+  const supported: ModelCall = { ...call }
   for (const field of Object.keys(fieldNames) as CallField[]) {
-    if (kept[field] === undefined || !unsupported.has(fieldNames[field])) continue
+    if (supported[field] === undefined || !unsupported.has(fieldNames[field])) continue
     losses.add(fieldNames[field])
-    delete kept[field]
+    delete supported[field]
   }
-  return kept
+  return supported
 }

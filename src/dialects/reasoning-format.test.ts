@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test'
-import { collect, type ReplyEvent } from '../call/event.ts'
-import { noTokens } from '../call/usage.ts'
+import { collectReply, type ReplyEvent } from '../call/event.ts'
+import { zeroUsage } from '../call/usage.ts'
 import { dialects } from './all.ts'
-import { bill, factsFor, framesFrom, framesOf } from './chat/fixtures/given.ts'
-import { targetOf } from './conformance/targets.ts'
-import { type FormatNames, reasoningFormatOf } from './reasoning-format.ts'
+import { cost, factsFor, framesFrom, framesOf } from './chat/fixtures/given.ts'
+import { createTarget } from './conformance/targets.ts'
+import { decodeReasoningFormat, type FormatNames } from './reasoning-format.ts'
 
 const names = [
   ['anthropic-claude-v1', 'vendor_a-v1'],
@@ -17,21 +17,24 @@ describe.each(names)('R29 thinking that a client calls %s', (name, format) => {
   test('is of our format in a history of chat', () => {
     const details = [{ type: 'reasoning.encrypted', data: 'sealed', id: 'r1', format: name, index: 0 }]
     const message = { role: 'assistant', content: 'x', reasoning_details: details }
-    const [asked] = dialects.chat.client.decodeRequest({ messages: [message] }).messages
-    expect(asked?.parts[0]).toMatchObject({ kind: 'reasoning', id: 'r1', format })
+    const [request] = dialects.chat.client.decodeRequest({ messages: [message] }).messages
+    expect(request?.parts[0]).toMatchObject({ kind: 'reasoning', id: 'r1', format })
   })
 
   test('is of our format in a history of responses, and passes to its own vendor only', () => {
     const item = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'sealed', format: name }
     const body = { input: [item] }
-    const [asked] = dialects.responses.client.decodeRequest(body).messages
-    expect(asked?.parts[0]).toMatchObject({ kind: 'reasoning', id: 'rs_1', encrypted: 'sealed', format })
-    const own = dialects.responses.same.passRequest(body, targetOf('responses', { signatures: format }))
+    const [request] = dialects.responses.client.decodeRequest(body).messages
+    expect(request?.parts[0]).toMatchObject({ kind: 'reasoning', id: 'rs_1', encrypted: 'sealed', format })
+    const own = dialects.responses.passthrough.passRequest(
+      body,
+      createTarget('responses', { signatureFormat: format }),
+    )
     expect(own.body.input).toMatchObject([{ id: 'rs_1', encrypted_content: 'sealed' }])
     expect(own.dropped).toEqual([])
-    const foreign = dialects.responses.same.passRequest(
+    const foreign = dialects.responses.passthrough.passRequest(
       body,
-      targetOf('responses', { signatures: 'unknown' }),
+      createTarget('responses', { signatureFormat: 'unknown' }),
     )
     expect(foreign).toMatchObject({ body: { input: [] }, dropped: ['reasoning_signature'] })
   })
@@ -49,9 +52,9 @@ describe.each(names)('R29 signed thinking in a reply, under the name %s', (sdkNa
   ]
   const written = (dialect: 'chat' | 'responses', formatNames?: FormatNames) => {
     const about = { ...factsFor(), ...(formatNames && { formatNames }) }
-    const writer = dialects[dialect].client.writer(about)
-    const stream = events.map((event) => writer.write(event)).join('') + writer.end(noTokens, bill)
-    const whole = dialects[dialect].client.encodeReply(collect(events), about, bill)
+    const writer = dialects[dialect].client.createWriter(about)
+    const stream = events.map((event) => writer.write(event)).join('') + writer.end(zeroUsage, cost)
+    const whole = dialects[dialect].client.encodeReply(collectReply(events), about, cost)
     return { stream, whole: JSON.stringify(whole) }
   }
 
@@ -73,18 +76,18 @@ describe.each(names)('R29 signed thinking in a reply, under the name %s', (sdkNa
 
   test('a chat reply that passes has the names that are asked for', () => {
     const details = [{ type: 'reasoning.text', text: 'Hm.', signature: 'sealed', format: sdkName, index: 0 }]
-    const said = { role: 'assistant', content: 'Hi', reasoning_details: details }
+    const message = { role: 'assistant', content: 'Hi', reasoning_details: details }
     const chunk = (delta: object) => ({ choices: [{ index: 0, delta, finish_reason: null }] })
     for (const [formatNames, shown] of [
       ['sdk', sdkName],
       ['neutral', format],
     ] as const) {
       const about = { ...factsFor(), formatNames }
-      const body = { choices: [{ index: 0, message: said, finish_reason: 'stop' }] }
-      const whole = dialects.chat.same.passReply(body, about, bill, noTokens)
+      const body = { choices: [{ index: 0, message, finish_reason: 'stop' }] }
+      const whole = dialects.chat.passthrough.passReply(body, about, cost, zeroUsage)
       expect(whole).toMatchObject({ choices: [{ message: { reasoning_details: [{ format: shown }] } }] })
-      const relay = dialects.chat.same.relay(about)
-      const frames = framesFrom([chunk({ content: 'a' }), chunk({ content: 'b' }), chunk(said)])
+      const relay = dialects.chat.passthrough.createRelay(about)
+      const frames = framesFrom([chunk({ content: 'a' }), chunk({ content: 'b' }), chunk(message)])
       const passed = framesOf(frames.map((frame) => relay.pass(frame)).join(''))
       expect(passed.at(-1)?.data).toContain(`"format":"${shown}"`)
     }
@@ -92,5 +95,5 @@ describe.each(names)('R29 signed thinking in a reply, under the name %s', (sdkNa
 })
 
 test.each([['constructor'], [{ toString: 1 }], [null], [undefined]])('%j is no format', (name) => {
-  expect(reasoningFormatOf(name)).toBeUndefined()
+  expect(decodeReasoningFormat(name)).toBeUndefined()
 })

@@ -1,7 +1,7 @@
 import { type ReasoningFormat, reasoningFormats } from '../call/part.ts'
 
 /** The names that the published SDKs know; several discard an entry whose format they do not recognise. */
-const sdkNames: Record<ReasoningFormat, string> = {
+const sdkFormatNames: Record<ReasoningFormat, string> = {
   unknown: 'unknown',
   'vendor_b-responses-v1': 'openai-responses-v1',
   'azure-vendor_b-responses-v1': 'azure-openai-responses-v1',
@@ -16,11 +16,11 @@ const sdkNames: Record<ReasoningFormat, string> = {
 /** Which names of reasoning formats a client is given. */
 export type FormatNames = 'sdk' | 'neutral'
 
-export function formatName(format: ReasoningFormat, names: FormatNames = 'sdk'): string {
-  return names === 'neutral' ? format : sdkNames[format]
+export function encodeReasoningFormat(format: ReasoningFormat, names: FormatNames = 'sdk'): string {
+  return names === 'neutral' ? format : sdkFormatNames[format]
 }
 
 /** The format that a client or vendor names, by either name; undefined when it names none that is known. */
-export function reasoningFormatOf(name: unknown): ReasoningFormat | undefined {
-  return reasoningFormats.find((format) => format === name || sdkNames[format] === name)
+export function decodeReasoningFormat(name: unknown): ReasoningFormat | undefined {
+  return reasoningFormats.find((format) => format === name || sdkFormatNames[format] === name)
 }

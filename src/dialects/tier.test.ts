@@ -1,12 +1,19 @@
 import { describe, expect, test } from 'bun:test'
-import { collect } from '../call/event.ts'
-import { noTokens } from '../call/usage.ts'
-import type { GenerateDialect, ServiceTier } from '../catalog/vocabulary.ts'
-import type { JsonObject } from '../lib/loose.ts'
+import { collectReply } from '../call/event.ts'
+import { zeroUsage } from '../call/usage.ts'
+import type { GenerateDialect, ServiceTier } from '../catalogue/vocabulary.ts'
+import type { JsonObject } from '../lib/json-values.ts'
 import { dialects } from './all.ts'
-import { bill, factsOf, framesOf, readFrames, streamed, whole } from './conformance/carry.ts'
-import { targetOf } from './conformance/targets.ts'
-import { servedTier } from './tier.ts'
+import {
+  cost,
+  createContext,
+  decodeFrames,
+  encodeStream,
+  encodeWhole,
+  parseFrames,
+} from './conformance/round-trip.ts'
+import { createTarget } from './conformance/targets.ts'
+import { decodeServedTier } from './tier.ts'
 
 /** What a request of each format says of its tier, and the word for each lane. */
 const words: Record<
@@ -27,14 +34,14 @@ const bodies: Record<GenerateDialect, JsonObject> = {
   messages: { max_tokens: 10, messages: [{ role: 'user', content: 'Hello' }] },
 }
 
-function sent(name: GenerateDialect, way: string, asked: string | undefined, tier: ServiceTier | null) {
+function sent(name: GenerateDialect, way: string, incoming: string | undefined, tier: ServiceTier | null) {
   const { field } = words[name]
-  const body = { ...bodies[name], ...(asked !== undefined && { [field]: asked }) }
-  const { client, upstream, same } = dialects[name]
-  const target = targetOf(name, { tier })
+  const body = { ...bodies[name], ...(incoming !== undefined && { [field]: incoming }) }
+  const { client, upstream, passthrough } = dialects[name]
+  const target = createTarget(name, { tier })
   const request =
     way === 'passed'
-      ? same.passRequest(body, target)
+      ? passthrough.passRequest(body, target)
       : upstream.encodeRequest(client.decodeRequest(body), target)
   return { word: request.body[field], dropped: request.dropped }
 }
@@ -42,13 +49,14 @@ function sent(name: GenerateDialect, way: string, asked: string | undefined, tie
 describe.each(names)('tiers in requests to %s', (name) => {
   describe.each(['passed', 'translated'])('%s', (way) => {
     test.each(['priority', 'flex'] as const)('a request to the lane %s says so, whoever asked', (tier) => {
-      for (const asked of [undefined, tier]) expect(sent(name, way, asked, tier).word).toBe(words[name][tier])
+      for (const incoming of [undefined, tier])
+        expect(sent(name, way, incoming, tier).word).toBe(words[name][tier])
     })
 
     test.each(['priority', 'fast', 'flex'])(
       'R31 one to the default lane does not say %s, and that is reported',
-      (asked) => {
-        const { word, dropped } = sent(name, way, asked, null)
+      (incoming) => {
+        const { word, dropped } = sent(name, way, incoming, null)
         expect(word).toBeUndefined()
         expect(dropped).toEqual(['service_tier'])
       },
@@ -67,7 +75,10 @@ describe.each(names)('tiers in requests to %s', (name) => {
 
 test('fast mode of the Messages format is for the lane that has prices of its own', () => {
   const pass = (tier: ServiceTier | null) =>
-    dialects.messages.same.passRequest({ ...bodies.messages, speed: 'fast' }, targetOf('messages', { tier }))
+    dialects.messages.passthrough.passRequest(
+      { ...bodies.messages, speed: 'fast' },
+      createTarget('messages', { tier }),
+    )
   expect(pass(null).body.speed).toBeUndefined()
   expect(pass(null).dropped).toEqual(['speed'])
   expect(pass('priority').body.speed).toBe('fast')
@@ -78,62 +89,65 @@ describe.each(names)('tiers in replies of %s', (name) => {
     { type: 'reply-start' as const, ...(serviceTier && { serviceTier }) },
     { type: 'part-start' as const, choice: 0, part: 0, content: { kind: 'text' as const, text: 'Hi' } },
     { type: 'choice-end' as const, choice: 0, reason: 'stop' as const, native: 'stop' },
-    { type: 'usage' as const, usage: { ...noTokens, input: 1, output: 1 } },
+    { type: 'usage' as const, usage: { ...zeroUsage, input: 1, output: 1 } },
     { type: 'reply-end' as const },
   ]
-  const facts = (tier: ServiceTier | null) => ({ ...factsOf(), tier })
-  const tierRead = (body: JsonObject) => collect(dialects[name].upstream.decodeReply(body)).start.serviceTier
-  const tierStreamed = (text: string) => collect(readFrames(name, framesOf(text))).start.serviceTier
+  const facts = (tier: ServiceTier | null) => ({ ...createContext(), tier })
+  const tierRead = (body: JsonObject) =>
+    collectReply(dialects[name].upstream.decodeReply(body)).start.serviceTier
+  const tierStreamed = (text: string) => collectReply(decodeFrames(name, parseFrames(text))).start.serviceTier
 
   test.each(['default', 'priority', 'flex'] as const)('%s is told, whole and streamed', (tier) => {
-    expect(tierRead(whole(name, events(tier)))).toBe(tier)
-    expect(tierStreamed(streamed(name, events(tier)))).toBe(tier)
+    expect(tierRead(encodeWhole(name, events(tier)))).toBe(tier)
+    expect(tierStreamed(encodeStream(name, events(tier)))).toBe(tier)
   })
 
   test('what the upstream does not say is the lane that was asked', () => {
-    expect(tierRead(whole(name, events(), facts('flex')))).toBe('flex')
-    expect(tierStreamed(streamed(name, events(), facts('flex')))).toBe('flex')
+    expect(tierRead(encodeWhole(name, events(), facts('flex')))).toBe('flex')
+    expect(tierStreamed(encodeStream(name, events(), facts('flex')))).toBe('flex')
   })
 
   test("the upstream's own word is believed, and passes", () => {
-    const text = streamed(name, events('default'))
-    const relay = dialects[name].same.relay(facts('priority'))
-    const passed = framesOf(text).map((frame) => relay.pass(frame))
-    expect(relay.seen.tier).toBe('default')
-    passed.push(relay.end(noTokens, bill))
+    const text = encodeStream(name, events('default'))
+    const relay = dialects[name].passthrough.createRelay(facts('priority'))
+    const passed = parseFrames(text).map((frame) => relay.pass(frame))
+    expect(relay.summary.tier).toBe('default')
+    passed.push(relay.end(zeroUsage, cost))
     expect(tierStreamed(passed.join(''))).toBe('default')
-    const reply = dialects[name].same.passReply(
-      whole(name, events('default')),
+    const reply = dialects[name].passthrough.passReply(
+      encodeWhole(name, events('default')),
       facts('priority'),
-      bill,
-      noTokens,
+      cost,
+      zeroUsage,
     )
     expect(tierRead(reply)).toBe('default')
   })
 
   test('where it passes without such a word, the lane is added', () => {
-    const silent = { ...whole(name, events()) }
+    const silent = { ...encodeWhole(name, events()) }
     delete silent.service_tier
     for (const field of ['usage', 'usageMetadata']) {
       const { service_tier: _tier, ...usage } = (silent[field] ?? {}) as JsonObject
       if (silent[field]) silent[field] = usage
     }
-    expect(tierRead(dialects[name].same.passReply(silent, facts('priority'), bill, noTokens))).toBe(
+    expect(tierRead(dialects[name].passthrough.passReply(silent, facts('priority'), cost, zeroUsage))).toBe(
       'priority',
     )
   })
 })
 
 test('vendors have many words for a tier, and some that name none', () => {
-  expect(['standard', 'on_demand', 'ON_DEMAND', 'default'].map(servedTier)).toEqual(Array(4).fill('default'))
-  expect(['priority', 'fast', 'ON_DEMAND_PRIORITY'].map(servedTier)).toEqual(Array(3).fill('priority'))
-  expect(['flex', 'ON_DEMAND_FLEX'].map(servedTier)).toEqual(['flex', 'flex'])
+  expect(['standard', 'on_demand', 'ON_DEMAND', 'default'].map(decodeServedTier)).toEqual(
+    Array(4).fill('default'),
+  )
+  expect(['priority', 'fast', 'ON_DEMAND_PRIORITY'].map(decodeServedTier)).toEqual(Array(3).fill('priority'))
+  expect(['flex', 'ON_DEMAND_FLEX'].map(decodeServedTier)).toEqual(['flex', 'flex'])
   for (const word of ['auto', 'scale', 'PROVISIONED_THROUGHPUT', '', null, 7])
-    expect(servedTier(word)).toBeUndefined()
+    expect(decodeServedTier(word)).toBeUndefined()
 })
 
 test('a chunk of a chat stream is spliced with our word for the tier', () => {
-  const relay = dialects.chat.same.relay({ ...factsOf({ n: 1 }), tier: null })
+  const relay = dialects.chat.passthrough.createRelay({ ...createContext({ n: 1 }), tier: null })
   const chunk = (content: string) => ({
     event: '',
     data: JSON.stringify({

@@ -1,30 +1,34 @@
-import type { ServedTier } from '../catalog/vocabulary.ts'
-import { textOf } from '../lib/loose.ts'
+import type { ServedTier } from '../catalogue/vocabulary.ts'
+import { asString } from '../lib/json-values.ts'
 import type { Target } from './dialect.ts'
 import type { Losses } from './fields.ts'
 
 /** Words that ask for the usual price, or leave the choice to the vendor. */
-const usual: ReadonlySet<string> = new Set([
+const standardTierNames: ReadonlySet<string> = new Set([
   ...['auto', 'default', 'scale'],
   ...['standard', 'standard_only', 'on_demand'],
 ])
 
 /** The word other formats understand, for one that only some vendors have. */
-export function commonTier(word: string): string {
-  if (word === 'fast') return 'priority'
-  return word !== 'auto' && word !== 'scale' && usual.has(word) ? 'default' : word
+export function normalizeTier(name: string): string {
+  if (name === 'fast') return 'priority'
+  return name !== 'auto' && name !== 'scale' && standardTierNames.has(name) ? 'default' : name
 }
 
 /**
  * What a request says of its tier. One to a lane names that lane, whatever the client called it; one to the
  * default lane must not name another, for it would be billed at prices that nobody counted with.
  */
-export function tierFor(asked: string | undefined, { tier }: Target, losses: Losses): string | undefined {
+export function resolveTier(
+  requested: string | undefined,
+  { tier }: Target,
+  losses: Losses,
+): string | undefined {
   if (tier !== null) return tier
-  return asked === undefined || usual.has(asked) ? asked : losses.add('service_tier')
+  return requested === undefined || standardTierNames.has(requested) ? requested : losses.add('service_tier')
 }
 
-const served = new Map<string, ServedTier>([
+const servedTiers = new Map<string, ServedTier>([
   ['default', 'default'],
   ['standard', 'default'],
   ['on_demand', 'default'],
@@ -36,11 +40,11 @@ const served = new Map<string, ServedTier>([
 ])
 
 /** The tier a vendor says it served with; undefined for a word that names none, such as `auto`. */
-export function servedTier(word: unknown): ServedTier | undefined {
-  return served.get(textOf(word)?.toLowerCase() ?? '')
+export function decodeServedTier(name: unknown): ServedTier | undefined {
+  return servedTiers.get(asString(name)?.toLowerCase() ?? '')
 }
 
 /** A vendor's word for clients of its own format: ours where we know what it stands for. */
-export function shownTier(word: unknown): unknown {
-  return servedTier(word) ?? word
+export function normalizeServedTier(name: unknown): unknown {
+  return decodeServedTier(name) ?? name
 }

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { noTokens, type Usage } from '../call/usage.ts'
-import type { Pricing } from '../catalog/price.ts'
-import { chargeOf, feeOf, nothingCharged, type Reply, type Terms } from './charge.ts'
-import { costOf } from './cost.ts'
+import { type Usage, zeroUsage } from '../call/usage.ts'
+import type { Pricing } from '../catalogue/price.ts'
+import { type BillableReply, type ChargeTerms, computeFee, priceReply, zeroCharge } from './charge.ts'
+import { computeCost } from './cost.ts'
 
 const at = Date.parse('2026-11-16T15:30:00Z')
 
@@ -20,7 +20,7 @@ const inputImages = 2
 const promptEstimate = 700
 const much = 10n ** 15n
 
-function terms(given: Partial<Terms> = {}): Terms {
+function terms(given: Partial<ChargeTerms> = {}): ChargeTerms {
   return {
     pricing,
     at,
@@ -33,9 +33,9 @@ function terms(given: Partial<Terms> = {}): Terms {
   }
 }
 
-const used = (usage: Partial<Usage>): Usage => ({ ...noTokens, ...usage })
+const used = (usage: Partial<Usage>): Usage => ({ ...zeroUsage, ...usage })
 
-const plain: Reply = {
+const plain: BillableReply = {
   usage: used({ input: 1000, output: 50 }),
   complete: true,
   characters: 200,
@@ -62,7 +62,7 @@ describe('R6 the settlement table of docs/billing.md', async () => {
 
   const counts: Record<string, (hasOutput: boolean) => Usage | null> = {
     complete: (hasOutput) => ({ ...told, output: hasOutput ? 50 : 0 }),
-    'explicit zero': () => noTokens,
+    'explicit zero': () => zeroUsage,
     // Some vendors begin with a count of one.
     partial: () => ({ ...told, output: 1 }),
     none: () => null,
@@ -70,7 +70,7 @@ describe('R6 the settlement table of docs/billing.md', async () => {
   }
 
   const over = { complete: true, finished: true, failed: false }
-  const ends: Record<string, Pick<Reply, 'complete' | 'finished' | 'failed'>> = {
+  const ends: Record<string, Pick<BillableReply, 'complete' | 'finished' | 'failed'>> = {
     stop: over,
     length: over,
     'tool calls': over,
@@ -83,31 +83,35 @@ describe('R6 the settlement table of docs/billing.md', async () => {
   }
 
   const ours = used({ input: promptEstimate })
-  const prices: Record<string, (reply: Reply) => bigint> = {
-    "provider's count": ({ usage }) => costOf(usage!, pricing, at, inputImages).total,
-    'completed count': () => costOf({ ...told, output: characters / 4 }, pricing, at, inputImages).total,
-    'our count': (reply) => costOf({ ...ours, output: reply.characters / 4 }, pricing, at, inputImages).total,
+  const prices: Record<string, (reply: BillableReply) => bigint> = {
+    "provider's count": ({ usage }) => computeCost(usage!, pricing, at, inputImages).total,
+    'completed count': () => computeCost({ ...told, output: characters / 4 }, pricing, at, inputImages).total,
+    'our count': (reply) =>
+      computeCost({ ...ours, output: reply.characters / 4 }, pricing, at, inputImages).total,
     'searches only': ({ usage }) => BigInt(usage!.webSearches) * 10_000_000n,
     nothing: () => 0n,
   }
 
   test.each(rows)('%s | %s | output: %s | %s | %s', (count, end, output, charged, source) => {
     const isPartial = count === 'partial'
-    const reply: Reply = {
+    const reply: BillableReply = {
       ...ends[end!]!,
       ...(isPartial && { complete: false }),
       usage: counts[count!]!(output === 'yes'),
       characters: output === 'yes' ? characters : 0,
     }
-    const charge = chargeOf(reply, terms())
+    const charge = priceReply(reply, terms())
     const price = prices[charged!]!(reply)
-    expect({ cost: charge.cost, list: charge.list.total }).toEqual({ cost: price, list: price })
+    expect({ cost: charge.cost, listPrice: charge.listPrice.total }).toEqual({
+      cost: price,
+      listPrice: price,
+    })
     const isUncounted = reply.complete && source === 'estimated'
     const flag = count === 'implausible' ? 'implausible' : isUncounted ? 'uncounted' : null
     expect(charge).toMatchObject({ source, byok: 0n, flag })
     // A credential of one's own changes who is paid, never what counts.
-    const own = chargeOf(reply, terms({ isByok: true, hold: { amount: much, byok: much } }))
-    expect(own).toMatchObject({ list: charge.list, byok: price, cost: feeOf(price, 0.05) })
+    const own = priceReply(reply, terms({ isByok: true, hold: { amount: much, byok: much } }))
+    expect(own).toMatchObject({ listPrice: charge.listPrice, byok: price, cost: computeFee(price, 0.05) })
   })
 
   test('has every end for every count, once', () => {
@@ -129,14 +133,14 @@ describe('R6 the settlement table of docs/billing.md', async () => {
 
 describe('R6 what is counted', () => {
   test('the provider is believed when it is done, also below our own count', () => {
-    expect(chargeOf({ ...plain, characters: 1_000_000 }, terms()).usage).toEqual(plain.usage!)
+    expect(priceReply({ ...plain, characters: 1_000_000 }, terms()).usage).toEqual(plain.usage!)
   })
 
   test('a count on the way is completed, never lessened, and its prompt estimated only when it has none', () => {
     const cut = { ...plain, complete: false, finished: false }
-    const { usage } = chargeOf({ ...cut, usage: used({ input: 9, reasoning: 90, output: 5 }) }, terms())
+    const { usage } = priceReply({ ...cut, usage: used({ input: 9, reasoning: 90, output: 5 }) }, terms())
     expect(usage).toEqual(used({ input: 9, reasoning: 90, output: 5 }))
-    expect(chargeOf({ ...cut, usage: used({ output: 1 }) }, terms()).usage).toEqual(
+    expect(priceReply({ ...cut, usage: used({ output: 1 }) }, terms()).usage).toEqual(
       used({ input: promptEstimate, output: 50 }),
     )
   })
@@ -145,9 +149,9 @@ describe('R6 what is counted', () => {
     const never = () => {
       throw new Error('estimated')
     }
-    chargeOf(plain, terms({ promptEstimate: never }))
-    chargeOf({ ...plain, usage: null, failed: true }, terms({ promptEstimate: never }))
-    chargeOf({ ...plain, usage: null, finished: false, characters: 0 }, terms({ promptEstimate: never }))
+    priceReply(plain, terms({ promptEstimate: never }))
+    priceReply({ ...plain, usage: null, failed: true }, terms({ promptEstimate: never }))
+    priceReply({ ...plain, usage: null, finished: false, characters: 0 }, terms({ promptEstimate: never }))
   })
 
   test.each<[string, Partial<Usage>]>([
@@ -159,26 +163,26 @@ describe('R6 what is counted', () => {
     ['a fraction', { output: 1.5 }],
     ['no number', { cacheRead: Number.NaN }],
   ])('a count that cannot be is replaced by ours and flagged: %s', (_, usage) => {
-    const charge = chargeOf({ ...plain, usage: used(usage) }, terms())
+    const charge = priceReply({ ...plain, usage: used(usage) }, terms())
     expect(charge).toMatchObject({ source: 'estimated', flag: 'implausible' })
     expect(charge.usage).toEqual(used({ input: promptEstimate, output: 50 }))
   })
 
   test('50 million tokens are still a count', () => {
-    expect(chargeOf({ ...plain, usage: used({ input: 50_000_000 }) }, terms()).flag).toBeNull()
+    expect(priceReply({ ...plain, usage: used({ input: 50_000_000 }) }, terms()).flag).toBeNull()
   })
 })
 
 describe('R3 a charge is never more than what was held', () => {
   test('it is cut to the hold and flagged', () => {
-    const charge = chargeOf(plain, terms({ hold: { amount: 4_000_000n, byok: 0n } }))
-    expect(charge).toMatchObject({ cost: 4_000_000n, flag: 'capped', list: { total: 5_100_000n } })
-    expect(chargeOf(plain, terms({ hold: { amount: 5_100_000n, byok: 0n } })).flag).toBeNull()
+    const charge = priceReply(plain, terms({ hold: { amount: 4_000_000n, byok: 0n } }))
+    expect(charge).toMatchObject({ cost: 4_000_000n, flag: 'capped', listPrice: { total: 5_100_000n } })
+    expect(priceReply(plain, terms({ hold: { amount: 5_100_000n, byok: 0n } })).flag).toBeNull()
   })
 
   test('so is the use of a credential of one own', () => {
     const hold = { amount: 255_000n, byok: 5_000_000n }
-    expect(chargeOf(plain, terms({ isByok: true, hold }))).toMatchObject({
+    expect(priceReply(plain, terms({ isByok: true, hold }))).toMatchObject({
       cost: 255_000n,
       byok: 5_000_000n,
       flag: 'capped',
@@ -197,11 +201,11 @@ describe('R3 a charge is never more than what was held', () => {
     fc.assert(
       fc.property(replies, fc.boolean(), fc.bigInt(0n, 10n ** 12n), (given, isByok, amount) => {
         const reply = { ...given, usage: given.usage && used(given.usage) }
-        const { cost, byok, list, upstream } = chargeOf(
+        const { cost, byok, listPrice, upstream } = priceReply(
           reply,
           terms({ isByok, hold: { amount, byok: amount } }),
         )
-        expect(cost >= 0n && byok >= 0n && list.total >= 0n).toBe(true)
+        expect(cost >= 0n && byok >= 0n && listPrice.total >= 0n).toBe(true)
         // A charge that takes less than was held from credits leaves room for what counts beside them.
         expect(cost <= amount && cost + byok <= 2n * amount).toBe(true)
         expect(isByok ? upstream : byok).toBe(isByok ? byok : 0n)
@@ -220,25 +224,25 @@ describe('the fee for credentials of one own', () => {
 
   test('is a share of the list price, which is kept apart', () => {
     const usage = used({ input: 19_000_000 - 3_000 - 2 * 500 })
-    const charge = chargeOf({ ...plain, usage }, own(0.05))
+    const charge = priceReply({ ...plain, usage }, own(0.05))
     expect(charge).toMatchObject({
       cost: 950_000_000n,
       byok: 19_000_000_000n,
-      list: { total: 19_000_000_000n },
+      listPrice: { total: 19_000_000_000n },
     })
-    expect(chargeOf(plain, own(0))).toMatchObject({ cost: 0n, byok: 5_100_000n })
-    expect(chargeOf(plain, own(1))).toMatchObject({ cost: 5_100_000n, byok: 5_100_000n })
+    expect(priceReply(plain, own(0))).toMatchObject({ cost: 0n, byok: 5_100_000n })
+    expect(priceReply(plain, own(1))).toMatchObject({ cost: 5_100_000n, byok: 5_100_000n })
   })
 
   test('is rounded once, half a nano-dollar up', () => {
-    expect(feeOf(10n, 0.05)).toBe(1n)
-    expect(feeOf(9n, 0.05)).toBe(0n)
-    expect(feeOf(1_000_000_007n, 0.055)).toBe(55_000_000n)
+    expect(computeFee(10n, 0.05)).toBe(1n)
+    expect(computeFee(9n, 0.05)).toBe(0n)
+    expect(computeFee(1_000_000_007n, 0.055)).toBe(55_000_000n)
   })
 
   test('is a fee of the rest where only searches are charged', () => {
     const usage = used({ input: 10, webSearches: 1 })
-    const charge = chargeOf({ ...plain, usage, failed: true }, own(0.05))
+    const charge = priceReply({ ...plain, usage, failed: true }, own(0.05))
     expect(charge).toMatchObject({ cost: 500_000n, byok: 10_000_000n })
   })
 })
@@ -250,7 +254,7 @@ describe('R8 R10 prices nobody knows, and what providers say they charged', () =
   })
 
   test('R10 the computed cost is charged, and the reported one kept', () => {
-    const charge = chargeOf(reported(0.5), terms())
+    const charge = priceReply(reported(0.5), terms())
     expect(charge.cost).toBe(5_100_000n)
     expect(charge.usage.reportedCost).toBe(0.5)
   })
@@ -264,27 +268,27 @@ describe('R8 R10 prices nobody knows, and what providers say they charged', () =
     [Number.NaN, 0n],
     [1e7, 0n],
   ])('R8 without a price, a reported cost of %p is the price', (cost, nanos) => {
-    expect(chargeOf(reported(cost), terms({ pricing: null }))).toMatchObject({
+    expect(priceReply(reported(cost), terms({ pricing: null }))).toMatchObject({
       cost: nanos,
-      list: { total: nanos, prompt: 0n, completion: 0n },
+      listPrice: { total: nanos, prompt: 0n, completion: 0n },
     })
   })
 
   test('R8 without a price, an error is free whatever is reported', () => {
-    expect(chargeOf({ ...reported(0.5), failed: true }, terms({ pricing: null })).cost).toBe(0n)
+    expect(priceReply({ ...reported(0.5), failed: true }, terms({ pricing: null })).cost).toBe(0n)
   })
 
   test('R8 free is free, and counted all the same', () => {
-    const charge = chargeOf(plain, terms({ pricing: { prompt: '0', completion: '0' } }))
+    const charge = priceReply(plain, terms({ pricing: { prompt: '0', completion: '0' } }))
     expect(charge).toMatchObject({ cost: 0n, usage: plain.usage!, source: 'reported' })
   })
 })
 
 test('nothing is charged where nothing was', () => {
-  expect(nothingCharged).toEqual({
-    usage: noTokens,
+  expect(zeroCharge).toEqual({
+    usage: zeroUsage,
     source: 'none',
-    list: { total: 0n, prompt: 0n, completion: 0n },
+    listPrice: { total: 0n, prompt: 0n, completion: 0n },
     cost: 0n,
     byok: 0n,
     upstream: 0n,

@@ -1,11 +1,11 @@
-import { completionTokens, noTokens, promptTokens, type Usage } from '../call/usage.ts'
-import type { Pricing } from '../catalog/price.ts'
+import { countCompletionTokens, countPromptTokens, type Usage, zeroUsage } from '../call/usage.ts'
+import type { Pricing } from '../catalogue/price.ts'
 import type { ChargeFlag, UsageSource } from '../db/schema.ts'
-import { auxiliaryCost, type Cost, costOf, noCost } from './cost.ts'
+import { type Cost, computeAuxiliaryCost, computeCost, zeroCost } from './cost.ts'
 import { nanosFromUsd } from './money.ts'
 
 /** What is known of a reply once it is over, however it ended. */
-export interface Reply {
+export interface BillableReply {
   usage: Usage | null
   /** The provider marked the end: what it told is its last word. */
   complete: boolean
@@ -18,7 +18,7 @@ export interface Reply {
 }
 
 /** What its charge depends on beside the reply. */
-export interface Terms {
+export interface ChargeTerms {
   pricing: Pricing | null
   /** When the request was made. */
   at: number
@@ -35,7 +35,7 @@ export interface Charge {
   usage: Usage
   source: UsageSource
   /** At list prices. */
-  list: Cost
+  listPrice: Cost
   /** Taken from credits: for a credential of one's own, the fee. */
   cost: bigint
   /** At list prices, where the credential is the caller's own. */
@@ -45,10 +45,10 @@ export interface Charge {
   flag: ChargeFlag | null
 }
 
-export const nothingCharged: Charge = {
-  usage: noTokens,
+export const zeroCharge: Charge = {
+  usage: zeroUsage,
   source: 'none',
-  list: noCost,
+  listPrice: zeroCost,
   cost: 0n,
   byok: 0n,
   upstream: 0n,
@@ -56,53 +56,63 @@ export const nothingCharged: Charge = {
 }
 
 /** The settlement table of docs/billing.md. */
-export function chargeOf(reply: Reply, terms: Terms): Charge {
-  const told = reply.usage !== null && isPlausible(reply.usage) ? reply.usage : null
-  const isFree = costsNoTokens(reply, told)
-  const counted = isFree ? asTold(told) : countedOf(told, reply, terms)
-  const list = isFree
-    ? auxiliaryCost(counted.usage, terms.pricing, terms.at)
-    : listPrice(counted.usage, terms)
-  const price = terms.isByok ? feeOf(list.total, terms.byokFee) : list.total
-  const ofOwn = terms.isByok ? list.total : 0n
-  const cost = least(price, terms.hold.amount)
-  const byok = least(ofOwn, terms.hold.amount + terms.hold.byok - cost)
-  const isCapped = cost < price || byok < ofOwn
-  const upstream = terms.isByok ? byok : list.total
-  return { ...counted, list, cost, byok, upstream, flag: flagOf(reply, told, counted, isCapped) }
+export function priceReply(reply: BillableReply, terms: ChargeTerms): Charge {
+  const reported = reply.usage !== null && isPlausible(reply.usage) ? reply.usage : null
+  const isFree = hasNoBillableTokens(reply, reported)
+  const counted = isFree ? useReported(reported) : countUsage(reported, reply, terms)
+  const listPrice = isFree
+    ? computeAuxiliaryCost(counted.usage, terms.pricing, terms.at)
+    : computeListPrice(counted.usage, terms)
+  const price = terms.isByok ? computeFee(listPrice.total, terms.byokFee) : listPrice.total
+  const byokPrice = terms.isByok ? listPrice.total : 0n
+  const cost = minAmount(price, terms.hold.amount)
+  const byok = minAmount(byokPrice, terms.hold.amount + terms.hold.byok - cost)
+  const isCapped = cost < price || byok < byokPrice
+  const upstream = terms.isByok ? byok : listPrice.total
+  return {
+    ...counted,
+    listPrice,
+    cost,
+    byok,
+    upstream,
+    flag: resolveFlag(reply, reported, counted, isCapped),
+  }
 }
 
-function flagOf(
-  { usage, complete }: Reply,
-  told: Usage | null,
-  { source }: Counted,
+function resolveFlag(
+  { usage, complete }: BillableReply,
+  reported: Usage | null,
+  { source }: CountedUsage,
   isCapped: boolean,
 ): ChargeFlag | null {
-  if (told !== usage) return 'implausible'
+  if (reported !== usage) return 'implausible'
   if (isCapped) return 'capped'
   return complete && source === 'estimated' ? 'uncounted' : null
 }
 
 /** It ended with an error, or nothing came of it: neither output nor a word about how it ended. */
-function costsNoTokens({ failed, finished, complete, characters }: Reply, told: Usage | null): boolean {
+function hasNoBillableTokens(
+  { failed, finished, complete, characters }: BillableReply,
+  reported: Usage | null,
+): boolean {
   if (failed || finished) return failed
-  return told !== null && complete ? completionTokens(told) === 0 : characters === 0
+  return reported !== null && complete ? countCompletionTokens(reported) === 0 : characters === 0
 }
 
-type Counted = Pick<Charge, 'usage' | 'source'>
+type CountedUsage = Pick<Charge, 'usage' | 'source'>
 
-function asTold(told: Usage | null): Counted {
-  return told === null ? { usage: noTokens, source: 'none' } : { usage: told, source: 'reported' }
+function useReported(reported: Usage | null): CountedUsage {
+  return reported === null ? { usage: zeroUsage, source: 'none' } : { usage: reported, source: 'reported' }
 }
 
 /** The provider's count, and ours for what it did not come to count. */
-function countedOf(told: Usage | null, reply: Reply, terms: Terms): Counted {
-  if (told !== null && reply.complete) return asTold(told)
-  const usage = { ...(told ?? noTokens) }
-  if (promptTokens(usage) === 0) usage.input = terms.promptEstimate()
+function countUsage(reported: Usage | null, reply: BillableReply, terms: ChargeTerms): CountedUsage {
+  if (reported !== null && reply.complete) return useReported(reported)
+  const usage = { ...(reported ?? zeroUsage) }
+  if (countPromptTokens(usage) === 0) usage.input = terms.promptEstimate()
   // What is told along the way is not the end of it: some vendors begin with a count of one.
-  const unseen = Math.ceil(reply.characters / charactersPerToken) - completionTokens(usage)
-  usage.output += Math.max(0, unseen)
+  const uncounted = Math.ceil(reply.characters / charactersPerToken) - countCompletionTokens(usage)
+  usage.output += Math.max(0, uncounted)
   return { usage, source: 'estimated' }
 }
 
@@ -110,39 +120,39 @@ function countedOf(told: Usage | null, reply: Reply, terms: Terms): Counted {
 const charactersPerToken = 4
 
 /** More than any model takes or gives: whoever counts so far does not count tokens. */
-const mostTokens = 50_000_000
+const maxTokens = 50_000_000
 
 function isPlausible(usage: Usage): boolean {
-  for (const name of counts) if (!Number.isSafeInteger(usage[name]) || usage[name] < 0) return false
-  const [prompt, completion] = [promptTokens(usage), completionTokens(usage)]
-  return prompt <= mostTokens && completion <= mostTokens && usage.webSearches <= mostTokens
+  for (const name of countNames) if (!Number.isSafeInteger(usage[name]) || usage[name] < 0) return false
+  const [prompt, completion] = [countPromptTokens(usage), countCompletionTokens(usage)]
+  return prompt <= maxTokens && completion <= maxTokens && usage.webSearches <= maxTokens
 }
 
-const { reportedCost: _money, ...zeros } = noTokens
-const counts = Object.keys(zeros) as (keyof typeof zeros)[]
+const { reportedCost: _money, ...zeros } = zeroUsage
+const countNames = Object.keys(zeros) as (keyof typeof zeros)[]
 
 /** Where no price is known, what the provider says it charged. */
-function listPrice(usage: Usage, { pricing, at, inputImages }: Terms): Cost {
-  if (pricing) return costOf(usage, pricing, at, inputImages)
-  return { ...noCost, total: reportedNanos(usage.reportedCost) ?? 0n }
+function computeListPrice(usage: Usage, { pricing, at, inputImages }: ChargeTerms): Cost {
+  if (pricing) return computeCost(usage, pricing, at, inputImages)
+  return { ...zeroCost, total: reportedCostToNanos(usage.reportedCost) ?? 0n }
 }
 
 /** The fee is counted in billionths of the price; half a nano-dollar rounds up. */
 const feeUnit = 1_000_000_000n
 
-export function feeOf(price: bigint, fee: number): bigint {
+export function computeFee(price: bigint, fee: number): bigint {
   return (price * BigInt(Math.round(Math.max(0, fee) * Number(feeUnit))) + feeUnit / 2n) / feeUnit
 }
 
-export function least(a: bigint, b: bigint): bigint {
+export function minAmount(a: bigint, b: bigint): bigint {
   return a < b ? a : b
 }
 
 /** No reply costs as much. */
-const mostUsd = 1e6
+const maxReportedUsd = 1e6
 
 /** What a vendor says it charged, as near as nano-dollars come to it. */
-export function reportedNanos(usd: number | null): bigint | null {
-  if (usd === null || !(usd >= 0) || usd > mostUsd) return null
+export function reportedCostToNanos(usd: number | null): bigint | null {
+  if (usd === null || !(usd >= 0) || usd > maxReportedUsd) return null
   return nanosFromUsd(usd.toFixed(9)) ?? null
 }

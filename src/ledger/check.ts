@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
-import { type Db, inSnapshot, isPostgres } from '../db/db.ts'
+import { type Db, isPostgres, runInSnapshot } from '../db/db.ts'
 import type { MeterTable } from '../db/schema.ts'
-import { addTo, type Meter, newMeter, type Window, windowNames } from './meter.ts'
+import { addToCounter, type Meter, newMeter, type Window, windowNames } from './meter.ts'
 
 /** One thing that must hold, how much was looked at, and where it does not. */
 export interface Finding {
@@ -11,7 +11,7 @@ export interface Finding {
   violations: string[]
 }
 
-export interface LedgerFigures {
+export interface LedgerTotals {
   entries: number
   generations: number
   holds: number
@@ -24,45 +24,45 @@ export interface LedgerFigures {
 export interface LedgerCheck {
   sound: boolean
   findings: Finding[]
-  figures: LedgerFigures
+  figures: LedgerTotals
 }
 
 /** Enough to see what is wrong, however much is. */
-const mostShown = 20
+const maxViolationsShown = 20
 
-type Check = (db: Db) => Promise<Finding>
+type InvariantCheck = (db: Db) => Promise<Finding>
 
 /** Looks whether the books agree, all as of one moment, beside a server that goes on working. */
 export function checkLedger(db: Db): Promise<LedgerCheck> {
-  return inSnapshot(db, async (tx) => {
+  return runInSnapshot(db, async (tx) => {
     const findings: Finding[] = []
     for (const check of checks) findings.push(await check(tx))
-    const figures = await figuresOf(tx)
+    const figures = await loadTotals(tx)
     return { sound: findings.every(({ violations }) => violations.length === 0), findings, figures }
   })
 }
 
 /** What the roll-ups count that was corrected since, with what was charged first. */
-const takenBack = sql`(select generations.organization_id, workspace_id, key_id, user_id,
+const reversedUsage = sql`(select generations.organization_id, workspace_id, key_id, user_id,
     generations.created_at, previous_cost_nanos, previous_byok_nanos
   from unrolled_generations join generations on generations.id = unrolled_generations.generation_id
   join corrections on corrections.generation_id = generations.id where previous is not null) as taken_back`
 
-const checks: Check[] = [
-  compared({
+const checks: InvariantCheck[] = [
+  createComparison({
     invariant: 'I1',
     statement: 'the entries of every transaction sum to zero',
     rows: sql`select transaction_id as subject, sum(amount_nanos) as left_nanos, 0 as right_nanos
       from ledger_entries group by transaction_id`,
   }),
-  compared({
+  createComparison({
     invariant: 'I2',
     statement: 'what is settled is not held any more',
     rows: sql`select holds.id as subject, 0 as left_nanos,
         case when generations.id is null then 0 else 1 end as right_nanos
       from holds left join generations on generations.id = holds.id`,
   }),
-  compared({
+  createComparison({
     invariant: 'I3',
     statement: 'every posting is what its generations cost, each counted once',
     rows: sql`select posting_id as subject, cost_nanos as left_nanos, coalesce(-credits_nanos, 0) as right_nanos
@@ -79,36 +79,36 @@ const checks: Check[] = [
       -- Of the oldest, some generations may be on their way out.
       where posted_at is null or posted_at > (select min(ended_at) from generations)`,
   }),
-  compared({
+  createComparison({
     invariant: 'I3',
     statement: 'every posting that a generation names exists',
     rows: sql`select id as subject, 0 as left_nanos,
         case when posting_id in (select transaction_id from ledger_entries) then 0 else 1 end as right_nanos
       from generations where posting_id is not null`,
   }),
-  compared({
+  createComparison({
     invariant: 'I3',
     statement: 'what a corrected generation costs is what was posted for it, first and later',
     rows: sql`select id as subject, cost_nanos as left_nanos,
         previous_cost_nanos + difference_nanos as right_nanos
       from corrections join generations on id = generation_id`,
   }),
-  compared({
+  createComparison({
     invariant: 'I3',
     statement: 'what cost something was posted, and what cost nothing was not',
     rows: sql`select id as subject, case when cost_nanos = 0 then 0 else 1 end as left_nanos,
         case when posting_id is null then 0 else 1 end as right_nanos
       from generations where hold_nanos > 0 or posting_id is not null`,
   }),
-  heldSums,
-  compared({
+  checkHeldTotals,
+  createComparison({
     invariant: 'I4',
     statement: 'no charge is negative, or more than was held for it',
     rows: sql`select id as subject, 0 as left_nanos,
         case when cost_nanos < 0 or cost_nanos > hold_nanos then 1 else 0 end as right_nanos
       from generations where hold_nanos > 0 or posting_id is not null`,
   }),
-  compared({
+  createComparison({
     invariant: 'I6',
     statement: 'the usage of every organization is what was posted against its credits',
     rows: sql`select subject, sum(metered_nanos) as left_nanos, sum(posted_nanos) as right_nanos from (
@@ -117,9 +117,9 @@ const checks: Check[] = [
         union all select 'organization:' || organization_id, 0, -amount_nanos from ledger_entries
           where account = 'credits' and kind = 'charge') as both_sides group by subject`,
   }),
-  windowSums('week'),
-  windowSums('month'),
-  compared({
+  createWindowCheck('week'),
+  createWindowCheck('month'),
+  createComparison({
     invariant: 'I6',
     statement: 'the usage of every key on every day is what its generations of that day amount to',
     rows: sql`select subject || ' ' || day as subject, sum(metered_nanos) as left_nanos,
@@ -130,16 +130,16 @@ const checks: Check[] = [
         union all select 'key:' || key_id, day, 0, usage_nanos from key_days
         union all select 'key:' || key_id, substr(created_at, 1, 10), 0, cost_nanos from generations
           where id in (select generation_id from unrolled_generations)
-        union all select 'key:' || key_id, substr(created_at, 1, 10), 0, -previous_cost_nanos from ${takenBack}
+        union all select 'key:' || key_id, substr(created_at, 1, 10), 0, -previous_cost_nanos from ${reversedUsage}
       ) as both_sides group by subject, day`,
   }),
-  ...recorded('key', sql`'key:' || key_id`, sql`1 = 1`),
-  ...recorded('workspace', sql`'workspace:' || workspace_id`, sql`1 = 1`),
-  ...recorded('member', sql`'member:' || workspace_id || ':' || user_id`, sql`user_id <> ''`),
+  ...createUsageChecks('key', sql`'key:' || key_id`, sql`1 = 1`),
+  ...createUsageChecks('workspace', sql`'workspace:' || workspace_id`, sql`1 = 1`),
+  ...createUsageChecks('member', sql`'member:' || workspace_id || ':' || user_id`, sql`user_id <> ''`),
 ]
 
 /** What every meter has spent and held in its week or month is what its days add up to. */
-function windowSums(window: 'week' | 'month'): Check {
+function createWindowCheck(window: 'week' | 'month'): InvariantCheck {
   return (db) => {
     const lastDay =
       window === 'month'
@@ -147,7 +147,7 @@ function windowSums(window: 'week' | 'month'): Check {
         : isPostgres(db)
           ? sql`to_char(cast(nullif(meters.week, '') as date) + 6, 'YYYY-MM-DD')`
           : sql`date(meters.week, '+6 days')`
-    const sides = daySums.map(({ prefix, column }) => {
+    const sides = dayCounters.map(({ prefix, column }) => {
       const [inWindow, inDay] = [sql.ref(`${prefix}${window}_nanos`), sql.ref(`${prefix}day_nanos`)]
       return sql`select meters.subject || ' ' || ${sql.lit(column)} as subject, ${inWindow} as left_nanos,
           ${inDay} + coalesce(sum(${sql.ref(column)}), 0) as right_nanos
@@ -156,11 +156,11 @@ function windowSums(window: 'week' | 'month'): Check {
         group by meters.subject, ${inWindow}, ${inDay}`
     })
     const statement = `what every meter has spent and held in its ${window} is what its days add up to`
-    return compared({ invariant: 'I6', statement, rows: sql.join(sides, sql` union all `) })(db)
+    return createComparison({ invariant: 'I6', statement, rows: sql.join(sides, sql` union all `) })(db)
   }
 }
 
-const daySums = [
+const dayCounters = [
   { prefix: '', column: 'spent_nanos' },
   { prefix: 'byok_', column: 'byok_nanos' },
   { prefix: 'held_', column: 'held_nanos' },
@@ -168,8 +168,12 @@ const daySums = [
 ]
 
 /** Usage as it is shown, beside what the roll-ups of the past and the generations not in them add up to. */
-function recorded(kind: string, subject: RawBuilder<unknown>, condition: RawBuilder<unknown>): Check[] {
-  const sums = [
+function createUsageChecks(
+  kind: string,
+  subject: RawBuilder<unknown>,
+  condition: RawBuilder<unknown>,
+): InvariantCheck[] {
+  const counters = [
     {
       name: 'usage',
       metered: sql`total_nanos`,
@@ -185,8 +189,8 @@ function recorded(kind: string, subject: RawBuilder<unknown>, condition: RawBuil
       own: sql`case when is_byok = 1 then upstream_cost_nanos else 0 end`,
     },
   ]
-  return sums.map(({ name, metered, rolled, own, previous }) =>
-    compared({
+  return counters.map(({ name, metered, rolled, own, previous }) =>
+    createComparison({
       invariant: 'I6',
       statement: `the ${name} of every ${kind} is what its generations amount to`,
       rows: sql`select subject, sum(metered_nanos) as left_nanos, sum(recorded_nanos) as right_nanos from (
@@ -195,53 +199,53 @@ function recorded(kind: string, subject: RawBuilder<unknown>, condition: RawBuil
           union all select ${subject}, 0, ${rolled} from key_days where ${condition}
           union all select ${subject}, 0, ${own} from generations
             where ${condition} and id in (select generation_id from unrolled_generations)
-          union all select ${subject}, 0, -${previous} from ${takenBack} where ${condition}
+          union all select ${subject}, 0, -${previous} from ${reversedUsage} where ${condition}
         ) as both_sides group by subject`,
     }),
   )
 }
 
 /** What every meter has held is what the holds in it amount to, window by window. */
-async function heldSums(db: Db): Promise<Finding> {
+async function checkHeldTotals(db: Db): Promise<Finding> {
   const [holds, meters] = [
     await db.selectFrom('holds').select(['subjects', 'day', 'amount_nanos', 'byok_nanos']).execute(),
     await db.selectFrom('meters').selectAll().execute(),
   ]
-  const expected = new Map(meters.map((row) => [row.subject, emptied(row)]))
+  const expected = new Map(meters.map((row) => [row.subject, toEmptyMeter(row)]))
   const unmetered = new Set<string>()
   for (const { subjects, day, amount_nanos, byok_nanos } of holds) {
     for (const subject of subjects.split(' ')) {
       const meter = expected.get(subject)
       if (!meter) unmetered.add(subject)
       else {
-        addTo(meter, 'held', day, amount_nanos)
-        addTo(meter, 'heldByok', day, byok_nanos)
+        addToCounter(meter, 'held', day, amount_nanos)
+        addToCounter(meter, 'heldByok', day, byok_nanos)
       }
     }
   }
   const unequal = meters.filter((row) => {
     const meter = expected.get(row.subject)
-    return !meter || !windowNames.every((window) => holdsEqual(row, meter, window))
+    return !meter || !windowNames.every((window) => hasEqualHolds(row, meter, window))
   })
   const wrong = [...unmetered, ...unequal.map(({ subject }) => subject)]
   return {
     invariant: 'I4',
     statement: 'what every meter has held is what the holds in it amount to',
     looked_at: holds.length,
-    violations: wrong.slice(0, mostShown).map((subject) => `${subject}: its holds do not add up`),
+    violations: wrong.slice(0, maxViolationsShown).map((subject) => `${subject}: its holds do not add up`),
   }
 }
 
-function emptied({ subject, day, week, month }: MeterTable): Meter {
+function toEmptyMeter({ subject, day, week, month }: MeterTable): Meter {
   return { ...newMeter(subject), day, week, month }
 }
 
-function holdsEqual(row: MeterTable, { held, heldByok }: Meter, window: Window): boolean {
+function hasEqualHolds(row: MeterTable, { held, heldByok }: Meter, window: Window): boolean {
   return row[`held_${window}_nanos`] === held[window] && row[`held_byok_${window}_nanos`] === heldByok[window]
 }
 
-async function figuresOf(db: Db): Promise<LedgerFigures> {
-  const { rows } = await sql<LedgerFigures>`select
+async function loadTotals(db: Db): Promise<LedgerTotals> {
+  const { rows } = await sql<LedgerTotals>`select
     (select count(*) from ledger_entries) as entries,
     (select count(*) from generations) as generations,
     (select count(*) from holds) as holds,
@@ -253,9 +257,9 @@ async function figuresOf(db: Db): Promise<LedgerFigures> {
     (select coalesce(sum(amount_nanos), 0) from ledger_entries where account = 'credits') as balance_nanos`.execute(
     db,
   )
-  const [figures] = rows
-  if (!figures) throw new Error('a query without a table has a row')
-  return figures
+  const [totals] = rows
+  if (!totals) throw new Error('a query without a table has a row')
+  return totals
 }
 
 interface Comparison {
@@ -265,13 +269,13 @@ interface Comparison {
   rows: RawBuilder<unknown>
 }
 
-function compared({ invariant, statement, rows }: Comparison): Check {
+function createComparison({ invariant, statement, rows }: Comparison): InvariantCheck {
   return async (db) => {
     const counted = await sql<{ count: number }>`select count(*) as count from (${rows}) as compared`.execute(
       db,
     )
     const unequal = await sql<{ subject: string; left_nanos: bigint; right_nanos: bigint }>`
-      select * from (${rows}) as compared where left_nanos <> right_nanos order by subject limit ${sql.lit(mostShown)}`.execute(
+      select * from (${rows}) as compared where left_nanos <> right_nanos order by subject limit ${sql.lit(maxViolationsShown)}`.execute(
       db,
     )
     return {

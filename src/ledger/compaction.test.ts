@@ -1,13 +1,13 @@
 import { expect, test } from 'bun:test'
 import { sql } from 'kysely'
-import { ask, type Bench, describeWithUpstreams } from '../../test/inference/support.ts'
+import { type Bench, describeWithUpstreams, sendRequest } from '../../test/inference/support.ts'
 import { describeOnEachDatabase } from '../../test/support/harness.ts'
 import { closeDb, openDb } from '../db/db.ts'
 import { checkLedger } from './check.ts'
 import { compactEntries } from './compaction.ts'
 import { postFunding } from './entries.ts'
-import { dropOldGenerations, tidyRecords } from './rollups/retention.ts'
-import { rollUp } from './rollups/roll.ts'
+import { deleteOldGenerations, runMaintenance } from './rollups/retention.ts'
+import { rollUp } from './rollups/roll-up.ts'
 
 const days = ['2026-03-01', '2026-03-02', '2026-03-03']
 
@@ -15,8 +15,8 @@ const days = ['2026-03-01', '2026-03-02', '2026-03-03']
 async function spendOnDays(bench: Bench): Promise<void> {
   const { server } = bench
   const pay = async (key: string) => {
-    await (await ask(bench, 'chat', { model: 'test/cent' }, { key })).text()
-    await server.gateway.ledger.caughtUp()
+    await (await sendRequest(bench, 'chat', { model: 'test/cent' }, { key })).text()
+    await server.gateway.ledger.flush()
     server.clock.advance(1000)
   }
   const body = { provider: 'one-chat', key: 'own-credential-0123456789', is_byok_only: true }
@@ -112,9 +112,9 @@ describeWithUpstreams('compaction of the ledger', (bench) => {
     const before = await figures()
     for (const now of ['2026-03-12T10:00:01.500Z', '2026-03-12T12:00:00.000Z', '2026-03-20T00:00:00.000Z']) {
       clock.freeze(now)
-      await dropOldGenerations({ db: gateway().db, clock }, 10)
+      await deleteOldGenerations({ db: gateway().db, clock }, 10)
       expect(await problems()).toEqual([])
-      await tidyRecords({ db: gateway().db, clock }, { retentionDays: 10, postingDays: 10 })
+      await runMaintenance({ db: gateway().db, clock }, { retentionDays: 10, postingDays: 10 })
       expect(await problems()).toEqual([])
     }
     expect(await gateway().db.selectFrom('generations').select('id').execute()).toEqual([])
@@ -122,8 +122,8 @@ describeWithUpstreams('compaction of the ledger', (bench) => {
     expect((await figures()).sums).toEqual(before.sums)
     // What is posted from now on is found behind what was compacted.
     clock.freeze('2026-04-01T00:00:00.000Z')
-    await (await ask(bench(), 'chat', { model: 'test/cent' })).text()
-    await gateway().ledger.caughtUp()
+    await (await sendRequest(bench(), 'chat', { model: 'test/cent' })).text()
+    await gateway().ledger.flush()
     expect(await compactEntries(gateway().db, '2026-04-02')).toBe(2)
   })
 })

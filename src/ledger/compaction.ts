@@ -3,10 +3,10 @@ import type { Db } from '../db/db.ts'
 import type { LedgerEntryTable } from '../db/schema.ts'
 
 /** Few enough that nobody who waits for the database notices, with the generations that name their postings. */
-const entriesAtOnce = 200
+const defaultMaxEntries = 200
 
 /** What is left then is done the next time: another task may be waiting on the same thread. */
-const longestRunMs = 30_000
+const defaultMaxRunMs = 30_000
 
 type Entry = Pick<
   LedgerEntryTable,
@@ -21,19 +21,19 @@ type Entry = Pick<
 export async function compactEntries(
   db: Db,
   until: string,
-  { most = entriesAtOnce, limitMs = longestRunMs } = {},
+  { most: maxEntries = defaultMaxEntries, limitMs: maxRunMs = defaultMaxRunMs } = {},
 ): Promise<number> {
-  const deadline = performance.now() + limitMs
+  const deadline = performance.now() + maxRunMs
   let replaced = 0
   for (;;) {
-    const step = await db.transaction().execute((tx) => compactNext(tx, until, most))
+    const step = await db.transaction().execute((tx) => compactNext(tx, until, maxEntries))
     replaced += step
     if (step === 0 || performance.now() >= deadline) return replaced
   }
 }
 
-async function compactNext(tx: Db, until: string, most: number): Promise<number> {
-  await takeTurn(tx)
+async function compactNext(tx: Db, until: string, maxEntries: number): Promise<number> {
+  await acquireCompactionLock(tx)
   const next = await tx
     .selectFrom('ledger_entries')
     .select('transaction_id')
@@ -41,14 +41,14 @@ async function compactNext(tx: Db, until: string, most: number): Promise<number>
     .where(sql<boolean>`kind = 'charge' and entry_count is null`)
     .where('created_at', '<=', until)
     .orderBy('created_at')
-    .limit(most)
+    .limit(maxEntries)
     .execute()
   const postings = [...new Set(next.map((entry) => entry.transaction_id))]
   return postings.length === 0 ? 0 : replacePostings(tx, postings)
 }
 
 /** Nodes that share the database compact one after the other: until the end of the transaction, others wait here. */
-async function takeTurn(tx: Db): Promise<void> {
+async function acquireCompactionLock(tx: Db): Promise<void> {
   await tx
     .updateTable('instance')
     .set({ value: sql<string>`cast(cast(value as bigint) + 1 as text)` })
@@ -63,16 +63,16 @@ async function replacePostings(tx: Db, postings: string[]): Promise<number> {
     .where('transaction_id', 'in', postings)
     .execute()
   await tx.deleteFrom('ledger_entries').where('transaction_id', 'in', postings).execute()
-  for (const [id, replaced] of Map.groupBy(entries, summaryId)) {
-    for (const [account, own] of Map.groupBy(replaced, (entry) => entry.account)) {
-      await addToSummary(tx, id, account, own)
+  for (const [id, replaced] of Map.groupBy(entries, summaryIdOf)) {
+    for (const [account, ofAccount] of Map.groupBy(replaced, (entry) => entry.account)) {
+      await addToSummary(tx, id, account, ofAccount)
     }
-    await renamePostings(tx, id, replaced)
+    await relinkGenerations(tx, id, replaced)
   }
   return entries.length
 }
 
-function summaryId({ organization_id, created_at }: Entry): string {
+function summaryIdOf({ organization_id, created_at }: Entry): string {
   return `charges-${created_at.slice(0, 10)}-${organization_id}`
 }
 
@@ -107,7 +107,7 @@ async function addToSummary(tx: Db, id: string, account: string, entries: readon
 }
 
 /** A posting and its generations have one time, and there is an index by it; a corrected generation has a later one. */
-async function renamePostings(tx: Db, id: string, entries: readonly Entry[]): Promise<void> {
+async function relinkGenerations(tx: Db, id: string, entries: readonly Entry[]): Promise<void> {
   const { from, to } = spanOf(entries)
   const postings = [...new Set(entries.map((entry) => entry.transaction_id))]
   await tx

@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { blank } from '../../test/support/generations.ts'
+import { blankGeneration } from '../../test/support/generations.ts'
 import { databaseKinds, startTestServer, type TestServer } from '../../test/support/harness.ts'
 import { isoNow } from '../lib/clock.ts'
-import { growingHex } from '../lib/ids.ts'
+import { newTimeOrderedHex } from '../lib/ids.ts'
 import { checkLedger } from './check.ts'
 import { compactEntries } from './compaction.ts'
-import type { Settle } from './engine.ts'
-import { release } from './ledger.ts'
-import { answer } from './rollups/answer.ts'
-import { dropOldGenerations } from './rollups/retention.ts'
-import { rollUp } from './rollups/roll.ts'
-import { subjects } from './subjects.ts'
+import type { Settlement } from './engine.ts'
+import { meterSubjects } from './meter-subjects.ts'
+import { queryRollups } from './rollups/query.ts'
+import { deleteOldGenerations } from './rollups/retention.ts'
+import { rollUp } from './rollups/roll-up.ts'
+import { createRelease } from './settlement.ts'
 import { generationColumns } from './tables.ts'
 
 /** Only where nodes share a database can one take another for dead. */
@@ -32,18 +32,18 @@ describe.if(databaseKinds.includes('postgres'))('a charge that another node sett
     const { organization, workspace } = server.own
     const day = isoNow(server.clock).slice(0, 10)
     const names = [
-      subjects.organization(organization.id),
-      subjects.workspace(workspace.id),
-      subjects.key(keyId),
+      meterSubjects.organization(organization.id),
+      meterSubjects.workspace(workspace.id),
+      meterSubjects.key(keyId),
     ]
     return { subjects: names, day }
   }
 
   async function admit(id: string, keyId: number): Promise<void> {
-    const wish = { id, ...placeOf(keyId), limits: [], free: null, amount: held, byok: held }
+    const request = { id, ...placeOf(keyId), limits: [], free: null, amount: held, byok: held }
     await server.gateway.ledger.admit({
       op: 'admit',
-      wish,
+      request,
       organizationId: server.own.organization.id,
       owner: 'another node',
       expiresAt: '2999-01-01T00:00:00.000Z',
@@ -51,11 +51,11 @@ describe.if(databaseKinds.includes('postgres'))('a charge that another node sett
     })
   }
 
-  function settlement(id: string, keyId: number, { cost, isByok }: Charge, isOwn: boolean): Settle {
+  function settlement(id: string, keyId: number, { cost, isByok }: Charge, isOwn: boolean): Settlement {
     const { organization, workspace } = server.own
     const spent = { amount: BigInt(cost), byok: isByok ? BigInt(cost) : 0n }
     const row: Record<string, unknown> = {
-      ...blank,
+      ...blankGeneration,
       id,
       organization_id: organization.id,
       workspace_id: workspace.id,
@@ -71,28 +71,32 @@ describe.if(databaseKinds.includes('postgres'))('a charge that another node sett
       tokens_output: cost,
     }
     return {
-      ...release(id, organization.id),
+      ...createRelease(id, organization.id),
       isByok,
       spent,
       generation: generationColumns.slice(0, -2).map((column) => row[column]),
-      countsIn: isOwn ? placeOf(keyId) : null,
+      meteredIn: isOwn ? placeOf(keyId) : null,
     }
   }
 
   async function shown(keyId: number) {
     const now = server.clock.now()
-    const question = {
+    const incoming = {
       from: now - 86_400_000,
       to: now + 86_400_000,
-      grain: null,
+      granularity: null,
       dimensions: [{ column: 'finish', read: (value: string | null) => value }] as const,
-      filters: [{ column: 'key', keeps: (value: string | null) => value === String(keyId) }] as const,
+      filters: [{ column: 'key', matches: (value: string | null) => value === String(keyId) }] as const,
       measures: ['requests', 'credits', 'byok_fees', 'completion'] as const,
-      spreads: [],
+      histograms: [],
     }
     const organizationId = server.own.organization.id
-    const groups = await answer(server.gateway.db, { organizationId, question, limitMs: 10_000 })
-    return groups.map(({ values, sum }) => [values[0], ...question.measures.map((name) => Number(sum(name)))])
+    const groups = await queryRollups(server.gateway.db, {
+      organizationId,
+      query: incoming,
+      timeoutMs: 10_000,
+    })
+    return groups.map(({ values, sum }) => [values[0], ...incoming.measures.map((name) => Number(sum(name)))])
   }
 
   const charge = fc.record({ cost: fc.oneof(fc.constant(0), fc.nat(100)), isByok: fc.boolean() })
@@ -108,12 +112,12 @@ describe.if(databaseKinds.includes('postgres'))('a charge that another node sett
     await fc.assert(
       fc.asyncProperty(fc.array(story, { minLength: 1, maxLength: 4 }), async (stories) => {
         const keyId = ++keys
-        const named = stories.map((told) => ({ ...told, id: `gen-${growingHex()}` }))
+        const named = stories.map((told) => ({ ...told, id: `gen-${newTimeOrderedHex()}` }))
         await Promise.all(named.map(({ id }) => admit(id, keyId)))
         await Promise.all(
           named.map(({ id, early }) =>
             ledger.settle(
-              early ? settlement(id, keyId, early, false) : release(id, server.own.organization.id),
+              early ? settlement(id, keyId, early, false) : createRelease(id, server.own.organization.id),
             ),
           ),
         )
@@ -141,7 +145,7 @@ describe.if(databaseKinds.includes('postgres'))('a charge that another node sett
 
   test('I3 R23 a correction follows its posting when that is compacted, and goes with its record', async () => {
     const { ledger, db } = server.gateway
-    const [id, keyId] = [`gen-${growingHex()}`, ++keys]
+    const [id, keyId] = [`gen-${newTimeOrderedHex()}`, ++keys]
     await admit(id, keyId)
     await ledger.settle(settlement(id, keyId, { cost: 5, isByok: false }, false))
     server.clock.advance(1000)
@@ -164,7 +168,7 @@ describe.if(databaseKinds.includes('postgres'))('a charge that another node sett
 
     await rollUp({ db }, { fewest: 1 })
     server.clock.advance(2 * 86_400_000)
-    await dropOldGenerations({ db, clock: server.clock }, 1)
+    await deleteOldGenerations({ db, clock: server.clock }, 1)
     server.clock.release()
     expect(await db.selectFrom('corrections').select('generation_id').execute()).toEqual([])
     expect(await violations()).toEqual([])
@@ -172,7 +176,7 @@ describe.if(databaseKinds.includes('postgres'))('a charge that another node sett
 
   test('I3 another node that is late itself changes nothing', async () => {
     const { ledger, db } = server.gateway
-    const [id, keyId] = [`gen-${growingHex()}`, ++keys]
+    const [id, keyId] = [`gen-${newTimeOrderedHex()}`, ++keys]
     await admit(id, keyId)
     await ledger.settle(settlement(id, keyId, { cost: 50, isByok: false }, true))
     await ledger.settle(settlement(id, keyId, { cost: 20, isByok: false }, false))
@@ -182,7 +186,7 @@ describe.if(databaseKinds.includes('postgres'))('a charge that another node sett
 
   test('I3 what may have been recorded and deleted since is not recorded anew', async () => {
     const { ledger } = server.gateway
-    const [id, keyId] = [`gen-${growingHex()}`, ++keys]
+    const [id, keyId] = [`gen-${newTimeOrderedHex()}`, ++keys]
     const late = settlement(id, keyId, { cost: 50, isByok: false }, true)
     server.clock.advance(2 * 86_400_000)
     await ledger.settle(late)

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { noTokens, type Usage } from '../call/usage.ts'
-import { type Pricing, pricing as pricingSchema } from '../catalog/price.ts'
-import { auxiliaryCost, costOf } from './cost.ts'
+import { type Usage, zeroUsage } from '../call/usage.ts'
+import { type Pricing, pricing as pricingSchema } from '../catalogue/price.ts'
+import { computeAuxiliaryCost, computeCost } from './cost.ts'
 
 const at = Date.parse('2026-11-16T15:30:00Z') // a Monday
-const used = (usage: Partial<Usage>): Usage => ({ ...noTokens, ...usage })
+const used = (usage: Partial<Usage>): Usage => ({ ...zeroUsage, ...usage })
 
 describe('R9 the cost of a reply', () => {
   const pricing: Pricing = {
@@ -31,7 +31,7 @@ describe('R9 the cost of a reply', () => {
       inputAudio: 2,
       webSearches: 3,
     })
-    const { total, prompt, completion } = costOf(usage, pricing, at)
+    const { total, prompt, completion } = computeCost(usage, pricing, at)
     expect(prompt).toBe(300_000n + 300_000n + 37_500n + 6_000n + 20_000n)
     expect(completion).toBe(750_000n + 100_000n)
     expect(total).toBe(prompt + completion + 10_000_000n + 15_000_000n)
@@ -48,13 +48,14 @@ describe('R9 the cost of a reply', () => {
       reasoning: 1,
       outputImage: 1,
     })
-    expect(costOf(usage, plain, at)).toEqual({ total: 9000n, prompt: 5000n, completion: 4000n })
+    expect(computeCost(usage, plain, at)).toEqual({ total: 9000n, prompt: 5000n, completion: 4000n })
   })
 
   test('is rounded once, half a nano-dollar up', () => {
-    expect(costOf(used({ input: 3 }), { prompt: '0.0000000005', completion: '0' }, at).total).toBe(2n)
+    expect(computeCost(used({ input: 3 }), { prompt: '0.0000000005', completion: '0' }, at).total).toBe(2n)
     expect(
-      costOf(used({ input: 1, output: 1 }), { prompt: '0.0000000004', completion: '0.0000000004' }, at).total,
+      computeCost(used({ input: 1, output: 1 }), { prompt: '0.0000000004', completion: '0.0000000004' }, at)
+        .total,
     ).toBe(1n)
   })
 
@@ -91,17 +92,22 @@ describe('R9 the cost of a reply', () => {
       webSearches: 3,
     })
     const usd = 1_000_000_000n
-    expect(costOf(each, all, at, 2)).toEqual({
+    expect(computeCost(each, all, at, 2)).toEqual({
       prompt: (2n + 10n + 20n + 100n + 200n + 1000n + 10_000n + 200_000n) * usd,
       completion: 2222n * usd,
       total: (211_332n + 2222n + 1_000_000n + 30_000_000n) * usd,
     })
-    expect(auxiliaryCost(each, all, at)).toEqual({ total: 30_000_000n * usd, prompt: 0n, completion: 0n })
+    expect(computeAuxiliaryCost(each, all, at)).toEqual({
+      total: 30_000_000n * usd,
+      prompt: 0n,
+      completion: 0n,
+    })
   })
 
   test('cached audio costs what a cached token does, then what audio does', () => {
     const cost = (prices: Partial<Pricing>) =>
-      costOf(used({ cacheReadAudio: 1 }), { prompt: '1', completion: '0', ...prices }, at).prompt / 10n ** 9n
+      computeCost(used({ cacheReadAudio: 1 }), { prompt: '1', completion: '0', ...prices }, at).prompt /
+      10n ** 9n
     expect(cost({})).toBe(1n)
     expect(cost({ audio: '5' })).toBe(5n)
     expect(cost({ audio: '5', input_cache_read: '3' })).toBe(3n)
@@ -110,18 +116,18 @@ describe('R9 the cost of a reply', () => {
 
   test('images cost nothing where they have no price, or a price of zero', () => {
     const plain: Pricing = { prompt: '0.000001', completion: '0' }
-    expect(costOf(used({ input: 1 }), plain, at, 5).total).toBe(1000n)
-    expect(costOf(used({ input: 1 }), { ...plain, image: '0' }, at, 5).total).toBe(1000n)
+    expect(computeCost(used({ input: 1 }), plain, at, 5).total).toBe(1000n)
+    expect(computeCost(used({ input: 1 }), { ...plain, image: '0' }, at, 5).total).toBe(1000n)
   })
 
   test('a discount is taken from all of it', () => {
     expect(
-      costOf(used({ input: 1000 }), { prompt: '0.000003', completion: '0', discount: 0.1 }, at).total,
+      computeCost(used({ input: 1000 }), { prompt: '0.000003', completion: '0', discount: 0.1 }, at).total,
     ).toBe(2_700_000n)
   })
 
   test('nothing, where no price is known', () => {
-    expect(costOf(used({ input: 1000 }), null, at).total).toBe(0n)
+    expect(computeCost(used({ input: 1000 }), null, at).total).toBe(0n)
   })
 
   describe('conditions', () => {
@@ -131,7 +137,7 @@ describe('R9 the cost of a reply', () => {
       overrides,
     })
     const promptOf = (overrides: Pricing['overrides'], input = 1000, when = at) =>
-      costOf(used({ input }), priced(overrides), when).prompt
+      computeCost(used({ input }), priced(overrides), when).prompt
 
     test('a long prompt: more tokens than the threshold', () => {
       const overrides = [{ min_prompt_tokens: 1000, prompt: '0.000002' }]
@@ -173,14 +179,14 @@ describe('R9 the cost of a reply', () => {
     })
     test('cached tokens make a prompt long, and what has no price of its own follows the new one', () => {
       const pricing = priced([{ min_prompt_tokens: 100, prompt: '0.000003' }])
-      expect(costOf(used({ input: 1, cacheRead: 100 }), pricing, at).prompt).toBe(303_000n)
+      expect(computeCost(used({ input: 1, cacheRead: 100 }), pricing, at).prompt).toBe(303_000n)
     })
     test('the example of docs/billing.md', async () => {
       const page = await Bun.file(`${import.meta.dir}/../../docs/billing.md`).text()
       const [, json = ''] = /```json\n([\s\S]*?)```/.exec(page) ?? []
       const usage = used({ input: 50_000, cacheRead: 200_000, output: 1000 })
       const night = Date.parse('2026-11-16T23:30:00Z')
-      expect(costOf(usage, pricingSchema.parse(JSON.parse(json)), night).total).toBe(333_000_000n)
+      expect(computeCost(usage, pricingSchema.parse(JSON.parse(json)), night).total).toBe(333_000_000n)
     })
     test('later entries win, key by key', () => {
       expect(promptOf([{ prompt: '0.000002' }, { prompt: '0.000003' }, { completion: '0.000009' }])).toBe(
@@ -193,9 +199,11 @@ describe('R9 the cost of a reply', () => {
     const count = fc.integer({ min: 0, max: 10_000_000 })
     fc.assert(
       fc.property(count, count, count, (input, output, more) => {
-        const less = costOf(used({ input, output }), pricing, at).total
+        const less = computeCost(used({ input, output }), pricing, at).total
         expect(less).toBeGreaterThanOrEqual(0n)
-        expect(costOf(used({ input: input + more, output }), pricing, at).total).toBeGreaterThanOrEqual(less)
+        expect(computeCost(used({ input: input + more, output }), pricing, at).total).toBeGreaterThanOrEqual(
+          less,
+        )
       }),
     )
   })

@@ -1,6 +1,6 @@
-import { promptTokens, type Usage } from '../call/usage.ts'
-import type { Pricing } from '../catalog/price.ts'
-import { nanoUnit, priceList, type Rates } from './rates.ts'
+import { countPromptTokens, type Usage } from '../call/usage.ts'
+import type { Pricing } from '../catalogue/price.ts'
+import { nanoScale, priceListOf, type Rates } from './rates.ts'
 
 /** What a reply costs at an endpoint's prices, in nano-dollars, rounded once. */
 export interface Cost {
@@ -9,55 +9,55 @@ export interface Cost {
   completion: bigint
 }
 
-export const noCost: Cost = { total: 0n, prompt: 0n, completion: 0n }
+export const zeroCost: Cost = { total: 0n, prompt: 0n, completion: 0n }
 
 /**
  * `at` decides which conditional prices apply: the moment the request was made. `images` is how many were in
  * the request: no usage tells it.
  */
-export function costOf(usage: Usage, pricing: Pricing | null, at: number, images = 0): Cost {
-  if (!pricing) return noCost
-  const list = priceList(pricing)
-  const rates = list.rates(at, promptTokens(usage))
-  const prompt = promptOf(usage, rates) + times(images, rates.image)
+export function computeCost(usage: Usage, pricing: Pricing | null, at: number, images = 0): Cost {
+  if (!pricing) return zeroCost
+  const list = priceListOf(pricing)
+  const rates = list.ratesAt(at, countPromptTokens(usage))
+  const prompt = computePromptCost(usage, rates) + multiply(images, rates.image)
   const completion =
-    times(usage.output, rates.output) +
-    times(usage.reasoning, rates.reasoning) +
-    times(usage.outputAudio, rates.outputAudio) +
-    times(usage.outputImage, rates.outputImage)
-  const extra = rates.request + times(usage.webSearches, rates.webSearch)
+    multiply(usage.output, rates.output) +
+    multiply(usage.reasoning, rates.reasoning) +
+    multiply(usage.outputAudio, rates.outputAudio) +
+    multiply(usage.outputImage, rates.outputImage)
+  const extra = rates.request + multiply(usage.webSearches, rates.webSearch)
   return {
-    total: nanos((prompt + completion + extra) * list.share),
-    prompt: nanos(prompt * list.share),
-    completion: nanos(completion * list.share),
+    total: roundToNanos((prompt + completion + extra) * list.share),
+    prompt: roundToNanos(prompt * list.share),
+    completion: roundToNanos(completion * list.share),
   }
 }
 
 /** What was bought for a reply beside the model's own work. */
-export function auxiliaryCost(usage: Usage, pricing: Pricing | null, at: number): Cost {
-  if (!pricing || usage.webSearches === 0) return noCost
-  const list = priceList(pricing)
-  const rates = list.rates(at, promptTokens(usage))
-  return { ...noCost, total: nanos(times(usage.webSearches, rates.webSearch) * list.share) }
+export function computeAuxiliaryCost(usage: Usage, pricing: Pricing | null, at: number): Cost {
+  if (!pricing || usage.webSearches === 0) return zeroCost
+  const list = priceListOf(pricing)
+  const rates = list.ratesAt(at, countPromptTokens(usage))
+  return { ...zeroCost, total: roundToNanos(multiply(usage.webSearches, rates.webSearch) * list.share) }
 }
 
-function promptOf(usage: Usage, rates: Rates): bigint {
+function computePromptCost(usage: Usage, rates: Rates): bigint {
   return (
-    times(usage.input + usage.inputVideo, rates.input) +
-    times(usage.cacheRead, rates.cacheRead) +
-    times(usage.cacheReadAudio, rates.cacheReadAudio) +
-    times(usage.cacheWrite, rates.cacheWrite) +
-    times(usage.cacheWrite1h, rates.cacheWrite1h) +
-    times(usage.inputAudio, rates.inputAudio) +
-    times(usage.inputImage, rates.inputImage)
+    multiply(usage.input + usage.inputVideo, rates.input) +
+    multiply(usage.cacheRead, rates.cacheRead) +
+    multiply(usage.cacheReadAudio, rates.cacheReadAudio) +
+    multiply(usage.cacheWrite, rates.cacheWrite) +
+    multiply(usage.cacheWrite1h, rates.cacheWrite1h) +
+    multiply(usage.inputAudio, rates.inputAudio) +
+    multiply(usage.inputImage, rates.inputImage)
   )
 }
 
-function times(count: number, rate: bigint): bigint {
+function multiply(count: number, rate: bigint): bigint {
   return count === 0 ? 0n : BigInt(count) * rate
 }
 
 /** Half a nano-dollar rounds up. */
-function nanos(scaled: bigint): bigint {
-  return scaled === 0n ? 0n : (scaled + nanoUnit / 2n) / nanoUnit
+function roundToNanos(scaled: bigint): bigint {
+  return scaled === 0n ? 0n : (scaled + nanoScale / 2n) / nanoScale
 }

@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test'
-import { type DraftForm, draftForms, NewerFormError, readCheckpoint, readDraft } from './draft.ts'
+import { type DraftFormat, decodeCheckpoint, decodeDraft, draftFormats, NewerFormatError } from './draft.ts'
 
 /** Two forms of which the second has a column more, in front. */
-const forms: DraftForm[] = [
-  { generation: ['id', 'key_id', 'input_images'], place: ['model', 'pricing'] },
-  { generation: ['session_id', 'id', 'key_id', 'input_images'], place: ['provider', 'model', 'pricing'] },
+const forms: DraftFormat[] = [
+  { generation: ['id', 'key_id', 'input_images'], target: ['model', 'pricing'] },
+  { generation: ['session_id', 'id', 'key_id', 'input_images'], target: ['provider', 'model', 'pricing'] },
 ]
 
 test.each([
@@ -12,9 +12,9 @@ test.each([
   ['with the number of an earlier form', '[1,["gen-1",7,2],["a/b",null],10,0.05]', null],
   ['with the number of this form', '[2,["s",  "gen-1",7,2],["p","a/b",null],10,0.05]', 's'],
 ])('R7 a draft %s is read by the columns of its form', (_, text, session) => {
-  const draft = readDraft(text, forms)
+  const draft = decodeDraft(text, forms)
   expect(draft.generation).toMatchObject({ id: 'gen-1', key_id: 7, input_images: 2, session_id: session })
-  expect(draft.first).toMatchObject({ model: 'a/b', pricing: null })
+  expect(draft.initialTarget).toMatchObject({ model: 'a/b', pricing: null })
   expect([draft.promptTokens, draft.byokFee]).toEqual([10, 0.05])
 })
 
@@ -24,16 +24,16 @@ const released = [
 ]
 
 test('R7 every released form is as it was', () => {
-  const forms = draftForms.map(({ generation, place }) => `${generation.join(' ')} / ${place.join(' ')}`)
+  const forms = draftFormats.map(({ generation, target }) => `${generation.join(' ')} / ${target.join(' ')}`)
   expect(forms.slice(0, released.length)).toEqual(released)
 })
 
 test('R7 a draft of a newer form is not guessed at', () => {
-  expect(() => readDraft('[3,["?"],["?"],1,1]', forms)).toThrow(NewerFormError)
+  expect(() => decodeDraft('[3,["?"],["?"],1,1]', forms)).toThrow(NewerFormatError)
 })
 
 test('R9 a count that a checkpoint does not have is nothing', () => {
   const reply = { usage: { input: 3 }, complete: false, characters: 4, finished: false, failed: false }
-  const checkpoint = readCheckpoint(JSON.stringify({ reply }))
+  const checkpoint = decodeCheckpoint(JSON.stringify({ reply }))
   expect(checkpoint.reply.usage).toMatchObject({ input: 3, output: 0, cacheReadAudio: 0, webSearches: 0 })
 })

@@ -1,8 +1,8 @@
-import { noTokens } from '../call/usage.ts'
-import type { Pricing } from '../catalog/price.ts'
-import type { ServedTier } from '../catalog/vocabulary.ts'
+import { zeroUsage } from '../call/usage.ts'
+import type { Pricing } from '../catalogue/price.ts'
+import type { ServedTier } from '../catalogue/vocabulary.ts'
 import type { GenerationTable } from '../db/schema.ts'
-import type { Reply } from './charge.ts'
+import type { BillableReply } from './charge.ts'
 
 export type Generation = Omit<GenerationTable, 'posting_id' | 'ended_at'>
 
@@ -33,13 +33,13 @@ const draftColumns = [
 export interface Draft {
   generation: Pick<Generation, (typeof draftColumns)[number]>
   /** Where it goes first, and at which price. */
-  first: Place
+  initialTarget: UpstreamTarget
   promptTokens: number
   byokFee: number
 }
 
 /** Where a request is, or was last. */
-export interface Place {
+export interface UpstreamTarget {
   model: string
   provider: string
   endpoint: string
@@ -50,8 +50,8 @@ export interface Place {
 
 /** How far a reply had come. */
 export interface Checkpoint {
-  place: Place
-  reply: Reply
+  place: UpstreamTarget
+  reply: BillableReply
   tier: ServedTier | null
   firstTokenMs: number | null
   /** JSON array of attempts that failed. */
@@ -59,9 +59,9 @@ export interface Checkpoint {
 }
 
 /** In which order the values of a draft stand. */
-export interface DraftForm {
+export interface DraftFormat {
   generation: readonly string[]
-  place: readonly string[]
+  target: readonly string[]
 }
 
 /**
@@ -69,15 +69,15 @@ export interface DraftForm {
  * is never changed, only followed by another: holds outlive the version that placed them. Checkpoints have the form
  * of their hold, since one process writes both.
  */
-export const draftForms: readonly DraftForm[] = [
+export const draftFormats: readonly DraftFormat[] = [
   {
     generation: draftColumns,
-    place: ['model', 'provider', 'endpoint', 'upstream_dialect', 'is_byok', 'pricing'],
+    target: ['model', 'provider', 'endpoint', 'upstream_dialect', 'is_byok', 'pricing'],
   },
 ]
 
 /** For columns that a form does not have. */
-const unknown: Draft['generation'] = {
+const emptyGeneration: Draft['generation'] = {
   id: '',
   organization_id: '',
   workspace_id: '',
@@ -100,7 +100,7 @@ const unknown: Draft['generation'] = {
 }
 
 /** Without the names of its columns: it is written for every request, and read after a crash. */
-export type WrittenDraft = [
+export type EncodedDraft = [
   form: number,
   generation: unknown[],
   first: unknown[],
@@ -108,35 +108,40 @@ export type WrittenDraft = [
   byokFee: number,
 ]
 
-export function writeDraft({ generation, first, promptTokens, byokFee }: Draft): WrittenDraft {
-  const { model, provider, endpoint, upstream_dialect, is_byok, pricing } = first
-  const place = [model, provider, endpoint, upstream_dialect, is_byok, pricing]
+export function encodeDraft({ generation, initialTarget, promptTokens, byokFee }: Draft): EncodedDraft {
+  const { model, provider, endpoint, upstream_dialect, is_byok, pricing } = initialTarget
+  const target = [model, provider, endpoint, upstream_dialect, is_byok, pricing]
   const values = draftColumns.map((column) => generation[column])
-  return [draftForms.length, values, place, promptTokens, byokFee]
+  return [draftFormats.length, values, target, promptTokens, byokFee]
 }
 
 /** A newer version wrote it: only that one knows what it says. */
-export class NewerFormError extends Error {}
+export class NewerFormatError extends Error {}
 
-export function readDraft(text: string, forms: readonly DraftForm[] = draftForms): Draft {
-  const written: unknown[] = JSON.parse(text)
+export function decodeDraft(text: string, formats: readonly DraftFormat[] = draftFormats): Draft {
+  const encoded: unknown[] = JSON.parse(text)
   // The first releases wrote no number.
-  const [number, values, place, promptTokens, byokFee] = (
-    typeof written[0] === 'number' ? written : [1, ...written]
-  ) as WrittenDraft
-  const form = forms[number - 1]
-  if (!form) throw new NewerFormError(`a hold has the form ${number}`)
-  const generation = { ...unknown, ...named(form.generation, values) }
-  return { generation, first: named(form.place, place) as unknown as Place, promptTokens, byokFee }
+  const [number, values, target, promptTokens, byokFee] = (
+    typeof encoded[0] === 'number' ? encoded : [1, ...encoded]
+  ) as EncodedDraft
+  const format = formats[number - 1]
+  if (!format) throw new NewerFormatError(`a hold has the form ${number}`)
+  const generation = { ...emptyGeneration, ...zipColumns(format.generation, values) }
+  return {
+    generation,
+    initialTarget: zipColumns(format.target, target) as unknown as UpstreamTarget,
+    promptTokens,
+    byokFee,
+  }
 }
 
-function named(columns: readonly string[], values: readonly unknown[]): Record<string, unknown> {
+function zipColumns(columns: readonly string[], values: readonly unknown[]): Record<string, unknown> {
   return Object.fromEntries(columns.map((column, at) => [column, values[at]]))
 }
 
 /** What was not counted yet when it was written counts as nothing. */
-export function readCheckpoint(text: string): Checkpoint {
+export function decodeCheckpoint(text: string): Checkpoint {
   const checkpoint: Checkpoint = JSON.parse(text)
   const { usage } = checkpoint.reply
-  return { ...checkpoint, reply: { ...checkpoint.reply, usage: usage && { ...noTokens, ...usage } } }
+  return { ...checkpoint, reply: { ...checkpoint.reply, usage: usage && { ...zeroUsage, ...usage } } }
 }

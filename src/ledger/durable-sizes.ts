@@ -1,17 +1,17 @@
 import { closeSync, existsSync, fdatasync, openSync, readFileSync, unlinkSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { called, type PieceName, syncFolder } from './segment.ts'
+import { promisifyCall, type SegmentId, syncDirectory } from './journal-segment.ts'
 
 /** How much of a piece was on disk, and in which file of the journal. */
 export interface DurableSize {
-  place: number
-  piece: PieceName
+  fileNumber: number
+  segmentId: SegmentId
   size: number
 }
 
 /** No record lies across two sectors: a power cut leaves each as it was or as it should be. */
 const recordBytes = 128
-const recordForm = /^((\d+) (\w+) (\d+) (\d+)) (\d+) *\n$/
+const recordPattern = /^((\d+) (\w+) (\d+) (\d+)) (\d+) *\n$/
 
 /**
  * Beside the journal, one record for each of its files: a start holds what it finds against what was on disk when
@@ -30,8 +30,10 @@ export class DurableSizes {
   read(): DurableSize[] | null {
     if (!existsSync(this.path)) return null
     const text = readFileSync(this.path, 'latin1')
-    const places = Array.from({ length: Math.ceil(text.length / recordBytes) }, (_, place) => place)
-    return places.flatMap((place) => readRecord(text.slice(place * recordBytes, (place + 1) * recordBytes)))
+    const recordNumbers = Array.from({ length: Math.ceil(text.length / recordBytes) }, (_, place) => place)
+    return recordNumbers.flatMap((recordNumber) =>
+      decodeRecord(text.slice(recordNumber * recordBytes, (recordNumber + 1) * recordBytes)),
+    )
   }
 
   /** Begins anew; resolves when the file outlives a power cut. */
@@ -39,21 +41,21 @@ export class DurableSizes {
     this.close()
     this.#file = openSync(this.path, 'w', 0o600)
     await this.sync()
-    await syncFolder(dirname(this.path))
+    await syncDirectory(dirname(this.path))
   }
 
   /** Outlives this process once it returns. */
-  record({ place, piece, size }: DurableSize): void {
+  record({ fileNumber, segmentId, size }: DurableSize): void {
     if (this.#file === null) return
-    const text = `${place} ${piece.journal} ${piece.number} ${size}`
+    const text = `${fileNumber} ${segmentId.journal} ${segmentId.number} ${size}`
     const record = `${text} ${Bun.hash.xxHash32(text)}`.padEnd(recordBytes - 1)
-    writeSync(this.#file, `${record}\n`, place * recordBytes)
+    writeSync(this.#file, `${record}\n`, fileNumber * recordBytes)
   }
 
   /** Resolves when the records outlive a power cut too. */
   async sync(): Promise<void> {
     const file = this.#file
-    if (file !== null) await called((done) => fdatasync(file, done))
+    if (file !== null) await promisifyCall((done) => fdatasync(file, done))
   }
 
   remove(): void {
@@ -67,8 +69,10 @@ export class DurableSizes {
   }
 }
 
-function readRecord(text: string): DurableSize[] {
-  const [, hashed, place, journal, number, size, hash] = recordForm.exec(text) ?? []
+function decodeRecord(text: string): DurableSize[] {
+  const [, hashed, fileNumber, journal, number, size, hash] = recordPattern.exec(text) ?? []
   if (hashed === undefined || journal === undefined || Number(hash) !== Bun.hash.xxHash32(hashed)) return []
-  return [{ place: Number(place), piece: { journal, number: Number(number) }, size: Number(size) }]
+  return [
+    { fileNumber: Number(fileNumber), segmentId: { journal, number: Number(number) }, size: Number(size) },
+  ]
 }

@@ -1,5 +1,5 @@
 import type { Db } from '../db/db.ts'
-import { badField } from '../errors.ts'
+import { invalidFieldError } from '../errors/gateway-error.ts'
 import { maxUsd } from './money.ts'
 
 /**
@@ -28,7 +28,7 @@ const maxNanos = BigInt(maxUsd) * 1_000_000_000n
 
 /** Adds credits, once for each transaction id. */
 export async function postFunding(db: Db, funding: Funding): Promise<void> {
-  await keepInRange(db, funding)
+  await assertInRange(db, funding)
   const lines: [Account, bigint][] = [
     ['credits', funding.amount],
     ['funding', -funding.amount],
@@ -51,10 +51,10 @@ export async function postFunding(db: Db, funding: Funding): Promise<void> {
 }
 
 /** Funding is never removed: a sum past 64 bits could not be read again. */
-async function keepInRange(db: Db, { organizationId, kind, amount }: Funding): Promise<void> {
-  const sum = (await fundingSums(db, organizationId)).get(kind) ?? 0n
+async function assertInRange(db: Db, { organizationId, kind, amount }: Funding): Promise<void> {
+  const sum = (await loadFundingTotals(db, organizationId)).get(kind) ?? 0n
   if (sum + amount > maxNanos || sum + amount < -maxNanos) {
-    throw badField('amount', `would take the sum of every ${kind} beyond ${maxUsd} USD`)
+    throw invalidFieldError('amount', `would take the sum of every ${kind} beyond ${maxUsd} USD`)
   }
 }
 
@@ -79,7 +79,7 @@ export async function findFunding(db: Db, transactionId: string): Promise<Posted
     note: entry.note,
     transactionId: entry.transaction_id,
     at: entry.created_at,
-    totalCredits: total(await fundingSums(db, entry.organization_id, entry.id)),
+    totalCredits: sumAmounts(await loadFundingTotals(db, entry.organization_id, entry.id)),
   }
 }
 
@@ -88,17 +88,21 @@ export interface CreditTotals {
   purchased: bigint
 }
 
-export async function creditTotals(db: Db, organizationId: string): Promise<CreditTotals> {
-  const sums = await fundingSums(db, organizationId)
-  return { total: total(sums), purchased: sums.get('purchase') ?? 0n }
+export async function loadCreditTotals(db: Db, organizationId: string): Promise<CreditTotals> {
+  const totals = await loadFundingTotals(db, organizationId)
+  return { total: sumAmounts(totals), purchased: totals.get('purchase') ?? 0n }
 }
 
-function total(sums: Map<string, bigint>): bigint {
-  return sums.values().reduce((sum, amount) => sum + amount, 0n)
+function sumAmounts(totals: Map<string, bigint>): bigint {
+  return totals.values().reduce((sum, amount) => sum + amount, 0n)
 }
 
 /** What was given to an organization, by kind; with `lastEntry`, up to and including that one. */
-async function fundingSums(db: Db, organizationId: string, lastEntry?: number): Promise<Map<string, bigint>> {
+async function loadFundingTotals(
+  db: Db,
+  organizationId: string,
+  lastEntry?: number,
+): Promise<Map<string, bigint>> {
   let query = db
     .selectFrom('ledger_entries')
     .select(['kind', (eb) => eb.fn.sum<bigint>('amount_nanos').as('sum_nanos')])

@@ -1,43 +1,46 @@
-import { type Charge, reportedNanos } from './charge.ts'
-import type { Draft, Generation, Place } from './draft.ts'
+import { type Charge, reportedCostToNanos } from './charge.ts'
+import type { Draft, Generation, UpstreamTarget } from './draft.ts'
 import { generationColumns } from './tables.ts'
 
 /** What is known before it is written; the ledger itself adds the rest. */
-const given = generationColumns.slice(0, -2) as (keyof Generation)[]
+const providedColumns = generationColumns.slice(0, -2) as (keyof Generation)[]
 
 /** What a generation is put together from, without being copied into one object for every request. */
 export interface GenerationParts {
   draft: Draft['generation']
-  place: Omit<Place, 'pricing'>
-  tokens: ReturnType<typeof tokensOf>
-  end: Omit<Generation, keyof Draft['generation'] | keyof Place | keyof ReturnType<typeof tokensOf>>
+  target: Omit<UpstreamTarget, 'pricing'>
+  tokens: ReturnType<typeof toUsageColumns>
+  end: Omit<
+    Generation,
+    keyof Draft['generation'] | keyof UpstreamTarget | keyof ReturnType<typeof toUsageColumns>
+  >
 }
 
 /** In which part each column is: the same for all. */
-let homes: (keyof GenerationParts)[] | undefined
+let partByColumn: (keyof GenerationParts)[] | undefined
 
 /** A plain loop: this runs for every column of every reply. */
-export function generationValues(parts: GenerationParts): unknown[] {
-  homes ??= homesOf(parts)
+export function encodeGeneration(parts: GenerationParts): unknown[] {
+  partByColumn ??= mapColumnsToParts(parts)
   const values: unknown[] = []
-  for (let place = 0; place < given.length; place++) {
-    const part: Partial<Generation> = parts[homes[place] as keyof GenerationParts]
-    const value = part[given[place] as keyof Generation]
+  for (let index = 0; index < providedColumns.length; index++) {
+    const part: Partial<Generation> = parts[partByColumn[index] as keyof GenerationParts]
+    const value = part[providedColumns[index] as keyof Generation]
     values.push(typeof value === 'bigint' ? String(value) : value)
   }
   return values
 }
 
-function homesOf(parts: GenerationParts): (keyof GenerationParts)[] {
+function mapColumnsToParts(parts: GenerationParts): (keyof GenerationParts)[] {
   const names = Object.keys(parts) as (keyof GenerationParts)[]
-  return given.map((column) => {
-    const home = names.find((name) => column in parts[name])
-    if (!home) throw new Error(`no part of a generation has ${column}`)
-    return home
+  return providedColumns.map((column) => {
+    const part = names.find((name) => column in parts[name])
+    if (!part) throw new Error(`no part of a generation has ${column}`)
+    return part
   })
 }
 
-export function tokensOf({ usage, source, cost, upstream }: Charge) {
+export function toUsageColumns({ usage, source, cost, upstream }: Charge) {
   return {
     tokens_input: usage.input,
     tokens_cache_read: usage.cacheRead,
@@ -55,6 +58,6 @@ export function tokensOf({ usage, source, cost, upstream }: Charge) {
     usage_source: source,
     cost_nanos: cost,
     upstream_cost_nanos: upstream,
-    reported_cost_nanos: reportedNanos(usage.reportedCost),
+    reported_cost_nanos: reportedCostToNanos(usage.reportedCost),
   }
 }

@@ -1,116 +1,146 @@
 import { copyFileSync, renameSync, truncateSync } from 'node:fs'
 import type { Db } from '../db/db.ts'
 import { type DurableSize, DurableSizes } from './durable-sizes.ts'
-import { foldedName, journalName, openName } from './fold.ts'
-import { type Left, leftOf, type PieceName, segmentPath } from './segment.ts'
+import { flushedKey, journalKey, openKey } from './journal-flusher.ts'
+import { type LeftoverFile, readLeftoverFiles, type SegmentId, segmentPath } from './journal-segment.ts'
 
 /** What a start finds of a journal. */
-export interface Found {
+export interface JournalInspection {
   /** Path of the database. */
-  database: string
+  databasePath: string
   /** The last piece that is in the database. */
-  last: PieceName
+  lastFlushed: SegmentId
   /** The files, by the numbers of their pieces. */
-  left: readonly Left[]
+  leftovers: readonly LeftoverFile[]
   /** What was on disk; null when nobody wrote it down. */
-  durable: readonly DurableSize[] | null
+  durableSizes: readonly DurableSize[] | null
 }
 
 /** In one line, why the journal cannot be taken up without losing what clients were told of; null when it can. */
-export function journalProblem(found: Found): string | null {
-  return damaged(found) ?? missing(found) ?? shortened(found) ?? stray(found)
+export function findJournalProblem(inspection: JournalInspection): string | null {
+  return (
+    findDamaged(inspection) ?? findMissing(inspection) ?? findTruncated(inspection) ?? findForeign(inspection)
+  )
 }
 
 const remedy =
   'Restore it, or run `npm run headgate -- accept-journal-loss` to start without the charges that are lost.'
 
 /** A server was stopped in the middle of its work, and what it wrote down of its journal is gone. */
-export function missingRecordsText(path: string): string {
+export function formatMissingRecords(path: string): string {
   return `${path} is missing, and with it what the last charges before the crash were. ${remedy}`
 }
 
-function damaged({ last, left }: Found): string | null {
-  const file = left.find(({ piece, damagedLine }) => piece && !isFolded(piece, last) && damagedLine !== null)
+function findDamaged({ lastFlushed, leftovers }: JournalInspection): string | null {
+  const file = leftovers.find(
+    ({ segmentId, damagedLine }) => segmentId && !isFlushed(segmentId, lastFlushed) && damagedLine !== null,
+  )
   return file ? `${file.path} is damaged in line ${file.damagedLine}. ${remedy}` : null
 }
 
 /** A piece of which some was on disk proves that all of the piece before was. */
-function shortened({ last, left }: Found): string | null {
-  for (const [place, next] of left.entries()) {
-    const before = left[place - 1]
-    if (!before?.piece || !next.piece || isFolded(before.piece, last) || next.synced === 0) continue
-    if (before.size < next.beforeSize) return shorterText(before.path, before.size, next.beforeSize)
+function findTruncated({ lastFlushed, leftovers }: JournalInspection): string | null {
+  for (const [index, next] of leftovers.entries()) {
+    const previous = leftovers[index - 1]
+    if (
+      !previous?.segmentId ||
+      !next.segmentId ||
+      isFlushed(previous.segmentId, lastFlushed) ||
+      next.syncedSize === 0
+    )
+      continue
+    if (previous.size < next.previousSize)
+      return formatTruncated(previous.path, previous.size, next.previousSize)
   }
   return null
 }
 
-function missing({ database, last, left, durable }: Found): string | null {
-  for (const { place, piece, size } of unfolded(durable, last)) {
-    const path = segmentPath(database, place)
-    const file = left.find((candidate) => candidate.path === path)
+function findMissing({
+  databasePath,
+  lastFlushed,
+  leftovers,
+  durableSizes,
+}: JournalInspection): string | null {
+  for (const { fileNumber, segmentId, size } of filterUnflushed(durableSizes, lastFlushed)) {
+    const path = segmentPath(databasePath, fileNumber)
+    const file = leftovers.find((candidate) => candidate.path === path)
     if (!file) return `${path} is missing, and it held charges that are not in the database. ${remedy}`
-    const there = file.piece?.number === piece.number ? file.size : 0
-    if (there < size) return shorterText(path, there, size)
+    const actual = file.segmentId?.number === segmentId.number ? file.size : 0
+    if (actual < size) return formatTruncated(path, actual, size)
   }
   return null
 }
 
-function stray({ last, left }: Found): string | null {
-  const pieces = left.filter(({ piece }) => piece && !isFolded(piece, last))
-  const file = pieces.find(
-    ({ piece }, place) => piece?.journal !== last.journal || piece.number !== last.number + 1 + place,
+function findForeign({ lastFlushed, leftovers }: JournalInspection): string | null {
+  const unflushed = leftovers.filter(({ segmentId }) => segmentId && !isFlushed(segmentId, lastFlushed))
+  const file = unflushed.find(
+    ({ segmentId }, index) =>
+      segmentId?.journal !== lastFlushed.journal || segmentId.number !== lastFlushed.number + 1 + index,
   )
   if (!file) return null
   return `${file.path} does not belong to the database as it stands: that was restored from a backup, or a file before this one is missing. ${remedy}`
 }
 
-function unfolded(durable: Found['durable'], last: PieceName): DurableSize[] {
-  return (durable ?? []).filter(({ piece }) => piece.journal === last.journal && !isFolded(piece, last))
+function filterUnflushed(
+  durableSizes: JournalInspection['durableSizes'],
+  lastFlushed: SegmentId,
+): DurableSize[] {
+  return (durableSizes ?? []).filter(
+    ({ segmentId }) => segmentId.journal === lastFlushed.journal && !isFlushed(segmentId, lastFlushed),
+  )
 }
 
-export function isFolded({ journal, number }: PieceName, last: PieceName): boolean {
-  return journal === last.journal && number <= last.number
+export function isFlushed({ journal, number }: SegmentId, lastFlushed: SegmentId): boolean {
+  return journal === lastFlushed.journal && number <= lastFlushed.number
 }
 
-function shorterText(path: string, size: number, expected: number): string {
+function formatTruncated(path: string, size: number, expected: number): string {
   return `${path} has ${size} of the ${expected} bytes that were on disk before the crash. ${remedy}`
 }
 
 /** Lets the next start go on with what is there of the journal. Gives the names of the files that were set aside. */
-export async function acceptJournalLoss(db: Db, database: string): Promise<string[]> {
+export async function acceptJournalLoss(db: Db, databasePath: string): Promise<string[]> {
   const rows = await db.selectFrom('instance').selectAll().execute()
-  const facts = new Map(rows.map(({ name, value }) => [name, value]))
-  const last = { journal: facts.get(journalName) ?? '', number: Number(facts.get(foldedName) ?? 0) }
-  const sizes = new DurableSizes(database)
-  const asides = setAsideLoss({ database, last, left: leftOf(database), durable: sizes.read() })
+  const instanceValues = new Map(rows.map(({ name, value }) => [name, value]))
+  const lastFlushed = {
+    journal: instanceValues.get(journalKey) ?? '',
+    number: Number(instanceValues.get(flushedKey) ?? 0),
+  }
+  const sizes = new DurableSizes(databasePath)
+  const quarantined = quarantineLost({
+    databasePath,
+    lastFlushed,
+    leftovers: readLeftoverFiles(databasePath),
+    durableSizes: sizes.read(),
+  })
   sizes.remove()
-  await db.deleteFrom('instance').where('name', '=', openName).execute()
-  return asides
+  await db.deleteFrom('instance').where('name', '=', openKey).execute()
+  return quarantined
 }
 
 /**
  * Leaves what a start can take up, one piece after the other from the last that is in the database, and puts
  * everything else under another name. Gives those names.
  */
-function setAsideLoss({ database, last, left, durable }: Found): string[] {
-  const records = unfolded(durable, last)
-  const asides: string[] = []
-  let expected = last.number + 1
-  for (const [place, { path, piece, size, damagedLine }] of left.entries()) {
-    const record = records.find((candidate) => segmentPath(database, candidate.place) === path)
-    const isNeeded = piece !== null && !isFolded(piece, last)
+function quarantineLost({ databasePath, lastFlushed, leftovers, durableSizes }: JournalInspection): string[] {
+  const records = filterUnflushed(durableSizes, lastFlushed)
+  const quarantined: string[] = []
+  let expected = lastFlushed.number + 1
+  for (const [index, { path, segmentId, size, damagedLine }] of leftovers.entries()) {
+    const record = records.find((candidate) => segmentPath(databasePath, candidate.fileNumber) === path)
+    const isNeeded = segmentId !== null && !isFlushed(segmentId, lastFlushed)
     if (!isNeeded && !record) continue
-    const follows = isNeeded && piece.journal === last.journal && piece.number === expected
-    const aside = `${path}.lost-${Date.now()}`
-    if (!follows || damagedLine !== null) asides.push(aside)
-    if (!follows) renameSync(path, aside)
+    const follows = isNeeded && segmentId.journal === lastFlushed.journal && segmentId.number === expected
+    const quarantinePath = `${path}.lost-${Date.now()}`
+    if (!follows || damagedLine !== null) quarantined.push(quarantinePath)
+    if (!follows) renameSync(path, quarantinePath)
     else if (damagedLine !== null) {
-      copyFileSync(path, aside)
+      copyFileSync(path, quarantinePath)
       truncateSync(path, size)
     }
-    const whole = Math.max(record?.size ?? 0, left[place + 1]?.beforeSize ?? 0)
+    const expectedSize = Math.max(record?.size ?? 0, leftovers[index + 1]?.previousSize ?? 0)
     // Nothing can follow a piece that is not whole.
-    if (follows) expected = damagedLine !== null || size < whole ? Number.NaN : expected + 1
+    if (follows) expected = damagedLine !== null || size < expectedSize ? Number.NaN : expected + 1
   }
-  return asides
+  return quarantined
 }

@@ -1,13 +1,14 @@
 import { expect, test } from 'bun:test'
 import { pino } from 'pino'
 import { systemClock } from '../lib/clock.ts'
-import type { Engine, Op, Settle } from './engine.ts'
-import { Ledger, release } from './ledger.ts'
+import type { LedgerEngine, LedgerOperation, Settlement } from './engine.ts'
+import { Ledger } from './ledger.ts'
+import { createRelease } from './settlement.ts'
 
 const silent = pino({ level: 'silent' })
 
 /** Refuses `gen-bad`, and does not answer for `gen-slow` alone. */
-class PickyEngine implements Engine {
+class PickyEngine implements LedgerEngine {
   readonly fullSince = null
   readonly kept: string[] = []
   readonly dropped: string[] = []
@@ -18,25 +19,25 @@ class PickyEngine implements Engine {
     return Promise.resolve()
   }
 
-  async run(ops: readonly Op[]) {
-    const ids = ops.map((op) => (op.op === 'admit' ? op.wish.id : op.id))
+  async run(ops: readonly LedgerOperation[]) {
+    const ids = ops.map((op) => (op.op === 'admit' ? op.request.id : op.id))
     if (ids.includes('gen-bad')) throw Object.assign(new Error('refused'), { errno: '23503' })
     if (ids.includes('gen-slow')) {
       this.reached.resolve()
       await this.slow.promise
     }
-    return { results: ids.map(() => null), lasting: null }
+    return { results: ids.map(() => null), durable: null }
   }
 
-  async keep(settlements: readonly Settle[]): Promise<void> {
+  async spool(settlements: readonly Settlement[]): Promise<void> {
     this.kept.push(...settlements.map(({ id }) => id))
   }
 
-  drop({ id }: Settle): void {
+  drop({ id }: Settlement): void {
     this.dropped.push(id)
   }
 
-  caughtUp(): null {
+  flush(): null {
     return null
   }
 
@@ -48,7 +49,7 @@ class PickyEngine implements Engine {
 test('R7 a settlement that was refused is not kept for the next process', async () => {
   const engine = new PickyEngine()
   const ledger = new Ledger(engine, systemClock, silent)
-  await expect(ledger.settle(release('gen-bad', 'org'))).rejects.toThrow('refused')
+  await expect(ledger.settle(createRelease('gen-bad', 'org'))).rejects.toThrow('refused')
   await ledger.close()
   expect(engine.dropped).toEqual(['gen-bad'])
   expect(engine.kept).toEqual([])
@@ -57,8 +58,8 @@ test('R7 a settlement that was refused is not kept for the next process', async 
 test('R7 settlements behind a refused one are kept when the process ends before their turn', async () => {
   const engine = new PickyEngine()
   const ledger = new Ledger(engine, systemClock, silent)
-  const bad = ledger.settle(release('gen-bad', 'org')).catch(String)
-  const others = ['gen-1', 'gen-slow', 'gen-2'].map((id) => ledger.settle(release(id, 'org')))
+  const bad = ledger.settle(createRelease('gen-bad', 'org')).catch(String)
+  const others = ['gen-1', 'gen-slow', 'gen-2'].map((id) => ledger.settle(createRelease(id, 'org')))
   await bad
   await engine.reached.promise
   await ledger.close()

@@ -1,56 +1,66 @@
 import type { Logger } from 'pino'
-import { isRefusedData } from '../db/batch.ts'
-import { unavailable } from '../errors.ts'
+import { isRejectedData } from '../db/batch.ts'
+import { unavailableError } from '../errors/gateway-error.ts'
 import { type Clock, isoNow } from '../lib/clock.ts'
-import type { Refusal } from './book.ts'
-import { type Admit, type Engine, type Op, type Result, type Settle, UnreadableError } from './engine.ts'
-import { again, hasCompanions, type Job } from './job.ts'
+import { type CheckpointSource, CheckpointTracker } from './checkpoint-tracker.ts'
+import {
+  type AdmitOperation,
+  type LedgerEngine,
+  type LedgerOperation,
+  type OperationResult,
+  type Settlement,
+  UnreadableRowsError,
+} from './engine.ts'
+import type { Rejection } from './ledger-state.ts'
+import {
+  createQueuedRelease,
+  hasExtraStatements,
+  markRetry,
+  type QueuedOperation,
+  withoutExtraStatements,
+} from './queued-operation.ts'
 
 /** Bounds the size of one batch. */
-const mostAtOnce = 256
+const maxBatchSize = 256
 /** Requests beyond this find the ledger too busy. */
-const mostWaiting = 20_000
+const maxQueueLength = 20_000
 /** How long a request waits for a database that is away before it is told to come back. */
-const admitMs = 10_000
+const admitTimeoutMs = 10_000
 /** How long the end of an answer waits. The charge itself waits for as long as it takes. */
-const settleMs = 120_000
-const retryMs = 250
+const settleTimeoutMs = 120_000
+const retryDelayMs = 250
 /** An outage is told at its beginning, its end, and so often. */
-const tellMs = 30_000
+const outageLogIntervalMs = 30_000
 /** How often replies under way are noted down, and those who wait too long sent away. */
-const lookMs = 2000
-const closeMs = 10_000
-
-/** What has come of a reply: JSON, or null when nothing new has. */
-export type Progress = () => string | null
+const tickIntervalMs = 2000
+const closeTimeoutMs = 10_000
 
 /**
  * The one way in and out of money. Group commit: an operation waits for the transaction that is under way,
  * then goes into the next one together with all others that came meanwhile. A quiet gateway commits at once.
  */
 export class Ledger {
-  readonly #engine: Engine
+  readonly #engine: LedgerEngine
   readonly #clock: Clock
   readonly #log: Logger
-  readonly #followed = new Map<string, Progress>()
-  readonly #noted = new Set<string>()
+  readonly #checkpoints = new CheckpointTracker()
   /** Holds of requests that are under way here. */
-  readonly #open = new Set<string>()
-  #queue: Job[] = []
+  readonly #inFlight = new Set<string>()
+  #queue: QueuedOperation[] = []
   /** Taken from the queue, and neither done nor put back. */
-  readonly #current = new Set<Job>()
+  readonly #executing = new Set<QueuedOperation>()
   /** They need rows that cannot be read now, and are tried again after a while. */
-  #deferred: Job[] = []
+  #deferred: QueuedOperation[] = []
   /** Done, and not on disk yet. */
-  readonly #unsynced = new Set<Job>()
-  #running = false
+  readonly #unsynced = new Set<QueuedOperation>()
+  #isRunning = false
   #downSince: number | null = null
-  #toldAt = 0
-  #unkeptAt = Number.NEGATIVE_INFINITY
-  #looking: Timer | null = null
-  #retrying: Timer | null = null
+  #outageLoggedAt = 0
+  #spoolErrorLoggedAt = Number.NEGATIVE_INFINITY
+  #tickTimer: Timer | null = null
+  #retryTimer: Timer | null = null
 
-  constructor(engine: Engine, clock: Clock, log: Logger) {
+  constructor(engine: LedgerEngine, clock: Clock, log: Logger) {
     this.#engine = engine
     this.#clock = clock
     this.#log = log
@@ -76,271 +86,242 @@ export class Ledger {
         )
       }
       // One that is refused is logged and given up, as ever.
-      await Promise.allSettled(settlements.map((op) => this.#push(op, Number.POSITIVE_INFINITY)))
+      await Promise.allSettled(settlements.map((op) => this.#enqueue(op, Number.POSITIVE_INFINITY)))
     })
   }
 
   /** Until everything that anybody was told of is in the database; null when it is. */
-  caughtUp(): Promise<void> | null {
+  flush(): Promise<void> | null {
     return (
-      this.#engine.caughtUp()?.catch((cause: unknown) => {
-        throw unavailable(cause)
+      this.#engine.flush()?.catch((cause: unknown) => {
+        throw unavailableError(cause)
       }) ?? null
     )
   }
 
   /** Resolves when the hold is committed, or with the limit that is in its way. */
-  async admit(op: Admit): Promise<Refusal | null> {
-    if (this.waiting > mostWaiting || this.#engine.fullSince !== null) throw unavailable()
-    this.#open.add(op.wish.id)
-    const result = await this.#push(op, admitMs)
+  async admit(op: AdmitOperation): Promise<Rejection | null> {
+    if (this.waiting > maxQueueLength || this.#engine.fullSince !== null) throw unavailableError()
+    this.#inFlight.add(op.request.id)
+    const result = await this.#enqueue(op, admitTimeoutMs)
     return typeof result === 'string' ? null : result
   }
 
   /** Resolves when the charge is durable. It goes on trying when waiting for it is given up. */
-  async settle(op: Settle): Promise<void> {
-    this.#followed.delete(op.id)
-    await this.#push(op, settleMs)
+  async settle(op: Settlement): Promise<void> {
+    this.#checkpoints.untrack(op.id)
+    await this.#enqueue(op, settleTimeoutMs)
   }
 
   /** Whether its request is still under way here. */
   isOpen(id: string): boolean {
-    return this.#open.has(id)
+    return this.#inFlight.has(id)
   }
 
   /** Keeps the progress of a reply, so that a crash does not forget what was produced. */
-  follow(id: string, progress: Progress): void {
-    this.#followed.set(id, progress)
+  trackProgress(id: string, progress: CheckpointSource): void {
+    this.#checkpoints.track(id, progress)
   }
 
   /** Waits a while for requests that are under way to be settled; what is left is settled after the next start. */
   async close(): Promise<void> {
     const isBusy = () =>
-      this.#running || this.#open.size > 0 || this.#unsynced.size > 0 || this.#deferred.length > 0
-    for (const deadline = performance.now() + closeMs; isBusy() && performance.now() < deadline; ) {
+      this.#isRunning || this.#inFlight.size > 0 || this.#unsynced.size > 0 || this.#deferred.length > 0
+    for (const deadline = performance.now() + closeTimeoutMs; isBusy() && performance.now() < deadline; ) {
       await Bun.sleep(5)
     }
-    if (this.#looking) clearInterval(this.#looking)
-    await this.#keepWaiting(0)
+    if (this.#tickTimer) clearInterval(this.#tickTimer)
+    await this.#spoolPending(0)
     await this.#engine.close()
   }
 
-  #push(op: Op, waitMs: number): Promise<Result> {
-    const { promise, resolve, reject } = Promise.withResolvers<Result>()
-    const at = performance.now()
-    this.#queue.push({ op, at, until: at + waitMs, done: resolve, failed: reject })
-    if (!this.#running) this.#start()
+  #enqueue(op: LedgerOperation, waitMs: number): Promise<OperationResult> {
+    const { promise, resolve, reject } = Promise.withResolvers<OperationResult>()
+    const enqueuedAt = performance.now()
+    this.#queue.push({ op, enqueuedAt, deadline: enqueuedAt + waitMs, resolve, reject })
+    if (!this.#isRunning) this.#scheduleRun()
     return promise
   }
 
   /** After what is at hand now: what came in together is committed together. */
-  #start(): void {
-    this.#running = true
-    this.#looking ??= setInterval(() => this.#look(), lookMs).unref()
-    setImmediate(() => void this.#run())
+  #scheduleRun(): void {
+    this.#isRunning = true
+    this.#tickTimer ??= setInterval(() => this.#tick(), tickIntervalMs).unref()
+    setImmediate(() => void this.#runQueue())
   }
 
-  async #run(): Promise<void> {
+  async #runQueue(): Promise<void> {
     while (this.#queue.length > 0) {
-      const jobs = this.#queue.splice(0, mostAtOnce)
-      for (const job of jobs) this.#current.add(job)
-      await this.#attempt(jobs)
+      const batch = this.#queue.splice(0, maxBatchSize)
+      for (const queued of batch) this.#executing.add(queued)
+      await this.#runBatch(batch)
     }
-    this.#running = false
+    this.#isRunning = false
   }
 
-  async #attempt(jobs: Job[]): Promise<void> {
+  async #runBatch(batch: QueuedOperation[]): Promise<void> {
     try {
-      await this.#commit(jobs)
-      this.#isUp()
+      await this.#commit(batch)
+      this.#markUp()
     } catch (error) {
-      if (error instanceof UnreadableError) await this.#withoutUnreadable(jobs, error)
-      else if (isRefusedData(error)) await this.#oneByOne(jobs, error)
-      else await this.#isDown(jobs, error)
+      if (error instanceof UnreadableRowsError) await this.#deferUnreadable(batch, error)
+      else if (isRejectedData(error)) await this.#retryIndividually(batch, error)
+      else await this.#handleOutage(batch, error)
     }
   }
 
-  async #commit(jobs: Job[]): Promise<void> {
-    const ops = jobs.map(({ op }) => op)
-    const { results, lasting } = await this.#engine.run(ops, isoNow(this.#clock))
-    for (const job of jobs) this.#current.delete(job)
-    const unsynced: [Job, Result][] = []
-    for (const [place, job] of jobs.entries()) {
-      const result = results[place] ?? null
-      if (lasting && job.op.op === 'settle') unsynced.push([job, result])
-      else this.#finish(job, result)
+  async #commit(batch: QueuedOperation[]): Promise<void> {
+    const ops = batch.map(({ op }) => op)
+    const { results, durable } = await this.#engine.run(ops, isoNow(this.#clock))
+    for (const queued of batch) this.#executing.delete(queued)
+    const unsynced: [QueuedOperation, OperationResult][] = []
+    for (const [index, queued] of batch.entries()) {
+      const result = results[index] ?? null
+      if (durable && queued.op.op === 'settle') unsynced.push([queued, result])
+      else this.#finish(queued, result)
     }
-    if (lasting) void this.#finishWhen(lasting, unsynced)
+    if (durable) void this.#finishWhenDurable(durable, unsynced)
   }
 
   /** Others need not wait for the disk meanwhile. */
-  async #finishWhen(lasting: Promise<void>, unsynced: [Job, Result][]): Promise<void> {
-    for (const [job] of unsynced) this.#unsynced.add(job)
-    const error = await lasting.then(() => null, unavailable)
-    for (const [job, result] of unsynced) {
-      this.#unsynced.delete(job)
-      if (error) job.failed(error)
-      this.#finish(job, result)
+  async #finishWhenDurable(
+    durable: Promise<void>,
+    unsynced: [QueuedOperation, OperationResult][],
+  ): Promise<void> {
+    for (const [queued] of unsynced) this.#unsynced.add(queued)
+    const error = await durable.then(() => null, unavailableError)
+    for (const [queued, result] of unsynced) {
+      this.#unsynced.delete(queued)
+      if (error) queued.reject(error)
+      this.#finish(queued, result)
     }
   }
 
-  #finish({ op, done }: Job, result: Result): void {
-    if (op.op === 'settle') this.#open.delete(op.id)
-    else if (op.op === 'admit' && result !== null) this.#open.delete(op.wish.id)
-    if (op.op === 'settle') this.#tellUnusual(op, result)
-    done(result)
+  #finish({ op, resolve }: QueuedOperation, result: OperationResult): void {
+    if (op.op === 'settle') this.#inFlight.delete(op.id)
+    else if (op.op === 'admit' && result !== null) this.#inFlight.delete(op.request.id)
+    if (op.op === 'settle') this.#logUnusual(op, result)
+    resolve(result)
   }
 
-  #tellUnusual({ id, again: isRepeated }: Settle, result: Result): void {
+  #logUnusual({ id, isRetry }: Settlement, result: OperationResult): void {
     if (result === 'corrected')
       this.#log.warn({ id }, 'a late charge corrected what another node had settled')
     // Whoever repeats what may have been done expects to find it done.
-    if (result === 'closed before' && !isRepeated) this.#log.warn({ id }, 'a charge found its hold closed')
+    if (result === 'closed before' && !isRetry) this.#log.warn({ id }, 'a charge found its hold closed')
   }
 
   /** One bad row must not cost the others theirs, and what goes along with a charge not the charge. */
-  async #oneByOne(jobs: Job[], error: unknown): Promise<void> {
-    const [only] = jobs
-    if (only && jobs.length === 1 && !hasCompanions(only.op)) {
+  async #retryIndividually(batch: QueuedOperation[], error: unknown): Promise<void> {
+    const [only] = batch
+    if (only && batch.length === 1 && !hasExtraStatements(only.op)) {
       this.#log.error({ err: error, op: only.op.op }, 'the ledger refused an operation')
-      this.#current.delete(only)
+      this.#executing.delete(only)
       if (only.op.op === 'settle') {
-        this.#open.delete(only.op.id)
+        this.#inFlight.delete(only.op.id)
         this.#engine.drop(only.op)
       }
-      return this.#sendAway(only, error)
+      return this.#rejectQueued(only, error)
     }
-    if (only && jobs.length === 1)
+    if (only && batch.length === 1)
       this.#log.warn({ err: error }, 'a charge is written without what goes along')
-    for (const job of jobs) {
-      const op = jobs.length === 1 && job.op.op === 'settle' ? { ...job.op, companions: [] } : job.op
-      job.op = again(op)
-      await this.#attempt([job])
+    for (const queued of batch) {
+      queued.op = markRetry(batch.length === 1 ? withoutExtraStatements(queued.op) : queued.op)
+      await this.#runBatch([queued])
     }
   }
 
   /** One key whose meters cannot be read must not keep others from being charged. */
-  async #withoutUnreadable(jobs: Job[], { ops, cause }: UnreadableError): Promise<void> {
-    this.#tellDown(cause)
-    const unreadable = jobs.filter(({ op }) => ops.has(op))
-    const rest = jobs.filter(({ op }) => !ops.has(op))
-    for (const job of unreadable) this.#current.delete(job)
+  async #deferUnreadable(batch: QueuedOperation[], { ops, cause }: UnreadableRowsError): Promise<void> {
+    this.#logOutage(cause)
+    const unreadable = batch.filter(({ op }) => ops.has(op))
+    const rest = batch.filter(({ op }) => !ops.has(op))
+    for (const queued of unreadable) this.#executing.delete(queued)
     this.#deferred.push(...unreadable)
-    this.#retrying ??= setTimeout(() => this.#retryDeferred(), retryMs).unref()
-    if (rest.length > 0) await this.#attempt(rest)
+    this.#retryTimer ??= setTimeout(() => this.#retryDeferred(), retryDelayMs).unref()
+    if (rest.length > 0) await this.#runBatch(rest)
   }
 
   #retryDeferred(): void {
-    this.#retrying = null
+    this.#retryTimer = null
     this.#queue.push(...this.#deferred.splice(0))
-    if (!this.#running && this.#queue.length > 0) this.#start()
+    if (!this.#isRunning && this.#queue.length > 0) this.#scheduleRun()
   }
 
-  #isUp(): void {
+  #markUp(): void {
     if (this.#downSince === null) return
     this.#log.warn({ seconds: (performance.now() - this.#downSince) / 1000 }, 'the ledger is back')
     this.#downSince = null
   }
 
   /** What there is to do stays in line until it is done. */
-  async #isDown(jobs: Job[], error: unknown): Promise<void> {
+  async #handleOutage(batch: QueuedOperation[], error: unknown): Promise<void> {
     this.#downSince ??= performance.now()
-    this.#tellDown(error)
-    for (const job of jobs) {
-      this.#current.delete(job)
-      job.op = again(job.op)
+    this.#logOutage(error)
+    for (const queued of batch) {
+      this.#executing.delete(queued)
+      queued.op = markRetry(queued.op)
     }
-    this.#queue.unshift(...jobs)
-    this.#sendAwayLate()
-    await this.#keepWaiting(0)
-    await Bun.sleep(retryMs)
+    this.#queue.unshift(...batch)
+    this.#expireLate()
+    await this.#spoolPending(0)
+    await Bun.sleep(retryDelayMs)
   }
 
-  #tellDown(err: unknown): void {
+  #logOutage(err: unknown): void {
     const now = performance.now()
-    if (now - this.#toldAt <= tellMs) return
-    this.#toldAt = now
+    if (now - this.#outageLoggedAt <= outageLogIntervalMs) return
+    this.#outageLoggedAt = now
     this.#log.error({ err, waiting: this.waiting }, 'the ledger cannot be written')
   }
 
   /** A database that is away is noticed; a disk that hangs gives no sign at all. */
-  #look(): void {
-    this.#sendAwayLate()
-    void this.#keepWaiting(lookMs)
-    this.#checkpoint()
+  #tick(): void {
+    this.#expireLate()
+    void this.#spoolPending(tickIntervalMs)
+    this.#writeCheckpoints()
   }
 
   /** A process that ends while the database is away must not take with it what it is owed. */
-  async #keepWaiting(forMs: number): Promise<void> {
-    const since = performance.now() - forMs
-    const waiting = [...this.#current, ...this.#deferred, ...this.#queue].filter(({ at }) => at <= since)
+  async #spoolPending(minWaitMs: number): Promise<void> {
+    const since = performance.now() - minWaitMs
+    const waiting = [...this.#executing, ...this.#deferred, ...this.#queue].filter(
+      ({ enqueuedAt }) => enqueuedAt <= since,
+    )
     try {
-      await this.#engine.keep(waiting.map(({ op }) => op).filter((op) => op.op === 'settle'))
+      await this.#engine.spool(waiting.map(({ op }) => op).filter((op) => op.op === 'settle'))
     } catch (err) {
-      if (performance.now() - this.#unkeptAt < tellMs) return
-      this.#unkeptAt = performance.now()
+      if (performance.now() - this.#spoolErrorLoggedAt < outageLogIntervalMs) return
+      this.#spoolErrorLoggedAt = performance.now()
       this.#log.error({ err }, 'charges that wait for the database are not on disk')
     }
   }
 
   /** Charges are written all the same; holds of requests that were sent away are taken back. */
-  #sendAwayLate(): void {
+  #expireLate(): void {
     const now = performance.now()
-    const waiting = [...this.#current, ...this.#unsynced, ...this.#deferred, ...this.#queue]
-    const late = waiting.filter(({ until }) => until < now)
-    for (const job of late) {
-      job.until = Number.POSITIVE_INFINITY
-      this.#sendAway(job, unavailable())
+    const waiting = [...this.#executing, ...this.#unsynced, ...this.#deferred, ...this.#queue]
+    const late = waiting.filter(({ deadline }) => deadline < now)
+    for (const queued of late) {
+      queued.deadline = Number.POSITIVE_INFINITY
+      this.#rejectQueued(queued, unavailableError())
     }
     const isLate = new Set(late.filter(({ op }) => op.op === 'admit'))
     if (isLate.size === 0) return
-    this.#queue = this.#queue.filter((job) => !isLate.has(job))
-    this.#deferred = this.#deferred.filter((job) => !isLate.has(job))
+    this.#queue = this.#queue.filter((queued) => !isLate.has(queued))
+    this.#deferred = this.#deferred.filter((queued) => !isLate.has(queued))
   }
 
-  #sendAway({ op, failed }: Job, error: unknown): void {
-    failed(error)
+  #rejectQueued({ op, reject }: QueuedOperation, error: unknown): void {
+    reject(error)
     if (op.op !== 'admit') return
-    this.#open.delete(op.wish.id)
+    this.#inFlight.delete(op.request.id)
     // It may have been written all the same.
-    this.#queue.push(withdrawal(op))
+    this.#queue.push(createQueuedRelease(op))
   }
 
-  #checkpoint(): void {
+  #writeCheckpoints(): void {
     if (this.#downSince !== null) return
-    for (const [id, progress] of this.#followed) {
-      if (this.#noted.has(id)) continue
-      const checkpoint = progress()
-      if (checkpoint === null) continue
-      this.#noted.add(id)
-      const over = () => void this.#noted.delete(id)
-      void this.#push({ op: 'note', id, checkpoint }, settleMs).then(over, over)
-    }
-  }
-}
-
-function withdrawal({ wish, organizationId }: Admit): Job {
-  const nothing = () => undefined
-  return {
-    op: { ...release(wish.id, organizationId), again: true },
-    at: performance.now(),
-    until: Number.POSITIVE_INFINITY,
-    done: nothing,
-    failed: nothing,
-  }
-}
-
-/** Closes a hold whose request reached no provider. */
-export function release(id: string, organizationId: string): Settle {
-  const spent = { amount: 0n, byok: 0n }
-  return {
-    op: 'settle',
-    id,
-    organizationId,
-    isByok: false,
-    spent,
-    generation: null,
-    countsIn: null,
-    companions: [],
+    this.#checkpoints.writeAll((op) => this.#enqueue(op, settleTimeoutMs))
   }
 }

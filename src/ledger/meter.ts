@@ -7,28 +7,28 @@ const minuteMs = 60_000
 export const windowNames = ['total', 'day', 'week', 'month'] as const
 export type Window = (typeof windowNames)[number]
 
-export type Sums = Record<Window, bigint>
+export type WindowTotals = Record<Window, bigint>
 
 /** What is counted in a meter: spent and held, from credits and at list prices with somebody's own key. */
-export const sumNames = ['spent', 'byok', 'held', 'heldByok'] as const
-export type SumName = (typeof sumNames)[number]
+export const counterNames = ['spent', 'byok', 'held', 'heldByok'] as const
+export type CounterName = (typeof counterNames)[number]
 
 /** What counts in one day. */
-export type DaySums = Record<SumName, bigint> & { free: number }
+export type DayTotals = Record<CounterName, bigint> & { free: number }
 
 /**
  * What one subject has spent and has held. The sums of a window are those of the window that `day` is in; every
  * other day keeps its own, because a clock may go back to it.
  */
-export interface Meter extends Record<SumName, Sums> {
+export interface Meter extends Record<CounterName, WindowTotals> {
   readonly subject: string
   day: string
   week: string
   month: string
   /** What counts in days other than `day`, as far as it was looked up. */
-  otherDays: Map<string, DaySums>
+  otherDays: Map<string, DayTotals>
   /** How they have changed since they were written. */
-  changedDays: Map<string, DaySums>
+  changedDays: Map<string, DayTotals>
   /** Requests to free variants. */
   minute: string
   freeMinute: number
@@ -41,10 +41,10 @@ export function newMeter(subject: string): Meter {
     day: '',
     week: '',
     month: '',
-    spent: noSums(),
-    byok: noSums(),
-    held: noSums(),
-    heldByok: noSums(),
+    spent: newWindowTotals(),
+    byok: newWindowTotals(),
+    held: newWindowTotals(),
+    heldByok: newWindowTotals(),
     otherDays: new Map(),
     changedDays: new Map(),
     minute: '',
@@ -53,38 +53,38 @@ export function newMeter(subject: string): Meter {
   }
 }
 
-function noSums(): Sums {
+function newWindowTotals(): WindowTotals {
   return { total: 0n, day: 0n, week: 0n, month: 0n }
 }
 
-function noDay(): DaySums {
+function newDayTotals(): DayTotals {
   return { spent: 0n, byok: 0n, held: 0n, heldByok: 0n, free: 0 }
 }
 
-interface Starts {
+interface WindowStarts {
   week: string
   month: string
 }
 
-const known = new Map<string, Starts>()
+const startsCache = new Map<string, WindowStarts>()
 
 /** The week and the month that a day is in. */
-export function startsOf(day: string): Starts {
-  const found = known.get(day)
-  if (found) return found
+export function windowStartsOf(day: string): WindowStarts {
+  const cached = startsCache.get(day)
+  if (cached) return cached
   const time = Date.parse(`${day}T00:00:00Z`)
   const starts = { week: utcWeekStart(time), month: utcMonthStart(time) }
-  if (known.size > 100) known.clear()
-  known.set(day, starts)
+  if (startsCache.size > 100) startsCache.clear()
+  startsCache.set(day, starts)
   return starts
 }
 
 /** The days that share a week or a month with one of these. */
-export function daysAround(days: readonly string[]): { from: string; to: string } {
+export function computeDayRange(days: readonly string[]): { from: string; to: string } {
   const from: string[] = []
   const to: string[] = []
   for (const day of days) {
-    const { week, month } = startsOf(day)
+    const { week, month } = windowStartsOf(day)
     from.push(week, month)
     to.push(utcDay(Date.parse(week) + 6 * dayMs), `${month.slice(0, 8)}31`)
   }
@@ -92,14 +92,14 @@ export function daysAround(days: readonly string[]): { from: string; to: string 
 }
 
 /** What was read of other days, and what has changed since. A day that comes more than once is summed. */
-export function setOtherDays(meter: Meter, days: Iterable<[string, DaySums]>): void {
+export function setOtherDays(meter: Meter, days: Iterable<[string, DayTotals]>): void {
   meter.otherDays = new Map()
-  for (const [day, sums] of days) addDay(meter.otherDays, day, sums, 1)
-  for (const [day, change] of meter.changedDays) addDay(meter.otherDays, day, change, 1)
+  for (const [day, totals] of days) addDayTotals(meter.otherDays, day, totals, 1)
+  for (const [day, change] of meter.changedDays) addDayTotals(meter.otherDays, day, change, 1)
 }
 
 /** They are written: whoever needs them looks them up. */
-export function forgetOtherDays(meter: Meter): void {
+export function clearOtherDays(meter: Meter): void {
   meter.otherDays.clear()
   meter.changedDays.clear()
 }
@@ -108,60 +108,60 @@ export function forgetOtherDays(meter: Meter): void {
  * Moves a meter to the windows of a day, a later or an earlier one. The days that share a week or a month with it
  * must have been looked up.
  */
-export function moveTo(meter: Meter, day: string): void {
+export function moveToDay(meter: Meter, day: string): void {
   if (day === meter.day) return
-  if (meter.day !== '') addToOtherDay(meter, meter.day, currentDay(meter), 1)
-  const current = { ...(meter.otherDays.get(day) ?? noDay()) }
+  if (meter.day !== '') addToOtherDay(meter, meter.day, currentDayOf(meter), 1)
+  const current = { ...(meter.otherDays.get(day) ?? newDayTotals()) }
   addToOtherDay(meter, day, current, -1)
-  const { week, month } = startsOf(day)
+  const { week, month } = windowStartsOf(day)
   Object.assign(meter, { day, week, month, freeDay: current.free })
-  for (const name of sumNames) {
-    const own = current[name]
-    Object.assign(meter[name], { day: own, week: own, month: own })
+  for (const name of counterNames) {
+    const amount = current[name]
+    Object.assign(meter[name], { day: amount, week: amount, month: amount })
   }
-  for (const [other, sums] of meter.otherDays) addToWindows(meter, other, sums)
+  for (const [other, totals] of meter.otherDays) addToWindows(meter, other, totals)
 }
 
-function currentDay(meter: Meter): DaySums {
+function currentDayOf(meter: Meter): DayTotals {
   const { spent, byok, held, heldByok, freeDay } = meter
   return { spent: spent.day, byok: byok.day, held: held.day, heldByok: heldByok.day, free: freeDay }
 }
 
-function addToWindows(meter: Meter, day: string, sums: DaySums): void {
-  const { week, month } = startsOf(day)
-  for (const name of sumNames) {
-    if (week === meter.week) meter[name].week += sums[name]
-    if (month === meter.month) meter[name].month += sums[name]
+function addToWindows(meter: Meter, day: string, totals: DayTotals): void {
+  const { week, month } = windowStartsOf(day)
+  for (const name of counterNames) {
+    if (week === meter.week) meter[name].week += totals[name]
+    if (month === meter.month) meter[name].month += totals[name]
   }
 }
 
 /** Adds what belongs to a day to that day, and to the windows of the meter that the day is in. */
-export function addTo(meter: Meter, name: SumName, day: string, amount: bigint): void {
+export function addToCounter(meter: Meter, name: CounterName, day: string, amount: bigint): void {
   if (amount === 0n) return
-  const sums = meter[name]
-  sums.total += amount
-  if (day === meter.day) sums.day += amount
-  else addToOtherDay(meter, day, { ...noDay(), [name]: amount }, 1)
-  const { week, month } = startsOf(day)
-  if (week === meter.week) sums.week += amount
-  if (month === meter.month) sums.month += amount
+  const totals = meter[name]
+  totals.total += amount
+  if (day === meter.day) totals.day += amount
+  else addToOtherDay(meter, day, { ...newDayTotals(), [name]: amount }, 1)
+  const { week, month } = windowStartsOf(day)
+  if (week === meter.week) totals.week += amount
+  if (month === meter.month) totals.month += amount
 }
 
-function addToOtherDay(meter: Meter, day: string, change: DaySums, sign: 1 | -1): void {
-  if (change.free === 0 && sumNames.every((name) => change[name] === 0n)) return
-  addDay(meter.otherDays, day, change, sign)
-  addDay(meter.changedDays, day, change, sign)
+function addToOtherDay(meter: Meter, day: string, change: DayTotals, sign: 1 | -1): void {
+  if (change.free === 0 && counterNames.every((name) => change[name] === 0n)) return
+  addDayTotals(meter.otherDays, day, change, sign)
+  addDayTotals(meter.changedDays, day, change, sign)
 }
 
-function addDay(days: Map<string, DaySums>, day: string, change: DaySums, sign: 1 | -1): void {
-  const sums = { ...(days.get(day) ?? noDay()) }
-  for (const name of sumNames) sums[name] += BigInt(sign) * change[name]
-  sums.free += sign * change.free
-  days.set(day, sums)
+function addDayTotals(days: Map<string, DayTotals>, day: string, change: DayTotals, sign: 1 | -1): void {
+  const totals = { ...(days.get(day) ?? newDayTotals()) }
+  for (const name of counterNames) totals[name] += BigInt(sign) * change[name]
+  totals.free += sign * change.free
+  days.set(day, totals)
 }
 
 /** Requests to free variants in a minute. */
-export function freeInMinute(meter: Meter, minute: string): number {
+export function countFreeInMinute(meter: Meter, minute: string): number {
   return isSameMinute(meter, minute) ? meter.freeMinute : 0
 }
 

@@ -10,7 +10,7 @@ const decimalPattern = /^(-?)(\d+)(?:\.(\d{1,9}))?$/
 
 /** Exact, or undefined where the amount is not a whole number of nano-dollars. */
 export function nanosFromUsd(amount: number | string): bigint | undefined {
-  const text = typeof amount === 'number' ? plainDecimal(amount) : amount
+  const text = typeof amount === 'number' ? formatDecimal(amount) : amount
   const match = decimalPattern.exec(text)
   if (!match) return undefined
   const [, sign, whole = '0', fraction = ''] = match
@@ -18,41 +18,41 @@ export function nanosFromUsd(amount: number | string): bigint | undefined {
   return sign ? -nanos : nanos
 }
 
-const exactNanos = BigInt(Number.MAX_SAFE_INTEGER)
+const maxExactNanos = BigInt(Number.MAX_SAFE_INTEGER)
 
 /** The double nearest to the exact amount, so that what was stored reads back as it was sent. */
 export function usdFromNanos(nanos: bigint): number {
   // Exact as a double, so that the quotient is the nearest one: nearly every amount there is.
-  if (nanos >= -exactNanos && nanos <= exactNanos) return Number(nanos) / 1e9
+  if (nanos >= -maxExactNanos && nanos <= maxExactNanos) return Number(nanos) / 1e9
   const digits = (nanos < 0n ? -nanos : nanos).toString().padStart(10, '0')
   const value = Number(`${digits.slice(0, -9)}.${digits.slice(-9)}`)
   return nanos < 0n ? -value : value
 }
 
 /** Without the exponent that very small and very large numbers print with. */
-function plainDecimal(value: number): string {
+function formatDecimal(value: number): string {
   const text = String(value)
   return /e/.test(text) && Math.abs(value) < 1 ? value.toFixed(20).replace(/0+$/, '') : text
 }
 
-const problem = `must be an amount in USD with at most nine decimals, up to ${maxUsd}`
+const amountProblem = `must be an amount in USD with at most nine decimals, up to ${maxUsd}`
 
 /** An amount a client sends, read into nano-dollars. */
-function usd(min: number) {
+function usdSchema(min: number) {
   return z
     .number()
     .min(min)
-    .max(maxUsd, problem)
+    .max(maxUsd, amountProblem)
     .transform((amount, context) => {
       const nanos = nanosFromUsd(amount)
       if (nanos !== undefined) return nanos
-      context.addIssue({ code: 'custom', message: problem })
+      context.addIssue({ code: 'custom', message: amountProblem })
       return z.NEVER
     })
 }
 
 /** One nano-dollar. */
-export const smallestUsd = 1e-9
+export const minUsd = 1e-9
 
-export const usdAmount = usd(0)
-export const signedUsdAmount = usd(-maxUsd)
+export const usdAmount = usdSchema(0)
+export const signedUsdAmount = usdSchema(-maxUsd)

@@ -1,4 +1,4 @@
-import { growingHex } from '../lib/ids.ts'
+import { newTimeOrderedHex } from '../lib/ids.ts'
 
 /** What was charged to an organization in one transaction. */
 interface Posting {
@@ -11,7 +11,7 @@ interface Posting {
 export type Postings = Map<string, Posting>
 
 /** What is charged to an organization goes into its one posting. Gives its id; null for nothing. */
-export function post(
+export function postCharge(
   postings: Postings,
   organizationId: string,
   isByok: boolean,
@@ -20,7 +20,7 @@ export function post(
   if (amount === 0n) return null
   let posting = postings.get(organizationId)
   if (!posting) {
-    posting = { id: `post-${growingHex()}`, revenue: 0n, fees: 0n }
+    posting = { id: `post-${newTimeOrderedHex()}`, revenue: 0n, fees: 0n }
     postings.set(organizationId, posting)
   }
   if (isByok) posting.fees += amount
@@ -29,7 +29,7 @@ export function post(
 }
 
 /** Each posting sums to zero. */
-export function entriesOf(postings: Postings, now: string): unknown[][] {
+export function buildEntries(postings: Postings, now: string): unknown[][] {
   return [...postings].flatMap(([organization, { id, revenue, fees }]) => {
     const lines: [string, bigint][] = [
       ['credits', -revenue - fees],

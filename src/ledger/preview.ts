@@ -1,38 +1,45 @@
 import type { Db } from '../db/db.ts'
-import { Book, type Limit, type LimitStanding, type Refusal, standingOf, type Wish } from './book.ts'
-import { freeInMinute, newMeter } from './meter.ts'
-import { metersOn } from './windows.ts'
+import {
+  evaluateLimit,
+  type HoldRequest,
+  LedgerState,
+  type Limit,
+  type LimitStatus,
+  type Rejection,
+} from './ledger-state.ts'
+import { countFreeInMinute, newMeter } from './meter.ts'
+import { loadMetersForDay } from './meter-days.ts'
 
 /** What the ledger would say to a wish. */
-export interface Preview {
-  refusal: Refusal | null
-  limits: (LimitStanding & { limit: Limit })[]
+export interface AdmissionPreview {
+  rejection: Rejection | null
+  limits: (LimitStatus & { limit: Limit })[]
   /** Requests to free variants, where the wish is for one. */
   free: { minute: number; day: number } | null
 }
 
 /** Asks the rules of the ledger with the meters as they are; nothing is set aside, and nothing written. */
-export async function previewOf(db: Db, wish: Wish): Promise<Preview> {
-  const book = await bookFor(db, wish)
-  const limits = wish.limits.map((limit) => ({
+export async function previewAdmission(db: Db, request: HoldRequest): Promise<AdmissionPreview> {
+  const state = await loadState(db, request)
+  const limits = request.limits.map((limit) => ({
     limit,
-    ...standingOf(limit, meterIn(book, limit.subject), wish),
+    ...evaluateLimit(limit, getMeter(state, limit.subject), request),
   }))
-  const free = wish.free && freeIn(book, wish.free)
-  return { limits, free, refusal: book.admit(wish) }
+  const free = request.free && readFreeUsage(state, request.free)
+  return { limits, free, rejection: state.admit(request) }
 }
 
-async function bookFor(db: Db, { subjects, day }: Wish): Promise<Book> {
-  const book = new Book()
-  for (const meter of await metersOn(db, subjects, day)) book.meters.set(meter.subject, meter)
-  return book
+async function loadState(db: Db, { subjects, day }: HoldRequest): Promise<LedgerState> {
+  const state = new LedgerState()
+  for (const meter of await loadMetersForDay(db, subjects, day)) state.meters.set(meter.subject, meter)
+  return state
 }
 
-function meterIn({ meters }: Book, subject: string) {
+function getMeter({ meters }: LedgerState, subject: string) {
   return meters.get(subject) ?? newMeter(subject)
 }
 
-function freeIn(book: Book, { subject, minute }: NonNullable<Wish['free']>) {
-  const meter = meterIn(book, subject)
-  return { minute: freeInMinute(meter, minute), day: meter.freeDay }
+function readFreeUsage(state: LedgerState, { subject, minute }: NonNullable<HoldRequest['free']>) {
+  const meter = getMeter(state, subject)
+  return { minute: countFreeInMinute(meter, minute), day: meter.freeDay }
 }

@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test'
 import { describeOnEachDatabase } from '../../test/support/harness.ts'
-import { Node } from './recovery.ts'
+import { ClusterNode } from './recovery.ts'
 
 describeOnEachDatabase('a node among others', (server) => {
   let time = 0
-  const newNode = () => new Node(false, () => time)
+  const newNode = () => new ClusterNode(false, () => time)
 
   const now = '2026-01-01T00:00:00.000Z'
 
@@ -23,14 +23,14 @@ describeOnEachDatabase('a node among others', (server) => {
       .execute()
   }
 
-  async function look(node: Node, afterMs: number): Promise<number> {
+  async function look(node: ClusterNode, afterMs: number): Promise<number> {
     time += afterMs
     return node.settleOrphans(server().gateway.db, server().gateway.ledger, now)
   }
 
   test('R2 R7 settles what another left only after two minutes of looking without a sign of it', async () => {
     const [watching, dead] = [newNode(), newNode()]
-    await dead.beat(server().gateway.db, now)
+    await dead.sendHeartbeat(server().gateway.db, now)
     await leaveHold(dead.id)
     expect(await look(watching, 0)).toBe(0)
     for (let looked = 0; looked < 110; looked += 10) expect(await look(watching, 10_000)).toBe(0)
@@ -39,13 +39,13 @@ describeOnEachDatabase('a node among others', (server) => {
       server().gateway.db.selectFrom('nodes').select('id').where('id', '=', dead.id).execute()
     expect(await registered()).toEqual([])
     // It was only silent, and says so.
-    await dead.beat(server().gateway.db, now)
+    await dead.sendHeartbeat(server().gateway.db, now)
     expect(await registered()).toEqual([{ id: dead.id }])
   })
 
   test('R7 after an outage of the database everybody has all of their time again', async () => {
     const [watching, cutOff] = [newNode(), newNode()]
-    await cutOff.beat(server().gateway.db, now)
+    await cutOff.sendHeartbeat(server().gateway.db, now)
     await leaveHold(cutOff.id)
     expect(await look(watching, 0)).toBe(0)
     expect(await look(watching, 300_000)).toBe(0)
@@ -56,9 +56,9 @@ describeOnEachDatabase('a node among others', (server) => {
     const { db } = server().gateway
     await leaveHold('newer', '[99,["?"],["?"],0,0]')
     await leaveHold('older')
-    const node = new Node(true)
+    const node = new ClusterNode(true)
     expect(await node.settleOrphans(db, server().gateway.ledger, now)).toBeGreaterThanOrEqual(1)
-    expect(node.newerHolds).toBe(1)
+    expect(node.newerFormatHolds).toBe(1)
     expect(await db.selectFrom('holds').select('id').execute()).toEqual([{ id: 'gen-of-newer' }])
   })
 })

@@ -1,11 +1,12 @@
 import type { Db } from '../db/db.ts'
 import type { HoldTable } from '../db/schema.ts'
 import { newId } from '../lib/ids.ts'
-import { chargeOf, nothingCharged } from './charge.ts'
-import { NewerFormError, readCheckpoint, readDraft } from './draft.ts'
-import type { Settle } from './engine.ts'
-import { type GenerationParts, generationValues, tokensOf } from './generation.ts'
-import { type Ledger, release } from './ledger.ts'
+import { priceReply, zeroCharge } from './charge.ts'
+import { decodeCheckpoint, decodeDraft, NewerFormatError } from './draft.ts'
+import type { Settlement } from './engine.ts'
+import { encodeGeneration, type GenerationParts, toUsageColumns } from './generation.ts'
+import type { Ledger } from './ledger.ts'
+import { createRelease } from './settlement.ts'
 
 /**
  * How often a node sends a heartbeat, and after how long without one, while we were looking, it is taken for dead.
@@ -13,34 +14,34 @@ import { type Ledger, release } from './ledger.ts'
  * it settles later corrects what was settled in its place.
  */
 export const liveness = { beatMs: 5000, silentMs: 120_000 }
-const atOnce = 500
+const batchSize = 500
 
-interface Sign {
+interface Heartbeat {
   seenAt: string
   /** Since when we have seen no later one. */
-  since: number
+  observedSince: number
 }
 
 /** This process among those that share the database. */
-export class Node {
+export class ClusterNode {
   readonly id = newId('node')
   /** Nobody else writes to this database. */
-  readonly #isAlone: boolean
-  readonly #steady: () => number
-  readonly #signs = new Map<string, Sign>()
-  #lookedAt = Number.NEGATIVE_INFINITY
+  readonly #isSingleNode: boolean
+  readonly #monotonicNow: () => number
+  readonly #heartbeats = new Map<string, Heartbeat>()
+  #checkedAt = Number.NEGATIVE_INFINITY
   /** Orphans that only a newer version can read, and so can settle. */
-  newerHolds = 0
+  newerFormatHolds = 0
 
   /** `steady` is a clock that nobody sets. */
-  constructor(isAlone: boolean, steady: () => number = () => performance.now()) {
-    this.#isAlone = isAlone
-    this.#steady = steady
+  constructor(isSingleNode: boolean, monotonicNow: () => number = () => performance.now()) {
+    this.#isSingleNode = isSingleNode
+    this.#monotonicNow = monotonicNow
   }
 
   /** Tells the others, if there are any, that this node is alive. */
-  async beat(db: Db, now: string): Promise<void> {
-    if (this.#isAlone) return
+  async sendHeartbeat(db: Db, now: string): Promise<void> {
+    if (this.#isSingleNode) return
     await db
       .insertInto('nodes')
       .values({ id: this.id, started_at: now, seen_at: now })
@@ -48,7 +49,7 @@ export class Node {
       .execute()
   }
 
-  async leave(db: Db): Promise<void> {
+  async deregister(db: Db): Promise<void> {
     await db.deleteFrom('nodes').where('id', '=', this.id).execute()
   }
 
@@ -57,91 +58,91 @@ export class Node {
    * of its reply when it was last looked at. Gives how many there were.
    */
   async settleOrphans(db: Db, ledger: Pick<Ledger, 'isOpen' | 'settle'>, now: string): Promise<number> {
-    const gone = await this.#goneNodes(db)
+    const deadNodes = await this.#findDeadNodes(db)
     let settled = 0
-    this.newerHolds = 0
+    this.newerFormatHolds = 0
     for (let after = ''; ; ) {
-      const found = await this.#orphans(db, gone, now, after)
-      const holds = found.filter(({ id }) => !ledger.isOpen(id))
-      const settlements = holds.map(readable).filter((settlement) => settlement !== null)
+      const orphans = await this.#findOrphans(db, deadNodes, now, after)
+      const holds = orphans.filter(({ id }) => !ledger.isOpen(id))
+      const settlements = holds.map(tryBuildSettlement).filter((settlement) => settlement !== null)
       await Promise.all(settlements.map((settlement) => ledger.settle(settlement)))
       settled += settlements.length
-      this.newerHolds += holds.length - settlements.length
-      after = found.at(-1)?.id ?? ''
-      if (found.length < atOnce) break
+      this.newerFormatHolds += holds.length - settlements.length
+      after = orphans.at(-1)?.id ?? ''
+      if (orphans.length < batchSize) break
     }
-    if (gone.length > 0) await db.deleteFrom('nodes').where('id', 'in', gone).execute()
+    if (deadNodes.length > 0) await db.deleteFrom('nodes').where('id', 'in', deadNodes).execute()
     return settled
   }
 
   /** Of nodes that are gone, and our own that are long past their time; those of others are their affair. */
-  async #orphans(db: Db, gone: string[], now: string, after: string): Promise<HoldTable[]> {
+  async #findOrphans(db: Db, deadNodes: string[], now: string, after: string): Promise<HoldTable[]> {
     return db
       .selectFrom('holds')
       .selectAll()
       .where((eb) =>
         eb.or([
           eb.and([eb('owner', '=', this.id), eb('expires_at', '<', now)]),
-          ...(gone.length > 0 ? [eb('owner', 'in', gone)] : []),
+          ...(deadNodes.length > 0 ? [eb('owner', 'in', deadNodes)] : []),
         ]),
       )
       .where('id', '>', after)
       .orderBy('id')
-      .limit(atOnce)
+      .limit(batchSize)
       .execute()
   }
 
   /** After a time without looking, an outage for one, everybody has all of theirs again to give a sign. */
-  async #goneNodes(db: Db): Promise<string[]> {
-    const others = (await owners(db)).filter(({ owner }) => owner !== this.id)
-    if (this.#isAlone) return others.map(({ owner }) => owner)
-    const looked = this.#steady()
-    if (looked - this.#lookedAt > liveness.silentMs / 2) this.#signs.clear()
-    this.#lookedAt = looked
+  async #findDeadNodes(db: Db): Promise<string[]> {
+    const others = (await listHoldOwners(db)).filter(({ owner }) => owner !== this.id)
+    if (this.#isSingleNode) return others.map(({ owner }) => owner)
+    const checkedAt = this.#monotonicNow()
+    if (checkedAt - this.#checkedAt > liveness.silentMs / 2) this.#heartbeats.clear()
+    this.#checkedAt = checkedAt
     return others.flatMap(({ owner, seen_at }) => {
       const seenAt = seen_at ?? ''
-      const known = this.#signs.get(owner)
-      if (known?.seenAt === seenAt) return looked - known.since > liveness.silentMs ? [owner] : []
-      this.#signs.set(owner, { seenAt, since: looked })
+      const known = this.#heartbeats.get(owner)
+      if (known?.seenAt === seenAt) return checkedAt - known.observedSince > liveness.silentMs ? [owner] : []
+      this.#heartbeats.set(owner, { seenAt, observedSince: checkedAt })
       return []
     })
   }
 }
 
 /** Everybody who has holds, and every node that says it is there. */
-async function owners(db: Db): Promise<{ owner: string; seen_at: string | null }[]> {
+async function listHoldOwners(db: Db): Promise<{ owner: string; seen_at: string | null }[]> {
   const nodes = await db.selectFrom('nodes').select(['id', 'seen_at']).execute()
-  const seen = new Map<string, string | null>(nodes.map(({ id, seen_at }) => [id, seen_at]))
+  const lastSeen = new Map<string, string | null>(nodes.map(({ id, seen_at }) => [id, seen_at]))
   const holders = await db.selectFrom('holds').select('owner').distinct().execute()
-  for (const { owner } of holders) if (!seen.has(owner)) seen.set(owner, null)
-  return [...seen].map(([owner, seen_at]) => ({ owner, seen_at }))
+  for (const { owner } of holders) if (!lastSeen.has(owner)) lastSeen.set(owner, null)
+  return [...lastSeen].map(([owner, seen_at]) => ({ owner, seen_at }))
 }
 
 /** One hold that cannot be read must not keep the others open. Null: a newer version can read it. */
-function readable(hold: HoldTable): Settle | null {
+function tryBuildSettlement(hold: HoldTable): Settlement | null {
   try {
-    return settlementOf(hold)
+    return buildSettlement(hold)
   } catch (error) {
-    return error instanceof NewerFormError ? null : release(hold.id, '')
+    return error instanceof NewerFormatError ? null : createRelease(hold.id, '')
   }
 }
 
 /** What is not known to have produced anything is free: nobody has seen any of it. */
-function settlementOf(hold: HoldTable): Settle {
-  const draft = readDraft(hold.draft)
-  const checkpoint = hold.checkpoint === null ? null : readCheckpoint(hold.checkpoint)
-  const place = checkpoint?.place ?? draft.first
+function buildSettlement(hold: HoldTable): Settlement {
+  const draft = decodeDraft(hold.draft)
+  const checkpoint = hold.checkpoint === null ? null : decodeCheckpoint(hold.checkpoint)
+  const target = checkpoint?.place ?? draft.initialTarget
   const charge = checkpoint
-    ? chargeOf(checkpoint.reply, {
-        pricing: place.pricing,
+    ? priceReply(checkpoint.reply, {
+        pricing: target.pricing,
         at: Date.parse(draft.generation.created_at),
-        isByok: place.is_byok === 1,
+        isByok: target.is_byok === 1,
         byokFee: draft.byokFee,
         hold: { amount: hold.amount_nanos, byok: hold.byok_nanos },
         promptEstimate: () => draft.promptTokens,
         inputImages: draft.generation.input_images,
       })
-    : nothingCharged
+    : zeroCharge
   const source = charge.source === 'none' ? 'none' : 'estimated'
   const end: GenerationParts['end'] = {
     status: 'failed',
@@ -158,15 +159,15 @@ function settlementOf(hold: HoldTable): Settle {
     service_tier: checkpoint?.tier ?? null,
     response_cache_source_id: null,
   }
-  const tokens = { ...tokensOf(charge), usage_source: source } as const
+  const tokens = { ...toUsageColumns(charge), usage_source: source } as const
   return {
     op: 'settle',
     id: hold.id,
     organizationId: draft.generation.organization_id,
-    isByok: place.is_byok === 1,
+    isByok: target.is_byok === 1,
     spent: { amount: charge.cost, byok: charge.byok },
-    generation: generationValues({ draft: draft.generation, place, tokens, end }),
-    countsIn: null,
-    companions: [],
+    generation: encodeGeneration({ draft: draft.generation, target, tokens, end }),
+    meteredIn: null,
+    extraStatements: [],
   }
 }

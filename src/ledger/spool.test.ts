@@ -4,10 +4,10 @@ import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFi
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
-import type { Settle } from './engine.ts'
-import { release } from './ledger.ts'
-import { columnsLine } from './line.ts'
-import { JournalError, SegmentFile, segmentPath } from './segment.ts'
+import type { Settlement } from './engine.ts'
+import { encodeColumns } from './journal-line.ts'
+import { JournalError, SegmentFile, segmentPath } from './journal-segment.ts'
+import { createRelease } from './settlement.ts'
 import { Spool } from './spool.ts'
 import { generationColumns } from './tables.ts'
 
@@ -19,19 +19,19 @@ function newFolder(): string {
   return mkdtempSync(join(folder, `${++count}-`))
 }
 
-function settlement(id: string): Settle {
+function settlement(id: string): Settlement {
   return {
-    ...release(id, 'org'),
+    ...createRelease(id, 'org'),
     isByok: true,
     spent: { amount: 7n, byok: 9n },
     generation: generationColumns.slice(0, -2).map((column) => (column === 'id' ? id : `${column} \u2028\n`)),
-    countsIn: { subjects: ['key:1', 'organization:org'], day: '2031-01-01' },
-    companions: [{ sql: 'insert into t values ($1)', values: ['a'] }],
+    meteredIn: { subjects: ['key:1', 'organization:org'], day: '2031-01-01' },
+    extraStatements: [{ sql: 'insert into t values ($1)', values: ['a'] }],
   }
 }
 
 const silent = pino({ level: 'silent' })
-const left = (path: string) => new Spool(path, silent).readLeft()
+const left = (path: string) => new Spool(path, silent).readLeftovers()
 const idsLeft = (path: string) => left(path).map(({ id }) => id)
 
 /** Files are removed once nobody waits for the disk. */
@@ -42,18 +42,18 @@ async function until(isDone: () => boolean): Promise<void> {
 test('R7 what is kept is what the next process reads, each once, until it is delivered', async () => {
   const path = newFolder()
   const spool = new Spool(path, silent)
-  await spool.keep([settlement('gen-1')])
-  await spool.keep([settlement('gen-1'), settlement('gen-2')])
+  await spool.write([settlement('gen-1')])
+  await spool.write([settlement('gen-1'), settlement('gen-2')])
   const next = new Spool(path, silent)
-  const found = next.readLeft()
+  const found = next.readLeftovers()
   expect(found).toEqual([
-    { ...settlement('gen-1'), again: true },
-    { ...settlement('gen-2'), again: true },
+    { ...settlement('gen-1'), isRetry: true },
+    { ...settlement('gen-2'), isRetry: true },
   ])
   // What it has to keep itself goes elsewhere.
-  await next.keep([settlement('gen-3')])
+  await next.write([settlement('gen-3')])
   expect(idsLeft(path)).toEqual(['gen-1', 'gen-2', 'gen-3'])
-  next.done(found)
+  next.markDelivered(found)
   await until(() => readdirSync(path).length === 1)
   expect(idsLeft(path)).toEqual(['gen-3'])
 })
@@ -61,20 +61,20 @@ test('R7 what is kept is what the next process reads, each once, until it is del
 test('R7 the file is gone when all in it are done', async () => {
   const path = newFolder()
   const spool = new Spool(path, silent)
-  await spool.keep([settlement('gen-1'), settlement('gen-2')])
-  spool.done([settlement('gen-1')])
+  await spool.write([settlement('gen-1'), settlement('gen-2')])
+  spool.markDelivered([settlement('gen-1')])
   expect(readdirSync(path)).toHaveLength(1)
-  spool.done([settlement('gen-2')])
+  spool.markDelivered([settlement('gen-2')])
   await until(() => readdirSync(path).length === 0)
-  await spool.keep([settlement('gen-4')])
+  await spool.write([settlement('gen-4')])
   expect(idsLeft(path)).toEqual(['gen-4'])
 })
 
 test('R7 a torn end is left out; damage to what was on disk stops the start, and names the file', async () => {
   const path = newFolder()
   const spool = new Spool(path, silent)
-  await spool.keep([settlement('gen-1')])
-  await spool.keep([settlement('gen-2')])
+  await spool.write([settlement('gen-1')])
+  await spool.write([settlement('gen-2')])
   const [name = ''] = readdirSync(path)
   const file = join(path, name)
   appendFileSync(file, 'unsent 1 12345 0 0 settle gen-3 [tor')
@@ -93,18 +93,18 @@ test('R7 a full disk is tried again with the same lines, and nothing is on disk 
   })
   try {
     for (let attempt = 0; attempt < 5; attempt++)
-      expect(await spool.keep(waiting).catch(String)).toContain('ENOSPC')
+      expect(await spool.write(waiting).catch(String)).toContain('ENOSPC')
   } finally {
     full.mockRestore()
   }
   const unsynced = spyOn(SegmentFile.prototype, 'sync').mockRejectedValue(new Error('EIO'))
   try {
     for (let attempt = 0; attempt < 2; attempt++)
-      expect(await spool.keep(waiting).catch(String)).toContain('EIO')
+      expect(await spool.write(waiting).catch(String)).toContain('EIO')
   } finally {
     unsynced.mockRestore()
   }
-  await spool.keep(waiting)
+  await spool.write(waiting)
   const [name = ''] = readdirSync(path)
   expect(readFileSync(join(path, name), 'utf8').split('\n')).toHaveLength(2)
   expect(idsLeft(path)).toEqual(['gen-1', 'gen-2'])
@@ -113,22 +113,22 @@ test('R7 a full disk is tried again with the same lines, and nothing is on disk 
 test('R7 files are closed when they are long, and each goes when its settlements are done', async () => {
   const path = newFolder()
   const spool = new Spool(path, silent)
-  const long = (id: string): Settle => ({
+  const long = (id: string): Settlement => ({
     ...settlement(id),
-    companions: [{ sql: 'insert into t values ($1)', values: ['a'.repeat(5 * 1024 * 1024)] }],
+    extraStatements: [{ sql: 'insert into t values ($1)', values: ['a'.repeat(5 * 1024 * 1024)] }],
   })
-  for (const id of ['gen-1', 'gen-2', 'gen-3']) await spool.keep([long(id)])
+  for (const id of ['gen-1', 'gen-2', 'gen-3']) await spool.write([long(id)])
   expect(readdirSync(path)).toHaveLength(2)
-  spool.done([settlement('gen-1'), settlement('gen-2')])
+  spool.markDelivered([settlement('gen-1'), settlement('gen-2')])
   await until(() => readdirSync(path).length === 1)
   expect(idsLeft(path)).toEqual(['gen-3'])
 })
 
 test('R7 what an earlier process left is not written again while it waits', async () => {
   const path = newFolder()
-  await new Spool(path, silent).keep([settlement('gen-1')])
+  await new Spool(path, silent).write([settlement('gen-1')])
   const next = new Spool(path, silent)
-  await next.keep(next.readLeft())
+  await next.write(next.readLeftovers())
   expect(readdirSync(path)).toHaveLength(1)
 })
 
@@ -145,7 +145,7 @@ test('R7 a column that an earlier version did not write has the default of the t
   const path = newFolder()
   const file = new SegmentFile(segmentPath(join(path, 'unsent'), 1))
   file.begin({ journal: 'unsent', number: 1 }, Promise.resolve(), 0)
-  file.append([columnsLine(['id']), 'settle gen-1 ["org",false,"7","0",["gen-1"],[]]'])
+  file.append([encodeColumns(['id']), 'settle gen-1 ["org",false,"7","0",["gen-1"],[]]'])
   const [found] = left(path)
   const written = (column: (typeof generationColumns)[number]) =>
     found?.generation?.[generationColumns.indexOf(column)]
@@ -159,12 +159,12 @@ test('R7 a column that an earlier version did not write has the default of the t
 
 test('R7 a file with a settlement that the database refuses is kept aside', async () => {
   const path = newFolder()
-  await new Spool(path, silent).keep([settlement('gen-1'), settlement('gen-2')])
+  await new Spool(path, silent).write([settlement('gen-1'), settlement('gen-2')])
   const next = new Spool(path, silent)
-  const [first, second] = next.readLeft()
+  const [first, second] = next.readLeftovers()
   if (!first || !second) throw new Error('nothing was left')
-  next.refuse(first)
-  next.done([second])
+  next.markRejected(first)
+  next.markDelivered([second])
   await until(() => readdirSync(path)[0] === 'unsent-ledger-1.refused-1')
   expect(idsLeft(path)).toEqual([])
 })

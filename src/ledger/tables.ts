@@ -1,8 +1,8 @@
 import type { Row } from '../db/batch.ts'
 import type { CorrectionTable, GenerationTable, HoldTable, MeterDayTable, MeterTable } from '../db/schema.ts'
-import { growing, Insert, replacing } from '../db/statements.ts'
-import type { Hold } from './book.ts'
-import { type DaySums, type Meter, newMeter, type Sums } from './meter.ts'
+import { buildAddClause, buildReplaceClause, InsertStatement } from '../db/statements.ts'
+import type { Hold } from './ledger-state.ts'
+import { type DayTotals, type Meter, newMeter, type WindowTotals } from './meter.ts'
 
 /** The last two are filled in when it is written. */
 export const generationColumns = [
@@ -64,32 +64,35 @@ export const generationColumns = [
   'ended_at',
 ] as const satisfies readonly (keyof GenerationTable)[]
 
-const countColumns = ['input_images', 'web_searches', 'hold_nanos', 'streamed', 'is_byok']
+const zeroDefaultColumns = ['input_images', 'web_searches', 'hold_nanos', 'streamed', 'is_byok']
 
 /** What the table gives a column that an earlier version did not write; null for those that are not here. */
 export const generationDefaults: ReadonlyMap<string, number> = new Map(
   generationColumns
-    .filter((column) => column.startsWith('tokens_') || countColumns.includes(column))
+    .filter((column) => column.startsWith('tokens_') || zeroDefaultColumns.includes(column))
     .map((column) => [column, 0]),
 )
 
-export const insertGenerations = insertWith(generationColumns)
+export const insertGenerations = createGenerationInsert(generationColumns)
 
-export function insertWith(columns: readonly string[]): Insert {
-  return new Insert('generations', columns, 'on conflict (id) do nothing')
+export function createGenerationInsert(columns: readonly string[]): InsertStatement {
+  return new InsertStatement('generations', columns, 'on conflict (id) do nothing')
 }
 
 /** Written with each generation: the roll-ups have to take it up. */
-export const insertUnrolled = new Insert('unrolled_generations', ['generation_id', 'organization_id'])
+export const insertUnrolled = new InsertStatement('unrolled_generations', [
+  'generation_id',
+  'organization_id',
+])
 
 /** As above, for one that the roll-ups count as it was before. */
-export const insertCorrected = new Insert('unrolled_generations', [
+export const insertCorrected = new InsertStatement('unrolled_generations', [
   'generation_id',
   'organization_id',
   'previous',
 ])
 
-export const insertCorrections = new Insert('corrections', [
+export const insertCorrections = new InsertStatement('corrections', [
   'generation_id',
   'organization_id',
   'previous_posting_id',
@@ -103,11 +106,11 @@ export const insertCorrections = new Insert('corrections', [
 /** Everything but the id, which comes first in both. */
 export const replaceGeneration = `update generations set ${generationColumns
   .slice(1)
-  .map((column, place) => `${column} = $${place + 2}`)
+  .map((column, index) => `${column} = $${index + 2}`)
   .join(', ')} where id = $1`
 
 /** What of a record its sums depend on. */
-const bareColumns = [
+const essentialColumns = [
   'id',
   'organization_id',
   'workspace_id',
@@ -125,7 +128,7 @@ const bareColumns = [
 ] as const satisfies readonly (keyof GenerationTable)[]
 
 /** What a record must have. */
-const blanks = {
+const blankColumns = {
   requested_model: '',
   model: '',
   provider: '',
@@ -137,12 +140,15 @@ const blanks = {
   region: '',
 } satisfies { [Column in keyof GenerationTable]?: string | number }
 
-export const insertBareGenerations = insertWith([...bareColumns, ...Object.keys(blanks)])
+export const insertBareGenerations = createGenerationInsert([
+  ...essentialColumns,
+  ...Object.keys(blankColumns),
+])
 
 /** A generation without its description. */
-export function bareGeneration(columns: readonly string[], values: readonly unknown[]): unknown[] {
-  const own = bareColumns.map((column) => values[columns.indexOf(column)])
-  return [...own, ...Object.values(blanks)]
+export function stripGeneration(columns: readonly string[], values: readonly unknown[]): unknown[] {
+  const essential = essentialColumns.map((column) => values[columns.indexOf(column)])
+  return [...essential, ...Object.values(blankColumns)]
 }
 
 const holdColumns = [
@@ -156,9 +162,9 @@ const holdColumns = [
   'draft',
 ] as const satisfies readonly (keyof HoldTable)[]
 
-export const insertHolds = new Insert('holds', holdColumns)
+export const insertHolds = new InsertStatement('holds', holdColumns)
 
-export const insertEntries = new Insert('ledger_entries', [
+export const insertEntries = new InsertStatement('ledger_entries', [
   'transaction_id',
   'organization_id',
   'account',
@@ -193,9 +199,13 @@ const meterColumns = [
   'free_minute',
 ] as const satisfies readonly (keyof MeterTable)[]
 
-export const replaceMeters = new Insert('meters', meterColumns, replacing('subject', meterColumns))
+export const replaceMeters = new InsertStatement(
+  'meters',
+  meterColumns,
+  buildReplaceClause('subject', meterColumns),
+)
 
-const dayColumns = [
+const meterDayColumns = [
   'subject',
   'day',
   'spent_nanos',
@@ -206,14 +216,14 @@ const dayColumns = [
 ] as const satisfies readonly (keyof MeterDayTable)[]
 
 /** Adds to what is there. */
-export const addMeterDays = new Insert(
+export const addMeterDays = new InsertStatement(
   'meter_days',
-  dayColumns,
-  growing('meter_days', ['subject', 'day'], dayColumns),
+  meterDayColumns,
+  buildAddClause('meter_days', ['subject', 'day'], meterDayColumns),
 )
 
 /** How the other days of a meter have changed. */
-export function changedDayValues({ subject, changedDays }: Meter): unknown[][] {
+export function encodeChangedDays({ subject, changedDays }: Meter): unknown[][] {
   return [...changedDays].map(([day, { spent, byok, held, heldByok, free }]) => [
     subject,
     day,
@@ -223,24 +233,24 @@ export function changedDayValues({ subject, changedDays }: Meter): unknown[][] {
 }
 
 /** The values of `changedDayValues` as a row, which is added to what the table has. */
-export function changedDayRow(values: readonly unknown[]): Row {
-  return Object.fromEntries(dayColumns.map((column, place) => [column, values[place]]))
+export function toMeterDayRow(values: readonly unknown[]): Row {
+  return Object.fromEntries(meterDayColumns.map((column, index) => [column, values[index]]))
 }
 
-export function dayOf(row: Row): [string, DaySums] {
+export function decodeMeterDay(row: Row): [string, DayTotals] {
   const sum = (name: string) => BigInt(row[`${name}_nanos`] as bigint)
-  const sums = { spent: sum('spent'), byok: sum('byok'), held: sum('held'), heldByok: sum('held_byok') }
-  return [String(row.day), { ...sums, free: Number(row.free) }]
+  const totals = { spent: sum('spent'), byok: sum('byok'), held: sum('held'), heldByok: sum('held_byok') }
+  return [String(row.day), { ...totals, free: Number(row.free) }]
 }
 
 /** Amounts go as digits: both databases make numbers of them, and text can be handed to another thread. */
-export function meterValues(meter: Meter): unknown[] {
+export function encodeMeter(meter: Meter): unknown[] {
   return [
     meter.subject,
-    ...digitsOf(meter.spent),
-    ...digitsOf(meter.byok),
-    ...digitsOf(meter.held),
-    ...digitsOf(meter.heldByok),
+    ...encodeTotals(meter.spent),
+    ...encodeTotals(meter.byok),
+    ...encodeTotals(meter.held),
+    ...encodeTotals(meter.heldByok),
     meter.day,
     meter.week,
     meter.month,
@@ -250,33 +260,33 @@ export function meterValues(meter: Meter): unknown[] {
   ]
 }
 
-function digitsOf({ total, day, week, month }: Sums): string[] {
+function encodeTotals({ total, day, week, month }: WindowTotals): string[] {
   return [String(total), String(day), String(week), String(month)]
 }
 
 /** Both databases hand integers over as bigint here. */
-export function meterOf(row: Row): Meter {
+export function decodeMeter(row: Row): Meter {
   return {
     ...newMeter(String(row.subject)),
     day: String(row.day),
     week: String(row.week),
     month: String(row.month),
-    spent: sumsOf(row, ''),
-    byok: sumsOf(row, 'byok_'),
-    held: sumsOf(row, 'held_'),
-    heldByok: sumsOf(row, 'held_byok_'),
+    spent: decodeTotals(row, ''),
+    byok: decodeTotals(row, 'byok_'),
+    held: decodeTotals(row, 'held_'),
+    heldByok: decodeTotals(row, 'held_byok_'),
     minute: String(row.minute),
     freeDay: Number(row.free_day),
     freeMinute: Number(row.free_minute),
   }
 }
 
-function sumsOf(row: Row, prefix: string): Sums {
+function decodeTotals(row: Row, prefix: string): WindowTotals {
   const sum = (window: string) => BigInt(row[`${prefix}${window}_nanos`] as bigint)
   return { total: sum('total'), day: sum('day'), week: sum('week'), month: sum('month') }
 }
 
-export function holdOf(row: Row): Hold {
+export function decodeHold(row: Row): Hold {
   return {
     id: String(row.id),
     subjects: String(row.subjects).split(' '),

@@ -7,18 +7,18 @@ const kept = (length: number, until = 1000) => ({ bytes: Buffer.alloc(length), a
 describe('a cache of bytes', () => {
   test('R36 gives back what was put into it until its time is over, and then forgets it', () => {
     const cache = new ByteCache()
-    cache.put('a', kept(10, 5), 1e6)
-    expect(cache.find('a', 4)?.bytes.length).toBe(10)
-    expect(cache.find('a', 5)).toBeUndefined()
+    cache.set('a', kept(10, 5), 1e6)
+    expect(cache.get('a', 4)?.bytes.length).toBe(10)
+    expect(cache.get('a', 5)).toBeUndefined()
     expect([cache.size, cache.count]).toEqual([0, 0])
   })
 
   test('R36 what was not asked for longest makes room', () => {
     const cache = new ByteCache()
-    for (const key of ['a', 'b', 'c']) cache.put(key, kept(1000), 4000)
-    cache.find('a', 0)
-    cache.put('d', kept(1000), 4000)
-    expect(['a', 'b', 'c', 'd'].map((key) => cache.find(key, 0) !== undefined)).toEqual([
+    for (const key of ['a', 'b', 'c']) cache.set(key, kept(1000), 4000)
+    cache.get('a', 0)
+    cache.set('d', kept(1000), 4000)
+    expect(['a', 'b', 'c', 'd'].map((key) => cache.get(key, 0) !== undefined)).toEqual([
       true,
       false,
       true,
@@ -28,11 +28,11 @@ describe('a cache of bytes', () => {
 
   test('R36 what is larger than all the room takes none of it', () => {
     const cache = new ByteCache()
-    cache.put('a', kept(100), 1000)
-    cache.put('b', kept(2000), 1000)
+    cache.set('a', kept(100), 1000)
+    cache.set('b', kept(2000), 1000)
     expect(cache.count).toBe(1)
     // What it was to replace is gone all the same.
-    cache.put('a', kept(2000), 1000)
+    cache.set('a', kept(2000), 1000)
     expect([cache.size, cache.count]).toEqual([0, 0])
   })
 
@@ -42,15 +42,15 @@ describe('a cache of bytes', () => {
       fc.property(fc.array(put), fc.nat(100), (puts, now) => {
         const cache = new ByteCache()
         for (const { key, length, until } of puts) {
-          cache.put(String(key), kept(length, until), 8000)
+          cache.set(String(key), kept(length, until), 8000)
           expect(cache.size).toBeLessThanOrEqual(8000)
         }
-        cache.dropExpired(now)
+        cache.evictExpired(now)
         for (let key = 0; key <= 20; key++) {
-          const found = cache.find(String(key), now)
+          const found = cache.get(String(key), now)
           if (found) expect(found.until).toBeGreaterThan(now)
         }
-        cache.dropExpired(1000)
+        cache.evictExpired(1000)
         expect([cache.size, cache.count]).toEqual([0, 0])
       }),
     )

@@ -1,17 +1,17 @@
 /** Something kept, and for how long: milliseconds of the wall clock. */
-export interface Kept {
+export interface ByteCacheEntry {
   bytes: Buffer
   at: number
   until: number
 }
 
 /** What an entry takes beside its key and its bytes, about. */
-const entryBytes = 256
+const entryOverheadBytes = 256
 
 /** Bytes under keys, for a while, in bounded space: what was not asked for longest goes first. */
 export class ByteCache {
   /** In the order of their last use. */
-  readonly #entries = new Map<string, Kept>()
+  readonly #entries = new Map<string, ByteCacheEntry>()
   #size = 0
 
   /** Of everything in it, in bytes. */
@@ -23,39 +23,39 @@ export class ByteCache {
     return this.#entries.size
   }
 
-  find(key: string, now: number): Kept | undefined {
-    const kept = this.#entries.get(key)
-    if (!kept) return undefined
+  get(key: string, now: number): ByteCacheEntry | undefined {
+    const entry = this.#entries.get(key)
+    if (!entry) return undefined
     this.#entries.delete(key)
-    if (kept.until > now) {
-      this.#entries.set(key, kept)
-      return kept
+    if (entry.until > now) {
+      this.#entries.set(key, entry)
+      return entry
     }
-    this.#size -= sizeOf(key, kept)
+    this.#size -= sizeOf(key, entry)
     return undefined
   }
 
   /** `most` is the size of the whole; what would not fit even alone is not kept. */
-  put(key: string, kept: Kept, most: number): void {
+  set(key: string, entry: ByteCacheEntry, maxBytes: number): void {
     this.delete(key)
-    const size = sizeOf(key, kept)
-    if (size > most) return
+    const size = sizeOf(key, entry)
+    if (size > maxBytes) return
     for (const oldest of this.#entries.keys()) {
-      if (this.#size + size <= most) break
+      if (this.#size + size <= maxBytes) break
       this.delete(oldest)
     }
-    this.#entries.set(key, kept)
+    this.#entries.set(key, entry)
     this.#size += size
   }
 
   delete(key: string): void {
-    const kept = this.#entries.get(key)
-    if (!kept) return
+    const entry = this.#entries.get(key)
+    if (!entry) return
     this.#entries.delete(key)
-    this.#size -= sizeOf(key, kept)
+    this.#size -= sizeOf(key, entry)
   }
 
-  dropExpired(now: number): void {
+  evictExpired(now: number): void {
     for (const [key, { until }] of this.#entries) if (until <= now) this.delete(key)
   }
 
@@ -65,6 +65,6 @@ export class ByteCache {
   }
 }
 
-function sizeOf(key: string, { bytes }: Kept): number {
-  return key.length + bytes.length + entryBytes
+function sizeOf(key: string, { bytes }: ByteCacheEntry): number {
+  return key.length + bytes.length + entryOverheadBytes
 }

@@ -7,17 +7,17 @@ export const systemClock: Clock = { now: () => Date.now() }
 
 /** The clock of somewhere else, as far as it is known: nodes that share it agree on when a day begins. */
 export class RemoteClock implements Clock {
-  #ahead = 0
+  #offsetMs = 0
 
   now(): number {
-    return Date.now() + this.#ahead
+    return Date.now() + this.#offsetMs
   }
 
   /** `ask` gives the time there; it is taken to have looked half-way between question and answer. */
-  async follow(ask: () => Promise<number>): Promise<void> {
-    const asked = Date.now()
-    const theirs = await ask()
-    this.#ahead = Math.round(theirs - (asked + Date.now()) / 2)
+  async sync(readTime: () => Promise<number>): Promise<void> {
+    const sentAt = Date.now()
+    const remoteTime = await readTime()
+    this.#offsetMs = Math.round(remoteTime - (sentAt + Date.now()) / 2)
   }
 }
 

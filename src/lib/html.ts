@@ -22,7 +22,7 @@ table{border-collapse:collapse;width:100%}td,th{text-align:left;vertical-align:t
 details{margin:.35rem 0;border:1px solid #8884;border-radius:6px;padding:.4rem .75rem}summary{cursor:pointer}.method{display:inline-block;min-width:4.5rem;font-weight:600}.quiet{opacity:.7}`
 
 /** No scripts, no frames, nothing from elsewhere. */
-export function htmlPage(parts: PageParts): Response {
+export function renderHtmlPage(parts: PageParts): Response {
   const formAction = ["'self'", ...(parts.formTargets ?? [])].join(' ')
   return new Response(
     `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><title>${escapeHtml(parts.title)}</title><style>${style}</style></head><body>${parts.body}</body></html>`,

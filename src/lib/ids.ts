@@ -7,7 +7,7 @@ export function newUuid(): string {
 }
 
 /** The same id for the same words, for records that exist before anyone stored them. RFC 9562 version 5. */
-export function derivedUuid(...words: string[]): string {
+export function deriveUuid(...words: string[]): string {
   const bytes = createHash('sha1').update(words.join('\0')).digest().subarray(0, 16)
   bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x50, 6)
   bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8)
@@ -26,7 +26,7 @@ function randomHex(): string {
 }
 
 /** 32 hex digits that grow with time: rows that are written together lie together in an index. */
-export function growingHex(): string {
+export function newTimeOrderedHex(): string {
   return Bun.randomUUIDv7().replaceAll('-', '')
 }
 

@@ -8,7 +8,7 @@ import { spliceJson } from './json-splice.ts'
 function count(texts: string[]) {
   const counter = new JsonCounter()
   for (const text of texts) counter.add(text)
-  return { values: counter.values, members: counter.members }
+  return { values: counter.valueCount, members: counter.memberCount }
 }
 
 describe('counting JSON', () => {

@@ -1,4 +1,4 @@
-import { endOfString } from './json-string.ts'
+import { findStringEnd } from './json-string.ts'
 
 /** Members of all objects in a parsed value: fewer than its text has where a key is given twice. */
 export function countMembers(value: unknown): number {
@@ -23,9 +23,9 @@ interface Level {
   /** Null for a list. */
   keys: Set<string> | null
   /** The key or the place of the value being read. */
-  at: string | number
+  position: string | number
   /** The next string is a key. */
-  wantsKey: boolean
+  expectsKey: boolean
 }
 
 /** The first key of valid JSON that its object has already, with the way to it: `filters.0.name`. */
@@ -34,29 +34,29 @@ export function findDuplicateKey(text: string): string | null {
   for (let at = 0; at < text.length; at++) {
     const character = text.charAt(at)
     const level = levels.at(-1)
-    if (character === '{') levels.push({ keys: new Set(), at: '', wantsKey: true })
-    else if (character === '[') levels.push({ keys: null, at: 0, wantsKey: false })
+    if (character === '{') levels.push({ keys: new Set(), position: '', expectsKey: true })
+    else if (character === '[') levels.push({ keys: null, position: 0, expectsKey: false })
     else if (character === '}' || character === ']') levels.pop()
-    else if (character === ',' && level) stepOn(level)
+    else if (character === ',' && level) advance(level)
     else if (character === '"') {
-      const end = endOfString(text, at + 1)
-      if (level?.wantsKey && !takeKey(level, String(JSON.parse(text.slice(at, end + 1)))))
-        return levels.map((each) => each.at).join('.')
+      const end = findStringEnd(text, at + 1)
+      if (level?.expectsKey && !addKey(level, String(JSON.parse(text.slice(at, end + 1)))))
+        return levels.map((each) => each.position).join('.')
       at = end
     }
   }
   return null
 }
 
-function stepOn(level: Level): void {
-  if (level.keys) level.wantsKey = true
-  else level.at = Number(level.at) + 1
+function advance(level: Level): void {
+  if (level.keys) level.expectsKey = true
+  else level.position = Number(level.position) + 1
 }
 
 /** False for a key that was there before. */
-function takeKey(level: Level, key: string): boolean {
-  level.at = key
-  level.wantsKey = false
+function addKey(level: Level, key: string): boolean {
+  level.position = key
+  level.expectsKey = false
   if (level.keys?.has(key)) return false
   level.keys?.add(key)
   return true

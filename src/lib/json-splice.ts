@@ -1,8 +1,8 @@
 import { countMembers } from './json-duplicates.ts'
-import { endOfString } from './json-string.ts'
+import { findStringEnd } from './json-string.ts'
 
 /** Shorter texts are written anew faster than they are searched. */
-const worthwhile = 16 * 1024
+const minSpliceLength = 16 * 1024
 
 /**
  * The JSON of `after`, which is `before` with some members changed, taken from the text `before` was parsed
@@ -13,44 +13,44 @@ export function spliceJson(
   before: Readonly<Record<string, unknown>>,
   after: Readonly<Record<string, unknown>>,
 ): string {
-  if (text.length < worthwhile) return JSON.stringify(after)
-  const members = membersOf(text)
+  if (text.length < minSpliceLength) return JSON.stringify(after)
+  const members = locateMembers(text)
   if (!members) return JSON.stringify(after)
   const parts: string[] = []
   for (const [name, value] of Object.entries(after)) {
     const member = members.get(name)
-    if (member && before[name] === value && isFaithful(member, value))
+    if (member && before[name] === value && hasNoDuplicateKeys(member, value))
       parts.push(text.slice(member.start, member.end))
     else if (value !== undefined) parts.push(`${JSON.stringify(name)}:${JSON.stringify(value)}`)
   }
   return `{${parts.join(',')}}`
 }
 
-interface Span {
+interface MemberSpan {
   start: number
   end: number
   /** Members of objects in its text, itself included. */
-  members: number
+  memberCount: number
 }
 
 /** Readers differ about a key that is given twice: the upstream is told what was read here, and nothing beside it. */
-function isFaithful({ members }: Span, value: unknown): boolean {
-  return members === 1 + countMembers(value)
+function hasNoDuplicateKeys({ memberCount }: MemberSpan, value: unknown): boolean {
+  return memberCount === 1 + countMembers(value)
 }
 
 /** Where the members of the outermost object are; null for text that is written in a way not foreseen here. */
-function membersOf(text: string): Map<string, Span> | null {
-  const members = new Map<string, Span>()
+function locateMembers(text: string): Map<string, MemberSpan> | null {
+  const members = new Map<string, MemberSpan>()
   let at = text.indexOf('{') + 1
   for (;;) {
     const start = text.indexOf('"', at)
     if (start === -1) return members
-    const nameEnd = endOfString(text, start + 1)
-    const { end, members: count } = endOfValue(text, nameEnd + 1)
+    const nameEnd = findStringEnd(text, start + 1)
+    const { end, members: count } = findValueEnd(text, nameEnd + 1)
     const name = text.slice(start + 1, nameEnd)
     // Two spellings of a name, or two members of one, are left to whoever parsed them.
     if (name.includes('\\') || members.has(name)) return null
-    members.set(name, { start, end, members: count })
+    members.set(name, { start, end, memberCount: count })
     if (text.charCodeAt(end) === closeBrace) return members
     at = end + 1
   }
@@ -62,12 +62,12 @@ const colon = 0x3a
 const closeBrace = 0x7d
 
 /** From behind a name: over the colon and the value, to the comma or brace that follows. */
-function endOfValue(text: string, from: number): { end: number; members: number } {
+function findValueEnd(text: string, from: number): { end: number; members: number } {
   let depth = 0
   let members = 0
   for (let at = from; at < text.length; at++) {
     const code = text.charCodeAt(at)
-    if (code === quote) at = endOfString(text, at + 1)
+    if (code === quote) at = findStringEnd(text, at + 1)
     else if (code === colon) members++
     else if (code === 0x7b || code === 0x5b) depth++
     else if (depth === 0 && (code === comma || code === closeBrace)) return { end: at, members }

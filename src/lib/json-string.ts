@@ -6,7 +6,7 @@ export function isEscaped(text: string, start: number, end: number): boolean {
 }
 
 /** The quote that closes a string. The runtime's own search passes over long ones far faster than a loop. */
-export function endOfString(text: string, from: number): number {
+export function findStringEnd(text: string, from: number): number {
   for (let end = text.indexOf('"', from); end !== -1; end = text.indexOf('"', end + 1)) {
     let at = end
     while (at > from && text.charCodeAt(at - 1) === backslash) at--

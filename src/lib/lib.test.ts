@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { z } from 'zod'
-import { derivedUuid, newId, uuidPattern } from './ids.ts'
+import { Vault } from './crypto.ts'
+import { deriveUuid, newId, uuidPattern } from './ids.ts'
 import { parseJson } from './json.ts'
 import { JsonError } from './json-error.ts'
-import { Vault } from './secret.ts'
 import { isUtcTimestamp, utcDay, utcMonthStart, utcWeekStart } from './time.ts'
-import { readYaml } from './yaml.ts'
+import { parseYaml } from './yaml.ts'
 
 describe('parseJson', () => {
   test('reads what JSON.stringify writes', () => {
@@ -70,9 +70,9 @@ describe('UTC times', () => {
 
 describe('ids', () => {
   test('a derived UUID is a UUID, and the same for the same words only', () => {
-    expect(derivedUuid('a', 'b')).toMatch(uuidPattern)
-    expect(derivedUuid('a', 'b')).toBe(derivedUuid('a', 'b'))
-    expect(derivedUuid('a', 'b')).not.toBe(derivedUuid('ab', ''))
+    expect(deriveUuid('a', 'b')).toMatch(uuidPattern)
+    expect(deriveUuid('a', 'b')).toBe(deriveUuid('a', 'b'))
+    expect(deriveUuid('a', 'b')).not.toBe(deriveUuid('ab', ''))
     expect(newId('user')).toMatch(/^user_[0-9a-f]{24}$/)
   })
 })
@@ -94,7 +94,7 @@ describe('the vault', () => {
 describe('readYaml', () => {
   const schema = z.strictObject({ a: z.strictObject({ b: z.number() }), c: z.string().optional() })
   const read = (text: string, environment: Record<string, string> = {}) =>
-    readYaml(text, 'headgate.yaml', schema, environment)
+    parseYaml(text, 'headgate.yaml', schema, environment)
 
   test('fills in environment variables after parsing, so a value cannot change the structure', () => {
     expect(read('a: { b: 1 }\nc: "x-${NAME}"', { NAME: 'y"\na: 2' })).toEqual({

@@ -1,63 +1,63 @@
 import { randomUUID } from 'node:crypto'
-import { parsePrompt } from './json.ts'
+import { parseLenientJson } from './json.ts'
 import { JsonError } from './json-error.ts'
-import { endOfString } from './json-string.ts'
+import { findStringEnd } from './json-string.ts'
 
 /** Strings from this length on are not copied when JSON is read, and are written piece by piece. */
-const longString = 64 * 1024
+const minLongStringLength = 64 * 1024
 
 /**
  * As `parsePrompt`, for a text that may be very long. Its long strings become views of the text: they are not
  * copied, and not searched by whatever looks at the rest of the text.
  */
-export function parseLong(text: string, mostContainers: number): unknown {
-  if (text.length < 2 * longString) return parsePrompt(text, mostContainers)
+export function parseLongJson(text: string, maxContainers: number): unknown {
+  if (text.length < 2 * minLongStringLength) return parseLenientJson(text, maxContainers)
   // Stands for a long string; drawn by lot, so that no text that is received can contain it.
-  const mark = `\0${randomUUID()}:`
-  const { skeleton, strings } = cutStrings(text, mark)
-  const value = parsePrompt(skeleton, mostContainers)
-  return strings.length === 0 ? value : restored(value, { strings, mark })
+  const marker = `\0${randomUUID()}:`
+  const { skeleton, strings } = extractLongStrings(text, marker)
+  const value = parseLenientJson(skeleton, maxContainers)
+  return strings.length === 0 ? value : restoreLongStrings(value, { strings, marker })
 }
 
-interface CutOut {
+interface LongStrings {
   strings: readonly string[]
-  mark: string
+  marker: string
 }
 
-function cutStrings(text: string, mark: string): { skeleton: string; strings: string[] } {
-  const pieces: string[] = []
+function extractLongStrings(text: string, marker: string): { skeleton: string; strings: string[] } {
+  const parts: string[] = []
   const strings: string[] = []
-  let kept = 0
+  let copiedTo = 0
   for (let start = text.indexOf('"'); start !== -1; ) {
-    const end = endOfString(text, start + 1)
-    if (end - start > longString) {
-      pieces.push(text.slice(kept, start), JSON.stringify(mark + strings.length))
+    const end = findStringEnd(text, start + 1)
+    if (end - start > minLongStringLength) {
+      parts.push(text.slice(copiedTo, start), JSON.stringify(marker + strings.length))
       strings.push(text.slice(start, end + 1))
-      kept = end + 1
+      copiedTo = end + 1
     }
     start = text.indexOf('"', end + 1)
   }
-  return { skeleton: strings.length === 0 ? text : pieces.join('') + text.slice(kept), strings }
+  return { skeleton: strings.length === 0 ? text : parts.join('') + text.slice(copiedTo), strings }
 }
 
 /** In place. */
-function restored(value: unknown, cut: CutOut): unknown {
-  const { mark } = cut
-  if (typeof value === 'string') return value.startsWith(mark) ? unquoted(value, cut) : value
+function restoreLongStrings(value: unknown, extracted: LongStrings): unknown {
+  const { marker } = extracted
+  if (typeof value === 'string') return value.startsWith(marker) ? unquoteString(value, extracted) : value
   if (typeof value !== 'object' || value === null) return value
   const holder = value as Record<string, unknown>
   for (const key of Object.keys(holder)) {
-    if (key.startsWith(mark)) throw new JsonError('the name of a member is too long')
+    if (key.startsWith(marker)) throw new JsonError('the name of a member is too long')
     const inner = holder[key]
-    if (typeof inner === 'string' ? inner.startsWith(mark) : typeof inner === 'object') {
-      holder[key] = restored(inner, cut)
+    if (typeof inner === 'string' ? inner.startsWith(marker) : typeof inner === 'object') {
+      holder[key] = restoreLongStrings(inner, extracted)
     }
   }
   return value
 }
 
-function unquoted(marked: string, { strings, mark }: CutOut): string {
-  const quoted = strings[Number(marked.slice(mark.length))] ?? '""'
+function unquoteString(marked: string, { strings, marker }: LongStrings): string {
+  const quoted = strings[Number(marked.slice(marker.length))] ?? '""'
   // A character that should have been escaped is let pass: looking for one would take longer than all the rest.
   if (!quoted.includes('\\')) return quoted.slice(1, -1)
   try {
@@ -68,48 +68,48 @@ function unquoted(marked: string, { strings, mark }: CutOut): string {
 }
 
 /** How long a value is as JSON, about: escapes are not counted. */
-export function jsonLength(value: unknown): number {
+export function estimateJsonLength(value: unknown): number {
   if (typeof value === 'string') return value.length + 2
   if (typeof value !== 'object' || value === null) return 8
   let length = 2
   for (const name of Object.keys(value)) {
     const inner = (value as Record<string, unknown>)[name]
-    if (inner !== undefined) length += name.length + 4 + jsonLength(inner)
+    if (inner !== undefined) length += name.length + 4 + estimateJsonLength(inner)
   }
   return length
 }
 
 /** A JSON text in pieces: what has long strings is never one text as a whole. */
-export function* jsonPieces(value: unknown): Generator<string> {
-  if (typeof value === 'string' && value.length > longString) yield* stringPieces(value)
-  else if (typeof value !== 'object' || value === null || jsonLength(value) < longString) {
+export function* encodeJsonChunks(value: unknown): Generator<string> {
+  if (typeof value === 'string' && value.length > minLongStringLength) yield* encodeStringChunks(value)
+  else if (typeof value !== 'object' || value === null || estimateJsonLength(value) < minLongStringLength) {
     yield JSON.stringify(value) ?? 'null'
   } else if (Array.isArray(value)) {
     for (const [at, inner] of value.entries()) {
       yield at === 0 ? '[' : ','
-      yield* jsonPieces(inner)
+      yield* encodeJsonChunks(inner)
     }
     yield value.length === 0 ? '[]' : ']'
-  } else yield* memberPieces(value)
+  } else yield* encodeMemberChunks(value)
 }
 
-function* memberPieces(value: object): Generator<string> {
+function* encodeMemberChunks(value: object): Generator<string> {
   let before = '{'
   for (const [name, inner] of Object.entries(value)) {
     if (inner === undefined) continue
     yield `${before}${JSON.stringify(name)}:`
-    yield* jsonPieces(inner)
+    yield* encodeJsonChunks(inner)
     before = ','
   }
   yield before === '{' ? '{}' : '}'
 }
 
-function* stringPieces(text: string): Generator<string> {
+function* encodeStringChunks(text: string): Generator<string> {
   yield '"'
   for (let at = 0; at < text.length; ) {
     // Not between the halves of a surrogate pair.
-    const isSplit = (text.charCodeAt(at + longString - 1) & 0xfc00) === 0xd800
-    const end = at + longString + (isSplit ? 1 : 0)
+    const isSplit = (text.charCodeAt(at + minLongStringLength - 1) & 0xfc00) === 0xd800
+    const end = at + minLongStringLength + (isSplit ? 1 : 0)
     yield JSON.stringify(text.slice(at, end)).slice(1, -1)
     at = end
   }

@@ -2,12 +2,12 @@
 export const fullMask = '********'
 
 /** Six characters of a shorter secret would be too many. */
-const shortestShown = 20
+const minPartlyShownLength = 20
 
 /** Enough of a secret to recognise it by. */
-export function mask(secret: string): string {
+export function maskSecret(secret: string): string {
   const letters = [...secret]
-  if (letters.length < shortestShown) return fullMask
+  if (letters.length < minPartlyShownLength) return fullMask
   return letters.slice(0, 3).join('') + fullMask + letters.slice(-3).join('')
 }
 
@@ -17,6 +17,6 @@ export function isMasked(text: string): boolean {
 }
 
 /** An address without the user name and password there may be in it. */
-export function maskUser(url: string): string {
+export function maskUserinfo(url: string): string {
   return url.replace(/^([a-z]+:\/\/)[^/?#]*@/i, `$1${fullMask}@`)
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { GatewayError } from '../errors.ts'
-import { formParts } from './multipart.ts'
+import { GatewayError } from '../errors/gateway-error.ts'
+import { readFormParts } from './multipart.ts'
 
 const pace = { idle: 5000, bytesPerSecond: 1 }
 const type = 'multipart/form-data; boundary=b0undary'
@@ -24,7 +24,7 @@ async function read(chunks: Uint8Array[], contentType = type, maxBytes = 1_000_0
   const headers = { 'content-type': contentType }
   const request = new Request('http://localhost/', { method: 'POST', headers, body })
   const parts: Read[] = []
-  for await (const { name, filename, body: pieces } of formParts(request, { maxBytes, pace })) {
+  for await (const { name, filename, body: pieces } of readFormParts(request, { maxBytes, pace })) {
     const found: Buffer[] = []
     for await (const piece of pieces) found.push(piece)
     parts.push({ name, filename, text: Buffer.concat(found).toString('latin1') })

@@ -17,11 +17,11 @@ export interface Pattern {
 /** Ten repetitions of a thousand: a short text must not unfold into a program of millions. */
 const maxGrowth = 10_000
 
-const longestReason = 200
+const maxReasonLength = 200
 
 export function compilePattern(source: string): Pattern {
   const text = RE2JS.translateRegExp(source)
-  if (unfoldedSize(text) > text.length + maxGrowth) {
+  if (estimateProgramSize(text) > text.length + maxGrowth) {
     throw new PatternError('its repetitions make it too large; use smaller counts')
   }
   const program = compile(text)
@@ -38,22 +38,22 @@ function compile(text: string): RE2JS {
     return RE2JS.compile(text)
   } catch (error) {
     if (!(error instanceof RE2JSException)) throw error
-    const reason = error.message.replace(/^error parsing regexp: /, '').slice(0, longestReason)
+    const reason = error.message.replace(/^error parsing regexp: /, '').slice(0, maxReasonLength)
     throw new PatternError(reason, { cause: error })
   }
 }
 
 /** Each alternative is bounded or ends the scan where it fails, so that no text makes it slow. */
-const token =
+const tokenPattern =
   /\\Q[\s\S]*?(?:\\E|$)|\\[pPx]\{[^}]{0,64}\}|\\[\s\S]|\[\^?\]?(?:\\[\s\S]|\[:\^?\w{1,16}:\]|[^\]\\])*\]|\{\d{1,4}(?:,\d{0,4})?\}|[^[]/uy
 
 /** At least the size of the program, known before it is built: building is what must not get out of hand. */
-function unfoldedSize(text: string): number {
+function estimateProgramSize(text: string): number {
   const groups = [{ total: 0, last: 0 }]
-  token.lastIndex = 0
-  for (let found = token.exec(text); found; found = token.exec(text)) {
+  tokenPattern.lastIndex = 0
+  for (let match = tokenPattern.exec(text); match; match = tokenPattern.exec(text)) {
     const group = groups.at(-1)
-    if (group) unfold(groups, group, found[0])
+    if (group) addToken(groups, group, match[0])
   }
   return groups.reduce((sum, { total }) => sum + total, 0)
 }
@@ -64,18 +64,18 @@ interface Group {
   last: number
 }
 
-function unfold(groups: Group[], group: Group, word: string): void {
-  if (word === '(') groups.push({ total: 2, last: 0 })
-  else if (word === ')') closeGroup(groups)
-  else if (/^\{\d/.test(word)) add(group, repeated(group.last, word))
-  else if (/^[*+?]$/.test(word)) add(group, 1)
+function addToken(groups: Group[], group: Group, tokenText: string): void {
+  if (tokenText === '(') groups.push({ total: 2, last: 0 })
+  else if (tokenText === ')') closeGroup(groups)
+  else if (/^\{\d/.test(tokenText)) addSize(group, computeRepetitionSize(group.last, tokenText))
+  else if (/^[*+?]$/.test(tokenText)) addSize(group, 1)
   else {
     group.last = 0
-    add(group, word.startsWith('\\Q') ? word.length : 1)
+    addSize(group, tokenText.startsWith('\\Q') ? tokenText.length : 1)
   }
 }
 
-function add(group: Group, size: number): void {
+function addSize(group: Group, size: number): void {
   group.total += size
   group.last += size
 }
@@ -86,11 +86,11 @@ function closeGroup(groups: Group[]): void {
   const outer = groups.at(-1)
   if (!inner || !outer) return
   outer.last = 0
-  add(outer, inner.total)
+  addSize(outer, inner.total)
 }
 
 /** What `{2}`, `{2,}` or `{2,5}` adds; an optional copy needs a branch of its own. */
-function repeated(size: number, repetition: string): number {
+function computeRepetitionSize(size: number, repetition: string): number {
   const count = Math.max(1, ...repetition.slice(1, -1).split(',').map(Number))
   return size * (count - 1) + (repetition.includes(',') ? count : 1)
 }
@@ -106,7 +106,7 @@ export class PatternBudget {
   }
 
   /** Why the next pattern cannot be used, or null. Too many characters are not even compiled. */
-  problemOf(source: string): string | null {
+  findProblem(source: string): string | null {
     this.#characters -= source.length
     if (this.#characters < 0) return 'with those before it, has too many characters'
     try {

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { retryAfterOf } from './retry-after.ts'
+import { parseRetryAfter } from './retry-after.ts'
 
 const now = Date.parse('2026-11-15T12:00:00Z')
 
@@ -14,9 +14,9 @@ test.each([
   ['-1', 0],
   ['soon', undefined],
 ])('Retry-After: %s', (text, expected) => {
-  expect(retryAfterOf(new Headers({ 'retry-after': text }), now)).toBe(expected)
+  expect(parseRetryAfter(new Headers({ 'retry-after': text }), now)).toBe(expected)
 })
 
 test('milliseconds go before seconds', () => {
-  expect(retryAfterOf(new Headers({ 'retry-after-ms': '250', 'retry-after': '7' }), now)).toBe(250)
+  expect(parseRetryAfter(new Headers({ 'retry-after-ms': '250', 'retry-after': '7' }), now)).toBe(250)
 })

@@ -5,7 +5,7 @@ import type { oas32 } from 'zod-openapi'
 type Schema = Exclude<oas32.SchemaObject, boolean>
 
 /** These fields are there, and not null. */
-export function present(...names: string[]): Schema {
+export function requireFields(...names: string[]): Schema {
   return {
     required: names,
     properties: Object.fromEntries(names.map((name) => [name, { not: { type: 'null' as const } }])),
@@ -13,16 +13,16 @@ export function present(...names: string[]): Schema {
 }
 
 /** Where `condition` holds, so does `then`. */
-export function when(condition: Schema, then: Schema): Schema {
+export function ifThen(condition: Schema, then: Schema): Schema {
   return { if: condition, then }
 }
 
 /** Where `field` has one of `values`, `then` holds. */
-export function whenField(field: string, values: readonly string[], then: Schema): Schema {
-  return when({ required: [field], properties: { [field]: { enum: [...values] } } }, then)
+export function ifFieldIn(field: string, values: readonly string[], then: Schema): Schema {
+  return ifThen({ required: [field], properties: { [field]: { enum: [...values] } } }, then)
 }
 
 /** At most one of two fields is given. */
-export function notBoth(one: string, other: string): Schema {
-  return { not: present(one, other) }
+export function excludeBoth(one: string, other: string): Schema {
+  return { not: requireFields(one, other) }
 }

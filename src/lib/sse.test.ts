@@ -38,7 +38,7 @@ describe('server-sent events', () => {
   }
 
   test('a last event without its blank line is read at the end', () => {
-    expect(readAll(bytesOf('data: [DONE]'), [])).toEqual([{ event: '', data: '[DONE]', unended: true }])
+    expect(readAll(bytesOf('data: [DONE]'), [])).toEqual([{ event: '', data: '[DONE]', truncated: true }])
   })
 
   test('S13 an event without end is refused', () => {

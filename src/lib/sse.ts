@@ -1,11 +1,11 @@
-import { TextPieces } from './text-pieces.ts'
+import { StringBuilder } from './string-builder.ts'
 
 /** One server-sent event. */
 export interface SseFrame {
   event: string
   data: string
   /** The stream ended before the blank line after it: it may be cut short. */
-  unended?: true
+  truncated?: true
 }
 
 /** Cuts a stream of bytes into events, wherever the bytes were split. */
@@ -25,7 +25,7 @@ export class SseReader implements FrameReader {
   readonly #decoder = new TextDecoder()
   readonly #maxLength: number
   /** Pieces of an event that is not complete; joined when a line ends, so that a long one is not copied each time. */
-  readonly #pieces = new TextPieces()
+  readonly #buffer = new StringBuilder()
   #length = 0
   #tail = ''
 
@@ -34,64 +34,65 @@ export class SseReader implements FrameReader {
   }
 
   push(bytes: Uint8Array): SseFrame[] {
-    const piece = this.#decoder.decode(bytes, { stream: true })
-    const isAlone = this.#length === 0
-    this.#length += piece.length
+    const decoded = this.#decoder.decode(bytes, { stream: true })
+    const wasEmpty = this.#length === 0
+    this.#length += decoded.length
     if (this.#length > this.#maxLength) throw new SseError('an event of the stream is too long')
     // Only where a blank line ends is anything joined: a long event is not copied for each of its pieces.
-    const seam = this.#tail + piece
+    const seam = this.#tail + decoded
     this.#tail = seam.slice(-3)
-    const isCut = seam.includes('\n\n') || otherBlankLine.test(seam)
-    if (!isCut || !isAlone) this.#pieces.add(piece)
-    if (!isCut) return []
-    const text = isAlone ? piece : this.#pieces.take()
-    const { frames, used } = cut(text)
-    const rest = used === text.length ? '' : text.slice(used)
-    this.#pieces.add(rest)
+    const hasFrameEnd = seam.includes('\n\n') || crBlankLine.test(seam)
+    if (!hasFrameEnd || !wasEmpty) this.#buffer.add(decoded)
+    if (!hasFrameEnd) return []
+    const text = wasEmpty ? decoded : this.#buffer.take()
+    const { frames, consumed } = splitFrames(text)
+    const rest = consumed === text.length ? '' : text.slice(consumed)
+    this.#buffer.add(rest)
     this.#length = rest.length
     return frames
   }
 
   /** What was left without its blank line: a vendor may close right after its last event. */
   end(): SseFrame[] {
-    const rest = this.#pieces.take() + this.#decoder.decode()
+    const rest = this.#buffer.take() + this.#decoder.decode()
     const frame = parseFrame(rest)
     if (!frame) return []
-    return [/[\r\n]{2}$/.test(rest) ? frame : { ...frame, unended: true }]
+    return [/[\r\n]{2}$/.test(rest) ? frame : { ...frame, truncated: true }]
   }
 }
 
-const otherBlankLine = /\r\r|\n\r/
+const crBlankLine = /\r\r|\n\r/
 
 /** Almost every vendor ends lines with \n alone; the others take the slower way. */
-function cut(text: string): { frames: SseFrame[]; used: number } {
-  return text.includes('\r') ? cutAnyLines(text) : cutPlainLines(text)
+function splitFrames(text: string): { frames: SseFrame[]; consumed: number } {
+  return text.includes('\r') ? splitAnyFrames(text) : splitLfFrames(text)
 }
 
-function cutPlainLines(text: string): { frames: SseFrame[]; used: number } {
+function splitLfFrames(text: string): { frames: SseFrame[]; consumed: number } {
   const frames: SseFrame[] = []
-  let used = 0
-  for (let end = text.indexOf('\n\n'); end !== -1; end = text.indexOf('\n\n', used)) {
-    const frame = parseFrame(text.slice(used, end))
+  let consumed = 0
+  for (let end = text.indexOf('\n\n'); end !== -1; end = text.indexOf('\n\n', consumed)) {
+    const frame = parseFrame(text.slice(consumed, end))
     if (frame) frames.push(frame)
-    used = end + 2
+    consumed = end + 2
   }
-  return { frames, used }
+  return { frames, consumed }
 }
 
 const anyBlankLine = /(?:\r\n|\n|\r(?!\n))(?:\r\n|\n|\r)/g
 
-function cutAnyLines(text: string): { frames: SseFrame[]; used: number } {
+function splitAnyFrames(text: string): { frames: SseFrame[]; consumed: number } {
   const frames: SseFrame[] = []
-  let used = 0
+  let consumed = 0
   for (;;) {
-    anyBlankLine.lastIndex = used
+    anyBlankLine.lastIndex = consumed
     const match = anyBlankLine.exec(text)
     // A lone \r at the very end may be half of \r\n.
-    if (!match || (match[0].endsWith('\r') && anyBlankLine.lastIndex === text.length)) return { frames, used }
-    const frame = parseFrame(text.slice(used, match.index))
+    if (!match || (match[0].endsWith('\r') && anyBlankLine.lastIndex === text.length))
+      return { frames, consumed }
+    const frame = parseFrame(text.slice(consumed, match.index))
     if (frame) frames.push(frame)
-    used = match.index + match[0].length
+    consumed = match.index + match[0].length
   }
 }
 

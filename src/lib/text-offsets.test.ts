@@ -11,15 +11,18 @@ test('bytes and characters of any text are as counted from its beginning', () =>
       const isWhole = given.slice(0, characters).isWellFormed()
       fc.pre(isWhole)
       const bytes = Buffer.byteLength(given.slice(0, characters))
-      expect(offsets.bytes(place)).toBe(bytes)
-      expect(offsets.characters(bytes)).toBe(characters)
+      expect(offsets.toBytes(place)).toBe(bytes)
+      expect(offsets.toCharacters(bytes)).toBe(characters)
     }),
   )
 })
 
 test('places outside the text are its ends', () => {
   const offsets = new TextOffsets('né')
-  expect([offsets.bytes(-1), offsets.bytes(9), offsets.characters(-1), offsets.characters(9)]).toEqual([
-    0, 3, 0, 2,
-  ])
+  expect([
+    offsets.toBytes(-1),
+    offsets.toBytes(9),
+    offsets.toCharacters(-1),
+    offsets.toCharacters(9),
+  ]).toEqual([0, 3, 0, 2])
 })

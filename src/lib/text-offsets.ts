@@ -12,46 +12,46 @@ export class TextOffsets {
   }
 
   /** How many characters the first `bytes` bytes are; a character that is cut counts. */
-  characters(bytes: number): number {
-    const utf8 = this.#bytes()
+  toCharacters(bytes: number): number {
+    const utf8 = this.#encode()
     const at = Math.min(Math.max(0, Math.trunc(bytes)), utf8.length)
     if (!this.#steps) return at
     const step = Math.floor(at / stepBytes)
-    return (this.#steps[step] ?? 0) + charactersIn(utf8, step * stepBytes, at)
+    return (this.#steps[step] ?? 0) + countCharacters(utf8, step * stepBytes, at)
   }
 
   /** How many bytes the first `characters` characters are. */
-  bytes(characters: number): number {
-    const utf8 = this.#bytes()
-    const wanted = Math.min(Math.max(0, Math.trunc(characters)), this.#text.length)
-    if (!this.#steps) return wanted
+  toBytes(characters: number): number {
+    const utf8 = this.#encode()
+    const target = Math.min(Math.max(0, Math.trunc(characters)), this.#text.length)
+    if (!this.#steps) return target
     let [low, high] = [0, this.#steps.length - 1]
     while (low < high) {
       const middle = Math.ceil((low + high) / 2)
-      if ((this.#steps[middle] ?? 0) <= wanted) low = middle
+      if ((this.#steps[middle] ?? 0) <= target) low = middle
       else high = middle - 1
     }
     let count = this.#steps[low] ?? 0
     let at = low * stepBytes
-    while (at < utf8.length && (count < wanted || isContinuation(utf8[at]))) count += charactersOf(utf8[at++])
+    while (at < utf8.length && (count < target || isContinuation(utf8[at]))) count += charactersOf(utf8[at++])
     return at
   }
 
   /** Made when the first offset is asked for: most texts are cited by nobody. */
-  #bytes(): Buffer {
+  #encode(): Buffer {
     if (this.#utf8) return this.#utf8
     const utf8 = Buffer.from(this.#text)
     this.#utf8 = utf8
     if (utf8.length === this.#text.length) return utf8
     this.#steps = [0]
     for (let at = 0; at + stepBytes <= utf8.length; at += stepBytes) {
-      this.#steps.push((this.#steps.at(-1) ?? 0) + charactersIn(utf8, at, at + stepBytes))
+      this.#steps.push((this.#steps.at(-1) ?? 0) + countCharacters(utf8, at, at + stepBytes))
     }
     return utf8
   }
 }
 
-function charactersIn(utf8: Buffer, from: number, to: number): number {
+function countCharacters(utf8: Buffer, from: number, to: number): number {
   let count = 0
   for (let at = from; at < to; at++) count += charactersOf(utf8[at])
   return count

@@ -1,12 +1,12 @@
 import { type Document, isMap, isNode, isScalar, LineCounter, parseDocument, visit } from 'yaml'
 import type { z } from 'zod'
-import { problemsOf } from './problems.ts'
+import { flattenIssues } from './validation-issues.ts'
 
 /** Says which file, which line, and what is wrong there. */
 export class YamlError extends Error {}
 
 /** Reads YAML text, fills in `${NAME}`, and checks it; every complaint names the line. */
-export function readYaml<Shape extends z.ZodType>(
+export function parseYaml<Shape extends z.ZodType>(
   text: string,
   file: string,
   schema: Shape,
@@ -16,46 +16,46 @@ export function readYaml<Shape extends z.ZodType>(
   const document = parseDocument(text, { lineCounter: lines })
   const broken = document.errors[0] ?? document.warnings[0]
   if (broken)
-    throw complaint(file, broken.linePos?.[0].line, broken.message.split('\n')[0] ?? 'cannot be read')
-  fillIn(document, file, lines, environment)
-  const result = schema.safeParse(contentsOf(document, file))
+    throw yamlError(file, broken.linePos?.[0].line, broken.message.split('\n')[0] ?? 'cannot be read')
+  expandVariables(document, file, lines, environment)
+  const result = schema.safeParse(toPlainValue(document, file))
   if (result.success) return result.data
-  const [problem] = problemsOf(result.error)
+  const [problem] = flattenIssues(result.error)
   const path = problem?.path ?? []
-  throw complaint(file, lineOf(document, path, lines), `${path.join('.')}: ${problem?.message}`)
+  throw yamlError(file, findLine(document, path, lines), `${path.join('.')}: ${problem?.message}`)
 }
 
 /** An alias is only followed here: one that leads nowhere, or grows without bound, is an error. */
-function contentsOf(document: Document, file: string): unknown {
+function toPlainValue(document: Document, file: string): unknown {
   try {
     return document.toJS() ?? {}
   } catch (error) {
-    throw complaint(file, 1, error instanceof Error ? error.message : 'cannot be read')
+    throw yamlError(file, 1, error instanceof Error ? error.message : 'cannot be read')
   }
 }
 
 /** In scalars, after parsing: a value can never change the structure of the file. */
-function fillIn(
+function expandVariables(
   document: Document,
   file: string,
   lines: LineCounter,
   environment: Readonly<Record<string, string | undefined>>,
 ): void {
   visit(document, {
-    Scalar(place, node) {
-      if (place === 'key' || typeof node.value !== 'string') return
+    Scalar(position, node) {
+      if (position === 'key' || typeof node.value !== 'string') return
       node.value = node.value.replace(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g, (_whole, name: string) => {
         const value = environment[name]
         if (value !== undefined) return value
         const line = node.range ? lines.linePos(node.range[0]).line : undefined
-        throw complaint(file, line, `the environment variable ${name} is not set`)
+        throw yamlError(file, line, `the environment variable ${name} is not set`)
       })
     },
   })
 }
 
 /** The line of the deepest part of the path that is in the file: a missing field has none of its own. */
-function lineOf(document: Document, path: (string | number)[], lines: LineCounter): number {
+function findLine(document: Document, path: (string | number)[], lines: LineCounter): number {
   for (let length = path.length; length > 0; length--) {
     const parent = length === 1 ? document.contents : document.getIn(path.slice(0, length - 1), true)
     const node = isMap(parent)
@@ -66,6 +66,6 @@ function lineOf(document: Document, path: (string | number)[], lines: LineCounte
   return 1
 }
 
-function complaint(file: string, line: number | undefined, problem: string): YamlError {
+function yamlError(file: string, line: number | undefined, problem: string): YamlError {
   return new YamlError(`${file}, line ${line ?? 1}: ${problem}`)
 }

@@ -4,67 +4,67 @@ import { gemini } from '../dialects/gemini/gemini.ts'
 import { messages } from '../dialects/messages/messages.ts'
 import { ollamaChat, ollamaGenerate } from '../dialects/ollama/ollama.ts'
 import { responses } from '../dialects/responses/responses.ts'
-import type { Format } from './asked.ts'
-import { presetTargets } from './preset.ts'
+import type { ClientFormat } from './request/inference-request.ts'
+import { presetTargets } from './request/preset.ts'
 
 /** The formats clients may use. */
 export const formats = {
   chat: {
     name: 'chat',
-    presets: presetTargets.chat,
-    reads: chat.client,
-    writes: chat.client,
+    presetTarget: presetTargets.chat,
+    requestCodec: chat.client,
+    replyCodec: chat.client,
     dialect: chat,
   },
   /** No upstream is asked in this format any more: the prompt becomes a message. */
   completions: {
     name: 'completions',
-    presets: presetTargets.completions,
-    reads: completions,
-    writes: completions,
+    presetTarget: presetTargets.completions,
+    requestCodec: completions,
+    replyCodec: completions,
     dialect: null,
   },
   messages: {
     name: 'messages',
-    presets: presetTargets.messages,
-    reads: messages.client,
-    writes: messages.client,
+    presetTarget: presetTargets.messages,
+    requestCodec: messages.client,
+    replyCodec: messages.client,
     dialect: messages,
   },
   responses: {
     name: 'responses',
-    presets: presetTargets.responses,
-    reads: responses.client,
-    writes: responses.client,
+    presetTarget: presetTargets.responses,
+    requestCodec: responses.client,
+    replyCodec: responses.client,
     dialect: responses,
   },
   gemini: {
     name: 'gemini',
-    presets: presetTargets.gemini,
-    reads: gemini.client,
-    writes: gemini.client,
+    presetTarget: presetTargets.gemini,
+    requestCodec: gemini.client,
+    replyCodec: gemini.client,
     dialect: gemini,
   },
   ollamaChat: {
     name: 'ollama-chat',
-    presets: presetTargets.ollamaChat,
-    reads: ollamaChat,
-    writes: ollamaChat,
+    presetTarget: presetTargets.ollamaChat,
+    requestCodec: ollamaChat,
+    replyCodec: ollamaChat,
     dialect: null,
   },
   ollamaGenerate: {
     name: 'ollama-generate',
-    presets: presetTargets.ollamaGenerate,
-    reads: ollamaGenerate,
-    writes: ollamaGenerate,
+    presetTarget: presetTargets.ollamaGenerate,
+    requestCodec: ollamaGenerate,
+    replyCodec: ollamaGenerate,
     dialect: null,
   },
   /** Some editors send a Responses body to the chat operation and want chat chunks back. */
   responsesAsChat: {
     name: 'chat',
-    presets: presetTargets.responses,
-    reads: responses.client,
-    writes: chat.client,
+    presetTarget: presetTargets.responses,
+    requestCodec: responses.client,
+    replyCodec: chat.client,
     dialect: null,
   },
-} as const satisfies Record<string, Format>
+} as const satisfies Record<string, ClientFormat>

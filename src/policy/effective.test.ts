@@ -1,13 +1,19 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { dataRegions } from '../catalog/vocabulary.ts'
-import { type EffectivePolicy, effectivePolicy, type Layer, type Layers, layerNames } from './effective.ts'
+import { dataRegions } from '../catalogue/vocabulary.ts'
+import {
+  computeEffectivePolicy,
+  type EffectivePolicy,
+  type Layer,
+  type Layers,
+  layerNames,
+} from './effective.ts'
 import {
   builtinSlugs,
   filterActions,
   type Guardrail,
   type GuardrailRow,
-  guardrailOf,
+  parseGuardrail,
   scanScopes,
   scopedBuiltin,
   zdrGroups,
@@ -42,12 +48,12 @@ const blank: GuardrailRow = {
   updated_at: '2028-01-01T00:00:00.000Z',
 }
 
-const guardrail = (rules: Partial<Guardrail>): Guardrail => ({ ...guardrailOf(blank), ...rules })
+const guardrail = (rules: Partial<Guardrail>): Guardrail => ({ ...parseGuardrail(blank), ...rules })
 
 describe('the effective policy', () => {
   test('without guardrails nothing is restricted', () => {
     const nothing = { value: false, layers: [] }
-    expect(effectivePolicy({})).toEqual({
+    expect(computeEffectivePolicy({})).toEqual({
       allowed_data_regions: { values: null, layers: [] },
       allowed_models: { values: null, layers: [] },
       allowed_providers: { values: null, layers: [] },
@@ -70,7 +76,7 @@ describe('the effective policy', () => {
   })
 
   test('allow-lists and regions intersect; null restricts nothing; layers that restrict are named', () => {
-    const policy = effectivePolicy({
+    const policy = computeEffectivePolicy({
       organization: guardrail({ allowed_models: ['a', 'b', 'c'], allowed_data_regions: ['us', 'global'] }),
       workspace: guardrail({ allowed_models: null }),
       key: guardrail({ allowed_models: ['c', 'b', 'x'], allowed_data_regions: ['us', 'europe'] }),
@@ -81,7 +87,7 @@ describe('the effective policy', () => {
   })
 
   test('E15 a model allowed in one layer and a variant of it in another leave that variant', () => {
-    const { allowed_models } = effectivePolicy({
+    const { allowed_models } = computeEffectivePolicy({
       organization: guardrail({ allowed_models: ['a/one', 'a/two:free'] }),
       key: guardrail({ allowed_models: ['a/one:free', 'a/two', 'a/one-more'] }),
     })
@@ -89,7 +95,7 @@ describe('the effective policy', () => {
   })
 
   test('an empty intersection allows nothing, which is not the same as everything', () => {
-    const policy = effectivePolicy({
+    const policy = computeEffectivePolicy({
       workspace: guardrail({ allowed_data_regions: ['us'] }),
       member: guardrail({ allowed_data_regions: ['europe'] }),
     })
@@ -97,7 +103,7 @@ describe('the effective policy', () => {
   })
 
   test('deny-lists unite, each name with its layers', () => {
-    const policy = effectivePolicy({
+    const policy = computeEffectivePolicy({
       workspace: guardrail({ ignored_providers: ['p', 'q'] }),
       key: guardrail({ ignored_providers: ['q'] }),
     })
@@ -108,7 +114,7 @@ describe('the effective policy', () => {
   })
 
   test('filters unite with block > redact > flag, and the widest scan', () => {
-    const policy = effectivePolicy({
+    const policy = computeEffectivePolicy({
       organization: guardrail({
         content_filter_builtins: [{ slug: scopedBuiltin, action: 'flag', scan_scope: 'all_messages' }],
         content_filters: [{ pattern: 'x', action: 'redact', label: 'broad' }],
@@ -151,15 +157,18 @@ describe('the effective policy', () => {
   })
 
   test('zero data retention is OR for each vendor, with the deprecated field as fallback', () => {
-    const fallback = guardrailOf({ ...blank, enforce_zdr: 1, enforce_zdr_vendor_b: 0 })
-    const policy = effectivePolicy({ workspace: fallback, key: guardrail({ enforce_zdr_vendor_a: false }) })
+    const fallback = parseGuardrail({ ...blank, enforce_zdr: 1, enforce_zdr_vendor_b: 0 })
+    const policy = computeEffectivePolicy({
+      workspace: fallback,
+      key: guardrail({ enforce_zdr_vendor_a: false }),
+    })
     expect(policy.enforce_zdr.vendor_a).toEqual({ value: true, layers: ['workspace'] })
     expect(policy.enforce_zdr.vendor_b).toEqual({ value: false, layers: [] })
     expect(policy.enforce_zdr.other).toEqual({ value: true, layers: ['workspace'] })
   })
 
   test('of the switches an explicit false wins, and nobody speaking is null', () => {
-    const policy = effectivePolicy({
+    const policy = computeEffectivePolicy({
       organization: guardrail({ enable_paid_model_training: true, enable_free_model_training: true }),
       workspace: guardrail({ enable_paid_model_training: false }),
       key: guardrail({ enable_paid_model_training: true }),
@@ -171,7 +180,7 @@ describe('the effective policy', () => {
 
   test('each budget stands alone; only that of the member counts all keys of the member', () => {
     const budget = { limit_nanos: 5n, reset_interval: 'daily' as const }
-    const { budgets } = effectivePolicy({
+    const { budgets } = computeEffectivePolicy({
       organization: guardrail({ id: 'o', ...budget }),
       workspace: guardrail({ id: 'w', reset_interval: 'daily' }),
       member: guardrail({ id: 'm', ...budget, include_byok_in_budgets: true }),
@@ -190,7 +199,7 @@ describe('the laws of the effective policy', () => {
   test('an allow-list allows exactly what every layer that has one allows', () => {
     fc.assert(
       fc.property(someLayers, (layers) => {
-        const { values } = effectivePolicy(layers).allowed_models
+        const { values } = computeEffectivePolicy(layers).allowed_models
         const lists = present(layers).flatMap((rules) => (rules.allowed_models ? [rules.allowed_models] : []))
         expect(values === null).toBe(lists.length === 0)
         for (const name of modelNames) {
@@ -204,7 +213,7 @@ describe('the laws of the effective policy', () => {
     fc.assert(
       fc.property(someLayers, (layers) => {
         const denied = new Map(
-          effectivePolicy(layers).ignored_models.map((item) => [item.value, item.layers]),
+          computeEffectivePolicy(layers).ignored_models.map((item) => [item.value, item.layers]),
         )
         for (const name of modelNames) {
           const naming = layerNames.filter((layer) => layers[layer]?.ignored_models?.includes(name))
@@ -220,7 +229,9 @@ describe('the laws of the effective policy', () => {
         const shuffled = Object.fromEntries(
           order.map((layer, at) => [layer, layers[layerNames[at] as Layer]]),
         )
-        expect(enforcedBy(effectivePolicy(shuffled))).toEqual(enforcedBy(effectivePolicy(layers)))
+        expect(enforcedBy(computeEffectivePolicy(shuffled))).toEqual(
+          enforcedBy(computeEffectivePolicy(layers)),
+        )
       }),
     )
   })
@@ -228,8 +239,8 @@ describe('the laws of the effective policy', () => {
   test('the same guardrail on two layers enforces what it does on one, but for its budgets', () => {
     fc.assert(
       fc.property(someGuardrail, (rules) => {
-        const once = enforcedBy(effectivePolicy({ key: rules }))
-        const twice = enforcedBy(effectivePolicy({ key: rules, workspace: rules }))
+        const once = enforcedBy(computeEffectivePolicy({ key: rules }))
+        const twice = enforcedBy(computeEffectivePolicy({ key: rules, workspace: rules }))
         expect({ ...twice, budgets: [] }).toEqual({ ...once, budgets: [] })
       }),
     )
@@ -238,8 +249,8 @@ describe('the laws of the effective policy', () => {
   test('a further layer never allows more', () => {
     fc.assert(
       fc.property(someLayers, fc.constantFrom(...layerNames), (layers, added) => {
-        const before = effectivePolicy({ ...layers, [added]: undefined })
-        expectNoMore(effectivePolicy(layers), before)
+        const before = computeEffectivePolicy({ ...layers, [added]: undefined })
+        expectNoMore(computeEffectivePolicy(layers), before)
       }),
     )
   })
@@ -247,7 +258,7 @@ describe('the laws of the effective policy', () => {
   test('every guardrail that applies is obeyed, whatever the others say', () => {
     fc.assert(
       fc.property(someLayers, fc.constantFrom(...layerNames), (layers, one) => {
-        expectNoMore(effectivePolicy(layers), effectivePolicy({ [one]: layers[one] }))
+        expectNoMore(computeEffectivePolicy(layers), computeEffectivePolicy({ [one]: layers[one] }))
       }),
     )
   })

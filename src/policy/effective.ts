@@ -1,5 +1,5 @@
-import { ruleCovers } from '../catalog/model-rule.ts'
-import type { DataRegion } from '../catalog/vocabulary.ts'
+import { ruleCovers } from '../catalogue/model-rule.ts'
+import type { DataRegion } from '../catalogue/vocabulary.ts'
 import type { LimitReset } from '../db/schema.ts'
 import {
   type BuiltinFilter,
@@ -25,7 +25,7 @@ export interface Restriction<T> {
   layers: Layer[]
 }
 
-export interface Denied {
+export interface DeniedItem {
   value: string
   layers: Layer[]
 }
@@ -43,7 +43,7 @@ export interface EffectiveFilter extends CustomFilter {
   sources: FilterSource[]
 }
 
-export interface Decided<T> {
+export interface LayeredValue<T> {
   value: T
   layers: Layer[]
 }
@@ -65,62 +65,67 @@ export interface EffectivePolicy {
   allowed_data_regions: Restriction<DataRegion>
   allowed_models: Restriction<string>
   allowed_providers: Restriction<string>
-  ignored_models: Denied[]
-  ignored_providers: Denied[]
+  ignored_models: DeniedItem[]
+  ignored_providers: DeniedItem[]
   content_filter_builtins: EffectiveBuiltin[]
   content_filters: EffectiveFilter[]
   /** Only false refuses anything: null is what nobody said. */
-  enable_free_model_publication: Decided<boolean | null>
-  enable_free_model_training: Decided<boolean | null>
-  enable_paid_model_training: Decided<boolean | null>
-  enforce_zdr: Record<ZdrGroup, Decided<boolean>>
+  enable_free_model_publication: LayeredValue<boolean | null>
+  enable_free_model_training: LayeredValue<boolean | null>
+  enable_paid_model_training: LayeredValue<boolean | null>
+  enforce_zdr: Record<ZdrGroup, LayeredValue<boolean>>
   budgets: Budget[]
 }
 
 /** What each layer says, broadest first. */
-type Said<T> = { layer: Layer; value: T }[]
+type LayerValues<T> = { layer: Layer; value: T }[]
 
 /** All layers apply at once, and a further one can only take away. */
-export function effectivePolicy(layers: Layers): EffectivePolicy {
-  const present = layerNames.flatMap((layer) => {
+export function computeEffectivePolicy(layers: Layers): EffectivePolicy {
+  const active = layerNames.flatMap((layer) => {
     const value = layers[layer]
     return value ? [{ layer, value }] : []
   })
   return {
-    allowed_data_regions: intersection(said(present, (g) => g.allowed_data_regions)),
-    allowed_models: intersection(
-      said(present, (g) => g.allowed_models),
+    allowed_data_regions: intersectLists(collectValues(active, (g) => g.allowed_data_regions)),
+    allowed_models: intersectLists(
+      collectValues(active, (g) => g.allowed_models),
       ruleCovers,
     ),
-    allowed_providers: intersection(said(present, (g) => g.allowed_providers)),
-    ignored_models: union(said(present, (g) => g.ignored_models)),
-    ignored_providers: union(said(present, (g) => g.ignored_providers)),
-    content_filter_builtins: strictestBuiltins(said(present, (g) => g.content_filter_builtins)),
-    content_filters: strictestFilters(said(present, (g) => g.content_filters)),
-    enable_free_model_publication: falseWins(said(present, (g) => g.enable_free_model_publication)),
-    enable_free_model_training: falseWins(said(present, (g) => g.enable_free_model_training)),
-    enable_paid_model_training: falseWins(said(present, (g) => g.enable_paid_model_training)),
+    allowed_providers: intersectLists(collectValues(active, (g) => g.allowed_providers)),
+    ignored_models: unionLists(collectValues(active, (g) => g.ignored_models)),
+    ignored_providers: unionLists(collectValues(active, (g) => g.ignored_providers)),
+    content_filter_builtins: mergeBuiltins(collectValues(active, (g) => g.content_filter_builtins)),
+    content_filters: mergeFilters(collectValues(active, (g) => g.content_filters)),
+    enable_free_model_publication: mergeFalseWins(
+      collectValues(active, (g) => g.enable_free_model_publication),
+    ),
+    enable_free_model_training: mergeFalseWins(collectValues(active, (g) => g.enable_free_model_training)),
+    enable_paid_model_training: mergeFalseWins(collectValues(active, (g) => g.enable_paid_model_training)),
     enforce_zdr: {
-      vendor_a: trueWins(said(present, (g) => g.enforce_zdr_vendor_a)),
-      vendor_b: trueWins(said(present, (g) => g.enforce_zdr_vendor_b)),
-      vendor_c: trueWins(said(present, (g) => g.enforce_zdr_vendor_c)),
-      vendor_d: trueWins(said(present, (g) => g.enforce_zdr_vendor_d)),
-      other: trueWins(said(present, (g) => g.enforce_zdr_other)),
+      vendor_a: mergeTrueWins(collectValues(active, (g) => g.enforce_zdr_vendor_a)),
+      vendor_b: mergeTrueWins(collectValues(active, (g) => g.enforce_zdr_vendor_b)),
+      vendor_c: mergeTrueWins(collectValues(active, (g) => g.enforce_zdr_vendor_c)),
+      vendor_d: mergeTrueWins(collectValues(active, (g) => g.enforce_zdr_vendor_d)),
+      other: mergeTrueWins(collectValues(active, (g) => g.enforce_zdr_other)),
     },
-    budgets: present.flatMap(({ layer, value }) => budgetOf(layer, value)),
+    budgets: active.flatMap(({ layer, value }) => listBudgets(layer, value)),
   }
 }
 
-function said<T>(present: Said<Guardrail>, read: (guardrail: Guardrail) => T | null): Said<T> {
-  return present.flatMap(({ layer, value }) => {
-    const answer = read(value)
-    return answer === null ? [] : [{ layer, value: answer }]
+function collectValues<T>(
+  active: LayerValues<Guardrail>,
+  read: (guardrail: Guardrail) => T | null,
+): LayerValues<T> {
+  return active.flatMap(({ layer, value }) => {
+    const result = read(value)
+    return result === null ? [] : [{ layer, value: result }]
   })
 }
 
 /** What every list allows. An item of one may cover several of another. */
-function intersection<T extends string>(
-  lists: Said<T[]>,
+function intersectLists<T extends string>(
+  lists: LayerValues<T[]>,
   covers: (item: T, other: T) => boolean = (item, other) => item === other,
 ): Restriction<T> {
   if (lists.length === 0) return { values: null, layers: [] }
@@ -129,7 +134,7 @@ function intersection<T extends string>(
   return { values: all.filter(isAllowed).sort(), layers: layersOf(lists) }
 }
 
-function union(lists: Said<string[]>): Denied[] {
+function unionLists(lists: LayerValues<string[]>): DeniedItem[] {
   const all = new Set(lists.flatMap(({ value }) => value))
   return [...all].sort().map((value) => ({
     value,
@@ -137,16 +142,21 @@ function union(lists: Said<string[]>): Denied[] {
   }))
 }
 
-function strictestBuiltins(lists: Said<BuiltinFilter[]>): EffectiveBuiltin[] {
-  return grouped(lists, (filter) => filter.slug).map((same) => {
-    const { slug } = same.strictest
-    const scope = widest(same.all.flatMap(({ value }) => value.scan_scope ?? []))
-    return { slug, action: same.strictest.action, ...(scope && { scan_scope: scope }), sources: same.sources }
+function mergeBuiltins(lists: LayerValues<BuiltinFilter[]>): EffectiveBuiltin[] {
+  return groupFilters(lists, (filter) => filter.slug).map((group) => {
+    const { slug } = group.strictest
+    const scope = findWidestScope(group.all.flatMap(({ value }) => value.scan_scope ?? []))
+    return {
+      slug,
+      action: group.strictest.action,
+      ...(scope && { scan_scope: scope }),
+      sources: group.sources,
+    }
   })
 }
 
-function strictestFilters(lists: Said<CustomFilter[]>): EffectiveFilter[] {
-  return grouped(lists, (filter) => filter.pattern).map(({ strictest, sources }) => ({
+function mergeFilters(lists: LayerValues<CustomFilter[]>): EffectiveFilter[] {
+  return groupFilters(lists, (filter) => filter.pattern).map(({ strictest, sources }) => ({
     pattern: strictest.pattern,
     action: strictest.action,
     label: strictest.label,
@@ -154,47 +164,47 @@ function strictestFilters(lists: Said<CustomFilter[]>): EffectiveFilter[] {
   }))
 }
 
-interface SameFilter<F> {
+interface FilterGroup<F> {
   strictest: F
-  all: Said<F>
+  all: LayerValues<F>
   sources: FilterSource[]
 }
 
-function grouped<F extends { action: FilterAction }>(
-  lists: Said<F[]>,
+function groupFilters<F extends { action: FilterAction }>(
+  lists: LayerValues<F[]>,
   keyOf: (filter: F) => string,
-): SameFilter<F>[] {
+): FilterGroup<F>[] {
   const each = lists.flatMap(({ layer, value }) => value.map((filter) => ({ layer, value: filter })))
   const groups = [...Map.groupBy(each, ({ value }) => keyOf(value))].toSorted(([a], [b]) => (a < b ? -1 : 1))
   return groups.flatMap(([, all]) => {
     // The sort is stable: of equally strict ones, the broadest layer names the label.
-    const [first] = all.toSorted((a, b) => strictness(b.value.action) - strictness(a.value.action))
+    const [first] = all.toSorted((a, b) => strictnessOf(b.value.action) - strictnessOf(a.value.action))
     const sources = all.map(({ layer, value }) => ({ layer, action: value.action }))
     return first ? [{ strictest: first.value, all, sources }] : []
   })
 }
 
-function strictness(action: FilterAction): number {
+function strictnessOf(action: FilterAction): number {
   return filterActions.indexOf(action)
 }
 
-function widest(scopes: ScanScope[]): ScanScope | undefined {
+function findWidestScope(scopes: ScanScope[]): ScanScope | undefined {
   return scanScopes.findLast((scope) => scopes.includes(scope))
 }
 
-function falseWins(answers: Said<boolean>): Decided<boolean | null> {
-  if (answers.length === 0) return { value: null, layers: [] }
-  const value = answers.every((answer) => answer.value)
-  return { value, layers: layersOf(answers.filter((answer) => answer.value === value)) }
+function mergeFalseWins(entries: LayerValues<boolean>): LayeredValue<boolean | null> {
+  if (entries.length === 0) return { value: null, layers: [] }
+  const value = entries.every((entry) => entry.value)
+  return { value, layers: layersOf(entries.filter((entry) => entry.value === value)) }
 }
 
-function trueWins(answers: Said<boolean>): Decided<boolean> {
-  const enforced = answers.filter((answer) => answer.value)
+function mergeTrueWins(entries: LayerValues<boolean>): LayeredValue<boolean> {
+  const enforced = entries.filter((entry) => entry.value)
   return { value: enforced.length > 0, layers: layersOf(enforced) }
 }
 
 /** Each budget stands alone: a request must fit into every one. */
-function budgetOf(layer: Layer, guardrail: Guardrail): Budget[] {
+function listBudgets(layer: Layer, guardrail: Guardrail): Budget[] {
   const { limit_nanos, reset_interval } = guardrail
   if (limit_nanos === null) return []
   return [
@@ -209,6 +219,6 @@ function budgetOf(layer: Layer, guardrail: Guardrail): Budget[] {
   ]
 }
 
-function layersOf(answers: Said<unknown>): Layer[] {
-  return answers.map(({ layer }) => layer)
+function layersOf(entries: LayerValues<unknown>): Layer[] {
+  return entries.map(({ layer }) => layer)
 }

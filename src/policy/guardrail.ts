@@ -1,7 +1,7 @@
 import type { Selectable } from 'kysely'
-import { type DataRegion, vendorNames } from '../catalog/vocabulary.ts'
+import { type DataRegion, vendorNames } from '../catalogue/vocabulary.ts'
 import type { GuardrailTable, LimitReset } from '../db/schema.ts'
-import { listOf, switchOf } from '../db/values.ts'
+import { booleanOf, decodeList } from '../db/values.ts'
 
 export type GuardrailRow = Selectable<GuardrailTable>
 
@@ -47,10 +47,10 @@ export interface CustomFilter {
 export const zdrGroups = [...vendorNames, 'other'] as const
 export type ZdrGroup = (typeof zdrGroups)[number]
 
-type Switch = boolean | null
+type OptionalBoolean = boolean | null
 
 /** A guardrail as it is enforced: lists are lists, and what was left to the deprecated field is filled in. */
-export interface Guardrail extends Record<`enforce_zdr_${ZdrGroup}`, Switch> {
+export interface Guardrail extends Record<`enforce_zdr_${ZdrGroup}`, OptionalBoolean> {
   id: string
   workspace_id: string | null
   name: string
@@ -65,15 +65,15 @@ export interface Guardrail extends Record<`enforce_zdr_${ZdrGroup}`, Switch> {
   ignored_providers: string[] | null
   content_filter_builtins: BuiltinFilter[] | null
   content_filters: CustomFilter[] | null
-  enable_free_model_publication: Switch
-  enable_free_model_training: Switch
-  enable_paid_model_training: Switch
-  enforce_zdr: Switch
+  enable_free_model_publication: OptionalBoolean
+  enable_free_model_training: OptionalBoolean
+  enable_paid_model_training: OptionalBoolean
+  enforce_zdr: OptionalBoolean
   created_at: string
   updated_at: string
 }
 
-export function guardrailOf(row: GuardrailRow): Guardrail {
+export function parseGuardrail(row: GuardrailRow): Guardrail {
   return {
     id: row.id,
     workspace_id: row.workspace_id,
@@ -82,22 +82,22 @@ export function guardrailOf(row: GuardrailRow): Guardrail {
     limit_nanos: row.limit_nanos,
     reset_interval: row.reset_interval,
     include_byok_in_budgets: row.include_byok_in_budgets === 1,
-    allowed_data_regions: listOf(row.allowed_data_regions),
-    allowed_models: listOf(row.allowed_models),
-    ignored_models: listOf(row.ignored_models),
-    allowed_providers: listOf(row.allowed_providers),
-    ignored_providers: listOf(row.ignored_providers),
-    content_filter_builtins: listOf(row.content_filter_builtins),
-    content_filters: listOf(row.content_filters),
-    enable_free_model_publication: switchOf(row.enable_free_model_publication),
-    enable_free_model_training: switchOf(row.enable_free_model_training),
-    enable_paid_model_training: switchOf(row.enable_paid_model_training),
-    enforce_zdr: switchOf(row.enforce_zdr),
-    enforce_zdr_vendor_a: switchOf(row.enforce_zdr_vendor_a ?? row.enforce_zdr),
-    enforce_zdr_vendor_b: switchOf(row.enforce_zdr_vendor_b ?? row.enforce_zdr),
-    enforce_zdr_vendor_c: switchOf(row.enforce_zdr_vendor_c ?? row.enforce_zdr),
-    enforce_zdr_vendor_d: switchOf(row.enforce_zdr_vendor_d ?? row.enforce_zdr),
-    enforce_zdr_other: switchOf(row.enforce_zdr_other ?? row.enforce_zdr),
+    allowed_data_regions: decodeList(row.allowed_data_regions),
+    allowed_models: decodeList(row.allowed_models),
+    ignored_models: decodeList(row.ignored_models),
+    allowed_providers: decodeList(row.allowed_providers),
+    ignored_providers: decodeList(row.ignored_providers),
+    content_filter_builtins: decodeList(row.content_filter_builtins),
+    content_filters: decodeList(row.content_filters),
+    enable_free_model_publication: booleanOf(row.enable_free_model_publication),
+    enable_free_model_training: booleanOf(row.enable_free_model_training),
+    enable_paid_model_training: booleanOf(row.enable_paid_model_training),
+    enforce_zdr: booleanOf(row.enforce_zdr),
+    enforce_zdr_vendor_a: booleanOf(row.enforce_zdr_vendor_a ?? row.enforce_zdr),
+    enforce_zdr_vendor_b: booleanOf(row.enforce_zdr_vendor_b ?? row.enforce_zdr),
+    enforce_zdr_vendor_c: booleanOf(row.enforce_zdr_vendor_c ?? row.enforce_zdr),
+    enforce_zdr_vendor_d: booleanOf(row.enforce_zdr_vendor_d ?? row.enforce_zdr),
+    enforce_zdr_other: booleanOf(row.enforce_zdr_other ?? row.enforce_zdr),
     created_at: row.created_at,
     updated_at: row.updated_at,
   }

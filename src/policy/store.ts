@@ -1,27 +1,27 @@
 import type { ApiKey } from '../account/keys.ts'
 import type { Db } from '../db/db.ts'
-import { organizationGuardrail, workspaceGuardrail } from './default-guardrail.ts'
+import { buildOrganizationGuardrail, buildWorkspaceGuardrail } from './default-guardrail.ts'
 import type { Layers } from './effective.ts'
-import { type GuardrailRow, guardrailOf } from './guardrail.ts'
+import { type GuardrailRow, parseGuardrail } from './guardrail.ts'
 
 /** The guardrails that apply to a key. A management key sends no inference: only its organization speaks. */
 export async function loadLayers(db: Db, key: ApiKey): Promise<Layers> {
-  const inference = key.kind === 'inference'
+  const isInference = key.kind === 'inference'
   const ids = {
-    organization: organizationGuardrail(key.organization_id).id,
-    workspace: workspaceGuardrail(key.workspace_id).id,
+    organization: buildOrganizationGuardrail(key.organization_id).id,
+    workspace: buildWorkspaceGuardrail(key.workspace_id).id,
   }
-  const [standing, member, own] = await Promise.all([
-    standingGuardrails(db, key.organization_id, inference ? Object.values(ids) : [ids.organization]),
-    inference ? memberGuardrail(db, key) : undefined,
-    inference ? keyGuardrail(db, key) : undefined,
+  const [defaults, member, keyRow] = await Promise.all([
+    loadDefaultGuardrails(db, key.organization_id, isInference ? Object.values(ids) : [ids.organization]),
+    isInference ? loadMemberGuardrail(db, key) : undefined,
+    isInference ? loadKeyGuardrail(db, key) : undefined,
   ])
-  const parsed = (row: GuardrailRow | undefined) => row && guardrailOf(row)
+  const toGuardrail = (row: GuardrailRow | undefined) => row && parseGuardrail(row)
   return {
-    organization: parsed(standing.get(ids.organization)),
-    workspace: parsed(standing.get(ids.workspace)),
-    member: parsed(member),
-    key: parsed(own),
+    organization: toGuardrail(defaults.get(ids.organization)),
+    workspace: toGuardrail(defaults.get(ids.workspace)),
+    member: toGuardrail(member),
+    key: toGuardrail(keyRow),
   }
 }
 
@@ -31,17 +31,22 @@ export async function loadWorkspaceLayers(
   organizationId: string,
   workspaceId: string,
 ): Promise<Layers> {
-  const organization = organizationGuardrail(organizationId).id
-  const workspace = workspaceGuardrail(workspaceId).id
-  const standing = await standingGuardrails(db, organizationId, [organization, workspace])
-  const layer = (id: string) => {
-    const row = standing.get(id)
-    return row && guardrailOf(row)
+  const organization = buildOrganizationGuardrail(organizationId).id
+  const workspace = buildWorkspaceGuardrail(workspaceId).id
+  const defaults = await loadDefaultGuardrails(db, organizationId, [organization, workspace])
+  const toGuardrail = (id: string) => {
+    const row = defaults.get(id)
+    return row && parseGuardrail(row)
   }
-  return { organization: layer(organization), workspace: layer(workspace), member: undefined, key: undefined }
+  return {
+    organization: toGuardrail(organization),
+    workspace: toGuardrail(workspace),
+    member: undefined,
+    key: undefined,
+  }
 }
 
-async function standingGuardrails(
+async function loadDefaultGuardrails(
   db: Db,
   organizationId: string,
   ids: string[],
@@ -55,7 +60,7 @@ async function standingGuardrails(
   return new Map(rows.map((row) => [row.id, row]))
 }
 
-async function memberGuardrail(db: Db, key: ApiKey): Promise<GuardrailRow | undefined> {
+async function loadMemberGuardrail(db: Db, key: ApiKey): Promise<GuardrailRow | undefined> {
   if (key.creator_user_id === null) return undefined
   return db
     .selectFrom('guardrail_members')
@@ -67,7 +72,7 @@ async function memberGuardrail(db: Db, key: ApiKey): Promise<GuardrailRow | unde
     .executeTakeFirst()
 }
 
-async function keyGuardrail(db: Db, key: ApiKey): Promise<GuardrailRow | undefined> {
+async function loadKeyGuardrail(db: Db, key: ApiKey): Promise<GuardrailRow | undefined> {
   return db
     .selectFrom('guardrail_keys')
     .innerJoin('guardrails', 'guardrails.id', 'guardrail_keys.guardrail_id')

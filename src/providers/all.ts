@@ -1,4 +1,4 @@
-import type { Provider } from '../catalog/provider.ts'
+import type { Provider } from '../catalogue/provider.ts'
 import { anthropic } from './anthropic.ts'
 import { azure } from './azure.ts'
 import { bedrock } from './bedrock.ts'

@@ -1,4 +1,4 @@
-import type { Provider } from '../catalog/provider.ts'
+import type { Provider } from '../catalogue/provider.ts'
 
 export const azure: Provider = {
   slug: 'azure',
@@ -27,6 +27,6 @@ export const azure: Provider = {
   termsOfServiceUrl: 'https://www.microsoft.com/licensing/terms',
   statusPageUrl: 'https://status.azure.com',
   implicitCaching: true,
-  abilities: ['developer_role', 'max_completion_tokens', 'stream_usage'],
+  capabilities: ['developer_role', 'max_completion_tokens', 'stream_usage'],
   reasoningHistory: { field: 'none' },
 }

@@ -1,7 +1,11 @@
 import { describe, expect, test } from 'bun:test'
-import { bedrockChunk, bedrockException, eventMessage } from '../../test/support/event-stream.ts'
+import {
+  encodeBedrockChunk,
+  encodeBedrockException,
+  encodeEventMessage,
+} from '../../test/support/aws-event-stream.ts'
 import { messages } from '../dialects/messages/messages.ts'
-import { bedrockFrames } from './bedrock-frames.ts'
+import { createBedrockFrameReader } from './bedrock-frames.ts'
 
 const events = [
   {
@@ -14,15 +18,15 @@ const events = [
   { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 9 } },
   { type: 'message_stop', 'amazon-bedrock-invocationMetrics': { inputTokenCount: 5 } },
 ]
-const stream = Buffer.concat(events.map(bedrockChunk))
+const stream = Buffer.concat(events.map(encodeBedrockChunk))
 
 function framesOf(pieces: Uint8Array[]) {
-  const reader = bedrockFrames()
+  const reader = createBedrockFrameReader()
   return [...pieces.flatMap((piece) => reader.push(piece)), ...reader.end()]
 }
 
 function replyOf(bytes: Uint8Array) {
-  const reader = messages.upstream.reader()
+  const reader = messages.upstream.createReader()
   return [...framesOf([bytes]).flatMap((frame) => reader.read(frame)), ...reader.end()]
 }
 
@@ -56,24 +60,24 @@ describe('the stream of InvokeModelWithResponseStream', () => {
     ['validationException', 'invalid_request'],
   ])('%s is a failure of kind %s', (type, kind) => {
     const failure = expect.objectContaining({ kind, message: 'because' })
-    expect(replyOf(bedrockException(type, 'because'))).toContainEqual({ type: 'reply-error', failure })
+    expect(replyOf(encodeBedrockException(type, 'because'))).toContainEqual({ type: 'reply-error', failure })
   })
 
   test('an input that is too long is told as such', () => {
     const failure = expect.objectContaining({ kind: 'context_length_exceeded' })
-    const bytes = bedrockException('validationException', 'Input is too long for requested model.')
+    const bytes = encodeBedrockException('validationException', 'Input is too long for requested model.')
     expect(replyOf(bytes)).toContainEqual({ type: 'reply-error', failure })
   })
 
   test('errors without a body and events nobody knows do no harm', () => {
-    const error = eventMessage(
+    const error = encodeEventMessage(
       { ':message-type': 'error', ':error-code': 'Oops', ':error-message': 'no' },
       '',
     )
     expect(replyOf(error)).toContainEqual(
       expect.objectContaining({ failure: expect.objectContaining({ message: 'no' }) }),
     )
-    const unknown = eventMessage({ ':message-type': 'event', ':event-type': 'metadata' }, 'not json')
+    const unknown = encodeEventMessage({ ':message-type': 'event', ':event-type': 'metadata' }, 'not json')
     expect(framesOf([unknown])).toEqual([])
   })
 })

@@ -1,14 +1,14 @@
-import type { Provider, Wire } from '../catalog/provider.ts'
-import type { ProviderSettings } from '../catalog/provider-settings.ts'
-import type { DataRegion } from '../catalog/vocabulary.ts'
-import { bedrockFrames } from './bedrock-frames.ts'
-import { firstPartyFields, knownBetas } from './betas.ts'
+import type { Provider, WireAdapter } from '../catalogue/provider.ts'
+import type { ProviderSettings } from '../catalogue/provider-settings.ts'
+import type { DataRegion } from '../catalogue/vocabulary.ts'
+import { createBedrockFrameReader } from './bedrock-frames.ts'
+import { firstPartyFields, listKnownBetas } from './betas.ts'
 
 /** InvokeModel with the body of the Messages format: what that says in the model, the path and headers is elsewhere. */
-const invokeModel: Wire = {
-  shape: ({ model, stream, headers, body }) => {
+const invokeModel: WireAdapter = {
+  adaptRequest: ({ model, stream, headers, body }) => {
     const { model: _inPath, stream: _inVerb, service_tier: _unknownThere, ...rest } = body
-    const betas = knownBetas(headers)
+    const betas = listKnownBetas(headers)
     return {
       path: `/model/${encodeURIComponent(model)}/${stream ? 'invoke-with-response-stream' : 'invoke'}`,
       headers: {},
@@ -19,16 +19,16 @@ const invokeModel: Wire = {
       },
     }
   },
-  drops: firstPartyFields,
-  frames: bedrockFrames,
+  droppedFields: firstPartyFields,
+  createFrameReader: createBedrockFrameReader,
 }
 
-const openaiPath: Wire = {
-  shape: ({ path, headers, body }) => ({ path: `/openai/v1${path}`, headers, body }),
+const openaiPath: WireAdapter = {
+  adaptRequest: ({ path, headers, body }) => ({ path: `/openai/v1${path}`, headers, body }),
 }
 
 /** Where an inference profile may take a request: the first that the region begins with. */
-const geographies: [string, string][] = [
+const profilePrefixes: [string, string][] = [
   ['us-gov-', 'us-gov.'],
   ['us-', 'us.'],
   ['ca-', 'us.'],
@@ -39,14 +39,18 @@ const geographies: [string, string][] = [
   ['ap-southeast-4', 'au.'],
   ['ap-', 'apac.'],
 ]
-const profile = /^(?:global|us-gov|us|eu|apac|jp|au|regional)\./
+const profilePattern = /^(?:global|us-gov|us|eu|apac|jp|au|regional)\./
 
 /** `regional` stands for the profile of the region, which a request that must not leave its own takes anyway. */
-function modelName(model: string, { region = '' }: ProviderSettings, asked: DataRegion): string {
-  const isRegional = asked !== 'global' || model.startsWith('regional.')
-  if (!isRegional || !profile.test(model)) return model
-  const own = geographies.find(([start]) => region.startsWith(start))?.[1] ?? ''
-  return model.replace(profile, own)
+function resolveModelName(
+  model: string,
+  { region = '' }: ProviderSettings,
+  requestedRegion: DataRegion,
+): string {
+  const isRegional = requestedRegion !== 'global' || model.startsWith('regional.')
+  if (!isRegional || !profilePattern.test(model)) return model
+  const prefix = profilePrefixes.find(([start]) => region.startsWith(start))?.[1] ?? ''
+  return model.replace(profilePattern, prefix)
 }
 
 export const bedrock: Provider = {
@@ -55,7 +59,7 @@ export const bedrock: Provider = {
   billsAbandoned: true,
   baseUrl: 'https://bedrock-runtime.{region}.amazonaws.com',
   settings: {
-    region: { variables: ['AWS_REGION', 'AWS_DEFAULT_REGION'], otherwise: 'us-east-1' },
+    region: { variables: ['AWS_REGION', 'AWS_DEFAULT_REGION'], fallback: 'us-east-1' },
   },
   // Not AWS_ACCESS_KEY_ID: many machines have that one for other reasons.
   keyVariable: 'AWS_BEARER_TOKEN_BEDROCK',
@@ -64,12 +68,12 @@ export const bedrock: Provider = {
   awsService: 'bedrock',
   dialects: ['messages', 'chat'],
   wire: { messages: invokeModel, chat: openaiPath },
-  modelName,
-  residence: {
-    europe: { inside: /^eu-/, instead: 'eu-west-1' },
-    us: { inside: /^us-(?!gov-)/, instead: 'us-east-1' },
+  resolveModelName,
+  dataResidency: {
+    europe: { regionPattern: /^eu-/, fallbackRegion: 'eu-west-1' },
+    us: { regionPattern: /^us-(?!gov-)/, fallbackRegion: 'us-east-1' },
   },
-  refuses: ['service_tier'],
+  unsupportedFields: ['service_tier'],
   reasoningHistory: { field: 'none' },
   regions: ['global'],
   dataPolicy: { training: false, retains: false, publishes: false },

@@ -1,19 +1,19 @@
-import { type Provider, type ReasoningHistory, unknownPolicy } from '../catalog/provider.ts'
+import { type Provider, type ReasoningHistory, unknownDataPolicy } from '../catalogue/provider.ts'
 
-type Known = Pick<Provider, 'slug' | 'name' | 'baseUrl' | 'keyVariable'> & Partial<Provider>
+type CompatibleDefinition = Pick<Provider, 'slug' | 'name' | 'baseUrl' | 'keyVariable'> & Partial<Provider>
 
 /** What holds for a provider of the OpenAI shape until its entry says otherwise. */
-function compatible(known: Known): Provider {
+function defineCompatible(definition: CompatibleDefinition): Provider {
   return {
     dialects: ['chat'],
     regions: ['global'],
-    dataPolicy: unknownPolicy,
+    dataPolicy: unknownDataPolicy,
     headquarters: null,
     datacenters: null,
     privacyPolicyUrl: null,
     termsOfServiceUrl: null,
     statusPageUrl: null,
-    ...known,
+    ...definition,
   }
 }
 
@@ -22,14 +22,14 @@ const noTraining = { training: false, retains: true, publishes: false }
 /** Says besides that prompts are gone once answered, without the customer asking for it. */
 const noRetention = { training: false, retains: false, publishes: false }
 
-const asReasoning: ReasoningHistory = { field: 'reasoning' }
+const reasoningHistory: ReasoningHistory = { field: 'reasoning' }
 /** Answers 400 to a turn that calls tools and does not say what was thought, if only nothing. */
 const requiredHistory: ReasoningHistory = { field: 'reasoning_content', required: true }
 const noHistory: ReasoningHistory = { field: 'none' }
 
 /** Every provider that differs from the others in data alone. */
 export const compatibleProviders: Provider[] = [
-  compatible({
+  defineCompatible({
     slug: 'xai',
     name: 'xAI',
     baseUrl: 'https://api.x.ai/v1',
@@ -46,7 +46,7 @@ export const compatibleProviders: Provider[] = [
     implicitCaching: true,
     reasoningHistory: noHistory,
   }),
-  compatible({
+  defineCompatible({
     slug: 'mistral',
     name: 'Mistral',
     billsAbandoned: true,
@@ -59,10 +59,10 @@ export const compatibleProviders: Provider[] = [
     statusPageUrl: 'https://status.mistral.ai',
     author: 'mistralai',
     // Refuses stream_options, and reports usage without it.
-    abilities: [],
+    capabilities: [],
     reasoningHistory: { field: 'thinking' },
   }),
-  compatible({
+  defineCompatible({
     slug: 'deepseek',
     name: 'DeepSeek',
     baseUrl: 'https://api.deepseek.com/v1',
@@ -75,7 +75,7 @@ export const compatibleProviders: Provider[] = [
     implicitCaching: true,
     reasoningHistory: requiredHistory,
   }),
-  compatible({
+  defineCompatible({
     slug: 'cohere',
     name: 'Cohere',
     baseUrl: 'https://api.cohere.ai/compatibility/v1',
@@ -87,10 +87,10 @@ export const compatibleProviders: Provider[] = [
     statusPageUrl: 'https://status.cohere.com',
     author: 'cohere',
     // Refuses stream_options.
-    abilities: [],
+    capabilities: [],
     reasoningHistory: noHistory,
   }),
-  compatible({
+  defineCompatible({
     slug: 'perplexity',
     name: 'Perplexity',
     billsAbandoned: true,
@@ -104,7 +104,7 @@ export const compatibleProviders: Provider[] = [
     author: 'perplexity',
     reasoningHistory: noHistory,
   }),
-  compatible({
+  defineCompatible({
     slug: 'moonshotai',
     name: 'Moonshot AI',
     baseUrl: 'https://api.moonshot.ai/v1',
@@ -117,7 +117,7 @@ export const compatibleProviders: Provider[] = [
     implicitCaching: true,
     reasoningHistory: requiredHistory,
   }),
-  compatible({
+  defineCompatible({
     slug: 'minimax',
     name: 'Minimax',
     billsAbandoned: true,
@@ -129,7 +129,7 @@ export const compatibleProviders: Provider[] = [
     author: 'minimax',
     reasoningHistory: { field: 'reasoning_details' },
   }),
-  compatible({
+  defineCompatible({
     slug: 'z-ai',
     name: 'Z.AI',
     baseUrl: 'https://api.z.ai/api/paas/v4',
@@ -140,7 +140,7 @@ export const compatibleProviders: Provider[] = [
     author: 'z-ai',
     implicitCaching: true,
   }),
-  compatible({
+  defineCompatible({
     slug: 'voyageai',
     name: 'VoyageAI by MongoDB',
     baseUrl: 'https://api.voyageai.com/v1',
@@ -151,7 +151,7 @@ export const compatibleProviders: Provider[] = [
     termsOfServiceUrl: 'https://www.voyageai.com/tos',
     author: 'voyageai',
   }),
-  compatible({
+  defineCompatible({
     slug: 'groq',
     name: 'Groq',
     billsAbandoned: true,
@@ -164,9 +164,9 @@ export const compatibleProviders: Provider[] = [
     termsOfServiceUrl: 'https://groq.com/terms-of-use',
     statusPageUrl: 'https://groqstatus.com',
     implicitCaching: true,
-    reasoningHistory: asReasoning,
+    reasoningHistory,
   }),
-  compatible({
+  defineCompatible({
     slug: 'cerebras',
     name: 'Cerebras',
     baseUrl: 'https://api.cerebras.ai/v1',
@@ -176,9 +176,9 @@ export const compatibleProviders: Provider[] = [
     privacyPolicyUrl: 'https://www.cerebras.ai/privacy-policy',
     termsOfServiceUrl: 'https://www.cerebras.ai/terms-of-service',
     statusPageUrl: 'https://status.cerebras.ai',
-    reasoningHistory: asReasoning,
+    reasoningHistory,
   }),
-  compatible({
+  defineCompatible({
     slug: 'together',
     name: 'Together',
     baseUrl: 'https://api.together.xyz/v1',
@@ -189,9 +189,9 @@ export const compatibleProviders: Provider[] = [
     privacyPolicyUrl: 'https://www.together.ai/privacy',
     termsOfServiceUrl: 'https://www.together.ai/terms-of-service',
     statusPageUrl: 'https://status.together.ai',
-    reasoningHistory: asReasoning,
+    reasoningHistory,
   }),
-  compatible({
+  defineCompatible({
     slug: 'fireworks',
     name: 'Fireworks',
     baseUrl: 'https://api.fireworks.ai/inference/v1',
@@ -204,7 +204,7 @@ export const compatibleProviders: Provider[] = [
     statusPageUrl: 'https://status.fireworks.ai',
     implicitCaching: true,
   }),
-  compatible({
+  defineCompatible({
     slug: 'baseten',
     name: 'BaseTen',
     baseUrl: 'https://inference.baseten.co/v1',
@@ -215,7 +215,7 @@ export const compatibleProviders: Provider[] = [
     statusPageUrl: 'https://status.baseten.co',
     implicitCaching: true,
   }),
-  compatible({
+  defineCompatible({
     slug: 'deepinfra',
     name: 'DeepInfra',
     baseUrl: 'https://api.deepinfra.com/v1/openai',
@@ -227,7 +227,7 @@ export const compatibleProviders: Provider[] = [
     termsOfServiceUrl: 'https://deepinfra.com/terms',
     statusPageUrl: 'https://status.deepinfra.com',
   }),
-  compatible({
+  defineCompatible({
     slug: 'novita',
     name: 'Novita',
     baseUrl: 'https://api.novita.ai/openai/v1',
@@ -237,7 +237,7 @@ export const compatibleProviders: Provider[] = [
     termsOfServiceUrl: 'https://novita.ai/legal/terms-of-service',
     statusPageUrl: 'https://status.novita.ai',
   }),
-  compatible({
+  defineCompatible({
     slug: 'nebius',
     name: 'Nebius',
     billsAbandoned: true,
@@ -250,7 +250,7 @@ export const compatibleProviders: Provider[] = [
     termsOfServiceUrl: 'https://docs.nebius.com/legal/terms-of-use',
     statusPageUrl: 'https://status.nebius.com',
   }),
-  compatible({
+  defineCompatible({
     slug: 'sambanova',
     name: 'SambaNova',
     billsAbandoned: true,
@@ -260,14 +260,14 @@ export const compatibleProviders: Provider[] = [
     privacyPolicyUrl: 'https://sambanova.ai/privacy-policy',
     statusPageUrl: 'https://status.sambanova.ai',
   }),
-  compatible({
+  defineCompatible({
     slug: 'siliconflow',
     name: 'SiliconFlow',
     baseUrl: 'https://api.siliconflow.com/v1',
     keyVariable: 'SILICONFLOW_API_KEY',
     dialects: ['chat', 'embeddings', 'rerank'],
   }),
-  compatible({
+  defineCompatible({
     slug: 'alibaba',
     name: 'Alibaba',
     billsAbandoned: true,
@@ -280,7 +280,7 @@ export const compatibleProviders: Provider[] = [
     statusPageUrl: 'https://status.alibabacloud.com',
     author: 'qwen',
   }),
-  compatible({
+  defineCompatible({
     slug: 'nvidia',
     name: 'Nvidia',
     baseUrl: 'https://integrate.api.nvidia.com/v1',
@@ -290,7 +290,7 @@ export const compatibleProviders: Provider[] = [
     privacyPolicyUrl: 'https://www.nvidia.com/en-us/about-nvidia/privacy-policy/',
     author: 'nvidia',
   }),
-  compatible({
+  defineCompatible({
     slug: 'cloudflare',
     name: 'Cloudflare',
     baseUrl: 'https://api.cloudflare.com/client/v4/accounts/{account}/ai/v1',
@@ -302,43 +302,43 @@ export const compatibleProviders: Provider[] = [
     privacyPolicyUrl: 'https://developers.cloudflare.com/workers-ai/privacy',
     termsOfServiceUrl: 'https://www.cloudflare.com/service-specific-terms-developer-platform/',
     statusPageUrl: 'https://www.cloudflarestatus.com',
-    reasoningHistory: asReasoning,
+    reasoningHistory,
   }),
-  compatible({
+  defineCompatible({
     slug: 'chutes',
     name: 'Chutes',
     baseUrl: 'https://llm.chutes.ai/v1',
     keyVariable: 'CHUTES_API_KEY',
   }),
-  compatible({
+  defineCompatible({
     slug: 'friendli',
     name: 'Friendli',
     baseUrl: 'https://api.friendli.ai/serverless/v1',
     keyVariable: 'FRIENDLI_TOKEN',
   }),
-  compatible({
+  defineCompatible({
     slug: 'gmicloud',
     name: 'GMICloud',
     baseUrl: 'https://api.gmi-serving.com/v1',
     keyVariable: 'GMICLOUD_API_KEY',
   }),
-  compatible({
+  defineCompatible({
     slug: 'venice',
     name: 'Venice',
     baseUrl: 'https://api.venice.ai/api/v1',
     keyVariable: 'VENICE_API_KEY',
     privacyPolicyUrl: 'https://venice.ai/legal/privacy-policy',
   }),
-  compatible({
+  defineCompatible({
     slug: 'upstage',
     name: 'Upstage',
     baseUrl: 'https://api.upstage.ai/v1/solar',
     keyVariable: 'UPSTAGE_API_KEY',
     headquarters: 'KR',
     author: 'upstage',
-    reasoningHistory: asReasoning,
+    reasoningHistory,
   }),
-  compatible({
+  defineCompatible({
     slug: 'inception',
     name: 'Inception',
     baseUrl: 'https://api.inceptionlabs.ai/v1',
@@ -346,14 +346,14 @@ export const compatibleProviders: Provider[] = [
     headquarters: 'US',
     author: 'inception',
   }),
-  compatible({
+  defineCompatible({
     slug: 'morph',
     name: 'Morph',
     baseUrl: 'https://api.morphllm.com/v1',
     keyVariable: 'MORPH_API_KEY',
     author: 'morph',
   }),
-  compatible({
+  defineCompatible({
     slug: 'wandb',
     name: 'WandB',
     baseUrl: 'https://api.inference.wandb.ai/v1',
@@ -363,7 +363,7 @@ export const compatibleProviders: Provider[] = [
     termsOfServiceUrl: 'https://wandb.ai/site/terms',
     statusPageUrl: 'https://status.wandb.com',
   }),
-  compatible({
+  defineCompatible({
     slug: 'digitalocean',
     name: 'DigitalOcean',
     baseUrl: 'https://inference.do-ai.run/v1',
@@ -373,14 +373,14 @@ export const compatibleProviders: Provider[] = [
     termsOfServiceUrl: 'https://www.digitalocean.com/legal/terms-of-service-agreement',
     statusPageUrl: 'https://status.digitalocean.com',
   }),
-  compatible({
+  defineCompatible({
     slug: 'crusoe',
     name: 'Crusoe',
     baseUrl: 'https://api.inference.crusoecloud.com/v1',
     keyVariable: 'CRUSOE_API_KEY',
     headquarters: 'US',
   }),
-  compatible({
+  defineCompatible({
     slug: 'clarifai',
     name: 'Clarifai',
     baseUrl: 'https://api.clarifai.com/v2/ext/openai/v1',
@@ -389,7 +389,7 @@ export const compatibleProviders: Provider[] = [
     privacyPolicyUrl: 'https://www.clarifai.com/company/privacy-policy',
     statusPageUrl: 'https://status.clarifai.com',
   }),
-  compatible({
+  defineCompatible({
     slug: 'inference-net',
     name: 'InferenceNet',
     baseUrl: 'https://api.inference.net/v1',
@@ -398,20 +398,20 @@ export const compatibleProviders: Provider[] = [
     privacyPolicyUrl: 'https://inference.net/privacy-policy',
     termsOfServiceUrl: 'https://inference.net/terms-of-service',
   }),
-  compatible({
+  defineCompatible({
     slug: 'io-net',
     name: 'Io Net',
     baseUrl: 'https://api.intelligence.io.solutions/api/v1',
     keyVariable: 'IOINTELLIGENCE_API_KEY',
     headquarters: 'US',
   }),
-  compatible({
+  defineCompatible({
     slug: 'inceptron',
     name: 'Inceptron',
     baseUrl: 'https://api.inceptron.io/v1',
     keyVariable: 'INCEPTRON_API_KEY',
   }),
-  compatible({
+  defineCompatible({
     slug: 'xiaomi',
     name: 'Xiaomi',
     baseUrl: 'https://api.xiaomimimo.com/v1',
@@ -422,23 +422,23 @@ export const compatibleProviders: Provider[] = [
     author: 'xiaomi',
     reasoningHistory: requiredHistory,
   }),
-  compatible({
+  defineCompatible({
     slug: 'stepfun',
     name: 'StepFun',
     baseUrl: 'https://api.stepfun.ai/v1',
     keyVariable: 'STEPFUN_API_KEY',
     headquarters: 'CN',
     author: 'stepfun',
-    reasoningHistory: asReasoning,
+    reasoningHistory,
   }),
-  compatible({
+  defineCompatible({
     slug: 'poolside',
     name: 'Poolside',
     baseUrl: 'https://inference.poolside.ai/v1',
     keyVariable: 'POOLSIDE_API_KEY',
     author: 'poolside',
   }),
-  compatible({
+  defineCompatible({
     slug: 'arcee-ai',
     name: 'Arcee AI',
     baseUrl: 'https://api.arcee.ai/api/v1',
@@ -446,7 +446,7 @@ export const compatibleProviders: Provider[] = [
     headquarters: 'US',
     author: 'arcee-ai',
   }),
-  compatible({
+  defineCompatible({
     slug: 'huggingface',
     name: 'Hugging Face',
     billsAbandoned: true,
@@ -457,7 +457,7 @@ export const compatibleProviders: Provider[] = [
     termsOfServiceUrl: 'https://huggingface.co/terms-of-service',
     statusPageUrl: 'https://status.huggingface.co',
   }),
-  compatible({
+  defineCompatible({
     slug: 'ollama',
     name: 'Ollama',
     baseUrl: 'https://ollama.com/v1',
@@ -465,9 +465,9 @@ export const compatibleProviders: Provider[] = [
     headquarters: 'US',
     privacyPolicyUrl: 'https://ollama.com/privacy',
     termsOfServiceUrl: 'https://ollama.com/terms',
-    reasoningHistory: asReasoning,
+    reasoningHistory,
   }),
-  compatible({
+  defineCompatible({
     slug: 'openrouter',
     name: 'OpenRouter',
     baseUrl: 'https://openrouter.ai/api/v1',

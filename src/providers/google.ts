@@ -1,4 +1,4 @@
-import type { Provider } from '../catalog/provider.ts'
+import type { Provider } from '../catalogue/provider.ts'
 
 export const google: Provider = {
   slug: 'google-ai-studio',

@@ -1,4 +1,4 @@
-import type { Provider } from '../catalog/provider.ts'
+import type { Provider } from '../catalogue/provider.ts'
 
 export const openai: Provider = {
   slug: 'openai',
@@ -16,7 +16,7 @@ export const openai: Provider = {
   author: 'openai',
   vendor: 'vendor_b',
   implicitCaching: true,
-  abilities: ['developer_role', 'max_completion_tokens', 'stream_usage'],
+  capabilities: ['developer_role', 'max_completion_tokens', 'stream_usage'],
   signatures: 'vendor_b-responses-v1',
   reasoningHistory: { field: 'none' },
 }

@@ -1,4 +1,4 @@
-import type { Call } from '../call/call.ts'
+import type { ModelCall } from '../call/call.ts'
 import type { ReplyEvent } from '../call/event.ts'
 
 /** What a simulation may reach outside itself: nothing but time and the wish to stop. */
@@ -7,8 +7,12 @@ export interface SimulateOptions {
   /** Rejects when the request is abandoned meanwhile. */
   sleep(ms: number): Promise<void>
   /** How long its reply may be. */
-  mostBytes: number
+  maxBytes: number
 }
 
 /** Answers a call inside this process. `model` is the endpoint's upstream name. */
-export type Simulate = (call: Call, model: string, options: SimulateOptions) => AsyncGenerator<ReplyEvent>
+export type Simulator = (
+  call: ModelCall,
+  model: string,
+  options: SimulateOptions,
+) => AsyncGenerator<ReplyEvent>

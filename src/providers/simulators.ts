@@ -1,5 +1,5 @@
 import { simulate } from './sandbox/simulate.ts'
-import type { Simulate } from './simulation.ts'
+import type { Simulator } from './simulation.ts'
 
 /** By provider slug, for the providers whose `inProcess` is set. */
-export const simulators: ReadonlyMap<string, Simulate> = new Map([['sandbox', simulate]])
+export const simulators: ReadonlyMap<string, Simulator> = new Map([['sandbox', simulate]])

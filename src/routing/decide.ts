@@ -1,258 +1,302 @@
-import { promptEstimate } from '../call/size.ts'
-import type { Found } from '../catalog/lookup.ts'
-import type { Endpoint, Model } from '../catalog/model.ts'
-import { allowsEverything } from '../policy/guard.ts'
-import { type Candidate, candidateOf } from './candidate.ts'
+import { estimatePromptTokens } from '../call/size.ts'
+import type { ResolvedModel } from '../catalogue/lookup.ts'
+import type { Endpoint, Model } from '../catalogue/model.ts'
+import { isUnrestricted } from '../policy/guard.ts'
+import { type Candidate, createCandidate } from './candidate.ts'
 import {
-  exclusionOf,
-  fits,
-  isUsable,
-  maxPriceOf,
-  meetsSoftNeeds,
-  modalitiesOf,
-  quantizationsOf,
-  type Reason,
-  type Rules,
-  sentParameters,
-  sharedExclusionOf,
-  softNeeds,
+  type ExclusionReason,
+  expandQuantizations,
+  type FilterRules,
+  findExclusion,
+  findSharedExclusion,
+  hasFeatures,
+  isByokKeyUsable,
+  isWithinContext,
+  listModalities,
+  listNeededFeatures,
+  listSentParameters,
+  parseMaxPrice,
 } from './filter.ts'
 import { healthIdOf } from './health.ts'
-import { namesOf, placeIn } from './names.ts'
-import { type Ranking, ranked, type World } from './rank.ts'
-import { isMixed, type Lanes, lanesOf, sortOf, type Wanted } from './wanted.ts'
+import { isUnpartitioned, type RoutingQuery, resolveSort, resolveTiers, type TierAccess } from './query.ts'
+import { type RankingOptions, type RoutingState, rankCandidates } from './rank.ts'
+import { findSelectorIndex, resolveSelectors } from './selectors.ts'
 
 /** An endpoint that is not among the candidates, and why. */
-export interface LeftOut {
+export interface Exclusion {
   model: Model
   endpoint: Endpoint
   /** The credential it is about: an own key of the caller; null: the installation's. */
-  ownKeyId: string | null
-  reason: Reason
+  byokKeyId: string | null
+  reason: ExclusionReason
 }
 
-export interface Decision {
+export interface RoutingDecision {
   /** Best first. */
   candidates: Candidate[]
-  left: LeftOut[]
+  exclusions: Exclusion[]
 }
 
 /** Where a request may go. Nothing is changed and nothing is asked: the same world gives the same answer. */
-export function decide(wanted: Wanted, world: World, stickyOf: StickyOf): Decision {
-  const rules = rulesOf(wanted)
-  const left: LeftOut[] = []
-  const groups = wanted.models.map((found) => groupOf(found, rules, world, left))
-  const fitting = fittingModels(groups, wanted, left)
-  const candidates = isMixed(wanted)
-    ? arranged(fitting.flat(), wanted, wanted.models[0], rules, world, stickyOf)
-    : fitting.flatMap((group, place) => arranged(group, wanted, wanted.models[place], rules, world, stickyOf))
-  const distinct = wanted.models.length < 2 ? candidates : onceEach(candidates)
-  return { candidates: withoutFallbacks(distinct, rules, world, left), left }
+export function decideRoute(
+  query: RoutingQuery,
+  state: RoutingState,
+  findSticky: StickyLookup,
+): RoutingDecision {
+  const rules = buildRules(query)
+  const exclusions: Exclusion[] = []
+  const groups = query.models.map((resolved) => listModelCandidates(resolved, rules, state, exclusions))
+  const suitable = preferByModality(groups, query, exclusions)
+  const candidates = isUnpartitioned(query)
+    ? orderCandidates(suitable.flat(), query, query.models[0], rules, state, findSticky)
+    : suitable.flatMap((group, index) =>
+        orderCandidates(group, query, query.models[index], rules, state, findSticky),
+      )
+  const distinct = query.models.length < 2 ? candidates : dedupeCandidates(candidates)
+  return { candidates: applyAllowFallbacks(distinct, rules, state, exclusions), exclusions }
 }
 
 /** Several names may stand for one model: nobody is asked the same again. */
-function onceEach(candidates: readonly Candidate[]): Candidate[] {
-  const seen = new Set<string>()
-  return candidates.filter(({ id }) => !seen.has(id) && seen.add(id))
+function dedupeCandidates(candidates: readonly Candidate[]): Candidate[] {
+  const seenIds = new Set<string>()
+  return candidates.filter(({ id }) => !seenIds.has(id) && seenIds.add(id))
 }
 
 /** Whether there is a credential with which an endpoint of the model may be asked, for whatever it makes. */
-export function isOpen(model: Model, wanted: Wanted): boolean {
-  const rules = rulesOf(wanted)
-  const { ownKeys } = wanted
+export function hasUsableEndpoint(model: Model, query: RoutingQuery): boolean {
+  const rules = buildRules(query)
+  const { byokKeys } = query
   return model.endpoints.some((endpoint) => {
-    const reason = exclusionOf(rules, openLanes, model, endpoint)
+    const reason = findExclusion(rules, allTiers, model, endpoint)
     if (reason !== undefined && reason !== 'dialect') return false
-    if (sharedExclusionOf(rules, model, endpoint, ownKeys) === undefined) return true
-    return ownKeys.some((key) => isUsable(rules, model, endpoint, key))
+    if (findSharedExclusion(rules, model, endpoint, byokKeys) === undefined) return true
+    return byokKeys.some((key) => isByokKeyUsable(rules, model, endpoint, key))
   })
 }
 
 /** Who asks for a lane may have it. */
-const openLanes: Lanes = { priority: 'yes', flex: 'yes' }
+const allTiers: TierAccess = { priority: 'yes', flex: 'yes' }
 
 /** The id of the candidate that answered the conversation last. */
-export type StickyOf = (conversation: string) => string | null
+export type StickyLookup = (stickyKey: string) => string | null
 
-function rulesOf(wanted: Wanted): Rules {
-  const { preferences, providerByName, call, policy } = wanted
+function buildRules(query: RoutingQuery): FilterRules {
+  const { preferences, providerByName, call, policy } = query
   return {
-    wanted,
-    isGuarded: !allowsEverything(policy),
-    distillable: preferences.enforce_distillable_text === true,
-    untrained: preferences.data_collection === 'deny',
-    unkept: preferences.zdr === true || preferences.data_collection === 'deny',
-    only: namesOf(preferences.only, providerByName),
-    ignore: namesOf(preferences.ignore, providerByName),
-    order: namesOf(preferences.order, providerByName),
-    parameters: preferences.require_parameters ? sentParameters(call) : null,
-    quantizations: quantizationsOf(preferences),
-    maxPrice: maxPriceOf(preferences),
+    query,
+    hasGuardrails: !isUnrestricted(policy),
+    distillableOnly: preferences.enforce_distillable_text === true,
+    noTraining: preferences.data_collection === 'deny',
+    noRetention: preferences.zdr === true || preferences.data_collection === 'deny',
+    only: resolveSelectors(preferences.only, providerByName),
+    ignore: resolveSelectors(preferences.ignore, providerByName),
+    order: resolveSelectors(preferences.order, providerByName),
+    requiredParameters: preferences.require_parameters ? listSentParameters(call) : null,
+    quantizations: expandQuantizations(preferences),
+    maxPrice: parseMaxPrice(preferences),
   }
 }
 
 /** The candidates of one model, not yet in order. */
-function groupOf(found: Found, rules: Rules, world: World, left: LeftOut[]): Candidate[] {
-  const lanes = lanesOf(rules.wanted, found)
-  const candidates = flexOnly(permitted(found.model, rules, lanes, world, left), lanes, left)
-  const able = preferring(candidates, 'unsupported_feature', left, meeting(rules))
-  return present(preferring(able, 'context_length', left, fitting(able, rules)), world, left)
+function listModelCandidates(
+  resolved: ResolvedModel,
+  rules: FilterRules,
+  state: RoutingState,
+  exclusions: Exclusion[],
+): Candidate[] {
+  const tiers = resolveTiers(rules.query, resolved)
+  const candidates = preferFlexTier(
+    listPermittedCandidates(resolved.model, rules, tiers, state, exclusions),
+    tiers,
+    exclusions,
+  )
+  const capable = preferMatching(candidates, 'unsupported_feature', exclusions, createFeatureCheck(rules))
+  return excludeUnhealthy(
+    preferMatching(capable, 'context_length', exclusions, createContextCheck(capable, rules)),
+    state,
+    exclusions,
+  )
 }
 
 /** Each endpoint with each credential that may be used. */
-function permitted(
+function listPermittedCandidates(
   model: Model,
-  rules: Rules,
-  lanes: Lanes,
-  { health }: World,
-  left: LeftOut[],
+  rules: FilterRules,
+  tiers: TierAccess,
+  { health }: RoutingState,
+  exclusions: Exclusion[],
 ): Candidate[] {
-  const { ownKeys } = rules.wanted
+  const { byokKeys } = rules.query
   const candidates: Candidate[] = []
-  const endpoints = ownKeys.length > 0 ? model.endpoints : model.callable
-  const known = health.knownOf(endpoints)
-  endpoints.forEach((endpoint, place) => {
-    const reason = exclusionOf(rules, lanes, model, endpoint)
+  const endpoints = byokKeys.length > 0 ? model.endpoints : model.callable
+  const known = health.findAll(endpoints)
+  endpoints.forEach((endpoint, index) => {
+    const reason = findExclusion(rules, tiers, model, endpoint)
     if (reason) {
-      left.push({ model, endpoint, ownKeyId: null, reason })
+      exclusions.push({ model, endpoint, byokKeyId: null, reason })
       return
     }
-    for (const key of ownKeys) {
-      if (!isUsable(rules, model, endpoint, key)) continue
-      candidates.push(candidateOf(model, endpoint, key, health.known(healthIdOf(endpoint.id, key.id))))
+    for (const key of byokKeys) {
+      if (!isByokKeyUsable(rules, model, endpoint, key)) continue
+      candidates.push(createCandidate(model, endpoint, key, health.find(healthIdOf(endpoint.id, key.id))))
     }
-    const sharedReason = sharedExclusionOf(rules, model, endpoint, ownKeys)
-    if (sharedReason) left.push({ model, endpoint, ownKeyId: null, reason: sharedReason })
-    else candidates.push(candidateOf(model, endpoint, null, known[place]))
+    const sharedReason = findSharedExclusion(rules, model, endpoint, byokKeys)
+    if (sharedReason) exclusions.push({ model, endpoint, byokKeyId: null, reason: sharedReason })
+    else candidates.push(createCandidate(model, endpoint, null, known[index]))
   })
   return candidates
 }
 
 /** Who asks for the flexible lane gets no other, if there is one. */
-function flexOnly(candidates: Candidate[], lanes: Lanes, left: LeftOut[]): Candidate[] {
-  if (lanes.flex !== 'only') return candidates
-  return preferring(candidates, 'service_tier', left, ({ endpoint }) => endpoint.service_tier === 'flex')
+function preferFlexTier(candidates: Candidate[], tiers: TierAccess, exclusions: Exclusion[]): Candidate[] {
+  if (tiers.flex !== 'only') return candidates
+  return preferMatching(
+    candidates,
+    'service_tier',
+    exclusions,
+    ({ endpoint }) => endpoint.service_tier === 'flex',
+  )
 }
 
 /** Those that pass, unless none does: then all of them. */
-function preferring(
+function preferMatching(
   candidates: Candidate[],
-  reason: Reason,
-  left: LeftOut[],
-  passes: ((candidate: Candidate) => boolean) | null,
+  reason: ExclusionReason,
+  exclusions: Exclusion[],
+  matches: ((candidate: Candidate) => boolean) | null,
 ): Candidate[] {
-  if (candidates.length < 2 || !passes) return candidates
-  const passing = candidates.filter(passes)
-  if (passing.length === 0 || passing.length === candidates.length) return candidates
-  for (const candidate of candidates) if (!passing.includes(candidate)) leave(left, candidate, reason)
-  return passing
+  if (candidates.length < 2 || !matches) return candidates
+  const matching = candidates.filter(matches)
+  if (matching.length === 0 || matching.length === candidates.length) return candidates
+  for (const candidate of candidates)
+    if (!matching.includes(candidate)) exclude(exclusions, candidate, reason)
+  return matching
 }
 
-function leave(left: LeftOut[], { model, endpoint, ownKey }: Candidate, reason: Reason): void {
-  left.push({ model, endpoint, ownKeyId: ownKey?.id ?? null, reason })
+function exclude(
+  exclusions: Exclusion[],
+  { model, endpoint, byokKey }: Candidate,
+  reason: ExclusionReason,
+): void {
+  exclusions.push({ model, endpoint, byokKeyId: byokKey?.id ?? null, reason })
 }
 
-function meeting({ wanted }: Rules): ((candidate: Candidate) => boolean) | null {
-  const needs = softNeeds(wanted.call)
-  return needs.length === 0 ? null : ({ endpoint }) => meetsSoftNeeds(endpoint, needs)
+function createFeatureCheck({ query }: FilterRules): ((candidate: Candidate) => boolean) | null {
+  const features = listNeededFeatures(query.call)
+  return features.length === 0 ? null : ({ endpoint }) => hasFeatures(endpoint, features)
 }
 
-function fitting(
+function createContextCheck(
   candidates: readonly Candidate[],
-  { wanted }: Rules,
+  { query }: FilterRules,
 ): ((candidate: Candidate) => boolean) | null {
   if (candidates.length < 2) return null
-  const promptTokens = promptEstimate(wanted.call)
-  const { maxTokens } = wanted.call
-  return ({ endpoint }) => fits(endpoint, promptTokens, maxTokens)
+  const promptTokens = estimatePromptTokens(query.call)
+  const { maxTokens } = query.call
+  return ({ endpoint }) => isWithinContext(endpoint, promptTokens, maxTokens)
 }
 
 /**
  * Without those that asked to be left alone, and without those that fail again and again; but a model
  * does not lose its last provider because of failures.
  */
-function present(candidates: Candidate[], { now }: World, left: LeftOut[]): Candidate[] {
-  if (!candidates.some(({ health }) => health?.isPaused(now) || health?.isEjected(now))) return candidates
-  const willing: Candidate[] = []
-  const standing: Candidate[] = []
+function excludeUnhealthy(
+  candidates: Candidate[],
+  { now }: RoutingState,
+  exclusions: Exclusion[],
+): Candidate[] {
+  if (!candidates.some(({ health }) => health?.isCoolingDown(now) || health?.isEjected(now)))
+    return candidates
+  const available: Candidate[] = []
+  const healthy: Candidate[] = []
   for (const candidate of candidates) {
     const { health } = candidate
-    if (health?.isPaused(now)) leave(left, candidate, 'rate_limited')
+    if (health?.isCoolingDown(now)) exclude(exclusions, candidate, 'rate_limited')
     else {
-      willing.push(candidate)
-      if (!health?.isEjected(now)) standing.push(candidate)
+      available.push(candidate)
+      if (!health?.isEjected(now)) healthy.push(candidate)
     }
   }
-  if (standing.length === willing.length) return willing
-  if (standing.length === 0) return willing.map((candidate) => Object.assign(candidate, { why: 'ejected' }))
-  for (const candidate of willing) if (!standing.includes(candidate)) leave(left, candidate, 'ejected')
-  return standing
+  if (healthy.length === available.length) return available
+  if (healthy.length === 0) return available.map((candidate) => Object.assign(candidate, { why: 'ejected' }))
+  for (const candidate of available)
+    if (!healthy.includes(candidate)) exclude(exclusions, candidate, 'ejected')
+  return healthy
 }
 
 /** Of several models, those that take what the prompt consists of; one that is alone may try. */
-function fittingModels(groups: Candidate[][], { models, call }: Wanted, left: LeftOut[]): Candidate[][] {
+function preferByModality(
+  groups: Candidate[][],
+  { models, call }: RoutingQuery,
+  exclusions: Exclusion[],
+): Candidate[][] {
   if (models.length < 2) return groups
-  const needed = modalitiesOf(call)
-  const takes = ({ model }: Found) => needed.every((modality) => model.input_modalities.includes(modality))
-  if (needed.length === 0 || !models.some((found, place) => takes(found) && groups[place]?.length))
+  const modalities = listModalities(call)
+  const isSupported = ({ model }: ResolvedModel) =>
+    modalities.every((modality) => model.input_modalities.includes(modality))
+  if (
+    modalities.length === 0 ||
+    !models.some((resolved, index) => isSupported(resolved) && groups[index]?.length)
+  )
     return groups
-  return groups.map((group, place) => {
-    const found = models[place]
-    if (!found || takes(found)) return group
-    for (const candidate of group) leave(left, candidate, 'modality')
+  return groups.map((group, index) => {
+    const resolved = models[index]
+    if (!resolved || isSupported(resolved)) return group
+    for (const candidate of group) exclude(exclusions, candidate, 'modality')
     return []
   })
 }
 
 /** Own keys that come first, then shared capacity, then own keys that are there for when the rest fails. */
-function arranged(
+function orderCandidates(
   candidates: Candidate[],
-  wanted: Wanted,
-  found: Found | undefined,
-  rules: Rules,
-  world: World,
-  stickyOf: StickyOf,
+  query: RoutingQuery,
+  resolved: ResolvedModel | undefined,
+  rules: FilterRules,
+  state: RoutingState,
+  findSticky: StickyLookup,
 ): Candidate[] {
-  if (!found || candidates.length < 2) return candidates
-  const ranking: Ranking = {
+  if (!resolved || candidates.length < 2) return candidates
+  const options: RankingOptions = {
     order: rules.order,
-    sort: sortOf(wanted, found),
-    lanes: lanesOf(wanted, found),
-    sticky: () => {
-      const conversation = wanted.conversation(found.model.id)
-      return conversation === null ? null : stickyOf(conversation)
+    sort: resolveSort(query, resolved),
+    tiers: resolveTiers(query, resolved),
+    findStickyId: () => {
+      const stickyKey = query.stickyKeyFor(resolved.model.id)
+      return stickyKey === null ? null : findSticky(stickyKey)
     },
-    hasTools: (wanted.call.tools?.length ?? 0) > 0,
-    preferences: wanted.preferences,
+    hasTools: (query.call.tools?.length ?? 0) > 0,
+    preferences: query.preferences,
   }
-  if (wanted.ownKeys.length === 0) return ranked(candidates, ranking, world)
-  const own = candidates.filter(({ ownKey }) => ownKey && !ownKey.isFallback)
-  const shared = candidates.filter(({ ownKey }) => !ownKey)
-  const fallback = candidates.filter(({ ownKey }) => ownKey?.isFallback)
-  return [own, shared, fallback].flatMap((group) => ranked(group, ranking, world))
+  if (query.byokKeys.length === 0) return rankCandidates(candidates, options, state)
+  const byok = candidates.filter(({ byokKey }) => byokKey && !byokKey.isFallback)
+  const shared = candidates.filter(({ byokKey }) => !byokKey)
+  const fallback = candidates.filter(({ byokKey }) => byokKey?.isFallback)
+  return [byok, shared, fallback].flatMap((group) => rankCandidates(group, options, state))
 }
 
 /**
  * Without fallbacks: what `order` lists, or else the first choice, which is each that may win a draw that was
  * not made. Other models are the client's own wish.
  */
-function withoutFallbacks(
+function applyAllowFallbacks(
   candidates: Candidate[],
-  { wanted, order }: Rules,
-  { random }: World,
-  left: LeftOut[],
+  { query, order }: FilterRules,
+  { random }: RoutingState,
+  exclusions: Exclusion[],
 ): Candidate[] {
-  if (wanted.preferences.allow_fallbacks !== false) return candidates
-  const lanes = new Map(wanted.models.map((found) => [found.model, lanesOf(wanted, found)]))
+  if (query.preferences.allow_fallbacks !== false) return candidates
+  const tiers = new Map(query.models.map((resolved) => [resolved.model, resolveTiers(query, resolved)]))
   const isListed = ({ model, endpoint }: Candidate) => {
-    const open = lanes.get(model)
-    return order !== null && open !== undefined && placeIn(order, endpoint, open) !== -1
+    const tierAccess = tiers.get(model)
+    return order !== null && tierAccess !== undefined && findSelectorIndex(order, endpoint, tierAccess) !== -1
   }
   const isFirst = (candidate: Candidate) => {
     const first = candidates.find(({ model }) => model === candidate.model)
     return candidate === first || (random === null && first?.share != null && (candidate.share ?? 0) > 0)
   }
-  const kept = candidates.filter(order && order.length > 0 ? isListed : isFirst)
-  for (const candidate of candidates) if (!kept.includes(candidate)) leave(left, candidate, 'allow_fallbacks')
-  return kept
+  const retained = candidates.filter(order && order.length > 0 ? isListed : isFirst)
+  for (const candidate of candidates)
+    if (!retained.includes(candidate)) exclude(exclusions, candidate, 'allow_fallbacks')
+  return retained
 }

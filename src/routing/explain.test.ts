@@ -1,16 +1,22 @@
 import { describe, expect, test } from 'bun:test'
-import type { Call } from '../call/call.ts'
-import { buildCatalog } from '../catalog/catalog.ts'
-import type { DeclaredProvider } from '../catalog/declared.ts'
-import { declaredModel, type ModelDeclaration } from '../catalog/declared-model.ts'
-import { type Found, findModel } from '../catalog/lookup.ts'
-import type { Preferences } from '../dialects/schema/preferences.ts'
-import { effectivePolicy } from '../policy/effective.ts'
+import type { ModelCall } from '../call/call.ts'
+import { buildCatalogue } from '../catalogue/catalogue.ts'
+import type { DeclaredProvider } from '../catalogue/declared.ts'
+import { declaredModel, type ModelDeclaration } from '../catalogue/declared-model.ts'
+import { findModel, type ResolvedModel } from '../catalogue/lookup.ts'
+import type { ProviderPreferences } from '../dialects/schema/preferences.ts'
+import { computeEffectivePolicy } from '../policy/effective.ts'
 import { providers } from '../providers/all.ts'
-import { decide } from './decide.ts'
-import { type Attempt, type Decided, explain, figuresOf, type Way } from './explain.ts'
-import { Health } from './health.ts'
-import { reasonSentences, sentenceOf, whySentences } from './sentences.ts'
+import { decideRoute } from './decide.ts'
+import {
+  type ExplainedDecision,
+  explainDecision,
+  type RoutingOutcome,
+  takeHealthSnapshot,
+  type UpstreamAttempt,
+} from './explain.ts'
+import { HealthRegistry } from './health.ts'
+import { describeExclusion, exclusionReasonTexts, rankingReasonTexts } from './reason-texts.ts'
 
 const now = 1_800_000_000_000
 
@@ -33,7 +39,7 @@ function model(id: string, prices: Record<string, string>, aliases: string[] = [
   return { id, name: id, aliases, endpoints }
 }
 
-const catalog = buildCatalog({
+const catalog = buildCatalogue({
   settings: {
     providers: [provider('ant'), provider('bee'), provider('cat')],
     models: [
@@ -47,66 +53,91 @@ const catalog = buildCatalog({
   environment: {},
 })
 
-const call: Call = {
+const call: ModelCall = {
   messages: [{ role: 'user', parts: [{ kind: 'text', text: 'Hello' }] }],
   stream: false,
   unknown: [],
 }
 
-function decided(slugs: string[], health = new Health(), preferences: Preferences = {}): Decided {
-  const found = slugs.map((slug) => findModel(catalog, slug) as Found)
-  const world = { health, random: () => 0, now }
-  const wanted = {
-    models: found,
+function decided(
+  slugs: string[],
+  health = new HealthRegistry(),
+  preferences: ProviderPreferences = {},
+): ExplainedDecision {
+  const resolved = slugs.map((slug) => findModel(catalog, slug) as ResolvedModel)
+  const state = { health, random: () => 0, now }
+  const query = {
+    models: resolved,
     preferences,
     call,
     region: 'global' as const,
-    policy: effectivePolicy({}),
-    ownKeys: [],
+    policy: computeEffectivePolicy({}),
+    byokKeys: [],
     providerByName: catalog.providerByName,
-    conversation: () => null,
+    stickyKeyFor: () => null,
   }
-  const decision = decide(wanted, world, () => null)
-  const figures = figuresOf(decision, world)
-  return { ...decision, requested: slugs[0] ?? '', slugs, found, region: 'global', params: {}, figures }
+  const decision = decideRoute(query, state, () => null)
+  const snapshot = takeHealthSnapshot(decision, state)
+  return {
+    ...decision,
+    requested: slugs[0] ?? '',
+    slugs,
+    resolvedModels: resolved,
+    region: 'global',
+    params: {},
+    healthSnapshot: snapshot,
+  }
 }
 
-function wayOf(decision: Decided, attempts: Attempt[], place: number | null): Way {
-  const answered = place === null ? null : (decision.candidates[place] ?? null)
-  return { attempts, answered, last: answered, generationMs: 40.4, firstTokenMs: 20, totalMs: 62.6 }
+function wayOf(
+  decision: ExplainedDecision,
+  attempts: UpstreamAttempt[],
+  index: number | null,
+): RoutingOutcome {
+  const servedBy = index === null ? null : (decision.candidates[index] ?? null)
+  return { attempts, servedBy, lastCandidate: servedBy, generationMs: 40.4, firstTokenMs: 20, totalMs: 62.6 }
 }
 
-const failed: Attempt = {
+const failed: UpstreamAttempt = {
   model: 'acme/pet-2',
   provider: 'ANT',
   tag: 'ant',
-  ownKeyId: null,
+  byokKeyId: null,
   status: 503,
   error: 'provider_overloaded',
   startedMs: 1.2,
   durationMs: 20.7,
 }
-const good: Attempt = { ...failed, provider: 'BEE', tag: 'bee', status: 200, error: null, startedMs: 22 }
+const good: UpstreamAttempt = {
+  ...failed,
+  provider: 'BEE',
+  tag: 'bee',
+  status: 200,
+  error: null,
+  startedMs: 22,
+}
 
 describe('the words', () => {
-  const sentences = [...Object.values(whySentences), ...Object.values(reasonSentences)]
+  const sentences = [...Object.values(rankingReasonTexts), ...Object.values(exclusionReasonTexts)]
 
   test('every code has one sentence, and no two have the same', () => {
     for (const sentence of sentences) expect(sentence).toMatch(/^[A-Z`].{10,}\.$/)
     expect(new Set(sentences).size).toBe(sentences.length)
-    expect(sentenceOf('guardrail:ignored_models')).toBe('A guardrail does not allow it (`ignored_models`).')
+    expect(describeExclusion('guardrail:ignored_models')).toBe(
+      'A guardrail does not allow it (`ignored_models`).',
+    )
   })
 
   test('every code is explained in docs/why.md', async () => {
     const page = await Bun.file('docs/why.md').text()
-    const codes = [...Object.keys(whySentences), ...Object.keys(reasonSentences)]
+    const codes = [...Object.keys(rankingReasonTexts), ...Object.keys(exclusionReasonTexts)]
     expect(codes.filter((code) => !page.includes(`| \`${code}\` |`))).toEqual([])
   })
 })
 
 describe('an explanation', () => {
   test('before anything is sent: who could serve, in which order and share, and who could not', () => {
-    const told = explain(decided(['acme/pet-2']), null)
+    const told = explainDecision(decided(['acme/pet-2']), null)
     expect(told).toMatchObject({ attempt: 0, strategy: 'direct', is_byok: false, endpoints: { total: 4 } })
     expect(told).not.toHaveProperty('timings')
     expect(told.summary).toBe('3 of 4 endpoints can serve this request; none was asked.')
@@ -127,7 +158,7 @@ describe('an explanation', () => {
         provider: 'Mistral',
         tag: 'mistral',
         reason: 'no_credential',
-        detail: reasonSentences.no_credential,
+        detail: exclusionReasonTexts.no_credential,
       },
     ])
     expect(JSON.stringify(told)).not.toContain('vendor-secret')
@@ -135,7 +166,7 @@ describe('an explanation', () => {
 
   test('after a failover: both attempts with their times, and who answered', () => {
     const decision = decided(['acme/pet-2'])
-    const told = explain(decision, wayOf(decision, [failed, good], 1))
+    const told = explainDecision(decision, wayOf(decision, [failed, good], 1))
     expect(told.summary).toBe(
       '3 of 4 endpoints can serve this request; BEE answered for acme/pet-2 in 2 attempts.',
     )
@@ -158,29 +189,29 @@ describe('an explanation', () => {
 
   test('after a failure nobody is selected', () => {
     const decision = decided(['acme/pet-2'])
-    const told = explain(decision, wayOf(decision, [failed], null))
+    const told = explainDecision(decision, wayOf(decision, [failed], null))
     expect(told.summary).toBe('3 of 4 endpoints can serve this request; none answered in 1 attempt.')
     expect(told).not.toHaveProperty('attempts')
     expect(told.endpoints.available.some(({ selected }) => selected)).toBe(false)
   })
 
   test('strategies: the model itself, an alias, the newest of a family, a later model of the list', () => {
-    const strategy = (...slugs: string[]) => explain(decided(slugs), null).strategy
+    const strategy = (...slugs: string[]) => explainDecision(decided(slugs), null).strategy
     expect(strategy('acme/pet-2')).toBe('direct')
     expect(strategy('acme/pet-2:nitro')).toBe('direct')
     expect(strategy('acme/pet')).toBe('alias')
     expect(strategy('acme/pet:floor')).toBe('alias')
     expect(strategy('~acme/pet-latest')).toBe('latest')
     const decision = decided(['acme/pet-2', 'acme/other'])
-    expect(explain(decision, wayOf(decision, [failed, good], 3)).strategy).toBe('fallback')
+    expect(explainDecision(decision, wayOf(decision, [failed, good], 3)).strategy).toBe('fallback')
   })
 
   test('what is known of an endpoint, and when one that is left alone is asked again', () => {
-    const health = new Health()
+    const health = new HealthRegistry()
     const [ant, bee] = findModel(catalog, 'acme/pet-2')?.model.endpoints.map(({ id }) => id) ?? []
-    health.of(ant ?? '').succeeded(now, { firstTokenMs: 120, tokensPerSecond: 55.555 })
-    health.of(bee ?? '').failed(now, { kind: 'rate_limit_exceeded', retryAfterMs: 12_000 })
-    const { available, excluded } = explain(decided(['acme/pet-2'], health), null).endpoints
+    health.getOrCreate(ant ?? '').recordSuccess(now, { firstTokenMs: 120, tokensPerSecond: 55.555 })
+    health.getOrCreate(bee ?? '').recordFailure(now, { kind: 'rate_limit_exceeded', retryAfterMs: 12_000 })
+    const { available, excluded } = explainDecision(decided(['acme/pet-2'], health), null).endpoints
     const known = available.find(({ tag }) => tag === 'ant')?.health
     expect(known).toMatchObject({ uptime: 100, unstable: false })
     expect(known?.latency).toBeCloseTo(120, -1)
@@ -192,11 +223,11 @@ describe('an explanation', () => {
   })
 
   test('what is too slow takes no part in the draw', () => {
-    const health = new Health()
+    const health = new HealthRegistry()
     const [ant] = findModel(catalog, 'acme/pet-2')?.model.endpoints.map(({ id }) => id) ?? []
-    health.of(ant ?? '').succeeded(now, { firstTokenMs: 5000, tokensPerSecond: 1 })
+    health.getOrCreate(ant ?? '').recordSuccess(now, { firstTokenMs: 5000, tokensPerSecond: 1 })
     const preferences = { preferred_max_latency: 1 }
-    const { available } = explain(decided(['acme/pet-2'], health, preferences), null).endpoints
+    const { available } = explainDecision(decided(['acme/pet-2'], health, preferences), null).endpoints
     expect(available.map(({ tag, why, share }) => [tag, why, share])).toEqual([
       ['bee', 'balanced', 0.6923],
       ['cat', 'balanced', 0.3077],
@@ -205,8 +236,8 @@ describe('an explanation', () => {
   })
 
   test('what `allow_fallbacks` keeps a request from is told', () => {
-    const { available, excluded } = explain(
-      decided(['acme/pet-2'], new Health(), { allow_fallbacks: false }),
+    const { available, excluded } = explainDecision(
+      decided(['acme/pet-2'], new HealthRegistry(), { allow_fallbacks: false }),
       null,
     ).endpoints
     expect(available).toHaveLength(1)
@@ -222,28 +253,28 @@ describe('the examples of docs/routing.md', () => {
   const endpoints = findModel(catalog, 'acme/pet-2')?.model.endpoints ?? []
   const [ant = '', bee = '', cat = ''] = endpoints.map(({ id }) => id)
 
-  function measured(): Health {
-    const health = new Health()
-    health.of(ant).succeeded(now, { firstTokenMs: 900, tokensPerSecond: 40 })
-    health.of(bee).succeeded(now, { firstTokenMs: 400, tokensPerSecond: 90 })
-    health.of(cat).succeeded(now, { firstTokenMs: 600, tokensPerSecond: 60 })
+  function measured(): HealthRegistry {
+    const health = new HealthRegistry()
+    health.getOrCreate(ant).recordSuccess(now, { firstTokenMs: 900, tokensPerSecond: 40 })
+    health.getOrCreate(bee).recordSuccess(now, { firstTokenMs: 400, tokensPerSecond: 90 })
+    health.getOrCreate(cat).recordSuccess(now, { firstTokenMs: 600, tokensPerSecond: 60 })
     return health
   }
 
-  function order(preferences: Preferences, health = measured()) {
-    const { available } = explain(decided(['acme/pet-2'], health, preferences), null).endpoints
+  function order(preferences: ProviderPreferences, health = measured()) {
+    const { available } = explainDecision(decided(['acme/pet-2'], health, preferences), null).endpoints
     return available.map(({ tag, why, share }) =>
       [tag, why, ...(share === undefined ? [] : [share])].join(' '),
     )
   }
 
   test('an endpoint that failed lately has no part in the draw', () => {
-    const health = new Health()
-    health.of(bee).failed(now, { kind: 'server' })
+    const health = new HealthRegistry()
+    health.getOrCreate(bee).recordFailure(now, { kind: 'server' })
     expect(order({}, health)).toEqual(['ant balanced 0.9', 'cat balanced 0.1', 'bee unstable'])
   })
 
-  test.each<[Preferences, string[]]>([
+  test.each<[ProviderPreferences, string[]]>([
     [{}, ['ant balanced 0.7347', 'bee balanced 0.1837', 'cat balanced 0.0816']],
     [{ sort: 'throughput' }, ['bee throughput', 'cat throughput', 'ant throughput']],
     [{ sort: 'latency' }, ['bee latency', 'cat latency', 'ant latency']],

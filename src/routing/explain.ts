@@ -1,16 +1,16 @@
-import type { Found } from '../catalog/lookup.ts'
-import type { Endpoint, Model } from '../catalog/model.ts'
-import { approximatePerMillion } from '../catalog/price.ts'
-import type { DataRegion } from '../catalog/vocabulary.ts'
+import type { ResolvedModel } from '../catalogue/lookup.ts'
+import type { Endpoint, Model } from '../catalogue/model.ts'
+import { estimatePerMillion } from '../catalogue/price.ts'
+import type { DataRegion } from '../catalogue/vocabulary.ts'
 import type { Candidate } from './candidate.ts'
-import type { Decision } from './decide.ts'
-import type { Reason } from './filter.ts'
+import type { RoutingDecision } from './decide.ts'
+import type { ExclusionReason } from './filter.ts'
 import { healthIdOf } from './health.ts'
-import type { World } from './rank.ts'
-import { sentenceOf, whySentences } from './sentences.ts'
+import type { RoutingState } from './rank.ts'
+import { describeExclusion, rankingReasonTexts } from './reason-texts.ts'
 
 /** What was known of an endpoint when the decision was made. */
-export interface Figures {
+export interface EndpointSnapshot {
   /** Medians of the last five minutes: milliseconds to the first token, tokens a second. */
   latency: number | null
   throughput: number | null
@@ -21,40 +21,43 @@ export interface Figures {
   waitMs: number
 }
 
-export type FiguresById = ReadonlyMap<string, Figures>
+export type HealthSnapshot = ReadonlyMap<string, EndpointSnapshot>
 
 /** Read at once: what follows changes them. */
-export function figuresOf({ candidates, left }: Decision, { health, now }: World): FiguresById {
+export function takeHealthSnapshot(
+  { candidates, exclusions }: RoutingDecision,
+  { health, now }: RoutingState,
+): HealthSnapshot {
   const ids = [
     ...candidates.map(({ id }) => id),
-    ...left.map(({ endpoint, ownKeyId }) => healthIdOf(endpoint.id, ownKeyId)),
+    ...exclusions.map(({ endpoint, byokKeyId }) => healthIdOf(endpoint.id, byokKeyId)),
   ]
-  const figures = new Map<string, Figures>()
+  const snapshot = new Map<string, EndpointSnapshot>()
   for (const id of ids) {
-    const known = health.known(id)
-    if (!known) continue
-    const { latency, throughput } = known.speed(now)
-    figures.set(id, {
-      latency: rounded(latency?.p50),
-      throughput: rounded(throughput?.p50),
-      uptime: rounded(known.shown(now).uptime30m),
-      unstable: known.isUnstable(now),
-      waitMs: Math.max(0, known.pausedUntil - now, known.ejectedUntil - now),
+    const endpointHealth = health.find(id)
+    if (!endpointHealth) continue
+    const { latency, throughput } = endpointHealth.getSpeed(now)
+    snapshot.set(id, {
+      latency: roundToHundredths(latency?.p50),
+      throughput: roundToHundredths(throughput?.p50),
+      uptime: roundToHundredths(endpointHealth.getStats(now).uptime30m),
+      unstable: endpointHealth.isUnstable(now),
+      waitMs: Math.max(0, endpointHealth.cooldownUntil - now, endpointHealth.ejectedUntil - now),
     })
   }
-  return figures
+  return snapshot
 }
 
-function rounded(figure: number | null | undefined): number | null {
-  return figure == null ? null : Math.round(figure * 100) / 100
+function roundToHundredths(value: number | null | undefined): number | null {
+  return value == null ? null : Math.round(value * 100) / 100
 }
 
 /** One try at one endpoint. Times are milliseconds since the request came. */
-export interface Attempt {
+export interface UpstreamAttempt {
   model: string
   provider: string
   tag: string
-  ownKeyId: string | null
+  byokKeyId: string | null
   status: number
   error: string | null
   startedMs: number
@@ -62,26 +65,26 @@ export interface Attempt {
 }
 
 /** What became of a request that was sent, or was to be sent. */
-export interface Way {
-  attempts: readonly Attempt[]
-  answered: Candidate | null
+export interface RoutingOutcome {
+  attempts: readonly UpstreamAttempt[]
+  servedBy: Candidate | null
   /** Where it is now, or ended. */
-  last: Candidate | null
+  lastCandidate: Candidate | null
   generationMs: number | null
   firstTokenMs: number | null
   totalMs: number
 }
 
-export interface Decided extends Decision {
+export interface ExplainedDecision extends RoutingDecision {
   /** The model as it was asked for. */
   requested: string
   /** Slugs in the order they are to be tried, and what they stand for. */
   slugs: readonly string[]
-  found: readonly Found[]
+  resolvedModels: readonly ResolvedModel[]
   region: DataRegion
   /** What the request says about its way. */
   params: { [name: string]: unknown }
-  figures: FiguresById
+  healthSnapshot: HealthSnapshot
 }
 
 type Strategy = 'direct' | 'alias' | 'latest' | 'fallback'
@@ -93,14 +96,14 @@ export interface Explanation {
   summary: string
   attempt: number
   is_byok: boolean
-  endpoints: { total: number; available: Available[]; excluded: Excluded[] }
+  endpoints: { total: number; available: AvailableEndpoint[]; excluded: ExcludedEndpoint[] }
   params?: { [name: string]: unknown }
-  attempts?: ToldAttempt[]
+  attempts?: AttemptRecord[]
   generation_time?: number
   timings?: { until_dispatch: number; until_first_token: number | null; total: number }
 }
 
-export interface Available {
+export interface AvailableEndpoint {
   model: string
   provider: string
   selected: boolean
@@ -119,16 +122,16 @@ export interface Available {
   } | null
 }
 
-export interface Excluded {
+export interface ExcludedEndpoint {
   model: string
   provider: string
   tag: string
-  reason: Reason
+  reason: ExclusionReason
   detail: string
   own_key?: string
 }
 
-interface ToldAttempt {
+interface AttemptRecord {
   model: string
   provider: string
   status: number
@@ -140,31 +143,38 @@ interface ToldAttempt {
 }
 
 /** Why a request goes, or went, where it does; `way` is null when nothing was sent. */
-export function explain(decided: Decided, way: Way | null): Explanation {
-  const { requested, region, candidates, params } = decided
-  const at = way?.answered ?? way?.last ?? candidates[0]
+export function explainDecision(decision: ExplainedDecision, outcome: RoutingOutcome | null): Explanation {
+  const { requested, region, candidates, params } = decision
+  const current = outcome?.servedBy ?? outcome?.lastCandidate ?? candidates[0]
   return {
     requested,
-    strategy: strategyOf(decided, at?.model),
+    strategy: resolveStrategy(decision, current?.model),
     region,
-    summary: summaryOf(decided, way),
-    attempt: way?.attempts.length ?? 0,
-    is_byok: at?.ownKey != null,
+    summary: formatSummary(decision, outcome),
+    attempt: outcome?.attempts.length ?? 0,
+    is_byok: current?.byokKey != null,
     endpoints: {
-      total: totalOf(decided),
-      available: candidates.map((candidate, place) => availableOf(decided, candidate, place, way)),
-      excluded: excludedOf(decided),
+      total: countEndpoints(decision),
+      available: candidates.map((candidate, index) =>
+        toAvailableEndpoint(decision, candidate, index, outcome),
+      ),
+      excluded: listExcludedEndpoints(decision),
     },
     ...(Object.keys(params).length > 0 && { params }),
-    ...(way && wayFields(way)),
+    ...(outcome && toOutcomeFields(outcome)),
   }
 }
 
-function wayFields({ attempts, generationMs, firstTokenMs, totalMs }: Way): Partial<Explanation> {
+function toOutcomeFields({
+  attempts,
+  generationMs,
+  firstTokenMs,
+  totalMs,
+}: RoutingOutcome): Partial<Explanation> {
   const [first] = attempts
   if (!first) return {}
   return {
-    ...(attempts.length > 1 && { attempts: attempts.map(toldAttempt) }),
+    ...(attempts.length > 1 && { attempts: attempts.map(toAttemptRecord) }),
     ...(generationMs !== null && { generation_time: Math.round(generationMs) }),
     timings: {
       until_dispatch: Math.round(first.startedMs),
@@ -174,10 +184,16 @@ function wayFields({ attempts, generationMs, firstTokenMs, totalMs }: Way): Part
   }
 }
 
-function toldAttempt({ ownKeyId, error, startedMs, durationMs, ...attempt }: Attempt): ToldAttempt {
+function toAttemptRecord({
+  byokKeyId,
+  error,
+  startedMs,
+  durationMs,
+  ...attempt
+}: UpstreamAttempt): AttemptRecord {
   return {
     ...attempt,
-    ...(ownKeyId !== null && { own_key: ownKeyId }),
+    ...(byokKeyId !== null && { own_key: byokKeyId }),
     ...(error !== null && { error }),
     started: Math.round(startedMs),
     duration: Math.round(durationMs),
@@ -185,104 +201,115 @@ function toldAttempt({ ownKeyId, error, startedMs, durationMs, ...attempt }: Att
 }
 
 /** How the name in the request became the model. */
-function strategyOf({ slugs, found }: Decided, model: Model | undefined): Strategy {
-  const [asked] = found
-  if (!asked || !model) return 'direct'
-  if (model !== asked.model) return 'fallback'
-  if (asked.latest !== null) return 'latest'
+function resolveStrategy({ slugs, resolvedModels }: ExplainedDecision, model: Model | undefined): Strategy {
+  const [primary] = resolvedModels
+  if (!primary || !model) return 'direct'
+  if (model !== primary.model) return 'fallback'
+  if (primary.latest !== null) return 'latest'
   const [name, ...suffixes] = (slugs[0] ?? '').split(':')
-  const rest = suffixes.filter((suffix) => !asked.variants.includes(suffix))
+  const rest = suffixes.filter((suffix) => !primary.variants.includes(suffix))
   return [name, ...rest].join(':') === model.id ? 'direct' : 'alias'
 }
 
-function summaryOf(decided: Decided, way: Way | null): string {
-  const count = new Set(decided.candidates.map(({ endpoint }) => endpoint)).size
-  const choice = `${count} of ${totalOf(decided)} endpoints can serve this request`
-  const attempts = way?.attempts.length ?? 0
-  if (!way || attempts === 0) return `${choice}; none was asked.`
+function formatSummary(decision: ExplainedDecision, outcome: RoutingOutcome | null): string {
+  const count = new Set(decision.candidates.map(({ endpoint }) => endpoint)).size
+  const choice = `${count} of ${countEndpoints(decision)} endpoints can serve this request`
+  const attempts = outcome?.attempts.length ?? 0
+  if (!outcome || attempts === 0) return `${choice}; none was asked.`
   const tries = attempts === 1 ? '1 attempt' : `${attempts} attempts`
-  if (!way.answered) return `${choice}; none answered in ${tries}.`
-  const { model, endpoint } = way.answered
+  if (!outcome.servedBy) return `${choice}; none answered in ${tries}.`
+  const { model, endpoint } = outcome.servedBy
   return `${choice}; ${endpoint.provider.name} answered for ${model.id} in ${tries}.`
 }
 
-function modelsOf({ found }: Decided): Set<Model> {
-  return new Set(found.map(({ model }) => model))
+function modelsOf({ resolvedModels }: ExplainedDecision): Set<Model> {
+  return new Set(resolvedModels.map(({ model }) => model))
 }
 
-function totalOf(decided: Decided): number {
+function countEndpoints(decision: ExplainedDecision): number {
   let total = 0
-  for (const { endpoints } of modelsOf(decided)) total += endpoints.length
+  for (const { endpoints } of modelsOf(decision)) total += endpoints.length
   return total
 }
 
-function availableOf(decided: Decided, candidate: Candidate, place: number, way: Way | null): Available {
-  const { model, endpoint, ownKey, why, share, id } = candidate
-  const figures = decided.figures.get(id)
+function toAvailableEndpoint(
+  decision: ExplainedDecision,
+  candidate: Candidate,
+  index: number,
+  outcome: RoutingOutcome | null,
+): AvailableEndpoint {
+  const { model, endpoint, byokKey, why, share, id } = candidate
+  const snapshot = decision.healthSnapshot.get(id)
   return {
     model: model.id,
     provider: endpoint.provider.name,
-    selected: candidate === way?.answered,
+    selected: candidate === outcome?.servedBy,
     tag: endpoint.tag,
-    rank: place + 1,
+    rank: index + 1,
     why,
-    reason: reasonOf(decided, candidate),
+    reason: describeRanking(decision, candidate),
     ...(share !== null && { share: Math.round(share * 10_000) / 10_000 }),
-    ...(ownKey && { own_key: ownKey.id }),
-    price: priceOf(endpoint),
-    health: figures ? healthOf(figures) : null,
+    ...(byokKey && { own_key: byokKey.id }),
+    price: toPricePerMillion(endpoint),
+    health: snapshot ? healthOf(snapshot) : null,
   }
 }
 
-function reasonOf({ candidates }: Decided, { model, why, share }: Candidate): string {
-  if (why !== 'balanced') return whySentences[why]
-  if (share !== null) return `By its price it is the first to be asked in ${percent(share)} of such requests.`
+function describeRanking({ candidates }: ExplainedDecision, { model, why, share }: Candidate): string {
+  if (why !== 'balanced') return rankingReasonTexts[why]
+  if (share !== null)
+    return `By its price it is the first to be asked in ${formatPercent(share)} of such requests.`
   const isAlone = candidates.filter((other) => other.model === model).length === 1
-  return isAlone ? 'No other endpoint of this model can serve the request.' : whySentences.balanced
+  return isAlone ? 'No other endpoint of this model can serve the request.' : rankingReasonTexts.balanced
 }
 
-function percent(share: number): string {
+function formatPercent(share: number): string {
   return `${Number((share * 100).toPrecision(2))} %`
 }
 
 /** USD for a million tokens. */
-function priceOf({ pricing }: Endpoint): Available['price'] {
+function toPricePerMillion({ pricing }: Endpoint): AvailableEndpoint['price'] {
   if (!pricing) return null
-  const perMillion = (price: string) => Number(approximatePerMillion(price, pricing.discount).toPrecision(12))
+  const perMillion = (price: string) => Number(estimatePerMillion(price, pricing.discount).toPrecision(12))
   return { prompt: perMillion(pricing.prompt), completion: perMillion(pricing.completion) }
 }
 
-function healthOf({ waitMs: _left, ...figures }: Figures): Available['health'] {
-  return figures
+function healthOf({ waitMs: _left, ...snapshot }: EndpointSnapshot): AvailableEndpoint['health'] {
+  return snapshot
 }
 
 /** Those the decision left out, and those it did not look at because nobody can call them. */
-function excludedOf(decided: Decided): Excluded[] {
-  const { candidates, left, figures } = decided
-  const mentioned = new Set([...candidates, ...left].map(({ endpoint }) => endpoint))
-  const told = left.map(({ model, endpoint, ownKeyId, reason }) => ({
-    ...excluded(model, endpoint, reason, figures.get(healthIdOf(endpoint.id, ownKeyId))),
-    ...(ownKeyId !== null && { own_key: ownKeyId }),
+function listExcludedEndpoints(decision: ExplainedDecision): ExcludedEndpoint[] {
+  const { candidates, exclusions, healthSnapshot } = decision
+  const mentioned = new Set([...candidates, ...exclusions].map(({ endpoint }) => endpoint))
+  const considered = exclusions.map(({ model, endpoint, byokKeyId, reason }) => ({
+    ...toExcludedEndpoint(model, endpoint, reason, healthSnapshot.get(healthIdOf(endpoint.id, byokKeyId))),
+    ...(byokKeyId !== null && { own_key: byokKeyId }),
   }))
-  const silent = [...modelsOf(decided)].flatMap((model) =>
+  const notConsidered = [...modelsOf(decision)].flatMap((model) =>
     model.endpoints
       .filter((endpoint) => !mentioned.has(endpoint))
-      .map((endpoint) => excluded(model, endpoint, 'no_credential')),
+      .map((endpoint) => toExcludedEndpoint(model, endpoint, 'no_credential')),
   )
-  return [...told, ...silent]
+  return [...considered, ...notConsidered]
 }
 
 /** Reasons that pass by themselves. */
-const passing: ReadonlySet<Reason> = new Set<Reason>(['rate_limited', 'ejected'])
+const temporaryReasons: ReadonlySet<ExclusionReason> = new Set<ExclusionReason>(['rate_limited', 'ejected'])
 
-function excluded(model: Model, endpoint: Endpoint, reason: Reason, figures?: Figures): Excluded {
-  const seconds = Math.ceil((figures?.waitMs ?? 0) / 1000)
-  const wait = passing.has(reason) && seconds > 0 ? ` It is asked again in ${seconds} s.` : ''
+function toExcludedEndpoint(
+  model: Model,
+  endpoint: Endpoint,
+  reason: ExclusionReason,
+  snapshot?: EndpointSnapshot,
+): ExcludedEndpoint {
+  const seconds = Math.ceil((snapshot?.waitMs ?? 0) / 1000)
+  const wait = temporaryReasons.has(reason) && seconds > 0 ? ` It is asked again in ${seconds} s.` : ''
   return {
     model: model.id,
     provider: endpoint.provider.name,
     tag: endpoint.tag,
     reason,
-    detail: sentenceOf(reason) + wait,
+    detail: describeExclusion(reason) + wait,
   }
 }

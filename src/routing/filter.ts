@@ -1,15 +1,15 @@
-import type { OwnKey } from '../account/own-keys.ts'
-import type { Call } from '../call/call.ts'
-import { type Endpoint, isKeyless, type Model } from '../catalog/model.ts'
-import { ruleApplies } from '../catalog/model-rule.ts'
-import { isGenerateDialect, parameterNames } from '../catalog/vocabulary.ts'
+import type { ByokKey } from '../account/byok-keys.ts'
+import type { ModelCall } from '../call/call.ts'
+import { type Endpoint, isKeyless, type Model } from '../catalogue/model.ts'
+import { ruleApplies } from '../catalogue/model-rule.ts'
+import { isGenerateDialect, parameterNames } from '../catalogue/vocabulary.ts'
 import { fieldNames } from '../dialects/fields.ts'
-import { endpointBlocked, enforcesZdr } from '../policy/guard.ts'
-import { isIgnored, isTagged, type Names, placeIn } from './names.ts'
-import type { Lanes, Wanted } from './wanted.ts'
+import { findEndpointBlock, isZdrEnforced } from '../policy/guard.ts'
+import type { RoutingQuery, TierAccess } from './query.ts'
+import { findSelectorIndex, isIgnored, isSelectedByTag, type SelectorList } from './selectors.ts'
 
 /** Why an endpoint cannot serve a request, in the words of `availability.excluded_by`. */
-export type Reason =
+export type ExclusionReason =
   | 'dialect'
   | 'service_tier'
   | 'data_region'
@@ -32,21 +32,21 @@ export type Reason =
   | 'price_unknown'
 
 /** What a request says of endpoints, read once. */
-export interface Rules {
-  wanted: Wanted
+export interface FilterRules {
+  query: RoutingQuery
   /** Some guardrail has something to say. */
-  isGuarded: boolean
+  hasGuardrails: boolean
   /** Only models whose author allows distillation. */
-  distillable: boolean
+  distillableOnly: boolean
   /** Only where nothing is trained on. */
-  untrained: boolean
+  noTraining: boolean
   /** Only where nothing is kept. */
-  unkept: boolean
-  only: Names | null
-  ignore: Names | null
-  order: Names | null
+  noRetention: boolean
+  only: SelectorList | null
+  ignore: SelectorList | null
+  order: SelectorList | null
   /** Parameters that were sent, where endpoints must know them all. */
-  parameters: readonly string[] | null
+  requiredParameters: readonly string[] | null
   quantizations: ReadonlySet<string> | null
   maxPrice: MaxPrice | null
 }
@@ -55,72 +55,74 @@ export interface Rules {
  * Why no key at all could make an endpoint serve a request; undefined when nothing is in the way, `dialect`
  * when nothing is but that it makes something else than text.
  */
-export function exclusionOf(
-  rules: Rules,
-  lanes: Lanes,
+export function findExclusion(
+  rules: FilterRules,
+  tiers: TierAccess,
   model: Model,
   endpoint: Endpoint,
-): Reason | undefined {
-  if (!isLaneOpen(rules, lanes, endpoint)) return 'service_tier'
-  const blocked = rules.isGuarded ? endpointBlocked(rules.wanted.policy, model, endpoint) : undefined
-  if (blocked) return `guardrail:${blocked}`
-  if (rules.only && placeIn(rules.only, endpoint, lanes) === -1) return 'allowed_providers'
+): ExclusionReason | undefined {
+  if (!isTierAllowed(rules, tiers, endpoint)) return 'service_tier'
+  const blockedBy = rules.hasGuardrails ? findEndpointBlock(rules.query.policy, model, endpoint) : undefined
+  if (blockedBy) return `guardrail:${blockedBy}`
+  if (rules.only && findSelectorIndex(rules.only, endpoint, tiers) === -1) return 'allowed_providers'
   if (rules.ignore && isIgnored(rules.ignore, endpoint)) return 'allowed_providers'
-  if (rules.distillable && !model.distillable) return 'distillable'
-  if (rules.untrained && endpoint.data_policy.training) return 'data_policy:training'
+  if (rules.distillableOnly && !model.distillable) return 'distillable'
+  if (rules.noTraining && endpoint.data_policy.training) return 'data_policy:training'
   if (rules.quantizations && !rules.quantizations.has(endpoint.quantization ?? 'unknown'))
     return 'quantization'
-  if (rules.maxPrice && isDearer(endpoint, rules.maxPrice)) return 'max_price'
-  if (rules.parameters && !takesAll(endpoint, rules.parameters)) return 'require_parameters'
+  if (rules.maxPrice && isOverMaxPrice(endpoint, rules.maxPrice)) return 'max_price'
+  if (rules.requiredParameters && !hasParameters(endpoint, rules.requiredParameters))
+    return 'require_parameters'
   return endpoint.dialects.some(isGenerateDialect) ? undefined : 'dialect'
 }
 
 /** Why the installation's own credential cannot be used. */
-export function sharedExclusionOf(
-  rules: Rules,
+export function findSharedExclusion(
+  rules: FilterRules,
   model: Model,
   endpoint: Endpoint,
-  keys: readonly OwnKey[],
-): Reason | undefined {
-  const { wanted } = rules
+  keys: readonly ByokKey[],
+): ExclusionReason | undefined {
+  const { query } = rules
   if (!endpoint.provider.enabled) return 'no_credential'
-  if (wanted.region !== 'global' && !endpoint.regions.includes(wanted.region)) return 'data_region'
-  const isTaken = ({ isOnly, isRequired }: OwnKey, isHere: boolean) => isOnly || (isRequired && isHere)
+  if (query.region !== 'global' && !endpoint.regions.includes(query.region)) return 'data_region'
+  const requiresByok = ({ isByokOnly, isRequired }: ByokKey, appliesHere: boolean) =>
+    isByokOnly || (isRequired && appliesHere)
   for (const key of keys) {
-    if (key.provider === endpoint.provider.slug && isTaken(key, appliesTo(key, model)))
+    if (key.provider === endpoint.provider.slug && requiresByok(key, isKeyForModel(key, model)))
       return 'own_key_required'
   }
-  return retentionOf(rules, model, endpoint, endpoint.data_policy.retains)
+  return findRetentionExclusion(rules, model, endpoint, endpoint.data_policy.retains)
 }
 
 /** Whether a key of the caller's own is for this provider and model, and keeps nothing that must not be kept. */
-export function isUsable(rules: Rules, model: Model, endpoint: Endpoint, key: OwnKey): boolean {
-  if (key.provider !== endpoint.provider.slug || !appliesTo(key, model)) return false
+export function isByokKeyUsable(rules: FilterRules, model: Model, endpoint: Endpoint, key: ByokKey): boolean {
+  if (key.provider !== endpoint.provider.slug || !isKeyForModel(key, model)) return false
   if (isKeyless(endpoint.provider)) return false
   const retains = key.declaredZdr === null ? endpoint.data_policy.retains : !key.declaredZdr
-  return retentionOf(rules, model, endpoint, retains) === undefined
+  return findRetentionExclusion(rules, model, endpoint, retains) === undefined
 }
 
-function appliesTo({ allowedModels }: OwnKey, model: Model): boolean {
+function isKeyForModel({ allowedModels }: ByokKey, model: Model): boolean {
   return allowedModels === null || allowedModels.some((rule) => ruleApplies(rule, model))
 }
 
-function retentionOf(
-  { isGuarded, unkept, wanted }: Rules,
+function findRetentionExclusion(
+  { hasGuardrails, noRetention, query }: FilterRules,
   model: Model,
   endpoint: Endpoint,
   retains: boolean,
-): Reason | undefined {
+): ExclusionReason | undefined {
   if (!retains) return undefined
-  if (isGuarded && enforcesZdr(wanted.policy, model, endpoint)) return 'guardrail:enforce_zdr'
-  return unkept ? 'data_policy:zdr' : undefined
+  if (hasGuardrails && isZdrEnforced(query.policy, model, endpoint)) return 'guardrail:enforce_zdr'
+  return noRetention ? 'data_policy:zdr' : undefined
 }
 
 /** A lane beside the default one is used only by who asked for it: by name, by tier, or by a variant. */
-function isLaneOpen({ only, order }: Rules, lanes: Lanes, endpoint: Endpoint): boolean {
+function isTierAllowed({ only, order }: FilterRules, tiers: TierAccess, endpoint: Endpoint): boolean {
   const { service_tier } = endpoint
   if (service_tier === null) return true
-  return lanes[service_tier] !== 'no' || isTagged(only, endpoint) || isTagged(order, endpoint)
+  return tiers[service_tier] !== 'no' || isSelectedByTag(only, endpoint) || isSelectedByTag(order, endpoint)
 }
 
 /** Prices per million tokens, and per request, image and token of audio. */
@@ -132,27 +134,27 @@ export interface MaxPrice {
   audio: number
 }
 
-const most = Number.POSITIVE_INFINITY
+const noMaximum = Number.POSITIVE_INFINITY
 
-export function maxPriceOf({ max_price: said }: Wanted['preferences']): MaxPrice | null {
-  if (!said) return null
-  const of = (price: string | number | undefined) => (price === undefined ? most : Number(price))
+export function parseMaxPrice({ max_price: maxPrice }: RoutingQuery['preferences']): MaxPrice | null {
+  if (!maxPrice) return null
+  const toMaximum = (price: string | number | undefined) => (price === undefined ? noMaximum : Number(price))
   return {
-    prompt: of(said.prompt),
-    completion: of(said.completion),
-    request: of(said.request),
-    image: of(said.image),
-    audio: of(said.audio),
+    prompt: toMaximum(maxPrice.prompt),
+    completion: toMaximum(maxPrice.completion),
+    request: toMaximum(maxPrice.request),
+    image: toMaximum(maxPrice.image),
+    audio: toMaximum(maxPrice.audio),
   }
 }
 
 /** Decimal digits that became floats must not make an equal price the dearer one. */
-const rounding = 1 + 1e-9
+const roundingTolerance = 1 + 1e-9
 
 /** A price nobody knows keeps to no maximum. */
-function isDearer({ pricing }: Endpoint, max: MaxPrice): boolean {
+function isOverMaxPrice({ pricing }: Endpoint, max: MaxPrice): boolean {
   if (!pricing) return true
-  const factor = (1 - (pricing.discount ?? 0)) / rounding
+  const factor = (1 - (pricing.discount ?? 0)) / roundingTolerance
   const exceeds = (price: string | undefined, limit: number, per = 1) =>
     price !== undefined && Number(price) * per * factor > limit
   return (
@@ -165,46 +167,49 @@ function isDearer({ pricing }: Endpoint, max: MaxPrice): boolean {
 }
 
 /** A name stands for the finer ones too. */
-const finer: Record<string, readonly string[]> = { fp4: ['mxfp4', 'nvfp4'], fp8: ['mxfp8'] }
+const finerQuantizations: Record<string, readonly string[]> = { fp4: ['mxfp4', 'nvfp4'], fp8: ['mxfp8'] }
 
-export function quantizationsOf({ quantizations }: Wanted['preferences']): ReadonlySet<string> | null {
+export function expandQuantizations({
+  quantizations,
+}: RoutingQuery['preferences']): ReadonlySet<string> | null {
   if (!quantizations) return null
-  return new Set(quantizations.flatMap((name) => [name, ...(finer[name] ?? [])]))
+  return new Set(quantizations.flatMap((name) => [name, ...(finerQuantizations[name] ?? [])]))
 }
 
 /** What the catalogue says of endpoints; other fields are the dialects' business. */
-const catalogued = new Set<string>(parameterNames)
+const catalogueParameters = new Set<string>(parameterNames)
 
 /** Every parameter the client sent, by the name the catalogue has for it. */
-export function sentParameters(call: Call): string[] {
+export function listSentParameters(call: ModelCall): string[] {
   return Object.entries(fieldNames).flatMap(([field, name]) =>
-    call[field as keyof typeof fieldNames] !== undefined && catalogued.has(name) ? [name] : [],
+    call[field as keyof typeof fieldNames] !== undefined && catalogueParameters.has(name) ? [name] : [],
   )
 }
 
-function takesAll({ supports }: Endpoint, parameters: readonly string[]): boolean {
+function hasParameters({ supports }: Endpoint, parameters: readonly string[]): boolean {
   return parameters.every(
     (name) => supports.has(name) || (name === 'max_tokens' && supports.has('max_completion_tokens')),
   )
 }
 
 /** What an endpoint should know when another of the same model does. */
-export function softNeeds({ tools, format, verbosity }: Call): string[] {
-  const needs: string[] = []
-  if (tools && tools.length > 0) needs.push('tools')
-  if (format && format.kind !== 'text') needs.push('response_format')
-  if (verbosity !== undefined) needs.push('verbosity')
-  return needs
+export function listNeededFeatures({ tools, format, verbosity }: ModelCall): string[] {
+  const features: string[] = []
+  if (tools && tools.length > 0) features.push('tools')
+  if (format && format.kind !== 'text') features.push('response_format')
+  if (verbosity !== undefined) features.push('verbosity')
+  return features
 }
 
-export function meetsSoftNeeds({ supports }: Endpoint, needs: readonly string[]): boolean {
-  return needs.every(
-    (need) => supports.has(need) || (need === 'response_format' && supports.has('structured_outputs')),
+export function hasFeatures({ supports }: Endpoint, features: readonly string[]): boolean {
+  return features.every(
+    (feature) =>
+      supports.has(feature) || (feature === 'response_format' && supports.has('structured_outputs')),
   )
 }
 
 /** Whether prompt and answer fit, by an estimate: the provider has the last word where there is no other. */
-export function fits(
+export function isWithinContext(
   { context_length, max_completion_tokens, max_prompt_tokens }: Endpoint,
   promptTokens: number,
   maxTokens = 0,
@@ -217,12 +222,12 @@ export function fits(
 type Modality = Model['input_modalities'][number]
 
 /** What a prompt consists of beside text. */
-export function modalitiesOf({ messages }: Call): Modality[] {
-  const found = new Set<Modality>()
+export function listModalities({ messages }: ModelCall): Modality[] {
+  const modalities = new Set<Modality>()
   for (const { parts } of messages) {
     for (const { kind } of parts) {
-      if (kind === 'image' || kind === 'audio' || kind === 'video' || kind === 'file') found.add(kind)
+      if (kind === 'image' || kind === 'audio' || kind === 'video' || kind === 'file') modalities.add(kind)
     }
   }
-  return [...found]
+  return [...modalities]
 }

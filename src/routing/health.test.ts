@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import type { Endpoint } from '../catalog/model.ts'
-import { EndpointHealth, Health, healthIdOf } from './health.ts'
+import type { Endpoint } from '../catalogue/model.ts'
+import { EndpointHealth, HealthRegistry, healthIdOf } from './health.ts'
 
 const second = 1000
 const minute = 60 * second
@@ -11,15 +11,15 @@ const well = { firstTokenMs: 100, tokensPerSecond: 50 }
 
 function failing(health: EndpointHealth, now: number, times: number): void {
   for (let count = 0; count < times; count++) {
-    health.began(now, false)
-    health.failed(now, down)
+    health.recordStart(now, false)
+    health.recordFailure(now, down)
   }
 }
 
 function answering(health: EndpointHealth, now: number, times = 1): void {
   for (let count = 0; count < times; count++) {
-    health.began(now, false)
-    health.succeeded(now, well)
+    health.recordStart(now, false)
+    health.recordSuccess(now, well)
   }
 }
 
@@ -42,17 +42,17 @@ describe('the memory of thirty seconds', () => {
 
   test('too many requests are remembered, but are no failure of the endpoint', () => {
     const health = new EndpointHealth()
-    health.failed(at, { kind: 'rate_limit_exceeded' })
+    health.recordFailure(at, { kind: 'rate_limit_exceeded' })
     expect(health.isUnstable(at)).toBe(true)
-    expect(health.shown(at).uptime5m).toBeNull()
+    expect(health.getStats(at).uptime5m).toBeNull()
   })
 
   test.each(['permission_denied', 'not_found'] as const)(
     '%s may be about one request: others are asked first, and that is all',
     (kind) => {
       const health = new EndpointHealth()
-      for (let count = 0; count < 30; count++) health.failed(at, { kind })
-      expect([health.isUnstable(at), health.isEjected(at), health.shown(at).uptime5m]).toEqual([
+      for (let count = 0; count < 30; count++) health.recordFailure(at, { kind })
+      expect([health.isUnstable(at), health.isEjected(at), health.getStats(at).uptime5m]).toEqual([
         true,
         false,
         null,
@@ -70,8 +70,8 @@ describe('the memory of thirty seconds', () => {
     'max_tokens_exceeded',
   ] as const)('%s says nothing about the endpoint', (kind) => {
     const health = new EndpointHealth()
-    for (let count = 0; count < 30; count++) health.failed(at, { kind })
-    expect([health.isUnstable(at), health.isEjected(at), health.shown(at).uptime5m]).toEqual([
+    for (let count = 0; count < 30; count++) health.recordFailure(at, { kind })
+    expect([health.isUnstable(at), health.isEjected(at), health.getStats(at).uptime5m]).toEqual([
       false,
       false,
       null,
@@ -87,8 +87,8 @@ describe('the memory of thirty seconds', () => {
     'timeout',
   ] as const)('%s is a failure of the endpoint', (kind) => {
     const health = new EndpointHealth()
-    health.failed(at, { kind })
-    expect([health.isUnstable(at), health.shown(at).uptime5m]).toEqual([true, 0])
+    health.recordFailure(at, { kind })
+    expect([health.isUnstable(at), health.getStats(at).uptime5m]).toEqual([true, 0])
   })
 })
 
@@ -119,9 +119,9 @@ describe('ejection', () => {
     const health = new EndpointHealth()
     failing(health, at, 5)
     const back = at + 30 * second
-    health.began(back, false)
+    health.recordStart(back, false)
     expect(health.isEjected(back + 1)).toBe(true)
-    health.succeeded(back + 2, well)
+    health.recordSuccess(back + 2, well)
     expect(health.isEjected(back + 3)).toBe(false)
   })
 
@@ -129,10 +129,10 @@ describe('ejection', () => {
     const health = new EndpointHealth()
     failing(health, at, 5)
     const back = at + 30 * second
-    health.began(back, false)
-    health.released()
+    health.recordStart(back, false)
+    health.releaseTrial()
     expect(health.isEjected(back)).toBe(false)
-    health.began(back + 1, false)
+    health.recordStart(back + 1, false)
     expect(health.isEjected(back + 2)).toBe(true)
   })
 
@@ -140,7 +140,7 @@ describe('ejection', () => {
     const health = new EndpointHealth()
     failing(health, at, 5)
     const back = at + 30 * second
-    health.began(back, false)
+    health.recordStart(back, false)
     expect(health.isEjected(back + 30 * second - 1)).toBe(true)
     expect(health.isEjected(back + 30 * second)).toBe(false)
   })
@@ -159,8 +159,8 @@ describe('ejection', () => {
 
   test('many requests that fail together are one outage', () => {
     const health = new EndpointHealth()
-    for (let count = 0; count < 100; count++) health.began(at, false)
-    for (let count = 0; count < 100; count++) health.failed(at + count, down)
+    for (let count = 0; count < 100; count++) health.recordStart(at, false)
+    for (let count = 0; count < 100; count++) health.recordFailure(at + count, down)
     expect(health.isEjected(at + 40 * second)).toBe(false)
   })
 
@@ -188,37 +188,37 @@ describe('ejection', () => {
 describe('hints', () => {
   test('a provider that asks to be left alone is, and a longer wish stands', () => {
     const health = new EndpointHealth()
-    health.failed(at, { kind: 'rate_limit_exceeded', retryAfterMs: 10 * second })
-    health.failed(at + 1, { kind: 'rate_limit_exceeded', retryAfterMs: second })
-    expect(health.isPaused(at + 10 * second - 1)).toBe(true)
-    expect(health.isPaused(at + 10 * second)).toBe(false)
+    health.recordFailure(at, { kind: 'rate_limit_exceeded', retryAfterMs: 10 * second })
+    health.recordFailure(at + 1, { kind: 'rate_limit_exceeded', retryAfterMs: second })
+    expect(health.isCoolingDown(at + 10 * second - 1)).toBe(true)
+    expect(health.isCoolingDown(at + 10 * second)).toBe(false)
   })
 
   test('of a request that was refused for what it says, nobody else has to wait', () => {
     const health = new EndpointHealth()
     for (const kind of ['invalid_request', 'permission_denied', 'content_policy_violation'] as const)
-      health.failed(at, { kind, retryAfterMs: minute })
-    expect(health.isPaused(at)).toBe(false)
+      health.recordFailure(at, { kind, retryAfterMs: minute })
+    expect(health.isCoolingDown(at)).toBe(false)
   })
 
   test('after a wait that was cut short, one request tries whether it is back, and the others wait for that', () => {
     const health = new EndpointHealth()
     const wait = { kind: 'rate_limit_exceeded', retryAfterMs: 5 * minute, isRetryAfterCut: true } as const
-    health.failed(at, wait)
+    health.recordFailure(at, wait)
     const over = at + 5 * minute
-    expect([health.isPaused(over - 1), health.isPaused(over), health.isEjected(over)]).toEqual([
+    expect([health.isCoolingDown(over - 1), health.isCoolingDown(over), health.isEjected(over)]).toEqual([
       true,
       false,
       false,
     ])
-    health.began(over, false)
+    health.recordStart(over, false)
     expect(health.isEjected(over + 1)).toBe(true)
-    health.failed(over + second, wait)
-    expect(health.isPaused(over + 5 * minute)).toBe(true)
+    health.recordFailure(over + second, wait)
+    expect(health.isCoolingDown(over + 5 * minute)).toBe(true)
     const later = over + second + 5 * minute
-    health.began(later, false)
-    health.succeeded(later, { firstTokenMs: 10, tokensPerSecond: null })
-    expect([health.isPaused(later), health.isEjected(later)]).toEqual([false, false])
+    health.recordStart(later, false)
+    health.recordSuccess(later, { firstTokenMs: 10, tokensPerSecond: null })
+    expect([health.isCoolingDown(later), health.isEjected(later)]).toEqual([false, false])
   })
 })
 
@@ -226,21 +226,21 @@ test('I12 a clock that is put back keeps no endpoint out for as long', () => {
   const day = 24 * 60 * minute
   const health = new EndpointHealth()
   failing(health, at, 5)
-  health.failed(at, { kind: 'rate_limit_exceeded', retryAfterMs: minute })
+  health.recordFailure(at, { kind: 'rate_limit_exceeded', retryAfterMs: minute })
   const before = at - day
-  expect([health.isPaused(before), health.isEjected(before), health.isUnstable(before)]).toEqual([
+  expect([health.isCoolingDown(before), health.isEjected(before), health.isUnstable(before)]).toEqual([
     false,
     false,
     false,
   ])
-  expect(health.shown(before).attempts30m).toBe(0)
+  expect(health.getStats(before).attempts30m).toBe(0)
   failing(health, before, 5)
-  health.failed(before, { kind: 'rate_limit_exceeded', retryAfterMs: minute })
-  expect([health.isEjected(before), health.isPaused(before), health.isPaused(before + minute)]).toEqual([
-    true,
-    true,
-    false,
-  ])
+  health.recordFailure(before, { kind: 'rate_limit_exceeded', retryAfterMs: minute })
+  expect([
+    health.isEjected(before),
+    health.isCoolingDown(before),
+    health.isCoolingDown(before + minute),
+  ]).toEqual([true, true, false])
 })
 
 describe('I11 the retry budget', () => {
@@ -249,10 +249,10 @@ describe('I11 the retry budget', () => {
     const requests = 10_000
     let retries = 0
     for (let count = 0; count < requests; count++) {
-      health.began(at, false)
-      if (!health.mayRetry()) continue
+      health.recordStart(at, false)
+      if (!health.consumeRetryBudget()) continue
       retries += 1
-      health.began(at, true)
+      health.recordStart(at, true)
     }
     expect(retries / requests).toBeGreaterThan(0.199)
     expect(retries / requests).toBeLessThanOrEqual(0.2)
@@ -262,9 +262,9 @@ describe('I11 the retry budget', () => {
     const health = new EndpointHealth()
     answering(health, at, 10_000)
     let retries = 0
-    while (health.mayRetry()) {
+    while (health.consumeRetryBudget()) {
       retries += 1
-      health.began(at, true)
+      health.recordStart(at, true)
     }
     expect(retries).toBeLessThanOrEqual(20)
     expect(retries).toBeGreaterThanOrEqual(19)
@@ -276,62 +276,64 @@ describe('what is told of an endpoint', () => {
     const health = new EndpointHealth()
     failing(health, at, 1)
     answering(health, at + 10 * minute, 3)
-    const shown = health.shown(at + 10 * minute)
+    const shown = health.getStats(at + 10 * minute)
     expect([shown.uptime5m, shown.uptime30m, shown.uptime1d]).toEqual([100, 75, 75])
-    expect(health.shown(at + 60 * minute).uptime30m).toBeNull()
-    expect(health.shown(at + 26 * 60 * minute).uptime1d).toBeNull()
+    expect(health.getStats(at + 60 * minute).uptime30m).toBeNull()
+    expect(health.getStats(at + 26 * 60 * minute).uptime1d).toBeNull()
   })
 
   test('speed is of the last five minutes', () => {
     const health = new EndpointHealth()
     answering(health, at)
-    expect(health.speed(at).latency?.p50).toBeCloseTo(100, -1)
-    expect(health.speed(at + 5 * minute + 31 * second).latency).toBeNull()
-    expect(health.shown(at + 6 * minute).throughput?.p50).toBeCloseTo(50, -1)
+    expect(health.getSpeed(at).latency?.p50).toBeCloseTo(100, -1)
+    expect(health.getSpeed(at + 5 * minute + 31 * second).latency).toBeNull()
+    expect(health.getStats(at + 6 * minute).throughput?.p50).toBeCloseTo(50, -1)
   })
 
   test('fifty replies with tool calls are needed to judge them', () => {
     const health = new EndpointHealth()
-    for (let count = 0; count < 49; count++) health.toolCalls(at, count % 7 > 0)
-    expect(health.toolSuccess(at)).toBeNull()
-    health.toolCalls(at, true)
-    expect(health.toolSuccess(at + second)).toBeCloseTo(43 / 50, 5)
-    expect(health.toolSuccess(at + 26 * 60 * minute)).toBeNull()
+    for (let count = 0; count < 49; count++) health.recordToolCalls(at, count % 7 > 0)
+    expect(health.getToolSuccess(at)).toBeNull()
+    health.recordToolCalls(at, true)
+    expect(health.getToolSuccess(at + second)).toBeCloseTo(43 / 50, 5)
+    expect(health.getToolSuccess(at + 26 * 60 * minute)).toBeNull()
   })
 })
 
 test('what is known of the endpoints of a model is what is known of each', () => {
-  const health = new Health()
+  const health = new HealthRegistry()
   const endpoints = ['a', 'b', 'c'].map((id) => ({ id }) as Endpoint)
-  const isKnown = () => health.knownOf(endpoints).map((known) => known !== null)
+  const isKnown = () => health.findAll(endpoints).map((known) => known !== null)
   expect(isKnown()).toEqual([false, false, false])
-  const second = health.of('b')
+  const second = health.getOrCreate('b')
   expect(isKnown()).toEqual([false, true, false])
-  expect(health.knownOf(endpoints)[1]).toBe(second)
-  health.of('c')
+  expect(health.findAll(endpoints)[1]).toBe(second)
+  health.getOrCreate('c')
   for (let count = 0; count < 20_000; count++) {
-    health.of(`another ${count}`)
-    if (count % 1000 === 0) health.of('c')
+    health.getOrCreate(`another ${count}`)
+    if (count % 1000 === 0) health.getOrCreate('c')
   }
   expect(isKnown()).toEqual([false, false, true])
 })
 
 test('S13 endpoints that are remembered are bounded, and those in use stay', () => {
-  const health = new Health()
-  failing(health.of('busy'), at, 5)
+  const health = new HealthRegistry()
+  failing(health.getOrCreate('busy'), at, 5)
   for (let count = 0; count < 30_000; count++) {
-    health.of(`endpoint ${count}`)
-    if (count % 1000 === 0) health.of('busy')
+    health.getOrCreate(`endpoint ${count}`)
+    if (count % 1000 === 0) health.getOrCreate('busy')
   }
-  expect(health.known('endpoint 0')).toBeNull()
-  expect(health.known('busy')?.isEjected(at)).toBe(true)
+  expect(health.find('endpoint 0')).toBeNull()
+  expect(health.find('busy')?.isEjected(at)).toBe(true)
 })
 
 test('however many keys of their own callers have, what is known of shared endpoints stays', () => {
-  const health = new Health()
-  health.of('acme/large alpha').failed(at, { kind: 'rate_limit_exceeded', retryAfterMs: minute })
+  const health = new HealthRegistry()
+  health
+    .getOrCreate('acme/large alpha')
+    .recordFailure(at, { kind: 'rate_limit_exceeded', retryAfterMs: minute })
   const own = (count: number) => healthIdOf('acme/large alpha', `key-${count}`)
-  for (let count = 0; count < 6000; count++) health.of(own(count))
-  expect(health.known('acme/large alpha')?.isPaused(at)).toBe(true)
-  expect([health.known(own(0)), health.known(own(5999))]).toEqual([null, expect.anything()])
+  for (let count = 0; count < 6000; count++) health.getOrCreate(own(count))
+  expect(health.find('acme/large alpha')?.isCoolingDown(at)).toBe(true)
+  expect([health.find(own(0)), health.find(own(5999))]).toEqual([null, expect.anything()])
 })

@@ -1,49 +1,54 @@
-import type { Candidate, Why } from './candidate.ts'
-import type { EndpointHealth, Health, Speed } from './health.ts'
-import { type Names, placeIn } from './names.ts'
-import type { Lanes, Sort, Wanted } from './wanted.ts'
+import type { Candidate, RankingReason } from './candidate.ts'
+import type { EndpointHealth, HealthRegistry, Speed } from './health.ts'
+import type { RoutingQuery, Sort, TierAccess } from './query.ts'
+import { findSelectorIndex, type SelectorList } from './selectors.ts'
 
 /** What is known of the world when a request comes. */
-export interface World {
-  health: Health
+export interface RoutingState {
+  health: HealthRegistry
   /** From 0 to 1, 1 not included; null: nothing is drawn, and who may win stands in the order of price. */
   random: (() => number) | null
   now: number
 }
 
 /** How the candidates of one kind are put in order. */
-export interface Ranking {
-  order: Names | null
+export interface RankingOptions {
+  order: SelectorList | null
   sort: Sort | null
-  lanes: Lanes
+  tiers: TierAccess
   /** The id of the endpoint that answered the conversation last; only balancing asks for it. */
-  sticky: () => string | null
+  findStickyId: () => string | null
   hasTools: boolean
-  preferences: Wanted['preferences']
+  preferences: RoutingQuery['preferences']
 }
 
 type Measure = (health: EndpointHealth | null) => number | null
 
 /** Best first. What is slower than the request would like comes after everything else. */
-export function ranked(candidates: Candidate[], ranking: Ranking, world: World): Candidate[] {
-  const isSlow = slownessOf(ranking.preferences, world.now)
-  if (!isSlow) return placed(candidates, ranking, world)
+export function rankCandidates(
+  candidates: Candidate[],
+  ranking: RankingOptions,
+  state: RoutingState,
+): Candidate[] {
+  const isSlow = createSlownessCheck(ranking.preferences, state.now)
+  if (!isSlow) return sortCandidates(candidates, ranking, state)
   const fast = candidates.filter((candidate) => !isSlow(candidate))
-  const slow = placed(candidates.filter(isSlow), ranking, world)
+  const slow = sortCandidates(candidates.filter(isSlow), ranking, state)
   for (const candidate of slow) {
-    marked(candidate, 'too_slow')
+    setRankingReason(candidate, 'too_slow')
     if (fast.length > 0) candidate.share = null
   }
-  return [...placed(fast, ranking, world), ...slow]
+  return [...sortCandidates(fast, ranking, state), ...slow]
 }
 
 /** `order` stands before `sort`, `sort` before balancing; a lane that was asked for stands first at its place. */
-function placed(list: Candidate[], ranking: Ranking, world: World): Candidate[] {
-  const { order, sort, lanes } = ranking
-  if (order && order.length > 0) return inOrder(list, order, lanes)
-  if (lanes.priority === 'first') return parted(sorted(list, sort ?? 'throughput', world), isPriority)
-  if (sort) return sorted(list, sort, world)
-  return lanes.flex === 'only' ? byPrice(list) : balanced(list, ranking, world)
+function sortCandidates(candidates: Candidate[], ranking: RankingOptions, state: RoutingState): Candidate[] {
+  const { order, sort, tiers } = ranking
+  if (order && order.length > 0) return sortByOrder(candidates, order, tiers)
+  if (tiers.priority === 'first')
+    return moveToFront(sortByMetric(candidates, sort ?? 'throughput', state), isPriority)
+  if (sort) return sortByMetric(candidates, sort, state)
+  return tiers.flex === 'only' ? sortByPrice(candidates) : balanceCandidates(candidates, ranking, state)
 }
 
 function isPriority({ endpoint }: Candidate): boolean {
@@ -51,53 +56,56 @@ function isPriority({ endpoint }: Candidate): boolean {
 }
 
 /** Those `order` names, in its order; then the rest, cheapest first. */
-function inOrder(list: Candidate[], order: Names, lanes: Lanes): Candidate[] {
-  const cheapest = byPrice(list)
-  const placed = (lanes.priority === 'first' ? parted(cheapest, isPriority) : cheapest).map((candidate) => {
-    const place = placeIn(order, candidate.endpoint, lanes)
-    const isListed = place !== -1
-    return {
-      candidate: marked(candidate, isListed ? 'order' : 'price'),
-      value: isListed ? -place : -order.length,
-    }
-  })
-  return highestFirst(placed)
+function sortByOrder(candidates: Candidate[], order: SelectorList, tiers: TierAccess): Candidate[] {
+  const cheapest = sortByPrice(candidates)
+  const scored = (tiers.priority === 'first' ? moveToFront(cheapest, isPriority) : cheapest).map(
+    (candidate) => {
+      const index = findSelectorIndex(order, candidate.endpoint, tiers)
+      const isListed = index !== -1
+      return {
+        candidate: setRankingReason(candidate, isListed ? 'order' : 'price'),
+        value: isListed ? -index : -order.length,
+      }
+    },
+  )
+  return sortHighestFirst(scored)
 }
 
-function sorted(list: Candidate[], sort: Sort, world: World): Candidate[] {
-  let result = byPrice(list).map((candidate) => marked(candidate, sort))
+function sortByMetric(candidates: Candidate[], sort: Sort, state: RoutingState): Candidate[] {
+  let result = sortByPrice(candidates).map((candidate) => setRankingReason(candidate, sort))
   if (sort === 'price') return result
-  for (const measure of measuresOf[sort](world.now)) result = highestFirst(rated(result, measure))
+  for (const measure of measuresBySort[sort](state.now))
+    result = sortHighestFirst(scoreCandidates(result, measure))
   return result
 }
 
-interface Rated {
+interface ScoredCandidate {
   candidate: Candidate
   value: number
 }
 
 /** Equal ones keep their order. */
-function highestFirst(list: Rated[]): Candidate[] {
-  return list.sort((a, b) => b.value - a.value).map(({ candidate }) => candidate)
+function sortHighestFirst(candidates: ScoredCandidate[]): Candidate[] {
+  return candidates.sort((a, b) => b.value - a.value).map(({ candidate }) => candidate)
 }
 
 /** What is compared, the most telling last; more is better. */
-const measuresOf: Record<Exclude<Sort, 'price'>, (now: number) => Measure[]> = {
-  throughput: (now) => [(health) => health?.speed(now).throughput?.p50 ?? null],
-  latency: (now) => [(health) => negative(health?.speed(now).latency?.p50)],
+const measuresBySort: Record<Exclude<Sort, 'price'>, (now: number) => Measure[]> = {
+  throughput: (now) => [(health) => health?.getSpeed(now).throughput?.p50 ?? null],
+  latency: (now) => [(health) => negate(health?.getSpeed(now).latency?.p50)],
   exacto: (now) => [
-    (health) => health?.speed(now).throughput?.p50 ?? null,
-    (health) => health?.toolSuccess(now) ?? null,
+    (health) => health?.getSpeed(now).throughput?.p50 ?? null,
+    (health) => health?.getToolSuccess(now) ?? null,
   ],
 }
 
-function negative(value: number | undefined): number | null {
+function negate(value: number | undefined): number | null {
   return value === undefined ? null : -value
 }
 
 /** An endpoint nothing is known of is taken for an average one: it would never be tried otherwise. */
-function rated(list: readonly Candidate[], measure: Measure): Rated[] {
-  const known = list.map(({ health }) => measure(health))
+function scoreCandidates(candidates: readonly Candidate[], measure: Measure): ScoredCandidate[] {
+  const known = candidates.map(({ health }) => measure(health))
   let sum = 0
   let count = 0
   for (const value of known) {
@@ -106,14 +114,16 @@ function rated(list: readonly Candidate[], measure: Measure): Rated[] {
     count += 1
   }
   const average = count > 0 ? sum / count : 0
-  return list.map((candidate, place) => ({ candidate, value: known[place] ?? average }))
+  return candidates.map((candidate, index) => ({ candidate, value: known[index] ?? average }))
 }
 
 /** Two unknown prices differ by NaN: neither is the cheaper one. Models have their endpoints in this order already. */
-function byPrice(list: readonly Candidate[]): Candidate[] {
-  const copy = list.slice()
-  const isDone = list.every((one, place) => place === 0 || priceOf(list[place - 1]) <= one.endpoint.price)
-  return isDone ? copy : copy.sort((a, b) => a.endpoint.price - b.endpoint.price || 0)
+function sortByPrice(candidates: readonly Candidate[]): Candidate[] {
+  const copy = candidates.slice()
+  const isSorted = candidates.every(
+    (one, index) => index === 0 || priceOf(candidates[index - 1]) <= one.endpoint.price,
+  )
+  return isSorted ? copy : copy.sort((a, b) => a.endpoint.price - b.endpoint.price || 0)
 }
 
 function priceOf(candidate: Candidate | undefined): number {
@@ -121,41 +131,48 @@ function priceOf(candidate: Candidate | undefined): number {
 }
 
 /** The endpoint of the conversation, then one that is drawn, then the others by price; what failed lately comes last. */
-function balanced(list: Candidate[], ranking: Ranking, world: World): Candidate[] {
-  if (list.length < 2) return list
+function balanceCandidates(
+  candidates: Candidate[],
+  ranking: RankingOptions,
+  state: RoutingState,
+): Candidate[] {
+  if (candidates.length < 2) return candidates
   const unstable: Candidate[] = []
   const poor: Candidate[] = []
   const good: Candidate[] = []
-  const bar = ranking.hasTools ? toolBar(list, world) : null
-  for (const candidate of byPrice(list)) {
+  const minToolSuccess = ranking.hasTools ? computeMinToolSuccess(candidates, state) : null
+  for (const candidate of sortByPrice(candidates)) {
     const { health } = candidate
-    if (health?.isUnstable(world.now)) unstable.push(marked(candidate, 'unstable'))
-    else if (bar !== null && (health?.toolSuccess(world.now) ?? 1) < bar) {
-      poor.push(marked(candidate, 'poor_tool_calls'))
+    if (health?.isUnstable(state.now)) unstable.push(setRankingReason(candidate, 'unstable'))
+    else if (minToolSuccess !== null && (health?.getToolSuccess(state.now) ?? 1) < minToolSuccess) {
+      poor.push(setRankingReason(candidate, 'poor_tool_calls'))
     } else good.push(candidate)
   }
-  const first = stuck(good, ranking.sticky()) ?? drawn(good, world.random)
+  const first = findSticky(good, ranking.findStickyId()) ?? drawByPrice(good, state.random)
   if (first && first !== good[0]) {
     good.splice(good.indexOf(first), 1)
     good.unshift(first)
   }
-  return good.length === list.length ? good : [...good, ...poor, ...unstable]
+  return good.length === candidates.length ? good : [...good, ...poor, ...unstable]
 }
 
-function stuck(list: Candidate[], sticky: string | null): Candidate | undefined {
-  const found = sticky === null ? undefined : list.find(({ id }) => id === sticky)
-  return found && marked(found, 'sticky')
+function findSticky(candidates: Candidate[], stickyId: string | null): Candidate | undefined {
+  const candidate = stickyId === null ? undefined : candidates.find(({ id }) => id === stickyId)
+  return candidate && setRankingReason(candidate, 'sticky')
 }
 
 /** By 1/price². What is free goes before what costs, and a price nobody knows comes last. */
-function drawn(list: readonly Candidate[], random: World['random']): Candidate | undefined {
-  const [cheapest] = list
+function drawByPrice(
+  candidates: readonly Candidate[],
+  random: RoutingState['random'],
+): Candidate | undefined {
+  const [cheapest] = candidates
   // A key of one's own is used in the order its owner gave.
-  if (!cheapest || cheapest.ownKey) return cheapest
+  if (!cheapest || cheapest.byokKey) return cheapest
   const { price } = cheapest.endpoint
-  const isEven = price === 0 || price === Number.POSITIVE_INFINITY
-  const pool = isEven ? list.filter(({ endpoint }) => endpoint.price === price) : list
-  const weightOf = ({ endpoint }: Candidate) => (isEven ? 1 : (price / endpoint.price) ** 2)
+  const isUniform = price === 0 || price === Number.POSITIVE_INFINITY
+  const pool = isUniform ? candidates.filter(({ endpoint }) => endpoint.price === price) : candidates
+  const weightOf = ({ endpoint }: Candidate) => (isUniform ? 1 : (price / endpoint.price) ** 2)
   let total = 0
   for (const candidate of pool) total += weightOf(candidate)
   for (const candidate of pool) candidate.share = weightOf(candidate) / total
@@ -169,52 +186,55 @@ function drawn(list: readonly Candidate[], random: World['random']): Candidate |
 }
 
 /** So far behind the best, an endpoint's tool calls are called poor. */
-const tolerated = 0.05
+const toolSuccessTolerance = 0.05
 
-function toolBar(list: Candidate[], { now }: World): number | null {
+function computeMinToolSuccess(candidates: Candidate[], { now }: RoutingState): number | null {
   let best: number | null = null
-  for (const { health } of list) {
-    const success = health?.toolSuccess(now) ?? null
+  for (const { health } of candidates) {
+    const success = health?.getToolSuccess(now) ?? null
     if (success !== null && (best === null || success > best)) best = success
   }
-  return best === null ? null : best - tolerated
+  return best === null ? null : best - toolSuccessTolerance
 }
 
 /** Both halves keep their order. */
-function parted(list: Candidate[], isFirst: (candidate: Candidate) => boolean): Candidate[] {
-  return [...list.filter(isFirst), ...list.filter((candidate) => !isFirst(candidate))]
+function moveToFront(candidates: Candidate[], isFirst: (candidate: Candidate) => boolean): Candidate[] {
+  return [...candidates.filter(isFirst), ...candidates.filter((candidate) => !isFirst(candidate))]
 }
 
 /** Null when the request has no such wish. What nobody has measured is not slow. */
-function slownessOf(
-  { preferred_min_throughput: least, preferred_max_latency: most }: Ranking['preferences'],
+function createSlownessCheck(
+  {
+    preferred_min_throughput: minThroughput,
+    preferred_max_latency: maxLatency,
+  }: RankingOptions['preferences'],
   now: number,
 ): ((candidate: Candidate) => boolean) | null {
-  if (least == null && most == null) return null
-  return ({ health }) => health !== null && isSlow(health.speed(now), least, most)
+  if (minThroughput == null && maxLatency == null) return null
+  return ({ health }) => health !== null && isSlow(health.getSpeed(now), minThroughput, maxLatency)
 }
 
-type Cutoffs = Wanted['preferences']['preferred_max_latency']
+type Cutoffs = RoutingQuery['preferences']['preferred_max_latency']
 
 /** Latencies are wished in seconds and measured in milliseconds. */
-function isSlow({ throughput, latency }: Speed, least: Cutoffs, most: Cutoffs): boolean {
+function isSlow({ throughput, latency }: Speed, minThroughput: Cutoffs, maxLatency: Cutoffs): boolean {
   return (
-    cutoffsOf(least).some(([p, value]) => throughput !== null && throughput[p] < value) ||
-    cutoffsOf(most).some(([p, value]) => latency !== null && latency[p] > value * 1000)
+    parseCutoffs(minThroughput).some(([p, value]) => throughput !== null && throughput[p] < value) ||
+    parseCutoffs(maxLatency).some(([p, value]) => latency !== null && latency[p] > value * 1000)
   )
 }
 
 const percentiles = ['p50', 'p75', 'p90', 'p99'] as const
 
 /** A number is meant for the median. */
-function cutoffsOf(wish: Cutoffs): [(typeof percentiles)[number], number][] {
-  if (wish == null) return []
-  if (typeof wish === 'number') return [['p50', wish]]
-  return percentiles.flatMap((p) => (wish[p] == null ? [] : [[p, wish[p]]]))
+function parseCutoffs(preferred: Cutoffs): [(typeof percentiles)[number], number][] {
+  if (preferred == null) return []
+  if (typeof preferred === 'number') return [['p50', preferred]]
+  return percentiles.flatMap((p) => (preferred[p] == null ? [] : [[p, preferred[p]]]))
 }
 
 /** A key of one's own, and that all others are broken too, say more about its place than what it was compared by. */
-function marked(candidate: Candidate, why: Why): Candidate {
-  if (!candidate.ownKey && candidate.why !== 'ejected') candidate.why = why
+function setRankingReason(candidate: Candidate, reason: RankingReason): Candidate {
+  if (!candidate.byokKey && candidate.why !== 'ejected') candidate.why = reason
   return candidate
 }

@@ -1,42 +1,42 @@
 import { expect, test } from 'bun:test'
-import type { Call } from '../call/call.ts'
-import type { Endpoint } from '../catalog/model.ts'
-import { beginningOf, Sticky, savesByCaching } from './sticky.ts'
+import type { ModelCall } from '../call/call.ts'
+import type { Endpoint } from '../catalogue/model.ts'
+import { hasCacheDiscount, hashConversationStart, StickySessions } from './sticky.ts'
 
 const minute = 60_000
 
 test('S13 a hundred thousand conversations are remembered, those quiet longest are not', () => {
-  const sticky = new Sticky()
+  const sticky = new StickySessions()
   sticky.remember('first', 'endpoint', 0)
   sticky.remember('second', 'endpoint', 0)
   for (let count = 0; count < 99_999; count++) {
     sticky.remember(`talk ${count}`, 'endpoint', 1)
     if (count % 1000 === 0) sticky.remember('first', 'endpoint', 1)
   }
-  expect([sticky.placeOf('first', 1), sticky.placeOf('second', 1)]).toEqual(['endpoint', null])
+  expect([sticky.find('first', 1), sticky.find('second', 1)]).toEqual(['endpoint', null])
 })
 
 test('each turn counts ten minutes anew', () => {
-  const sticky = new Sticky()
+  const sticky = new StickySessions()
   sticky.remember('talk', 'endpoint', 0)
   sticky.remember('talk', 'endpoint', 9 * minute)
-  expect(sticky.placeOf('talk', 19 * minute - 1)).toBe('endpoint')
-  expect(sticky.placeOf('talk', 19 * minute)).toBeNull()
+  expect(sticky.find('talk', 19 * minute - 1)).toBe('endpoint')
+  expect(sticky.find('talk', 19 * minute)).toBeNull()
 })
 
-function callOf(...turns: [role: 'system' | 'developer' | 'user' | 'assistant', text: string][]): Call {
+function callOf(...turns: [role: 'system' | 'developer' | 'user' | 'assistant', text: string][]): ModelCall {
   const messages = turns.map(([role, text]) => ({ role, parts: [{ kind: 'text' as const, text }] }))
   return { messages, stream: false, unknown: [] }
 }
 
 test('a conversation is its instructions and its first turn, whatever follows', () => {
-  const first = beginningOf(callOf(['system', 'Be brief.'], ['user', 'Hello']))
+  const first = hashConversationStart(callOf(['system', 'Be brief.'], ['user', 'Hello']))
   const later = callOf(['system', 'Be brief.'], ['user', 'Hello'], ['assistant', 'Hi'], ['user', 'More'])
-  expect(beginningOf(later)).toBe(first)
-  expect(beginningOf(callOf(['developer', 'Be brief.'], ['user', 'Hello']))).toBe(first)
-  expect(beginningOf(callOf(['system', 'Be long.'], ['user', 'Hello']))).not.toBe(first)
-  expect(beginningOf(callOf(['system', 'Be brief.'], ['user', 'Bye']))).not.toBe(first)
-  expect(beginningOf(callOf(['user', 'Hello']))).not.toBe(first)
+  expect(hashConversationStart(later)).toBe(first)
+  expect(hashConversationStart(callOf(['developer', 'Be brief.'], ['user', 'Hello']))).toBe(first)
+  expect(hashConversationStart(callOf(['system', 'Be long.'], ['user', 'Hello']))).not.toBe(first)
+  expect(hashConversationStart(callOf(['system', 'Be brief.'], ['user', 'Bye']))).not.toBe(first)
+  expect(hashConversationStart(callOf(['user', 'Hello']))).not.toBe(first)
 })
 
 test.each([
@@ -45,5 +45,5 @@ test.each([
   [{ prompt: '0.000001' }, false],
   [null, false],
 ])('with %j staying saves: %p', (pricing, saves) => {
-  expect(savesByCaching({ pricing } as Endpoint)).toBe(saves)
+  expect(hasCacheDiscount({ pricing } as Endpoint)).toBe(saves)
 })

@@ -1,43 +1,43 @@
-import type { Call, Message } from '../call/call.ts'
-import type { Endpoint } from '../catalog/model.ts'
+import type { Message, ModelCall } from '../call/call.ts'
+import type { Endpoint } from '../catalogue/model.ts'
 
 /** A conversation that says nothing for so long has lost the provider's cache too. */
 const idleMs = 10 * 60_000
 /** More conversations are not remembered; those quiet longest go first. */
-const mostConversations = 100_000
+const maxSessions = 100_000
 
 /** Where each conversation was answered last, so that the next turn finds the provider's prompt cache. */
-export class Sticky {
-  readonly #places = new Map<string, { id: string; until: number }>()
+export class StickySessions {
+  readonly #sessions = new Map<string, { id: string; until: number }>()
 
   get isEmpty(): boolean {
-    return this.#places.size === 0
+    return this.#sessions.size === 0
   }
 
-  placeOf(conversation: string, now: number): string | null {
-    const place = this.#places.get(conversation)
-    if (!place) return null
-    if (now < place.until) return place.id
-    this.#places.delete(conversation)
+  find(key: string, now: number): string | null {
+    const session = this.#sessions.get(key)
+    if (!session) return null
+    if (now < session.until) return session.id
+    this.#sessions.delete(key)
     return null
   }
 
-  remember(conversation: string, id: string, now: number): void {
-    this.#places.delete(conversation)
-    this.#places.set(conversation, { id, until: now + idleMs })
-    if (this.#places.size <= mostConversations) return
-    const [quietest] = this.#places.keys()
-    if (quietest !== undefined) this.#places.delete(quietest)
+  remember(key: string, id: string, now: number): void {
+    this.#sessions.delete(key)
+    this.#sessions.set(key, { id, until: now + idleMs })
+    if (this.#sessions.size <= maxSessions) return
+    const [idlest] = this.#sessions.keys()
+    if (idlest !== undefined) this.#sessions.delete(idlest)
   }
 }
 
 /** Whether staying with an endpoint saves anything. */
-export function savesByCaching({ pricing }: Endpoint): boolean {
+export function hasCacheDiscount({ pricing }: Endpoint): boolean {
   return pricing?.input_cache_read !== undefined && Number(pricing.input_cache_read) < Number(pricing.prompt)
 }
 
 /** What is the same in every turn of a conversation: how it begins. */
-export function beginningOf({ messages }: Call): string {
+export function hashConversationStart({ messages }: ModelCall): string {
   const instructions = messages.find(({ role }) => role === 'system' || role === 'developer')
   const first = messages.find(({ role }) => role !== 'system' && role !== 'developer')
   return Bun.hash(`${textOf(instructions)}\n${textOf(first)}`).toString(36)

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import { publishedSignature } from '../../test/support/sigv4.ts'
-import type { AccessKey } from '../catalog/credential.ts'
+import { computeSignature } from '../../test/support/sigv4.ts'
+import type { AccessKey } from '../catalogue/credential.ts'
 import { signWithAccessKey } from './access-key.ts'
 
 const at = (iso: string) => ({ now: () => Date.parse(iso) })
@@ -14,7 +14,7 @@ describe('the published test suite of Signature Version 4', () => {
     secretAccessKey: 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY',
     region: 'us-east-1',
   }
-  const means = { clock: at('2015-08-30T12:36:00Z'), service: 'service', region: 'us-east-1' }
+  const context = { clock: at('2015-08-30T12:36:00Z'), service: 'service', region: 'us-east-1' }
   const unreserved = '-._~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
   const sessionToken = '6e86291e8372ff2a2260956d9b8aae1d763fbf315fa00fa31553b73ebf194267'
 
@@ -79,13 +79,13 @@ describe('the published test suite of Signature Version 4', () => {
     ],
   ])('%s', async (_name, method, path, headers, signature) => {
     const url = `https://example.amazonaws.com${path}`
-    const signed = await signWithAccessKey({ method, url, headers: { ...headers }, body: '' }, key, means)
+    const signed = await signWithAccessKey({ method, url, headers: { ...headers }, body: '' }, key, context)
     expect(signatureOf(signed)).toBe(signature)
   })
 
   test('get-vanilla-with-session-token', async () => {
     const request = { method: 'GET', url: 'https://example.amazonaws.com/', headers: {}, body: '' }
-    expect(await signWithAccessKey(request, { ...key, sessionToken }, means)).toEqual({
+    expect(await signWithAccessKey(request, { ...key, sessionToken }, context)).toEqual({
       'x-amz-date': '20150830T123600Z',
       'x-amz-security-token': sessionToken,
       authorization:
@@ -119,6 +119,6 @@ describe('against the algorithm written out', () => {
     )
     expect(signed['x-amz-date']).toBe('20261115T120000Z')
     const sent = { method: 'POST', url: `https://${host}${path}`, headers: signed, text: body }
-    expect(signatureOf(signed)).toBe(publishedSignature(sent, 'the-secret'))
+    expect(signatureOf(signed)).toBe(computeSignature(sent, 'the-secret'))
   })
 })

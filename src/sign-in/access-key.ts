@@ -1,12 +1,12 @@
 import { AwsV4Signer } from 'aws4fetch'
-import type { AccessKey } from '../catalog/credential.ts'
-import type { HeaderMap, Means, Signable } from './scheme.ts'
+import type { AccessKey } from '../catalogue/credential.ts'
+import type { HeaderMap, SignableRequest, SignInContext } from './context.ts'
 
 /** Signature Version 4: over the method, the URL, the headers given here, and the body. */
 export async function signWithAccessKey(
-  { method, url, headers, body }: Signable,
-  { accessKeyId, secretAccessKey, sessionToken, region: own }: AccessKey,
-  { clock, service, region }: Pick<Means, 'clock' | 'service' | 'region'>,
+  { method, url, headers, body }: SignableRequest,
+  { accessKeyId, secretAccessKey, sessionToken, region: credentialRegion }: AccessKey,
+  { clock, service, region }: Pick<SignInContext, 'clock' | 'service' | 'region'>,
 ): Promise<HeaderMap> {
   // A proxy may change how it wants its answer packed.
   const { 'accept-encoding': _packing, ...signable } = headers
@@ -19,7 +19,7 @@ export async function signWithAccessKey(
     secretAccessKey,
     ...(sessionToken !== undefined && { sessionToken }),
     service,
-    region: region || own,
+    region: region || credentialRegion,
     datetime: new Date(clock.now()).toISOString().replace(/[:-]|\.\d{3}/g, ''),
   })
   const signed = await signer.sign()

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { createVerify, generateKeyPairSync } from 'node:crypto'
-import type { ServiceAccount } from '../catalog/credential.ts'
-import { Grants } from './service-account.ts'
+import type { ServiceAccount } from '../catalogue/credential.ts'
+import { AccessTokenCache } from './service-account.ts'
 
 const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
 const account: ServiceAccount = {
@@ -17,7 +17,7 @@ describe('service accounts', () => {
   let forms: URLSearchParams[] = []
   let answer: () => Response | Promise<Response>
   let now = Date.parse('2026-11-15T12:00:00Z')
-  let grants: Grants
+  let grants: AccessTokenCache
   beforeAll(() => {
     vendor = Bun.serve({
       port: 0,
@@ -32,14 +32,14 @@ describe('service accounts', () => {
   beforeEach(() => {
     forms = []
     answer = () => Response.json({ access_token: `token-${forms.length}`, expires_in: 1000 })
-    grants = new Grants({ now: () => now })
+    grants = new AccessTokenCache({ now: () => now })
   })
 
   const exchange = () => ({
     tokenUrl: `http://127.0.0.1:${vendor.port}/token`,
     allowPrivate: [`127.0.0.1:${vendor.port}`],
   })
-  const token = (who = account) => grants.tokenFor(who, exchange())
+  const token = (who = account) => grants.getToken(who, exchange())
   const later = (seconds: number) => {
     now += seconds * 1000
   }
@@ -105,7 +105,7 @@ describe('service accounts', () => {
 
   test('a token that was refused is asked for anew', async () => {
     await token()
-    grants.forget(account, exchange().tokenUrl)
+    grants.invalidate(account, exchange().tokenUrl)
     expect(await token()).toBe('token-2')
   })
 
@@ -116,11 +116,11 @@ describe('service accounts', () => {
     }
     await expect(token(broken)).rejects.toThrow('The private key of the service account cannot be used.')
     const closed = { ...exchange(), tokenUrl: 'http://127.0.0.1:1/token', allowPrivate: ['127.0.0.1:1'] }
-    await expect(grants.tokenFor(account, closed)).rejects.toThrow('no answer')
+    await expect(grants.getToken(account, closed)).rejects.toThrow('no answer')
   })
 
   test('S5 an assertion is not sent to a private address that the operator did not list', async () => {
-    await expect(grants.tokenFor(account, { ...exchange(), allowPrivate: [] })).rejects.toThrow('no answer')
+    await expect(grants.getToken(account, { ...exchange(), allowPrivate: [] })).rejects.toThrow('no answer')
     expect(forms).toHaveLength(0)
   })
 })

@@ -1,9 +1,9 @@
-import type { Token } from '../catalog/credential.ts'
-import type { HeaderMap, Means } from './scheme.ts'
+import type { Token } from '../catalogue/credential.ts'
+import type { HeaderMap, SignInContext } from './context.ts'
 
-export const bearer = 'authorization'
+export const bearerHeader = 'authorization'
 
 /** `Authorization: Bearer`, or a header that holds the token alone. */
-export function signWithToken({ token }: Token, { keyHeader }: Pick<Means, 'keyHeader'>): HeaderMap {
-  return { [keyHeader]: keyHeader === bearer ? `Bearer ${token}` : token }
+export function signWithToken({ token }: Token, { keyHeader }: Pick<SignInContext, 'keyHeader'>): HeaderMap {
+  return { [keyHeader]: keyHeader === bearerHeader ? `Bearer ${token}` : token }
 }

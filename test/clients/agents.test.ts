@@ -12,10 +12,10 @@ import { z } from 'zod'
 import {
   askedDuring,
   expectClosedSoon,
+  incoming,
   lastAsked,
   limitsRate,
   modelOf,
-  question,
   rejection,
   replies,
   scenarios,
@@ -78,7 +78,7 @@ const cases = (['responses', 'chat'] as const).flatMap((api) =>
 
 describe.each(cases)('agents with %s over an upstream of format %s', (api, dialect) => {
   test('a run answers', async () => {
-    const { finalOutput, state } = await runner.run(agent(api, dialect), question)
+    const { finalOutput, state } = await runner.run(agent(api, dialect), incoming)
     expect(finalOutput).toBe(scenarios.text.text)
     expect(state.usage).toMatchObject({ inputTokens: 87, outputTokens: 41 })
   })
@@ -88,12 +88,12 @@ describe.each(cases)('agents with %s over an upstream of format %s', (api, diale
     const cities: string[] = []
     const agentWithTool = agent(api, dialect, cities)
     if (manner === 'streamed') {
-      const result = await runner.run(agentWithTool, question, { stream: true })
+      const result = await runner.run(agentWithTool, incoming, { stream: true })
       for await (const _event of result);
       await result.completed
       expect(result.finalOutput).toBe(scenarios.text.text)
     } else {
-      expect((await runner.run(agentWithTool, question)).finalOutput).toBe(scenarios.text.text)
+      expect((await runner.run(agentWithTool, incoming)).finalOutput).toBe(scenarios.text.text)
     }
     expect(cities.toSorted()).toEqual(['Oslo', '京都'])
     expect(lastAsked(lab()).text).toContain(weatherIn('Oslo'))
@@ -102,7 +102,7 @@ describe.each(cases)('agents with %s over an upstream of format %s', (api, diale
 
   test('reasoning goes back in with the tool call it belongs to', async () => {
     replies(lab(), dialect, 'reasoningToolCall', 'text')
-    const { finalOutput } = await runner.run(agent(api, dialect), question)
+    const { finalOutput } = await runner.run(agent(api, dialect), incoming)
     expect(finalOutput).toBe(scenarios.text.text)
     // Signatures have no place in the chat format of this client, nor in that of the upstream.
     if (api === 'chat' || dialect === 'chat') return
@@ -116,20 +116,20 @@ describe.each(cases)('agents with %s over an upstream of format %s', (api, diale
       model: model(api, modelOf(dialect)),
       outputType: report,
     })
-    const { finalOutput } = await runner.run(typed, question)
+    const { finalOutput } = await runner.run(typed, incoming)
     expect(finalOutput).toEqual(JSON.parse(scenarios.structured.text))
   })
 
   test('a rate limit of the upstream is a RateLimitError', async () => {
     limitsRate(lab(), dialect, '1')
-    const error = await rejection(runner.run(agent(api, dialect), question))
+    const error = await rejection(runner.run(agent(api, dialect), incoming))
     expect(error).toBeInstanceOf(RateLimitError)
   })
 
   test('abort of a run closes the connection to the upstream', async () => {
     stalls(lab(), dialect)
     const controller = new AbortController()
-    const result = await runner.run(agent(api, dialect), question, {
+    const result = await runner.run(agent(api, dialect), incoming, {
       stream: true,
       signal: controller.signal,
     })
@@ -149,7 +149,7 @@ describe.each(cases)('agents with %s over an upstream of format %s', (api, diale
 
 describe.each(['responses', 'chat'] as const)('errors of agents with %s', (api) => {
   const run = (name: string, key = lab().key) =>
-    runner.run(new Agent({ name: 'Nobody', model: model(api, name, { key }) }), question)
+    runner.run(new Agent({ name: 'Nobody', model: model(api, name, { key }) }), incoming)
 
   test('a wrong key, an unknown model, no credits', async () => {
     expect(await rejection(run(modelOf('chat'), 'sk-hg-v1-wrong'))).toBeInstanceOf(AuthenticationError)
@@ -160,6 +160,6 @@ describe.each(['responses', 'chat'] as const)('errors of agents with %s', (api) 
   test('a rate limit is retried', async () => {
     limitsRate(lab(), 'messages', '1')
     const patient = new Agent({ name: 'Patient', model: model(api, modelOf('messages'), { maxRetries: 1 }) })
-    expect(await askedDuring(lab(), () => runner.run(patient, question))).toHaveLength(2)
+    expect(await askedDuring(lab(), () => runner.run(patient, incoming))).toHaveLength(2)
   })
 })

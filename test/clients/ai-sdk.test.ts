@@ -20,10 +20,10 @@ import {
   askedDuring,
   dawdles,
   expectClosedSoon,
+  incoming,
   lastAsked,
   limitsRate,
   modelOf,
-  question,
   rejection,
   replies,
   scenarios,
@@ -89,7 +89,7 @@ describe.each(cases)('%s over an upstream of format %s', (_, dialect, create) =>
     create({ baseURL: `${lab().url}/v1`, apiKey: key }, name)
   const ask = (key?: string, name?: string) => ({
     model: model(key, name),
-    prompt: question,
+    prompt: incoming,
     maxRetries: 0,
     maxOutputTokens: 2000,
   })
@@ -183,7 +183,7 @@ describe.each(cases.filter(([name]) => name in thinking))(
   (name, dialect, create) => {
     const ask = () => ({
       model: create({ baseURL: `${lab().url}/v1`, apiKey: lab().key }, modelOf(dialect)),
-      prompt: question,
+      prompt: incoming,
       maxRetries: 0,
       providerOptions: thinking[name] as never,
     })
@@ -215,7 +215,7 @@ describe.each(cases.filter(([name]) => name in thinking))(
 describe.each(providers)('errors with %s', (_, create) => {
   const ask = (key: string, maxRetries = 0) => ({
     model: create({ baseURL: `${lab().url}/v1`, apiKey: key }, modelOf('messages')),
-    prompt: question,
+    prompt: incoming,
     maxRetries,
   })
 
@@ -231,9 +231,9 @@ describe.each(providers)('errors with %s', (_, create) => {
 
   test('a rate limit is retried after the time it was told, and then given up', async () => {
     limitsRate(lab(), 'messages', '1')
-    const asked = await askedDuring(lab(), () => generateText(ask(lab().key, 1)))
-    expect(asked).toHaveLength(2)
-    expect(asked[1]!.at - asked[0]!.at).toBeGreaterThanOrEqual(900)
+    const request = await askedDuring(lab(), () => generateText(ask(lab().key, 1)))
+    expect(request).toHaveLength(2)
+    expect(request[1]!.at - request[0]!.at).toBeGreaterThanOrEqual(900)
     limitsRate(lab(), 'messages', '1')
     limitsRate(lab(), 'messages', '1')
     expect(RetryError.isInstance(await rejection(generateText(ask(lab().key, 1))))).toBe(true)
@@ -244,7 +244,7 @@ test('signs of life in a slow stream do no harm', async () => {
   const told = providers.map(async ([, create]) => {
     dawdles(lab(), 'messages')
     const model = create({ baseURL: `${lab().url}/v1`, apiKey: lab().key }, modelOf('messages'))
-    return streamText({ model, prompt: question, maxRetries: 0 }).text
+    return streamText({ model, prompt: incoming, maxRetries: 0 }).text
   })
   expect(await Promise.all(told)).toEqual(providers.map(() => scenarios.text.text))
 })

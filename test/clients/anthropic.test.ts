@@ -14,10 +14,10 @@ import {
   askedDuring,
   dawdles,
   expectClosedSoon,
+  incoming,
   lastAsked,
   limitsRate,
   modelOf,
-  question,
   rejection,
   replies,
   scenarios,
@@ -47,7 +47,7 @@ function client({ key = lab().key, maxRetries = 0, base = '', bearer = false, he
   })
 }
 
-const asked = { max_tokens: 2000, messages: [{ role: 'user' as const, content: question }] }
+const request = { max_tokens: 2000, messages: [{ role: 'user' as const, content: incoming }] }
 const weatherTool = {
   name: 'get_weather',
   description: 'Weather of a city',
@@ -68,14 +68,14 @@ describe.each(textDialects)('the Anthropic SDK over an upstream of format %s', (
   const model = modelOf(dialect)
 
   test('a whole answer has text and usage', async () => {
-    const answer = await client().messages.create({ model, ...asked })
+    const answer = await client().messages.create({ model, ...request })
     expect(textIn(answer)).toBe(scenarios.text.text)
     expect(answer).toMatchObject({ type: 'message', role: 'assistant', stop_reason: 'end_turn', model })
     expect(answer.usage).toMatchObject({ input_tokens: 23, cache_read_input_tokens: 64, output_tokens: 41 })
   })
 
   test('stream() ends with the same message', async () => {
-    const stream = client().messages.stream({ model, ...asked })
+    const stream = client().messages.stream({ model, ...request })
     let text = ''
     stream.on('text', (piece) => {
       text += piece
@@ -92,7 +92,7 @@ describe.each(textDialects)('the Anthropic SDK over an upstream of format %s', (
     const cities: string[] = []
     const final = await client().beta.messages.toolRunner({
       model,
-      ...asked,
+      ...request,
       tools: [
         betaTool({
           name: 'get_weather',
@@ -115,7 +115,7 @@ describe.each(textDialects)('the Anthropic SDK over an upstream of format %s', (
   test('streamed parallel tool calls come out whole', async () => {
     replies(lab(), dialect, 'toolCalls')
     const final = await client()
-      .messages.stream({ model, ...asked, tools: [weatherTool] })
+      .messages.stream({ model, ...request, tools: [weatherTool] })
       .finalMessage()
     const calls = final.content.filter((block) => block.type === 'tool_use')
     expect(final.stop_reason).toBe('tool_use')
@@ -129,7 +129,7 @@ describe.each(textDialects)('the Anthropic SDK over an upstream of format %s', (
       replies(lab(), dialect, 'reasoningToolCall', 'text')
       const wish = {
         model,
-        ...asked,
+        ...request,
         tools: [weatherTool],
         thinking: { type: 'enabled' as const, budget_tokens: 1024 },
       }
@@ -143,7 +143,7 @@ describe.each(textDialects)('the Anthropic SDK over an upstream of format %s', (
       const second = await messages.create({
         ...wish,
         messages: [
-          ...asked.messages,
+          ...request.messages,
           { role: 'assistant', content: first.content },
           {
             role: 'user',
@@ -163,7 +163,7 @@ describe.each(textDialects)('the Anthropic SDK over an upstream of format %s', (
     replies(lab(), dialect, 'structured')
     const answer = await client().messages.parse({
       model,
-      ...asked,
+      ...request,
       output_config: { format: zodOutputFormat(report) },
     })
     expect(answer.parsed_output).toEqual(JSON.parse(scenarios.structured.text))
@@ -172,18 +172,18 @@ describe.each(textDialects)('the Anthropic SDK over an upstream of format %s', (
 
   test('an answer that was cut short is known by its stop reason', async () => {
     replies(lab(), dialect, 'cutShort')
-    const answer = await client().messages.create({ model, ...asked, max_tokens: 8 })
+    const answer = await client().messages.create({ model, ...request, max_tokens: 8 })
     expect(answer.stop_reason).toBe('max_tokens')
   })
 
   test('tokens are counted', async () => {
-    const count = await client().messages.countTokens({ model, messages: asked.messages })
+    const count = await client().messages.countTokens({ model, messages: request.messages })
     expect(count.input_tokens).toBeGreaterThan(0)
   })
 
   test('a rate limit of the upstream is a RateLimitError with its retry-after', async () => {
     limitsRate(lab(), dialect, '7')
-    const error = await rejection(client().messages.create({ model, ...asked }))
+    const error = await rejection(client().messages.create({ model, ...request }))
     expect(error).toBeInstanceOf(RateLimitError)
     expect((error as RateLimitError).headers.get('retry-after')).toBe('7')
     expect((error as RateLimitError).message).toContain('Slow down')
@@ -192,7 +192,7 @@ describe.each(textDialects)('the Anthropic SDK over an upstream of format %s', (
 
   test('abort() of a stream closes the connection to the upstream', async () => {
     stalls(lab(), dialect)
-    const stream = client().messages.stream({ model, ...asked })
+    const stream = client().messages.stream({ model, ...request })
     await new Promise((resolve) => stream.once('text', resolve))
     const leftAt = Date.now()
     stream.abort()
@@ -203,11 +203,11 @@ describe.each(textDialects)('the Anthropic SDK over an upstream of format %s', (
 
 describe('the ways in, with the Anthropic SDK', () => {
   const model = modelOf('messages')
-  const ask = (wishes: Wishes, name = model) => client(wishes).messages.create({ model: name, ...asked })
+  const ask = (options: Wishes, name = model) => client(options).messages.create({ model: name, ...request })
 
   test.each(['', '/v1', '/api', '/api/v1', '/anthropic'])('the base URL may end in "%s"', async (base) => {
     expect(textIn(await ask({ base }))).toBe(scenarios.text.text)
-    const counted = await client({ base }).messages.countTokens({ model, messages: asked.messages })
+    const counted = await client({ base }).messages.countTokens({ model, messages: request.messages })
     expect(counted.input_tokens).toBeGreaterThan(0)
   })
 
@@ -229,14 +229,14 @@ describe('the ways in, with the Anthropic SDK', () => {
   )
 
   test('betas are passed on to an upstream of the same format', async () => {
-    await client().beta.messages.create({ model, ...asked, betas: ['context-management-2025-06-27'] })
+    await client().beta.messages.create({ model, ...request, betas: ['context-management-2025-06-27'] })
     expect(lastAsked(lab()).headers['anthropic-beta']).toContain('context-management-2025-06-27')
   })
 
   test('fields nobody here knows reach an upstream of the same format', async () => {
     await client().messages.create({
       model,
-      ...asked,
+      ...request,
       brand_new: { a: [1] },
     } as Anthropic.MessageCreateParamsNonStreaming)
     expect(lastAsked(lab()).json.brand_new).toEqual({ a: [1] })
@@ -262,14 +262,14 @@ describe('the ways in, with the Anthropic SDK', () => {
 
   test('signs of life in a slow stream do no harm', async () => {
     dawdles(lab(), 'chat')
-    const stream = client().messages.stream({ model: modelOf('chat'), ...asked })
+    const stream = client().messages.stream({ model: modelOf('chat'), ...request })
     expect(textIn(await stream.finalMessage())).toBe(scenarios.text.text)
   })
 
   test('the client retries a rate limit after the time it was told', async () => {
     limitsRate(lab(), 'messages', '1')
     const requests = await askedDuring(lab(), () =>
-      client({ maxRetries: 2 }).messages.create({ model, ...asked }),
+      client({ maxRetries: 2 }).messages.create({ model, ...request }),
     )
     expect(requests).toHaveLength(2)
     expect(requests[1]!.at - requests[0]!.at).toBeGreaterThanOrEqual(900)

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { AzureOpenAI, NotFoundError } from 'openai'
-import { lastAsked, modelOf, question, rejection, scenarios, textDialects, useLab } from './lab.ts'
+import { incoming, lastAsked, modelOf, rejection, scenarios, textDialects, useLab } from './lab.ts'
 
 const lab = useLab()
 
@@ -12,7 +12,7 @@ const client = (deployment?: string) =>
     maxRetries: 0,
     ...(deployment !== undefined && { deployment }),
   })
-const messages = [{ role: 'user' as const, content: question }]
+const messages = [{ role: 'user' as const, content: incoming }]
 
 describe.each(textDialects)('the Azure client of the OpenAI SDK over an upstream of format %s', (dialect) => {
   const model = modelOf(dialect)
@@ -32,12 +32,12 @@ describe.each(textDialects)('the Azure client of the OpenAI SDK over an upstream
   })
 
   test('responses are made, read and listed', async () => {
-    const made = await client().responses.create({ model, input: question })
+    const made = await client().responses.create({ model, input: incoming })
     expect(made.output_text).toBe(scenarios.text.text)
     const read = await client().responses.retrieve(made.id)
     expect(read.output_text).toBe(scenarios.text.text)
     const items = await client().responses.inputItems.list(made.id)
-    expect(JSON.stringify(items.data)).toContain(question)
+    expect(JSON.stringify(items.data)).toContain(incoming)
   })
 })
 
@@ -50,7 +50,7 @@ test('a long body keeps everything but its model', async () => {
 })
 
 test('older completions have a deployment too', async () => {
-  const reply = await client().completions.create({ model: modelOf('chat'), prompt: question })
+  const reply = await client().completions.create({ model: modelOf('chat'), prompt: incoming })
   expect(reply.choices[0]?.text).toBe(scenarios.text.text)
 })
 
@@ -84,7 +84,7 @@ test.each(['lab/chat', 'lab%2Fchat', 'chat-deployment'])(
 )
 
 test('what has no operation here is 404, in the envelope', async () => {
-  const speech = client().audio.speech.create({ model: modelOf('chat'), voice: 'alloy', input: question })
+  const speech = client().audio.speech.create({ model: modelOf('chat'), voice: 'alloy', input: incoming })
   const error = await rejection(speech)
   expect(error).toBeInstanceOf(NotFoundError)
   expect((error as NotFoundError).error).toMatchObject({ code: 404, metadata: { reason: 'route_unknown' } })

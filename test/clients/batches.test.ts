@@ -2,14 +2,14 @@ import { expect, test } from 'bun:test'
 import Anthropic from '@anthropic-ai/sdk'
 import { GoogleGenAI } from '@google/genai'
 import OpenAI from 'openai'
-import { askedDuring, modelOf, question, rejection, useLab } from './lab.ts'
+import { askedDuring, incoming, modelOf, rejection, useLab } from './lab.ts'
 
 const lab = useLab()
 
 const openai = () => new OpenAI({ baseURL: `${lab().url}/v1`, apiKey: lab().key })
 const anthropic = () => new Anthropic({ baseURL: lab().url, apiKey: lab().key })
 const google = () => new GoogleGenAI({ apiKey: lab().key, httpOptions: { baseUrl: lab().url } })
-const messages = [{ role: 'user' as const, content: question }]
+const messages = [{ role: 'user' as const, content: incoming }]
 
 const attempts: [string, () => PromiseLike<unknown>][] = [
   [
@@ -40,7 +40,7 @@ const attempts: [string, () => PromiseLike<unknown>][] = [
     () =>
       google().batches.create({
         model: modelOf('gemini'),
-        src: [{ contents: [{ role: 'user', parts: [{ text: question }] }] }],
+        src: [{ contents: [{ role: 'user', parts: [{ text: incoming }] }] }],
       }),
   ],
   ['Google, get', () => google().batches.get({ name: 'batches/1' })],
@@ -48,12 +48,12 @@ const attempts: [string, () => PromiseLike<unknown>][] = [
 ]
 
 test.each(attempts)('batches are not offered, says %s, and is not tried again', async (_, attempt) => {
-  const asked = await askedDuring(lab(), async () => {
+  const request = await askedDuring(lab(), async () => {
     const error = (await rejection(attempt())) as Error & { status?: number }
     expect(error.message).toContain('Batches are not offered')
     expect(error.status).toBe(404)
   })
-  expect(asked).toEqual([])
+  expect(request).toEqual([])
 })
 
 test('the answer is the envelope, and asks not to be tried again', async () => {

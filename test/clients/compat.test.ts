@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { lastAsked, modelOf, question, replies, scenarios, useLab, weatherParameters } from './lab.ts'
+import { incoming, lastAsked, modelOf, replies, scenarios, useLab, weatherParameters } from './lab.ts'
 import { chatBody, events, json, messagesBody, responsesBody, send as sendTo, type Wish } from './raw.ts'
 
 // What programs send that no library here sends: by hand, as it was seen on the wire.
@@ -95,7 +95,7 @@ describe('an editor that sends Responses bodies to the chat path', () => {
     stream_options: { include_usage: true },
     input: [
       { role: 'system', content: 'You edit code.' },
-      { role: 'user', content: [{ type: 'input_text', text: question }] },
+      { role: 'user', content: [{ type: 'input_text', text: incoming }] },
     ],
     tools: [
       {
@@ -208,7 +208,7 @@ describe('bodies that are not quite what the format says', () => {
         },
       ],
       messages: [
-        { role: 'user', content: [{ type: 'text', text: question, cache_control: { type: 'ephemeral' } }] },
+        { role: 'user', content: [{ type: 'text', text: incoming, cache_control: { type: 'ephemeral' } }] },
         { role: 'system', content: 'Be quick.' },
       ],
     }

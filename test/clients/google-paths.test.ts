@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { truncate } from 'node:fs/promises'
 import { ApiError, createPartFromUri, GoogleGenAI, type HttpOptions } from '@google/genai'
-import { lastAsked, modelOf, question, rejection, scenarios, textDialects, useLab } from './lab.ts'
+import { incoming, lastAsked, modelOf, rejection, scenarios, textDialects, useLab } from './lab.ts'
 import { json, send } from './raw.ts'
 
 const lab = useLab()
@@ -24,7 +24,7 @@ async function all<T>(pages: Promise<AsyncIterable<T>>): Promise<T[]> {
 describe.each(['v1beta', 'v1', 'v1alpha'])('the Google SDK asking version %s', (apiVersion) => {
   test('answers, streams and counts', async () => {
     const { models } = client({ apiVersion })
-    const wish = { model: modelOf('gemini'), contents: question }
+    const wish = { model: modelOf('gemini'), contents: incoming }
     expect((await models.generateContent(wish)).text).toBe(scenarios.text.text)
     let text = ''
     for await (const chunk of await models.generateContentStream(wish)) text += chunk.text ?? ''
@@ -56,7 +56,7 @@ describe.each(['v1beta', 'v1', 'v1alpha'])('the Google SDK asking version %s', (
 describe.each(['v1beta1', 'v1'])('the Google SDK in its cloud manner, version %s', (apiVersion) => {
   test('answers, counts, lists and reads', async () => {
     const { models } = cloud(apiVersion)
-    const wish = { model: modelOf('messages'), contents: question }
+    const wish = { model: modelOf('messages'), contents: incoming }
     expect((await models.generateContent(wish)).text).toBe(scenarios.text.text)
     expect((await models.countTokens(wish)).totalTokens).toBeGreaterThan(0)
     const names = (await all(models.list())).map(({ name }) => name)
@@ -66,7 +66,7 @@ describe.each(['v1beta1', 'v1'])('the Google SDK in its cloud manner, version %s
 })
 
 describe('paths by hand', () => {
-  const body = { contents: [{ parts: [{ text: question }] }] }
+  const body = { contents: [{ parts: [{ text: incoming }] }] }
   const project = '/projects/p-1/locations/europe-west4'
 
   test.each([

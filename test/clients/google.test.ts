@@ -5,10 +5,10 @@ import {
   askedDuring,
   dawdles,
   expectClosedSoon,
+  incoming,
   lastAsked,
   limitsRate,
   modelOf,
-  question,
   rejection,
   replies,
   scenarios,
@@ -56,7 +56,7 @@ const callsIn = (parts: Part[]) => parts.flatMap((part) => part.functionCall ?? 
 describe.each(textDialects)('the Google SDK over an upstream of format %s', (dialect) => {
   const ask = (more: Partial<GenerateContentParameters> = {}) => ({
     model: modelOf(dialect),
-    contents: question as GenerateContentParameters['contents'],
+    contents: incoming as GenerateContentParameters['contents'],
     ...more,
   })
 
@@ -93,7 +93,7 @@ describe.each(textDialects)('the Google SDK over an upstream of format %s', (dia
     const calls = callsIn(parts)
     expect(calls.map((call) => call.args)).toEqual(argumentsOf('toolCalls') as never)
     const contents: Content[] = [
-      { role: 'user', parts: [{ text: question }] },
+      { role: 'user', parts: [{ text: incoming }] },
       { role: 'model', parts },
       {
         role: 'user',
@@ -131,7 +131,7 @@ describe.each(textDialects)('the Google SDK over an upstream of format %s', (dia
         response: { output: weatherIn('Bergen') },
       }
       const contents: Content[] = [
-        { role: 'user', parts: [{ text: question }] },
+        { role: 'user', parts: [{ text: incoming }] },
         { role: 'model', parts },
         { role: 'user', parts: [{ functionResponse: answered }] },
       ]
@@ -153,7 +153,7 @@ describe.each(textDialects)('the Google SDK over an upstream of format %s', (dia
   })
 
   test('tokens are counted', async () => {
-    const { totalTokens } = await models().countTokens({ model: modelOf(dialect), contents: question })
+    const { totalTokens } = await models().countTokens({ model: modelOf(dialect), contents: incoming })
     expect(totalTokens).toBeGreaterThan(0)
   })
 
@@ -184,7 +184,7 @@ describe.each(textDialects)('the Google SDK over an upstream of format %s', (dia
 
 test('signs of life in a slow stream do no harm', async () => {
   dawdles(lab(), 'messages')
-  const parts = await gathered({ model: modelOf('messages'), contents: question })
+  const parts = await gathered({ model: modelOf('messages'), contents: incoming })
   expect(parts.map((part) => part.text).join('')).toBe(scenarios.text.text)
 })
 
@@ -194,7 +194,7 @@ describe('errors with the Google SDK', () => {
     ['an unknown model', 400, 'INVALID_ARGUMENT', () => models(), 'lab/none'],
     ['no credits', 402, 'FAILED_PRECONDITION', () => models(lab().poorKey), modelOf('gemini')],
   ])('%s has status %i', async (_, status, word, given, model) => {
-    const error = await rejection(given().generateContent({ model, contents: question }))
+    const error = await rejection(given().generateContent({ model, contents: incoming }))
     expect(error).toBeInstanceOf(ApiError)
     expect(error).toMatchObject({ status })
     expect((error as ApiError).message).toContain(word)
@@ -208,7 +208,7 @@ describe('errors with the Google SDK', () => {
     })
     expect(
       await askedDuring(lab(), () =>
-        patient.models.generateContent({ model: modelOf('gemini'), contents: question }),
+        patient.models.generateContent({ model: modelOf('gemini'), contents: incoming }),
       ),
     ).toHaveLength(2)
   })

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect } from 'bun:test'
-import { forgetTraffic, startTestServer, type TestServer } from '../support/harness.ts'
+import { resetRouting, startTestServer, type TestServer } from '../support/harness.ts'
 import {
   longScenario,
   type Scenario,
@@ -9,7 +9,12 @@ import {
   textDialects,
   vendorReplies,
 } from '../support/replies.ts'
-import { type AnswerSource, type Received, startUpstream, type Upstream } from '../support/upstream.ts'
+import {
+  type ReceivedRequest,
+  type ResponseSource,
+  startUpstream,
+  type Upstream,
+} from '../support/upstream.ts'
 
 export type { TextDialect }
 export { scenarios, textDialects }
@@ -31,7 +36,7 @@ export interface Lab {
   server: TestServer
   upstream: Upstream
   /** What the upstream answers next; without anything, a short text. */
-  next: AnswerSource[]
+  next: ResponseSource[]
   url: string
   key: string
   managementKey: string
@@ -46,7 +51,7 @@ export function useLab(): () => Lab {
   })
   beforeEach(() => {
     lab.next.length = 0
-    forgetTraffic(lab.server)
+    resetRouting(lab.server)
   })
   afterAll(async () => {
     await lab.server.stop()
@@ -57,8 +62,8 @@ export function useLab(): () => Lab {
 
 export async function openLab(): Promise<Lab> {
   const upstream = await startUpstream()
-  const next: AnswerSource[] = []
-  upstream.otherwise((request) => {
+  const next: ResponseSource[] = []
+  upstream.setDefault((request) => {
     const source = next.shift() ?? replyOf(dialectOf(request), scenarios.text)
     return typeof source === 'function' ? source(request) : source
   })
@@ -80,7 +85,7 @@ export function modelOf(dialect: TextDialect): string {
 }
 
 /** The upstream's models are named after the format they are reached by. */
-function dialectOf({ path, json }: Received): TextDialect {
+function dialectOf({ path, json }: ReceivedRequest): TextDialect {
   const named = `${path} ${json?.model}`
   return textDialects.find((dialect) => named.includes(`vendor-${dialect}`)) ?? 'chat'
 }
@@ -135,7 +140,7 @@ export function replies({ next }: Lab, dialect: TextDialect, ...names: (Scenario
   next.push(...names.map((name) => replyOf(dialect, typeof name === 'string' ? scenarios[name] : name)))
 }
 
-export function replyOf(dialect: TextDialect, scenario: Scenario): AnswerSource {
+export function replyOf(dialect: TextDialect, scenario: Scenario): ResponseSource {
   const { frames, body } = vendorReplies[dialect](scenario)
   return ({ path, json }) => {
     const streams = json?.stream === true || path.endsWith(':streamGenerateContent')
@@ -170,17 +175,20 @@ export function stalls({ next }: Lab, dialect: TextDialect): void {
 }
 
 /** The last request the upstream was sent. */
-export function lastAsked({ upstream }: Lab): Received {
-  const last = upstream.journal.at(-1)
+export function lastAsked({ upstream }: Lab): ReceivedRequest {
+  const last = upstream.requests.at(-1)
   if (!last) throw new Error('the upstream was asked nothing')
   return last
 }
 
 /** How many requests the upstream was sent while something was done. */
-export async function askedDuring({ upstream }: Lab, work: () => Promise<unknown>): Promise<Received[]> {
-  const before = upstream.journal.length
+export async function askedDuring(
+  { upstream }: Lab,
+  work: () => Promise<unknown>,
+): Promise<ReceivedRequest[]> {
+  const before = upstream.requests.length
   await work()
-  return upstream.journal.slice(before)
+  return upstream.requests.slice(before)
 }
 
 /** What a client that leaves must lead to: the upstream's connection is closed, soon. */
@@ -205,7 +213,7 @@ export function argumentsOf(name: ScenarioName): unknown[] {
   return scenarios[name].toolCalls.map((call) => JSON.parse(call.arguments))
 }
 
-export const question = 'What is the weather in Oslo and in Kyoto?'
+export const incoming = 'What is the weather in Oslo and in Kyoto?'
 
 export const weatherParameters = {
   type: 'object',

@@ -8,10 +8,10 @@ import {
   askedDuring,
   dawdles,
   expectClosedSoon,
+  incoming,
   lastAsked,
   limitsRate,
   modelOf,
-  question,
   rejection,
   replies,
   scenarios,
@@ -66,7 +66,7 @@ describe.each(cases)('LangChain with %s over an upstream of format %s', (_, dial
   const model = (more: ChatOpenAIFields = {}) => chat(modelOf(dialect), { useResponsesApi, ...more })
 
   test('invoke() has text and usage', async () => {
-    const answer = await model().invoke(question)
+    const answer = await model().invoke(incoming)
     expect(answer.text).toBe(scenarios.text.text)
     expect(answer.usage_metadata).toMatchObject({ input_tokens: 87, output_tokens: 41, total_tokens: 128 })
   })
@@ -74,7 +74,7 @@ describe.each(cases)('LangChain with %s over an upstream of format %s', (_, dial
   test('stream() has the same text and usage', async () => {
     let text = ''
     let tokens = 0
-    for await (const chunk of await model().stream(question)) {
+    for await (const chunk of await model().stream(incoming)) {
       text += chunk.text
       tokens = usageOf(chunk)?.total_tokens ?? tokens
     }
@@ -85,13 +85,13 @@ describe.each(cases)('LangChain with %s over an upstream of format %s', (_, dial
   test.each(['whole', 'streamed'])('bindTools() makes the round trip, %s', async (manner) => {
     replies(lab(), dialect, 'toolCalls', 'text')
     const bound = model({ streaming: manner === 'streamed' }).bindTools([weather])
-    const first = await bound.invoke([new HumanMessage(question)])
+    const first = await bound.invoke([new HumanMessage(incoming)])
     const calls = first.tool_calls ?? []
     expect(calls.map((call) => call.args)).toEqual(argumentsOf('toolCalls') as never)
     const results = await Promise.all(calls.map((call) => weather.invoke({ ...call, type: 'tool_call' })))
     expect(results.every((result) => result instanceof ToolMessage)).toBe(true)
     expect(first).toBeInstanceOf(AIMessage)
-    const second = await bound.invoke([new HumanMessage(question), first, ...results])
+    const second = await bound.invoke([new HumanMessage(incoming), first, ...results])
     expect(second.text).toBe(scenarios.text.text)
     expect(lastAsked(lab()).text).toContain(weatherIn('Oslo'))
     expect(lastAsked(lab()).text).toContain(weatherIn('京都'))
@@ -99,7 +99,7 @@ describe.each(cases)('LangChain with %s over an upstream of format %s', (_, dial
 
   test('withStructuredOutput() gives an object of the schema', async () => {
     replies(lab(), dialect, 'structured')
-    const told = await model().withStructuredOutput(report, { method: 'jsonSchema' }).invoke(question)
+    const told = await model().withStructuredOutput(report, { method: 'jsonSchema' }).invoke(incoming)
     expect(told).toEqual(JSON.parse(scenarios.structured.text))
   })
 
@@ -111,20 +111,20 @@ describe.each(cases)('LangChain with %s over an upstream of format %s', (_, dial
       finish: 'tool_calls',
       toolCalls: [{ id: 'call_1', name: 'extract', arguments: text }],
     })
-    const told = await model().withStructuredOutput(report, { method: 'functionCalling' }).invoke(question)
+    const told = await model().withStructuredOutput(report, { method: 'functionCalling' }).invoke(incoming)
     expect(told).toEqual(JSON.parse(text))
   })
 
   test('reasoning does not get in the way, and is counted', async () => {
     replies(lab(), dialect, 'reasoning')
-    const answer = await model({ reasoning: { effort: 'high' } }).invoke(question)
+    const answer = await model({ reasoning: { effort: 'high' } }).invoke(incoming)
     expect(answer.text).toBe(scenarios.reasoning.text)
     expect(usageOf(answer)?.output_tokens).toBe(46)
   })
 
   test('a rate limit of the upstream is an error of status 429', async () => {
     limitsRate(lab(), dialect, '1')
-    expect(await rejection(model().invoke(question))).toMatchObject({ status: 429 })
+    expect(await rejection(model().invoke(incoming))).toMatchObject({ status: 429 })
   })
 
   test('abort of a stream closes the connection to the upstream', async () => {
@@ -132,7 +132,7 @@ describe.each(cases)('LangChain with %s over an upstream of format %s', (_, dial
     const controller = new AbortController()
     let leftAt = 0
     const reading = async () => {
-      for await (const chunk of await model().stream(question, { signal: controller.signal })) {
+      for await (const chunk of await model().stream(incoming, { signal: controller.signal })) {
         if (!chunk.text || leftAt > 0) continue
         leftAt = Date.now()
         controller.abort()
@@ -146,7 +146,7 @@ describe.each(cases)('LangChain with %s over an upstream of format %s', (_, dial
 test('signs of life in a slow stream do no harm', async () => {
   dawdles(lab(), 'messages')
   let text = ''
-  for await (const chunk of await chat(modelOf('messages')).stream(question)) text += chunk.text
+  for await (const chunk of await chat(modelOf('messages')).stream(incoming)) text += chunk.text
   expect(text).toBe(scenarios.text.text)
 })
 
@@ -156,12 +156,12 @@ describe('errors with LangChain', () => {
     ['an unknown model', 400, () => chat('lab/none')],
     ['no credits', 402, () => chat(modelOf('chat'), { apiKey: lab().poorKey })],
   ])('%s has status %i', async (_, status, model) => {
-    expect(await rejection(model().invoke(question))).toMatchObject({ status })
+    expect(await rejection(model().invoke(incoming))).toMatchObject({ status })
   })
 
   test('a rate limit is retried', async () => {
     limitsRate(lab(), 'chat', '1')
     const patient = chat(modelOf('chat'), { maxRetries: 2 })
-    expect(await askedDuring(lab(), () => patient.invoke(question))).toHaveLength(2)
+    expect(await askedDuring(lab(), () => patient.invoke(incoming))).toHaveLength(2)
   })
 })

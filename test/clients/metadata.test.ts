@@ -3,11 +3,11 @@ import Anthropic from '@anthropic-ai/sdk'
 import { OpenRouter } from '@openrouter/sdk'
 import type { ChatResult, ChatStreamChunk } from '@openrouter/sdk/models'
 import OpenAI from 'openai'
-import { modelOf, question, scenarios, textDialects, useLab } from './lab.ts'
+import { incoming, modelOf, scenarios, textDialects, useLab } from './lab.ts'
 
 const lab = useLab()
 const headers = { 'X-Service-Metadata': 'enabled' }
-const messages = [{ role: 'user' as const, content: question }]
+const messages = [{ role: 'user' as const, content: incoming }]
 
 /** What the libraries keep of fields they do not know. */
 function explained(answer: unknown) {
@@ -23,9 +23,9 @@ describe.each(textDialects)('answers that explain themselves, over an upstream o
     expect(explained(whole)).toMatchObject({ attempt: 1, requested: model })
     const stream = client.chat.completions.stream({ model, messages }, { headers })
     expect(await stream.finalContent()).toBe(scenarios.text.text)
-    const response = await client.responses.create({ model, input: question }, { headers })
+    const response = await client.responses.create({ model, input: incoming }, { headers })
     expect(explained(response)).toMatchObject({ attempt: 1 })
-    const streamed = client.responses.stream({ model, input: question }, { headers })
+    const streamed = client.responses.stream({ model, input: incoming }, { headers })
     const final = await streamed.finalResponse()
     expect(final.output_text).toBe(scenarios.text.text)
     expect(explained(final)).toMatchObject({ attempt: 1 })

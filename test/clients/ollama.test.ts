@@ -5,10 +5,10 @@ import {
   askedDuring,
   dawdles,
   expectClosedSoon,
+  incoming,
   lastAsked,
   limitsRate,
   modelOf,
-  question,
   rejection,
   replies,
   scenarios,
@@ -23,7 +23,7 @@ const lab = useLab()
 
 const client = (key = lab().key) =>
   new Ollama({ host: lab().url, headers: { authorization: `Bearer ${key}` } })
-const messages = [{ role: 'user', content: question }]
+const messages = [{ role: 'user', content: incoming }]
 const tools = [
   {
     type: 'function',
@@ -64,22 +64,22 @@ describe.each(textDialects)('the Ollama client over an upstream of format %s', (
   })
 
   test('generate, whole and streamed', async () => {
-    const reply = await client().generate({ model, prompt: question, system: 'Be brief.' })
+    const reply = await client().generate({ model, prompt: incoming, system: 'Be brief.' })
     expect(reply.response).toBe(scenarios.text.text)
     counts(reply)
     const sent = JSON.stringify(lastAsked(lab()).json)
     expect(sent).toContain('Be brief.')
-    const records = await collected(await client().generate({ model, prompt: question, stream: true }))
+    const records = await collected(await client().generate({ model, prompt: incoming, stream: true }))
     expect(records.map(({ response }) => response).join('')).toBe(scenarios.text.text)
     counts(records.at(-1))
   })
 
   test.each([false, true])('tools make the round trip, streamed: %p', async (stream) => {
     replies(lab(), dialect, 'toolCalls', 'text')
-    const asked = stream
+    const request = stream
       ? await collected(await client().chat({ model, messages, tools, stream: true }))
       : [await client().chat({ model, messages, tools })]
-    const calls = asked.flatMap(({ message }) => message.tool_calls ?? [])
+    const calls = request.flatMap(({ message }) => message.tool_calls ?? [])
     expect(calls.map((call) => call.function.arguments)).toEqual(argumentsOf('toolCalls') as object[])
     const cities = calls.map((call) => String(call.function.arguments.city))
     const final = await client().chat({
@@ -132,11 +132,11 @@ test('thinking is shown apart from the answer', async () => {
 test('a name may have the tag that clients add, and an empty request loads nothing', async () => {
   const model = `${modelOf('chat')}:latest`
   expect((await client().chat({ model, messages })).model).toBe(modelOf('chat'))
-  const asked = await askedDuring(lab(), async () => {
+  const request = await askedDuring(lab(), async () => {
     expect((await client().generate({ model, prompt: '' })).done_reason).toBe('load')
     expect((await client().chat({ model, messages: [] })).done_reason).toBe('load')
   })
-  expect(asked).toEqual([])
+  expect(request).toEqual([])
 })
 
 test('models are listed and shown, and the version is one that clients accept', async () => {
@@ -201,12 +201,12 @@ test('R4 a client that leaves ends the request at the provider', async () => {
 test('R33 a reply that breaks off is an error, not an end', async () => {
   lab().next.push({ sse: ['data: {"choices":[{"index":0,"delta":{"content":"Half"}}]}\n\n'] })
   const stream = await client().chat({ model: modelOf('chat'), messages, stream: true })
-  const seen: string[] = []
+  const summary: string[] = []
   const error = await rejection(
     (async () => {
-      for await (const { message } of stream) seen.push(message.content)
+      for await (const { message } of stream) summary.push(message.content)
     })(),
   )
-  expect(seen.join('')).toBe('Half')
+  expect(summary.join('')).toBe('Half')
   expect((error as Error).message).not.toContain('Did not receive done')
 })

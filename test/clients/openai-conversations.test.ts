@@ -2,9 +2,9 @@ import { describe, expect, test } from 'bun:test'
 import OpenAI, { NotFoundError } from 'openai'
 import {
   askedDuring,
+  incoming,
   lastAsked,
   modelOf,
-  question,
   rejection,
   scenarios,
   textDialects,
@@ -20,21 +20,21 @@ describe.each(textDialects)('conversations of the OpenAI SDK over an upstream of
 
   test('a conversation is begun, used and listed', async () => {
     const { id } = await client().conversations.create()
-    const first = await client().responses.create({ model, input: question, conversation: id })
+    const first = await client().responses.create({ model, input: incoming, conversation: id })
     expect(first.conversation).toEqual({ id })
     const stream = client().responses.stream({ model, input: 'And tomorrow?', conversation: id })
     expect((await stream.finalResponse()).output_text).toBe(scenarios.text.text)
-    expect(JSON.stringify(lastAsked(lab()).json)).toContain(question)
+    expect(JSON.stringify(lastAsked(lab()).json)).toContain(incoming)
     const texts: string[] = []
     for await (const item of client().conversations.items.list(id, { order: 'asc', limit: 1 }))
       if (item.type === 'message') texts.push(`${item.role}: ${JSON.stringify(item.content)}`)
     expect(texts).toHaveLength(4)
-    expect(texts[0]).toContain(question)
+    expect(texts[0]).toContain(incoming)
     expect(texts[3]).toContain('assistant')
   })
 
   test('input tokens are counted', async () => {
-    const counted = await client().responses.inputTokens.count({ model, input: question })
+    const counted = await client().responses.inputTokens.count({ model, input: incoming })
     expect(counted.object).toBe('response.input_tokens')
     expect(counted.input_tokens).toBeGreaterThan(0)
   })
@@ -42,7 +42,7 @@ describe.each(textDialects)('conversations of the OpenAI SDK over an upstream of
   test('a conversation is compacted, and goes on from there', async () => {
     const compacted = await client().responses.compact({
       model,
-      input: [{ role: 'user', content: question }],
+      input: [{ role: 'user', content: incoming }],
     })
     expect(compacted.object).toBe('response.compaction')
     expect(compacted.output.at(-1)?.type).toBe('compaction')
@@ -59,7 +59,7 @@ test('metadata and items are changed, read and deleted', async () => {
   expect(made.metadata).toEqual({ topic: 'snow' })
   await conversations.update(made.id, { metadata: { topic: 'rain' } })
   expect((await conversations.retrieve(made.id)).metadata).toEqual({ topic: 'rain' })
-  const added = await conversations.items.create(made.id, { items: [{ role: 'user', content: question }] })
+  const added = await conversations.items.create(made.id, { items: [{ role: 'user', content: incoming }] })
   const itemId = added.data[0]?.id ?? ''
   const at = { conversation_id: made.id }
   expect(await conversations.items.retrieve(itemId, at)).toMatchObject({ id: itemId, role: 'user' })
@@ -74,7 +74,7 @@ test('metadata and items are changed, read and deleted', async () => {
 
 test('I9 another organization finds nothing, and nobody is asked', async () => {
   const { id } = await client().conversations.create()
-  const asked = await askedDuring(lab(), async () => {
+  const request = await askedDuring(lab(), async () => {
     const used = client(lab().poorKey).responses.create({
       model: modelOf('chat'),
       input: 'x',
@@ -82,5 +82,5 @@ test('I9 another organization finds nothing, and nobody is asked', async () => {
     })
     expect(await rejection(used)).toBeInstanceOf(NotFoundError)
   })
-  expect(asked).toEqual([])
+  expect(request).toEqual([])
 })

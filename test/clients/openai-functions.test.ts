@@ -2,9 +2,9 @@ import { describe, expect, test } from 'bun:test'
 import OpenAI from 'openai'
 import {
   argumentsOf,
+  incoming,
   lastAsked,
   modelOf,
-  question,
   replies,
   scenarios,
   textDialects,
@@ -16,7 +16,7 @@ import {
 const lab = useLab()
 
 const client = () => new OpenAI({ baseURL: `${lab().url}/v1`, apiKey: lab().key, maxRetries: 0 })
-const messages = [{ role: 'user' as const, content: question }]
+const messages = [{ role: 'user' as const, content: incoming }]
 const functions = [
   { name: 'get_weather', description: 'Weather of a city', parameters: { ...weatherParameters } },
 ]

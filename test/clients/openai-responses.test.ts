@@ -5,10 +5,10 @@ import { z } from 'zod'
 import {
   argumentsOf,
   expectClosedSoon,
+  incoming,
   lastAsked,
   limitsRate,
   modelOf,
-  question,
   rejection,
   replies,
   scenarios,
@@ -47,14 +47,14 @@ describe.each(textDialects)('responses of the OpenAI SDK over an upstream of for
   const model = modelOf(dialect)
 
   test('a whole answer has text and usage', async () => {
-    const answer = await client().responses.create({ model, input: question })
+    const answer = await client().responses.create({ model, input: incoming })
     expect(answer.output_text).toBe(scenarios.text.text)
     expect(answer.status).toBe('completed')
     expect(answer.usage).toMatchObject({ input_tokens: 87, output_tokens: 41, total_tokens: 128 })
   })
 
   test('stream() ends with the same response, its events numbered', async () => {
-    const stream = client().responses.stream({ model, input: question })
+    const stream = client().responses.stream({ model, input: incoming })
     const numbers: number[] = []
     let text = ''
     for await (const event of stream) {
@@ -70,7 +70,7 @@ describe.each(textDialects)('responses of the OpenAI SDK over an upstream of for
 
   test('parallel tools make the round trip by previous_response_id', async () => {
     replies(lab(), dialect, 'toolCalls', 'text')
-    const first = await client().responses.create({ model, input: question, tools: [flatTool] })
+    const first = await client().responses.create({ model, input: incoming, tools: [flatTool] })
     const calls = first.output.filter((item) => item.type === 'function_call')
     expect(calls.map((call) => JSON.parse(call.arguments))).toEqual(argumentsOf('toolCalls'))
     const second = await client().responses.create({
@@ -86,14 +86,14 @@ describe.each(textDialects)('responses of the OpenAI SDK over an upstream of for
     expect(second.output_text).toBe(scenarios.text.text)
     expect(second.previous_response_id).toBe(first.id)
     const { text } = lastAsked(lab())
-    expect(text).toContain(question)
+    expect(text).toContain(incoming)
     expect(text).toContain(weatherIn('Oslo'))
     expect(text).toContain(weatherIn('京都'))
   })
 
   test('streamed tool calls come out whole', async () => {
     replies(lab(), dialect, 'toolCalls')
-    const stream = client().responses.stream({ model, input: question, tools: [flatTool] })
+    const stream = client().responses.stream({ model, input: incoming, tools: [flatTool] })
     const { output } = await stream.finalResponse()
     const calls = output.filter((item) => item.type === 'function_call')
     expect(calls.map((call) => call.call_id)).toEqual(scenarios.toolCalls.toolCalls.map((call) => call.id))
@@ -104,7 +104,7 @@ describe.each(textDialects)('responses of the OpenAI SDK over an upstream of for
     replies(lab(), dialect, 'reasoningToolCall', 'text')
     const first = await client().responses.create({
       model,
-      input: question,
+      input: incoming,
       store: false,
       include: ['reasoning.encrypted_content'],
       reasoning: { effort: 'high', summary: 'auto' },
@@ -118,7 +118,7 @@ describe.each(textDialects)('responses of the OpenAI SDK over an upstream of for
       store: false,
       tools: [flatTool],
       input: [
-        { role: 'user', content: question },
+        { role: 'user', content: incoming },
         ...(first.output as OpenAI.Responses.ResponseInputItem[]),
         { type: 'function_call_output', call_id: 'call_bergen9Lk', output: weatherIn('Bergen') },
       ],
@@ -134,7 +134,7 @@ describe.each(textDialects)('responses of the OpenAI SDK over an upstream of for
     replies(lab(), dialect, 'structured')
     const answer = await client().responses.parse({
       model,
-      input: question,
+      input: incoming,
       text: { format: zodTextFormat(report, 'report') },
     })
     expect(answer.output_parsed).toEqual(JSON.parse(scenarios.structured.text))
@@ -144,7 +144,7 @@ describe.each(textDialects)('responses of the OpenAI SDK over an upstream of for
     replies(lab(), dialect, 'structured')
     const stream = client().responses.stream({
       model,
-      input: question,
+      input: incoming,
       text: { format: zodTextFormat(report, 'report') },
     })
     expect((await stream.finalResponse()).output_parsed).toEqual(JSON.parse(scenarios.structured.text))
@@ -152,14 +152,14 @@ describe.each(textDialects)('responses of the OpenAI SDK over an upstream of for
 
   test('a rate limit of the upstream is a RateLimitError', async () => {
     limitsRate(lab(), dialect, '7')
-    const error = await rejection(client().responses.create({ model, input: question, stream: true }))
+    const error = await rejection(client().responses.create({ model, input: incoming, stream: true }))
     expect(error).toBeInstanceOf(RateLimitError)
     expect((error as RateLimitError).headers?.get('retry-after')).toBe('7')
   })
 
   test('a stream that is left closes the connection to the upstream', async () => {
     stalls(lab(), dialect)
-    const stream = await client().responses.create({ model, input: question, stream: true })
+    const stream = await client().responses.create({ model, input: incoming, stream: true })
     for await (const event of stream) if (event.type === 'response.output_text.delta') break
     await expectClosedSoon(lab(), Date.now())
   })
@@ -168,7 +168,7 @@ describe.each(textDialects)('responses of the OpenAI SDK over an upstream of for
 describe('stored responses with the OpenAI SDK', () => {
   test.each(textDialects)('one of format %s is read, listed and deleted', async (dialect) => {
     const { responses } = client()
-    const made = await responses.create({ model: modelOf(dialect), input: question })
+    const made = await responses.create({ model: modelOf(dialect), input: incoming })
     expect(await responses.retrieve(made.id)).toEqual(
       expect.objectContaining({ id: made.id, status: 'completed' }),
     )
@@ -176,20 +176,20 @@ describe('stored responses with the OpenAI SDK', () => {
     const items = []
     for await (const item of responses.inputItems.list(made.id)) items.push(item)
     expect(items).toHaveLength(1)
-    expect(JSON.stringify(items)).toContain(question)
+    expect(JSON.stringify(items)).toContain(incoming)
     await responses.delete(made.id)
     expect(await rejection(responses.retrieve(made.id))).toBeInstanceOf(NotFoundError)
   })
 
   test('a streamed one is there as soon as it has ended', async () => {
     const { responses } = client()
-    const { id } = await responses.stream({ model: modelOf('messages'), input: question }).finalResponse()
+    const { id } = await responses.stream({ model: modelOf('messages'), input: incoming }).finalResponse()
     expect((await responses.retrieve(id)).output_text).toBe(scenarios.text.text)
   })
 
   test('one in the background is polled until it has ended, and stays as it ended', async () => {
     const { responses } = client()
-    const queued = await responses.create({ model: modelOf('chat'), input: question, background: true })
+    const queued = await responses.create({ model: modelOf('chat'), input: incoming, background: true })
     expect(queued.status).toBe('queued')
     let made = queued
     while (made.status === 'queued' || made.status === 'in_progress')
@@ -200,14 +200,14 @@ describe('stored responses with the OpenAI SDK', () => {
 
   test('with store: false nothing is kept', async () => {
     const { responses } = client()
-    const made = await responses.create({ model: modelOf('chat'), input: question, store: false })
+    const made = await responses.create({ model: modelOf('chat'), input: incoming, store: false })
     expect(await rejection(responses.retrieve(made.id))).toBeInstanceOf(NotFoundError)
     const next = responses.create({ model: modelOf('chat'), input: 'And?', previous_response_id: made.id })
     expect(await rejection(next)).toBeInstanceOf(APIError)
   })
 
   test('one of another account does not exist', async () => {
-    const made = await client().responses.create({ model: modelOf('chat'), input: question })
+    const made = await client().responses.create({ model: modelOf('chat'), input: incoming })
     const theirs = client({ key: lab().poorKey }).responses.retrieve(made.id)
     expect(await rejection(theirs)).toBeInstanceOf(NotFoundError)
   })
@@ -216,10 +216,10 @@ describe('stored responses with the OpenAI SDK', () => {
     const { responses } = client()
     const input = ['one', 'two', 'three'].map((content) => ({ role: 'user' as const, content }))
     const made = await responses.create({ model: modelOf('chat'), input })
-    const seen: string[] = []
+    const summary: string[] = []
     for await (const item of responses.inputItems.list(made.id, { limit: 2, order: 'asc' })) {
-      seen.push(JSON.stringify(item))
+      summary.push(JSON.stringify(item))
     }
-    expect(seen.map((text) => /one|two|three/.exec(text)?.[0])).toEqual(['one', 'two', 'three'])
+    expect(summary.map((text) => /one|two|three/.exec(text)?.[0])).toEqual(['one', 'two', 'three'])
   })
 })

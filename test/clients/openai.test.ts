@@ -14,10 +14,10 @@ import {
   askedDuring,
   dawdles,
   expectClosedSoon,
+  incoming,
   lastAsked,
   limitsRate,
   modelOf,
-  question,
   rejection,
   replies,
   scenarios,
@@ -38,7 +38,7 @@ function client(options: { key?: string; maxRetries?: number } = {}): OpenAI {
   })
 }
 
-const messages = [{ role: 'user' as const, content: question }]
+const messages = [{ role: 'user' as const, content: incoming }]
 const weatherTool = {
   type: 'function' as const,
   function: { name: 'get_weather', description: 'Weather of a city', parameters: weatherParameters },
@@ -204,21 +204,21 @@ describe('errors and models with the OpenAI SDK', () => {
 
   test('an account without credits gets status 402, and the upstream is not asked', async () => {
     let error: unknown
-    const asked = await askedDuring(lab(), async () => {
+    const request = await askedDuring(lab(), async () => {
       error = await rejection(ask(client({ key: lab().poorKey })))
     })
     expect(error).toBeInstanceOf(APIError)
     expect((error as APIError).status).toBe(402)
-    expect(asked).toEqual([])
+    expect(request).toEqual([])
   })
 
   test('the client retries a rate limit after the time it was told', async () => {
     limitsRate(lab(), 'messages', '1')
-    const asked = await askedDuring(lab(), () =>
+    const request = await askedDuring(lab(), () =>
       client({ maxRetries: 2 }).chat.completions.create({ model: modelOf('messages'), messages }),
     )
-    expect(asked).toHaveLength(2)
-    expect(asked[1]!.at - asked[0]!.at).toBeGreaterThanOrEqual(900)
+    expect(request).toHaveLength(2)
+    expect(request[1]!.at - request[0]!.at).toBeGreaterThanOrEqual(900)
   })
 
   test('models are listed and read', async () => {
@@ -243,7 +243,7 @@ describe('errors and models with the OpenAI SDK', () => {
   })
 
   test.each(['chat', 'messages'] as const)('the old completions answer too, over %s', async (dialect) => {
-    const wish = { model: modelOf(dialect), prompt: question }
+    const wish = { model: modelOf(dialect), prompt: incoming }
     const whole = await client().completions.create(wish)
     expect(whole.choices[0]?.text).toBe(scenarios.text.text)
     let text = ''
@@ -258,7 +258,7 @@ describe('errors and models with the OpenAI SDK', () => {
     dawdles(lab(), 'messages')
     const model = modelOf('messages')
     const chat = client().chat.completions.stream({ model, messages }).finalContent()
-    const response = client().responses.stream({ model, input: question }).finalResponse()
+    const response = client().responses.stream({ model, input: incoming }).finalResponse()
     expect(await chat).toBe(scenarios.text.text)
     expect((await response).output_text).toBe(scenarios.text.text)
   })

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { OpenRouter } from '@openrouter/sdk'
 import type { ChatResult } from '@openrouter/sdk/models'
 import * as errors from '@openrouter/sdk/models/errors'
-import { lastAsked, modelOf, question, rejection, useLab } from './lab.ts'
+import { incoming, lastAsked, modelOf, rejection, useLab } from './lab.ts'
 
 // This SDK checks every answer against its schema: what it takes is what the API promises.
 const lab = useLab()
@@ -13,7 +13,7 @@ function client(apiKey = lab().key): OpenRouter {
   return new OpenRouter({ apiKey, serverURL: `${lab().url}/api/v1`, retryConfig: never })
 }
 
-const messages = [{ role: 'user' as const, content: question }]
+const messages = [{ role: 'user' as const, content: incoming }]
 
 /** Everything an iterator of pages has. */
 async function pages<T>(iterator: AsyncIterable<T>): Promise<T[]> {

@@ -8,10 +8,10 @@ import {
   askedDuring,
   dawdles,
   expectClosedSoon,
+  incoming,
   lastAsked,
   limitsRate,
   modelOf,
-  question,
   rejection,
   replies,
   scenarios,
@@ -31,7 +31,7 @@ function client(apiKey = lab().key): OpenRouter {
   return new OpenRouter({ apiKey, serverURL: `${lab().url}/api/v1`, retryConfig: never })
 }
 
-const messages = [{ role: 'user' as const, content: question }]
+const messages = [{ role: 'user' as const, content: incoming }]
 const tools = [
   {
     type: 'function' as const,
@@ -180,7 +180,7 @@ describe.each(textDialects)('responses over an upstream of format %s', (dialect)
 
   test('a whole response fits its schema', async () => {
     const answer = (await client().responses.send({
-      responsesRequest: { model, input: question },
+      responsesRequest: { model, input: incoming },
     })) as OpenResponsesResult
     expect(answer.status).toBe('completed')
     expect(JSON.stringify(answer.output)).toContain('Oslo: 4 °C')
@@ -192,7 +192,7 @@ describe.each(textDialects)('responses over an upstream of format %s', (dialect)
     async (name) => {
       replies(lab(), dialect, name)
       const stream = (await client().responses.send({
-        responsesRequest: { model, input: question, stream: true },
+        responsesRequest: { model, input: incoming, stream: true },
       })) as unknown as AsyncIterable<{ type: string; delta?: string }>
       let text = ''
       let last = ''
@@ -220,7 +220,7 @@ describe.each(textDialects)('responses over an upstream of format %s', (dialect)
         },
       },
     } as const
-    const result = client().callModel({ model, input: question, tools: [weather] })
+    const result = client().callModel({ model, input: incoming, tools: [weather] })
     expect(await result.getText()).toBe(scenarios.text.text)
     expect(cities).toEqual(['Oslo', '京都'])
     expect(lastAsked(lab()).text).toContain(weatherIn('京都'))
@@ -242,10 +242,10 @@ describe('errors with the OpenRouter SDK', () => {
   })
 
   test('no credits, and the upstream is not asked', async () => {
-    const asked = await askedDuring(lab(), async () => {
+    const request = await askedDuring(lab(), async () => {
       expect(await rejection(send(lab().poorKey))).toBeInstanceOf(errors.PaymentRequiredResponseError)
     })
-    expect(asked).toEqual([])
+    expect(request).toEqual([])
   })
 
   test('a management key where an inference key belongs', async () => {
@@ -275,9 +275,9 @@ describe('errors with the OpenRouter SDK', () => {
         retryConnectionErrors: false,
       },
     })
-    const asked = await askedDuring(lab(), () =>
+    const request = await askedDuring(lab(), () =>
       eager.chat.send({ chatRequest: { model: modelOf('chat'), messages } }, { retryCodes: ['429'] }),
     )
-    expect(asked).toHaveLength(2)
+    expect(request).toHaveLength(2)
   })
 })

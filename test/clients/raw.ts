@@ -1,4 +1,4 @@
-import { type Lab, modelOf, question } from './lab.ts'
+import { incoming, type Lab, modelOf } from './lab.ts'
 
 export interface Wish {
   body?: object
@@ -33,13 +33,13 @@ export async function json(response: Response | Promise<Response>): Promise<any>
   return JSON.parse(text)
 }
 
-export const chatBody = { model: modelOf('chat'), messages: [{ role: 'user', content: question }] }
+export const chatBody = { model: modelOf('chat'), messages: [{ role: 'user', content: incoming }] }
 export const messagesBody = {
   model: modelOf('messages'),
   max_tokens: 100,
-  messages: [{ role: 'user', content: question }],
+  messages: [{ role: 'user', content: incoming }],
 }
-export const responsesBody = { model: modelOf('responses'), input: question }
+export const responsesBody = { model: modelOf('responses'), input: incoming }
 
 /** The data of each event; comments are left out. */
 export async function events(response: Response): Promise<string[]> {

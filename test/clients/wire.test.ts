@@ -30,7 +30,7 @@ describe('headers', () => {
 
   test('a browser may call inference routes from anywhere', async () => {
     const headers = { origin: 'https://app.example.com' }
-    const asked = await send('/v1/chat/completions', {
+    const request = await send('/v1/chat/completions', {
       method: 'OPTIONS',
       key: null,
       headers: {
@@ -39,9 +39,9 @@ describe('headers', () => {
         'access-control-request-headers': 'authorization,content-type,x-stainless-os',
       },
     })
-    expect(asked.status).toBe(204)
-    expect(asked.headers.get('access-control-allow-origin')).toBe('https://app.example.com')
-    expect(asked.headers.get('access-control-allow-headers')).toContain('x-stainless-os')
+    expect(request.status).toBe(204)
+    expect(request.headers.get('access-control-allow-origin')).toBe('https://app.example.com')
+    expect(request.headers.get('access-control-allow-headers')).toContain('x-stainless-os')
     for (const [path, body] of [
       ['/v1/chat/completions', { ...chatBody, stream: true }],
       ['/v1/messages', messagesBody],
@@ -96,12 +96,12 @@ describe('streams on the wire', () => {
   test('a client that vanishes before the first byte frees the upstream', async () => {
     lab().next.push({ hang: true })
     const controller = new AbortController()
-    const before = lab().upstream.journal.length
-    const asked = send('/v1/chat/completions', { body: chatBody, signal: controller.signal })
-    const journal = await lab().upstream.received(before + 1)
+    const before = lab().upstream.requests.length
+    const request = send('/v1/chat/completions', { body: chatBody, signal: controller.signal })
+    const journal = await lab().upstream.waitForRequests(before + 1)
     const leftAt = Date.now()
     controller.abort()
-    await asked.catch(() => undefined)
+    await request.catch(() => undefined)
     const { closedByPeerAt } = await journal[before]!.done
     expect((closedByPeerAt ?? Number.POSITIVE_INFINITY) - leftAt).toBeLessThanOrEqual(250)
   })

@@ -1,43 +1,43 @@
 import { afterAll, expect, test } from 'bun:test'
 import { databaseKinds } from '../support/harness.ts'
-import { type Ledger, readLedger } from './books.ts'
-import type { Told, Wish } from './clients.ts'
-import { closeScenes, type GatewayProcess, type Scene, sceneOn } from './gateways.ts'
-import { isLong, patienceMs, report } from './length.ts'
+import type { ClientOutcome, RequestSpec } from './clients.ts'
+import { closeScenarios, createScenario, type FaultScenario, type GatewayProcess } from './gateways.ts'
+import { isLong, printTotals, testTimeoutMs } from './options.ts'
+import { type LedgerSnapshot, readLedgerSnapshot } from './reconciliation.ts'
 import { listPrice } from './vendor.ts'
 
 const tokens = 20
 const times = isLong ? 100 : 5
 const leaves = [0, 1, 10, tokens - 1]
 
-afterAll(closeScenes)
+afterAll(closeScenarios)
 
 for (const kind of databaseKinds) {
   test(
     `R4 R5 I2 I5 clients that leave after ${leaves.join(', ')} events of ${tokens} are charged once each (${kind})`,
     async () => {
-      const scene = await sceneOn(kind)
+      const scene = await createScenario(kind)
       const gateway = await scene.start()
       await leaveEarly(scene, gateway)
       await settled(scene, times * 2 * leaves.length)
       await gateway.stop()
-      const figures = await scene.agreed()
-      const { generations } = await readLedger(scene.databaseUrl)
+      const figures = await scene.reconcile()
+      const { generations } = await readLedgerSnapshot(scene.databaseUrl)
       const byNumber = new Map(generations.map((row) => [row.external_user, row]))
       const answered = scene.clients.log.filter(({ status }) => status === 200)
       const late = answered.filter((told) => wasLate(told, byNumber.get(told.number)))
       for (const told of answered) if (!late.includes(told)) expectCharge(told, byNumber.get(told.number))
       expect(late.length).toBeLessThan(times)
-      report(`clients that left, on ${kind}`, figures)
+      printTotals(`clients that left, on ${kind}`, figures)
     },
-    patienceMs,
+    testTimeoutMs,
   )
 }
 
-async function leaveEarly(scene: Scene, gateway: GatewayProcess): Promise<void> {
-  const key = await gateway.newKey()
-  const ask = (wish: Wish) =>
-    scene.clients.ask(gateway.url, key, { stream: true, tokens, paceMs: 15, ...wish })
+async function leaveEarly(scene: FaultScenario, gateway: GatewayProcess): Promise<void> {
+  const key = await gateway.createKey()
+  const ask = (wish: RequestSpec) =>
+    scene.clients.send(gateway.url, key, { stream: true, tokens, paceMs: 15, ...wish })
   for (let count = 0; count < times; count++) {
     await Promise.all([
       ...leaves.map((leaveAfter) => ask({ leaveAfter })),
@@ -50,22 +50,22 @@ async function leaveEarly(scene: Scene, gateway: GatewayProcess): Promise<void> 
 }
 
 /** What clients left behind is settled after they are gone. */
-async function settled(scene: Scene, least: number): Promise<void> {
+async function settled(scene: FaultScenario, least: number): Promise<void> {
   await scene.vendor.idle()
   for (const deadline = Date.now() + 20_000; Date.now() < deadline; await Bun.sleep(20)) {
-    const { generations, holds } = await readLedger(scene.databaseUrl)
+    const { generations, holds } = await readLedgerSnapshot(scene.databaseUrl)
     if (generations.length >= least && holds.length === 0) return
   }
 }
 
-type Generation = Ledger['generations'][number] | undefined
+type Generation = LedgerSnapshot['generations'][number] | undefined
 
 /** Whoever leaves just before the last event may not be missed in time. */
-function wasLate({ events }: Told, row: Generation): boolean {
+function wasLate({ events }: ClientOutcome, row: Generation): boolean {
   return row?.status === 'completed' && events === tokens - 1
 }
 
-function expectCharge({ events }: Told, row: Generation): void {
+function expectCharge({ events }: ClientOutcome, row: Generation): void {
   expect(row?.status).toBe('cancelled')
   if (row?.provider === 'stubborn') {
     // It goes on when nobody listens, bills all of it, and says so at its end.

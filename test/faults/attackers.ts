@@ -19,10 +19,10 @@ export class Attacker {
     this.#sockets.add(socket)
     socket.on('close', () => this.#sockets.delete(socket))
     socket.on('error', () => undefined)
-    socket.once('data', () => void this.#pour(socket, this.attack))
+    socket.once('data', () => void this.#sendAttack(socket, this.attack))
   })
 
-  async #pour(socket: Socket, { type, pieces }: Attack): Promise<void> {
+  async #sendAttack(socket: Socket, { type, pieces }: Attack): Promise<void> {
     this.sent = 0
     const gone = new Promise<void>((resolve) => void socket.once('close', () => resolve()))
     socket.write(
@@ -52,7 +52,7 @@ export class Attacker {
 
 export const dialects = ['chat', 'messages', 'responses', 'gemini'] as const
 
-function settingsFor(url: string): string {
+function buildSettings(url: string): string {
   return JSON.stringify({
     limits: { first_content: 5, idle: 5, heartbeat: 1 },
     providers: dialects.map((dialect) => ({
@@ -73,21 +73,21 @@ function settingsFor(url: string): string {
 }
 
 /** What an attack did to the process and to another tenant. */
-export interface Damage {
+export interface AttackImpact {
   status: number
   /** What the client of the attacked request was sent. */
   received: number
   /** The last of it. */
   end: string
   /** The longest that the other tenant waited for an answer, in milliseconds. */
-  longestWait: number
+  maxWaitMs: number
   /** Bytes of memory at the worst moment, beyond what the process had before. */
-  peak: number
+  peakBytes: number
   sent: number
 }
 
 /** A gateway in a process of its own, an upstream that attacks it, and another tenant who wants to be served. */
-export class Siege {
+export class AttackHarness {
   readonly attacker = new Attacker()
   readonly #folder = mkdtempSync(join(tmpdir(), 'headgate-siege-'))
   #gateway: GatewayProcess | null = null
@@ -95,7 +95,7 @@ export class Siege {
 
   async open(): Promise<void> {
     const settings = join(this.#folder, 'headgate.yaml')
-    writeFileSync(settings, settingsFor(await this.attacker.start()))
+    writeFileSync(settings, buildSettings(await this.attacker.start()))
     this.#gateway = new GatewayProcess({
       HEADGATE_DATA_DIR: this.#folder,
       HEADGATE_CONFIG: settings,
@@ -104,7 +104,7 @@ export class Siege {
     })
     writeFileSync(join(this.#folder, 'kill'), '')
     await this.#gateway.ready
-    this.#key = await this.#gateway.newKey()
+    this.#key = await this.#gateway.createKey()
   }
 
   async close(): Promise<void> {
@@ -113,7 +113,7 @@ export class Siege {
     rmSync(this.#folder, { recursive: true, force: true })
   }
 
-  ask(path: string, body: object): Promise<Response> {
+  send(path: string, body: object): Promise<Response> {
     return fetch(`${this.#gateway?.url}${path}`, {
       method: 'POST',
       headers: { authorization: `Bearer ${this.#key}`, 'content-type': 'application/json' },
@@ -121,11 +121,11 @@ export class Siege {
     })
   }
 
-  async suffer(path: string, body: object): Promise<Damage> {
+  async measureAttack(path: string, body: object): Promise<AttackImpact> {
     const pid = this.#gateway?.pid ?? 0
     const before = residentBytes(pid)
-    const watch = this.#watch(pid)
-    const response = await this.ask(path, body)
+    const watch = this.#startMonitor(pid)
+    const response = await this.send(path, body)
     let received = 0
     let end = ''
     for await (const chunk of response.body ?? []) {
@@ -137,13 +137,13 @@ export class Siege {
       status: response.status,
       received,
       end,
-      longestWait,
-      peak: peak - before,
+      maxWaitMs: longestWait,
+      peakBytes: peak - before,
       sent: this.attacker.sent,
     }
   }
 
-  #watch(pid: number): { stop(): Promise<{ longestWait: number; peak: number }> } {
+  #startMonitor(pid: number): { stop(): Promise<{ longestWait: number; peak: number }> } {
     let isOver = false
     let longestWait = 0
     let peak = 0

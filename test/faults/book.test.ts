@@ -1,18 +1,18 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { Book, type Limit, type Wish } from '../../src/ledger/book.ts'
+import { type HoldRequest, LedgerState, type Limit } from '../../src/ledger/ledger-state.ts'
 import {
-  type DaySums,
-  forgetOtherDays,
+  clearOtherDays,
+  type DayTotals,
   newMeter,
-  startsOf,
   type Window,
   windowNames,
+  windowStartsOf,
 } from '../../src/ledger/meter.ts'
-import { changedDayValues } from '../../src/ledger/tables.ts'
-import { otherDaysFor, takeOtherDays } from '../../src/ledger/windows.ts'
+import { applyOtherDays, planDayLookup } from '../../src/ledger/meter-days.ts'
+import { encodeChangedDays } from '../../src/ledger/tables.ts'
 import { utcDay } from '../../src/lib/time.ts'
-import { isLong, patienceMs, report } from './length.ts'
+import { isLong, printTotals, testTimeoutMs } from './options.ts'
 
 /** Each run is so many operations on one book. */
 const operations = 500
@@ -73,7 +73,7 @@ interface Record_ {
 
 /** The book under test beside a list that is added up anew. */
 class Twin {
-  readonly book = new Book()
+  readonly book = new LedgerState()
   readonly records: Record_[] = []
   readonly #limits: Limit[]
   #time = firstDay
@@ -87,7 +87,7 @@ class Twin {
   }
 
   /** As `meter_days` has it. */
-  readonly #written = new Map<string, Map<string, DaySums>>()
+  readonly #written = new Map<string, Map<string, DayTotals>>()
 
   take(step: Step): void {
     if (step.isWritten) this.#write()
@@ -99,8 +99,8 @@ class Twin {
 
   #write(): void {
     for (const meter of this.book.meters.values()) {
-      const days = this.#written.get(meter.subject) ?? new Map<string, DaySums>()
-      for (const [, day, ...sums] of changedDayValues(meter)) {
+      const days = this.#written.get(meter.subject) ?? new Map<string, DayTotals>()
+      for (const [, day, ...sums] of encodeChangedDays(meter)) {
         const known = days.get(String(day)) ?? { spent: 0n, byok: 0n, held: 0n, heldByok: 0n, free: 0 }
         const [spent = 0n, byok = 0n, held = 0n, heldByok = 0n] = sums
           .slice(0, 4)
@@ -114,13 +114,13 @@ class Twin {
         })
       }
       this.#written.set(meter.subject, days)
-      forgetOtherDays(meter)
+      clearOtherDays(meter)
     }
   }
 
   /** As an engine does before it admits. */
-  #lookUp(wish: Wish): void {
-    const wanted = otherDaysFor(this.book, [wish])
+  #lookUp(wish: HoldRequest): void {
+    const wanted = planDayLookup(this.book, [wish])
     if (!wanted) return
     const rows = wanted.subjects.flatMap((subject) =>
       [...(this.#written.get(subject) ?? [])]
@@ -135,13 +135,13 @@ class Twin {
           free,
         })),
     )
-    takeOtherDays(this.book, wanted, rows)
+    applyOtherDays(this.book, wanted, rows)
   }
 
   #admit({ amount, byok, days, subjects }: Step): void {
     this.#time += days * dayMs
     const names = subjects.map((place) => subjectNames[place] as string)
-    const wish: Wish = {
+    const wish: HoldRequest = {
       id: `gen-${this.records.length}`,
       subjects: names,
       day: utcDay(this.#time),
@@ -180,7 +180,7 @@ class Twin {
   }
 
   /** I4. */
-  #keepsLimits({ limits: checked, amount, byok }: Wish): void {
+  #keepsLimits({ limits: checked, amount, byok }: HoldRequest): void {
     for (const limit of checked) {
       if (amount + (limit.includeByok ? byok : 0n) === 0n) continue
       const used = this.#counted(limit.subject, limit.window, limit.includeByok)
@@ -263,7 +263,7 @@ class Twin {
 function isIn(day: string, today: string, window: Window): boolean {
   if (window === 'total' || day === today) return true
   if (today === '' || window === 'day') return false
-  return startsOf(day)[window] === startsOf(today)[window]
+  return windowStartsOf(day)[window] === windowStartsOf(today)[window]
 }
 
 test(
@@ -272,14 +272,14 @@ test(
     const sums = { operations: 0, admitted: 0, refused: 0, settled: 0 }
     const size = { minLength: operations, maxLength: operations }
     fc.assert(
-      fc.property(limits, fc.array(steps, size), (amounts, taken) => {
+      fc.property(limits, fc.array(steps, size), (amounts, attempt) => {
         const twin = new Twin(amounts)
-        taken.forEach((step, place) => {
+        attempt.forEach((step, place) => {
           twin.take(step)
           if (place % 50 === 0) twin.agrees()
         })
         twin.agrees()
-        sums.operations += taken.length
+        sums.operations += attempt.length
         sums.admitted += twin.admitted
         sums.refused += twin.refused
         sums.settled += twin.settled
@@ -289,7 +289,7 @@ test(
     // A run that refuses nothing, or everything, proves nothing.
     expect(sums.refused).toBeGreaterThan(sums.operations / 50)
     expect(sums.settled).toBeGreaterThan(sums.operations / 50)
-    report('the book', sums)
+    printTotals('the book', sums)
   },
-  patienceMs,
+  testTimeoutMs,
 )

@@ -1,41 +1,51 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { databaseKinds } from '../support/harness.ts'
-import type { Told } from './clients.ts'
-import { closeScenes, type GatewayProcess, type Scene, sceneOn } from './gateways.ts'
-import { patienceMs, randomly, report } from './length.ts'
+import type { ClientOutcome } from './clients.ts'
+import { closeScenarios, createScenario, type FaultScenario, type GatewayProcess } from './gateways.ts'
+import { createRandom, printTotals, testTimeoutMs } from './options.ts'
 
-const asked = 200
+const request = 200
 /** At USD 0.01 a request. */
 const limit = 0.5
 const worth = 50
 
-afterAll(closeScenes)
+afterAll(closeScenarios)
 
-const random = randomly()
+const random = createRandom()
 
 /** All at once, or spread over some time; in turn on each of the gateways. */
-function burst(scene: Scene, gateways: GatewayProcess[], key: string, spreadMs = 0): Promise<Told[]> {
+function burst(
+  scene: FaultScenario,
+  gateways: GatewayProcess[],
+  key: string,
+  spreadMs = 0,
+): Promise<ClientOutcome[]> {
   const ask = async (place: number) => {
     if (spreadMs > 0) await Bun.sleep(random() * spreadMs)
     const url = gateways[place % gateways.length]?.url ?? ''
     const paceMs = Math.floor(random() * 8)
-    return scene.clients.ask(url, key, { model: 'faults/fixed', stream: place % 4 > 1, paceMs })
+    return scene.clients.send(url, key, { model: 'faults/fixed', stream: place % 4 > 1, paceMs })
   }
-  return Promise.all(Array.from({ length: asked }, (_, place) => ask(place)))
+  return Promise.all(Array.from({ length: request }, (_, place) => ask(place)))
 }
 
-function countsOf(told: Told[]): Record<string, number> {
+function countsOf(told: ClientOutcome[]): Record<string, number> {
   const counts: Record<string, number> = {}
   for (const { status } of told) counts[String(status)] = (counts[String(status)] ?? 0) + 1
   return counts
 }
 
 /** `times` counts the bursts on this installation, each on a key of its own. */
-async function proveLimit(scene: Scene, gateways: GatewayProcess[], key: string, times = 1): Promise<void> {
+async function proveLimit(
+  scene: FaultScenario,
+  gateways: GatewayProcess[],
+  key: string,
+  times = 1,
+): Promise<void> {
   const told = await burst(scene, gateways, key)
-  expect(countsOf(told)).toEqual({ 200: worth, 402: asked - worth })
-  expect(scene.vendor.journal).toHaveLength(worth * times)
-  const { completed } = await scene.agreed()
+  expect(countsOf(told)).toEqual({ 200: worth, 402: request - worth })
+  expect(scene.vendor.records).toHaveLength(worth * times)
+  const { completed } = await scene.reconcile()
   expect(completed).toBe(worth * times)
   const credits = await gateways[0]?.manage('GET', '/credits')
   expect(credits?.data.total_usage).toBe(limit * times)
@@ -43,20 +53,20 @@ async function proveLimit(scene: Scene, gateways: GatewayProcess[], key: string,
 
 for (const kind of databaseKinds) {
   test(
-    `R1 I4 I5 I6 of ${asked} requests at once on a key worth ${worth}, ${worth} pass, and no other reaches the vendor (${kind})`,
+    `R1 I4 I5 I6 of ${request} requests at once on a key worth ${worth}, ${worth} pass, and no other reaches the vendor (${kind})`,
     async () => {
-      const scene = await sceneOn(kind)
+      const scene = await createScenario(kind)
       const first = await scene.start()
-      const keys = [await first.newKey(limit), await first.newKey(limit)] as const
+      const keys = [await first.createKey(limit), await first.createKey(limit)] as const
       await proveLimit(scene, [first], keys[0])
       await first.stop()
       // The same in a process that has never heard of the key.
       const second = await scene.start()
       await proveLimit(scene, [second], keys[1], 2)
       await second.stop()
-      report(`two bursts on ${kind}`, await scene.agreed())
+      printTotals(`two bursts on ${kind}`, await scene.reconcile())
     },
-    patienceMs,
+    testTimeoutMs,
   )
 }
 
@@ -66,16 +76,16 @@ const spreadMs = 300
 
 describe.if(databaseKinds.includes('postgres'))('two processes that share a database', () => {
   test(
-    `R1 R22 I4 they let no more than ${worth} of ${asked} pass on each of ${keysAtOnce} keys`,
+    `R1 R22 I4 they let no more than ${worth} of ${request} pass on each of ${keysAtOnce} keys`,
     async () => {
-      const scene = await sceneOn('postgres')
+      const scene = await createScenario('postgres')
       const gateways = await Promise.all([scene.start('first'), scene.start('second')])
-      const keys = await Promise.all(Array.from({ length: keysAtOnce }, () => gateways[0].newKey(limit)))
+      const keys = await Promise.all(Array.from({ length: keysAtOnce }, () => gateways[0].createKey(limit)))
       const told = await Promise.all(keys.map((key) => burst(scene, gateways, key, spreadMs)))
-      expect(told.map(countsOf)).toEqual(keys.map(() => ({ 200: worth, 402: asked - worth })))
+      expect(told.map(countsOf)).toEqual(keys.map(() => ({ 200: worth, 402: request - worth })))
       await Promise.all(gateways.map((gateway) => gateway.stop()))
-      report('bursts on two processes', await scene.agreed())
+      printTotals('bursts on two processes', await scene.reconcile())
     },
-    patienceMs,
+    testTimeoutMs,
   )
 })

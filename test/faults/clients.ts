@@ -1,7 +1,7 @@
-import { type ModelName, promptFor } from './vendor.ts'
+import { buildPrompt, type ModelName } from './vendor.ts'
 
 /** What a client wants, and when it has enough. */
-export interface Wish {
+export interface RequestSpec {
   model?: ModelName
   stream?: boolean
   tokens?: number
@@ -13,7 +13,7 @@ export interface Wish {
 }
 
 /** What a client knows when it is over. */
-export interface Told {
+export interface ClientOutcome {
   number: string
   /** Null when there was no answer at all. */
   status: number | null
@@ -32,11 +32,11 @@ export interface Told {
 
 /** Clients that write down what they were told. */
 export class Clients {
-  readonly log: Told[] = []
+  readonly log: ClientOutcome[] = []
   #count = 0
 
-  async ask(url: string, key: string, wish: Wish = {}): Promise<Told> {
-    const told: Told = {
+  async send(url: string, key: string, spec: RequestSpec = {}): Promise<ClientOutcome> {
+    const outcome: ClientOutcome = {
       number: `r${++this.#count}`,
       status: null,
       code: null,
@@ -47,54 +47,54 @@ export class Clients {
       ended: false,
       broken: false,
     }
-    this.log.push(told)
+    this.log.push(outcome)
     const leaving = new AbortController()
     const timer =
-      wish.leaveAfterMs === undefined ? null : setTimeout(() => leaving.abort(), wish.leaveAfterMs)
+      spec.leaveAfterMs === undefined ? null : setTimeout(() => leaving.abort(), spec.leaveAfterMs)
     try {
-      await converse(url, key, wish, told, leaving)
+      await runRequest(url, key, spec, outcome, leaving)
     } catch {
       // The server was killed, or the client left.
     } finally {
       if (timer) clearTimeout(timer)
     }
-    return told
+    return outcome
   }
 }
 
-async function converse(
+async function runRequest(
   url: string,
   key: string,
-  wish: Wish,
-  told: Told,
+  spec: RequestSpec,
+  outcome: ClientOutcome,
   leaving: AbortController,
 ): Promise<void> {
-  const { model = 'faults/tokens', stream = false, tokens = 8, paceMs = 0 } = wish
+  const { model = 'faults/tokens', stream = false, tokens = 8, paceMs = 0 } = spec
   const response = await fetch(`${url}/api/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
     body: JSON.stringify({
       model,
       stream,
-      user: told.number,
+      user: outcome.number,
       max_tokens: 100,
-      messages: [{ role: 'user', content: promptFor(told.number, tokens, paceMs) }],
+      messages: [{ role: 'user', content: buildPrompt(outcome.number, tokens, paceMs) }],
     }),
     signal: leaving.signal,
     timeout: false,
   })
-  told.generationId = response.headers.get('x-generation-id')
-  told.retryAfter = response.headers.get('retry-after')
-  told.status = response.status
+  outcome.generationId = response.headers.get('x-generation-id')
+  outcome.retryAfter = response.headers.get('retry-after')
+  outcome.status = response.status
   if (response.ok && stream)
-    return readStream(response, told, () => told.events === wish.leaveAfter && leaving.abort())
+    return readStream(response, outcome, () => outcome.events === spec.leaveAfter && leaving.abort())
   const body = (await response.json()) as {
     usage?: { cost: number }
     error?: { metadata?: { code?: string } }
   }
-  told.cost = body.usage?.cost ?? null
-  told.code = body.error?.metadata?.code ?? null
-  told.ended = response.ok
+  outcome.cost = body.usage?.cost ?? null
+  outcome.code = body.error?.metadata?.code ?? null
+  outcome.ended = response.ok
 }
 
 interface Chunk {
@@ -103,7 +103,7 @@ interface Chunk {
   error?: unknown
 }
 
-async function readStream(response: Response, told: Told, progressed: () => void): Promise<void> {
+async function readStream(response: Response, outcome: ClientOutcome, progressed: () => void): Promise<void> {
   progressed()
   let rest = ''
   const decoder = new TextDecoder()
@@ -112,15 +112,15 @@ async function readStream(response: Response, told: Told, progressed: () => void
     rest = lines.pop() ?? ''
     for (const line of lines) {
       if (!line.startsWith('data: ')) continue
-      if (line === 'data: [DONE]') told.ended = !told.broken
-      else note(JSON.parse(line.slice(6)), told)
+      if (line === 'data: [DONE]') outcome.ended = !outcome.broken
+      else recordChunk(JSON.parse(line.slice(6)), outcome)
       progressed()
     }
   }
 }
 
-function note({ choices, usage, error }: Chunk, told: Told): void {
-  if (choices?.[0]?.delta?.content) told.events++
-  if (usage) told.cost = usage.cost
-  if (error) told.broken = true
+function recordChunk({ choices, usage, error }: Chunk, outcome: ClientOutcome): void {
+  if (choices?.[0]?.delta?.content) outcome.events++
+  if (usage) outcome.cost = usage.cost
+  if (error) outcome.broken = true
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { checkLedger } from '../../src/ledger/check.ts'
-import { rollUp } from '../../src/ledger/rollups/roll.ts'
+import { rollUp } from '../../src/ledger/rollups/roll-up.ts'
 import { databaseKinds, startTestServer, type TestServer } from '../support/harness.ts'
 import { startUpstream, type Upstream } from '../support/upstream.ts'
 
@@ -32,7 +32,7 @@ for (const kind of databaseKinds) {
         body: { model: 'faults/fixed', messages: [{ role: 'user', content: 'Hello' }] },
       })
       // In the database before the clock steps.
-      await server.gateway.ledger.caughtUp()
+      await server.gateway.ledger.flush()
       return status
     }
     const newKey = async (limit: number | null, limit_reset: string | null = null) =>

@@ -4,21 +4,21 @@ import { copyFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { pino } from 'pino'
 import { closeDb, isPostgresUrl, migrate, openDb } from '../../src/db/db.ts'
-import { PostgresBatches } from '../../src/db/postgres-batches.ts'
+import { PostgresBatchConnection } from '../../src/db/postgres-batch.ts'
 import type { Generation } from '../../src/ledger/draft.ts'
-import type { Admit, Engine, Op, Settle } from '../../src/ledger/engine.ts'
-import { segmentsLeft } from '../../src/ledger/segment.ts'
-import { SharedEngine } from '../../src/ledger/shared-engine.ts'
-import { SoleEngine } from '../../src/ledger/sole-engine.ts'
+import type { AdmitOperation, LedgerEngine, LedgerOperation, Settlement } from '../../src/ledger/engine.ts'
+import { listSegmentFiles } from '../../src/ledger/journal-segment.ts'
+import { meterSubjects } from '../../src/ledger/meter-subjects.ts'
+import { PostgresEngine } from '../../src/ledger/postgres-engine.ts'
 import { Spool } from '../../src/ledger/spool.ts'
-import { subjects } from '../../src/ledger/subjects.ts'
+import { SqliteEngine } from '../../src/ledger/sqlite-engine.ts'
 import { generationColumns } from '../../src/ledger/tables.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { utcDay } from '../../src/lib/time.ts'
 import { databaseKinds } from '../support/harness.ts'
-import { ledgerProblems, readLedger } from './books.ts'
-import { closeScenes, sceneOn } from './gateways.ts'
-import { isLong, patienceMs, randomly, report } from './length.ts'
+import { closeScenarios, createScenario } from './gateways.ts'
+import { createRandom, isLong, printTotals, testTimeoutMs } from './options.ts'
+import { findLedgerProblems, readLedgerSnapshot } from './reconciliation.ts'
 
 const batches = isLong ? 2000 : 60
 const mostAtOnce = 40
@@ -29,9 +29,9 @@ const firstDay = '2027-12-20'
 const dayMs = 86_400_000
 const now = '2028-01-01T00:00:00.000Z'
 
-afterAll(closeScenes)
+afterAll(closeScenarios)
 
-const random = randomly()
+const random = createRandom()
 const pick = <T>(list: readonly T[]) => list[Math.floor(random() * list.length)] as T
 
 const organizations = ['one', 'two']
@@ -43,16 +43,16 @@ const noTokens = Object.fromEntries(
 
 /** Operations as requests make them, and what the ledger said to each. */
 class Requests {
-  readonly open: Admit[] = []
-  readonly settled: Settle[] = []
+  readonly open: AdmitOperation[] = []
+  readonly settled: Settlement[] = []
   #count = 0
   #batches = 0
   #day = firstDay
   refused = 0
 
-  admit(): Admit {
+  admit(): AdmitOperation {
     const organizationId = pick(organizations)
-    const key = subjects.key(organizationId === 'one' ? pick([1, 2]) : 3)
+    const key = meterSubjects.key(organizationId === 'one' ? pick([1, 2]) : 3)
     const limit = { kind: 'key', subject: key, window: 'day', includeByok: false, amount: budget } as const
     return {
       op: 'admit',
@@ -60,9 +60,9 @@ class Requests {
       owner: 'node',
       expiresAt: '2999-01-01T00:00:00.000Z',
       draft: [1, [], [], 0, 0],
-      wish: {
+      request: {
         id: `gen-${String(++this.#count).padStart(8, '0')}`,
-        subjects: [subjects.organization(organizationId), subjects.workspace(organizationId), key],
+        subjects: [meterSubjects.organization(organizationId), meterSubjects.workspace(organizationId), key],
         day: this.#day,
         limits: [limit],
         free: null,
@@ -72,12 +72,12 @@ class Requests {
     }
   }
 
-  settle({ wish, organizationId }: Admit): Settle {
-    const amount = (wish.amount * BigInt(Math.floor(random() * 101))) / 100n
-    const key = Number(wish.subjects[2]?.slice('key:'.length))
+  settle({ request, organizationId }: AdmitOperation): Settlement {
+    const amount = (request.amount * BigInt(Math.floor(random() * 101))) / 100n
+    const key = Number(request.subjects[2]?.slice('key:'.length))
     const generation = {
       ...blank,
-      id: wish.id,
+      id: request.id,
       organization_id: organizationId,
       workspace_id: organizationId,
     }
@@ -85,27 +85,27 @@ class Requests {
       ...generation,
       key_id: key,
       cost_nanos: amount,
-      hold_nanos: wish.amount,
-      created_at: wish.day,
+      hold_nanos: request.amount,
+      created_at: request.day,
     }
     const isByok = random() < 0.3
     const columns = generationColumns.slice(0, -2) as (keyof Generation)[]
     const values = columns.map((column) => (row as Generation)[column])
     return {
       op: 'settle',
-      id: wish.id,
+      id: request.id,
       organizationId,
       isByok,
       spent: { amount, byok: 0n },
       generation: values.map((value) => (typeof value === 'bigint' ? String(value) : value)),
-      countsIn: { subjects: wish.subjects, day: wish.day },
-      companions: [],
+      meteredIn: { subjects: request.subjects, day: request.day },
+      extraStatements: [],
     }
   }
 
   /** New requests, ends of old ones, what was settled before, and the same twice. */
-  batch(): Op[] {
-    const ops: Op[] = []
+  batch(): LedgerOperation[] {
+    const ops: LedgerOperation[] = []
     const step = random() < 0.2 ? pick([-366, -31, -7, -1, 1, 31]) : 0
     const days = Math.floor(this.#batches++ / batchesPerDay) + step
     this.#day = utcDay(Date.parse(firstDay) + days * dayMs)
@@ -115,19 +115,19 @@ class Requests {
       if (kind < 0.5) ops.push(this.admit())
       else if (kind < 0.8 && open) ops.push(this.settle(open))
       else if (kind < 0.9 && settled) ops.push({ ...settled, spent: { amount: 9n, byok: 9n } })
-      else if (open) ops.push({ op: 'note', id: open.wish.id, checkpoint: '{}' })
+      else if (open) ops.push({ op: 'note', id: open.request.id, checkpoint: '{}' })
     }
     return ops
   }
 
   /** What a batch did, as the one who asked for it sees it. */
-  took(ops: Op[], results: unknown[]): void {
+  took(ops: LedgerOperation[], results: unknown[]): void {
     for (const [place, op] of ops.entries()) {
       if (op.op === 'admit') {
         if (results[place] === null) this.open.push(op)
         else this.refused++
       } else if (op.op === 'settle') {
-        const at = this.open.findIndex(({ wish }) => wish.id === op.id)
+        const at = this.open.findIndex(({ request }) => request.id === op.id)
         if (at >= 0) this.settled.push(op) && this.open.splice(at, 1)
       }
     }
@@ -173,32 +173,31 @@ const blank = {
   service_tier: null,
 }
 
-function engineOn(url: string): Engine {
+function engineOn(url: string): LedgerEngine {
   const log = pino({ level: 'silent' })
-  if (isPostgresUrl(url)) return new SharedEngine(new PostgresBatches(url), new Spool(tmpdir(), log))
-  return new SoleEngine(url, systemClock, log)
+  if (isPostgresUrl(url))
+    return new PostgresEngine(new PostgresBatchConnection(url), new Spool(tmpdir(), log))
+  return new SqliteEngine(url, systemClock, log)
 }
 
 /** What a crash at this moment leaves: the journal as it is now, and the database as it is then at the latest. */
-function crashed(path: string, count: number): string {
-  const to = `${path}-${count}`
-  for (const left of segmentsLeft(path)) copyFileSync(left, left.replace(path, to))
+function copyAsCrashed(path: string, to: string): void {
+  for (const left of listSegmentFiles(path)) copyFileSync(left, left.replace(path, to))
   const database = new Database(path)
   database.run('vacuum into ?', [to])
   database.close()
-  return to
 }
 
 /** Whoever was not told what became of a batch asks for all of it again. */
-function again(ops: Op[]): Op[] {
-  return ops.map((op) => (op.op === 'admit' ? { ...op, again: true } : op))
+function again(ops: LedgerOperation[]): LedgerOperation[] {
+  return ops.map((op) => (op.op === 'admit' ? { ...op, isRetry: true } : op))
 }
 
 for (const kind of databaseKinds) {
   test(
     `R2 R13 I1 I3 I4 I6 batches, replays, new starts and a clock that steps leave books that balance (${kind})`,
     async () => {
-      const scene = await sceneOn(kind)
+      const scene = await createScenario(kind)
       let { databaseUrl } = scene
       const db = openDb(databaseUrl)
       await migrate(db)
@@ -217,7 +216,12 @@ for (const kind of databaseKinds) {
         if (ops.length === 0) continue
         const { results } = await engine.run(ops, now)
         if (random() < 0.2) {
-          if (kind === 'sqlite' && random() < 0.5) databaseUrl = crashed(databaseUrl, ++crashes)
+          if (kind === 'sqlite' && random() < 0.5) {
+            // Named by a counter: a name made from the last copy's would outgrow what a file system takes.
+            const copy = `${scene.databaseUrl}-${++crashes}`
+            copyAsCrashed(databaseUrl, copy)
+            databaseUrl = copy
+          }
           await engine.close()
           engine = engineOn(databaseUrl)
           await engine.open(async () => undefined)
@@ -232,21 +236,23 @@ for (const kind of databaseKinds) {
       }
       await engine.close()
       await closeDb(db)
-      const ledger = await readLedger(databaseUrl)
-      expect(ledgerProblems(ledger)).toEqual([])
+      const ledger = await readLedgerSnapshot(databaseUrl)
+      expect(findLedgerProblems(ledger)).toEqual([])
       expect(ledger.findings.flatMap(({ violations }) => violations)).toEqual([])
-      expect(ledger.holds.map(({ id }) => id).sort()).toEqual(requests.open.map(({ wish }) => wish.id).sort())
+      expect(ledger.holds.map(({ id }) => id).sort()).toEqual(
+        requests.open.map(({ request }) => request.id).sort(),
+      )
       expect(ledger.generations).toHaveLength(requests.settled.length)
       for (const meter of ledger.meters) {
-        const held = requests.open.filter(({ wish }) => wish.subjects.includes(meter.subject))
-        expect(meter.held_total_nanos).toBe(held.reduce((sum, { wish }) => sum + wish.amount, 0n))
+        const held = requests.open.filter(({ request }) => request.subjects.includes(meter.subject))
+        expect(meter.held_total_nanos).toBe(held.reduce((sum, { request }) => sum + request.amount, 0n))
         if (meter.subject.startsWith('key:')) {
           expect(meter.day_nanos + meter.held_day_nanos <= budget).toBe(true)
         }
       }
       expect(requests.refused).toBeGreaterThan(0)
       const { refused, settled } = requests
-      report(`the engine on ${kind}`, {
+      printTotals(`the engine on ${kind}`, {
         operations,
         settled: settled.length,
         refused,
@@ -255,6 +261,6 @@ for (const kind of databaseKinds) {
         entries: ledger.entries.length,
       })
     },
-    patienceMs,
+    testTimeoutMs,
   )
 }

@@ -4,14 +4,14 @@ import { join, resolve } from 'node:path'
 import { SQL } from 'bun'
 import { newId } from '../../src/lib/ids.ts'
 import type { DatabaseKind } from '../support/harness.ts'
-import { compareBooks, type Figures, readLedger } from './books.ts'
 import { Clients } from './clients.ts'
-import { settingsWith, startVendor, type Vendor } from './vendor.ts'
+import { type RunTotals, readLedgerSnapshot, reconcileBooks } from './reconciliation.ts'
+import { buildSettings, startVendor, type Vendor } from './vendor.ts'
 
 const managementKey = 'management-key-of-the-fault-suite'
 
 /** Everything a run has: a vendor, clients with their log, and an installation that outlives its processes. */
-export class Scene {
+export class FaultScenario {
   readonly vendor: Vendor = startVendor()
   readonly clients = new Clients()
   readonly databaseUrl: string
@@ -28,7 +28,7 @@ export class Scene {
     this.#settings = join(this.#folder, 'headgate.yaml')
     this.killFile = join(this.#folder, 'kill')
     this.databaseUrl = databaseUrl ?? join(this.#folder, 'headgate.sqlite')
-    writeFileSync(this.#settings, settingsWith(this.vendor))
+    writeFileSync(this.#settings, buildSettings(this.vendor))
     writeFileSync(this.killFile, '')
   }
 
@@ -56,7 +56,7 @@ export class Scene {
   }
 
   /** How many settlements a node has on disk that the database does not have. */
-  unsent(node = 'first'): number {
+  countUnsent(node = 'first'): number {
     const folder = join(this.#folder, node)
     const names = readdirSync(folder).filter((name) => name.startsWith('unsent-ledger-'))
     const text = names.map((name) => readFileSync(join(folder, name), 'utf8')).join('')
@@ -64,17 +64,17 @@ export class Scene {
   }
 
   /** The figures, when the three books agree. */
-  async agreed(): Promise<Figures> {
+  async reconcile(): Promise<RunTotals> {
     await this.vendor.idle()
     // Whoever asks a server about money makes its database catch up.
     for (const gateway of this.#running) if (gateway.url) await gateway.manage('GET', '/credits')
-    const ledger = await readLedger(this.databaseUrl)
-    const { problems, figures } = compareBooks(this.vendor.journal, this.clients.log, ledger)
+    const ledger = await readLedgerSnapshot(this.databaseUrl)
+    const { problems, totals } = reconcileBooks(this.vendor.records, this.clients.log, ledger)
     if (problems.length > 0) {
       const logs = [...this.#running].map(({ log }) => log).join('\n')
       throw new Error(`${problems.length} problems:\n${problems.slice(0, 20).join('\n')}\n${logs}`)
     }
-    return figures
+    return totals
   }
 
   async close(): Promise<void> {
@@ -115,7 +115,7 @@ export class GatewayProcess {
       },
     )
     void this.#collect(this.#process.stderr)
-    this.ready = this.#begin()
+    this.ready = this.#waitUntilReady()
     // Those that are killed while they start are not waited for.
     this.ready.catch(() => undefined)
   }
@@ -125,7 +125,7 @@ export class GatewayProcess {
     for await (const chunk of stream) this.log += decoder.decode(chunk, { stream: true })
   }
 
-  async #begin(): Promise<void> {
+  async #waitUntilReady(): Promise<void> {
     const decoder = new TextDecoder()
     let text = ''
     for await (const chunk of this.#process.stdout) {
@@ -175,35 +175,35 @@ export class GatewayProcess {
   }
 
   /** The secret of a new key. */
-  async newKey(limit: number | null = null): Promise<string> {
+  async createKey(limit: number | null = null): Promise<string> {
     return (await this.manage('POST', '/keys', { name: 'faults', limit })).key
   }
 }
 
-const scenes: { close: () => Promise<void> }[] = []
+const openScenarios: { close: () => Promise<void> }[] = []
 
 /** A scene on a database of its own, until `closeScenes`. */
-export async function sceneOn(
+export async function createScenario(
   kind: DatabaseKind,
   serverUrl = process.env.TEST_DATABASE_URL ?? '',
-): Promise<Scene> {
-  const database = kind === 'postgres' ? await newDatabase(serverUrl) : null
-  const scene = new Scene(database?.url)
-  scenes.push({
+): Promise<FaultScenario> {
+  const database = kind === 'postgres' ? await createDatabase(serverUrl) : null
+  const scenario = new FaultScenario(database?.url)
+  openScenarios.push({
     close: async () => {
-      await scene.close()
+      await scenario.close()
       await database?.drop()
     },
   })
-  return scene
+  return scenario
 }
 
-export async function closeScenes(): Promise<void> {
-  for (const { close } of scenes.splice(0)) await close()
+export async function closeScenarios(): Promise<void> {
+  for (const { close } of openScenarios.splice(0)) await close()
 }
 
 /** An empty database on a server. */
-async function newDatabase(serverUrl: string): Promise<{ url: string; drop: () => Promise<void> }> {
+async function createDatabase(serverUrl: string): Promise<{ url: string; drop: () => Promise<void> }> {
   const name = newId('faults')
   const admin = new SQL(serverUrl, { max: 1 })
   await admin.unsafe(`create database ${name}`)

@@ -1,9 +1,9 @@
 import { afterAll, expect, test } from 'bun:test'
 import { connect } from 'node:net'
-import { closeScenes, type GatewayProcess, sceneOn } from './gateways.ts'
-import { isLong, patienceMs, report } from './length.ts'
+import { closeScenarios, createScenario, type GatewayProcess } from './gateways.ts'
+import { isLong, printTotals, testTimeoutMs } from './options.ts'
 
-afterAll(closeScenes)
+afterAll(closeScenarios)
 
 /** At full length each body is as large as a body may be. */
 const scale = isLong ? 1 : 0.1
@@ -49,9 +49,9 @@ const boundMs = isLong ? 5000 : 3000
 test(
   'S13 I10 while hostile bodies arrive, others are answered',
   async () => {
-    const scene = await sceneOn('sqlite')
+    const scene = await createScenario('sqlite')
     const gateway = await scene.start()
-    const key = await gateway.newKey(1)
+    const key = await gateway.createKey(1)
     const waits: Record<string, number> = {}
     for (const [name, path, make] of attacks) {
       const body = make()
@@ -61,11 +61,11 @@ test(
       await response.text()
       waits[`ms of waiting for ${name}`] = Math.round(await stop())
     }
-    report('hostile bodies', waits)
+    printTotals('hostile bodies', waits)
     expect(Math.max(...Object.values(waits))).toBeLessThan(boundMs)
     await gateway.stop()
   },
-  patienceMs,
+  testTimeoutMs,
 )
 
 /** The pauses that are allowed take half a minute; `test/inference/excess.test.ts` has a short form. */
@@ -73,9 +73,9 @@ if (isLong)
   test(
     'S13 dripped bodies are given up, all of them',
     async () => {
-      const scene = await sceneOn('sqlite')
+      const scene = await createScenario('sqlite')
       const gateway = await scene.start()
-      const key = await gateway.newKey(1)
+      const key = await gateway.createKey(1)
       const { hostname, port } = new URL(gateway.url)
       const drip = () =>
         new Promise<string>((resolve) => {
@@ -98,5 +98,5 @@ if (isLong)
       expect(new Set(answers)).toEqual(new Set(['HTTP/1.1 408']))
       await gateway.stop()
     },
-    patienceMs,
+    testTimeoutMs,
   )

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { hostileStreams } from '../support/hostile-streams.ts'
-import { dialects, Siege } from './attackers.ts'
-import { isLong, patienceMs, report } from './length.ts'
+import { AttackHarness, dialects } from './attackers.ts'
+import { isLong, printTotals, testTimeoutMs } from './options.ts'
 
-const siege = new Siege()
+const siege = new AttackHarness()
 
 beforeAll(() => siege.open())
 afterAll(() => siege.close())
@@ -24,17 +24,17 @@ const formatNames = Object.keys(formats) as (keyof typeof formats)[]
 
 async function endure(name: string, dialect: string, format: keyof typeof formats, stream: boolean) {
   const { path, body } = formats[format]
-  const damage = await siege.suffer(path, { model: `attack/${dialect}`, stream, ...body })
-  const { status, sent, received, longestWait, peak } = damage
-  report(`${name} from ${dialect} to ${format}`, {
+  const damage = await siege.measureAttack(path, { model: `attack/${dialect}`, stream, ...body })
+  const { status, sent, received, maxWaitMs, peakBytes } = damage
+  printTotals(`${name} from ${dialect} to ${format}`, {
     status,
     'bytes sent': sent,
     'bytes received': received,
-    'ms the longest wait': Math.round(longestWait),
-    'bytes at the peak': peak,
+    'ms the longest wait': Math.round(maxWaitMs),
+    'bytes at the peak': peakBytes,
   })
-  expect(longestWait).toBeLessThan(longestWaitMs)
-  expect(peak).toBeLessThan(workingBytes + mostTimes * Math.max(sent, received))
+  expect(maxWaitMs).toBeLessThan(longestWaitMs)
+  expect(peakBytes).toBeLessThan(workingBytes + mostTimes * Math.max(sent, received))
   return damage
 }
 
@@ -57,7 +57,7 @@ for (const { name, frames } of hostileStreams) {
           siege.attacker.attack = { type: 'text/event-stream', pieces }
           await endure(name, dialect, format, true)
         },
-        patienceMs,
+        testTimeoutMs,
       )
     }
   }
@@ -81,7 +81,7 @@ for (const [name, frame] of Object.entries(nothings)) {
       const { status, end } = await endure(name, 'chat', 'chat', true)
       expect(status >= 400 || end.includes('"error"')).toBe(true)
     },
-    patienceMs,
+    testTimeoutMs,
   )
 }
 
@@ -101,7 +101,7 @@ for (const format of formatNames) {
       const { status } = await endure('a long whole reply', 'chat', format, false)
       expect(status).toBe(200)
     },
-    patienceMs,
+    testTimeoutMs,
   )
 }
 
@@ -117,21 +117,21 @@ test(
     const { status } = await endure('brackets', 'chat', 'chat', false)
     expect(status).toBe(502)
   },
-  patienceMs,
+  testTimeoutMs,
 )
 
-const wishes = [{ n: 128 }, { logprobs: true, top_logprobs: 20 }, {}]
+const options = [{ n: 128 }, { logprobs: true, top_logprobs: 20 }, {}]
 
-for (const wish of wishes) {
+for (const wish of options) {
   test(
     `S13 a few bytes do not make the sandbox say too much: ${JSON.stringify(wish)}`,
     async () => {
       const messages = [{ role: 'user', content: 'sandbox:length=200000' }]
       const body = { model: 'sandbox/echo', messages, ...wish }
-      const damage = await siege.suffer('/v1/chat/completions', body)
-      expect(damage.longestWait).toBeLessThan(longestWaitMs)
-      expect(damage.peak).toBeLessThan(workingBytes + mostTimes * damage.received)
+      const damage = await siege.measureAttack('/v1/chat/completions', body)
+      expect(damage.maxWaitMs).toBeLessThan(longestWaitMs)
+      expect(damage.peakBytes).toBeLessThan(workingBytes + mostTimes * damage.received)
     },
-    patienceMs,
+    testTimeoutMs,
   )
 }

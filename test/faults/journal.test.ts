@@ -17,20 +17,20 @@ import { pino } from 'pino'
 import type { Statement } from '../../src/db/batch.ts'
 import { closeDb, migrate, openDb } from '../../src/db/db.ts'
 import type { Generation } from '../../src/ledger/draft.ts'
-import type { Admit, Op, Settle } from '../../src/ledger/engine.ts'
-import { Folder } from '../../src/ledger/fold.ts'
+import type { AdmitOperation, LedgerOperation, Settlement } from '../../src/ledger/engine.ts'
+import { JournalFlusher } from '../../src/ledger/journal-flusher.ts'
+import { encodeColumns, encodeSettlement } from '../../src/ledger/journal-line.ts'
 import { acceptJournalLoss } from '../../src/ledger/journal-loss.ts'
-import { columnsLine, settleLine } from '../../src/ledger/line.ts'
-import { SegmentFile, segmentsLeft } from '../../src/ledger/segment.ts'
-import { SoleEngine } from '../../src/ledger/sole-engine.ts'
-import { subjects } from '../../src/ledger/subjects.ts'
+import { listSegmentFiles, SegmentFile } from '../../src/ledger/journal-segment.ts'
+import { meterSubjects } from '../../src/ledger/meter-subjects.ts'
+import { SqliteEngine } from '../../src/ledger/sqlite-engine.ts'
 import { generationColumns } from '../../src/ledger/tables.ts'
 import { systemClock } from '../../src/lib/clock.ts'
-import { blank } from '../support/generations.ts'
-import { ledgerProblems, readLedger } from './books.ts'
+import { blankGeneration } from '../support/generations.ts'
+import { findLedgerProblems, readLedgerSnapshot } from './reconciliation.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'headgate-journal-'))
-const engines: SoleEngine[] = []
+const engines: SqliteEngine[] = []
 let count = 0
 
 afterAll(async () => {
@@ -51,8 +51,8 @@ async function newDatabase(): Promise<string> {
   return path
 }
 
-function engineOn(path: string): SoleEngine {
-  const engine = new SoleEngine(path, systemClock, pino({ level: 'silent' }))
+function engineOn(path: string): SqliteEngine {
+  const engine = new SqliteEngine(path, systemClock, pino({ level: 'silent' }))
   engines.push(engine)
   return engine
 }
@@ -60,7 +60,7 @@ function engineOn(path: string): SoleEngine {
 /** What a crash at this moment leaves: the journal as it is now, and the database as it is then at the latest. */
 function crashed(path: string): string {
   const to = mkdtempSync(join(folder, 'crashed-'))
-  for (const left of [...segmentsLeft(path), durableOf(path)].filter(existsSync)) {
+  for (const left of [...listSegmentFiles(path), durableOf(path)].filter(existsSync)) {
     copyFileSync(left, join(to, basename(left)))
   }
   const database = new Database(path)
@@ -73,38 +73,54 @@ function durableOf(path: string): string {
   return `${path}-ledger-durable`
 }
 
-function hold(amount = 100n): Admit {
+function hold(amount = 100n): AdmitOperation {
   const id = `gen-${String(++count).padStart(8, '0')}`
-  const meters = [subjects.organization('one'), subjects.workspace('one'), subjects.key(1)]
+  const meters = [meterSubjects.organization('one'), meterSubjects.workspace('one'), meterSubjects.key(1)]
   return {
     op: 'admit',
     organizationId: 'one',
     owner: 'node',
     expiresAt: '2999-01-01T00:00:00.000Z',
     draft: [1, [], [], 0, 0],
-    wish: { id, subjects: meters, day: '2028-01-01', limits: [], free: null, amount, byok: 0n },
+    request: { id, subjects: meters, day: '2028-01-01', limits: [], free: null, amount, byok: 0n },
   }
 }
 
 function charge(
-  { wish: { id } }: Admit,
+  { request: { id } }: AdmitOperation,
   amount: bigint,
   changes: Partial<Generation> = {},
-  companions: Statement[] = [],
-): Settle {
+  extraStatements: Statement[] = [],
+): Settlement {
   const place = { organization_id: 'one', workspace_id: 'one', key_id: 1, created_at: '2028-01-01' }
-  const row = { ...blank, id, ...place, cost_nanos: amount, hold_nanos: 100n, ...changes } as Generation
+  const row = {
+    ...blankGeneration,
+    id,
+    ...place,
+    cost_nanos: amount,
+    hold_nanos: 100n,
+    ...changes,
+  } as Generation
   const columns = generationColumns.slice(0, -2) as (keyof Generation)[]
   const values = columns.map((column) => row[column])
   const generation = values.map((value) => (typeof value === 'bigint' ? String(value) : value))
   const spent = { amount, byok: 0n }
-  const countsIn = null
-  return { op: 'settle', id, organizationId: 'one', isByok: false, spent, generation, countsIn, companions }
+  const meteredIn = null
+  return {
+    op: 'settle',
+    id,
+    organizationId: 'one',
+    isByok: false,
+    spent,
+    generation,
+    meteredIn,
+    extraStatements,
+  }
 }
 
-async function run(engine: SoleEngine, ...ops: Op[]) {
-  const { results, lasting } = await engine.run(ops)
-  await lasting
+async function run(engine: SqliteEngine, ...ops: LedgerOperation[]) {
+  const { results, durable } = await engine.run(ops)
+  await durable
   return results
 }
 
@@ -113,9 +129,9 @@ async function takenUp(path: string) {
   const engine = engineOn(path)
   await engine.open()
   await engine.close()
-  expect(segmentsLeft(path)).toEqual([])
-  const ledger = await readLedger(path)
-  expect(ledgerProblems(ledger)).toEqual([])
+  expect(listSegmentFiles(path)).toEqual([])
+  const ledger = await readLedgerSnapshot(path)
+  expect(findLedgerProblems(ledger)).toEqual([])
   return {
     records: ledger.generations.map(({ id, cost_nanos }) => [id, cost_nanos]),
     holds: ledger.holds.map(({ id }) => id),
@@ -126,7 +142,7 @@ async function takenUp(path: string) {
 
 describe('the journal of the ledger', () => {
   let path: string
-  let engine: SoleEngine
+  let engine: SqliteEngine
   beforeEach(async () => {
     path = await newDatabase()
     engine = engineOn(path)
@@ -137,8 +153,8 @@ describe('the journal of the ledger', () => {
     await run(engine, settled, open, charge(settled, 7n))
     const left = crashed(path)
     const expected = {
-      records: [[settled.wish.id, 7n]],
-      holds: [open.wish.id],
+      records: [[settled.request.id, 7n]],
+      holds: [open.request.id],
       spent: [7n, 7n, 7n],
       held: [100n, 100n, 100n],
     }
@@ -151,20 +167,20 @@ describe('the journal of the ledger', () => {
   test('R7 a charge in one piece for a hold of an earlier one, both before and after a fold', async () => {
     const [first, second] = [hold(), hold()]
     await run(engine, first, second)
-    await engine.caughtUp()
-    await run(engine, charge(first, 3n), { op: 'note', id: second.wish.id, checkpoint: '{"kept":1}' })
+    await engine.flush()
+    await run(engine, charge(first, 3n), { op: 'note', id: second.request.id, checkpoint: '{"kept":1}' })
     const left = crashed(path)
-    expect(await takenUp(left)).toMatchObject({ records: [[first.wish.id, 3n]], spent: [3n, 3n, 3n] })
+    expect(await takenUp(left)).toMatchObject({ records: [[first.request.id, 3n]], spent: [3n, 3n, 3n] })
     const db = openDb(left)
     const holds = await db.selectFrom('holds').select(['id', 'checkpoint']).execute()
     await closeDb(db)
-    expect(holds).toEqual([{ id: second.wish.id, checkpoint: '{"kept":1}' }])
+    expect(holds).toEqual([{ id: second.request.id, checkpoint: '{"kept":1}' }])
   })
 
   test('I2 what is settled and not folded yet cannot be settled a second time', async () => {
     const admit = hold()
     await run(engine, admit)
-    await engine.caughtUp()
+    await engine.flush()
     expect(await run(engine, charge(admit, 3n))).toEqual([null])
     expect(await run(engine, charge(admit, 5n))).toEqual(['closed before'])
     await engine.close()
@@ -180,22 +196,25 @@ describe('the journal of the ledger', () => {
     }
     const left = crashed(path)
     expect((await takenUp(left)).records).toHaveLength(10)
-    await engine.caughtUp()
-    expect(await readLedger(path).then(({ generations }) => generations)).toHaveLength(10)
+    await engine.flush()
+    expect(await readLedgerSnapshot(path).then(({ generations }) => generations)).toHaveLength(10)
   })
 
   test('R7 a torn end is left out: its client was told nothing', async () => {
     const [first, second] = [hold(), hold()]
     await run(engine, first, second)
     await run(engine, charge(first, 7n))
-    const { lasting } = await engine.run([charge(second, 9n)])
+    const { durable } = await engine.run([charge(second, 9n)])
     const left = crashed(path)
-    await lasting
-    const [file = ''] = segmentsLeft(left)
+    await durable
+    const [file = ''] = listSegmentFiles(left)
     for (const cut of [1, 40]) {
       const torn = crashed(left)
-      writeFileSync(segmentsLeft(torn)[0] ?? '', readFileSync(file).subarray(0, -cut))
-      expect(await takenUp(torn)).toMatchObject({ records: [[first.wish.id, 7n]], holds: [second.wish.id] })
+      writeFileSync(listSegmentFiles(torn)[0] ?? '', readFileSync(file).subarray(0, -cut))
+      expect(await takenUp(torn)).toMatchObject({
+        records: [[first.request.id, 7n]],
+        holds: [second.request.id],
+      })
     }
   })
 
@@ -203,7 +222,7 @@ describe('the journal of the ledger', () => {
     for (let piece = 0; piece < 4; piece++) {
       const many = Array.from({ length: 8 - 2 * piece }, () => hold())
       await run(engine, ...many, ...many.map((admit) => charge(admit, 1n)))
-      if (piece < 3) await engine.caughtUp()
+      if (piece < 3) await engine.flush()
     }
     const left = crashed(path)
     expect(await takenUp(left)).toMatchObject({ spent: [20n, 20n, 20n], held: [0n, 0n, 0n], holds: [] })
@@ -213,15 +232,15 @@ describe('the journal of the ledger', () => {
     await engine.open()
     const earlier = [hold(), hold(), hold()]
     await Promise.all(earlier.map((admit) => engine.run([admit, charge(admit, 1n)])))
-    await engine.caughtUp()
-    const [file = ''] = segmentsLeft(path)
+    await engine.flush()
+    const [file = ''] = listSegmentFiles(path)
     const before = readFileSync(file)
     const last = hold()
-    const { lasting } = await engine.run([last, charge(last, 9n)])
+    const { durable } = await engine.run([last, charge(last, 9n)])
     const left = crashed(path)
-    await lasting
+    await durable
     const torn = Buffer.concat([readFileSync(file).subarray(0, 300), before.subarray(300)])
-    writeFileSync(segmentsLeft(left)[0] ?? '', torn)
+    writeFileSync(listSegmentFiles(left)[0] ?? '', torn)
     expect((await takenUp(left)).spent).toEqual([3n, 3n, 3n])
   })
 
@@ -231,7 +250,7 @@ describe('the journal of the ledger', () => {
     await run(engine, charge(first, 7n))
     await run(engine, charge(second, 9n))
     const left = crashed(path)
-    const [file = ''] = segmentsLeft(left)
+    const [file = ''] = listSegmentFiles(left)
     const whole = readFileSync(file)
     const damaged = Buffer.from(whole)
     damaged.writeUInt8(damaged.readUInt8(60) ^ 1, 60)
@@ -245,11 +264,11 @@ describe('the journal of the ledger', () => {
     const holds = [hold(), hold(), hold()]
     for (const admit of holds) await run(engine, admit)
     const left = crashed(path)
-    const [file = ''] = segmentsLeft(left)
+    const [file = ''] = listSegmentFiles(left)
     const bytes = readFileSync(file)
     const first = bytes.indexOf(10)
     writeFileSync(file, bytes.fill(0, first + 1, bytes.indexOf(10, first + 1)))
-    expect((await takenUp(left)).holds).toEqual(holds.slice(0, 1).map(({ wish }) => wish.id))
+    expect((await takenUp(left)).holds).toEqual(holds.slice(0, 1).map(({ request }) => request.id))
   })
 
   /** A charge that was told of, and a piece whose predecessor lost its end to a power cut. */
@@ -258,12 +277,12 @@ describe('the journal of the ledger', () => {
     await run(engine, told, charge(told, 7n))
     await run(engine, lost)
     const left = crashed(path)
-    await engine.caughtUp()
+    await engine.flush()
     await run(engine, after, charge(lost, 9n), charge(after, 11n))
-    copyFileSync(segmentsLeft(path)[0] ?? '', `${left}-ledger-9`)
+    copyFileSync(listSegmentFiles(path)[0] ?? '', `${left}-ledger-9`)
     const whole = readFileSync(`${left}-ledger-1`)
     writeFileSync(`${left}-ledger-1`, whole.subarray(0, whole.indexOf(10) + 1))
-    return { left, records: [[told.wish.id, 7n]] }
+    return { left, records: [[told.request.id, 7n]] }
   }
 
   test('R7 a piece whose predecessor lost its end to a power cut is left out', async () => {
@@ -284,17 +303,17 @@ describe('the journal of the ledger', () => {
   test('R7 a journal beside a database that is older or another stops the start', async () => {
     const older = crashed(path)
     for (const amount of [7n, 9n]) {
-      await engine.caughtUp()
+      await engine.flush()
       const admit = hold()
       await run(engine, admit, charge(admit, amount))
     }
-    const [file = ''] = segmentsLeft(crashed(path)).slice(-1)
+    const [file = ''] = listSegmentFiles(crashed(path)).slice(-1)
     copyFileSync(file, `${older}-ledger-1`)
     expect(await engineOn(older).open().catch(String)).toContain('does not belong to the database')
   })
 
   /** Leaves what another version would have: lines of its own after a clean stop of this one. */
-  async function writtenBy(lines: (settle: Settle) => string[]): Promise<Admit> {
+  async function writtenBy(lines: (settle: Settlement) => string[]): Promise<AdmitOperation> {
     const admit = hold()
     await run(engine, admit)
     await engine.close()
@@ -312,18 +331,25 @@ describe('the journal of the ledger', () => {
     const admit = await writtenBy(({ generation, ...settle }) => {
       const known = generationColumns.filter((column) => column !== 'user_agent')
       const values = generation?.filter((_, place) => generationColumns[place] !== 'user_agent') ?? []
-      const columns = columnsLine(['dropped_since', ...known]).replace(/^columns \d+/, 'columns -')
-      return [columns, settleLine({ ...settle, generation: ['old', ...values] })]
+      const columns = encodeColumns(['dropped_since', ...known]).replace(/^columns \d+/, 'columns -')
+      return [columns, encodeSettlement({ ...settle, generation: ['old', ...values] })]
     })
-    expect((await takenUp(path)).records).toEqual([[admit.wish.id, 7n]])
-    const [record] = (await readLedger(path)).generations
-    expect(record).toMatchObject({ user_agent: null, request_id: blank.request_id, organization_id: 'one' })
+    expect((await takenUp(path)).records).toEqual([[admit.request.id, 7n]])
+    const [record] = (await readLedgerSnapshot(path)).generations
+    expect(record).toMatchObject({
+      user_agent: null,
+      request_id: blankGeneration.request_id,
+      organization_id: 'one',
+    })
   })
 
   test('R7 a journal of a newer version stops the start, says so, and is left as it is', async () => {
-    await writtenBy((settle) => [columnsLine(generationColumns).replace(/\d+/, '99'), settleLine(settle)])
+    await writtenBy((settle) => [
+      encodeColumns(generationColumns).replace(/\d+/, '99'),
+      encodeSettlement(settle),
+    ])
     expect(await engineOn(path).open().catch(String)).toContain('by a newer version of Headgate')
-    expect(segmentsLeft(path)).toHaveLength(1)
+    expect(listSegmentFiles(path)).toHaveLength(1)
   })
 
   test('one refused record costs the others nothing, and its sums stay right', async () => {
@@ -333,9 +359,9 @@ describe('the journal of the ledger', () => {
     await engine.close()
     const { records, spent } = await takenUp(path)
     expect(records).toEqual([
-      [good.wish.id, 3n],
-      [bad.wish.id, 5n],
-      [other.wish.id, 4n],
+      [good.request.id, 3n],
+      [bad.request.id, 5n],
+      [other.request.id, 4n],
     ])
     expect(spent).toEqual([12n, 12n, 12n])
   })
@@ -345,9 +371,9 @@ describe('the journal of the ledger', () => {
     const short = charge(bad, 0n)
     await run(engine, good, bad)
     await run(engine, { ...short, generation: short.generation?.slice(0, 9) ?? [] }, charge(good, 3n))
-    await engine.caughtUp()
-    const { generations, holds } = await readLedger(path)
-    expect(generations.map(({ id }) => id)).toEqual([good.wish.id])
+    await engine.flush()
+    const { generations, holds } = await readLedgerSnapshot(path)
+    expect(generations.map(({ id }) => id)).toEqual([good.request.id])
     expect(holds).toEqual([])
   })
 
@@ -381,31 +407,32 @@ describe('the journal of the ledger', () => {
   test('R7 I3 a charge that a full disk does not take is made once, however often it is tried again', async () => {
     const placed = hold()
     await run(engine, placed)
-    await engine.caughtUp()
+    await engine.flush()
     const full = spyOn(fs, 'writeSync').mockImplementation(() => {
       throw new Error('ENOSPC')
     })
     const settled = charge(placed, 7n)
-    const failed = async (op: Op) => expect(run(engine, op)).rejects.toThrow('ENOSPC')
+    const failed = async (op: LedgerOperation) => expect(run(engine, op)).rejects.toThrow('ENOSPC')
     try {
-      for (const op of [settled, { ...settled, again: true }, { ...settled, again: true }]) await failed(op)
+      for (const op of [settled, { ...settled, isRetry: true }, { ...settled, isRetry: true }])
+        await failed(op)
     } finally {
       full.mockRestore()
     }
-    expect(await run(engine, { ...settled, again: true })).toEqual(['closed before'])
+    expect(await run(engine, { ...settled, isRetry: true })).toEqual(['closed before'])
     await engine.close()
-    expect(await takenUp(path)).toMatchObject({ records: [[placed.wish.id, 7n]], spent: [7n, 7n, 7n] })
+    expect(await takenUp(path)).toMatchObject({ records: [[placed.request.id, 7n]], spent: [7n, 7n, 7n] })
   })
 
   test('R7 a charge that comes after the end is in the journal, whatever the database did not take by then', async () => {
     const [first, second, late] = [hold(), hold(), hold()]
     await run(engine, first, second, late)
-    await engine.caughtUp()
+    await engine.flush()
     const other = new Database(path)
     other.run('pragma busy_timeout=5000')
     other.run("create trigger full before update on instance begin select raise(abort, 'no room'); end")
     await run(engine, charge(first, 1n))
-    expect(await engine.caughtUp()?.catch(String)).toContain('no room')
+    expect(await engine.flush()?.catch(String)).toContain('no room')
     await run(engine, charge(second, 2n))
     await engine.close()
     await run(engine, charge(late, 4n))
@@ -420,12 +447,12 @@ describe('the journal of the ledger', () => {
     other.run('begin immediate')
     const admit = hold()
     await run(engine, admit, charge(admit, 3n))
-    const later = engine.caughtUp()
+    const later = engine.flush()
     other.run('commit')
     other.close()
     await later
-    expect(engine.caughtUp()).toBeNull()
-    expect((await readLedger(path)).generations).toHaveLength(1)
+    expect(engine.flush()).toBeNull()
+    expect((await readLedgerSnapshot(path)).generations).toHaveLength(1)
   })
 
   describe('R7 a loss of what clients were told stops the start and names the file', () => {
@@ -433,11 +460,11 @@ describe('the journal of the ledger', () => {
     async function twoPieces(): Promise<{ left: string; files: string[] }> {
       const [first, second] = [hold(), hold()]
       await run(engine, first, second)
-      await engine.caughtUp()
+      await engine.flush()
       const other = new Database(path)
       other.run('begin immediate')
       await run(engine, charge(first, 7n))
-      const folded = engine.caughtUp()
+      const folded = engine.flush()
       // The first piece is closed by now, and waits for the database.
       await new Promise(setImmediate)
       await run(engine, charge(second, 9n))
@@ -445,7 +472,7 @@ describe('the journal of the ledger', () => {
       other.run('commit')
       other.close()
       await folded
-      const files = segmentsLeft(left).sort()
+      const files = listSegmentFiles(left).sort()
       expect(files).toHaveLength(2)
       return { left, files }
     }
@@ -492,23 +519,26 @@ describe('the journal of the ledger', () => {
     test('a piece before one that was on disk, where nobody wrote the sizes down', async () => {
       const holds = [hold(), hold(), hold(), hold()]
       await run(engine, ...holds)
-      await engine.caughtUp()
+      await engine.flush()
       const other = new Database(path)
       other.run('begin immediate')
-      const [first, second, third, fourth] = holds.map((admit) => charge(admit, 7n)) as [Settle, ...Settle[]]
+      const [first, second, third, fourth] = holds.map((admit) => charge(admit, 7n)) as [
+        Settlement,
+        ...Settlement[],
+      ]
       // Two lines of one piece: nothing else runs in between.
-      const written = [await engine.run([first]), await engine.run([second as Settle])]
-      for (const { lasting } of written) await lasting
-      const folded = engine.caughtUp()
+      const written = [await engine.run([first]), await engine.run([second as Settlement])]
+      for (const { durable } of written) await durable
+      const folded = engine.flush()
       await new Promise(setImmediate)
-      await run(engine, third as Settle)
-      await run(engine, fourth as Settle)
+      await run(engine, third as Settlement)
+      await run(engine, fourth as Settlement)
       const left = crashed(path)
       other.run('commit')
       other.close()
       await folded
       rmSync(durableOf(left))
-      const [file = ''] = segmentsLeft(left).sort()
+      const [file = ''] = listSegmentFiles(left).sort()
       const whole = readFileSync(file)
       writeFileSync(file, whole.subarray(0, whole.indexOf(10) + 1))
       expect(await refusal(left)).toContain(`${file} has`)
@@ -519,7 +549,7 @@ describe('the journal of the ledger', () => {
       for (const file of [...files, durableOf(left)]) rmSync(file)
       const backup = crashed(left)
       const database = new Database(left)
-      new Folder(database).markOpen(true)
+      new JournalFlusher(database).markOpen(true)
       database.close()
       expect(await refusal(left)).toContain(`${durableOf(left)} is missing`)
       expect((await takenUp(backup)).spent).toEqual([0n, 0n, 0n])
@@ -557,7 +587,7 @@ describe('the journal of the ledger', () => {
     test('of a piece that is damaged in its middle the beginning is taken up', async () => {
       const [first, second, third] = [hold(), hold(), hold()]
       await run(engine, first, second, third)
-      await engine.caughtUp()
+      await engine.flush()
       const other = new Database(path)
       other.run('begin immediate')
       await run(engine, charge(first, 7n))
@@ -566,7 +596,7 @@ describe('the journal of the ledger', () => {
       const left = crashed(path)
       other.run('commit')
       other.close()
-      const [file = ''] = segmentsLeft(left)
+      const [file = ''] = listSegmentFiles(left)
       const bytes = readFileSync(file)
       const middle = bytes.indexOf(10) + 60
       bytes.writeUInt8(bytes.readUInt8(middle) ^ 1, middle)

@@ -2,20 +2,20 @@ import { afterAll, describe, expect, test } from 'bun:test'
 import { readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { databaseKinds } from '../support/harness.ts'
-import { readLedger } from './books.ts'
-import type { Wish } from './clients.ts'
-import { closeScenes, type GatewayProcess, type Scene, sceneOn } from './gateways.ts'
-import { isLong, patienceMs, randomly, report } from './length.ts'
-import { settleOrphans } from './orphans.ts'
-import { type KillPoint, killPoints, replayPoints } from './points.ts'
+import type { RequestSpec } from './clients.ts'
+import { closeScenarios, createScenario, type FaultScenario, type GatewayProcess } from './gateways.ts'
+import { type KillPoint, killPoints, replayPoints } from './kill-point-names.ts'
+import { createRandom, isLong, printTotals, testTimeoutMs } from './options.ts'
+import { settleOrphans } from './orphaned-holds.ts'
+import { readLedgerSnapshot } from './reconciliation.ts'
 
-afterAll(closeScenes)
+afterAll(closeScenarios)
 
-const random = randomly()
+const random = createRandom()
 const between = (least: number, most: number) => least + Math.floor(random() * (most - least + 1))
 
 /** Mostly streams; some clients leave, some replies take longer than it is between two checkpoints. */
-function anyWish(): Wish {
+function anyWish(): RequestSpec {
   const kind = random()
   if (kind < 0.15) return { tokens: between(1, 30), paceMs: between(0, 40) }
   if (kind < 0.25) return { stream: true, tokens: 30, paceMs: 5, leaveAfter: between(0, 25) }
@@ -27,10 +27,10 @@ function anyWish(): Wish {
 const clientCount = 12
 
 /** Asks again and again, until there is nobody to ask. */
-async function load({ clients }: Scene, { url }: GatewayProcess, key: string): Promise<void> {
+async function load({ clients }: FaultScenario, { url }: GatewayProcess, key: string): Promise<void> {
   const client = async () => {
     for (;;) {
-      const { status } = await clients.ask(url, key, anyWish())
+      const { status } = await clients.send(url, key, anyWish())
       // It may also have left by itself.
       if (status === null && !(await isThere(url))) return
     }
@@ -57,9 +57,9 @@ for (const kind of databaseKinds) {
   test(
     `R7 R2 I1 I2 I5 kill -9 at random moments under load loses nothing and doubles nothing (${kind})`,
     async () => {
-      const scene = await sceneOn(kind)
+      const scene = await createScenario(kind)
       let gateway = await scene.start()
-      const key = await gateway.newKey()
+      const key = await gateway.createKey()
       let duringStart = 0
       for (let round = 0; round < kills[kind]; round++) {
         const working = load(scene, gateway, key)
@@ -75,16 +75,16 @@ for (const kind of databaseKinds) {
           duringStart++
         }
         gateway = await scene.start()
-        await scene.agreed()
+        await scene.reconcile()
       }
       await gateway.stop()
-      report(`random kills on ${kind}`, {
+      printTotals(`random kills on ${kind}`, {
         kills: kills[kind],
         'in the middle of a start': duringStart,
-        ...(await scene.agreed()),
+        ...(await scene.reconcile()),
       })
     },
-    patienceMs,
+    testTimeoutMs,
   )
 }
 
@@ -95,9 +95,9 @@ if (isLong && databaseKinds.includes('postgres')) {
   test(
     'R7 R2 I2 kill -9 of one of two nodes: what it left open is settled by one that lives, under load; a stop under load leaves nothing open',
     async () => {
-      const scene = await sceneOn('postgres')
+      const scene = await createScenario('postgres')
       const [living, dying] = await Promise.all([scene.start('living'), scene.start('dying')])
-      const key = await living.newKey()
+      const key = await living.createKey()
       const working = [load(scene, living, key), load(scene, dying, key)]
       await Bun.sleep(3000)
       await dying.kill()
@@ -109,9 +109,12 @@ if (isLong && databaseKinds.includes('postgres')) {
       const seconds = Math.round((performance.now() - since) / 1000)
       await living.stop()
       await Promise.all(working)
-      report('a dead node among two', { 'seconds until it was missed': seconds, ...(await scene.agreed()) })
+      printTotals('a dead node among two', {
+        'seconds until it was missed': seconds,
+        ...(await scene.reconcile()),
+      })
     },
-    patienceMs,
+    testTimeoutMs,
   )
 }
 
@@ -131,13 +134,13 @@ function passesOf(point: KillPoint): number[] {
 
 for (const kind of databaseKinds) {
   describe(`kill -9 at a named point (${kind})`, () => {
-    let scene: Scene
+    let scene: FaultScenario
     let gateway: GatewayProcess
     let key: string
 
     /** Streams and whole replies until there is nobody to ask; one stream is long enough for a checkpoint. */
     const work = async () => {
-      const ask = (wish: Wish) => scene.clients.ask(gateway.url, key, wish)
+      const ask = (wish: RequestSpec) => scene.clients.send(gateway.url, key, wish)
       const slow = ask({ stream: true, tokens: 90, paceMs: 60 })
       for (let isThere = true; isThere; ) {
         const told = await Promise.all([
@@ -155,9 +158,9 @@ for (const kind of databaseKinds) {
         test(
           `R7 R2 I2 ${point}, pass ${pass}`,
           async () => {
-            scene ??= await sceneOn(kind)
+            scene ??= await createScenario(kind)
             gateway ??= await scene.start()
-            key ??= await gateway.newKey()
+            key ??= await gateway.createKey()
             writeFileSync(scene.killFile, `${point}#${pass}`)
             await work()
             await Promise.race([gateway.exited, Bun.sleep(5000)])
@@ -165,10 +168,10 @@ for (const kind of databaseKinds) {
             expect(gateway.wasKilled).toBe(true)
             await settleOrphans(scene)
             gateway = await scene.start()
-            const after = await scene.agreed()
+            const after = await scene.reconcile()
             if (point === 'after a checkpoint') expect(after['of them charged']).toBeGreaterThan(0)
           },
-          patienceMs,
+          testTimeoutMs,
         )
       }
     }
@@ -178,9 +181,13 @@ for (const kind of databaseKinds) {
       async () => {
         await gateway.stop()
         const kills = points[kind].flatMap(passesOf).length
-        report(`named points on ${kind}`, { points: points[kind].length, kills, ...(await scene.agreed()) })
+        printTotals(`named points on ${kind}`, {
+          points: points[kind].length,
+          kills,
+          ...(await scene.reconcile()),
+        })
       },
-      patienceMs,
+      testTimeoutMs,
     )
   })
 }
@@ -188,9 +195,9 @@ for (const kind of databaseKinds) {
 test(
   'R7 R2 I3 a recovery that is killed itself is taken up by the next',
   async () => {
-    const scene = await sceneOn('sqlite')
+    const scene = await createScenario('sqlite')
     const gateway = await scene.start()
-    const working = load(scene, gateway, await gateway.newKey())
+    const working = load(scene, gateway, await gateway.createKey())
     await Bun.sleep(200)
     // With something in the journal that the database does not have.
     writeFileSync(scene.killFile, `${replayPoints[0]}#1`)
@@ -204,17 +211,17 @@ test(
     }
     writeFileSync(scene.killFile, '')
     await (await scene.start()).stop()
-    expect((await scene.agreed()).interrupted).toBeGreaterThan(0)
+    expect((await scene.reconcile()).interrupted).toBeGreaterThan(0)
   },
-  patienceMs,
+  testTimeoutMs,
 )
 
 test(
   'R7 after a kill -9 a start without the journal is refused in one line, until the operator accepts the loss',
   async () => {
-    const scene = await sceneOn('sqlite')
+    const scene = await createScenario('sqlite')
     const gateway = await scene.start()
-    const working = load(scene, gateway, await gateway.newKey())
+    const working = load(scene, gateway, await gateway.createKey())
     await Bun.sleep(200)
     writeFileSync(scene.killFile, `${replayPoints[0]}#1`)
     await gateway.exited
@@ -236,8 +243,8 @@ test(
     })
     expect(accepting.stdout.toString()).toContain('The next start goes on')
     await (await scene.start()).stop()
-    const { findings } = await readLedger(scene.databaseUrl)
+    const { findings } = await readLedgerSnapshot(scene.databaseUrl)
     expect(findings.flatMap(({ violations }) => violations)).toEqual([])
   },
-  patienceMs,
+  testTimeoutMs,
 )

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { databaseKinds } from '../support/harness.ts'
-import type { Told } from './clients.ts'
-import { closeScenes, type GatewayProcess, type Scene, sceneOn } from './gateways.ts'
-import { isLong, patienceMs, report } from './length.ts'
-import { settleOrphans } from './orphans.ts'
+import type { ClientOutcome } from './clients.ts'
+import { closeScenarios, createScenario, type FaultScenario, type GatewayProcess } from './gateways.ts'
+import { isLong, printTotals, testTimeoutMs } from './options.ts'
+import { settleOrphans } from './orphaned-holds.ts'
 import { PrivatePostgres } from './private-postgres.ts'
 
 const restarts = isLong ? 30 : 3
@@ -18,9 +18,9 @@ describe.if(databaseKinds.includes('postgres'))('PostgreSQL away under load', ()
   beforeAll(async () => {
     postgres = await PrivatePostgres.start()
     if (!postgres) console.log('faults: PostgreSQL is not installed here: it is not stopped')
-  }, patienceMs)
+  }, testTimeoutMs)
   afterAll(async () => {
-    await closeScenes()
+    await closeScenarios()
     postgres?.close()
   })
 
@@ -28,9 +28,9 @@ describe.if(databaseKinds.includes('postgres'))('PostgreSQL away under load', ()
     `R7 R21 I8 I12 restarted ${restarts} times: no refusal, nothing lost, and service returns`,
     async () => {
       if (!postgres) return
-      const scene = await sceneOn('postgres', postgres.url)
+      const scene = await createScenario('postgres', postgres.url)
       const gateway = await scene.start()
-      const key = await gateway.newKey()
+      const key = await gateway.createKey()
       const load = new Load(scene, gateway, key)
       for (let count = 0; count < restarts; count++) {
         await Bun.sleep(restartEveryMs)
@@ -41,27 +41,27 @@ describe.if(databaseKinds.includes('postgres'))('PostgreSQL away under load', ()
       await load.stop()
       await gateway.stop()
       expect(refusals(scene.clients.log)).toEqual([])
-      report('PostgreSQL restarted', {
+      printTotals('PostgreSQL restarted', {
         restarts,
         'ms until service was back': backMs,
-        ...(await scene.agreed()),
+        ...(await scene.reconcile()),
       })
     },
-    patienceMs,
+    testTimeoutMs,
   )
 
   test(
     `R7 R21 R24 I8 I12 stopped for ${awayMs / 1000} s: replies under way end when it is back`,
     async () => {
       if (!postgres) return
-      const scene = await sceneOn('postgres', postgres.url)
+      const scene = await createScenario('postgres', postgres.url)
       const gateway = await scene.start()
-      const key = await gateway.newKey()
+      const key = await gateway.createKey()
       const load = new Load(scene, gateway, key)
       await Bun.sleep(300)
       // Enough for a second, so that all are under way when the database goes.
       const underWay = Array.from({ length: 8 }, () =>
-        scene.clients.ask(gateway.url, key, { stream: true, tokens: 50, paceMs: 20 }),
+        scene.clients.send(gateway.url, key, { stream: true, tokens: 50, paceMs: 20 }),
       )
       await Bun.sleep(300)
       await postgres.stop()
@@ -77,25 +77,25 @@ describe.if(databaseKinds.includes('postgres'))('PostgreSQL away under load', ()
       expect(refusals(scene.clients.log)).toEqual([])
       const told = gateway.log.split('\n').filter((line) => line.includes('the ledger cannot be written'))
       expect(told.length).toBeLessThanOrEqual(1 + awayMs / 30_000)
-      report('PostgreSQL stopped', {
+      printTotals('PostgreSQL stopped', {
         'seconds away': awayMs / 1000,
         'ms until service was back': backMs,
-        ...(await scene.agreed()),
+        ...(await scene.reconcile()),
       })
     },
-    patienceMs,
+    testTimeoutMs,
   )
 
   test.each(['itself', 'another node first'])(
     'R7 R2 I2 I5 killed while PostgreSQL is away: what it was owed is charged after the next start, when it is settled by %s',
     async (settledBy) => {
       if (!postgres) return
-      const scene = await sceneOn('postgres', postgres.url)
+      const scene = await createScenario('postgres', postgres.url)
       const gateway = await scene.start()
-      const key = await gateway.newKey()
+      const key = await gateway.createKey()
       const count = 6
       const underWay = Array.from({ length: count }, (_, place) =>
-        scene.clients.ask(
+        scene.clients.send(
           gateway.url,
           key,
           place < 3
@@ -103,22 +103,22 @@ describe.if(databaseKinds.includes('postgres'))('PostgreSQL away under load', ()
             : { stream: true, tokens: 30 + place, paceMs: 100 },
         ),
       )
-      while (scene.vendor.journal.length < count) await Bun.sleep(20)
+      while (scene.vendor.records.length < count) await Bun.sleep(20)
       await postgres.stop()
       await scene.vendor.idle()
-      while (scene.unsent() < count) await Bun.sleep(20)
+      while (scene.countUnsent() < count) await Bun.sleep(20)
       await gateway.kill()
       await Promise.all(underWay)
       await postgres.start()
       if (settledBy !== 'itself') await settleOrphans(scene)
       const next = await scene.start()
-      expect(scene.unsent()).toBe(0)
-      const figures = await scene.agreed()
+      expect(scene.countUnsent()).toBe(0)
+      const figures = await scene.reconcile()
       expect(figures).toMatchObject({ completed: count, interrupted: 0 })
       await next.stop()
-      report(`PostgreSQL away, and killed, settled by ${settledBy}`, figures)
+      printTotals(`PostgreSQL away, and killed, settled by ${settledBy}`, figures)
     },
-    patienceMs,
+    testTimeoutMs,
   )
 })
 
@@ -127,10 +127,10 @@ class Load {
   #running = true
   readonly #work: Promise<unknown>
 
-  constructor(scene: Scene, { url }: GatewayProcess, key: string) {
+  constructor(scene: FaultScenario, { url }: GatewayProcess, key: string) {
     const client = async (place: number) => {
       while (this.#running) {
-        const { status } = await scene.clients.ask(url, key, {
+        const { status } = await scene.clients.send(url, key, {
           stream: place % 3 > 0,
           tokens: 5 + place,
           paceMs: place,
@@ -148,10 +148,10 @@ class Load {
 }
 
 /** How long it took until a new request was answered. */
-async function returned(scene: Scene, { url }: GatewayProcess, key: string): Promise<number> {
+async function returned(scene: FaultScenario, { url }: GatewayProcess, key: string): Promise<number> {
   const since = performance.now()
   while (performance.now() - since < recoveryMs) {
-    const { status } = await scene.clients.ask(url, key)
+    const { status } = await scene.clients.send(url, key)
     if (status === 200) return Math.round(performance.now() - since)
     await Bun.sleep(50)
   }
@@ -159,7 +159,7 @@ async function returned(scene: Scene, { url }: GatewayProcess, key: string): Pro
 }
 
 /** Answers that an outage must not have: anything but success and "come back later". */
-function refusals(log: Told[]): unknown[] {
+function refusals(log: ClientOutcome[]): unknown[] {
   return log
     .filter(({ status, retryAfter }) => status !== 200 && (status !== 503 || retryAfter === null))
     .map(({ status, code, retryAfter }) => ({ status, code, retryAfter }))

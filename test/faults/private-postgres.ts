@@ -3,7 +3,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { SQL } from 'bun'
 
-interface Started {
+interface StartedPostgres {
   url: string
   stop: () => void
 }
@@ -11,12 +11,12 @@ interface Started {
 /** A PostgreSQL that is nobody else's: it can be stopped and started at will. */
 export class PrivatePostgres {
   readonly url: string
-  readonly #started: Started
+  readonly #started: StartedPostgres
   readonly #data: string
   readonly #tool: string
   readonly #options: string
 
-  private constructor(started: Started, data: string, binaries: string) {
+  private constructor(started: StartedPostgres, data: string, binaries: string) {
     this.url = started.url
     this.#started = started
     this.#data = data
@@ -29,7 +29,7 @@ export class PrivatePostgres {
   /** Null where PostgreSQL cannot be had. */
   static async start(): Promise<PrivatePostgres | null> {
     const { startPostgres } = (await import(resolve('scripts/postgres.mjs'))) as {
-      startPostgres: () => Promise<Started | null>
+      startPostgres: () => Promise<StartedPostgres | null>
     }
     const started = await startPostgres()
     if (!started) return null

@@ -1,9 +1,15 @@
 import { describe, expect, test } from 'bun:test'
-import { ask, type Bench, describeWithUpstreams, jsonOf, lastOf } from '../inference/support.ts'
-import { seeded } from '../support/random.ts'
+import {
+  type Bench,
+  describeWithUpstreams,
+  lastRequest,
+  readJson,
+  sendRequest,
+} from '../inference/support.ts'
+import { seededRandom } from '../support/random.ts'
 import { vendorReply } from '../support/replies.ts'
-import type { AnswerSource, Received, Upstream, UpstreamAnswer } from '../support/upstream.ts'
-import { isLong, patienceMs, report } from './length.ts'
+import type { ReceivedRequest, ResponseSource, Upstream, UpstreamResponse } from '../support/upstream.ts'
+import { isLong, printTotals, testTimeoutMs } from './options.ts'
 
 const perPhase = isLong ? 5000 : 400
 const clients = 16
@@ -12,14 +18,14 @@ const pauseMs = 250
 const storms = isLong ? 20 : 3
 
 /** Each dialect's default answer, which `otherwise` replaces. */
-function goodAnswer({ json }: Received): UpstreamAnswer {
+function goodAnswer({ json }: ReceivedRequest): UpstreamResponse {
   const { frames, body } = vendorReply('chat', 'text')
   return json.stream ? { sse: frames } : { json: body }
 }
 
-const broken: UpstreamAnswer = { status: 500, json: { error: { message: 'out of order' } } }
+const broken: UpstreamResponse = { status: 500, json: { error: { message: 'out of order' } } }
 
-function failing(share: number, random: () => number): AnswerSource {
+function failing(share: number, random: () => number): ResponseSource {
   return (received) => (random() < share ? broken : goodAnswer(received))
 }
 
@@ -31,7 +37,7 @@ async function load(bench: Bench, count: number): Promise<number> {
     while (next < count) {
       const stream = next++ % 2 === 0
       bench.server.clock.advance(pauseMs)
-      const response = await ask(bench, 'chat', { model: 'test/both-chat', stream })
+      const response = await sendRequest(bench, 'chat', { model: 'test/both-chat', stream })
       const text = await response.text()
       if (response.status === 200 && (!stream || text.includes('[DONE]'))) answered++
     }
@@ -45,48 +51,48 @@ describeWithUpstreams('one of two providers', (bench) => {
     'R15 I11 I12 fails at 30 %, then always, then not at all: 99.5 % of the requests are answered, and it comes back',
     async () => {
       const { first, second, server } = bench()
-      const random = seeded(30)
-      Object.assign(server.gateway.routing, { random: seeded(31) })
+      const random = seededRandom(30)
+      Object.assign(server.gateway.routing, { random: seededRandom(31) })
       let answered = 0
-      const askedBy = (upstream: Upstream) => upstream.journal.length
+      const askedBy = (upstream: Upstream) => upstream.requests.length
       const phases: [name: string, share: number][] = [
         ['at 30 %', 0.3],
         ['always', 1],
         ['healthy', 0],
       ]
-      const asked: Record<string, number> = {}
+      const request: Record<string, number> = {}
       for (const [name, share] of phases) {
         const before = askedBy(first)
-        first.otherwise(failing(share, random))
+        first.setDefault(failing(share, random))
         answered += await load(bench(), perPhase)
-        asked[name] = askedBy(first) - before
+        request[name] = askedBy(first) - before
         // What it is remembered for, and what it is left out for, passes between the phases.
         server.clock.advance(6 * 60_000)
       }
       const back = askedBy(first)
       answered += await load(bench(), perPhase)
-      first.otherwise(null)
+      first.setDefault(null)
       const requests = 4 * perPhase
       const attempts = askedBy(first) + askedBy(second)
-      report('a provider that fails and returns', { requests, answered, attempts })
+      printTotals('a provider that fails and returns', { requests, answered, attempts })
       expect(answered / requests).toBeGreaterThanOrEqual(0.995)
       expect(attempts / requests).toBeLessThanOrEqual(1.2)
       // A few requests find out that it is down; it has the larger share again when it is well.
-      expect(asked.always).toBeLessThan(perPhase / 4)
+      expect(request.always).toBeLessThan(perPhase / 4)
       expect(askedBy(first) - back).toBeGreaterThan(perPhase / 2)
     },
-    patienceMs,
+    testTimeoutMs,
   )
 
   test(
     'I11 in a storm of 429 no provider is asked while the wait it asked for is known',
     async () => {
       const { first, second } = bench()
-      for (const { journal } of [first, second]) journal.length = 0
+      for (const { requests: journal } of [first, second]) journal.length = 0
       const watch = new Watch()
-      const random = seeded(32)
+      const random = seededRandom(32)
       for (const [name, upstream] of Object.entries({ first, second })) {
-        upstream.otherwise((received) =>
+        upstream.setDefault((received) =>
           random() < 0.8 ? watch.refuse(name, received) : watch.take(name, received),
         )
       }
@@ -96,29 +102,29 @@ describeWithUpstreams('one of two providers', (bench) => {
         const asking = Array.from({ length: 60 }, async () => {
           const user = `r${requests++}`
           watch.begins(user)
-          const response = await ask(bench(), 'chat', { model: 'test/both-chat', user })
+          const response = await sendRequest(bench(), 'chat', { model: 'test/both-chat', user })
           await response.text()
           watch.ends(user)
           told.set(response.status, (told.get(response.status) ?? 0) + 1)
           if (response.status === 429) expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0)
           await Bun.sleep(200 * random())
           watch.begins(`${user}b`)
-          const again = await ask(bench(), 'chat', { model: 'test/both-chat', user: `${user}b` })
+          const again = await sendRequest(bench(), 'chat', { model: 'test/both-chat', user: `${user}b` })
           await again.text()
           watch.ends(`${user}b`)
         })
         await Promise.all(asking)
         await Bun.sleep(1100)
       }
-      for (const upstream of [first, second]) upstream.otherwise(null)
-      const attempts = first.journal.length + second.journal.length
-      report('a storm of 429', { requests: 2 * requests, attempts, refused: watch.refused })
+      for (const upstream of [first, second]) upstream.setDefault(null)
+      const attempts = first.requests.length + second.requests.length
+      printTotals('a storm of 429', { requests: 2 * requests, attempts, refused: watch.refused })
       expect(watch.disturbed).toEqual([])
       expect(watch.refused).toBeGreaterThan(0)
       expect(attempts / (2 * requests)).toBeLessThanOrEqual(1.2 + 1)
       expect([...told.keys()].filter((status) => status !== 200 && status !== 429)).toEqual([])
     },
-    patienceMs,
+    testTimeoutMs,
   )
 })
 
@@ -142,7 +148,7 @@ class Watch {
     }
   }
 
-  refuse(provider: string, received: Received): UpstreamAnswer {
+  refuse(provider: string, received: ReceivedRequest): UpstreamResponse {
     this.#check(provider, received)
     this.refused += 1
     const user: string = received.json.user
@@ -151,19 +157,19 @@ class Watch {
     return { status: 429, headers: { 'retry-after': '1' }, json: { error: { message: 'slow down' } } }
   }
 
-  take(provider: string, received: Received): UpstreamAnswer {
+  take(provider: string, received: ReceivedRequest): UpstreamResponse {
     this.#check(provider, received)
     return goodAnswer(received)
   }
 
-  #check(provider: string, { json, at }: Received): void {
+  #check(provider: string, { json, at }: ReceivedRequest): void {
     const begun = this.#begun.get(json.user) ?? -1
     const isKnown = this.#known.get(provider)?.some(({ since, until }) => since < begun && at < until)
     if (isKnown) this.disturbed.push({ provider, user: json.user })
   }
 }
 
-type Fault = [name: string, stream: boolean, answer: UpstreamAnswer]
+type Fault = [name: string, stream: boolean, answer: UpstreamResponse]
 
 const { frames, body: whole } = vendorReply('chat', 'text')
 const halfWhole = Math.floor(JSON.stringify(whole).length / 2)
@@ -212,39 +218,41 @@ describeWithUpstreams(
     describe('R30 I7 the next one answers when it', () => {
       test.each(faults)('%s', async (_, stream, answer) => {
         const { first, second } = bench()
-        for (const { journal } of [first, second]) journal.length = 0
-        first.script(answer)
-        const response = await ask(bench(), 'chat', { model: 'test/both-chat', stream })
+        for (const { requests } of [first, second]) requests.length = 0
+        first.enqueue(answer)
+        const response = await sendRequest(bench(), 'chat', { model: 'test/both-chat', stream })
         const text = await response.text()
         expect(response.status).toBe(200)
         expect(text).toContain(stream ? '[DONE]' : '"two-chat"')
-        expect([first.journal.length, second.journal.length]).toEqual([1, 1])
-        const { closedByPeerAt, complete } = await lastOf(first.journal).done
+        expect([first.requests.length, second.requests.length]).toEqual([1, 1])
+        const { closedByPeerAt, complete } = await lastRequest(first.requests).done
         if (answer.hang) expect([closedByPeerAt === null, complete]).toEqual([false, false])
       })
     })
 
     test('R30 breaks off after the first content: nobody else is asked, and the client is told', async () => {
       const { first, second } = bench()
-      for (const { journal } of [first, second]) journal.length = 0
+      for (const { requests } of [first, second]) requests.length = 0
       const bytes = Math.floor(frames.join('').length * 0.7)
-      first.script({ sse: frames, breakAfterBytes: bytes })
-      const text = await (await ask(bench(), 'chat', { model: 'test/both-chat', stream: true })).text()
+      first.enqueue({ sse: frames, breakAfterBytes: bytes })
+      const text = await (
+        await sendRequest(bench(), 'chat', { model: 'test/both-chat', stream: true })
+      ).text()
       expect(text).not.toContain('[DONE]')
       expect(text).toContain('"finish_reason":"error"')
-      expect([first.journal.length, second.journal.length]).toEqual([1, 0])
+      expect([first.requests.length, second.requests.length]).toEqual([1, 0])
     })
 
     test('asked for patience is asked again once the operator has another credential for it', async () => {
       const { first, server } = bench()
       const only = { model: 'test/chat' }
-      first.script({ status: 429, headers: { 'retry-after': '3600' }, json: {} })
-      expect((await ask(bench(), 'chat', only)).status).toBe(429)
-      expect((await ask(bench(), 'chat', only)).status).toBe(429)
+      first.enqueue({ status: 429, headers: { 'retry-after': '3600' }, json: {} })
+      expect((await sendRequest(bench(), 'chat', only)).status).toBe(429)
+      expect((await sendRequest(bench(), 'chat', only)).status).toBe(429)
       await server.call('PUT', '/catalogue/providers/two-chat', { body: { api_key: 'of-another-provider' } })
-      expect((await ask(bench(), 'chat', only)).status).toBe(429)
+      expect((await sendRequest(bench(), 'chat', only)).status).toBe(429)
       await server.call('PUT', '/catalogue/providers/one-chat', { body: { api_key: 'with-more-quota' } })
-      expect((await ask(bench(), 'chat', only)).status).toBe(200)
+      expect((await sendRequest(bench(), 'chat', only)).status).toBe(200)
       for (const slug of ['one-chat', 'two-chat']) await server.call('DELETE', `/catalogue/providers/${slug}`)
     })
 
@@ -255,23 +263,25 @@ describeWithUpstreams(
       'answers Retry-After %s: it is believed within bounds, and clients hear of %s',
       async (said, heard) => {
         const { first } = bench()
-        first.script({ status: 429, headers: { 'retry-after': said }, json: {} })
-        const response = await ask(bench(), 'chat', { model: 'test/chat' })
+        first.enqueue({ status: 429, headers: { 'retry-after': said }, json: {} })
+        const response = await sendRequest(bench(), 'chat', { model: 'test/chat' })
         expect([response.status, response.headers.get('retry-after')]).toEqual([429, heard])
       },
     )
 
     test('hangs again and again is left out: five requests wait for it, the sixth does not', async () => {
       const { first, second } = bench()
-      for (const { journal } of [first, second]) journal.length = 0
-      first.otherwise({ hang: true })
+      for (const { requests } of [first, second]) requests.length = 0
+      first.setDefault({ hang: true })
       const order = { provider: { order: ['one-chat'] } }
       for (let count = 0; count < 8; count++) {
-        const { provider } = await jsonOf(ask(bench(), 'chat', { model: 'test/both-chat', ...order }))
+        const { provider } = await readJson(
+          sendRequest(bench(), 'chat', { model: 'test/both-chat', ...order }),
+        )
         expect(provider).toBe('two-chat')
       }
-      first.otherwise(null)
-      expect([first.journal.length, second.journal.length]).toEqual([5, 8])
+      first.setDefault(null)
+      expect([first.requests.length, second.requests.length]).toEqual([5, 8])
     })
   },
   'limits: { first_byte: 0.4, whole_reply: 0.4, idle: 0.4, heartbeat: 5 }',

@@ -1,9 +1,9 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { databaseKinds } from '../support/harness.ts'
-import { closeScenes, type GatewayProcess, sceneOn } from './gateways.ts'
-import { isLong, patienceMs, report } from './length.ts'
+import { closeScenarios, createScenario, type GatewayProcess } from './gateways.ts'
+import { isLong, printTotals, testTimeoutMs } from './options.ts'
 
-afterAll(closeScenes)
+afterAll(closeScenarios)
 
 /** In the long form as long as a real node has. */
 const silentMs = isLong ? null : 2000
@@ -22,11 +22,11 @@ describe.if(databaseKinds.includes('postgres'))('a node that stands still', () =
   test(
     'R7 R2 I1 I2 I5 and is taken for dead: what it tells its clients later is what they are charged',
     async () => {
-      const scene = await sceneOn('postgres')
+      const scene = await createScenario('postgres')
       scene.silentMs = silentMs
       const [living, silent] = await Promise.all([scene.start('living'), scene.start('silent')])
-      const key = await living.newKey()
-      const ask = (wish: object) => scene.clients.ask(silent.url, key, wish)
+      const key = await living.createKey()
+      const ask = (wish: object) => scene.clients.send(silent.url, key, wish)
       for (let round = 0; round < rounds; round++) {
         const underWay = [
           ...Array.from({ length: 4 }, (_, place) => ask({ stream: true, tokens: 60 + place, paceMs: 50 })),
@@ -47,11 +47,11 @@ describe.if(databaseKinds.includes('postgres'))('a node that stands still', () =
       expect(silent.log).toContain('a late charge corrected what another node had settled')
       // It is among the living again.
       expect((await ask({ tokens: 5 })).status).toBe(200)
-      const figures = await scene.agreed()
+      const figures = await scene.reconcile()
       expect(figures.interrupted).toBe(0)
       await Promise.all([living.stop(), silent.stop()])
-      report('a node that stands still', { rounds, ...(await scene.agreed()) })
+      printTotals('a node that stands still', { rounds, ...(await scene.reconcile()) })
     },
-    patienceMs,
+    testTimeoutMs,
   )
 })

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { checkLedger } from '../../src/ledger/check.ts'
-import { databaseKinds, forgetTraffic, startTestServer, type TestServer } from '../support/harness.ts'
-import { startUpstream, type Upstream, type UpstreamAnswer } from '../support/upstream.ts'
+import { databaseKinds, resetRouting, startTestServer, type TestServer } from '../support/harness.ts'
+import { startUpstream, type Upstream, type UpstreamResponse } from '../support/upstream.ts'
 
 const identity = { id: 'chatcmpl-1', created: 1, model: 'm' }
 const usage = { prompt_tokens: 10, completion_tokens: 4, total_tokens: 14 }
@@ -15,7 +15,7 @@ const frames = [words, words, finish, chunk({ choices: [], usage }), 'data: [DON
 const whole = { json: { ...identity, choices: [{ index: 0, message, finish_reason: 'stop' }], usage } }
 
 /** How a request can end, beside well: for a whole reply, and for a stream. */
-const ends: Record<string, [UpstreamAnswer, UpstreamAnswer]> = {
+const ends: Record<string, [UpstreamResponse, UpstreamResponse]> = {
   'all is well': [whole, { sse: frames }],
   'the vendor refuses it': [
     { status: 400, json: { error: { message: 'no' } } },
@@ -89,7 +89,7 @@ for (const kind of databaseKinds) {
       }
       server = await startTestServer(kind, { settings: JSON.stringify(settings) })
     })
-    beforeEach(() => forgetTraffic(server))
+    beforeEach(() => resetRouting(server))
     afterAll(async () => {
       await server.stop()
       await vendor.stop()
@@ -119,7 +119,7 @@ for (const kind of databaseKinds) {
         if (holds.length === 0 && (await rows()).length === count) break
       }
       expect(await rows()).toHaveLength(count)
-      expect(vendor.journal).toHaveLength(count)
+      expect(vendor.requests).toHaveLength(count)
       const { findings, figures } = await checkLedger(db)
       expect(findings.filter(({ violations }) => violations.length > 0)).toEqual([])
       expect(figures).toMatchObject({ holds: 0, held_nanos: 0n })
@@ -128,7 +128,7 @@ for (const kind of databaseKinds) {
     let count = 0
 
     test.each(Object.keys(ends))('%s', async (name) => {
-      vendor.script(...(ends[name] ?? []))
+      vendor.enqueue(...(ends[name] ?? []))
       for (const stream of [false, true]) {
         const id = await ask(stream)
         await expectSettled(++count)
@@ -140,12 +140,12 @@ for (const kind of databaseKinds) {
     })
 
     test.each([false, true])('the client leaves before there is an answer (stream: %p)', async (stream) => {
-      vendor.script({ hang: true })
+      vendor.enqueue({ hang: true })
       const leaving = new AbortController()
-      const asked = ask(stream, leaving.signal).catch(() => null)
-      await vendor.received(++count)
+      const request = ask(stream, leaving.signal).catch(() => null)
+      await vendor.waitForRequests(++count)
       leaving.abort()
-      await asked
+      await request
       await expectSettled(count)
     })
   })

@@ -3,13 +3,13 @@ import { Migrator } from 'kysely/migration'
 import { closeDb, type Db, migrate, openDb } from '../../src/db/db.ts'
 import { migrations } from '../../src/db/migrations/all.ts'
 import { checkLedger } from '../../src/ledger/check.ts'
-import { rollUp } from '../../src/ledger/rollups/roll.ts'
-import { metersOn } from '../../src/ledger/windows.ts'
-import { blank } from '../support/generations.ts'
+import { loadMetersForDay } from '../../src/ledger/meter-days.ts'
+import { rollUp } from '../../src/ledger/rollups/roll-up.ts'
+import { blankGeneration } from '../support/generations.ts'
 import { databaseKinds } from '../support/harness.ts'
-import { closeScenes, sceneOn } from './gateways.ts'
+import { closeScenarios, createScenario } from './gateways.ts'
 
-afterAll(closeScenes)
+afterAll(closeScenarios)
 
 const at = '2031-03-12T12:00:00.000Z'
 const day = '2031-03-12'
@@ -25,7 +25,7 @@ async function leaveOldRecords(db: Db, { rolled, unrolled }: { rolled: number; u
     .execute()
   const owner = { organization_id: 'org', workspace_id: 'w', key_id: 1, user_id: 'u' }
   const cost = { cost_nanos: 1n, hold_nanos: 5n, posting_id: 'post' }
-  const row = { ...blank, ...owner, ...cost, created_at: at, ended_at: at }
+  const row = { ...blankGeneration, ...owner, ...cost, created_at: at, ended_at: at }
   await db
     .insertInto('generations')
     .values(ids.map((id) => ({ ...row, id })))
@@ -86,17 +86,17 @@ async function leaveFrozenMeters(db: Db, total: bigint) {
 
 for (const kind of databaseKinds) {
   test(`R13 R23 I6 an upgrade mends what a clock that was ahead had broken (${kind})`, async () => {
-    const db = openDb((await sceneOn(kind)).databaseUrl)
+    const db = openDb((await createScenario(kind)).databaseUrl)
     const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } })
     await migrator.migrateTo('008-own-key-origin')
     await leaveOldRecords(db, { rolled: 2, unrolled: 3 })
     await migrate(db)
     const problems = async () => (await checkLedger(db)).findings.flatMap(({ violations }) => violations)
     expect(await problems()).toEqual([])
-    const [key] = await metersOn(db, ['key:1'], day)
+    const [key] = await loadMetersForDay(db, ['key:1'], day)
     expect(key?.spent).toEqual({ total: 5n, day: 5n, week: 5n, month: 5n })
     expect(key?.held).toEqual({ total: 5n, day: 5n, week: 5n, month: 5n })
-    const [frozen] = await metersOn(db, ['key:1'], frozenDay)
+    const [frozen] = await loadMetersForDay(db, ['key:1'], frozenDay)
     expect([frozen?.spent.day, frozen?.held.day, frozen?.freeDay]).toEqual([0n, 0n, 3])
     expect(await rollUp({ db }, { fewest: 1 })).toBe(5)
     expect(await problems()).toEqual([])

@@ -114,14 +114,14 @@ for (const kind of databaseKinds) {
     test.each(Object.keys(absurd))(
       'R6 I4 I5 %s: the charge is within the hold, and is what the client is told',
       async (name) => {
-        vendor.script(wholeReply(absurd[name]), streamedReply(absurd[name]))
+        vendor.enqueue(wholeReply(absurd[name]), streamedReply(absurd[name]))
         await prove(false, name)
         await prove(true, name)
       },
     )
 
     test('R6 I3 usage told twice is charged once, as told last', async () => {
-      vendor.script(streamedReply({ ...plain, completion_tokens: 2 }, plain), streamedReply(plain, plain))
+      vendor.enqueue(streamedReply({ ...plain, completion_tokens: 2 }, plain), streamedReply(plain, plain))
       for (let count = 0; count < 2; count++) {
         const { row } = await settle(true)
         expect(row).toMatchObject({ cost_nanos: 52_000n, tokens_output: 4, flag: null })

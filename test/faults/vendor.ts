@@ -1,5 +1,5 @@
 /** What the vendor wrote down about one request. Nothing of it depends on what became of the gateway. */
-export interface JournalEntry {
+export interface VendorRecord {
   /** As the client numbered it. */
   number: string
   model: string
@@ -11,7 +11,7 @@ export interface JournalEntry {
 
 export interface Vendor {
   url: string
-  journal: JournalEntry[]
+  records: VendorRecord[]
   /** Resolves when no reply is under way. */
   idle(): Promise<void>
   stop(): Promise<void>
@@ -41,7 +41,7 @@ export function listPrice(model: string, completion: number): bigint {
 }
 
 /** headgate.yaml with the vendor in it: once as one whose bill ends with the connection, once as one that goes on. */
-export function settingsWith(vendor: Vendor): string {
+export function buildSettings(vendor: Vendor): string {
   const provider = { name: 'Vendor', base_url: vendor.url, dialects: ['chat'], api_key: 'vendor-secret' }
   return JSON.stringify({
     providers: [
@@ -52,18 +52,18 @@ export function settingsWith(vendor: Vendor): string {
       id,
       name: id,
       context_length: 4000,
-      endpoints: [{ provider: slug, upstream_model: id, pricing: written(amounts) }],
+      endpoints: [{ provider: slug, upstream_model: id, pricing: formatPricing(amounts) }],
     })),
   })
 }
 
-function written(amounts: Record<string, bigint>) {
+function formatPricing(amounts: Record<string, bigint>) {
   const usd = (nanos: bigint) => `0.${String(nanos).padStart(9, '0')}`
   return Object.fromEntries(Object.entries(amounts).map(([name, nanos]) => [name, usd(nanos)]))
 }
 
 /** How a client says what it wants answered. */
-export function promptFor(number: string, tokens: number, paceMs: number): string {
+export function buildPrompt(number: string, tokens: number, paceMs: number): string {
   return `${number}: ${tokens} tokens, one in ${paceMs} ms`
 }
 
@@ -71,8 +71,8 @@ const promptPattern = /^(\S+): (\d+) tokens, one in (\d+) ms$/
 
 /** A provider that does as the prompt says, and keeps its own books. */
 export function startVendor(): Vendor {
-  const journal: JournalEntry[] = []
-  const open = new Set<JournalEntry>()
+  const records: VendorRecord[] = []
+  const open = new Set<VendorRecord>()
   const server = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
@@ -80,20 +80,20 @@ export function startVendor(): Vendor {
     fetch: async (request) => {
       const body = (await request.json()) as VendorRequest
       const [, number = '', tokens, paceMs] = promptPattern.exec(body.messages[0]?.content ?? '') ?? []
-      const entry: JournalEntry = { number, model: body.model, produced: 0, completion: null }
-      journal.push(entry)
-      const wish = { tokens: Number(tokens), paceMs: Number(paceMs) }
+      const entry: VendorRecord = { number, model: body.model, produced: 0, completion: null }
+      records.push(entry)
+      const spec = { tokens: Number(tokens), paceMs: Number(paceMs) }
       open.add(entry)
       const close = () => void open.delete(entry)
       // A body that nobody waits for is not even begun.
       request.signal.addEventListener('abort', close)
-      if (body.stream) return streamed(entry, wish, close)
-      return whole(entry, wish).finally(close)
+      if (body.stream) return sendStreamedReply(entry, spec, close)
+      return sendWholeReply(entry, spec).finally(close)
     },
   })
   return {
     url: `http://127.0.0.1:${server.port}/v1`,
-    journal,
+    records,
     idle: async () => {
       while (open.size > 0) await Bun.sleep(5)
     },
@@ -107,7 +107,7 @@ interface VendorRequest {
   messages: { content: string }[]
 }
 
-interface Wanted {
+interface ReplySpec {
   tokens: number
   paceMs: number
 }
@@ -115,7 +115,7 @@ interface Wanted {
 const token = 'word'
 const identity = { id: 'chatcmpl-1', created: 1, model: 'vendor-model' }
 
-function usageOf(completion: number) {
+function encodeUsage(completion: number) {
   return {
     prompt_tokens: promptTokens,
     completion_tokens: completion,
@@ -123,7 +123,7 @@ function usageOf(completion: number) {
   }
 }
 
-async function whole(entry: JournalEntry, { tokens, paceMs }: Wanted): Promise<Response> {
+async function sendWholeReply(entry: VendorRecord, { tokens, paceMs }: ReplySpec): Promise<Response> {
   await Bun.sleep(paceMs)
   entry.produced = tokens
   entry.completion = tokens
@@ -132,28 +132,32 @@ async function whole(entry: JournalEntry, { tokens, paceMs }: Wanted): Promise<R
     ...identity,
     object: 'chat.completion',
     choices: [{ index: 0, message, finish_reason: 'stop' }],
-    usage: usageOf(tokens),
+    usage: encodeUsage(tokens),
   })
 }
 
-function streamed(entry: JournalEntry, { tokens, paceMs }: Wanted, closed: () => void): Response {
+function sendStreamedReply(
+  entry: VendorRecord,
+  { tokens, paceMs }: ReplySpec,
+  onClose: () => void,
+): Response {
   async function* body() {
     try {
       for (let count = 0; count < tokens; count++) {
         if (paceMs > 0) await Bun.sleep(paceMs)
         entry.produced++
-        yield chunk([{ index: 0, delta: { content: token }, finish_reason: null }])
+        yield encodeChunk([{ index: 0, delta: { content: token }, finish_reason: null }])
       }
-      yield chunk([{ index: 0, delta: {}, finish_reason: 'stop' }])
+      yield encodeChunk([{ index: 0, delta: {}, finish_reason: 'stop' }])
       entry.completion = tokens
-      yield `${chunk([], usageOf(tokens))}data: [DONE]\n\n`
+      yield `${encodeChunk([], encodeUsage(tokens))}data: [DONE]\n\n`
     } finally {
-      closed()
+      onClose()
     }
   }
   return new Response(body(), { headers: { 'content-type': 'text/event-stream' } })
 }
 
-function chunk(choices: unknown[], usage?: unknown): string {
+function encodeChunk(choices: unknown[], usage?: unknown): string {
   return `data: ${JSON.stringify({ ...identity, object: 'chat.completion.chunk', choices, usage })}\n\n`
 }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { Book, type Wish } from '../../src/ledger/book.ts'
+import { type HoldRequest, LedgerState } from '../../src/ledger/ledger-state.ts'
 import { newMeter, type Window } from '../../src/ledger/meter.ts'
 import { utcDay } from '../../src/lib/time.ts'
 import { databaseKinds, startTestServer, type TestServer } from '../support/harness.ts'
@@ -27,13 +27,13 @@ const edges: [last: string, ending: Window[]][] = [
 
 const windows = ['day', 'week', 'month'] as const
 
-function wishAt(id: string, at: number, window: Window): Wish {
+function wishAt(id: string, at: number, window: Window): HoldRequest {
   const limit = { kind: 'key', subject: 'key', window, includeByok: false, amount: 10n } as const
   return { id, subjects: ['key'], day: utcDay(at), limits: [limit], free: null, amount: 10n, byok: 0n }
 }
 
-function newBook(): Book {
-  const book = new Book()
+function newBook(): LedgerState {
+  const book = new LedgerState()
   book.meters.set('key', newMeter('key'))
   return book
 }
@@ -134,7 +134,7 @@ for (const kind of databaseKinds) {
     test('a request belongs to the day it began on, however late it ends', async () => {
       server.clock.freeze('2104-02-29T23:59:59.999Z')
       const key = await newKey('day', 0.01)
-      vendor.script(() => {
+      vendor.enqueue(() => {
         server.clock.freeze('2104-03-01T00:00:01.000Z')
         return {
           json: {

@@ -1,13 +1,19 @@
 import { expect, test } from 'bun:test'
 import { vendorReply } from '../support/replies.ts'
-import { ask, describeWithUpstreams, generationsOf, generationsWhen, jsonOf } from './support.ts'
+import {
+  describeWithUpstreams,
+  listGenerations,
+  readJson,
+  sendRequest,
+  waitForGenerations,
+} from './support.ts'
 
 describeWithUpstreams(
   'S13 the end of a response in the background',
   (bench) => {
     const key = () => bench().server.own.inferenceKey
     const start = (fields = {}) =>
-      ask(bench(), 'responses', { model: 'test/chat', background: true, ...fields })
+      sendRequest(bench(), 'responses', { model: 'test/chat', background: true, ...fields })
     const call = (method: 'GET' | 'POST', path: string) =>
       bench().server.call(method, `/responses/${path}`, { key: key() })
     const refused = { status: 400, json: { error: { message: 'No such voice' } } }
@@ -36,21 +42,21 @@ describeWithUpstreams(
     const endings = (text: string) => [...text.matchAll(/^event: (.*)$/gm)].map((match) => match[1])
 
     test('a long one is still there, and what was charged can be read', async () => {
-      bench().first.script(longReply(18))
-      const { id } = await jsonOf(start())
+      bench().first.enqueue(longReply(18))
+      const { id } = await readJson(start())
       const { status, body } = await ended(id)
       expect([status, body.status]).toEqual([200, 'completed'])
       expect(body.output[0].content[0].text).toHaveLength(18 * halfMegabyte.length)
     }, 60_000)
 
     test('a stream that is too long to be followed still says how it ended', async () => {
-      bench().first.script(longReply(8))
+      bench().first.enqueue(longReply(8))
       const text = await (await start({ stream: true })).text()
       expect(endings(text).at(-1)).toBe('response.completed')
     }, 60_000)
 
     test('a stream of one that failed says so', async () => {
-      bench().first.script(refused)
+      bench().first.enqueue(refused)
       const text = await (await start({ stream: true })).text()
       expect(endings(text)).toEqual(['response.failed'])
       expect(text).toContain('"sequence_number":0')
@@ -60,8 +66,8 @@ describeWithUpstreams(
     test('those that failed count in the quota', async () => {
       const { db } = bench().server.gateway
       for (let count = 0; count < 4; count++) {
-        bench().first.script(refused)
-        await ended((await jsonOf(start({ input: 'z'.repeat(500_000) }))).id)
+        bench().first.enqueue(refused)
+        await ended((await readJson(start({ input: 'z'.repeat(500_000) }))).id)
         bench().server.clock.advance(1000)
       }
       const rows = () => db.selectFrom('stored_responses').select('id').execute()
@@ -70,8 +76,8 @@ describeWithUpstreams(
     })
 
     test('one that failed keeps what it was asked, but not long instructions', async () => {
-      bench().first.script(refused)
-      const { id } = await jsonOf(start({ input: 'Hello', instructions: 'z'.repeat(1_000_000) }))
+      bench().first.enqueue(refused)
+      const { id } = await readJson(start({ input: 'Hello', instructions: 'z'.repeat(1_000_000) }))
       expect((await ended(id)).body).toMatchObject({ status: 'failed', instructions: null })
       const { body } = await call('GET', `${id}/input_items`)
       expect(body.data).toMatchObject([{ role: 'user', content: [{ text: 'Hello' }] }])
@@ -81,20 +87,20 @@ describeWithUpstreams(
       const { body } = await bench().server.call('POST', '/conversations', { key: key(), body: {} })
       const answer = await start({ store: false, conversation: body.id })
       expect(answer.status).toBe(400)
-      expect((await jsonOf(answer)).error.message).toContain('background')
+      expect((await readJson(answer)).error.message).toContain('background')
     })
 
     test('R5 one that is cancelled has ended at once, and is charged when the provider has', async () => {
       await bench().server.gateway.db.deleteFrom('generations').execute()
       const { frames } = vendorReply('chat', 'text')
-      bench().first.script({ sse: frames, delayMs: 150 })
-      const { id } = await jsonOf(start({ model: 'test/stubborn' }))
+      bench().first.enqueue({ sse: frames, delayMs: 150 })
+      const { id } = await readJson(start({ model: 'test/stubborn' }))
       for (let status = ''; status !== 'in_progress'; await Bun.sleep(2))
         status = (await call('GET', id)).body.status
       const cancelled = await call('POST', `${id}/cancel`)
       expect(cancelled.body).toMatchObject({ id, status: 'cancelled' })
-      expect(await generationsOf(bench())).toEqual([])
-      const [row] = await generationsWhen(bench(), 1)
+      expect(await listGenerations(bench())).toEqual([])
+      const [row] = await waitForGenerations(bench(), 1)
       expect(row).toMatchObject({ status: 'cancelled' })
       expect(row?.tokens_output).toBeGreaterThan(0)
       expect((await call('GET', id)).body.status).toBe('cancelled')

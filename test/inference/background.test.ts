@@ -1,8 +1,15 @@
 import { beforeEach, expect, test } from 'bun:test'
 import { newId } from '../../src/lib/ids.ts'
-import { tendBackground } from '../../src/pipeline/background.ts'
+import { maintainBackgroundResponses } from '../../src/pipeline/reply/background.ts'
 import { vendorReply } from '../support/replies.ts'
-import { ask, clearGenerations, describeWithUpstreams, generationsWhen, jsonOf, lastOf } from './support.ts'
+import {
+  clearGenerations,
+  describeWithUpstreams,
+  lastRequest,
+  readJson,
+  sendRequest,
+  waitForGenerations,
+} from './support.ts'
 
 const settings = 'responses: { background: 3 }'
 
@@ -10,12 +17,12 @@ describeWithUpstreams(
   'a response in the background',
   (bench) => {
     beforeEach(async () => {
-      await bench().server.gateway.background.drain(5000)
+      await bench().server.gateway.backgroundRuns.drain(5000)
       await clearGenerations(bench())
     })
     const key = () => bench().server.own.inferenceKey
     const start = (fields = {}) =>
-      ask(bench(), 'responses', { model: 'test/chat', background: true, ...fields })
+      sendRequest(bench(), 'responses', { model: 'test/chat', background: true, ...fields })
     const read = (id: string, query = '') =>
       fetch(`${bench().server.url}/v1/responses/${id}${query}`, {
         headers: { authorization: `Bearer ${key()}` },
@@ -24,7 +31,7 @@ describeWithUpstreams(
 
     async function ended(id: string) {
       for (const deadline = Date.now() + 5000; ; await Bun.sleep(5)) {
-        const response = await jsonOf(read(id))
+        const response = await readJson(read(id))
         if (!['queued', 'in_progress'].includes(response.status) || Date.now() > deadline) return response
       }
     }
@@ -35,37 +42,41 @@ describeWithUpstreams(
     test('is queued, made and charged without its client, and kept', async () => {
       const response = await start()
       expect(response.status).toBe(200)
-      const queued = await jsonOf(response)
+      const queued = await readJson(response)
       expect(queued).toMatchObject({ object: 'response', status: 'queued', background: true, output: [] })
       const done = await ended(queued.id)
       expect(done).toMatchObject({ id: queued.id, status: 'completed', background: true })
       expect(done.output_text).not.toBe('')
       expect(done.usage.total_tokens).toBeGreaterThan(0)
-      const [row] = await generationsWhen(bench(), 1)
+      const [row] = await waitForGenerations(bench(), 1)
       expect(row).toMatchObject({ id: response.headers.get('x-generation-id'), status: 'completed' })
-      expect(lastOf(bench().first.journal).json).not.toHaveProperty('background')
-      const next = await jsonOf(
-        ask(bench(), 'responses', { model: 'test/chat', previous_response_id: queued.id, input: 'And?' }),
+      expect(lastRequest(bench().first.requests).json).not.toHaveProperty('background')
+      const next = await readJson(
+        sendRequest(bench(), 'responses', {
+          model: 'test/chat',
+          previous_response_id: queued.id,
+          input: 'And?',
+        }),
       )
       expect(next.status).toBe('completed')
-      expect(lastOf(bench().first.journal).json.messages).toHaveLength(3)
+      expect(lastRequest(bench().first.requests).json.messages).toHaveLength(3)
     })
 
     test('is in progress while the provider answers, and ends when it is cancelled', async () => {
-      bench().first.script(hanging())
-      const { id } = await jsonOf(start())
-      await bench().first.received(1)
+      bench().first.enqueue(hanging())
+      const { id } = await readJson(start())
+      await bench().first.waitForRequests(1)
       for (let status = ''; status !== 'in_progress'; await Bun.sleep(2))
-        status = (await jsonOf(read(id))).status
+        status = (await readJson(read(id))).status
       const removed = await bench().server.call('DELETE', `/responses/${id}`, { key: key() })
       expect(removed.status).toBe(409)
       const cancelled = await cancel(id)
       expect(cancelled).toMatchObject({ status: 200, body: { id, status: 'cancelled', error: null } })
       expect((await cancel(id)).body.status).toBe('cancelled')
-      expect((await jsonOf(read(id))).status).toBe('cancelled')
-      const [row] = await generationsWhen(bench(), 1)
+      expect((await readJson(read(id))).status).toBe('cancelled')
+      const [row] = await waitForGenerations(bench(), 1)
       expect(row?.status).toBe('cancelled')
-      const next = await ask(bench(), 'responses', {
+      const next = await sendRequest(bench(), 'responses', {
         model: 'test/chat',
         previous_response_id: id,
         input: 'And?',
@@ -74,8 +85,8 @@ describeWithUpstreams(
     })
 
     test('says why it failed', async () => {
-      bench().first.script({ status: 400, json: { error: { message: 'No such voice' } } })
-      const { id } = await jsonOf(start())
+      bench().first.enqueue({ status: 400, json: { error: { message: 'No such voice' } } })
+      const { id } = await readJson(start())
       expect(await ended(id)).toMatchObject({
         status: 'failed',
         background: true,
@@ -84,7 +95,7 @@ describeWithUpstreams(
     })
 
     test('its events can be read from the middle, while it is made', async () => {
-      bench().first.script({ sse: vendorReply('chat', 'text').frames, delayMs: 100 })
+      bench().first.enqueue({ sse: vendorReply('chat', 'text').frames, delayMs: 100 })
       const streamed = await start({ stream: true })
       const reader = streamed.body?.getReader()
       const first = new TextDecoder().decode((await reader?.read())?.value)
@@ -95,28 +106,28 @@ describeWithUpstreams(
       const numbers = [...rest.matchAll(/"sequence_number":(\d+)/g)].map((match) => Number(match[1]))
       expect(numbers[0]).toBe(2)
       expect(rest).toContain('event: response.completed')
-      expect((await jsonOf(read(id))).status).toBe('completed')
+      expect((await readJson(read(id))).status).toBe('completed')
       expect((await read(id, '?stream=true')).status).toBe(400)
     })
 
     test('what is wrong with a request is told at once, and nothing is left of it', async () => {
       const refused = await start({ store: false })
       expect(refused.status).toBe(400)
-      expect((await jsonOf(refused)).error.message).toContain('background')
+      expect((await readJson(refused)).error.message).toContain('background')
       expect((await start({ model: 'nobody/nothing' })).status).toBe(400)
       const poor = { key: bench().server.foreign.inferenceKey }
-      const unpaid = await ask(bench(), 'responses', { background: true, model: 'test/chat' }, poor)
+      const unpaid = await sendRequest(bench(), 'responses', { background: true, model: 'test/chat' }, poor)
       expect(unpaid.status).toBe(402)
       const elsewhere = { model: 'test/chat', input: 'Hello', messages: undefined, background: true }
-      expect((await ask(bench(), 'chat', elsewhere)).status).toBe(400)
-      await bench().server.gateway.background.drain(5000)
+      expect((await sendRequest(bench(), 'chat', elsewhere)).status).toBe(400)
+      await bench().server.gateway.backgroundRuns.drain(5000)
       const rows = await bench().server.gateway.db.selectFrom('background_responses').selectAll().execute()
       expect(rows).toEqual([])
     })
 
     test('only so many of a workspace at a time', async () => {
-      bench().first.script(hanging(), hanging(), hanging())
-      const begun = await Promise.all([start(), start(), start()].map(jsonOf))
+      bench().first.enqueue(hanging(), hanging(), hanging())
+      const begun = await Promise.all([start(), start(), start()].map(readJson))
       const refused = await start()
       expect(refused.status).toBe(429)
       expect(refused.headers.get('x-ratelimit-limit')).toBe('3')
@@ -125,12 +136,12 @@ describeWithUpstreams(
     })
 
     test('only a background response can be cancelled, and only by its workspace', async () => {
-      const { id } = await jsonOf(ask(bench(), 'responses', { model: 'test/chat' }))
+      const { id } = await readJson(sendRequest(bench(), 'responses', { model: 'test/chat' }))
       const refused = await cancel(id)
       expect(refused.status).toBe(400)
       expect(refused.body.error.message).toContain('only a background response can be cancelled')
-      bench().first.script(hanging())
-      const begun = await jsonOf(start())
+      bench().first.enqueue(hanging())
+      const begun = await readJson(start())
       const { foreign, call } = { foreign: bench().server.foreign.inferenceKey, call: bench().server.call }
       expect((await call('POST', `/responses/${begun.id}/cancel`, { key: foreign })).status).toBe(404)
       expect((await call('GET', `/responses/${begun.id}`, { key: foreign })).status).toBe(404)
@@ -139,17 +150,17 @@ describeWithUpstreams(
 
     test('one that a stopped gateway left behind has failed, and one that another node makes can be cancelled', async () => {
       const { gateway } = bench().server
-      bench().first.script(hanging(), hanging())
-      const [left, elsewhere] = [await jsonOf(start()), await jsonOf(start())]
-      await bench().first.received(2)
+      bench().first.enqueue(hanging(), hanging())
+      const [left, elsewhere] = [await readJson(start()), await readJson(start())]
+      await bench().first.waitForRequests(2)
       const { db } = gateway
       await db
         .updateTable('background_responses')
         .set({ node_id: newId('node') })
         .where('id', '=', left.id)
         .execute()
-      await tendBackground(gateway)
-      expect(await jsonOf(read(left.id))).toMatchObject({
+      await maintainBackgroundResponses(gateway)
+      expect(await readJson(read(left.id))).toMatchObject({
         status: 'failed',
         error: { code: 'server_error', message: expect.stringContaining('stopped') },
       })
@@ -158,18 +169,18 @@ describeWithUpstreams(
         .set({ is_cancelled: 1 })
         .where('id', '=', elsewhere.id)
         .execute()
-      await tendBackground(gateway)
+      await maintainBackgroundResponses(gateway)
       expect((await ended(elsewhere.id)).status).toBe('cancelled')
-      gateway.background.get(left.id)?.stop('shutdown')
+      gateway.backgroundRuns.get(left.id)?.stop('shutdown')
     })
 
     test('one that is under way when the gateway stops has failed, and says so', async () => {
       const { gateway } = bench().server
-      bench().first.script(hanging())
-      const { id } = await jsonOf(start())
-      await bench().first.received(1)
-      await gateway.background.drain(0)
-      expect(await jsonOf(read(id))).toMatchObject({ status: 'failed', error: { code: 'server_error' } })
+      bench().first.enqueue(hanging())
+      const { id } = await readJson(start())
+      await bench().first.waitForRequests(1)
+      await gateway.backgroundRuns.drain(0)
+      expect(await readJson(read(id))).toMatchObject({ status: 'failed', error: { code: 'server_error' } })
     })
   },
   settings,

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { hostileStreams, joined } from '../support/hostile-streams.ts'
+import { hostileStreams, joinFrames } from '../support/hostile-streams.ts'
 import { LoopDelay } from '../support/loop-delay.ts'
 import {
-  ask,
   type Bench,
   clearGenerations,
   describeWithUpstreams,
   formatNames,
-  generationsWhen,
   openBench,
+  sendRequest,
+  waitForGenerations,
 } from './support.ts'
 
 const upstreams = ['chat', 'messages', 'responses', 'gemini'] as const
@@ -30,14 +30,14 @@ describe('a burst of tiny events', () => {
 
   for (const { name, frames } of hostileStreams) {
     for (const upstream of upstreams) {
-      const sse = joined(frames[upstream](events))
+      const sse = joinFrames(frames[upstream](events))
       for (const format of formatNames) {
         test(`S13 ${name} from ${upstream} to ${format} leave the event loop to others`, async () => {
           const excess = async () => {
-            bench.first.script({ sse })
+            bench.first.enqueue({ sse })
             const before = process.cpuUsage()
             const delay = new LoopDelay()
-            const response = await ask(bench, format, { model: `test/${upstream}`, stream: true })
+            const response = await sendRequest(bench, format, { model: `test/${upstream}`, stream: true })
             for await (const _ of response.body ?? []);
             const { user, system } = process.cpuUsage(before)
             return delay.stop() - Math.max(mostMs, (mostShare * (user + system)) / 1000)
@@ -53,8 +53,8 @@ describe('a burst of tiny events', () => {
 
   test('S13 an event in pieces of two bytes is read', async () => {
     const [first = '', second = ''] = hostileStreams[0]?.frames.chat(2) ?? []
-    bench.first.script({ sse: [first.replace('"x"', `"${'x'.repeat(20_000)}"`), second], splitBytes: 2 })
-    const response = await ask(bench, 'chat', { model: 'test/chat', stream: true })
+    bench.first.enqueue({ sse: [first.replace('"x"', `"${'x'.repeat(20_000)}"`), second], splitBytes: 2 })
+    const response = await sendRequest(bench, 'chat', { model: 'test/chat', stream: true })
     expect(await response.text()).toContain('x'.repeat(20_000))
   })
 })
@@ -75,13 +75,13 @@ describeWithUpstreams(
         for (const [what, sse = []] of Object.entries(attacks)) {
           test(`S13 I2 too many ${what} from ${upstream} to ${format} end with an error event, and are settled`, async () => {
             await clearGenerations(bench())
-            bench().first.script({ sse, delayMs: 0, splitBytes: 2000 })
-            const response = await ask(bench(), format, { model: `test/${upstream}`, stream: true })
+            bench().first.enqueue({ sse, delayMs: 0, splitBytes: 2000 })
+            const response = await sendRequest(bench(), format, { model: `test/${upstream}`, stream: true })
             const text = await response.text()
             if (response.status === 200) expect(text).toMatch(badEnds[format])
             else expect(response.status).toBe(502)
             expect(text).toMatch(/has more than \d+ (events|parts)/)
-            const [row] = await generationsWhen(bench(), 1)
+            const [row] = await waitForGenerations(bench(), 1)
             expect(row).toMatchObject({ status: 'failed', error_code: 'upstream_failed', cost_nanos: 0n })
           })
         }
@@ -90,8 +90,8 @@ describeWithUpstreams(
 
     test('S13 a stream that is too long ends with an error event', async () => {
       const sse = texts?.frames.chat(1).map((frame) => frame.replace('"x"', `"${'x'.repeat(70_000)}"`)) ?? []
-      bench().first.script({ sse: [...sse, ...sse, ...sse] })
-      const text = await (await ask(bench(), 'chat', { model: 'test/chat', stream: true })).text()
+      bench().first.enqueue({ sse: [...sse, ...sse, ...sse] })
+      const text = await (await sendRequest(bench(), 'chat', { model: 'test/chat', stream: true })).text()
       expect(text).toMatch(badEnds.chat)
       expect(text).toContain('too large')
     })
@@ -106,10 +106,10 @@ describeWithUpstreams(
       const message = { role: 'assistant', content: null, tool_calls }
       const json = { id: 'c', model: 'm', choices: [{ index: 0, finish_reason: 'tool_calls', message }] }
       for (const format of formatNames) {
-        bench().first.script({ json }, { json })
-        expect((await ask(bench(), format, { model: 'test/chat' })).status).toBe(502)
+        bench().first.enqueue({ json }, { json })
+        expect((await sendRequest(bench(), format, { model: 'test/chat' })).status).toBe(502)
         // The same where a stream was asked for and a whole reply came.
-        const streamed = await ask(bench(), format, { model: 'test/chat', stream: true })
+        const streamed = await sendRequest(bench(), format, { model: 'test/chat', stream: true })
         expect(await streamed.text()).toContain('has more than 20 parts')
       }
     })

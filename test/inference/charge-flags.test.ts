@@ -1,15 +1,15 @@
 import { expect, test } from 'bun:test'
 import type { ChargeFlag } from '../../src/db/schema.ts'
 import { checkLedger } from '../../src/ledger/check.ts'
-import type { Settle } from '../../src/ledger/engine.ts'
-import { Node } from '../../src/ledger/recovery.ts'
-import { leaveHold } from '../support/orphans.ts'
-import type { UpstreamAnswer } from '../support/upstream.ts'
-import { ask, type Bench, describeWithUpstreams } from './support.ts'
+import type { Settlement } from '../../src/ledger/engine.ts'
+import { ClusterNode } from '../../src/ledger/recovery.ts'
+import { createOrphanedHold } from '../support/orphaned-holds.ts'
+import type { UpstreamResponse } from '../support/upstream.ts'
+import { type Bench, describeWithUpstreams, sendRequest } from './support.ts'
 
 const text = 'four words of text!!'
 
-function reply(usage: unknown): UpstreamAnswer {
+function reply(usage: unknown): UpstreamResponse {
   const choices = [{ index: 0, message: { role: 'assistant', content: text }, finish_reason: 'stop' }]
   return { json: { id: 'chatcmpl-1', created: 1, model: 'm', choices, usage } }
 }
@@ -17,7 +17,7 @@ function reply(usage: unknown): UpstreamAnswer {
 /** 50 USD at the price of the model. */
 const beyondTheHold = 12_500_000
 
-const replies: Record<Exclude<ChargeFlag, 'interrupted'> | 'none', UpstreamAnswer> = {
+const replies: Record<Exclude<ChargeFlag, 'interrupted'> | 'none', UpstreamResponse> = {
   none: reply({ prompt_tokens: 10, completion_tokens: 4 }),
   capped: reply({ prompt_tokens: 10, completion_tokens: beyondTheHold }),
   implausible: reply({ prompt_tokens: 10, completion_tokens: Number.MAX_SAFE_INTEGER }),
@@ -57,8 +57,10 @@ describeWithUpstreams('every kind of charge', (bench) => {
       const { server, first } = bench()
       const own = isByok ? await bringKey(bench()) : null
       try {
-        first.script(replies.capped)
-        const body = (await (await ask(bench(), 'chat', { model: 'test/chat', max_tokens: 10 })).json()) as {
+        first.enqueue(replies.capped)
+        const body = (await (
+          await sendRequest(bench(), 'chat', { model: 'test/chat', max_tokens: 10 })
+        ).json()) as {
           usage: { cost_details: Record<string, number> }
         }
         const details = body.usage.cost_details
@@ -83,9 +85,9 @@ async function usageOf({ server }: Bench): Promise<{ usage: number; byok_usage: 
   return body.data
 }
 
-async function complete(bench: Bench, answer: UpstreamAnswer): Promise<string> {
-  bench.first.script(answer)
-  const response = await ask(bench, 'chat', { model: 'test/chat', max_tokens: 10 })
+async function complete(bench: Bench, answer: UpstreamResponse): Promise<string> {
+  bench.first.enqueue(answer)
+  const response = await sendRequest(bench, 'chat', { model: 'test/chat', max_tokens: 10 })
   await response.text()
   return response.headers.get('x-generation-id') ?? ''
 }
@@ -93,9 +95,13 @@ async function complete(bench: Bench, answer: UpstreamAnswer): Promise<string> {
 /** A request whose process is gone, charged for what had come of it. */
 async function interrupt({ server }: Bench, isByok: boolean, tokens: number): Promise<string> {
   const { gateway } = server
-  const { id } = await leaveHold(server, tokens, isByok ? { isByok, amount: 50_000n, byok: 1_000_000n } : {})
+  const { id } = await createOrphanedHold(
+    server,
+    tokens,
+    isByok ? { isByok, amount: 50_000n, byok: 1_000_000n } : {},
+  )
   // The process that is gone does not have it open.
-  const ledger = { isOpen: () => false, settle: (op: Settle) => gateway.ledger.settle(op) }
-  expect(await new Node(true).settleOrphans(gateway.db, ledger, new Date().toISOString())).toBe(1)
+  const ledger = { isOpen: () => false, settle: (op: Settlement) => gateway.ledger.settle(op) }
+  expect(await new ClusterNode(true).settleOrphans(gateway.db, ledger, new Date().toISOString())).toBe(1)
   return id
 }

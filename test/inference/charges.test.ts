@@ -2,12 +2,12 @@ import { Database } from 'bun:sqlite'
 import { beforeEach, expect, test } from 'bun:test'
 import { vendorReply } from '../support/replies.ts'
 import {
-  ask,
   clearGenerations,
   describeWithUpstreams,
-  generationsWhen,
-  jsonOf,
   openBench,
+  readJson,
+  sendRequest,
+  waitForGenerations,
 } from './support.ts'
 
 describeWithUpstreams(
@@ -16,9 +16,9 @@ describeWithUpstreams(
     beforeEach(() => clearGenerations(bench()))
 
     const heldFor = async (format: 'chat' | 'messages', body: Record<string, unknown>) => {
-      const answer = await ask(bench(), format, body)
+      const answer = await sendRequest(bench(), format, body)
       await answer.text()
-      const [row] = (await generationsWhen(bench(), 1)).slice(-1)
+      const [row] = (await waitForGenerations(bench(), 1)).slice(-1)
       return row?.hold_nanos ?? 0n
     }
 
@@ -65,10 +65,10 @@ describeWithUpstreams(
 
     test('R6 a stream that we have no more time for is charged for what was delivered', async () => {
       const { frames } = vendorReply('chat', 'text')
-      bench().first.script({ sse: frames.slice(0, 4), hang: true })
-      const text = await (await ask(bench(), 'chat', { model: 'test/chat', stream: true })).text()
+      bench().first.enqueue({ sse: frames.slice(0, 4), hang: true })
+      const text = await (await sendRequest(bench(), 'chat', { model: 'test/chat', stream: true })).text()
       expect(text).toContain('"finish_reason":"error"')
-      const [row] = await generationsWhen(bench(), 1)
+      const [row] = await waitForGenerations(bench(), 1)
       expect(row).toMatchObject({
         status: 'failed',
         usage_source: 'estimated',
@@ -81,44 +81,45 @@ describeWithUpstreams(
       const { frames } = vendorReply('chat', 'text')
       const { first, server } = bench()
       const talking = [...frames.slice(0, 3), ...Array(60).fill(frames[2])]
-      first.script(...Array(6).fill({ sse: talking, delayMs: 40 }))
-      const one = async () => (await ask(bench(), 'chat', { model: 'test/chat', stream: true })).text()
+      first.enqueue(...Array(6).fill({ sse: talking, delayMs: 40 }))
+      const one = async () =>
+        (await sendRequest(bench(), 'chat', { model: 'test/chat', stream: true })).text()
       const texts = await Promise.all(Array.from({ length: 6 }, one))
       expect(texts.every((text) => text.includes('upstream_timeout'))).toBe(true)
-      const health = server.gateway.routing.health.known('test/chat one-chat')
+      const health = server.gateway.routing.health.find('test/chat one-chat')
       expect(health?.isEjected(server.clock.now())).toBe(false)
     })
 
     test('R5 a whole reply that is billed anyway is read to its end when the client leaves, and charged', async () => {
-      bench().first.script({ json: vendorReply('chat', 'text').body, waitMs: 200 })
+      bench().first.enqueue({ json: vendorReply('chat', 'text').body, waitMs: 200 })
       const leaving = new AbortController()
-      const asking = ask(bench(), 'chat', { model: 'test/stubborn' }, { signal: leaving.signal })
-      await bench().first.received(1)
+      const asking = sendRequest(bench(), 'chat', { model: 'test/stubborn' }, { signal: leaving.signal })
+      await bench().first.waitForRequests(1)
       leaving.abort()
       await asking.catch(() => undefined)
-      const [row] = await generationsWhen(bench(), 1)
+      const [row] = await waitForGenerations(bench(), 1)
       expect(row).toMatchObject({ status: 'cancelled', usage_source: 'reported' })
       expect(row?.cost_nanos).toBeGreaterThan(0n)
     })
 
     test('the record has the id of the request that its answer had', async () => {
-      const answer = await ask(
+      const answer = await sendRequest(
         bench(),
         'chat',
         { model: 'test/chat' },
         { headers: { 'x-request-id': 'mine-1' } },
       )
       expect(answer.headers.get('x-request-id')).toBe('mine-1')
-      const [row] = await generationsWhen(bench(), 1)
+      const [row] = await waitForGenerations(bench(), 1)
       expect(row?.request_id).toBe('mine-1')
     })
 
     test('R10 the cost a provider reports is kept beside the computed one, and counted in the metrics', async () => {
       const body = structuredClone(vendorReply('chat', 'text').body) as { usage: Record<string, unknown> }
       body.usage.cost = 0.123
-      bench().first.script({ json: body })
-      const { usage } = await jsonOf(ask(bench(), 'chat', { model: 'test/chat' }))
-      const [row] = await generationsWhen(bench(), 1)
+      bench().first.enqueue({ json: body })
+      const { usage } = await readJson(sendRequest(bench(), 'chat', { model: 'test/chat' }))
+      const [row] = await waitForGenerations(bench(), 1)
       expect(row).toMatchObject({ reported_cost_nanos: 123_000_000n, cost_nanos: row?.upstream_cost_nanos })
       expect(usage.cost).toBe(Number(row?.cost_nanos) / 1e9)
       const metrics = await (await fetch(`${bench().server.url}/metrics`)).text()
@@ -132,16 +133,16 @@ test('R24 a database that cannot be written holds up no request and no stream, o
   const opened = await openBench('sqlite')
   const bench = () => opened
   const { databaseUrl } = opened.server.gateway.config
-  bench().first.script({ sse: vendorReply('chat', 'text').frames, delayMs: 20 })
-  const stream = await ask(bench(), 'chat', { model: 'test/chat', stream: true })
+  bench().first.enqueue({ sse: vendorReply('chat', 'text').frames, delayMs: 20 })
+  const stream = await sendRequest(bench(), 'chat', { model: 'test/chat', stream: true })
   const reader = (stream.body as ReadableStream<Uint8Array>).getReader()
   await reader.read()
   const other = new Database(databaseUrl)
   other.run('begin immediate')
-  expect((await ask(bench(), 'chat', { model: 'test/chat' })).status).toBe(200)
+  expect((await sendRequest(bench(), 'chat', { model: 'test/chat' })).status).toBe(200)
   while (!(await reader.read()).done);
   let isRead = false
-  const reading = generationsWhen(bench(), 2).finally(() => {
+  const reading = waitForGenerations(bench(), 2).finally(() => {
     isRead = true
   })
   await Bun.sleep(20)

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { sql } from 'kysely'
 import { checkLedger } from '../../src/ledger/check.ts'
-import { ask, describeWithUpstreams } from './support.ts'
+import { describeWithUpstreams, sendRequest } from './support.ts'
 
 describeWithUpstreams('check-ledger', (bench) => {
   const db = () => bench().server.gateway.db
@@ -14,13 +14,13 @@ describeWithUpstreams('check-ledger', (bench) => {
   }
 
   test('I1 I2 I3 I4 I6 finds nothing after requests of every kind of end, and counts them', async () => {
-    bench().first.script({ status: 500 }, { breakBeforeHead: true })
+    bench().first.enqueue({ status: 500 }, { breakBeforeHead: true })
     for (let time = 0; time < 5; time++) {
-      await (await ask(bench(), 'chat', { model: 'test/cent' })).text()
+      await (await sendRequest(bench(), 'chat', { model: 'test/cent' })).text()
       // Each in a transaction of its own: of the oldest, some may be gone already.
-      await bench().server.gateway.ledger.caughtUp()
+      await bench().server.gateway.ledger.flush()
     }
-    await (await ask(bench(), 'messages', { model: 'test/messages', stream: true })).text()
+    await (await sendRequest(bench(), 'messages', { model: 'test/messages', stream: true })).text()
     expect(await wrong()).toEqual([])
     const { figures } = await checkLedger(db())
     expect(figures).toMatchObject({ generations: 6, holds: 0, held_nanos: 0n })

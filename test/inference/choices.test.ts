@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { ask, describeWithUpstreams } from './support.ts'
+import { describeWithUpstreams, sendRequest } from './support.ts'
 
 const usage = { usage: { prompt_tokens: 1, completion_tokens: 5, total_tokens: 6 } }
 
@@ -23,8 +23,8 @@ describeWithUpstreams('a stream of several choices', (bench) => {
       chunk({}, 'stop', 1, extra),
       ...last,
     ]
-    bench().first.script({ sse, delayMs })
-    const text = await (await ask(bench(), 'chat', { model: 'test/chat', n: 2, stream: true })).text()
+    bench().first.enqueue({ sse, delayMs })
+    const text = await (await sendRequest(bench(), 'chat', { model: 'test/chat', n: 2, stream: true })).text()
     expect(text).toContain('"B5"')
     expect(text).toContain('data: [DONE]')
     expect(text).not.toContain('"error"')
@@ -34,8 +34,8 @@ describeWithUpstreams('a stream of several choices', (bench) => {
     ['and says so', last],
     ['and ends without a mark', last.slice(0, 1)],
   ])('of which the provider gives fewer, %s, ends well', async (_, tail) => {
-    bench().first.script({ sse: [chunk({ content: 'A1' }, null, 0), chunk({}, 'stop', 0), ...tail] })
-    const text = await (await ask(bench(), 'chat', { model: 'test/chat', n: 2, stream: true })).text()
+    bench().first.enqueue({ sse: [chunk({ content: 'A1' }, null, 0), chunk({}, 'stop', 0), ...tail] })
+    const text = await (await sendRequest(bench(), 'chat', { model: 'test/chat', n: 2, stream: true })).text()
     expect(text).toContain('data: [DONE]')
     expect(text).not.toContain('"error"')
   })

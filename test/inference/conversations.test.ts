@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { ask, describeWithUpstreams, jsonOf, lastOf } from './support.ts'
+import { describeWithUpstreams, lastRequest, readJson, sendRequest } from './support.ts'
 
 const monthMs = 31 * 24 * 60 * 60_000
 
@@ -10,8 +10,8 @@ describeWithUpstreams('conversations', (bench) => {
   const make = async (body: object = {}) => (await call('POST', '/conversations', body)).body
   const items = async (id: string, query = 'order=asc&limit=100') =>
     (await call('GET', `/conversations/${id}/items?${query}`)).body
-  const respond = (body: object) => ask(bench(), 'responses', { model: 'test/chat', ...body })
-  const sent = () => JSON.stringify(lastOf(bench().first.journal).json)
+  const respond = (body: object) => sendRequest(bench(), 'responses', { model: 'test/chat', ...body })
+  const sent = () => JSON.stringify(lastRequest(bench().first.requests).json)
 
   for (const upstream of ['chat', 'messages', 'responses', 'gemini']) {
     for (const stream of [false, true]) {
@@ -21,7 +21,7 @@ describeWithUpstreams('conversations', (bench) => {
         const first = await respond({ model, input: 'Do you know Kyoto?', conversation: id, stream })
         expect(await first.text()).toContain(id)
         const second = await respond({ model, input: 'Who am I?', conversation: { id } })
-        expect((await jsonOf(second)).conversation).toEqual({ id })
+        expect((await readJson(second)).conversation).toEqual({ id })
         const places = ['My name is Ada.', 'Do you know Kyoto?', 'Schneefall', 'Who am I?'].map((text) =>
           sent().indexOf(text),
         )
@@ -38,31 +38,31 @@ describeWithUpstreams('conversations', (bench) => {
 
   test('grows although nothing else is stored', async () => {
     const { id } = await make()
-    const made = await jsonOf(respond({ input: 'Remember me.', conversation: id, store: false }))
+    const made = await readJson(respond({ input: 'Remember me.', conversation: id, store: false }))
     expect((await call('GET', `/responses/${made.id}`)).status).toBe(404)
     expect(JSON.stringify(await items(id))).toContain('Remember me.')
   })
 
   test('does not grow by a request that failed', async () => {
     const { id } = await make()
-    bench().first.script({ status: 400, json: { error: { message: 'no' } } })
+    bench().first.enqueue({ status: 400, json: { error: { message: 'no' } } })
     expect((await respond({ input: 'Lost.', conversation: id })).status).toBe(400)
     expect((await items(id)).data).toEqual([])
   })
 
   test('responses that race are all added', async () => {
     const { id } = await make()
-    const asked = Array.from({ length: 8 }, (_, n) => respond({ input: `question ${n}`, conversation: id }))
-    for (const response of await Promise.all(asked)) expect(response.status).toBe(200)
+    const request = Array.from({ length: 8 }, (_, n) => respond({ input: `question ${n}`, conversation: id }))
+    for (const response of await Promise.all(request)) expect(response.status).toBe(200)
     const text = JSON.stringify(await items(id))
     for (let n = 0; n < 8; n++) expect(text).toContain(`question ${n}`)
   })
 
   test('one that is deleted while it is used stays deleted, and the response is answered', async () => {
     const { id } = await make()
-    const asked = respond({ input: 'Hello', conversation: id, store: true })
+    const request = respond({ input: 'Hello', conversation: id, store: true })
     await call('DELETE', `/conversations/${id}`)
-    expect([200, 404]).toContain((await asked).status)
+    expect([200, 404]).toContain((await request).status)
     expect((await call('GET', `/conversations/${id}`)).status).toBe(404)
   })
 
@@ -102,8 +102,8 @@ describeWithUpstreams('conversations', (bench) => {
     const { id } = await make()
     const refused = await respond({ input: 'x', conversation: id, previous_response_id: 'resp_1' })
     expect(refused.status).toBe(400)
-    expect((await jsonOf(refused)).error.message).toStartWith('conversation:')
-    const chat = await ask(bench(), 'chat', { model: 'test/chat', input: 'x', conversation: id })
+    expect((await readJson(refused)).error.message).toStartWith('conversation:')
+    const chat = await sendRequest(bench(), 'chat', { model: 'test/chat', input: 'x', conversation: id })
     expect(chat.status).toBe(400)
   })
 
@@ -119,18 +119,20 @@ describeWithUpstreams('conversations', (bench) => {
     const { data } = await items(id)
     const texts = data.map((item: { content: unknown }) => JSON.stringify(item.content))
     expect(texts).toEqual(input.slice(0, 100).map(({ content }) => expect.stringContaining(content)))
-    bench().first.journal.length = 0
+    bench().first.requests.length = 0
     const refused = await respond({ input: input.slice(0, 60), conversation: id })
     expect(refused.status).toBe(400)
-    expect((await jsonOf(refused)).error.message).toStartWith('input: a conversation has at most 10000 items')
-    expect(bench().first.journal).toEqual([])
+    expect((await readJson(refused)).error.message).toStartWith(
+      'input: a conversation has at most 10000 items',
+    )
+    expect(bench().first.requests).toEqual([])
   }, 30_000)
 
   test('R34 S3 I9 does not exist for another organization, nor one that never was', async () => {
     const { id } = await make()
     const { inferenceKey } = bench().server.foreign
     const body = { model: 'sandbox/echo:free', input: 'x', conversation: id }
-    expect((await ask(bench(), 'responses', body, { key: inferenceKey })).status).toBe(404)
+    expect((await sendRequest(bench(), 'responses', body, { key: inferenceKey })).status).toBe(404)
     expect((await respond({ input: 'x', conversation: 'conv_nobody' })).status).toBe(404)
     expect((await respond({ input: 'x', conversation: 'no id at all' })).status).toBe(404)
   })
@@ -149,7 +151,7 @@ describeWithUpstreams('conversations', (bench) => {
 
   test('S12 lies sealed in the database', async () => {
     const { id } = await make({ metadata: { note: 'canary-label' } })
-    await jsonOf(respond({ input: 'canary-in-the-prompt', conversation: id }))
+    await readJson(respond({ input: 'canary-in-the-prompt', conversation: id }))
     const { db } = bench().server.gateway
     const rows = await db
       .selectFrom('conversation_items')
@@ -163,11 +165,11 @@ describeWithUpstreams('conversations', (bench) => {
 
   describe('counting', () => {
     test('the provider counts where it can, with what it takes', async () => {
-      bench().first.script({ json: { object: 'response.input_tokens', input_tokens: 4711 } })
+      bench().first.enqueue({ json: { object: 'response.input_tokens', input_tokens: 4711 } })
       const body = { model: 'test/responses', input: 'How long?', max_output_tokens: 5, store: true }
       const counted = await call('POST', '/responses/input_tokens', body)
       expect(counted.body).toEqual({ object: 'response.input_tokens', input_tokens: 4711 })
-      const { path, json } = lastOf(bench().first.journal)
+      const { path, json } = lastRequest(bench().first.requests)
       expect(path).toEndWith('/responses/input_tokens')
       expect(json).toEqual({ model: 'vendor-model', input: 'How long?' })
     })
@@ -175,11 +177,11 @@ describeWithUpstreams('conversations', (bench) => {
     test('otherwise it is an estimate, for nothing, with the conversation in it', async () => {
       const { id } = await make({ items: [{ role: 'user', content: 'word '.repeat(1000) }] })
       const body = { model: 'test/chat', input: 'How long?' }
-      const before = bench().first.journal.length
+      const before = bench().first.requests.length
       const short = (await call('POST', '/responses/input_tokens', body)).body.input_tokens
       const long = await call('POST', '/responses/input_tokens', { ...body, conversation: id })
       expect(long.body.input_tokens).toBeGreaterThan(short + 500)
-      expect(bench().first.journal).toHaveLength(before)
+      expect(bench().first.requests).toHaveLength(before)
     })
   })
 
@@ -228,7 +230,7 @@ describeWithUpstreams('conversations', (bench) => {
       const { output } = await compact({ input: 'Hello' })
       const body = { model: 'sandbox/echo:free', input: output }
       const { inferenceKey } = bench().server.foreign
-      const refused = await ask(bench(), 'responses', body, { key: inferenceKey })
+      const refused = await sendRequest(bench(), 'responses', body, { key: inferenceKey })
       expect(refused.status).toBe(400)
     })
   })

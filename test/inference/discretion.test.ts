@@ -3,7 +3,7 @@ import { Writable } from 'node:stream'
 import { pino } from 'pino'
 import { startTestServer, type TestServer } from '../support/harness.ts'
 import { vendorReply } from '../support/replies.ts'
-import { startUpstream, type Upstream, type UpstreamAnswer } from '../support/upstream.ts'
+import { startUpstream, type Upstream, type UpstreamResponse } from '../support/upstream.ts'
 
 const secret = 'sk-of-the-operator-0123456789'
 const header = 'header-of-the-operator-0123456789'
@@ -60,8 +60,8 @@ describe('R40 S12 a provider that says what it was signed in with', () => {
     await upstream.stop()
   })
 
-  async function told(format: string, stream: boolean, answer: UpstreamAnswer): Promise<string> {
-    upstream.script(answer)
+  async function told(format: string, stream: boolean, answer: UpstreamResponse): Promise<string> {
+    upstream.enqueue(answer)
     const body = {
       model: `test/${format}`,
       max_tokens: 50,
@@ -77,7 +77,7 @@ describe('R40 S12 a provider that says what it was signed in with', () => {
   }
 
   test.each(
-    formats.flatMap((format): [string, string, boolean, UpstreamAnswer][] => {
+    formats.flatMap((format): [string, string, boolean, UpstreamResponse][] => {
       const error = { message: words, code: secret, type: secret }
       return [
         [format, 'with an error status', false, { status: 400, json: { error } }],

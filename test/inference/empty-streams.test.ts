@@ -1,6 +1,12 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
 import { vendorReply } from '../support/replies.ts'
-import { ask, clearGenerations, describeWithUpstreams, formatNames, generationsWhen } from './support.ts'
+import {
+  clearGenerations,
+  describeWithUpstreams,
+  formatNames,
+  sendRequest,
+  waitForGenerations,
+} from './support.ts'
 
 const quick = 'limits: { heartbeat: 0.3, idle: 0.8, first_byte: 2, first_content: 1.2 }'
 
@@ -59,12 +65,12 @@ describeWithUpstreams(
       for (const [kind, frames] of Object.entries(kinds)) {
         test(`R30 S13 ${upstream}: ${kind} do not extend the time for the first content`, async () => {
           const nothing = frames?.[upstream] ?? ': ping\n\n'
-          bench().first.script({ sse: repeated(nothing, 400), delayMs: 20, hang: true })
+          bench().first.enqueue({ sse: repeated(nothing, 400), delayMs: 20, hang: true })
           const body = await (
-            await ask(bench(), 'chat', { model: `test/both-${upstream}`, stream: true })
+            await sendRequest(bench(), 'chat', { model: `test/both-${upstream}`, stream: true })
           ).text()
           expect(body).toContain('data: [DONE]')
-          const [row] = await generationsWhen(bench(), 1)
+          const [row] = await waitForGenerations(bench(), 1)
           expect(row).toMatchObject({ status: 'completed', provider: `two-${upstream}` })
           expect(JSON.parse(row?.attempts ?? '')).toMatchObject([{ code: 'timeout' }])
         })
@@ -74,8 +80,8 @@ describeWithUpstreams(
     for (const format of formatNames) {
       test(`S13 ${format}: what may come before the first content is bounded`, async () => {
         const padded = emptyFrames[format].replace(/\}\n\n$/, `,"pad":"${'x'.repeat(64 * 1024)}"}\n\n`)
-        bench().first.script({ sse: repeated(padded, 40), hang: true })
-        const response = await ask(bench(), format, { model: `test/${format}`, stream: true })
+        bench().first.enqueue({ sse: repeated(padded, 40), hang: true })
+        const response = await sendRequest(bench(), format, { model: `test/${format}`, stream: true })
         expect(response.status).toBe(502)
         expect(await response.text()).toContain('too much before its first content')
       })
@@ -85,23 +91,23 @@ describeWithUpstreams(
       describe(format, () => {
         for (const upstream of upstreams) {
           test(`S13 over ${upstream}: empty deltas do not keep a stream open`, async () => {
-            bench().first.script({
+            bench().first.enqueue({
               sse: [...beginning(upstream), ...repeated(emptyDeltas[upstream], 400)],
               delayMs: 10,
               hang: true,
             })
             const text = await (
-              await ask(bench(), format, { model: `test/${upstream}`, stream: true })
+              await sendRequest(bench(), format, { model: `test/${upstream}`, stream: true })
             ).text()
             expect(text).toMatch(timeouts[format])
-            const [row] = await generationsWhen(bench(), 1)
+            const [row] = await waitForGenerations(bench(), 1)
             expect(row).toMatchObject({ status: 'failed', error_code: 'upstream_timeout', cost_nanos: 0n })
           })
         }
 
         test('R33 a stream that hangs in the middle ends with the error of a timeout', async () => {
-          bench().first.script({ sse: beginning('chat'), hang: true })
-          const text = await (await ask(bench(), format, { model: 'test/chat', stream: true })).text()
+          bench().first.enqueue({ sse: beginning('chat'), hang: true })
+          const text = await (await sendRequest(bench(), format, { model: 'test/chat', stream: true })).text()
           expect(text).toMatch(timeouts[format])
         })
       })
@@ -118,8 +124,8 @@ describeWithUpstreams(
         const { frames } = vendorReply('chat', 'text')
         const first = beginning('chat')
         const sse = [...first, ...repeated(': ping\n\n', 25), ...frames.slice(first.length)]
-        bench().first.script({ sse, delayMs: 20 })
-        const text = await (await ask(bench(), format, { model: 'test/chat', stream: true })).text()
+        bench().first.enqueue({ sse, delayMs: 20 })
+        const text = await (await sendRequest(bench(), format, { model: 'test/chat', stream: true })).text()
         expect(text).toContain(heartbeats[format])
         expect(text).not.toMatch(timeouts[format])
       })
@@ -128,16 +134,16 @@ describeWithUpstreams(
     test('S13 comments after the end of a reply do not keep it from ending', async () => {
       const { frames } = vendorReply('chat', 'text')
       const ended = frames.filter((frame) => !frame.includes('"usage":{') && !frame.includes('[DONE]'))
-      bench().first.script({ sse: [...ended, ...repeated(': ping\n\n', 400)], delayMs: 10, hang: true })
-      const text = await (await ask(bench(), 'chat', { model: 'test/chat', stream: true })).text()
+      bench().first.enqueue({ sse: [...ended, ...repeated(': ping\n\n', 400)], delayMs: 10, hang: true })
+      const text = await (await sendRequest(bench(), 'chat', { model: 'test/chat', stream: true })).text()
       expect(text).toContain('data: [DONE]')
       expect(text).not.toMatch(timeouts.chat)
     })
 
     test('a model that reasons silently has its time', async () => {
       const sse = [...repeated(': keep-alive\n\n', 40), ...vendorReply('chat', 'text').frames]
-      bench().first.script({ sse, delayMs: 22 })
-      const text = await (await ask(bench(), 'chat', { model: 'test/chat', stream: true })).text()
+      bench().first.enqueue({ sse, delayMs: 22 })
+      const text = await (await sendRequest(bench(), 'chat', { model: 'test/chat', stream: true })).text()
       expect(text).toContain('data: [DONE]')
     })
   },

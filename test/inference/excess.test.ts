@@ -1,6 +1,13 @@
 import { beforeEach, expect, test } from 'bun:test'
 import { connect } from 'node:net'
-import { ask, type Bench, clearGenerations, describeWithUpstreams, jsonOf, lastOf } from './support.ts'
+import {
+  type Bench,
+  clearGenerations,
+  describeWithUpstreams,
+  lastRequest,
+  readJson,
+  sendRequest,
+} from './support.ts'
 
 const ceilings =
   'limits: { list_entries: 1000, parts: 1500, body_values: 20000, body_idle: 0.5, body_rate: 100000 }'
@@ -35,20 +42,20 @@ describeWithUpstreams(
       ['responses', 'input', { input: many(1001, () => hello) }],
       ['responses', 'input.0.content', { input: [{ role: 'user', content: many(1001, part) }] }],
     ] as const)('in %s: %s is refused by name', async (format, field, body) => {
-      const refused = await ask(bench(), format, { model: 'test/chat', ...body })
-      const { error } = await jsonOf(refused)
+      const refused = await sendRequest(bench(), format, { model: 'test/chat', ...body })
+      const { error } = await readJson(refused)
       expect(refused.status).toBe(400)
       expect(error.message).toStartWith(`${field}: `)
       expect(error.message).toMatch(/\(limits\.(list_entries|parts)\)$/)
-      expect(bench().first.journal).toEqual([])
+      expect(bench().first.requests).toEqual([])
     })
 
     test('is refused before it is parsed where its values are too many', async () => {
-      const refused = await ask(bench(), 'chat', {
+      const refused = await sendRequest(bench(), 'chat', {
         model: 'test/chat',
         deep: { list: many(20_001, () => 1) },
       })
-      expect([refused.status, (await jsonOf(refused)).error.message]).toEqual([
+      expect([refused.status, (await readJson(refused)).error.message]).toEqual([
         400,
         'The request body is made of more than 20000 JSON values.',
       ])
@@ -56,8 +63,8 @@ describeWithUpstreams(
 
     test('is answered where it has just as much as it may', async () => {
       const body = { messages: many(1000, () => hello), tools: many(900, tool), logit_bias: pairs(1000, 1) }
-      expect((await ask(bench(), 'chat', { model: 'test/chat', ...body })).status).toBe(200)
-      expect(lastOf(bench().first.journal).json.messages).toHaveLength(1000)
+      expect((await sendRequest(bench(), 'chat', { model: 'test/chat', ...body })).status).toBe(200)
+      expect(lastRequest(bench().first.requests).json.messages).toHaveLength(1000)
     })
   },
   ceilings,
@@ -109,8 +116,8 @@ describeWithUpstreams('S13 nobody else waits for', (bench) => {
 
   test('problems in every entry of a list: the first one is named', async () => {
     const messages = many(6000, () => ({ role: 'user', content: many(3, () => ({ type: 'text', text: 1 })) }))
-    const refused = await ask(bench(), 'chat', { model: 'test/chat', messages })
-    const { error } = await jsonOf(refused)
+    const refused = await sendRequest(bench(), 'chat', { model: 'test/chat', messages })
+    const { error } = await readJson(refused)
     expect([refused.status, error.metadata.issues.length]).toEqual([400, 1])
     expect(error.message).toStartWith('messages.0.content')
   })
@@ -174,7 +181,7 @@ describeWithUpstreams('a body of', (bench) => {
   test('invalid UTF-8 is refused where it is, by management and by inference', async () => {
     const name = Buffer.concat([Buffer.from('{"name":"caf'), Buffer.from([0xe9]), Buffer.from('"}')])
     const managed = await send('/v1/workspaces', name)
-    expect([managed.status, (await jsonOf(managed)).error.message]).toEqual([
+    expect([managed.status, (await readJson(managed)).error.message]).toEqual([
       400,
       'The request body is not valid UTF-8 near byte 12.',
     ])
@@ -183,12 +190,12 @@ describeWithUpstreams('a body of', (bench) => {
       'latin1',
     )
     expect((await send('/v1/chat/completions', prompt, bench().server.own.inferenceKey)).status).toBe(400)
-    expect(bench().first.journal).toEqual([])
+    expect(bench().first.requests).toEqual([])
   })
 
   test('a management call with a key twice is refused with its name', async () => {
     const refused = await send('/v1/workspaces', '{"name":"a","slug":"a","name":"b"}')
-    expect([refused.status, (await jsonOf(refused)).error.message]).toEqual([
+    expect([refused.status, (await readJson(refused)).error.message]).toEqual([
       400,
       'The request body is not allowed to have the key "name" twice.',
     ])
@@ -199,6 +206,6 @@ describeWithUpstreams('a body of', (bench) => {
     const text = `{"model":"test/chat","messages":[{"role":"user","content":"hidden","content":"seen ${long}"}]}`
     const answered = await send('/v1/chat/completions', text, bench().server.own.inferenceKey)
     expect(answered.status).toBe(200)
-    expect(lastOf(bench().first.journal).text).not.toContain('hidden')
+    expect(lastRequest(bench().first.requests).text).not.toContain('hidden')
   })
 })

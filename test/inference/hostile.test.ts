@@ -1,13 +1,13 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
 import { vendorReply } from '../support/replies.ts'
 import {
-  ask,
   clearGenerations,
   describeWithUpstreams,
   formatNames,
-  generationsWhen,
-  jsonOf,
-  lastOf,
+  lastRequest,
+  readJson,
+  sendRequest,
+  waitForGenerations,
 } from './support.ts'
 
 const limits = 'limits: { idle: 1.5, first_byte: 1, heartbeat: 0.5, reply_bytes: 262144 }'
@@ -30,18 +30,22 @@ describeWithUpstreams(
 
     for (const upstream of upstreams) {
       test(`${upstream}: keeps its connection open after the end has still answered`, async () => {
-        bench().first.script({ sse: vendorReply(upstream, 'text').frames, hang: true })
-        const text = await (await ask(bench(), 'chat', { model: `test/${upstream}`, stream: true })).text()
+        bench().first.enqueue({ sse: vendorReply(upstream, 'text').frames, hang: true })
+        const text = await (
+          await sendRequest(bench(), 'chat', { model: `test/${upstream}`, stream: true })
+        ).text()
         expect(text).toContain(goodEnds.chat)
-        const [row] = await generationsWhen(bench(), 1)
+        const [row] = await waitForGenerations(bench(), 1)
         expect(row).toMatchObject({ status: 'completed', usage_source: 'reported' })
       })
     }
 
     for (const upstream of upstreams) {
       test(`${upstream}: answers whole although a stream was asked for is streamed all the same`, async () => {
-        bench().first.script({ json: vendorReply(upstream, 'text').body })
-        const text = await (await ask(bench(), 'chat', { model: `test/${upstream}`, stream: true })).text()
+        bench().first.enqueue({ json: vendorReply(upstream, 'text').body })
+        const text = await (
+          await sendRequest(bench(), 'chat', { model: `test/${upstream}`, stream: true })
+        ).text()
         expect(text).toContain('Schneefall')
         expect(text).toContain(goodEnds.chat)
       })
@@ -52,8 +56,8 @@ describeWithUpstreams(
         ...Array.from({ length: 8 }, () => ': working\n\n'),
         ...vendorReply('chat', 'text').frames,
       ]
-      bench().first.script({ sse: frames, delayMs: 200 })
-      const text = await (await ask(bench(), 'chat', { model: 'test/chat', stream: true })).text()
+      bench().first.enqueue({ sse: frames, delayMs: 200 })
+      const text = await (await sendRequest(bench(), 'chat', { model: 'test/chat', stream: true })).text()
       expect(text).toContain(goodEnds.chat)
     })
 
@@ -67,24 +71,24 @@ describeWithUpstreams(
     for (const format of formatNames) {
       test(`R33 ends with an error has not ended well, in ${format}`, async () => {
         const frames = vendorReply('chat', 'text').frames.slice(0, 4)
-        bench().first.script({ sse: [...frames, `data: ${JSON.stringify(broken)}\n\n`, 'data: [DONE]\n\n'] })
-        const text = await (await ask(bench(), format, { model: 'test/chat', stream: true })).text()
+        bench().first.enqueue({ sse: [...frames, `data: ${JSON.stringify(broken)}\n\n`, 'data: [DONE]\n\n'] })
+        const text = await (await sendRequest(bench(), format, { model: 'test/chat', stream: true })).text()
         expect(text).toContain(badEnds[format])
         expect(text).not.toContain(goodEnds[format])
-        const [row] = await generationsWhen(bench(), 1)
+        const [row] = await waitForGenerations(bench(), 1)
         expect(row).toMatchObject({ status: 'failed', cost_nanos: 0n })
       })
 
       test(`R33 breaks off a whole reply has not answered, in ${format}`, async () => {
         const choice = { index: 0, message: { role: 'assistant', content: 'half' }, finish_reason: 'error' }
-        bench().first.script({
+        bench().first.enqueue({
           json: { id: 'c', object: 'chat.completion', created: 1, model: 'm', choices: [choice] },
         })
-        const response = await ask(bench(), format, { model: 'test/chat' })
-        const body = await jsonOf(response)
+        const response = await sendRequest(bench(), format, { model: 'test/chat' })
+        const body = await readJson(response)
         if (format === 'chat') expect(body.choices[0].finish_reason).toBe('error')
         else expect([response.status, body.error.code]).toEqual([502, 502])
-        expect((await generationsWhen(bench(), 1)).map((row) => row.status)).toEqual(['failed'])
+        expect((await waitForGenerations(bench(), 1)).map((row) => row.status)).toEqual(['failed'])
       })
     }
 
@@ -94,10 +98,10 @@ describeWithUpstreams(
       ['empty', {}],
     ])('counts %s usage is not believed', async (_, usage) => {
       const { body } = vendorReply('chat', 'text')
-      bench().first.script({ json: { ...body, usage } })
-      const response = await ask(bench(), 'chat', { model: 'test/chat' })
+      bench().first.enqueue({ json: { ...body, usage } })
+      const response = await sendRequest(bench(), 'chat', { model: 'test/chat' })
       expect(response.status).toBe(200)
-      const [row] = await generationsWhen(bench(), 1)
+      const [row] = await waitForGenerations(bench(), 1)
       expect(row).toMatchObject({ status: 'completed', usage_source: 'estimated' })
       expect(row?.cost_nanos).toBeGreaterThan(0n)
       expect(row?.cost_nanos).toBeLessThan(1_000_000_000n)
@@ -105,9 +109,9 @@ describeWithUpstreams(
 
     test('R4 told a count of one at the beginning is charged for what it said until the client left', async () => {
       const { frames } = vendorReply('messages', 'text')
-      bench().first.script({ sse: frames.slice(0, -3), hang: true })
+      bench().first.enqueue({ sse: frames.slice(0, -3), hang: true })
       const left = new AbortController()
-      const response = await ask(
+      const response = await sendRequest(
         bench(),
         'messages',
         { model: 'test/messages', stream: true },
@@ -121,20 +125,20 @@ describeWithUpstreams(
         text += new TextDecoder().decode(value)
       }
       left.abort()
-      const [row] = await generationsWhen(bench(), 1)
+      const [row] = await waitForGenerations(bench(), 1)
       expect(row).toMatchObject({ status: 'cancelled', usage_source: 'estimated' })
       expect(row?.tokens_output).toBeGreaterThan(5)
     })
 
     test('S12 repeats our key, or answers with a web page, is not quoted', async () => {
-      bench().first.script({ status: 400, json: { error: { message: 'bad key vendor-secret for you' } } })
-      expect((await jsonOf(ask(bench(), 'chat', { model: 'test/chat' }))).error.message).toBe(
+      bench().first.enqueue({ status: 400, json: { error: { message: 'bad key vendor-secret for you' } } })
+      expect((await readJson(sendRequest(bench(), 'chat', { model: 'test/chat' }))).error.message).toBe(
         'bad key *** for you',
       )
-      bench().first.script({ status: 500, text: '<html><body>secret internals</body></html>' })
-      expect(JSON.stringify(await jsonOf(ask(bench(), 'chat', { model: 'test/chat' })))).not.toContain(
-        'internals',
-      )
+      bench().first.enqueue({ status: 500, text: '<html><body>secret internals</body></html>' })
+      expect(
+        JSON.stringify(await readJson(sendRequest(bench(), 'chat', { model: 'test/chat' }))),
+      ).not.toContain('internals')
     })
   },
   limits,
@@ -146,10 +150,10 @@ describeWithUpstreams('a client that', (bench) => {
   test('I2 gives an item an impossible id is charged all the same', async () => {
     for (const id of ['a\0b', 'x'.repeat(50_000)]) {
       const input = [{ role: 'user', content: 'hi', id }]
-      const response = await ask(bench(), 'responses', { model: 'test/chat', input, stream: true })
+      const response = await sendRequest(bench(), 'responses', { model: 'test/chat', input, stream: true })
       expect(await response.text()).toContain(goodEnds.responses)
     }
-    expect(await generationsWhen(bench(), 2)).toHaveLength(2)
+    expect(await waitForGenerations(bench(), 2)).toHaveLength(2)
   })
 
   test.each([
@@ -159,7 +163,7 @@ describeWithUpstreams('a client that', (bench) => {
     ['a conversation', { conversation: 'conv_\0' }, 404],
     ['the form of a conversation', { conversation: { name: 'x' } }, 400],
   ])('writes nonsense into %s is told so', async (_, body, status) => {
-    expect((await ask(bench(), 'responses', { model: 'test/chat', ...body })).status).toBe(status)
+    expect((await sendRequest(bench(), 'responses', { model: 'test/chat', ...body })).status).toBe(status)
   })
 
   test('refers to stored things on the chat path is told where they are known', async () => {
@@ -167,28 +171,34 @@ describeWithUpstreams('a client that', (bench) => {
       { previous_response_id: 'resp_1', input: 'x' },
       { input: [{ type: 'item_reference', id: 'm' }] },
     ]) {
-      const response = await ask(bench(), 'chat', { model: 'test/chat', messages: undefined, ...body })
+      const response = await sendRequest(bench(), 'chat', {
+        model: 'test/chat',
+        messages: undefined,
+        ...body,
+      })
       expect(response.status).toBe(400)
     }
   })
 
   test('wants no fallbacks is served by nobody it did not list', async () => {
     const provider = { order: ['nobody'], allow_fallbacks: false }
-    expect((await ask(bench(), 'chat', { model: 'test/both-chat', provider })).status).toBe(503)
-    bench().first.script({ status: 500, json: {} })
+    expect((await sendRequest(bench(), 'chat', { model: 'test/both-chat', provider })).status).toBe(503)
+    bench().first.enqueue({ status: 500, json: {} })
     const listed = { order: ['one-chat', 'nobody'], allow_fallbacks: false }
-    expect((await ask(bench(), 'chat', { model: 'test/both-chat', provider: listed })).status).toBe(502)
-    expect(bench().second.journal).toEqual([])
+    expect((await sendRequest(bench(), 'chat', { model: 'test/both-chat', provider: listed })).status).toBe(
+      502,
+    )
+    expect(bench().second.requests).toEqual([])
   })
 
   test('sends a long body with a conversation before it loses none of it', async () => {
     const long = 'word '.repeat(8000)
-    const first = await jsonOf(
-      ask(bench(), 'responses', { model: 'test/responses', input: 'My name is Ada.' }),
+    const first = await readJson(
+      sendRequest(bench(), 'responses', { model: 'test/responses', input: 'My name is Ada.' }),
     )
     const body = { model: 'test/responses', input: long, previous_response_id: first.id, store: null }
-    expect((await ask(bench(), 'responses', body)).status).toBe(200)
-    const { json, text } = lastOf(bench().first.journal)
+    expect((await sendRequest(bench(), 'responses', body)).status).toBe(200)
+    const { json, text } = lastRequest(bench().first.requests)
     expect(text).toContain('My name is Ada.')
     expect(json.store).toBe(false)
   })
@@ -196,19 +206,24 @@ describeWithUpstreams('a client that', (bench) => {
   test('S13 lists more providers than there can be, or piles up suffixes, is not echoed at length', async () => {
     const names = Array.from({ length: 1001 }, (_, place) => `p${place}`)
     for (const field of ['order', 'only', 'ignore']) {
-      const refused = await ask(bench(), 'chat', { model: 'test/chat', provider: { [field]: names } })
+      const refused = await sendRequest(bench(), 'chat', { model: 'test/chat', provider: { [field]: names } })
       expect(refused.status).toBe(400)
-      expect((await jsonOf(refused)).error.message).toStartWith(`provider.${field}:`)
+      expect((await readJson(refused)).error.message).toStartWith(`provider.${field}:`)
     }
-    bench().first.script({ json: vendorReply('chat', 'text').body })
+    bench().first.enqueue({ json: vendorReply('chat', 'text').body })
     const model = `test/chat${':nitro'.repeat(1000)}`
-    const answer = await ask(bench(), 'chat', { model }, { headers: { 'x-service-metadata': 'enabled' } })
-    expect((await jsonOf(answer)).service_metadata.params.variants).toEqual(['nitro'])
+    const answer = await sendRequest(
+      bench(),
+      'chat',
+      { model },
+      { headers: { 'x-service-metadata': 'enabled' } },
+    )
+    expect((await readJson(answer)).service_metadata.params.variants).toEqual(['nitro'])
   })
 
   test('sends thousands of unknown fields gets headers it can read', async () => {
     const fields = Object.fromEntries(Array.from({ length: 2000 }, (_, i) => [`field_number_${i}`, 1]))
-    const response = await ask(bench(), 'chat', { model: 'test/messages', ...fields })
+    const response = await sendRequest(bench(), 'chat', { model: 'test/messages', ...fields })
     expect(response.status).toBe(200)
     expect(response.headers.get('x-headgate-dropped')?.length).toBeLessThan(2100)
   })
@@ -229,11 +244,13 @@ describeWithUpstreams('a client that', (bench) => {
 
     test('in the completions format has it before its prompt', async () => {
       await send('/v1/completions', { model: '@preset/brief', prompt: 'Hello' })
-      expect(JSON.stringify(lastOf(bench().first.journal).json.messages)).toContain('Be brief.\\n\\nHello')
+      expect(JSON.stringify(lastRequest(bench().first.requests).json.messages)).toContain(
+        'Be brief.\\n\\nHello',
+      )
     })
     test('in a Responses body on the chat path has it as instructions', async () => {
       await send('/v1/chat/completions', { model: '@preset/brief', input: 'Hello' })
-      expect(lastOf(bench().first.journal).json.messages[0]).toMatchObject({
+      expect(lastRequest(bench().first.requests).json.messages[0]).toMatchObject({
         role: 'system',
         content: 'Be brief.',
       })
@@ -242,7 +259,7 @@ describeWithUpstreams('a client that', (bench) => {
       const contents = [{ role: 'user', parts: [{ text: 'Hello' }] }]
       const path = '/v1beta/models/test/gemini@preset%2Fbrief:generateContent'
       expect((await send(path, { contents })).status).toBe(200)
-      expect(lastOf(bench().first.journal).json).toMatchObject({
+      expect(lastRequest(bench().first.requests).json).toMatchObject({
         systemInstruction: { parts: [{ text: 'Be brief.' }] },
         generationConfig: { temperature: 0.25 },
       })

@@ -1,27 +1,27 @@
 import { expect, test } from 'bun:test'
-import { ask, describeWithUpstreams, jsonOf, lastOf } from './support.ts'
+import { describeWithUpstreams, lastRequest, readJson, sendRequest } from './support.ts'
 
 describeWithUpstreams(
   'S13 input that refers to stored items',
   (bench) => {
     const send = (input: unknown, fields = {}) =>
-      ask(bench(), 'responses', { model: 'test/chat', input, ...fields })
+      sendRequest(bench(), 'responses', { model: 'test/chat', input, ...fields })
     const reference = (id: string, place: number) => ({ type: 'item_reference', id: `msg_${id}_${place}` })
     const repeated = (id: string, count: number) => Array.from({ length: count }, () => reference(id, 0))
 
     test('is refused where the items together are larger than a body may be', async () => {
-      const { id } = await jsonOf(send([{ role: 'user', content: 'x'.repeat(100_000) }]))
-      bench().first.journal.length = 0
+      const { id } = await readJson(send([{ role: 'user', content: 'x'.repeat(100_000) }]))
+      bench().first.requests.length = 0
       const response = await send(repeated(id, 20), { store: false })
       expect(response.status).toBe(413)
-      expect(bench().first.journal).toEqual([])
+      expect(bench().first.requests).toEqual([])
       expect((await send(repeated(id, 9), { store: false })).status).toBe(200)
-      expect(lastOf(bench().first.journal).json.messages).toHaveLength(9)
+      expect(lastRequest(bench().first.requests).json.messages).toHaveLength(9)
     })
 
     test('counts what an earlier response puts in front', async () => {
-      const { id } = await jsonOf(send([{ role: 'user', content: 'x'.repeat(300_000) }]))
-      const next = await jsonOf(send([{ role: 'user', content: 'x'.repeat(400_000) }]))
+      const { id } = await readJson(send([{ role: 'user', content: 'x'.repeat(300_000) }]))
+      const next = await readJson(send([{ role: 'user', content: 'x'.repeat(400_000) }]))
       const fields = { store: false, previous_response_id: next.id }
       expect((await send(repeated(id, 3), { store: false })).status).toBe(200)
       expect((await send(repeated(id, 3), fields)).status).toBe(413)
@@ -29,23 +29,23 @@ describeWithUpstreams(
 
     test('is refused where the items together have more parts than a request may have', async () => {
       const content = Array.from({ length: 60 }, () => ({ type: 'input_text', text: 'x' }))
-      const { id } = await jsonOf(send([{ role: 'user', content }]))
+      const { id } = await readJson(send([{ role: 'user', content }]))
       const response = await send(repeated(id, 2), { store: false })
       expect(response.status).toBe(400)
-      expect((await jsonOf(response)).error.message).toContain('limits.parts')
+      expect((await readJson(response)).error.message).toContain('limits.parts')
     })
 
     test('gets each of them in its place, from whichever page and response', async () => {
-      const asked = (name: string) =>
+      const request = (name: string) =>
         Array.from({ length: 4 }, (_, place) => ({
           role: 'user',
           content: `${name}${place} ${'x'.repeat(40_000)}`,
         }))
-      const a = await jsonOf(send(asked('a')))
-      const b = await jsonOf(send(asked('b')))
+      const a = await readJson(send(request('a')))
+      const b = await readJson(send(request('b')))
       const places = [reference(a.id, 3), reference(b.id, 0), reference(a.id, 0), reference(a.id, 3)]
       await send([...places, reference(b.id, 1), { role: 'user', content: 'And?' }])
-      const { messages } = lastOf(bench().first.journal).json
+      const { messages } = lastRequest(bench().first.requests).json
       const names = messages.map(({ content }: { content: string }) => content.split(' ')[0])
       expect(names).toEqual(['a3', 'b0', 'a0', 'a3', 'b1', 'And?'])
     })

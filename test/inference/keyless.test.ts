@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { reloadSettings } from '../../src/reload.ts'
+import { reloadSettings } from '../../src/app/reload.ts'
 import { startTestServer, type TestServer } from '../support/harness.ts'
 import { vendorReply } from '../support/replies.ts'
 import { startUpstream, type Upstream } from '../support/upstream.ts'
@@ -28,7 +28,7 @@ function settings(key: object): string {
 }
 
 async function usage() {
-  upstream.script({ json: vendorReply('chat', 'text').body })
+  upstream.enqueue({ json: vendorReply('chat', 'text').body })
   const body = { model: 'acme/local', max_tokens: 50, messages: [{ role: 'user', content: 'Hello' }] }
   const answer = await server.call('POST', '/chat/completions', { key: server.own.inferenceKey, body })
   return { cost: answer.body.usage.cost, is_byok: answer.body.usage.is_byok }

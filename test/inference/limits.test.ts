@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { createMember } from '../../src/account/members.ts'
 import { checkLedger } from '../../src/ledger/check.ts'
 import { vendorReply } from '../support/replies.ts'
-import { ask, describeWithUpstreams, jsonOf } from './support.ts'
+import { describeWithUpstreams, readJson, sendRequest } from './support.ts'
 
 interface Refused {
   status: number
@@ -14,7 +14,7 @@ interface Refused {
 
 describeWithUpstreams('limits', (bench) => {
   const server = () => bench().server
-  const asking = (key: string, model = 'test/cent') => ask(bench(), 'chat', { model }, { key })
+  const asking = (key: string, model = 'test/cent') => sendRequest(bench(), 'chat', { model }, { key })
 
   async function keyWith(body: Record<string, unknown> = {}): Promise<{ key: string; hash: string }> {
     const made = await server().call('POST', '/keys', { body: { name: 'limited', ...body } })
@@ -23,7 +23,7 @@ describeWithUpstreams('limits', (bench) => {
 
   async function refusal(response: Response | Promise<Response>): Promise<Refused> {
     const answer = await response
-    const { error } = await jsonOf(answer)
+    const { error } = await readJson(answer)
     expect(error.code).toBe(answer.status)
     const { reason, ...metadata } = error.metadata
     return { status: answer.status, reason, message: error.message, headers: answer.headers, metadata }
@@ -34,7 +34,7 @@ describeWithUpstreams('limits', (bench) => {
   }
 
   beforeEach(() => {
-    bench().first.journal.length = 0
+    bench().first.requests.length = 0
   })
   afterEach(async () => {
     server().clock.release()
@@ -48,7 +48,7 @@ describeWithUpstreams('limits', (bench) => {
       const { key } = await keyWith({ limit: 0.02 })
       await passes(key, 2)
       expect(await refusal(asking(key))).toMatchObject({ status: 402, reason: 'key_limit_reached' })
-      expect(bench().first.journal).toHaveLength(2)
+      expect(bench().first.requests).toHaveLength(2)
     })
 
     test('R3 I4 beside a key of its owner it needs what the dearer way takes, not both ways together', async () => {
@@ -86,9 +86,9 @@ describeWithUpstreams('limits', (bench) => {
     test('R13 a request belongs to the window it started in', async () => {
       const { key, hash } = await keyWith({ limit: 0.01, limit_reset: 'daily' })
       server().clock.freeze('2028-05-01T23:59:59.999Z')
-      bench().first.script({ json: vendorReply('chat', 'text').body, waitMs: 150 })
+      bench().first.enqueue({ json: vendorReply('chat', 'text').body, waitMs: 150 })
       const slow = asking(key)
-      while (bench().first.journal.length === 0) await Bun.sleep(2)
+      while (bench().first.requests.length === 0) await Bun.sleep(2)
       server().clock.freeze('2028-05-02T00:00:00.001Z')
       await passes(key, 1)
       expect((await slow).status).toBe(200)
@@ -232,7 +232,8 @@ describeWithUpstreams('limits', (bench) => {
       expect([ok.status, ok.headers.get('x-ratelimit-limit')]).toEqual([200, null])
       for (const time of ['10:01:00', '10:02:00']) {
         server().clock.freeze(`2029-06-01T${time}.000Z`)
-        for (let asked = 0; asked < 15; asked++) expect((await foreign('test/gift:free')).status).toBe(200)
+        for (let request = 0; request < 15; request++)
+          expect((await foreign('test/gift:free')).status).toBe(200)
       }
       server().clock.freeze('2029-06-01T10:03:00.000Z')
       const day = await refusal(foreign('test/gift:free'))
@@ -249,11 +250,12 @@ describeWithUpstreams('limits', (bench) => {
 
   test('R3 the hold is the worst case: what a long answer could cost must fit, whatever the real one does', async () => {
     const { key } = await keyWith({ limit: 0.004 })
-    const chat = (max_tokens: number) => ask(bench(), 'chat', { model: 'test/chat', max_tokens }, { key })
+    const chat = (max_tokens: number) =>
+      sendRequest(bench(), 'chat', { model: 'test/chat', max_tokens }, { key })
     expect((await chat(1000)).status).toBe(402)
     const answered = await chat(900)
     expect(answered.status).toBe(200)
-    expect((await jsonOf(answered)).usage.cost).toBeLessThan(0.001)
+    expect((await readJson(answered)).usage.cost).toBeLessThan(0.001)
   })
 
   test('R2 whatever becomes of a request, nothing stays held', async () => {
@@ -264,10 +266,10 @@ describeWithUpstreams('limits', (bench) => {
       { breakBeforeHead: true },
     ]
     for (const outcome of outcomes) {
-      bench().first.script(outcome)
+      bench().first.enqueue(outcome)
       expect((await asking(key)).status).toBeGreaterThanOrEqual(400)
     }
-    await ask(bench(), 'chat', { model: 'test/cent', top_k: 5, tools: 'nonsense' }, { key })
+    await sendRequest(bench(), 'chat', { model: 'test/cent', top_k: 5, tools: 'nonsense' }, { key })
     const left = await server().gateway.db.selectFrom('holds').selectAll().execute()
     expect(left).toEqual([])
   })

@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
 import {
-  ask,
   type Bench,
   clearGenerations,
   describeWithUpstreams,
   type FormatName,
   formatNames,
-  jsonOf,
+  readJson,
+  sendRequest,
 } from './support.ts'
 
 const enabled = { 'x-service-metadata': 'enabled' }
@@ -27,7 +27,7 @@ async function streamedMetadata(response: Response): Promise<{ metadata: any; ca
 }
 
 function explained(bench: Bench, format: FormatName, body: Record<string, unknown>, headers = enabled) {
-  return ask(bench, format, body, { headers })
+  return sendRequest(bench, format, body, { headers })
 }
 
 /** Where the metadata of a streamed reply stands. */
@@ -45,7 +45,7 @@ describeWithUpstreams('service_metadata', (bench) => {
     for (const upstream of ['chat', 'messages', 'responses'] as const) {
       test(`${format} over ${upstream}: whole and streamed`, async () => {
         const model = `test/both-${upstream}`
-        const whole = (await jsonOf(explained(bench(), format, { model }))).service_metadata
+        const whole = (await readJson(explained(bench(), format, { model }))).service_metadata
         expect(whole).toMatchObject({
           requested: model,
           strategy: 'direct',
@@ -89,20 +89,20 @@ describeWithUpstreams('service_metadata', (bench) => {
     test(`${format}: nothing is said to who did not ask`, async () => {
       for (const value of ['disabled', '', 'yes', 'true']) {
         const headers = { 'x-service-metadata': value }
-        const whole = await jsonOf(explained(bench(), format, { model: 'test/chat' }, headers))
+        const whole = await readJson(explained(bench(), format, { model: 'test/chat' }, headers))
         expect(whole).not.toHaveProperty('service_metadata')
       }
-      const streamed = await ask(bench(), format, { model: 'test/chat', stream: true })
+      const streamed = await sendRequest(bench(), format, { model: 'test/chat', stream: true })
       expect(await streamed.text()).not.toContain('service_metadata')
     })
 
     test(`${format}: an attempt that failed is told with the one that answered`, async () => {
       for (const stream of [false, true]) {
-        bench().first.script(overloaded)
+        bench().first.enqueue(overloaded)
         const response = await explained(bench(), format, { model: 'test/both-chat', stream })
         const metadata = stream
           ? (await streamedMetadata(response)).metadata
-          : (await jsonOf(response)).service_metadata
+          : (await readJson(response)).service_metadata
         expect(metadata.attempt).toBe(2)
         expect(metadata.attempts).toMatchObject([
           { provider: 'one-chat', model: 'test/both-chat', status: 503, error: 'provider_overloaded' },
@@ -114,20 +114,20 @@ describeWithUpstreams('service_metadata', (bench) => {
           true,
         ])
         const { first, server } = bench()
-        first.journal.length = 0
+        first.requests.length = 0
         server.clock.advance(60_000)
       }
     })
 
     test(`${format}: an error says what was tried, before a stream and in it`, async () => {
-      bench().first.script(overloaded)
+      bench().first.enqueue(overloaded)
       const refused = await explained(bench(), format, { model: 'test/chat', stream: true })
       expect(refused.status).toBe(503)
-      const { service_metadata } = await jsonOf(refused)
+      const { service_metadata } = await readJson(refused)
       expect(service_metadata).toMatchObject({ attempt: 1, requested: 'test/chat' })
       expect(service_metadata.endpoints.available).toMatchObject([{ selected: false }])
       bench().server.clock.advance(60_000)
-      bench().first.script({
+      bench().first.enqueue({
         sse: ['data: {"choices":[{"index":0,"delta":{"content":"Hal"}}]}\n\n', 'data: {"choi'],
         breakAfterBytes: 70,
       })
@@ -148,13 +148,13 @@ describeWithUpstreams('service_metadata', (bench) => {
       })
       const metadata = stream
         ? (await streamedMetadata(response)).metadata
-        : (await jsonOf(response)).service_metadata
+        : (await readJson(response)).service_metadata
       expect(metadata).toMatchObject({ requested: 'test/chat', attempt: 1 })
     }
   })
 
   test.each(['chat', 'gemini'])('the Gemini format has it too, and its errors: from %s', async (dialect) => {
-    const asked = (stream: boolean, model: string) => {
+    const request = (stream: boolean, model: string) => {
       const method = stream ? 'streamGenerateContent?alt=sse' : 'generateContent'
       return fetch(`${bench().server.url}/v1beta/models/test/${model}:${method}`, {
         method: 'POST',
@@ -162,10 +162,10 @@ describeWithUpstreams('service_metadata', (bench) => {
         body: JSON.stringify({ contents: [{ role: 'user', parts: [{ text: 'Hello' }] }] }),
       })
     }
-    const whole = await jsonOf(asked(false, dialect))
-    const { metadata } = await streamedMetadata(await asked(true, dialect))
-    bench().first.script({ status: 400, json: { error: { message: 'no' } } })
-    const refused = await jsonOf(asked(false, dialect))
+    const whole = await readJson(request(false, dialect))
+    const { metadata } = await streamedMetadata(await request(true, dialect))
+    bench().first.enqueue({ status: 400, json: { error: { message: 'no' } } })
+    const refused = await readJson(request(false, dialect))
     for (const told of [whole.service_metadata, metadata, refused.service_metadata])
       expect(told).toMatchObject({ attempt: 1, endpoints: { total: 1 } })
   })
@@ -174,14 +174,14 @@ describeWithUpstreams('service_metadata', (bench) => {
     const names = ['X-Service-Metadata', 'X-Service-Experimental-Metadata', 'X-OpenRouter-Metadata']
     for (const name of names) {
       const headers = { [name]: 'EnAbLeD' }
-      const body = await jsonOf(ask(bench(), 'chat', { model: 'test/chat' }, { headers }))
+      const body = await readJson(sendRequest(bench(), 'chat', { model: 'test/chat' }, { headers }))
       expect(body.service_metadata.attempt).toBe(1)
     }
   })
 
   test('what was left out, and by which wish', async () => {
     const provider = { only: ['two-chat'] }
-    const { service_metadata } = await jsonOf(
+    const { service_metadata } = await readJson(
       explained(bench(), 'chat', { model: 'test/both-chat', provider }),
     )
     expect(service_metadata.params).toEqual({ only: ['two-chat'] })
@@ -196,40 +196,40 @@ describeWithUpstreams('service_metadata', (bench) => {
     ])
     const nowhere = await explained(bench(), 'chat', { model: 'test/chat', provider })
     expect(nowhere.status).toBe(503)
-    const told = (await jsonOf(nowhere)).service_metadata
+    const told = (await readJson(nowhere)).service_metadata
     expect(told).toMatchObject({ attempt: 0, endpoints: { total: 1, available: [] } })
     expect(told).not.toHaveProperty('generation_time')
     const single = { allow_fallbacks: false }
-    const alone = await jsonOf(explained(bench(), 'chat', { model: 'test/both-chat', provider: single }))
+    const alone = await readJson(explained(bench(), 'chat', { model: 'test/both-chat', provider: single }))
     expect(alone.service_metadata.endpoints.excluded).toMatchObject([{ reason: 'allow_fallbacks' }])
   })
 
   test('a request without means is told so, and where it could have gone', async () => {
     const key = bench().server.foreign.inferenceKey
-    const refused = await ask(bench(), 'chat', { model: 'test/chat' }, { key, headers: enabled })
+    const refused = await sendRequest(bench(), 'chat', { model: 'test/chat' }, { key, headers: enabled })
     expect(refused.status).toBe(402)
-    expect((await jsonOf(refused)).service_metadata).toMatchObject({
+    expect((await readJson(refused)).service_metadata).toMatchObject({
       attempt: 0,
       endpoints: { available: [{ provider: 'one-chat', selected: false }] },
     })
   })
 
   test('a later model of the list is a fallback', async () => {
-    bench().first.script({ status: 400, json: { error: { message: 'no' } } })
+    bench().first.enqueue({ status: 400, json: { error: { message: 'no' } } })
     const body = { model: 'test/chat', models: ['test/messages'] }
-    const { service_metadata } = await jsonOf(explained(bench(), 'chat', body))
+    const { service_metadata } = await readJson(explained(bench(), 'chat', body))
     expect(service_metadata).toMatchObject({ requested: 'test/chat', strategy: 'fallback', attempt: 2 })
     expect(service_metadata.endpoints.total).toBe(2)
   })
 
   test('an answer from the cache has none', async () => {
     const headers = { ...enabled, 'x-service-cache': 'true' }
-    const asking = () => ask(bench(), 'chat', { model: 'test/chat', seed: 7 }, { headers })
+    const asking = () => sendRequest(bench(), 'chat', { model: 'test/chat', seed: 7 }, { headers })
     const miss = await asking()
-    expect((await jsonOf(miss)).service_metadata.attempt).toBe(1)
+    expect((await readJson(miss)).service_metadata.attempt).toBe(1)
     const hit = await asking()
     expect(hit.headers.get('x-service-cache-status')).toBe('HIT')
-    expect(await jsonOf(hit)).not.toHaveProperty('service_metadata')
+    expect(await readJson(hit)).not.toHaveProperty('service_metadata')
   })
 
   describe("a key of one's own", () => {
@@ -239,7 +239,7 @@ describeWithUpstreams('service_metadata', (bench) => {
       const made = await server.call('POST', '/byok', { body })
       const { id } = made.body.data
       try {
-        const { service_metadata } = await jsonOf(explained(bench(), 'chat', { model: 'test/both-chat' }))
+        const { service_metadata } = await readJson(explained(bench(), 'chat', { model: 'test/both-chat' }))
         expect(service_metadata).toMatchObject({ is_byok: true, attempt: 1 })
         expect(service_metadata.endpoints.available[0]).toMatchObject({
           provider: 'two-chat',

@@ -1,5 +1,11 @@
 import { expect, test } from 'bun:test'
-import { clearGenerations, describeWithUpstreams, generationsWhen, jsonOf, lastOf } from './support.ts'
+import {
+  clearGenerations,
+  describeWithUpstreams,
+  lastRequest,
+  readJson,
+  waitForGenerations,
+} from './support.ts'
 
 const messages = [{ role: 'user', content: 'Hello' }]
 
@@ -25,7 +31,7 @@ describeWithUpstreams('requests in the format of Ollama', (bench) => {
         const before = await used()
         const response = await send(path, { ...body, stream })
         const last = JSON.parse((await response.text()).trimEnd().split('\n').at(-1) ?? '')
-        const [row, ...others] = await generationsWhen(bench(), 1)
+        const [row, ...others] = await waitForGenerations(bench(), 1)
         expect(others).toEqual([])
         expect(row).toMatchObject({ dialect: name, streamed: stream ? 1 : 0, status: 'completed' })
         expect(last.usage.cost).toBeGreaterThan(0)
@@ -36,7 +42,7 @@ describeWithUpstreams('requests in the format of Ollama', (bench) => {
   }
 
   test('402 without credits, before any provider is asked', async () => {
-    const before = bench().first.journal.length
+    const before = bench().first.requests.length
     for (const [path, body] of [
       ['chat', { messages }],
       ['generate', { prompt: 'Hello' }],
@@ -45,7 +51,7 @@ describeWithUpstreams('requests in the format of Ollama', (bench) => {
       expect(refused.status).toBe(402)
       expect(await refused.json()).toMatchObject({ error: expect.any(String), type: 'billing_error' })
     }
-    expect(bench().first.journal).toHaveLength(before)
+    expect(bench().first.requests).toHaveLength(before)
   })
 
   test('403 by a guardrail', async () => {
@@ -77,13 +83,13 @@ describeWithUpstreams('requests in the format of Ollama', (bench) => {
       },
     })
     await chat({ model: '@preset/terse', options: { temperature: 0.9 }, stream: false })
-    expect(lastOf(bench().first.journal).json).toMatchObject({
+    expect(lastRequest(bench().first.requests).json).toMatchObject({
       temperature: 0.9,
       top_p: 0.5,
       messages: [{ role: 'system', content: 'Be terse.' }, messages[0]],
     })
     await send('generate', { model: '@preset/terse', prompt: 'Hello', stream: false })
-    expect(lastOf(bench().first.journal).json.messages).toEqual([
+    expect(lastRequest(bench().first.requests).json.messages).toEqual([
       { role: 'system', content: 'Be terse.' },
       messages[0],
     ])
@@ -92,7 +98,7 @@ describeWithUpstreams('requests in the format of Ollama', (bench) => {
   test('R36 a cached answer is given in the same format, streamed too', async () => {
     const cached = { 'x-service-cache': 'true' }
     const first = await (await chat({}, cached)).text()
-    const before = bench().first.journal.length
+    const before = bench().first.requests.length
     const second = await chat({}, cached)
     expect(second.headers.get('content-type')).toBe('application/x-ndjson')
     const said = (text: string) =>
@@ -102,7 +108,7 @@ describeWithUpstreams('requests in the format of Ollama', (bench) => {
         .map((line) => JSON.parse(line).message.content)
         .join('')
     expect(said(await second.text())).toBe(said(first))
-    expect(bench().first.journal).toHaveLength(before)
+    expect(bench().first.requests).toHaveLength(before)
   })
 
   test.each([
@@ -114,6 +120,6 @@ describeWithUpstreams('requests in the format of Ollama', (bench) => {
   ])('400 for %j names the field', async (body, field) => {
     const refused = await chat(body)
     expect(refused.status).toBe(400)
-    expect((await jsonOf(refused)).error).toStartWith(field)
+    expect((await readJson(refused)).error).toStartWith(field)
   })
 })

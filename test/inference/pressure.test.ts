@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { createServer, type Server, type Socket } from 'node:net'
 import { startTestServer, type TestServer } from '../support/harness.ts'
-import { settingsFor } from './support.ts'
+import { buildSettings } from './support.ts'
 
 const frame = `data: ${JSON.stringify({
   id: 'c',
@@ -53,7 +53,7 @@ describe('a client that reads slowly', () => {
   let server: TestServer
   beforeAll(async () => {
     const url = await fountain.start()
-    server = await startTestServer('sqlite', { settings: settingsFor(url, url) })
+    server = await startTestServer('sqlite', { settings: buildSettings(url, url) })
   })
   afterAll(async () => {
     fountain.stop()

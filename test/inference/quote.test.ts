@@ -2,38 +2,40 @@ import { beforeEach, describe, expect, test } from 'bun:test'
 import { dirname, join, normalize } from 'node:path'
 import type { CallOptions } from '../support/harness.ts'
 import {
-  ask,
   type Bench,
   clearGenerations,
   describeWithUpstreams,
   type FormatName,
   formatNames,
   formats,
-  generationsOf,
-  generationsWhen,
-  jsonOf,
+  listGenerations,
+  readJson,
+  sendRequest,
+  waitForGenerations,
 } from './support.ts'
 
 describe('the code behind POST /quote', () => {
   test('R11 it cannot reach a provider: nothing that sends is among what it imports', async () => {
-    const seen = await importsOf('src/areas/quote/operations.ts')
-    expect(seen.size).toBeGreaterThan(50)
+    const summary = await importsOf('src/areas/quote/operations.ts')
+    expect(summary.size).toBeGreaterThan(50)
     expect(
-      [...seen].filter((path) => /pipeline\/(?:upstream|dispatch|attempt|answer)\.ts$/.test(path)),
+      [...summary].filter((path) =>
+        /pipeline\/(?:upstream\/(?:exchange|dispatch|failover)|inference)\.ts$/.test(path),
+      ),
     ).toEqual([])
-    expect(seen.has('src/pipeline/route.ts')).toBe(true)
+    expect(summary.has('src/pipeline/routing/plan.ts')).toBe(true)
   })
 })
 
 /** Every module that is loaded with one; types are not. */
-async function importsOf(path: string, seen = new Set<string>()): Promise<Set<string>> {
-  if (seen.has(path)) return seen
-  seen.add(path)
+async function importsOf(path: string, summary = new Set<string>()): Promise<Set<string>> {
+  if (summary.has(path)) return summary
+  summary.add(path)
   const text = await Bun.file(path).text()
   for (const [, target = ''] of text.matchAll(/^(?:import|export) (?!type )[^'"]*?from '(\.[^']+)'/gm)) {
-    if (target.endsWith('.ts')) await importsOf(normalize(join(dirname(path), target)), seen)
+    if (target.endsWith('.ts')) await importsOf(normalize(join(dirname(path), target)), summary)
   }
-  return seen
+  return summary
 }
 
 describeWithUpstreams('POST /quote', (bench) => {
@@ -61,7 +63,7 @@ describeWithUpstreams('POST /quote', (bench) => {
       db.selectFrom('meters').selectAll().orderBy('subject').execute(),
       db.selectFrom('holds').select('id').execute(),
     ])
-    return { meters, holds, generations: (await generationsOf({ server } as Bench)).length }
+    return { meters, holds, generations: (await listGenerations({ server } as Bench)).length }
   }
 
   test('R11 nothing is sent, held, counted or recorded', async () => {
@@ -70,7 +72,7 @@ describeWithUpstreams('POST /quote', (bench) => {
       await quoteOf({ model: 'test/both-chat', ...formats[format].body }, {}, format)
     }
     expect(await bookkeeping(bench())).toEqual(before)
-    expect([...bench().first.journal, ...bench().second.journal]).toEqual([])
+    expect([...bench().first.requests, ...bench().second.requests]).toEqual([])
   })
 
   for (const format of formatNames) {
@@ -80,8 +82,8 @@ describeWithUpstreams('POST /quote', (bench) => {
         const quote = await quoteOf(body, {}, format)
         expect(quote).toMatchObject({ would: 'be_sent', refusal: null, attempt: 0 })
         const headers = { 'x-service-metadata': 'enabled' }
-        const real = (await jsonOf(ask(bench(), format, body, { headers }))).service_metadata
-        const [row] = await generationsWhen(bench(), 1)
+        const real = (await readJson(sendRequest(bench(), format, body, { headers }))).service_metadata
+        const [row] = await waitForGenerations(bench(), 1)
         expect(quote.price.worst_case).toBe(Number(row?.hold_nanos) / 1e9)
         expect(quote.price.expected).toBeLessThan(quote.price.worst_case)
         expect(row?.endpoint).toBe(quote.endpoints.available[0].tag)
@@ -167,7 +169,7 @@ describeWithUpstreams('POST /quote', (bench) => {
     const { key } = await newKey({ limit: worst_case - 1e-9 })
     expect((await quoteOf({ model: 'test/both-chat', ...given }, { key })).would).toBe('be_refused')
     routing.random = () => 0.999
-    const { status } = await ask(bench(), 'chat', { model: 'test/both-chat', ...given }, { key })
+    const { status } = await sendRequest(bench(), 'chat', { model: 'test/both-chat', ...given }, { key })
     routing.random = () => 0
     expect(status).toBe(402)
   })
@@ -189,8 +191,8 @@ describeWithUpstreams('POST /quote', (bench) => {
 
   test('an earlier response counts', async () => {
     const said = 'x'.repeat(4000)
-    const earlier = await jsonOf(
-      ask(bench(), 'responses', { model: 'test/responses', input: said, store: true }),
+    const earlier = await readJson(
+      sendRequest(bench(), 'responses', { model: 'test/responses', input: said, store: true }),
     )
     const body = { model: 'test/responses', input: 'And?', previous_response_id: earlier.id }
     expect((await quoteOf(body)).price.assumed.prompt_tokens).toBeGreaterThan(1000)
@@ -199,7 +201,7 @@ describeWithUpstreams('POST /quote', (bench) => {
   test('limits are told as they stand, and a refusal is the one a real request gets', async () => {
     const { key } = await newKey({ limit: 0.05, limit_reset: 'daily' })
     const body = { model: 'test/cent', ...formats.chat.body }
-    const asking = () => ask(bench(), 'chat', { model: 'test/cent' }, { key })
+    const asking = () => sendRequest(bench(), 'chat', { model: 'test/cent' }, { key })
     for (let spent = 0; spent < 5; spent++) {
       const quote = await quoteOf(body, { key })
       expect(quote.would).toBe('be_sent')
@@ -222,14 +224,14 @@ describeWithUpstreams('POST /quote', (bench) => {
     expect(quote.limits[1]).toMatchObject({ spent: 0.05, remaining: 0, would_fit: false })
     const real = await asking()
     expect([quote.would, quote.refusal.error.code]).toEqual(['be_refused', real.status])
-    expect(quote.refusal).toEqual(await jsonOf(real))
+    expect(quote.refusal).toEqual(await readJson(real))
   })
 
   test('what is under way is held', async () => {
     const { key } = await newKey({ limit: 1 })
-    bench().first.script({ waitMs: 300, json: { choices: [] } })
-    const under = ask(bench(), 'chat', { model: 'test/cent' }, { key })
-    await bench().first.received(1)
+    bench().first.enqueue({ waitMs: 300, json: { choices: [] } })
+    const under = sendRequest(bench(), 'chat', { model: 'test/cent' }, { key })
+    await bench().first.waitForRequests(1)
     const quote = await quoteOf({ model: 'test/cent', ...formats.chat.body }, { key })
     expect(quote.limits[1]).toMatchObject({ spent: 0, held: 0.01, remaining: 0.99 })
     await (await under).text()
@@ -245,8 +247,8 @@ describeWithUpstreams('POST /quote', (bench) => {
       expect(quote).toMatchObject({ is_byok: true, endpoints: { available: [{ own_key: id }] } })
       expect(quote.endpoints.excluded).toMatchObject([{ reason: 'own_key_required' }])
       expect(JSON.stringify(quote)).not.toContain('own-credential')
-      await jsonOf(ask(bench(), 'chat', { model: 'test/chat' }))
-      const [row] = await generationsWhen(bench(), 1)
+      await readJson(sendRequest(bench(), 'chat', { model: 'test/chat' }))
+      const [row] = await waitForGenerations(bench(), 1)
       expect(quote.price.worst_case).toBe(Number(row?.hold_nanos) / 1e9)
       expect(quote.price.worst_case_at_provider * 0.05).toBeCloseTo(quote.price.worst_case, 8)
     } finally {
@@ -296,14 +298,16 @@ describeWithUpstreams('POST /quote', (bench) => {
     ])
     const refused = await quoteOf({ model: 'test/chat', ...formats.chat.body }, { key })
     expect(refused.would).toBe('be_refused')
-    expect(refused.refusal).toEqual(await jsonOf(ask(bench(), 'chat', { model: 'test/chat' }, { key })))
+    expect(refused.refusal).toEqual(
+      await readJson(sendRequest(bench(), 'chat', { model: 'test/chat' }, { key })),
+    )
   })
 
   test('a refusal is in the words of the format', async () => {
     const key = bench().server.foreign.inferenceKey
     for (const format of formatNames satisfies FormatName[]) {
       const body = { ...formats[format].body, model: 'test/chat' }
-      const real = await jsonOf(ask(bench(), format, body, { key }))
+      const real = await readJson(sendRequest(bench(), format, body, { key }))
       const { refusal } = await quoteOf(body, { key }, format)
       const { request_id: _ours, ...told } = refusal
       const { request_id: _theirs, ...given } = real
@@ -312,8 +316,8 @@ describeWithUpstreams('POST /quote', (bench) => {
   })
 
   test('endpoints of providers that are not set up here are named', async () => {
-    const { catalog } = bench().server.gateway
-    const distant = catalog.models.find(
+    const { catalogue } = bench().server.gateway
+    const distant = catalogue.models.find(
       ({ callable, output_modalities }) => callable.length === 0 && output_modalities.includes('text'),
     )
     const quote = await quoteOf({ model: distant?.id, ...formats.chat.body })

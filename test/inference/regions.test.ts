@@ -1,11 +1,11 @@
 import { beforeEach, expect, test } from 'bun:test'
 import {
-  ask,
   clearGenerations,
   describeWithUpstreams,
   formatNames,
-  generationsWhen,
-  jsonOf,
+  readJson,
+  sendRequest,
+  waitForGenerations,
 } from './support.ts'
 
 /** The first upstream is anywhere, the second in Europe. */
@@ -32,14 +32,14 @@ describeWithUpstreams(
   'regions',
   (bench) => {
     beforeEach(() => clearGenerations(bench()))
-    const asked = () => [bench().first.journal.length, bench().second.journal.length]
+    const request = () => [bench().first.requests.length, bench().second.requests.length]
 
     test.each(formatNames)('a regional host asks only endpoints of its region: %s', async (format) => {
-      expect((await ask(bench(), format, { model: 'test/both' })).status).toBe(200)
-      expect(asked()).toEqual([1, 0])
-      expect((await ask(bench(), format, { model: 'test/both' }, inEurope)).status).toBe(200)
-      expect(asked()).toEqual([1, 1])
-      const rows = await generationsWhen(bench(), 2)
+      expect((await sendRequest(bench(), format, { model: 'test/both' })).status).toBe(200)
+      expect(request()).toEqual([1, 0])
+      expect((await sendRequest(bench(), format, { model: 'test/both' }, inEurope)).status).toBe(200)
+      expect(request()).toEqual([1, 1])
+      const rows = await waitForGenerations(bench(), 2)
       expect(rows.map(({ region, endpoint }) => [region, endpoint])).toEqual([
         ['global', 'anywhere'],
         ['europe', 'europe'],
@@ -47,32 +47,32 @@ describeWithUpstreams(
     })
 
     test('no failure leads out of the region', async () => {
-      bench().second.otherwise({ status: 500, json: { error: { message: 'down' } } })
-      const response = await ask(bench(), 'chat', { model: 'test/both' }, inEurope)
-      bench().second.otherwise(null)
+      bench().second.setDefault({ status: 500, json: { error: { message: 'down' } } })
+      const response = await sendRequest(bench(), 'chat', { model: 'test/both' }, inEurope)
+      bench().second.setDefault(null)
       expect(response.status).toBe(502)
-      expect(asked()[0]).toBe(0)
+      expect(request()[0]).toBe(0)
     })
 
     test('a model that is nowhere in the region is refused, and nobody is asked', async () => {
       for (const host of ['eu.example.com', 'us.example.com', 'EU.Example.com:8080']) {
-        const response = await ask(bench(), 'chat', { model: 'test/anywhere' }, { headers: { host } })
+        const response = await sendRequest(bench(), 'chat', { model: 'test/anywhere' }, { headers: { host } })
         expect(response.status).toBe(503)
-        const { error } = await jsonOf(response)
+        const { error } = await readJson(response)
         expect(error.availability).toMatchObject({
           code: 'constraint_filtered',
           excluded_by: ['data_region'],
         })
       }
-      expect(asked()).toEqual([0, 0])
+      expect(request()).toEqual([0, 0])
     })
 
     test('naming a provider, or a fallback model, does not open another region', async () => {
       const only = { model: 'test/both', provider: { only: ['anywhere'] } }
-      expect((await ask(bench(), 'chat', only, inEurope)).status).toBe(503)
+      expect((await sendRequest(bench(), 'chat', only, inEurope)).status).toBe(503)
       const models = { models: ['test/anywhere', 'test/both'] }
-      expect((await ask(bench(), 'chat', models, inEurope)).status).toBe(200)
-      expect(asked()).toEqual([0, 1])
+      expect((await sendRequest(bench(), 'chat', models, inEurope)).status).toBe(200)
+      expect(request()).toEqual([0, 1])
     })
 
     test('an own key is used in any region', async () => {
@@ -80,8 +80,8 @@ describeWithUpstreams(
       const body = { provider: 'anywhere', key: 'own-secret-1234' }
       const made = await server.call('POST', '/byok', { body })
       expect(made.status).toBe(201)
-      expect((await ask(bench(), 'chat', { model: 'test/anywhere' }, inEurope)).status).toBe(200)
-      expect(asked()).toEqual([1, 0])
+      expect((await sendRequest(bench(), 'chat', { model: 'test/anywhere' }, inEurope)).status).toBe(200)
+      expect(request()).toEqual([1, 0])
       await server.call('DELETE', `/byok/${made.body.data.id}`)
     })
 
@@ -91,11 +91,11 @@ describeWithUpstreams(
       const path = `/guardrails/${workspace.body.data.default_guardrail_id}`
       await server.call('PATCH', path, { body: { allowed_data_regions: ['europe'] } })
       for (const format of formatNames) {
-        const refused = await ask(bench(), format, { model: 'test/both' })
+        const refused = await sendRequest(bench(), format, { model: 'test/both' })
         expect(refused.status).toBe(403)
-        expect((await ask(bench(), format, { model: 'test/both' }, inEurope)).status).toBe(200)
+        expect((await sendRequest(bench(), format, { model: 'test/both' }, inEurope)).status).toBe(200)
       }
-      expect(asked()).toEqual([0, 3])
+      expect(request()).toEqual([0, 3])
       await server.call('PATCH', path, { body: { allowed_data_regions: null } })
     })
   },

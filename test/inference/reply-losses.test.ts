@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import { ask, type Bench, clearGenerations, generationsWhen, openBench } from './support.ts'
+import { type Bench, clearGenerations, openBench, sendRequest, waitForGenerations } from './support.ts'
 
 const logprobs = { content: [{ token: 'Hi', logprob: -0.1, bytes: null, top_logprobs: [] }], refusal: null }
 const usage = { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 }
@@ -28,16 +28,19 @@ describe('R31 what a client’s format cannot say of a reply', () => {
   })
 
   test('is named in the header of a whole reply, and in its record', async () => {
-    bench.first.script({ json: whole })
-    const response = await ask(bench, 'messages', { model: 'test/chat', context_management: { edits: [] } })
+    bench.first.enqueue({ json: whole })
+    const response = await sendRequest(bench, 'messages', {
+      model: 'test/chat',
+      context_management: { edits: [] },
+    })
     expect(response.headers.get('x-headgate-dropped')).toBe('context_management, reply.logprobs')
-    const [row] = await generationsWhen(bench, 1)
+    const [row] = await waitForGenerations(bench, 1)
     expect(JSON.parse(row?.dropped ?? '[]')).toEqual(['context_management', 'reply.logprobs'])
   })
 
   test('is named in a comment before the end of a stream', async () => {
-    bench.first.script({ sse })
-    const response = await ask(bench, 'messages', { model: 'test/chat', stream: true })
+    bench.first.enqueue({ sse })
+    const response = await sendRequest(bench, 'messages', { model: 'test/chat', stream: true })
     const text = await response.text()
     const comment = text.indexOf(': x-headgate-dropped: reply.logprobs\n\n')
     expect(comment).toBeGreaterThan(0)
@@ -45,10 +48,10 @@ describe('R31 what a client’s format cannot say of a reply', () => {
   })
 
   test('is nothing where the formats are the same', async () => {
-    bench.first.script({ json: whole }, { sse })
-    const response = await ask(bench, 'chat', { model: 'test/chat', logprobs: true })
+    bench.first.enqueue({ json: whole }, { sse })
+    const response = await sendRequest(bench, 'chat', { model: 'test/chat', logprobs: true })
     expect(response.headers.get('x-headgate-dropped')).toBeNull()
-    const streamed = await ask(bench, 'chat', { model: 'test/chat', logprobs: true, stream: true })
+    const streamed = await sendRequest(bench, 'chat', { model: 'test/chat', logprobs: true, stream: true })
     expect(await streamed.text()).not.toContain('x-headgate-dropped')
   })
 })

@@ -1,14 +1,14 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
 import { operations } from '../../src/areas/all.ts'
-import { Origins } from '../../src/lib/origins.ts'
+import { OriginReachability } from '../../src/lib/origin-reachability.ts'
 import {
-  ask,
   clearGenerations,
   describeWithUpstreams,
   formatNames,
-  generationsWhen,
-  jsonOf,
-  lastOf,
+  lastRequest,
+  readJson,
+  sendRequest,
+  waitForGenerations,
 } from './support.ts'
 
 describeWithUpstreams('a request', (bench) => {
@@ -23,9 +23,9 @@ describeWithUpstreams('a request', (bench) => {
       session_id: 's',
       models: [],
     }
-    const response = await ask(bench(), 'chat', body)
+    const response = await sendRequest(bench(), 'chat', body)
     expect(response.headers.get('x-headgate-dropped')).toBeNull()
-    const { json, headers } = lastOf(bench().first.journal)
+    const { json, headers } = lastRequest(bench().first.requests)
     expect(json).toMatchObject({ model: 'vendor-model', wibble: { deep: [1] } })
     for (const ours of ['provider', 'session_id', 'models']) expect(json).not.toHaveProperty(ours)
     expect(headers.authorization).toBe('Bearer vendor-secret')
@@ -36,21 +36,23 @@ describeWithUpstreams('a request', (bench) => {
     const strict = { headers: { 'x-headgate-strict': 'true' } }
     const body = { model: 'test/both-chat', seed: 1 }
     const order = { provider: { order: ['two-chat'] } }
-    expect((await jsonOf(ask(bench(), 'chat', { ...body, ...order }, strict))).provider).toBe('one-chat')
-    bench().first.script({ status: 500, json: {} })
-    expect((await ask(bench(), 'chat', body, strict)).status).toBe(502)
+    expect((await readJson(sendRequest(bench(), 'chat', { ...body, ...order }, strict))).provider).toBe(
+      'one-chat',
+    )
+    bench().first.enqueue({ status: 500, json: {} })
+    expect((await sendRequest(bench(), 'chat', body, strict)).status).toBe(502)
     const only = { provider: { only: ['two-chat'] } }
-    expect((await ask(bench(), 'chat', { ...body, ...only }, strict)).status).toBe(400)
+    expect((await sendRequest(bench(), 'chat', { ...body, ...only }, strict)).status).toBe(400)
   })
 
   test('R31 what a foreign format cannot carry is named, and refused when the client is strict', async () => {
     const body = { model: 'test/messages', logit_bias: { '1': 2 }, wibble: 1 }
-    const response = await ask(bench(), 'chat', body)
+    const response = await sendRequest(bench(), 'chat', body)
     expect(response.status).toBe(200)
     expect(response.headers.get('x-headgate-dropped')).toBe('logit_bias, wibble')
-    const strict = await ask(bench(), 'chat', body, { headers: { 'x-headgate-strict': 'true' } })
+    const strict = await sendRequest(bench(), 'chat', body, { headers: { 'x-headgate-strict': 'true' } })
     expect(strict.status).toBe(400)
-    expect((await jsonOf(strict)).error.metadata.dropped).toEqual(['logit_bias', 'wibble'])
+    expect((await readJson(strict)).error.metadata.dropped).toEqual(['logit_bias', 'wibble'])
   })
 
   test('R29 formats of thinking have the names that SDKs know, and neutral ones on request', async () => {
@@ -65,8 +67,8 @@ describeWithUpstreams('a request', (bench) => {
       usage: { input_tokens: 3, output_tokens: 5 },
     }
     const formatWith = async (headers: Record<string, string>) => {
-      bench().first.script({ status: 200, json })
-      const body = await jsonOf(ask(bench(), 'chat', { model: 'test/messages' }, { headers }))
+      bench().first.enqueue({ status: 200, json })
+      const body = await readJson(sendRequest(bench(), 'chat', { model: 'test/messages' }, { headers }))
       return body.choices[0].message.reasoning_details[0].format
     }
     expect(await formatWith({})).toBe('anthropic-claude-v1')
@@ -75,18 +77,18 @@ describeWithUpstreams('a request', (bench) => {
 
   test('R31 beta headers of the Messages vendor pass to it, and to nobody else', async () => {
     const headers = { 'anthropic-beta': 'a-2026,b-2026', 'anthropic-version': '2026-10-21' }
-    await ask(bench(), 'messages', { model: 'test/messages' }, { headers })
-    expect(lastOf(bench().first.journal).headers).toMatchObject(headers)
-    await ask(bench(), 'messages', { model: 'test/chat' }, { headers })
-    expect(lastOf(bench().first.journal).headers).not.toHaveProperty('anthropic-beta')
+    await sendRequest(bench(), 'messages', { model: 'test/messages' }, { headers })
+    expect(lastRequest(bench().first.requests).headers).toMatchObject(headers)
+    await sendRequest(bench(), 'messages', { model: 'test/chat' }, { headers })
+    expect(lastRequest(bench().first.requests).headers).not.toHaveProperty('anthropic-beta')
   })
 
   for (const format of formatNames) {
     test(`${format}: cost, usage and record agree, and the key's usage grows by it`, async () => {
       const before = (await server().call('GET', '/key', { key: server().own.inferenceKey })).body.data.usage
-      const response = await ask(bench(), format, { model: 'test/chat' })
-      const body = await jsonOf(response)
-      const [row] = await generationsWhen(bench(), 1)
+      const response = await sendRequest(bench(), format, { model: 'test/chat' })
+      const body = await readJson(response)
+      const [row] = await waitForGenerations(bench(), 1)
       expect(response.headers.get('x-generation-id')).toBe(row?.id ?? '')
       expect(body.usage.cost).toBe(Number(row?.cost_nanos) / 1e9)
       expect(row).toMatchObject({
@@ -101,8 +103,8 @@ describeWithUpstreams('a request', (bench) => {
     })
 
     test(`${format}: errors have the envelope of the format`, async () => {
-      const unknown = await ask(bench(), format, { model: 'nobody/nothing' })
-      const body = await jsonOf(unknown)
+      const unknown = await sendRequest(bench(), format, { model: 'nobody/nothing' })
+      const body = await readJson(unknown)
       expect(unknown.status).toBe(400)
       expect(body.error).toMatchObject({ code: 400, type: 'invalid_request_error' })
       if (format === 'messages') expect(body.type).toBe('error')
@@ -143,28 +145,28 @@ describeWithUpstreams('a request', (bench) => {
         body: JSON.stringify({ contents: [{ parts: [{ text: 'Hello' }] }] }),
       })
     expect((await send(server().foreign.inferenceKey)).status).toBe(402)
-    expect(bench().first.journal).toEqual([])
+    expect(bench().first.requests).toEqual([])
     expect((await send(server().own.inferenceKey)).status).toBe(200)
-    const rows = await generationsWhen(bench(), 1)
+    const rows = await waitForGenerations(bench(), 1)
     expect(rows.map(({ model, status }) => [model, status])).toEqual([['test/chat', 'completed']])
   })
 
   test('402 without credits, before any provider is asked', async () => {
     const key = server().foreign.inferenceKey
     for (const format of formatNames) {
-      const refused = await ask(bench(), format, { model: 'test/chat' }, { key })
+      const refused = await sendRequest(bench(), format, { model: 'test/chat' }, { key })
       expect(refused.status).toBe(402)
-      expect((await jsonOf(refused)).error.type).toBe('billing_error')
+      expect((await readJson(refused)).error.type).toBe('billing_error')
     }
-    expect(bench().first.journal).toEqual([])
+    expect(bench().first.requests).toEqual([])
   })
 
   test('R3 402 when the worst case does not fit into the limit of the key, and says what it would take', async () => {
     const made = await server().call('POST', '/keys', { body: { name: 'small', limit: 0.000001 } })
     const { key, data } = made.body
-    const asking = () => ask(bench(), 'chat', { model: 'test/chat', max_tokens: 50 }, { key })
+    const asking = () => sendRequest(bench(), 'chat', { model: 'test/chat', max_tokens: 50 }, { key })
     const refused = await asking()
-    const { error } = await jsonOf(refused)
+    const { error } = await readJson(refused)
     expect([refused.status, error.code, error.metadata.reason]).toEqual([402, 402, 'key_limit_reached'])
     await server().call('PATCH', `/keys/${data.hash}`, { body: { limit: error.metadata.needed } })
     expect((await asking()).status).toBe(200)
@@ -174,9 +176,9 @@ describeWithUpstreams('a request', (bench) => {
   test('a disabled key is refused at once', async () => {
     const made = await server().call('POST', '/keys', { body: { name: 'short-lived' } })
     const { key, data } = made.body
-    expect((await ask(bench(), 'chat', { model: 'test/chat' }, { key })).status).toBe(200)
+    expect((await sendRequest(bench(), 'chat', { model: 'test/chat' }, { key })).status).toBe(200)
     await server().call('PATCH', `/keys/${data.hash}`, { body: { disabled: true } })
-    expect((await ask(bench(), 'chat', { model: 'test/chat' }, { key })).status).toBe(401)
+    expect((await sendRequest(bench(), 'chat', { model: 'test/chat' }, { key })).status).toBe(401)
   })
 
   test('a guardrail that ignores the provider, or allows other models only, is 403', async () => {
@@ -187,16 +189,16 @@ describeWithUpstreams('a request', (bench) => {
     })
     const id = guardrail.body.data.id
     await server().call('POST', `/guardrails/${id}/assignments/keys`, { body: { key_hashes: [data.hash] } })
-    const blocked = await ask(bench(), 'chat', { model: 'test/chat' }, { key })
+    const blocked = await sendRequest(bench(), 'chat', { model: 'test/chat' }, { key })
     expect(blocked.status).toBe(403)
-    expect((await jsonOf(ask(bench(), 'chat', { model: 'test/both-chat' }, { key }))).provider).toBe(
-      'two-chat',
-    )
+    expect(
+      (await readJson(sendRequest(bench(), 'chat', { model: 'test/both-chat' }, { key }))).provider,
+    ).toBe('two-chat')
     await server().call('PATCH', `/guardrails/${id}`, {
       body: { ignored_providers: null, allowed_models: ['test/messages'] },
     })
-    expect((await ask(bench(), 'chat', { model: 'test/chat' }, { key })).status).toBe(403)
-    expect((await ask(bench(), 'chat', { model: 'test/messages' }, { key })).status).toBe(200)
+    expect((await sendRequest(bench(), 'chat', { model: 'test/chat' }, { key })).status).toBe(403)
+    expect((await sendRequest(bench(), 'chat', { model: 'test/messages' }, { key })).status).toBe(200)
   })
 
   describe('presets', () => {
@@ -212,8 +214,8 @@ describeWithUpstreams('a request', (bench) => {
       ['test/chat@preset/brief', {}],
       ['test/chat', { preset: 'brief' }],
     ])('model %s with %j takes what the preset says', async (model, extra) => {
-      expect((await ask(bench(), 'chat', { model, ...extra })).status).toBe(200)
-      const { json } = lastOf(bench().first.journal)
+      expect((await sendRequest(bench(), 'chat', { model, ...extra })).status).toBe(200)
+      const { json } = lastRequest(bench().first.requests)
       expect(json).toMatchObject({ model: 'vendor-model', temperature: 0.25 })
       expect(json.messages).toEqual([
         { role: 'system', content: 'Be brief.' },
@@ -223,17 +225,20 @@ describeWithUpstreams('a request', (bench) => {
     })
 
     test('what the request says stands', async () => {
-      await ask(bench(), 'chat', { model: 'test/chat@preset/brief', temperature: 1 })
-      expect(lastOf(bench().first.journal).json.temperature).toBe(1)
+      await sendRequest(bench(), 'chat', { model: 'test/chat@preset/brief', temperature: 1 })
+      expect(lastRequest(bench().first.requests).json.temperature).toBe(1)
     })
 
     test('in another format: the system prompt and what both formats know', async () => {
-      await ask(bench(), 'messages', { model: 'test/messages@preset/brief' })
-      expect(lastOf(bench().first.journal).json).toMatchObject({ system: 'Be brief.', temperature: 0.25 })
+      await sendRequest(bench(), 'messages', { model: 'test/messages@preset/brief' })
+      expect(lastRequest(bench().first.requests).json).toMatchObject({
+        system: 'Be brief.',
+        temperature: 0.25,
+      })
     })
 
     test('one that does not exist is 404', async () => {
-      expect((await ask(bench(), 'chat', { model: '@preset/nothing' })).status).toBe(404)
+      expect((await sendRequest(bench(), 'chat', { model: '@preset/nothing' })).status).toBe(404)
     })
   })
 })
@@ -242,7 +247,7 @@ describeWithUpstreams(
   'limits',
   (bench) => {
     test('413 for a body that is too large', async () => {
-      const response = await ask(bench(), 'chat', { model: 'test/chat', padding: 'x'.repeat(70_000) })
+      const response = await sendRequest(bench(), 'chat', { model: 'test/chat', padding: 'x'.repeat(70_000) })
       expect(response.status).toBe(413)
     })
     test('400 for JSON that is nested too deeply', async () => {
@@ -255,37 +260,39 @@ describeWithUpstreams(
       expect(response.status).toBe(400)
     })
     test('408 when a whole reply takes too long', async () => {
-      bench().first.script({ waitMs: 5000, json: {} })
-      const response = await ask(bench(), 'chat', { model: 'test/chat' })
+      bench().first.enqueue({ waitMs: 5000, json: {} })
+      const response = await sendRequest(bench(), 'chat', { model: 'test/chat' })
       expect(response.status).toBe(408)
-      expect((await lastOf(bench().first.journal).done).closedByPeerAt).not.toBeNull()
+      expect((await lastRequest(bench().first.requests).done).closedByPeerAt).not.toBeNull()
     })
     test('408 when a provider cannot be connected to in time, and the next one answers', async () => {
       const { port } = new URL(bench().first.url)
-      const silent = new Origins((_, asked) =>
-        String(asked) === port ? new Promise(() => undefined) : Promise.resolve(),
+      const silent = new OriginReachability((_, request) =>
+        String(request) === port ? new Promise(() => undefined) : Promise.resolve(),
       )
       const { gateway } = bench().server
       const { origins } = gateway
       Object.assign(gateway, { origins: silent })
-      expect((await ask(bench(), 'chat', { model: 'test/chat' })).status).toBe(408)
-      expect((await jsonOf(ask(bench(), 'chat', { model: 'test/both-chat' }))).provider).toBe('two-chat')
+      expect((await sendRequest(bench(), 'chat', { model: 'test/chat' })).status).toBe(408)
+      expect((await readJson(sendRequest(bench(), 'chat', { model: 'test/both-chat' }))).provider).toBe(
+        'two-chat',
+      )
       Object.assign(gateway, { origins })
     })
     test('502 when nobody listens at the address of a provider', async () => {
       const { gateway } = bench().server
       const { origins } = gateway
-      Object.assign(gateway, { origins: new Origins(() => Promise.reject(new Error('refused'))) })
-      expect((await ask(bench(), 'chat', { model: 'test/chat' })).status).toBe(502)
+      Object.assign(gateway, { origins: new OriginReachability(() => Promise.reject(new Error('refused'))) })
+      expect((await sendRequest(bench(), 'chat', { model: 'test/chat' })).status).toBe(502)
       Object.assign(gateway, { origins })
     })
     test('408 when a stream does not begin', async () => {
-      bench().first.script({ hang: true, sse: [] })
-      expect((await ask(bench(), 'chat', { model: 'test/chat', stream: true })).status).toBe(408)
+      bench().first.enqueue({ hang: true, sse: [] })
+      expect((await sendRequest(bench(), 'chat', { model: 'test/chat', stream: true })).status).toBe(408)
     })
     test('502 when a whole reply is too large', async () => {
-      bench().first.script({ json: { padding: 'x'.repeat(70_000) } })
-      expect((await ask(bench(), 'chat', { model: 'test/chat' })).status).toBe(502)
+      bench().first.enqueue({ json: { padding: 'x'.repeat(70_000) } })
+      expect((await sendRequest(bench(), 'chat', { model: 'test/chat' })).status).toBe(502)
     })
   },
   'limits: { body_bytes: 65536, reply_bytes: 65536, whole_reply: 0.5, first_byte: 0.5, heartbeat: 5, connect: 0.3 }',

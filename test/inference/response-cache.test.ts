@@ -1,26 +1,26 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
-import { collect } from '../../src/call/event.ts'
-import type { GenerateDialect } from '../../src/catalog/vocabulary.ts'
+import { collectReply } from '../../src/call/event.ts'
+import type { GenerateDialect } from '../../src/catalogue/vocabulary.ts'
 import { dialects } from '../../src/dialects/all.ts'
-import { framesOf, readFrames } from '../../src/dialects/conformance/carry.ts'
-import { grammars } from '../../src/dialects/conformance/grammar.ts'
+import { grammarChecks } from '../../src/dialects/conformance/grammar.ts'
+import { decodeFrames, parseFrames } from '../../src/dialects/conformance/round-trip.ts'
+import { sha256 } from '../../src/lib/crypto.ts'
 import { newId } from '../../src/lib/ids.ts'
-import type { JsonObject } from '../../src/lib/loose.ts'
-import { sha256 } from '../../src/lib/secret.ts'
-import { reload } from '../../src/main.ts'
+import type { JsonObject } from '../../src/lib/json-values.ts'
+import { reloadGateway } from '../../src/main.ts'
 import { createTenant } from '../support/harness.ts'
 import { type ScenarioName, textDialects, vendorReply } from '../support/replies.ts'
-import { spend } from '../support/spend.ts'
-import { type Bench, clearGenerations, describeWithUpstreams, generationsOf, jsonOf } from './support.ts'
+import { recordSpend } from '../support/spend.ts'
+import { type Bench, clearGenerations, describeWithUpstreams, listGenerations, readJson } from './support.ts'
 
-const question = { role: 'user', content: 'Hello' }
+const incoming = { role: 'user', content: 'Hello' }
 const tool = { name: 'get_weather', description: 'Weather', parameters: { type: 'object', properties: {} } }
 
 /** Every format a client may use, where it is asked and what its answer is called by. */
 const clients: Record<string, (model: string, stream: boolean) => { path: string; body: JsonObject }> = {
   chat: (model, stream) => ({
     path: '/v1/chat/completions',
-    body: { model, stream, messages: [question], tools: [{ type: 'function', function: tool }] },
+    body: { model, stream, messages: [incoming], tools: [{ type: 'function', function: tool }] },
   }),
   messages: (model, stream) => ({
     path: '/v1/messages',
@@ -28,7 +28,7 @@ const clients: Record<string, (model: string, stream: boolean) => { path: string
       model,
       stream,
       max_tokens: 500,
-      messages: [question],
+      messages: [incoming],
       tools: [{ name: tool.name, input_schema: tool.parameters }],
     },
   }),
@@ -80,7 +80,7 @@ describeWithUpstreams(
       send(
         bench(),
         '/v1/chat/completions',
-        { model: 'test/chat', messages: [question], ...changes },
+        { model: 'test/chat', messages: [incoming], ...changes },
         headers,
         key,
       )
@@ -89,7 +89,7 @@ describeWithUpstreams(
       await response.text()
       return statusOf(response)
     }
-    const asked = () => bench().first.journal.length
+    const request = () => bench().first.requests.length
 
     beforeEach(async () => {
       await clearGenerations(bench())
@@ -102,9 +102,9 @@ describeWithUpstreams(
           test(`R36 ${name} over ${upstream}, ${stream ? 'streamed' : 'whole'}: the same again, for nothing`, async () => {
             for (const scenario of ['text', 'reasoningToolCall', 'toolCalls'] as ScenarioName[]) {
               const { frames, body } = vendorReply(upstream, scenario)
-              bench().first.script(stream ? { sse: frames } : { json: body })
-              const { path, body: question } = client(`test/${upstream}`, stream)
-              const wish = { ...question, temperature: undefined, user: scenario }
+              bench().first.enqueue(stream ? { sse: frames } : { json: body })
+              const { path, body: incoming } = client(`test/${upstream}`, stream)
+              const wish = { ...incoming, temperature: undefined, user: scenario }
               const first = await send(bench(), path, wish)
               const firstText = await first.text()
               expect({ scenario, status: first.status, cache: statusOf(first) }).toEqual({
@@ -112,11 +112,11 @@ describeWithUpstreams(
                 status: 200,
                 cache: 'MISS',
               })
-              const before = asked()
+              const before = request()
               const second = await send(bench(), path, wish)
               const text = await second.text()
               expect(statusOf(second)).toBe('HIT')
-              expect(asked()).toBe(before)
+              expect(request()).toBe(before)
               const [source, id] = [first, second].map((response) => response.headers.get('x-generation-id'))
               expect(second.headers.get('x-service-cache-source-id')).toBe(source ?? '')
               expect(id).not.toBe(source)
@@ -136,13 +136,17 @@ describeWithUpstreams(
         return (await server().call('GET', '/key', { key: server().own.inferenceKey })).body.data.usage
       }
       const first = await chat()
-      const cost = (await jsonOf(first)).usage.cost
+      const cost = (await readJson(first)).usage.cost
       expect(cost).toBeGreaterThan(0)
       const spent = await usage()
       const second = await chat()
-      expect((await jsonOf(second)).usage).toMatchObject({ prompt_tokens: 0, completion_tokens: 0, cost: 0 })
+      expect((await readJson(second)).usage).toMatchObject({
+        prompt_tokens: 0,
+        completion_tokens: 0,
+        cost: 0,
+      })
       expect(await usage()).toBe(spent)
-      const rows = await generationsOf(bench())
+      const rows = await listGenerations(bench())
       expect(rows.map((row) => [row.cost_nanos > 0n, row.response_cache_source_id !== null])).toEqual([
         [true, false],
         [false, true],
@@ -167,7 +171,7 @@ describeWithUpstreams(
       for (const headers of [{}, { 'x-service-cache': 'false' }, { 'x-service-cache': 'perhaps' }]) {
         expect(await statusFor({}, headers)).toBeNull()
       }
-      expect(asked()).toBe(3)
+      expect(request()).toBe(3)
       expect(server().gateway.responseCache.count).toBe(0)
     })
 
@@ -209,7 +213,7 @@ describeWithUpstreams(
       const again = await chat()
       expect(again.headers.get('x-service-cache-source-id')).toBe(cleared.headers.get('x-generation-id'))
       expect(await statusFor(other)).toBe('HIT')
-      expect(asked()).toBe(3)
+      expect(request()).toBe(3)
     })
 
     test('R36 S9 I9 two tenants, and two keys of one, never share an answer', async () => {
@@ -221,7 +225,7 @@ describeWithUpstreams(
       expect(statusOf(foreign)).toBe('MISS')
       expect(await statusFor({ model: 'test/gift:free' }, on, server().foreign.inferenceKey)).toBe('MISS')
       expect(await statusFor({ model: 'test/gift:free' }, on, server().foreign.inferenceKey)).toBe('HIT')
-      const rows = await generationsOf(bench())
+      const rows = await listGenerations(bench())
       const byId = new Map(rows.map((row) => [row.id, row]))
       for (const row of rows.filter(({ response_cache_source_id: id }) => id !== null)) {
         expect(byId.get(row.response_cache_source_id ?? '')?.key_id).toBe(row.key_id)
@@ -243,13 +247,13 @@ describeWithUpstreams(
     test('R36 a stream is no whole answer, and one format is no other', async () => {
       expect(await statusFor()).toBe('MISS')
       expect(await statusFor({ stream: true })).toBe('MISS')
-      const body = { model: 'test/chat', max_tokens: 5, messages: [question] }
+      const body = { model: 'test/chat', max_tokens: 5, messages: [incoming] }
       expect(statusOf(await send(bench(), '/v1/chat/completions', body))).toBe('MISS')
       expect(statusOf(await send(bench(), '/v1/messages', body))).toBe('MISS')
     })
 
     test('R36 what the headers say to the provider, and whether losses are accepted, counts', async () => {
-      const body = { model: 'test/messages', max_tokens: 5, messages: [question] }
+      const body = { model: 'test/messages', max_tokens: 5, messages: [incoming] }
       const beta = (name: string) =>
         send(bench(), '/v1/messages', body, { ...on, 'anthropic-beta': name }).then(statusOf)
       expect([await beta('a'), await beta('b'), await beta('a')]).toEqual(['MISS', 'MISS', 'HIT'])
@@ -262,30 +266,30 @@ describeWithUpstreams(
     })
 
     test('R36 errors, replies that broke off and replies whose client left are not kept', async () => {
-      bench().first.script({ status: 400, json: { error: { message: 'no' } } })
+      bench().first.enqueue({ status: 400, json: { error: { message: 'no' } } })
       expect((await chat()).status).toBe(400)
       const { frames } = vendorReply('chat', 'text')
-      bench().first.script({ sse: frames, breakAfterBytes: Math.floor(frames.join('').length / 2) })
+      bench().first.enqueue({ sse: frames, breakAfterBytes: Math.floor(frames.join('').length / 2) })
       await (await chat({ stream: true })).text()
       expect(server().gateway.responseCache.count).toBe(0)
-      bench().first.script({ sse: frames, delayMs: 40 })
+      bench().first.enqueue({ sse: frames, delayMs: 40 })
       const leaving = new AbortController()
       const left = await fetch(`${server().url}/v1/chat/completions`, {
         method: 'POST',
         signal: leaving.signal,
         headers: { authorization: `Bearer ${server().own.inferenceKey}`, ...on },
-        body: JSON.stringify({ model: 'test/chat', stream: true, messages: [question] }),
+        body: JSON.stringify({ model: 'test/chat', stream: true, messages: [incoming] }),
       })
       await left.body?.getReader().read()
       leaving.abort()
-      await bench().first.journal.at(-1)?.done
+      await bench().first.requests.at(-1)?.done
       expect(server().gateway.responseCache.count).toBe(0)
       expect(await statusFor({ stream: true })).toBe('MISS')
     })
 
     test('R36 an attempt that failed leaves nothing in the answer of the next', async () => {
       const { frames } = vendorReply('chat', 'text')
-      bench().first.script({ sse: frames.slice(0, 1), breakAfterBytes: 40 })
+      bench().first.enqueue({ sse: frames.slice(0, 1), breakAfterBytes: 40 })
       const body = { model: 'test/both-chat', stream: true }
       const first = await (await chat(body)).text()
       const again = await chat(body)
@@ -295,7 +299,7 @@ describeWithUpstreams(
 
     describe('with a preset', () => {
       const preset = async (slug: string, fields: JsonObject) => {
-        const body = { model: 'test/chat', messages: [question], ...fields }
+        const body = { model: 'test/chat', messages: [incoming], ...fields }
         const made = await server().call('POST', `/presets/${slug}/chat/completions`, { body })
         expect(made.status).toBeLessThan(300)
       }
@@ -316,7 +320,7 @@ describeWithUpstreams(
         expect(statusOf(await ask('always', { 'x-service-cache': 'false' }))).toBeNull()
         const longer = { 'x-service-cache-ttl': '99', 'x-service-cache-clear': 'true' }
         expect((await ask('always', longer)).headers.get('x-service-cache-ttl')).toBe('99')
-        expect(JSON.stringify(bench().first.journal.map(({ json }) => json))).not.toContain('cache_')
+        expect(JSON.stringify(bench().first.requests.map(({ json }) => json))).not.toContain('cache_')
       })
 
       test('R36 one that is silent leaves it to the header; a new version has new answers', async () => {
@@ -344,7 +348,7 @@ describeWithUpstreams(
           )
         const [first, second] = [await ask(), await ask()]
         expect([first.status, statusOf(first), statusOf(second)]).toEqual([200, 'MISS', 'HIT'])
-        expect(bench().first.journal.at(-1)?.text).not.toContain('cache_')
+        expect(bench().first.requests.at(-1)?.text).not.toContain('cache_')
       })
     })
 
@@ -403,7 +407,7 @@ describeWithUpstreams(
           .select(['id', 'organization_id', 'workspace_id'])
           .where('hash', '=', sha256(tenant.inferenceKey))
           .executeTakeFirstOrThrow()
-        await spend(server().gateway, key, new Date(server().clock.now()).toISOString().slice(0, 10), {
+        await recordSpend(server().gateway, key, new Date(server().clock.now()).toISOString().slice(0, 10), {
           credits: 1,
         })
         expect((await chat(gift, on, tenant.inferenceKey)).status).toBe(402)
@@ -459,12 +463,12 @@ describeWithUpstreams(
           await call('DELETE', `/responses/${first}`)
           const next = await respond({ input: 'And?', previous_response_id: second })
           expect(next.status).toBe(200)
-          expect(bench().first.journal.at(-1)?.text).toContain(input)
+          expect(bench().first.requests.at(-1)?.text).toContain(input)
         })
       }
 
       test('R36 what follows a response that is gone is not answered', async () => {
-        const { id } = await jsonOf(respond({ input: 'Begin' }))
+        const { id } = await readJson(respond({ input: 'Begin' }))
         const next = { input: 'Go on', previous_response_id: id }
         expect(statusOf(await respond(next))).toBe('MISS')
         expect(statusOf(await respond(next))).toBe('HIT')
@@ -486,7 +490,7 @@ describeWithUpstreams(
         const path = `/generation/content?id=${hit.headers.get('x-generation-id')}`
         const { data } = (await server().call('GET', path)).body
         expect(statusOf(hit)).toBe('HIT')
-        expect(data.output.completion).toBe((await jsonOf(hit)).choices[0].message.content)
+        expect(data.output.completion).toBe((await readJson(hit)).choices[0].message.content)
       } finally {
         await log(false)
       }
@@ -511,7 +515,7 @@ describeWithUpstreams(
       }
       for (const stream of [false, true]) {
         const count = responseCache.count
-        bench().first.script(
+        bench().first.enqueue(
           stream
             ? { sse: [frames[0] ?? '', `data: ${JSON.stringify(piece)}\n\n`, ...frames.slice(1)] }
             : { json: { ...body, choices: [choice] } },
@@ -519,13 +523,13 @@ describeWithUpstreams(
         expect(await statusFor({ stream, messages: [{ role: 'user', content: 'Long' }] })).toBe('MISS')
         expect(responseCache.count).toBe(count)
       }
-      responseCache.dropExpired(clock.now() + 86_400_000)
+      responseCache.evictExpired(clock.now() + 86_400_000)
       expect([responseCache.size, responseCache.count]).toEqual([0, 0])
     })
 
     test('R36 hits, misses and bytes are in the metrics, and a browser may read the headers', async () => {
       const metric = async (name: string) => {
-        const { body } = await server().gateway.metrics.text()
+        const { body } = await server().gateway.metrics.render()
         return Number(
           body
             .split('\n')
@@ -545,7 +549,7 @@ describeWithUpstreams(
 
     test('R36 is empty after the settings were read anew: a provider may promise something else now', async () => {
       await statusFor()
-      reload(server().gateway)
+      reloadGateway(server().gateway)
       expect(await statusFor()).toBe('MISS')
     })
 
@@ -572,22 +576,22 @@ function expectSaid(format: string, stream: boolean, first: string, second: stri
     return
   }
   const dialect = format === 'mixed' ? 'chat' : (format as GenerateDialect)
-  if (stream) grammars[dialect](framesOf(second))
+  if (stream) grammarChecks[dialect](parseFrames(second))
   expect(choicesOf(dialect, stream, second)).toEqual(choicesOf(dialect, stream, first))
 }
 
 /** Where client and provider speak alike, the first answer has words of the provider that we do not know. */
 function choicesOf(dialect: GenerateDialect, stream: boolean, text: string): unknown {
   const events = stream
-    ? readFrames(dialect, framesOf(text))
+    ? decodeFrames(dialect, parseFrames(text))
     : dialects[dialect].upstream.decodeReply(JSON.parse(text))
-  return collect(events).choices
+  return collectReply(events).choices
 }
 
 /** Only clients speak this format: nobody reads it. */
 function completionOf(stream: boolean, text: string): unknown {
   if (!stream) return { ...JSON.parse(text), usage: null }
-  const chunks = framesOf(text).flatMap(({ data }) => (data === '[DONE]' ? [] : JSON.parse(data).choices))
+  const chunks = parseFrames(text).flatMap(({ data }) => (data === '[DONE]' ? [] : JSON.parse(data).choices))
   const joined = (name: string) => chunks.map((choice) => choice[name] ?? '').join('')
   return [joined('text'), joined('reasoning'), joined('finish_reason')]
 }
@@ -595,7 +599,7 @@ function completionOf(stream: boolean, text: string): unknown {
 /** Every count of tokens and of money in the answer is zero. */
 function expectFree(stream: boolean, text: string): void {
   const bodies = stream
-    ? framesOf(text).flatMap(({ data }) => (data === '[DONE]' ? [] : [JSON.parse(data)]))
+    ? parseFrames(text).flatMap(({ data }) => (data === '[DONE]' ? [] : [JSON.parse(data)]))
     : [JSON.parse(text)]
   const found: number[] = []
   const visit = (value: unknown, inside: boolean): void => {

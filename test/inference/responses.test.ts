@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { ask, describeWithUpstreams, jsonOf, lastOf } from './support.ts'
+import { describeWithUpstreams, lastRequest, readJson, sendRequest } from './support.ts'
 
 describeWithUpstreams('stored responses', (bench) => {
   const call = (method: string, path: string, key = bench().server.own.inferenceKey) =>
@@ -9,16 +9,16 @@ describeWithUpstreams('stored responses', (bench) => {
     for (const stream of [false, true]) {
       test(`R34 over ${upstream}, ${stream ? 'streamed' : 'whole'}: the next turn goes on at once`, async () => {
         const model = `test/${upstream}`
-        const first = await ask(bench(), 'responses', { model, input: 'My name is Ada.', stream })
-        const id = stream ? /"id":"(resp_\w+)"/.exec(await first.text())?.[1] : (await jsonOf(first)).id
-        const second = await ask(bench(), 'responses', {
+        const first = await sendRequest(bench(), 'responses', { model, input: 'My name is Ada.', stream })
+        const id = stream ? /"id":"(resp_\w+)"/.exec(await first.text())?.[1] : (await readJson(first)).id
+        const second = await sendRequest(bench(), 'responses', {
           model,
           input: 'Who am I?',
           previous_response_id: id,
         })
         expect(second.status).toBe(200)
-        expect((await jsonOf(second)).previous_response_id).toBe(id)
-        const sent = JSON.stringify(lastOf(bench().first.journal).json)
+        expect((await readJson(second)).previous_response_id).toBe(id)
+        const sent = JSON.stringify(lastRequest(bench().first.requests).json)
         expect(sent).toContain('My name is Ada.')
         expect(sent).toContain('Schneefall')
         expect(sent.indexOf('My name is Ada.')).toBeLessThan(sent.indexOf('Who am I?'))
@@ -33,9 +33,14 @@ describeWithUpstreams('stored responses', (bench) => {
     const call = { type: 'function_call', call_id: 'call_1', name: 'get_weather', arguments: '{}' }
     const input = [{ role: 'user', content: 'Weather?' }, call, output]
     const model = 'test/responses'
-    const first = await jsonOf(ask(bench(), 'responses', { model, tools: [tool], input }))
-    await ask(bench(), 'responses', { model, tools: [tool], input: 'And?', previous_response_id: first.id })
-    const sent = lastOf(bench().first.journal).json.input
+    const first = await readJson(sendRequest(bench(), 'responses', { model, tools: [tool], input }))
+    await sendRequest(bench(), 'responses', {
+      model,
+      tools: [tool],
+      input: 'And?',
+      previous_response_id: first.id,
+    })
+    const sent = lastRequest(bench().first.requests).json.input
     expect(sent.slice(0, 3)).toEqual(input)
   })
 
@@ -43,9 +48,9 @@ describeWithUpstreams('stored responses', (bench) => {
     let previous: string | undefined
     for (const input of ['one', 'two', 'three']) {
       const body = { model: 'test/chat', input, previous_response_id: previous }
-      previous = (await jsonOf(ask(bench(), 'responses', body))).id
+      previous = (await readJson(sendRequest(bench(), 'responses', body))).id
     }
-    const { messages } = lastOf(bench().first.journal).json
+    const { messages } = lastRequest(bench().first.requests).json
     expect(
       messages.filter((m: { role: string }) => m.role === 'user').map((m: { content: unknown }) => m.content),
     ).toEqual(['one', 'two', 'three'])
@@ -53,7 +58,7 @@ describeWithUpstreams('stored responses', (bench) => {
 
   describe('one response', () => {
     const make = async (extra: object = {}) =>
-      jsonOf(ask(bench(), 'responses', { model: 'test/chat', ...extra }))
+      readJson(sendRequest(bench(), 'responses', { model: 'test/chat', ...extra }))
 
     test('is read back as it was answered, and what it was asked', async () => {
       const made = await make({ input: 'Remember this.' })
@@ -68,7 +73,7 @@ describeWithUpstreams('stored responses', (bench) => {
       expect((await call('DELETE', `/responses/${made.id}`)).body.deleted).toBe(true)
       expect((await call('GET', `/responses/${made.id}`)).status).toBe(404)
       const body = { model: 'test/chat', previous_response_id: next.id }
-      expect((await ask(bench(), 'responses', body)).status).toBe(404)
+      expect((await sendRequest(bench(), 'responses', body)).status).toBe(404)
     })
 
     test('is not kept when the client says so', async () => {
@@ -83,7 +88,7 @@ describeWithUpstreams('stored responses', (bench) => {
       expect((await call('GET', `/responses/${made.id}`, inferenceKey)).status).toBe(404)
       expect((await call('DELETE', `/responses/${made.id}`, inferenceKey)).status).toBe(404)
       const body = { model: 'sandbox/echo:free', previous_response_id: made.id }
-      expect((await ask(bench(), 'responses', body, { key: inferenceKey })).status).toBe(404)
+      expect((await sendRequest(bench(), 'responses', body, { key: inferenceKey })).status).toBe(404)
     })
 
     test('R34 expires', async () => {
@@ -100,10 +105,12 @@ describeWithUpstreams('stored responses', (bench) => {
         { type: 'item_reference', id: items.data[0].id },
         { role: 'user', content: 'And?' },
       ]
-      expect((await ask(bench(), 'responses', { model: 'test/chat', input })).status).toBe(200)
-      expect(JSON.stringify(lastOf(bench().first.journal).json)).toContain('A fact to refer to.')
+      expect((await sendRequest(bench(), 'responses', { model: 'test/chat', input })).status).toBe(200)
+      expect(JSON.stringify(lastRequest(bench().first.requests).json)).toContain('A fact to refer to.')
       const unknown = [{ type: 'item_reference', id: 'msg_nobody' }]
-      expect((await ask(bench(), 'responses', { model: 'test/chat', input: unknown })).status).toBe(400)
+      expect((await sendRequest(bench(), 'responses', { model: 'test/chat', input: unknown })).status).toBe(
+        400,
+      )
     })
 
     test('S12 lies sealed in the database', async () => {

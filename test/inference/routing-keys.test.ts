@@ -1,8 +1,14 @@
 import { afterEach, describe, expect, test } from 'bun:test'
-import { sha256 } from '../../src/lib/secret.ts'
-import { askRouted, describeRouted, nameOf, refusalOf, triedFor } from './routed.ts'
+import { sha256 } from '../../src/lib/crypto.ts'
+import {
+  collectAttempts,
+  collectRefusal,
+  describeRouting,
+  endpointNameOf,
+  sendRouted,
+} from './routing-fixture.ts'
 
-describeRouted('a key of one’s own', (routed) => {
+describeRouting('a key of one’s own', (routed) => {
   const made: string[] = []
   afterEach(async () => {
     for (const id of made.splice(0)) await routed().server.call('DELETE', `/byok/${id}`)
@@ -16,8 +22,8 @@ describeRouted('a key of one’s own', (routed) => {
     return body.data.id as string
   }
   const tried = async (body: object = {}, init = {}) => {
-    const { asked } = await triedFor(routed(), { ...body }, init)
-    return asked.map(({ endpoint, credential }) => `${nameOf(endpoint)} ${credential.slice(0, 5)}`)
+    const { asked: request } = await collectAttempts(routed(), { ...body }, init)
+    return request.map(({ endpoint, credential }) => `${endpointNameOf(endpoint)} ${credential.slice(0, 5)}`)
   }
   const shared = (...slugs: string[]) => slugs.map((slug) => `${slug} share`)
 
@@ -47,8 +53,8 @@ describeRouted('a key of one’s own', (routed) => {
       await bring('beta')
       const provider = { sort: { by: 'price', partition: 'none' } }
       const models = ['test/line-1', 'test/line-2']
-      const { asked } = await triedFor(routed(), { model: undefined, models, provider })
-      expect(asked.map(({ endpoint }) => endpoint)).toEqual(['line-2 beta', 'line-1 alpha', 'line-2 beta'])
+      const { asked: request } = await collectAttempts(routed(), { model: undefined, models, provider })
+      expect(request.map(({ endpoint }) => endpoint)).toEqual(['line-2 beta', 'line-1 alpha', 'line-2 beta'])
     })
 
     test('I11 S13 a request makes twenty attempts at most, however many keys there are', async () => {
@@ -73,7 +79,7 @@ describeRouted('a key of one’s own', (routed) => {
     test('is_byok_only: no shared capacity of the provider for any model', async () => {
       await bring('alpha', { is_byok_only: true, allowed_models: ['test/plain'] })
       expect(await tried()).toEqual(['alpha own-1', ...shared('beta', 'gamma')])
-      expect(await refusalOf(routed(), { model: 'test/line-1' })).toMatchObject({
+      expect(await collectRefusal(routed(), { model: 'test/line-1' })).toMatchObject({
         tried: [],
         excluded: ['own_key_required'],
       })
@@ -119,9 +125,9 @@ describeRouted('a key of one’s own', (routed) => {
       await bring('alpha')
       const { foreign, gateway } = routed().server
       const model = 'test/gift:free'
-      const { asked } = await triedFor(routed(), { model }, { key: foreign.inferenceKey })
-      expect(asked.map(({ credential }) => credential)).toEqual(['shared-secret'])
-      expect(gateway.routing.health.known('test/gift:free alpha')).not.toBeNull()
+      const { asked: request } = await collectAttempts(routed(), { model }, { key: foreign.inferenceKey })
+      expect(request.map(({ credential }) => credential)).toEqual(['shared-secret'])
+      expect(gateway.routing.health.find('test/gift:free alpha')).not.toBeNull()
     })
   })
 
@@ -147,9 +153,9 @@ describeRouted('a key of one’s own', (routed) => {
 
   test('R15 only the fee is charged, and the record says whose key it was', async () => {
     const { server } = routed()
-    const withShared = await askRouted(routed(), { model: 'test/line-1' })
+    const withShared = await sendRouted(routed(), { model: 'test/line-1' })
     await bring('alpha')
-    const withOwn = await askRouted(routed(), { model: 'test/line-1' })
+    const withOwn = await sendRouted(routed(), { model: 'test/line-1' })
     expect([withShared.body.usage.is_byok, withOwn.body.usage.is_byok]).toEqual([false, true])
     expect(withOwn.body.usage.cost).toBeCloseTo(withShared.body.usage.cost * 0.05, 9)
     const id = withOwn.headers.get('x-generation-id')
@@ -160,16 +166,16 @@ describeRouted('a key of one’s own', (routed) => {
   test('an endpoint that fails with one key is not thought ill of with another', async () => {
     await bring('alpha')
     const { upstream, server } = routed()
-    upstream.otherwise(({ headers }) =>
+    upstream.setDefault(({ headers }) =>
       headers.authorization?.includes('own-') ? { status: 401, json: {} } : { json: replyOf() },
     )
     for (let count = 0; count < 6; count++) {
-      expect((await askRouted(routed(), { model: 'test/line-1' })).status).toBe(200)
+      expect((await sendRouted(routed(), { model: 'test/line-1' })).status).toBe(200)
     }
     const { health } = server.gateway.routing
-    expect(health.known('test/line-1 alpha')?.isUnstable(server.clock.now())).toBe(false)
-    expect(upstream.journal.at(-1)?.headers.authorization).toBe('Bearer shared-secret')
-    expect(upstream.journal.filter(({ headers }) => headers.authorization?.includes('own-')).length).toBe(5)
+    expect(health.find('test/line-1 alpha')?.isUnstable(server.clock.now())).toBe(false)
+    expect(upstream.requests.at(-1)?.headers.authorization).toBe('Bearer shared-secret')
+    expect(upstream.requests.filter(({ headers }) => headers.authorization?.includes('own-')).length).toBe(5)
   })
 
   test('regions are for shared capacity: an own key goes where its owner sends it', async () => {

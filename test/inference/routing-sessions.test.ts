@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'bun:test'
 import { vendorReply } from '../support/replies.ts'
-import { askRouted, describeRouted } from './routed.ts'
+import { describeRouting, sendRouted } from './routing-fixture.ts'
 
 const minute = 60_000
 const talk = { model: 'test/cached' }
 const { body: cachedReply } = vendorReply('chat', 'text')
 const { body: plainReply } = vendorReply('chat', 'cutShort')
 
-describeRouted('a conversation', (routed) => {
+describeRouting('a conversation', (routed) => {
   const askedFor = (body: object, headers: Record<string, string> = {}, format?: 'messages' | 'responses') =>
-    askRouted(routed(), { ...talk, ...body }, { headers, ...(format && { format }) })
-  const answeredBy = () => routed().upstream.journal.at(-1)?.json.model
+    sendRouted(routed(), { ...talk, ...body }, { headers, ...(format && { format }) })
+  const answeredBy = () => routed().upstream.requests.at(-1)?.json.model
 
   /** The first turn is answered by the third endpoint, because the draw falls on it; the next ones fall on the first. */
   const begin = async (body: object, headers: Record<string, string> = {}) => {
@@ -35,7 +35,7 @@ describeRouted('a conversation', (routed) => {
       ['x-session-affinity', {}, { 'x-session-affinity': 'one' }],
       ['X-OpenWebUI-Chat-Id', {}, { 'X-OpenWebUI-Chat-Id': 'one' }],
     ] as const)('%s', async (_, body, headers) => {
-      routed().upstream.otherwise({ json: plainReply })
+      routed().upstream.setDefault({ json: plainReply })
       await begin(body, { ...headers })
       await nextIsAt('gamma', body, { ...headers })
       await nextIsAt(
@@ -47,7 +47,7 @@ describeRouted('a conversation', (routed) => {
     })
 
     test('session_id before a header, a header before prompt_cache_key', async () => {
-      routed().upstream.otherwise({ json: plainReply })
+      routed().upstream.setDefault({ json: plainReply })
       const headers = { 'x-session-id': 'two' }
       await begin({ session_id: 'one', prompt_cache_key: 'three' }, headers)
       await nextIsAt('gamma', { session_id: 'one' })
@@ -64,14 +64,14 @@ describeRouted('a conversation', (routed) => {
         { role: 'assistant', content: 'A city.' },
         { role: 'user', content: 'More' },
       ]
-      routed().upstream.otherwise({ json: cachedReply })
+      routed().upstream.setDefault({ json: cachedReply })
       await begin({ messages: first })
       await nextIsAt('gamma', { messages: longer })
       await nextIsAt('alpha', { messages: other })
     })
 
     test('nothing, where no cache was hit and no session named', async () => {
-      routed().upstream.otherwise({ json: plainReply })
+      routed().upstream.setDefault({ json: plainReply })
       await begin({})
       await nextIsAt('alpha', {})
     })
@@ -92,17 +92,17 @@ describeRouted('a conversation', (routed) => {
   test('stays at an endpoint of its model, in its organization alone', async () => {
     await begin({ session_id: 'mine' })
     await nextIsAt('gamma', { session_id: 'mine' })
-    await askRouted(routed(), { model: 'test/plain', session_id: 'mine' })
+    await sendRouted(routed(), { model: 'test/plain', session_id: 'mine' })
     expect(answeredBy()).toBe('plain alpha')
   })
 
   test('does not hold where reading from a cache is no cheaper', async () => {
     const { routing } = routed().server.gateway
     routing.random = () => 0.999999
-    await askRouted(routed(), { model: 'test/plain', session_id: 'dear' })
+    await sendRouted(routed(), { model: 'test/plain', session_id: 'dear' })
     expect(answeredBy()).toBe('plain gamma')
     routing.random = () => 0
-    await askRouted(routed(), { model: 'test/plain', session_id: 'dear' })
+    await sendRouted(routed(), { model: 'test/plain', session_id: 'dear' })
     expect(answeredBy()).toBe('plain alpha')
   })
 
@@ -117,7 +117,7 @@ describeRouted('a conversation', (routed) => {
   test('leaves an endpoint that fails, without the client seeing it, and stays where it went', async () => {
     const session = { session_id: 'moving' }
     await begin(session)
-    routed().upstream.script({ status: 500, json: {} })
+    routed().upstream.enqueue({ status: 500, json: {} })
     const { status } = await askedFor(session)
     expect(status).toBe(200)
     expect(answeredBy()).toBe('cached alpha')
@@ -127,7 +127,7 @@ describeRouted('a conversation', (routed) => {
   test('is not moved by a failure of its own request', async () => {
     const session = { session_id: 'wrong' }
     await begin(session)
-    routed().upstream.script({ status: 400, json: { error: { message: 'no' } } })
+    routed().upstream.enqueue({ status: 400, json: { error: { message: 'no' } } })
     expect((await askedFor(session)).status).toBe(400)
     await nextIsAt('gamma', session)
   })

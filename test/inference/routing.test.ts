@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { askRouted, describeRouted, refusalOf, triedFor } from './routed.ts'
+import { collectAttempts, collectRefusal, describeRouting, sendRouted } from './routing-fixture.ts'
 
 const tools = [{ type: 'function', function: { name: 'look_up', parameters: { type: 'object' } } }]
 const picture = [
@@ -14,19 +14,19 @@ function withMore([model, provider, tried, more = {}]: Case): Required<Case> {
   return [model, provider, tried, more]
 }
 
-describeRouted('a preference', (routed) => {
+describeRouting('a preference', (routed) => {
   /** The endpoints in the order they are tried, by name. */
   const each = (field: string, cases: Case[]) =>
     describe(field, () => {
       test.each(cases.map(withMore))(`test/%s with %j: %s`, async (model, provider, tried, more) => {
-        const answer = await triedFor(routed(), { model: `test/${model}`, provider, ...more })
+        const answer = await collectAttempts(routed(), { model: `test/${model}`, provider, ...more })
         expect(answer.tried.join(' ')).toBe(tried)
       })
     })
 
   const refused = (field: string, cases: [model: string, provider: Provider, reason: string][]) =>
     test.each(cases)(`${field}: test/%s with %j leaves nobody: %s`, async (model, provider, reason) => {
-      const { tried, code, excluded } = await refusalOf(routed(), { model: `test/${model}`, provider })
+      const { tried, code, excluded } = await collectRefusal(routed(), { model: `test/${model}`, provider })
       expect({ tried, code, excluded }).toEqual({
         tried: [],
         code: 'constraint_filtered',
@@ -36,7 +36,7 @@ describeRouted('a preference', (routed) => {
 
   const malformed = (field: string, ...values: unknown[]) =>
     test.each(values)(`${field}: %j is 400 and names the field`, async (value) => {
-      const { status, body } = await askRouted(routed(), { provider: { [field]: value } })
+      const { status, body } = await sendRouted(routed(), { provider: { [field]: value } })
       expect(status).toBe(400)
       expect(body.error.message).toContain(`provider.${field}`)
     })
@@ -69,7 +69,7 @@ describeRouted('a preference', (routed) => {
   ])
   malformed('allow_fallbacks', 'no')
   test('allow_fallbacks: what the provider said is what the client is told', async () => {
-    const { status, body } = await triedFor(routed(), { provider: { allow_fallbacks: false } })
+    const { status, body } = await collectAttempts(routed(), { provider: { allow_fallbacks: false } })
     expect([status, body.error.message]).toEqual([502, 'out of order'])
     expect(body.error.metadata).not.toHaveProperty('previous_errors')
   })
@@ -105,7 +105,10 @@ describeRouted('a preference', (routed) => {
   ])
   test('require_parameters: nobody takes what was sent', async () => {
     const body = { model: 'test/able', provider: { require_parameters: true }, logit_bias: { 1: 2 } }
-    expect(await refusalOf(routed(), body)).toMatchObject({ tried: [], excluded: ['require_parameters'] })
+    expect(await collectRefusal(routed(), body)).toMatchObject({
+      tried: [],
+      excluded: ['require_parameters'],
+    })
   })
   malformed('require_parameters', 1)
 
@@ -172,17 +175,17 @@ describeRouted('a preference', (routed) => {
     const learn = (model: string) => {
       const { routing, clock } = routed().server.gateway
       for (const [place, slug] of ['alpha', 'beta', 'gamma'].entries()) {
-        const health = routing.health.of(`test/${model} ${slug}`)
+        const health = routing.health.getOrCreate(`test/${model} ${slug}`)
         const performance = { firstTokenMs: 900 - 400 * place, tokensPerSecond: 10 + 40 * place }
         for (let count = 0; count < 60; count++) {
-          health.succeeded(clock.now(), performance)
-          health.toolCalls(clock.now(), slug === 'beta' || count % 2 > 0)
+          health.recordSuccess(clock.now(), performance)
+          health.recordToolCalls(clock.now(), slug === 'beta' || count % 2 > 0)
         }
       }
     }
     const firstFor = async (body: object) => {
       learn('plain')
-      const { body: told } = await askRouted(routed(), { ...body })
+      const { body: told } = await sendRouted(routed(), { ...body })
       return told.provider
     }
 
@@ -223,7 +226,11 @@ describeRouted('a preference', (routed) => {
 
     test('partition model keeps the models apart, none ranks all endpoints together', async () => {
       const models = ['test/gift', 'test/plain']
-      const kept = await triedFor(routed(), { model: undefined, models, provider: { sort: { by: 'price' } } })
+      const kept = await collectAttempts(routed(), {
+        model: undefined,
+        models,
+        provider: { sort: { by: 'price' } },
+      })
       expect(kept.asked.map(({ endpoint }) => endpoint)).toEqual([
         'gift alpha',
         'plain alpha',
@@ -231,7 +238,7 @@ describeRouted('a preference', (routed) => {
         'plain gamma',
       ])
       const provider = { sort: { by: 'price', partition: 'none' } }
-      const mixed = await triedFor(routed(), { model: undefined, models, provider })
+      const mixed = await collectAttempts(routed(), { model: undefined, models, provider })
       expect(mixed.asked.map(({ endpoint }) => endpoint)).toEqual([
         'plain alpha',
         'plain beta',
@@ -242,9 +249,9 @@ describeRouted('a preference', (routed) => {
 
     test('what is too slow is tried all the same, last', async () => {
       learn('plain')
-      routed().upstream.otherwise({ status: 500, json: {} })
-      await askRouted(routed(), { provider: { preferred_max_latency: 0.7 } })
-      expect(routed().upstream.journal.map(({ json }) => json.model)).toEqual([
+      routed().upstream.setDefault({ status: 500, json: {} })
+      await sendRouted(routed(), { provider: { preferred_max_latency: 0.7 } })
+      expect(routed().upstream.requests.map(({ json }) => json.model)).toEqual([
         'plain beta',
         'plain gamma',
         'plain alpha',
@@ -254,7 +261,7 @@ describeRouted('a preference', (routed) => {
   malformed('sort', 'speed', { by: 'speed' }, { partition: 'all' })
 
   test('an unknown preference is 400', async () => {
-    const { status, body } = await askRouted(routed(), { provider: { zrd: true } })
+    const { status, body } = await sendRouted(routed(), { provider: { zrd: true } })
     expect(status).toBe(400)
     expect(body.error.message).toContain('zrd')
   })
@@ -281,11 +288,11 @@ describeRouted('a preference', (routed) => {
   test('of several models, those that take pictures are asked with a picture', async () => {
     const models = ['test/blind', 'test/eyes']
     const messages = [{ role: 'user', content: picture }]
-    const seen = await triedFor(routed(), { model: undefined, models, messages })
-    expect(seen.asked.map(({ endpoint }) => endpoint)).toEqual(['eyes beta'])
-    const alone = await triedFor(routed(), { model: 'test/blind', messages })
+    const summary = await collectAttempts(routed(), { model: undefined, models, messages })
+    expect(summary.asked.map(({ endpoint }) => endpoint)).toEqual(['eyes beta'])
+    const alone = await collectAttempts(routed(), { model: 'test/blind', messages })
     expect(alone.tried).toEqual(['alpha'])
-    const spoken = await triedFor(routed(), { model: undefined, models })
+    const spoken = await collectAttempts(routed(), { model: undefined, models })
     expect(spoken.asked.map(({ endpoint }) => endpoint)).toEqual(['blind alpha', 'eyes beta'])
   })
 
@@ -322,8 +329,8 @@ describeRouted('a preference', (routed) => {
       ['test/gift', 'gift alpha'],
       ['~test/line-latest', 'line-2 beta'],
     ])('%s is asked as %s', async (model, endpoint) => {
-      const { asked } = await triedFor(routed(), { model })
-      expect(asked[0]?.endpoint).toBe(endpoint)
+      const { asked: request } = await collectAttempts(routed(), { model })
+      expect(request[0]?.endpoint).toBe(endpoint)
     })
 
     test('models and fallbacks are tried in their order, each with all its endpoints', async () => {
@@ -333,8 +340,8 @@ describeRouted('a preference', (routed) => {
         { model: 'test/line-2', fallbacks: [{ model: 'test/plain' }, { model: 'test/line-1' }] },
       ]
       for (const way of ways) {
-        const { asked } = await triedFor(routed(), way)
-        expect(asked.map(({ endpoint }) => endpoint)).toEqual([
+        const { asked: request } = await collectAttempts(routed(), way)
+        expect(request.map(({ endpoint }) => endpoint)).toEqual([
           'line-2 beta',
           'plain alpha',
           'plain beta',
@@ -346,8 +353,8 @@ describeRouted('a preference', (routed) => {
 
     test('I11 several names for one model are one model: each endpoint is asked once', async () => {
       const models = ['test/nickname', 'test/line-2', 'test/plain:nitro']
-      const { asked } = await triedFor(routed(), { model: 'test/plain', models })
-      expect(asked.map(({ endpoint }) => endpoint)).toEqual([
+      const { asked: request } = await collectAttempts(routed(), { model: 'test/plain', models })
+      expect(request.map(({ endpoint }) => endpoint)).toEqual([
         'plain alpha',
         'plain beta',
         'plain gamma',
@@ -356,9 +363,9 @@ describeRouted('a preference', (routed) => {
     })
 
     test('the model that answered is the one that is told and charged', async () => {
-      routed().upstream.script({ status: 500, json: {} })
+      routed().upstream.enqueue({ status: 500, json: {} })
       const models = ['test/line-2', 'test/line-1']
-      const { body } = await askRouted(routed(), { model: undefined, models })
+      const { body } = await sendRouted(routed(), { model: undefined, models })
       expect(body.model).toBe('test/line-1')
       const { cost } = body.usage
       expect(cost).toBeGreaterThan(0)
@@ -374,9 +381,9 @@ describeRouted('a preference', (routed) => {
         { model: 'test/plain', preset: 'last-first' },
       ]
       for (const way of named) {
-        expect((await triedFor(routed(), way)).tried).toEqual(['gamma', 'alpha', 'beta'])
+        expect((await collectAttempts(routed(), way)).tried).toEqual(['gamma', 'alpha', 'beta'])
         const own = { ...way, provider: { order: ['beta'] } }
-        expect((await triedFor(routed(), own)).tried).toEqual(['beta', 'alpha', 'gamma'])
+        expect((await collectAttempts(routed(), own)).tried).toEqual(['beta', 'alpha', 'gamma'])
       }
     })
   })
@@ -387,13 +394,13 @@ describeRouted('a preference', (routed) => {
       ['us.example.com', ['denver']],
       ['gateway.example.com', ['alpha', 'brussels', 'denver']],
     ])('%s uses %j', async (host, endpoints) => {
-      const { tried } = await triedFor(routed(), { model: 'test/regions' }, { headers: { host } })
+      const { tried } = await collectAttempts(routed(), { model: 'test/regions' }, { headers: { host } })
       expect(tried).toEqual(endpoints)
     })
 
     test('a regional host with nobody in its region asks nobody', async () => {
       const init = { headers: { host: 'eu.example.com' } }
-      expect(await refusalOf(routed(), { model: 'test/plain' }, init)).toMatchObject({
+      expect(await collectRefusal(routed(), { model: 'test/plain' }, init)).toMatchObject({
         tried: [],
         excluded: ['data_region'],
       })

@@ -2,13 +2,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { startTestServer, type TestServer } from '../support/harness.ts'
 import { LoopDelay } from '../support/loop-delay.ts'
 import {
-  ask,
   clearGenerations,
   describeWithUpstreams,
   type FormatName,
   formatNames,
-  generationsWhen,
-  jsonOf,
+  readJson,
+  sendRequest,
+  waitForGenerations,
 } from './support.ts'
 
 function said(content: string, format: FormatName = 'chat') {
@@ -23,7 +23,7 @@ describeWithUpstreams('the sandbox', (bench) => {
         const limit = format === 'responses' ? 'max_output_tokens' : 'max_tokens'
         const words = said('sandbox:length=60000', format)
         const body = { model: 'sandbox/echo', stream, [limit]: 400_000, ...words }
-        const response = await ask(bench(), format, body)
+        const response = await sendRequest(bench(), format, body)
         const text = await response.text()
         expect(response.status).toBe(200)
         expect(text).toContain('quick')
@@ -38,9 +38,9 @@ describeWithUpstreams('the sandbox', (bench) => {
     for (const more of [{ n: 128 }, { logprobs: true, top_logprobs: 20 }]) {
       for (const stream of [false, true]) {
         const body = { model: 'sandbox/echo', stream, ...more, ...said('sandbox:length=200000') }
-        const response = await ask(bench(), 'chat', body)
+        const response = await sendRequest(bench(), 'chat', body)
         expect(response.status).toBe(502)
-        expect((await jsonOf(response)).error.message).toContain('too large')
+        expect((await readJson(response)).error.message).toContain('too large')
       }
     }
     expect(delay.stop()).toBeLessThan(400)
@@ -49,16 +49,16 @@ describeWithUpstreams('the sandbox', (bench) => {
   test('S13 a caller that tells it to fail does not keep others from it', async () => {
     const failing = said('sandbox:error=429 sandbox:retry-after=60')
     for (let times = 0; times < 6; times++) {
-      const response = await ask(bench(), 'chat', { model: 'sandbox/echo', ...failing })
+      const response = await sendRequest(bench(), 'chat', { model: 'sandbox/echo', ...failing })
       expect(response.status).toBe(429)
       expect(response.headers.get('retry-after')).toBe('60')
     }
     for (let times = 0; times < 6; times++) {
       expect(
-        (await ask(bench(), 'chat', { model: 'sandbox/echo', ...said('sandbox:error=500') })).status,
+        (await sendRequest(bench(), 'chat', { model: 'sandbox/echo', ...said('sandbox:error=500') })).status,
       ).toBe(502)
     }
-    expect((await ask(bench(), 'chat', { model: 'sandbox/echo', ...said('Hello') })).status).toBe(200)
+    expect((await sendRequest(bench(), 'chat', { model: 'sandbox/echo', ...said('Hello') })).status).toBe(200)
   })
 
   for (const stream of [false, true]) {
@@ -66,13 +66,13 @@ describeWithUpstreams('the sandbox', (bench) => {
       await clearGenerations(bench())
       const left = new AbortController()
       const body = { model: 'sandbox/echo', stream, ...said('sandbox:quiet=60000') }
-      const asked = ask(bench(), 'chat', body, { signal: left.signal })
-      asked.catch(() => undefined)
+      const request = sendRequest(bench(), 'chat', body, { signal: left.signal })
+      request.catch(() => undefined)
       const { health } = bench().server.gateway.routing
-      while (!health.known('sandbox/echo sandbox')) await Bun.sleep(1)
+      while (!health.find('sandbox/echo sandbox')) await Bun.sleep(1)
       await Bun.sleep(20)
       left.abort()
-      const [row] = await generationsWhen(bench(), 1)
+      const [row] = await waitForGenerations(bench(), 1)
       expect(row).toMatchObject({ status: 'cancelled', error_code: stream ? null : 'request_timeout' })
     })
   }
@@ -89,9 +89,9 @@ describe('the sandbox, switched off', () => {
   afterAll(() => server.stop())
 
   test('is not in the catalogue', async () => {
-    const { data } = await jsonOf(fetch(`${server.url}/v1/models`, { headers }))
+    const { data } = await readJson(fetch(`${server.url}/v1/models`, { headers }))
     expect(data.filter(({ id }: { id: string }) => id.startsWith('sandbox/'))).toEqual([])
-    const providers = await jsonOf(fetch(`${server.url}/v1/providers`, { headers }))
+    const providers = await readJson(fetch(`${server.url}/v1/providers`, { headers }))
     expect(providers.data.filter(({ slug }: { slug: string }) => slug === 'sandbox')).toEqual([])
   })
 
@@ -99,6 +99,6 @@ describe('the sandbox, switched off', () => {
     const body = JSON.stringify({ model: 'sandbox/echo', messages: [{ role: 'user', content: 'Hello' }] })
     const response = await fetch(`${server.url}/v1/chat/completions`, { method: 'POST', headers, body })
     expect(response.status).toBe(400)
-    expect((await jsonOf(response)).error.message).toContain('sandbox/echo')
+    expect((await readJson(response)).error.message).toContain('sandbox/echo')
   })
 })

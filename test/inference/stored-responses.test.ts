@@ -1,14 +1,14 @@
 import { expect, test } from 'bun:test'
-import { trim } from '../../src/account/response-quota.ts'
-import { ask, type Bench, describeWithUpstreams, jsonOf, lastOf } from './support.ts'
+import { trimResponses } from '../../src/account/response-quota.ts'
+import { type Bench, describeWithUpstreams, lastRequest, readJson, sendRequest } from './support.ts'
 
 const many = <T>(count: number, entry: (place: number) => T): T[] =>
   Array.from({ length: count }, (_, place) => entry(place))
 
 async function store(bench: Bench, input: unknown, extra: object = {}) {
-  const response = await ask(bench, 'responses', { model: 'test/chat', input, ...extra })
+  const response = await sendRequest(bench, 'responses', { model: 'test/chat', input, ...extra })
   expect(response.status).toBe(200)
-  return jsonOf(response)
+  return readJson(response)
 }
 
 async function list(bench: Bench, id: string, query: string) {
@@ -32,32 +32,32 @@ async function storedBytes({ server }: Bench, id: string): Promise<number> {
 }
 
 describeWithUpstreams('S13 a stored response', (bench) => {
-  const asked = (count: number) => many(count, (place) => ({ role: 'user', content: `word ${place}` }))
+  const request = (count: number) => many(count, (place) => ({ role: 'user', content: `word ${place}` }))
 
   test('takes little more than what was sent, however many items that is', async () => {
-    const input = asked(3000)
+    const input = request(3000)
     const made = await store(bench(), input)
     expect(await storedBytes(bench(), made.id)).toBeLessThan(2 * JSON.stringify(input).length)
   })
 
   test('is listed a page at a time, in both orders, without a gap', async () => {
-    const made = await store(bench(), asked(250))
+    const made = await store(bench(), request(250))
     for (const order of ['asc', 'desc']) {
-      const seen: string[] = []
+      const summary: string[] = []
       for (let after = '', more = true; more; ) {
         const page = await list(bench(), made.id, `limit=60&order=${order}${after && `&after=${after}`}`)
-        seen.push(...page.data.map((item: { content: string }) => item.content))
+        summary.push(...page.data.map((item: { content: string }) => item.content))
         expect([page.first_id, page.last_id]).toEqual([page.data[0].id, page.data.at(-1).id])
         after = page.last_id
         more = page.has_more
       }
       const wanted = many(250, (place) => `word ${place}`)
-      expect(seen).toEqual(order === 'asc' ? wanted : wanted.reverse())
+      expect(summary).toEqual(order === 'asc' ? wanted : wanted.reverse())
     }
   })
 
   test('reads the pages that are asked for and no others', async () => {
-    const made = await store(bench(), asked(1000))
+    const made = await store(bench(), request(1000))
     const { vault } = bench().server.gateway
     const open = vault.open.bind(vault)
     let opened = 0
@@ -83,9 +83,9 @@ describeWithUpstreams('S13 a stored response', (bench) => {
     expect(items[1].id).toBe('item_own')
     const references = items.map(({ id }: { id: string }) => ({ type: 'item_reference', id }))
     await store(bench(), [...references, { role: 'user', content: 'And?' }])
-    const sent = JSON.stringify(lastOf(bench().first.journal).json)
+    const sent = JSON.stringify(lastRequest(bench().first.requests).json)
     expect([sent.includes('first fact'), sent.includes('second fact')]).toEqual([true, true])
-    const foreign = await ask(
+    const foreign = await sendRequest(
       bench(),
       'responses',
       { model: 'test/chat', input: references },
@@ -110,7 +110,7 @@ describeWithUpstreams('S13 a stored response', (bench) => {
     'a parameter given in two ways is refused: %s',
     async (query) => {
       const { server } = bench()
-      const made = await store(bench(), asked(1))
+      const made = await store(bench(), request(1))
       const path = `/responses/${made.id}/input_items?${query}`
       expect((await server.call('GET', path, { key: server.own.inferenceKey })).status).toBe(400)
     },
@@ -120,7 +120,7 @@ describeWithUpstreams('S13 a stored response', (bench) => {
     'an item %j that it does not have is refused',
     async (after) => {
       const { server } = bench()
-      const made = await store(bench(), asked(2))
+      const made = await store(bench(), request(2))
       const path = `/responses/${made.id}/input_items?after=${encodeURIComponent(after)}`
       expect((await server.call('GET', path, { key: server.own.inferenceKey })).status).toBe(400)
     },
@@ -143,7 +143,7 @@ describeWithUpstreams(
         bench().server.clock.advance(1000)
       }
       const { gateway, own } = bench().server
-      await trim(gateway.db, workspace(), gateway.settings.responses)
+      await trimResponses(gateway.db, workspace(), gateway.settings.responses)
       expect(await count()).toBe(10)
       const read = (id: string | undefined) =>
         bench().server.call('GET', `/responses/${id}`, { key: own.inferenceKey })
@@ -153,14 +153,19 @@ describeWithUpstreams(
     test('stay within their bytes, and another workspace keeps its own', async () => {
       const { gateway, foreign } = bench().server
       const key = foreign.inferenceKey
-      const theirs = await ask(bench(), 'responses', { model: 'sandbox/echo:free', input: 'Hi' }, { key })
+      const theirs = await sendRequest(
+        bench(),
+        'responses',
+        { model: 'sandbox/echo:free', input: 'Hi' },
+        { key },
+      )
       expect(theirs.status).toBe(200)
       const newest = await store(bench(), 'x'.repeat(100_000))
-      await trim(gateway.db, workspace(), { max_count: 1000, max_bytes: 200_000 })
+      await trimResponses(gateway.db, workspace(), { max_count: 1000, max_bytes: 200_000 })
       const rows = await gateway.db.selectFrom('stored_responses').select(['id', 'stored_bytes']).execute()
       expect(rows.map((row) => row.id)).toContain(newest.id)
       expect(rows.reduce((sum, row) => sum + row.stored_bytes, 0)).toBeLessThan(250_000)
-      expect(rows.map((row) => row.id)).toContain((await jsonOf(theirs)).id)
+      expect(rows.map((row) => row.id)).toContain((await readJson(theirs)).id)
     })
 
     test('are trimmed by themselves as they grow', async () => {

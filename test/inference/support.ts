@@ -2,11 +2,11 @@ import { afterAll, beforeAll, beforeEach, describe } from 'bun:test'
 import {
   type DatabaseKind,
   databaseKinds,
-  forgetTraffic,
+  resetRouting,
   startTestServer,
   type TestServer,
 } from '../support/harness.ts'
-import { type Received, startUpstream, type Upstream } from '../support/upstream.ts'
+import { type ReceivedRequest, startUpstream, type Upstream } from '../support/upstream.ts'
 
 export interface Bench {
   server: TestServer
@@ -26,10 +26,10 @@ const promises = 'data_policy: { training: false, retains: false, publishes: fal
 /** `test/<dialect>` is on the first upstream; `test/both-<dialect>` on both. */
 function model(id: string, slugs: string[]): string {
   const prices = ['0.000001', '0.000002']
-  const abilities = ['', 'quantization: fp8, supported_parameters: [max_tokens, temperature, top_k], ']
+  const capabilities = ['', 'quantization: fp8, supported_parameters: [max_tokens, temperature, top_k], ']
   const endpoints = slugs.map(
-    (slug, place) =>
-      `      - { provider: ${slug}, upstream_model: vendor-model, ${abilities[place]}pricing: { prompt: "${prices[place]}", completion: "0.000004" } }\n`,
+    (slug, index) =>
+      `      - { provider: ${slug}, upstream_model: vendor-model, ${capabilities[index]}pricing: { prompt: "${prices[index]}", completion: "0.000004" } }\n`,
   )
   return `  - id: test/${id}\n    name: ${id}\n    endpoints:\n${endpoints.join('')}`
 }
@@ -46,7 +46,7 @@ function plainModel([id, pricing]: [string, string]): string {
   return `  - id: test/${id}\n    name: ${id}\n    endpoints:\n      - ${endpoint}\n`
 }
 
-export function settingsFor(first: string, second: string, extra = ''): string {
+export function buildSettings(first: string, second: string, extra = ''): string {
   const providers = dialects.flatMap((dialect) => [
     provider(`one-${dialect}`, first, dialect),
     // The one that promises something.
@@ -76,7 +76,7 @@ export function describeWithUpstreams(
       beforeAll(async () => {
         bench = await openBench(kind, extra)
       })
-      beforeEach(() => forgetTraffic(bench.server))
+      beforeEach(() => resetRouting(bench.server))
       afterAll(async () => {
         await bench.server.stop()
         await Promise.all([bench.first.stop(), bench.second.stop()])
@@ -89,7 +89,7 @@ export function describeWithUpstreams(
 export async function openBench(kind: DatabaseKind, extra: BenchSettings = ''): Promise<Bench> {
   const [first, second] = await Promise.all([startUpstream(), startUpstream()])
   const settings =
-    typeof extra === 'string' ? settingsFor(first.url, second.url, extra) : extra(first.url, second.url)
+    typeof extra === 'string' ? buildSettings(first.url, second.url, extra) : extra(first.url, second.url)
   const server = await startTestServer(kind, { settings })
   return { server, first, second }
 }
@@ -107,7 +107,7 @@ export const formats = {
 export type FormatName = keyof typeof formats
 export const formatNames = Object.keys(formats) as FormatName[]
 
-export function ask(
+export function sendRequest(
   { server }: Bench,
   format: FormatName,
   body: Record<string, unknown>,
@@ -122,30 +122,30 @@ export function ask(
   })
 }
 
-export async function generationsOf({ server }: Bench) {
+export async function listGenerations({ server }: Bench) {
   return server.gateway.db.selectFrom('generations').selectAll().orderBy('created_at').orderBy('id').execute()
 }
 
 /** The rows, once there are so many: the end of an abandoned request is written after its client has left. */
-export async function generationsWhen(bench: Bench, count: number) {
+export async function waitForGenerations(bench: Bench, count: number) {
   for (const deadline = Date.now() + 5000; ; await Bun.sleep(5)) {
-    const rows = await generationsOf(bench)
+    const rows = await listGenerations(bench)
     if (rows.length >= count || Date.now() > deadline) return rows
   }
 }
 
 export async function clearGenerations({ server, first, second }: Bench): Promise<void> {
   await server.gateway.db.deleteFrom('generations').execute()
-  for (const { journal } of [first, second]) journal.length = 0
+  for (const { requests } of [first, second]) requests.length = 0
 }
 
-export function lastOf(journal: Received[]): Received {
+export function lastRequest(journal: ReceivedRequest[]): ReceivedRequest {
   const last = journal.at(-1)
   if (!last) throw new Error('the upstream was not asked')
   return last
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
-export async function jsonOf(response: Response | Promise<Response>): Promise<any> {
+export async function readJson(response: Response | Promise<Response>): Promise<any> {
   return (await response).json()
 }

@@ -1,15 +1,15 @@
 import { beforeEach, expect, test } from 'bun:test'
 import { vendorReply } from '../support/replies.ts'
-import type { UpstreamAnswer } from '../support/upstream.ts'
+import type { UpstreamResponse } from '../support/upstream.ts'
 import {
-  ask,
   clearGenerations,
   describeWithUpstreams,
   type FormatName,
   formatNames,
-  generationsWhen,
-  jsonOf,
-  lastOf,
+  lastRequest,
+  readJson,
+  sendRequest,
+  waitForGenerations,
 } from './support.ts'
 
 /** A lane costs twice the default price, or half of it. */
@@ -30,7 +30,7 @@ models:
 `
 
 /** The usual reply, by an upstream that says this of its tier. */
-function served(tier: string | undefined, stream: boolean): UpstreamAnswer {
+function served(tier: string | undefined, stream: boolean): UpstreamResponse {
   const { body, frames } = vendorReply('chat', 'text')
   const said = tier === undefined ? '' : `"service_tier":"${tier}",`
   if (stream) return { sse: frames.map((frame) => frame.replace('"service_tier":"default",', said)) }
@@ -55,17 +55,17 @@ describeWithUpstreams(
   (bench) => {
     beforeEach(() => clearGenerations(bench()))
 
-    const asked = async (format: FormatName, answer: UpstreamAnswer, body: Record<string, unknown>) => {
-      bench().first.script(answer)
-      const response = await ask(bench(), format, { model: 'test/lanes', ...body })
-      const reply = await jsonOf(response)
-      const [row] = await generationsWhen(bench(), 1)
-      return { response, reply, row, sent: lastOf(bench().first.journal).json }
+    const request = async (format: FormatName, answer: UpstreamResponse, body: Record<string, unknown>) => {
+      bench().first.enqueue(answer)
+      const response = await sendRequest(bench(), format, { model: 'test/lanes', ...body })
+      const reply = await readJson(response)
+      const [row] = await waitForGenerations(bench(), 1)
+      return { response, reply, row, sent: lastRequest(bench().first.requests).json }
     }
 
     test.each(formatNames)('R15 a request for a tier goes to its lane, at its price: %s', async (format) => {
       const wish = format === 'messages' ? { speed: 'fast' } : { service_tier: 'priority' }
-      const { reply, row, sent, response } = await asked(format, served('priority', false), wish)
+      const { reply, row, sent, response } = await request(format, served('priority', false), wish)
       expect(sent.service_tier).toBe('priority')
       expect(sent.speed).toBeUndefined()
       expect(response.headers.get('x-headgate-dropped')).toBeNull()
@@ -75,7 +75,7 @@ describeWithUpstreams(
     })
 
     test('R15 flex is half the price, and a lane that says nothing has served', async () => {
-      const { reply, row, sent } = await asked('chat', served(undefined, false), { service_tier: 'flex' })
+      const { reply, row, sent } = await request('chat', served(undefined, false), { service_tier: 'flex' })
       expect(sent.service_tier).toBe('flex')
       expect(reply.service_tier).toBe('flex')
       expect(reply.usage.cost).toBeCloseTo(costAt(0.5), 9)
@@ -86,7 +86,7 @@ describeWithUpstreams(
       'R15 the tier that served is told and charged, not the one asked: %s',
       async (format) => {
         const wish = format === 'messages' ? { speed: 'fast' } : { service_tier: 'priority' }
-        const { reply, row } = await asked(format, served('default', false), wish)
+        const { reply, row } = await request(format, served('default', false), wish)
         expect(tierOf[format](reply)).toBe(format === 'messages' ? 'standard' : 'default')
         expect(reply.usage.cost).toBeCloseTo(costAt(1), 9)
         expect(row).toMatchObject({ endpoint: 'one/priority', service_tier: 'default' })
@@ -97,14 +97,14 @@ describeWithUpstreams(
       const told = { prompt_tokens: 10, completion_tokens: 1000 }
       const { json } = served('default', false)
       const answer = { json: { ...(json as object), usage: told } }
-      const { reply, row } = await asked('chat', answer, { service_tier: 'flex', max_tokens: 1000 })
+      const { reply, row } = await request('chat', answer, { service_tier: 'flex', max_tokens: 1000 })
       expect(reply.usage.cost).toBeCloseTo(10 * 2e-6 + 1000 * 4e-6, 9)
       expect(row).toMatchObject({ endpoint: 'one/flex', service_tier: 'default', flag: null })
     })
 
     test('in a stream too', async () => {
-      bench().first.script(served('default', true))
-      const response = await ask(bench(), 'chat', {
+      bench().first.enqueue(served('default', true))
+      const response = await sendRequest(bench(), 'chat', {
         model: 'test/lanes',
         service_tier: 'priority',
         stream: true,
@@ -115,12 +115,12 @@ describeWithUpstreams(
         .map((line) => JSON.parse(line.slice('data: '.length)))
       expect(new Set(chunks.map((chunk) => chunk.service_tier))).toEqual(new Set(['default']))
       expect(chunks.at(-1).usage.cost).toBeCloseTo(costAt(1), 9)
-      const [row] = await generationsWhen(bench(), 1)
+      const [row] = await waitForGenerations(bench(), 1)
       expect(row?.service_tier).toBe('default')
     })
 
     test('without a wish no lane is asked', async () => {
-      const { reply, row, sent, response } = await asked('chat', served('default', false), {})
+      const { reply, row, sent, response } = await request('chat', served('default', false), {})
       expect(sent).not.toHaveProperty('service_tier')
       expect(response.headers.get('x-headgate-dropped')).toBeNull()
       expect(reply.service_tier).toBe('default')
@@ -128,7 +128,7 @@ describeWithUpstreams(
     })
 
     test('a lane named in `provider.only` is asked in its own word', async () => {
-      const { sent } = await asked('chat', served('priority', false), {
+      const { sent } = await request('chat', served('priority', false), {
         provider: { only: ['one/priority'] },
       })
       expect(sent.service_tier).toBe('priority')
@@ -137,7 +137,7 @@ describeWithUpstreams(
     test.each(['priority', 'fast', 'flex'])(
       'R31 where there is no lane, %s is left out and reported',
       async (tier) => {
-        const { reply, row, sent, response } = await asked('chat', served('default', false), {
+        const { reply, row, sent, response } = await request('chat', served('default', false), {
           model: 'test/plain',
           service_tier: tier,
         })
@@ -150,13 +150,13 @@ describeWithUpstreams(
 
     test('values that name no lane pass as they are', async () => {
       for (const service_tier of ['auto', 'default']) {
-        const { sent } = await asked('chat', served('default', false), { service_tier })
+        const { sent } = await request('chat', served('default', false), { service_tier })
         expect(sent.service_tier).toBe(service_tier)
       }
     })
 
     test('the record says which tier served', async () => {
-      const { response } = await asked('chat', served('priority', false), { service_tier: 'priority' })
+      const { response } = await request('chat', served('priority', false), { service_tier: 'priority' })
       const id = response.headers.get('x-generation-id')
       const { body } = await bench().server.call('GET', `/generation?id=${id}`)
       expect(body.data.service_tier).toBe('priority')

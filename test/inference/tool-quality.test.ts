@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { type TextDialect, vendorReply } from '../support/replies.ts'
-import type { UpstreamAnswer } from '../support/upstream.ts'
-import { ask, describeWithUpstreams, type FormatName } from './support.ts'
+import type { UpstreamResponse } from '../support/upstream.ts'
+import { describeWithUpstreams, type FormatName, sendRequest } from './support.ts'
 
 const scenario = vendorReply('chat', 'toolCalls').scenario
 const offered = [...new Set(scenario.toolCalls.map(({ name }) => name))]
@@ -37,20 +37,20 @@ describeWithUpstreams('tool-call quality', (bench) => {
   const noted = async (
     format: FormatName,
     dialect: TextDialect,
-    answer: UpstreamAnswer,
+    answer: UpstreamResponse,
     names: string[],
   ): Promise<boolean[]> => {
     const verdicts: boolean[] = []
-    const health = bench().server.gateway.routing.health.of(`test/${dialect} one-${dialect}`)
-    health.toolCalls = (_now, areValid) => void verdicts.push(areValid)
-    bench().first.script(answer)
+    const health = bench().server.gateway.routing.health.getOrCreate(`test/${dialect} one-${dialect}`)
+    health.recordToolCalls = (_now, areValid) => void verdicts.push(areValid)
+    bench().first.enqueue(answer)
     const body = { model: `test/${dialect}`, tools: toolsOf(format, names), stream: answer.sse !== undefined }
-    const response = await ask(bench(), format, body)
+    const response = await sendRequest(bench(), format, body)
     expect(response.status).toBe(200)
     await response.text()
     return verdicts
   }
-  const answerOf = (dialect: TextDialect, way: 'whole' | 'streamed'): UpstreamAnswer => {
+  const answerOf = (dialect: TextDialect, way: 'whole' | 'streamed'): UpstreamResponse => {
     const { body, frames } = vendorReply(dialect, 'toolCalls')
     return way === 'whole' ? { json: body } : { sse: frames }
   }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import type { JsonObject } from '../../src/lib/loose.ts'
-import { ask, type Bench, lastOf, openBench } from './support.ts'
+import type { JsonObject } from '../../src/lib/json-values.ts'
+import { type Bench, lastRequest, openBench, sendRequest } from './support.ts'
 
 interface Chunk {
   choices: { finish_reason: string | null }[]
@@ -63,8 +63,8 @@ describe('the usage at the end of a chat stream', () => {
   }
 
   test('the upstream is asked for it all the same', async () => {
-    await ask(bench, 'chat', { model: 'test/chat', stream: true }).then((response) => response.text())
-    expect(lastOf(bench.first.journal).json.stream_options).toEqual({ include_usage: true })
+    await sendRequest(bench, 'chat', { model: 'test/chat', stream: true }).then((response) => response.text())
+    expect(lastRequest(bench.first.requests).json.stream_options).toEqual({ include_usage: true })
   })
 
   test('of several choices the last one to end carries it', async () => {
@@ -72,7 +72,7 @@ describe('the usage at the end of a chat stream', () => {
     const said = (index: number) => ({ index, delta: { content: 'a' }, finish_reason: null })
     const chunk = (fields: JsonObject) =>
       `data: ${JSON.stringify({ id: 'x', object: 'chat.completion.chunk', ...fields })}\n\n`
-    bench.first.script({
+    bench.first.enqueue({
       sse: [
         ...[said(0), said(1), ended(1), ended(0)].map((choice) => chunk({ choices: [choice] })),
         chunk({ choices: [], usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 } }),

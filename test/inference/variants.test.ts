@@ -1,12 +1,12 @@
 import { beforeEach, expect, test } from 'bun:test'
 import {
-  ask,
   clearGenerations,
   describeWithUpstreams,
   type FormatName,
-  generationsWhen,
-  jsonOf,
-  lastOf,
+  lastRequest,
+  readJson,
+  sendRequest,
+  waitForGenerations,
 } from './support.ts'
 
 const price = 'pricing: { prompt: "0.000001", completion: "0.000001" }'
@@ -43,9 +43,9 @@ describeWithUpstreams(
   (bench) => {
     beforeEach(() => clearGenerations(bench()))
     const sent = async (format: FormatName, body: Record<string, unknown>) => {
-      const response = await ask(bench(), format, body)
+      const response = await sendRequest(bench(), format, body)
       expect([response.status, await response.text()]).toEqual([200, expect.any(String)])
-      return lastOf(bench().first.journal).json
+      return lastRequest(bench().first.requests).json
     }
 
     test.each([
@@ -61,7 +61,7 @@ describeWithUpstreams(
         body: { key_hashes: [made.body.data.hash] },
       })
       const models = ['test/plain-1', 'test/plain-1:free']
-      const answers = models.map((model) => ask(bench(), 'chat', { model }, { key: made.body.key }))
+      const answers = models.map((model) => sendRequest(bench(), 'chat', { model }, { key: made.body.key }))
       expect((await Promise.all(answers)).map(({ status }) => status)).toEqual(statuses)
     })
 
@@ -70,7 +70,7 @@ describeWithUpstreams(
       async (format) => {
         expect((await sent(format, { model: 'test/deep-1:thinking' })).reasoning_effort).toBe('medium')
         expect(await sent(format, { model: 'test/deep-1' })).not.toHaveProperty('reasoning_effort')
-        const [row] = await generationsWhen(bench(), 1)
+        const [row] = await waitForGenerations(bench(), 1)
         expect(row).toMatchObject({ requested_model: 'test/deep-1:thinking', model: 'test/deep-1' })
       },
     )
@@ -87,9 +87,9 @@ describeWithUpstreams(
       const own = await sent('chat', { model: 'test/own-1:thinking' })
       expect(own.model).toBe('own-thinking')
       expect(own).not.toHaveProperty('reasoning_effort')
-      const unknown = await ask(bench(), 'chat', { model: 'test/plain-1:thinking' })
+      const unknown = await sendRequest(bench(), 'chat', { model: 'test/plain-1:thinking' })
       expect(unknown.status).toBe(400)
-      expect((await jsonOf(unknown)).error.message).toContain('test/plain-1:thinking')
+      expect((await readJson(unknown)).error.message).toContain('test/plain-1:thinking')
     })
 
     test(':online and combinations of suffixes do not fail', async () => {
@@ -97,7 +97,7 @@ describeWithUpstreams(
       expect((await sent('chat', { model: 'test/plain-1:free:online' })).model).toBe('plain-free')
       expect((await sent('chat', { model: 'test/deep-1:thinking:nitro' })).reasoning_effort).toBe('medium')
       for (const suffix of ['extended', 'batch', 'free']) {
-        expect((await ask(bench(), 'chat', { model: `test/deep-1:${suffix}` })).status).toBe(400)
+        expect((await sendRequest(bench(), 'chat', { model: `test/deep-1:${suffix}` })).status).toBe(400)
       }
     })
 
@@ -109,11 +109,11 @@ describeWithUpstreams(
 
     test.each(off)('a model that always thinks refuses not to: %j', async (wish) => {
       for (const format of ['chat', 'responses'] as const) {
-        const refused = await ask(bench(), format, { model: 'test/always-1', ...wish })
+        const refused = await sendRequest(bench(), format, { model: 'test/always-1', ...wish })
         expect(refused.status).toBe(400)
-        expect((await jsonOf(refused)).error.message).toStartWith('reasoning')
+        expect((await readJson(refused)).error.message).toStartWith('reasoning')
       }
-      expect(bench().first.journal).toEqual([])
+      expect(bench().first.requests).toEqual([])
     })
 
     test.each(off)('the latest of a family thinks as little as it can instead: %j', async (wish) => {

@@ -1,24 +1,24 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import type { JsonObject } from '../../src/lib/loose.ts'
-import { forgetTraffic } from '../support/harness.ts'
+import type { JsonObject } from '../../src/lib/json-values.ts'
+import { resetRouting } from '../support/harness.ts'
 import { vendorReply } from '../support/replies.ts'
-import { ask, type Bench, type FormatName, jsonOf, openBench } from './support.ts'
+import { type Bench, type FormatName, openBench, readJson, sendRequest } from './support.ts'
 
 describe('R40 what a vendor says of its error', () => {
   let bench: Bench
   beforeAll(async () => {
     bench = await openBench('sqlite')
   })
-  beforeEach(() => forgetTraffic(bench.server))
+  beforeEach(() => resetRouting(bench.server))
   afterAll(async () => {
     await bench.server.stop()
     await Promise.all([bench.first.stop(), bench.second.stop()])
   })
 
   async function told(format: FormatName, status: number, json: unknown, model = `test/${format}`) {
-    bench.first.script({ status, json })
-    const response = await ask(bench, format, { model })
-    return { status: response.status, body: await jsonOf(response) }
+    bench.first.enqueue({ status, json })
+    const response = await sendRequest(bench, format, { model })
+    return { status: response.status, body: await readJson(response) }
   }
 
   const failedGeneration = {
@@ -51,8 +51,10 @@ describe('R40 what a vendor says of its error', () => {
 
   test('chat: an error inside a stream', async () => {
     const beginning = vendorReply('chat', 'text').frames.slice(0, 4)
-    bench.first.script({ sse: [...beginning, `data: ${JSON.stringify(failedGeneration)}\n\n`] })
-    const text = await ask(bench, 'chat', { model: 'test/chat', stream: true }).then((reply) => reply.text())
+    bench.first.enqueue({ sse: [...beginning, `data: ${JSON.stringify(failedGeneration)}\n\n`] })
+    const text = await sendRequest(bench, 'chat', { model: 'test/chat', stream: true }).then((reply) =>
+      reply.text(),
+    )
     expect(text).toContain('"failed_generation":"<function=look>')
   })
 
@@ -106,13 +108,13 @@ describe('R40 what a vendor says of its error', () => {
       status: 'FAILED_PRECONDITION',
       details: [violation, owner],
     }
-    bench.first.script({ status: 400, json: { error } })
+    bench.first.enqueue({ status: 400, json: { error } })
     const response = await fetch(`${bench.server.url}/v1beta/models/test/gemini:generateContent`, {
       method: 'POST',
       headers: { 'x-goog-api-key': bench.server.own.inferenceKey },
       body: JSON.stringify({ contents: [{ parts: [{ text: 'Hi' }] }] }),
     })
-    const { error: shown } = await jsonOf(response)
+    const { error: shown } = await readJson(response)
     expect(shown).toMatchObject({ code: 400, status: 'FAILED_PRECONDITION' })
     expect(shown.details).toContainEqual(violation)
     expect(JSON.stringify(shown)).not.toContain('1234567890')
@@ -158,9 +160,9 @@ describe('R40 what a vendor says of its error', () => {
     const foreign = await told('messages', 400, failedGeneration, 'test/chat')
     expect(foreign.body.error).not.toHaveProperty('failed_generation')
     expect(foreign.body.error.message).toBe('Failed to call a function.')
-    bench.first.script({ status: 500, json: failedGeneration })
-    bench.second.script({ status: 500, json: failedGeneration })
-    const both = await jsonOf(ask(bench, 'chat', { model: 'test/both-chat' }))
+    bench.first.enqueue({ status: 500, json: failedGeneration })
+    bench.second.enqueue({ status: 500, json: failedGeneration })
+    const both = await readJson(sendRequest(bench, 'chat', { model: 'test/both-chat' }))
     expect(both.error).not.toHaveProperty('failed_generation')
   })
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { ask, type Bench, type FormatName, lastOf, openBench } from './support.ts'
+import { type Bench, type FormatName, lastRequest, openBench, sendRequest } from './support.ts'
 
 const lookUp = { name: 'look_up', parameters: { type: 'object', properties: {} } }
 const schema = { type: 'object', properties: { a: { type: 'string' } } }
@@ -76,7 +76,7 @@ describe('R31 values that only some vendors know', () => {
   })
 
   async function passes(format: FormatName, given: Record<string, unknown>, sent = given): Promise<void> {
-    const response = await ask(bench(), format, { model: `test/${format}`, ...given })
+    const response = await sendRequest(bench(), format, { model: `test/${format}`, ...given })
     expect({
       status: response.status,
       ...(response.status === 200 ? {} : { text: await response.text() }),
@@ -84,7 +84,7 @@ describe('R31 values that only some vendors know', () => {
       status: 200,
     })
     expect(response.headers.get('x-headgate-dropped')).toBeNull()
-    expect(lastOf(bench().first.journal).json).toMatchObject(sent)
+    expect(lastRequest(bench().first.requests).json).toMatchObject(sent)
   }
 
   describe('pass to an upstream of the same format', () => {
@@ -104,7 +104,7 @@ describe('R31 values that only some vendors know', () => {
       ...messagesValues.map(([name, given]) => ['messages', name, given] as const),
     ]
     test.each(all)('%s: %s', async (format, _name, given) => {
-      const response = await ask(bench(), format, { model: others[format], ...given })
+      const response = await sendRequest(bench(), format, { model: others[format], ...given })
       expect(response.status).toBe(200)
     })
   })
@@ -118,19 +118,19 @@ describe('R31 values that only some vendors know', () => {
     ['responses', { truncation: 'middle' }, 'truncation'],
   ] as const)('%s: what another format has no word for is named: %j', async (format, given, name) => {
     const model = format === 'chat' ? 'test/messages' : 'test/chat'
-    const response = await ask(bench(), format, { model, ...given })
+    const response = await sendRequest(bench(), format, { model, ...given })
     expect(response.headers.get('x-headgate-dropped')?.split(', ')).toContain(name)
   })
 
   test('a tier that means the usual one is translated', async () => {
-    const response = await ask(bench(), 'chat', { model: 'test/messages', service_tier: 'on_demand' })
+    const response = await sendRequest(bench(), 'chat', { model: 'test/messages', service_tier: 'on_demand' })
     expect(response.headers.get('x-headgate-dropped')).toBeNull()
-    expect(lastOf(bench().first.journal).json.service_tier).toBe('standard_only')
+    expect(lastRequest(bench().first.requests).json.service_tier).toBe('standard_only')
   })
 
   test('a tier that no price is known for is left out and named', async () => {
-    const response = await ask(bench(), 'chat', { model: 'test/chat', service_tier: 'performance' })
+    const response = await sendRequest(bench(), 'chat', { model: 'test/chat', service_tier: 'performance' })
     expect(response.headers.get('x-headgate-dropped')).toBe('service_tier')
-    expect(lastOf(bench().first.journal).json).not.toHaveProperty('service_tier')
+    expect(lastRequest(bench().first.requests).json).not.toHaveProperty('service_tier')
   })
 })

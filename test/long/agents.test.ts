@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Lab, modelOf, openLab, replyOf, type TextDialect } from '../clients/lab.ts'
 import { type Scenario, scenarios } from '../support/replies.ts'
-import type { Received } from '../support/upstream.ts'
+import type { ReceivedRequest } from '../support/upstream.ts'
 import { openWorkshop, patience, runProgram, type Workshop } from './workshop.ts'
 
 /** Where scripts/test-long.mjs put the programs; without it this file is not for this run. */
@@ -18,8 +18,8 @@ let workshop: Workshop
 type ToolCall = Pick<Scenario['toolCalls'][number], 'name' | 'arguments'>
 
 /** The upstream calls the tool until it is told its result; then it says goodbye. */
-function scripts(dialect: TextDialect, callFor: (request: Received) => ToolCall | undefined): void {
-  lab.upstream.otherwise((request) => {
+function scripts(dialect: TextDialect, callFor: (request: ReceivedRequest) => ToolCall | undefined): void {
+  lab.upstream.setDefault((request) => {
     const call = request.text.includes('call_write1') ? undefined : callFor(request)
     const scenario: Scenario = {
       ...scenarios.text,
@@ -33,7 +33,7 @@ function scripts(dialect: TextDialect, callFor: (request: Received) => ToolCall 
 }
 
 /** The names of the tools a request offers, in whichever format. */
-function toolNames({ json }: Received): string[] {
+function toolNames({ json }: ReceivedRequest): string[] {
   const tools: { name?: string; function?: { name: string } }[] = json?.tools ?? []
   return tools.map((tool) => tool.name ?? tool.function?.name ?? '')
 }
@@ -99,7 +99,7 @@ wire_api = "responses"
 }
 
 /** The tool that runs a command has had several names. */
-function shellCall(request: Received): ToolCall | undefined {
+function shellCall(request: ReceivedRequest): ToolCall | undefined {
   const command = `printf '%s' '${text}' > hello.txt`
   const names = toolNames(request)
   if (names.includes('shell_command'))
@@ -158,11 +158,11 @@ if (agents) {
     test(
       'Claude Code shows why it is refused, and asks no upstream',
       async () => {
-        const before = lab.upstream.journal.length
+        const before = lab.upstream.requests.length
         const { output } = await runClaude('messages', lab.poorKey)
         expect(JSON.parse(output)).toMatchObject({ is_error: true, api_error_status: 402 })
         expect(output).toContain('no credits left')
-        expect(lab.upstream.journal).toHaveLength(before)
+        expect(lab.upstream.requests).toHaveLength(before)
       },
       patience + 10_000,
     )

@@ -40,7 +40,7 @@ let workshop: Workshop
 
 /** The upstream calls tools that it is offered until it is told their results. */
 function callsTools(dialect: TextDialect): void {
-  lab.upstream.otherwise((request) => {
+  lab.upstream.setDefault((request) => {
     const isCalling = request.json?.tools !== undefined && !request.text.includes('It is snowing in')
     const source = replyOf(dialect, isCalling ? scenarios.toolCalls : scenarios.text)
     return typeof source === 'function' ? source(request) : source
@@ -63,7 +63,7 @@ if (programs.length > 0) {
       'over an upstream of format %s',
       async (dialect) => {
         callsTools(dialect)
-        const before = lab.upstream.journal.length
+        const before = lab.upstream.requests.length
         const { code, output, complaints } = await runProgram(workshop, command, {
           HEADGATE_URL: lab.url,
           HEADGATE_KEY: lab.key,
@@ -73,7 +73,7 @@ if (programs.length > 0) {
           PYTHONDONTWRITEBYTECODE: '1',
         })
         expect({ code, said: code === 0 ? '' : output + complaints }).toEqual({ code: 0, said: '' })
-        const told = lab.upstream.journal.slice(before).map(({ text }) => text)
+        const told = lab.upstream.requests.slice(before).map(({ text }) => text)
         expect(told.some((text) => text.includes('in Oslo.') && text.includes('in 京都.'))).toBe(true)
         expect(workshop.strayed).toEqual([])
       },

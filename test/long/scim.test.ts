@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { databaseKinds, startTestServer } from '../support/harness.ts'
-import { connect } from '../support/scim.ts'
+import { connectIdentityProvider } from '../support/scim.ts'
 import { openWorkshop, patience, runProgram, type Workshop } from './workshop.ts'
 
 /** The interpreter that scripts/test-long.mjs made; without it this file is not for this run. */
@@ -19,7 +19,7 @@ if (python) {
     'scim2-tester finds no error (%s)',
     async (kind) => {
       const server = await startTestServer(kind)
-      const { token } = await connect(server)
+      const { token } = await connectIdentityProvider(server)
       const { code, output, complaints } = await runProgram(
         workshop,
         [python, join(import.meta.dir, 'python/scim.py')],

@@ -31,12 +31,12 @@ describeOnEachDatabase(
 
     test('S6 a key of a caller stays with the address it was entered for, until it is entered again', async () => {
       const { own } = server()
-      const asked: string[] = []
+      const received: string[] = []
       const vendor = Bun.serve({
         port: 0,
         hostname: '127.0.0.1',
         fetch: (request) => {
-          asked.push(request.headers.get('authorization') ?? '')
+          received.push(request.headers.get('authorization') ?? '')
           return Response.json(vendorReply('chat', 'text').body)
         },
       })
@@ -52,10 +52,10 @@ describeOnEachDatabase(
         return server().call('POST', '/chat/completions', { key: own.inferenceKey, body })
       }
       expect((await ask()).status).toBe(200)
-      expect(asked).toEqual(['Bearer of-the-operator'])
+      expect(received).toEqual(['Bearer of-the-operator'])
       await server().call('PATCH', `/byok/${made.data.id}`, { body: { key: `${canary}-again` } })
       expect((await ask()).status).toBe(200)
-      expect(asked.at(-1)).toBe(`Bearer ${canary}-again`)
+      expect(received.at(-1)).toBe(`Bearer ${canary}-again`)
       await vendor.stop(true)
     })
 

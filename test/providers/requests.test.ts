@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { generateKeyPairSync } from 'node:crypto'
 import { Glob } from 'bun'
-import type { Provider } from '../../src/catalog/provider.ts'
-import { isGenerateDialect } from '../../src/catalog/vocabulary.ts'
+import type { Provider } from '../../src/catalogue/provider.ts'
+import { isGenerateDialect } from '../../src/catalogue/vocabulary.ts'
 import { providers } from '../../src/providers/all.ts'
 import { startTestServer, type TestServer } from '../support/harness.ts'
-import { publishedSignature } from '../support/sigv4.ts'
-import { type Sent, watchEdge } from './edge.ts'
+import { computeSignature } from '../support/sigv4.ts'
+import { interceptFetch, type SentRequest } from './fetch-intercept.ts'
 
 const folder = `${import.meta.dir}/snapshots`
 const isWriting = process.env.WRITE_SNAPSHOTS === '1'
@@ -71,10 +71,10 @@ function chatCases(model: string): Record<string, Case> {
 }
 
 function messagesCases(model: string): Record<string, Case> {
-  const asked = { model, path: '/v1/messages', headers: messagesHeaders }
+  const request = { model, path: '/v1/messages', headers: messagesHeaders }
   return {
-    'a Messages client, whole': { ...asked, body: messagesBody },
-    'a Messages client, streamed': { ...asked, body: { ...messagesBody, stream: true } },
+    'a Messages client, whole': { ...request, body: messagesBody },
+    'a Messages client, streamed': { ...request, body: { ...messagesBody, stream: true } },
   }
 }
 
@@ -283,7 +283,7 @@ const thinkers = slugs.filter(
 
 describe('what each provider is sent', () => {
   let server: TestServer
-  let edge: ReturnType<typeof watchEdge>
+  let edge: ReturnType<typeof interceptFetch>
   let vendor: ReturnType<typeof Bun.serve>
   beforeAll(async () => {
     vendor = Bun.serve({
@@ -300,7 +300,7 @@ describe('what each provider is sent', () => {
     const environment = environmentFor(providers)
     server = await startTestServer('sqlite', { environment, settings: JSON.stringify(yaml) })
     server.clock.freeze('2026-11-15T12:00:00Z')
-    edge = watchEdge(server)
+    edge = interceptFetch(server)
   })
   afterAll(async () => {
     edge.restore()
@@ -308,7 +308,7 @@ describe('what each provider is sent', () => {
     await vendor.stop(true)
   })
 
-  async function sentFor({ model, path, headers = {}, body }: Case): Promise<Sent | undefined> {
+  async function sentFor({ model, path, headers = {}, body }: Case): Promise<SentRequest | undefined> {
     edge.sent.length = 0
     const isGemini = path === ''
     const address = isGemini ? `/v1beta/models/${model}:generateContent` : path
@@ -327,7 +327,7 @@ describe('what each provider is sent', () => {
 
   for (const slug of slugs) {
     test(slug, async () => {
-      const found: Record<string, Sent | undefined> = {}
+      const found: Record<string, SentRequest | undefined> = {}
       for (const [name, one] of Object.entries(casesFor(slug))) found[name] = await sentFor(one)
       const file = Bun.file(`${folder}/${slug}.json`)
       if (isWriting) await Bun.write(file, `${JSON.stringify(found, null, 2)}\n`)
@@ -343,8 +343,8 @@ describe('what each provider is sent', () => {
       signed: { ...said, reasoning: 'Look.', ...details({ ...signed, format: 'vendor_a-v1' }) },
       untold: said,
     }
-    const question = { role: 'user', content: 'Is it cold in Graz?' }
-    const messages = [question, ...Object.values(turns).flatMap((turn) => [turn, result])]
+    const incoming = { role: 'user', content: 'Is it cold in Graz?' }
+    const messages = [incoming, ...Object.values(turns).flatMap((turn) => [turn, result])]
     const sent = await sentFor({
       model: `test/${slug}-thinks`,
       path: chat,
@@ -363,7 +363,7 @@ describe('what each provider is sent', () => {
     for (const one of Object.values(casesFor('bedrock-signed'))) {
       const sent = await sentFor(one)
       if (!sent) throw new Error('nothing was sent')
-      const signature = publishedSignature(
+      const signature = computeSignature(
         { ...sent, text: edge.texts.at(-1) ?? '' },
         accessKey.secretAccessKey,
       )

@@ -1,56 +1,63 @@
 import { describe, expect, test } from 'bun:test'
-import { logNormal } from '../support/random.ts'
-import { type MadeEndpoint, madeCatalog } from '../support/routes.ts'
-import { isLikely, type Play, type Served, Simulation, type World } from './simulation.ts'
+import { buildFakeCatalogue, type FakeEndpoint } from '../support/fake-routing.ts'
+import { sampleLogNormal } from '../support/random.ts'
+import {
+  type EndpointBehavior,
+  isLikely,
+  type SimulatedOutcome,
+  type SimulatedResult,
+  Simulation,
+} from './simulation.ts'
 
 const second = 1000
 const minute = 60 * second
 
-const fine: Play = { firstTokenMs: 50, tokens: 10, tokensPerSecond: 100 }
-const broken: Play = { afterMs: 20, status: 500 }
+const fine: SimulatedOutcome = { firstTokenMs: 50, tokens: 10, tokensPerSecond: 100 }
+const broken: SimulatedOutcome = { afterMs: 20, status: 500 }
 const body = () => ({ model: 'made/model' })
 
 /** Endpoints `p0`, `p1`, ... of one model. */
-function catalogOf(...endpoints: Omit<MadeEndpoint, 'provider'>[]) {
+function catalogOf(...endpoints: Omit<FakeEndpoint, 'provider'>[]) {
   const made = endpoints.map((endpoint, place) => ({ ...endpoint, provider: `p${place}` }))
-  return madeCatalog([{ id: 'made/model', endpoints: made }])
+  return buildFakeCatalogue([{ id: 'made/model', endpoints: made }])
 }
 
 const idOf = (place: number) => `made/model p${place}`
 
-function firstTried(served: readonly Served[], place: number): Served[] {
-  return served.filter(({ tried }) => tried[0]?.id === idOf(place))
+function firstTried(served: readonly SimulatedResult[], place: number): SimulatedResult[] {
+  return served.filter(({ attempts }) => attempts[0]?.id === idOf(place))
 }
 
 describe('thirty seconds of memory', () => {
   test('one failure keeps an endpoint from being first for thirty seconds, then it has its share again', async () => {
     let failures = 0
-    const world: World = ({ endpoint }) => (endpoint.tag === 'p1' && failures++ === 0 ? broken : fine)
+    const world: EndpointBehavior = ({ endpoint }) =>
+      endpoint.tag === 'p1' && failures++ === 0 ? broken : fine
     const simulation = new Simulation(catalogOf({ price: 2 }, { price: 2 }), world, 1)
-    await simulation.run(() => simulation.arrive(8000, () => 20, body))
+    await simulation.run(() => simulation.sendMany(8000, () => 20, body))
     const failedAt =
-      simulation.served.flatMap(({ tried }) => tried).find(({ failed }) => failed)?.endedAt ?? 0
+      simulation.results.flatMap(({ attempts }) => attempts).find(({ failed }) => failed)?.endedAt ?? 0
     const [during, after] = [0, 31 * second].map((from, place) =>
-      simulation.served.filter(
+      simulation.results.filter(
         ({ at }) => at > failedAt + from && (place === 1 || at < failedAt + 30 * second),
       ),
     )
     expect(during?.length).toBeGreaterThan(1400)
     expect(firstTried(during ?? [], 1)).toEqual([])
     expect(isLikely(firstTried(after ?? [], 1).length, after?.length ?? 0, 0.5)).toBe(true)
-    expect(simulation.served.every(({ by }) => by !== null)).toBe(true)
+    expect(simulation.results.every(({ endpointId }) => endpointId !== null)).toBe(true)
   })
 
   test('an outage ejects an endpoint, one request at a time tries it, and it comes back', async () => {
     const outage = { from: 10 * second, to: 100 * second }
-    const world: World = ({ endpoint }) => {
+    const world: EndpointBehavior = ({ endpoint }) => {
       const { elapsed } = simulation
       return endpoint.tag === 'p0' && elapsed >= outage.from && elapsed < outage.to ? broken : fine
     }
     const simulation: Simulation = new Simulation(catalogOf({ price: 1 }, { price: 9 }), world, 2)
-    await simulation.run(() => simulation.arrive(8000, () => 40, body))
-    expect(simulation.served.every(({ by }) => by !== null)).toBe(true)
-    const tried = simulation.served.flatMap((served) => served.tried).filter(({ id }) => id === idOf(0))
+    await simulation.run(() => simulation.sendMany(8000, () => 40, body))
+    expect(simulation.results.every(({ endpointId }) => endpointId !== null)).toBe(true)
+    const tried = simulation.results.flatMap((served) => served.attempts).filter(({ id }) => id === idOf(0))
     const duringOutage = tried.filter(({ at }) => at >= outage.from && at < outage.to)
     // Those under way when it began, the few that found out, and the trials after 30 and 90 seconds.
     expect(duringOutage.length).toBeLessThanOrEqual(12)
@@ -62,37 +69,37 @@ describe('thirty seconds of memory', () => {
     const back = tried.find(({ at }) => at >= outage.to)?.at ?? Number.POSITIVE_INFINITY
     expect(back - outage.to).toBeLessThanOrEqual(90 * second)
     // What failed within thirty seconds stands last, and has its share of 81 in 82 after that.
-    const later = simulation.served.filter(({ at }) => at > back + 31 * second)
+    const later = simulation.results.filter(({ at }) => at > back + 31 * second)
     expect(later.length).toBeGreaterThan(1000)
     expect(isLikely(firstTried(later, 0).length, later.length, 81 / 82)).toBe(true)
   })
 
   test('an endpoint that comes and goes is left out for longer and longer', async () => {
-    const world: World = ({ endpoint }) => {
+    const world: EndpointBehavior = ({ endpoint }) => {
       const isUp = Math.floor(simulation.elapsed / (40 * second)) % 2 === 0
       return endpoint.tag === 'p0' && !isUp ? broken : fine
     }
     const simulation: Simulation = new Simulation(catalogOf({ price: 1 }, { price: 50 }), world, 3)
-    await simulation.run(() => simulation.arrive(12_000, () => 100, body))
-    const failures = simulation.served.flatMap(({ tried }) => tried).filter(({ failed }) => failed)
-    expect(simulation.served.every(({ by }) => by !== null)).toBe(true)
+    await simulation.run(() => simulation.sendMany(12_000, () => 100, body))
+    const failures = simulation.results.flatMap(({ attempts }) => attempts).filter(({ failed }) => failed)
+    expect(simulation.results.every(({ endpointId }) => endpointId !== null)).toBe(true)
     // Twenty minutes have fifteen such outages: a fixed half minute would find all of them out anew.
     expect(failures.length).toBeLessThanOrEqual(5 * 7)
   })
 
   test('a model does not lose its last provider: while all are ejected, all are tried', async () => {
-    const world: World = () => (simulation.elapsed < 20 * second ? broken : fine)
+    const world: EndpointBehavior = () => (simulation.elapsed < 20 * second ? broken : fine)
     const simulation: Simulation = new Simulation(catalogOf({ price: 1 }, { price: 2 }), world, 4)
-    await simulation.run(() => simulation.arrive(300, () => 100, body))
+    await simulation.run(() => simulation.sendMany(300, () => 100, body))
     const [early, late] = [
-      simulation.served.filter(({ at }) => at < 20 * second - 200),
-      simulation.served.filter(({ at }) => at >= 20 * second),
+      simulation.results.filter(({ at }) => at < 20 * second - 200),
+      simulation.results.filter(({ at }) => at >= 20 * second),
     ]
-    expect(early.every(({ by, tried }) => by === null && tried.length >= 1)).toBe(true)
-    const desperate = early.filter(({ tried }) => tried[0]?.why === 'ejected')
+    expect(early.every(({ endpointId, attempts }) => endpointId === null && attempts.length >= 1)).toBe(true)
+    const desperate = early.filter(({ attempts }) => attempts[0]?.why === 'ejected')
     expect(desperate.length).toBeGreaterThan(100)
-    expect(desperate.every(({ tried }) => tried.length === 2)).toBe(true)
-    expect(late.every(({ by }) => by !== null)).toBe(true)
+    expect(desperate.every(({ attempts }) => attempts.length === 2)).toBe(true)
+    expect(late.every(({ endpointId }) => endpointId !== null)).toBe(true)
   })
 })
 
@@ -102,18 +109,22 @@ describe('conversations', () => {
   const talks = 200
 
   /** Where each conversation is answered in each of its turns. */
-  async function turnsOf(pausesMs: number[], ask: (place: number) => object, world: World = () => fine) {
+  async function turnsOf(
+    pausesMs: number[],
+    ask: (place: number) => object,
+    world: EndpointBehavior = () => fine,
+  ) {
     const simulation = new Simulation(catalogOf(...caching), world, 5)
     const turns: (string | null)[][] = []
     await simulation.run(async () => {
       for (const pauseMs of [0, ...pausesMs]) {
         await simulation.timeline.sleep(pauseMs)
-        const served = await simulation.arrive(
+        const served = await simulation.sendMany(
           talks,
           () => 0,
           (place) => ({ ...ask(place) }),
         )
-        turns.push(served.map(({ by }) => by))
+        turns.push(served.map(({ endpointId }) => endpointId))
       }
     })
     return turns
@@ -134,7 +145,7 @@ describe('conversations', () => {
       model: 'made/model',
       messages: [{ role: 'user', content: `About ${place}` }],
     })
-    const cached: World = () => ({ ...fine, cacheRead: 100 })
+    const cached: EndpointBehavior = () => ({ ...fine, cacheRead: 100 })
     expect(moved(await turnsOf([second], beginning, cached), 0, 1)).toBe(0)
     expect(isLikely(moved(await turnsOf([second], beginning), 0, 1), talks, 0.8)).toBe(true)
   })
@@ -146,7 +157,7 @@ describe('conversations', () => {
   })
 
   test('a session leaves an endpoint that fails, and stays where it went', async () => {
-    const world: World = ({ endpoint }, now) =>
+    const world: EndpointBehavior = ({ endpoint }, now) =>
       endpoint.tag === 'p0' && now > 1_800_000_000_500 + 30 * second ? broken : fine
     const turns = await turnsOf([minute, 5 * minute], talk, world)
     expect(turns[1]).not.toContain(idOf(0))
@@ -157,33 +168,33 @@ describe('conversations', () => {
 describe('percentiles', () => {
   const medians = [800, 200, 400]
   const rates = [20, 50, 200]
-  const slow: World = ({ endpoint }, _, random) => {
+  const slow: EndpointBehavior = ({ endpoint }, _, random) => {
     const place = Number(endpoint.tag.slice(1))
     return {
-      firstTokenMs: logNormal(random, medians[place] ?? 0, 0.5),
+      firstTokenMs: sampleLogNormal(random, medians[place] ?? 0, 0.5),
       tokens: 100,
-      tokensPerSecond: logNormal(random, rates[place] ?? 0, 0.3),
+      tokensPerSecond: sampleLogNormal(random, rates[place] ?? 0, 0.3),
     }
   }
   const equal = medians.map(() => ({ price: 1 }))
 
   async function warmed(): Promise<Simulation> {
     const simulation = new Simulation(catalogOf(...equal), slow, 6)
-    await simulation.run(() => simulation.arrive(2000, () => 140, body))
+    await simulation.run(() => simulation.sendMany(2000, () => 140, body))
     return simulation
   }
 
   test('of latency are those of the last five minutes, to a tenth', async () => {
     const simulation = await warmed()
-    const { tried } = { tried: simulation.served.flatMap((served) => served.tried) }
+    const { tried } = { tried: simulation.results.flatMap((served) => served.attempts) }
     for (const place of medians.keys()) {
       const times = tried
         .filter(({ id }) => id === idOf(place))
         .map(({ at, endedAt }) => endedAt - at)
         .sort((a, b) => a - b)
       const told = simulation.gateway.routing.health
-        .known(idOf(place))
-        ?.speed(simulation.timeline.now()).latency
+        .find(idOf(place))
+        ?.getSpeed(simulation.timeline.now()).latency
       for (const [name, share] of [
         ['p50', 0.5],
         ['p75', 0.75],
@@ -202,15 +213,16 @@ describe('percentiles', () => {
     [{ sort: { by: 'latency' } }, ['p1', 'p2', 'p0']],
   ])('%j puts the endpoints in the order the world has them', async (provider, order) => {
     const simulation = await warmed()
-    const served = await simulation.run(() => simulation.ask({ model: 'made/model', provider }))
-    expect(served.tried[0]?.id).toBe(`made/model ${order[0]}`)
+    const served = await simulation.run(() => simulation.send({ model: 'made/model', provider }))
+    expect(served.attempts[0]?.id).toBe(`made/model ${order[0]}`)
     const ids = order.map((tag) => `made/model ${tag}`)
     for (const id of ids.slice(0, 2)) {
-      const health = simulation.gateway.routing.health.of(id)
-      for (let count = 0; count < 5; count++) health.failed(simulation.timeline.now(), { kind: 'server' })
+      const health = simulation.gateway.routing.health.getOrCreate(id)
+      for (let count = 0; count < 5; count++)
+        health.recordFailure(simulation.timeline.now(), { kind: 'server' })
     }
-    const next = await simulation.run(() => simulation.ask({ model: 'made/model', provider }))
-    expect(next.tried[0]?.id).toBe(ids[2] ?? '')
+    const next = await simulation.run(() => simulation.send({ model: 'made/model', provider }))
+    expect(next.attempts[0]?.id).toBe(ids[2] ?? '')
   })
 
   test.each([
@@ -223,15 +235,15 @@ describe('percentiles', () => {
     [{ preferred_max_latency: 0.001 }, ['p0', 'p1', 'p2']],
   ])('%j: what is slower is tried last, and tried all the same', async (provider, preferred) => {
     const simulation = await warmed()
-    const before = simulation.served.length
+    const before = simulation.results.length
     await simulation.run(() =>
-      simulation.arrive(
+      simulation.sendMany(
         400,
         () => 0,
         () => ({ model: 'made/model', provider }),
       ),
     )
-    const firsts = new Set(simulation.served.slice(before).map(({ tried }) => tried[0]?.id))
+    const firsts = new Set(simulation.results.slice(before).map(({ attempts }) => attempts[0]?.id))
     expect([...firsts].sort()).toEqual(preferred.map((tag) => `made/model ${tag}`))
   })
 
@@ -239,11 +251,11 @@ describe('percentiles', () => {
     const simulation = new Simulation(catalogOf(...equal), () => broken, 7)
     const { health } = simulation.gateway.routing
     const now = simulation.timeline.now()
-    health.of(idOf(0)).succeeded(now, { firstTokenMs: 800, tokensPerSecond: 1 })
-    health.of(idOf(1)).succeeded(now, { firstTokenMs: 200, tokensPerSecond: 1 })
+    health.getOrCreate(idOf(0)).recordSuccess(now, { firstTokenMs: 800, tokensPerSecond: 1 })
+    health.getOrCreate(idOf(1)).recordSuccess(now, { firstTokenMs: 200, tokensPerSecond: 1 })
     const served = await simulation.run(() =>
-      simulation.ask({ model: 'made/model', provider: { sort: 'latency' } }),
+      simulation.send({ model: 'made/model', provider: { sort: 'latency' } }),
     )
-    expect(served.tried.map(({ id }) => id)).toEqual([1, 2, 0].map(idOf))
+    expect(served.attempts.map(({ id }) => id)).toEqual([1, 2, 0].map(idOf))
   })
 })

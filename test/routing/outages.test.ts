@@ -1,7 +1,13 @@
 import { describe, expect, test } from 'bun:test'
-import { exponential, logNormal, seeded } from '../support/random.ts'
-import { type MadeModel, madeCatalog } from '../support/routes.ts'
-import { type Play, type Served, Simulation, type Tried, type World } from './simulation.ts'
+import { buildFakeCatalogue, type FakeModel } from '../support/fake-routing.ts'
+import { sampleExponential, sampleLogNormal, seededRandom } from '../support/random.ts'
+import {
+  type EndpointBehavior,
+  type SimulatedAttempt,
+  type SimulatedOutcome,
+  type SimulatedResult,
+  Simulation,
+} from './simulation.ts'
 
 const second = 1000
 const minute = 60 * second
@@ -23,17 +29,17 @@ interface Fate {
 function fateOf(random: () => number, frail: number): Fate {
   const outages: Fate['outages'] = []
   const isFrail = random() < frail
-  for (let at = exponential(random, 4 * minute); isFrail && at < lastsMs; ) {
-    const to = at + exponential(random, 40 * second)
+  for (let at = sampleExponential(random, 4 * minute); isFrail && at < lastsMs; ) {
+    const to = at + sampleExponential(random, 40 * second)
     outages.push([at, to])
-    at = to + exponential(random, 4 * minute)
+    at = to + sampleExponential(random, 4 * minute)
   }
   const statuses = [500, 502, 503, 529, null]
   return {
     outages,
     status: statuses[Math.floor(random() * statuses.length)] ?? null,
     perSecond: random() < 0.1 ? 0.2 : Number.POSITIVE_INFINITY,
-    hintMs: exponential(random, 5 * second),
+    hintMs: sampleExponential(random, 5 * second),
     latency: 10 ** (2 + random()),
     speed: 10 ** (1 + random()),
   }
@@ -57,7 +63,7 @@ const large: Size = { models: 250, fewest: 4, most: 20, frail: 0.3 }
 const harsh: Size = { models: 100, fewest: 2, most: 2, frail: 1 }
 
 /** Prices over several decades, some free, some unknown. */
-function manyModels(random: () => number, { models, fewest, most }: Size): MadeModel[] {
+function manyModels(random: () => number, { models, fewest, most }: Size): FakeModel[] {
   return Array.from({ length: models }, (_, place) => ({
     id: `made/model-${place}`,
     endpoints: Array.from({ length: fewest + Math.floor(random() * (most - fewest + 1)) }, (_, at) => {
@@ -75,9 +81,9 @@ interface Run {
 }
 
 async function runWorld(seed: number, requests: number, size = large): Promise<Run> {
-  const random = seeded(seed)
+  const random = seededRandom(seed)
   const models = manyModels(random, size)
-  const catalog = madeCatalog(models)
+  const catalog = buildFakeCatalogue(models)
   const fates = new Map<string, Fate>()
   for (const { id } of models)
     for (const endpoint of catalog.bySlug.get(id)?.endpoints ?? [])
@@ -85,7 +91,7 @@ async function runWorld(seed: number, requests: number, size = large): Promise<R
   const disturbed: unknown[] = []
   const told = new Map<string, { at: number; until: number }>()
   const lastAt = new Map<string, number>()
-  const world: World = ({ id }, now, chance) => {
+  const world: EndpointBehavior = ({ id }, now, chance) => {
     const fate = fates.get(id)
     if (!fate) throw new Error(`nothing is known of ${id}`)
     const hint = told.get(id)
@@ -103,11 +109,11 @@ async function runWorld(seed: number, requests: number, size = large): Promise<R
     return answered(fate, chance)
   }
   const simulation: Simulation = new Simulation(catalog, world, seed)
-  const chosen = seeded(seed + 7)
+  const chosen = seededRandom(seed + 7)
   await simulation.run(() =>
-    simulation.arrive(
+    simulation.sendMany(
       requests,
-      () => exponential(chosen, lastsMs / requests),
+      () => sampleExponential(chosen, lastsMs / requests),
       // A few models have most of the traffic, as everywhere.
       () => ({ model: models[Math.floor(chosen() ** 3 * models.length)]?.id }),
     ),
@@ -115,12 +121,12 @@ async function runWorld(seed: number, requests: number, size = large): Promise<R
   return { simulation, fates, disturbed }
 }
 
-function answered({ latency, speed }: Fate, chance: () => number): Play {
-  return { firstTokenMs: logNormal(chance, latency, 0.4), tokens: 20, tokensPerSecond: speed }
+function answered({ latency, speed }: Fate, chance: () => number): SimulatedOutcome {
+  return { firstTokenMs: sampleLogNormal(chance, latency, 0.4), tokens: 20, tokensPerSecond: speed }
 }
 
-function triedOf(served: readonly Served[]): Tried[] {
-  return served.flatMap(({ tried }) => tried)
+function triedOf(served: readonly SimulatedResult[]): SimulatedAttempt[] {
+  return served.flatMap(({ attempts }) => attempts)
 }
 
 const requests = 12_000
@@ -130,23 +136,23 @@ describe('thousands of endpoints with outages, limits, prices and latencies of t
   test('R15 everybody is answered', async () => {
     const { simulation, fates } = await running
     expect(fates.size).toBeGreaterThan(2500)
-    expect(simulation.served.filter(({ by }) => by === null)).toEqual([])
+    expect(simulation.results.filter(({ endpointId }) => endpointId === null)).toEqual([])
   })
 
   test('a provider is never asked while it has asked to be left alone', async () => {
     const { simulation, disturbed } = await running
     expect(disturbed).toEqual([])
-    expect(triedOf(simulation.served).some(({ failed }) => failed)).toBe(true)
+    expect(triedOf(simulation.results).some(({ failed }) => failed)).toBe(true)
   })
 
   test('I11 attempts stay within 1.2 a request', async () => {
     const { simulation } = await running
-    expect(triedOf(simulation.served).length / requests).toBeLessThanOrEqual(1.2)
+    expect(triedOf(simulation.results).length / requests).toBeLessThanOrEqual(1.2)
   })
 
   test('an outage is found out by a few requests, not by all of them', async () => {
     const { simulation, fates } = await running
-    const tried = Map.groupBy(triedOf(simulation.served), ({ id }) => id)
+    const tried = Map.groupBy(triedOf(simulation.results), ({ id }) => id)
     let wasted = 0
     let spared = 0
     for (const [id, { outages }] of fates) {
@@ -162,7 +168,7 @@ describe('thousands of endpoints with outages, limits, prices and latencies of t
   })
 
   test('the same seed gives the same run, byte for byte, and another one another', async () => {
-    const told = ({ simulation }: Run) => JSON.stringify(simulation.served)
+    const told = ({ simulation }: Run) => JSON.stringify(simulation.results)
     const [first, second, other] = [await runWorld(5, 1500), await runWorld(5, 1500), await runWorld(6, 1500)]
     expect(told(first)).toBe(told(second))
     expect(told(first)).not.toBe(told(other))
@@ -172,14 +178,14 @@ describe('thousands of endpoints with outages, limits, prices and latencies of t
 describe('models with two endpoints', () => {
   test('R15 hardly anybody goes without an answer while one of them works', async () => {
     const { simulation, fates, disturbed } = await runWorld(77, requests, harsh)
-    const works = (id: string, { at, tried }: Served) => {
+    const works = (id: string, { at, attempts }: SimulatedResult) => {
       const fate = fates.get(id)
-      const end = Math.max(at, ...tried.map(({ endedAt }) => endedAt))
+      const end = Math.max(at, ...attempts.map(({ endedAt }) => endedAt))
       return fate?.perSecond === Number.POSITIVE_INFINITY && !isDown(fate, at) && !isDown(fate, end)
     }
-    const isNeedless = (served: Served) =>
+    const isNeedless = (served: SimulatedResult) =>
       ['p0', 'p1'].some((provider) => works(`${served.model} ${provider}`, served))
-    const unanswered = simulation.served.filter(({ by }) => by === null)
+    const unanswered = simulation.results.filter(({ endpointId }) => endpointId === null)
     const needless = unanswered.filter(isNeedless)
     expect(disturbed).toEqual([])
     expect(unanswered.length).toBeGreaterThan(100)
@@ -189,14 +195,14 @@ describe('models with two endpoints', () => {
 })
 
 describe('I11 the retry budget', () => {
-  const alone = madeCatalog([{ id: 'made/alone', endpoints: [{ provider: 'only', price: 1 }] }])
+  const alone = buildFakeCatalogue([{ id: 'made/alone', endpoints: [{ provider: 'only', price: 1 }] }])
   const body = () => ({ model: 'made/alone' })
   const works = { firstTokenMs: 50, tokens: 10, tokensPerSecond: 100 }
 
-  async function attemptsOf(world: World, provider: object = {}): Promise<Served[]> {
+  async function attemptsOf(world: EndpointBehavior, provider: object = {}): Promise<SimulatedResult[]> {
     const simulation = new Simulation(alone, world, 8)
     return simulation.run(() =>
-      simulation.arrive(
+      simulation.sendMany(
         3000,
         () => 50,
         () => ({ ...body(), provider }),
@@ -213,7 +219,7 @@ describe('I11 the retry budget', () => {
 
   test('a provider that fails now and then is tried again, and the client does not see it', async () => {
     const served = await attemptsOf((_, __, random) => (random() < 0.1 ? { afterMs: 5, status: 503 } : works))
-    const answeredShare = served.filter(({ by }) => by !== null).length / served.length
+    const answeredShare = served.filter(({ endpointId }) => endpointId !== null).length / served.length
     expect(answeredShare).toBeGreaterThan(0.98)
     expect(triedOf(served).length / served.length).toBeLessThanOrEqual(1.2)
   })

@@ -1,7 +1,13 @@
 import { describe, expect, test } from 'bun:test'
-import { route } from '../../src/pipeline/route.ts'
-import { seeded } from '../support/random.ts'
-import { type MadeEndpoint, madeAsked, madeCatalog, madeGateway, madeOwnKey } from '../support/routes.ts'
+import { planRoute } from '../../src/pipeline/routing/plan.ts'
+import {
+  buildFakeByokKey,
+  buildFakeCatalogue,
+  buildFakeGateway,
+  buildFakeRequest,
+  type FakeEndpoint,
+} from '../support/fake-routing.ts'
+import { seededRandom } from '../support/random.ts'
 import { isLikely } from './simulation.ts'
 
 const clock = { now: () => 1_800_000_000_000 }
@@ -15,7 +21,7 @@ function somePrice(random: () => number): number {
 type Kind = 'priced' | 'with-free' | 'with-unknown' | 'unknown'
 const kinds: Kind[] = ['priced', 'with-free', 'with-unknown', 'unknown']
 
-function someEndpoints(kind: Kind, random: () => number): MadeEndpoint[] {
+function someEndpoints(kind: Kind, random: () => number): FakeEndpoint[] {
   return Array.from({ length: 2 + Math.floor(random() * 19) }, (_, place) => {
     const odd = { priced: somePrice(random), 'with-free': 0, 'with-unknown': null, unknown: null }[kind]
     const isOdd = kind === 'unknown' || place % 3 === 0
@@ -24,7 +30,7 @@ function someEndpoints(kind: Kind, random: () => number): MadeEndpoint[] {
 }
 
 /** What the rule says: by 1/price²; what is free before what costs; what is unknown only where all is. */
-function expectedShares(endpoints: readonly MadeEndpoint[]): number[] {
+function expectedShares(endpoints: readonly FakeEndpoint[]): number[] {
   const priced = endpoints.flatMap(({ price }) => (price === null ? [] : [price]))
   const isAny = (price: number | null) => priced.length === 0 || (price === 0 && priced.includes(0))
   const isEven = priced.length === 0 || priced.includes(0)
@@ -36,23 +42,23 @@ function expectedShares(endpoints: readonly MadeEndpoint[]): number[] {
   return weights.map((weight) => weight / sum)
 }
 
-const random = seeded(11)
+const random = seededRandom(11)
 const models = Array.from({ length: 60 }, (_, place) => ({
   id: `made/model-${place}`,
   endpoints: someEndpoints(kinds[place % kinds.length] ?? 'priced', random),
 }))
-const catalog = madeCatalog(models)
+const catalog = buildFakeCatalogue(models)
 
 describe('balancing by price', () => {
   test('each of hundreds of endpoints is drawn as often as 1/price² says', () => {
-    const gateway = madeGateway(catalog, clock, seeded(12))
+    const gateway = buildFakeGateway(catalog, clock, seededRandom(12))
     const wrong: unknown[] = []
     let checked = 0
     for (const { id, endpoints } of models) {
-      const asked = madeAsked({ model: id })
+      const request = buildFakeRequest({ model: id })
       const first = new Map<string, number>()
       for (let draw = 0; draw < draws; draw++) {
-        const provider = route(gateway, asked).candidates[0]?.endpoint.provider.slug ?? ''
+        const provider = planRoute(gateway, request).candidates[0]?.endpoint.provider.slug ?? ''
         first.set(provider, (first.get(provider) ?? 0) + 1)
       }
       for (const [place, share] of expectedShares(endpoints).entries()) {
@@ -66,9 +72,9 @@ describe('balancing by price', () => {
   })
 
   test('whoever is drawn, the others follow by price, the unknown last', () => {
-    const gateway = madeGateway(catalog, clock, seeded(13))
+    const gateway = buildFakeGateway(catalog, clock, seededRandom(13))
     for (const { id } of models) {
-      const [, ...rest] = route(gateway, madeAsked({ model: id })).candidates
+      const [, ...rest] = planRoute(gateway, buildFakeRequest({ model: id })).candidates
       const prices = rest.map(({ endpoint }) => endpoint.price)
       expect(prices).toEqual(prices.toSorted((a, b) => (a === b ? 0 : a - b)))
     }
@@ -76,12 +82,12 @@ describe('balancing by price', () => {
 
   test('the worked example: $1, $2 that fails, $3: the first nine times as often as the third, the second last', () => {
     const endpoints = [1, 2, 3].map((price) => ({ provider: `p${price}`, price }))
-    const example = madeCatalog([{ id: 'made/example', endpoints }])
-    const gateway = madeGateway(example, clock, seeded(14))
-    gateway.routing.health.of('made/example p2').failed(clock.now(), { kind: 'server' })
+    const example = buildFakeCatalogue([{ id: 'made/example', endpoints }])
+    const gateway = buildFakeGateway(example, clock, seededRandom(14))
+    gateway.routing.health.getOrCreate('made/example p2').recordFailure(clock.now(), { kind: 'server' })
     const orders = new Map<string, number>()
     for (let draw = 0; draw < draws; draw++) {
-      const { candidates } = route(gateway, madeAsked({ model: 'made/example' }))
+      const { candidates } = planRoute(gateway, buildFakeRequest({ model: 'made/example' }))
       const order = candidates.map(({ endpoint }) => endpoint.tag).join(' ')
       orders.set(order, (orders.get(order) ?? 0) + 1)
     }
@@ -91,9 +97,12 @@ describe('balancing by price', () => {
 
   test('the same seed gives the same decisions, byte for byte, and another seed others', () => {
     const decisions = (seed: number) => {
-      const gateway = madeGateway(catalog, clock, seeded(seed))
+      const gateway = buildFakeGateway(catalog, clock, seededRandom(seed))
       const lines = Array.from({ length: 3000 }, (_, place) => {
-        const { candidates } = route(gateway, madeAsked({ model: models[place % models.length]?.id }))
+        const { candidates } = planRoute(
+          gateway,
+          buildFakeRequest({ model: models[place % models.length]?.id }),
+        )
         return candidates.map(({ id, why }) => `${id} ${why}`).join(', ')
       })
       return lines.join('\n')
@@ -104,15 +113,19 @@ describe('balancing by price', () => {
 
   test('keys of one’s own are not drawn: each in its place', () => {
     const keys = [
-      madeOwnKey('second', 'p1'),
-      madeOwnKey('first', 'p0'),
-      madeOwnKey('last', 'p0', { isFallback: true }),
+      buildFakeByokKey('second', 'p1'),
+      buildFakeByokKey('first', 'p0'),
+      buildFakeByokKey('last', 'p0', { isFallback: true }),
     ]
     const three = [5, 1, 3].map((price, place) => ({ provider: `p${place}`, price }))
-    const gateway = madeGateway(madeCatalog([{ id: 'made/own', endpoints: three }]), clock, seeded(15))
+    const gateway = buildFakeGateway(
+      buildFakeCatalogue([{ id: 'made/own', endpoints: three }]),
+      clock,
+      seededRandom(15),
+    )
     for (let draw = 0; draw < 100; draw++) {
-      const { candidates } = route(gateway, madeAsked({ model: 'made/own' }, { ownKeys: keys }))
-      const places = candidates.map(({ ownKey }) => ownKey?.id ?? 'shared')
+      const { candidates } = planRoute(gateway, buildFakeRequest({ model: 'made/own' }, { byokKeys: keys }))
+      const places = candidates.map(({ byokKey }) => byokKey?.id ?? 'shared')
       expect(places).toEqual(['second', 'first', 'shared', 'shared', 'shared', 'last'])
     }
   })

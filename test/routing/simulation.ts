@@ -1,28 +1,28 @@
 import { spyOn } from 'bun:test'
-import { noTokens } from '../../src/call/usage.ts'
-import type { Catalog } from '../../src/catalog/catalog.ts'
-import { GatewayError } from '../../src/errors.ts'
-import { nothingCharged } from '../../src/ledger/charge.ts'
-import type { JsonObject } from '../../src/lib/loose.ts'
-import type { Asked } from '../../src/pipeline/asked.ts'
-import { attemptEach } from '../../src/pipeline/attempt.ts'
-import { type Journey, newJourney } from '../../src/pipeline/journey.ts'
-import { observe } from '../../src/pipeline/observe.ts'
-import { route } from '../../src/pipeline/route.ts'
-import { UpstreamError } from '../../src/pipeline/upstream-error.ts'
+import { zeroUsage } from '../../src/call/usage.ts'
+import type { Catalogue } from '../../src/catalogue/catalogue.ts'
+import { GatewayError } from '../../src/errors/gateway-error.ts'
+import { zeroCharge } from '../../src/ledger/charge.ts'
+import type { JsonObject } from '../../src/lib/json-values.ts'
+import type { InferenceRequest } from '../../src/pipeline/request/inference-request.ts'
+import { planRoute } from '../../src/pipeline/routing/plan.ts'
+import { recordOutcome } from '../../src/pipeline/settlement/observe.ts'
+import { createTrace, type RequestTrace } from '../../src/pipeline/settlement/trace.ts'
+import { UpstreamError } from '../../src/pipeline/upstream/errors.ts'
+import { withFailover } from '../../src/pipeline/upstream/failover.ts'
 import type { Candidate } from '../../src/routing/candidate.ts'
-import { seeded } from '../support/random.ts'
-import { type MadeQuestion, madeAsked, madeGateway } from '../support/routes.ts'
-import { Timeline } from './timeline.ts'
+import { buildFakeGateway, buildFakeRequest, type FakeRequestOptions } from '../support/fake-routing.ts'
+import { seededRandom } from '../support/random.ts'
+import { VirtualClock } from './virtual-clock.ts'
 
-interface Answer {
+interface SimulatedReply {
   firstTokenMs: number
   tokens: number
   tokensPerSecond: number
   cacheRead?: number
 }
 
-interface Refusal {
+interface SimulatedFailure {
   afterMs: number
   /** Null: the connection failed. */
   status: number | null
@@ -30,12 +30,12 @@ interface Refusal {
 }
 
 /** What an endpoint does with one request. */
-export type Play = Answer | Refusal
+export type SimulatedOutcome = SimulatedReply | SimulatedFailure
 
 /** What every endpoint would do now. */
-export type World = (candidate: Candidate, now: number, random: () => number) => Play
+export type EndpointBehavior = (candidate: Candidate, now: number, random: () => number) => SimulatedOutcome
 
-export interface Tried {
+export interface SimulatedAttempt {
   at: number
   endedAt: number
   id: string
@@ -45,14 +45,14 @@ export interface Tried {
   failed: boolean
 }
 
-export interface Served {
+export interface SimulatedResult {
   at: number
   model: string
   /** Where the answer came from; null: there was none. */
-  by: string | null
+  endpointId: string | null
   /** What the client was told. */
   status: number
-  tried: Tried[]
+  attempts: SimulatedAttempt[]
 }
 
 /** Any moment will do; it is in the middle of a second. */
@@ -63,16 +63,16 @@ const start = 1_800_000_000_500
  * endpoints that exist only here. The same seed gives the same run.
  */
 export class Simulation {
-  readonly timeline = new Timeline(start)
+  readonly timeline = new VirtualClock(start)
   readonly gateway
-  readonly served: Served[] = []
-  readonly #world: World
+  readonly results: SimulatedResult[] = []
+  readonly #behavior: EndpointBehavior
   readonly #random: () => number
 
-  constructor(catalog: Catalog, world: World, seed: number) {
-    this.#world = world
-    this.#random = seeded(seed)
-    this.gateway = madeGateway(catalog, this.timeline, seeded(seed + 1))
+  constructor(catalog: Catalogue, world: EndpointBehavior, seed: number) {
+    this.#behavior = world
+    this.#random = seededRandom(seed)
+    this.gateway = buildFakeGateway(catalog, this.timeline, seededRandom(seed + 1))
   }
 
   /** Milliseconds since the beginning. */
@@ -91,25 +91,29 @@ export class Simulation {
   }
 
   /** Requests that come one after the other, each after its own pause, and do not wait for each other. */
-  async arrive(count: number, pauseMs: () => number, body: (place: number) => JsonObject): Promise<Served[]> {
-    const asking: Promise<Served>[] = []
-    for (let place = 0; place < count; place++) {
-      asking.push(this.ask(body(place)))
+  async sendMany(
+    count: number,
+    pauseMs: () => number,
+    body: (place: number) => JsonObject,
+  ): Promise<SimulatedResult[]> {
+    const pending: Promise<SimulatedResult>[] = []
+    for (let index = 0; index < count; index++) {
+      pending.push(this.send(body(index)))
       await this.timeline.sleep(pauseMs())
     }
-    return Promise.all(asking)
+    return Promise.all(pending)
   }
 
-  async ask(body: JsonObject, question: MadeQuestion = {}): Promise<Served> {
+  async send(body: JsonObject, incoming: FakeRequestOptions = {}): Promise<SimulatedResult> {
     const at = this.timeline.now()
-    const asked = madeAsked(body, { ...question, at })
-    const model = asked.wishes.models[0] ?? ''
-    const served: Served = { at: this.elapsed, model, by: null, status: 200, tried: [] }
-    this.served.push(served)
+    const request = buildFakeRequest(body, { ...incoming, at })
+    const model = request.options.models[0] ?? ''
+    const served: SimulatedResult = { at: this.elapsed, model, endpointId: null, status: 200, attempts: [] }
+    this.results.push(served)
     try {
-      const journey = newJourney(at, route(this.gateway, asked))
-      await this.#answer(asked, journey, served)
-      served.by = journey.candidate?.id ?? null
+      const trace = createTrace(at, planRoute(this.gateway, request))
+      await this.#respond(request, trace, served)
+      served.endpointId = trace.candidate?.id ?? null
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error
       served.status = error.row.status
@@ -117,42 +121,42 @@ export class Simulation {
     return served
   }
 
-  async #answer(asked: Asked, journey: Journey, served: Served): Promise<void> {
-    const { plan } = journey
-    const { reply } = await attemptEach<Answer>(
+  async #respond(request: InferenceRequest, trace: RequestTrace, served: SimulatedResult): Promise<void> {
+    const { plan } = trace
+    const { reply } = await withFailover<SimulatedReply>(
       this.gateway,
-      asked,
+      request,
       plan,
-      journey,
-      async (exchange, taken) => {
-        const { candidate } = taken
-        const tried = this.#trying(candidate, served)
-        const play = this.#world(candidate, this.timeline.now(), this.#random)
+      trace,
+      async (exchange, attempt) => {
+        const { candidate } = attempt
+        const tried = this.#recordAttempt(candidate, served)
+        const play = this.#behavior(candidate, this.timeline.now(), this.#random)
         await this.timeline.sleep('status' in play ? play.afterMs : play.firstTokenMs)
         tried.endedAt = this.elapsed
         tried.failed = 'status' in play
-        if ('status' in play) throw failureOf(play)
+        if ('status' in play) throw toUpstreamError(play)
         exchange.release()
         return play
       },
     )
-    const firstTokenMs = this.timeline.now() - journey.startedAt
+    const firstTokenMs = this.timeline.now() - trace.startedAt
     await this.timeline.sleep((reply.tokens / reply.tokensPerSecond) * 1000)
-    const usage = { ...noTokens, output: reply.tokens, cacheRead: reply.cacheRead ?? 0 }
-    const charge = { ...nothingCharged, usage }
-    const completed = { status: 'completed', charge, seen: null, error: null, firstTokenMs } as const
-    observe(this.gateway, asked, journey, completed)
+    const usage = { ...zeroUsage, output: reply.tokens, cacheRead: reply.cacheRead ?? 0 }
+    const charge = { ...zeroCharge, usage }
+    const completed = { status: 'completed', charge, summary: null, error: null, firstTokenMs } as const
+    recordOutcome(this.gateway, request, trace, completed)
   }
 
-  #trying({ id, why }: Candidate, { tried }: Served): Tried {
-    const isFurther = tried.length > 0
+  #recordAttempt({ id, why }: Candidate, { attempts }: SimulatedResult): SimulatedAttempt {
+    const isFurther = attempts.length > 0
     const entry = { at: this.elapsed, endedAt: Number.POSITIVE_INFINITY, id, why, isFurther, failed: false }
-    tried.push(entry)
+    attempts.push(entry)
     return entry
   }
 }
 
-function failureOf({ status, retryAfterMs }: Refusal): UpstreamError {
+function toUpstreamError({ status, retryAfterMs }: SimulatedFailure): UpstreamError {
   const kind = status === 429 ? 'rate_limit_exceeded' : 'provider_unavailable'
   const hint = retryAfterMs === undefined ? {} : { retryAfterMs }
   return new UpstreamError({ kind, status, message: 'out of order', ...hint })

@@ -1,16 +1,16 @@
+import type { Gateway } from '../../src/app/gateway.ts'
 import type { GenerationTable } from '../../src/db/schema.ts'
-import type { Gateway } from '../../src/gateway.ts'
-import { contentStatement } from '../../src/ledger/contents.ts'
+import { buildContentStatement } from '../../src/ledger/generation-contents.ts'
 import { isoNow } from '../../src/lib/clock.ts'
-import { growingHex } from '../../src/lib/ids.ts'
-import type { JsonObject } from '../../src/lib/loose.ts'
-import { sha256 } from '../../src/lib/secret.ts'
+import { sha256 } from '../../src/lib/crypto.ts'
+import { newTimeOrderedHex } from '../../src/lib/ids.ts'
+import type { JsonObject } from '../../src/lib/json-values.ts'
 import type { Tenant } from './harness.ts'
 
 type Row = GenerationTable
 
 /** A finished request that nothing special is known about. */
-export const blank: Omit<
+export const blankGeneration: Omit<
   Row,
   'id' | 'organization_id' | 'workspace_id' | 'key_id' | 'created_at' | 'ended_at'
 > = {
@@ -79,8 +79,8 @@ export async function insertGeneration(
     .executeTakeFirstOrThrow()
   const now = isoNow(clock)
   const row: Row = {
-    ...blank,
-    id: `gen-${growingHex()}`,
+    ...blankGeneration,
+    id: `gen-${newTimeOrderedHex()}`,
     organization_id: key.organization_id,
     workspace_id: key.workspace_id,
     key_id: key.id,
@@ -109,11 +109,11 @@ export async function insertContent(
   { content = sampleContent, createdAt = isoNow(clock) } = {},
 ): Promise<void> {
   const owner = { generationId, organizationId: organization.id, workspaceId: workspace.id, createdAt }
-  const { sql, values } = contentStatement(db, vault, owner, content)
-  await db.executeQuery({ ...noQuery(db), sql, parameters: values })
+  const { sql, values } = buildContentStatement(db, vault, owner, content)
+  await db.executeQuery({ ...compilePlaceholderQuery(db), sql, parameters: values })
 }
 
 /** What a statement past the query builder needs to go back through it. */
-function noQuery(db: Gateway['db']) {
+function compilePlaceholderQuery(db: Gateway['db']) {
   return db.selectFrom('instance').selectAll().compile()
 }

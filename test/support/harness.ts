@@ -3,15 +3,15 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { SQL } from 'bun'
-import { firstStart } from '../../src/account/bootstrap.ts'
+import { bootstrapOrganization } from '../../src/account/bootstrap.ts'
 import { createKey } from '../../src/account/keys.ts'
-import { createOrganization, type OrganizationStart } from '../../src/account/organizations.ts'
+import { type CreatedOrganization, createOrganization } from '../../src/account/organizations.ts'
+import type { Gateway } from '../../src/app/gateway.ts'
 import { operations } from '../../src/areas/all.ts'
 import { readConfig } from '../../src/config.ts'
-import type { Gateway } from '../../src/gateway.ts'
+import { isSchema, type Operation } from '../../src/http/operation.ts'
 import { newId } from '../../src/lib/ids.ts'
-import { openGateway, startServing } from '../../src/main.ts'
-import { isSchema, type Operation } from '../../src/operation.ts'
+import { openGateway, startServer } from '../../src/main.ts'
 import { Routing } from '../../src/routing/routing.ts'
 
 export type DatabaseKind = 'sqlite' | 'postgres'
@@ -41,7 +41,7 @@ export class TestClock {
   }
 }
 
-export interface Tenant extends OrganizationStart {
+export interface Tenant extends CreatedOrganization {
   managementKey: string
   inferenceKey: string
 }
@@ -53,7 +53,7 @@ export interface CallOptions {
 }
 
 /** `body` is the parsed JSON, loosely typed: tests look into answers of every shape. */
-export interface Answer {
+export interface TestResponse {
   status: number
   headers: Headers
   // biome-ignore lint/suspicious/noExplicitAny: tests read answers of every shape
@@ -70,7 +70,7 @@ export interface TestServer {
   /** Somebody else's organization. */
   foreign: Tenant
   /** Calls with the management key of `own` unless told otherwise; checks the answer against its schema. */
-  call(method: string, path: string, options?: CallOptions): Promise<Answer>
+  call(method: string, path: string, options?: CallOptions): Promise<TestResponse>
   stop(): Promise<void>
 }
 
@@ -95,9 +95,9 @@ export async function startTestServer(kind: DatabaseKind, options: TestOptions =
   })
   const clock = new TestClock()
   const gateway = await openGateway(config, clock)
-  const own = await firstTenant(gateway)
+  const own = await createFirstTenant(gateway)
   const foreign = await createTenant(gateway, 'Somebody else')
-  const server = startServing(gateway)
+  const server = startServer(gateway)
   const url = `http://127.0.0.1:${server.port}`
   return {
     url,
@@ -105,10 +105,10 @@ export async function startTestServer(kind: DatabaseKind, options: TestOptions =
     clock,
     own,
     foreign,
-    call: (method, path, callOptions = {}) => call(url, own.managementKey, method, path, callOptions),
+    call: (method, path, callOptions = {}) => sendCall(url, own.managementKey, method, path, callOptions),
     stop: async () => {
       await server.stop(true)
-      await gateway.background.drain(0)
+      await gateway.backgroundRuns.drain(0)
       await gateway.ledger.close()
       await gateway.db.destroy()
       await database?.drop()
@@ -118,7 +118,7 @@ export async function startTestServer(kind: DatabaseKind, options: TestOptions =
 }
 
 /** As after a start, and with the cheapest endpoint drawn always. */
-export function forgetTraffic({ gateway }: TestServer): void {
+export function resetRouting({ gateway }: TestServer): void {
   Object.assign(gateway, { routing: Object.assign(new Routing(), { random: () => 0 }) })
 }
 
@@ -140,9 +140,9 @@ export function describeOnEachDatabase(
   }
 }
 
-async function firstTenant(gateway: Gateway): Promise<Tenant> {
-  const wishes = { managementKey: null, initialCredits: 100_000_000_000n }
-  const start = await firstStart(gateway.db, gateway.clock, wishes)
+async function createFirstTenant(gateway: Gateway): Promise<Tenant> {
+  const options = { managementKey: null, initialCredits: 100_000_000_000n }
+  const start = await bootstrapOrganization(gateway.db, gateway.clock, options)
   if (!start?.managementKey) throw new Error('the test database was not empty')
   return { ...start, managementKey: start.managementKey }
 }
@@ -160,13 +160,13 @@ export async function createTenant(gateway: Gateway, name: string): Promise<Tena
   return { ...start, managementKey: management.secret, inferenceKey: inference.secret }
 }
 
-async function call(
+async function sendCall(
   url: string,
   managementKey: string,
   method: string,
   path: string,
   options: CallOptions,
-): Promise<Answer> {
+): Promise<TestResponse> {
   const key = options.key === undefined ? managementKey : options.key
   const multipart = options.body instanceof FormData
   const base = findOperation(method, path)?.root ? '' : '/api/v1'
@@ -178,33 +178,35 @@ async function call(
       ...(options.body !== undefined && !multipart && { 'content-type': 'application/json' }),
       ...options.headers,
     },
-    ...(options.body !== undefined && { body: bodyText(options.body) }),
+    ...(options.body !== undefined && { body: encodeBody(options.body) }),
   })
   const isJson = response.headers.get('content-type')?.startsWith('application/json')
   const body = isJson ? await response.json() : await response.text()
-  if (isJson) checkAnswer(method, path, response.status, body)
+  if (isJson) checkResponse(method, path, response.status, body)
   return { status: response.status, headers: response.headers, body }
 }
 
-function bodyText(body: unknown): string | FormData {
+function encodeBody(body: unknown): string | FormData {
   return typeof body === 'string' || body instanceof FormData ? body : JSON.stringify(body)
 }
 
 /** Every answer a test sees is held against what the operation declares. */
-function checkAnswer(method: string, path: string, status: number, body: unknown): void {
-  const found = findOperation(method, path)
+function checkResponse(method: string, path: string, status: number, body: unknown): void {
+  const operation = findOperation(method, path)
   if (status >= 400) checkEnvelope(status, body)
-  if (status >= 400 || !found || !isSchema(found.response)) return
-  if (status !== found.status) throw new Error(`${found.id}: status ${status}, declared ${found.status}`)
-  const result = found.response.safeParse(body)
+  if (status >= 400 || !operation || !isSchema(operation.response)) return
+  if (status !== operation.status)
+    throw new Error(`${operation.id}: status ${status}, declared ${operation.status}`)
+  const result = operation.response.safeParse(body)
   if (!result.success)
-    throw new Error(`${found.id}: answer does not match its schema: ${result.error.message}`)
+    throw new Error(`${operation.id}: answer does not match its schema: ${result.error.message}`)
 }
 
 export function checkEnvelope(status: number, body: unknown): void {
-  const given = body as { error?: { code?: unknown; message?: unknown } | string; code?: unknown }
+  const envelope = body as { error?: { code?: unknown; message?: unknown } | string; code?: unknown }
   // One format has the message in the place of the object, and the rest of it beside it.
-  const error = typeof given.error === 'string' ? { code: given.code, message: given.error } : given.error
+  const error =
+    typeof envelope.error === 'string' ? { code: envelope.code, message: envelope.error } : envelope.error
   if (error?.code !== status || typeof error.message !== 'string') {
     throw new Error(`not the error envelope for ${status}: ${JSON.stringify(body)}`)
   }

@@ -50,25 +50,25 @@ function geminiParts(...parts: object[]): string {
   return data({ candidates: [{ content: { role: 'model', parts }, index: 0 }] })
 }
 
-function times(count: number, frame: (place: number) => string): string[] {
-  return Array.from({ length: count }, (_, place) => frame(place))
+function repeatFrame(count: number, frame: (index: number) => string): string[] {
+  return Array.from({ length: count }, (_, index) => frame(index))
 }
 
 const openCalls = 500
 
-const toolStart = (place: number) => ({ type: 'tool_use', id: `t${place}`, name: 'f', input: {} })
+const toolStart = (index: number) => ({ type: 'tool_use', id: `t${index}`, name: 'f', input: {} })
 const jsonDelta = { type: 'input_json_delta', partial_json: '1,' }
 
-function callItem(place: number) {
-  return { type: 'function_call', id: `f${place}`, call_id: `f${place}`, name: 'f', arguments: '' }
+function callItem(index: number) {
+  return { type: 'function_call', id: `f${index}`, call_id: `f${index}`, name: 'f', arguments: '' }
 }
 
-function callAdded(place: number): string {
-  return responseEvent('output_item.added', { output_index: place, item: callItem(place) })
+function callAdded(index: number): string {
+  return responseEvent('output_item.added', { output_index: index, item: callItem(index) })
 }
 
-function callDelta(place: number): string {
-  const fields = { item_id: `f${place}`, output_index: place, delta: '1,' }
+function callDelta(index: number): string {
+  const fields = { item_id: `f${index}`, output_index: index, delta: '1,' }
   return responseEvent('function_call_arguments.delta', fields)
 }
 
@@ -80,19 +80,19 @@ function chatCall(index: number): string {
 const texts: HostileStream = {
   name: 'tiny texts',
   frames: {
-    chat: (count) => times(count, () => chatDelta({ content: 'x' })),
+    chat: (count) => repeatFrame(count, () => chatDelta({ content: 'x' })),
     messages: (count) => [
       messagesStart,
       blockStart(0, { type: 'text', text: '' }),
-      ...times(count, () => blockDelta(0, { type: 'text_delta', text: 'x' })),
+      ...repeatFrame(count, () => blockDelta(0, { type: 'text_delta', text: 'x' })),
     ],
     responses: (count) => [
       responseStart,
-      ...times(count, () =>
+      ...repeatFrame(count, () =>
         responseEvent('output_text.delta', { output_index: 0, content_index: 0, delta: 'x' }),
       ),
     ],
-    gemini: (count) => times(count, () => geminiParts({ text: 'x' })),
+    gemini: (count) => repeatFrame(count, () => geminiParts({ text: 'x' })),
   },
 }
 
@@ -101,24 +101,24 @@ const toolDeltas: HostileStream = {
   name: 'interleaved tool calls',
   frames: {
     chat: (count) => [
-      ...times(openCalls, chatCall),
-      ...times(count, (place) =>
-        chatDelta({ tool_calls: [{ index: place % openCalls, function: { arguments: '1,' } }] }),
+      ...repeatFrame(openCalls, chatCall),
+      ...repeatFrame(count, (index) =>
+        chatDelta({ tool_calls: [{ index: index % openCalls, function: { arguments: '1,' } }] }),
       ),
     ],
     messages: (count) => [
       messagesStart,
-      ...times(openCalls, (place) => blockStart(place, toolStart(place))),
-      ...times(count, (place) => blockDelta(place % openCalls, jsonDelta)),
+      ...repeatFrame(openCalls, (index) => blockStart(index, toolStart(index))),
+      ...repeatFrame(count, (index) => blockDelta(index % openCalls, jsonDelta)),
     ],
     responses: (count) => [
       responseStart,
-      ...times(openCalls, callAdded),
-      ...times(count, (place) => callDelta(place % openCalls)),
+      ...repeatFrame(openCalls, callAdded),
+      ...repeatFrame(count, (index) => callDelta(index % openCalls)),
     ],
     gemini: (count) => [
       geminiParts({ functionCall: { name: 'f', willContinue: true } }),
-      ...times(count, () =>
+      ...repeatFrame(count, () =>
         geminiParts({
           functionCall: { partialArgs: [{ jsonPath: '$.a', stringValue: '1,' }], willContinue: true },
         }),
@@ -131,17 +131,20 @@ const toolDeltas: HostileStream = {
 const parts: HostileStream = {
   name: 'endless tool calls',
   frames: {
-    chat: (count) => times(count, chatCall),
-    messages: (count) => [messagesStart, ...times(count, (place) => blockStart(place, toolStart(place)))],
-    responses: (count) => [responseStart, ...times(count, callAdded)],
-    gemini: (count) => times(count, () => geminiParts({ functionCall: { name: 'f', args: {} } })),
+    chat: (count) => repeatFrame(count, chatCall),
+    messages: (count) => [
+      messagesStart,
+      ...repeatFrame(count, (index) => blockStart(index, toolStart(index))),
+    ],
+    responses: (count) => [responseStart, ...repeatFrame(count, callAdded)],
+    gemini: (count) => repeatFrame(count, () => geminiParts({ functionCall: { name: 'f', args: {} } })),
   },
 }
 
 export const hostileStreams: readonly HostileStream[] = [texts, toolDeltas, parts]
 
 /** As few pieces as a network would make of it. */
-export function joined(frames: readonly string[]): string[] {
+export function joinFrames(frames: readonly string[]): string[] {
   const text = frames.join('')
   const size = 64 * 1024
   return Array.from({ length: Math.ceil(text.length / size) }, (_, at) =>

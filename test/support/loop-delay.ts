@@ -4,19 +4,19 @@
  */
 export class LoopDelay {
   #last = process.cpuUsage()
-  #longest = 0
+  #maxMs = 0
   readonly #timer = setInterval(() => this.#tick(), 1)
 
   #tick(): void {
     const { user, system } = process.cpuUsage(this.#last)
     this.#last = process.cpuUsage()
-    this.#longest = Math.max(this.#longest, (user + system) / 1000)
+    this.#maxMs = Math.max(this.#maxMs, (user + system) / 1000)
   }
 
   /** In milliseconds. */
   stop(): number {
     this.#tick()
     clearInterval(this.#timer)
-    return this.#longest
+    return this.#maxMs
   }
 }

@@ -1,5 +1,5 @@
 /** The same row of numbers from 0 to 1 for the same seed. */
-export function seeded(seed: number): () => number {
+export function seededRandom(seed: number): () => number {
   let state = seed
   return () => {
     state = (state + 0x6d2b79f5) | 0
@@ -10,12 +10,12 @@ export function seeded(seed: number): () => number {
 }
 
 /** How long until something happens that happens at random, so often on average. */
-export function exponential(random: () => number, mean: number): number {
+export function sampleExponential(random: () => number, mean: number): number {
   return -Math.log(1 - random()) * mean
 }
 
 /** Most values near the median, a few far above it. */
-export function logNormal(random: () => number, median: number, spread: number): number {
+export function sampleLogNormal(random: () => number, median: number, spread: number): number {
   const normal = Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random())
   return median * Math.exp(spread * normal)
 }

@@ -1,17 +1,17 @@
 import type { Db } from '../../src/db/db.ts'
 import type { GenerationTable } from '../../src/db/schema.ts'
-import { growingHex } from '../../src/lib/ids.ts'
-import { blank } from './generations.ts'
+import { newTimeOrderedHex } from '../../src/lib/ids.ts'
+import { blankGeneration } from './generations.ts'
 import type { Tenant } from './harness.ts'
 
 /** A generation that nothing special is known about. */
-export function generation(
+export function buildGeneration(
   { organization, workspace }: Tenant,
   change: Partial<GenerationTable> & Pick<GenerationTable, 'created_at'>,
 ): GenerationTable {
   return {
-    ...blank,
-    id: `gen-${growingHex()}`,
+    ...blankGeneration,
+    id: `gen-${newTimeOrderedHex()}`,
     organization_id: organization.id,
     workspace_id: workspace.id,
     key_id: 1,
@@ -29,15 +29,15 @@ export function generation(
 /** As a settlement leaves them. */
 export async function insertGenerations(db: Db, rows: readonly GenerationTable[]): Promise<void> {
   for (let at = 0; at < rows.length; at += 200) {
-    const some = rows.slice(at, at + 200)
-    await db.insertInto('generations').values(some).execute()
-    const unrolled = some.map(({ id, organization_id }) => ({ generation_id: id, organization_id }))
+    const batch = rows.slice(at, at + 200)
+    await db.insertInto('generations').values(batch).execute()
+    const unrolled = batch.map(({ id, organization_id }) => ({ generation_id: id, organization_id }))
     await db.insertInto('unrolled_generations').values(unrolled).execute()
   }
 }
 
 /** The same numbers for the same seed. */
-export function diceOf(seed: number): (below: number) => number {
+export function seededDice(seed: number): (below: number) => number {
   let state = seed
   return (below) => {
     state = (state * 48_271) % 2_147_483_647

@@ -1,4 +1,4 @@
-import type { Answer, Tenant, TestServer } from './harness.ts'
+import type { Tenant, TestResponse, TestServer } from './harness.ts'
 
 export interface ScimOptions {
   body?: unknown
@@ -9,44 +9,50 @@ export interface ScimOptions {
 /** An identity provider with a token of one organization, pushing to /scim/v2. */
 export interface IdentityProvider {
   token: string
-  send(method: string, path: string, body?: unknown, options?: ScimOptions): Promise<Answer>
+  send(method: string, path: string, body?: unknown, options?: ScimOptions): Promise<TestResponse>
   /** Creates a user and gives back its SCIM id and the id of the member. */
-  user(name: string, extra?: Record<string, unknown>): Promise<{ id: string; member: string; email: string }>
-  group(displayName: string, members?: string[]): Promise<string>
+  createUser(
+    name: string,
+    extra?: Record<string, unknown>,
+  ): Promise<{ id: string; member: string; email: string }>
+  createGroup(displayName: string, members?: string[]): Promise<string>
 }
 
-export async function connect(server: TestServer, tenant: Tenant = server.own): Promise<IdentityProvider> {
-  const made = await server.call('POST', '/scim/tokens', {
+export async function connectIdentityProvider(
+  server: TestServer,
+  tenant: Tenant = server.own,
+): Promise<IdentityProvider> {
+  const created = await server.call('POST', '/scim/tokens', {
     key: tenant.managementKey,
     body: { name: 'provider' },
   })
-  const token = made.body.token as string
+  const token = created.body.token as string
   const send: IdentityProvider['send'] = (method, path, body, options = {}) =>
     sendScim(server, method, path, { token, body, ...options })
   return {
     token,
     send,
-    user: async (name, extra = {}) => {
+    createUser: async (name, extra = {}) => {
       const email = `${name}@example.com`
-      const answer = await send('POST', '/Users', { ...userBody(email), ...extra })
-      if (answer.status !== 201) throw new Error(`user: ${JSON.stringify(answer.body)}`)
+      const result = await send('POST', '/Users', { ...buildUserBody(email), ...extra })
+      if (result.status !== 201) throw new Error(`user: ${JSON.stringify(result.body)}`)
       const { user_id } = await server.gateway.db
         .selectFrom('scim_users')
         .select('user_id')
-        .where('id', '=', answer.body.id)
+        .where('id', '=', result.body.id)
         .executeTakeFirstOrThrow()
-      return { id: answer.body.id, member: user_id, email }
+      return { id: result.body.id, member: user_id, email }
     },
-    group: async (displayName, members = []) => {
+    createGroup: async (displayName, members = []) => {
       const list = members.map((value) => ({ value }))
-      const answer = await send('POST', '/Groups', { displayName, members: list })
-      if (answer.status !== 201) throw new Error(`group: ${JSON.stringify(answer.body)}`)
-      return answer.body.id
+      const result = await send('POST', '/Groups', { displayName, members: list })
+      if (result.status !== 201) throw new Error(`group: ${JSON.stringify(result.body)}`)
+      return result.body.id
     },
   }
 }
 
-export function userBody(email: string): Record<string, unknown> {
+export function buildUserBody(email: string): Record<string, unknown> {
   return {
     schemas: ['urn:ietf:params:scim:schemas:core:2.0:User'],
     userName: email,
@@ -55,7 +61,7 @@ export function userBody(email: string): Record<string, unknown> {
   }
 }
 
-export function patchBody(...operations: unknown[]): Record<string, unknown> {
+export function buildPatchBody(...operations: unknown[]): Record<string, unknown> {
   return { schemas: ['urn:ietf:params:scim:api:messages:2.0:PatchOp'], Operations: operations }
 }
 
@@ -65,7 +71,7 @@ export async function sendScim(
   method: string,
   path: string,
   options: ScimOptions,
-): Promise<Answer> {
+): Promise<TestResponse> {
   const { token, body } = options
   const response = await fetch(`${server.url}/scim/v2${path}`, {
     method,
@@ -81,12 +87,12 @@ export async function sendScim(
   if (!response.headers.get('content-type')?.startsWith('application/scim+json')) {
     throw new Error(`${method} ${path}: ${response.status} is not application/scim+json: ${text}`)
   }
-  const answer = { status: response.status, headers: response.headers, body: JSON.parse(text) }
-  if (response.status >= 400) checkError(answer)
-  return answer
+  const result = { status: response.status, headers: response.headers, body: JSON.parse(text) }
+  if (response.status >= 400) checkError(result)
+  return result
 }
 
-function checkError({ status, body }: Answer): void {
+function checkError({ status, body }: TestResponse): void {
   const form = body.schemas?.[0] === 'urn:ietf:params:scim:api:messages:2.0:Error'
   if (!form || body.status !== String(status) || typeof body.detail !== 'string') {
     throw new Error(`not a SCIM error: ${JSON.stringify(body)}`)

@@ -1,10 +1,10 @@
-import type { Gateway } from '../../src/gateway.ts'
-import { release } from '../../src/ledger/ledger.ts'
-import { subjects } from '../../src/ledger/subjects.ts'
+import type { Gateway } from '../../src/app/gateway.ts'
+import { meterSubjects } from '../../src/ledger/meter-subjects.ts'
+import { createRelease } from '../../src/ledger/settlement.ts'
 import { newId } from '../../src/lib/ids.ts'
 
 /** Spends as a reply of that day would have, without a reply. */
-export async function spend(
+export async function recordSpend(
   gateway: Gateway,
   key: { id: number; organization_id: string; workspace_id: string },
   day: string,
@@ -16,18 +16,18 @@ export async function spend(
   }
   const id = newId('gen')
   const meters = [
-    subjects.organization(key.organization_id),
-    subjects.workspace(key.workspace_id),
-    subjects.key(key.id),
+    meterSubjects.organization(key.organization_id),
+    meterSubjects.workspace(key.workspace_id),
+    meterSubjects.key(key.id),
   ]
   const refusal = await gateway.ledger.admit({
     op: 'admit',
-    wish: { id, subjects: meters, day, limits: [], free: null, ...spent },
+    request: { id, subjects: meters, day, limits: [], free: null, ...spent },
     organizationId: key.organization_id,
     owner: gateway.node.id,
     expiresAt: '2999-01-01T00:00:00.000Z',
     draft: [1, [], [], 0, 0],
   })
   if (refusal) throw new Error('nothing limits this')
-  await gateway.ledger.settle({ ...release(id, key.organization_id), spent })
+  await gateway.ledger.settle({ ...createRelease(id, key.organization_id), spent })
 }

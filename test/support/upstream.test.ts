@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { connect } from 'node:net'
 import { type SseFrame, SseReader } from '../../src/lib/sse.ts'
 import { longScenario, scenarios, textDialects, vendorReplies, vendorReply } from './replies.ts'
-import { startUpstream, type Upstream, type UpstreamAnswer } from './upstream.ts'
+import { startUpstream, type Upstream, type UpstreamResponse } from './upstream.ts'
 
 let upstream: Upstream
 beforeAll(async () => {
@@ -13,11 +13,11 @@ afterAll(() => upstream.stop())
 const post = (path: string, body: unknown = {}, signal?: AbortSignal) =>
   fetch(upstream.url + path, { method: 'POST', body: JSON.stringify(body), ...(signal ? { signal } : {}) })
 
-async function answered(answer: UpstreamAnswer) {
-  upstream.script(answer)
-  const count = upstream.journal.length + 1
+async function answered(answer: UpstreamResponse) {
+  upstream.enqueue(answer)
+  const count = upstream.requests.length + 1
   const response = post('/v1/chat/completions')
-  const received = (await upstream.received(count))[count - 1]!
+  const received = (await upstream.waitForRequests(count))[count - 1]!
   return { response, received }
 }
 
@@ -59,7 +59,7 @@ function framesOf(text: string): SseFrame[] {
 
 describe('the upstream for tests', () => {
   test('writes down what it was asked and answers each dialect by its path', async () => {
-    const start = upstream.journal.length
+    const start = upstream.requests.length
     const paths = [
       '/v1/chat/completions',
       '/v1/responses',
@@ -67,9 +67,9 @@ describe('the upstream for tests', () => {
       '/v1beta/models/m:generateContent',
     ]
     for (const path of paths) expect((await post(path, { model: 'm' })).status).toBe(200)
-    expect(upstream.journal.slice(start).map(({ path }) => path)).toEqual(paths)
-    expect(upstream.journal[start]).toMatchObject({ method: 'POST', json: { model: 'm' } })
-    expect(await upstream.journal[start]!.done).toMatchObject({ status: 200, complete: true })
+    expect(upstream.requests.slice(start).map(({ path }) => path)).toEqual(paths)
+    expect(upstream.requests[start]).toMatchObject({ method: 'POST', json: { model: 'm' } })
+    expect(await upstream.requests[start]!.done).toMatchObject({ status: 200, complete: true })
     expect((await post('/elsewhere')).status).toBe(404)
   })
 
@@ -85,8 +85,12 @@ describe('the upstream for tests', () => {
   })
 
   test('queued answers serve one request each, some for one path only', async () => {
-    upstream.scriptFor('/messages', { status: 529, headers: { 'retry-after': '3' }, json: { type: 'error' } })
-    upstream.script({ status: 429, json: { error: {} } })
+    upstream.enqueueFor('/messages', {
+      status: 529,
+      headers: { 'retry-after': '3' },
+      json: { type: 'error' },
+    })
+    upstream.enqueue({ status: 429, json: { error: {} } })
     expect((await post('/chat/completions')).status).toBe(429)
     expect((await post('/chat/completions')).status).toBe(200)
     const overloaded = await post('/messages')
@@ -98,9 +102,9 @@ describe('the upstream for tests', () => {
     const whole = Buffer.from(frames.join(''))
     for (const breakWith of ['reset', 'close'] as const) {
       for (const breakAfterBytes of [0, 1, 333, whole.length - 1, whole.length]) {
-        upstream.script({ sse: frames, breakAfterBytes, breakWith, splitBytes: 100_000 })
+        upstream.enqueue({ sse: frames, breakAfterBytes, breakWith, splitBytes: 100_000 })
         const { body, reset } = await rawPost('/chat/completions')
-        const received = upstream.journal.at(-1)!
+        const received = upstream.requests.at(-1)!
         expect({ breakAfterBytes, reset, length: body.length }).toEqual({
           breakAfterBytes,
           reset: breakWith === 'reset',
@@ -120,15 +124,15 @@ describe('the upstream for tests', () => {
 
   test('hangs until the peer gives up, and knows when it did', async () => {
     const abort = new AbortController()
-    upstream.script({ sse: ['data: {}\n\n'], hang: true })
-    const count = upstream.journal.length + 1
+    upstream.enqueue({ sse: ['data: {}\n\n'], hang: true })
+    const count = upstream.requests.length + 1
     const response = await post('/chat/completions', {}, abort.signal)
     const reader = response.body!.getReader()
     await reader.read()
     const before = Date.now()
     abort.abort()
     await reader.read().catch(() => undefined)
-    const outcome = await (await upstream.received(count))[count - 1]!.done
+    const outcome = await (await upstream.waitForRequests(count))[count - 1]!.done
     expect(outcome).toMatchObject({ status: 200, complete: false })
     expect(outcome.closedByPeerAt).toBeGreaterThanOrEqual(before)
   })

@@ -1,9 +1,9 @@
 import { createServer, type Server, type Socket } from 'node:net'
 import { type TextDialect, vendorReply } from './replies.ts'
-import { chunk, headOf, lastChunk, RequestReader, type WireRequest } from './wire.ts'
+import { encodeChunk, encodeHead, lastChunk, RequestReader, type WireRequest } from './wire.ts'
 
 /** What the upstream answers with. Without anything: status 200 and an empty body. */
-export interface UpstreamAnswer {
+export interface UpstreamResponse {
   status?: number
   headers?: Record<string, string>
   /** A whole answer. */
@@ -30,10 +30,10 @@ export interface UpstreamAnswer {
   endWithoutDone?: boolean
 }
 
-export type AnswerSource = UpstreamAnswer | ((request: Received) => UpstreamAnswer)
+export type ResponseSource = UpstreamResponse | ((request: ReceivedRequest) => UpstreamResponse)
 
 /** A request as it arrived, and what became of it. */
-export interface Received {
+export interface ReceivedRequest {
   method: string
   path: string
   query: string
@@ -42,12 +42,12 @@ export interface Received {
   json: any
   text: string
   at: number
-  outcome: Outcome
+  outcome: ResponseOutcome
   /** Resolves when nothing more happens on this request. */
-  done: Promise<Outcome>
+  done: Promise<ResponseOutcome>
 }
 
-export interface Outcome {
+export interface ResponseOutcome {
   status: number | null
   /** Of the body, without the framing. */
   bodyBytes: number
@@ -59,85 +59,85 @@ export interface Outcome {
 
 export interface Upstream {
   url: string
-  journal: Received[]
+  requests: ReceivedRequest[]
   /** Queues answers: each serves one request. Where a path is given, only for paths that end with it. */
-  script(...answers: AnswerSource[]): void
-  scriptFor(pathEnd: string, ...answers: AnswerSource[]): void
+  enqueue(...responses: ResponseSource[]): void
+  enqueueFor(pathEnd: string, ...responses: ResponseSource[]): void
   /** What is answered when nothing is queued, instead of the defaults. */
-  otherwise(answer: AnswerSource | null): void
+  setDefault(response: ResponseSource | null): void
   /** Resolves with the journal once it holds so many requests. */
-  received(count: number): Promise<Received[]>
+  waitForRequests(count: number): Promise<ReceivedRequest[]>
   /** Connections that are open now. */
-  connections(): number
+  countOpenConnections(): number
   /** Connections that were ever made. */
-  accepted(): number
+  countAcceptedConnections(): number
   stop(): Promise<void>
 }
 
-interface State {
-  journal: Received[]
-  queue: { pathEnd: string; answer: AnswerSource }[]
-  otherwise: AnswerSource | null
-  waiting: { count: number; resolve(journal: Received[]): void }[]
+interface UpstreamState {
+  requests: ReceivedRequest[]
+  queue: { pathEnd: string; response: ResponseSource }[]
+  defaultResponse: ResponseSource | null
+  waiters: { count: number; resolve(journal: ReceivedRequest[]): void }[]
   sockets: Set<Socket>
-  accepted: number
+  acceptedCount: number
 }
 
 /** An upstream on the loopback that does what it is told, down to the byte, and writes down what it was asked. */
 export async function startUpstream(): Promise<Upstream> {
-  const state: State = {
-    journal: [],
+  const state: UpstreamState = {
+    requests: [],
     queue: [],
-    otherwise: null,
-    waiting: [],
+    defaultResponse: null,
+    waiters: [],
     sockets: new Set(),
-    accepted: 0,
+    acceptedCount: 0,
   }
   const server = createServer({ noDelay: true }, (socket) => serve(socket, state))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const address = server.address()
   const port = typeof address === 'object' && address ? address.port : 0
-  const scriptFor = (pathEnd: string, ...answers: AnswerSource[]) => {
-    for (const answer of answers) state.queue.push({ pathEnd, answer })
+  const enqueueFor = (pathEnd: string, ...responses: ResponseSource[]) => {
+    for (const response of responses) state.queue.push({ pathEnd, response })
   }
   return {
     url: `http://127.0.0.1:${port}`,
-    journal: state.journal,
-    scriptFor,
-    script: (...answers) => scriptFor('', ...answers),
-    otherwise: (answer) => {
-      state.otherwise = answer
+    requests: state.requests,
+    enqueueFor,
+    enqueue: (...responses) => enqueueFor('', ...responses),
+    setDefault: (response) => {
+      state.defaultResponse = response
     },
-    received: (count) =>
+    waitForRequests: (count) =>
       new Promise((resolve) => {
-        state.waiting.push({ count, resolve })
-        tellWaiting(state)
+        state.waiters.push({ count, resolve })
+        notifyWaiters(state)
       }),
-    connections: () => state.sockets.size,
-    accepted: () => state.accepted,
+    countOpenConnections: () => state.sockets.size,
+    countAcceptedConnections: () => state.acceptedCount,
     stop: () => stop(server, state),
   }
 }
 
-function stop(server: Server, state: State): Promise<void> {
+function stop(server: Server, state: UpstreamState): Promise<void> {
   for (const socket of state.sockets) socket.destroy()
   return new Promise((resolve) => server.close(() => resolve()))
 }
 
-function tellWaiting(state: State): void {
-  state.waiting = state.waiting.filter(({ count, resolve }) => {
-    if (state.journal.length < count) return true
-    resolve(state.journal)
+function notifyWaiters(state: UpstreamState): void {
+  state.waiters = state.waiters.filter(({ count, resolve }) => {
+    if (state.requests.length < count) return true
+    resolve(state.requests)
     return false
   })
 }
 
 /** Requests of a connection are answered one after the other. */
-function serve(socket: Socket, state: State): void {
+function serve(socket: Socket, state: UpstreamState): void {
   const reader = new RequestReader()
   let last = Promise.resolve()
   state.sockets.add(socket)
-  state.accepted++
+  state.acceptedCount++
   socket.on('data', (data) => {
     const bytes = typeof data === 'string' ? Buffer.from(data) : data
     for (const request of reader.push(bytes)) last = last.then(() => receive(socket, state, request))
@@ -147,30 +147,30 @@ function serve(socket: Socket, state: State): void {
   socket.on('close', () => state.sockets.delete(socket))
 }
 
-async function receive(socket: Socket, state: State, request: WireRequest): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<Outcome>()
-  const outcome: Outcome = { status: null, bodyBytes: 0, complete: false, closedByPeerAt: null }
+async function receive(socket: Socket, state: UpstreamState, request: WireRequest): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<ResponseOutcome>()
+  const outcome: ResponseOutcome = { status: null, bodyBytes: 0, complete: false, closedByPeerAt: null }
   const [path = '', query = ''] = request.path.split('?')
   const text = request.body.toString()
-  const received: Received = {
+  const received: ReceivedRequest = {
     method: request.method,
     path,
     query,
     headers: request.headers,
-    json: parsed(text),
+    json: parseJson(text),
     text,
     at: Date.now(),
     outcome,
     done: promise,
   }
-  const answer = answerTo(received, state)
-  state.journal.push(received)
-  tellWaiting(state)
-  await new Exchange(socket, outcome).run(answer)
+  const response = selectResponse(received, state)
+  state.requests.push(received)
+  notifyWaiters(state)
+  await new ResponseWriter(socket, outcome).run(response)
   resolve(outcome)
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
@@ -178,10 +178,10 @@ function parsed(text: string): unknown {
   }
 }
 
-function answerTo(received: Received, state: State): UpstreamAnswer {
+function selectResponse(received: ReceivedRequest, state: UpstreamState): UpstreamResponse {
   const at = state.queue.findIndex(({ pathEnd }) => received.path.endsWith(pathEnd))
   const [queued] = at < 0 ? [] : state.queue.splice(at, 1)
-  const source = queued?.answer ?? state.otherwise ?? defaultAnswer
+  const source = queued?.response ?? state.defaultResponse ?? buildDefaultResponse
   return typeof source === 'function' ? source(received) : source
 }
 
@@ -193,7 +193,7 @@ const defaultDialects: [RegExp, TextDialect][] = [
 ]
 
 /** Each dialect's path is answered with a short text, streamed when that was asked for. */
-function defaultAnswer({ path, json }: Received): UpstreamAnswer {
+function buildDefaultResponse({ path, json }: ReceivedRequest): UpstreamResponse {
   const dialect = defaultDialects.find(([pattern]) => pattern.test(path))?.[1]
   if (!dialect) return { status: 404, json: { error: { message: `nothing at ${path}` } } }
   const { frames, body } = vendorReply(dialect, 'text')
@@ -202,59 +202,61 @@ function defaultAnswer({ path, json }: Received): UpstreamAnswer {
 }
 
 /** One answer on its way, until it is told or either side is gone. */
-class Exchange {
+class ResponseWriter {
   readonly #socket: Socket
-  readonly #outcome: Outcome
-  readonly #gone = Promise.withResolvers<void>()
+  readonly #outcome: ResponseOutcome
+  readonly #closed = Promise.withResolvers<void>()
   /** We closed the connection ourselves. */
-  #ours = false
+  #isClosedByUs = false
 
-  constructor(socket: Socket, outcome: Outcome) {
+  constructor(socket: Socket, outcome: ResponseOutcome) {
     this.#socket = socket
     this.#outcome = outcome
-    if (socket.destroyed) this.#leave()
-    socket.on('end', this.#leave)
-    socket.on('close', this.#leave)
+    if (socket.destroyed) this.#handleClose()
+    socket.on('end', this.#handleClose)
+    socket.on('close', this.#handleClose)
   }
 
-  #leave = (): void => {
-    if (!this.#ours && !this.#outcome.complete) this.#outcome.closedByPeerAt ??= Date.now()
-    this.#gone.resolve()
+  #handleClose = (): void => {
+    if (!this.#isClosedByUs && !this.#outcome.complete) this.#outcome.closedByPeerAt ??= Date.now()
+    this.#closed.resolve()
   }
 
-  async run(answer: UpstreamAnswer): Promise<void> {
-    await this.#answer(answer)
-    this.#socket.off('end', this.#leave)
-    this.#socket.off('close', this.#leave)
+  async run(response: UpstreamResponse): Promise<void> {
+    await this.#respond(response)
+    this.#socket.off('end', this.#handleClose)
+    this.#socket.off('close', this.#handleClose)
   }
 
-  async #answer(answer: UpstreamAnswer): Promise<void> {
-    await this.#pause(answer.waitMs ?? 0)
-    if (answer.breakBeforeHead) return this.#break(answer)
-    if (answer.hang && !answer.sse && answer.json === undefined && answer.text === undefined)
-      return this.#gone.promise
-    const body = bodyOf(answer)
-    const framed = answer.sse !== undefined
-    await this.#head(answer, framed ? null : body.reduce((sum, piece) => sum + piece.length, 0))
-    for (const [index, piece] of limited(pieced(body, answer.splitBytes), answer).entries()) {
-      if (index > 0) await this.#pause(answer.delayMs ?? 0)
+  async #respond(response: UpstreamResponse): Promise<void> {
+    await this.#sleep(response.waitMs ?? 0)
+    if (response.breakBeforeHead) return this.#break(response)
+    if (response.hang && !response.sse && response.json === undefined && response.text === undefined)
+      return this.#closed.promise
+    const body = encodeBody(response)
+    const framed = response.sse !== undefined
+    await this.#writeHead(response, framed ? null : body.reduce((sum, piece) => sum + piece.length, 0))
+    for (const [index, piece] of truncateBody(splitBody(body, response.splitBytes), response).entries()) {
+      if (index > 0) await this.#sleep(response.delayMs ?? 0)
       if (this.#isGone()) return
-      await this.#write(framed ? chunk(piece) : piece)
+      await this.#write(framed ? encodeChunk(piece) : piece)
       this.#outcome.bodyBytes += piece.length
     }
-    if (answer.breakAfterBytes !== undefined) return this.#break(answer)
-    if (answer.hang) return this.#gone.promise
+    if (response.breakAfterBytes !== undefined) return this.#break(response)
+    if (response.hang) return this.#closed.promise
     if (framed) await this.#write(Buffer.from(lastChunk))
     this.#outcome.complete = !this.#isGone()
   }
 
-  async #head(answer: UpstreamAnswer, length: number | null): Promise<void> {
-    const status = answer.status ?? 200
+  async #writeHead(response: UpstreamResponse, length: number | null): Promise<void> {
+    const status = response.status ?? 200
     const framing =
       length === null ? { 'transfer-encoding': 'chunked' } : { 'content-length': String(length) }
     const type = length === null ? 'text/event-stream' : 'application/json'
     this.#outcome.status = status
-    await this.#write(Buffer.from(headOf(status, { 'content-type': type, ...answer.headers, ...framing })))
+    await this.#write(
+      Buffer.from(encodeHead(status, { 'content-type': type, ...response.headers, ...framing })),
+    )
   }
 
   #isGone(): boolean {
@@ -265,30 +267,30 @@ class Exchange {
   #write(bytes: Uint8Array): Promise<void> {
     if (this.#isGone()) return Promise.resolve()
     const written = new Promise<void>((resolve) => void this.#socket.write(bytes, () => resolve()))
-    return Promise.race([written, this.#gone.promise])
+    return Promise.race([written, this.#closed.promise])
   }
 
-  #pause(ms: number): Promise<void> {
-    return ms > 0 ? Promise.race([Bun.sleep(ms), this.#gone.promise]) : Promise.resolve()
+  #sleep(ms: number): Promise<void> {
+    return ms > 0 ? Promise.race([Bun.sleep(ms), this.#closed.promise]) : Promise.resolve()
   }
 
-  async #break({ breakWith = 'reset' }: UpstreamAnswer): Promise<void> {
-    this.#ours = true
+  async #break({ breakWith = 'reset' }: UpstreamResponse): Promise<void> {
+    this.#isClosedByUs = true
     if (breakWith === 'close') this.#socket.destroy()
     else {
       // A reset discards what the peer has not read yet: it gets a moment to read it.
-      await this.#pause(20)
+      await this.#sleep(20)
       this.#socket.resetAndDestroy()
     }
   }
 }
 
-function bodyOf({ json, text, sse, endWithoutDone }: UpstreamAnswer): Buffer[] {
+function encodeBody({ json, text, sse, endWithoutDone }: UpstreamResponse): Buffer[] {
   if (sse) return (endWithoutDone ? sse.slice(0, -1) : sse).map((frame) => Buffer.from(frame))
   return [Buffer.from(text ?? (json === undefined ? '' : JSON.stringify(json)))]
 }
 
-function pieced(body: Buffer[], size: number | undefined): Buffer[] {
+function splitBody(body: Buffer[], size: number | undefined): Buffer[] {
   if (!size) return body.filter((piece) => piece.length > 0)
   const whole = Buffer.concat(body)
   return Array.from({ length: Math.ceil(whole.length / size) }, (_, index) =>
@@ -297,11 +299,14 @@ function pieced(body: Buffer[], size: number | undefined): Buffer[] {
 }
 
 /** Only what comes before the break. */
-function limited(pieces: Buffer[], { breakAfterBytes = Number.POSITIVE_INFINITY }: UpstreamAnswer): Buffer[] {
+function truncateBody(
+  pieces: Buffer[],
+  { breakAfterBytes = Number.POSITIVE_INFINITY }: UpstreamResponse,
+): Buffer[] {
   let left = breakAfterBytes
   return pieces.flatMap((piece) => {
-    const kept = piece.subarray(0, Math.min(piece.length, left))
-    left -= kept.length
-    return kept.length > 0 ? [kept] : []
+    const included = piece.subarray(0, Math.min(piece.length, left))
+    left -= included.length
+    return included.length > 0 ? [included] : []
   })
 }

@@ -23,15 +23,15 @@ export class RequestReader {
     if (end < 0) return undefined
     const [line = '', ...rest] = this.#bytes.subarray(0, end).toString('latin1').split('\r\n')
     const [method = '', path = ''] = line.split(' ')
-    const headers = headersOf(rest)
-    const found = bodyOf(headers, this.#bytes.subarray(end + 4))
-    if (!found) return undefined
-    this.#bytes = this.#bytes.subarray(end + 4 + found.used)
-    return { method, path, headers, body: found.body }
+    const headers = parseHeaders(rest)
+    const parsedBody = parseBody(headers, this.#bytes.subarray(end + 4))
+    if (!parsedBody) return undefined
+    this.#bytes = this.#bytes.subarray(end + 4 + parsedBody.used)
+    return { method, path, headers, body: parsedBody.body }
   }
 }
 
-function headersOf(lines: string[]): Record<string, string> {
+function parseHeaders(lines: string[]): Record<string, string> {
   return Object.fromEntries(
     lines.map((line) => {
       const colon = line.indexOf(':')
@@ -40,18 +40,18 @@ function headersOf(lines: string[]): Record<string, string> {
   )
 }
 
-interface Found {
+interface ParsedBody {
   body: Buffer
   used: number
 }
 
-function bodyOf(headers: Record<string, string>, bytes: Buffer): Found | undefined {
-  if (headers['transfer-encoding']?.includes('chunked')) return chunkedBody(bytes)
+function parseBody(headers: Record<string, string>, bytes: Buffer): ParsedBody | undefined {
+  if (headers['transfer-encoding']?.includes('chunked')) return parseChunkedBody(bytes)
   const length = Number(headers['content-length'] ?? 0)
   return bytes.length < length ? undefined : { body: Buffer.from(bytes.subarray(0, length)), used: length }
 }
 
-function chunkedBody(bytes: Buffer): Found | undefined {
+function parseChunkedBody(bytes: Buffer): ParsedBody | undefined {
   const chunks: Buffer[] = []
   for (let at = 0; ; ) {
     const line = bytes.indexOf('\r\n', at)
@@ -65,12 +65,12 @@ function chunkedBody(bytes: Buffer): Found | undefined {
   }
 }
 
-export function headOf(status: number, headers: Record<string, string>): string {
+export function encodeHead(status: number, headers: Record<string, string>): string {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
   return `HTTP/1.1 ${status} ${status < 400 ? 'OK' : 'Error'}\r\n${lines.join('')}\r\n`
 }
 
-export function chunk(bytes: Uint8Array): Buffer {
+export function encodeChunk(bytes: Uint8Array): Buffer {
   return Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')])
 }
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { createTenant, describeOnEachDatabase, type Tenant } from '../../../test/support/harness.ts'
-import { generation, insertGenerations } from '../../../test/support/records.ts'
+import { buildGeneration, insertGenerations } from '../../../test/support/records.ts'
 import { createKey } from '../../account/keys.ts'
 import { createWorkspace } from '../../account/workspaces.ts'
-import { rollUp } from '../../ledger/rollups/roll.ts'
+import { rollUp } from '../../ledger/rollups/roll-up.ts'
 
 interface Item {
   date: string
@@ -25,8 +25,8 @@ describeOnEachDatabase('GET /activity', (server) => {
     second = (await createWorkspace(db, clock, owner, { name: 'Second', slug: 'second' })).id
     const wanted = { organizationId, workspaceId: second, kind: 'inference' as const, name: 'k' }
     key = (await createKey(db, clock, wanted)).key
-    const row = (created_at: string, change: Partial<Parameters<typeof generation>[1]> = {}) =>
-      generation(tenant, {
+    const row = (created_at: string, change: Partial<Parameters<typeof buildGeneration>[1]> = {}) =>
+      buildGeneration(tenant, {
         created_at,
         tokens_input: 10,
         tokens_cache_read: 5,
@@ -57,10 +57,10 @@ describeOnEachDatabase('GET /activity', (server) => {
 
   const check = async () => {
     const found = await items()
-    const seen = found.map(({ date, model, requests }) => `${date} ${model} ${requests}`)
-    expect(seen[0]).toBe('2028-03-14 sandbox/echo 3')
-    expect(seen.slice(1, 3).sort()).toEqual(['2028-03-14 gone/model 1', '2028-03-14 sandbox/echo:free 1'])
-    expect(seen.slice(3)).toEqual(['2028-02-14 sandbox/echo 1'])
+    const summary = found.map(({ date, model, requests }) => `${date} ${model} ${requests}`)
+    expect(summary[0]).toBe('2028-03-14 sandbox/echo 3')
+    expect(summary.slice(1, 3).sort()).toEqual(['2028-03-14 gone/model 1', '2028-03-14 sandbox/echo:free 1'])
+    expect(summary.slice(3)).toEqual(['2028-02-14 sandbox/echo 1'])
     expect(found[0]).toMatchObject({
       model_permaslug: 'sandbox/echo',
       provider_name: 'Sandbox (simulated)',

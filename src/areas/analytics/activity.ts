@@ -1,20 +1,20 @@
 import { z } from 'zod'
 import { findKey } from '../../account/keys.ts'
 import { requireMember } from '../../account/members.ts'
-import { enterWorkspace } from '../../account/workspaces.ts'
+import { resolveWorkspace } from '../../account/workspaces.ts'
+import type { Gateway } from '../../app/gateway.ts'
 import type { Db } from '../../db/db.ts'
-import { badField, fail } from '../../errors.ts'
-import type { Gateway } from '../../gateway.ts'
+import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
 import { usdFromNanos } from '../../ledger/money.ts'
-import { answer } from '../../ledger/rollups/answer.ts'
-import type { Dimension, Filter, Group } from '../../ledger/rollups/tally.ts'
-import { derivedUuid } from '../../lib/ids.ts'
+import type { Dimension, Filter, Group } from '../../ledger/rollups/aggregator.ts'
+import { queryRollups } from '../../ledger/rollups/query.ts'
+import { deriveUuid } from '../../lib/ids.ts'
 import { utcDay } from '../../lib/time.ts'
-import { permaslug, providerName } from './dimensions.ts'
+import { resolvePermaslug, resolveProviderName } from './dimensions.ts'
 
-const days = 30
+const activityDays = 30
 const dayMs = 86_400_000
-const limitMs = 10_000
+const timeoutMs = 10_000
 
 export const activityQuery = z.strictObject({
   date: z.iso.date().optional().describe('One UTC day of the last 30'),
@@ -47,11 +47,11 @@ export const activityItem = z
 type ActivityQuery = z.output<typeof activityQuery>
 type ActivityItem = z.input<typeof activityItem>
 
-const asIs = (value: string | null) => value
-const columns: readonly Dimension[] = [
-  { column: 'model', read: asIs },
-  { column: 'endpoint', read: asIs },
-  { column: 'provider', read: asIs },
+const identity = (value: string | null) => value
+const activityDimensions: readonly Dimension[] = [
+  { column: 'model', read: identity },
+  { column: 'endpoint', read: identity },
+  { column: 'provider', read: identity },
 ]
 
 export async function readActivity(
@@ -60,69 +60,77 @@ export async function readActivity(
   query: ActivityQuery,
 ): Promise<ActivityItem[]> {
   const byWorkspace = query.group_by === 'workspace'
-  const groups = await answer(gateway.db, {
+  const groups = await queryRollups(gateway.db, {
     organizationId,
-    limitMs,
-    question: {
-      ...rangeOf(gateway.clock.now(), query.date),
-      grain: 'day',
-      dimensions: byWorkspace ? [...columns, { column: 'workspace', read: asIs }] : columns,
-      filters: await filtersOf(gateway.db, organizationId, query),
+    timeoutMs,
+    query: {
+      ...resolveRange(gateway.clock.now(), query.date),
+      granularity: 'day',
+      dimensions: byWorkspace
+        ? [...activityDimensions, { column: 'workspace', read: identity }]
+        : activityDimensions,
+      filters: await buildFilters(gateway.db, organizationId, query),
       measures: ['requests', 'prompt', 'completion', 'reasoning', 'credits', 'byok_fees', 'byok_upstream'],
-      spreads: [],
+      histograms: [],
     },
   })
-  const endpointId = endpointIds()
-  return groups.map((group) => itemOf(gateway, group, endpointId)).sort(newestFirst)
+  const endpointId = memoizeEndpointIds()
+  return groups.map((group) => toActivityItem(gateway, group, endpointId)).sort(compareNewestFirst)
 }
 
 /** Completed days only: today is not over. */
-function rangeOf(now: number, date: string | undefined) {
+function resolveRange(now: number, date: string | undefined) {
   const today = Date.parse(utcDay(now))
-  const from = today - days * dayMs
+  const from = today - activityDays * dayMs
   if (date === undefined) return { from, to: today }
   const day = Date.parse(date)
-  if (day < from || day >= today) throw badField('date', `must be one of the last ${days} completed UTC days`)
+  if (day < from || day >= today)
+    throw invalidFieldError('date', `must be one of the last ${activityDays} completed UTC days`)
   return { from: day, to: day + dayMs }
 }
 
-async function filtersOf(db: Db, organizationId: string, query: ActivityQuery): Promise<Filter[]> {
+async function buildFilters(db: Db, organizationId: string, query: ActivityQuery): Promise<Filter[]> {
   const filters: Filter[] = []
-  const only = (column: Filter['column'], wanted: string) =>
-    filters.push({ column, keeps: (value) => value === wanted })
+  const addFilter = (column: Filter['column'], expected: string) =>
+    filters.push({ column, matches: (value) => value === expected })
   if (query.api_key_hash !== undefined) {
     const key = await findKey(db, organizationId, query.api_key_hash.toLowerCase())
-    if (!key) throw fail('not_found', 'api_key_hash: the key does not exist.')
-    only('key', String(key.id))
+    if (!key) throw gatewayError('not_found', 'api_key_hash: the key does not exist.')
+    addFilter('key', String(key.id))
   }
-  if (query.user_id !== undefined) only('user', (await requireMember(db, organizationId, query.user_id)).id)
+  if (query.user_id !== undefined)
+    addFilter('user', (await requireMember(db, organizationId, query.user_id)).id)
   if (query.workspace_id !== undefined) {
-    only('workspace', (await enterWorkspace(db, organizationId, query.workspace_id)).id)
+    addFilter('workspace', (await resolveWorkspace(db, organizationId, query.workspace_id)).id)
   }
   return filters
 }
 
-type EndpointId = (model: string, tag: string) => string
+type EndpointIdResolver = (model: string, tag: string) => string
 
 /** The same few come again on every day. */
-function endpointIds(): EndpointId {
+function memoizeEndpointIds(): EndpointIdResolver {
   const known = new Map<string, string>()
   return (model, tag) => {
     const name = `${model} ${tag}`
-    const id = known.get(name) ?? derivedUuid('endpoint', model, tag)
+    const id = known.get(name) ?? deriveUuid('endpoint', model, tag)
     known.set(name, id)
     return id
   }
 }
 
-function itemOf({ catalog }: Gateway, { bucket, values, sum }: Group, endpointId: EndpointId): ActivityItem {
+function toActivityItem(
+  { catalogue }: Gateway,
+  { bucket, values, sum }: Group,
+  endpointId: EndpointIdResolver,
+): ActivityItem {
   const [model = null, endpoint = null, provider = null, workspace] = values
   return {
     date: bucket ?? '',
     model: model ?? '',
-    model_permaslug: permaslug(model, catalog) ?? '',
+    model_permaslug: resolvePermaslug(model, catalogue) ?? '',
     endpoint_id: endpointId(model ?? '', endpoint ?? ''),
-    provider_name: providerName(provider, catalog) ?? '',
+    provider_name: resolveProviderName(provider, catalogue) ?? '',
     requests: Number(sum('requests')),
     prompt_tokens: Number(sum('prompt')),
     completion_tokens: Number(sum('completion')),
@@ -133,7 +141,7 @@ function itemOf({ catalog }: Gateway, { bucket, values, sum }: Group, endpointId
   }
 }
 
-function newestFirst(a: ActivityItem, b: ActivityItem): number {
+function compareNewestFirst(a: ActivityItem, b: ActivityItem): number {
   if (a.date !== b.date) return a.date < b.date ? 1 : -1
   return b.requests - a.requests || (a.endpoint_id < b.endpoint_id ? -1 : 1)
 }

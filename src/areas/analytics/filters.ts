@@ -1,23 +1,23 @@
-import type { Gateway } from '../../gateway.ts'
-import type { Filter } from '../../ledger/rollups/tally.ts'
-import { type DimensionKind, dimensionsByName } from './dimensions.ts'
-import type { SentFilter } from './request.ts'
-import { keysOf } from './store.ts'
+import type { Gateway } from '../../app/gateway.ts'
+import type { Filter } from '../../ledger/rollups/aggregator.ts'
+import { type DimensionDefinition, dimensionsByName } from './dimensions.ts'
+import type { RequestFilter } from './request.ts'
+import { findKeys } from './store.ts'
 
-type Value = string | number
+type FilterValue = string | number
 
-export interface ReadFilters {
+export interface ParsedFilters {
   filters: Filter[]
   warnings: string[]
   /** The generations it is about, where the filters say so. */
   generationIds: string[] | null
 }
 
-export async function readFilters(
+export async function parseFilters(
   gateway: Gateway,
   organizationId: string,
-  sent: readonly SentFilter[],
-): Promise<ReadFilters> {
+  sent: readonly RequestFilter[],
+): Promise<ParsedFilters> {
   const warnings: string[] = []
   const filters: Filter[] = []
   let generationIds: string[] | null = null
@@ -25,8 +25,10 @@ export async function readFilters(
     const kind = dimensionsByName.get(filter.field)
     if (!kind) continue
     const isKey = kind.column === 'key'
-    const values = isKey ? await keyIds(gateway, organizationId, filter, warnings) : listOf(filter.value)
-    filters.push({ column: kind.column, keeps: predicate(gateway, kind, filter, values) })
+    const values = isKey
+      ? await resolveKeyIds(gateway, organizationId, filter, warnings)
+      : toList(filter.value)
+    filters.push({ column: kind.column, matches: buildPredicate(gateway, kind, filter, values) })
     if (kind.column === 'id' && ['eq', 'in'].includes(filter.operator) && !filter.include_unset) {
       generationIds = values.map(String)
     }
@@ -34,24 +36,24 @@ export async function readFilters(
   return { filters, warnings, generationIds }
 }
 
-function listOf(value: SentFilter['value']): Value[] {
+function toList(value: RequestFilter['value']): FilterValue[] {
   return Array.isArray(value) ? value : [value]
 }
 
 const hashPattern = /^[0-9a-f]{64}$/i
 
 /** Keys go by their number; a hash is looked up first. */
-async function keyIds(
+async function resolveKeyIds(
   { db }: Gateway,
   organizationId: string,
-  filter: SentFilter,
+  filter: RequestFilter,
   warnings: string[],
-): Promise<Value[]> {
-  const given = listOf(filter.value)
-  const hashes = given.map(String).filter((value) => hashPattern.test(value))
-  const keys = await keysOf(db, organizationId, { hashes: hashes.map((hash) => hash.toLowerCase()) })
+): Promise<FilterValue[]> {
+  const values = toList(filter.value)
+  const hashes = values.map(String).filter((value) => hashPattern.test(value))
+  const keys = await findKeys(db, organizationId, { hashes: hashes.map((hash) => hash.toLowerCase()) })
   const byHash = new Map(keys.map(({ hash, id }) => [hash, id]))
-  return given.map((value) => {
+  return values.map((value) => {
     if (!hashPattern.test(String(value))) return value
     const id = byHash.get(String(value).toLowerCase())
     if (id === undefined) warnings.push(`${filter.field}: no key has the hash ${value}.`)
@@ -59,21 +61,21 @@ async function keyIds(
   })
 }
 
-function predicate(
-  { catalog }: Gateway,
-  { read, aliases }: DimensionKind,
-  { operator, include_unset }: SentFilter,
-  values: readonly Value[],
-): Filter['keeps'] {
-  const wanted = new Set(values.map(String))
+function buildPredicate(
+  { catalogue }: Gateway,
+  { read, aliases }: DimensionDefinition,
+  { operator, include_unset }: RequestFilter,
+  values: readonly FilterValue[],
+): Filter['matches'] {
+  const expected = new Set(values.map(String))
   const [first = ''] = values
   return (stored) => {
-    const value = read(stored, catalog)
+    const value = read(stored, catalogue)
     if (value === null) return include_unset === true
-    const isOne = wanted.has(value) || wanted.has(aliases?.(stored) ?? value)
+    const isOne = expected.has(value) || expected.has(aliases?.(stored) ?? value)
     if (operator === 'eq' || operator === 'in') return isOne
     if (operator === 'neq' || operator === 'not_in') return !isOne
-    return isOrdered(operator, compare(value, first))
+    return isOrdered(operator, compareValues(value, first))
   }
 }
 
@@ -84,7 +86,7 @@ function isOrdered(operator: 'gt' | 'gte' | 'lt' | 'lte', order: number): boolea
 }
 
 /** Numbers by their size, everything else as text. */
-function compare(a: Value, b: Value): number {
+function compareValues(a: FilterValue, b: FilterValue): number {
   const difference = a === '' || b === '' ? Number.NaN : Number(a) - Number(b)
   if (!Number.isNaN(difference)) return difference
   return String(a) < String(b) ? -1 : String(a) > String(b) ? 1 : 0

@@ -1,36 +1,41 @@
-import { addressOf, findMembers } from '../../account/members.ts'
-import type { Gateway } from '../../gateway.ts'
-import type { Group } from '../../ledger/rollups/tally.ts'
-import { keysOf, workspaceNames } from './store.ts'
+import { emailOf, findMembers } from '../../account/members.ts'
+import type { Gateway } from '../../app/gateway.ts'
+import type { Group } from '../../ledger/rollups/aggregator.ts'
+import { findKeys, listWorkspaceNames } from './store.ts'
 
-interface Name {
+interface DisplayName {
   name: string
   email?: string | null
 }
 
 /** What ids are shown as. One whose record is gone stands for itself. */
-export type Names = ReadonlyMap<string, Name>
+export type DisplayNames = ReadonlyMap<string, DisplayName>
 
 /** Titles of apps, by address. */
-export type Titles = ReadonlyMap<string, string>
+export type AppTitles = ReadonlyMap<string, string>
 
-type Find = (gateway: Gateway, organizationId: string, ids: string[], titles: Titles) => Promise<Names>
+type FindNames = (
+  gateway: Gateway,
+  organizationId: string,
+  ids: string[],
+  titles: AppTitles,
+) => Promise<DisplayNames>
 
-const finders: Record<string, Find> = {
+const nameFinders: Record<string, FindNames> = {
   api_key_id: async ({ db }, organizationId, ids) => {
-    const keys = await keysOf(db, organizationId, { ids: ids.map(Number) })
+    const keys = await findKeys(db, organizationId, { ids: ids.map(Number) })
     return new Map(keys.map(({ id, name }) => [String(id), { name }]))
   },
   workspace: async ({ db }, organizationId, ids) => {
-    const found = await workspaceNames(db, organizationId, ids)
-    return new Map(found.map(({ id, name }) => [id, { name }]))
+    const workspaces = await listWorkspaceNames(db, organizationId, ids)
+    return new Map(workspaces.map(({ id, name }) => [id, { name }]))
   },
   user: async ({ db }, organizationId, ids) => {
     const members = ids.length === 0 ? [] : await findMembers(db, organizationId, ids)
     return new Map(
       members.map((member) => {
         const { id, first_name, last_name } = member
-        const email = addressOf(member)
+        const email = emailOf(member)
         return [id, { name: [first_name, last_name].filter(Boolean).join(' ') || (email ?? id), email }]
       }),
     )
@@ -40,17 +45,17 @@ const finders: Record<string, Find> = {
 }
 
 /** For each dimension, the names of what is shown. */
-export async function namesOf(
+export async function loadDisplayNames(
   gateway: Gateway,
   organizationId: string,
   dimensions: readonly string[],
   groups: readonly Group[],
-  titles: Titles,
-): Promise<Names[]> {
-  const found: Names[] = []
-  for (const [place, dimension] of dimensions.entries()) {
-    const ids = [...new Set(groups.flatMap(({ values }) => values[place] ?? []))]
-    found.push((await finders[dimension]?.(gateway, organizationId, ids, titles)) ?? new Map())
+  titles: AppTitles,
+): Promise<DisplayNames[]> {
+  const names: DisplayNames[] = []
+  for (const [index, dimension] of dimensions.entries()) {
+    const ids = [...new Set(groups.flatMap(({ values }) => values[index] ?? []))]
+    names.push((await nameFinders[dimension]?.(gateway, organizationId, ids, titles)) ?? new Map())
   }
-  return found
+  return names
 }

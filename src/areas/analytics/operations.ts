@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { grains } from '../../ledger/rollups/tally.ts'
-import { operation } from '../../operation.ts'
+import { defineOperation } from '../../http/operation.ts'
+import { granularities } from '../../ledger/rollups/aggregator.ts'
 import { activityItem, activityQuery, readActivity } from './activity.ts'
 import { dimensions } from './dimensions.ts'
 import { displayFormats, metrics } from './metrics.ts'
@@ -20,7 +20,7 @@ const analyticsMeta = z
       }),
     ),
     dimensions: z.array(z.strictObject({ name: z.string(), display_label: z.string() })),
-    granularities: z.array(z.strictObject({ name: z.enum(grains), display_label: z.string() })),
+    granularities: z.array(z.strictObject({ name: z.enum(granularities), display_label: z.string() })),
     operators: z.array(
       z.strictObject({
         name: z.enum(operators.map(({ name }) => name)),
@@ -44,7 +44,7 @@ const analyticsResult = z
   })
   .meta({ id: 'AnalyticsResult' })
 
-const getActivity = operation({
+const getActivity = defineOperation({
   id: 'getActivity',
   method: 'GET',
   path: '/activity',
@@ -59,7 +59,7 @@ const getActivity = operation({
   }),
 })
 
-const getMeta = operation({
+const getAnalyticsMeta = defineOperation({
   id: 'getAnalyticsMeta',
   method: 'GET',
   path: '/analytics/meta',
@@ -78,20 +78,23 @@ const meta: z.input<typeof analyticsMeta> = {
     is_rate: isRate,
   })),
   dimensions: dimensions.map(({ name, label }) => ({ name, display_label: label })),
-  granularities: grains.map((name) => ({ name, display_label: `${name[0]?.toUpperCase()}${name.slice(1)}` })),
+  granularities: granularities.map((name) => ({
+    name,
+    display_label: `${name[0]?.toUpperCase()}${name.slice(1)}`,
+  })),
   operators: [...operators],
 }
 
-const mostPerMinute = 64
-const tooMany = `At most ${mostPerMinute} queries a minute.`
+const maxQueriesPerMinute = 64
+const rateLimitMessage = `At most ${maxQueriesPerMinute} queries a minute.`
 
-const query = operation({
+const queryAnalytics = defineOperation({
   id: 'queryAnalytics',
   method: 'POST',
   path: '/analytics/query',
   tag,
   summary: 'Ask for metrics over a range of time, by up to two dimensions',
-  description: tooMany,
+  description: rateLimitMessage,
   access: 'management',
   body: queryBody,
   errors: [408, 429],
@@ -99,7 +102,12 @@ const query = operation({
   handle: async ({ gateway, caller, body }) => {
     const startedAt = performance.now()
     const { organizationId } = caller
-    gateway.rates.count(`query ${organizationId}`, mostPerMinute, gateway.clock.now(), tooMany)
+    gateway.rateLimiter.consume(
+      `query ${organizationId}`,
+      maxQueriesPerMinute,
+      gateway.clock.now(),
+      rateLimitMessage,
+    )
     const { rows, truncated, warnings } = await runQuery(gateway, organizationId, body)
     const query_time_ms = Math.round(performance.now() - startedAt)
     return {
@@ -112,4 +120,4 @@ const query = operation({
   },
 })
 
-export const analyticsOperations = [getActivity, getMeta, query]
+export const analyticsOperations = [getActivity, getAnalyticsMeta, queryAnalytics]

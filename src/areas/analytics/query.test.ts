@@ -5,13 +5,13 @@ import {
   type Tenant,
   type TestServer,
 } from '../../../test/support/harness.ts'
-import { diceOf, generation, insertGenerations } from '../../../test/support/records.ts'
+import { buildGeneration, insertGenerations, seededDice } from '../../../test/support/records.ts'
 import { createKey } from '../../account/keys.ts'
 import { createMember } from '../../account/members.ts'
 import { createWorkspace } from '../../account/workspaces.ts'
 import type { GenerationTable } from '../../db/schema.ts'
-import { compact } from '../../ledger/rollups/compact.ts'
-import { rollUp } from '../../ledger/rollups/roll.ts'
+import { compactSegments } from '../../ledger/rollups/compact-segments.ts'
+import { rollUp } from '../../ledger/rollups/roll-up.ts'
 
 type Row = Record<string, string | number | null>
 const now = '2028-03-15T12:00:00.000Z'
@@ -37,7 +37,7 @@ async function makeRows(server: TestServer, tenant: Tenant, count: number, seed:
       (await createKey(db, clock, { organizationId, workspaceId, kind: 'inference', name: `K${i}` })).key,
     )
   }
-  const dice = diceOf(seed)
+  const dice = seededDice(seed)
   const pick = <T>(items: readonly T[]): T => items[dice(items.length)] as T
   const rows = Array.from({ length: count }, () => {
     const key = pick(keys)
@@ -45,7 +45,7 @@ async function makeRows(server: TestServer, tenant: Tenant, count: number, seed:
     const ended = Math.min(Date.parse(now), began + (dice(20) === 0 ? dice(3 * dayMs) : dice(60_000)))
     const isByok = dice(4) === 0
     const model = pick(['sandbox/echo', 'sandbox/echo:free', 'gone/model', 'gone/model:free'])
-    return generation(tenant, {
+    return buildGeneration(tenant, {
       created_at: new Date(began).toISOString(),
       ended_at: new Date(ended).toISOString(),
       key_id: key.id,
@@ -287,17 +287,17 @@ describeOnEachDatabase('Analytics', (server) => {
       const rows = await query({ metrics: exact, dimensions: pair, time_range: month })
       await compareAll(rows, within(month), pair, exact)
     }
-    for (const grain of ['hour', 'day', 'week', 'month']) {
+    for (const granularity of ['hour', 'day', 'week', 'month']) {
       const whole = range(40)
-      const rows = await query({ metrics: long, granularity: grain, time_range: whole })
-      await compareAll(rows, within(whole), [], long, grain)
+      const rows = await query({ metrics: long, granularity, time_range: whole })
+      await compareAll(rows, within(whole), [], long, granularity)
       const both = await query({
         metrics: exact,
-        granularity: grain,
+        granularity,
         dimensions: ['model'],
         time_range: range(10),
       })
-      await compareAll(both, within(range(10)), ['model'], exact, grain)
+      await compareAll(both, within(range(10)), ['model'], exact, granularity)
     }
     const hours = { start: '2028-03-14T22:30:00Z', end: '2028-03-15T01:30:00Z' }
     const minutes = await query({ metrics: all, granularity: 'minute', time_range: hours })
@@ -319,7 +319,7 @@ describeOnEachDatabase('Analytics', (server) => {
       await compareEverything()
     }, 60_000)
     test('after its days are put in order', async () => {
-      await compact(server().gateway)
+      await compactSegments(server().gateway)
       await compareEverything()
     }, 60_000)
   })
@@ -455,7 +455,7 @@ describeOnEachDatabase('Analytics', (server) => {
         kind: 'inference',
         name: 'short-lived',
       })
-      const row = generation(tenant, {
+      const row = buildGeneration(tenant, {
         created_at: '2028-03-15T11:00:00.000Z',
         ended_at: now,
         key_id: key.id,

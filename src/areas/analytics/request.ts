@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { badField } from '../../errors.ts'
-import { grains } from '../../ledger/rollups/tally.ts'
+import { invalidFieldError } from '../../errors/gateway-error.ts'
+import { granularities } from '../../ledger/rollups/aggregator.ts'
 import { utcTimestamp } from '../../lib/time.ts'
 import { dimensions, dimensionsByName } from './dimensions.ts'
 import { metrics, metricsByName, requestCount } from './metrics.ts'
@@ -39,7 +39,7 @@ export const queryBody = z
     dimensions: z.array(dimensionName).max(2).default([]),
     filters: z.array(filter).max(20).default([]).describe('All of them must hold'),
     granularity: z
-      .enum(grains)
+      .enum(granularities)
       .optional()
       .describe('One row a bucket of time; minutes for at most three hours'),
     time_range: z
@@ -71,66 +71,71 @@ export const queryBody = z
   .meta({ id: 'AnalyticsQueryRequest' })
 
 export type QueryBody = z.output<typeof queryBody>
-export type SentFilter = QueryBody['filters'][number]
+export type RequestFilter = QueryBody['filters'][number]
 
 const dayMs = 86_400_000
-const shortDays = 31
-const longDays = 365
-const minuteRangeMs = 3 * 3_600_000
+const maxShortRangeDays = 31
+const maxRangeDays = 365
+const maxMinuteRangeMs = 3 * 3_600_000
 
-export interface Range {
+export interface TimeRange {
   from: number
   to: number
 }
 
 /** What the schema alone cannot say. */
-export function rangeOf(body: QueryBody, now: number): Range {
+export function resolveTimeRange(body: QueryBody, now: number): TimeRange {
   for (const field of ['classifier_dimensions', 'classifier_filters'] as const) {
-    if (body[field]) throw badField(field, 'classifiers are not available')
+    if (body[field]) throw invalidFieldError(field, 'classifiers are not available')
   }
   if (new Set(body.dimensions).size < body.dimensions.length) {
-    throw badField('dimensions.1', 'is given twice')
+    throw invalidFieldError('dimensions.1', 'is given twice')
   }
-  for (const [index, filter] of body.filters.entries()) refuseFilter(filter, `filters.${index}`)
-  refuseOrder(body)
-  const range = timesOf(body, now)
-  refuseLength(body, range)
+  for (const [index, filter] of body.filters.entries()) validateFilter(filter, `filters.${index}`)
+  validateOrder(body)
+  const range = parseTimeRange(body, now)
+  validateRangeLength(body, range)
   return range
 }
 
-function timesOf({ time_range }: QueryBody, now: number): Range {
+function parseTimeRange({ time_range }: QueryBody, now: number): TimeRange {
   if (!time_range) return { from: now - 7 * dayMs, to: now }
   const range = { from: Date.parse(time_range.start), to: Date.parse(time_range.end) }
-  if (range.to <= range.from) throw badField('time_range.end', 'must be later than time_range.start')
+  if (range.to <= range.from) throw invalidFieldError('time_range.end', 'must be later than time_range.start')
   return range
 }
 
-function refuseFilter({ operator, value, include_unset }: SentFilter, path: string): void {
-  const wantsList = operators.find(({ name }) => name === operator)?.value_type === 'array'
-  if (wantsList !== Array.isArray(value)) {
-    throw badField(`${path}.value`, wantsList ? 'must be a list' : 'must be a single value')
+function validateFilter({ operator, value, include_unset }: RequestFilter, path: string): void {
+  const expectsList = operators.find(({ name }) => name === operator)?.value_type === 'array'
+  if (expectsList !== Array.isArray(value)) {
+    throw invalidFieldError(`${path}.value`, expectsList ? 'must be a list' : 'must be a single value')
   }
-  if (include_unset !== undefined && !wantsList) {
-    throw badField(`${path}.include_unset`, 'goes with in and not_in only')
+  if (include_unset !== undefined && !expectsList) {
+    throw invalidFieldError(`${path}.include_unset`, 'goes with in and not_in only')
   }
 }
 
-function refuseOrder({ order_by, metrics, dimensions, granularity }: QueryBody): void {
+function validateOrder({ order_by, metrics, dimensions, granularity }: QueryBody): void {
   if (!order_by) return
   const known = [...metrics, ...dimensions, requestCount.name, ...(granularity ? ['date'] : [])]
   if (!known.includes(order_by.field)) {
-    throw badField('order_by.field', `must be one of ${[...new Set(known)].join(', ')}`)
+    throw invalidFieldError('order_by.field', `must be one of ${[...new Set(known)].join(', ')}`)
   }
 }
 
-function refuseLength(body: QueryBody, { from, to }: Range): void {
+function validateRangeLength(body: QueryBody, { from, to }: TimeRange): void {
   const field = body.time_range ? 'time_range' : 'granularity'
-  if (body.granularity === 'minute' && to - from > minuteRangeMs) {
-    throw badField(field, 'may be at most 3 hours with minute granularity')
+  if (body.granularity === 'minute' && to - from > maxMinuteRangeMs) {
+    throw invalidFieldError(field, 'may be at most 3 hours with minute granularity')
   }
   const names = [...body.metrics, ...body.dimensions, ...body.filters.map((filter) => filter.field)]
-  const short = names.find((name) => (metricsByName.get(name) ?? dimensionsByName.get(name))?.isShort)
-  const most = short === undefined ? longDays : shortDays
-  if (to - from <= most * dayMs) return
-  throw badField('time_range', `may be at most ${most} days${short === undefined ? '' : ` with ${short}`}`)
+  const shortRangeName = names.find(
+    (name) => (metricsByName.get(name) ?? dimensionsByName.get(name))?.isShort,
+  )
+  const maxDays = shortRangeName === undefined ? maxRangeDays : maxShortRangeDays
+  if (to - from <= maxDays * dayMs) return
+  throw invalidFieldError(
+    'time_range',
+    `may be at most ${maxDays} days${shortRangeName === undefined ? '' : ` with ${shortRangeName}`}`,
+  )
 }

@@ -7,7 +7,7 @@ interface KeyName {
 }
 
 /** Of an organization, by number or by hash. Those that were deleted have no name any more. */
-export async function keysOf(
+export async function findKeys(
   db: Db,
   organizationId: string,
   by: { ids: number[] } | { hashes: string[] },
@@ -21,7 +21,7 @@ export async function keysOf(
 }
 
 /** Deleted ones included: their past has a name. */
-export async function workspaceNames(
+export async function listWorkspaceNames(
   db: Db,
   organizationId: string,
   ids: string[],

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { Writable } from 'node:stream'
 import { type Logger, pino } from 'pino'
 import { describeOnEachDatabase } from '../../../test/support/harness.ts'
-import { sha256 } from '../../lib/secret.ts'
+import { sha256 } from '../../lib/crypto.ts'
 
 const canary = 'canary-5ecret-value-0123456789'
 

@@ -1,35 +1,42 @@
 import { z } from 'zod'
-import { refuseBeyond } from '../../account/ceilings.ts'
-import { knownHashes } from '../../account/keys.ts'
+import { assertWithinCeiling } from '../../account/ceilings.ts'
+import { filterKnownHashes } from '../../account/keys.ts'
 import { findMembers } from '../../account/members.ts'
-import { enterWorkspace, lockWorkspace } from '../../account/workspaces.ts'
-import { isKeyless } from '../../catalog/model.ts'
-import { readModelRule } from '../../catalog/model-rule.ts'
-import { originOf } from '../../catalog/provider-settings.ts'
+import { lockWorkspace, resolveWorkspace } from '../../account/workspaces.ts'
+import type { Gateway } from '../../app/gateway.ts'
+import { isKeyless } from '../../catalogue/model.ts'
+import { parseModelRule } from '../../catalogue/model-rule.ts'
+import { originOf } from '../../catalogue/provider-settings.ts'
 import type { Db } from '../../db/db.ts'
-import { badField, fail } from '../../errors.ts'
-import type { Gateway } from '../../gateway.ts'
+import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
+import { defineOperation } from '../../http/operation.ts'
 import { newUuid } from '../../lib/ids.ts'
-import { pageQuery } from '../../lib/page.ts'
-import { operation } from '../../operation.ts'
-import { labelOf } from './credential.ts'
-import { neutralNames, otherForms, otherProviders } from './providers.ts'
-import { byokRecord, createBody, recordOf, type Settings, settingsOf, updateBody } from './record.ts'
+import { pageQuery } from '../../lib/query-params.ts'
+import { resolveLabel } from './credential.ts'
+import { neutralNames, uncataloguedForms, uncataloguedProviders } from './providers.ts'
+import {
+  type ByokSettings,
+  byokRecord,
+  createBody,
+  toByokRecord,
+  toSettingColumns,
+  updateBody,
+} from './record.ts'
 import {
   findCredential,
+  findNextSortOrder,
   insertCredential,
   listCredentials,
   lockCredential,
-  placeFor,
   removeCredential,
   updateCredential,
 } from './store.ts'
 
 const tag = 'BYOK'
 const idParam = z.object({ id: z.uuid().toLowerCase() })
-const answer = z.strictObject({ data: byokRecord })
+const byokResponse = z.strictObject({ data: byokRecord })
 
-const listAll = operation({
+const listByokKeys = defineOperation({
   id: 'listByokKeys',
   method: 'GET',
   path: '/byok',
@@ -42,14 +49,14 @@ const listAll = operation({
   }),
   response: z.strictObject({ data: z.array(byokRecord), total_count: z.int() }),
   handle: async ({ gateway, caller, query }) => {
-    const provider = query.provider === undefined ? undefined : providerSlug(gateway, query.provider)
-    const workspace = await enterWorkspace(gateway.db, caller.organizationId, query.workspace_id)
+    const provider = query.provider === undefined ? undefined : resolveProviderSlug(gateway, query.provider)
+    const workspace = await resolveWorkspace(gateway.db, caller.organizationId, query.workspace_id)
     const { rows, total } = await listCredentials(gateway.db, { workspaceId: workspace.id, provider }, query)
-    return { data: rows.map(recordOf), total_count: total }
+    return { data: rows.map(toByokRecord), total_count: total }
   },
 })
 
-const create = operation({
+const createByokKey = defineOperation({
   id: 'createByokKey',
   method: 'POST',
   path: '/byok',
@@ -59,41 +66,44 @@ const create = operation({
   body: createBody,
   status: 201,
   errors: [409],
-  response: answer,
+  response: byokResponse,
   handle: async ({ gateway, caller, body }) => {
     const { organizationId } = caller
-    const provider = providerSlug(gateway, body.provider)
-    refuseKeyless(gateway, provider)
-    const label = labelFor(gateway, provider, body.key)
-    const settings = settingsOf(await checkedSettings(gateway, gateway.db, organizationId, body))
-    refuseCombination({ ...startSettings, ...settings })
-    const { id: workspaceId } = await enterWorkspace(gateway.db, organizationId, body.workspace_id)
+    const provider = resolveProviderSlug(gateway, body.provider)
+    rejectKeylessProvider(gateway, provider)
+    const label = resolveKeyLabel(gateway, provider, body.key)
+    const settings = toSettingColumns(await validateSettings(gateway, gateway.db, organizationId, body))
+    validateCombination({ ...defaultSettings, ...settings })
+    const { id: workspaceId } = await resolveWorkspace(gateway.db, organizationId, body.workspace_id)
     const id = newUuid()
     const row = await gateway.db.transaction().execute(async (tx) => {
       await lockWorkspace(tx, organizationId, workspaceId)
-      const { count, sortOrder } = await placeFor(tx, workspaceId, provider)
-      if (count >= mostCredentials)
-        throw fail('conflict', `The workspace has ${mostCredentials} credentials for ${provider} already.`)
-      const made = await insertCredential(tx, gateway.clock, {
-        ...startSettings,
+      const { count, sortOrder } = await findNextSortOrder(tx, workspaceId, provider)
+      if (count >= maxCredentialsPerProvider)
+        throw gatewayError(
+          'conflict',
+          `The workspace has ${maxCredentialsPerProvider} credentials for ${provider} already.`,
+        )
+      const created = await insertCredential(tx, gateway.clock, {
+        ...defaultSettings,
         ...settings,
         id,
         organization_id: organizationId,
         workspace_id: workspaceId,
         provider,
         label,
-        sealed_key: sealed(gateway, id, body.key),
-        origin: originNow(gateway, provider),
+        sealed_key: sealKey(gateway, id, body.key),
+        origin: findProviderOrigin(gateway, provider),
         sort_order: sortOrder,
       })
-      await refuseBeyond(tx, gateway.settings.ceilings, 'byok_keys', workspaceId)
-      return made
+      await assertWithinCeiling(tx, gateway.settings.ceilings, 'byok_keys', workspaceId)
+      return created
     })
-    return { data: recordOf(row) }
+    return { data: toByokRecord(row) }
   },
 })
 
-const get = operation({
+const getByokKey = defineOperation({
   id: 'getByokKey',
   method: 'GET',
   path: '/byok/{id}',
@@ -102,15 +112,15 @@ const get = operation({
   access: 'management',
   params: idParam,
   errors: [404],
-  response: answer,
+  response: byokResponse,
   handle: async ({ gateway, caller, params }) => {
     const row = await findCredential(gateway.db, caller.organizationId, params.id)
-    if (!row) throw missing()
-    return { data: recordOf(row) }
+    if (!row) throw credentialNotFoundError()
+    return { data: toByokRecord(row) }
   },
 })
 
-const update = operation({
+const updateByokKey = defineOperation({
   id: 'updateByokKey',
   method: 'PATCH',
   path: '/byok/{id}',
@@ -120,26 +130,26 @@ const update = operation({
   params: idParam,
   body: updateBody,
   errors: [404],
-  response: answer,
+  response: byokResponse,
   handle: ({ gateway, caller, params, body }) =>
     gateway.db.transaction().execute(async (tx) => {
       const row = await lockCredential(tx, caller.organizationId, params.id)
-      if (!row) throw missing()
+      if (!row) throw credentialNotFoundError()
       const changes = {
-        ...settingsOf(await checkedSettings(gateway, tx, caller.organizationId, body)),
+        ...toSettingColumns(await validateSettings(gateway, tx, caller.organizationId, body)),
         ...(body.key !== undefined && {
-          label: labelFor(gateway, row.provider, body.key),
-          sealed_key: sealed(gateway, row.id, body.key),
-          origin: originNow(gateway, row.provider),
+          label: resolveKeyLabel(gateway, row.provider, body.key),
+          sealed_key: sealKey(gateway, row.id, body.key),
+          origin: findProviderOrigin(gateway, row.provider),
         }),
       }
-      refuseCombination({ ...row, ...changes })
-      if (Object.keys(changes).length === 0) return { data: recordOf(row) }
-      return { data: recordOf(await updateCredential(tx, gateway.clock, row.id, changes)) }
+      validateCombination({ ...row, ...changes })
+      if (Object.keys(changes).length === 0) return { data: toByokRecord(row) }
+      return { data: toByokRecord(await updateCredential(tx, gateway.clock, row.id, changes)) }
     }),
 })
 
-const remove = operation({
+const deleteByokKey = defineOperation({
   id: 'deleteByokKey',
   method: 'DELETE',
   path: '/byok/{id}',
@@ -151,17 +161,17 @@ const remove = operation({
   response: z.strictObject({ deleted: z.literal(true) }),
   handle: async ({ gateway, caller, params }) => {
     if (!(await removeCredential(gateway.db, gateway.clock, caller.organizationId, params.id)))
-      throw missing()
+      throw credentialNotFoundError()
     return { deleted: true as const }
   },
 })
 
 /** One request may try each of them. */
-const mostCredentials = 50
+const maxCredentialsPerProvider = 50
 
-export const byokOperations = [listAll, create, get, update, remove]
+export const byokOperations = [listByokKeys, createByokKey, getByokKey, updateByokKey, deleteByokKey]
 
-const startSettings = {
+const defaultSettings = {
   name: null,
   disabled: 0,
   is_fallback: 0,
@@ -174,73 +184,73 @@ const startSettings = {
 } as const
 
 /** The slug of the catalogue, for every name a provider goes by. */
-function providerSlug(gateway: Gateway, name: string): string {
-  const wanted = neutralNames.get(name) ?? name
-  const known = gateway.catalog.providerByName.get(wanted)
+function resolveProviderSlug(gateway: Gateway, name: string): string {
+  const slug = neutralNames.get(name) ?? name
+  const known = gateway.catalogue.providerByName.get(slug)
   // The catalogue knows display names too, which are no slugs.
-  if (known && (known.slug === wanted || known.vendor === wanted)) return known.slug
-  if (otherProviders.has(name)) return name
-  throw badField('provider', 'is not a provider that is known here')
+  if (known && (known.slug === slug || known.vendor === slug)) return known.slug
+  if (uncataloguedProviders.has(name)) return name
+  throw invalidFieldError('provider', 'is not a provider that is known here')
 }
 
 /** Requests there would cost the fee alone, while the installation pays for what answers them. */
-function refuseKeyless({ catalog }: Gateway, slug: string): void {
-  const known = catalog.providerByName.get(slug)
-  if (known && isKeyless(known)) throw badField('provider', 'is called without a key here')
+function rejectKeylessProvider({ catalogue }: Gateway, slug: string): void {
+  const known = catalogue.providerByName.get(slug)
+  if (known && isKeyless(known)) throw invalidFieldError('provider', 'is called without a key here')
 }
 
-function labelFor({ catalog, settings }: Gateway, provider: string, key: string): string {
-  const form = catalog.providerByName.get(provider)?.credentialForm ?? otherForms.get(provider)
-  return labelOf(key, form, settings.egress.allow_private)
+function resolveKeyLabel({ catalogue, settings }: Gateway, provider: string, key: string): string {
+  const form = catalogue.providerByName.get(provider)?.credentialForm ?? uncataloguedForms.get(provider)
+  return resolveLabel(key, form, settings.egress.allow_private)
 }
 
 /** A key goes there and nowhere else, wherever the provider is moved to. */
-function originNow({ catalog }: Gateway, provider: string): string | null {
-  const known = catalog.providerByName.get(provider)
+function findProviderOrigin({ catalogue }: Gateway, provider: string): string | null {
+  const known = catalogue.providerByName.get(provider)
   return known ? originOf(known) : null
 }
 
-function sealed(gateway: Gateway, id: string, key: string): string {
+function sealKey(gateway: Gateway, id: string, key: string): string {
   return gateway.vault.seal(key, `byok/${id}`)
 }
 
 /** Models by their canonical slugs; every key and member is one of the organization. */
-async function checkedSettings(
+async function validateSettings(
   gateway: Gateway,
   db: Db,
   organizationId: string,
-  body: Settings,
-): Promise<Settings> {
+  body: ByokSettings,
+): Promise<ByokSettings> {
   const { allowed_models: models, allowed_api_key_hashes: hashes, allowed_user_ids: users } = body
   if (hashes?.length) {
-    const known = await knownHashes(db, organizationId, hashes)
-    refuseUnknown('allowed_api_key_hashes', hashes, known, 'is not a key of the organization')
+    const known = await filterKnownHashes(db, organizationId, hashes)
+    rejectUnknown('allowed_api_key_hashes', hashes, known, 'is not a key of the organization')
   }
   if (users?.length) {
     const known = new Set((await findMembers(db, organizationId, users)).map((member) => member.id))
-    refuseUnknown('allowed_user_ids', users, known, 'is not a member of the organization')
+    rejectUnknown('allowed_user_ids', users, known, 'is not a member of the organization')
   }
   return models
     ? {
         ...body,
         allowed_models: models.map((slug, at) =>
-          readModelRule(gateway.catalog, slug, `allowed_models.${at}`),
+          parseModelRule(gateway.catalogue, slug, `allowed_models.${at}`),
         ),
       }
     : body
 }
 
-function refuseUnknown(field: string, given: string[], known: ReadonlySet<string>, problem: string): void {
-  const unknown = given.findIndex((value) => !known.has(value))
-  if (unknown >= 0) throw badField(`${field}.${unknown}`, `${given[unknown]} ${problem}`)
+function rejectUnknown(field: string, values: string[], known: ReadonlySet<string>, problem: string): void {
+  const unknown = values.findIndex((value) => !known.has(value))
+  if (unknown >= 0) throw invalidFieldError(`${field}.${unknown}`, `${values[unknown]} ${problem}`)
 }
 
 /** One leaves the provider out when own keys fail; the other is there for when the rest fails. */
-function refuseCombination(settings: { is_fallback: number; is_byok_only: number }): void {
+function validateCombination(settings: { is_fallback: number; is_byok_only: number }): void {
   if (settings.is_fallback === 1 && settings.is_byok_only === 1)
-    throw badField('is_byok_only', 'cannot be combined with is_fallback')
+    throw invalidFieldError('is_byok_only', 'cannot be combined with is_fallback')
 }
 
-function missing() {
-  return fail('not_found', 'The credential does not exist.')
+function credentialNotFoundError() {
+  return gatewayError('not_found', 'The credential does not exist.')
 }

@@ -1,7 +1,7 @@
-import type { CredentialForm } from '../../catalog/credential.ts'
+import type { CredentialForm } from '../../catalogue/credential.ts'
 
 /** Providers a credential may be kept for although the catalogue does not know them yet. */
-export const otherProviders: ReadonlySet<string> = new Set(
+export const uncataloguedProviders: ReadonlySet<string> = new Set(
   `
   ai21 aion-labs akashml amazon-bedrock/vendor_a-on-aws amazon-nova ambient assemblyai atlas-cloud avian
   baidu black-forest-labs byteplus cirrascale coreweave cosine darkbloom databricks decart deepgram dekallm
@@ -22,6 +22,6 @@ export const neutralNames: ReadonlyMap<string, string> = new Map([
 ])
 
 /** What a credential may be beside a token, for those that the catalogue does not know. */
-export const otherForms: ReadonlyMap<string, CredentialForm> = new Map([
+export const uncataloguedForms: ReadonlyMap<string, CredentialForm> = new Map([
   ['amazon-bedrock/vendor_a-on-aws', 'accessKey'],
 ])

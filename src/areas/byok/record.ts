@@ -1,7 +1,7 @@
 import type { Selectable } from 'kysely'
 import { z } from 'zod'
 import type { ByokKeyTable } from '../../db/schema.ts'
-import { flag, listOf, listText, switchOf } from '../../db/values.ts'
+import { booleanOf, decodeList, encodeList, toFlag } from '../../db/values.ts'
 import { credentialText } from './credential.ts'
 
 export type ByokRow = Selectable<ByokKeyTable>
@@ -58,28 +58,28 @@ export const createBody = z.strictObject({
 
 export const updateBody = z.strictObject({ key: credentialText.optional(), ...settingFields })
 
-export type Settings = Omit<z.output<typeof updateBody>, 'key'>
+export type ByokSettings = Omit<z.output<typeof updateBody>, 'key'>
 
 /** The columns for the fields that were sent. */
-export function settingsOf(body: Settings) {
+export function toSettingColumns(body: ByokSettings) {
   return {
     ...(body.name !== undefined && { name: body.name }),
-    ...(body.disabled !== undefined && { disabled: flag(body.disabled) }),
-    ...(body.is_fallback !== undefined && { is_fallback: flag(body.is_fallback) }),
-    ...(body.is_byok_only !== undefined && { is_byok_only: flag(body.is_byok_only) }),
-    ...(body.is_required !== undefined && { is_required: flag(body.is_required) }),
+    ...(body.disabled !== undefined && { disabled: toFlag(body.disabled) }),
+    ...(body.is_fallback !== undefined && { is_fallback: toFlag(body.is_fallback) }),
+    ...(body.is_byok_only !== undefined && { is_byok_only: toFlag(body.is_byok_only) }),
+    ...(body.is_required !== undefined && { is_required: toFlag(body.is_required) }),
     ...(body.declared_zdr !== undefined && {
-      declared_zdr: flag(body.declared_zdr),
+      declared_zdr: toFlag(body.declared_zdr),
     }),
-    ...(body.allowed_models !== undefined && { allowed_models: listText(body.allowed_models) }),
+    ...(body.allowed_models !== undefined && { allowed_models: encodeList(body.allowed_models) }),
     ...(body.allowed_api_key_hashes !== undefined && {
-      allowed_api_key_hashes: listText(body.allowed_api_key_hashes),
+      allowed_api_key_hashes: encodeList(body.allowed_api_key_hashes),
     }),
-    ...(body.allowed_user_ids !== undefined && { allowed_user_ids: listText(body.allowed_user_ids) }),
+    ...(body.allowed_user_ids !== undefined && { allowed_user_ids: encodeList(body.allowed_user_ids) }),
   }
 }
 
-export function recordOf(row: ByokRow): z.input<typeof byokRecord> {
+export function toByokRecord(row: ByokRow): z.input<typeof byokRecord> {
   return {
     id: row.id,
     workspace_id: row.workspace_id,
@@ -90,10 +90,10 @@ export function recordOf(row: ByokRow): z.input<typeof byokRecord> {
     is_fallback: row.is_fallback === 1,
     is_required: row.is_required === 1,
     is_byok_only: row.is_byok_only === 1,
-    declared_zdr: switchOf(row.declared_zdr),
-    allowed_models: listOf(row.allowed_models),
-    allowed_api_key_hashes: listOf(row.allowed_api_key_hashes),
-    allowed_user_ids: listOf(row.allowed_user_ids),
+    declared_zdr: booleanOf(row.declared_zdr),
+    allowed_models: decodeList(row.allowed_models),
+    allowed_api_key_hashes: decodeList(row.allowed_api_key_hashes),
+    allowed_user_ids: decodeList(row.allowed_user_ids),
     sort_order: row.sort_order,
     created_at: row.created_at,
   }

@@ -1,28 +1,28 @@
 import type { Insertable, Updateable } from 'kysely'
 import type { Db } from '../../db/db.ts'
-import { pageOf, type Rows } from '../../db/page.ts'
+import { fetchPage, type RowPage } from '../../db/page.ts'
 import type { ByokKeyTable } from '../../db/schema.ts'
 import { type Clock, isoNow } from '../../lib/clock.ts'
 import { fullMask } from '../../lib/mask.ts'
-import type { Page } from '../../lib/page.ts'
+import type { Pagination } from '../../lib/query-params.ts'
 import type { ByokRow } from './record.ts'
 
 /** In the order they are tried, provider by provider. */
 export async function listCredentials(
   db: Db,
   where: { workspaceId: string; provider: string | undefined },
-  page: Page,
-): Promise<Rows<ByokRow>> {
+  page: Pagination,
+): Promise<RowPage<ByokRow>> {
   let all = db
     .selectFrom('byok_keys')
     .where('workspace_id', '=', where.workspaceId)
     .where('deleted_at', 'is', null)
   if (where.provider !== undefined) all = all.where('provider', '=', where.provider)
-  return pageOf(all.selectAll(), page, ['provider', 'sort_order', 'id'])
+  return fetchPage(all.selectAll(), page, ['provider', 'sort_order', 'id'])
 }
 
 /** How many there are, and the place after them. The caller has locked the workspace. */
-export async function placeFor(
+export async function findNextSortOrder(
   tx: Db,
   workspaceId: string,
   provider: string,

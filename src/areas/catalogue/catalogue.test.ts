@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
-import { describeOnEachDatabase, forgetTraffic } from '../../../test/support/harness.ts'
+import { describeOnEachDatabase, resetRouting } from '../../../test/support/harness.ts'
 import { startUpstream, type Upstream } from '../../../test/support/upstream.ts'
+import { installOverrides, pollOverrides, reloadSettings } from '../../app/reload.ts'
 import { closeDb, openDb } from '../../db/db.ts'
-import { adoptEdits, followEdits, reloadSettings } from '../../reload.ts'
 
 const fromFile = `
 providers:
@@ -25,11 +25,11 @@ describeOnEachDatabase(
     })
     afterAll(() => upstream.stop())
     afterEach(async () => {
-      for (const { kind, name, tag } of server().gateway.edits.rows) {
+      for (const { kind, name, tag } of server().gateway.overrides.rows) {
         const rest = kind === 'provider' ? '' : tag && `/endpoints/${encodeURIComponent(tag)}`
         await remove(`${kind === 'provider' ? 'providers' : 'models'}/${name}${rest}`)
       }
-      expect(server().gateway.edits.rows).toEqual([])
+      expect(server().gateway.overrides.rows).toEqual([])
     })
 
     const put = (path: string, body: unknown) => server().call('PUT', `/catalogue/${path}`, { body })
@@ -72,7 +72,7 @@ describeOnEachDatabase(
       expect(answer.status).toBe(200)
       // 87 tokens of the prompt and 41 of the answer: what the upstream counts.
       expect(answer.body.usage.cost).toBe(0.169)
-      const { path, headers, json } = upstream.journal.at(-1)!
+      const { path, headers, json } = upstream.requests.at(-1)!
       expect(path).toBe('/v1/chat/completions')
       expect(json.model).toBe('fast')
       expect(headers.authorization).toBe('Bearer key-of-the-operator-0123456789')
@@ -81,15 +81,15 @@ describeOnEachDatabase(
     test('a changed price counts for requests that come after it', async () => {
       await done(put('providers/local', provider()))
       await done(put('models/acme/fast', model()))
-      upstream.script(() => ({ waitMs: 200, ...{ json: reply } }))
+      upstream.enqueue(() => ({ waitMs: 200, ...{ json: reply } }))
       const under = ask('acme/fast')
-      await upstream.received(upstream.journal.length + 1)
+      await upstream.waitForRequests(upstream.requests.length + 1)
       await done(put('models/acme/fast/endpoints/local', { pricing: price('0.01', '0.02') }))
       expect((await under).body.usage.cost).toBe(0.005)
-      upstream.script({ json: reply })
+      upstream.enqueue({ json: reply })
       expect((await ask('acme/fast')).body.usage.cost).toBe(0.05)
       await done(remove('models/acme/fast/endpoints/local'))
-      upstream.script({ json: reply })
+      upstream.enqueue({ json: reply })
       expect((await ask('acme/fast')).body.usage.cost).toBe(0.005)
     })
 
@@ -102,18 +102,18 @@ describeOnEachDatabase(
     })
 
     test('the price of a built-in model is changed and comes back, and nothing else of it', async () => {
-      forgetTraffic(server())
+      resetRouting(server())
       const before = await shown('/models/sandbox/echo/endpoints')
       const cost = (await ask('sandbox/echo')).body.usage.cost
       const pricing = { ...price('0.01', '0.01'), input_cache_read: '0.01' }
       await done(put('models/sandbox/echo/endpoints/sandbox', { pricing }))
-      forgetTraffic(server())
+      resetRouting(server())
       const [endpoint] = (await shown('/models/sandbox/echo/endpoints')).endpoints
       expect(endpoint).toEqual({ ...before.endpoints[0], pricing })
       const answer = await ask('sandbox/echo')
       expect(answer.body.usage.cost).toBeCloseTo(answer.body.usage.total_tokens / 100, 9)
       await done(remove('models/sandbox/echo/endpoints/sandbox'))
-      forgetTraffic(server())
+      resetRouting(server())
       expect(await shown('/models/sandbox/echo/endpoints')).toEqual(before)
       expect((await ask('sandbox/echo')).body.usage.cost).toBe(cost)
     })
@@ -127,7 +127,7 @@ describeOnEachDatabase(
       )
       expect(tags).toEqual(['sandbox', 'local/turbo'])
       expect((await ask('sandbox/echo')).body.provider).toBe('Local')
-      expect(upstream.journal.at(-1)?.json.model).toBe('mine')
+      expect(upstream.requests.at(-1)?.json.model).toBe('mine')
       const { body } = await get('models/sandbox/echo')
       expect(body.data).toMatchObject({
         sources: ['built_in', 'runtime'],
@@ -292,7 +292,7 @@ describeOnEachDatabase(
         expect(answer.status).toBe(400)
         expect(answer.body.error.message).toStartWith(`${field}:`)
         expect(answer.body.error.metadata.issues[0].field).toBe(field)
-        expect(server().gateway.edits.rows).toEqual([])
+        expect(server().gateway.overrides.rows).toEqual([])
       })
     })
 
@@ -325,27 +325,29 @@ describeOnEachDatabase(
       await done(put('models/acme/fast', model()))
       const before = { ...gateway }
       // What a node that knew nothing of it yet comes to.
-      const other = { ...gateway, edits: { ...gateway.edits, version: -1, rows: [] } }
-      await followEdits(other)
-      expect(other.catalog.bySlug.get('acme/fast')).toEqual(gateway.catalog.bySlug.get('acme/fast'))
+      const other = { ...gateway, edits: { ...gateway.overrides, version: -1, rows: [] } }
+      await pollOverrides(other)
+      expect(other.catalogue.bySlug.get('acme/fast')).toEqual(gateway.catalogue.bySlug.get('acme/fast'))
       const away = openDb(':memory:')
       await closeDb(away)
-      await expect(followEdits({ ...gateway, db: away })).rejects.toThrow()
-      expect(gateway.catalog).toBe(before.catalog)
-      await followEdits(gateway)
-      expect(gateway.catalog).toBe(before.catalog)
+      await expect(pollOverrides({ ...gateway, db: away })).rejects.toThrow()
+      expect(gateway.catalogue).toBe(before.catalogue)
+      await pollOverrides(gateway)
+      expect(gateway.catalogue).toBe(before.catalogue)
     })
 
     test('what was read before an edit does not undo it', async () => {
       const { gateway } = server()
-      const old = { version: gateway.edits.version, rows: gateway.edits.rows }
+      const old = { version: gateway.overrides.version, rows: gateway.overrides.rows }
       await done(put('providers/local', provider()))
-      adoptEdits(gateway, old)
-      expect(gateway.catalog.providerByName.has('local')).toBe(true)
-      const looking = followEdits(Object.assign(gateway, { edits: { ...gateway.edits, version: -1 } }))
+      installOverrides(gateway, old)
+      expect(gateway.catalogue.providerByName.has('local')).toBe(true)
+      const looking = pollOverrides(
+        Object.assign(gateway, { overrides: { ...gateway.overrides, version: -1 } }),
+      )
       await done(put('providers/local', provider({ name: 'Anew' })))
       await looking
-      expect(gateway.catalog.providerByName.get('local')?.name).toBe('Anew')
+      expect(gateway.catalogue.providerByName.get('local')?.name).toBe('Anew')
     })
 
     test('headgate.yaml is reloaded beneath the edits; those that no longer fit are left out and shown', async () => {

@@ -1,29 +1,29 @@
 import { z } from 'zod'
-import { catalogProviders } from '../../catalog/catalog.ts'
-import { declaredProvider } from '../../catalog/declared.ts'
-import { endpointEdit, modelEdit, providerEdit } from '../../catalog/declared-edit.ts'
-import { declaredModel } from '../../catalog/declared-model.ts'
-import { keepMasked, openSecrets, sealFields } from '../../catalog/edit-secrets.ts'
-import { editedOrigin } from '../../catalog/edits.ts'
-import { badField, fail } from '../../errors.ts'
-import type { Gateway } from '../../gateway.ts'
-import { type Page, pageQuery } from '../../lib/page.ts'
-import { operation } from '../../operation.ts'
-import { catalogSources } from '../../reload.ts'
-import { deleteEdit, putEdit } from './change.ts'
+import type { Gateway } from '../../app/gateway.ts'
+import { buildCatalogueSources } from '../../app/reload.ts'
+import { buildProviders } from '../../catalogue/catalogue.ts'
+import { declaredProvider } from '../../catalogue/declared.ts'
+import { declaredModel } from '../../catalogue/declared-model.ts'
+import { endpointOverride, modelOverride, providerOverride } from '../../catalogue/override-schema.ts'
+import { openSecrets, restoreMasked, sealFields } from '../../catalogue/override-secrets.ts'
+import { resolveOrigin } from '../../catalogue/overrides.ts'
+import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
+import { defineOperation } from '../../http/operation.ts'
+import { type Pagination, pageQuery } from '../../lib/query-params.ts'
+import { deleteOverride, putOverride } from './overrides.ts'
 import {
   catalogueModel,
   catalogueProvider,
-  modelRecords,
-  providerRecords,
-  readable,
+  listModelRecords,
+  listProviderRecords,
+  readOrNull,
   type Source,
   sources,
 } from './record.ts'
 
 const tag = 'Catalogue'
 const access = 'operator'
-const deleted = z.strictObject({ deleted: z.literal(true) })
+const deletedResponse = z.strictObject({ deleted: z.literal(true) })
 const listQuery = pageQuery.extend({
   source: z.enum(sources).optional().describe('Only what this one speaks of'),
 })
@@ -43,7 +43,7 @@ const endpointPath = modelPath.extend({
     .describe('`provider`, or `provider/variant` with the slash as `%2F`'),
 })
 
-const listProviders = operation({
+const listProviders = defineOperation({
   id: 'listCatalogueProviders',
   method: 'GET',
   path: '/catalogue/providers',
@@ -52,10 +52,10 @@ const listProviders = operation({
   access,
   query: listQuery,
   response: z.strictObject({ data: z.array(catalogueProvider), total_count: z.int() }),
-  handle: async ({ gateway, query }) => pageOf(providerRecords(gateway), query),
+  handle: async ({ gateway, query }) => paginate(listProviderRecords(gateway), query),
 })
 
-const getProvider = operation({
+const getProvider = defineOperation({
   id: 'getCatalogueProvider',
   method: 'GET',
   path: '/catalogue/providers/{slug}',
@@ -65,10 +65,10 @@ const getProvider = operation({
   params: slugPath,
   errors: [404],
   response: z.strictObject({ data: catalogueProvider }),
-  handle: async ({ gateway, params }) => ({ data: providerRecord(gateway, params.slug) }),
+  handle: async ({ gateway, params }) => ({ data: requireProviderRecord(gateway, params.slug) }),
 })
 
-const putProvider = operation({
+const putProvider = defineOperation({
   id: 'putCatalogueProvider',
   method: 'PUT',
   path: '/catalogue/providers/{slug}',
@@ -78,21 +78,25 @@ const putProvider = operation({
     'The fields of a provider in headgate.yaml. Of one that there is, only what is to change; what was changed before and is not sent again is as it was. A masked secret stays as it is, unless `base_url` leads to another origin.',
   access,
   params: slugPath,
-  body: providerEdit,
+  body: providerOverride,
   errors: [409],
   response: z.strictObject({ data: catalogueProvider }),
   handle: async ({ gateway, params: { slug }, body }) => {
-    await putEdit(gateway, { kind: 'provider', name: slug, tag: '' }, (held) => {
-      const known = catalogProviders(catalogSources(gateway)).find((provider) => provider.slug === slug)
-      const origin = editedOrigin(known, body.base_url)
-      const fields = keepMasked(body, held ? readable(() => openSecrets(gateway.vault, held)) : null, origin)
+    await putOverride(gateway, { kind: 'provider', name: slug, tag: '' }, (existing) => {
+      const known = buildProviders(buildCatalogueSources(gateway)).find((provider) => provider.slug === slug)
+      const origin = resolveOrigin(known, body.base_url)
+      const fields = restoreMasked(
+        body,
+        existing ? readOrNull(() => openSecrets(gateway.vault, existing)) : null,
+        origin,
+      )
       return sealFields(gateway.vault, slug, origin, fields)
     })
-    return { data: providerRecord(gateway, slug) }
+    return { data: requireProviderRecord(gateway, slug) }
   },
 })
 
-const deleteProvider = operation({
+const deleteProvider = defineOperation({
   id: 'deleteCatalogueProvider',
   method: 'DELETE',
   path: '/catalogue/providers/{slug}',
@@ -101,14 +105,14 @@ const deleteProvider = operation({
   access,
   params: slugPath,
   errors: [404, 409],
-  response: deleted,
+  response: deletedResponse,
   handle: async ({ gateway, params }) => {
-    await deleteEdit(gateway, { kind: 'provider', name: params.slug, tag: '' })
+    await deleteOverride(gateway, { kind: 'provider', name: params.slug, tag: '' })
     return { deleted: true as const }
   },
 })
 
-const listModels = operation({
+const listModels = defineOperation({
   id: 'listCatalogueModels',
   method: 'GET',
   path: '/catalogue/models',
@@ -117,10 +121,10 @@ const listModels = operation({
   access,
   query: listQuery,
   response: z.strictObject({ data: z.array(catalogueModel), total_count: z.int() }),
-  handle: async ({ gateway, query }) => pageOf(modelRecords(gateway), query),
+  handle: async ({ gateway, query }) => paginate(listModelRecords(gateway), query),
 })
 
-const getModel = operation({
+const getModel = defineOperation({
   id: 'getCatalogueModel',
   method: 'GET',
   path: '/catalogue/models/{author}/{slug}',
@@ -130,10 +134,10 @@ const getModel = operation({
   params: modelPath,
   errors: [404],
   response: z.strictObject({ data: catalogueModel }),
-  handle: async ({ gateway, params }) => ({ data: modelRecord(gateway, idOf(params)) }),
+  handle: async ({ gateway, params }) => ({ data: requireModelRecord(gateway, parseModelId(params)) }),
 })
 
-const putModel = operation({
+const putModel = defineOperation({
   id: 'putCatalogueModel',
   method: 'PUT',
   path: '/catalogue/models/{author}/{slug}',
@@ -143,17 +147,17 @@ const putModel = operation({
     'The fields of a model in headgate.yaml. Of one that there is, only what is to change; what was changed before and is not sent again is as it was. `endpoints` takes the place of all of them.',
   access,
   params: modelPath,
-  body: modelEdit,
+  body: modelOverride,
   errors: [409],
   response: z.strictObject({ data: catalogueModel }),
   handle: async ({ gateway, params, body }) => {
-    const id = idOf(params)
-    await putEdit(gateway, { kind: 'model', name: id, tag: '' }, () => plain(body))
-    return { data: modelRecord(gateway, id) }
+    const id = parseModelId(params)
+    await putOverride(gateway, { kind: 'model', name: id, tag: '' }, () => toPlainColumns(body))
+    return { data: requireModelRecord(gateway, id) }
   },
 })
 
-const deleteModel = operation({
+const deleteModel = defineOperation({
   id: 'deleteCatalogueModel',
   method: 'DELETE',
   path: '/catalogue/models/{author}/{slug}',
@@ -162,14 +166,14 @@ const deleteModel = operation({
   access,
   params: modelPath,
   errors: [404, 409],
-  response: deleted,
+  response: deletedResponse,
   handle: async ({ gateway, params }) => {
-    await deleteEdit(gateway, { kind: 'model', name: idOf(params), tag: '' })
+    await deleteOverride(gateway, { kind: 'model', name: parseModelId(params), tag: '' })
     return { deleted: true as const }
   },
 })
 
-const putEndpoint = operation({
+const putEndpoint = defineOperation({
   id: 'putCatalogueEndpoint',
   method: 'PUT',
   path: '/catalogue/models/{author}/{slug}/endpoints/{tag}',
@@ -179,18 +183,18 @@ const putEndpoint = operation({
     'The fields of an endpoint in headgate.yaml. Of one that there is, only what is to change: `pricing` alone changes the price, for requests that come from now on.',
   access,
   params: endpointPath,
-  body: endpointEdit,
+  body: endpointOverride,
   errors: [404, 409],
   response: z.strictObject({ data: catalogueModel }),
   handle: async ({ gateway, params, body }) => {
-    const id = idOf(params)
-    modelRecord(gateway, id)
-    await putEdit(gateway, { kind: 'endpoint', name: id, tag: params.tag }, () => plain(body))
-    return { data: modelRecord(gateway, id) }
+    const id = parseModelId(params)
+    requireModelRecord(gateway, id)
+    await putOverride(gateway, { kind: 'endpoint', name: id, tag: params.tag }, () => toPlainColumns(body))
+    return { data: requireModelRecord(gateway, id) }
   },
 })
 
-const deleteEndpoint = operation({
+const deleteEndpoint = defineOperation({
   id: 'deleteCatalogueEndpoint',
   method: 'DELETE',
   path: '/catalogue/models/{author}/{slug}/endpoints/{tag}',
@@ -199,9 +203,9 @@ const deleteEndpoint = operation({
   access,
   params: endpointPath,
   errors: [404],
-  response: deleted,
+  response: deletedResponse,
   handle: async ({ gateway, params }) => {
-    await deleteEdit(gateway, { kind: 'endpoint', name: idOf(params), tag: params.tag })
+    await deleteOverride(gateway, { kind: 'endpoint', name: parseModelId(params), tag: params.tag })
     return { deleted: true as const }
   },
 })
@@ -219,30 +223,33 @@ export const catalogueOperations = [
   deleteEndpoint,
 ]
 
-function pageOf<R extends { sources: Source[] }>(all: R[], query: Page & { source?: Source | undefined }) {
+function paginate<R extends { sources: Source[] }>(
+  all: R[],
+  query: Pagination & { source?: Source | undefined },
+) {
   const { source, offset, limit } = query
   const matching = source ? all.filter((record) => record.sources.includes(source)) : all
   return { data: matching.slice(offset, offset + limit), total_count: matching.length }
 }
 
-function providerRecord(gateway: Gateway, slug: string) {
-  const record = providerRecords(gateway).find((candidate) => candidate.slug === slug)
-  if (!record) throw fail('not_found', 'The provider does not exist.')
+function requireProviderRecord(gateway: Gateway, slug: string) {
+  const record = listProviderRecords(gateway).find((candidate) => candidate.slug === slug)
+  if (!record) throw gatewayError('not_found', 'The provider does not exist.')
   return record
 }
 
-function modelRecord(gateway: Gateway, id: string) {
-  const record = modelRecords(gateway).find((candidate) => candidate.id === id)
-  if (!record) throw fail('not_found', 'The model does not exist.')
+function requireModelRecord(gateway: Gateway, id: string) {
+  const record = listModelRecords(gateway).find((candidate) => candidate.id === id)
+  if (!record) throw gatewayError('not_found', 'The model does not exist.')
   return record
 }
 
-function idOf({ author, slug }: z.output<typeof modelPath>): string {
+function parseModelId({ author, slug }: z.output<typeof modelPath>): string {
   const result = declaredModel.shape.id.safeParse(`${author}/${slug}`)
   if (result.success) return result.data
-  throw badField('slug', result.error.issues[0]?.message ?? 'is not valid')
+  throw invalidFieldError('slug', result.error.issues[0]?.message ?? 'is not valid')
 }
 
-function plain(body: object) {
+function toPlainColumns(body: object) {
   return { fields: JSON.stringify(body), sealed_secrets: null }
 }

@@ -3,8 +3,13 @@ import { Writable } from 'node:stream'
 import { type Logger, pino } from 'pino'
 import { describeOnEachDatabase } from '../../../test/support/harness.ts'
 import { startUpstream, type Upstream } from '../../../test/support/upstream.ts'
-import { type EditRow, nextCatalogueVersion, removeEdit, saveEdit } from '../../catalog/store.ts'
-import { followEdits, reloadSettings } from '../../reload.ts'
+import { pollOverrides, reloadSettings } from '../../app/reload.ts'
+import {
+  incrementCatalogueVersion,
+  type OverrideRow,
+  removeOverride,
+  saveOverride,
+} from '../../catalogue/store.ts'
 
 const canary = 'canary-5ecret-value-0123456789'
 const shown = 'can********789'
@@ -32,11 +37,11 @@ describeOnEachDatabase(
     afterEach(async () => {
       const { gateway } = server()
       await gateway.db.transaction().execute(async (tx) => {
-        await nextCatalogueVersion(tx)
-        for (const row of gateway.edits.rows) await removeEdit(tx, row)
+        await incrementCatalogueVersion(tx)
+        for (const row of gateway.overrides.rows) await removeOverride(tx, row)
       })
-      await followEdits(gateway)
-      for (const { journal } of [upstream, elsewhere]) journal.length = 0
+      await pollOverrides(gateway)
+      for (const { requests } of [upstream, elsewhere]) requests.length = 0
     })
 
     const reload = async (text: string) => {
@@ -57,16 +62,16 @@ describeOnEachDatabase(
       const body = { model, messages: [{ role: 'user', content: 'Hello' }] }
       return server().call('POST', '/chat/completions', { key: server().own.inferenceKey, body })
     }
-    const lastKey = ({ journal }: Upstream) => journal.at(-1)?.headers.authorization
+    const lastKey = ({ requests }: Upstream) => requests.at(-1)?.headers.authorization
 
     test('a key is sealed, shown masked, and opened from its own row alone', async () => {
       const { body } = await put('local', local({ api_key: canary, headers: { 'x-team': canary } }))
       expect(body.data.edit.fields).toEqual(local({ api_key: shown, headers: { 'x-team': '********' } }))
       expect(body.data.in_force).toMatchObject({ api_key: shown, headers: { 'x-team': '********' } })
       expect(await get('local')).toEqual(body.data)
-      const { vault, edits } = server().gateway
-      expect(JSON.stringify(edits.rows)).not.toContain('5ecret')
-      const sealed = edits.rows[0]?.sealed_secrets ?? ''
+      const { vault, overrides } = server().gateway
+      expect(JSON.stringify(overrides.rows)).not.toContain('5ecret')
+      const sealed = overrides.rows[0]?.sealed_secrets ?? ''
       expect(vault.open(sealed, 'catalogue/provider/local')).toContain(canary)
       expect(() => vault.open(sealed, 'catalogue/provider/other')).toThrow()
     })
@@ -80,7 +85,7 @@ describeOnEachDatabase(
         headers: { 'x-a': '********', 'x-c': 'three' },
       })
       expect((await ask('acme/known')).status).toBe(200)
-      const { path, headers } = upstream.journal.at(-1)!
+      const { path, headers } = upstream.requests.at(-1)!
       expect(path).toBe('/v2/chat/completions')
       expect(headers).toMatchObject({ authorization: `Bearer ${canary}`, 'x-a': 'one', 'x-c': 'three' })
       expect(headers['x-b']).toBeUndefined()
@@ -122,8 +127,8 @@ describeOnEachDatabase(
       expect((await put('groq', { base_url, api_key: 'mine' })).status).toBe(200)
       expect((await put('filed', { base_url, api_key: 'mine', headers: {} })).status).toBe(200)
       for (const model of ['acme/known', 'acme/filed']) expect((await ask(model)).status).toBe(200)
-      expect(elsewhere.journal).toHaveLength(2)
-      expect(JSON.stringify(elsewhere.journal)).not.toContain('5ecret')
+      expect(elsewhere.requests).toHaveLength(2)
+      expect(JSON.stringify(elsewhere.requests)).not.toContain('5ecret')
       expect(lastKey(elsewhere)).toBe('Bearer mine')
     })
 
@@ -165,7 +170,7 @@ describeOnEachDatabase(
     })
 
     describe('what another version, or a hand, wrote', () => {
-      const row = (name: string, more: Partial<EditRow> = {}): EditRow => ({
+      const row = (name: string, more: Partial<OverrideRow> = {}): OverrideRow => ({
         kind: 'provider',
         name,
         tag: '',
@@ -174,13 +179,13 @@ describeOnEachDatabase(
         updated_at: '2026-01-01T00:00:00.000Z',
         ...more,
       })
-      const write = async (...rows: EditRow[]) => {
+      const write = async (...rows: OverrideRow[]) => {
         const { gateway } = server()
         await gateway.db.transaction().execute(async (tx) => {
-          await nextCatalogueVersion(tx)
-          for (const each of rows) await saveEdit(tx, each)
+          await incrementCatalogueVersion(tx)
+          for (const each of rows) await saveOverride(tx, each)
         })
-        await followEdits(gateway)
+        await pollOverrides(gateway)
       }
 
       test('is skipped where it cannot be read, told once, and shown', async () => {

@@ -1,16 +1,16 @@
 import { z } from 'zod'
 import { chat } from '../../dialects/chat/chat.ts'
-import { isPlain } from '../../dialects/chat/plain.ts'
+import { isPlainRequest } from '../../dialects/chat/plain-request.ts'
 import { chatRequest } from '../../dialects/chat/schema.ts'
-import { responsesCall } from '../../dialects/responses/schema.ts'
-import { badField } from '../../errors.ts'
-import { type JsonObject, objectsOf } from '../../lib/loose.ts'
-import { operation } from '../../operation.ts'
-import { answer } from '../../pipeline/answer.ts'
+import { responsesRequest } from '../../dialects/responses/schema.ts'
+import { invalidFieldError } from '../../errors/gateway-error.ts'
+import { defineOperation } from '../../http/operation.ts'
+import { asObjects, type JsonObject } from '../../lib/json-values.ts'
+import { inferenceErrors, inferenceHeaders, streamTypes } from '../../pipeline/declarations.ts'
 import { formats } from '../../pipeline/formats.ts'
-import { inferenceErrors, inferenceHeaders, streamTypes } from '../../pipeline/operations.ts'
+import { handleInference } from '../../pipeline/inference.ts'
 
-const createChatCompletion = operation({
+const createChatCompletion = defineOperation({
   id: 'createChatCompletion',
   method: 'POST',
   path: '/chat/completions',
@@ -20,14 +20,14 @@ const createChatCompletion = operation({
   access: 'inference',
   inference: {
     encodeError: chat.client.encodeError,
-    also: { field: 'input', body: responsesCall },
-    isPlain,
+    alternateFormat: { field: 'input', body: responsesRequest },
+    isPlain: isPlainRequest,
     deployments: true,
   },
   body: chatRequest,
   headers: inferenceHeaders,
   errors: inferenceErrors,
-  otherTypes: streamTypes,
+  otherContentTypes: streamTypes,
   response: z
     .looseObject({
       id: z.string(),
@@ -37,22 +37,23 @@ const createChatCompletion = operation({
       choices: z.array(z.looseObject({ index: z.int(), finish_reason: z.string().nullable() })),
     })
     .meta({ id: 'ChatCompletion' }),
-  handle: ({ gateway, caller, region, request, body, source }) => {
-    const given = body as JsonObject
-    const format = given.input === undefined ? formats.chat : formats.responsesAsChat
-    if (given.input !== undefined) refuseStored(given)
-    return answer(gateway, { caller, region, request, body: given, source, format })
+  handle: ({ gateway, caller, region, httpRequest, body, source }) => {
+    const requestBody = body as JsonObject
+    const format = requestBody.input === undefined ? formats.chat : formats.responsesAsChat
+    if (requestBody.input !== undefined) rejectStoredReferences(requestBody)
+    return handleInference(gateway, { caller, region, httpRequest, body: requestBody, source, format })
   },
 })
 
 export const chatOperations = [createChatCompletion]
 
 /** What is stored is known to POST /responses alone: to forget it silently would be another conversation. */
-function refuseStored({ previous_response_id, conversation, background, input }: JsonObject): void {
-  const elsewhere = 'is known to POST /responses only'
-  if (conversation) throw badField('conversation', elsewhere)
-  if (previous_response_id) throw badField('previous_response_id', elsewhere)
-  if (background === true) throw badField('background', elsewhere)
-  const reference = objectsOf(input).findIndex(({ type }) => type === 'item_reference')
-  if (reference !== -1) throw badField(`input.${reference}`, `a reference to a stored item ${elsewhere}`)
+function rejectStoredReferences({ previous_response_id, conversation, background, input }: JsonObject): void {
+  const problem = 'is known to POST /responses only'
+  if (conversation) throw invalidFieldError('conversation', problem)
+  if (previous_response_id) throw invalidFieldError('previous_response_id', problem)
+  if (background === true) throw invalidFieldError('background', problem)
+  const reference = asObjects(input).findIndex(({ type }) => type === 'item_reference')
+  if (reference !== -1)
+    throw invalidFieldError(`input.${reference}`, `a reference to a stored item ${problem}`)
 }

@@ -1,13 +1,13 @@
 import { z } from 'zod'
 import { completions } from '../../dialects/completions/completions.ts'
 import { completionsRequest } from '../../dialects/completions/schema.ts'
-import type { JsonObject } from '../../lib/loose.ts'
-import { operation } from '../../operation.ts'
-import { answer } from '../../pipeline/answer.ts'
+import { defineOperation } from '../../http/operation.ts'
+import type { JsonObject } from '../../lib/json-values.ts'
+import { inferenceErrors, inferenceHeaders, streamTypes } from '../../pipeline/declarations.ts'
 import { formats } from '../../pipeline/formats.ts'
-import { inferenceErrors, inferenceHeaders, streamTypes } from '../../pipeline/operations.ts'
+import { handleInference } from '../../pipeline/inference.ts'
 
-const createCompletion = operation({
+const createCompletion = defineOperation({
   id: 'createCompletion',
   method: 'POST',
   path: '/completions',
@@ -19,7 +19,7 @@ const createCompletion = operation({
   body: completionsRequest,
   headers: inferenceHeaders,
   errors: inferenceErrors,
-  otherTypes: streamTypes,
+  otherContentTypes: streamTypes,
   response: z
     .looseObject({
       id: z.string(),
@@ -27,11 +27,11 @@ const createCompletion = operation({
       choices: z.array(z.looseObject({ text: z.string() })),
     })
     .meta({ id: 'Completion' }),
-  handle: ({ gateway, caller, region, request, body, source }) =>
-    answer(gateway, {
+  handle: ({ gateway, caller, region, httpRequest, body, source }) =>
+    handleInference(gateway, {
       caller,
       region,
-      request,
+      httpRequest,
       source,
       body: body as JsonObject,
       format: formats.completions,

@@ -11,10 +11,10 @@ import {
   listItems,
   updateConversation,
 } from '../../account/conversations.ts'
-import { labels } from '../../dialects/schema/shared-fields.ts'
-import { type JsonObject, textOf } from '../../lib/loose.ts'
-import { operation } from '../../operation.ts'
-import { ownerOf } from '../../pipeline/authenticate.ts'
+import { metadataPairs } from '../../dialects/schema/shared-fields.ts'
+import { defineOperation } from '../../http/operation.ts'
+import { asString, type JsonObject } from '../../lib/json-values.ts'
+import { ownerOf } from '../../pipeline/request/authenticate.ts'
 
 const tag = 'Conversations'
 const storedId = z.string().regex(/^[\w.:-]{1,200}$/, 'must be the id of something stored')
@@ -43,7 +43,7 @@ const itemList = z
   })
   .meta({ id: 'ConversationItemList' })
 
-const createOne = operation({
+const createConversationOperation = defineOperation({
   id: 'createConversation',
   method: 'POST',
   path: '/conversations',
@@ -53,20 +53,20 @@ const createOne = operation({
     'Name it as `conversation` in `POST /responses`: what it holds goes in front of the input, and input and output are added to it. It is kept as long as stored responses are, counted from its last use.',
   access: 'inference',
   optionalBody: true,
-  body: z.strictObject({ items: newItems.nullish(), metadata: labels.nullish() }),
+  body: z.strictObject({ items: newItems.nullish(), metadata: metadataPairs.nullish() }),
   errors: [409],
   response: conversation,
   handle: async ({ gateway, caller, body }) => {
-    const made = await createConversation(gateway, ownerOf(caller), {
+    const created = await createConversation(gateway, ownerOf(caller), {
       metadata: body.metadata ?? {},
-      items: (body.items ?? []).map(normalised),
+      items: (body.items ?? []).map(normalizeItem),
       retentionDays: gateway.settings.responses.retention_days,
     })
-    return shown(made)
+    return toConversationObject(created)
   },
 })
 
-const getOne = operation({
+const getConversationOperation = defineOperation({
   id: 'getConversation',
   method: 'GET',
   path: '/conversations/{conversation_id}',
@@ -77,10 +77,10 @@ const getOne = operation({
   errors: [404],
   response: conversation,
   handle: async ({ gateway, caller, params }) =>
-    shown(await findConversation(gateway, ownerOf(caller), params.conversation_id)),
+    toConversationObject(await findConversation(gateway, ownerOf(caller), params.conversation_id)),
 })
 
-const updateOne = operation({
+const updateConversationOperation = defineOperation({
   id: 'updateConversation',
   method: 'POST',
   path: '/conversations/{conversation_id}',
@@ -88,16 +88,16 @@ const updateOne = operation({
   summary: 'Change the metadata of a conversation',
   access: 'inference',
   params: conversationPath,
-  body: z.strictObject({ metadata: labels.nullable() }),
+  body: z.strictObject({ metadata: metadataPairs.nullable() }),
   errors: [404],
   response: conversation,
   handle: async ({ gateway, caller, params, body }) => {
     const { conversation_id: id } = params
-    return shown(await updateConversation(gateway, ownerOf(caller), id, body.metadata ?? {}))
+    return toConversationObject(await updateConversation(gateway, ownerOf(caller), id, body.metadata ?? {}))
   },
 })
 
-const deleteOne = operation({
+const deleteConversationOperation = defineOperation({
   id: 'deleteConversation',
   method: 'DELETE',
   path: '/conversations/{conversation_id}',
@@ -117,7 +117,7 @@ const deleteOne = operation({
   },
 })
 
-const createItems = operation({
+const createConversationItems = defineOperation({
   id: 'createConversationItems',
   method: 'POST',
   path: '/conversations/{conversation_id}/items',
@@ -130,12 +130,12 @@ const createItems = operation({
   response: itemList,
   handle: async ({ gateway, caller, params, body }) => {
     const { retention_days } = gateway.settings.responses
-    const items = body.items.map(normalised)
-    return listOf(await addItems(gateway, ownerOf(caller), params.conversation_id, items, retention_days))
+    const items = body.items.map(normalizeItem)
+    return toItemList(await addItems(gateway, ownerOf(caller), params.conversation_id, items, retention_days))
   },
 })
 
-const listAll = operation({
+const listConversationItems = defineOperation({
   id: 'listConversationItems',
   method: 'GET',
   path: '/conversations/{conversation_id}/items',
@@ -151,10 +151,10 @@ const listAll = operation({
   errors: [404],
   response: itemList,
   handle: async ({ gateway, caller, params, query }) =>
-    listOf(await listItems(gateway, ownerOf(caller), params.conversation_id, query), query.limit),
+    toItemList(await listItems(gateway, ownerOf(caller), params.conversation_id, query), query.limit),
 })
 
-const getItem = operation({
+const getConversationItem = defineOperation({
   id: 'getConversationItem',
   method: 'GET',
   path: '/conversations/{conversation_id}/items/{item_id}',
@@ -165,10 +165,10 @@ const getItem = operation({
   errors: [404],
   response: item,
   handle: async ({ gateway, caller, params }) =>
-    shownItem(await findItem(gateway, ownerOf(caller), params.conversation_id, params.item_id)),
+    toItemObject(await findItem(gateway, ownerOf(caller), params.conversation_id, params.item_id)),
 })
 
-const removeItem = operation({
+const deleteConversationItem = defineOperation({
   id: 'deleteConversationItem',
   method: 'DELETE',
   path: '/conversations/{conversation_id}/items/{item_id}',
@@ -179,49 +179,54 @@ const removeItem = operation({
   errors: [404],
   response: conversation,
   handle: async ({ gateway, caller, params }) =>
-    shown(await deleteItem(gateway, ownerOf(caller), params.conversation_id, params.item_id)),
+    toConversationObject(await deleteItem(gateway, ownerOf(caller), params.conversation_id, params.item_id)),
 })
 
 export const conversationOperations = [
-  createOne,
-  getOne,
-  updateOne,
-  deleteOne,
-  createItems,
-  listAll,
-  getItem,
-  removeItem,
+  createConversationOperation,
+  getConversationOperation,
+  updateConversationOperation,
+  deleteConversationOperation,
+  createConversationItems,
+  listConversationItems,
+  getConversationItem,
+  deleteConversationItem,
 ]
 
-function shown({ id, createdAt, metadata }: Conversation) {
+function toConversationObject({ id, createdAt, metadata }: Conversation) {
   const created_at = Math.floor(Date.parse(createdAt) / 1000)
   return { id, object: 'conversation' as const, created_at, metadata }
 }
 
-function shownItem({ id, item: given }: ConversationItem) {
-  const isMessage = given.type === 'message'
-  return { ...given, ...(isMessage && { status: 'completed' }), id, type: textOf(given.type) ?? 'message' }
+function toItemObject({ id, item: storedItem }: ConversationItem) {
+  const isMessage = storedItem.type === 'message'
+  return {
+    ...storedItem,
+    ...(isMessage && { status: 'completed' }),
+    id,
+    type: asString(storedItem.type) ?? 'message',
+  }
 }
 
-function listOf(found: ConversationItem[], limit = found.length) {
-  const data = found.slice(0, limit).map(shownItem)
+function toItemList(items: ConversationItem[], limit = items.length) {
+  const data = items.slice(0, limit).map(toItemObject)
   return {
     object: 'list' as const,
     data,
     first_id: data.at(0)?.id ?? null,
     last_id: data.at(-1)?.id ?? null,
-    has_more: found.length > limit,
+    has_more: items.length > limit,
   }
 }
 
 /** A message in its full form: clients may leave out its type, and write its content as text. */
-function normalised(given: JsonObject): JsonObject {
-  const role = textOf(given.role)
-  if (role === undefined || (given.type !== undefined && given.type !== 'message')) return given
+function normalizeItem(input: JsonObject): JsonObject {
+  const role = asString(input.role)
+  if (role === undefined || (input.type !== undefined && input.type !== 'message')) return input
   const type = role === 'assistant' ? 'output_text' : 'input_text'
-  const { content } = given
+  const { content } = input
   return {
-    ...given,
+    ...input,
     type: 'message',
     content: typeof content === 'string' ? [{ type, text: content }] : content,
   }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { createTenant, describeOnEachDatabase, type TestServer } from '../../../test/support/harness.ts'
-import { spend } from '../../../test/support/spend.ts'
+import { recordSpend } from '../../../test/support/spend.ts'
 
 const path = '/credits/grants'
 
@@ -198,5 +198,5 @@ async function spendUsd(server: TestServer, organizationId: string, credits: num
     .where('organization_id', '=', organizationId)
     .where('kind', '=', 'inference')
     .executeTakeFirstOrThrow()
-  await spend(server.gateway, key, '2028-03-01', { credits })
+  await recordSpend(server.gateway, key, '2028-03-01', { credits })
 }

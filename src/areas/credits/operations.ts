@@ -1,21 +1,21 @@
 import { z } from 'zod'
 import { lockOrganization } from '../../account/organizations.ts'
 import type { Db } from '../../db/db.ts'
-import { badField, fail } from '../../errors.ts'
+import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
+import { defineOperation } from '../../http/operation.ts'
 import {
-  creditTotals,
   type Funding,
   findFunding,
   fundingKinds,
+  loadCreditTotals,
   type PostedFunding,
   postFunding,
 } from '../../ledger/entries.ts'
-import { signedUsdAmount, smallestUsd, usdFromNanos } from '../../ledger/money.ts'
-import { usageOfOrganization } from '../../ledger/usage.ts'
+import { minUsd, signedUsdAmount, usdFromNanos } from '../../ledger/money.ts'
+import { loadOrganizationUsage } from '../../ledger/usage.ts'
 import { isoNow } from '../../lib/clock.ts'
-import { derivedUuid, newId } from '../../lib/ids.ts'
-import { whenField } from '../../lib/schema-rules.ts'
-import { operation } from '../../operation.ts'
+import { deriveUuid, newId } from '../../lib/ids.ts'
+import { ifFieldIn } from '../../lib/schema-rules.ts'
 
 const credits = z
   .strictObject({
@@ -54,12 +54,12 @@ const grantBody = z
   // As `refuseAmount` has it.
   .meta({
     override: {
-      ...whenField('kind', ['adjustment'], { properties: { amount: { not: { const: 0 } } } }),
-      else: { properties: { amount: { minimum: smallestUsd } } },
+      ...ifFieldIn('kind', ['adjustment'], { properties: { amount: { not: { const: 0 } } } }),
+      else: { properties: { amount: { minimum: minUsd } } },
     },
   })
 
-const getCredits = operation({
+const getCredits = defineOperation({
   id: 'getCredits',
   method: 'GET',
   path: '/credits',
@@ -68,13 +68,13 @@ const getCredits = operation({
   access: 'management',
   response: z.strictObject({ data: credits }),
   handle: async ({ gateway, caller }) => {
-    const { total } = await creditTotals(gateway.db, caller.organizationId)
-    const used = await usageOfOrganization(gateway.db, caller.organizationId)
+    const { total } = await loadCreditTotals(gateway.db, caller.organizationId)
+    const used = await loadOrganizationUsage(gateway.db, caller.organizationId)
     return { data: { total_credits: usdFromNanos(total), total_usage: usdFromNanos(used) } }
   },
 })
 
-const grantCredits = operation({
+const grantCredits = defineOperation({
   id: 'grantCredits',
   method: 'POST',
   path: '/credits/grants',
@@ -86,54 +86,55 @@ const grantCredits = operation({
   errors: [404, 409],
   response: z.strictObject({ data: creditGrant }),
   handle: async ({ gateway, caller, body }) => {
-    refuseAmount(body)
-    const wanted: Funding = {
+    validateAmount(body)
+    const funding: Funding = {
       organizationId: body.organization_id ?? caller.organizationId,
       kind: body.kind,
       amount: body.amount,
       note: body.note ?? null,
-      transactionId: transactionIdOf(caller.organizationId, body.idempotency_key),
+      transactionId: deriveTransactionId(caller.organizationId, body.idempotency_key),
       at: isoNow(gateway.clock),
     }
-    const posted = await gateway.db.transaction().execute((tx) => postOnce(tx, wanted))
-    return { data: recordOf(posted) }
+    const posted = await gateway.db.transaction().execute((tx) => postFundingOnce(tx, funding))
+    return { data: toGrantRecord(posted) }
   },
 })
 
 export const creditOperations = [getCredits, grantCredits]
 
-function refuseAmount({ amount, kind }: z.output<typeof grantBody>): void {
-  if (amount === 0n) throw badField('amount', 'must not be 0')
-  if (amount < 0n && kind !== 'adjustment') throw badField('amount', `must be more than 0 for a ${kind}`)
+function validateAmount({ amount, kind }: z.output<typeof grantBody>): void {
+  if (amount === 0n) throw invalidFieldError('amount', 'must not be 0')
+  if (amount < 0n && kind !== 'adjustment')
+    throw invalidFieldError('amount', `must be more than 0 for a ${kind}`)
 }
 
-function transactionIdOf(organizationId: string, idempotencyKey: string | undefined): string {
+function deriveTransactionId(organizationId: string, idempotencyKey: string | undefined): string {
   if (idempotencyKey === undefined) return newId('txn')
-  return `txn_${derivedUuid('credit-grant', organizationId, idempotencyKey)}`
+  return `txn_${deriveUuid('credit-grant', organizationId, idempotencyKey)}`
 }
 
 /** With the organization locked, entries get their numbers in the order they count: a replay adds up the same. */
-async function postOnce(tx: Db, wanted: Funding): Promise<PostedFunding> {
-  if (!(await lockOrganization(tx, wanted.organizationId))) {
-    throw fail('not_found', 'organization_id: the organization does not exist.')
+async function postFundingOnce(tx: Db, funding: Funding): Promise<PostedFunding> {
+  if (!(await lockOrganization(tx, funding.organizationId))) {
+    throw gatewayError('not_found', 'organization_id: the organization does not exist.')
   }
-  if (!(await findFunding(tx, wanted.transactionId))) await postFunding(tx, wanted)
-  const posted = await findFunding(tx, wanted.transactionId)
-  if (!posted || !isSame(posted, wanted)) {
-    throw fail('conflict', 'idempotency_key: was used for another grant.')
+  if (!(await findFunding(tx, funding.transactionId))) await postFunding(tx, funding)
+  const posted = await findFunding(tx, funding.transactionId)
+  if (!posted || !isSameFunding(posted, funding)) {
+    throw gatewayError('conflict', 'idempotency_key: was used for another grant.')
   }
   return posted
 }
 
-function isSame(posted: Funding, wanted: Funding): boolean {
+function isSameFunding(posted: Funding, funding: Funding): boolean {
   return (
-    posted.organizationId === wanted.organizationId &&
-    posted.kind === wanted.kind &&
-    posted.amount === wanted.amount
+    posted.organizationId === funding.organizationId &&
+    posted.kind === funding.kind &&
+    posted.amount === funding.amount
   )
 }
 
-function recordOf(posted: PostedFunding): z.input<typeof creditGrant> {
+function toGrantRecord(posted: PostedFunding): z.input<typeof creditGrant> {
   return {
     transaction_id: posted.transactionId,
     organization_id: posted.organizationId,

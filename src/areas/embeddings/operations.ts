@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { listQuery, modelList, toModelList } from '../../catalog/model-list.ts'
-import { operation } from '../../operation.ts'
-import { availabilityQuery, listedModels } from '../../pipeline/model-access.ts'
+import { listQuery, modelList, toModelList } from '../../catalogue/model-list.ts'
+import { defineOperation } from '../../http/operation.ts'
+import { availabilityQuery, listReachableModels } from '../../pipeline/routing/model-access.ts'
 
-const listEmbeddingModels = operation({
+const listEmbeddingModels = defineOperation({
   id: 'listEmbeddingModels',
   method: 'GET',
   path: '/embeddings/models',
@@ -12,10 +12,10 @@ const listEmbeddingModels = operation({
   access: 'any',
   query: z.object({ ...listQuery, ...availabilityQuery }),
   response: modelList,
-  handle: async (ask) => {
-    const listed = await listedModels(ask, ask.query)
+  handle: async (context) => {
+    const listed = await listReachableModels(context, context.query)
     const models = listed.filter((model) => model.output_modalities.includes('embeddings'))
-    return toModelList(models, ask.query, ask.request)
+    return toModelList(models, context.query, context.httpRequest)
   },
 })
 

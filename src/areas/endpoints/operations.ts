@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { endpointRecord, toEndpointRecord } from '../../catalog/endpoint-record.ts'
-import { modelPath, requireModel } from '../../catalog/model-path.ts'
-import { architectureFields, toArchitecture } from '../../catalog/model-record.ts'
-import { operation } from '../../operation.ts'
-import { liveOf } from './live.ts'
+import { endpointRecord, toEndpointRecord } from '../../catalogue/endpoint-record.ts'
+import { modelPath, requireModel } from '../../catalogue/model-path.ts'
+import { architectureFields, toArchitecture } from '../../catalogue/model-record.ts'
+import { defineOperation } from '../../http/operation.ts'
+import { readLiveStats } from './live-stats.ts'
 
 const tag = 'Endpoints'
 
@@ -21,7 +21,7 @@ const modelEndpoints = z
   })
   .meta({ id: 'ListEndpointsResponse' })
 
-const listModelEndpoints = operation({
+const listModelEndpoints = defineOperation({
   id: 'listModelEndpoints',
   method: 'GET',
   path: '/models/{author}/{slug}/endpoints',
@@ -33,23 +33,23 @@ const listModelEndpoints = operation({
   errors: [404],
   response: z.strictObject({ data: modelEndpoints }),
   handle: async ({ gateway, params }) => {
-    const { model, latest } = requireModel(gateway.catalog, params)
+    const { model, latest } = requireModel(gateway.catalogue, params)
     return {
       data: {
         id: latest ?? model.id,
         name: model.name,
-        created: model.listed,
+        created: model.listed_at,
         description: model.description,
         architecture: toArchitecture(model),
         endpoints: model.endpoints.map((endpoint) =>
-          toEndpointRecord(model, endpoint, liveOf(gateway, endpoint)),
+          toEndpointRecord(model, endpoint, readLiveStats(gateway, endpoint)),
         ),
       },
     }
   },
 })
 
-const listZdrEndpoints = operation({
+const listZdrEndpoints = defineOperation({
   id: 'listZdrEndpoints',
   method: 'GET',
   path: '/endpoints/zdr',
@@ -59,10 +59,10 @@ const listZdrEndpoints = operation({
   access: 'any',
   response: z.strictObject({ data: z.array(endpointRecord) }),
   handle: async ({ gateway }) => ({
-    data: gateway.catalog.models.flatMap((model) =>
+    data: gateway.catalogue.models.flatMap((model) =>
       model.endpoints
         .filter((endpoint) => !endpoint.data_policy.retains)
-        .map((endpoint) => toEndpointRecord(model, endpoint, liveOf(gateway, endpoint))),
+        .map((endpoint) => toEndpointRecord(model, endpoint, readLiveStats(gateway, endpoint))),
     ),
   }),
 })

@@ -1,38 +1,38 @@
 import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { contentPath } from '../../account/stored-files.ts'
-import type { Gateway } from '../../gateway.ts'
+import { resolveContentPath } from '../../account/stored-files.ts'
+import type { Gateway } from '../../app/gateway.ts'
 import { newId } from '../../lib/ids.ts'
-import { idsWithRow } from './store.ts'
+import { filterIdsWithRow } from './store.ts'
 
 /** Long enough for any upload under way to have ended. */
-export const leftoverMs = 60 * 60 * 1000
+export const abandonedAfterMs = 60 * 60 * 1000
 const idsPerQuery = 500
 
 /** The only names on disk are ids made here, with a suffix until the upload is complete. */
-const storedName = /^(hg_file_[0-9a-f]+)(\.part)?$/
+const storedNamePattern = /^(hg_file_[0-9a-f]+)(\.part)?$/
 
 export function newFileId(): string {
   return newId('hg_file')
 }
 
-export function partialPath(gateway: Gateway, id: string): string {
-  return `${contentPath(gateway.config, id)}.part`
+export function resolvePartialPath(gateway: Gateway, id: string): string {
+  return `${resolveContentPath(gateway.config, id)}.part`
 }
 
 /** Where the bytes of an upload in several requests gather: a folder for each workspace. */
-export function sessionPath(gateway: Gateway, workspaceId: string, id: string): string {
-  return join(uploadsFolder(gateway), workspaceId, id)
+export function resolveSessionPath(gateway: Gateway, workspaceId: string, id: string): string {
+  return join(resolveUploadsFolder(gateway), workspaceId, id)
 }
 
-function uploadsFolder(gateway: Gateway): string {
+function resolveUploadsFolder(gateway: Gateway): string {
   return join(gateway.config.dataDir, 'uploads')
 }
 
 /** The row is gone and with it the file: bytes that cannot be removed now are left for the sweep. */
 export async function removeContent(gateway: Gateway, id: string): Promise<void> {
   try {
-    await rm(contentPath(gateway.config, id), { force: true })
+    await rm(resolveContentPath(gateway.config, id), { force: true })
   } catch (error) {
     gateway.log.warn({ file: id, err: error }, 'the bytes of a deleted file could not be removed')
   }
@@ -43,8 +43,8 @@ export async function sweepFiles(gateway: Gateway): Promise<number> {
   const names = await readdir(join(gateway.config.dataDir, 'files'))
   let removed = 0
   for (let i = 0; i < names.length; i += idsPerQuery) {
-    for (const name of await leftovers(gateway, names.slice(i, i + idsPerQuery))) {
-      await rm(contentPath(gateway.config, name), { force: true })
+    for (const name of await findLeftovers(gateway, names.slice(i, i + idsPerQuery))) {
+      await rm(resolveContentPath(gateway.config, name), { force: true })
       removed++
     }
   }
@@ -53,36 +53,37 @@ export async function sweepFiles(gateway: Gateway): Promise<number> {
 
 /** Uploads in several requests that nobody has gone on with. */
 async function sweepUploads(gateway: Gateway): Promise<number> {
-  const found = await readdir(uploadsFolder(gateway), { recursive: true, withFileTypes: true }).catch(
-    () => [],
-  )
+  const entries = await readdir(resolveUploadsFolder(gateway), {
+    recursive: true,
+    withFileTypes: true,
+  }).catch(() => [])
   let removed = 0
-  for (const entry of found) {
+  for (const entry of entries) {
     const path = join(entry.parentPath, entry.name)
-    if (!entry.isFile() || !(await isOld(gateway, path))) continue
+    if (!entry.isFile() || !(await isAbandoned(gateway, path))) continue
     await rm(path, { force: true })
     removed++
   }
   return removed
 }
 
-async function leftovers(gateway: Gateway, names: string[]): Promise<string[]> {
-  const old: { name: string; id: string; partial: boolean }[] = []
+async function findLeftovers(gateway: Gateway, names: string[]): Promise<string[]> {
+  const candidates: { name: string; id: string; partial: boolean }[] = []
   for (const name of names) {
-    const [, id, suffix] = storedName.exec(name) ?? []
-    if (id && (await isOld(gateway, contentPath(gateway.config, name))))
-      old.push({ name, id, partial: suffix !== undefined })
+    const [, id, suffix] = storedNamePattern.exec(name) ?? []
+    if (id && (await isAbandoned(gateway, resolveContentPath(gateway.config, name))))
+      candidates.push({ name, id, partial: suffix !== undefined })
   }
-  if (old.length === 0) return []
-  const owned = await idsWithRow(
+  if (candidates.length === 0) return []
+  const owned = await filterIdsWithRow(
     gateway.db,
-    old.map(({ id }) => id),
+    candidates.map(({ id }) => id),
   )
-  return old.filter(({ id, partial }) => partial || !owned.has(id)).map(({ name }) => name)
+  return candidates.filter(({ id, partial }) => partial || !owned.has(id)).map(({ name }) => name)
 }
 
-async function isOld(gateway: Gateway, path: string): Promise<boolean> {
+async function isAbandoned(gateway: Gateway, path: string): Promise<boolean> {
   // A file deleted while the sweep looks is not the sweep's business.
-  const found = await stat(path).catch(() => null)
-  return found !== null && gateway.clock.now() - found.mtimeMs > leftoverMs
+  const stats = await stat(path).catch(() => null)
+  return stats !== null && gateway.clock.now() - stats.mtimeMs > abandonedAfterMs
 }

@@ -1,24 +1,25 @@
-import { badField } from '../../errors.ts'
+import { invalidFieldError } from '../../errors/gateway-error.ts'
 
-const maxLength = 255
+const maxFilenameLength = 255
 
 /** A name may hold folders; it is data only, and never a path on this server's disk. */
-export function checkFilename(filename: string | undefined): string {
-  const problem = problemOf(filename ?? '')
-  if (filename === undefined || problem) throw badField('file', problem ?? 'the filename is missing')
+export function validateFilename(filename: string | undefined): string {
+  const problem = findFilenameProblem(filename ?? '')
+  if (filename === undefined || problem) throw invalidFieldError('file', problem ?? 'the filename is missing')
   return filename
 }
 
 /** Some libraries send the whole path of the file on the client's disk: only its name concerns us. */
-export function withoutRoot(filename: string | undefined): string | undefined {
+export function stripAbsolutePath(filename: string | undefined): string | undefined {
   return filename !== undefined && /^(?:[A-Za-z]:)?[\\/]/.test(filename)
     ? filename.split(/[\\/]/).at(-1)
     : filename
 }
 
-function problemOf(name: string): string | undefined {
+function findFilenameProblem(name: string): string | undefined {
   const length = [...name].length
-  if (length < 1 || length > maxLength) return `the filename must have 1 to ${maxLength} characters`
+  if (length < 1 || length > maxFilenameLength)
+    return `the filename must have 1 to ${maxFilenameLength} characters`
   if (/[<>:"|?*\\\p{Cc}\uFFFD]/u.test(name)) {
     return 'the filename must not contain < > : " | ? * \\ or control characters'
   }
@@ -30,7 +31,7 @@ function problemOf(name: string): string | undefined {
 }
 
 /** For a download: the last segment alone, in the one encoding that every name survives (RFC 6266). */
-export function attachment(filename: string): string {
+export function formatContentDisposition(filename: string): string {
   const name = filename.slice(filename.lastIndexOf('/') + 1)
   const encoded = encodeURIComponent(name).replace(/['()*]/g, (c) => `%${c.charCodeAt(0).toString(16)}`)
   return `attachment; filename*=UTF-8''${encoded}`

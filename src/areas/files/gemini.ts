@@ -1,27 +1,27 @@
 import { rm } from 'node:fs/promises'
 import { z } from 'zod'
-import { idOfName, nameOfId, type StoredFile } from '../../account/stored-files.ts'
+import { type StoredFile, toFileId, toGeminiFileName } from '../../account/stored-files.ts'
+import type { Gateway } from '../../app/gateway.ts'
 import { gemini } from '../../dialects/gemini/gemini.ts'
-import { apiPaths } from '../../dialects/gemini/paths.ts'
-import { asGatewayError, badField } from '../../errors.ts'
-import type { Gateway } from '../../gateway.ts'
-import { queryInteger } from '../../lib/page.ts'
-import { operation } from '../../operation.ts'
-import { publicOrigin } from '../../pipeline/origin.ts'
+import { buildApiPaths } from '../../dialects/gemini/paths.ts'
+import { invalidFieldError, toGatewayError } from '../../errors/gateway-error.ts'
+import { defineOperation } from '../../http/operation.ts'
+import { queryInteger } from '../../lib/query-params.ts'
+import { publicOrigin } from '../../pipeline/request/origin.ts'
+import { authorizeWorkspace, deleteStoredFile, type FileContext, requireFile } from './context.ts'
 import { newFileId } from './disk.ts'
-import { checkFilename } from './filename.ts'
-import { placeOf, readPage } from './page.ts'
+import { validateFilename } from './filename.ts'
+import { decodeCursor, readPage } from './page.ts'
 import {
+  countReceivedBytes,
   finishUpload,
-  openSession,
+  openUploadSession,
   receiveChunk,
-  receivedBytes,
   sealSession,
   type UploadSession,
 } from './resumable.ts'
-import { dropFile, enter, requireFile, type Scope } from './scope.ts'
 import { createSessionFile, withSessionFile } from './session-file.ts'
-import { refuseFull, standardLimits } from './upload.ts'
+import { assertStorageAvailable, defaultLimits } from './upload.ts'
 
 const common = {
   tag: 'Gemini',
@@ -48,7 +48,7 @@ export const geminiPageQuery = z.object({
   pageToken: z.string().min(1).max(1024).optional().describe('From the page before'),
 })
 
-const fileName = z.object({
+const fileNameParams = z.object({
   file_id: z
     .string()
     .regex(/^[A-Za-z0-9_-]{1,256}$/, 'must be letters, digits, underscores and hyphens')
@@ -59,7 +59,7 @@ const size = z.union([z.string().regex(/^\d{1,15}$/), z.int().min(0)]).optional(
 const mimeType = z.string().optional().describe('Accepted; the type is found from the content')
 
 /** The vendor takes each field in two spellings, and its clients use both. */
-const announcedFile = z.strictObject({
+const declaredFile = z.strictObject({
   displayName: z.string().optional(),
   display_name: z.string().optional(),
   mimeType,
@@ -71,26 +71,30 @@ const announcedFile = z.strictObject({
 
 const noQuery = {}
 
-const startUpload = operation({
+const startUpload = defineOperation({
   ...common,
-  ...apiPaths('/files', { prefix: '/upload' }),
+  ...buildApiPaths('/files', { prefix: '/upload' }),
   id: 'startGeminiUpload',
   method: 'POST',
   summary: 'Begin the upload of a file in the resumable protocol of the Gemini API',
   description:
     'The header `x-goog-upload-url` of the answer is where the bytes are sent. Types and sizes are those of `POST /files`, whose storage this is.',
   access: 'any',
-  body: z.strictObject({ file: announcedFile.optional() }),
+  body: z.strictObject({ file: declaredFile.optional() }),
   errors: [403, 413],
   response: z.strictObject({}),
-  handle: async (ask) => {
-    const { gateway, caller, request } = ask
-    const { file = {} } = ask.body
-    refuseProtocol(request)
-    const workspace = await enter({ ...ask, query: noQuery })
-    await refuseFull(gateway, workspace, declaredSize(request, file.sizeBytes ?? file.size_bytes))
+  handle: async (context) => {
+    const { gateway, caller, httpRequest } = context
+    const { file = {} } = context.body
+    validateProtocol(httpRequest)
+    const workspace = await authorizeWorkspace({ ...context, query: noQuery })
+    await assertStorageAvailable(
+      gateway,
+      workspace,
+      parseDeclaredSize(httpRequest, file.sizeBytes ?? file.size_bytes),
+    )
     const id = newFileId()
-    const filename = filenameOf(request, file.displayName ?? file.display_name)
+    const filename = resolveFilename(httpRequest, file.displayName ?? file.display_name)
     await createSessionFile(gateway, workspace, id)
     const upload = sealSession(gateway, {
       id,
@@ -99,12 +103,12 @@ const startUpload = operation({
       workspaceId: workspace.id,
       filename,
     })
-    const url = `${publicOrigin(gateway, request)}/upload/sessions/${upload}`
+    const url = `${publicOrigin(gateway, httpRequest)}/upload/sessions/${upload}`
     return Response.json({}, { headers: { 'x-goog-upload-url': url, 'x-goog-upload-status': 'active' } })
   },
 })
 
-const sendBytes = operation({
+const sendBytes = defineOperation({
   ...common,
   id: 'sendGeminiUpload',
   method: 'POST',
@@ -122,16 +126,16 @@ const sendBytes = operation({
   rawBody: {
     contentType: 'application/octet-stream',
     schema: z.string().meta({ format: 'binary' }),
-    maxBytes: standardLimits.fileBytes,
+    maxBytes: defaultLimits.fileBytes,
   },
   errors: [401, 404, 409, 413],
   response: z.strictObject({ file: geminiFile.optional() }),
-  handle: async ({ gateway, request, params, region }) => {
+  handle: async ({ gateway, httpRequest, params, region }) => {
     try {
-      const about = await openSession(gateway, params.upload, region)
-      return await obey(gateway, request, about)
+      const session = await openUploadSession(gateway, params.upload, region)
+      return await runUploadCommand(gateway, httpRequest, session)
     } catch (error) {
-      const failure = asGatewayError(error)
+      const failure = toGatewayError(error)
       // Without a status the clients send the same bytes again, which helps only while another request writes.
       if (failure.code !== 'concurrent_change') failure.headers['x-goog-upload-status'] = 'cancelled'
       throw failure
@@ -139,9 +143,9 @@ const sendBytes = operation({
   },
 })
 
-const listGeminiFiles = operation({
+const listGeminiFiles = defineOperation({
   ...common,
-  ...apiPaths('/files', { except: 'v1' }),
+  ...buildApiPaths('/files', { except: 'v1' }),
   id: 'listGeminiFiles',
   method: 'GET',
   summary: 'List the files of a workspace, in the Gemini format',
@@ -155,62 +159,63 @@ const listGeminiFiles = operation({
       nextPageToken: z.string().optional().describe('Absent on the last page'),
     })
     .meta({ id: 'GeminiFileList' }),
-  handle: (ask) => geminiFiles({ ...ask, query: noQuery }, ask.request, ask.query),
+  handle: (context) => readGeminiFilePage({ ...context, query: noQuery }, context.httpRequest, context.query),
 })
 
-const getGeminiFile = operation({
+const getGeminiFile = defineOperation({
   ...common,
-  ...apiPaths('/files/{file_id}', { except: 'v1' }),
+  ...buildApiPaths('/files/{file_id}', { except: 'v1' }),
   id: 'getGeminiFile',
   method: 'GET',
   summary: 'Read what is known of a file, in the Gemini format',
   access: 'any',
-  params: fileName,
+  params: fileNameParams,
   errors: [403, 404],
   response: geminiFile,
-  handle: (ask) => readGeminiFile({ ...ask, query: noQuery }, ask.request, ask.params.file_id),
+  handle: (context) =>
+    readGeminiFile({ ...context, query: noQuery }, context.httpRequest, context.params.file_id),
 })
 
-const deleteGeminiFile = operation({
+const deleteGeminiFile = defineOperation({
   ...common,
-  ...apiPaths('/files/{file_id}', { except: 'v1' }),
+  ...buildApiPaths('/files/{file_id}', { except: 'v1' }),
   id: 'deleteGeminiFile',
   method: 'DELETE',
   summary: 'Delete a file for good, in the Gemini format',
   access: 'any',
-  params: fileName,
+  params: fileNameParams,
   errors: [403, 404],
   response: z.strictObject({}),
-  handle: async (ask) => {
-    await dropFile({ ...ask, query: noQuery }, idOfName(ask.params.file_id))
+  handle: async (context) => {
+    await deleteStoredFile({ ...context, query: noQuery }, toFileId(context.params.file_id))
     return {}
   },
 })
 
 export const geminiFileOperations = [startUpload, sendBytes, listGeminiFiles, getGeminiFile, deleteGeminiFile]
 
-export async function geminiFiles(
-  scope: Scope,
+export async function readGeminiFilePage(
+  context: FileContext,
   request: Request,
   { pageSize, pageToken }: z.output<typeof geminiPageQuery>,
 ) {
-  const workspace = await enter(scope)
+  const workspace = await authorizeWorkspace(context)
   const token = pageToken && { field: 'pageToken', token: pageToken }
-  const afterSeq = token ? placeOf(scope.gateway, workspace, token) : 0
-  const { files, cursor } = await readPage(scope.gateway, workspace, { afterSeq, limit: pageSize })
-  const origin = publicOrigin(scope.gateway, request)
+  const afterSeq = token ? decodeCursor(context.gateway, workspace, token) : 0
+  const { files, cursor } = await readPage(context.gateway, workspace, { afterSeq, limit: pageSize })
+  const origin = publicOrigin(context.gateway, request)
   return {
     files: files.map((file) => toGeminiFile(file, origin)),
     ...(cursor !== null && { nextPageToken: cursor }),
   }
 }
 
-export async function readGeminiFile(scope: Scope, request: Request, name: string) {
-  return toGeminiFile(await requireFile(scope, idOfName(name)), publicOrigin(scope.gateway, request))
+export async function readGeminiFile(context: FileContext, request: Request, name: string) {
+  return toGeminiFile(await requireFile(context, toFileId(name)), publicOrigin(context.gateway, request))
 }
 
 function toGeminiFile(file: StoredFile, origin: string): z.input<typeof geminiFile> {
-  const name = `files/${nameOfId(file.id)}`
+  const name = `files/${toGeminiFileName(file.id)}`
   return {
     name,
     displayName: file.filename,
@@ -224,49 +229,53 @@ function toGeminiFile(file: StoredFile, origin: string): z.input<typeof geminiFi
   }
 }
 
-function refuseProtocol({ headers }: Request): void {
+function validateProtocol({ headers }: Request): void {
   const protocol = headers.get('x-goog-upload-protocol') ?? 'resumable'
-  if (protocol !== 'resumable') throw badField('x-goog-upload-protocol', 'must be resumable')
+  if (protocol !== 'resumable') throw invalidFieldError('x-goog-upload-protocol', 'must be resumable')
 }
 
-function declaredSize({ headers }: Request, told: string | number | undefined): number {
-  const size = Number(headers.get('x-goog-upload-header-content-length') ?? told ?? 0)
+function parseDeclaredSize({ headers }: Request, bodySize: string | number | undefined): number {
+  const size = Number(headers.get('x-goog-upload-header-content-length') ?? bodySize ?? 0)
   if (!Number.isSafeInteger(size) || size < 0) {
-    throw badField('x-goog-upload-header-content-length', 'must be a number of bytes')
+    throw invalidFieldError('x-goog-upload-header-content-length', 'must be a number of bytes')
   }
   return size
 }
 
-function filenameOf({ headers }: Request, displayName: string | undefined): string {
-  return checkFilename(displayName ?? headers.get('x-goog-upload-file-name') ?? 'upload')
+function resolveFilename({ headers }: Request, displayName: string | undefined): string {
+  return validateFilename(displayName ?? headers.get('x-goog-upload-file-name') ?? 'upload')
 }
 
 const commands = ['upload', 'finalize', 'query', 'cancel']
 
-async function obey(gateway: Gateway, request: Request, about: UploadSession): Promise<Response> {
-  const told = request.headers.get('x-goog-upload-command') ?? 'query'
-  const wanted = told.split(',').map((word) => word.trim())
-  if (!wanted.every((word) => commands.includes(word))) {
-    throw badField('x-goog-upload-command', `must be ${commands.join(', ')} or "upload, finalize"`)
+async function runUploadCommand(
+  gateway: Gateway,
+  request: Request,
+  session: UploadSession,
+): Promise<Response> {
+  const header = request.headers.get('x-goog-upload-command') ?? 'query'
+  const requested = header.split(',').map((word) => word.trim())
+  if (!requested.every((word) => commands.includes(word))) {
+    throw invalidFieldError('x-goog-upload-command', `must be ${commands.join(', ')} or "upload, finalize"`)
   }
-  return withSessionFile(gateway, about, async (path) => {
-    if (wanted.includes('cancel')) {
+  return withSessionFile(gateway, session, async (path) => {
+    if (requested.includes('cancel')) {
       await rm(path)
       return Response.json({}, { headers: { 'x-goog-upload-status': 'cancelled' } })
     }
-    if (wanted.includes('upload')) await receiveChunk(gateway, path, request, offsetOf(request))
-    if (wanted.includes('finalize')) {
-      const file = toGeminiFile(await finishUpload(gateway, path, about), publicOrigin(gateway, request))
+    if (requested.includes('upload')) await receiveChunk(gateway, path, request, parseOffset(request))
+    if (requested.includes('finalize')) {
+      const file = toGeminiFile(await finishUpload(gateway, path, session), publicOrigin(gateway, request))
       return Response.json({ file }, { headers: { 'x-goog-upload-status': 'final' } })
     }
-    const received = String(await receivedBytes(path))
+    const received = String(await countReceivedBytes(path))
     const headers = { 'x-goog-upload-status': 'active', 'x-goog-upload-size-received': received }
     return Response.json({}, { headers })
   })
 }
 
-function offsetOf({ headers }: Request): number {
+function parseOffset({ headers }: Request): number {
   const offset = headers.get('x-goog-upload-offset') ?? ''
-  if (!/^\d{1,12}$/.test(offset)) throw badField('x-goog-upload-offset', 'must be a number of bytes')
+  if (!/^\d{1,12}$/.test(offset)) throw invalidFieldError('x-goog-upload-offset', 'must be a number of bytes')
   return Number(offset)
 }

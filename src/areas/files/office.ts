@@ -1,39 +1,39 @@
 import type { FileHandle } from 'node:fs/promises'
 import { readAt } from './read-at.ts'
 
-const prefix = 'application/vnd.openxmlformats-officedocument'
+const officeTypePrefix = 'application/vnd.openxmlformats-officedocument'
 
 /** An Office document is a zip whose parts are in a folder named for the program. */
 const officeTypes = [
-  { folder: 'word/', type: `${prefix}.wordprocessingml.document` },
-  { folder: 'xl/', type: `${prefix}.spreadsheetml.sheet` },
-  { folder: 'ppt/', type: `${prefix}.presentationml.presentation` },
+  { folder: 'word/', type: `${officeTypePrefix}.wordprocessingml.document` },
+  { folder: 'xl/', type: `${officeTypePrefix}.spreadsheetml.sheet` },
+  { folder: 'ppt/', type: `${officeTypePrefix}.presentationml.presentation` },
 ]
 
 /** The longest a zip's end record can be: 22 bytes and a comment. */
-const maxEndBytes = 22 + 0xffff
+const maxEndRecordBytes = 22 + 0xffff
 /** Tens of thousands of names; real documents have a few hundred. */
 const maxDirectoryBytes = 4 * 1024 * 1024
 
 /** By the names in the zip's directory; nothing is unpacked. */
-export async function officeType(file: FileHandle, size: number): Promise<string | undefined> {
-  const names = await entryNames(file, size)
+export async function detectOfficeType(file: FileHandle, size: number): Promise<string | undefined> {
+  const names = await readEntryNames(file, size)
   if (!names.includes('[Content_Types].xml')) return undefined
   return officeTypes.find(({ folder }) => names.some((name) => name.startsWith(folder)))?.type
 }
 
-async function entryNames(file: FileHandle, size: number): Promise<string[]> {
-  const tailBytes = Math.min(size, maxEndBytes)
+async function readEntryNames(file: FileHandle, size: number): Promise<string[]> {
+  const tailBytes = Math.min(size, maxEndRecordBytes)
   const tail = await readAt(file, size - tailBytes, tailBytes)
   const at = tail.lastIndexOf(Buffer.from('PK\x05\x06', 'latin1'))
   if (at < 0 || at + 22 > tail.length) return []
   const length = tail.readUInt32LE(at + 12)
   const offset = tail.readUInt32LE(at + 16)
   if (length > maxDirectoryBytes || offset + length > size) return []
-  return namesIn(await readAt(file, offset, length))
+  return parseEntryNames(await readAt(file, offset, length))
 }
 
-function namesIn(directory: Buffer): string[] {
+function parseEntryNames(directory: Buffer): string[] {
   const names: string[] = []
   let at = 0
   while (at + 46 <= directory.length && directory.toString('latin1', at, at + 4) === 'PK\x01\x02') {

@@ -1,30 +1,30 @@
 import { z } from 'zod'
-import { contentPath, findFile, idOfName } from '../../account/stored-files.ts'
+import { findFile, resolveContentPath, toFileId } from '../../account/stored-files.ts'
 import type { Workspace } from '../../account/workspaces.ts'
+import type { Gateway } from '../../app/gateway.ts'
 import { isGeminiClient } from '../../dialects/gemini/paths.ts'
-import { badField, fail, GatewayError } from '../../errors.ts'
-import type { Gateway } from '../../gateway.ts'
-import { check } from '../../lib/check.ts'
-import { queryInteger } from '../../lib/page.ts'
-import { requestUrl } from '../../lib/url.ts'
-import { operation } from '../../operation.ts'
+import { GatewayError, gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
+import { defineOperation } from '../../http/operation.ts'
+import { queryInteger } from '../../lib/query-params.ts'
+import { parseRequestUrl } from '../../lib/request-url.ts'
+import { validateInput } from '../../lib/validate-input.ts'
 import { providers } from '../../providers/all.ts'
-import { attachment } from './filename.ts'
-import { geminiFileOperations, geminiFiles, geminiPageQuery, readGeminiFile } from './gemini.ts'
-import { placeOf, readPage } from './page.ts'
-import { dropFile, enter, requireFile } from './scope.ts'
+import { authorizeWorkspace, deleteStoredFile, requireFile } from './context.ts'
+import { formatContentDisposition } from './filename.ts'
+import { geminiFileOperations, geminiPageQuery, readGeminiFile, readGeminiFilePage } from './gemini.ts'
+import { decodeCursor, readPage } from './page.ts'
 import {
+  detectShape,
   fileDeleteResponse,
   fileListResponse,
   fileResponse,
-  presentDeleted,
-  presentFile,
-  presentPage,
   purposes,
-  shapeOf,
+  toFileDeleteResponse,
+  toFileListResponse,
+  toFileResponse,
   uploadPurposes,
 } from './shapes.ts'
-import { receiveFile, standardLimits } from './upload.ts'
+import { defaultLimits, receiveFile } from './upload.ts'
 
 const tag = 'Files'
 
@@ -73,7 +73,7 @@ const uploadForm = z.strictObject({
   'expires_after[seconds]': z.string().optional(),
 })
 
-const listAllFiles = operation({
+const listAllFiles = defineOperation({
   id: 'listFiles',
   method: 'GET',
   path: '/files',
@@ -83,19 +83,19 @@ const listAllFiles = operation({
   query: listQuery,
   errors: [403, 404],
   response: fileListResponse,
-  handle: async (ask) => {
-    const { gateway, query, request } = ask
-    if (isGeminiClient(request))
-      return Response.json(await geminiFiles(ask, request, readGeminiPage(request)))
-    refuseUnsupported(query)
-    const workspace = await enter(ask)
-    const afterSeq = await startOf(gateway, workspace, query)
+  handle: async (context) => {
+    const { gateway, query, httpRequest } = context
+    if (isGeminiClient(httpRequest))
+      return Response.json(await readGeminiFilePage(context, httpRequest, parseGeminiPage(httpRequest)))
+    rejectUnsupported(query)
+    const workspace = await authorizeWorkspace(context)
+    const afterSeq = await resolveStart(gateway, workspace, query)
     const page = await readPage(gateway, workspace, { afterSeq, limit: query.limit, purpose: query.purpose })
-    return presentPage(shapeOf(request, isVendorBQuery(query)), page)
+    return toFileListResponse(detectShape(httpRequest, isVendorBQuery(query)), page)
   },
 })
 
-const uploadFile = operation({
+const uploadFile = defineOperation({
   id: 'uploadFile',
   method: 'POST',
   path: '/files',
@@ -108,18 +108,18 @@ const uploadFile = operation({
   rawBody: {
     contentType: 'multipart/form-data',
     schema: uploadForm,
-    maxBytes: standardLimits.fileBytes + standardLimits.formBytes,
+    maxBytes: defaultLimits.fileBytes + defaultLimits.formBytes,
   },
   errors: [403, 409],
   response: fileResponse,
-  handle: async (ask) => {
-    const workspace = await enter(ask)
-    const { file, purpose } = await receiveFile(ask.gateway, workspace, ask.request)
-    return presentFile(shapeOf(ask.request, purpose !== undefined), file)
+  handle: async (context) => {
+    const workspace = await authorizeWorkspace(context)
+    const { file, purpose } = await receiveFile(context.gateway, workspace, context.httpRequest)
+    return toFileResponse(detectShape(context.httpRequest, purpose !== undefined), file)
   },
 })
 
-const getFile = operation({
+const getFile = defineOperation({
   id: 'getFile',
   method: 'GET',
   path: '/files/{file_id}',
@@ -130,14 +130,15 @@ const getFile = operation({
   query: scopeQuery,
   errors: [403, 404],
   response: fileResponse,
-  handle: async (ask) => {
-    const { request, params } = ask
-    if (isGeminiClient(request)) return Response.json(await readGeminiFile(ask, request, params.file_id))
-    return presentFile(shapeOf(request), await requireFile(ask, params.file_id))
+  handle: async (context) => {
+    const { httpRequest, params } = context
+    if (isGeminiClient(httpRequest))
+      return Response.json(await readGeminiFile(context, httpRequest, params.file_id))
+    return toFileResponse(detectShape(httpRequest), await requireFile(context, params.file_id))
   },
 })
 
-const downloadFile = operation({
+const downloadFile = defineOperation({
   id: 'downloadFile',
   method: 'GET',
   path: '/files/{file_id}/content',
@@ -148,25 +149,25 @@ const downloadFile = operation({
   query: scopeQuery,
   errors: [403, 404],
   response: { contentType: 'application/octet-stream' },
-  handle: async (ask) => {
-    const file = await requireFile(ask, ask.params.file_id)
-    const content = Bun.file(contentPath(ask.gateway.config, file.id))
+  handle: async (context) => {
+    const file = await requireFile(context, context.params.file_id)
+    const content = Bun.file(resolveContentPath(context.gateway.config, file.id))
     if (!(await content.exists())) {
       // Deleted since it was looked up: then this says so.
-      await requireFile(ask, file.id)
+      await requireFile(context, file.id)
       throw new GatewayError('internal', { cause: new Error(`the bytes of ${file.id} are missing`) })
     }
     return new Response(content, {
       headers: {
         'content-type': 'application/octet-stream',
-        'content-disposition': attachment(file.filename),
+        'content-disposition': formatContentDisposition(file.filename),
         'x-content-type-options': 'nosniff',
       },
     })
   },
 })
 
-const deleteFile = operation({
+const deleteFile = defineOperation({
   id: 'deleteFile',
   method: 'DELETE',
   path: '/files/{file_id}',
@@ -177,11 +178,11 @@ const deleteFile = operation({
   query: scopeQuery,
   errors: [403, 404],
   response: fileDeleteResponse,
-  handle: async (ask) => {
-    const isGemini = isGeminiClient(ask.request)
-    const id = isGemini ? idOfName(ask.params.file_id) : ask.params.file_id
-    await dropFile(ask, id)
-    return isGemini ? Response.json({}) : presentDeleted(shapeOf(ask.request), id)
+  handle: async (context) => {
+    const isGemini = isGeminiClient(context.httpRequest)
+    const id = isGemini ? toFileId(context.params.file_id) : context.params.file_id
+    await deleteStoredFile(context, id)
+    return isGemini ? Response.json({}) : toFileDeleteResponse(detectShape(context.httpRequest), id)
   },
 })
 
@@ -195,8 +196,8 @@ export const fileOperations = [
 ]
 
 /** Their own names of the parameters, which mean nothing to other clients of the same address. */
-function readGeminiPage(request: Request) {
-  return check(geminiPageQuery, Object.fromEntries(requestUrl(request).searchParams), 'query')
+function parseGeminiPage(request: Request) {
+  return validateInput(geminiPageQuery, Object.fromEntries(parseRequestUrl(request).searchParams), 'query')
 }
 
 type ListQuery = z.output<typeof listQuery>
@@ -206,20 +207,23 @@ function isVendorBQuery({ after, purpose }: ListQuery): boolean {
   return after !== undefined || purpose !== undefined
 }
 
-function refuseUnsupported(query: ListQuery): void {
+function rejectUnsupported(query: ListQuery): void {
   const starts = (['cursor', 'after', 'after_id'] as const).filter((name) => query[name] !== undefined)
   const [first, second] = starts
-  if (second) throw badField(second, `must not be combined with ${first}`)
-  if (query.before_id !== undefined) throw badField('before_id', 'is not supported by this storage')
-  if (query.order === 'desc') throw badField('order', 'must be asc: this storage lists in order of upload')
+  if (second) throw invalidFieldError(second, `must not be combined with ${first}`)
+  if (query.before_id !== undefined) throw invalidFieldError('before_id', 'is not supported by this storage')
+  if (query.order === 'desc')
+    throw invalidFieldError('order', 'must be asc: this storage lists in order of upload')
 }
 
 /** The page begins after this place in the order of upload. */
-async function startOf(gateway: Gateway, workspace: Workspace, query: ListQuery): Promise<number> {
-  if (query.cursor !== undefined) return placeOf(gateway, workspace, { field: 'cursor', token: query.cursor })
+async function resolveStart(gateway: Gateway, workspace: Workspace, query: ListQuery): Promise<number> {
+  if (query.cursor !== undefined)
+    return decodeCursor(gateway, workspace, { field: 'cursor', token: query.cursor })
   const id = query.after ?? query.after_id
   if (id === undefined) return 0
   const file = await findFile(gateway.db, workspace.id, id)
-  if (!file) throw fail('not_found', `${query.after ? 'after' : 'after_id'}: the file does not exist.`)
+  if (!file)
+    throw gatewayError('not_found', `${query.after ? 'after' : 'after_id'}: the file does not exist.`)
   return file.seq
 }

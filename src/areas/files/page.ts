@@ -1,7 +1,7 @@
 import type { StoredFile } from '../../account/stored-files.ts'
 import type { Workspace } from '../../account/workspaces.ts'
-import { badField } from '../../errors.ts'
-import type { Gateway } from '../../gateway.ts'
+import type { Gateway } from '../../app/gateway.ts'
+import { invalidFieldError } from '../../errors/gateway-error.ts'
 import { listFiles } from './store.ts'
 
 export interface FilePage {
@@ -16,28 +16,28 @@ export async function readPage(
   workspace: Workspace,
   { limit, ...where }: { afterSeq: number; limit: number; purpose?: string | undefined },
 ): Promise<FilePage> {
-  const found = await listFiles(db, { ...where, workspaceId: workspace.id, limit: limit + 1 })
-  const files = found.slice(0, limit)
-  const hasMore = found.length > files.length
+  const rows = await listFiles(db, { ...where, workspaceId: workspace.id, limit: limit + 1 })
+  const files = rows.slice(0, limit)
+  const hasMore = rows.length > files.length
   const last = files.at(-1)
   // Sealed, because the number itself would tell how many files all tenants have.
-  const cursor = hasMore && last ? vault.seal(String(last.seq), cursorContext(workspace)) : null
+  const cursor = hasMore && last ? vault.seal(String(last.seq), cursorContextOf(workspace)) : null
   return { files, hasMore, cursor }
 }
 
 /** The place in the order of upload that a cursor stands for. */
-export function placeOf(
+export function decodeCursor(
   { vault }: Gateway,
   workspace: Workspace,
   { field, token }: { field: string; token: string },
 ): number {
   try {
-    return Number(vault.open(token, cursorContext(workspace)))
+    return Number(vault.open(token, cursorContextOf(workspace)))
   } catch {
-    throw badField(field, 'is not a cursor of this list')
+    throw invalidFieldError(field, 'is not a cursor of this list')
   }
 }
 
-function cursorContext(workspace: Workspace): string {
+function cursorContextOf(workspace: Workspace): string {
   return `files/cursor/${workspace.id}`
 }

@@ -1,20 +1,20 @@
 import { open, rename, rm, stat } from 'node:fs/promises'
 import { z } from 'zod'
 import type { StoredFile } from '../../account/stored-files.ts'
-import { enterWorkspace } from '../../account/workspaces.ts'
-import type { DataRegion } from '../../catalog/vocabulary.ts'
-import { badField } from '../../errors.ts'
-import type { Gateway } from '../../gateway.ts'
-import { arriving } from '../../lib/body.ts'
-import { authenticateByHash } from '../../pipeline/authenticate.ts'
-import { paceOf } from '../../pipeline/pace.ts'
-import { leftoverMs, partialPath } from './disk.ts'
-import { enter } from './scope.ts'
-import { sessionMissing } from './session-file.ts'
-import { keepContent, openContent, standardLimits, writeAll } from './upload.ts'
+import { resolveWorkspace } from '../../account/workspaces.ts'
+import type { Gateway } from '../../app/gateway.ts'
+import type { DataRegion } from '../../catalogue/vocabulary.ts'
+import { invalidFieldError } from '../../errors/gateway-error.ts'
+import { readBodyChunks } from '../../lib/body-reader.ts'
+import { authenticateByHash } from '../../pipeline/request/authenticate.ts'
+import { bodyPace } from '../../pipeline/request/body-pace.ts'
+import { authorizeWorkspace } from './context.ts'
+import { abandonedAfterMs, resolvePartialPath } from './disk.ts'
+import { uploadNotFoundError } from './session-file.ts'
+import { defaultLimits, openContent, storeContent, writeAll } from './upload.ts'
 
 /** What an upload in several requests is about. It travels sealed in the address that the bytes are sent to. */
-const session = z.strictObject({
+const sessionSchema = z.strictObject({
   id: z.string(),
   /** The bytes may come without a key: the key that the session was begun with must still be valid. */
   keyHash: z.string(),
@@ -24,31 +24,31 @@ const session = z.strictObject({
   expiresAt: z.number(),
 })
 
-export type UploadSession = z.output<typeof session>
+export type UploadSession = z.output<typeof sessionSchema>
 
 const sealContext = 'files/upload'
 
-export function sealSession({ vault, clock }: Gateway, about: Omit<UploadSession, 'expiresAt'>): string {
-  const whole: UploadSession = { ...about, expiresAt: clock.now() + leftoverMs }
-  return vault.seal(JSON.stringify(whole), sealContext)
+export function sealSession({ vault, clock }: Gateway, fields: Omit<UploadSession, 'expiresAt'>): string {
+  const session: UploadSession = { ...fields, expiresAt: clock.now() + abandonedAfterMs }
+  return vault.seal(JSON.stringify(session), sealContext)
 }
 
 /** 404 for an address that was never given out, or not lately; else as if its key had been sent with the bytes. */
-export async function openSession(
+export async function openUploadSession(
   gateway: Gateway,
   sealed: string,
   region: DataRegion,
 ): Promise<UploadSession> {
-  const found = unseal(gateway, sealed)
-  if (!found || found.expiresAt <= gateway.clock.now()) throw sessionMissing()
-  const caller = await authenticateByHash(gateway, found.keyHash)
-  await enter({ gateway, caller, region, query: { workspace_id: found.workspaceId } })
-  return found
+  const session = unsealSession(gateway, sealed)
+  if (!session || session.expiresAt <= gateway.clock.now()) throw uploadNotFoundError()
+  const caller = await authenticateByHash(gateway, session.keyHash)
+  await authorizeWorkspace({ gateway, caller, region, query: { workspace_id: session.workspaceId } })
+  return session
 }
 
-function unseal({ vault }: Gateway, sealed: string): UploadSession | undefined {
+function unsealSession({ vault }: Gateway, sealed: string): UploadSession | undefined {
   try {
-    return session.parse(JSON.parse(vault.open(sealed, sealContext)))
+    return sessionSchema.parse(JSON.parse(vault.open(sealed, sealContext)))
   } catch {
     return undefined
   }
@@ -61,12 +61,12 @@ export async function receiveChunk(
   request: Request,
   offset: number,
 ): Promise<void> {
-  const received = await receivedBytes(path)
-  if (offset !== received) throw badField('x-goog-upload-offset', `must be ${received}`)
-  const limits = { maxBytes: standardLimits.fileBytes - offset, pace: paceOf(gateway) }
+  const received = await countReceivedBytes(path)
+  if (offset !== received) throw invalidFieldError('x-goog-upload-offset', `must be ${received}`)
+  const limits = { maxBytes: defaultLimits.fileBytes - offset, pace: bodyPace(gateway) }
   const file = await open(path, 'a')
   try {
-    for await (const chunk of arriving(request, limits)) {
+    for await (const chunk of readBodyChunks(request, limits)) {
       await writeAll(file, Buffer.from(chunk))
     }
   } catch (error) {
@@ -77,7 +77,7 @@ export async function receiveChunk(
   }
 }
 
-export async function receivedBytes(path: string): Promise<number> {
+export async function countReceivedBytes(path: string): Promise<number> {
   return (await stat(path)).size
 }
 
@@ -87,12 +87,12 @@ export async function finishUpload(
   path: string,
   { id, organizationId, workspaceId, filename }: UploadSession,
 ): Promise<StoredFile> {
-  const partial = partialPath(gateway, id)
+  const partial = resolvePartialPath(gateway, id)
   await rename(path, partial)
   try {
-    const workspace = await enterWorkspace(gateway.db, organizationId, workspaceId)
+    const workspace = await resolveWorkspace(gateway.db, organizationId, workspaceId)
     const content = await openContent(partial, filename)
-    return await keepContent(gateway, workspace, { id, content, purpose: 'user_data' })
+    return await storeContent(gateway, workspace, { id, content, purpose: 'user_data' })
   } finally {
     await rm(partial, { force: true })
   }

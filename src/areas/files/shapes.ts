@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { StoredFile } from '../../account/stored-files.ts'
-import { requestUrl } from '../../lib/url.ts'
+import { parseRequestUrl } from '../../lib/request-url.ts'
 import type { FilePage } from './page.ts'
 
 /** Whose library the answer is for. They differ in what `created_at` is, and in what a deletion says. */
@@ -94,20 +94,20 @@ export const fileDeleteResponse = z
  * query or the form), and by the path: clients of other services append to `/v1`. Never by the user agent,
  * which every language sets differently.
  */
-export function shapeOf(request: Request, speaksVendorB = false): Shape {
+export function detectShape(request: Request, speaksVendorB = false): Shape {
   if (request.headers.has('anthropic-version')) return 'vendor_a'
   const isVendorB =
     speaksVendorB ||
     request.headers.has('x-stainless-lang') ||
-    /^\/(?:v1|openai)\//.test(requestUrl(request).pathname)
+    /^\/(?:v1|openai)\//.test(parseRequestUrl(request).pathname)
   return isVendorB ? 'vendor_b' : 'service'
 }
 
-export function presentFile(shape: Shape, file: StoredFile): z.input<typeof fileResponse> {
-  return shape === 'vendor_b' ? inVendorB(file) : inPlain(shape, file)
+export function toFileResponse(shape: Shape, file: StoredFile): z.input<typeof fileResponse> {
+  return shape === 'vendor_b' ? toVendorBFile(file) : toPlainFile(shape, file)
 }
 
-export function presentPage(shape: Shape, page: FilePage): z.input<typeof fileListResponse> {
+export function toFileListResponse(shape: Shape, page: FilePage): z.input<typeof fileListResponse> {
   const { files, hasMore, cursor } = page
   const ends = {
     object: 'list' as const,
@@ -115,26 +115,27 @@ export function presentPage(shape: Shape, page: FilePage): z.input<typeof fileLi
     last_id: files.at(-1)?.id ?? null,
     has_more: hasMore,
   }
-  if (shape === 'vendor_b') return { _shape: shape, data: files.map(inVendorB), ...ends }
-  if (shape === 'vendor_a') return { _shape: shape, data: files.map((file) => inPlain(shape, file)), ...ends }
-  return { _shape: shape, data: files.map((file) => inPlain(shape, file)), ...ends, cursor }
+  if (shape === 'vendor_b') return { _shape: shape, data: files.map(toVendorBFile), ...ends }
+  if (shape === 'vendor_a')
+    return { _shape: shape, data: files.map((file) => toPlainFile(shape, file)), ...ends }
+  return { _shape: shape, data: files.map((file) => toPlainFile(shape, file)), ...ends, cursor }
 }
 
-export function presentDeleted(shape: Shape, id: string): z.input<typeof fileDeleteResponse> {
+export function toFileDeleteResponse(shape: Shape, id: string): z.input<typeof fileDeleteResponse> {
   if (shape === 'vendor_b') return { _shape: shape, id, object: 'file', deleted: true }
   return { _shape: shape, id, type: 'file_deleted' }
 }
 
-function inPlain<S extends 'service' | 'vendor_a'>(shape: S, file: StoredFile) {
-  return { _shape: shape, ...sharedPart(file), created_at: file.created_at }
+function toPlainFile<S extends 'service' | 'vendor_a'>(shape: S, file: StoredFile) {
+  return { _shape: shape, ...toSharedFields(file), created_at: file.created_at }
 }
 
-function inVendorB(file: StoredFile): z.input<typeof vendorBFile> {
+function toVendorBFile(file: StoredFile): z.input<typeof vendorBFile> {
   const created_at = Math.floor(Date.parse(file.created_at) / 1000)
-  return { _shape: 'vendor_b', ...sharedPart(file), created_at }
+  return { _shape: 'vendor_b', ...toSharedFields(file), created_at }
 }
 
-function sharedPart(file: StoredFile) {
+function toSharedFields(file: StoredFile) {
   return {
     id: file.id,
     type: 'file' as const,

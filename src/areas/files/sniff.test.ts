@@ -4,7 +4,7 @@ import { open } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { headBytes, mayBeAccepted, sniff } from './sniff.ts'
+import { canBeAccepted, headBytes, sniffType } from './sniff.ts'
 
 let folder: string
 beforeAll(() => {
@@ -18,7 +18,7 @@ async function typeOf(content: string | Uint8Array, filename = 'file'): Promise<
   await Bun.write(path, bytes)
   const file = await open(path)
   try {
-    return await sniff(file, bytes.length, filename)
+    return await sniffType(file, bytes.length, filename)
   } finally {
     await file.close()
   }
@@ -154,7 +154,7 @@ test('any bytes at all have a type or none, and a type is never refused from its
   await fc.assert(
     fc.asyncProperty(fc.oneof(fc.uint8Array(), fc.string().map(Buffer.from)), async (bytes) => {
       const type = await typeOf(bytes)
-      if (type) expect(mayBeAccepted(Buffer.from(bytes.subarray(0, headBytes)))).toBe(true)
+      if (type) expect(canBeAccepted(Buffer.from(bytes.subarray(0, headBytes)))).toBe(true)
     }),
   )
 })

@@ -1,7 +1,7 @@
 import type { FileHandle } from 'node:fs/promises'
-import { officeType } from './office.ts'
+import { detectOfficeType } from './office.ts'
 import { readAt } from './read-at.ts'
-import { looksLikeText, textType } from './text.ts'
+import { detectTextType, looksLikeText } from './text.ts'
 
 /** More than any signature needs, and enough of a text to tell it from noise. */
 export const headBytes = 4096
@@ -34,28 +34,34 @@ const signatures: Signature[] = [
   { type: 'audio/mpeg', marks: [[0, 'ID3']] },
 ]
 
-const zip = 'PK\x03\x04'
+const zipSignature = 'PK\x03\x04'
 
 /** False when nothing that begins like this is accepted, however it goes on. */
-export function mayBeAccepted(head: Buffer): boolean {
-  return signatureType(head) !== undefined || holds(head, 0, zip) || looksLikeText(head)
+export function canBeAccepted(head: Buffer): boolean {
+  return matchSignature(head) !== undefined || hasBytesAt(head, 0, zipSignature) || looksLikeText(head)
 }
 
 /** The media type of a whole file by its content, or undefined for one that is not accepted. */
-export async function sniff(file: FileHandle, size: number, filename: string): Promise<string | undefined> {
+export async function sniffType(
+  file: FileHandle,
+  size: number,
+  filename: string,
+): Promise<string | undefined> {
   const head = await readAt(file, 0, Math.min(size, headBytes))
-  const type = signatureType(head)
+  const type = matchSignature(head)
   if (type) return type
-  if (holds(head, 0, zip)) return officeType(file, size)
-  return looksLikeText(head) ? textType(file, size, filename) : undefined
+  if (hasBytesAt(head, 0, zipSignature)) return detectOfficeType(file, size)
+  return looksLikeText(head) ? detectTextType(file, size, filename) : undefined
 }
 
-function signatureType(head: Buffer): string | undefined {
-  const found = signatures.find(({ marks }) => marks.every(([offset, bytes]) => holds(head, offset, bytes)))
-  return found?.type ?? (isMpegFrame(head) ? 'audio/mpeg' : undefined)
+function matchSignature(head: Buffer): string | undefined {
+  const signature = signatures.find(({ marks }) =>
+    marks.every(([offset, bytes]) => hasBytesAt(head, offset, bytes)),
+  )
+  return signature?.type ?? (isMpegFrame(head) ? 'audio/mpeg' : undefined)
 }
 
-function holds(head: Buffer, offset: number, bytes: string): boolean {
+function hasBytesAt(head: Buffer, offset: number, bytes: string): boolean {
   return head.toString('latin1', offset, offset + bytes.length) === bytes
 }
 

@@ -1,8 +1,8 @@
-import { type Ceilings, refuseBeyond } from '../../account/ceilings.ts'
+import { assertWithinCeiling, type Ceilings } from '../../account/ceilings.ts'
 import type { StoredFile } from '../../account/stored-files.ts'
 import { tryLockWorkspace } from '../../account/workspaces.ts'
 import type { Db } from '../../db/db.ts'
-import { fail } from '../../errors.ts'
+import { gatewayError } from '../../errors/gateway-error.ts'
 import { type Clock, isoNow } from '../../lib/clock.ts'
 
 export type NewFile = Omit<StoredFile, 'seq' | 'created_at'>
@@ -16,30 +16,30 @@ export async function addFile(
   clock: Clock,
   file: NewFile,
   { quotaBytes, ceilings }: { quotaBytes: number; ceilings: Ceilings },
-  place: () => Promise<void>,
+  moveContent: () => Promise<void>,
 ): Promise<StoredFile> {
   return db.transaction().execute(async (tx) => {
     if (!(await tryLockWorkspace(tx, file.organization_id, file.workspace_id))) {
-      throw fail('forbidden', 'workspace_id: the workspace was deleted.')
+      throw gatewayError('forbidden', 'workspace_id: the workspace was deleted.')
     }
-    const free = quotaBytes - (await bytesStored(tx, file.workspace_id))
-    if (file.size_bytes > free) throw storageFull(quotaBytes)
+    const free = quotaBytes - (await sumStoredBytes(tx, file.workspace_id))
+    if (file.size_bytes > free) throw storageFullError(quotaBytes)
     const row = await tx
       .insertInto('files')
       .values({ ...file, created_at: isoNow(clock) })
       .returningAll()
       .executeTakeFirstOrThrow()
-    await refuseBeyond(tx, ceilings, 'files', file.workspace_id)
-    await place()
+    await assertWithinCeiling(tx, ceilings, 'files', file.workspace_id)
+    await moveContent()
     return row
   })
 }
 
-export function storageFull(quotaBytes: number) {
-  return fail('storage_full', undefined, { quota_bytes: quotaBytes })
+export function storageFullError(quotaBytes: number) {
+  return gatewayError('storage_full', undefined, { quota_bytes: quotaBytes })
 }
 
-export async function bytesStored(db: Db, workspaceId: string): Promise<number> {
+export async function sumStoredBytes(db: Db, workspaceId: string): Promise<number> {
   const row = await db
     .selectFrom('files')
     .select((eb) => eb.fn.coalesce(eb.fn.sum('size_bytes'), eb.lit(0)).as('used'))
@@ -75,7 +75,7 @@ export async function removeFile(db: Db, workspaceId: string, id: string): Promi
 }
 
 /** Which of these ids have a row, in whatever workspace: for the sweep alone. */
-export async function idsWithRow(db: Db, ids: string[]): Promise<Set<string>> {
+export async function filterIdsWithRow(db: Db, ids: string[]): Promise<Set<string>> {
   const rows = await db.selectFrom('files').select('id').where('id', 'in', ids).execute()
   return new Set(rows.map((row) => row.id))
 }

@@ -2,8 +2,8 @@ import type { FileHandle } from 'node:fs/promises'
 import { readAt } from './read-at.ts'
 
 /** A text longer than this is judged by its beginning: parsing more would hold up other requests. */
-const judgedBytes = 1024 * 1024
-const pieceBytes = 64 * 1024
+const maxParsedBytes = 1024 * 1024
+const chunkBytes = 64 * 1024
 
 /** Of the control characters, those that texts do have: bell to carriage return, and escape. */
 function isBinaryByte(byte: number): boolean {
@@ -12,38 +12,39 @@ function isBinaryByte(byte: number): boolean {
 
 /** Judges the beginning of a file, which may end inside a character. */
 export function looksLikeText(head: Buffer): boolean {
-  return !head.some(isBinaryByte) && isUtf8Piece(new TextDecoder('utf-8', { fatal: true }), head)
+  return !head.some(isBinaryByte) && isUtf8Chunk(new TextDecoder('utf-8', { fatal: true }), head)
 }
 
 /** Which kind of text, or undefined when a later part of the file is not UTF-8 text. */
-export async function textType(
+export async function detectTextType(
   file: FileHandle,
   size: number,
   filename: string,
 ): Promise<string | undefined> {
   if (!(await isUtf8(file, size))) return undefined
-  const beginning = await readAt(file, 0, Math.min(size, judgedBytes))
+  const beginning = await readAt(file, 0, Math.min(size, maxParsedBytes))
   const text = new TextDecoder().decode(beginning, { stream: true })
-  const whole = size <= judgedBytes
-  const lines = linesOf(text, whole)
+  const isComplete = size <= maxParsedBytes
+  const lines = splitLines(text, isComplete)
   if (isNdjson(lines, filename)) return 'application/x-ndjson'
-  if (whole ? isJson(text) : isLongJson(text, await lastCharacter(file, size))) return 'application/json'
+  if (isComplete ? isJson(text) : isLongJson(text, await readLastCharacter(file, size)))
+    return 'application/json'
   if (/\.(md|markdown)$/i.test(filename)) return 'text/markdown'
-  return /\.csv$/i.test(filename) || isTable(text, whole) ? 'text/csv' : 'text/plain'
+  return /\.csv$/i.test(filename) || isCsv(text, isComplete) ? 'text/csv' : 'text/plain'
 }
 
 async function isUtf8(file: FileHandle, size: number): Promise<boolean> {
   const decoder = new TextDecoder('utf-8', { fatal: true })
-  for (let at = 0; at < size; at += pieceBytes) {
-    const piece = await readAt(file, at, Math.min(pieceBytes, size - at))
-    if (piece.includes(0) || !isUtf8Piece(decoder, piece)) return false
+  for (let at = 0; at < size; at += chunkBytes) {
+    const chunk = await readAt(file, at, Math.min(chunkBytes, size - at))
+    if (chunk.includes(0) || !isUtf8Chunk(decoder, chunk)) return false
   }
-  return isUtf8Piece(decoder, Buffer.alloc(0), true)
+  return isUtf8Chunk(decoder, Buffer.alloc(0), true)
 }
 
-function isUtf8Piece(decoder: TextDecoder, piece: Buffer, last = false): boolean {
+function isUtf8Chunk(decoder: TextDecoder, chunk: Buffer, last = false): boolean {
   try {
-    decoder.decode(piece, { stream: !last })
+    decoder.decode(chunk, { stream: !last })
     return true
   } catch {
     return false
@@ -51,9 +52,9 @@ function isUtf8Piece(decoder: TextDecoder, piece: Buffer, last = false): boolean
 }
 
 /** Lines with something on them; the last one of a beginning is cut short, so it does not count. */
-function linesOf(text: string, whole: boolean): string[] {
+function splitLines(text: string, isComplete: boolean): string[] {
   const lines = text.split(/\r?\n/)
-  return (whole ? lines : lines.slice(0, -1)).filter((line) => line.trim() !== '')
+  return (isComplete ? lines : lines.slice(0, -1)).filter((line) => line.trim() !== '')
 }
 
 /** A number or a word alone is a text, not a document. */
@@ -69,8 +70,8 @@ function isJson(text: string): boolean {
 
 /** One line of JSON is a JSON document, unless its name says that more may follow. */
 function isNdjson(lines: string[], filename: string): boolean {
-  const named = /\.(jsonl|ndjson)$/i.test(filename)
-  return lines.length >= (named ? 1 : 2) && lines.every(isJson)
+  const hasNdjsonName = /\.(jsonl|ndjson)$/i.test(filename)
+  return lines.length >= (hasNdjsonName ? 1 : 2) && lines.every(isJson)
 }
 
 /** Too long to parse: begins as JSON must, and ends with the bracket it began with. */
@@ -79,15 +80,15 @@ function isLongJson(beginning: string, last: string): boolean {
   return start !== undefined && last === (start.startsWith('{') ? '}' : ']')
 }
 
-async function lastCharacter(file: FileHandle, size: number): Promise<string> {
+async function readLastCharacter(file: FileHandle, size: number): Promise<string> {
   const tail = await readAt(file, Math.max(0, size - 64), 64)
   return tail.toString('latin1').trim().slice(-1)
 }
 
 /** Two lines or more, each with the same number of commas outside quotes, written without spaces after them. */
-function isTable(text: string, whole: boolean): boolean {
+function isCsv(text: string, isComplete: boolean): boolean {
   const plain = text.replace(/"[^"]*"/g, '')
-  const lines = linesOf(plain, whole)
+  const lines = splitLines(plain, isComplete)
   const columns = (line: string) => line.split(',').length
   const width = columns(lines[0] ?? '')
   return lines.length >= 2 && width >= 2 && !plain.includes(', ') && lines.every((l) => columns(l) === width)

@@ -3,10 +3,10 @@ import { readdirSync } from 'node:fs'
 import { utimes } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
-import { type Answer, describeOnEachDatabase } from '../../../test/support/harness.ts'
+import { describeOnEachDatabase, type TestResponse } from '../../../test/support/harness.ts'
 import { sweepFiles } from './disk.ts'
-import { addFile, bytesStored } from './store.ts'
-import { receiveFile, standardLimits } from './upload.ts'
+import { addFile, sumStoredBytes } from './store.ts'
+import { defaultLimits, receiveFile } from './upload.ts'
 
 const type = 'multipart/form-data; boundary=b'
 const mebibyte = 1024 * 1024
@@ -26,7 +26,7 @@ describeOnEachDatabase('POST /files', (server) => {
     const found = await server().gateway.db.selectFrom('files').select('id').execute()
     return found.map(({ id }) => id).sort()
   }
-  const post = (body: string | FormData, contentType = type): Promise<Answer> =>
+  const post = (body: string | FormData, contentType = type): Promise<TestResponse> =>
     server().call('POST', '/files', {
       body,
       ...(typeof body === 'string' && { headers: { 'content-type': contentType } }),
@@ -117,12 +117,12 @@ describeOnEachDatabase('POST /files', (server) => {
         mime_type: 'text/plain',
         purpose: 'user_data',
       }
-      const full = { ...row, id: 'hg_file_full', size_bytes: standardLimits.quotaBytes - 3 }
+      const full = { ...row, id: 'hg_file_full', size_bytes: defaultLimits.quotaBytes - 3 }
       await addFile(
         server().gateway.db,
         server().clock,
         full,
-        { quotaBytes: standardLimits.quotaBytes, ceilings: server().gateway.settings.ceilings },
+        { quotaBytes: defaultLimits.quotaBytes, ceilings: server().gateway.settings.ceilings },
         async () => undefined,
       )
       const refused = await post(form('four'))
@@ -134,7 +134,7 @@ describeOnEachDatabase('POST /files', (server) => {
     })
 
     test('413 for a declared length beyond the limit, before any of it is sent', async () => {
-      const length = standardLimits.fileBytes + standardLimits.formBytes + 1
+      const length = defaultLimits.fileBytes + defaultLimits.formBytes + 1
       const answer = await raw(server().url, head(server().own.managementKey, `content-length: ${length}`))
       expect(answer).toStartWith('HTTP/1.1 413')
       expect(answer).toContain('"code":413')
@@ -198,8 +198,8 @@ describeOnEachDatabase('POST /files', (server) => {
   )
 
   test('a file of exactly 100 MiB is accepted', async () => {
-    const answer = await post(form('a'.repeat(standardLimits.fileBytes)))
-    expect(answer.body).toMatchObject({ size_bytes: standardLimits.fileBytes, mime_type: 'text/plain' })
+    const answer = await post(form('a'.repeat(defaultLimits.fileBytes)))
+    expect(answer.body).toMatchObject({ size_bytes: defaultLimits.fileBytes, mime_type: 'text/plain' })
   })
 
   test('50 parallel uploads and deletes: what is listed is on disk, and nothing else', async () => {
@@ -223,7 +223,7 @@ describeOnEachDatabase('POST /files', (server) => {
 
   test('the quota holds under parallel uploads', async () => {
     const { gateway, own } = server()
-    const limits = { ...standardLimits, quotaBytes: 100 }
+    const limits = { ...defaultLimits, quotaBytes: 100 }
     const attempts = Array.from({ length: 30 }, () => {
       const headers = { 'content-type': type }
       const request = new Request('http://localhost/', {
@@ -239,7 +239,7 @@ describeOnEachDatabase('POST /files', (server) => {
     const results = Map.groupBy(await Promise.all(attempts), (result) => result)
     expect(results.get('stored')).toHaveLength(10)
     expect(results.get('storage_full')).toHaveLength(20)
-    expect(await bytesStored(gateway.db, own.workspace.id)).toBe(100)
+    expect(await sumStoredBytes(gateway.db, own.workspace.id)).toBe(100)
     expect(onDisk()).toHaveLength(10)
   })
 

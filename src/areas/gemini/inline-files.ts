@@ -1,32 +1,32 @@
-import { contentPath, findFile, idOfName, type StoredFile } from '../../account/stored-files.ts'
-import { field, listOf } from '../../dialects/gemini/names.ts'
-import { badField, fail } from '../../errors.ts'
-import type { Gateway } from '../../gateway.ts'
-import { type JsonObject, objectOf, textOf } from '../../lib/loose.ts'
-import { requestUrl } from '../../lib/url.ts'
-import type { Question } from '../../pipeline/asked.ts'
+import { findFile, resolveContentPath, type StoredFile, toFileId } from '../../account/stored-files.ts'
+import type { Gateway } from '../../app/gateway.ts'
+import { listOf, readField } from '../../dialects/gemini/field-names.ts'
+import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
+import { asObject, asString, type JsonObject } from '../../lib/json-values.ts'
+import { parseRequestUrl } from '../../lib/request-url.ts'
+import type { IncomingRequest } from '../../pipeline/request/inference-request.ts'
 
 /** `files/4f1c...`, alone or at the end of an address: names of this server are 24 hexadecimal digits. */
-const fileName = /(?:^|\/)files\/((?:hg_file_)?[0-9a-f]{24})$/
+const fileNamePattern = /(?:^|\/)files\/((?:hg_file_)?[0-9a-f]{24})$/
 
 /** A prompt names a file at most as often as this. */
-const mostFiles = 64
+const maxFiles = 64
 
 /**
  * The body with the files of this server in place of their names: no provider could fetch them. Addresses
  * elsewhere stay as they are.
  */
-export async function inlineFiles(gateway: Gateway, question: Question): Promise<JsonObject> {
-  const { body } = question
+export async function inlineFiles(gateway: Gateway, incoming: IncomingRequest): Promise<JsonObject> {
+  const { body } = incoming
   const contents = listOf(body.contents)
-  const named = contents.flatMap((content, at) => namedIn(content, `contents.${at}`))
-  if (named.length === 0) return body
-  if (named.length > mostFiles) throw badField('contents', `name more than ${mostFiles} files`)
-  const read = await readNamed(gateway, question, named)
-  return { ...body, contents: contents.map((content) => withParts(content, read)) }
+  const references = contents.flatMap((content, at) => findReferences(content, `contents.${at}`))
+  if (references.length === 0) return body
+  if (references.length > maxFiles) throw invalidFieldError('contents', `name more than ${maxFiles} files`)
+  const replacements = await readReferences(gateway, incoming, references)
+  return { ...body, contents: contents.map((content) => replaceParts(content, replacements)) }
 }
 
-interface NamedFile {
+interface FileReference {
   /** The part as it came. */
   part: JsonObject
   uri: string
@@ -34,38 +34,41 @@ interface NamedFile {
   path: string
 }
 
-function namedIn(content: unknown, path: string): NamedFile[] {
-  return listOf(objectOf(content)?.parts).flatMap((entry, at) => {
-    const part = objectOf(entry)
-    const uri = textOf(field(objectOf(part && field(part, 'fileData')) ?? {}, 'fileUri'))
-    const name = fileName.exec(uri ?? '')?.[1]
+function findReferences(content: unknown, path: string): FileReference[] {
+  return listOf(asObject(content)?.parts).flatMap((entry, at) => {
+    const part = asObject(entry)
+    const uri = asString(readField(asObject(part && readField(part, 'fileData')) ?? {}, 'fileUri'))
+    const name = fileNamePattern.exec(uri ?? '')?.[1]
     if (!part || uri === undefined || name === undefined) return []
-    return [{ part, uri, id: idOfName(name), path: `${path}.parts.${at}.fileData.fileUri` }]
+    return [{ part, uri, id: toFileId(name), path: `${path}.parts.${at}.fileData.fileUri` }]
   })
 }
 
 /** What stands for each part; those whose file is not here are left out. */
-async function readNamed(
+async function readReferences(
   gateway: Gateway,
-  { caller, request }: Question,
-  named: readonly NamedFile[],
+  { caller, httpRequest }: IncomingRequest,
+  references: readonly FileReference[],
 ): Promise<Map<unknown, JsonObject>> {
   const maxBytes = maxInlineBytes(gateway)
-  let room = maxBytes
+  let remainingBytes = maxBytes
   const parts = new Map<unknown, JsonObject>()
-  for (const { part, uri, id, path } of named) {
+  for (const { part, uri, id, path } of references) {
     const file = await findFile(gateway.db, caller.key.workspace_id, id)
-    if (!file && isElsewhere(uri, request)) continue
-    if (!file) throw badField(path, 'the file does not exist')
-    const content = Bun.file(contentPath(gateway.config, file.id))
+    if (!file && isOtherHost(uri, httpRequest)) continue
+    if (!file) throw invalidFieldError(path, 'the file does not exist')
+    const content = Bun.file(resolveContentPath(gateway.config, file.id))
     // Deleted since it was looked up.
-    if (!(await content.exists())) throw badField(path, 'the file does not exist')
+    if (!(await content.exists())) throw invalidFieldError(path, 'the file does not exist')
     // What is read counts, whatever the row says.
-    room -= (await content.stat()).size
-    if (room < 0) {
-      throw fail('body_too_large', `${path}: the files of a request may have ${maxBytes} bytes together.`)
+    remainingBytes -= (await content.stat()).size
+    if (remainingBytes < 0) {
+      throw gatewayError(
+        'body_too_large',
+        `${path}: the files of a request may have ${maxBytes} bytes together.`,
+      )
     }
-    parts.set(part, await partOf(file, content))
+    parts.set(part, await toPart(file, content))
   }
   return parts
 }
@@ -75,25 +78,25 @@ function maxInlineBytes({ settings }: Gateway): number {
   return Math.floor((settings.limits.body_bytes * 3) / 4)
 }
 
-function isElsewhere(uri: string, request: Request): boolean {
+function isOtherHost(uri: string, request: Request): boolean {
   const host = URL.parse(uri)?.host
-  return host !== undefined && host !== requestUrl(request).host
+  return host !== undefined && host !== parseRequestUrl(request).host
 }
 
 /** Text is sent as text, which every model reads. */
-async function partOf(file: StoredFile, content: Blob): Promise<JsonObject> {
-  if (textTypes.test(file.mime_type)) return { text: await content.text() }
+async function toPart(file: StoredFile, content: Blob): Promise<JsonObject> {
+  if (textTypePattern.test(file.mime_type)) return { text: await content.text() }
   const data = Buffer.from(await content.arrayBuffer()).toString('base64')
   return { inlineData: { mimeType: file.mime_type, data, displayName: file.filename } }
 }
 
-const textTypes = /^text\/|^application\/(?:x-nd)?json$/
+const textTypePattern = /^text\/|^application\/(?:x-nd)?json$/
 
-function withParts(content: unknown, read: ReadonlyMap<unknown, JsonObject>): unknown {
-  const object = objectOf(content)
+function replaceParts(content: unknown, replacements: ReadonlyMap<unknown, JsonObject>): unknown {
+  const object = asObject(content)
   if (!object) return content
   const parts = listOf(object.parts)
-  return parts.some((part) => read.has(part))
-    ? { ...object, parts: parts.map((part) => read.get(part) ?? part) }
+  return parts.some((part) => replacements.has(part))
+    ? { ...object, parts: parts.map((part) => replacements.get(part) ?? part) }
     : content
 }

@@ -1,17 +1,22 @@
 import { z } from 'zod'
+import type { Gateway } from '../../app/gateway.ts'
 import { gemini } from '../../dialects/gemini/gemini.ts'
-import { apiPaths, cloudPaths } from '../../dialects/gemini/paths.ts'
+import { buildApiPaths, buildCloudPaths } from '../../dialects/gemini/paths.ts'
 import { geminiBody } from '../../dialects/gemini/schema.ts'
-import { badField, fail } from '../../errors.ts'
-import type { Gateway } from '../../gateway.ts'
-import type { JsonObject } from '../../lib/loose.ts'
-import { requestUrl } from '../../lib/url.ts'
-import { operation } from '../../operation.ts'
-import { answer } from '../../pipeline/answer.ts'
-import type { Question } from '../../pipeline/asked.ts'
-import { countTokens } from '../../pipeline/count-tokens.ts'
+import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
+import { defineOperation } from '../../http/operation.ts'
+import type { JsonObject } from '../../lib/json-values.ts'
+import { parseRequestUrl } from '../../lib/request-url.ts'
+import {
+  batchesUnsupported,
+  inferenceErrors,
+  inferenceHeaders,
+  streamTypes,
+} from '../../pipeline/declarations.ts'
 import { formats } from '../../pipeline/formats.ts'
-import { inferenceErrors, inferenceHeaders, noBatches, streamTypes } from '../../pipeline/operations.ts'
+import { handleInference } from '../../pipeline/inference.ts'
+import type { IncomingRequest } from '../../pipeline/request/inference-request.ts'
+import { countTokens } from '../../pipeline/upstream/count-tokens.ts'
 import { inlineFiles } from './inline-files.ts'
 
 const format = formats.gemini
@@ -22,63 +27,71 @@ const common = {
   summary: 'Ask a model, in the Gemini generateContent format',
   access: 'inference',
   // A batch has requests in the place of contents: it gets as far as being refused for what it is.
-  inference: { ...gemini.client, also: { field: 'batch', body: z.looseObject({}) } },
+  inference: { ...gemini.client, alternateFormat: { field: 'batch', body: z.looseObject({}) } },
   root: true,
   body: geminiBody,
   headers: inferenceHeaders,
   errors: inferenceErrors,
-  otherTypes: streamTypes,
+  otherContentTypes: streamTypes,
   response: z.looseObject({}).meta({ id: 'GeminiReply' }),
 } as const
 
-const methods =
+const methodsNote =
   'The path ends in the model, a colon and a method: `generateContent`, `streamGenerateContent` (with `?alt=sse`) or `countTokens`.'
 
-const segment = z.string().min(1).max(256)
-const last = segment.describe('model:method')
+const pathSegment = z.string().min(1).max(256)
+const modelMethodSegment = pathSegment.describe('model:method')
 
-const generateContent = operation({
+const generateContent = defineOperation({
   ...common,
-  ...apiPaths('/models/{model}'),
+  ...buildApiPaths('/models/{model}'),
   id: 'generateContent',
-  description: `${methods}`,
-  params: z.object({ model: last }),
-  handle: ({ gateway, params, body, ...ask }) =>
-    answerMethod(gateway, params.model, { ...ask, body: body as JsonObject, format }),
+  description: `${methodsNote}`,
+  params: z.object({ model: modelMethodSegment }),
+  handle: ({ gateway, params, body, ...context }) =>
+    handleMethod(gateway, params.model, { ...context, body: body as JsonObject, format }),
 })
 
-const generateAuthorContent = operation({
+const generateAuthorContent = defineOperation({
   ...common,
-  ...apiPaths('/models/{author}/{slug}'),
+  ...buildApiPaths('/models/{author}/{slug}'),
   id: 'generateContentOfAuthor',
-  description: `${methods}`,
-  params: z.object({ author: segment, slug: last }),
-  handle: ({ gateway, params, body, ...ask }) =>
-    answerMethod(gateway, `${params.author}/${params.slug}`, { ...ask, body: body as JsonObject, format }),
+  description: `${methodsNote}`,
+  params: z.object({ author: pathSegment, slug: modelMethodSegment }),
+  handle: ({ gateway, params, body, ...context }) =>
+    handleMethod(gateway, `${params.author}/${params.slug}`, {
+      ...context,
+      body: body as JsonObject,
+      format,
+    }),
 })
 
 const batchMethods: ReadonlySet<string> = new Set(['batchGenerateContent', 'asyncBatchEmbedContent'])
 
-const cloudNote = `${methods} Project and location mean nothing here.`
+const cloudNote = `${methodsNote} Project and location mean nothing here.`
 
-const generatePublisherContent = operation({
+const generatePublisherContent = defineOperation({
   ...common,
-  ...cloudPaths('/{model}'),
+  ...buildCloudPaths('/{model}'),
   id: 'generateContentOfPublisher',
   description: `${cloudNote} The publisher is the author of the model.`,
-  params: z.object({ publisher: segment, model: last }),
-  handle: ({ gateway, params, body, ...ask }) =>
-    answerMethod(gateway, publishedName(params), { ...ask, body: body as JsonObject, format }),
+  params: z.object({ publisher: pathSegment, model: modelMethodSegment }),
+  handle: ({ gateway, params, body, ...context }) =>
+    handleMethod(gateway, resolvePublisherModel(params), { ...context, body: body as JsonObject, format }),
 })
 
-const generatePublisherAuthorContent = operation({
+const generatePublisherAuthorContent = defineOperation({
   ...common,
-  ...cloudPaths('/{author}/{slug}'),
+  ...buildCloudPaths('/{author}/{slug}'),
   id: 'generateContentOfPublisherAndAuthor',
   description: `${cloudNote} For clients that put the vendor's own publisher before every name.`,
-  params: z.object({ publisher: segment, author: segment, slug: last }),
-  handle: ({ gateway, params, body, ...ask }) =>
-    answerMethod(gateway, `${params.author}/${params.slug}`, { ...ask, body: body as JsonObject, format }),
+  params: z.object({ publisher: pathSegment, author: pathSegment, slug: modelMethodSegment }),
+  handle: ({ gateway, params, body, ...context }) =>
+    handleMethod(gateway, `${params.author}/${params.slug}`, {
+      ...context,
+      body: body as JsonObject,
+      format,
+    }),
 })
 
 export const geminiOperations = [
@@ -89,24 +102,25 @@ export const geminiOperations = [
 ]
 
 /** A name with a slash has its author with it, whoever is said to publish it. */
-function publishedName({ publisher, model }: { publisher: string; model: string }): string {
+function resolvePublisherModel({ publisher, model }: { publisher: string; model: string }): string {
   return model.includes('/') ? model : `${publisher}/${model}`
 }
 
-async function answerMethod(gateway: Gateway, name: string, question: Question): Promise<Response> {
-  const { caller, region, request, source } = question
+async function handleMethod(gateway: Gateway, name: string, incoming: IncomingRequest): Promise<Response> {
+  const { caller, region, httpRequest, source } = incoming
   const colon = name.lastIndexOf(':')
   const [model, method] = [name.slice(0, Math.max(0, colon)), name.slice(colon + 1)]
-  const ask = async (stream: boolean) => {
-    const body = await inlineFiles(gateway, question)
-    return { caller, region, request, source, format, body: { ...body, model, stream } }
+  const buildRequest = async (stream: boolean) => {
+    const body = await inlineFiles(gateway, incoming)
+    return { caller, region, httpRequest, source, format, body: { ...body, model, stream } }
   }
-  if (method === 'generateContent') return answer(gateway, await ask(false))
+  if (method === 'generateContent') return handleInference(gateway, await buildRequest(false))
   if (method === 'countTokens') {
-    return Response.json({ totalTokens: await countTokens(gateway, await ask(false)) })
+    return Response.json({ totalTokens: await countTokens(gateway, await buildRequest(false)) })
   }
-  if (batchMethods.has(method)) throw fail('not_offered', noBatches)
-  if (method !== 'streamGenerateContent') throw fail('route_unknown')
-  if (requestUrl(request).searchParams.get('alt') !== 'sse') throw badField('alt', 'must be sse for a stream')
-  return answer(gateway, await ask(true))
+  if (batchMethods.has(method)) throw gatewayError('not_offered', batchesUnsupported)
+  if (method !== 'streamGenerateContent') throw gatewayError('route_unknown')
+  if (parseRequestUrl(httpRequest).searchParams.get('alt') !== 'sse')
+    throw invalidFieldError('alt', 'must be sse for a stream')
+  return handleInference(gateway, await buildRequest(true))
 }

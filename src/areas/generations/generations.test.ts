@@ -4,8 +4,8 @@ import { createTenant, describeOnEachDatabase, type Tenant } from '../../../test
 import { createKey } from '../../account/keys.ts'
 import { createWorkspace } from '../../account/workspaces.ts'
 import { isoNow } from '../../lib/clock.ts'
-import { sha256 } from '../../lib/secret.ts'
-import { dropExpiredContents } from './store.ts'
+import { sha256 } from '../../lib/crypto.ts'
+import { deleteExpiredContents } from './store.ts'
 
 const settings = `
 records: { content_retention_days: 10 }
@@ -427,10 +427,10 @@ describeOnEachDatabase(
         }))
         await gateway.db.insertInto('generation_contents').values(old).execute()
         await insertContent(gateway, own(), 'gen-new', { createdAt: agoOf(9.99) })
-        expect(await dropExpiredContents(gateway)).toBe(1203)
+        expect(await deleteExpiredContents(gateway)).toBe(1203)
         const left = await gateway.db.selectFrom('generation_contents').select('generation_id').execute()
         expect(left).toEqual([{ generation_id: 'gen-new' }])
-        expect(await dropExpiredContents(gateway)).toBe(0)
+        expect(await deleteExpiredContents(gateway)).toBe(0)
       })
     })
 

@@ -1,10 +1,10 @@
 import { z } from 'zod'
-import { refuseBeyond } from '../../account/ceilings.ts'
-import { fail } from '../../errors.ts'
-import { operation } from '../../operation.ts'
-import type { Caller } from '../../pipeline/authenticate.ts'
+import { assertWithinCeiling } from '../../account/ceilings.ts'
+import { gatewayError } from '../../errors/gateway-error.ts'
+import { defineOperation } from '../../http/operation.ts'
+import type { Caller } from '../../pipeline/request/authenticate.ts'
 import { generationContent } from './content.ts'
-import { generationRecord, recordOf } from './record.ts'
+import { generationRecord, toGenerationRecord } from './record.ts'
 import { findAppId, findContent, findGeneration, insertFeedback, type Owner } from './store.ts'
 
 const tag = 'Generations'
@@ -28,7 +28,7 @@ const feedbackBody = z.strictObject({
   comment: z.string().max(1000).optional(),
 })
 
-const getGeneration = operation({
+const getGeneration = defineOperation({
   id: 'getGeneration',
   method: 'GET',
   path: '/generation',
@@ -42,13 +42,13 @@ const getGeneration = operation({
   response: z.strictObject({ data: generationRecord }),
   handle: async ({ gateway, caller, query }) => {
     const row = await findGeneration(gateway.db, ownerOf(caller), query.id)
-    if (!row) throw generationMissing()
+    if (!row) throw generationNotFoundError()
     const appId = await findAppId(gateway.db, row.organization_id, row.app_url)
-    return { data: recordOf(gateway.catalog, row, appId) }
+    return { data: toGenerationRecord(gateway.catalogue, row, appId) }
   },
 })
 
-const getGenerationContent = operation({
+const getGenerationContent = defineOperation({
   id: 'getGenerationContent',
   method: 'GET',
   path: '/generation/content',
@@ -61,14 +61,15 @@ const getGenerationContent = operation({
   errors: [403, 404],
   response: z.strictObject({ data: generationContent }),
   handle: async ({ gateway, caller, query }) => {
-    const found = await findContent(gateway, ownerOf(caller), query.id)
-    if (!found) throw fail('not_found', 'No content was kept for this generation, or it does not exist.')
-    if (caller.key.kind !== 'management' && caller.key.id !== found.keyId) throw notItsOwn()
-    return { data: found.content }
+    const stored = await findContent(gateway, ownerOf(caller), query.id)
+    if (!stored)
+      throw gatewayError('not_found', 'No content was kept for this generation, or it does not exist.')
+    if (caller.key.kind !== 'management' && caller.key.id !== stored.keyId) throw notOwnerError()
+    return { data: stored.content }
   },
 })
 
-const submitFeedback = operation({
+const submitFeedback = defineOperation({
   id: 'submitGenerationFeedback',
   method: 'POST',
   path: '/generation/feedback',
@@ -80,7 +81,7 @@ const submitFeedback = operation({
   response: z.strictObject({ data: z.strictObject({ success: z.literal(true) }) }),
   handle: async ({ gateway, caller, body }) => {
     const row = await findGeneration(gateway.db, ownerOf(caller), body.generation_id)
-    if (!row) throw generationMissing()
+    if (!row) throw generationNotFoundError()
     await gateway.db.transaction().execute(async (tx) => {
       await insertFeedback(tx, gateway.clock, {
         organizationId: caller.organizationId,
@@ -88,7 +89,7 @@ const submitFeedback = operation({
         category: body.category,
         comment: body.comment ?? null,
       })
-      await refuseBeyond(tx, gateway.settings.ceilings, 'feedback', row.id)
+      await assertWithinCeiling(tx, gateway.settings.ceilings, 'feedback', row.id)
     })
     return { data: { success: true as const } }
   },
@@ -101,12 +102,12 @@ function ownerOf({ organizationId, key }: Caller): Owner {
   return { organizationId, workspaceId: key.kind === 'management' ? null : key.workspace_id }
 }
 
-function generationMissing() {
-  return fail('not_found', 'The generation does not exist.')
+function generationNotFoundError() {
+  return gatewayError('not_found', 'The generation does not exist.')
 }
 
-function notItsOwn() {
-  return fail(
+function notOwnerError() {
+  return gatewayError(
     'forbidden',
     'Only a management key, or the key that made the request, may read what was asked and answered.',
   )

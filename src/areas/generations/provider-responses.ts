@@ -1,7 +1,7 @@
 import type { Selectable } from 'kysely'
 import { z } from 'zod'
 import type { GenerationTable } from '../../db/schema.ts'
-import { defined, type JsonObject, numberOf, objectsOf, textOf } from '../../lib/loose.ts'
+import { asNumber, asObjects, asString, type JsonObject, omitUndefined } from '../../lib/json-values.ts'
 
 type GenerationRow = Selectable<GenerationTable>
 
@@ -23,41 +23,41 @@ export const providerResponse = z
 export type ProviderResponse = z.input<typeof providerResponse>
 
 /** The attempts that failed, then the one that answered or was under way at the end. */
-export function responsesOf(
+export function buildProviderResponses(
   row: GenerationRow,
   provider: string,
   slugOf: (model: string) => string,
 ): ProviderResponse[] {
-  const failed = objectsOf(JSON.parse(row.attempts)).map((attempt) => attemptOf(attempt, slugOf))
+  const failed = asObjects(JSON.parse(row.attempts)).map((attempt) => toAttemptResponse(attempt, slugOf))
   const last = failed.at(-1)
   const isListed =
     row.status === 'failed' &&
     row.first_token_ms === null &&
     last !== undefined &&
     (last.endpoint_id === undefined ? last.provider_name === provider : last.endpoint_id === row.endpoint)
-  return isListed ? failed : [...failed, finalOf(row, provider, slugOf(row.model))]
+  return isListed ? failed : [...failed, toFinalResponse(row, provider, slugOf(row.model))]
 }
 
-function attemptOf(
+function toAttemptResponse(
   { provider, endpoint, model, ms, status }: JsonObject,
   slugOf: (model: string) => string,
 ): ProviderResponse {
-  const id = textOf(model)
+  const id = asString(model)
   return {
-    status: numberOf(status) ?? null,
-    ...defined({
-      provider_name: textOf(provider),
-      endpoint_id: textOf(endpoint),
+    status: asNumber(status) ?? null,
+    ...omitUndefined({
+      provider_name: asString(provider),
+      endpoint_id: asString(endpoint),
       model_permaslug: id && slugOf(id),
-      latency: numberOf(ms),
+      latency: asNumber(ms),
     }),
   }
 }
 
-function finalOf(row: GenerationRow, provider: string, permaslug: string): ProviderResponse {
+function toFinalResponse(row: GenerationRow, provider: string, permaslug: string): ProviderResponse {
   const tier = tiers.find((name) => name === row.service_tier)
   return {
-    status: hasAnswered(row) ? 200 : null,
+    status: hasReply(row) ? 200 : null,
     provider_name: provider,
     endpoint_id: row.endpoint,
     model_permaslug: permaslug,
@@ -69,6 +69,6 @@ function finalOf(row: GenerationRow, provider: string, permaslug: string): Provi
 }
 
 /** A reply had begun, whatever came of it. */
-function hasAnswered({ status, first_token_ms, usage_source }: GenerationRow): boolean {
+function hasReply({ status, first_token_ms, usage_source }: GenerationRow): boolean {
   return status === 'completed' || first_token_ms !== null || usage_source !== 'none'
 }

@@ -1,12 +1,12 @@
 import type { Selectable } from 'kysely'
 import { z } from 'zod'
-import { completionTokens, noTokens, promptTokens, type Usage } from '../../call/usage.ts'
-import type { Catalog } from '../../catalog/catalog.ts'
-import { dataRegions } from '../../catalog/vocabulary.ts'
+import { countCompletionTokens, countPromptTokens, type Usage, zeroUsage } from '../../call/usage.ts'
+import type { Catalogue } from '../../catalogue/catalogue.ts'
+import { dataRegions } from '../../catalogue/vocabulary.ts'
 import type { GenerationTable } from '../../db/schema.ts'
-import { costOf } from '../../ledger/cost.ts'
+import { computeCost } from '../../ledger/cost.ts'
 import { usdFromNanos } from '../../ledger/money.ts'
-import { type ProviderResponse, providerResponse, responsesOf } from './provider-responses.ts'
+import { buildProviderResponses, type ProviderResponse, providerResponse } from './provider-responses.ts'
 
 export type GenerationRow = Selectable<GenerationTable>
 
@@ -26,7 +26,7 @@ const tokenFields = {
   native_tokens_cached: count.describe('Of the prompt, read from a cache'),
 }
 
-const buckets = z
+const tokenBuckets = z
   .strictObject({
     input: z.int(),
     cache_read: z.int(),
@@ -44,7 +44,7 @@ const buckets = z
   .meta({ id: 'TokenBuckets' })
   .describe('Every token is in one of them only')
 
-const own = z
+const detailsRecord = z
   .strictObject({
     status: z.enum(['completed', 'failed', 'cancelled']),
     error_code: text.describe('The `reason` of the error the client was given'),
@@ -55,7 +55,7 @@ const own = z
     upstream_format: z.string(),
     user_id: text.describe('Who made the key'),
     app_title: text,
-    tokens: buckets,
+    tokens: tokenBuckets,
     web_searches: z.int(),
     usage_source: z
       .enum(['reported', 'estimated', 'none'])
@@ -120,13 +120,17 @@ export const generationRecord = z
     http_referer: text,
     origin: z.string().describe('Of the app, or empty'),
     user_agent: text,
-    headgate: own,
+    headgate: detailsRecord,
   })
   .meta({ id: 'Generation' })
 
 type GenerationRecord = z.input<typeof generationRecord>
 
-export function recordOf(catalog: Catalog, row: GenerationRow, appId: number | null): GenerationRecord {
+export function toGenerationRecord(
+  catalogue: Catalogue,
+  row: GenerationRow,
+  appId: number | null,
+): GenerationRecord {
   const cost = usdFromNanos(row.cost_nanos)
   return {
     id: row.id,
@@ -135,19 +139,19 @@ export function recordOf(catalog: Catalog, row: GenerationRow, appId: number | n
     workspace_id: row.workspace_id,
     created_at: row.created_at,
     model: row.model,
-    ...providersOf(catalog, row),
+    ...toProviderFields(catalogue, row),
     api_type: apiTypes.find((type) => type === row.api_type) ?? null,
     streamed: row.streamed === 1,
     cancelled: row.status === 'cancelled',
     finish_reason: row.finish_reason,
     native_finish_reason: row.native_finish_reason,
-    ...tokensOf(row),
-    ...nobodyCounts,
+    ...toTokenFields(row),
+    ...uncountedFields,
     num_media_prompt: row.input_images,
     usage: cost,
     total_cost: cost,
     upstream_inference_cost: row.is_byok ? usdFromNanos(row.upstream_cost_nanos) : null,
-    cache_discount: cacheDiscount(catalog, row),
+    cache_discount: computeCacheDiscount(catalogue, row),
     is_byok: row.is_byok === 1,
     latency: row.first_token_ms ?? row.latency_ms,
     generation_time: row.latency_ms,
@@ -161,7 +165,7 @@ export function recordOf(catalog: Catalog, row: GenerationRow, appId: number | n
     http_referer: row.app_url,
     origin: originOf(row.app_url) ?? '',
     user_agent: row.user_agent,
-    headgate: detailsOf(row),
+    headgate: toDetails(row),
   }
 }
 
@@ -172,7 +176,7 @@ export function originOf(url: string | null): string | null {
 }
 
 /** What is asked for in this record and happens nowhere in this server. */
-const nobodyCounts = {
+const uncountedFields = {
   num_media_completion: null,
   num_input_audio_prompt: null,
   num_search_results: null,
@@ -182,34 +186,37 @@ const nobodyCounts = {
   router: null,
 }
 
-function providersOf(
-  catalog: Catalog,
+function toProviderFields(
+  catalogue: Catalogue,
   row: GenerationRow,
 ): { provider_name: string; provider_responses: ProviderResponse[] } {
-  const provider_name = catalog.providerByName.get(row.provider)?.name ?? row.provider
-  const slugOf = (model: string) => catalog.bySlug.get(model)?.canonical_slug ?? model
-  const isAgain = row.response_cache_source_id !== null
-  return { provider_name, provider_responses: isAgain ? [] : responsesOf(row, provider_name, slugOf) }
+  const provider_name = catalogue.providerByName.get(row.provider)?.name ?? row.provider
+  const slugOf = (model: string) => catalogue.bySlug.get(model)?.canonical_slug ?? model
+  const isCacheHit = row.response_cache_source_id !== null
+  return {
+    provider_name,
+    provider_responses: isCacheHit ? [] : buildProviderResponses(row, provider_name, slugOf),
+  }
 }
 
-function tokensOf(row: GenerationRow): Pick<GenerationRecord, keyof typeof tokenFields> {
+function toTokenFields(row: GenerationRow): Pick<GenerationRecord, keyof typeof tokenFields> {
   const isKnown = row.usage_source !== 'none' || row.response_cache_source_id !== null
-  const usage = usageOf(row)
+  const usage = toUsage(row)
   const known = (tokens: number) => (isKnown ? tokens : null)
   return {
-    tokens_prompt: known(promptTokens(usage)),
-    tokens_completion: known(completionTokens(usage)),
-    native_tokens_prompt: known(promptTokens(usage)),
-    native_tokens_completion: known(completionTokens(usage)),
+    tokens_prompt: known(countPromptTokens(usage)),
+    tokens_completion: known(countCompletionTokens(usage)),
+    native_tokens_prompt: known(countPromptTokens(usage)),
+    native_tokens_completion: known(countCompletionTokens(usage)),
     native_tokens_reasoning: known(usage.reasoning),
     native_tokens_completion_images: known(usage.outputImage),
     native_tokens_cached: known(usage.cacheRead + usage.cacheReadAudio),
   }
 }
 
-function usageOf(row: GenerationRow): Usage {
+function toUsage(row: GenerationRow): Usage {
   return {
-    ...noTokens,
+    ...zeroUsage,
     input: row.tokens_input,
     cacheRead: row.tokens_cache_read,
     cacheReadAudio: row.tokens_cache_read_audio,
@@ -227,7 +234,7 @@ function usageOf(row: GenerationRow): Usage {
 }
 
 /** The same tokens, had there been no cache. */
-function uncached(usage: Usage): Usage {
+function toUncachedUsage(usage: Usage): Usage {
   const { input, inputAudio, cacheRead, cacheReadAudio, cacheWrite, cacheWrite1h } = usage
   return {
     ...usage,
@@ -238,19 +245,19 @@ function uncached(usage: Usage): Usage {
 }
 
 /** Null where the prices are no longer those that were charged. */
-function cacheDiscount({ bySlug }: Catalog, row: GenerationRow): number | null {
-  const usage = usageOf(row)
-  const plain = uncached(usage)
-  if (plain.input === usage.input && plain.inputAudio === usage.inputAudio) return null
+function computeCacheDiscount({ bySlug }: Catalogue, row: GenerationRow): number | null {
+  const usage = toUsage(row)
+  const uncached = toUncachedUsage(usage)
+  if (uncached.input === usage.input && uncached.inputAudio === usage.inputAudio) return null
   const endpoint = bySlug.get(row.model)?.endpoints.find(({ tag }) => tag === row.endpoint)
   if (!endpoint?.pricing) return null
   const cost = (counted: Usage) =>
-    costOf(counted, endpoint.pricing, Date.parse(row.created_at), row.input_images)
+    computeCost(counted, endpoint.pricing, Date.parse(row.created_at), row.input_images)
   if (cost(usage).total !== row.upstream_cost_nanos) return null
-  return usdFromNanos(cost(plain).prompt - cost(usage).prompt)
+  return usdFromNanos(cost(uncached).prompt - cost(usage).prompt)
 }
 
-function detailsOf(row: GenerationRow): z.input<typeof own> {
+function toDetails(row: GenerationRow): z.input<typeof detailsRecord> {
   return {
     status: row.status,
     error_code: row.error_code,

@@ -1,8 +1,8 @@
+import type { Settings } from '../../app/settings.ts'
 import type { Db } from '../../db/db.ts'
 import { type Clock, isoNow } from '../../lib/clock.ts'
+import type { Vault } from '../../lib/crypto.ts'
 import { newId } from '../../lib/ids.ts'
-import type { Vault } from '../../lib/secret.ts'
-import type { Settings } from '../../settings.ts'
 import { type GenerationContent, generationContent } from './content.ts'
 import { type GenerationRow, originOf } from './record.ts'
 
@@ -84,10 +84,10 @@ export async function insertFeedback(db: Db, clock: Clock, feedback: NewFeedback
 const dayMs = 24 * 60 * 60_000
 
 /** Few enough that nobody waits for a lock. */
-const dropAtOnce = 500
+const deleteBatchSize = 500
 
 /** Drops what is older than the settings have it kept, a few at a time. Returns how many. */
-export async function dropExpiredContents({
+export async function deleteExpiredContents({
   db,
   clock,
   settings,
@@ -98,7 +98,7 @@ export async function dropExpiredContents({
 }): Promise<number> {
   const days = settings.records.content_retention_days
   const before = new Date(clock.now() - days * dayMs).toISOString()
-  for (let dropped = 0; ; ) {
+  for (let deleted = 0; ; ) {
     const { numDeletedRows } = await db
       .deleteFrom('generation_contents')
       .where('generation_id', 'in', (eb) =>
@@ -107,10 +107,10 @@ export async function dropExpiredContents({
           .select('generation_id')
           .where('created_at', '<', before)
           .orderBy('created_at')
-          .limit(dropAtOnce),
+          .limit(deleteBatchSize),
       )
       .executeTakeFirst()
-    dropped += Number(numDeletedRows)
-    if (numDeletedRows < BigInt(dropAtOnce)) return dropped
+    deleted += Number(numDeletedRows)
+    if (numDeletedRows < BigInt(deleteBatchSize)) return deleted
   }
 }

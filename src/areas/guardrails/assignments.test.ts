@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { describeOnEachDatabase } from '../../../test/support/harness.ts'
+import { sha256 } from '../../lib/crypto.ts'
 import { newUuid } from '../../lib/ids.ts'
-import { sha256 } from '../../lib/secret.ts'
 
 describeOnEachDatabase('Guardrail assignments', (server) => {
   let made = 0

@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import type { Db } from '../../db/db.ts'
-import { badField, fail } from '../../errors.ts'
-import { pageQuery } from '../../lib/page.ts'
-import { operation } from '../../operation.ts'
-import { isStanding } from '../../policy/default-guardrail.ts'
+import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
+import { defineOperation } from '../../http/operation.ts'
+import { pageQuery } from '../../lib/query-params.ts'
+import { isDefaultGuardrail } from '../../policy/default-guardrail.ts'
 import type { GuardrailRow } from '../../policy/guardrail.ts'
-import { enterGuardrail, idParam, requireGuardrail, tag } from './guardrail.ts'
+import { idParam, lockGuardrail, requireGuardrail, tag } from './guardrail.ts'
 import {
   assignKeys,
   assignMembers,
@@ -52,10 +52,14 @@ const membersBody = z.strictObject({ member_user_ids: names })
 
 const keyPage = z.strictObject({ data: z.array(keyAssignment), total_count: z.int() })
 const memberPage = z.strictObject({ data: z.array(memberAssignment), total_count: z.int() })
-const assigned = z.strictObject({ assigned_count: z.int().describe('How many now have this guardrail') })
-const unassigned = z.strictObject({ unassigned_count: z.int().describe('How many had this guardrail') })
+const assignedResponse = z.strictObject({
+  assigned_count: z.int().describe('How many now have this guardrail'),
+})
+const unassignedResponse = z.strictObject({
+  unassigned_count: z.int().describe('How many had this guardrail'),
+})
 
-const listAllKeys = operation({
+const listGuardrailKeyAssignments = defineOperation({
   id: 'listGuardrailKeyAssignments',
   method: 'GET',
   path: '/guardrails/assignments/keys',
@@ -67,11 +71,11 @@ const listAllKeys = operation({
   handle: async ({ gateway, caller, query }) => {
     const scope = { organizationId: caller.organizationId }
     const { rows, total } = await listKeyAssignments(gateway.db, scope, query)
-    return { data: rows.map(keyAssignmentOf), total_count: total }
+    return { data: rows.map(toKeyAssignment), total_count: total }
   },
 })
 
-const listAllMembers = operation({
+const listGuardrailMemberAssignments = defineOperation({
   id: 'listGuardrailMemberAssignments',
   method: 'GET',
   path: '/guardrails/assignments/members',
@@ -83,11 +87,11 @@ const listAllMembers = operation({
   handle: async ({ gateway, caller, query }) => {
     const scope = { organizationId: caller.organizationId }
     const { rows, total } = await listMemberAssignments(gateway.db, scope, query)
-    return { data: rows.map(memberAssignmentOf), total_count: total }
+    return { data: rows.map(toMemberAssignment), total_count: total }
   },
 })
 
-const listKeys = operation({
+const listGuardrailKeys = defineOperation({
   id: 'listGuardrailKeys',
   method: 'GET',
   path: '/guardrails/{id}/assignments/keys',
@@ -102,11 +106,11 @@ const listKeys = operation({
     const { id } = await requireGuardrail(gateway.db, caller.organizationId, params.id)
     const scope = { organizationId: caller.organizationId, guardrailId: id }
     const { rows, total } = await listKeyAssignments(gateway.db, scope, query)
-    return { data: rows.map(keyAssignmentOf), total_count: total }
+    return { data: rows.map(toKeyAssignment), total_count: total }
   },
 })
 
-const listMembers = operation({
+const listGuardrailMembers = defineOperation({
   id: 'listGuardrailMembers',
   method: 'GET',
   path: '/guardrails/{id}/assignments/members',
@@ -121,11 +125,11 @@ const listMembers = operation({
     const { id } = await requireGuardrail(gateway.db, caller.organizationId, params.id)
     const scope = { organizationId: caller.organizationId, guardrailId: id }
     const { rows, total } = await listMemberAssignments(gateway.db, scope, query)
-    return { data: rows.map(memberAssignmentOf), total_count: total }
+    return { data: rows.map(toMemberAssignment), total_count: total }
   },
 })
 
-const addKeys = operation({
+const assignGuardrailKeys = defineOperation({
   id: 'assignGuardrailKeys',
   method: 'POST',
   path: '/guardrails/{id}/assignments/keys',
@@ -135,18 +139,18 @@ const addKeys = operation({
   params: idParam,
   body: keysBody,
   errors: [404],
-  response: assigned,
+  response: assignedResponse,
   handle: ({ gateway, caller, params, body }) =>
     gateway.db.transaction().execute(async (tx) => {
-      const guardrail = await enterGuardrail(tx, caller.organizationId, params.id)
-      refuseStanding(guardrail)
+      const guardrail = await lockGuardrail(tx, caller.organizationId, params.id)
+      rejectDefaultGuardrail(guardrail)
       const ids = await requireKeys(tx, guardrail, body.key_hashes)
       await assignKeys(tx, gateway.clock, { guardrail, by: caller.userId }, ids)
       return { assigned_count: ids.length }
     }),
 })
 
-const addMembers = operation({
+const assignGuardrailMembers = defineOperation({
   id: 'assignGuardrailMembers',
   method: 'POST',
   path: '/guardrails/{id}/assignments/members',
@@ -156,19 +160,19 @@ const addMembers = operation({
   params: idParam,
   body: membersBody,
   errors: [404],
-  response: assigned,
+  response: assignedResponse,
   handle: ({ gateway, caller, params, body }) =>
     gateway.db.transaction().execute(async (tx) => {
-      const guardrail = await enterGuardrail(tx, caller.organizationId, params.id)
-      refuseStanding(guardrail)
+      const guardrail = await lockGuardrail(tx, caller.organizationId, params.id)
+      rejectDefaultGuardrail(guardrail)
       const ids = await lockMembers(tx, caller.organizationId, body.member_user_ids)
-      refuseUnknown('member_user_ids', body.member_user_ids, ids)
+      rejectUnknown('member_user_ids', body.member_user_ids, ids)
       await assignMembers(tx, gateway.clock, { guardrail, by: caller.userId }, ids)
       return { assigned_count: ids.length }
     }),
 })
 
-const removeKeys = operation({
+const unassignGuardrailKeys = defineOperation({
   id: 'unassignGuardrailKeys',
   method: 'POST',
   path: '/guardrails/{id}/assignments/keys/remove',
@@ -178,15 +182,15 @@ const removeKeys = operation({
   params: idParam,
   body: keysBody,
   errors: [404],
-  response: unassigned,
+  response: unassignedResponse,
   handle: ({ gateway, caller, params, body }) =>
     gateway.db.transaction().execute(async (tx) => {
-      const guardrail = await enterGuardrail(tx, caller.organizationId, params.id)
+      const guardrail = await lockGuardrail(tx, caller.organizationId, params.id)
       return { unassigned_count: await unassignKeys(tx, guardrail, body.key_hashes) }
     }),
 })
 
-const removeMembers = operation({
+const unassignGuardrailMembers = defineOperation({
   id: 'unassignGuardrailMembers',
   method: 'POST',
   path: '/guardrails/{id}/assignments/members/remove',
@@ -196,63 +200,63 @@ const removeMembers = operation({
   params: idParam,
   body: membersBody,
   errors: [404],
-  response: unassigned,
+  response: unassignedResponse,
   handle: ({ gateway, caller, params, body }) =>
     gateway.db.transaction().execute(async (tx) => {
-      const guardrail = await enterGuardrail(tx, caller.organizationId, params.id)
+      const guardrail = await lockGuardrail(tx, caller.organizationId, params.id)
       return { unassigned_count: await unassignMembers(tx, guardrail, body.member_user_ids) }
     }),
 })
 
 export const assignmentOperations = [
-  listAllKeys,
-  listAllMembers,
-  listKeys,
-  addKeys,
-  removeKeys,
-  listMembers,
-  addMembers,
-  removeMembers,
+  listGuardrailKeyAssignments,
+  listGuardrailMemberAssignments,
+  listGuardrailKeys,
+  assignGuardrailKeys,
+  unassignGuardrailKeys,
+  listGuardrailMembers,
+  assignGuardrailMembers,
+  unassignGuardrailMembers,
 ]
 
-function refuseStanding(guardrail: GuardrailRow): void {
-  if (isStanding(guardrail)) {
-    throw fail('invalid_request', 'A default guardrail applies by itself: it is not assigned.')
+function rejectDefaultGuardrail(guardrail: GuardrailRow): void {
+  if (isDefaultGuardrail(guardrail)) {
+    throw gatewayError('invalid_request', 'A default guardrail applies by itself: it is not assigned.')
   }
 }
 
 async function requireKeys(tx: Db, guardrail: GuardrailRow, hashes: string[]): Promise<number[]> {
   const keys = await lockKeys(tx, guardrail.organization_id, hashes)
-  refuseUnknown(
+  rejectUnknown(
     'key_hashes',
     hashes,
     keys.map((key) => key.hash),
   )
-  const elsewhere = keys.filter((key) => key.workspace_id !== guardrail.workspace_id)
-  if (elsewhere.length > 0) {
-    throw badField(
+  const inOtherWorkspace = keys.filter((key) => key.workspace_id !== guardrail.workspace_id)
+  if (inOtherWorkspace.length > 0) {
+    throw invalidFieldError(
       'key_hashes',
-      `not in the workspace of the guardrail: ${listed(elsewhere.map((key) => key.hash))}`,
+      `not in the workspace of the guardrail: ${formatList(inOtherWorkspace.map((key) => key.hash))}`,
     )
   }
   return keys.map((key) => key.id)
 }
 
-function refuseUnknown(field: string, wanted: string[], found: string[]): void {
-  const known = new Set(found)
-  const unknown = wanted.filter((name) => !known.has(name))
+function rejectUnknown(field: string, requested: string[], existing: string[]): void {
+  const known = new Set(existing)
+  const unknown = requested.filter((name) => !known.has(name))
   if (unknown.length > 0) {
-    throw fail('not_found', `${field}: not in the organization: ${listed(unknown)}.`)
+    throw gatewayError('not_found', `${field}: not in the organization: ${formatList(unknown)}.`)
   }
 }
 
 /** A thousand names would bury the message. */
-function listed(names: string[]): string {
+function formatList(names: string[]): string {
   const shown = names.slice(0, 10).join(', ')
   return names.length > 10 ? `${shown} and ${names.length - 10} more` : shown
 }
 
-function keyAssignmentOf(row: KeyAssignment): z.input<typeof keyAssignment> {
+function toKeyAssignment(row: KeyAssignment): z.input<typeof keyAssignment> {
   return {
     id: row.id,
     key_hash: row.key_hash,
@@ -264,7 +268,7 @@ function keyAssignmentOf(row: KeyAssignment): z.input<typeof keyAssignment> {
   }
 }
 
-function memberAssignmentOf(row: MemberAssignment): z.input<typeof memberAssignment> {
+function toMemberAssignment(row: MemberAssignment): z.input<typeof memberAssignment> {
   return {
     id: row.id,
     user_id: row.user_id,

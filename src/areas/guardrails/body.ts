@@ -1,17 +1,17 @@
 import { z } from 'zod'
-import type { Catalog } from '../../catalog/catalog.ts'
-import { readModelRule } from '../../catalog/model-rule.ts'
-import { dataRegions } from '../../catalog/vocabulary.ts'
+import type { Catalogue } from '../../catalogue/catalogue.ts'
+import { parseModelRule } from '../../catalogue/model-rule.ts'
+import { dataRegions } from '../../catalogue/vocabulary.ts'
 import type { GuardrailTable } from '../../db/schema.ts'
-import { flag, listText } from '../../db/values.ts'
-import { badField } from '../../errors.ts'
-import { smallestUsd, usdAmount } from '../../ledger/money.ts'
-import { present } from '../../lib/schema-rules.ts'
+import { encodeList, toFlag } from '../../db/values.ts'
+import { invalidFieldError } from '../../errors/gateway-error.ts'
+import { minUsd, usdAmount } from '../../ledger/money.ts'
+import { requireFields } from '../../lib/schema-rules.ts'
 import { builtinFilters, customFilters } from './filters.ts'
 import { resetInterval } from './record.ts'
 
 /** The columns a request can set. */
-export type Settings = Omit<
+export type GuardrailSettings = Omit<
   GuardrailTable,
   'id' | 'organization_id' | 'workspace_id' | 'created_at' | 'updated_at'
 >
@@ -27,7 +27,7 @@ const settingFields = {
   description: z.string().max(1000).nullish(),
   limit_usd: usdAmount
     .refine((nanos) => nanos > 0n, 'must be more than 0')
-    .meta({ override: { minimum: smallestUsd } })
+    .meta({ override: { minimum: minUsd } })
     .nullish()
     .describe('Goes together with reset_interval'),
   reset_interval: resetInterval.nullish(),
@@ -58,101 +58,103 @@ export const createBody = z
   .meta({
     override: {
       anyOf: [
-        present('limit_usd', 'reset_interval'),
+        requireFields('limit_usd', 'reset_interval'),
         { properties: { limit_usd: { type: 'null' }, reset_interval: { type: 'null' } } },
       ],
     },
   })
 export const updateBody = z.strictObject({ name: name.optional(), ...settingFields })
 
-type Body = z.output<typeof updateBody>
+type GuardrailBody = z.output<typeof updateBody>
 
 /** The columns for the fields that were sent. */
-export function changesOf(body: Body, catalog: Catalog): Partial<Settings> {
+export function toChanges(body: GuardrailBody, catalogue: Catalogue): Partial<GuardrailSettings> {
   return {
     ...(body.name !== undefined && { name: body.name }),
     ...(body.description !== undefined && { description: body.description }),
     ...(body.limit_usd !== undefined && { limit_nanos: body.limit_usd }),
     ...(body.reset_interval !== undefined && { reset_interval: body.reset_interval }),
     ...(body.include_byok_in_budgets !== undefined && {
-      include_byok_in_budgets: flag(body.include_byok_in_budgets),
+      include_byok_in_budgets: toFlag(body.include_byok_in_budgets),
     }),
-    ...listChanges(body, catalog),
-    ...switchChanges(body),
-    ...zdrChanges(body),
+    ...toListChanges(body, catalogue),
+    ...toSwitchChanges(body),
+    ...toZdrChanges(body),
   }
 }
 
-function listChanges(body: Body, catalog: Catalog): Partial<Settings> {
+function toListChanges(body: GuardrailBody, catalogue: Catalogue): Partial<GuardrailSettings> {
   const models = (field: 'allowed_models' | 'ignored_models') =>
-    body[field]?.map((slug, at) => readModelRule(catalog, slug, `${field}.${at}`))
+    body[field]?.map((slug, at) => parseModelRule(catalogue, slug, `${field}.${at}`))
   const providers = (field: 'allowed_providers' | 'ignored_providers') =>
-    body[field]?.map((text, at) => providerSlug(catalog, text) ?? unknown(field, at, text))
+    body[field]?.map(
+      (text, at) => resolveProviderSlug(catalogue, text) ?? rejectUnknownProvider(field, at, text),
+    )
   return {
     ...(body.allowed_data_regions !== undefined && {
-      allowed_data_regions: listText(body.allowed_data_regions),
+      allowed_data_regions: encodeList(body.allowed_data_regions),
     }),
-    ...(body.allowed_models !== undefined && { allowed_models: listText(models('allowed_models')) }),
-    ...(body.ignored_models !== undefined && { ignored_models: listText(models('ignored_models')) }),
+    ...(body.allowed_models !== undefined && { allowed_models: encodeList(models('allowed_models')) }),
+    ...(body.ignored_models !== undefined && { ignored_models: encodeList(models('ignored_models')) }),
     ...(body.allowed_providers !== undefined && {
-      allowed_providers: listText(providers('allowed_providers')),
+      allowed_providers: encodeList(providers('allowed_providers')),
     }),
     ...(body.ignored_providers !== undefined && {
-      ignored_providers: listText(providers('ignored_providers')),
+      ignored_providers: encodeList(providers('ignored_providers')),
     }),
     ...(body.content_filter_builtins !== undefined && {
-      content_filter_builtins: listText(body.content_filter_builtins),
+      content_filter_builtins: encodeList(body.content_filter_builtins),
     }),
-    ...(body.content_filters !== undefined && { content_filters: listText(body.content_filters) }),
+    ...(body.content_filters !== undefined && { content_filters: encodeList(body.content_filters) }),
   }
 }
 
-function providerSlug({ providerByName }: Catalog, text: string): string | undefined {
+function resolveProviderSlug({ providerByName }: Catalogue, text: string): string | undefined {
   return (providerByName.get(text) ?? providerByName.get(text.toLowerCase()))?.slug
 }
 
-function unknown(field: string, at: number, value: string): never {
-  throw badField(`${field}.${at}`, `"${value}" is not a known provider`)
+function rejectUnknownProvider(field: string, at: number, value: string): never {
+  throw invalidFieldError(`${field}.${at}`, `"${value}" is not a known provider`)
 }
 
-function switchChanges(body: Body): Partial<Settings> {
+function toSwitchChanges(body: GuardrailBody): Partial<GuardrailSettings> {
   return {
     ...(body.enable_free_model_publication !== undefined && {
-      enable_free_model_publication: flag(body.enable_free_model_publication),
+      enable_free_model_publication: toFlag(body.enable_free_model_publication),
     }),
     ...(body.enable_free_model_training !== undefined && {
-      enable_free_model_training: flag(body.enable_free_model_training),
+      enable_free_model_training: toFlag(body.enable_free_model_training),
     }),
     ...(body.enable_paid_model_training !== undefined && {
-      enable_paid_model_training: flag(body.enable_paid_model_training),
+      enable_paid_model_training: toFlag(body.enable_paid_model_training),
     }),
   }
 }
 
 /** The deprecated field speaks for each vendor that the same request does not name. */
-function zdrChanges(body: Body): Partial<Settings> {
-  const wanted = (given: boolean | null | undefined) => (given === undefined ? body.enforce_zdr : given)
+function toZdrChanges(body: GuardrailBody): Partial<GuardrailSettings> {
+  const resolveZdr = (value: boolean | null | undefined) => (value === undefined ? body.enforce_zdr : value)
   const [a, b, c, d, other] = [
-    wanted(body.enforce_zdr_vendor_a),
-    wanted(body.enforce_zdr_vendor_b),
-    wanted(body.enforce_zdr_vendor_c),
-    wanted(body.enforce_zdr_vendor_d),
-    wanted(body.enforce_zdr_other),
+    resolveZdr(body.enforce_zdr_vendor_a),
+    resolveZdr(body.enforce_zdr_vendor_b),
+    resolveZdr(body.enforce_zdr_vendor_c),
+    resolveZdr(body.enforce_zdr_vendor_d),
+    resolveZdr(body.enforce_zdr_other),
   ]
   return {
-    ...(body.enforce_zdr !== undefined && { enforce_zdr: flag(body.enforce_zdr) }),
-    ...(a !== undefined && { enforce_zdr_vendor_a: flag(a) }),
-    ...(b !== undefined && { enforce_zdr_vendor_b: flag(b) }),
-    ...(c !== undefined && { enforce_zdr_vendor_c: flag(c) }),
-    ...(d !== undefined && { enforce_zdr_vendor_d: flag(d) }),
-    ...(other !== undefined && { enforce_zdr_other: flag(other) }),
+    ...(body.enforce_zdr !== undefined && { enforce_zdr: toFlag(body.enforce_zdr) }),
+    ...(a !== undefined && { enforce_zdr_vendor_a: toFlag(a) }),
+    ...(b !== undefined && { enforce_zdr_vendor_b: toFlag(b) }),
+    ...(c !== undefined && { enforce_zdr_vendor_c: toFlag(c) }),
+    ...(d !== undefined && { enforce_zdr_vendor_d: toFlag(d) }),
+    ...(other !== undefined && { enforce_zdr_other: toFlag(other) }),
   }
 }
 
 /** A new guardrail says both. Changed later, a limit without an interval is one that never resets. */
-export function refuseHalfBudget(settings: Pick<Settings, 'limit_nanos' | 'reset_interval'>): void {
+export function validateBudget(settings: Pick<GuardrailSettings, 'limit_nanos' | 'reset_interval'>): void {
   const { limit_nanos, reset_interval } = settings
   if ((limit_nanos === null) === (reset_interval === null)) return
   const missing = limit_nanos === null ? 'limit_usd' : 'reset_interval'
-  throw badField(missing, 'limit_usd and reset_interval must both be set, or both be null')
+  throw invalidFieldError(missing, 'limit_usd and reset_interval must both be set, or both be null')
 }

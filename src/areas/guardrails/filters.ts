@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { PatternBudget } from '../../lib/pattern.ts'
-import { when } from '../../lib/schema-rules.ts'
+import { ifThen } from '../../lib/schema-rules.ts'
 import { type BuiltinFilter, type CustomFilter, scopedBuiltin } from '../../policy/guardrail.ts'
 import { builtinSlug, filterAction, scanScope } from './record.ts'
 
-const maxLabel = 100
+const maxLabelLength = 100
 const maxFilters = 100
 
 /** For the patterns of one guardrail together, as for a single one: every message is held against them all. */
@@ -16,14 +16,14 @@ const builtinInput = z
     slug: builtinSlug,
     action: filterAction,
     scan_scope: scanScope.optional().describe(`Only for ${scopedBuiltin}; default all_messages`),
-    label: z.string().max(maxLabel).optional().meta({ deprecated: true, description: 'Ignored' }),
+    label: z.string().max(maxLabelLength).optional().meta({ deprecated: true, description: 'Ignored' }),
   })
   .refine(({ slug, scan_scope }) => scan_scope === undefined || slug === scopedBuiltin, {
     path: ['scan_scope'],
     error: `is only for ${scopedBuiltin}`,
   })
   .meta({
-    override: when({ required: ['scan_scope'] }, { properties: { slug: { const: scopedBuiltin } } }),
+    override: ifThen({ required: ['scan_scope'] }, { properties: { slug: { const: scopedBuiltin } } }),
   })
   .transform(({ slug, action, scan_scope = 'all_messages' }): BuiltinFilter => {
     return slug === scopedBuiltin ? { slug, action, scan_scope } : { slug, action }
@@ -33,12 +33,12 @@ export const builtinFilters = z
   .array(builtinInput)
   .max(maxFilters)
   .superRefine((filters, context) => {
-    const seen = new Set<string>()
+    const slugs = new Set<string>()
     for (const [index, { slug }] of filters.entries()) {
-      if (seen.has(slug)) {
+      if (slugs.has(slug)) {
         context.addIssue({ code: 'custom', path: [index, 'slug'], message: `${slug} is there twice` })
       }
-      seen.add(slug)
+      slugs.add(slug)
     }
   })
   .describe('Each slug once')
@@ -52,16 +52,16 @@ const customInput = z
       .meta({ format: 'regex' })
       .describe('A regular expression without lookaround and backreferences'),
     action: filterAction,
-    label: z.string().max(maxLabel).nullish().describe('Stands in the place of what was found'),
+    label: z.string().max(maxLabelLength).nullish().describe('Stands in the place of what was found'),
   })
   .transform(({ pattern, action, label = null }): CustomFilter => ({ pattern, action, label }))
 
-export const customFilters = z.array(customInput).max(maxFilters).superRefine(checkPatterns)
+export const customFilters = z.array(customInput).max(maxFilters).superRefine(validatePatterns)
 
-function checkPatterns(filters: CustomFilter[], context: z.RefinementCtx): void {
+function validatePatterns(filters: CustomFilter[], context: z.RefinementCtx): void {
   const budget = new PatternBudget({ characters: maxPatternCharacters, size: maxPatternSize })
   for (const [index, { pattern }] of filters.entries()) {
-    const message = budget.problemOf(pattern)
+    const message = budget.findProblem(pattern)
     if (message === null) continue
     context.addIssue({ code: 'custom', path: [index, 'pattern'], message })
     return

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { describeOnEachDatabase } from '../../../test/support/harness.ts'
-import { ruleFor } from '../../catalog/model-rule.ts'
+import { toModelRule } from '../../catalogue/model-rule.ts'
 import { newUuid, uuidPattern } from '../../lib/ids.ts'
 
 describeOnEachDatabase('Guardrails', (server) => {
@@ -194,10 +194,10 @@ describeOnEachDatabase('Guardrails', (server) => {
     })
 
     test('E15 models go by slug, variant or alias and come back as canonical slugs, a variant with its suffix', async () => {
-      const { catalog } = server().gateway
-      const aliased = catalog.models.find((model) => model.aliases.length > 0)!
-      const variant = catalog.models.find((model) => model.id.endsWith(':free'))!
-      const [latest, newest] = [...catalog.latest][0]!
+      const { catalogue } = server().gateway
+      const aliased = catalogue.models.find((model) => model.aliases.length > 0)!
+      const variant = catalogue.models.find((model) => model.id.endsWith(':free'))!
+      const [latest, newest] = [...catalogue.latest][0]!
       const { id } = await create({
         allowed_models: [aliased.aliases[0], aliased.id, variant.id, aliased.canonical_slug, latest],
       })
@@ -208,15 +208,15 @@ describeOnEachDatabase('Guardrails', (server) => {
     })
 
     test('E15 R12 every list of models that was returned can be sent back', async () => {
-      const { models } = server().gateway.catalog
+      const { models } = server().gateway.catalogue
       const all = models.map((model) => model.id)
       const { id, allowed_models } = await create({ allowed_models: all })
-      expect(allowed_models).toEqual([...new Set(models.map(ruleFor))])
+      expect(allowed_models).toEqual([...new Set(models.map(toModelRule))])
       expect((await patch(id, { allowed_models })).body.data.allowed_models).toEqual(allowed_models)
     })
 
     test('E15 providers go by slug, display name or vendor name and come back as slugs', async () => {
-      const vendor = server().gateway.catalog.providers.find((provider) => provider.vendor)!
+      const vendor = server().gateway.catalogue.providers.find((provider) => provider.vendor)!
       const { ignored_providers } = await create({
         ignored_providers: [vendor.vendor, vendor.slug, vendor.name, vendor.name.toUpperCase(), 'sandbox'],
       })

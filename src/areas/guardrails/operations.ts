@@ -1,42 +1,42 @@
 import { z } from 'zod'
-import { refuseBeyond } from '../../account/ceilings.ts'
-import { defaultWorkspace, enterWorkspace, lockWorkspace } from '../../account/workspaces.ts'
+import { assertWithinCeiling } from '../../account/ceilings.ts'
+import { lockWorkspace, requireDefaultWorkspace, resolveWorkspace } from '../../account/workspaces.ts'
 import type { Db } from '../../db/db.ts'
-import { badField, fail } from '../../errors.ts'
+import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
+import { defineOperation } from '../../http/operation.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { newUuid } from '../../lib/ids.ts'
-import { pageQuery } from '../../lib/page.ts'
-import { operation } from '../../operation.ts'
+import { pageQuery } from '../../lib/query-params.ts'
 import {
-  isStanding,
-  organizationGuardrail,
-  type StandingGuardrail,
-  workspaceGuardrail,
+  buildOrganizationGuardrail,
+  buildWorkspaceGuardrail,
+  type DefaultGuardrail,
+  isDefaultGuardrail,
 } from '../../policy/default-guardrail.ts'
-import { type GuardrailRow, guardrailOf } from '../../policy/guardrail.ts'
+import { type GuardrailRow, parseGuardrail } from '../../policy/guardrail.ts'
 import { assignmentOperations } from './assignments.ts'
-import { changesOf, createBody, refuseHalfBudget, updateBody } from './body.ts'
-import { enterGuardrail, guardrailMissing, idParam, requireGuardrail, tag } from './guardrail.ts'
+import { createBody, toChanges, updateBody, validateBudget } from './body.ts'
+import { guardrailNotFoundError, idParam, lockGuardrail, requireGuardrail, tag } from './guardrail.ts'
 import { policyOperations } from './policy.ts'
-import { guardrailRecord, recordOf } from './record.ts'
+import { guardrailRecord, toGuardrailRecord } from './record.ts'
 import {
   createGuardrail,
-  createGuardrailOnce,
+  createGuardrailIfAbsent,
   deleteGuardrail,
   listGuardrails,
+  listWorkspaceIds,
   tryLockGuardrail,
   updateGuardrail,
-  workspaceIds,
 } from './store.ts'
 
-const guardrailAnswer = z.strictObject({ data: guardrailRecord })
+const guardrailResponse = z.strictObject({ data: guardrailRecord })
 
-async function answerOf(db: Db, row: GuardrailRow) {
-  const workspaceId = row.workspace_id ?? (await defaultWorkspace(db, row.organization_id)).id
-  return { data: recordOf(guardrailOf(row), workspaceId) }
+async function toGuardrailResponse(db: Db, row: GuardrailRow) {
+  const workspaceId = row.workspace_id ?? (await requireDefaultWorkspace(db, row.organization_id)).id
+  return { data: toGuardrailRecord(parseGuardrail(row), workspaceId) }
 }
 
-const list = operation({
+const listGuardrailsOperation = defineOperation({
   id: 'listGuardrails',
   method: 'GET',
   path: '/guardrails',
@@ -48,13 +48,16 @@ const list = operation({
   }),
   response: z.strictObject({ data: z.array(guardrailRecord), total_count: z.int() }),
   handle: async ({ gateway, caller, query }) => {
-    const workspace = await enterWorkspace(gateway.db, caller.organizationId, query.workspace_id)
+    const workspace = await resolveWorkspace(gateway.db, caller.organizationId, query.workspace_id)
     const { rows, total } = await listGuardrails(gateway.db, workspace.id, query)
-    return { data: rows.map((row) => recordOf(guardrailOf(row), workspace.id)), total_count: total }
+    return {
+      data: rows.map((row) => toGuardrailRecord(parseGuardrail(row), workspace.id)),
+      total_count: total,
+    }
   },
 })
 
-const create = operation({
+const createGuardrailOperation = defineOperation({
   id: 'createGuardrail',
   method: 'POST',
   path: '/guardrails',
@@ -64,23 +67,23 @@ const create = operation({
   body: createBody,
   status: 201,
   errors: [409],
-  response: guardrailAnswer,
+  response: guardrailResponse,
   handle: ({ gateway, caller, body }) => {
-    const settings = { ...changesOf(body, gateway.catalog), name: body.name }
-    refuseHalfBudget({ limit_nanos: null, reset_interval: null, ...settings })
+    const settings = { ...toChanges(body, gateway.catalogue), name: body.name }
+    validateBudget({ limit_nanos: null, reset_interval: null, ...settings })
     return gateway.db.transaction().execute(async (tx) => {
-      const { id: workspaceId } = await enterWorkspace(tx, caller.organizationId, body.workspace_id)
+      const { id: workspaceId } = await resolveWorkspace(tx, caller.organizationId, body.workspace_id)
       await lockWorkspace(tx, caller.organizationId, workspaceId)
-      refuseStandingName(workspaceId, body.name)
-      const wanted = { id: newUuid(), organizationId: caller.organizationId, workspaceId, settings }
-      const made = await createGuardrail(tx, gateway.clock, wanted)
-      await refuseBeyond(tx, gateway.settings.ceilings, 'guardrails', workspaceId)
-      return answerOf(tx, made)
+      rejectDefaultName(workspaceId, body.name)
+      const input = { id: newUuid(), organizationId: caller.organizationId, workspaceId, settings }
+      const created = await createGuardrail(tx, gateway.clock, input)
+      await assertWithinCeiling(tx, gateway.settings.ceilings, 'guardrails', workspaceId)
+      return toGuardrailResponse(tx, created)
     })
   },
 })
 
-const get = operation({
+const getGuardrailOperation = defineOperation({
   id: 'getGuardrail',
   method: 'GET',
   path: '/guardrails/{id}',
@@ -89,12 +92,12 @@ const get = operation({
   access: 'management',
   params: idParam,
   errors: [404],
-  response: guardrailAnswer,
+  response: guardrailResponse,
   handle: async ({ gateway, caller, params }) =>
-    answerOf(gateway.db, await requireGuardrail(gateway.db, caller.organizationId, params.id)),
+    toGuardrailResponse(gateway.db, await requireGuardrail(gateway.db, caller.organizationId, params.id)),
 })
 
-const update = operation({
+const updateGuardrailOperation = defineOperation({
   id: 'updateGuardrail',
   method: 'PATCH',
   path: '/guardrails/{id}',
@@ -106,19 +109,19 @@ const update = operation({
   params: idParam,
   body: updateBody,
   errors: [404, 409],
-  response: guardrailAnswer,
+  response: guardrailResponse,
   handle: ({ gateway, caller, params, body }) => {
-    const changes = changesOf(body, gateway.catalog)
+    const changes = toChanges(body, gateway.catalogue)
     return gateway.db.transaction().execute(async (tx) => {
-      const row = await lockOrStore(tx, gateway.clock, caller.organizationId, params.id)
-      refuseRename(row, changes.name)
-      if (Object.keys(changes).length === 0) return answerOf(tx, row)
-      return answerOf(tx, await updateGuardrail(tx, gateway.clock, row.id, changes))
+      const row = await lockOrCreateGuardrail(tx, gateway.clock, caller.organizationId, params.id)
+      validateRename(row, changes.name)
+      if (Object.keys(changes).length === 0) return toGuardrailResponse(tx, row)
+      return toGuardrailResponse(tx, await updateGuardrail(tx, gateway.clock, row.id, changes))
     })
   },
 })
 
-const remove = operation({
+const deleteGuardrailOperation = defineOperation({
   id: 'deleteGuardrail',
   method: 'DELETE',
   path: '/guardrails/{id}',
@@ -130,57 +133,62 @@ const remove = operation({
   response: z.strictObject({ deleted: z.literal(true) }),
   handle: ({ gateway, caller, params }) =>
     gateway.db.transaction().execute(async (tx) => {
-      const { id } = await enterGuardrail(tx, caller.organizationId, params.id)
+      const { id } = await lockGuardrail(tx, caller.organizationId, params.id)
       await deleteGuardrail(tx, id)
       return { deleted: true as const }
     }),
 })
 
 export const guardrailOperations = [
-  list,
-  create,
-  get,
-  update,
-  remove,
+  listGuardrailsOperation,
+  createGuardrailOperation,
+  getGuardrailOperation,
+  updateGuardrailOperation,
+  deleteGuardrailOperation,
   ...assignmentOperations,
   ...policyOperations,
 ]
 
 /** Two first changes may come at once: both find one row, one after the other. */
-async function lockOrStore(tx: Db, clock: Clock, organizationId: string, id: string): Promise<GuardrailRow> {
+async function lockOrCreateGuardrail(
+  tx: Db,
+  clock: Clock,
+  organizationId: string,
+  id: string,
+): Promise<GuardrailRow> {
   const stored = await tryLockGuardrail(tx, organizationId, id)
   if (stored) return stored
-  const standing = await findStanding(tx, organizationId, id)
-  if (!standing) throw guardrailMissing()
-  const { workspaceId, name } = standing
+  const defaultGuardrail = await findDefaultGuardrail(tx, organizationId, id)
+  if (!defaultGuardrail) throw guardrailNotFoundError()
+  const { workspaceId, name } = defaultGuardrail
   if (workspaceId !== null) await lockWorkspace(tx, organizationId, workspaceId)
-  await createGuardrailOnce(tx, clock, { id, organizationId, workspaceId, settings: { name } })
+  await createGuardrailIfAbsent(tx, clock, { id, organizationId, workspaceId, settings: { name } })
   const row = await tryLockGuardrail(tx, organizationId, id)
-  if (!row) throw fail('concurrent_change')
+  if (!row) throw gatewayError('concurrent_change')
   return row
 }
 
 /** The id says nothing of its workspace: it is found by deriving it again. */
-async function findStanding(
+async function findDefaultGuardrail(
   tx: Db,
   organizationId: string,
   id: string,
-): Promise<StandingGuardrail | undefined> {
-  const ofOrganization = organizationGuardrail(organizationId)
-  if (ofOrganization.id === id) return ofOrganization
-  const ids = await workspaceIds(tx, organizationId)
-  return ids.map(workspaceGuardrail).find((standing) => standing.id === id)
+): Promise<DefaultGuardrail | undefined> {
+  const organizationDefault = buildOrganizationGuardrail(organizationId)
+  if (organizationDefault.id === id) return organizationDefault
+  const ids = await listWorkspaceIds(tx, organizationId)
+  return ids.map(buildWorkspaceGuardrail).find((defaultGuardrail) => defaultGuardrail.id === id)
 }
 
-function refuseRename(row: GuardrailRow, name: string | undefined): void {
+function validateRename(row: GuardrailRow, name: string | undefined): void {
   if (name === undefined || name === row.name) return
-  if (isStanding(row)) throw badField('name', 'a default guardrail keeps its name')
-  if (row.workspace_id !== null) refuseStandingName(row.workspace_id, name)
+  if (isDefaultGuardrail(row)) throw invalidFieldError('name', 'a default guardrail keeps its name')
+  if (row.workspace_id !== null) rejectDefaultName(row.workspace_id, name)
 }
 
 /** The default guardrail has its name already, though it may not be stored yet. */
-function refuseStandingName(workspaceId: string, name: string): void {
-  if (name === workspaceGuardrail(workspaceId).name) {
-    throw fail('conflict', `name: "${name}" is the name of the default guardrail of the workspace.`)
+function rejectDefaultName(workspaceId: string, name: string): void {
+  if (name === buildWorkspaceGuardrail(workspaceId).name) {
+    throw gatewayError('conflict', `name: "${name}" is the name of the default guardrail of the workspace.`)
   }
 }

@@ -1,12 +1,12 @@
 import { expect, test } from 'bun:test'
 import { createTenant, describeOnEachDatabase, type Tenant } from '../../../test/support/harness.ts'
-import { derivedUuid } from '../../lib/ids.ts'
-import { sha256 } from '../../lib/secret.ts'
+import { sha256 } from '../../lib/crypto.ts'
+import { deriveUuid } from '../../lib/ids.ts'
 
 describeOnEachDatabase('GET /keys/{hash}/policy', (server) => {
   const ids = (tenant: Tenant) => ({
-    organization: derivedUuid('account-guardrail', tenant.organization.id),
-    workspace: derivedUuid('default-guardrail', tenant.workspace.id),
+    organization: deriveUuid('account-guardrail', tenant.organization.id),
+    workspace: deriveUuid('default-guardrail', tenant.workspace.id),
   })
 
   test('without guardrails it restricts nothing, and tells where restrictions would go', async () => {

@@ -1,14 +1,14 @@
 import { z } from 'zod'
 import { type ApiKey, findKey } from '../../account/keys.ts'
-import { dataRegions } from '../../catalog/vocabulary.ts'
-import { fail } from '../../errors.ts'
+import { dataRegions } from '../../catalogue/vocabulary.ts'
+import { gatewayError } from '../../errors/gateway-error.ts'
+import { defineOperation } from '../../http/operation.ts'
 import { usdFromNanos } from '../../ledger/money.ts'
-import { operation } from '../../operation.ts'
-import { organizationGuardrail, workspaceGuardrail } from '../../policy/default-guardrail.ts'
+import { buildOrganizationGuardrail, buildWorkspaceGuardrail } from '../../policy/default-guardrail.ts'
 import {
   type Budget,
+  computeEffectivePolicy,
   type EffectivePolicy,
-  effectivePolicy,
   type Layer,
   type Layers,
   layerNames,
@@ -80,7 +80,7 @@ const policyRecord = z
   })
   .meta({ id: 'KeyPolicy' })
 
-const getKeyPolicy = operation({
+const getKeyPolicy = defineOperation({
   id: 'getKeyPolicy',
   method: 'GET',
   path: '/keys/{hash}/policy',
@@ -94,15 +94,19 @@ const getKeyPolicy = operation({
   response: z.strictObject({ data: policyRecord }),
   handle: async ({ gateway, caller, params }) => {
     const key = await findKey(gateway.db, caller.organizationId, params.hash)
-    if (!key) throw fail('not_found', 'The key does not exist.')
-    const found = await loadLayers(gateway.db, key)
-    return { data: recordOf(key, found, effectivePolicy(found)) }
+    if (!key) throw gatewayError('not_found', 'The key does not exist.')
+    const keyLayers = await loadLayers(gateway.db, key)
+    return { data: toPolicyRecord(key, keyLayers, computeEffectivePolicy(keyLayers)) }
   },
 })
 
 export const policyOperations = [getKeyPolicy]
 
-function recordOf(key: ApiKey, found: Layers, policy: EffectivePolicy): z.input<typeof policyRecord> {
+function toPolicyRecord(
+  key: ApiKey,
+  keyLayers: Layers,
+  policy: EffectivePolicy,
+): z.input<typeof policyRecord> {
   return {
     key_hash: key.hash,
     allowed_data_regions: policy.allowed_data_regions,
@@ -119,28 +123,28 @@ function recordOf(key: ApiKey, found: Layers, policy: EffectivePolicy): z.input<
     enable_free_model_training: policy.enable_free_model_training,
     enable_paid_model_training: policy.enable_paid_model_training,
     enforce_zdr: policy.enforce_zdr,
-    budgets: policy.budgets.map(budgetOf),
-    layers: layerNames.map((name) => layerOf(key, name, found)),
+    budgets: policy.budgets.map(toBudgetRecord),
+    layers: layerNames.map((name) => toLayerRecord(key, name, keyLayers)),
   }
 }
 
-function budgetOf({ limit_nanos, ...rest }: Budget): z.input<typeof budget> {
+function toBudgetRecord({ limit_nanos, ...rest }: Budget): z.input<typeof budget> {
   return { ...rest, limit_usd: usdFromNanos(limit_nanos) }
 }
 
 /** The first two layers have an id before anyone stored them: it is what a first PATCH needs. */
-function layerOf(key: ApiKey, name: Layer, found: Layers): z.input<typeof layerRecord> {
-  const standing = {
-    organization: organizationGuardrail(key.organization_id),
-    workspace: workspaceGuardrail(key.workspace_id),
+function toLayerRecord(key: ApiKey, name: Layer, keyLayers: Layers): z.input<typeof layerRecord> {
+  const defaultGuardrail = {
+    organization: buildOrganizationGuardrail(key.organization_id),
+    workspace: buildWorkspaceGuardrail(key.workspace_id),
     member: undefined,
     key: undefined,
   }[name]
-  const guardrail = found[name] ?? standing
+  const guardrail = keyLayers[name] ?? defaultGuardrail
   return {
     layer: name,
     guardrail_id: guardrail?.id ?? null,
-    configured: found[name] !== undefined,
+    configured: keyLayers[name] !== undefined,
     name: guardrail?.name ?? null,
   }
 }

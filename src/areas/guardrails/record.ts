@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { dataRegions } from '../../catalog/vocabulary.ts'
+import { dataRegions } from '../../catalogue/vocabulary.ts'
 import { usdFromNanos } from '../../ledger/money.ts'
 import {
   type BuiltinFilter,
@@ -63,7 +63,10 @@ export const guardrailRecord = z
   .meta({ id: 'Guardrail' })
 
 /** `workspaceId` is the workspace it belongs to. */
-export function recordOf(guardrail: Guardrail, workspaceId: string): z.input<typeof guardrailRecord> {
+export function toGuardrailRecord(
+  guardrail: Guardrail,
+  workspaceId: string,
+): z.input<typeof guardrailRecord> {
   return {
     id: guardrail.id,
     name: guardrail.name,
@@ -78,7 +81,7 @@ export function recordOf(guardrail: Guardrail, workspaceId: string): z.input<typ
     ignored_models: guardrail.ignored_models,
     allowed_providers: guardrail.allowed_providers,
     ignored_providers: guardrail.ignored_providers,
-    content_filter_builtins: guardrail.content_filter_builtins?.map(labelled) ?? null,
+    content_filter_builtins: guardrail.content_filter_builtins?.map(toBuiltinEntry) ?? null,
     content_filters: guardrail.content_filters,
     enable_free_model_publication: guardrail.enable_free_model_publication,
     enable_free_model_training: guardrail.enable_free_model_training,
@@ -94,6 +97,6 @@ export function recordOf(guardrail: Guardrail, workspaceId: string): z.input<typ
   }
 }
 
-function labelled(filter: BuiltinFilter): z.input<typeof builtinEntry> {
+function toBuiltinEntry(filter: BuiltinFilter): z.input<typeof builtinEntry> {
   return { ...filter, label: builtinLabels[filter.slug] }
 }

@@ -1,21 +1,25 @@
 import type { Selectable } from 'kysely'
 import type { ApiKey } from '../../account/keys.ts'
 import { type Db, isPostgres, isUniqueViolation } from '../../db/db.ts'
-import { pageOf, type Rows } from '../../db/page.ts'
+import { fetchPage, type RowPage } from '../../db/page.ts'
 import type { GuardrailKeyTable, GuardrailMemberTable } from '../../db/schema.ts'
-import { fail } from '../../errors.ts'
+import { gatewayError } from '../../errors/gateway-error.ts'
 import { type Clock, isoNow } from '../../lib/clock.ts'
 import { newUuid } from '../../lib/ids.ts'
-import type { Page } from '../../lib/page.ts'
+import type { Pagination } from '../../lib/query-params.ts'
 import type { GuardrailRow } from '../../policy/guardrail.ts'
-import type { Settings } from './body.ts'
+import type { GuardrailSettings } from './body.ts'
 
 export type KeyAssignment = Selectable<GuardrailKeyTable> &
   Record<'key_hash' | 'key_label' | 'key_name', string>
 export type MemberAssignment = Selectable<GuardrailMemberTable>
 
-export async function listGuardrails(db: Db, workspaceId: string, page: Page): Promise<Rows<GuardrailRow>> {
-  return pageOf(db.selectFrom('guardrails').selectAll().where('workspace_id', '=', workspaceId), page)
+export async function listGuardrails(
+  db: Db,
+  workspaceId: string,
+  page: Pagination,
+): Promise<RowPage<GuardrailRow>> {
+  return fetchPage(db.selectFrom('guardrails').selectAll().where('workspace_id', '=', workspaceId), page)
 }
 
 export async function findGuardrail(
@@ -50,10 +54,10 @@ export interface NewGuardrail {
   id: string
   organizationId: string
   workspaceId: string | null
-  settings: Partial<Settings> & Pick<Settings, 'name'>
+  settings: Partial<GuardrailSettings> & Pick<GuardrailSettings, 'name'>
 }
 
-function rowOf(clock: Clock, { id, organizationId, workspaceId, settings }: NewGuardrail): GuardrailRow {
+function buildRow(clock: Clock, { id, organizationId, workspaceId, settings }: NewGuardrail): GuardrailRow {
   const now = isoNow(clock)
   return {
     description: null,
@@ -85,21 +89,21 @@ function rowOf(clock: Clock, { id, organizationId, workspaceId, settings }: NewG
   }
 }
 
-export async function createGuardrail(db: Db, clock: Clock, wanted: NewGuardrail): Promise<GuardrailRow> {
-  const row = rowOf(clock, wanted)
+export async function createGuardrail(db: Db, clock: Clock, input: NewGuardrail): Promise<GuardrailRow> {
+  const row = buildRow(clock, input)
   try {
     await db.insertInto('guardrails').values(row).execute()
     return row
   } catch (error) {
-    throw nameTaken(error, row.name)
+    throw nameConflictError(error, row.name)
   }
 }
 
 /** Whoever comes second finds the row of the first. */
-export async function createGuardrailOnce(tx: Db, clock: Clock, wanted: NewGuardrail): Promise<void> {
+export async function createGuardrailIfAbsent(tx: Db, clock: Clock, input: NewGuardrail): Promise<void> {
   await tx
     .insertInto('guardrails')
-    .values(rowOf(clock, wanted))
+    .values(buildRow(clock, input))
     .onConflict((conflict) => conflict.column('id').doNothing())
     .execute()
 }
@@ -108,7 +112,7 @@ export async function updateGuardrail(
   tx: Db,
   clock: Clock,
   id: string,
-  changes: Partial<Settings>,
+  changes: Partial<GuardrailSettings>,
 ): Promise<GuardrailRow> {
   try {
     return await tx
@@ -118,13 +122,13 @@ export async function updateGuardrail(
       .returningAll()
       .executeTakeFirstOrThrow()
   } catch (error) {
-    throw nameTaken(error, changes.name)
+    throw nameConflictError(error, changes.name)
   }
 }
 
-function nameTaken(error: unknown, name: string | undefined): unknown {
+function nameConflictError(error: unknown, name: string | undefined): unknown {
   return isUniqueViolation(error)
-    ? fail('conflict', `name: another guardrail of the workspace is named "${name}".`)
+    ? gatewayError('conflict', `name: another guardrail of the workspace is named "${name}".`)
     : error
 }
 
@@ -133,7 +137,7 @@ export async function deleteGuardrail(tx: Db, id: string): Promise<void> {
   await tx.deleteFrom('guardrails').where('id', '=', id).execute()
 }
 
-export async function workspaceIds(db: Db, organizationId: string): Promise<string[]> {
+export async function listWorkspaceIds(db: Db, organizationId: string): Promise<string[]> {
   const rows = await db
     .selectFrom('workspaces')
     .select('id')
@@ -152,8 +156,8 @@ export interface AssignmentScope {
 export async function listKeyAssignments(
   db: Db,
   { organizationId, guardrailId }: AssignmentScope,
-  page: Page,
-): Promise<Rows<KeyAssignment>> {
+  page: Pagination,
+): Promise<RowPage<KeyAssignment>> {
   let all = db
     .selectFrom('guardrail_keys')
     .innerJoin('api_keys', 'api_keys.id', 'guardrail_keys.key_id')
@@ -161,17 +165,17 @@ export async function listKeyAssignments(
     .select(['api_keys.hash as key_hash', 'api_keys.label as key_label', 'api_keys.name as key_name'])
     .where('guardrail_keys.organization_id', '=', organizationId)
   if (guardrailId !== undefined) all = all.where('guardrail_keys.guardrail_id', '=', guardrailId)
-  return pageOf(all, page, ['guardrail_keys.created_at', 'guardrail_keys.id'])
+  return fetchPage(all, page, ['guardrail_keys.created_at', 'guardrail_keys.id'])
 }
 
 export async function listMemberAssignments(
   db: Db,
   { organizationId, guardrailId }: AssignmentScope,
-  page: Page,
-): Promise<Rows<MemberAssignment>> {
+  page: Pagination,
+): Promise<RowPage<MemberAssignment>> {
   let all = db.selectFrom('guardrail_members').selectAll().where('organization_id', '=', organizationId)
   if (guardrailId !== undefined) all = all.where('guardrail_id', '=', guardrailId)
-  return pageOf(all, page)
+  return fetchPage(all, page)
 }
 
 /** Inference keys by hash; those found are not deleted before the transaction ends. */
@@ -202,7 +206,7 @@ export async function lockMembers(tx: Db, organizationId: string, ids: string[])
   return rows.map((row) => row.id)
 }
 
-export interface Assigned {
+export interface NewAssignments {
   guardrail: GuardrailRow
   by: string | null
 }
@@ -211,7 +215,7 @@ export interface Assigned {
 export async function assignKeys(
   tx: Db,
   clock: Clock,
-  { guardrail, by }: Assigned,
+  { guardrail, by }: NewAssignments,
   keyIds: number[],
 ): Promise<void> {
   await tx
@@ -221,7 +225,7 @@ export async function assignKeys(
     .execute()
   await tx
     .insertInto('guardrail_keys')
-    .values(keyIds.map((keyId) => ({ ...assignment(clock, guardrail, by), key_id: keyId })))
+    .values(keyIds.map((keyId) => ({ ...buildAssignment(clock, guardrail, by), key_id: keyId })))
     .onConflict((conflict) => conflict.column('key_id').doNothing())
     .execute()
 }
@@ -230,7 +234,7 @@ export async function assignKeys(
 export async function assignMembers(
   tx: Db,
   clock: Clock,
-  { guardrail, by }: Assigned,
+  { guardrail, by }: NewAssignments,
   userIds: string[],
 ): Promise<void> {
   const { workspace_id } = guardrail
@@ -242,12 +246,14 @@ export async function assignMembers(
     .execute()
   await tx
     .insertInto('guardrail_members')
-    .values(userIds.map((userId) => ({ ...assignment(clock, guardrail, by), workspace_id, user_id: userId })))
+    .values(
+      userIds.map((userId) => ({ ...buildAssignment(clock, guardrail, by), workspace_id, user_id: userId })),
+    )
     .onConflict((conflict) => conflict.columns(['user_id', 'workspace_id']).doNothing())
     .execute()
 }
 
-function assignment(clock: Clock, guardrail: GuardrailRow, by: string | null) {
+function buildAssignment(clock: Clock, guardrail: GuardrailRow, by: string | null) {
   return {
     id: newUuid(),
     organization_id: guardrail.organization_id,

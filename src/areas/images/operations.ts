@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import { capability, imagePriceFields } from '../../catalog/declared-model.ts'
-import type { Endpoint, ImageCapabilities, Model } from '../../catalog/model.ts'
-import { modelPath, requireModel } from '../../catalog/model-path.ts'
-import { inputModalities, outputModalities } from '../../catalog/vocabulary.ts'
-import { fail } from '../../errors.ts'
-import { operation } from '../../operation.ts'
-import { availabilityQuery, listedModels } from '../../pipeline/model-access.ts'
+import { capability, imagePriceFields } from '../../catalogue/declared-model.ts'
+import type { Endpoint, ImageCapabilities, Model } from '../../catalogue/model.ts'
+import { modelPath, requireModel } from '../../catalogue/model-path.ts'
+import { inputModalities, outputModalities } from '../../catalogue/vocabulary.ts'
+import { gatewayError } from '../../errors/gateway-error.ts'
+import { defineOperation } from '../../http/operation.ts'
+import { availabilityQuery, listReachableModels } from '../../pipeline/routing/model-access.ts'
 
 const tag = 'Images'
 
@@ -43,7 +43,7 @@ const imageModel = z
   })
   .meta({ id: 'ImageModel' })
 
-const listImageModels = operation({
+const listImageModels = defineOperation({
   id: 'listImageModels',
   method: 'GET',
   path: '/images/models',
@@ -52,15 +52,15 @@ const listImageModels = operation({
   access: 'any',
   query: z.object(availabilityQuery),
   response: z.strictObject({ data: z.array(imageModel) }),
-  handle: async (ask) => ({
-    data: (await listedModels(ask, ask.query)).flatMap((model) => {
+  handle: async (context) => ({
+    data: (await listReachableModels(context, context.query)).flatMap((model) => {
       const capabilities = capabilitiesOf(model)
       return capabilities.length > 0 ? [toImageModel(model, capabilities)] : []
     }),
   }),
 })
 
-const listImageEndpoints = operation({
+const listImageEndpoints = defineOperation({
   id: 'listImageEndpoints',
   method: 'GET',
   path: '/images/models/{author}/{slug}/endpoints',
@@ -71,11 +71,11 @@ const listImageEndpoints = operation({
   errors: [404],
   response: z.strictObject({ id: z.string(), endpoints: z.array(imageEndpoint) }),
   handle: async ({ gateway, params }) => {
-    const { model, latest } = requireModel(gateway.catalog, params)
+    const { model, latest } = requireModel(gateway.catalogue, params)
     const endpoints = model.endpoints.flatMap((endpoint) =>
       endpoint.image ? [toImageEndpoint(endpoint, endpoint.image)] : [],
     )
-    if (endpoints.length === 0) throw fail('not_found', 'The model does not make images.')
+    if (endpoints.length === 0) throw gatewayError('not_found', 'The model does not make images.')
     return { id: latest ?? model.id, endpoints }
   },
 })
@@ -90,7 +90,7 @@ function toImageModel(model: Model, capabilities: ImageCapabilities[]): z.input<
   return {
     id: model.id,
     name: model.name,
-    created: model.listed,
+    created: model.listed_at,
     description: model.description,
     architecture: {
       input_modalities: [...model.input_modalities],

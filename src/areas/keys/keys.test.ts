@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { describeOnEachDatabase, type TestServer } from '../../../test/support/harness.ts'
-import { spend } from '../../../test/support/spend.ts'
-import { sha256 } from '../../lib/secret.ts'
+import { recordSpend } from '../../../test/support/spend.ts'
+import { sha256 } from '../../lib/crypto.ts'
 
 describeOnEachDatabase('API keys', (server) => {
   const create = async (body: Record<string, unknown> = {}) => {
@@ -73,10 +73,10 @@ describeOnEachDatabase('API keys', (server) => {
         body: { name: 'x', external: { user: 'u', api_key: server().foreign.inferenceKey } },
       })
       expect(stolen.status).toBe(409)
-      const taken = await server().call('POST', '/keys', {
+      const attempt = await server().call('POST', '/keys', {
         body: { name: 'x', external: { user: 'u', api_key } },
       })
-      expect(taken.status).toBe(409)
+      expect(attempt.status).toBe(409)
     })
   })
 
@@ -143,7 +143,7 @@ describeOnEachDatabase('API keys', (server) => {
         ['2028-02-29', 4],
         ['2028-03-01', 8],
       ] as const) {
-        await spend(server().gateway, row, day, { credits: usd })
+        await recordSpend(server().gateway, row, day, { credits: usd })
       }
     })
 
@@ -177,7 +177,7 @@ describeOnEachDatabase('API keys', (server) => {
     test('BYOK usage counts against the limit only when the key says so', async () => {
       const { data } = await create({ limit: 10 })
       const row = await keyRow(server(), data.hash)
-      await spend(server().gateway, row, '2028-03-01', { credits: 1, byok: 4 })
+      await recordSpend(server().gateway, row, '2028-03-01', { credits: 1, byok: 4 })
       const before = await server().call('GET', `/keys/${data.hash}`)
       expect(before.body.data).toMatchObject({ limit_remaining: 9, byok_usage: 4 })
       const after = await server().call('PATCH', `/keys/${data.hash}`, {
@@ -266,7 +266,7 @@ describeOnEachDatabase('API keys', (server) => {
       const { data, key } = await create()
       const row = await keyRow(server(), data.hash)
       const before = await server().call('GET', '/credits')
-      await spend(server().gateway, row, '2028-03-01', { credits: 0.25 })
+      await recordSpend(server().gateway, row, '2028-03-01', { credits: 0.25 })
       expect((await server().call('DELETE', `/keys/${data.hash}`)).body).toEqual({ deleted: true })
       expect((await server().call('GET', '/key', { key })).status).toBe(401)
       expect((await server().call('DELETE', `/keys/${data.hash}`)).status).toBe(404)

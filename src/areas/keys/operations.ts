@@ -1,25 +1,25 @@
 import { z } from 'zod'
-import { refuseBeyond } from '../../account/ceilings.ts'
-import { type ApiKey, createKey, deleteKey, findKey, lockOwners, type NewKey } from '../../account/keys.ts'
+import { assertWithinCeiling } from '../../account/ceilings.ts'
+import { type ApiKey, createKey, deleteKey, findKey, lockKeyOwners, type NewKey } from '../../account/keys.ts'
 import { findMember } from '../../account/members.ts'
-import { enterWorkspace } from '../../account/workspaces.ts'
-import { type DataRegion, dataRegions } from '../../catalog/vocabulary.ts'
+import { resolveWorkspace } from '../../account/workspaces.ts'
+import type { Gateway } from '../../app/gateway.ts'
+import { type DataRegion, dataRegions } from '../../catalogue/vocabulary.ts'
 import type { Db } from '../../db/db.ts'
-import { flag } from '../../db/values.ts'
-import { badField, fail } from '../../errors.ts'
-import type { Gateway } from '../../gateway.ts'
-import { creditTotals } from '../../ledger/entries.ts'
-import { freeRequestsPerDay } from '../../ledger/free.ts'
+import { toFlag } from '../../db/values.ts'
+import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
+import { defineOperation } from '../../http/operation.ts'
+import { loadCreditTotals } from '../../ledger/entries.ts'
+import { resolveFreeRequestsPerDay } from '../../ledger/free-limits.ts'
 import { usdAmount } from '../../ledger/money.ts'
-import { freeRequestsToday, type KeyUsage, noUsage, usageOfKeys } from '../../ledger/usage.ts'
-import { queryBoolean, queryInteger } from '../../lib/page.ts'
+import { countFreeRequestsToday, type KeyUsage, loadKeyUsage, zeroUsage } from '../../ledger/usage.ts'
+import { queryBoolean, queryInteger } from '../../lib/query-params.ts'
 import { utcTimestamp } from '../../lib/time.ts'
-import { operation } from '../../operation.ts'
-import type { Caller } from '../../pipeline/authenticate.ts'
-import { effectivePolicy } from '../../policy/effective.ts'
+import type { Caller } from '../../pipeline/request/authenticate.ts'
+import { computeEffectivePolicy } from '../../policy/effective.ts'
 import { loadLayers } from '../../policy/store.ts'
-import { currentKey, keyRecord, limitReset, limitsOf, recordOf, usageFieldsOf } from './record.ts'
-import { listKeys, updateKey, workspaceIsDeleted } from './store.ts'
+import { currentKey, keyRecord, limitReset, toKeyRecord, toLimitFields, toUsageFields } from './record.ts'
+import { isWorkspaceDeleted, listKeys, updateKey } from './store.ts'
 
 const tag = 'API Keys'
 const hashParam = z.object({ hash: z.string().min(1).describe('SHA-256 of the key, in hex') })
@@ -54,7 +54,7 @@ const updateBody = z.strictObject({
   include_byok_in_limit: z.boolean().optional(),
 })
 
-const getCurrentKey = operation({
+const getCurrentKey = defineOperation({
   id: 'getCurrentKey',
   method: 'GET',
   path: '/key',
@@ -64,25 +64,25 @@ const getCurrentKey = operation({
   access: 'any',
   response: z.strictObject({ data: currentKey }),
   handle: async ({ gateway, caller }) => {
-    const usage = await usageOf(gateway, caller.key)
-    const { purchased } = await creditTotals(gateway.db, caller.organizationId)
-    const freeLimit = freeRequestsPerDay(purchased)
-    const used = await freeRequestsToday(gateway.db, caller.organizationId, gateway.clock.now())
+    const usage = await loadUsage(gateway, caller.key)
+    const { purchased } = await loadCreditTotals(gateway.db, caller.organizationId)
+    const freeLimit = resolveFreeRequestsPerDay(purchased)
+    const used = await countFreeRequestsToday(gateway.db, caller.organizationId, gateway.clock.now())
     return {
       data: {
         label: caller.key.label,
-        ...limitsOf(caller.key, usage),
-        ...usageFieldsOf(usage),
+        ...toLimitFields(caller.key, usage),
+        ...toUsageFields(usage),
         is_free_tier: purchased <= 0n,
         is_management_key: caller.key.kind === 'management',
         is_provisioning_key: caller.key.kind === 'management',
         creator_user_id: caller.key.creator_user_id,
         expires_at: caller.key.expires_at,
         organization_id: caller.organizationId,
-        workspace_id: (await workspaceIsDeleted(gateway.db, caller.key.workspace_id))
+        workspace_id: (await isWorkspaceDeleted(gateway.db, caller.key.workspace_id))
           ? null
           : caller.key.workspace_id,
-        allowed_data_regions: await allowedRegions(gateway, caller.key),
+        allowed_data_regions: await resolveAllowedRegions(gateway, caller.key),
         free_model_daily_requests: { limit: freeLimit, remaining: Math.max(0, freeLimit - used), used },
         rate_limit: { interval: '10s', note: 'Deprecated; ignore it.', requests: -1 },
       },
@@ -90,7 +90,7 @@ const getCurrentKey = operation({
   },
 })
 
-const listApiKeys = operation({
+const listApiKeys = defineOperation({
   id: 'listKeys',
   method: 'GET',
   path: '/keys',
@@ -104,22 +104,22 @@ const listApiKeys = operation({
   }),
   response: z.strictObject({ data: z.array(keyRecord) }),
   handle: async ({ gateway, caller, query }) => {
-    const workspace = await enterWorkspace(gateway.db, caller.organizationId, query.workspace_id)
+    const workspace = await resolveWorkspace(gateway.db, caller.organizationId, query.workspace_id)
     const keys = await listKeys(gateway.db, {
       workspaceId: workspace.id,
       includeDisabled: query.include_disabled ?? false,
       offset: query.offset,
     })
-    const usage = await usageOfKeys(
+    const usage = await loadKeyUsage(
       gateway.db,
       keys.map((key) => key.id),
       gateway.clock.now(),
     )
-    return { data: keys.map((key) => recordOf(key, usage.get(key.id) ?? noUsage)) }
+    return { data: keys.map((key) => toKeyRecord(key, usage.get(key.id) ?? zeroUsage)) }
   },
 })
 
-const createApiKey = operation({
+const createApiKey = defineOperation({
   id: 'createKey',
   method: 'POST',
   path: '/keys',
@@ -131,10 +131,10 @@ const createApiKey = operation({
   errors: [409],
   response: z.strictObject({ data: keyRecord, key: z.string() }),
   handle: async ({ gateway, caller, body }) => {
-    refusePast(gateway, body.expires_at)
-    const workspace = await enterWorkspace(gateway.db, caller.organizationId, body.workspace_id)
-    const creatorUserId = await creatorOf(gateway, caller, body.creator_user_id)
-    const wanted: NewKey = {
+    rejectPastExpiry(gateway, body.expires_at)
+    const workspace = await resolveWorkspace(gateway.db, caller.organizationId, body.workspace_id)
+    const creatorUserId = await resolveCreator(gateway, caller, body.creator_user_id)
+    const input: NewKey = {
       organizationId: caller.organizationId,
       workspaceId: workspace.id,
       kind: 'inference',
@@ -148,15 +148,15 @@ const createApiKey = operation({
       externalSecret: body.external?.api_key ?? null,
     }
     const { key, secret } = await gateway.db.transaction().execute(async (tx) => {
-      const made = await createKey(tx, gateway.clock, wanted)
-      await refuseBeyond(tx, gateway.settings.ceilings, 'keys', caller.organizationId)
-      return made
+      const created = await createKey(tx, gateway.clock, input)
+      await assertWithinCeiling(tx, gateway.settings.ceilings, 'keys', caller.organizationId)
+      return created
     })
-    return { data: recordOf(key, noUsage), key: secret }
+    return { data: toKeyRecord(key, zeroUsage), key: secret }
   },
 })
 
-const getKey = operation({
+const getKey = defineOperation({
   id: 'getKey',
   method: 'GET',
   path: '/keys/{hash}',
@@ -168,12 +168,12 @@ const getKey = operation({
   response: z.strictObject({ data: keyRecord }),
   handle: async ({ gateway, caller, params }) => {
     const key = await findKey(gateway.db, caller.organizationId, params.hash)
-    if (!key) throw keyMissing()
-    return { data: recordOf(key, await usageOf(gateway, key)) }
+    if (!key) throw keyNotFoundError()
+    return { data: toKeyRecord(key, await loadUsage(gateway, key)) }
   },
 })
 
-const updateApiKey = operation({
+const updateApiKey = defineOperation({
   id: 'updateKey',
   method: 'PATCH',
   path: '/keys/{hash}',
@@ -187,24 +187,24 @@ const updateApiKey = operation({
   handle: async ({ gateway, caller, params, body }) => {
     const changes = {
       ...(body.name !== undefined && { name: body.name }),
-      ...(body.disabled !== undefined && { disabled: flag(body.disabled) }),
+      ...(body.disabled !== undefined && { disabled: toFlag(body.disabled) }),
       ...(body.limit !== undefined && { limit_nanos: body.limit }),
       ...(body.limit_reset !== undefined && { limit_reset: body.limit_reset }),
       ...(body.include_byok_in_limit !== undefined && {
-        include_byok_in_limit: flag(body.include_byok_in_limit),
+        include_byok_in_limit: toFlag(body.include_byok_in_limit),
       }),
     }
     const changed = await gateway.db.transaction().execute(async (tx) => {
-      const key = await changeableKey(tx, caller, params.hash)
-      if (body.disabled === false) await lockOwners(tx, key)
+      const key = await requireChangeableKey(tx, caller, params.hash)
+      if (body.disabled === false) await lockKeyOwners(tx, key)
       return updateKey(tx, gateway.clock, key.id, changes)
     })
-    if (!changed) throw keyMissing()
-    return { data: recordOf(changed, await usageOf(gateway, changed)) }
+    if (!changed) throw keyNotFoundError()
+    return { data: toKeyRecord(changed, await loadUsage(gateway, changed)) }
   },
 })
 
-const deleteApiKey = operation({
+const deleteApiKey = defineOperation({
   id: 'deleteKey',
   method: 'DELETE',
   path: '/keys/{hash}',
@@ -215,45 +215,46 @@ const deleteApiKey = operation({
   errors: [404],
   response: z.strictObject({ deleted: z.literal(true) }),
   handle: async ({ gateway, caller, params }) => {
-    const key = await changeableKey(gateway.db, caller, params.hash)
-    if (!(await deleteKey(gateway.db, key.id))) throw keyMissing()
+    const key = await requireChangeableKey(gateway.db, caller, params.hash)
+    if (!(await deleteKey(gateway.db, key.id))) throw keyNotFoundError()
     return { deleted: true as const }
   },
 })
 
 export const keyOperations = [getCurrentKey, listApiKeys, createApiKey, getKey, updateApiKey, deleteApiKey]
 
-async function changeableKey(db: Db, caller: Caller, hash: string): Promise<ApiKey> {
+async function requireChangeableKey(db: Db, caller: Caller, hash: string): Promise<ApiKey> {
   const key = await findKey(db, caller.organizationId, hash)
-  if (!key) throw keyMissing()
-  if (key.kind === 'management') throw fail('forbidden', 'Management keys are changed with the command line.')
+  if (!key) throw keyNotFoundError()
+  if (key.kind === 'management')
+    throw gatewayError('forbidden', 'Management keys are changed with the command line.')
   return key
 }
 
-function keyMissing() {
-  return fail('not_found', 'The key does not exist.')
+function keyNotFoundError() {
+  return gatewayError('not_found', 'The key does not exist.')
 }
 
-function refusePast(gateway: Gateway, expiresAt: string | null | undefined): void {
+function rejectPastExpiry(gateway: Gateway, expiresAt: string | null | undefined): void {
   if (expiresAt && Date.parse(expiresAt) <= gateway.clock.now())
-    throw badField('expires_at', 'is in the past')
+    throw invalidFieldError('expires_at', 'is in the past')
 }
 
-async function creatorOf(
+async function resolveCreator(
   gateway: Gateway,
   caller: Caller,
-  wanted: string | null | undefined,
+  requestedId: string | null | undefined,
 ): Promise<string | null> {
-  if (wanted === undefined || wanted === null) return caller.userId
-  if (await findMember(gateway.db, caller.organizationId, wanted)) return wanted
-  throw badField('creator_user_id', 'is not a member of the organization')
+  if (requestedId === undefined || requestedId === null) return caller.userId
+  if (await findMember(gateway.db, caller.organizationId, requestedId)) return requestedId
+  throw invalidFieldError('creator_user_id', 'is not a member of the organization')
 }
 
-async function usageOf(gateway: Gateway, key: ApiKey): Promise<KeyUsage> {
-  return (await usageOfKeys(gateway.db, [key.id], gateway.clock.now())).get(key.id) ?? noUsage
+async function loadUsage(gateway: Gateway, key: ApiKey): Promise<KeyUsage> {
+  return (await loadKeyUsage(gateway.db, [key.id], gateway.clock.now())).get(key.id) ?? zeroUsage
 }
 
-async function allowedRegions(gateway: Gateway, key: ApiKey): Promise<DataRegion[]> {
-  const { values } = effectivePolicy(await loadLayers(gateway.db, key)).allowed_data_regions
+async function resolveAllowedRegions(gateway: Gateway, key: ApiKey): Promise<DataRegion[]> {
+  const { values } = computeEffectivePolicy(await loadLayers(gateway.db, key)).allowed_data_regions
   return dataRegions.filter((region) => values?.includes(region) ?? true)
 }

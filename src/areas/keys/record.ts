@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import type { ApiKey } from '../../account/keys.ts'
-import { dataRegions } from '../../catalog/vocabulary.ts'
+import { dataRegions } from '../../catalogue/vocabulary.ts'
 import { usdFromNanos } from '../../ledger/money.ts'
-import { type KeyUsage, remainingLimit } from '../../ledger/usage.ts'
+import { computeRemainingLimit, type KeyUsage } from '../../ledger/usage.ts'
 
 export const limitReset = z.enum(['daily', 'weekly', 'monthly'])
 
@@ -65,14 +65,14 @@ export const currentKey = z
   })
   .meta({ id: 'CurrentKey' })
 
-export function recordOf(key: ApiKey, usage: KeyUsage): z.input<typeof keyRecord> {
+export function toKeyRecord(key: ApiKey, usage: KeyUsage): z.input<typeof keyRecord> {
   return {
     hash: key.hash,
     name: key.name,
     label: key.label,
     disabled: key.disabled === 1 || key.suspended === 1,
-    ...limitsOf(key, usage),
-    ...usageFieldsOf(usage),
+    ...toLimitFields(key, usage),
+    ...toUsageFields(usage),
     created_at: key.created_at,
     updated_at: key.updated_at,
     expires_at: key.expires_at,
@@ -82,9 +82,12 @@ export function recordOf(key: ApiKey, usage: KeyUsage): z.input<typeof keyRecord
   }
 }
 
-export function limitsOf(key: ApiKey, usage: KeyUsage) {
+export function toLimitFields(key: ApiKey, usage: KeyUsage) {
   const includeByok = key.include_byok_in_limit === 1
-  const remaining = remainingLimit({ amount: key.limit_nanos, reset: key.limit_reset, includeByok }, usage)
+  const remaining = computeRemainingLimit(
+    { amount: key.limit_nanos, reset: key.limit_reset, includeByok },
+    usage,
+  )
   return {
     limit: key.limit_nanos === null ? null : usdFromNanos(key.limit_nanos),
     limit_remaining: remaining === null ? null : usdFromNanos(remaining),
@@ -93,7 +96,7 @@ export function limitsOf(key: ApiKey, usage: KeyUsage) {
   }
 }
 
-export function usageFieldsOf({ credits, byok }: KeyUsage) {
+export function toUsageFields({ credits, byok }: KeyUsage) {
   return {
     usage: usdFromNanos(credits.total),
     usage_daily: usdFromNanos(credits.daily),

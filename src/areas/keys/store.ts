@@ -21,7 +21,7 @@ export async function listKeys(
   return db.selectFrom('api_keys').selectAll().where('id', 'in', ids).orderBy('id', 'desc').execute()
 }
 
-type Changes = Partial<
+type KeyChanges = Partial<
   Pick<ApiKeyTable, 'name' | 'disabled' | 'limit_nanos' | 'limit_reset' | 'include_byok_in_limit'>
 >
 
@@ -29,7 +29,7 @@ export async function updateKey(
   db: Db,
   clock: Clock,
   id: number,
-  changes: Changes,
+  changes: KeyChanges,
 ): Promise<ApiKey | undefined> {
   return db
     .updateTable('api_keys')
@@ -39,7 +39,7 @@ export async function updateKey(
     .executeTakeFirst()
 }
 
-export async function workspaceIsDeleted(db: Db, id: string): Promise<boolean> {
+export async function isWorkspaceDeleted(db: Db, id: string): Promise<boolean> {
   const row = await db.selectFrom('workspaces').select('deleted_at').where('id', '=', id).executeTakeFirst()
   return row?.deleted_at !== null
 }

@@ -1,17 +1,17 @@
 import { z } from 'zod'
 import { messages } from '../../dialects/messages/messages.ts'
 import { messagesRequest } from '../../dialects/messages/schema.ts'
-import type { JsonObject } from '../../lib/loose.ts'
-import { operation } from '../../operation.ts'
-import { answer } from '../../pipeline/answer.ts'
-import { countTokens } from '../../pipeline/count-tokens.ts'
+import { defineOperation } from '../../http/operation.ts'
+import type { JsonObject } from '../../lib/json-values.ts'
+import { inferenceErrors, inferenceHeaders, streamTypes } from '../../pipeline/declarations.ts'
 import { formats } from '../../pipeline/formats.ts'
-import { inferenceErrors, inferenceHeaders, streamTypes } from '../../pipeline/operations.ts'
+import { handleInference } from '../../pipeline/inference.ts'
+import { countTokens } from '../../pipeline/upstream/count-tokens.ts'
 
 const tag = 'Messages'
 const format = formats.messages
 
-const createMessage = operation({
+const createMessage = defineOperation({
   id: 'createMessage',
   method: 'POST',
   path: '/messages',
@@ -23,7 +23,7 @@ const createMessage = operation({
   body: messagesRequest,
   headers: inferenceHeaders,
   errors: inferenceErrors,
-  otherTypes: streamTypes,
+  otherContentTypes: streamTypes,
   response: z
     .looseObject({
       id: z.string(),
@@ -31,11 +31,11 @@ const createMessage = operation({
       content: z.array(z.looseObject({ type: z.string() })),
     })
     .meta({ id: 'Message' }),
-  handle: ({ gateway, caller, region, request, body, source }) =>
-    answer(gateway, { caller, region, request, source, body: body as JsonObject, format }),
+  handle: ({ gateway, caller, region, httpRequest, body, source }) =>
+    handleInference(gateway, { caller, region, httpRequest, source, body: body as JsonObject, format }),
 })
 
-const countMessageTokens = operation({
+const countMessageTokens = defineOperation({
   id: 'countMessageTokens',
   method: 'POST',
   path: '/messages/count_tokens',
@@ -47,11 +47,11 @@ const countMessageTokens = operation({
   body: messagesRequest,
   errors: inferenceErrors,
   response: z.looseObject({ input_tokens: z.int().min(0) }).meta({ id: 'TokenCount' }),
-  handle: async ({ gateway, caller, region, request, body, source }) => ({
+  handle: async ({ gateway, caller, region, httpRequest, body, source }) => ({
     input_tokens: await countTokens(gateway, {
       caller,
       region,
-      request,
+      httpRequest,
       source,
       body: body as JsonObject,
       format,

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Model } from '../../catalog/model.ts'
+import type { Model } from '../../catalogue/model.ts'
 
 const efforts = ['xhigh', 'high', 'medium', 'low', 'minimal', 'none'] as const
 type Effort = (typeof efforts)[number]
@@ -31,16 +31,16 @@ export const codexModel = z
   .meta({ id: 'CodexModel' })
 
 /** How much of a tool's output the client keeps, in tokens: the client's own default. */
-const keptToolOutput = 10_000
+const maxToolOutputTokens = 10_000
 
 export function toCodexModel(model: Model, priority: number): z.input<typeof codexModel> {
-  const supported = (model.reasoning?.supported_efforts ?? []).filter(isKnown)
-  const standard = model.reasoning?.default_effort ?? null
+  const supported = (model.reasoning?.supported_efforts ?? []).filter(isKnownEffort)
+  const defaultEffort = model.reasoning?.default_effort ?? null
   return {
     slug: model.id,
     display_name: model.name,
     description: model.description,
-    default_reasoning_level: standard !== null && isKnown(standard) ? standard : null,
+    default_reasoning_level: defaultEffort !== null && isKnownEffort(defaultEffort) ? defaultEffort : null,
     supported_reasoning_levels: supported.map((effort) => ({ effort, description: effort })),
     shell_type: 'shell_command',
     visibility: 'list',
@@ -52,7 +52,7 @@ export function toCodexModel(model: Model, priority: number): z.input<typeof cod
     support_verbosity: model.supported_parameters.includes('verbosity'),
     default_verbosity: null,
     apply_patch_tool_type: 'freeform',
-    truncation_policy: { mode: 'tokens', limit: keptToolOutput },
+    truncation_policy: { mode: 'tokens', limit: maxToolOutputTokens },
     supports_parallel_tool_calls: model.supported_parameters.includes('parallel_tool_calls'),
     context_window: model.context_length,
     experimental_supported_tools: [],
@@ -62,6 +62,6 @@ export function toCodexModel(model: Model, priority: number): z.input<typeof cod
   }
 }
 
-function isKnown(effort: string): effort is Effort {
+function isKnownEffort(effort: string): effort is Effort {
   return efforts.some((known) => known === effort)
 }

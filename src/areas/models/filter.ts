@@ -1,30 +1,30 @@
 import { z } from 'zod'
-import type { Model } from '../../catalog/model.ts'
-import { outputModalitiesQuery, queryWords } from '../../catalog/model-list.ts'
-import { approximatePerMillion } from '../../catalog/price.ts'
-import { categories, inputModalities, parameterNames, tokenizerGroups } from '../../catalog/vocabulary.ts'
-import { mostDigits, queryBoolean } from '../../lib/page.ts'
-import type { Measured } from './measured.ts'
+import type { Model } from '../../catalogue/model.ts'
+import { commaListQuery, outputModalitiesQuery } from '../../catalogue/model-list.ts'
+import { estimatePerMillion } from '../../catalogue/price.ts'
+import { categories, inputModalities, parameterNames, tokenizerGroups } from '../../catalogue/vocabulary.ts'
+import { maxQueryInteger, queryBoolean } from '../../lib/query-params.ts'
+import type { LiveMetrics } from './live-metrics.ts'
 
 const usdPerMillion = queryNumber({ min: 0 }).optional().describe('USD per million tokens')
 const index = queryNumber({ min: 0 }).optional()
 const rate = queryNumber({ min: 0, max: 1 }).optional()
-const days = queryNumber({ min: 0, whole: true }).optional()
+const days = queryNumber({ min: 0, isInteger: true }).optional()
 
 export const filterQuery = {
   output_modalities: outputModalitiesQuery,
-  input_modalities: queryWords(inputModalities).optional().describe('Takes all of these'),
-  supported_parameters: queryWords(parameterNames).optional().describe('Supports all of these'),
+  input_modalities: commaListQuery(inputModalities).optional().describe('Takes all of these'),
+  supported_parameters: commaListQuery(parameterNames).optional().describe('Supports all of these'),
   category: z.enum(categories).optional(),
   q: z.string().optional().describe('Words in the id, name or description'),
-  context: queryNumber({ min: 1, whole: true }).optional().describe('The least context length'),
+  context: queryNumber({ min: 1, isInteger: true }).optional().describe('The least context length'),
   min_price: usdPerMillion,
   max_price: usdPerMillion,
   min_output_price: usdPerMillion,
   max_output_price: usdPerMillion,
   arch: z.enum(tokenizerGroups).optional(),
-  model_authors: queryNames(),
-  providers: queryNames(),
+  model_authors: queryList(),
+  providers: queryList(),
   distillable: queryBoolean().optional(),
   zdr: queryBoolean().optional().describe('true: at least one endpoint keeps nothing'),
   region: z.enum(['eu', 'us']).optional(),
@@ -43,67 +43,67 @@ export const filterQuery = {
 const filterSchema = z.object(filterQuery)
 export type Filter = z.output<typeof filterSchema>
 
-type Wanted = { [Name in keyof Filter]-?: NonNullable<Filter[Name]> }
-type Rules = { [Name in keyof Wanted]: (model: Model, wanted: Wanted[Name], measured: Measured) => boolean }
+type FilterValues = { [Name in keyof Filter]-?: NonNullable<Filter[Name]> }
+type FilterRules = {
+  [Name in keyof FilterValues]: (model: Model, value: FilterValues[Name], metrics: LiveMetrics) => boolean
+}
 
 /** Nobody has measured it: what asks for a measure finds nothing. */
-const notMeasured = () => false
+const matchesNothing = () => false
 
 /** A model of which the thing asked for is not known does not pass. */
-const rules: Rules = {
-  output_modalities: (model, wanted) => wanted.some((modality) => model.output_modalities.includes(modality)),
-  input_modalities: (model, wanted) => wanted.every((modality) => model.input_modalities.includes(modality)),
-  supported_parameters: (model, wanted) => wanted.every((name) => model.supported_parameters.includes(name)),
-  category: (model, wanted) => model.categories.includes(wanted),
-  q: (model, wanted) => includesWords([model.id, model.name, model.description].join(' '), wanted),
-  context: (model, wanted) => (model.context_length ?? 0) >= wanted,
-  min_price: (model, wanted) => (pricePerMillion(model, 'prompt') ?? -1) >= wanted,
-  max_price: (model, wanted) => (pricePerMillion(model, 'prompt') ?? Number.POSITIVE_INFINITY) <= wanted,
-  min_output_price: (model, wanted) => (pricePerMillion(model, 'completion') ?? -1) >= wanted,
-  max_output_price: (model, wanted) =>
-    (pricePerMillion(model, 'completion') ?? Number.POSITIVE_INFINITY) <= wanted,
-  arch: (model, wanted) => model.tokenizer === wanted,
-  model_authors: (model, wanted) => wanted.includes(model.author) || wanted.includes(model.vendor ?? ''),
-  providers: (model, wanted) => model.endpoints.some(({ provider }) => namesProvider(provider, wanted)),
-  distillable: (model, wanted) => model.distillable === wanted,
-  zdr: (model, wanted) => !wanted || model.endpoints.some((endpoint) => !endpoint.data_policy.retains),
-  region: (model, wanted) => model.endpoints.some(({ regions }) => regions.includes(dataRegion[wanted])),
-  min_age_days: (model, wanted, { now }) => (ageInDays(model, now) ?? -1) >= wanted,
-  max_age_days: (model, wanted, { now }) => (ageInDays(model, now) ?? Number.POSITIVE_INFINITY) <= wanted,
-  min_intelligence_index: notMeasured,
-  max_intelligence_index: notMeasured,
-  min_coding_index: notMeasured,
-  max_coding_index: notMeasured,
-  min_agentic_index: notMeasured,
-  max_agentic_index: notMeasured,
-  min_tool_success_rate: (model, wanted, measured) => (measured.toolSuccess(model) ?? -1) >= wanted,
-  max_tool_success_rate: (model, wanted, measured) =>
-    (measured.toolSuccess(model) ?? Number.POSITIVE_INFINITY) <= wanted,
+const filterRules: FilterRules = {
+  output_modalities: (model, value) => value.some((modality) => model.output_modalities.includes(modality)),
+  input_modalities: (model, value) => value.every((modality) => model.input_modalities.includes(modality)),
+  supported_parameters: (model, value) => value.every((name) => model.supported_parameters.includes(name)),
+  category: (model, value) => model.categories.includes(value),
+  q: (model, value) => includesWords([model.id, model.name, model.description].join(' '), value),
+  context: (model, value) => (model.context_length ?? 0) >= value,
+  min_price: (model, value) => (computePricePerMillion(model, 'prompt') ?? -1) >= value,
+  max_price: (model, value) => (computePricePerMillion(model, 'prompt') ?? Number.POSITIVE_INFINITY) <= value,
+  min_output_price: (model, value) => (computePricePerMillion(model, 'completion') ?? -1) >= value,
+  max_output_price: (model, value) =>
+    (computePricePerMillion(model, 'completion') ?? Number.POSITIVE_INFINITY) <= value,
+  arch: (model, value) => model.tokenizer === value,
+  model_authors: (model, value) => value.includes(model.author) || value.includes(model.vendor ?? ''),
+  providers: (model, value) => model.endpoints.some(({ provider }) => isNamedProvider(provider, value)),
+  distillable: (model, value) => model.distillable === value,
+  zdr: (model, value) => !value || model.endpoints.some((endpoint) => !endpoint.data_policy.retains),
+  region: (model, value) => model.endpoints.some(({ regions }) => regions.includes(dataRegion[value])),
+  min_age_days: (model, value, { now }) => (computeAgeDays(model, now) ?? -1) >= value,
+  max_age_days: (model, value, { now }) => (computeAgeDays(model, now) ?? Number.POSITIVE_INFINITY) <= value,
+  min_intelligence_index: matchesNothing,
+  max_intelligence_index: matchesNothing,
+  min_coding_index: matchesNothing,
+  max_coding_index: matchesNothing,
+  min_agentic_index: matchesNothing,
+  max_agentic_index: matchesNothing,
+  min_tool_success_rate: (model, value, metrics) => (metrics.toolSuccess(model) ?? -1) >= value,
+  max_tool_success_rate: (model, value, metrics) =>
+    (metrics.toolSuccess(model) ?? Number.POSITIVE_INFINITY) <= value,
 }
 
 const dataRegion = { eu: 'europe', us: 'us' } as const
 
-export function matches(model: Model, filter: Filter, measured: Measured): boolean {
-  return ruleNames.every((name) => passes(name, model, filter[name], measured))
+export function matchesFilter(model: Model, filter: Filter, metrics: LiveMetrics): boolean {
+  return ruleNames.every((name) => passesRule(name, model, filter[name], metrics))
 }
 
-function passes<Name extends keyof Wanted>(
+function passesRule<Name extends keyof FilterValues>(
   name: Name,
   model: Model,
-  wanted: Wanted[Name] | undefined,
-  measured: Measured,
+  value: FilterValues[Name] | undefined,
+  metrics: LiveMetrics,
 ): boolean {
-  return wanted === undefined || rules[name](model, wanted, measured)
+  return value === undefined || filterRules[name](model, value, metrics)
 }
 
-const ruleNames = Object.keys(rules) as (keyof Wanted)[]
+const ruleNames = Object.keys(filterRules) as (keyof FilterValues)[]
 
 /** Undefined where there is no price, or none that is asked per token. */
-export function pricePerMillion(model: Model, key: 'prompt' | 'completion'): number | undefined {
-  const { pricing, prompt_unit } = model.top
-  return pricing && prompt_unit === 'token'
-    ? approximatePerMillion(pricing[key], pricing.discount)
-    : undefined
+export function computePricePerMillion(model: Model, key: 'prompt' | 'completion'): number | undefined {
+  const { pricing, prompt_unit } = model.top_endpoint
+  return pricing && prompt_unit === 'token' ? estimatePerMillion(pricing[key], pricing.discount) : undefined
 }
 
 function includesWords(text: string, query: string): boolean {
@@ -114,17 +114,17 @@ function includesWords(text: string, query: string): boolean {
     .every((word) => lower.includes(word))
 }
 
-function namesProvider(provider: Model['top']['provider'], names: string[]): boolean {
+function isNamedProvider(provider: Model['top_endpoint']['provider'], names: string[]): boolean {
   return [provider.slug, provider.name.toLowerCase(), provider.vendor].some(
     (name) => name !== undefined && names.includes(name),
   )
 }
 
-function ageInDays(model: Model, now: number): number | undefined {
+function computeAgeDays(model: Model, now: number): number | undefined {
   return model.created > 0 ? Math.floor((now / 1000 - model.created) / 86_400) : undefined
 }
 
-function queryNames() {
+function queryList() {
   return z
     .string()
     .transform((text) => text.split(',').map((name) => name.trim().toLowerCase()))
@@ -132,24 +132,24 @@ function queryNames() {
     .meta({ override: { type: 'string' }, description: 'A comma-separated list' })
 }
 
-function queryNumber({ min, max, whole = false }: { min: number; max?: number; whole?: boolean }) {
-  const kind = whole ? 'a whole number' : 'a number'
+function queryNumber({ min, max, isInteger = false }: { min: number; max?: number; isInteger?: boolean }) {
+  const kind = isInteger ? 'a whole number' : 'a number'
   const problem =
     max === undefined ? `must be ${kind} of at least ${min}` : `must be ${kind} from ${min} to ${max}`
   return z
     .string()
     .transform((text, context) => {
-      const pattern = whole ? /^\d{1,15}$/ : /^\d{1,15}(\.\d{1,30})?(e[-+]?\d{1,3})?$/i
+      const pattern = isInteger ? /^\d{1,15}$/ : /^\d{1,15}(\.\d{1,30})?(e[-+]?\d{1,3})?$/i
       const value = pattern.test(text) ? Number(text) : Number.NaN
-      if (value >= min && value <= (max ?? mostDigits)) return value
+      if (value >= min && value <= (max ?? maxQueryInteger)) return value
       context.addIssue({ code: 'custom', message: problem })
       return z.NEVER
     })
     .meta({
       override: {
-        type: whole ? 'integer' : 'number',
+        type: isInteger ? 'integer' : 'number',
         minimum: min,
-        maximum: max ?? mostDigits,
+        maximum: max ?? maxQueryInteger,
       },
     })
 }

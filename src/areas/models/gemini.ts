@@ -1,12 +1,12 @@
 import { z } from 'zod'
-import type { Model } from '../../catalog/model.ts'
-import { modelPath, requireModel } from '../../catalog/model-path.ts'
+import type { Model } from '../../catalogue/model.ts'
+import { modelPath, requireModel } from '../../catalogue/model-path.ts'
 import { gemini } from '../../dialects/gemini/gemini.ts'
-import { apiPaths, cloudPaths } from '../../dialects/gemini/paths.ts'
-import { badField } from '../../errors.ts'
-import { queryInteger } from '../../lib/page.ts'
-import { operation } from '../../operation.ts'
-import { listedModels, type ModelViewer } from '../../pipeline/model-access.ts'
+import { buildApiPaths, buildCloudPaths } from '../../dialects/gemini/paths.ts'
+import { invalidFieldError } from '../../errors/gateway-error.ts'
+import { defineOperation } from '../../http/operation.ts'
+import { queryInteger } from '../../lib/query-params.ts'
+import { listReachableModels, type ModelViewer } from '../../pipeline/routing/model-access.ts'
 
 /** A model as the clients of the Gemini format read it. What is not known is absent. */
 const geminiModel = z
@@ -34,7 +34,7 @@ const publisherModel = z
   })
   .meta({ id: 'PublisherModel' })
 
-export const pageQuery = z.object({
+export const geminiPageQuery = z.object({
   pageSize: queryInteger({ min: 1, max: 1000, fallback: 50 }),
   pageToken: z.string().max(300).optional().describe('From the page before'),
 })
@@ -49,68 +49,68 @@ const common = {
 
 const nextPageToken = z.string().optional().describe('Absent on the last page')
 
-const listGeminiModels = operation({
+const listGeminiModels = defineOperation({
   ...common,
-  ...apiPaths('/models', { except: 'v1' }),
+  ...buildApiPaths('/models', { except: 'v1' }),
   id: 'listGeminiModels',
   summary: 'List the models that can be used, in the Gemini format',
   description:
     'Models that answer generateContent. `GET /v1/models` gives the same to clients that send their key as `x-goog-api-key`.',
-  query: pageQuery,
+  query: geminiPageQuery,
   response: z.strictObject({ models: z.array(geminiModel), nextPageToken }).meta({ id: 'GeminiModelList' }),
-  handle: (ask) => geminiList(ask, ask.query),
+  handle: (context) => readGeminiModelPage(context, context.query),
 })
 
-const getGeminiModel = operation({
+const getGeminiModel = defineOperation({
   ...common,
-  ...apiPaths('/models/{model}', { except: 'v1' }),
+  ...buildApiPaths('/models/{model}', { except: 'v1' }),
   id: 'getGeminiModel',
   summary: 'Read a model, in the Gemini format',
   params: z.object({ model: z.string().min(1).describe('Such as sandbox%2Fecho') }),
   errors: [404],
   response: geminiModel,
   handle: async ({ gateway, params }) =>
-    toGeminiModel(requireModel(gateway.catalog, split(params.model)).model),
+    toGeminiModel(requireModel(gateway.catalogue, splitModelId(params.model)).model),
 })
 
-const getGeminiAuthorModel = operation({
+const getGeminiAuthorModel = defineOperation({
   ...common,
-  ...apiPaths('/models/{author}/{slug}', { except: 'v1' }),
+  ...buildApiPaths('/models/{author}/{slug}', { except: 'v1' }),
   id: 'getGeminiModelOfAuthor',
   summary: 'Read a model by its plain id, in the Gemini format',
   params: modelPath,
   errors: [404],
   response: geminiModel,
-  handle: async ({ gateway, params }) => toGeminiModel(requireModel(gateway.catalog, params).model),
+  handle: async ({ gateway, params }) => toGeminiModel(requireModel(gateway.catalogue, params).model),
 })
 
-const listPublisherModels = operation({
+const listPublisherModels = defineOperation({
   ...common,
-  ...cloudPaths(''),
+  ...buildCloudPaths(''),
   id: 'listPublisherModels',
   summary: 'List the models that can be used, as publisher models',
   description: 'Those of every publisher, whichever the path names.',
   params: z.object({ publisher: z.string().min(1) }),
-  query: pageQuery,
+  query: geminiPageQuery,
   response: z
     .strictObject({ publisherModels: z.array(publisherModel), nextPageToken })
     .meta({ id: 'PublisherModelList' }),
-  handle: async (ask) => {
-    const { models, ...next } = await pageOf(ask, ask.query)
+  handle: async (context) => {
+    const { models, ...next } = await readModelPage(context, context.query)
     return { publisherModels: models.map(toPublisherModel), ...next }
   },
 })
 
-const getPublisherModel = operation({
+const getPublisherModel = defineOperation({
   ...common,
-  ...cloudPaths('/{model}'),
+  ...buildCloudPaths('/{model}'),
   id: 'getPublisherModel',
   summary: 'Read a publisher model',
   params: z.object({ publisher: z.string().min(1), model: z.string().min(1) }),
   errors: [404],
   response: publisherModel,
   handle: async ({ gateway, params: { publisher, model } }) =>
-    toPublisherModel(requireModel(gateway.catalog, { author: publisher, slug: model }).model),
+    toPublisherModel(requireModel(gateway.catalogue, { author: publisher, slug: model }).model),
 })
 
 export const geminiModelOperations = [
@@ -121,43 +121,43 @@ export const geminiModelOperations = [
   getPublisherModel,
 ]
 
-type Page = z.output<typeof pageQuery>
+type GeminiPage = z.output<typeof geminiPageQuery>
 
-export async function geminiList(viewer: ModelViewer, page: Page) {
-  const { models, ...next } = await pageOf(viewer, page)
+export async function readGeminiModelPage(viewer: ModelViewer, page: GeminiPage) {
+  const { models, ...next } = await readModelPage(viewer, page)
   return { models: models.map(toGeminiModel), ...next }
 }
 
-async function pageOf(
+async function readModelPage(
   viewer: ModelViewer,
-  { pageSize, pageToken }: Page,
+  { pageSize, pageToken }: GeminiPage,
 ): Promise<{ models: Model[]; nextPageToken?: string }> {
-  const models = (await listedModels(viewer, {})).filter(answersContent)
-  const start = pageToken === undefined ? 0 : indexAfter(models, pageToken)
+  const models = (await listReachableModels(viewer, {})).filter(canGenerateContent)
+  const start = pageToken === undefined ? 0 : findIndexAfter(models, pageToken)
   const shown = models.slice(start, start + pageSize)
   const last = shown.at(-1)
   return { models: shown, ...(last && last !== models.at(-1) && { nextPageToken: last.id }) }
 }
 
-function answersContent({ output_modalities }: Model): boolean {
+function canGenerateContent({ output_modalities }: Model): boolean {
   return output_modalities.includes('text') || output_modalities.includes('image')
 }
 
 /** A token is the id of the last model of the page before. */
-function indexAfter(models: readonly Model[], id: string): number {
+function findIndexAfter(models: readonly Model[], id: string): number {
   const index = models.findIndex((model) => model.id === id)
-  if (index < 0) throw badField('pageToken', 'is not a token of this list')
+  if (index < 0) throw invalidFieldError('pageToken', 'is not a token of this list')
   return index + 1
 }
 
-function split(id: string): { author: string; slug: string } {
+function splitModelId(id: string): { author: string; slug: string } {
   const [author = '', ...rest] = id.split('/')
   return { author, slug: rest.join('/') }
 }
 
 export function toGeminiModel(model: Model): z.input<typeof geminiModel> {
   const { temperature, top_p, top_k } = model.default_parameters ?? {}
-  const output = model.top.max_completion_tokens
+  const output = model.top_endpoint.max_completion_tokens
   return {
     name: `models/${model.id}`,
     baseModelId: model.id,
@@ -165,7 +165,7 @@ export function toGeminiModel(model: Model): z.input<typeof geminiModel> {
     description: model.description,
     ...(model.context_length !== null && { inputTokenLimit: model.context_length }),
     ...(output !== null && { outputTokenLimit: output }),
-    supportedGenerationMethods: answersContent(model)
+    supportedGenerationMethods: canGenerateContent(model)
       ? ['generateContent', 'streamGenerateContent', 'countTokens']
       : [],
     thinking: model.reasoning !== undefined,
@@ -176,7 +176,7 @@ export function toGeminiModel(model: Model): z.input<typeof geminiModel> {
 }
 
 function toPublisherModel(model: Model): z.input<typeof publisherModel> {
-  const { author, slug } = split(model.id)
+  const { author, slug } = splitModelId(model.id)
   return {
     name: `publishers/${author}/models/${slug}`,
     versionId: 'default',

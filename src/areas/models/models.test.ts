@@ -273,7 +273,7 @@ describeOnEachDatabase(
       test('counts by output; all is everything there is', async () => {
         const count = async (modalities: string) =>
           (await get(`/models/count?include_unavailable=true&output_modalities=${modalities}`)).data.count
-        expect(await count('all')).toBe(server().gateway.catalog.models.length)
+        expect(await count('all')).toBe(server().gateway.catalogue.models.length)
         expect(await count('video')).toBe(1)
         expect(await count('text')).toBe((await get('/models/count?include_unavailable=true')).data.count)
         expect((await server().call('GET', '/models/count?output_modalities=x')).status).toBe(400)
@@ -370,7 +370,7 @@ describeOnEachDatabase(
       })
 
       test('E16 works for every model of the catalogue, and so does the list of its endpoints', async () => {
-        const models = server().gateway.catalog.models
+        const models = server().gateway.catalogue.models
         expect(models.length).toBeGreaterThan(300)
         const wrong: string[] = []
         for (const { id } of models) {

@@ -1,32 +1,36 @@
 import { z } from 'zod'
-import type { Found } from '../../catalog/lookup.ts'
-import type { Model } from '../../catalog/model.ts'
+import type { ResolvedModel } from '../../catalogue/lookup.ts'
+import type { Model } from '../../catalogue/model.ts'
 import {
   listQuery,
   modelList,
   modelListFields,
   outputModalitiesQuery,
   toModelList,
-} from '../../catalog/model-list.ts'
-import { modelPath, requireModel } from '../../catalog/model-path.ts'
-import { modelRecord, toModelRecord } from '../../catalog/model-record.ts'
+} from '../../catalogue/model-list.ts'
+import { modelPath, requireModel } from '../../catalogue/model-path.ts'
+import { modelRecord, toModelRecord } from '../../catalogue/model-record.ts'
 import { isGeminiClient } from '../../dialects/gemini/paths.ts'
-import { check } from '../../lib/check.ts'
-import { queryBoolean } from '../../lib/page.ts'
-import { requestUrl } from '../../lib/url.ts'
-import { operation } from '../../operation.ts'
-import { availabilityQuery, listedModels, usableModels } from '../../pipeline/model-access.ts'
-import { publicOrigin } from '../../pipeline/origin.ts'
+import { defineOperation } from '../../http/operation.ts'
+import { queryBoolean } from '../../lib/query-params.ts'
+import { parseRequestUrl } from '../../lib/request-url.ts'
+import { validateInput } from '../../lib/validate-input.ts'
+import { publicOrigin } from '../../pipeline/request/origin.ts'
+import {
+  availabilityQuery,
+  listReachableModels,
+  listUsableModels,
+} from '../../pipeline/routing/model-access.ts'
 import { codexModel, toCodexModel } from './codex.ts'
-import { type Filter, filterQuery, matches } from './filter.ts'
-import { geminiList, geminiModelOperations, pageQuery, toGeminiModel } from './gemini.ts'
-import { type Measured, measuredBy } from './measured.ts'
-import { inOrder, orderQuery } from './order.ts'
-import { rssFeed } from './rss.ts'
+import { type Filter, filterQuery, matchesFilter } from './filter.ts'
+import { geminiModelOperations, geminiPageQuery, readGeminiModelPage, toGeminiModel } from './gemini.ts'
+import { type LiveMetrics, readLiveMetrics } from './live-metrics.ts'
+import { orderQuery, sortModels } from './order.ts'
+import { renderRssFeed } from './rss.ts'
 
 const tag = 'Models'
 
-const listModels = operation({
+const listModels = defineOperation({
   id: 'listModels',
   method: 'GET',
   path: '/models',
@@ -47,21 +51,22 @@ const listModels = operation({
   response: z
     .strictObject({ ...modelListFields, models: z.array(codexModel).optional() })
     .meta({ id: 'CatalogueResponse' }),
-  otherTypes: ['application/rss+xml'],
-  handle: async (ask) => {
-    const { gateway, query, request } = ask
-    if (isGeminiClient(request)) return Response.json(await geminiList(ask, readGeminiPage(request)))
-    const measured = measuredBy(gateway)
-    const listed = await listedModels(ask, query)
-    const models = inOrder(select(listed, query, measured), query.sort, measured)
-    if (query.use_rss) return rssFeed(models, publicOrigin(gateway, request))
-    const list = toModelList(models, query, request)
+  otherContentTypes: ['application/rss+xml'],
+  handle: async (context) => {
+    const { gateway, query, httpRequest } = context
+    if (isGeminiClient(httpRequest))
+      return Response.json(await readGeminiModelPage(context, parseGeminiPage(httpRequest)))
+    const metrics = readLiveMetrics(gateway)
+    const listed = await listReachableModels(context, query)
+    const models = sortModels(filterModels(listed, query, metrics), query.sort, metrics)
+    if (query.use_rss) return renderRssFeed(models, publicOrigin(gateway, httpRequest))
+    const list = toModelList(models, query, httpRequest)
     if (query.client_version === undefined) return list
     return { ...list, models: models.map(toCodexModel) }
   },
 })
 
-const countModels = operation({
+const countModels = defineOperation({
   id: 'countModels',
   method: 'GET',
   path: '/models/count',
@@ -70,13 +75,13 @@ const countModels = operation({
   access: 'any',
   query: z.object({ output_modalities: outputModalitiesQuery, ...availabilityQuery }),
   response: z.strictObject({ data: z.strictObject({ count: z.int() }) }),
-  handle: async (ask) => {
-    const listed = await listedModels(ask, ask.query)
-    return { data: { count: select(listed, ask.query, measuredBy(ask.gateway)).length } }
+  handle: async (context) => {
+    const listed = await listReachableModels(context, context.query)
+    return { data: { count: filterModels(listed, context.query, readLiveMetrics(context.gateway)).length } }
   },
 })
 
-const listUserModels = operation({
+const listUserModels = defineOperation({
   id: 'listUserModels',
   method: 'GET',
   path: '/models/user',
@@ -87,14 +92,14 @@ const listUserModels = operation({
   access: 'any',
   query: z.object({ ...listQuery, output_modalities: outputModalitiesQuery }),
   response: modelList,
-  handle: async (ask) => {
-    const { gateway, query, request } = ask
-    const models = select(gateway.catalog.models, query, measuredBy(gateway))
-    return toModelList(await usableModels(ask, models), query, request)
+  handle: async (context) => {
+    const { gateway, query, httpRequest } = context
+    const models = filterModels(gateway.catalogue.models, query, readLiveMetrics(gateway))
+    return toModelList(await listUsableModels(context, models), query, httpRequest)
   },
 })
 
-const getModel = operation({
+const getModel = defineOperation({
   id: 'getModel',
   method: 'GET',
   path: '/model/{author}/{slug}',
@@ -105,12 +110,12 @@ const getModel = operation({
   errors: [404],
   response: z.strictObject({ data: modelRecord }),
   handle: async ({ gateway, params }) => {
-    const { model, latest } = requireModel(gateway.catalog, params)
+    const { model, latest } = requireModel(gateway.catalogue, params)
     return { data: toModelRecord(model, latest) }
   },
 })
 
-const retrieveModel = operation({
+const retrieveModel = defineOperation({
   id: 'retrieveModel',
   method: 'GET',
   path: '/models/{model}',
@@ -122,13 +127,13 @@ const retrieveModel = operation({
   params: z.object({ model: z.string().min(1).describe('Such as sandbox%2Fecho') }),
   errors: [404],
   response: modelRecord,
-  handle: async ({ gateway, params, request }) => {
+  handle: async ({ gateway, params, httpRequest }) => {
     const [author = '', ...rest] = params.model.split('/')
-    return inFormatOf(request, requireModel(gateway.catalog, { author, slug: rest.join('/') }))
+    return toModelResponse(httpRequest, requireModel(gateway.catalogue, { author, slug: rest.join('/') }))
   },
 })
 
-const retrieveModelOfAuthor = operation({
+const retrieveModelOfAuthor = defineOperation({
   id: 'retrieveModelOfAuthor',
   method: 'GET',
   path: '/models/{author}/{slug}',
@@ -139,7 +144,8 @@ const retrieveModelOfAuthor = operation({
   params: modelPath,
   errors: [404],
   response: modelRecord,
-  handle: async ({ gateway, params, request }) => inFormatOf(request, requireModel(gateway.catalog, params)),
+  handle: async ({ gateway, params, httpRequest }) =>
+    toModelResponse(httpRequest, requireModel(gateway.catalogue, params)),
 })
 
 export const modelOperations = [
@@ -153,15 +159,15 @@ export const modelOperations = [
 ]
 
 /** Both formats read a model at `/v1/models/{id}`. */
-function inFormatOf(request: Request, { model, latest }: Found) {
+function toModelResponse(request: Request, { model, latest }: ResolvedModel) {
   return isGeminiClient(request) ? Response.json(toGeminiModel(model)) : toModelRecord(model, latest)
 }
 
 /** Their own names of the parameters, which mean nothing to other clients of the same address. */
-function readGeminiPage(request: Request) {
-  return check(pageQuery, Object.fromEntries(requestUrl(request).searchParams), 'query')
+function parseGeminiPage(request: Request) {
+  return validateInput(geminiPageQuery, Object.fromEntries(parseRequestUrl(request).searchParams), 'query')
 }
 
-function select(models: readonly Model[], filter: Filter, measured: Measured): readonly Model[] {
-  return models.filter((model) => matches(model, filter, measured))
+function filterModels(models: readonly Model[], filter: Filter, metrics: LiveMetrics): readonly Model[] {
+  return models.filter((model) => matchesFilter(model, filter, metrics))
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import type { Model } from '../../catalog/model.ts'
-import { pricePerMillion } from './filter.ts'
-import type { Measured } from './measured.ts'
+import type { Model } from '../../catalogue/model.ts'
+import { computePricePerMillion } from './filter.ts'
+import type { LiveMetrics } from './live-metrics.ts'
 
 const orderNames = [
   'most-popular',
@@ -19,54 +19,54 @@ const orderNames = [
 ] as const
 type OrderName = (typeof orderNames)[number]
 
-type Measure = (model: Model, measured: Measured) => number | undefined
+type SortKey = (model: Model, metrics: LiveMetrics) => number | undefined
 
 /** Nobody has measured it yet: the order stays as it is. */
-const notMeasured: Measure = () => undefined
+const noSortKey: SortKey = () => undefined
 
-const price: Measure = (model) => {
-  const prompt = pricePerMillion(model, 'prompt')
-  const completion = pricePerMillion(model, 'completion')
+const totalPrice: SortKey = (model) => {
+  const prompt = computePricePerMillion(model, 'prompt')
+  const completion = computePricePerMillion(model, 'completion')
   return prompt === undefined || completion === undefined ? undefined : prompt + completion
 }
 
 /** The lowest value comes first. */
-const orders: Record<OrderName, Measure> = {
-  'most-popular': falling(notMeasured),
-  newest: falling((model) => model.created || undefined),
-  'top-weekly': falling(notMeasured),
-  'pricing-low-to-high': price,
-  'pricing-high-to-low': falling(price),
-  'context-high-to-low': falling((model) => model.context_length ?? undefined),
-  'throughput-high-to-low': falling((model, measured) => measured.throughput(model)),
-  'latency-low-to-high': (model, measured) => measured.latency(model),
-  'intelligence-high-to-low': falling(notMeasured),
-  'coding-high-to-low': falling(notMeasured),
-  'agentic-high-to-low': falling(notMeasured),
-  'design-arena-elo-high-to-low': falling(notMeasured),
+const sortKeys: Record<OrderName, SortKey> = {
+  'most-popular': negateKey(noSortKey),
+  newest: negateKey((model) => model.created || undefined),
+  'top-weekly': negateKey(noSortKey),
+  'pricing-low-to-high': totalPrice,
+  'pricing-high-to-low': negateKey(totalPrice),
+  'context-high-to-low': negateKey((model) => model.context_length ?? undefined),
+  'throughput-high-to-low': negateKey((model, metrics) => metrics.throughput(model)),
+  'latency-low-to-high': (model, metrics) => metrics.latency(model),
+  'intelligence-high-to-low': negateKey(noSortKey),
+  'coding-high-to-low': negateKey(noSortKey),
+  'agentic-high-to-low': negateKey(noSortKey),
+  'design-arena-elo-high-to-low': negateKey(noSortKey),
 }
 
 export const orderQuery = z.enum(orderNames).optional()
 
-export function inOrder(
+export function sortModels(
   models: readonly Model[],
   name: OrderName | undefined,
-  measured: Measured,
+  metrics: LiveMetrics,
 ): readonly Model[] {
   if (!name) return models
-  const values = new Map(models.map((model) => [model, orders[name](model, measured)]))
-  return models.toSorted((a, b) => compare(values.get(a), values.get(b)))
+  const values = new Map(models.map((model) => [model, sortKeys[name](model, metrics)]))
+  return models.toSorted((a, b) => compareUndefinedLast(values.get(a), values.get(b)))
 }
 
-function falling(measure: Measure): Measure {
-  return (model, measured) => {
-    const value = measure(model, measured)
+function negateKey(sortKey: SortKey): SortKey {
+  return (model, metrics) => {
+    const value = sortKey(model, metrics)
     return value === undefined ? undefined : -value
   }
 }
 
 /** What is not known comes last, whichever way the rest is sorted. */
-function compare(a: number | undefined, b: number | undefined): number {
+function compareUndefinedLast(a: number | undefined, b: number | undefined): number {
   if (a === b) return 0
   if (a === undefined) return 1
   return b === undefined ? -1 : a - b

@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { badField } from '../../errors.ts'
-import type { Gateway } from '../../gateway.ts'
+import type { Gateway } from '../../app/gateway.ts'
+import { invalidFieldError } from '../../errors/gateway-error.ts'
 import { usdAmount } from '../../ledger/money.ts'
-import { whenField } from '../../lib/schema-rules.ts'
-import { sameText, sha256 } from '../../lib/secret.ts'
+import { isSameText, sha256 } from '../../lib/crypto.ts'
+import { ifFieldIn } from '../../lib/schema-rules.ts'
 import { utcTimestamp } from '../../lib/time.ts'
 
 export const challengeMethod = z.enum(['S256', 'plain'])
@@ -53,7 +53,7 @@ const keyLabel = z
 
 const telemetry = z.string().max(256).optional().describe('Accepted and not kept')
 
-const fields = {
+const codeFields = {
   code_challenge: codeChallenge.optional().describe('PKCE challenge of RFC 7636'),
   code_challenge_method: challengeMethod.optional().describe('Default, with a challenge: plain (RFC 7636)'),
   key_label: keyLabel.optional().describe('Name of the key; default: the name of the app, its host'),
@@ -64,7 +64,7 @@ const fields = {
 export const codeRequest = z
   .strictObject({
     callback_url: callbackUrl.describe('An https URL, or http on localhost or 127.0.0.1, any port'),
-    ...fields,
+    ...codeFields,
     expires_at: utcTimestamp.nullish().describe('When the key expires'),
     limit: usdAmount.optional().describe('Credit limit of the key, USD'),
     workspace_id: z.uuid().optional().describe('Workspace of the key; default: the default workspace'),
@@ -74,7 +74,7 @@ export const codeRequest = z
   .meta({
     override: {
       dependentRequired: { code_challenge_method: ['code_challenge'] },
-      ...whenField('code_challenge_method', ['S256'], {
+      ...ifFieldIn('code_challenge_method', ['S256'], {
         properties: { code_challenge: { pattern: sha256Pattern.source } },
       }),
     },
@@ -90,12 +90,14 @@ const formAmount = z
 /** The same, as the consent page is asked for it: without a callback the code is shown on the screen. */
 export const consentRequest = z.object({
   callback_url: callbackUrl.optional(),
-  ...fields,
+  ...codeFields,
   limit: formAmount.optional(),
 })
 
 /** What someone wants a code for, from either side. */
-export type CodeWish = Omit<z.output<typeof codeRequest>, 'callback_url'> & { callback_url?: URL | undefined }
+export type CodeRequest = Omit<z.output<typeof codeRequest>, 'callback_url'> & {
+  callback_url?: URL | undefined
+}
 
 export interface Pkce {
   code_challenge: string | null
@@ -103,42 +105,45 @@ export interface Pkce {
 }
 
 /** The rules no single field can state. */
-export function checkWish(gateway: Gateway, wish: CodeWish): Pkce {
-  if (wish.expires_at && Date.parse(wish.expires_at) <= gateway.clock.now()) {
-    throw badField('expires_at', 'is in the past')
+export function validateCodeRequest(gateway: Gateway, requested: CodeRequest): Pkce {
+  if (requested.expires_at && Date.parse(requested.expires_at) <= gateway.clock.now()) {
+    throw invalidFieldError('expires_at', 'is in the past')
   }
-  return wish.code_challenge === undefined ? withoutChallenge(gateway, wish) : withChallenge(gateway, wish)
+  return requested.code_challenge === undefined
+    ? validateWithoutChallenge(gateway, requested)
+    : validateChallenge(gateway, requested)
 }
 
-function withoutChallenge(gateway: Gateway, wish: CodeWish): Pkce {
-  if (wish.code_challenge_method !== undefined) {
-    throw badField('code_challenge', 'is required with code_challenge_method')
+function validateWithoutChallenge(gateway: Gateway, requested: CodeRequest): Pkce {
+  if (requested.code_challenge_method !== undefined) {
+    throw invalidFieldError('code_challenge', 'is required with code_challenge_method')
   }
-  if (gateway.settings.oauth.require_s256) throw badField('code_challenge', 'is required on this server')
-  if (!wish.callback_url) throw badField('code_challenge', 'is required without a callback_url')
+  if (gateway.settings.oauth.require_s256)
+    throw invalidFieldError('code_challenge', 'is required on this server')
+  if (!requested.callback_url) throw invalidFieldError('code_challenge', 'is required without a callback_url')
   return { code_challenge: null, code_challenge_method: null }
 }
 
-function withChallenge(gateway: Gateway, wish: CodeWish): Pkce {
-  const { code_challenge = null, code_challenge_method = 'plain' } = wish
+function validateChallenge(gateway: Gateway, requested: CodeRequest): Pkce {
+  const { code_challenge = null, code_challenge_method = 'plain' } = requested
   if (code_challenge_method === 'S256' && !sha256Pattern.test(code_challenge ?? '')) {
-    throw badField('code_challenge', 'must be a SHA-256 in base64url without padding: 43 characters')
+    throw invalidFieldError('code_challenge', 'must be a SHA-256 in base64url without padding: 43 characters')
   }
   if (code_challenge_method === 'plain' && gateway.settings.oauth.require_s256) {
-    throw badField('code_challenge_method', 'must be S256 on this server')
+    throw invalidFieldError('code_challenge_method', 'must be S256 on this server')
   }
   return { code_challenge, code_challenge_method }
 }
 
 /** A verifier for a code without a challenge is refused too: somebody stripped the challenge on its way. */
-export function verifierFits(pkce: Pkce, verifier: string | undefined): boolean {
+export function isVerifierValid(pkce: Pkce, verifier: string | undefined): boolean {
   if (pkce.code_challenge === null) return verifier === undefined
   if (verifier === undefined) return false
   const proof =
     pkce.code_challenge_method === 'S256'
       ? Buffer.from(sha256(verifier), 'hex').toString('base64url')
       : verifier
-  return sameText(proof, pkce.code_challenge)
+  return isSameText(proof, pkce.code_challenge)
 }
 
 export interface App {
@@ -147,18 +152,18 @@ export interface App {
 }
 
 /** An app without a callback is known by the address OAuth has for "shown on the screen". */
-const screenApp: App = { url: 'urn:ietf:wg:oauth:2.0:oob', name: 'Command-line app' }
+const outOfBandApp: App = { url: 'urn:ietf:wg:oauth:2.0:oob', name: 'Command-line app' }
 
 export function appOf(callback: URL | undefined): App {
-  return callback ? { url: callback.origin, name: callback.host } : screenApp
+  return callback ? { url: callback.origin, name: callback.host } : outOfBandApp
 }
 
-export function keyNameOf(wish: CodeWish): string {
-  return wish.key_label?.trim() || appOf(wish.callback_url).name.slice(0, 100)
+export function keyNameOf(requested: CodeRequest): string {
+  return requested.key_label?.trim() || appOf(requested.callback_url).name.slice(0, 100)
 }
 
 /** The callback with the outcome added; the rest of its query stays as the app wrote it. */
-export function returnUrl(callback: URL, outcome: { code: string } | { error: string }): string {
+export function buildReturnUrl(callback: URL, outcome: { code: string } | { error: string }): string {
   const url = new URL(callback)
   for (const name of ['code', 'error']) if (url.searchParams.has(name)) url.searchParams.delete(name)
   url.search = [url.search.slice(1), new URLSearchParams(outcome).toString()].filter(Boolean).join('&')

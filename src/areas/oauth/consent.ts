@@ -1,28 +1,28 @@
 import type { Member } from '../../account/members.ts'
-import { closeSession } from '../../account/sessions.ts'
-import { defaultWorkspace } from '../../account/workspaces.ts'
-import { badField } from '../../errors.ts'
-import type { Gateway } from '../../gateway.ts'
+import { deleteSession } from '../../account/sessions.ts'
+import { requireDefaultWorkspace } from '../../account/workspaces.ts'
+import type { Gateway } from '../../app/gateway.ts'
+import { invalidFieldError } from '../../errors/gateway-error.ts'
+import type { RawRoute } from '../../http/operation.ts'
 import { usdFromNanos } from '../../ledger/money.ts'
-import { requestUrl } from '../../lib/url.ts'
-import type { Page } from '../../operation.ts'
+import { parseRequestUrl } from '../../lib/request-url.ts'
 import {
-  csrfToken,
-  fieldsOf,
-  page,
+  createCsrfToken,
+  createPage,
+  findVisitor,
+  parseFields,
   readForm,
-  refuseForgery,
-  seeOther,
-  setSession,
+  redirectSeeOther,
+  setSessionCookie,
   type Visitor,
-  visitorOf,
+  verifyCsrfToken,
 } from './browser.ts'
-import { type CodeWish, checkWish, consentRequest, returnUrl } from './codes.ts'
+import { buildReturnUrl, type CodeRequest, consentRequest, validateCodeRequest } from './codes.ts'
 import { issueCode } from './issue.ts'
-import { askToSignIn } from './signin.ts'
-import { codePage, consentPage, deniedPage } from './views.ts'
+import { promptSignin } from './signin.ts'
+import { renderCodePage, renderConsentPage, renderDeniedPage } from './views.ts'
 
-const purpose = 'oauth/consent'
+const csrfPurpose = 'oauth/consent'
 
 /** What an app may put into the link. */
 const linkFields = ['callback_url', 'code_challenge', 'code_challenge_method', 'key_label']
@@ -30,72 +30,82 @@ const linkFields = ['callback_url', 'code_challenge', 'code_challenge_method', '
 const choiceFields = ['limit', 'usage_limit_type']
 
 /** Admins may make keys without a limit. */
-function mostPerKey({ settings }: Gateway, { role }: Member): bigint | null {
+function resolveMaxKeyLimit({ settings }: Gateway, { role }: Member): bigint | null {
   return role === 'org:admin' ? null : settings.oauth.member_key_limit
 }
 
-function readWish(fields: Map<string, string>): CodeWish {
+function parseCodeRequest(fields: Map<string, string>): CodeRequest {
   const result = consentRequest.safeParse(Object.fromEntries(fields))
   if (result.success) return result.data
   const [issue] = result.error.issues
-  throw badField(issue?.path.join('.') ?? 'query', issue?.message ?? 'is not valid')
+  throw invalidFieldError(issue?.path.join('.') ?? 'query', issue?.message ?? 'is not valid')
 }
 
-function pick(fields: Map<string, string>, names: string[]): Map<string, string> {
+function pickFields(fields: Map<string, string>, names: string[]): Map<string, string> {
   return new Map([...fields].filter(([name]) => names.includes(name)))
 }
 
 async function showConsent(gateway: Gateway, request: Request): Promise<Response> {
-  const visitor = await visitorOf(gateway, request)
-  if (!visitor) return askToSignIn(gateway, request)
-  const wish = readWish(pick(fieldsOf(requestUrl(request).searchParams), linkFields))
-  checkWish(gateway, wish)
-  const workspace = await defaultWorkspace(gateway.db, visitor.member.organization_id)
-  const most = mostPerKey(gateway, visitor.member)
-  return consentPage({
+  const visitor = await findVisitor(gateway, request)
+  if (!visitor) return promptSignin(gateway, request)
+  const requested = parseCodeRequest(
+    pickFields(parseFields(parseRequestUrl(request).searchParams), linkFields),
+  )
+  validateCodeRequest(gateway, requested)
+  const workspace = await requireDefaultWorkspace(gateway.db, visitor.member.organization_id)
+  const maxLimit = resolveMaxKeyLimit(gateway, visitor.member)
+  return renderConsentPage({
     member: visitor.member,
     workspaceName: workspace.name,
-    wish,
-    csrf: csrfToken(gateway, visitor, purpose),
-    mostPerKey: most === null ? null : usdFromNanos(most),
+    requested,
+    csrf: createCsrfToken(gateway, visitor, csrfPurpose),
+    maxKeyLimit: maxLimit === null ? null : usdFromNanos(maxLimit),
   })
 }
 
-async function decide(gateway: Gateway, request: Request): Promise<Response> {
+async function handleDecision(gateway: Gateway, request: Request): Promise<Response> {
   const form = await readForm(gateway, request)
-  const visitor = await visitorOf(gateway, request)
-  if (!visitor) return askToSignIn(gateway, request)
-  refuseForgery(gateway, visitor, purpose, form.get('csrf'))
-  const choices = [...pick(form, choiceFields)].filter(([, value]) => value.trim() !== '')
-  const wish = readWish(new Map([...pick(form, linkFields), ...choices]))
+  const visitor = await findVisitor(gateway, request)
+  if (!visitor) return promptSignin(gateway, request)
+  verifyCsrfToken(gateway, visitor, csrfPurpose, form.get('csrf'))
+  const choices = [...pickFields(form, choiceFields)].filter(([, value]) => value.trim() !== '')
+  const requested = parseCodeRequest(new Map([...pickFields(form, linkFields), ...choices]))
   const decision = form.get('decision')
-  if (decision === 'deny') return leave(gateway, request, visitor, deny(wish), wish)
-  if (decision !== 'approve') throw badField('decision', 'must be approve or deny')
+  if (decision === 'deny')
+    return endSessionOnSameHost(gateway, request, visitor, buildDenial(requested), requested)
+  if (decision !== 'approve') throw invalidFieldError('decision', 'must be approve or deny')
   const owner = {
     organizationId: visitor.member.organization_id,
     userId: visitor.member.id,
-    mostPerKey: mostPerKey(gateway, visitor.member),
+    maxKeyLimit: resolveMaxKeyLimit(gateway, visitor.member),
   }
-  const { code } = await issueCode(gateway, owner, wish)
-  const answer = wish.callback_url ? seeOther(returnUrl(wish.callback_url, { code })) : codePage(code)
-  return leave(gateway, request, visitor, answer, wish)
+  const { code } = await issueCode(gateway, owner, requested)
+  const response = requested.callback_url
+    ? redirectSeeOther(buildReturnUrl(requested.callback_url, { code }))
+    : renderCodePage(code)
+  return endSessionOnSameHost(gateway, request, visitor, response, requested)
 }
 
 /** Browsers send cookies to every port of a host: an app beside us must not get the session with its code. */
-async function leave(
+async function endSessionOnSameHost(
   gateway: Gateway,
   request: Request,
   visitor: Visitor,
-  answer: Response,
-  { callback_url }: CodeWish,
+  response: Response,
+  { callback_url }: CodeRequest,
 ): Promise<Response> {
-  if (callback_url?.hostname !== requestUrl(request).hostname) return answer
-  await closeSession(gateway.db, visitor.sessionToken)
-  return setSession(gateway, request, answer, '')
+  if (callback_url?.hostname !== parseRequestUrl(request).hostname) return response
+  await deleteSession(gateway.db, visitor.sessionToken)
+  return setSessionCookie(gateway, request, response, '')
 }
 
-function deny({ callback_url }: CodeWish): Response {
-  return callback_url ? seeOther(returnUrl(callback_url, { error: 'access_denied' })) : deniedPage()
+function buildDenial({ callback_url }: CodeRequest): Response {
+  return callback_url
+    ? redirectSeeOther(buildReturnUrl(callback_url, { error: 'access_denied' }))
+    : renderDeniedPage()
 }
 
-export const consentPages: Page[] = [page('GET', '/auth', showConsent), page('POST', '/auth', decide)]
+export const consentPages: RawRoute[] = [
+  createPage('GET', '/auth', showConsent),
+  createPage('POST', '/auth', handleDecision),
+]

@@ -3,8 +3,8 @@ import { type CallOptions, describeOnEachDatabase } from '../../../test/support/
 import { createKey } from '../../account/keys.ts'
 import { createMember } from '../../account/members.ts'
 import { createWorkspace } from '../../account/workspaces.ts'
-import { sha256 } from '../../lib/secret.ts'
-import { findCode, redeem } from './store.ts'
+import { sha256 } from '../../lib/crypto.ts'
+import { findCode, redeemCode } from './store.ts'
 
 const callback_url = 'https://app.example.com/done'
 const verifier = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk'
@@ -84,7 +84,7 @@ describeOnEachDatabase('POST /auth/keys', (server) => {
   test('of 50 that have all found the code usable, one gets a key', async () => {
     const { db, clock } = server().gateway
     const code = (await findCode(db, clock, await codeFor()))!
-    const secrets = await Promise.all(Array.from({ length: 50 }, () => redeem(server().gateway, code)))
+    const secrets = await Promise.all(Array.from({ length: 50 }, () => redeemCode(server().gateway, code)))
     expect(secrets.filter((secret) => secret !== undefined)).toHaveLength(1)
   })
 
@@ -120,8 +120,8 @@ describeOnEachDatabase('POST /auth/keys', (server) => {
     ['no challenge', {}, {}, 200],
     ['no challenge, and a verifier', {}, { code_verifier: verifier }, 403],
     ['no challenge, and a method', {}, { code_challenge_method: 'S256' }, 400],
-  ])('PKCE: %s', async (_, asked, sent, status) => {
-    expect((await exchange({ code: await codeFor(asked), ...sent })).status).toBe(status)
+  ])('PKCE: %s', async (_, request, sent, status) => {
+    expect((await exchange({ code: await codeFor(request), ...sent })).status).toBe(status)
   })
 
   test('a wrong verifier or method does not use the code up', async () => {

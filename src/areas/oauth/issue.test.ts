@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'bun:test'
 import { type CallOptions, describeOnEachDatabase } from '../../../test/support/harness.ts'
-import { sha256 } from '../../lib/secret.ts'
-import { appId } from './store.ts'
+import { sha256 } from '../../lib/crypto.ts'
+import { findOrCreateApp } from './store.ts'
 
 const callback_url = 'https://app.example.com/done'
 const verifier = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk'
@@ -132,7 +132,9 @@ describeOnEachDatabase('E3 POST /auth/keys/code', (server) => {
   test('E3 one app when 20 have all found that there is none', async () => {
     const { gateway, own } = server()
     const app = { url: 'https://race.example.com', name: 'race.example.com' }
-    const tries = Array.from({ length: 20 }, () => appId(gateway.db, gateway.clock, own.organization.id, app))
+    const tries = Array.from({ length: 20 }, () =>
+      findOrCreateApp(gateway.db, gateway.clock, own.organization.id, app),
+    )
     expect(new Set(await Promise.all(tries)).size).toBe(1)
   })
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { operation } from '../../operation.ts'
+import { defineOperation } from '../../http/operation.ts'
 import { challengeMethod, codeRequest } from './codes.ts'
 import { exchangeCode } from './exchange.ts'
 import { issueCode } from './issue.ts'
@@ -20,7 +20,7 @@ const exchangeBody = z.strictObject({
   code_challenge_method: challengeMethod.nullish().describe('If sent, it must be that of the code'),
 })
 
-const createAuthCode = operation({
+const createAuthCode = defineOperation({
   id: 'createAuthCode',
   method: 'POST',
   path: '/auth/keys/code',
@@ -33,12 +33,12 @@ const createAuthCode = operation({
   errors: [409],
   response: z.strictObject({ data: authCode }),
   handle: async ({ gateway, caller, body }) => {
-    const { code, appId, createdAt } = await issueCode(gateway, { ...caller, mostPerKey: null }, body)
+    const { code, appId, createdAt } = await issueCode(gateway, { ...caller, maxKeyLimit: null }, body)
     return { data: { id: code, app_id: appId, created_at: createdAt } }
   },
 })
 
-const exchangeAuthCode = operation({
+const exchangeAuthCode = defineOperation({
   id: 'exchangeAuthCode',
   method: 'POST',
   path: '/auth/keys',

@@ -2,8 +2,8 @@ import { afterEach, describe, expect, test } from 'bun:test'
 import { describeOnEachDatabase, type TestServer } from '../../../test/support/harness.ts'
 import { createMember } from '../../account/members.ts'
 import { createSigninToken } from '../../account/sessions.ts'
+import { sha256 } from '../../lib/crypto.ts'
 import { newToken } from '../../lib/ids.ts'
-import { sha256 } from '../../lib/secret.ts'
 
 const verifier = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk'
 const challenge = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM'
@@ -130,12 +130,14 @@ describeOnEachDatabase('Consent page', (server) => {
 
   test('without a session: 401, and back here after signing in', async () => {
     const path = authPath({ callback_url: callback, key_label: 'Ü & co' })
-    const asked = await visit(server(), path)
-    expect(asked.status).toBe(401)
-    expect(asked.html).toContain('npm run headgate -- signin')
-    expect(asked.cookies[0]).toMatch(/^headgate_return=.*Path=\/signin; Max-Age=600; HttpOnly; SameSite=Lax$/)
+    const request = await visit(server(), path)
+    expect(request.status).toBe(401)
+    expect(request.html).toContain('npm run headgate -- signin')
+    expect(request.cookies[0]).toMatch(
+      /^headgate_return=.*Path=\/signin; Max-Age=600; HttpOnly; SameSite=Lax$/,
+    )
     const form = { token: await newLink(server()) }
-    const back = await visit(server(), '/signin', { form, cookie: sentBack(asked.cookies) })
+    const back = await visit(server(), '/signin', { form, cookie: sentBack(request.cookies) })
     expect([back.status, back.location]).toEqual([303, path])
     expect(back.cookies[1]).toMatch(/^headgate_return=; .*Max-Age=0/)
     expect((await visit(server(), path, { cookie: sentBack(back.cookies) })).status).toBe(200)

@@ -1,18 +1,24 @@
-import { closeSession, findSigninMember, openSession } from '../../account/sessions.ts'
-import type { Gateway } from '../../gateway.ts'
-import { requestUrl } from '../../lib/url.ts'
-import type { Page } from '../../operation.ts'
+import { createSession, deleteSession, findSigninMember } from '../../account/sessions.ts'
+import type { Gateway } from '../../app/gateway.ts'
+import type { RawRoute } from '../../http/operation.ts'
+import { parseRequestUrl } from '../../lib/request-url.ts'
 import {
   cookieOf,
-  page,
+  createPage,
+  findVisitor,
   readForm,
-  seeOther,
+  redirectSeeOther,
   sessionTokenOf,
   setCookie,
-  setSession,
-  visitorOf,
+  setSessionCookie,
 } from './browser.ts'
-import { deadLinkPage, signedInPage, signedOutPage, signinNeededPage, signinPage } from './views.ts'
+import {
+  renderDeadLinkPage,
+  renderSignedInPage,
+  renderSignedOutPage,
+  renderSigninNeededPage,
+  renderSigninPage,
+} from './views.ts'
 
 /** Where to go after signing in. Sent back to the sign-in page alone. */
 const returnCookie = { name: 'headgate_return', path: '/signin', maxAge: 600 }
@@ -21,10 +27,10 @@ const returnCookie = { name: 'headgate_return', path: '/signin', maxAge: 600 }
 const maxReturnLength = 3800
 
 /** Shows the way to sign in, and remembers the consent page that was asked for. */
-export function askToSignIn(gateway: Gateway, request: Request): Response {
-  const { pathname, search } = requestUrl(request)
+export function promptSignin(gateway: Gateway, request: Request): Response {
+  const { pathname, search } = parseRequestUrl(request)
   const value = pathname + search
-  const response = signinNeededPage()
+  const response = renderSigninNeededPage()
   if (!isConsentPath(value) || encodeURIComponent(value).length > maxReturnLength) return response
   return setCookie(gateway, request, response, { ...returnCookie, value })
 }
@@ -33,7 +39,7 @@ function isConsentPath(path: string): boolean {
   return path.startsWith('/auth?')
 }
 
-function rememberedPath(request: Request): string | undefined {
+function readReturnPath(request: Request): string | undefined {
   const path = cookieOf(request, returnCookie.name)
   if (!path || !isConsentPath(path)) return undefined
   const { pathname, search } = new URL(path, 'http://headgate.invalid')
@@ -42,33 +48,33 @@ function rememberedPath(request: Request): string | undefined {
 
 /** Only shows a button: what previews links must not use them up. */
 async function showSignin(gateway: Gateway, request: Request): Promise<Response> {
-  const token = requestUrl(request).searchParams.get('token')
+  const token = parseRequestUrl(request).searchParams.get('token')
   if (token === null) {
-    const visitor = await visitorOf(gateway, request)
-    return visitor ? signedInPage(visitor.member) : signinNeededPage()
+    const visitor = await findVisitor(gateway, request)
+    return visitor ? renderSignedInPage(visitor.member) : renderSigninNeededPage()
   }
   const member = await findSigninMember(gateway.db, gateway.clock, token)
-  return member ? signinPage(member, token) : deadLinkPage()
+  return member ? renderSigninPage(member, token) : renderDeadLinkPage()
 }
 
 async function signIn(gateway: Gateway, request: Request): Promise<Response> {
   const form = await readForm(gateway, request)
-  const session = await openSession(gateway, form.get('token') ?? '')
-  if (session === undefined) return deadLinkPage()
-  const response = seeOther(rememberedPath(request) ?? '/docs')
-  setSession(gateway, request, response, session)
+  const session = await createSession(gateway, form.get('token') ?? '')
+  if (session === undefined) return renderDeadLinkPage()
+  const response = redirectSeeOther(readReturnPath(request) ?? '/docs')
+  setSessionCookie(gateway, request, response, session)
   return setCookie(gateway, request, response, { ...returnCookie, value: '' })
 }
 
 async function signOut(gateway: Gateway, request: Request): Promise<Response> {
   await readForm(gateway, request)
   const token = sessionTokenOf(request)
-  if (token) await closeSession(gateway.db, token)
-  return setSession(gateway, request, signedOutPage(), '')
+  if (token) await deleteSession(gateway.db, token)
+  return setSessionCookie(gateway, request, renderSignedOutPage(), '')
 }
 
-export const signinPages: Page[] = [
-  page('GET', '/signin', showSignin),
-  page('POST', '/signin', signIn),
-  page('POST', '/signout', signOut),
+export const signinPages: RawRoute[] = [
+  createPage('GET', '/signin', showSignin),
+  createPage('POST', '/signin', signIn),
+  createPage('POST', '/signout', signOut),
 ]

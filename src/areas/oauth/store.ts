@@ -1,21 +1,26 @@
 import type { Selectable } from 'kysely'
-import { refuseBeyond } from '../../account/ceilings.ts'
+import { assertWithinCeiling } from '../../account/ceilings.ts'
 import { createKey } from '../../account/keys.ts'
-import { deleteExpired } from '../../account/sessions.ts'
+import { deleteExpiredRows } from '../../account/sessions.ts'
+import type { Gateway } from '../../app/gateway.ts'
 import type { Db } from '../../db/db.ts'
 import type { AuthCodeTable } from '../../db/schema.ts'
-import { fail } from '../../errors.ts'
-import type { Gateway } from '../../gateway.ts'
+import { gatewayError } from '../../errors/gateway-error.ts'
 import { type Clock, isoNow } from '../../lib/clock.ts'
-import { sha256 } from '../../lib/secret.ts'
+import { sha256 } from '../../lib/crypto.ts'
 import type { App } from './codes.ts'
 
 export type AuthCode = Selectable<AuthCodeTable>
 
-const codeLifeMs = 10 * 60_000
+const codeTtlMs = 10 * 60_000
 
 /** One record for an app in an organization, however many ask at once. */
-export async function appId(db: Db, clock: Clock, organizationId: string, app: App): Promise<number> {
+export async function findOrCreateApp(
+  db: Db,
+  clock: Clock,
+  organizationId: string,
+  app: App,
+): Promise<number> {
   const known = await findApp(db, organizationId, app.url)
   if (known !== undefined) return known
   await db
@@ -23,9 +28,9 @@ export async function appId(db: Db, clock: Clock, organizationId: string, app: A
     .values({ organization_id: organizationId, ...app, created_at: isoNow(clock) })
     .onConflict((conflict) => conflict.columns(['organization_id', 'url']).doNothing())
     .execute()
-  const made = await findApp(db, organizationId, app.url)
-  if (made === undefined) throw fail('concurrent_change')
-  return made
+  const created = await findApp(db, organizationId, app.url)
+  if (created === undefined) throw gatewayError('concurrent_change')
+  return created
 }
 
 async function findApp(db: Db, organizationId: string, url: string): Promise<number | undefined> {
@@ -38,16 +43,16 @@ async function findApp(db: Db, organizationId: string, url: string): Promise<num
   return row?.id
 }
 
-type NewCode = Omit<AuthCode, 'code_hash' | 'created_at' | 'expires_at' | 'used_at' | 'key_id'>
+type NewAuthCode = Omit<AuthCode, 'code_hash' | 'created_at' | 'expires_at' | 'used_at' | 'key_id'>
 
 /** Only the hash of the code is kept. */
-export async function saveCode(db: Db, clock: Clock, code: string, wanted: NewCode): Promise<string> {
-  await deleteExpired(db, clock, 'auth_codes')
+export async function saveCode(db: Db, clock: Clock, code: string, input: NewAuthCode): Promise<string> {
+  await deleteExpiredRows(db, clock, 'auth_codes')
   const created_at = isoNow(clock)
-  const expires_at = new Date(clock.now() + codeLifeMs).toISOString()
+  const expires_at = new Date(clock.now() + codeTtlMs).toISOString()
   await db
     .insertInto('auth_codes')
-    .values({ ...wanted, code_hash: sha256(code), created_at, expires_at, used_at: null, key_id: null })
+    .values({ ...input, code_hash: sha256(code), created_at, expires_at, used_at: null, key_id: null })
     .execute()
   return created_at
 }
@@ -63,9 +68,12 @@ export async function findCode(db: Db, clock: Clock, code: string): Promise<Auth
 }
 
 /** Uses the code up and makes its key; no key when somebody else was first. Throws when its owners are gone. */
-export async function redeem({ db, clock, settings }: Gateway, code: AuthCode): Promise<string | undefined> {
+export async function redeemCode(
+  { db, clock, settings }: Gateway,
+  code: AuthCode,
+): Promise<string | undefined> {
   return db.transaction().execute(async (tx) => {
-    if (!(await useUp(tx, clock, code))) return undefined
+    if (!(await markCodeUsed(tx, clock, code))) return undefined
     const { key, secret } = await createKey(tx, clock, {
       organizationId: code.organization_id,
       workspaceId: code.workspace_id,
@@ -81,13 +89,13 @@ export async function redeem({ db, clock, settings }: Gateway, code: AuthCode): 
       .set({ key_id: key.id })
       .where('code_hash', '=', code.code_hash)
       .execute()
-    await refuseBeyond(tx, settings.ceilings, 'keys', code.organization_id)
+    await assertWithinCeiling(tx, settings.ceilings, 'keys', code.organization_id)
     return secret
   })
 }
 
 /** Two have the code: one of them is a thief, and nobody knows which. */
-export async function revokeKeyOf(db: Db, clock: Clock, { key_id }: AuthCode): Promise<void> {
+export async function revokeKey(db: Db, clock: Clock, { key_id }: AuthCode): Promise<void> {
   if (key_id === null) return
   await db
     .updateTable('api_keys')
@@ -96,7 +104,7 @@ export async function revokeKeyOf(db: Db, clock: Clock, { key_id }: AuthCode): P
     .execute()
 }
 
-async function useUp(tx: Db, clock: Clock, code: AuthCode): Promise<boolean> {
+async function markCodeUsed(tx: Db, clock: Clock, code: AuthCode): Promise<boolean> {
   const now = isoNow(clock)
   const result = await tx
     .updateTable('auth_codes')

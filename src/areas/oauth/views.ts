@@ -1,6 +1,6 @@
 import { displayNameOf, type Member } from '../../account/members.ts'
-import { escapeHtml, htmlPage } from '../../lib/html.ts'
-import { appOf, type CodeWish, keyNameOf } from './codes.ts'
+import { escapeHtml, renderHtmlPage } from '../../lib/html.ts'
+import { appOf, type CodeRequest, keyNameOf } from './codes.ts'
 
 class Markup {
   readonly text: string
@@ -21,15 +21,15 @@ function html(texts: TemplateStringsArray, ...values: (string | Markup | Markup[
   return new Markup(texts.reduce((before, after, i) => before + parts[i - 1] + after))
 }
 
-interface View {
+interface PageView {
   title: string
   body: Markup
   status?: number
   formTargets?: string[]
 }
 
-function show({ title, body, ...rest }: View): Response {
-  return htmlPage({
+function renderPage({ title, body, ...rest }: PageView): Response {
+  return renderHtmlPage({
     ...rest,
     title: `${title} · Headgate`,
     body: html`<main><h1>${title}</h1>${body}</main>`.text,
@@ -38,16 +38,16 @@ function show({ title, body, ...rest }: View): Response {
   })
 }
 
-export function problemPage(status: number, message: string): Response {
-  return show({ title: 'That did not work', body: html`<p>${message}</p>`, status })
+export function renderProblemPage(status: number, message: string): Response {
+  return renderPage({ title: 'That did not work', body: html`<p>${message}</p>`, status })
 }
 
 const signinCommand = html`<p>On the computer that runs Headgate, this prints a link that signs you in:</p>
 <pre>npm run headgate -- signin</pre>
 <p class="quiet">Installed as a command: <code>headgate signin</code>. Another member: add <code>--email</code>.</p>`
 
-export function signinNeededPage(): Response {
-  return show({
+export function renderSigninNeededPage(): Response {
+  return renderPage({
     title: 'Sign in first',
     body: html`<p>You are not signed in on this browser.</p>${signinCommand}
 <p>Open the link in this browser; then you can go on where you were.</p>`,
@@ -55,16 +55,16 @@ export function signinNeededPage(): Response {
   })
 }
 
-export function deadLinkPage(): Response {
-  return show({
+export function renderDeadLinkPage(): Response {
+  return renderPage({
     title: 'This sign-in link does not work',
     body: html`<p>Each link works once, within an hour.</p>${signinCommand}`,
     status: 401,
   })
 }
 
-export function signinPage(member: Member, token: string): Response {
-  return show({
+export function renderSigninPage(member: Member, token: string): Response {
+  return renderPage({
     title: 'Sign in to Headgate',
     body: html`<p>You will be signed in as <strong><bdi>${displayNameOf(member)}</bdi></strong>.</p>
 <form method="post" action="/signin"><input type="hidden" name="token" value="${token}">
@@ -72,48 +72,54 @@ export function signinPage(member: Member, token: string): Response {
   })
 }
 
-export function signedInPage(member: Member): Response {
-  return show({ title: 'You are signed in', body: who(member) })
+export function renderSignedInPage(member: Member): Response {
+  return renderPage({ title: 'You are signed in', body: renderSignedInAs(member) })
 }
 
-export function signedOutPage(): Response {
-  return show({ title: 'You are signed out', body: html`<p>You can close this page.</p>` })
+export function renderSignedOutPage(): Response {
+  return renderPage({ title: 'You are signed out', body: html`<p>You can close this page.</p>` })
 }
 
-function who(member: Member): Markup {
+function renderSignedInAs(member: Member): Markup {
   return html`<form method="post" action="/signout"><p>You are signed in as
 <strong><bdi>${displayNameOf(member)}</bdi></strong>. <button>Sign out</button></p></form>`
 }
 
-export interface Consent {
+export interface ConsentView {
   member: Member
   workspaceName: string
-  wish: CodeWish
+  requested: CodeRequest
   csrf: string
   /** USD, for the life of the key; null where the role sets no limit. */
-  mostPerKey: number | null
+  maxKeyLimit: number | null
 }
 
-export function consentPage({ member, workspaceName, wish, csrf, mostPerKey }: Consent): Response {
-  const app = appOf(wish.callback_url)
-  const asks = wish.callback_url
+export function renderConsentPage({
+  member,
+  workspaceName,
+  requested,
+  csrf,
+  maxKeyLimit,
+}: ConsentView): Response {
+  const app = appOf(requested.callback_url)
+  const asks = requested.callback_url
     ? html`The app at <strong><code>${app.url}</code></strong> asks`
     : html`An app without a website asks`
-  const returns = wish.callback_url
-    ? html`<code>${wish.callback_url.href}</code>`
+  const returns = requested.callback_url
+    ? html`<code>${requested.callback_url.href}</code>`
     : html`nowhere: a code is shown here, for you to paste into the app`
-  return show({
+  return renderPage({
     title: `Give ${app.name} a key?`,
-    formTargets: wish.callback_url ? [policySource(wish.callback_url)] : [],
-    body: html`${who(member)}
+    formTargets: requested.callback_url ? [toPolicySource(requested.callback_url)] : [],
+    body: html`${renderSignedInAs(member)}
 <p>${asks} for an API key that spends the credits of your organization. Approve only what you began yourself.</p>
-<table><tr><th>Name of the key</th><td><bdi>${keyNameOf(wish)}</bdi></td></tr>
+<table><tr><th>Name of the key</th><td><bdi>${keyNameOf(requested)}</bdi></td></tr>
 <tr><th>Workspace</th><td><bdi>${workspaceName}</bdi></td></tr>
 <tr><th>Leads back to</th><td>${returns}</td></tr></table>
-<form method="post" action="/auth">${hiddenFields(wish, csrf)}
-<p><label for="limit">Credit limit in USD (${mostPerKey === null ? 'empty: none' : `at most ${mostPerKey}, for the life of the key`})</label><br>
+<form method="post" action="/auth">${renderHiddenFields(requested, csrf)}
+<p><label for="limit">Credit limit in USD (${maxKeyLimit === null ? 'empty: none' : `at most ${maxKeyLimit}, for the life of the key`})</label><br>
 <input id="limit" name="limit" inputmode="decimal" autocomplete="off"></p>
-${mostPerKey === null ? resetChoice : []}
+${maxKeyLimit === null ? resetChoice : []}
 <p><button class="primary" name="decision" value="approve">Approve</button>
 <button name="decision" value="deny">Deny</button></p></form>`,
   })
@@ -124,30 +130,30 @@ const resetChoice = html`<p><label for="reset">The limit starts again</label><br
 <option value="weekly">every week</option><option value="monthly">every month</option></select></p>`
 
 /** A policy cannot name an IPv6 address. */
-function policySource(callback: URL): string {
+function toPolicySource(callback: URL): string {
   return callback.hostname.startsWith('[') ? callback.protocol : callback.origin
 }
 
-function hiddenFields(wish: CodeWish, csrf: string): Markup[] {
+function renderHiddenFields(requested: CodeRequest, csrf: string): Markup[] {
   const fields = {
     csrf,
-    callback_url: wish.callback_url?.href,
-    code_challenge: wish.code_challenge,
-    code_challenge_method: wish.code_challenge_method,
-    key_label: wish.key_label,
+    callback_url: requested.callback_url?.href,
+    code_challenge: requested.code_challenge,
+    code_challenge_method: requested.code_challenge_method,
+    key_label: requested.key_label,
   }
   return Object.entries(fields).flatMap(([name, value]) =>
     value === undefined ? [] : [html`<input type="hidden" name="${name}" value="${value}">`],
   )
 }
 
-export function codePage(code: string): Response {
-  return show({
+export function renderCodePage(code: string): Response {
+  return renderPage({
     title: 'Your code',
     body: html`<p>Paste it into the app within ten minutes. It works once.</p><pre>${code}</pre>`,
   })
 }
 
-export function deniedPage(): Response {
-  return show({ title: 'Denied', body: html`<p>No key was made. You can close this page.</p>` })
+export function renderDeniedPage(): Response {
+  return renderPage({ title: 'Denied', body: html`<p>No key was made. You can close this page.</p>` })
 }

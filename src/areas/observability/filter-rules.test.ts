@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'bun:test'
-import { problemsOf } from '../../lib/problems.ts'
+import { flattenIssues } from '../../lib/validation-issues.ts'
 import { filterRules } from './filter-rules.ts'
 
 const rules = (...list: unknown[]) => ({ groups: [{ rules: list }] })
 const problem = (value: unknown) => {
   const result = filterRules.safeParse(value)
-  return result.success ? null : problemsOf(result.error)[0]?.path.join('.')
+  return result.success ? null : flattenIssues(result.error)[0]?.path.join('.')
 }
 
 describe('E17 filter_rules', () => {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { PatternBudget } from '../../lib/pattern.ts'
-import { whenField } from '../../lib/schema-rules.ts'
+import { ifFieldIn } from '../../lib/schema-rules.ts'
 
 const fields = [
   'model',
@@ -48,28 +48,28 @@ const rule = z
       ),
   })
   .superRefine(({ operator, value }, context) => {
-    const message = valueProblem(operator, value)
+    const message = findValueProblem(operator, value)
     if (message !== null) context.addIssue({ code: 'custom', path: ['value'], message })
   })
   .meta({
     override: {
       allOf: [
-        whenField('operator', operatorsWith('nothing'), { not: { required: ['value'] } }),
-        whenField('operator', operatorsWith('string'), { properties: { value: { type: 'string' } } }),
-        whenField('operator', operatorsWith('number'), { properties: { value: { type: 'number' } } }),
+        ifFieldIn('operator', listOperators('nothing'), { not: { required: ['value'] } }),
+        ifFieldIn('operator', listOperators('string'), { properties: { value: { type: 'string' } } }),
+        ifFieldIn('operator', listOperators('number'), { properties: { value: { type: 'number' } } }),
       ],
     },
   })
 
-function operatorsWith(wanted: (typeof operators)[Operator]): string[] {
-  return Object.entries(operators).flatMap(([name, kind]) => (kind === wanted ? [name] : []))
+function listOperators(valueKind: (typeof operators)[Operator]): string[] {
+  return Object.entries(operators).flatMap(([name, kind]) => (kind === valueKind ? [name] : []))
 }
 
-function valueProblem(operator: Operator, value: string | number | undefined): string | null {
-  const wanted = operators[operator]
-  if (wanted === 'nothing') return value === undefined ? null : `is not used by ${operator}`
+function findValueProblem(operator: Operator, value: string | number | undefined): string | null {
+  const valueKind = operators[operator]
+  if (valueKind === 'nothing') return value === undefined ? null : `is not used by ${operator}`
   if (value === undefined) return null
-  if (wanted !== 'any' && typeof value !== wanted) return `must be a ${wanted} for ${operator}`
+  if (valueKind !== 'any' && typeof value !== valueKind) return `must be a ${valueKind} for ${operator}`
   return null
 }
 
@@ -87,7 +87,7 @@ export const filterRules = z
     const budget = new PatternBudget(patternLimits)
     for (const [at, { rules }] of groups.entries()) {
       for (const [index, { operator, value }] of rules.entries()) {
-        const problem = operator === 'regex' ? budget.problemOf(String(value ?? '')) : null
+        const problem = operator === 'regex' ? budget.findProblem(String(value ?? '')) : null
         if (problem === null) continue
         const message = `is not a pattern that can be used: ${problem}`
         context.addIssue({ code: 'custom', path: ['groups', at, 'rules', index, 'value'], message })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { describeOnEachDatabase } from '../../../test/support/harness.ts'
-import { sha256 } from '../../lib/secret.ts'
+import { sha256 } from '../../lib/crypto.ts'
 
 const base = '/observability/destinations'
 

@@ -1,30 +1,30 @@
 import { z } from 'zod'
-import { refuseBeyond } from '../../account/ceilings.ts'
-import { knownHashes } from '../../account/keys.ts'
-import { enterWorkspace, lockWorkspace, tryLockWorkspace } from '../../account/workspaces.ts'
+import { assertWithinCeiling } from '../../account/ceilings.ts'
+import { filterKnownHashes } from '../../account/keys.ts'
+import { lockWorkspace, resolveWorkspace, tryLockWorkspace } from '../../account/workspaces.ts'
+import type { Gateway } from '../../app/gateway.ts'
 import type { Db } from '../../db/db.ts'
-import { destinationOf } from '../../destinations/all.ts'
-import type { Config } from '../../destinations/destination.ts'
-import { badField, fail } from '../../errors.ts'
-import type { Gateway } from '../../gateway.ts'
+import { getDestination } from '../../destinations/all.ts'
+import type { DestinationConfig } from '../../destinations/destination.ts'
+import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
+import { defineOperation } from '../../http/operation.ts'
 import { newUuid } from '../../lib/ids.ts'
-import { pageQuery } from '../../lib/page.ts'
-import { operation } from '../../operation.ts'
+import { pageQuery } from '../../lib/query-params.ts'
 import {
+  listSecrets,
   mergeConfig,
   openConfig,
   originOf,
-  refuseAddress,
-  refuseMasks,
+  rejectMaskedValues,
   sealConfig,
-  secretsOf,
+  validateAddress,
 } from './config.ts'
 import {
   createBody,
   type DestinationRow,
   destinationRecord,
-  recordOf,
-  settingsOf,
+  toDestinationRecord,
+  toSettingColumns,
   updateBody,
 } from './record.ts'
 import {
@@ -36,17 +36,17 @@ import {
   removeDestination,
   updateDestination,
 } from './store.ts'
-import { testResult, tryDestination } from './try-destination.ts'
+import { testDestination, testResult } from './test-destination.ts'
 
 const tag = 'Observability'
 
 /** Of one type in one workspace. */
-const mostOfOneType = 5
+const maxPerType = 5
 
 const idParam = z.object({ id: z.uuid().toLowerCase() })
-const answer = z.strictObject({ data: destinationRecord })
+const destinationResponse = z.strictObject({ data: destinationRecord })
 
-const listAll = operation({
+const listObservabilityDestinations = defineOperation({
   id: 'listObservabilityDestinations',
   method: 'GET',
   path: '/observability/destinations',
@@ -56,13 +56,13 @@ const listAll = operation({
   query: pageQuery.extend({ workspace_id: z.uuid().optional().describe('Default: the default workspace') }),
   response: z.strictObject({ data: z.array(destinationRecord), total_count: z.int() }),
   handle: async ({ gateway, caller, query }) => {
-    const workspace = await enterWorkspace(gateway.db, caller.organizationId, query.workspace_id)
+    const workspace = await resolveWorkspace(gateway.db, caller.organizationId, query.workspace_id)
     const { rows, total } = await listDestinations(gateway.db, workspace.id, query)
-    return { data: rows.map((row) => recordOf(gateway.vault, row)), total_count: total }
+    return { data: rows.map((row) => toDestinationRecord(gateway.vault, row)), total_count: total }
   },
 })
 
-const create = operation({
+const createObservabilityDestination = defineOperation({
   id: 'createObservabilityDestination',
   method: 'POST',
   path: '/observability/destinations',
@@ -73,21 +73,22 @@ const create = operation({
   body: createBody,
   status: 201,
   errors: [409],
-  response: answer,
+  response: destinationResponse,
   handle: async ({ gateway, caller, body }) => {
-    const kind = destinationOf(body.type)
-    const config: Config = body.config
-    refuseMasks(kind, config)
-    refuseAddress(kind, config, gateway.settings.egress.allow_private)
-    await refuseUnknownKeys(gateway.db, caller.organizationId, body.api_key_hashes)
-    const { id: workspaceId } = await enterWorkspace(gateway.db, caller.organizationId, body.workspace_id)
+    const kind = getDestination(body.type)
+    const config: DestinationConfig = body.config
+    rejectMaskedValues(kind, config)
+    validateAddress(kind, config, gateway.settings.egress.allow_private)
+    await rejectUnknownKeys(gateway.db, caller.organizationId, body.api_key_hashes)
+    const { id: workspaceId } = await resolveWorkspace(gateway.db, caller.organizationId, body.workspace_id)
     const id = newUuid()
     const row = await gateway.db.transaction().execute(async (tx) => {
       await lockWorkspace(tx, caller.organizationId, workspaceId)
-      if ((await countDestinations(tx, workspaceId, kind.type)) >= mostOfOneType) throw tooMany(kind.type)
-      const made = await insertDestination(tx, gateway.clock, {
-        ...startSettings,
-        ...settingsOf(body),
+      if ((await countDestinations(tx, workspaceId, kind.type)) >= maxPerType)
+        throw tooManyDestinationsError(kind.type)
+      const created = await insertDestination(tx, gateway.clock, {
+        ...defaultSettings,
+        ...toSettingColumns(body),
         ...sealConfig(gateway.vault, kind, id, config),
         id,
         organization_id: caller.organizationId,
@@ -95,14 +96,14 @@ const create = operation({
         type: kind.type,
         secrets_origin: originOf(kind, config),
       })
-      await refuseBeyond(tx, gateway.settings.ceilings, 'destinations', workspaceId)
-      return made
+      await assertWithinCeiling(tx, gateway.settings.ceilings, 'destinations', workspaceId)
+      return created
     })
-    return { data: recordOf(gateway.vault, row) }
+    return { data: toDestinationRecord(gateway.vault, row) }
   },
 })
 
-const get = operation({
+const getObservabilityDestination = defineOperation({
   id: 'getObservabilityDestination',
   method: 'GET',
   path: '/observability/destinations/{id}',
@@ -111,13 +112,16 @@ const get = operation({
   access: 'management',
   params: idParam,
   errors: [404],
-  response: answer,
+  response: destinationResponse,
   handle: async ({ gateway, caller, params }) => ({
-    data: recordOf(gateway.vault, await requireDestination(gateway.db, caller.organizationId, params.id)),
+    data: toDestinationRecord(
+      gateway.vault,
+      await requireDestination(gateway.db, caller.organizationId, params.id),
+    ),
   }),
 })
 
-const update = operation({
+const updateObservabilityDestination = defineOperation({
   id: 'updateObservabilityDestination',
   method: 'PATCH',
   path: '/observability/destinations/{id}',
@@ -129,24 +133,29 @@ const update = operation({
   params: idParam,
   body: updateBody,
   errors: [404, 409],
-  response: answer,
+  response: destinationResponse,
   handle: ({ gateway, caller, params, body }) =>
     gateway.db.transaction().execute(async (tx) => {
       const { organizationId } = caller
-      const found = await requireDestination(tx, organizationId, params.id)
+      const existing = await requireDestination(tx, organizationId, params.id)
       // The workspace before the record, as when the workspace is deleted.
-      if (body.enabled && !(await tryLockWorkspace(tx, organizationId, found.workspace_id)))
-        throw fail('conflict', 'The workspace of this destination was deleted.')
+      if (body.enabled && !(await tryLockWorkspace(tx, organizationId, existing.workspace_id)))
+        throw gatewayError('conflict', 'The workspace of this destination was deleted.')
       const row = await lockDestination(tx, organizationId, params.id)
-      if (!row) throw missing()
-      await refuseUnknownKeys(tx, organizationId, body.api_key_hashes)
-      const changes = { ...settingsOf(body), ...(body.config && configChanges(gateway, row, body.config)) }
-      if (Object.keys(changes).length === 0) return { data: recordOf(gateway.vault, row) }
-      return { data: recordOf(gateway.vault, await updateDestination(tx, gateway.clock, row.id, changes)) }
+      if (!row) throw destinationNotFoundError()
+      await rejectUnknownKeys(tx, organizationId, body.api_key_hashes)
+      const changes = {
+        ...toSettingColumns(body),
+        ...(body.config && toConfigChanges(gateway, row, body.config)),
+      }
+      if (Object.keys(changes).length === 0) return { data: toDestinationRecord(gateway.vault, row) }
+      return {
+        data: toDestinationRecord(gateway.vault, await updateDestination(tx, gateway.clock, row.id, changes)),
+      }
     }),
 })
 
-const remove = operation({
+const deleteObservabilityDestination = defineOperation({
   id: 'deleteObservabilityDestination',
   method: 'DELETE',
   path: '/observability/destinations/{id}',
@@ -158,12 +167,12 @@ const remove = operation({
   response: z.strictObject({ deleted: z.literal(true) }),
   handle: async ({ gateway, caller, params }) => {
     if (!(await removeDestination(gateway.db, gateway.clock, caller.organizationId, params.id)))
-      throw missing()
+      throw destinationNotFoundError()
     return { deleted: true as const }
   },
 })
 
-const test = operation({
+const testObservabilityDestination = defineOperation({
   id: 'testObservabilityDestination',
   method: 'POST',
   path: '/observability/destinations/{id}/test',
@@ -175,16 +184,23 @@ const test = operation({
   errors: [404],
   response: z.strictObject({ data: testResult }),
   handle: async ({ gateway, caller, params }) => ({
-    data: await tryDestination(
+    data: await testDestination(
       gateway,
       await requireDestination(gateway.db, caller.organizationId, params.id),
     ),
   }),
 })
 
-export const observabilityOperations = [listAll, create, get, update, remove, test]
+export const observabilityOperations = [
+  listObservabilityDestinations,
+  createObservabilityDestination,
+  getObservabilityDestination,
+  updateObservabilityDestination,
+  deleteObservabilityDestination,
+  testObservabilityDestination,
+]
 
-const startSettings = {
+const defaultSettings = {
   name: null,
   enabled: 1,
   privacy_mode: 0,
@@ -198,42 +214,45 @@ const startSettings = {
 } as const
 
 /** The secrets belong to the new origin only when every one of them was entered for it. */
-function configChanges(gateway: Gateway, row: DestinationRow, sent: Record<string, unknown>) {
-  const kind = destinationOf(row.type)
+function toConfigChanges(gateway: Gateway, row: DestinationRow, sent: Record<string, unknown>) {
+  const kind = getDestination(row.type)
   const { config, renewed } = mergeConfig(kind, openConfig(gateway.vault, row), sent)
-  refuseAddress(kind, config, gateway.settings.egress.allow_private)
-  const allRenewed = secretsOf(kind, config).every((name) => renewed.has(name))
+  validateAddress(kind, config, gateway.settings.egress.allow_private)
+  const allRenewed = listSecrets(kind, config).every((name) => renewed.has(name))
   return {
     ...sealConfig(gateway.vault, kind, row.id, config),
     secrets_origin: allRenewed ? originOf(kind, config) : row.secrets_origin,
   }
 }
 
-async function refuseUnknownKeys(
+async function rejectUnknownKeys(
   db: Db,
   organizationId: string,
   hashes: string[] | null | undefined,
 ): Promise<void> {
   if (!hashes) return
-  const known = await knownHashes(db, organizationId, hashes)
+  const known = await filterKnownHashes(db, organizationId, hashes)
   const unknown = hashes.findIndex((hash) => !known.has(hash))
   if (unknown >= 0)
-    throw badField(`api_key_hashes.${unknown}`, `${hashes[unknown]} is not a key of the organization`)
+    throw invalidFieldError(
+      `api_key_hashes.${unknown}`,
+      `${hashes[unknown]} is not a key of the organization`,
+    )
 }
 
 async function requireDestination(db: Db, organizationId: string, id: string): Promise<DestinationRow> {
   const row = await findDestination(db, organizationId, id)
-  if (!row) throw missing()
+  if (!row) throw destinationNotFoundError()
   return row
 }
 
-function missing() {
-  return fail('not_found', 'The destination does not exist.')
+function destinationNotFoundError() {
+  return gatewayError('not_found', 'The destination does not exist.')
 }
 
-function tooMany(type: string) {
-  return fail(
+function tooManyDestinationsError(type: string) {
+  return gatewayError(
     'conflict',
-    `type: the workspace already has ${mostOfOneType} destinations of the type ${type}.`,
+    `type: the workspace already has ${maxPerType} destinations of the type ${type}.`,
   )
 }

@@ -1,19 +1,19 @@
 import type { Selectable } from 'kysely'
 import { z } from 'zod'
-import { dataRegions } from '../../catalog/vocabulary.ts'
+import { dataRegions } from '../../catalogue/vocabulary.ts'
 import type { DestinationTable, Flag } from '../../db/schema.ts'
-import { flag, listText } from '../../db/values.ts'
-import { destinationOf, destinations } from '../../destinations/all.ts'
-import type { Config } from '../../destinations/destination.ts'
-import type { Vault } from '../../lib/secret.ts'
-import { maskConfig, openConfig, originOf, secretsOf } from './config.ts'
+import { encodeList, toFlag } from '../../db/values.ts'
+import { destinations, getDestination } from '../../destinations/all.ts'
+import type { DestinationConfig } from '../../destinations/destination.ts'
+import type { Vault } from '../../lib/crypto.ts'
+import { listSecrets, maskConfig, openConfig, originOf } from './config.ts'
 import { filterRules } from './filter-rules.ts'
 
 export type DestinationRow = Selectable<DestinationTable>
 
 const types = destinations.map((kind) => kind.type)
 
-const switches = {
+const switchFields = {
   enabled: z.boolean(),
   privacy_mode: z.boolean().describe('Only metadata is sent, no input and no output'),
   broadcast_generation_cost: z.boolean().describe('Adds cost and billing'),
@@ -21,7 +21,7 @@ const switches = {
   broadcast_generation_request_context: z.boolean().describe('Adds the context of the request'),
 }
 
-type Switch = keyof typeof switches
+type SwitchName = keyof typeof switchFields
 
 export const destinationRecord = z
   .strictObject({
@@ -29,7 +29,7 @@ export const destinationRecord = z
     workspace_id: z.uuid(),
     type: z.enum(types),
     name: z.string().nullable(),
-    ...switches,
+    ...switchFields,
     regions: z.array(z.enum(dataRegions)).min(1),
     sampling_rate: z.number(),
     api_key_hashes: z.array(z.string()).nullable().describe('null: all keys'),
@@ -55,15 +55,15 @@ const regions = z
   .array(z.enum([...dataRegions, 'eu']))
   .min(1)
   .max(10)
-  .transform((given) => [...new Set(given.map((region) => (region === 'eu' ? 'europe' : region)))])
+  .transform((input) => [...new Set(input.map((region) => (region === 'eu' ? 'europe' : region)))])
   .describe('Of global, europe, us; `eu` is read as europe')
 
 const settingFields = {
-  enabled: switches.enabled.optional(),
-  privacy_mode: switches.privacy_mode.optional(),
-  broadcast_generation_cost: switches.broadcast_generation_cost.optional(),
-  broadcast_generation_identity: switches.broadcast_generation_identity.optional(),
-  broadcast_generation_request_context: switches.broadcast_generation_request_context.optional(),
+  enabled: switchFields.enabled.optional(),
+  privacy_mode: switchFields.privacy_mode.optional(),
+  broadcast_generation_cost: switchFields.broadcast_generation_cost.optional(),
+  broadcast_generation_identity: switchFields.broadcast_generation_identity.optional(),
+  broadcast_generation_request_context: switchFields.broadcast_generation_request_context.optional(),
   sampling_rate: z.number().min(0.0001).max(1).optional(),
   regions: regions.optional(),
   api_key_hashes: z.array(keyHash).min(1).max(1000).nullish().describe('null: all keys'),
@@ -90,36 +90,38 @@ export const updateBody = z.strictObject({
     .describe('Fields not sent keep their value, masked secrets are ignored, null clears an optional field'),
 })
 
-type Settings = z.output<typeof updateBody>
+type DestinationSettings = z.output<typeof updateBody>
 
 /** The columns for the fields that were sent. */
-export function settingsOf(body: Omit<Settings, 'config'>) {
+export function toSettingColumns(body: Omit<DestinationSettings, 'config'>) {
   return {
     ...(body.name !== undefined && { name: body.name }),
-    ...switchesOf(body),
+    ...toSwitchColumns(body),
     ...(body.sampling_rate !== undefined && { sampling_rate: body.sampling_rate }),
     ...(body.regions !== undefined && { regions: JSON.stringify(body.regions) }),
     ...(body.api_key_hashes !== undefined && {
-      api_key_hashes: listText(body.api_key_hashes),
+      api_key_hashes: encodeList(body.api_key_hashes),
     }),
-    ...(body.filter_rules !== undefined && { filter_rules: jsonOrNull(body.filter_rules) }),
+    ...(body.filter_rules !== undefined && { filter_rules: toJsonOrNull(body.filter_rules) }),
   }
 }
 
-function switchesOf(body: Partial<Record<Switch, boolean | undefined>>): Partial<Record<Switch, Flag>> {
-  const sent: Partial<Record<Switch, Flag>> = {}
-  for (const column of Object.keys(switches) as Switch[]) {
-    if (body[column] !== undefined) sent[column] = flag(body[column])
+function toSwitchColumns(
+  body: Partial<Record<SwitchName, boolean | undefined>>,
+): Partial<Record<SwitchName, Flag>> {
+  const sent: Partial<Record<SwitchName, Flag>> = {}
+  for (const column of Object.keys(switchFields) as SwitchName[]) {
+    if (body[column] !== undefined) sent[column] = toFlag(body[column])
   }
   return sent
 }
 
-function jsonOrNull(value: unknown[] | object | null): string | null {
+function toJsonOrNull(value: unknown[] | object | null): string | null {
   return value === null ? null : JSON.stringify(value)
 }
 
-export function recordOf(vault: Vault, row: DestinationRow): z.output<typeof destinationRecord> {
-  const kind = destinationOf(row.type)
+export function toDestinationRecord(vault: Vault, row: DestinationRow): z.output<typeof destinationRecord> {
+  const kind = getDestination(row.type)
   const config = openConfig(vault, row)
   return {
     id: row.id,
@@ -136,14 +138,17 @@ export function recordOf(vault: Vault, row: DestinationRow): z.output<typeof des
     api_key_hashes: row.api_key_hashes === null ? null : JSON.parse(row.api_key_hashes),
     filter_rules: row.filter_rules === null ? null : JSON.parse(row.filter_rules),
     config: maskConfig(kind, config),
-    secrets_held_back: areHeldBack(row, config),
+    secrets_held_back: areSecretsHeldBack(row, config),
     created_at: row.created_at,
     updated_at: row.updated_at,
   }
 }
 
 /** S6: secrets go to the origin they were entered for, and to no other. */
-export function areHeldBack(row: Pick<DestinationRow, 'type' | 'secrets_origin'>, config: Config): boolean {
-  const kind = destinationOf(row.type)
-  return secretsOf(kind, config).length > 0 && originOf(kind, config) !== row.secrets_origin
+export function areSecretsHeldBack(
+  row: Pick<DestinationRow, 'type' | 'secrets_origin'>,
+  config: DestinationConfig,
+): boolean {
+  const kind = getDestination(row.type)
+  return listSecrets(kind, config).length > 0 && originOf(kind, config) !== row.secrets_origin
 }

@@ -11,11 +11,11 @@ interface Seen {
   body: string
 }
 
-const seen: Seen[] = []
+const summary: Seen[] = []
 let status = 200
 const receive = async (request: Request) => {
   const { method, headers, url } = request
-  seen.push({ method, headers, url, body: await request.text() })
+  summary.push({ method, headers, url, body: await request.text() })
   return new Response('received', { status, headers: status === 302 ? { location: '/elsewhere' } : {} })
 }
 /** Two places that are listened at, so that something can be sent to the wrong one. */
@@ -31,7 +31,7 @@ describeOnEachDatabase(
   'Secrets of destinations',
   (server) => {
     beforeEach(() => {
-      seen.length = 0
+      summary.length = 0
       status = 200
     })
     const create = async (type: string, config: object) => {
@@ -78,8 +78,8 @@ describeOnEachDatabase(
         await patch(id, { endpoint: `${first}/other` })
         await patch(id, { headers: { 'x-keep': keep, 'X-Change': 'new', 'X-Never': '********' } })
         expect(await attempt(id)).toMatchObject({ delivered: true })
-        expect(seen[0]?.url).toBe(`${first}/other`)
-        const headers = seen[0]?.headers
+        expect(summary[0]?.url).toBe(`${first}/other`)
+        const headers = summary[0]?.headers
         expect(headers?.get('x-keep')).toBe('keep-me')
         expect(headers?.get('x-change')).toBe('new')
         expect(headers?.has('x-drop')).toBe(false)
@@ -98,7 +98,7 @@ describeOnEachDatabase(
         await patch(id, { secretKey: ` ${config.secretKey} ` })
         await patch(id, { secretKey: ' ********' })
         await attempt(id)
-        expect(seen[0]?.headers.get('authorization')).toBe(
+        expect(summary[0]?.headers.get('authorization')).toBe(
           `Basic ${btoa('p:another-secret-value-9876543210')}`,
         )
       })
@@ -131,12 +131,12 @@ describeOnEachDatabase(
         expect((await patch(id, { headers: { 'x-a': '********' } })).secrets_held_back).toBe(true)
         expect((await patch(id, { headers: { 'x-b': 'new' } })).secrets_held_back).toBe(true)
         await attempt(id)
-        expect(seen).toHaveLength(0)
+        expect(summary).toHaveLength(0)
         const released = await patch(id, { secretKey: 'again', headers: { 'x-a': 'again' } })
         expect(released.secrets_held_back).toBe(false)
         expect(await attempt(id)).toMatchObject({ delivered: true, status: 200 })
-        expect(seen[0]?.url).toStartWith(second)
-        expect(seen[0]?.headers.get('x-a')).toBe('again')
+        expect(summary[0]?.url).toStartWith(second)
+        expect(summary[0]?.headers.get('x-a')).toBe('again')
       })
 
       test('E17 S6 a move back, or one with the secrets, holds nothing back', async () => {
@@ -172,10 +172,14 @@ describeOnEachDatabase(
           error: null,
           duration_ms: expect.any(Number),
         })
-        expect(seen[0]).toMatchObject({ url: `${first}/in?x=1`, method: 'PUT', body: '{"resourceSpans":[]}' })
-        expect(seen[0]?.headers.get('x-test-connection')).toBe('true')
-        expect(seen[0]?.headers.get('content-type')).toBe('application/json')
-        expect(seen[0]?.headers.get('authorization')).toBe('Bearer mine')
+        expect(summary[0]).toMatchObject({
+          url: `${first}/in?x=1`,
+          method: 'PUT',
+          body: '{"resourceSpans":[]}',
+        })
+        expect(summary[0]?.headers.get('x-test-connection')).toBe('true')
+        expect(summary[0]?.headers.get('content-type')).toBe('application/json')
+        expect(summary[0]?.headers.get('authorization')).toBe('Bearer mine')
       })
 
       test.each([
@@ -189,7 +193,7 @@ describeOnEachDatabase(
       ])('%s is really asked', async (type, config) => {
         const { id } = await create(type, config)
         expect(await attempt(id)).toMatchObject({ delivered: true, status: 200 })
-        expect(seen).toHaveLength(1)
+        expect(summary).toHaveLength(1)
       })
 
       test.each([
@@ -204,7 +208,7 @@ describeOnEachDatabase(
         const result = await attempt(id)
         expect(result).toMatchObject({ delivered, status: answered })
         expect(result.error === null).toBe(delivered)
-        expect(seen).toHaveLength(1)
+        expect(summary).toHaveLength(1)
       })
 
       test('a query that is refused is not delivered', async () => {

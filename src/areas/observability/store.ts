@@ -1,22 +1,22 @@
 import type { Insertable, Updateable } from 'kysely'
 import type { Db } from '../../db/db.ts'
-import { pageOf, type Rows } from '../../db/page.ts'
+import { fetchPage, type RowPage } from '../../db/page.ts'
 import type { DestinationTable } from '../../db/schema.ts'
 import { type Clock, isoNow } from '../../lib/clock.ts'
-import type { Page } from '../../lib/page.ts'
+import type { Pagination } from '../../lib/query-params.ts'
 import type { DestinationRow } from './record.ts'
 
 /** Oldest first. */
 export async function listDestinations(
   db: Db,
   workspaceId: string,
-  page: Page,
-): Promise<Rows<DestinationRow>> {
+  page: Pagination,
+): Promise<RowPage<DestinationRow>> {
   const all = db
     .selectFrom('destinations')
     .where('workspace_id', '=', workspaceId)
     .where('deleted_at', 'is', null)
-  return pageOf(all.selectAll(), page)
+  return fetchPage(all.selectAll(), page)
 }
 
 export async function countDestinations(db: Db, workspaceId: string, type: string): Promise<number> {

@@ -1,18 +1,18 @@
 import { z } from 'zod'
-import { findModel } from '../../catalog/lookup.ts'
-import type { Model } from '../../catalog/model.ts'
+import type { Gateway } from '../../app/gateway.ts'
+import { findModel } from '../../catalogue/lookup.ts'
+import type { Model } from '../../catalogue/model.ts'
 import { ollamaChat, ollamaGenerate } from '../../dialects/ollama/ollama.ts'
 import { ollamaChatRequest, ollamaGenerateRequest } from '../../dialects/ollama/schema.ts'
-import { badField, fail, type GatewayError } from '../../errors.ts'
-import type { Gateway } from '../../gateway.ts'
+import { type GatewayError, gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
+import { defineOperation } from '../../http/operation.ts'
 import { isoNow } from '../../lib/clock.ts'
-import { type JsonObject, textOf } from '../../lib/loose.ts'
-import { sha256 } from '../../lib/secret.ts'
-import { operation } from '../../operation.ts'
-import { answer } from '../../pipeline/answer.ts'
+import { sha256 } from '../../lib/crypto.ts'
+import { asString, type JsonObject } from '../../lib/json-values.ts'
+import { inferenceErrors, inferenceHeaders } from '../../pipeline/declarations.ts'
 import { formats } from '../../pipeline/formats.ts'
-import { listedModels } from '../../pipeline/model-access.ts'
-import { inferenceErrors, inferenceHeaders } from '../../pipeline/operations.ts'
+import { handleInference } from '../../pipeline/inference.ts'
+import { listReachableModels } from '../../pipeline/routing/model-access.ts'
 
 const tag = 'Ollama'
 const { encodeError, errorSchema } = ollamaChat
@@ -20,9 +20,9 @@ const { encodeError, errorSchema } = ollamaChat
 /** Of the API these operations follow: clients look for features by it. */
 const apiVersion = '0.12.6'
 
-const record = z.looseObject({ model: z.string(), created_at: z.string(), done: z.boolean() })
+const replyRecord = z.looseObject({ model: z.string(), created_at: z.string(), done: z.boolean() })
 
-const chatOperation = operation({
+const chatOperation = defineOperation({
   id: 'ollamaChat',
   method: 'POST',
   path: '/api/chat',
@@ -36,17 +36,27 @@ const chatOperation = operation({
   body: ollamaChatRequest,
   headers: inferenceHeaders,
   errors: inferenceErrors,
-  otherTypes: ['application/x-ndjson'],
-  response: record.extend({ message: z.looseObject({ role: z.string() }) }).meta({ id: 'OllamaChatReply' }),
-  handle: async ({ gateway, caller, region, request, body, source }) => {
-    const given = named(body as JsonObject)
-    const isLoading = !Array.isArray(given.messages) || given.messages.length === 0
-    if (isLoading) return loaded(gateway, given, { message: { role: 'assistant', content: '' } })
-    return answer(gateway, { caller, region, request, source, body: given, format: formats.ollamaChat })
+  otherContentTypes: ['application/x-ndjson'],
+  response: replyRecord
+    .extend({ message: z.looseObject({ role: z.string() }) })
+    .meta({ id: 'OllamaChatReply' }),
+  handle: async ({ gateway, caller, region, httpRequest, body, source }) => {
+    const requestBody = normalizeModel(body as JsonObject)
+    const isLoading = !Array.isArray(requestBody.messages) || requestBody.messages.length === 0
+    if (isLoading)
+      return buildLoadResponse(gateway, requestBody, { message: { role: 'assistant', content: '' } })
+    return handleInference(gateway, {
+      caller,
+      region,
+      httpRequest,
+      source,
+      body: requestBody,
+      format: formats.ollamaChat,
+    })
   },
 })
 
-const generateOperation = operation({
+const generateOperation = defineOperation({
   id: 'ollamaGenerate',
   method: 'POST',
   path: '/api/generate',
@@ -60,16 +70,23 @@ const generateOperation = operation({
   body: ollamaGenerateRequest,
   headers: inferenceHeaders,
   errors: inferenceErrors,
-  otherTypes: ['application/x-ndjson'],
-  response: record.extend({ response: z.string() }).meta({ id: 'OllamaGenerateReply' }),
-  handle: async ({ gateway, caller, region, request, body, source }) => {
-    const given = named(body as JsonObject)
-    if (!given.prompt) return loaded(gateway, given, { response: '' })
-    return answer(gateway, { caller, region, request, source, body: given, format: formats.ollamaGenerate })
+  otherContentTypes: ['application/x-ndjson'],
+  response: replyRecord.extend({ response: z.string() }).meta({ id: 'OllamaGenerateReply' }),
+  handle: async ({ gateway, caller, region, httpRequest, body, source }) => {
+    const requestBody = normalizeModel(body as JsonObject)
+    if (!requestBody.prompt) return buildLoadResponse(gateway, requestBody, { response: '' })
+    return handleInference(gateway, {
+      caller,
+      region,
+      httpRequest,
+      source,
+      body: requestBody,
+      format: formats.ollamaGenerate,
+    })
   },
 })
 
-const getVersion = operation({
+const getVersion = defineOperation({
   id: 'ollamaVersion',
   method: 'GET',
   path: '/api/version',
@@ -92,7 +109,7 @@ const details = z.strictObject({
   quantization_level: z.string(),
 })
 
-const listTags = operation({
+const listTags = defineOperation({
   id: 'ollamaTags',
   method: 'GET',
   path: '/api/tags',
@@ -115,21 +132,21 @@ const listTags = operation({
       }),
     ),
   }),
-  handle: async (ask) => ({
-    models: (await listedModels(ask, {}))
+  handle: async (context) => ({
+    models: (await listReachableModels(context, {}))
       .filter(({ output_modalities }) => output_modalities.includes('text'))
       .map((model) => ({
         name: model.id,
         model: model.id,
-        modified_at: createdAt(model),
+        modified_at: createdAtOf(model),
         size: 0,
         digest: sha256(model.id),
-        details: detailsOf(model),
+        details: toDetails(model),
       })),
   }),
 })
 
-const showModel = operation({
+const showModel = defineOperation({
   id: 'ollamaShow',
   method: 'POST',
   path: '/api/show',
@@ -161,42 +178,46 @@ const showModel = operation({
   }),
   handle: async ({ gateway, body }) => {
     const name = body.model ?? body.name
-    if (name === undefined) throw badField('model', 'is required')
-    const found = findModel(gateway.catalog, withoutTag(name))
-    if (!found) throw unknownModel(name)
-    return shown(found.model)
+    if (name === undefined) throw invalidFieldError('model', 'is required')
+    const match = findModel(gateway.catalogue, stripLatestTag(name))
+    if (!match) throw modelNotFoundError(name)
+    return toShowResponse(match.model)
   },
 })
 
 export const ollamaOperations = [chatOperation, generateOperation, getVersion, listTags, showModel]
 
 /** Clients add the tag to every name without one. */
-function withoutTag(name: string): string {
+function stripLatestTag(name: string): string {
   return name.endsWith(':latest') ? name.slice(0, -':latest'.length) : name
 }
 
-function named(body: JsonObject): JsonObject {
-  const name = textOf(body.model) ?? ''
-  return name.endsWith(':latest') ? { ...body, model: withoutTag(name) } : body
+function normalizeModel(body: JsonObject): JsonObject {
+  const name = asString(body.model) ?? ''
+  return name.endsWith(':latest') ? { ...body, model: stripLatestTag(name) } : body
 }
 
 /** Clients also ask this to learn whether a model exists. */
-function loaded({ catalog, clock }: Gateway, { model }: JsonObject, empty: JsonObject): Response {
-  const name = textOf(model) ?? ''
-  if (!name.includes('@preset/') && !findModel(catalog, name)) throw unknownModel(name)
+function buildLoadResponse(
+  { catalogue, clock }: Gateway,
+  { model }: JsonObject,
+  empty: JsonObject,
+): Response {
+  const name = asString(model) ?? ''
+  if (!name.includes('@preset/') && !findModel(catalogue, name)) throw modelNotFoundError(name)
   return Response.json({ model, created_at: isoNow(clock), ...empty, done: true, done_reason: 'load' })
 }
 
 /** In the words that clients look for before they offer to pull it. */
-function unknownModel(name: string): GatewayError {
-  return fail('not_found', `model '${name.slice(0, 200)}' not found`)
+function modelNotFoundError(name: string): GatewayError {
+  return gatewayError('not_found', `model '${name.slice(0, 200)}' not found`)
 }
 
-function createdAt({ created }: Model): string {
+function createdAtOf({ created }: Model): string {
   return new Date(created * 1000).toISOString()
 }
 
-function detailsOf({ author }: Model): z.output<typeof details> {
+function toDetails({ author }: Model): z.output<typeof details> {
   return {
     parent_model: '',
     format: '',
@@ -207,14 +228,14 @@ function detailsOf({ author }: Model): z.output<typeof details> {
   }
 }
 
-function shown(model: Model) {
+function toShowResponse(model: Model) {
   const { author, context_length, input_modalities, supported_parameters, reasoning } = model
   return {
     modelfile: '',
     parameters: '',
     template: '',
-    modified_at: createdAt(model),
-    details: detailsOf(model),
+    modified_at: createdAtOf(model),
+    details: toDetails(model),
     model_info: {
       'general.architecture': author,
       'general.basename': model.id,

@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { refuseBeyond } from '../../account/ceilings.ts'
-import { addressOf, createMember, type Member } from '../../account/members.ts'
-import { changeMember, lockOrganization, removeMember } from '../../account/organizations.ts'
-import { pageQuery } from '../../lib/page.ts'
-import { operation } from '../../operation.ts'
+import { assertWithinCeiling } from '../../account/ceilings.ts'
+import { createMember, emailOf, type Member } from '../../account/members.ts'
+import { lockOrganization, removeMember, updateMember } from '../../account/organizations.ts'
+import { defineOperation } from '../../http/operation.ts'
+import { pageQuery } from '../../lib/query-params.ts'
 import { listMembers } from './store.ts'
 
 const role = z.enum(['org:admin', 'org:member'])
@@ -40,7 +40,7 @@ const updateBody = z.strictObject({
   role: role.optional(),
 })
 
-const listOrganizationMembers = operation({
+const listOrganizationMembers = defineOperation({
   id: 'listOrganizationMembers',
   method: 'GET',
   path: '/organization/members',
@@ -51,11 +51,11 @@ const listOrganizationMembers = operation({
   response: z.strictObject({ data: z.array(memberRecord), total_count: z.int() }),
   handle: async ({ gateway, caller, query }) => {
     const { rows, total } = await listMembers(gateway.db, caller.organizationId, query)
-    return { data: rows.map(recordOf), total_count: total }
+    return { data: rows.map(toMemberRecord), total_count: total }
   },
 })
 
-const createOrganizationMember = operation({
+const createOrganizationMember = defineOperation({
   id: 'createOrganizationMember',
   method: 'POST',
   path: '/organization/members',
@@ -69,21 +69,21 @@ const createOrganizationMember = operation({
   handle: async ({ gateway, caller, body }) => {
     const member = await gateway.db.transaction().execute(async (tx) => {
       await lockOrganization(tx, caller.organizationId)
-      const made = await createMember(tx, gateway.clock, {
+      const created = await createMember(tx, gateway.clock, {
         organizationId: caller.organizationId,
         email: body.email,
         firstName: body.first_name ?? null,
         lastName: body.last_name ?? null,
         role: body.role,
       })
-      await refuseBeyond(tx, gateway.settings.ceilings, 'members', caller.organizationId)
-      return made
+      await assertWithinCeiling(tx, gateway.settings.ceilings, 'members', caller.organizationId)
+      return created
     })
-    return { data: recordOf(member) }
+    return { data: toMemberRecord(member) }
   },
 })
 
-const updateOrganizationMember = operation({
+const updateOrganizationMember = defineOperation({
   id: 'updateOrganizationMember',
   method: 'PATCH',
   path: '/organization/members/{id}',
@@ -102,12 +102,12 @@ const updateOrganizationMember = operation({
     }
     const member = await gateway.db
       .transaction()
-      .execute((tx) => changeMember(tx, caller.organizationId, params.id, changes))
-    return { data: recordOf(member) }
+      .execute((tx) => updateMember(tx, caller.organizationId, params.id, changes))
+    return { data: toMemberRecord(member) }
   },
 })
 
-const deleteOrganizationMember = operation({
+const deleteOrganizationMember = defineOperation({
   id: 'deleteOrganizationMember',
   method: 'DELETE',
   path: '/organization/members/{id}',
@@ -132,10 +132,10 @@ export const organizationOperations = [
   deleteOrganizationMember,
 ]
 
-function recordOf(member: Member): z.input<typeof memberRecord> {
+function toMemberRecord(member: Member): z.input<typeof memberRecord> {
   return {
     id: member.id,
-    email: addressOf(member) ?? '',
+    email: emailOf(member) ?? '',
     first_name: member.first_name,
     last_name: member.last_name,
     role: member.role,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { createTenant, describeOnEachDatabase, type Tenant } from '../../../test/support/harness.ts'
-import { createSigninToken, findSession, openSession } from '../../account/sessions.ts'
+import { createSession, createSigninToken, findSessionMember } from '../../account/sessions.ts'
 import { newId } from '../../lib/ids.ts'
 
 const path = '/organization/members'
@@ -186,14 +186,14 @@ describeOnEachDatabase('Organization members', (server) => {
         body: { name: 'theirs', creator_user_id: member.id },
       })
       const session =
-        (await openSession(server().gateway, await createSigninToken(db, clock, member.id))) ?? ''
+        (await createSession(server().gateway, await createSigninToken(db, clock, member.id))) ?? ''
       const unusedLink = await createSigninToken(db, clock, member.id)
       expect((await remove(key, member.id)).body).toEqual({ deleted: true })
       const refused = await server().call('GET', '/key', { key: made.body.key })
       expect(refused.body.error.metadata.reason).toBe('key_disabled')
       expect((await server().call('GET', '/key', { key: own.inferenceKey })).status).toBe(200)
-      expect(await findSession(db, clock, session)).toBeUndefined()
-      expect(await openSession(server().gateway, unusedLink)).toBeUndefined()
+      expect(await findSessionMember(db, clock, session)).toBeUndefined()
+      expect(await createSession(server().gateway, unusedLink)).toBeUndefined()
       const { body } = await server().call('GET', '/workspaces/default/members', { key })
       expect(body.total_count).toBe(1)
       expect((await remove(key, member.id)).status).toBe(404)
@@ -266,10 +266,11 @@ describeOnEachDatabase('Organization members', (server) => {
       const links = await Promise.all(Array.from({ length: 4 }, () => createSigninToken(db, clock, id)))
       const [removal, ...sessions] = await Promise.all([
         remove(key, id),
-        ...links.map((link) => openSession(server().gateway, link)),
+        ...links.map((link) => createSession(server().gateway, link)),
       ])
       expect(removal.status).toBe(200)
-      for (const session of sessions) expect(await findSession(db, clock, session ?? '')).toBeUndefined()
+      for (const session of sessions)
+        expect(await findSessionMember(db, clock, session ?? '')).toBeUndefined()
     }
   })
 

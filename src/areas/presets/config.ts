@@ -1,7 +1,7 @@
 import type { ChatBody } from '../../dialects/chat/schema.ts'
 import type { MessagesBody } from '../../dialects/messages/schema.ts'
 import type { ResponsesBody } from '../../dialects/responses/schema.ts'
-import { badField } from '../../errors.ts'
+import { invalidFieldError } from '../../errors/gateway-error.ts'
 
 type RequestField = keyof ChatBody | keyof MessagesBody | keyof ResponsesBody
 
@@ -9,7 +9,7 @@ type RequestField = keyof ChatBody | keyof MessagesBody | keyof ResponsesBody
  * What becomes of each field of a request that a preset is made from: how to answer is kept, what was
  * asked and by whom is not. The compiler holds it complete: a field that a format gains must be decided here.
  */
-const fieldFates: Record<RequestField, 'kept' | 'dropped'> = {
+const fieldRetention: Record<RequestField, 'kept' | 'dropped'> = {
   model: 'kept',
   models: 'kept',
   fallbacks: 'kept',
@@ -82,21 +82,21 @@ const fieldFates: Record<RequestField, 'kept' | 'dropped'> = {
   debug: 'dropped',
 }
 
-export type Config = Record<string, unknown>
+export type PresetConfig = Record<string, unknown>
 
 /** A page of versions is sent whole: this keeps it from growing without bound. */
 export const maxPartBytes = 256 * 1024
 
 /** The fields a preset keeps, under the names they were sent by. Null says nothing, as it does in a request. */
-export function configOf(body: Partial<Record<RequestField, unknown>>): Config {
-  const kept = Object.entries(fieldFates).flatMap(([field, fate]) => {
+export function extractConfig(body: Partial<Record<RequestField, unknown>>): PresetConfig {
+  const retained = Object.entries(fieldRetention).flatMap(([field, retention]) => {
     const value = body[field as RequestField]
-    if (fate === 'dropped' || value === undefined || value === null) return []
-    return [[field, field === 'tools' ? withoutCredentials(value) : value] as const]
+    if (retention === 'dropped' || value === undefined || value === null) return []
+    return [[field, field === 'tools' ? stripCredentials(value) : value] as const]
   })
-  const config = Object.fromEntries(kept)
+  const config = Object.fromEntries(retained)
   if (Buffer.byteLength(JSON.stringify(config)) > maxPartBytes) {
-    throw badField('body', `the configuration in it is larger than ${maxPartBytes} bytes`)
+    throw invalidFieldError('body', `the configuration in it is larger than ${maxPartBytes} bytes`)
   }
   return config
 }
@@ -104,7 +104,7 @@ export function configOf(body: Partial<Record<RequestField, unknown>>): Config {
 /** A preset is read by many: what a tool signs in with is not configuration, and is sent with each request. */
 const credentialFields = new Set(['authorization', 'authorization_token', 'headers'])
 
-function withoutCredentials(tools: unknown): unknown {
+function stripCredentials(tools: unknown): unknown {
   if (!Array.isArray(tools)) return tools
   return tools.map((tool: object) =>
     Object.fromEntries(Object.entries(tool).filter(([field]) => !credentialFields.has(field))),

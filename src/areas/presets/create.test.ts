@@ -170,8 +170,8 @@ describeOnEachDatabase('Presets: making them', (server) => {
         expect(refused.status).toBe(409)
         expect((await read(`${slug}/versions`)).total_count).toBe(1)
         await change(slug, { status: 'disabled' })
-        const taken = await server().call('POST', `/presets/${slug}/${path}`, { body })
-        expect(taken.body.data).toMatchObject({ status: 'disabled', designated_version: { version: 2 } })
+        const attempt = await server().call('POST', `/presets/${slug}/${path}`, { body })
+        expect(attempt.body.data).toMatchObject({ status: 'disabled', designated_version: { version: 2 } })
       },
     )
   })

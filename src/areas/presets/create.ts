@@ -1,20 +1,20 @@
 import { z } from 'zod'
-import { refuseBeyond } from '../../account/ceilings.ts'
+import { assertWithinCeiling } from '../../account/ceilings.ts'
+import type { Gateway } from '../../app/gateway.ts'
 import type { PresetFormat } from '../../db/schema.ts'
 import { chatBody } from '../../dialects/chat/schema.ts'
 import { messagesBody } from '../../dialects/messages/schema.ts'
 import { responsesBody } from '../../dialects/responses/schema.ts'
-import { fail } from '../../errors.ts'
-import type { Gateway } from '../../gateway.ts'
-import { operation } from '../../operation.ts'
-import type { Caller } from '../../pipeline/authenticate.ts'
-import { type Config, configOf } from './config.ts'
-import { fullRecord, fullRecordOf } from './record.ts'
+import { gatewayError } from '../../errors/gateway-error.ts'
+import { defineOperation } from '../../http/operation.ts'
+import type { Caller } from '../../pipeline/request/authenticate.ts'
+import { extractConfig, type PresetConfig } from './config.ts'
+import { fullRecord, toFullRecord } from './record.ts'
 import { slugParam } from './slug.ts'
-import { addVersion, openPreset, updatePreset } from './store.ts'
-import { promptOfChat, promptOfMessages, promptOfResponses } from './system-prompt.ts'
+import { addVersion, lockOrCreatePreset, updatePreset } from './store.ts'
+import { extractChatPrompt, extractMessagesPrompt, extractResponsesPrompt } from './system-prompt.ts'
 
-const fullAnswer = z.strictObject({ data: fullRecord })
+const presetResponse = z.strictObject({ data: fullRecord })
 const description =
   'Only configuration is kept, and the system prompt; everything else in the body is checked and ignored. An archived preset takes no new version.'
 
@@ -25,86 +25,86 @@ const common = {
   access: 'management' as const,
   params: slugParam,
   errors: [404, 409],
-  response: fullAnswer,
+  response: presetResponse,
 }
 
-const fromChat = operation({
+const createPresetFromChat = defineOperation({
   ...common,
   id: 'createPresetFromChat',
   path: '/presets/{slug}/chat/completions',
   summary: 'Make a preset, or a new version of it, from a chat request',
   body: chatBody,
   handle: ({ gateway, caller, params, body }) =>
-    save(gateway, caller, params.slug, {
+    saveVersion(gateway, caller, params.slug, {
       format: 'chat',
-      config: configOf(body),
-      prompt: promptOfChat(body),
+      config: extractConfig(body),
+      prompt: extractChatPrompt(body),
     }),
 })
 
-const fromMessages = operation({
+const createPresetFromMessages = defineOperation({
   ...common,
   id: 'createPresetFromMessages',
   path: '/presets/{slug}/messages',
   summary: 'Make a preset, or a new version of it, from a Messages request',
   body: messagesBody,
   handle: ({ gateway, caller, params, body }) =>
-    save(gateway, caller, params.slug, {
+    saveVersion(gateway, caller, params.slug, {
       format: 'messages',
-      config: configOf(body),
-      prompt: promptOfMessages(body),
+      config: extractConfig(body),
+      prompt: extractMessagesPrompt(body),
     }),
 })
 
-const fromResponses = operation({
+const createPresetFromResponses = defineOperation({
   ...common,
   id: 'createPresetFromResponses',
   path: '/presets/{slug}/responses',
   summary: 'Make a preset, or a new version of it, from a Responses request',
   body: responsesBody,
   handle: ({ gateway, caller, params, body }) =>
-    save(gateway, caller, params.slug, {
+    saveVersion(gateway, caller, params.slug, {
       format: 'responses',
-      config: configOf(body),
-      prompt: promptOfResponses(body),
+      config: extractConfig(body),
+      prompt: extractResponsesPrompt(body),
     }),
 })
 
-export const createOperations = [fromChat, fromMessages, fromResponses]
+export const createOperations = [createPresetFromChat, createPresetFromMessages, createPresetFromResponses]
 
-interface Content {
+interface PresetContent {
   format: PresetFormat
-  config: Config
+  config: PresetConfig
   prompt: string | null
 }
 
-async function save(
+async function saveVersion(
   gateway: Gateway,
   caller: Caller,
   slug: string,
-  content: Content,
-): Promise<z.input<typeof fullAnswer>> {
+  content: PresetContent,
+): Promise<z.input<typeof presetResponse>> {
   const { clock, settings } = gateway
-  const wanted = { organizationId: caller.organizationId, slug, creatorUserId: caller.userId }
+  const newPreset = { organizationId: caller.organizationId, slug, creatorUserId: caller.userId }
   return gateway.db.transaction().execute(async (tx) => {
-    const preset = await openPreset(tx, clock, wanted)
-    await refuseBeyond(tx, settings.ceilings, 'presets', caller.organizationId)
+    const preset = await lockOrCreatePreset(tx, clock, newPreset)
+    await assertWithinCeiling(tx, settings.ceilings, 'presets', caller.organizationId)
     if (preset.status === 'archived') {
-      throw fail('conflict', 'The preset is archived: set its status to active or disabled first.')
+      throw gatewayError('conflict', 'The preset is archived: set its status to active or disabled first.')
     }
     const version = await addVersion(tx, clock, preset.id, {
       format: content.format,
       system_prompt: content.prompt,
       config: JSON.stringify(content.config),
-      creator_id: creatorOf(caller),
+      creator_id: resolveCreatorId(caller),
     })
-    await refuseBeyond(tx, settings.ceilings, 'preset_versions', preset.id)
+    await assertWithinCeiling(tx, settings.ceilings, 'preset_versions', preset.id)
     const designated = await updatePreset(tx, clock, preset.id, { designated_version_id: version.id })
-    return { data: fullRecordOf(designated, version) }
+    return { data: toFullRecord(designated, version) }
   })
 }
 
 /** A key made for no member, such as the one from the environment, stands for itself. */
-function creatorOf(caller: Caller): string {
+function resolveCreatorId(caller: Caller): string {
   return caller.userId ?? `key:${caller.key.hash}`
 }

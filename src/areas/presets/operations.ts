@@ -1,23 +1,23 @@
 import { z } from 'zod'
 import type { Db } from '../../db/db.ts'
-import { badField, fail } from '../../errors.ts'
+import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
+import { defineOperation } from '../../http/operation.ts'
 import { isoNow } from '../../lib/clock.ts'
-import { pageQuery } from '../../lib/page.ts'
-import { operation } from '../../operation.ts'
+import { pageQuery } from '../../lib/query-params.ts'
 import { createOperations } from './create.ts'
 import {
   fullRecord,
-  fullRecordOf,
   presetRecord,
   presetStatus,
-  recordOf,
-  versionOf,
+  toFullRecord,
+  toPresetRecord,
+  toVersionRecord,
   versionRecord,
 } from './record.ts'
 import { slugParam } from './slug.ts'
 import {
   deletePreset,
-  designatedVersion,
+  findDesignatedVersion,
   findVersion,
   listPresets,
   listVersions,
@@ -29,12 +29,12 @@ import {
 } from './store.ts'
 
 const tag = 'Presets'
-const fullAnswer = z.strictObject({ data: fullRecord })
+const presetResponse = z.strictObject({ data: fullRecord })
 
 /** The column is a 32-bit integer: larger numbers name no version. */
-const largestVersion = 2 ** 31 - 1
+const maxVersion = 2 ** 31 - 1
 
-const listAll = operation({
+const listPresetsOperation = defineOperation({
   id: 'listPresets',
   method: 'GET',
   path: '/presets',
@@ -45,11 +45,11 @@ const listAll = operation({
   response: z.strictObject({ data: z.array(presetRecord), total_count: z.int() }),
   handle: async ({ gateway, caller, query }) => {
     const { rows, total } = await listPresets(gateway.db, caller.organizationId, query)
-    return { data: rows.map(recordOf), total_count: total }
+    return { data: rows.map(toPresetRecord), total_count: total }
   },
 })
 
-const get = operation({
+const getPresetOperation = defineOperation({
   id: 'getPreset',
   method: 'GET',
   path: '/presets/{slug}',
@@ -58,14 +58,14 @@ const get = operation({
   access: 'management',
   params: slugParam,
   errors: [404],
-  response: fullAnswer,
+  response: presetResponse,
   handle: async ({ gateway, caller, params }) => {
     const preset = await requirePreset(gateway.db, caller.organizationId, params.slug)
-    return { data: fullRecordOf(preset, await designatedVersion(gateway.db, preset)) }
+    return { data: toFullRecord(preset, await findDesignatedVersion(gateway.db, preset)) }
   },
 })
 
-const listAllVersions = operation({
+const listPresetVersions = defineOperation({
   id: 'listPresetVersions',
   method: 'GET',
   path: '/presets/{slug}/versions',
@@ -79,11 +79,11 @@ const listAllVersions = operation({
   handle: async ({ gateway, caller, params, query }) => {
     const preset = await requirePreset(gateway.db, caller.organizationId, params.slug)
     const { rows, total } = await listVersions(gateway.db, preset.id, query)
-    return { data: rows.map(versionOf), total_count: total }
+    return { data: rows.map(toVersionRecord), total_count: total }
   },
 })
 
-const getVersion = operation({
+const getPresetVersion = defineOperation({
   id: 'getPresetVersion',
   method: 'GET',
   path: '/presets/{slug}/versions/{version}',
@@ -101,9 +101,9 @@ const getVersion = operation({
   handle: async ({ gateway, caller, params }) => {
     const preset = await requirePreset(gateway.db, caller.organizationId, params.slug)
     const number = Number(params.version)
-    const version = number <= largestVersion && (await findVersion(gateway.db, preset.id, number))
-    if (!version) throw fail('not_found', `The preset has no version ${params.version}.`)
-    return { data: versionOf(version) }
+    const version = number <= maxVersion && (await findVersion(gateway.db, preset.id, number))
+    if (!version) throw gatewayError('not_found', `The preset has no version ${params.version}.`)
+    return { data: toVersionRecord(version) }
   },
 })
 
@@ -114,12 +114,12 @@ const updateBody = z.strictObject({
   designated_version: z
     .int()
     .min(1)
-    .max(largestVersion)
+    .max(maxVersion)
     .optional()
     .describe('The number of the version that requests use'),
 })
 
-const update = operation({
+const updatePresetOperation = defineOperation({
   id: 'updatePreset',
   method: 'PATCH',
   path: '/presets/{slug}',
@@ -129,18 +129,18 @@ const update = operation({
   params: slugParam,
   body: updateBody,
   errors: [404],
-  response: fullAnswer,
+  response: presetResponse,
   handle: ({ gateway, caller, params, body }) =>
     gateway.db.transaction().execute(async (tx) => {
       const before = await lockPreset(tx, caller.organizationId, params.slug)
-      const changes = await changesOf(tx, before, body, isoNow(gateway.clock))
+      const changes = await toChanges(tx, before, body, isoNow(gateway.clock))
       const changed = Object.keys(changes).length > 0
       const preset = changed ? await updatePreset(tx, gateway.clock, before.id, changes) : before
-      return { data: fullRecordOf(preset, await designatedVersion(tx, preset)) }
+      return { data: toFullRecord(preset, await findDesignatedVersion(tx, preset)) }
     }),
 })
 
-const remove = operation({
+const deletePresetOperation = defineOperation({
   id: 'deletePreset',
   method: 'DELETE',
   path: '/presets/{slug}',
@@ -157,17 +157,17 @@ const remove = operation({
 })
 
 export const presetOperations = [
-  listAll,
-  get,
-  listAllVersions,
-  getVersion,
+  listPresetsOperation,
+  getPresetOperation,
+  listPresetVersions,
+  getPresetVersion,
   ...createOperations,
-  update,
-  remove,
+  updatePresetOperation,
+  deletePresetOperation,
 ]
 
 /** The columns for the fields that were sent. */
-async function changesOf(
+async function toChanges(
   tx: Db,
   preset: Preset,
   body: z.output<typeof updateBody>,
@@ -179,13 +179,13 @@ async function changesOf(
     ...(body.status !== undefined && { status: body.status }),
     ...(body.status !== undefined && body.status !== preset.status && { status_updated_at: now }),
     ...(body.designated_version !== undefined && {
-      designated_version_id: await versionId(tx, preset, body.designated_version),
+      designated_version_id: await requireVersionId(tx, preset, body.designated_version),
     }),
   }
 }
 
-async function versionId(tx: Db, preset: Preset, number: number): Promise<string> {
+async function requireVersionId(tx: Db, preset: Preset, number: number): Promise<string> {
   const version = await findVersion(tx, preset.id, number)
-  if (!version) throw badField('designated_version', `the preset has no version ${number}`)
+  if (!version) throw invalidFieldError('designated_version', `the preset has no version ${number}`)
   return version.id
 }

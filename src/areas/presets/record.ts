@@ -40,7 +40,7 @@ export const fullRecord = z
   .strictObject({ ...presetFields, designated_version: versionRecord.nullable() })
   .meta({ id: 'PresetWithDesignatedVersion' })
 
-export function recordOf(preset: Preset): z.input<typeof presetRecord> {
+export function toPresetRecord(preset: Preset): z.input<typeof presetRecord> {
   return {
     id: preset.id,
     name: preset.name,
@@ -56,7 +56,7 @@ export function recordOf(preset: Preset): z.input<typeof presetRecord> {
   }
 }
 
-export function versionOf(version: PresetVersion): z.input<typeof versionRecord> {
+export function toVersionRecord(version: PresetVersion): z.input<typeof versionRecord> {
   return {
     id: version.id,
     preset_id: version.preset_id,
@@ -69,6 +69,6 @@ export function versionOf(version: PresetVersion): z.input<typeof versionRecord>
   }
 }
 
-export function fullRecordOf(preset: Preset, designated: PresetVersion | null): z.input<typeof fullRecord> {
-  return { ...recordOf(preset), designated_version: designated && versionOf(designated) }
+export function toFullRecord(preset: Preset, designated: PresetVersion | null): z.input<typeof fullRecord> {
+  return { ...toPresetRecord(preset), designated_version: designated && toVersionRecord(designated) }
 }

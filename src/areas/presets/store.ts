@@ -1,20 +1,24 @@
 import type { Selectable } from 'kysely'
 import { findDefaultWorkspace } from '../../account/workspaces.ts'
 import type { Db } from '../../db/db.ts'
-import { pageOf, type Rows } from '../../db/page.ts'
+import { fetchPage, type RowPage } from '../../db/page.ts'
 import type { PresetTable, PresetVersionTable } from '../../db/schema.ts'
-import { fail } from '../../errors.ts'
+import { gatewayError } from '../../errors/gateway-error.ts'
 import { type Clock, isoNow } from '../../lib/clock.ts'
 import { newUuid } from '../../lib/ids.ts'
-import type { Page } from '../../lib/page.ts'
+import type { Pagination } from '../../lib/query-params.ts'
 
 export type Preset = Selectable<PresetTable>
 export type PresetVersion = Selectable<PresetVersionTable>
 
 /** Most recently updated first; the id decides between those of one millisecond. */
-export async function listPresets(db: Db, organizationId: string, page: Page): Promise<Rows<Preset>> {
+export async function listPresets(
+  db: Db,
+  organizationId: string,
+  page: Pagination,
+): Promise<RowPage<Preset>> {
   const all = db.selectFrom('presets').where('organization_id', '=', organizationId)
-  return pageOf(all.selectAll(), page, ['updated_at', 'id'], 'desc')
+  return fetchPage(all.selectAll(), page, ['updated_at', 'id'], 'desc')
 }
 
 export async function requirePreset(db: Db, organizationId: string, slug: string): Promise<Preset> {
@@ -24,12 +28,12 @@ export async function requirePreset(db: Db, organizationId: string, slug: string
     .where('organization_id', '=', organizationId)
     .where('slug', '=', slug)
     .executeTakeFirst()
-  if (!preset) throw presetMissing()
+  if (!preset) throw presetNotFoundError()
   return preset
 }
 
-function presetMissing() {
-  return fail('not_found', 'The preset does not exist.')
+function presetNotFoundError() {
+  return gatewayError('not_found', 'The preset does not exist.')
 }
 
 /** Lets no other change of the preset begin before this transaction ends. */
@@ -41,7 +45,7 @@ export async function lockPreset(tx: Db, organizationId: string, slug: string): 
     .where('slug', '=', slug)
     .returningAll()
     .executeTakeFirst()
-  if (!preset) throw presetMissing()
+  if (!preset) throw presetNotFoundError()
   return preset
 }
 
@@ -52,22 +56,22 @@ export interface NewPreset {
 }
 
 /** As `lockPreset`, and made first where it is absent: one statement, so that nobody comes in between. */
-export async function openPreset(tx: Db, clock: Clock, wanted: NewPreset): Promise<Preset> {
+export async function lockOrCreatePreset(tx: Db, clock: Clock, input: NewPreset): Promise<Preset> {
   const now = isoNow(clock)
   return tx
     .insertInto('presets')
     .values({
       id: newUuid(),
-      organization_id: wanted.organizationId,
+      organization_id: input.organizationId,
       // A preset belongs to the organization: it does without, once the default workspace was deleted.
-      workspace_id: (await findDefaultWorkspace(tx, wanted.organizationId))?.id ?? null,
-      slug: wanted.slug,
-      name: wanted.slug,
+      workspace_id: (await findDefaultWorkspace(tx, input.organizationId))?.id ?? null,
+      slug: input.slug,
+      name: input.slug,
       description: null,
       status: 'active',
       status_updated_at: null,
       designated_version_id: null,
-      creator_user_id: wanted.creatorUserId,
+      creator_user_id: input.creatorUserId,
       created_at: now,
       updated_at: now,
     })
@@ -135,18 +139,18 @@ export async function deletePreset(db: Db, organizationId: string, slug: string)
     .where('organization_id', '=', organizationId)
     .where('slug', '=', slug)
     .executeTakeFirst()
-  if (result.numDeletedRows === 0n) throw presetMissing()
+  if (result.numDeletedRows === 0n) throw presetNotFoundError()
 }
 
 /** What the designation points at. Gone only if the preset was deleted since it was read. */
-export async function designatedVersion(db: Db, preset: Preset): Promise<PresetVersion | null> {
+export async function findDesignatedVersion(db: Db, preset: Preset): Promise<PresetVersion | null> {
   if (preset.designated_version_id === null) return null
   const version = await db
     .selectFrom('preset_versions')
     .selectAll()
     .where('id', '=', preset.designated_version_id)
     .executeTakeFirst()
-  if (!version) throw presetMissing()
+  if (!version) throw presetNotFoundError()
   return version
 }
 
@@ -163,7 +167,11 @@ export async function findVersion(
     .executeTakeFirst()
 }
 
-export async function listVersions(db: Db, presetId: string, page: Page): Promise<Rows<PresetVersion>> {
+export async function listVersions(
+  db: Db,
+  presetId: string,
+  page: Pagination,
+): Promise<RowPage<PresetVersion>> {
   const all = db.selectFrom('preset_versions').where('preset_id', '=', presetId)
-  return pageOf(all.selectAll(), page, ['version'])
+  return fetchPage(all.selectAll(), page, ['version'])
 }

@@ -1,37 +1,37 @@
 import type { ChatBody } from '../../dialects/chat/schema.ts'
 import type { MessagesBody } from '../../dialects/messages/schema.ts'
 import type { ResponsesBody } from '../../dialects/responses/schema.ts'
-import { badField } from '../../errors.ts'
+import { invalidFieldError } from '../../errors/gateway-error.ts'
 import { maxPartBytes } from './config.ts'
 
-type Content = string | { type: string; text?: string | undefined }[]
+type PromptContent = string | { type: string; text?: string | undefined }[]
 
-export function promptOfChat({ messages }: ChatBody): string | null {
-  const spoken = messages.filter(({ role }) => role === 'system' || role === 'developer')
-  return joined(
+export function extractChatPrompt({ messages }: ChatBody): string | null {
+  const systemMessages = messages.filter(({ role }) => role === 'system' || role === 'developer')
+  return joinPrompt(
     'messages',
-    spoken.flatMap(({ content }) => textsOf(content ?? '')),
+    systemMessages.flatMap(({ content }) => extractTexts(content ?? '')),
   )
 }
 
-export function promptOfMessages({ system }: MessagesBody): string | null {
-  return joined('system', textsOf(system ?? ''))
+export function extractMessagesPrompt({ system }: MessagesBody): string | null {
+  return joinPrompt('system', extractTexts(system ?? ''))
 }
 
-export function promptOfResponses({ instructions }: ResponsesBody): string | null {
-  return joined('instructions', [instructions ?? ''])
+export function extractResponsesPrompt({ instructions }: ResponsesBody): string | null {
+  return joinPrompt('instructions', [instructions ?? ''])
 }
 
-function textsOf(content: Content): string[] {
+function extractTexts(content: PromptContent): string[] {
   if (typeof content === 'string') return [content]
   return content.filter((part) => part.type === 'text').map((part) => part.text ?? '')
 }
 
 /** A blank line between texts, because that is how models read separate instructions. */
-function joined(field: string, texts: string[]): string | null {
+function joinPrompt(field: string, texts: string[]): string | null {
   const prompt = texts.filter((text) => text !== '').join('\n\n')
   if (Buffer.byteLength(prompt) > maxPartBytes) {
-    throw badField(field, `the system prompt is larger than ${maxPartBytes} bytes`)
+    throw invalidFieldError(field, `the system prompt is larger than ${maxPartBytes} bytes`)
   }
   return prompt === '' ? null : prompt
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { operation } from '../../operation.ts'
+import { defineOperation } from '../../http/operation.ts'
 
 const providerRecord = z
   .strictObject({
@@ -13,7 +13,7 @@ const providerRecord = z
   })
   .meta({ id: 'Provider' })
 
-const listProviders = operation({
+const listProviders = defineOperation({
   id: 'listProviders',
   method: 'GET',
   path: '/providers',
@@ -22,7 +22,7 @@ const listProviders = operation({
   access: 'any',
   response: z.strictObject({ data: z.array(providerRecord) }),
   handle: async ({ gateway }) => ({
-    data: gateway.catalog.providers.map((provider) => ({
+    data: gateway.catalogue.providers.map((provider) => ({
       name: provider.name,
       slug: provider.slug,
       headquarters: provider.headquarters,

@@ -1,9 +1,9 @@
-import type { Decided, Denied, EffectivePolicy, Layer, Restriction } from '../../policy/effective.ts'
+import type { DeniedItem, EffectivePolicy, Layer, LayeredValue, Restriction } from '../../policy/effective.ts'
 import { zdrGroups } from '../../policy/guardrail.ts'
-import type { LeftOut } from '../../routing/decide.ts'
+import type { Exclusion } from '../../routing/decide.ts'
 
 /** What a guardrail says that has to do with where requests may go. */
-export interface Rule {
+export interface GuardrailRule {
   field: string
   layers: Layer[]
   effect: string
@@ -11,57 +11,68 @@ export interface Rule {
   excludes: number
 }
 
-type Said = Omit<Rule, 'excludes'>
+type RuleDescription = Omit<GuardrailRule, 'excludes'>
 
-export function rulesOf(policy: EffectivePolicy, left: readonly LeftOut[]): Rule[] {
-  const said = [...placement(policy), ...retention(policy)]
-  return said.map((rule) => ({ ...rule, excludes: excludedBy(rule.field, left) }))
+export function describeRules(policy: EffectivePolicy, excluded: readonly Exclusion[]): GuardrailRule[] {
+  const descriptions = [...describePlacement(policy), ...describeRetention(policy)]
+  return descriptions.map((rule) => ({ ...rule, excludes: countExcluded(rule.field, excluded) }))
 }
 
 /** The router names one rule for all vendors. */
-function excludedBy(field: string, left: readonly LeftOut[]): number {
+function countExcluded(field: string, excluded: readonly Exclusion[]): number {
   const name = field.startsWith('enforce_zdr') ? 'enforce_zdr' : field
-  return left.filter(({ reason }) => reason === `guardrail:${name}`).length
+  return excluded.filter(({ reason }) => reason === `guardrail:${name}`).length
 }
 
 /** Each field, and what it means for requests; null when it says nothing. */
-const effects: Record<string, (policy: EffectivePolicy) => Omit<Said, 'field'> | null> = {
+const ruleEffects: Record<string, (policy: EffectivePolicy) => Omit<RuleDescription, 'field'> | null> = {
   allowed_data_regions: (policy) =>
-    only(policy.allowed_data_regions, 'Requests may be made in these regions only'),
-  allowed_models: (policy) => only(policy.allowed_models, 'Only these models may be used'),
-  allowed_providers: (policy) => only(policy.allowed_providers, 'Only these providers may be used'),
-  ignored_models: (policy) => never(policy.ignored_models, 'These models may not be used'),
-  ignored_providers: (policy) => never(policy.ignored_providers, 'These providers may not be used'),
+    describeAllowList(policy.allowed_data_regions, 'Requests may be made in these regions only'),
+  allowed_models: (policy) => describeAllowList(policy.allowed_models, 'Only these models may be used'),
+  allowed_providers: (policy) =>
+    describeAllowList(policy.allowed_providers, 'Only these providers may be used'),
+  ignored_models: (policy) => describeDenyList(policy.ignored_models, 'These models may not be used'),
+  ignored_providers: (policy) =>
+    describeDenyList(policy.ignored_providers, 'These providers may not be used'),
   enable_free_model_training: (policy) =>
-    unless(policy.enable_free_model_training, 'Free endpoints that may train on prompts are not used.'),
+    describeSwitch(
+      policy.enable_free_model_training,
+      'Free endpoints that may train on prompts are not used.',
+    ),
   enable_paid_model_training: (policy) =>
-    unless(policy.enable_paid_model_training, 'Paid endpoints that may train on prompts are not used.'),
+    describeSwitch(
+      policy.enable_paid_model_training,
+      'Paid endpoints that may train on prompts are not used.',
+    ),
   enable_free_model_publication: (policy) =>
-    unless(policy.enable_free_model_publication, 'Free endpoints that may publish prompts are not used.'),
+    describeSwitch(
+      policy.enable_free_model_publication,
+      'Free endpoints that may publish prompts are not used.',
+    ),
 }
 
-function only({ values, layers }: Restriction<string>, effect: string) {
-  return values === null ? null : { layers, effect: `${effect}: ${listed(values)}.` }
+function describeAllowList({ values, layers }: Restriction<string>, effect: string) {
+  return values === null ? null : { layers, effect: `${effect}: ${formatList(values)}.` }
 }
 
-function never(denied: readonly Denied[], effect: string) {
+function describeDenyList(denied: readonly DeniedItem[], effect: string) {
   if (denied.length === 0) return null
   const layers = [...new Set(denied.flatMap((entry) => entry.layers))]
-  return { layers, effect: `${effect}: ${listed(denied.map(({ value }) => value))}.` }
+  return { layers, effect: `${effect}: ${formatList(denied.map(({ value }) => value))}.` }
 }
 
-function unless({ value, layers }: Decided<boolean | null>, effect: string) {
+function describeSwitch({ value, layers }: LayeredValue<boolean | null>, effect: string) {
   return value === false ? { layers, effect } : null
 }
 
-function placement(policy: EffectivePolicy): Said[] {
-  return Object.entries(effects).flatMap(([field, effectOf]) => {
-    const said = effectOf(policy)
-    return said ? [{ field, ...said }] : []
+function describePlacement(policy: EffectivePolicy): RuleDescription[] {
+  return Object.entries(ruleEffects).flatMap(([field, effectOf]) => {
+    const description = effectOf(policy)
+    return description ? [{ field, ...description }] : []
   })
 }
 
-function retention({ enforce_zdr }: EffectivePolicy): Said[] {
+function describeRetention({ enforce_zdr }: EffectivePolicy): RuleDescription[] {
   return zdrGroups.flatMap((group) => {
     const { value, layers } = enforce_zdr[group]
     const effect = `Endpoints for models of ${group} that keep prompts are not used.`
@@ -69,11 +80,11 @@ function retention({ enforce_zdr }: EffectivePolicy): Said[] {
   })
 }
 
-const mostListed = 10
+const maxListed = 10
 
-function listed(values: readonly string[]): string {
+function formatList(values: readonly string[]): string {
   if (values.length === 0) return 'none'
-  const more = values.length - mostListed
-  const names = values.slice(0, mostListed).join(', ')
+  const more = values.length - maxListed
+  const names = values.slice(0, maxListed).join(', ')
   return more > 0 ? `${names} and ${more} more` : names
 }

@@ -1,17 +1,17 @@
-import type { LimitKind, Wish } from '../../ledger/book.ts'
+import type { HoldRequest, LimitKind } from '../../ledger/ledger-state.ts'
 import type { Window } from '../../ledger/meter.ts'
 import { usdFromNanos } from '../../ledger/money.ts'
-import type { Preview } from '../../ledger/preview.ts'
-import { windowWords } from '../../pipeline/admit.ts'
+import type { AdmissionPreview } from '../../ledger/preview.ts'
+import { windowNames } from '../../pipeline/settlement/admit.ts'
 
-type Interval = (typeof windowWords)[Window] | 'minute'
+type LimitInterval = (typeof windowNames)[Window] | 'minute'
 
 /** A limit as a client sees it: in USD, or in requests. */
-export interface ShownLimit {
+export interface LimitPreview {
   kind: LimitKind | 'free_requests'
   /** Whose spending is counted. */
   subject: string
-  interval: Interval
+  interval: LimitInterval
   unit: 'usd' | 'requests'
   limit: number | null
   spent: number | null
@@ -22,31 +22,39 @@ export interface ShownLimit {
 }
 
 /** What the whole account has is for management keys; whether the request fits into it is not. */
-const unseen = { limit: null, spent: null, held: null }
+const hiddenAmounts = { limit: null, spent: null, held: null }
 
 /** In the order they are checked. */
-export function limitsOf({ free }: Wish, { limits, free: used }: Preview): ShownLimit[] {
-  const money = limits.map(({ limit, needed, spent, held, room, fits }) => ({
+export function toLimitPreviews(
+  { free }: HoldRequest,
+  { limits, free: used }: AdmissionPreview,
+): LimitPreview[] {
+  const money = limits.map(({ limit, needed, spent, held, available, fits }) => ({
     kind: limit.kind,
     subject: subjectOf(limit.subject),
-    interval: windowWords[limit.window],
+    interval: windowNames[limit.window],
     unit: 'usd' as const,
     ...(limit.kind === 'credits'
-      ? unseen
+      ? hiddenAmounts
       : { limit: usdFromNanos(limit.amount), spent: usdFromNanos(spent), held: usdFromNanos(held) }),
-    remaining: usdFromNanos(room),
+    remaining: usdFromNanos(available),
     needed: usdFromNanos(needed),
     would_fit: fits,
   }))
   if (!free || !used) return money
   return [
     ...money,
-    requests(free.subject, 'minute', free.perMinute, used.minute),
-    requests(free.subject, 'daily', free.perDay, used.day),
+    toRequestLimit(free.subject, 'minute', free.perMinute, used.minute),
+    toRequestLimit(free.subject, 'daily', free.perDay, used.day),
   ]
 }
 
-function requests(subject: string, interval: Interval, limit: number, spent: number): ShownLimit {
+function toRequestLimit(
+  subject: string,
+  interval: LimitInterval,
+  limit: number,
+  spent: number,
+): LimitPreview {
   const remaining = Math.max(0, limit - spent)
   return {
     kind: 'free_requests',

@@ -1,12 +1,12 @@
 import { z } from 'zod'
-import { dataRegions } from '../../catalog/vocabulary.ts'
+import { dataRegions } from '../../catalogue/vocabulary.ts'
 import { chat } from '../../dialects/chat/chat.ts'
-import type { JsonObject } from '../../lib/loose.ts'
-import { operation } from '../../operation.ts'
+import { defineOperation } from '../../http/operation.ts'
+import type { JsonObject } from '../../lib/json-values.ts'
 import { layerNames } from '../../policy/effective.ts'
-import { formatName, questionOf } from './body.ts'
-import { usualCompletion } from './price.ts'
-import { quoteOf } from './quote.ts'
+import { formatName, resolveIncoming } from './incoming.ts'
+import { defaultCompletionTokens } from './price.ts'
+import { buildQuote } from './quote.ts'
 
 const usd = z.number().nullable()
 
@@ -92,7 +92,9 @@ const quote = z
         prompt_tokens: z.int(),
         completion_tokens: z
           .int()
-          .describe(`What the expected price is reckoned with: max_tokens, at most ${usualCompletion}`),
+          .describe(
+            `What the expected price is reckoned with: max_tokens, at most ${defaultCompletionTokens}`,
+          ),
       }),
     }),
     limits: z.array(limit),
@@ -102,7 +104,7 @@ const quote = z
   })
   .meta({ id: 'Quote' })
 
-const quoteRequest = operation({
+const quoteRequest = defineOperation({
   id: 'quoteRequest',
   method: 'POST',
   path: '/quote',
@@ -116,9 +118,9 @@ const quoteRequest = operation({
   body: z.looseObject({}).meta({ description: 'A body of any of the formats' }),
   errors: [404, 429],
   response: z.strictObject({ data: quote }),
-  handle: async ({ gateway, caller, region, request, query, body, source }) => {
-    const given = { caller, region, request, source, body: body as JsonObject }
-    return { data: await quoteOf(gateway, await questionOf(gateway, given, query.format)) }
+  handle: async ({ gateway, caller, region, httpRequest, query, body, source }) => {
+    const input = { caller, region, httpRequest, source, body: body as JsonObject }
+    return { data: await buildQuote(gateway, await resolveIncoming(gateway, input, query.format)) }
   },
 })
 

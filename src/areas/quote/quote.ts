@@ -1,76 +1,89 @@
-import { promptEstimate, type Size } from '../../call/size.ts'
-import { GatewayError } from '../../errors.ts'
-import type { Gateway } from '../../gateway.ts'
-import type { Wish } from '../../ledger/book.ts'
+import type { Gateway } from '../../app/gateway.ts'
+import { estimatePromptTokens, type RequestSize } from '../../call/size.ts'
+import { GatewayError } from '../../errors/gateway-error.ts'
+import type { HoldRequest } from '../../ledger/ledger-state.ts'
 import { usdFromNanos } from '../../ledger/money.ts'
-import { type Preview, previewOf } from '../../ledger/preview.ts'
-import { requestIdOf } from '../../lib/request-id.ts'
-import { askingOf, mostAt, refused, sizeIn, stopFlood, wishOf } from '../../pipeline/admit.ts'
-import type { Asked, Question } from '../../pipeline/asked.ts'
-import { decidedOf } from '../../pipeline/metadata.ts'
-import { readAsked } from '../../pipeline/read.ts'
-import { type Plan, planFor, refuseEmpty } from '../../pipeline/route.ts'
-import { wordsFor } from '../../pipeline/translate.ts'
-import { guardRegion } from '../../policy/guard.ts'
-import { explain } from '../../routing/explain.ts'
-import { rulesOf } from './guardrails.ts'
-import { limitsOf } from './limits.ts'
-import { completionAt, expectedOf, priceAt } from './price.ts'
+import { type AdmissionPreview, previewAdmission } from '../../ledger/preview.ts'
+import { resolveRequestId } from '../../lib/request-id.ts'
+import type { IncomingRequest, InferenceRequest } from '../../pipeline/request/inference-request.ts'
+import { parseRequest } from '../../pipeline/request/parse.ts'
+import { describeDecision } from '../../pipeline/routing/metadata.ts'
+import { assertRoutable, buildPlan, type RoutingPlan } from '../../pipeline/routing/plan.ts'
+import {
+  buildHoldRequest,
+  enforceRateLimit,
+  estimateHold,
+  limitError,
+  measureRequest,
+  worstCaseAt,
+} from '../../pipeline/settlement/admit.ts'
+import { encodeFor } from '../../pipeline/upstream/translate.ts'
+import { assertRegionAllowed } from '../../policy/guard.ts'
+import { explainDecision } from '../../routing/explain.ts'
+import { describeRules } from './guardrails.ts'
+import { toLimitPreviews } from './limits.ts'
+import { computeExpectedPrice, estimateCompletionTokens, estimatePrice } from './price.ts'
 
 /** What would become of a request: decided and reckoned as if it were made, and then not made. */
-export async function quoteOf(gateway: Gateway, question: Question) {
-  const read = await readAsked(gateway, question)
-  const asked: Asked = { ...read, wishes: { ...read.wishes, isExplained: true } }
-  stopFlood(gateway, asked)
+export async function buildQuote(gateway: Gateway, incoming: IncomingRequest) {
+  const parsed = await parseRequest(gateway, incoming)
+  const request: InferenceRequest = { ...parsed, options: { ...parsed.options, wantsMetadata: true } }
+  enforceRateLimit(gateway, request)
   // How often each one would be drawn is told beside it.
-  const routed = planFor(gateway, asked, null)
-  const { plan, wish, preview, error } = await judged(gateway, asked, routed)
+  const routed = buildPlan(gateway, request, null)
+  const { plan, hold, preview, error } = await dryRunRequest(gateway, request, routed)
   return {
-    ...priced(gateway, asked, plan, wish),
-    limits: preview && wish ? limitsOf(wish, preview) : [],
-    guardrails: rulesOf(asked.standing.policy, plan.left),
+    ...explainPrices(gateway, request, plan, hold),
+    limits: preview && hold ? toLimitPreviews(hold, preview) : [],
+    guardrails: describeRules(request.keyContext.policy, plan.exclusions),
     would: error ? ('be_refused' as const) : ('be_sent' as const),
-    refusal: error && refusalOf(asked, error),
+    refusal: error && encodeRefusal(request, error),
   }
 }
 
-interface Judged {
-  plan: Plan
+interface DryRun {
+  plan: RoutingPlan
   /** Null when the request would not come as far as the ledger. */
-  wish: Wish | null
-  preview: Preview | null
+  hold: HoldRequest | null
+  preview: AdmissionPreview | null
   error: GatewayError | null
 }
 
 /** The checks of a real request; of several errors the one it would meet first. */
-async function judged(gateway: Gateway, asked: Asked, routed: Plan): Promise<Judged> {
-  const early = errorIn(() => {
-    guardRegion(asked.standing.policy, asked.region)
-    refuseEmpty(gateway, asked, routed)
+async function dryRunRequest(
+  gateway: Gateway,
+  request: InferenceRequest,
+  routed: RoutingPlan,
+): Promise<DryRun> {
+  const earlyError = captureError(() => {
+    assertRegionAllowed(request.keyContext.policy, request.region)
+    assertRoutable(gateway, request, routed)
   })
-  const nothing = { plan: routed, wish: null, preview: null }
-  if (routed.candidates.length === 0) return { ...nothing, error: early }
-  const asking = tried(() => askingOf(gateway, asked, routed))
-  if (asking instanceof GatewayError) return { ...nothing, error: early ?? asking }
-  const { plan } = asking
-  const wish = wishOf(asked, asking.asking)
-  const preview = await previewOf(gateway.db, wish)
-  const broke = preview.refusal && refused(asked, preview.refusal)
-  return { plan, wish, preview, error: early ?? broke ?? lossAt(asked, plan) }
+  const nothing = { plan: routed, hold: null, preview: null }
+  if (routed.candidates.length === 0) return { ...nothing, error: earlyError }
+  const prepared = catchGatewayError(() => estimateHold(gateway, request, routed))
+  if (prepared instanceof GatewayError) return { ...nothing, error: earlyError ?? prepared }
+  const { plan } = prepared
+  const hold = buildHoldRequest(request, prepared.asking)
+  const preview = await previewAdmission(gateway.db, hold)
+  const rejectionError = preview.rejection && limitError(request, preview.rejection)
+  return { plan, hold, preview, error: earlyError ?? rejectionError ?? findLossError(request, plan) }
 }
 
 /** What no endpoint could be told, where the client wants all of it told. */
-function lossAt(asked: Asked, { candidates }: Plan): GatewayError | null {
-  const losses = candidates.map(({ model, endpoint }) => errorIn(() => wordsFor(asked, model, endpoint)))
+function findLossError(request: InferenceRequest, { candidates }: RoutingPlan): GatewayError | null {
+  const losses = candidates.map(({ model, endpoint }) =>
+    captureError(() => encodeFor(request, model, endpoint)),
+  )
   return losses.every((loss) => loss !== null) ? (losses[0] ?? null) : null
 }
 
-function errorIn(work: () => unknown): GatewayError | null {
-  const result = tried(work)
+function captureError(work: () => unknown): GatewayError | null {
+  const result = catchGatewayError(work)
   return result instanceof GatewayError ? result : null
 }
 
-function tried<T>(work: () => T): T | GatewayError {
+function catchGatewayError<T>(work: () => T): T | GatewayError {
   try {
     return work()
   } catch (error) {
@@ -80,40 +93,52 @@ function tried<T>(work: () => T): T | GatewayError {
 }
 
 /** In the words of the format, as its client would be given it. */
-function refusalOf(asked: Asked, error: GatewayError) {
-  error.userId = asked.caller.userId
-  return asked.format.writes.encodeError(error, requestIdOf(asked.request))
+function encodeRefusal(request: InferenceRequest, error: GatewayError) {
+  error.userId = request.caller.userId
+  return request.format.replyCodec.encodeError(error, resolveRequestId(request.httpRequest))
 }
 
 /** The explanation, with what each endpoint would take. */
 /** With a key of the caller's own. */
-function mostAtProvider(gateway: Gateway, asked: Asked, size: Size, { candidates }: Plan): bigint {
-  const amounts = candidates.map((candidate) => mostAt(gateway, size, candidate, asked.at).byok)
-  return amounts.reduce((most, amount) => (amount > most ? amount : most), 0n)
+function computeWorstCaseAtProvider(
+  gateway: Gateway,
+  request: InferenceRequest,
+  size: RequestSize,
+  { candidates }: RoutingPlan,
+): bigint {
+  const amounts = candidates.map((candidate) => worstCaseAt(gateway, size, candidate, request.at).byok)
+  return amounts.reduce((max, amount) => (amount > max ? amount : max), 0n)
 }
 
-function priced(gateway: Gateway, asked: Asked, plan: Plan, wish: Wish | null) {
-  const { endpoints, ...explanation } = explain(decidedOf(asked, plan), null)
-  const size = sizeIn(asked)
-  const prices = plan.candidates.map((candidate) => priceAt(gateway, asked, size, candidate))
-  const available = endpoints.available.map(({ price, ...endpoint }, place) => ({
+function explainPrices(
+  gateway: Gateway,
+  request: InferenceRequest,
+  plan: RoutingPlan,
+  hold: HoldRequest | null,
+) {
+  const { endpoints, ...explanation } = explainDecision(describeDecision(request, plan), null)
+  const size = measureRequest(request)
+  const prices = plan.candidates.map((candidate) => estimatePrice(gateway, request, size, candidate))
+  const available = endpoints.available.map(({ price, ...endpoint }, index) => ({
     ...endpoint,
-    price: { ...(price ?? unknown), ...(prices[place] ?? unquoted) },
+    price: { ...(price ?? unknownPrice), ...(prices[index] ?? unknownEstimate) },
   }))
   return {
     ...explanation,
     endpoints: { ...endpoints, available },
     price: {
-      worst_case: wish ? usdFromNanos(wish.amount) : null,
-      worst_case_at_provider: wish ? usdFromNanos(mostAtProvider(gateway, asked, size, plan)) : null,
-      expected: expectedOf(plan.candidates, prices),
+      worst_case: hold ? usdFromNanos(hold.amount) : null,
+      worst_case_at_provider: hold
+        ? usdFromNanos(computeWorstCaseAtProvider(gateway, request, size, plan))
+        : null,
+      expected: computeExpectedPrice(plan.candidates, prices),
       assumed: {
-        prompt_tokens: promptEstimate(asked.call),
-        completion_tokens: completionAt(asked.call.maxTokens),
+        prompt_tokens: estimatePromptTokens(request.call),
+        completion_tokens: estimateCompletionTokens(request.call.maxTokens),
       },
     },
   }
 }
 
-const unknown = { prompt: null, completion: null }
-const unquoted = { worst_case: null, expected: null }
+const unknownPrice = { prompt: null, completion: null }
+const unknownEstimate = { worst_case: null, expected: null }

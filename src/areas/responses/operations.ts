@@ -1,25 +1,25 @@
 import { z } from 'zod'
-import { findUnfinished } from '../../account/background-responses.ts'
-import { deleteResponse, inputItems } from '../../account/stored-responses.ts'
+import { findUnfinishedResponse } from '../../account/background-responses.ts'
+import { deleteResponse, listInputItems } from '../../account/stored-responses.ts'
 import { responses } from '../../dialects/responses/responses.ts'
-import { responsesCall } from '../../dialects/responses/schema.ts'
-import { fail } from '../../errors.ts'
-import type { JsonObject } from '../../lib/loose.ts'
-import { queryBoolean } from '../../lib/page.ts'
-import { operation } from '../../operation.ts'
-import { answer } from '../../pipeline/answer.ts'
-import { ownerOf } from '../../pipeline/authenticate.ts'
+import { responsesRequest } from '../../dialects/responses/schema.ts'
+import { gatewayError } from '../../errors/gateway-error.ts'
+import { defineOperation } from '../../http/operation.ts'
+import type { JsonObject } from '../../lib/json-values.ts'
+import { queryBoolean } from '../../lib/query-params.ts'
+import { inferenceErrors, inferenceHeaders, streamTypes } from '../../pipeline/declarations.ts'
+import { formats } from '../../pipeline/formats.ts'
+import { handleInference } from '../../pipeline/inference.ts'
 import {
-  answerInBackground,
   cancelResponse,
   readResponse,
+  startBackgroundResponse,
   streamResponse,
-} from '../../pipeline/background.ts'
-import { openConversation } from '../../pipeline/conversation.ts'
-import { countTokens } from '../../pipeline/count-tokens.ts'
-import { formats } from '../../pipeline/formats.ts'
-import { inferenceErrors, inferenceHeaders, streamTypes } from '../../pipeline/operations.ts'
-import { compact } from './compact.ts'
+} from '../../pipeline/reply/background.ts'
+import { ownerOf } from '../../pipeline/request/authenticate.ts'
+import { resolveConversation } from '../../pipeline/request/conversation.ts'
+import { countTokens } from '../../pipeline/upstream/count-tokens.ts'
+import { compactConversation } from './compact.ts'
 
 const tag = 'Responses'
 
@@ -30,7 +30,7 @@ const responseObject = z
   .looseObject({ id: z.string(), object: z.literal('response'), output: z.array(z.looseObject({})) })
   .meta({ id: 'Response' })
 
-const createResponse = operation({
+const createResponse = defineOperation({
   id: 'createResponse',
   method: 'POST',
   path: '/responses',
@@ -40,22 +40,22 @@ const createResponse = operation({
     'With `stream: true` the answer is a stream of server-sent events. Responses are kept here, for any provider, unless `store` is false. With `background: true` the answer comes at once, with status `queued`: read the response until it has ended.',
   access: 'inference',
   inference: responses.client,
-  body: responsesCall,
+  body: responsesRequest,
   headers: inferenceHeaders,
   errors: inferenceErrors,
-  otherTypes: streamTypes,
+  otherContentTypes: streamTypes,
   response: responseObject,
-  handle: async ({ gateway, caller, region, request, body, source }) => {
+  handle: async ({ gateway, caller, region, httpRequest, body, source }) => {
     const owner = ownerOf(caller)
-    const opened = await openConversation(gateway, owner, body as JsonObject)
+    const opened = await resolveConversation(gateway, owner, body as JsonObject)
     const { input, ...rest } = opened
-    const question = { caller, region, request, source, format: formats.responses, ...rest }
-    if (rest.body.background !== true) return answer(gateway, question)
-    return answerInBackground(gateway, owner, question, input)
+    const incoming = { caller, region, httpRequest, source, format: formats.responses, ...rest }
+    if (rest.body.background !== true) return handleInference(gateway, incoming)
+    return startBackgroundResponse(gateway, owner, incoming, input)
   },
 })
 
-const getResponse = operation({
+const getResponse = defineOperation({
   id: 'getResponse',
   method: 'GET',
   path: '/responses/{response_id}',
@@ -75,7 +75,7 @@ const getResponse = operation({
       .describe('The number of the last event that was received'),
   }),
   errors: [404],
-  otherTypes: streamTypes,
+  otherContentTypes: streamTypes,
   response: responseObject,
   handle: async ({ gateway, caller, params, query }) => {
     const [owner, id] = [ownerOf(caller), params.response_id]
@@ -84,7 +84,7 @@ const getResponse = operation({
   },
 })
 
-const cancelBackgroundResponse = operation({
+const cancelBackgroundResponse = defineOperation({
   id: 'cancelResponse',
   method: 'POST',
   path: '/responses/{response_id}/cancel',
@@ -100,7 +100,7 @@ const cancelBackgroundResponse = operation({
     Response.json(await cancelResponse(gateway, ownerOf(caller), params.response_id)),
 })
 
-const removeResponse = operation({
+const removeResponse = defineOperation({
   id: 'deleteResponse',
   method: 'DELETE',
   path: '/responses/{response_id}',
@@ -112,14 +112,14 @@ const removeResponse = operation({
   response: z.strictObject({ id: z.string(), object: z.literal('response'), deleted: z.literal(true) }),
   handle: async ({ gateway, caller, params }) => {
     const owner = ownerOf(caller)
-    if (await findUnfinished(gateway, owner, params.response_id))
-      throw fail('conflict', 'The response is still being made. Cancel it first.')
+    if (await findUnfinishedResponse(gateway, owner, params.response_id))
+      throw gatewayError('conflict', 'The response is still being made. Cancel it first.')
     await deleteResponse(gateway, owner, params.response_id)
     return { id: params.response_id, object: 'response' as const, deleted: true as const }
   },
 })
 
-const listInputItems = operation({
+const listResponseInputItems = defineOperation({
   id: 'listResponseInputItems',
   method: 'GET',
   path: '/responses/{response_id}/input_items',
@@ -146,8 +146,8 @@ const listInputItems = operation({
     has_more: z.boolean(),
   }),
   handle: async ({ gateway, caller, params, query }) => {
-    const { items: data, hasMore } = await inputItems(gateway, ownerOf(caller), params.response_id, query)
-    const idAt = (place: number) => String(data.at(place)?.id ?? '') || null
+    const { items: data, hasMore } = await listInputItems(gateway, ownerOf(caller), params.response_id, query)
+    const idAt = (index: number) => String(data.at(index)?.id ?? '') || null
     return {
       object: 'list' as const,
       data,
@@ -158,7 +158,7 @@ const listInputItems = operation({
   },
 })
 
-const countResponseTokens = operation({
+const countResponseTokens = defineOperation({
   id: 'countResponseTokens',
   method: 'POST',
   path: '/responses/input_tokens',
@@ -167,22 +167,22 @@ const countResponseTokens = operation({
   description: 'Free. The provider counts where it can; otherwise the number is an estimate.',
   access: 'inference',
   inference: responses.client,
-  body: responsesCall,
+  body: responsesRequest,
   errors: inferenceErrors,
   response: z
     .strictObject({ object: z.literal('response.input_tokens'), input_tokens: z.int().min(0) })
     .meta({ id: 'ResponseInputTokens' }),
-  handle: async ({ gateway, caller, region, request, body, source }) => {
-    const opened = await openConversation(gateway, ownerOf(caller), body as JsonObject)
-    const question = { caller, region, request, source, format: formats.responses, body: opened.body }
+  handle: async ({ gateway, caller, region, httpRequest, body, source }) => {
+    const opened = await resolveConversation(gateway, ownerOf(caller), body as JsonObject)
+    const incoming = { caller, region, httpRequest, source, format: formats.responses, body: opened.body }
     return {
       object: 'response.input_tokens' as const,
-      input_tokens: await countTokens(gateway, question),
+      input_tokens: await countTokens(gateway, incoming),
     }
   },
 })
 
-const compactResponse = operation({
+const compactResponse = defineOperation({
   id: 'compactResponse',
   method: 'POST',
   path: '/responses/compact',
@@ -192,7 +192,7 @@ const compactResponse = operation({
     'The model writes the summary, which is charged as any request. It is sealed for the workspace in a `compaction` item; send `output` as the input of later requests, to any model.',
   access: 'inference',
   inference: responses.client,
-  body: responsesCall,
+  body: responsesRequest,
   headers: inferenceHeaders,
   errors: inferenceErrors,
   response: z
@@ -204,8 +204,8 @@ const compactResponse = operation({
       usage: z.looseObject({}).nullable(),
     })
     .meta({ id: 'CompactedResponse' }),
-  handle: ({ gateway, caller, region, request, body, source }) =>
-    compact(gateway, { caller, region, request, source, body: body as JsonObject }),
+  handle: ({ gateway, caller, region, httpRequest, body, source }) =>
+    compactConversation(gateway, { caller, region, httpRequest, source, body: body as JsonObject }),
 })
 
 export const responseOperations = [
@@ -215,5 +215,5 @@ export const responseOperations = [
   getResponse,
   cancelBackgroundResponse,
   removeResponse,
-  listInputItems,
+  listResponseInputItems,
 ]

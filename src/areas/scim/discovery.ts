@@ -1,11 +1,11 @@
 import { Schemas } from 'scimmy'
-import { listResponse, maxResults } from './listing.ts'
+import { buildListResponse, maxResults } from './listing.ts'
 import { enterpriseUrn, type Json, ScimError, type ScimHandler, scimPages, scimResponse } from './protocol.ts'
 
 const userUrn = 'urn:ietf:params:scim:schemas:core:2.0:User'
 const groupUrn = 'urn:ietf:params:scim:schemas:core:2.0:Group'
 
-const config: ScimHandler = async ({ base }) =>
+const getServiceProviderConfig: ScimHandler = async ({ base }) =>
   scimResponse({
     schemas: ['urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig'],
     patch: { supported: true },
@@ -25,7 +25,7 @@ const config: ScimHandler = async ({ base }) =>
     meta: { resourceType: 'ServiceProviderConfig', location: `${base}/ServiceProviderConfig` },
   })
 
-function resourceTypes(base: string): Json[] {
+function buildResourceTypes(base: string): Json[] {
   const common = (id: string) => ({
     schemas: ['urn:ietf:params:scim:schemas:core:2.0:ResourceType'],
     id,
@@ -49,42 +49,42 @@ const displayConfig = Schemas.Group.definition.attribute('members.display').conf
 displayConfig.mutable = false
 displayConfig.returned = 'request'
 
-function schemas(base: string): Json[] {
+function buildSchemas(base: string): Json[] {
   return [Schemas.User, Schemas.Group, Schemas.EnterpriseUser].map((schema) => {
     const { attributes, ...rest } = schema.definition.describe(`${base}/Schemas`)
-    return { ...rest, attributes: plainAttributes(attributes).map(publishedAttribute) }
+    return { ...rest, attributes: toPlainAttributes(attributes).map(toPublishedAttribute) }
   })
 }
 
 /** The library's attributes become definitions only as JSON. */
-function plainAttributes(attributes: unknown): Json[] {
+function toPlainAttributes(attributes: unknown): Json[] {
   return JSON.parse(JSON.stringify(attributes)) as Json[]
 }
 
 /** Somebody is active or not, so that `active` cannot be removed; a client that leaves it out means what it was. */
-function publishedAttribute(attribute: Json): Json {
+function toPublishedAttribute(attribute: Json): Json {
   return attribute.name === 'active' ? { ...attribute, required: true } : attribute
 }
 
-function listOf(entries: (base: string) => Json[]): ScimHandler {
+function createCollectionHandler(entries: (base: string) => Json[]): ScimHandler {
   return async ({ base }) => {
     const all = entries(base)
-    return listResponse(all, all.length, { offset: 0, limit: all.length })
+    return buildListResponse(all, all.length, { offset: 0, limit: all.length })
   }
 }
 
-function oneOf(entries: (base: string) => Json[]): ScimHandler {
+function createEntryHandler(entries: (base: string) => Json[]): ScimHandler {
   return async ({ base, id }) => {
-    const found = entries(base).find((entry) => String(entry.id).toLowerCase() === id.toLowerCase())
-    if (!found) throw new ScimError(404, undefined, 'There is nothing of that name.')
-    return scimResponse(found)
+    const match = entries(base).find((entry) => String(entry.id).toLowerCase() === id.toLowerCase())
+    if (!match) throw new ScimError(404, undefined, 'There is nothing of that name.')
+    return scimResponse(match)
   }
 }
 
 export const discoveryPages = [
-  ...scimPages('/ServiceProviderConfig', { GET: config }),
-  ...scimPages('/ResourceTypes', { GET: listOf(resourceTypes) }),
-  ...scimPages('/ResourceTypes/:id', { GET: oneOf(resourceTypes) }),
-  ...scimPages('/Schemas', { GET: listOf(schemas) }),
-  ...scimPages('/Schemas/:id', { GET: oneOf(schemas) }),
+  ...scimPages('/ServiceProviderConfig', { GET: getServiceProviderConfig }),
+  ...scimPages('/ResourceTypes', { GET: createCollectionHandler(buildResourceTypes) }),
+  ...scimPages('/ResourceTypes/:id', { GET: createEntryHandler(buildResourceTypes) }),
+  ...scimPages('/Schemas', { GET: createCollectionHandler(buildSchemas) }),
+  ...scimPages('/Schemas/:id', { GET: createEntryHandler(buildSchemas) }),
 ]

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
-import { equalitiesOf, type Fields, searchOf, valuesOf } from './filter.ts'
+import { type FilterableFields, parseEqualities, parseValueFilter, planFilter } from './filter.ts'
 import { ScimError } from './protocol.ts'
 
-const fields: Fields = new Map([
+const fields: FilterableFields = new Map([
   ['username', 'exact'],
   ['active', 'exact'],
   ['emails.value', 'narrowing'],
@@ -31,7 +31,7 @@ describe('SCIM filters', () => {
       ],
     ],
   ])('the database answers %s', (text, branches) => {
-    expect(searchOf(text, fields)).toMatchObject({ branches, exact: true })
+    expect(planFilter(text, fields)).toMatchObject({ branches, isExact: true })
   })
 
   test.each([
@@ -71,23 +71,23 @@ describe('SCIM filters', () => {
       emails: [{ type: 'work', value: 'Alice@example.com' }],
       meta: { lastModified: '2026-01-01T00:00:00.000Z' },
     }
-    expect(searchOf(text, fields).matches(alice)).toBe(expected)
+    expect(planFilter(text, fields).matches(alice)).toBe(expected)
   })
 
   test('what the database only narrows down, or does not know, is not exact', () => {
-    expect(searchOf('emails.value eq "a"', fields)).toMatchObject({
-      exact: false,
+    expect(planFilter('emails.value eq "a"', fields)).toMatchObject({
+      isExact: false,
       branches: [[{ path: 'emails.value', value: 'a' }]],
     })
-    expect(searchOf('userName eq "a" or title eq "b"', fields)).toMatchObject({
-      exact: false,
+    expect(planFilter('userName eq "a" or title eq "b"', fields)).toMatchObject({
+      isExact: false,
       branches: null,
     })
-    expect(searchOf('userName eq "a" and title eq "b"', fields)).toMatchObject({
-      exact: false,
+    expect(planFilter('userName eq "a" and title eq "b"', fields)).toMatchObject({
+      isExact: false,
       branches: [[{ path: 'username', value: 'a' }]],
     })
-    expect(searchOf(null, fields)).toMatchObject({ exact: true, branches: null })
+    expect(planFilter(null, fields)).toMatchObject({ isExact: true, branches: null })
   })
 
   test.each([
@@ -119,18 +119,18 @@ describe('SCIM filters', () => {
     Array.from({ length: 30 }, (_, i) => `(userName eq "${i}" or userName eq "x")`).join(' and '),
     `userName eq "${'a'.repeat(5000)}"`,
   ])('400 invalidFilter for %s', (text) => {
-    const attempt = () => searchOf(text, fields)
+    const attempt = () => planFilter(text, fields)
     expect(attempt).toThrow(ScimError)
     expect(attempt).toThrow('filter cannot be answered')
   })
 
   test('the filter of a path names values or describes an element', () => {
-    expect(valuesOf('value eq "a"')).toEqual(['a'])
-    expect(valuesOf('value eq "a" or value eq "b.c"')).toEqual(['a', 'b.c'])
-    expect(valuesOf('display eq "a"')).toBeUndefined()
-    expect(valuesOf('value co "a"')).toBeUndefined()
-    expect(equalitiesOf('type eq "work"')).toEqual({ type: 'work' })
-    expect(equalitiesOf('type eq "work" and primary eq true')).toEqual({ type: 'work', primary: true })
-    expect(equalitiesOf('type ne "work"')).toBeUndefined()
+    expect(parseValueFilter('value eq "a"')).toEqual(['a'])
+    expect(parseValueFilter('value eq "a" or value eq "b.c"')).toEqual(['a', 'b.c'])
+    expect(parseValueFilter('display eq "a"')).toBeUndefined()
+    expect(parseValueFilter('value co "a"')).toBeUndefined()
+    expect(parseEqualities('type eq "work"')).toEqual({ type: 'work' })
+    expect(parseEqualities('type eq "work" and primary eq true')).toEqual({ type: 'work', primary: true })
+    expect(parseEqualities('type ne "work"')).toBeUndefined()
   })
 })

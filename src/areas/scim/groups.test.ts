@@ -1,14 +1,14 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { createTenant, describeOnEachDatabase } from '../../../test/support/harness.ts'
-import { connect, type IdentityProvider, patchBody } from '../../../test/support/scim.ts'
+import { buildPatchBody, connectIdentityProvider, type IdentityProvider } from '../../../test/support/scim.ts'
 import { newId, newUuid } from '../../lib/ids.ts'
 
 describeOnEachDatabase('SCIM groups', (server) => {
   let provider: IdentityProvider
   const people: string[] = []
   beforeAll(async () => {
-    provider = await connect(server())
-    for (let i = 0; i < 4; i++) people.push((await provider.user(newId('p'))).id)
+    provider = await connectIdentityProvider(server())
+    for (let i = 0; i < 4; i++) people.push((await provider.createUser(newId('p'))).id)
   })
 
   const membersOf = async (id: string) => {
@@ -16,7 +16,7 @@ describeOnEachDatabase('SCIM groups', (server) => {
     return body.members.map((member: { value: string }) => member.value).sort() as string[]
   }
   const patch = (id: string, ...operations: unknown[]) =>
-    provider.send('PATCH', `/Groups/${id}`, patchBody(...operations))
+    provider.send('PATCH', `/Groups/${id}`, buildPatchBody(...operations))
   const values = (...ids: (string | undefined)[]) => ids.map((value) => ({ value }))
 
   test('is created with or without members, read, replaced and deleted', async () => {
@@ -40,21 +40,21 @@ describeOnEachDatabase('SCIM groups', (server) => {
   })
 
   test('display of a member is its userName, shown on request, whatever was sent', async () => {
-    const user = await provider.user(newId('shown'))
-    const id = await provider.group(newId('group'))
+    const user = await provider.createUser(newId('shown'))
+    const id = await provider.createGroup(newId('group'))
     const value = [{ value: user.id, display: 'Somebody', type: 'User' }]
     expect((await patch(id, { op: 'add', path: 'members', value })).status).toBe(204)
     const { body } = await provider.send('GET', `/Groups/${id}`)
     const $ref = `${server().url}/scim/v2/Users/${user.id}`
     expect(body.members).toEqual([{ value: user.id, type: 'User', $ref }])
-    const asked = await provider.send('GET', `/Groups/${id}?attributes=members.value,members.Display`)
-    expect(asked.body.members).toEqual([{ value: user.id, display: user.email }])
+    const request = await provider.send('GET', `/Groups/${id}?attributes=members.value,members.Display`)
+    expect(request.body.members).toEqual([{ value: user.id, display: user.email }])
   })
 
   test('409 uniqueness for a name that is taken, in any case, also by renaming', async () => {
     const [one, two] = [newId('Name'), newId('Name')]
-    const id = await provider.group(one)
-    await provider.group(two)
+    const id = await provider.createGroup(one)
+    await provider.createGroup(two)
     const again = await provider.send('POST', '/Groups', { displayName: one.toUpperCase() })
     expect(again).toMatchObject({ status: 409, body: { scimType: 'uniqueness' } })
     const rename = { op: 'replace', path: 'displayName', value: two }
@@ -67,7 +67,7 @@ describeOnEachDatabase('SCIM groups', (server) => {
 
   test('names beyond ASCII have no case either, on any database', async () => {
     const name = newId('Ärzte')
-    const id = await provider.group(name)
+    const id = await provider.createGroup(name)
     const lower = name.toLowerCase()
     const again = await provider.send('POST', '/Groups', { displayName: lower })
     expect(again).toMatchObject({ status: 409, body: { scimType: 'uniqueness' } })
@@ -79,7 +79,7 @@ describeOnEachDatabase('SCIM groups', (server) => {
   })
 
   test('400 invalidValue for a member that is nobody, and nothing changes; leaving is always fine', async () => {
-    const id = await provider.group(newId('g'), [people[0]!])
+    const id = await provider.createGroup(newId('g'), [people[0]!])
     const unknown = newUuid()
     for (const value of [values(people[1], unknown), values('x'), [{ display: 'no value' }], [7], [null]]) {
       const answer = await patch(id, { op: 'add', path: 'members', value })
@@ -122,7 +122,7 @@ describeOnEachDatabase('SCIM groups', (server) => {
       [3],
     ],
   ] as const)('PATCH of members: %s', async (_, operations, expected) => {
-    const id = await provider.group(newId('g'), [people[1]!])
+    const id = await provider.createGroup(newId('g'), [people[1]!])
     const real = JSON.parse(JSON.stringify(operations), (key, value) =>
       typeof value === 'number' && key !== 'op' ? { value: people[value] } : value,
     )
@@ -131,9 +131,9 @@ describeOnEachDatabase('SCIM groups', (server) => {
   })
 
   test('removes several by one filter, and answers with a body when attributes are named', async () => {
-    const id = await provider.group(newId('g'), people)
+    const id = await provider.createGroup(newId('g'), people)
     const path = `members[value eq "${people[0]}" or value eq "${people[1]}"]`
-    const body = patchBody({ op: 'remove', path })
+    const body = buildPatchBody({ op: 'remove', path })
     const answer = await provider.send('PATCH', `/Groups/${id}?attributes=displayName`, body)
     expect(answer.status).toBe(200)
     expect(Object.keys(answer.body).sort()).toEqual(['displayName', 'id', 'schemas'])
@@ -151,7 +151,7 @@ describeOnEachDatabase('SCIM groups', (server) => {
     [{ op: 'remove', path: 'displayName' }, 'invalidValue'],
     [{ op: 'replace', path: 'externalId', value: 7 }, 'invalidValue'],
   ])('400 for PATCH %j', async (operation, scimType) => {
-    const id = await provider.group(newId('g'))
+    const id = await provider.createGroup(newId('g'))
     expect(await patch(id, operation)).toMatchObject({ status: 400, body: { scimType } })
   })
 
@@ -161,7 +161,7 @@ describeOnEachDatabase('SCIM groups', (server) => {
   })
 
   test('R22 parallel PATCHes that add different members all land', async () => {
-    const id = await provider.group(newId('g'))
+    const id = await provider.createGroup(newId('g'))
     const answers = await Promise.all(
       people.map((person) => patch(id, { op: 'add', path: 'members', value: values(person) })),
     )
@@ -180,11 +180,11 @@ describeOnEachDatabase('SCIM groups', (server) => {
   describe('finding', () => {
     test('by name, externalId, member, and what the database does not know', async () => {
       const other = await createTenant(server().gateway, 'Groups')
-      const idp = await connect(server(), other)
-      const user = await idp.user(newId('u'))
+      const idp = await connectIdentityProvider(server(), other)
+      const user = await idp.createUser(newId('u'))
       const names = ['Alpha "quoted"', 'Beta', 'Gamma']
       const ids: string[] = []
-      for (const name of names) ids.push(await idp.group(name, name === 'Beta' ? [user.id] : []))
+      for (const name of names) ids.push(await idp.createGroup(name, name === 'Beta' ? [user.id] : []))
       const find = async (filter: string, rest = '') => {
         const { body } = await idp.send('GET', `/Groups?filter=${encodeURIComponent(filter)}${rest}`)
         return {
@@ -210,24 +210,24 @@ describeOnEachDatabase('SCIM groups', (server) => {
   test('a group of 10,000 is filled, mapped, read and emptied in bounded time', async () => {
     const { gateway } = server()
     const other = await createTenant(gateway, 'Large')
-    const idp = await connect(server(), other)
+    const idp = await connectIdentityProvider(server(), other)
     const key = other.managementKey
     const slug = newId('large').replace('_', '-')
     const workspace = (await server().call('POST', '/workspaces', { key, body: { name: slug, slug } })).body
       .data
     const ids = await manyUsers(other.organization.id, 10_000)
-    const group = await idp.group('Everyone')
+    const group = await idp.createGroup('Everyone')
     const mapping = { scim_group_id: group, workspace_id: workspace.id, role: 'member' }
     await server().call('POST', '/scim/group-mappings', { key, body: mapping })
     const started = performance.now()
-    const fill = patchBody({ op: 'add', path: 'members', value: values(...ids) })
+    const fill = buildPatchBody({ op: 'add', path: 'members', value: values(...ids) })
     expect((await idp.send('PATCH', `/Groups/${group}`, fill)).status).toBe(204)
     const count = async () =>
       (await server().call('GET', `/workspaces/${workspace.id}/members`, { key })).body.total_count
     expect(await count()).toBe(10_000)
     expect((await idp.send('GET', `/Groups/${group}`)).body.members).toHaveLength(10_000)
     const removals = ids.slice(0, 5000).map((id) => ({ op: 'remove', path: `members[value eq "${id}"]` }))
-    expect((await idp.send('PATCH', `/Groups/${group}`, patchBody(...removals))).status).toBe(204)
+    expect((await idp.send('PATCH', `/Groups/${group}`, buildPatchBody(...removals))).status).toBe(204)
     expect(await count()).toBe(5000)
     expect((await idp.send('DELETE', `/Groups/${group}`)).status).toBe(204)
     expect(await count()).toBe(0)

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { createTenant, describeOnEachDatabase, type Tenant } from '../../../test/support/harness.ts'
-import { connect, type IdentityProvider, patchBody } from '../../../test/support/scim.ts'
+import { buildPatchBody, connectIdentityProvider, type IdentityProvider } from '../../../test/support/scim.ts'
 import { newId, newUuid } from '../../lib/ids.ts'
 
 describeOnEachDatabase('SCIM group mappings', (server) => {
@@ -8,7 +8,7 @@ describeOnEachDatabase('SCIM group mappings', (server) => {
   let provider: IdentityProvider
   beforeAll(async () => {
     tenant = await createTenant(server().gateway, 'Mapped')
-    provider = await connect(server(), tenant)
+    provider = await connectIdentityProvider(server(), tenant)
   })
 
   const call = (method: string, path: string, body?: unknown) =>
@@ -34,22 +34,22 @@ describeOnEachDatabase('SCIM group mappings', (server) => {
     provider.send(
       'PATCH',
       `/Groups/${id}`,
-      patchBody({ op, path: 'members', value: users.map((value) => ({ value })) }),
+      buildPatchBody({ op, path: 'members', value: users.map((value) => ({ value })) }),
     )
   const setActive = (id: string, active: boolean) =>
-    provider.send('PATCH', `/Users/${id}`, patchBody({ op: 'replace', value: { active } }))
+    provider.send('PATCH', `/Users/${id}`, buildPatchBody({ op: 'replace', value: { active } }))
   const byHand = (id: string, ...user_ids: string[]) =>
     call('POST', `/workspaces/${id}/members/add`, { user_ids })
 
   describe('E11 GET /scim/groups', () => {
     test('E11 lists the groups of this organization, oldest first, in pages', async () => {
       const other = await createTenant(server().gateway, 'Listed')
-      const idp = await connect(server(), other)
+      const idp = await connectIdentityProvider(server(), other)
       const key = other.managementKey
       const list = (query: string) => server().call('GET', `/scim/groups${query}`, { key })
       expect((await list('')).body).toEqual({ data: [], total_count: 0 })
       const made = await idp.send('POST', '/Groups', { displayName: 'One', externalId: 'x-1' })
-      for (const name of ['Two', 'Three']) await idp.group(name)
+      for (const name of ['Two', 'Three']) await idp.createGroup(name)
       const { body } = await list('?offset=0&limit=2')
       expect(body).toMatchObject({ total_count: 3, data: [{ display_name: 'One' }, { display_name: 'Two' }] })
       expect(body.data[0]).toEqual({
@@ -72,8 +72,8 @@ describeOnEachDatabase('SCIM group mappings', (server) => {
 
   describe('POST /scim/group-mappings', () => {
     test('grants those in the group, those who join later, and ends when they leave', async () => {
-      const [ada, bob] = [await provider.user(newId('ada')), await provider.user(newId('bob'))]
-      const group = await provider.group(newId('g'), [ada.id])
+      const [ada, bob] = [await provider.createUser(newId('ada')), await provider.createUser(newId('bob'))]
+      const group = await provider.createGroup(newId('g'), [ada.id])
       const w = await workspace()
       const made = await map(group, w, 'admin')
       expect(made.status).toBe(201)
@@ -88,8 +88,8 @@ describeOnEachDatabase('SCIM group mappings', (server) => {
     })
 
     test('the same again is 201 and applied again; another role is 409', async () => {
-      const ada = await provider.user(newId('ada'))
-      const group = await provider.group(newId('g'), [ada.id])
+      const ada = await provider.createUser(newId('ada'))
+      const group = await provider.createGroup(newId('g'), [ada.id])
       const w = await workspace()
       const first = await map(group, w)
       const { db } = server().gateway
@@ -101,8 +101,10 @@ describeOnEachDatabase('SCIM group mappings', (server) => {
     })
 
     test('R37 404 for an unknown or foreign group or workspace, naming it', async () => {
-      const [group, w] = [await provider.group(newId('g')), await workspace()]
-      const foreign = await (await connect(server(), server().foreign)).group(newId('g'))
+      const [group, w] = [await provider.createGroup(newId('g')), await workspace()]
+      const foreign = await (await connectIdentityProvider(server(), server().foreign)).createGroup(
+        newId('g'),
+      )
       for (const id of [newUuid(), foreign]) {
         const answer = await map(id, w)
         expect(answer.status).toBe(404)
@@ -129,7 +131,7 @@ describeOnEachDatabase('SCIM group mappings', (server) => {
     })
 
     test('R22 of 10 creates with two roles, one role wins and the others are 409', async () => {
-      const [group, w] = [await provider.group(newId('g')), await workspace()]
+      const [group, w] = [await provider.createGroup(newId('g')), await workspace()]
       const answers = await Promise.all(
         Array.from({ length: 10 }, (_, i) => map(group, w, i % 2 ? 'admin' : 'member')),
       )
@@ -143,10 +145,10 @@ describeOnEachDatabase('SCIM group mappings', (server) => {
   })
 
   test('several mappings give the highest role, and what remains when one goes', async () => {
-    const ada = await provider.user(newId('ada'))
+    const ada = await provider.createUser(newId('ada'))
     const [low, high] = [
-      await provider.group(newId('g'), [ada.id]),
-      await provider.group(newId('g'), [ada.id]),
+      await provider.createGroup(newId('g'), [ada.id]),
+      await provider.createGroup(newId('g'), [ada.id]),
     ]
     const w = await workspace()
     await map(low, w, 'member')
@@ -160,9 +162,9 @@ describeOnEachDatabase('SCIM group mappings', (server) => {
   })
 
   test('PATCH changes the role and applies it', async () => {
-    const ada = await provider.user(newId('ada'))
+    const ada = await provider.createUser(newId('ada'))
     const w = await workspace()
-    const id = await mapped(await provider.group(newId('g'), [ada.id]), w)
+    const id = await mapped(await provider.createGroup(newId('g'), [ada.id]), w)
     const answer = await call('PATCH', `/scim/group-mappings/${id}`, { role: 'admin' })
     expect(answer.body.data).toMatchObject({ id, role: 'admin' })
     expect(await rolesIn(w)).toEqual({ [ada.member]: 'admin' })
@@ -177,7 +179,7 @@ describeOnEachDatabase('SCIM group mappings', (server) => {
     test.each(['', '?keep_members=', '?keep_members=1', '?keep_members=TRUE', '?keep_member=true'])(
       'E12 400 naming keep_members for the query "%s", and the mapping stays',
       async (query) => {
-        const id = await mapped(await provider.group(newId('g')), await workspace())
+        const id = await mapped(await provider.createGroup(newId('g')), await workspace())
         const answer = await call('DELETE', `/scim/group-mappings/${id}${query}`)
         expect(answer.status).toBe(400)
         expect(answer.body.error.message).toStartWith('keep_members:')
@@ -186,9 +188,9 @@ describeOnEachDatabase('SCIM group mappings', (server) => {
     )
 
     test('E12 keep_members=false removes exactly what this mapping alone granted', async () => {
-      const [only, hand, twice] = await Promise.all([1, 2, 3].map(() => provider.user(newId('u'))))
-      const group = await provider.group(newId('g'), [only!.id, hand!.id, twice!.id])
-      const second = await provider.group(newId('g'), [twice!.id])
+      const [only, hand, twice] = await Promise.all([1, 2, 3].map(() => provider.createUser(newId('u'))))
+      const group = await provider.createGroup(newId('g'), [only!.id, hand!.id, twice!.id])
+      const second = await provider.createGroup(newId('g'), [twice!.id])
       const [w, elsewhere] = [await workspace(), await workspace()]
       await byHand(w, hand!.member)
       const id = await mapped(group, w, 'admin')
@@ -207,10 +209,10 @@ describeOnEachDatabase('SCIM group mappings', (server) => {
 
     test('E12 keep_members=true leaves them as if added by hand', async () => {
       const [ada, asleep] = [
-        await provider.user(newId('ada')),
-        await provider.user(newId('off'), { active: false }),
+        await provider.createUser(newId('ada')),
+        await provider.createUser(newId('off'), { active: false }),
       ]
-      const group = await provider.group(newId('g'), [ada.id, asleep.id])
+      const group = await provider.createGroup(newId('g'), [ada.id, asleep.id])
       const w = await workspace()
       const id = await mapped(group, w)
       expect((await unmap(id, true)).body).toEqual({ deleted: true })
@@ -222,25 +224,25 @@ describeOnEachDatabase('SCIM group mappings', (server) => {
     })
 
     test('E12 R37 404 for one of another organization', async () => {
-      const id = await mapped(await provider.group(newId('g')), await workspace())
+      const id = await mapped(await provider.createGroup(newId('g')), await workspace())
       const answer = await server().call('DELETE', `/scim/group-mappings/${id}?keep_members=true`)
       expect(answer.status).toBe(404)
     })
   })
 
   test('E6 adding by hand somebody a mapping grants keeps the higher role, and outlives the mapping', async () => {
-    const ada = await provider.user(newId('ada'))
+    const ada = await provider.createUser(newId('ada'))
     const w = await workspace()
-    const id = await mapped(await provider.group(newId('g'), [ada.id]), w, 'admin')
+    const id = await mapped(await provider.createGroup(newId('g'), [ada.id]), w, 'admin')
     expect((await byHand(w, ada.member)).body.data).toMatchObject([{ user_id: ada.member, role: 'admin' }])
     await unmap(id, false)
     expect(await rolesIn(w)).toEqual({ [ada.member]: 'member' })
   })
 
   test('E6 400 for removing by hand somebody a mapping grants, naming them', async () => {
-    const [ada, bob] = [await provider.user(newId('ada')), await provider.user(newId('bob'))]
+    const [ada, bob] = [await provider.createUser(newId('ada')), await provider.createUser(newId('bob'))]
     const w = await workspace()
-    await map(await provider.group(newId('g'), [ada.id]), w)
+    await map(await provider.createGroup(newId('g'), [ada.id]), w)
     await byHand(w, bob.member)
     const body = { user_ids: [ada.member, bob.member] }
     const refused = await call('POST', `/workspaces/${w}/members/remove`, body)
@@ -251,8 +253,8 @@ describeOnEachDatabase('SCIM group mappings', (server) => {
   })
 
   test('deleting a group takes its mappings and what they alone granted', async () => {
-    const ada = await provider.user(newId('ada'))
-    const group = await provider.group(newId('g'), [ada.id])
+    const ada = await provider.createUser(newId('ada'))
+    const group = await provider.createGroup(newId('g'), [ada.id])
     const w = await workspace()
     const id = await mapped(group, w)
     await provider.send('DELETE', `/Groups/${group}`)
@@ -261,8 +263,8 @@ describeOnEachDatabase('SCIM group mappings', (server) => {
   })
 
   test('R38 deactivation takes the grants and reactivation returns them; what was made by hand stays', async () => {
-    const ada = await provider.user(newId('ada'))
-    const group = await provider.group(newId('g'), [ada.id])
+    const ada = await provider.createUser(newId('ada'))
+    const group = await provider.createGroup(newId('g'), [ada.id])
     const [w, manual] = [await workspace(), await workspace()]
     await map(group, w)
     await map(group, manual, 'admin')
@@ -276,9 +278,9 @@ describeOnEachDatabase('SCIM group mappings', (server) => {
   })
 
   test('a mapping to the default workspace changes only the role', async () => {
-    const ada = await provider.user(newId('ada'))
+    const ada = await provider.createUser(newId('ada'))
     const home = tenant.workspace.id
-    const id = await mapped(await provider.group(newId('g'), [ada.id]), home, 'admin')
+    const id = await mapped(await provider.createGroup(newId('g'), [ada.id]), home, 'admin')
     expect(await rolesIn(home)).toMatchObject({ [ada.member]: 'admin', [tenant.owner.id]: 'admin' })
     await setActive(ada.id, false)
     expect(await rolesIn(home)).toMatchObject({ [ada.member]: 'member' })
@@ -288,9 +290,9 @@ describeOnEachDatabase('SCIM group mappings', (server) => {
   })
 
   test('an organization role counts too: the higher of the two', async () => {
-    const ada = await provider.user(newId('ada'))
+    const ada = await provider.createUser(newId('ada'))
     const [w, v] = [await workspace(), await workspace()]
-    const group = await provider.group(newId('g'), [ada.id])
+    const group = await provider.createGroup(newId('g'), [ada.id])
     await map(group, w, 'admin')
     await map(group, v, 'member')
     const member = `/organization/members/${ada.member}`
@@ -308,7 +310,7 @@ describeOnEachDatabase('SCIM group mappings', (server) => {
 
   test('deleting a workspace takes the mappings to it', async () => {
     const w = await workspace()
-    const group = await provider.group(newId('g'))
+    const group = await provider.createGroup(newId('g'))
     const id = await mapped(group, w)
     await call('DELETE', `/workspaces/${w}`)
     expect((await call('GET', `/scim/group-mappings/${id}`)).status).toBe(404)
@@ -325,9 +327,9 @@ describeOnEachDatabase('SCIM group mappings', (server) => {
 
     test('a job puts right what has drifted, and says how many groups it looked at', async () => {
       const { db } = server().gateway
-      const [ada, eve] = [await provider.user(newId('ada')), await provider.user(newId('eve'))]
+      const [ada, eve] = [await provider.createUser(newId('ada')), await provider.createUser(newId('eve'))]
       const w = await workspace()
-      await map(await provider.group(newId('g'), [ada.id]), w, 'admin')
+      await map(await provider.createGroup(newId('g'), [ada.id]), w, 'admin')
       await db.deleteFrom('workspace_members').where('workspace_id', '=', w).execute()
       await byHand(w, eve.member)
       await db.updateTable('workspace_members').set({ is_manual: 0 }).where('workspace_id', '=', w).execute()
@@ -372,8 +374,8 @@ describeOnEachDatabase('SCIM group mappings', (server) => {
   })
 
   test('R22 a storm of pushes, mappings and hands ends without a deadlock and with what follows', async () => {
-    const users = await Promise.all(Array.from({ length: 4 }, () => provider.user(newId('s'))))
-    const groups = await Promise.all([1, 2].map(() => provider.group(newId('s'))))
+    const users = await Promise.all(Array.from({ length: 4 }, () => provider.createUser(newId('s'))))
+    const groups = await Promise.all([1, 2].map(() => provider.createGroup(newId('s'))))
     const w = await workspace()
     for (const group of groups) await map(group, w)
     const answers = await Promise.all(

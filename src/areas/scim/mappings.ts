@@ -1,22 +1,22 @@
 import { z } from 'zod'
-import { refuseBeyond } from '../../account/ceilings.ts'
+import { assertWithinCeiling } from '../../account/ceilings.ts'
 import { lockOrganization } from '../../account/organizations.ts'
 import { applyGrants } from '../../account/scim-grants.ts'
 import { tryLockWorkspace } from '../../account/workspaces.ts'
+import type { Gateway } from '../../app/gateway.ts'
 import type { Db } from '../../db/db.ts'
-import { fail } from '../../errors.ts'
-import type { Gateway } from '../../gateway.ts'
-import { pageQuery, queryBoolean } from '../../lib/page.ts'
-import { operation } from '../../operation.ts'
+import { gatewayError } from '../../errors/gateway-error.ts'
+import { defineOperation } from '../../http/operation.ts'
+import { pageQuery, queryBoolean } from '../../lib/query-params.ts'
 import { findGroup } from './groups/store.ts'
 import {
   deleteMapping,
   findMapping,
-  findMappingOf,
+  findMappingByTarget,
   insertMapping,
   listMappings,
   type Mapping,
-  makeManual,
+  makeMembershipsManual,
   setMappingRole,
 } from './store.ts'
 
@@ -36,7 +36,7 @@ const mappingRecord = z
   })
   .meta({ id: 'ScimGroupMapping' })
 
-const mappingAnswer = z.strictObject({ data: mappingRecord })
+const mappingResponse = z.strictObject({ data: mappingRecord })
 
 const createBody = z.strictObject({
   scim_group_id: z.uuid().toLowerCase(),
@@ -44,7 +44,7 @@ const createBody = z.strictObject({
   role,
 })
 
-const listAll = operation({
+const listScimGroupMappings = defineOperation({
   id: 'listScimGroupMappings',
   method: 'GET',
   path: '/scim/group-mappings',
@@ -56,11 +56,11 @@ const listAll = operation({
   response: z.strictObject({ data: z.array(mappingRecord), total_count: z.int() }),
   handle: async ({ gateway, caller, query }) => {
     const { rows, total } = await listMappings(gateway.db, caller.organizationId, query)
-    return { data: rows.map(recordOf), total_count: total }
+    return { data: rows.map(toMappingRecord), total_count: total }
   },
 })
 
-const create = operation({
+const createScimGroupMapping = defineOperation({
   id: 'createScimGroupMapping',
   method: 'POST',
   path: '/scim/group-mappings',
@@ -72,27 +72,27 @@ const create = operation({
   body: createBody,
   status: 201,
   errors: [404, 409],
-  response: mappingAnswer,
+  response: mappingResponse,
   handle: ({ gateway, caller, body }) =>
     gateway.db.transaction().execute(async (tx) => {
       await lockOrganization(tx, caller.organizationId)
-      const wanted = await requireTargets(tx, caller.organizationId, body)
-      const { scim_group_id, workspace_id } = wanted
-      const known = await findMappingOf(tx, caller.organizationId, scim_group_id, workspace_id)
-      if (known && known.role !== body.role) {
-        throw fail(
+      const targets = await requireTargets(tx, caller.organizationId, body)
+      const { scim_group_id, workspace_id } = targets
+      const existing = await findMappingByTarget(tx, caller.organizationId, scim_group_id, workspace_id)
+      if (existing && existing.role !== body.role) {
+        throw gatewayError(
           'conflict',
-          `role: this group has the role ${known.role} in this workspace; change it there.`,
+          `role: this group has the role ${existing.role} in this workspace; change it there.`,
         )
       }
-      const mapping = known ?? (await insertMapping(tx, gateway.clock, { ...wanted, role: body.role }))
-      await refuseBeyond(tx, gateway.settings.ceilings, 'scim_mappings', caller.organizationId)
-      await apply(tx, gateway, mapping)
-      return { data: recordOf(mapping) }
+      const mapping = existing ?? (await insertMapping(tx, gateway.clock, { ...targets, role: body.role }))
+      await assertWithinCeiling(tx, gateway.settings.ceilings, 'scim_mappings', caller.organizationId)
+      await applyMapping(tx, gateway, mapping)
+      return { data: toMappingRecord(mapping) }
     }),
 })
 
-const get = operation({
+const getScimGroupMapping = defineOperation({
   id: 'getScimGroupMapping',
   method: 'GET',
   path: '/scim/group-mappings/{id}',
@@ -101,13 +101,13 @@ const get = operation({
   access: 'management',
   params: idParam,
   errors: [404],
-  response: mappingAnswer,
+  response: mappingResponse,
   handle: async ({ gateway, caller, params }) => ({
-    data: recordOf(await requireMapping(gateway.db, caller.organizationId, params.id)),
+    data: toMappingRecord(await requireMapping(gateway.db, caller.organizationId, params.id)),
   }),
 })
 
-const update = operation({
+const updateScimGroupMapping = defineOperation({
   id: 'updateScimGroupMapping',
   method: 'PATCH',
   path: '/scim/group-mappings/{id}',
@@ -117,18 +117,18 @@ const update = operation({
   params: idParam,
   body: z.strictObject({ role }),
   errors: [404],
-  response: mappingAnswer,
+  response: mappingResponse,
   handle: ({ gateway, caller, params, body }) =>
     gateway.db.transaction().execute(async (tx) => {
       await lockOrganization(tx, caller.organizationId)
       const { id } = await requireMapping(tx, caller.organizationId, params.id)
       const mapping = await setMappingRole(tx, gateway.clock, id, body.role)
-      await apply(tx, gateway, mapping)
-      return { data: recordOf(mapping) }
+      await applyMapping(tx, gateway, mapping)
+      return { data: toMappingRecord(mapping) }
     }),
 })
 
-const remove = operation({
+const deleteScimGroupMapping = defineOperation({
   id: 'deleteScimGroupMapping',
   method: 'DELETE',
   path: '/scim/group-mappings/{id}',
@@ -145,35 +145,41 @@ const remove = operation({
     gateway.db.transaction().execute(async (tx) => {
       await lockOrganization(tx, caller.organizationId)
       const mapping = await requireMapping(tx, caller.organizationId, params.id)
-      if (query.keep_members) await makeManual(tx, mapping)
+      if (query.keep_members) await makeMembershipsManual(tx, mapping)
       await deleteMapping(tx, mapping.id)
-      await apply(tx, gateway, mapping)
+      await applyMapping(tx, gateway, mapping)
       return { deleted: true as const }
     }),
 })
 
-export const mappingOperations = [listAll, create, get, update, remove]
+export const mappingOperations = [
+  listScimGroupMappings,
+  createScimGroupMapping,
+  getScimGroupMapping,
+  updateScimGroupMapping,
+  deleteScimGroupMapping,
+]
 
 async function requireMapping(db: Db, organizationId: string, id: string): Promise<Mapping> {
   const mapping = await findMapping(db, organizationId, id.toLowerCase())
-  if (!mapping) throw fail('not_found', 'The group mapping does not exist.')
+  if (!mapping) throw gatewayError('not_found', 'The group mapping does not exist.')
   return mapping
 }
 
 async function requireTargets(tx: Db, organizationId: string, body: z.output<typeof createBody>) {
   const group = await findGroup(tx, organizationId, body.scim_group_id)
-  if (!group) throw fail('not_found', 'scim_group_id: the group does not exist.')
+  if (!group) throw gatewayError('not_found', 'scim_group_id: the group does not exist.')
   const workspace = await tryLockWorkspace(tx, organizationId, body.workspace_id)
-  if (!workspace) throw fail('not_found', 'workspace_id: the workspace does not exist.')
+  if (!workspace) throw gatewayError('not_found', 'workspace_id: the workspace does not exist.')
   return { organization_id: organizationId, scim_group_id: group.id, workspace_id: workspace.id }
 }
 
-async function apply(tx: Db, gateway: Gateway, mapping: Mapping): Promise<void> {
+async function applyMapping(tx: Db, gateway: Gateway, mapping: Mapping): Promise<void> {
   const { organization_id: organizationId, workspace_id } = mapping
   await applyGrants(tx, gateway.clock, { organizationId, workspaceIds: [workspace_id] })
 }
 
-function recordOf(mapping: Mapping): z.input<typeof mappingRecord> {
+function toMappingRecord(mapping: Mapping): z.input<typeof mappingRecord> {
   return {
     id: mapping.id,
     organization_id: mapping.organization_id,

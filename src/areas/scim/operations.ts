@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { pageQuery } from '../../lib/page.ts'
-import { operation } from '../../operation.ts'
+import { defineOperation } from '../../http/operation.ts'
+import { pageQuery } from '../../lib/query-params.ts'
 import { listGroups } from './groups/store.ts'
 import { mappingOperations } from './mappings.ts'
 import { syncOperations } from './sync.ts'
@@ -17,7 +17,7 @@ const groupRecord = z
   })
   .meta({ id: 'ScimGroup' })
 
-const listAllGroups = operation({
+const listScimGroups = defineOperation({
   id: 'listScimGroups',
   method: 'GET',
   path: '/scim/groups',
@@ -41,4 +41,4 @@ const listAllGroups = operation({
   },
 })
 
-export const scimOperations = [listAllGroups, ...mappingOperations, ...syncOperations, ...tokenOperations]
+export const scimOperations = [listScimGroups, ...mappingOperations, ...syncOperations, ...tokenOperations]

@@ -1,4 +1,4 @@
-import type { Page } from '../../operation.ts'
+import type { RawRoute } from '../../http/operation.ts'
 import { discoveryPages } from './discovery.ts'
 import { groupPages } from './groups/handlers.ts'
 import { scimPages } from './protocol.ts'
@@ -6,7 +6,7 @@ import { searchPages } from './search.ts'
 import { userPages } from './users/handlers.ts'
 
 /** The SCIM 2.0 server that identity providers push to. */
-export const scimServerPages: Page[] = [
+export const scimServerPages: RawRoute[] = [
   ...discoveryPages,
   ...userPages,
   ...groupPages,

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { describeOnEachDatabase } from '../../../test/support/harness.ts'
-import { connect, type IdentityProvider, patchBody } from '../../../test/support/scim.ts'
+import { buildPatchBody, connectIdentityProvider, type IdentityProvider } from '../../../test/support/scim.ts'
 import { newId } from '../../lib/ids.ts'
 
 const enterprise = 'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User'
@@ -8,11 +8,11 @@ const enterprise = 'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User'
 describeOnEachDatabase('SCIM PATCH of users', (server) => {
   let provider: IdentityProvider
   beforeAll(async () => {
-    provider = await connect(server())
+    provider = await connectIdentityProvider(server())
   })
 
   const patch = (id: string, ...operations: unknown[]) =>
-    provider.send('PATCH', `/Users/${id}`, patchBody(...operations))
+    provider.send('PATCH', `/Users/${id}`, buildPatchBody(...operations))
   const emailOf = async (member: string) => {
     const { body } = await server().call('GET', '/organization/members?limit=100')
     return body.data.find((one: { id: string }) => one.id === member)?.email
@@ -38,14 +38,14 @@ describeOnEachDatabase('SCIM PATCH of users', (server) => {
       'emails[type eq].value',
       'emails[].value',
     ])('400 invalidFilter at once for the path %s', async (path) => {
-      const { id } = await provider.user(newId('filter'))
+      const { id } = await provider.createUser(newId('filter'))
       const operation = { op: 'replace', path, value: 'x@example.com' }
       const answer = await within(500, () => patch(id, operation))
       expect(answer).toMatchObject({ status: 400, body: { scimType: 'invalidFilter' } })
     })
 
     test('the values of a remove are compared, and never read as a filter', async () => {
-      const { id } = await provider.user(newId('values'))
+      const { id } = await provider.createUser(newId('values'))
       await patch(id, {
         op: 'add',
         path: 'emails',
@@ -62,7 +62,7 @@ describeOnEachDatabase('SCIM PATCH of users', (server) => {
     })
 
     test('413 for too many attributes, also of one value', async () => {
-      const { id } = await provider.user(newId('keys'))
+      const { id } = await provider.createUser(newId('keys'))
       const value = Object.fromEntries(
         Array.from({ length: 800 }, (_, i) => [`emails[type eq "t${i}"].value`, `e${i}@example.com`]),
       )
@@ -73,7 +73,7 @@ describeOnEachDatabase('SCIM PATCH of users', (server) => {
     })
 
     test('400 invalidValue for more than 100 values of one attribute, however they come', async () => {
-      const { id, email } = await provider.user(newId('long'))
+      const { id, email } = await provider.createUser(newId('long'))
       const list = (length: number, start = 0) =>
         Array.from({ length }, (_, i) => ({ value: `+1 555 ${start + i}`, type: 'other' }))
       const long = { status: 400, body: { scimType: 'invalidValue' } }
@@ -93,7 +93,7 @@ describeOnEachDatabase('SCIM PATCH of users', (server) => {
     })
 
     test('a user who had more values before can still be deactivated', async () => {
-      const { id, email } = await provider.user(newId('old'))
+      const { id, email } = await provider.createUser(newId('old'))
       const entitlements = Array.from({ length: 150 }, (_, i) => ({ value: `e${i}` }))
       await server()
         .gateway.db.updateTable('scim_users')
@@ -107,14 +107,14 @@ describeOnEachDatabase('SCIM PATCH of users', (server) => {
   })
 
   test.each([[{ toString: 1 }], [1], [null], [['add']]])('400 for the op %j', async (op) => {
-    const { id } = await provider.user(newId('op'))
+    const { id } = await provider.createUser(newId('op'))
     const answer = await patch(id, { op, path: 'title', value: 'x' })
     expect(answer).toMatchObject({ status: 400, body: { scimType: 'invalidSyntax' } })
   })
 
   describe('the enterprise schema', () => {
     test('its attributes have no case, and those it does not have are 400', async () => {
-      const { id } = await provider.user(newId('ent'))
+      const { id } = await provider.createUser(newId('ent'))
       const path = `${enterprise.toUpperCase()}:DEPARTMENT`
       const set = await patch(id, { op: 'add', path, value: 'D1' })
       expect(set).toMatchObject({ status: 200, body: { [enterprise]: { department: 'D1' } } })
@@ -134,7 +134,7 @@ describeOnEachDatabase('SCIM PATCH of users', (server) => {
       { op: 'replace', path: enterprise.toLowerCase(), value: null },
       { op: 'replace', value: { [enterprise]: null } },
     ])('all of it goes with %j', async (operation) => {
-      const { id } = await provider.user(newId('ent'), { [enterprise]: { department: 'D1' } })
+      const { id } = await provider.createUser(newId('ent'), { [enterprise]: { department: 'D1' } })
       const answer = await patch(id, operation)
       expect(answer.status).toBe(200)
       expect(answer.body).not.toHaveProperty([enterprise])
@@ -145,7 +145,7 @@ describeOnEachDatabase('SCIM PATCH of users', (server) => {
       { op: 'add', path: enterprise },
       { op: 'replace', path: enterprise },
     ])('a value of all of it may name its schemas: %j', async (operation) => {
-      const { id } = await provider.user(newId('ent'))
+      const { id } = await provider.createUser(newId('ent'))
       const value = { schemas: [enterprise], id: 'x', meta: {}, department: 'D1' }
       const answer = await patch(id, { ...operation, value })
       expect(answer).toMatchObject({ status: 200, body: { [enterprise]: { department: 'D1' } } })
@@ -155,7 +155,9 @@ describeOnEachDatabase('SCIM PATCH of users', (server) => {
 
     test('is found by', async () => {
       const department = newId('Dep')
-      const { id } = await provider.user(newId('ent'), { [enterprise]: { department, manager: 'boss' } })
+      const { id } = await provider.createUser(newId('ent'), {
+        [enterprise]: { department, manager: 'boss' },
+      })
       for (const filter of [
         `${enterprise}:department eq "${department.toUpperCase()}"`,
         `${enterprise.toLowerCase()}:DEPARTMENT sw "${department}" and ${enterprise}:manager.value eq "boss"`,
@@ -176,14 +178,14 @@ describeOnEachDatabase('SCIM PATCH of users', (server) => {
     { op: 'replace', path: 'name.givenName', value: { a: 1 } },
     { op: 'add', path: `${enterprise}:manager.value`, value: [[]] },
   ])('what the engine says is not passed on: %j', async (operation) => {
-    const { id } = await provider.user(newId('eng'))
+    const { id } = await provider.createUser(newId('eng'))
     const { status, body } = await patch(id, operation)
     if (status !== 200) expect(status).toBe(400)
     expect(body.detail ?? '').not.toMatch(/undefined|evaluating|object that|readonly|not a function|Symbol/)
   })
 
   test('an unknown attribute of a value is dropped, as it is in a whole user', async () => {
-    const { id } = await provider.user(newId('unk'))
+    const { id } = await provider.createUser(newId('unk'))
     const value = { active: false, unknownThing: 'x', 'urn:example:custom:2.0:User': { a: 1 } }
     const answer = await patch(id, { op: 'replace', value })
     expect(answer).toMatchObject({ status: 200, body: { active: false } })
@@ -196,7 +198,7 @@ describeOnEachDatabase('SCIM PATCH of users', (server) => {
     { op: 'replace', path: 'emails', value: null },
   ])('e-mails that are removed are not shown until some are set: %j', async (operation) => {
     for (const extra of [{}, { userName: newId('plain') }, { emails: [] }]) {
-      const { id, member, email } = await provider.user(newId('rem'), extra)
+      const { id, member, email } = await provider.createUser(newId('rem'), extra)
       expect((await patch(id, operation)).body).not.toHaveProperty('emails')
       await patch(id, { op: 'replace', path: 'title', value: 'x' })
       expect((await provider.send('GET', `/Users/${id}`)).body).not.toHaveProperty('emails')
@@ -209,7 +211,7 @@ describeOnEachDatabase('SCIM PATCH of users', (server) => {
   })
 
   test('active cannot be removed, and null leaves it as it is', async () => {
-    const { id } = await provider.user(newId('act'), { active: false })
+    const { id } = await provider.createUser(newId('act'), { active: false })
     const removed = await patch(id, { op: 'remove', path: 'active' })
     expect(removed).toMatchObject({ status: 400, body: { scimType: 'mutability' } })
     const unset = await patch(id, { op: 'replace', path: 'active', value: null })
@@ -217,7 +219,7 @@ describeOnEachDatabase('SCIM PATCH of users', (server) => {
   })
 
   test('without e-mails of its own, the e-mail follows userName; one that was set stays', async () => {
-    const { id, member } = await provider.user(newId('syn'), { emails: [] })
+    const { id, member } = await provider.createUser(newId('syn'), { emails: [] })
     await patch(id, { op: 'replace', path: 'title', value: 'x' })
     const name = `${newId('moved')}@example.com`
     const moved = await patch(id, { op: 'replace', path: 'userName', value: name })

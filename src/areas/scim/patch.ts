@@ -9,34 +9,34 @@ export interface PatchOperation {
 export interface PathOperation extends PatchOperation {
   path: string
   /** The path is the name of an attribute in a value, not one the client wrote as a path. */
-  implied: boolean
+  isImplied: boolean
 }
 
 /** Attributes of ours that some clients send along with what they change. */
-const readOnly = new Set(['id', 'schemas', 'meta', 'groups'])
+const readOnlyAttributes = new Set(['id', 'schemas', 'meta', 'groups'])
 
 /**
  * The operations of a PATCH, each with a path: one without, whose value is an object of attributes, becomes
  * one operation for each of them.
  */
-export function operationsOf(body: Json, most: number): PathOperation[] {
+export function parseOperations(body: Json, max: number): PathOperation[] {
   const list = fieldOf(body, 'operations')
   if (!Array.isArray(list) || list.length === 0) {
     throw new ScimError(400, 'invalidSyntax', 'Operations must be a list of at least one operation.')
   }
-  refuseMore(list, most)
-  return refuseMore(
-    list.flatMap((item) => withPath(operationOf(item))),
-    most,
+  validateCount(list, max)
+  return validateCount(
+    list.flatMap((item) => expandPaths(parseOperation(item))),
+    max,
   )
 }
 
-export function refuseMore<T>(operations: T[], most: number): T[] {
-  if (operations.length <= most) return operations
-  throw new ScimError(413, undefined, `Operations change more than ${most} attributes.`)
+export function validateCount<T>(operations: T[], max: number): T[] {
+  if (operations.length <= max) return operations
+  throw new ScimError(413, undefined, `Operations change more than ${max} attributes.`)
 }
 
-function operationOf(item: unknown): PatchOperation {
+function parseOperation(item: unknown): PatchOperation {
   if (!isObject(item)) throw new ScimError(400, 'invalidSyntax', 'An operation must be an object.')
   const name = fieldOf(item, 'op')
   const op = typeof name === 'string' ? name.toLowerCase() : undefined
@@ -52,16 +52,16 @@ function operationOf(item: unknown): PatchOperation {
 
 const maxPathLength = 512
 
-function withPath(operation: PatchOperation): PathOperation[] {
+function expandPaths(operation: PatchOperation): PathOperation[] {
   const { op, path, value } = operation
-  if (path !== undefined) return [{ op, path, value, implied: false }]
+  if (path !== undefined) return [{ op, path, value, isImplied: false }]
   if (op === 'remove') throw new ScimError(400, 'noTarget', 'remove needs a path.')
   if (!isObject(value)) {
     throw new ScimError(400, 'invalidValue', 'Without a path, value must be an object of attributes.')
   }
   return Object.entries(value)
-    .filter(([name]) => !readOnly.has(name.toLowerCase()))
-    .map(([name, inner]) => ({ op, path: name, value: inner, implied: true }))
+    .filter(([name]) => !readOnlyAttributes.has(name.toLowerCase()))
+    .map(([name, inner]) => ({ op, path: name, value: inner, isImplied: true }))
 }
 
 /** Names of attributes have no case: RFC 7643, 2.1. */
@@ -80,12 +80,12 @@ export interface PathParts {
 const pathPattern = /^(urn:[^[\]]+:)?([a-z$][\w$-]*)(?:\[(.*)\])?(?:\.([a-z$][\w$-]*))?$/is
 
 /** `emails[type eq "work"].value` taken apart. */
-export function partsOfPath(path: string): PathParts {
+export function parsePath(path: string): PathParts {
   const [, urn = '', name, filter, sub] = pathPattern.exec(path) ?? []
-  if (name === undefined) throw invalidPath(path)
+  if (name === undefined) throw invalidPathError(path)
   return { urn, name, filter, sub }
 }
 
-export function invalidPath(path: string): ScimError {
+export function invalidPathError(path: string): ScimError {
   return new ScimError(400, 'invalidPath', `There is no attribute at the path ${path.slice(0, 100)}.`)
 }

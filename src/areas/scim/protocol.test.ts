@@ -1,13 +1,19 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { describeOnEachDatabase, startTestServer } from '../../../test/support/harness.ts'
-import { connect, type IdentityProvider, patchBody, sendScim, userBody } from '../../../test/support/scim.ts'
+import {
+  buildPatchBody,
+  buildUserBody,
+  connectIdentityProvider,
+  type IdentityProvider,
+  sendScim,
+} from '../../../test/support/scim.ts'
+import { sha256 } from '../../lib/crypto.ts'
 import { newId, newUuid } from '../../lib/ids.ts'
-import { sha256 } from '../../lib/secret.ts'
 
 describeOnEachDatabase('SCIM protocol', (server) => {
   let provider: IdentityProvider
   beforeAll(async () => {
-    provider = await connect(server())
+    provider = await connectIdentityProvider(server())
   })
 
   describe('tokens', () => {
@@ -110,7 +116,7 @@ describeOnEachDatabase('SCIM protocol', (server) => {
     )
 
     test('application/json is taken too; other types are 415', async () => {
-      const body = userBody(`${newId('j')}@example.com`)
+      const body = buildUserBody(`${newId('j')}@example.com`)
       const json = await provider.send('POST', '/Users', body, {
         headers: { 'content-type': 'application/json; charset=utf-8' },
       })
@@ -120,7 +126,7 @@ describeOnEachDatabase('SCIM protocol', (server) => {
     })
 
     test('413 for more than 1 MiB', async () => {
-      const body = { ...userBody('big@example.com'), title: 'x'.repeat(1024 * 1024) }
+      const body = { ...buildUserBody('big@example.com'), title: 'x'.repeat(1024 * 1024) }
       expect((await provider.send('POST', '/Users', body)).status).toBe(413)
     })
 
@@ -155,17 +161,17 @@ describeOnEachDatabase('SCIM protocol', (server) => {
   })
 
   test('I9 R37 a token of another organization sees and changes nothing of ours', async () => {
-    const { id } = await provider.user(newId('ours'))
-    const group = await provider.group(newId('ours'), [id])
-    const theirs = await connect(server(), server().foreign)
+    const { id } = await provider.createUser(newId('ours'))
+    const group = await provider.createGroup(newId('ours'), [id])
+    const theirs = await connectIdentityProvider(server(), server().foreign)
     expect((await theirs.send('GET', '/Users')).body.totalResults).toBe(0)
     expect((await theirs.send('GET', '/Groups')).body.totalResults).toBe(0)
     for (const path of [`/Users/${id}`, `/Groups/${group}`]) {
       expect((await theirs.send('GET', path)).status).toBe(404)
       expect((await theirs.send('DELETE', path)).status).toBe(404)
-      const patch = patchBody({ op: 'replace', path: 'displayName', value: 'theirs' })
+      const patch = buildPatchBody({ op: 'replace', path: 'displayName', value: 'theirs' })
       expect((await theirs.send('PATCH', path, patch)).status).toBe(404)
-      const put = { ...userBody('theirs@example.com'), displayName: 'theirs' }
+      const put = { ...buildUserBody('theirs@example.com'), displayName: 'theirs' }
       expect((await theirs.send('PUT', path, put)).status).toBe(404)
     }
     expect((await theirs.send('GET', `/Groups?filter=id%20eq%20%22${group}%22`)).body.totalResults).toBe(0)
@@ -178,7 +184,7 @@ describeOnEachDatabase('SCIM protocol', (server) => {
 
 test('R21 I8 a failing database is 500 in the form of SCIM, and never 401 or 404', async () => {
   const server = await startTestServer('sqlite')
-  const provider = await connect(server)
+  const provider = await connectIdentityProvider(server)
   await server.gateway.db.schema.dropTable('scim_group_members').execute()
   const group = await provider.send('POST', '/Groups', { displayName: 'x' })
   expect(group).toMatchObject({ status: 500, body: { detail: 'Something went wrong on our side.' } })

@@ -1,13 +1,13 @@
-import { GatewayError } from '../../errors.ts'
-import type { Gateway } from '../../gateway.ts'
-import { type BodyLimits, readText } from '../../lib/body.ts'
+import type { Gateway } from '../../app/gateway.ts'
+import { GatewayError } from '../../errors/gateway-error.ts'
+import type { Method, PathRequest, RawRoute } from '../../http/operation.ts'
+import { type BodyLimits, readBodyText } from '../../lib/body-reader.ts'
 import { parseJson } from '../../lib/json.ts'
 import { JsonCounter } from '../../lib/json-counter.ts'
 import { JsonError } from '../../lib/json-error.ts'
-import { requestUrl } from '../../lib/url.ts'
-import type { Method, Page, PathRequest } from '../../operation.ts'
-import { authenticateScim } from '../../pipeline/authenticate.ts'
-import { paceOf } from '../../pipeline/pace.ts'
+import { parseRequestUrl } from '../../lib/request-url.ts'
+import { authenticateScim } from '../../pipeline/request/authenticate.ts'
+import { bodyPace } from '../../pipeline/request/body-pace.ts'
 
 /** RFC 7644, 3.12. */
 export type ScimType =
@@ -47,7 +47,7 @@ export function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-export interface ScimRequest {
+export interface ScimContext {
   gateway: Gateway
   organizationId: string
   request: PathRequest
@@ -58,14 +58,14 @@ export interface ScimRequest {
   base: string
 }
 
-export type ScimHandler = (ask: ScimRequest) => Promise<Response>
+export type ScimHandler = (context: ScimContext) => Promise<Response>
 
-const root = '/scim/v2'
+const scimRoot = '/scim/v2'
 const methods: Method[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 
 /** Every method of a path, so that the ones it does not take are refused in the words of SCIM. */
-export function scimPages(path: string, handlers: Partial<Record<Method, ScimHandler>>): Page[] {
-  const refuse: ScimHandler = () => {
+export function scimPages(path: string, handlers: Partial<Record<Method, ScimHandler>>): RawRoute[] {
+  const reject: ScimHandler = () => {
     const allow = Object.keys(handlers).join(', ')
     const error = allow
       ? new ScimError(405, undefined, `This address takes only ${allow}.`, { allow })
@@ -77,27 +77,27 @@ export function scimPages(path: string, handlers: Partial<Record<Method, ScimHan
   return paths.flatMap((spelling) =>
     methods.map((method) => ({
       method,
-      path: root + spelling,
+      path: scimRoot + spelling,
       handle: (gateway: Gateway, request: PathRequest) =>
-        answer(gateway, request, handlers[method] ?? refuse),
+        handleScim(gateway, request, handlers[method] ?? reject),
     })),
   )
 }
 
-async function answer(gateway: Gateway, request: PathRequest, handle: ScimHandler): Promise<Response> {
+async function handleScim(gateway: Gateway, request: PathRequest, handle: ScimHandler): Promise<Response> {
   try {
     const { organizationId } = await authenticateScim(gateway, request)
-    const url = requestUrl(request)
-    const base = (gateway.settings.public_url ?? url.origin).replace(/\/+$/, '') + root
+    const url = parseRequestUrl(request)
+    const base = (gateway.settings.public_url ?? url.origin).replace(/\/+$/, '') + scimRoot
     const id = request.params?.id ?? ''
     return await handle({ gateway, organizationId, request, query: url.searchParams, id, base })
   } catch (error) {
-    return errorResponse(gateway, error)
+    return toErrorResponse(gateway, error)
   }
 }
 
-function errorResponse(gateway: Gateway, error: unknown): Response {
-  const known = error instanceof ScimError ? error : translated(error)
+function toErrorResponse(gateway: Gateway, error: unknown): Response {
+  const known = error instanceof ScimError ? error : toScimError(error)
   if (known.status >= 500) gateway.log.error({ err: error }, 'SCIM request failed')
   const body = {
     schemas: ['urn:ietf:params:scim:api:messages:2.0:Error'],
@@ -112,7 +112,7 @@ function errorResponse(gateway: Gateway, error: unknown): Response {
 }
 
 /** What the shared code throws, in the words of SCIM; anything unforeseen is ours and stays private. */
-function translated(error: unknown): ScimError {
+function toScimError(error: unknown): ScimError {
   if (!(error instanceof GatewayError) || error.row.status >= 500) {
     return new ScimError(500, undefined, 'Something went wrong on our side.')
   }
@@ -127,11 +127,11 @@ export function scimResponse(body: unknown, status = 200, headers: Record<string
   })
 }
 
-export function noContent(): Response {
+export function noContentResponse(): Response {
   return new Response(null, { status: 204 })
 }
 
-export function missing(kind: 'User' | 'Group'): ScimError {
+export function notFoundError(kind: 'User' | 'Group'): ScimError {
   return new ScimError(404, undefined, `The ${kind} does not exist.`)
 }
 
@@ -139,12 +139,12 @@ const maxBodyBytes = 1024 * 1024
 /** A group of some ten thousand members. */
 const maxValues = 50_000
 
-export async function readObject({ gateway, request }: ScimRequest): Promise<Json> {
+export async function readObject({ gateway, request }: ScimContext): Promise<Json> {
   const type = request.headers.get('content-type') ?? ''
   if (type !== '' && !/^application\/(scim\+)?json\b/i.test(type)) {
     throw new ScimError(415, undefined, 'The body must be application/scim+json or application/json.')
   }
-  const value = await readJson(request, { maxBytes: maxBodyBytes, pace: paceOf(gateway) })
+  const value = await readJson(request, { maxBytes: maxBodyBytes, pace: bodyPace(gateway) })
   if (!isObject(value)) throw new ScimError(400, 'invalidSyntax', 'The body must be a JSON object.')
   return value
 }
@@ -152,7 +152,7 @@ export async function readObject({ gateway, request }: ScimRequest): Promise<Jso
 async function readJson(request: Request, limits: BodyLimits): Promise<unknown> {
   const counter = new JsonCounter(maxValues)
   try {
-    return parseJson(await readText(request, limits, (text) => counter.add(text)), counter)
+    return parseJson(await readBodyText(request, limits, (text) => counter.add(text)), counter)
   } catch (error) {
     if (error instanceof JsonError) throw new ScimError(400, 'invalidSyntax', `The body is ${error.message}.`)
     throw error

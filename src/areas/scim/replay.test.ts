@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { describeOnEachDatabase } from '../../../test/support/harness.ts'
-import { connect } from '../../../test/support/scim.ts'
+import { connectIdentityProvider } from '../../../test/support/scim.ts'
 import entra from './fixtures/entra.json'
 import okta from './fixtures/okta.json'
 
@@ -27,7 +27,7 @@ describeOnEachDatabase('R38 conversations with identity providers', (server) => 
     const ids = new Map<string, string>()
     const filled = <T>(value: T): T =>
       JSON.parse(JSON.stringify(value).replace(/\{\{(\w+)\}\}/g, (_whole, word) => ids.get(word) ?? '?'))
-    const provider = await connect(server())
+    const provider = await connectIdentityProvider(server())
     for (const { name, method, path, body, status, absent = [], save, ...step } of steps) {
       const answer = await provider.send(method, filled(path), body && filled(body))
       expect({ name, status: answer.status, body: answer.body }).toMatchObject({

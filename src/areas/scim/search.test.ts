@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { createTenant, describeOnEachDatabase } from '../../../test/support/harness.ts'
-import { connect, type IdentityProvider } from '../../../test/support/scim.ts'
+import { connectIdentityProvider, type IdentityProvider } from '../../../test/support/scim.ts'
 import { newId } from '../../lib/ids.ts'
 
 const searchUrn = 'urn:ietf:params:scim:api:messages:2.0:SearchRequest'
@@ -11,11 +11,12 @@ describeOnEachDatabase('SCIM search with POST', (server) => {
   const groups: string[] = []
 
   beforeAll(async () => {
-    provider = await connect(server(), await createTenant(server().gateway, newId('search')))
+    provider = await connectIdentityProvider(server(), await createTenant(server().gateway, newId('search')))
     for (const name of ['ann', 'bob', 'cid']) {
-      users.push((await provider.user(name, { displayName: `Team ${name}` })).id)
+      users.push((await provider.createUser(name, { displayName: `Team ${name}` })).id)
     }
-    for (const name of ['Team red', 'Team blue']) groups.push(await provider.group(name, users.slice(0, 1)))
+    for (const name of ['Team red', 'Team blue'])
+      groups.push(await provider.createGroup(name, users.slice(0, 1)))
   })
 
   const search = (path: string, body: Record<string, unknown>) =>
@@ -82,7 +83,7 @@ describeOnEachDatabase('SCIM search with POST', (server) => {
   })
 
   test('I9 R37 another organization finds nothing of ours, and nobody without a token does', async () => {
-    const theirs = await connect(server(), server().foreign)
+    const theirs = await connectIdentityProvider(server(), server().foreign)
     const found = await theirs.send('POST', '/.search', { filter: `id eq "${users[0]}"` })
     expect(found.body).toMatchObject({ totalResults: 0, Resources: [] })
     expect((await theirs.send('POST', '/.search', {}, { token: null })).status).toBe(401)

@@ -1,5 +1,5 @@
 import { findGroups } from './groups/handlers.ts'
-import { type FindResources, listHandler } from './listing.ts'
+import { createListHandler, type FindResources } from './listing.ts'
 import { fieldOf } from './patch.ts'
 import { type Json, readObject, ScimError, type ScimHandler, scimPages } from './protocol.ts'
 import { findUsers } from './users/handlers.ts'
@@ -9,38 +9,38 @@ const maxNames = 200
 const maxNameLength = 256
 
 /** A query in the body of a POST, which keeps personal data out of addresses: RFC 7644, 3.4.3. */
-function searchHandler(find: FindResources): ScimHandler {
-  const list = listHandler(find)
-  return async (ask) => list({ ...ask, query: queryOfBody(await readObject(ask)) })
+function createSearchHandler(find: FindResources): ScimHandler {
+  const list = createListHandler(find)
+  return async (context) => list({ ...context, query: parseSearchBody(await readObject(context)) })
 }
 
-function queryOfBody(body: Json): URLSearchParams {
+function parseSearchBody(body: Json): URLSearchParams {
   const parameters = {
-    filter: textOf(body, 'filter'),
-    startIndex: integerOf(body, 'startIndex'),
-    count: integerOf(body, 'count'),
-    attributes: namesOf(body, 'attributes'),
-    excludedAttributes: namesOf(body, 'excludedAttributes'),
+    filter: parseText(body, 'filter'),
+    startIndex: parseInteger(body, 'startIndex'),
+    count: parseInteger(body, 'count'),
+    attributes: parseNames(body, 'attributes'),
+    excludedAttributes: parseNames(body, 'excludedAttributes'),
   }
   const query = new URLSearchParams()
   for (const [name, value] of Object.entries(parameters)) if (value !== undefined) query.set(name, value)
   return query
 }
 
-function textOf(body: Json, name: string): string | undefined {
+function parseText(body: Json, name: string): string | undefined {
   const value = fieldOf(body, name.toLowerCase()) ?? undefined
   if (value === undefined || typeof value === 'string') return value
   throw new ScimError(400, 'invalidValue', `${name} must be a text.`)
 }
 
-function integerOf(body: Json, name: string): string | undefined {
+function parseInteger(body: Json, name: string): string | undefined {
   const value = fieldOf(body, name.toLowerCase()) ?? undefined
   if (value === undefined) return undefined
   if (typeof value === 'number' && Number.isSafeInteger(value)) return String(value)
   throw new ScimError(400, 'invalidValue', `${name} must be a whole number.`)
 }
 
-function namesOf(body: Json, name: string): string | undefined {
+function parseNames(body: Json, name: string): string | undefined {
   const value = fieldOf(body, name.toLowerCase()) ?? undefined
   if (value === undefined) return undefined
   if (Array.isArray(value) && value.length <= maxNames && value.every(isName)) return value.join(',')
@@ -52,9 +52,9 @@ function isName(item: unknown): boolean {
 }
 
 /** Users come before groups; an attribute that a resource does not have matches nothing: RFC 7644, 3.4.2.1. */
-const findAll: FindResources = async (ask, page) => {
-  const users = await findUsers(ask, page)
-  const groups = await findGroups(ask, {
+const findAllResources: FindResources = async (context, page) => {
+  const users = await findUsers(context, page)
+  const groups = await findGroups(context, {
     offset: Math.max(0, page.offset - users.total),
     limit: page.limit - users.resources.length,
   })
@@ -65,7 +65,7 @@ const findAll: FindResources = async (ask, page) => {
 }
 
 export const searchPages = [
-  ...scimPages('/.search', { POST: searchHandler(findAll) }),
-  ...scimPages('/Users/.search', { POST: searchHandler(findUsers) }),
-  ...scimPages('/Groups/.search', { POST: searchHandler(findGroups) }),
+  ...scimPages('/.search', { POST: createSearchHandler(findAllResources) }),
+  ...scimPages('/Users/.search', { POST: createSearchHandler(findUsers) }),
+  ...scimPages('/Groups/.search', { POST: createSearchHandler(findGroups) }),
 ]

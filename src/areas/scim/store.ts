@@ -1,37 +1,37 @@
 import type { Selectable } from 'kysely'
 import type { Db } from '../../db/db.ts'
-import { pageOf } from '../../db/page.ts'
+import { fetchPage } from '../../db/page.ts'
 import type { ScimGroupMappingTable, ScimSyncJobTable, WorkspaceRole } from '../../db/schema.ts'
 import { type Clock, isoNow } from '../../lib/clock.ts'
 import { newUuid } from '../../lib/ids.ts'
-import type { Page } from '../../lib/page.ts'
+import type { Pagination } from '../../lib/query-params.ts'
 
 export type Mapping = Selectable<ScimGroupMappingTable>
 export type SyncJob = Selectable<ScimSyncJobTable>
 
-function mappingsOf(db: Db, organizationId: string) {
+function selectMappings(db: Db, organizationId: string) {
   return db.selectFrom('scim_group_mappings').selectAll().where('organization_id', '=', organizationId)
 }
 
 export async function listMappings(
   db: Db,
   organizationId: string,
-  page: Page,
+  page: Pagination,
 ): Promise<{ rows: Mapping[]; total: number }> {
-  return pageOf(mappingsOf(db, organizationId), page)
+  return fetchPage(selectMappings(db, organizationId), page)
 }
 
 export async function findMapping(db: Db, organizationId: string, id: string): Promise<Mapping | undefined> {
-  return mappingsOf(db, organizationId).where('id', '=', id).executeTakeFirst()
+  return selectMappings(db, organizationId).where('id', '=', id).executeTakeFirst()
 }
 
-export async function findMappingOf(
+export async function findMappingByTarget(
   db: Db,
   organizationId: string,
   groupId: string,
   workspaceId: string,
 ): Promise<Mapping | undefined> {
-  return mappingsOf(db, organizationId)
+  return selectMappings(db, organizationId)
     .where('scim_group_id', '=', groupId)
     .where('workspace_id', '=', workspaceId)
     .executeTakeFirst()
@@ -40,10 +40,10 @@ export async function findMappingOf(
 export async function insertMapping(
   tx: Db,
   clock: Clock,
-  wanted: Pick<Mapping, 'organization_id' | 'scim_group_id' | 'workspace_id' | 'role'>,
+  input: Pick<Mapping, 'organization_id' | 'scim_group_id' | 'workspace_id' | 'role'>,
 ): Promise<Mapping> {
   const now = isoNow(clock)
-  const { organization_id, scim_group_id, workspace_id, role } = wanted
+  const { organization_id, scim_group_id, workspace_id, role } = input
   const mapping = {
     id: newUuid(),
     organization_id,
@@ -76,7 +76,7 @@ export async function deleteMapping(tx: Db, id: string): Promise<void> {
 }
 
 /** From now on as if somebody had added by hand those whom the mapping grants access. */
-export async function makeManual(tx: Db, mapping: Mapping): Promise<void> {
+export async function makeMembershipsManual(tx: Db, mapping: Mapping): Promise<void> {
   const granted = tx
     .selectFrom('scim_group_members')
     .innerJoin('scim_users', 'scim_users.id', 'scim_group_members.scim_user_id')

@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import { dropBeyond } from '../../account/ceilings.ts'
+import { deleteBeyondCeiling } from '../../account/ceilings.ts'
 import { lockOrganization } from '../../account/organizations.ts'
 import { applyGrants } from '../../account/scim-grants.ts'
-import { fail } from '../../errors.ts'
-import type { Gateway } from '../../gateway.ts'
+import type { Gateway } from '../../app/gateway.ts'
+import { gatewayError } from '../../errors/gateway-error.ts'
+import { defineOperation } from '../../http/operation.ts'
 import { isoNow } from '../../lib/clock.ts'
-import { operation } from '../../operation.ts'
 import { countGroups, failJobsBefore, findJob, insertJob, type SyncJob, updateJob } from './store.ts'
 
 const tag = 'SCIM'
@@ -23,12 +23,12 @@ const jobRecord = z
   })
   .meta({ id: 'ScimSyncJob' })
 
-const jobAnswer = z.strictObject({ data: jobRecord })
+const jobResponse = z.strictObject({ data: jobRecord })
 
 /** A job takes seconds; one this old has lost the process that ran it. */
-const longestJobMs = 10 * 60_000
+const maxJobMs = 10 * 60_000
 
-const start = operation({
+const createScimSyncJob = defineOperation({
   id: 'createScimSyncJob',
   method: 'POST',
   path: '/scim/sync-jobs',
@@ -39,17 +39,17 @@ const start = operation({
   access: 'management',
   status: 202,
   errors: [404],
-  response: jobAnswer,
+  response: jobResponse,
   handle: async ({ gateway, caller }) => {
-    await giveUpOnLost(gateway, caller.organizationId)
+    await failLostJobs(gateway, caller.organizationId)
     const job = await insertJob(gateway.db, gateway.clock, caller.organizationId)
-    await dropBeyond(gateway.db, gateway.settings.ceilings, 'scim_sync_jobs', caller.organizationId)
-    setTimeout(() => enqueue(gateway, job), 0)
-    return { data: recordOf(job) }
+    await deleteBeyondCeiling(gateway.db, gateway.settings.ceilings, 'scim_sync_jobs', caller.organizationId)
+    setTimeout(() => enqueueJob(gateway, job), 0)
+    return { data: toJobRecord(job) }
   },
 })
 
-const get = operation({
+const getScimSyncJob = defineOperation({
   id: 'getScimSyncJob',
   method: 'GET',
   path: '/scim/sync-jobs/{id}',
@@ -58,35 +58,35 @@ const get = operation({
   access: 'management',
   params: z.object({ id: z.uuid() }),
   errors: [404],
-  response: jobAnswer,
+  response: jobResponse,
   handle: async ({ gateway, caller, params }) => {
-    await giveUpOnLost(gateway, caller.organizationId)
+    await failLostJobs(gateway, caller.organizationId)
     const job = await findJob(gateway.db, caller.organizationId, params.id.toLowerCase())
-    if (!job) throw fail('not_found', 'The sync job does not exist.')
-    return { data: recordOf(job) }
+    if (!job) throw gatewayError('not_found', 'The sync job does not exist.')
+    return { data: toJobRecord(job) }
   },
 })
 
-export const syncOperations = [start, get]
+export const syncOperations = [createScimSyncJob, getScimSyncJob]
 
-async function giveUpOnLost(gateway: Gateway, organizationId: string): Promise<void> {
-  const before = new Date(gateway.clock.now() - longestJobMs).toISOString()
+async function failLostJobs(gateway: Gateway, organizationId: string): Promise<void> {
+  const before = new Date(gateway.clock.now() - maxJobMs).toISOString()
   await failJobsBefore(gateway.db, gateway.clock, organizationId, before)
 }
 
 /** One after another, so that jobs waiting for one organization never hold every connection to the database. */
 const lastJobs = new WeakMap<Gateway, Promise<void>>()
 
-function enqueue(gateway: Gateway, job: SyncJob): void {
+function enqueueJob(gateway: Gateway, job: SyncJob): void {
   const before = lastJobs.get(gateway) ?? Promise.resolve()
   lastJobs.set(
     gateway,
-    before.then(() => run(gateway, job)),
+    before.then(() => runJob(gateway, job)),
   )
 }
 
 /** Never throws: nobody waits for it. */
-async function run(gateway: Gateway, job: SyncJob): Promise<void> {
+async function runJob(gateway: Gateway, job: SyncJob): Promise<void> {
   const { db, clock, log } = gateway
   const organizationId = job.organization_id
   try {
@@ -111,7 +111,7 @@ async function run(gateway: Gateway, job: SyncJob): Promise<void> {
   }
 }
 
-function recordOf(job: SyncJob): z.input<typeof jobRecord> {
+function toJobRecord(job: SyncJob): z.input<typeof jobRecord> {
   return {
     id: job.id,
     status: job.status,

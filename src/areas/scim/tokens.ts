@@ -1,14 +1,14 @@
 import { z } from 'zod'
-import { refuseBeyond } from '../../account/ceilings.ts'
+import { assertWithinCeiling } from '../../account/ceilings.ts'
 import {
   createScimToken,
   deleteScimToken,
   listScimTokens,
   type ScimToken,
 } from '../../account/scim-tokens.ts'
-import { fail } from '../../errors.ts'
-import { pageQuery } from '../../lib/page.ts'
-import { operation } from '../../operation.ts'
+import { gatewayError } from '../../errors/gateway-error.ts'
+import { defineOperation } from '../../http/operation.ts'
+import { pageQuery } from '../../lib/query-params.ts'
 
 const tag = 'Admin'
 
@@ -16,7 +16,7 @@ const tokenRecord = z
   .strictObject({ id: z.uuid(), name: z.string(), label: z.string(), created_at: z.string() })
   .meta({ id: 'ScimToken' })
 
-const create = operation({
+const createScimTokenOperation = defineOperation({
   id: 'createScimToken',
   method: 'POST',
   path: '/scim/tokens',
@@ -28,17 +28,17 @@ const create = operation({
   errors: [409],
   response: z.strictObject({ data: tokenRecord, token: z.string() }),
   handle: async ({ gateway, caller, body }) => {
-    const wanted = { organizationId: caller.organizationId, name: body.name }
+    const input = { organizationId: caller.organizationId, name: body.name }
     const { token, secret } = await gateway.db.transaction().execute(async (tx) => {
-      const made = await createScimToken(tx, gateway.clock, wanted)
-      await refuseBeyond(tx, gateway.settings.ceilings, 'scim_tokens', caller.organizationId)
-      return made
+      const created = await createScimToken(tx, gateway.clock, input)
+      await assertWithinCeiling(tx, gateway.settings.ceilings, 'scim_tokens', caller.organizationId)
+      return created
     })
-    return { data: recordOf(token), token: secret }
+    return { data: toTokenRecord(token), token: secret }
   },
 })
 
-const listAll = operation({
+const listScimTokensOperation = defineOperation({
   id: 'listScimTokens',
   method: 'GET',
   path: '/scim/tokens',
@@ -49,11 +49,11 @@ const listAll = operation({
   response: z.strictObject({ data: z.array(tokenRecord), total_count: z.int() }),
   handle: async ({ gateway, caller, query }) => {
     const { rows, total } = await listScimTokens(gateway.db, caller.organizationId, query)
-    return { data: rows.map(recordOf), total_count: total }
+    return { data: rows.map(toTokenRecord), total_count: total }
   },
 })
 
-const remove = operation({
+const deleteScimTokenOperation = defineOperation({
   id: 'deleteScimToken',
   method: 'DELETE',
   path: '/scim/tokens/{id}',
@@ -65,13 +65,13 @@ const remove = operation({
   response: z.strictObject({ deleted: z.literal(true) }),
   handle: async ({ gateway, caller, params }) => {
     const token = await deleteScimToken(gateway.db, caller.organizationId, params.id.toLowerCase())
-    if (!token) throw fail('not_found', 'The SCIM token does not exist.')
+    if (!token) throw gatewayError('not_found', 'The SCIM token does not exist.')
     return { deleted: true as const }
   },
 })
 
-export const tokenOperations = [create, listAll, remove]
+export const tokenOperations = [createScimTokenOperation, listScimTokensOperation, deleteScimTokenOperation]
 
-function recordOf(token: ScimToken): z.input<typeof tokenRecord> {
+function toTokenRecord(token: ScimToken): z.input<typeof tokenRecord> {
   return { id: token.id, name: token.name, label: token.label, created_at: token.created_at }
 }

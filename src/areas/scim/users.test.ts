@@ -1,13 +1,18 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { createTenant, describeOnEachDatabase } from '../../../test/support/harness.ts'
-import { connect, type IdentityProvider, patchBody, userBody } from '../../../test/support/scim.ts'
-import { createSigninToken, findSession, openSession } from '../../account/sessions.ts'
+import {
+  buildPatchBody,
+  buildUserBody,
+  connectIdentityProvider,
+  type IdentityProvider,
+} from '../../../test/support/scim.ts'
+import { createSession, createSigninToken, findSessionMember } from '../../account/sessions.ts'
 import { newId } from '../../lib/ids.ts'
 
 describeOnEachDatabase('SCIM users', (server) => {
   let provider: IdentityProvider
   beforeAll(async () => {
-    provider = await connect(server())
+    provider = await connectIdentityProvider(server())
   })
 
   const memberOf = async (id: string) => {
@@ -15,7 +20,7 @@ describeOnEachDatabase('SCIM users', (server) => {
     return body.data.find((member: { id: string }) => member.id === id)
   }
   const activate = (id: string, value: unknown) =>
-    provider.send('PATCH', `/Users/${id}`, patchBody({ op: 'replace', path: 'active', value }))
+    provider.send('PATCH', `/Users/${id}`, buildPatchBody({ op: 'replace', path: 'active', value }))
   const keyFor = async (creator_user_id: string) =>
     (await server().call('POST', '/keys', { body: { name: 'k', creator_user_id } })).body as {
       key: string
@@ -28,7 +33,7 @@ describeOnEachDatabase('SCIM users', (server) => {
   describe('creating', () => {
     test('makes a member of the organization, with the role org:member whatever roles say', async () => {
       const name = newId('new')
-      const { member, id } = await provider.user(name, {
+      const { member, id } = await provider.createUser(name, {
         name: { givenName: 'Ada', familyName: 'Lovelace' },
         roles: [{ value: 'org:admin', primary: true }],
       })
@@ -60,20 +65,20 @@ describeOnEachDatabase('SCIM users', (server) => {
         addresses: { locality: 'Oslo' },
       }
       const values = [{ ...(special[attribute] ?? { value: 'aGVyb24=' }), type: 'of a kind of its own' }]
-      const { id } = await provider.user(newId('kind'), { [attribute]: values })
-      const replace = patchBody({ op: 'replace', path: attribute, value: values })
+      const { id } = await provider.createUser(newId('kind'), { [attribute]: values })
+      const replace = buildPatchBody({ op: 'replace', path: attribute, value: values })
       expect((await provider.send('PATCH', `/Users/${id}`, replace)).body[attribute]).toEqual(values)
     })
 
     test('answers 201 with the address of what it made', async () => {
-      const answer = await provider.send('POST', '/Users/', userBody(`${newId('u')}@example.com`))
+      const answer = await provider.send('POST', '/Users/', buildUserBody(`${newId('u')}@example.com`))
       expect(answer.status).toBe(201)
       expect(answer.headers.get('location')).toBe(answer.body.meta.location)
     })
 
     test('links to the member who has the e-mail, without changing their role', async () => {
       const { owner } = server().own
-      const body = { ...userBody('someone.else'), emails: [{ value: owner.email.toUpperCase() }] }
+      const body = { ...buildUserBody('someone.else'), emails: [{ value: owner.email.toUpperCase() }] }
       const answer = await provider.send('POST', '/Users', { ...body, name: { givenName: 'Olive' } })
       expect(answer.status).toBe(201)
       expect(await memberOf(owner.id)).toMatchObject({ role: 'org:admin', first_name: 'Olive' })
@@ -83,14 +88,14 @@ describeOnEachDatabase('SCIM users', (server) => {
 
     test('R37 an externalId equal to the id or e-mail of an admin, or to a number, touches nobody', async () => {
       const other = await createTenant(server().gateway, 'External')
-      const idp = await connect(server(), other)
+      const idp = await connectIdentityProvider(server(), other)
       const before = await server().gateway.db.selectFrom('members').selectAll().orderBy('id').execute()
       const [owner] = [other.owner]
       const made: string[] = []
       for (const externalId of [owner.id, owner.email, '1', other.organization.id]) {
-        const { id, member } = await idp.user(newId('ext'), { externalId })
+        const { id, member } = await idp.createUser(newId('ext'), { externalId })
         expect(member).not.toBe(owner.id)
-        const off = patchBody({ op: 'replace', path: 'active', value: false })
+        const off = buildPatchBody({ op: 'replace', path: 'active', value: false })
         expect((await idp.send('PATCH', `/Users/${id}`, off)).status).toBe(200)
         expect((await idp.send('GET', `/Users/${externalId}`)).status).toBe(404)
         const found = await idp.send('GET', `/Users?filter=externalId%20eq%20%22${externalId}%22`)
@@ -112,7 +117,7 @@ describeOnEachDatabase('SCIM users', (server) => {
       expect(made.every((answer) => answer.body.emails === undefined)).toBe(true)
       const members = await server().call('GET', '/organization/members?limit=100')
       expect(members.body.data.filter((member: { email: string }) => member.email === '')).toHaveLength(2)
-      const add = patchBody({ op: 'add', path: 'emails', value: [{ value: `${names[0]}@example.com` }] })
+      const add = buildPatchBody({ op: 'add', path: 'emails', value: [{ value: `${names[0]}@example.com` }] })
       const changed = await provider.send('PATCH', `/Users/${made[0]?.body.id}`, add)
       expect(changed.body.emails).toEqual([{ value: `${names[0]}@example.com` }])
     })
@@ -135,7 +140,7 @@ describeOnEachDatabase('SCIM users', (server) => {
       const name = `${newId('race')}@example.com`
       const answers = await Promise.all(
         Array.from({ length: 20 }, (_, i) =>
-          provider.send('POST', '/Users', userBody(i % 2 ? name : name.toUpperCase())),
+          provider.send('POST', '/Users', buildUserBody(i % 2 ? name : name.toUpperCase())),
         ),
       )
       const statuses = answers.map((answer) => answer.status).sort()
@@ -145,8 +150,8 @@ describeOnEachDatabase('SCIM users', (server) => {
 
     test('R40 a password is neither kept nor shown', async () => {
       const password = newId('secret')
-      const { id } = await provider.user(newId('pw'), { password })
-      await provider.send('PATCH', `/Users/${id}`, patchBody({ op: 'replace', value: { password } }))
+      const { id } = await provider.createUser(newId('pw'), { password })
+      await provider.send('PATCH', `/Users/${id}`, buildPatchBody({ op: 'replace', value: { password } }))
       expect(JSON.stringify((await provider.send('GET', `/Users/${id}`)).body)).not.toContain(password)
       const rows = await server().gateway.db.selectFrom('scim_users').selectAll().execute()
       expect(JSON.stringify(rows)).not.toContain(password)
@@ -155,7 +160,7 @@ describeOnEachDatabase('SCIM users', (server) => {
 
   describe('changing', () => {
     test('names and e-mail follow in the member; PUT clears what it leaves out, except active', async () => {
-      const { id, member, email } = await provider.user(newId('put'), {
+      const { id, member, email } = await provider.createUser(newId('put'), {
         name: { givenName: 'A', familyName: 'B' },
         title: 'Engineer',
       })
@@ -170,10 +175,10 @@ describeOnEachDatabase('SCIM users', (server) => {
     })
 
     test('409 uniqueness for a userName or e-mail that is taken, and nothing changes', async () => {
-      const [one, two] = [await provider.user(newId('one')), await provider.user(newId('two'))]
-      const name = patchBody({ op: 'replace', path: 'userName', value: two.email.toUpperCase() })
+      const [one, two] = [await provider.createUser(newId('one')), await provider.createUser(newId('two'))]
+      const name = buildPatchBody({ op: 'replace', path: 'userName', value: two.email.toUpperCase() })
       expect(await provider.send('PATCH', `/Users/${one.id}`, name)).toMatchObject({ status: 409 })
-      const email = patchBody(
+      const email = buildPatchBody(
         { op: 'replace', path: 'displayName', value: 'changed' },
         { op: 'replace', path: 'emails[type eq "work"].value', value: two.email },
       )
@@ -183,8 +188,8 @@ describeOnEachDatabase('SCIM users', (server) => {
     })
 
     test('a PATCH is all or nothing', async () => {
-      const { id } = await provider.user(newId('atom'))
-      const body = patchBody(
+      const { id } = await provider.createUser(newId('atom'))
+      const body = buildPatchBody(
         { op: 'replace', path: 'displayName', value: 'changed' },
         { op: 'replace', path: 'noSuchThing', value: 'x' },
       )
@@ -211,8 +216,8 @@ describeOnEachDatabase('SCIM users', (server) => {
       ],
       [{ OP: 'Replace', Path: 'title', Value: 'T' }, { title: 'T' }],
     ])('PATCH %j', async (operation, expected) => {
-      const { id } = await provider.user(newId('patch'))
-      const answer = await provider.send('PATCH', `/Users/${id}`, patchBody(operation))
+      const { id } = await provider.createUser(newId('patch'))
+      const answer = await provider.send('PATCH', `/Users/${id}`, buildPatchBody(operation))
       expect(answer).toMatchObject({ status: 200, body: expected })
       expect((await provider.send('DELETE', `/Users/${id}`)).status).toBe(204)
     })
@@ -227,24 +232,28 @@ describeOnEachDatabase('SCIM users', (server) => {
       [{ op: 'remove', path: 'userName' }, 'invalidValue'],
       [{ op: 'replace', path: 'id', value: 'x' }, 'mutability'],
     ])('400 for PATCH %j', async (operation, scimType) => {
-      const { id } = await provider.user(newId('bad'))
-      const answer = await provider.send('PATCH', `/Users/${id}`, patchBody(operation))
+      const { id } = await provider.createUser(newId('bad'))
+      const answer = await provider.send('PATCH', `/Users/${id}`, buildPatchBody(operation))
       expect(answer).toMatchObject({ status: 400, body: { scimType } })
     })
 
     test('adding an e-mail twice keeps one', async () => {
-      const { id } = await provider.user(newId('twice'))
-      const add = patchBody({ op: 'add', path: 'emails', value: [{ value: 'b@example.com', type: 'home' }] })
+      const { id } = await provider.createUser(newId('twice'))
+      const add = buildPatchBody({
+        op: 'add',
+        path: 'emails',
+        value: [{ value: 'b@example.com', type: 'home' }],
+      })
       await provider.send('PATCH', `/Users/${id}`, add)
       expect((await provider.send('PATCH', `/Users/${id}`, add)).body.emails).toHaveLength(2)
     })
 
     test('R22 parallel PATCHes of different attributes all land', async () => {
-      const { id } = await provider.user(newId('par'))
+      const { id } = await provider.createUser(newId('par'))
       const attributes = ['title', 'nickName', 'displayName', 'locale', 'userType', 'timezone']
       await Promise.all(
         attributes.map((path) =>
-          provider.send('PATCH', `/Users/${id}`, patchBody({ op: 'add', path, value: path })),
+          provider.send('PATCH', `/Users/${id}`, buildPatchBody({ op: 'add', path, value: path })),
         ),
       )
       const { body } = await provider.send('GET', `/Users/${id}`)
@@ -255,20 +264,20 @@ describeOnEachDatabase('SCIM users', (server) => {
   describe('deactivating', () => {
     test('R38 keys are 401 at once and sessions end; reactivation restores only those keys', async () => {
       const { gateway } = server()
-      const { id, member } = await provider.user(newId('leaver'))
+      const { id, member } = await provider.createUser(newId('leaver'))
       const [used, disabled] = [await keyFor(member), await keyFor(member)]
       await server().call('PATCH', `/keys/${disabled.data.hash}`, { body: { disabled: true } })
       const link = await createSigninToken(gateway.db, gateway.clock, member)
-      const session = await openSession(gateway, link)
+      const session = await createSession(gateway, link)
       const unused = await createSigninToken(gateway.db, gateway.clock, member)
       expect(await works(used.key)).toBe(200)
 
       expect((await activate(id, false)).body.active).toBe(false)
       expect(await works(used.key)).toBe(401)
-      expect(await findSession(gateway.db, gateway.clock, session ?? '')).toBeUndefined()
-      expect(await openSession(gateway, unused)).toBeUndefined()
+      expect(await findSessionMember(gateway.db, gateway.clock, session ?? '')).toBeUndefined()
+      expect(await createSession(gateway, unused)).toBeUndefined()
       const late = await createSigninToken(gateway.db, gateway.clock, member)
-      expect(await openSession(gateway, late)).toBeUndefined()
+      expect(await createSession(gateway, late)).toBeUndefined()
       const enable = { body: { disabled: false } }
       expect((await server().call('PATCH', `/keys/${used.data.hash}`, enable)).status).toBe(409)
       const made = { body: { name: 'k', creator_user_id: member } }
@@ -277,12 +286,12 @@ describeOnEachDatabase('SCIM users', (server) => {
       expect((await activate(id, true)).body.active).toBe(true)
       expect(await works(used.key)).toBe(200)
       expect(await works(disabled.key)).toBe(401)
-      expect(await findSession(gateway.db, gateway.clock, session ?? '')).toBeUndefined()
-      expect(await openSession(gateway, late)).toBeUndefined()
+      expect(await findSessionMember(gateway.db, gateway.clock, session ?? '')).toBeUndefined()
+      expect(await createSession(gateway, late)).toBeUndefined()
     })
 
     test('R38 a user may be created inactive', async () => {
-      const { id, member } = await provider.user(newId('asleep'), { active: 'False' })
+      const { id, member } = await provider.createUser(newId('asleep'), { active: 'False' })
       expect((await provider.send('GET', `/Users/${id}`)).body.active).toBe(false)
       const made = { body: { name: 'k', creator_user_id: member } }
       expect((await server().call('POST', '/keys', made)).status).toBe(409)
@@ -290,13 +299,13 @@ describeOnEachDatabase('SCIM users', (server) => {
 
     test('R38 the last active admin can be neither deactivated nor deleted, in any way', async () => {
       const other = await createTenant(server().gateway, 'One admin')
-      const idp = await connect(server(), other)
-      const body = userBody(other.owner.email)
+      const idp = await connectIdentityProvider(server(), other)
+      const body = buildUserBody(other.owner.email)
       const inactive = await idp.send('POST', '/Users', { ...body, active: false })
       expect(inactive.status).toBe(409)
       expect((await idp.send('GET', '/Users')).body.totalResults).toBe(0)
       const { id } = (await idp.send('POST', '/Users', body)).body
-      const off = patchBody(
+      const off = buildPatchBody(
         { op: 'replace', path: 'displayName', value: 'x' },
         { op: 'replace', path: 'active', value: 'False' },
       )
@@ -311,7 +320,7 @@ describeOnEachDatabase('SCIM users', (server) => {
       expect((await idp.send('GET', `/Users/${id}`)).body).not.toHaveProperty('displayName')
       expect(await works(other.inferenceKey)).toBe(200)
 
-      const second = await idp.user(newId('second'))
+      const second = await idp.createUser(newId('second'))
       const promote = { key: other.managementKey, body: { role: 'org:admin' } }
       await server().call('PATCH', `/organization/members/${second.member}`, promote)
       expect((await idp.send('PATCH', `/Users/${id}`, off)).status).toBe(200)
@@ -326,20 +335,20 @@ describeOnEachDatabase('SCIM users', (server) => {
 
     test('R38 the management key of a deactivated admin still works, and makes keys without a creator', async () => {
       const other = await createTenant(server().gateway, 'Two admins')
-      const idp = await connect(server(), other)
+      const idp = await connectIdentityProvider(server(), other)
       const key = other.managementKey
-      const second = await idp.user(newId('second'))
+      const second = await idp.createUser(newId('second'))
       const promote = { key, body: { role: 'org:admin' } }
       await server().call('PATCH', `/organization/members/${second.member}`, promote)
-      const { id } = (await idp.send('POST', '/Users', userBody(other.owner.email))).body
-      await idp.send('PATCH', `/Users/${id}`, patchBody({ op: 'replace', value: { active: false } }))
+      const { id } = (await idp.send('POST', '/Users', buildUserBody(other.owner.email))).body
+      await idp.send('PATCH', `/Users/${id}`, buildPatchBody({ op: 'replace', value: { active: false } }))
       const made = await server().call('POST', '/keys', { key, body: { name: 'k' } })
       expect(made.body.data.creator_user_id).toBeNull()
       expect(await works(made.body.key)).toBe(200)
     })
 
     test('R22 a key made while its creator is deactivated is refused or suspended', async () => {
-      const { id, member } = await provider.user(newId('race'))
+      const { id, member } = await provider.createUser(newId('race'))
       const body = { name: 'k', creator_user_id: member }
       const [, ...answers] = await Promise.all([
         activate(id, false),
@@ -354,20 +363,20 @@ describeOnEachDatabase('SCIM users', (server) => {
 
   test('deleting removes the member and stops their keys; the name is free again', async () => {
     const name = newId('gone')
-    const { id, member } = await provider.user(name)
+    const { id, member } = await provider.createUser(name)
     const { key } = await keyFor(member)
     expect((await provider.send('DELETE', `/Users/${id}`)).status).toBe(204)
     expect(await works(key)).toBe(401)
     expect(await memberOf(member)).toBeUndefined()
     expect((await provider.send('DELETE', `/Users/${id}`)).status).toBe(404)
-    expect((await provider.user(name)).id).not.toBe(id)
+    expect((await provider.createUser(name)).id).not.toBe(id)
   })
 
   describe('finding', () => {
     test('pages in a stable order with the whole count; count is bounded', async () => {
       const other = await createTenant(server().gateway, 'Many')
-      const idp = await connect(server(), other)
-      for (let i = 0; i < 7; i++) await idp.user(newId(`u${i}`), { active: i % 2 === 0 })
+      const idp = await connectIdentityProvider(server(), other)
+      for (let i = 0; i < 7; i++) await idp.createUser(newId(`u${i}`), { active: i % 2 === 0 })
       const ids = async (query: string) => {
         const { body } = await idp.send('GET', `/Users?${query}`)
         expect(body.itemsPerPage).toBe(body.Resources.length)
@@ -409,7 +418,7 @@ describeOnEachDatabase('SCIM users', (server) => {
     test('by id, externalId, any of its e-mails, name; case matters only for ids', async () => {
       const name = newId('find')
       const other = `${newId('second')}_%@example.com`
-      const { id, email } = await provider.user(name, {
+      const { id, email } = await provider.createUser(name, {
         externalId: 'ExtCase',
         name: { familyName: 'Quine' },
         emails: [
@@ -437,7 +446,7 @@ describeOnEachDatabase('SCIM users', (server) => {
     })
 
     test('shows the attributes asked for, always with the id', async () => {
-      const { id } = await provider.user(newId('sel'), { name: { givenName: 'G', familyName: 'F' } })
+      const { id } = await provider.createUser(newId('sel'), { name: { givenName: 'G', familyName: 'F' } })
       const only = await provider.send('GET', `/Users/${id}?attributes=userName,name.givenName`)
       expect(Object.keys(only.body).sort()).toEqual(['id', 'name', 'schemas', 'userName'])
       expect(only.body.name).toEqual({ givenName: 'G' })

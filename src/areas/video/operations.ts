@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { videoFields } from '../../catalog/declared-model.ts'
-import type { Model } from '../../catalog/model.ts'
-import { operation } from '../../operation.ts'
-import { availabilityQuery, listedModels } from '../../pipeline/model-access.ts'
+import { videoFields } from '../../catalogue/declared-model.ts'
+import type { Model } from '../../catalogue/model.ts'
+import { defineOperation } from '../../http/operation.ts'
+import { availabilityQuery, listReachableModels } from '../../pipeline/routing/model-access.ts'
 
 const videoModel = z
   .strictObject({
@@ -18,7 +18,7 @@ const videoModel = z
   })
   .meta({ id: 'VideoModel' })
 
-const listVideoModels = operation({
+const listVideoModels = defineOperation({
   id: 'listVideoModels',
   method: 'GET',
   path: '/videos/models',
@@ -27,8 +27,8 @@ const listVideoModels = operation({
   access: 'any',
   query: z.object(availabilityQuery),
   response: z.strictObject({ data: z.array(videoModel) }),
-  handle: async (ask) => ({
-    data: (await listedModels(ask, ask.query))
+  handle: async (context) => ({
+    data: (await listReachableModels(context, context.query))
       .filter((model) => model.output_modalities.includes('video'))
       .map((model) => toVideoModel(model)),
   }),
@@ -42,7 +42,7 @@ function toVideoModel(model: Model): z.input<typeof videoModel> {
     id: model.id,
     canonical_slug: model.canonical_slug,
     name: model.name,
-    created: model.listed,
+    created: model.listed_at,
     description: model.description,
     model_hub_id: model.model_hub_id,
     supported_aspect_ratios: video?.supported_aspect_ratios ?? null,

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { lockWorkspace, requireWorkspace, updateWorkspace, type Workspace } from '../../account/workspaces.ts'
-import { flag } from '../../db/values.ts'
-import { badField, fail } from '../../errors.ts'
-import { maxUsd, smallestUsd, usdAmount, usdFromNanos } from '../../ledger/money.ts'
-import { operation } from '../../operation.ts'
+import { toFlag } from '../../db/values.ts'
+import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
+import { defineOperation } from '../../http/operation.ts'
+import { maxUsd, minUsd, usdAmount, usdFromNanos } from '../../ledger/money.ts'
 import { deleteBudget, listBudgets, putBudget, type WorkspaceBudget } from './store.ts'
 
 const tag = 'Workspaces'
@@ -24,13 +24,13 @@ const budgetRecord = z
   .meta({ id: 'WorkspaceBudget' })
 
 const includeByok = z.boolean().describe('BYOK spend counts towards the budgets of this workspace')
-const budgetAnswer = z.strictObject({ data: budgetRecord, include_byok_in_budgets: includeByok })
+const budgetResponse = z.strictObject({ data: budgetRecord, include_byok_in_budgets: includeByok })
 
 const workspaceRef = z.string().min(1).describe('UUID or slug of the workspace')
 const workspaceParam = z.object({ workspace_ref: workspaceRef })
 const budgetParams = z.object({ workspace_ref: workspaceRef, interval })
 
-const listWorkspaceBudgets = operation({
+const listWorkspaceBudgets = defineOperation({
   id: 'listWorkspaceBudgets',
   method: 'GET',
   path: '/workspaces/{workspace_ref}/budgets',
@@ -44,13 +44,13 @@ const listWorkspaceBudgets = operation({
     const workspace = await requireWorkspace(gateway.db, caller.organizationId, params.workspace_ref)
     const budgets = await listBudgets(gateway.db, workspace.id)
     return {
-      data: budgets.toSorted((a, b) => rank(a) - rank(b)).map(recordOf),
+      data: budgets.toSorted((a, b) => rankOf(a) - rankOf(b)).map(toBudgetRecord),
       include_byok_in_budgets: workspace.include_byok_in_budgets === 1,
     }
   },
 })
 
-const getWorkspaceBudget = operation({
+const getWorkspaceBudget = defineOperation({
   id: 'getWorkspaceBudget',
   method: 'GET',
   path: '/workspaces/{workspace_ref}/budgets/{interval}',
@@ -59,17 +59,17 @@ const getWorkspaceBudget = operation({
   access: 'management',
   params: budgetParams,
   errors: [404],
-  response: budgetAnswer,
+  response: budgetResponse,
   handle: async ({ gateway, caller, params }) => {
     const workspace = await requireWorkspace(gateway.db, caller.organizationId, params.workspace_ref)
     const budgets = await listBudgets(gateway.db, workspace.id)
     const budget = budgets.find((candidate) => candidate.interval === params.interval)
-    if (!budget) throw fail('not_found', `The workspace has no ${params.interval} budget.`)
-    return answerOf(workspace, budget)
+    if (!budget) throw gatewayError('not_found', `The workspace has no ${params.interval} budget.`)
+    return toBudgetResponse(workspace, budget)
   },
 })
 
-const putWorkspaceBudget = operation({
+const putWorkspaceBudget = defineOperation({
   id: 'putWorkspaceBudget',
   method: 'PUT',
   path: '/workspaces/{workspace_ref}/budgets/{interval}',
@@ -79,26 +79,26 @@ const putWorkspaceBudget = operation({
   access: 'management',
   params: budgetParams,
   body: z.strictObject({
-    limit_usd: z.number().min(smallestUsd).max(maxUsd).pipe(usdAmount),
+    limit_usd: z.number().min(minUsd).max(maxUsd).pipe(usdAmount),
     include_byok_in_budgets: includeByok.optional(),
   }),
   errors: [404],
-  response: budgetAnswer,
+  response: budgetResponse,
   handle: ({ gateway, caller, params, body }) =>
     gateway.db.transaction().execute(async (tx) => {
       const workspace = await lockWorkspace(tx, caller.organizationId, params.workspace_ref)
-      const wanted = { workspaceId: workspace.id, interval: params.interval, limit: body.limit_usd }
-      refuseDisorder(await listBudgets(tx, workspace.id), wanted)
-      const budget = await putBudget(tx, gateway.clock, wanted)
-      if (body.include_byok_in_budgets === undefined) return answerOf(workspace, budget)
+      const input = { workspaceId: workspace.id, interval: params.interval, limit: body.limit_usd }
+      validateBudgetOrder(await listBudgets(tx, workspace.id), input)
+      const budget = await putBudget(tx, gateway.clock, input)
+      if (body.include_byok_in_budgets === undefined) return toBudgetResponse(workspace, budget)
       const changed = await updateWorkspace(tx, gateway.clock, workspace.id, {
-        include_byok_in_budgets: flag(body.include_byok_in_budgets),
+        include_byok_in_budgets: toFlag(body.include_byok_in_budgets),
       })
-      return answerOf(changed, budget)
+      return toBudgetResponse(changed, budget)
     }),
 })
 
-const deleteWorkspaceBudget = operation({
+const deleteWorkspaceBudget = defineOperation({
   id: 'deleteWorkspaceBudget',
   method: 'DELETE',
   path: '/workspaces/{workspace_ref}/budgets/{interval}',
@@ -122,29 +122,32 @@ export const budgetOperations = [
   deleteWorkspaceBudget,
 ]
 
-function rank(budget: Pick<WorkspaceBudget, 'interval'>): number {
+function rankOf(budget: Pick<WorkspaceBudget, 'interval'>): number {
   return intervals.indexOf(budget.interval)
 }
 
-function refuseDisorder(
+function validateBudgetOrder(
   existing: WorkspaceBudget[],
-  wanted: { interval: WorkspaceBudget['interval']; limit: bigint },
+  input: { interval: WorkspaceBudget['interval']; limit: bigint },
 ): void {
   for (const other of existing) {
-    const distance = rank(other) - rank(wanted)
-    const inOrder = distance > 0 ? wanted.limit < other.limit_nanos : wanted.limit > other.limit_nanos
+    const distance = rankOf(other) - rankOf(input)
+    const inOrder = distance > 0 ? input.limit < other.limit_nanos : input.limit > other.limit_nanos
     if (distance === 0 || inOrder) continue
     const relation = distance > 0 ? 'less' : 'more'
     const limit = usdFromNanos(other.limit_nanos)
-    throw badField('limit_usd', `must be ${relation} than the ${other.interval} budget of ${limit} USD`)
+    throw invalidFieldError(
+      'limit_usd',
+      `must be ${relation} than the ${other.interval} budget of ${limit} USD`,
+    )
   }
 }
 
-function answerOf(workspace: Workspace, budget: WorkspaceBudget): z.input<typeof budgetAnswer> {
-  return { data: recordOf(budget), include_byok_in_budgets: workspace.include_byok_in_budgets === 1 }
+function toBudgetResponse(workspace: Workspace, budget: WorkspaceBudget): z.input<typeof budgetResponse> {
+  return { data: toBudgetRecord(budget), include_byok_in_budgets: workspace.include_byok_in_budgets === 1 }
 }
 
-function recordOf(budget: WorkspaceBudget): z.input<typeof budgetRecord> {
+function toBudgetRecord(budget: WorkspaceBudget): z.input<typeof budgetRecord> {
   return {
     id: budget.id,
     workspace_id: budget.workspace_id,

@@ -2,18 +2,18 @@ import { z } from 'zod'
 import { countActiveKeys } from '../../account/keys.ts'
 import { findMembers, joinWorkspace, type Member } from '../../account/members.ts'
 import { lockOrganization } from '../../account/organizations.ts'
-import { applyGrants, grantedUsers } from '../../account/scim-grants.ts'
+import { applyGrants, listGrantedUsers } from '../../account/scim-grants.ts'
 import { lockWorkspace, requireWorkspace, type Workspace } from '../../account/workspaces.ts'
 import type { Db } from '../../db/db.ts'
-import { badField, fail } from '../../errors.ts'
+import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
+import { defineOperation } from '../../http/operation.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { pageQuery } from '../../lib/page.ts'
-import { operation } from '../../operation.ts'
+import { pageQuery } from '../../lib/query-params.ts'
 import {
-  leaveWorkspace,
+  listMemberships,
+  listUsersInWorkspace,
   listWorkspaceMembers,
-  membershipsIn,
-  usersInWorkspace,
+  removeFromWorkspace,
   type WorkspaceMember,
 } from './store.ts'
 
@@ -39,7 +39,7 @@ const usersBody = z.strictObject({
     .transform((ids) => [...new Set(ids)]),
 })
 
-const listMembers = operation({
+const listMembers = defineOperation({
   id: 'listWorkspaceMembers',
   method: 'GET',
   path: '/workspaces/{id}/members',
@@ -53,11 +53,11 @@ const listMembers = operation({
   handle: async ({ gateway, caller, params, query }) => {
     const workspace = await requireWorkspace(gateway.db, caller.organizationId, params.id)
     const { rows, total } = await listWorkspaceMembers(gateway.db, workspace.id, query)
-    return { data: rows.map(recordOf), total_count: total }
+    return { data: rows.map(toMemberRecord), total_count: total }
   },
 })
 
-const addMembers = operation({
+const addMembers = defineOperation({
   id: 'addWorkspaceMembers',
   method: 'POST',
   path: '/workspaces/{id}/members/add',
@@ -80,14 +80,14 @@ const addMembers = operation({
       const { organizationId } = caller
       const [workspaceIds, userIds] = [[workspace.id], body.user_ids]
       await applyGrants(tx, gateway.clock, { organizationId, workspaceIds, userIds })
-      const joined = await membershipsIn(tx, workspace.id, userIds)
-      const byUser = new Map(joined.map((membership) => [membership.user_id, recordOf(membership)]))
+      const joined = await listMemberships(tx, workspace.id, userIds)
+      const byUser = new Map(joined.map((membership) => [membership.user_id, toMemberRecord(membership)]))
       const data = body.user_ids.flatMap((id) => byUser.get(id) ?? [])
       return { added_count: data.length, data }
     }),
 })
 
-const removeMembers = operation({
+const removeMembers = defineOperation({
   id: 'removeWorkspaceMembers',
   method: 'POST',
   path: '/workspaces/{id}/members/remove',
@@ -102,12 +102,12 @@ const removeMembers = operation({
     gateway.db.transaction().execute(async (tx) => {
       await lockOrganization(tx, caller.organizationId)
       const workspace = await lockWorkspace(tx, caller.organizationId, params.id)
-      refuseDefault(workspace)
-      const leaving = await usersInWorkspace(tx, workspace.id, body.user_ids)
+      rejectDefaultWorkspace(workspace)
+      const leaving = await listUsersInWorkspace(tx, workspace.id, body.user_ids)
       if (leaving.length === 0) return { removed_count: 0 }
-      await refuseGranted(tx, workspace, leaving)
-      await refuseKeyHolders(tx, gateway.clock, workspace.id, leaving)
-      await leaveWorkspace(tx, workspace.id, leaving)
+      await rejectGrantedMembers(tx, workspace, leaving)
+      await rejectKeyHolders(tx, gateway.clock, workspace.id, leaving)
+      await removeFromWorkspace(tx, workspace.id, leaving)
       return { removed_count: leaving.length }
     }),
 })
@@ -119,35 +119,35 @@ async function requireMembers(tx: Db, organizationId: string, ids: string[]): Pr
   const known = new Set(members.map((member) => member.id))
   const unknown = ids.filter((id) => !known.has(id))
   if (unknown.length > 0) {
-    throw fail('not_found', `user_ids: not in the organization: ${unknown.join(', ')}.`)
+    throw gatewayError('not_found', `user_ids: not in the organization: ${unknown.join(', ')}.`)
   }
   return members
 }
 
-function refuseDefault(workspace: Workspace): void {
+function rejectDefaultWorkspace(workspace: Workspace): void {
   if (workspace.is_default) {
-    throw fail('invalid_request', 'Every member of the organization is in its default workspace.')
+    throw gatewayError('invalid_request', 'Every member of the organization is in its default workspace.')
   }
 }
 
-async function refuseGranted(tx: Db, workspace: Workspace, userIds: string[]): Promise<void> {
-  const granted = await grantedUsers(tx, workspace.organization_id, workspace.id, userIds)
+async function rejectGrantedMembers(tx: Db, workspace: Workspace, userIds: string[]): Promise<void> {
+  const granted = await listGrantedUsers(tx, workspace.organization_id, workspace.id, userIds)
   if (granted.length > 0) {
-    throw badField('user_ids', `are here through a SCIM group mapping: ${granted.sort().join(', ')}`)
+    throw invalidFieldError('user_ids', `are here through a SCIM group mapping: ${granted.sort().join(', ')}`)
   }
 }
 
 /** One count answers the usual case; who it was is only asked when somebody has to be told. */
-async function refuseKeyHolders(tx: Db, clock: Clock, workspaceId: string, userIds: string[]): Promise<void> {
+async function rejectKeyHolders(tx: Db, clock: Clock, workspaceId: string, userIds: string[]): Promise<void> {
   if ((await countActiveKeys(tx, clock, { workspaceId, creatorUserIds: userIds })) === 0) return
   const holders: string[] = []
   for (const id of userIds) {
     if ((await countActiveKeys(tx, clock, { workspaceId, creatorUserIds: [id] })) > 0) holders.push(id)
   }
-  throw badField('user_ids', `have active keys in this workspace: ${holders.join(', ')}`)
+  throw invalidFieldError('user_ids', `have active keys in this workspace: ${holders.join(', ')}`)
 }
 
-function recordOf(membership: WorkspaceMember): z.input<typeof memberRecord> {
+function toMemberRecord(membership: WorkspaceMember): z.input<typeof memberRecord> {
   return {
     id: membership.id,
     workspace_id: membership.workspace_id,

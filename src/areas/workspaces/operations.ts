@@ -1,24 +1,24 @@
 import { z } from 'zod'
-import { refuseBeyond } from '../../account/ceilings.ts'
+import { assertWithinCeiling } from '../../account/ceilings.ts'
 import { countActiveKeys, disableKeys } from '../../account/keys.ts'
 import { addWorkspace, lockOrganization } from '../../account/organizations.ts'
 import { lockWorkspace, requireWorkspace, updateWorkspace, type Workspace } from '../../account/workspaces.ts'
 import type { Db } from '../../db/db.ts'
-import { fail } from '../../errors.ts'
+import { gatewayError } from '../../errors/gateway-error.ts'
+import { defineOperation } from '../../http/operation.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { pageQuery, queryBoolean } from '../../lib/page.ts'
-import { operation } from '../../operation.ts'
+import { pageQuery, queryBoolean } from '../../lib/query-params.ts'
 import { budgetOperations } from './budgets.ts'
 import { memberOperations } from './members.ts'
-import { createBody, recordOf, settingsOf, updateBody, workspaceRecord } from './record.ts'
+import { createBody, toSettingColumns, toWorkspaceRecord, updateBody, workspaceRecord } from './record.ts'
 import { deleteWorkspace, listWorkspaces } from './store.ts'
 
 const tag = 'Workspaces'
 
 const idParam = z.object({ id: z.string().min(1).describe('UUID or slug') })
-const workspaceAnswer = z.strictObject({ data: workspaceRecord })
+const workspaceResponse = z.strictObject({ data: workspaceRecord })
 
-const listAll = operation({
+const listWorkspacesOperation = defineOperation({
   id: 'listWorkspaces',
   method: 'GET',
   path: '/workspaces',
@@ -29,11 +29,11 @@ const listAll = operation({
   response: z.strictObject({ data: z.array(workspaceRecord), total_count: z.int() }),
   handle: async ({ gateway, caller, query }) => {
     const { rows, total } = await listWorkspaces(gateway.db, caller.organizationId, query)
-    return { data: rows.map(recordOf), total_count: total }
+    return { data: rows.map(toWorkspaceRecord), total_count: total }
   },
 })
 
-const create = operation({
+const createWorkspaceOperation = defineOperation({
   id: 'createWorkspace',
   method: 'POST',
   path: '/workspaces',
@@ -44,20 +44,20 @@ const create = operation({
   body: createBody,
   status: 201,
   errors: [409],
-  response: workspaceAnswer,
+  response: workspaceResponse,
   handle: async ({ gateway, caller, body }) => {
     const owner = { organizationId: caller.organizationId, createdBy: caller.userId }
-    const wanted = { ...settingsOf(body), name: body.name, slug: body.slug }
+    const input = { ...toSettingColumns(body), name: body.name, slug: body.slug }
     const workspace = await gateway.db.transaction().execute(async (tx) => {
-      const made = await addWorkspace(tx, gateway.clock, owner, wanted)
-      await refuseBeyond(tx, gateway.settings.ceilings, 'workspaces', caller.organizationId)
-      return made
+      const created = await addWorkspace(tx, gateway.clock, owner, input)
+      await assertWithinCeiling(tx, gateway.settings.ceilings, 'workspaces', caller.organizationId)
+      return created
     })
-    return { data: recordOf(workspace) }
+    return { data: toWorkspaceRecord(workspace) }
   },
 })
 
-const get = operation({
+const getWorkspaceOperation = defineOperation({
   id: 'getWorkspace',
   method: 'GET',
   path: '/workspaces/{id}',
@@ -66,13 +66,13 @@ const get = operation({
   access: 'management',
   params: idParam,
   errors: [404],
-  response: workspaceAnswer,
+  response: workspaceResponse,
   handle: async ({ gateway, caller, params }) => ({
-    data: recordOf(await requireWorkspace(gateway.db, caller.organizationId, params.id)),
+    data: toWorkspaceRecord(await requireWorkspace(gateway.db, caller.organizationId, params.id)),
   }),
 })
 
-const update = operation({
+const updateWorkspaceOperation = defineOperation({
   id: 'updateWorkspace',
   method: 'PATCH',
   path: '/workspaces/{id}',
@@ -82,17 +82,17 @@ const update = operation({
   params: idParam,
   body: updateBody,
   errors: [404, 409],
-  response: workspaceAnswer,
+  response: workspaceResponse,
   handle: ({ gateway, caller, params, body }) =>
     gateway.db.transaction().execute(async (tx) => {
       const workspace = await lockWorkspace(tx, caller.organizationId, params.id)
-      const changes = settingsOf(body)
-      if (Object.keys(changes).length === 0) return { data: recordOf(workspace) }
-      return { data: recordOf(await updateWorkspace(tx, gateway.clock, workspace.id, changes)) }
+      const changes = toSettingColumns(body)
+      if (Object.keys(changes).length === 0) return { data: toWorkspaceRecord(workspace) }
+      return { data: toWorkspaceRecord(await updateWorkspace(tx, gateway.clock, workspace.id, changes)) }
     }),
 })
 
-const remove = operation({
+const deleteWorkspaceOperation = defineOperation({
   id: 'deleteWorkspace',
   method: 'DELETE',
   path: '/workspaces/{id}',
@@ -109,33 +109,36 @@ const remove = operation({
     gateway.db.transaction().execute(async (tx) => {
       await lockOrganization(tx, caller.organizationId)
       const workspace = await lockWorkspace(tx, caller.organizationId, params.id)
-      if (!workspace.is_default) await refuseActiveKeys(tx, gateway.clock, workspace)
+      if (!workspace.is_default) await rejectActiveKeys(tx, gateway.clock, workspace)
       else if (query.confirm_default_workspace_deletion)
         await disableKeys(tx, gateway.clock, { workspaceId: workspace.id })
-      else throw unconfirmed()
+      else throw unconfirmedDeletionError()
       await deleteWorkspace(tx, gateway.clock, workspace.id)
       return { deleted: true as const }
     }),
 })
 
 export const workspaceOperations = [
-  listAll,
-  create,
-  get,
-  update,
-  remove,
+  listWorkspacesOperation,
+  createWorkspaceOperation,
+  getWorkspaceOperation,
+  updateWorkspaceOperation,
+  deleteWorkspaceOperation,
   ...memberOperations,
   ...budgetOperations,
 ]
 
-async function refuseActiveKeys(tx: Db, clock: Clock, workspace: Workspace): Promise<void> {
+async function rejectActiveKeys(tx: Db, clock: Clock, workspace: Workspace): Promise<void> {
   const active = await countActiveKeys(tx, clock, { workspaceId: workspace.id })
   if (active > 0)
-    throw fail('invalid_request', `The workspace has active keys (${active}): disable or delete them first.`)
+    throw gatewayError(
+      'invalid_request',
+      `The workspace has active keys (${active}): disable or delete them first.`,
+    )
 }
 
-function unconfirmed() {
-  return fail(
+function unconfirmedDeletionError() {
+  return gatewayError(
     'invalid_request',
     'confirm_default_workspace_deletion: must be true to delete the default workspace and disable its keys.',
   )

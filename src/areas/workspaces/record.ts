@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { slugPattern, type Workspace, type WorkspaceSettings } from '../../account/workspaces.ts'
-import { flag, listOf, listText } from '../../db/values.ts'
+import { decodeList, encodeList, toFlag } from '../../db/values.ts'
 import { uuidPattern } from '../../lib/ids.ts'
-import { workspaceGuardrail } from '../../policy/default-guardrail.ts'
+import { buildWorkspaceGuardrail } from '../../policy/default-guardrail.ts'
 
 const serverTool = z.enum([
   'service:advisor',
@@ -73,7 +73,7 @@ export const createBody = z.strictObject({ name, slug, ...settingFields })
 export const updateBody = z.strictObject({ name: name.optional(), slug: slug.optional(), ...settingFields })
 
 /** The columns for the fields that were sent. */
-export function settingsOf(body: z.output<typeof updateBody>): Partial<WorkspaceSettings> {
+export function toSettingColumns(body: z.output<typeof updateBody>): Partial<WorkspaceSettings> {
   return {
     ...(body.name !== undefined && { name: body.name }),
     ...(body.slug !== undefined && { slug: body.slug }),
@@ -82,43 +82,45 @@ export function settingsOf(body: z.output<typeof updateBody>): Partial<Workspace
     ...(body.default_image_model !== undefined && { default_image_model: body.default_image_model }),
     ...(body.default_provider_sort !== undefined && { default_provider_sort: body.default_provider_sort }),
     ...(body.is_observability_io_logging_enabled !== undefined && {
-      io_logging_enabled: flag(body.is_observability_io_logging_enabled),
+      io_logging_enabled: toFlag(body.is_observability_io_logging_enabled),
     }),
     ...(body.io_logging_sampling_rate !== undefined && {
       io_logging_sampling_rate: body.io_logging_sampling_rate,
     }),
     ...(body.io_logging_api_key_ids !== undefined && {
-      io_logging_api_key_ids: listText(body.io_logging_api_key_ids),
+      io_logging_api_key_ids: encodeList(body.io_logging_api_key_ids),
     }),
     ...(body.is_data_discount_logging_enabled !== undefined && {
-      data_discount_logging_enabled: flag(body.is_data_discount_logging_enabled),
+      data_discount_logging_enabled: toFlag(body.is_data_discount_logging_enabled),
     }),
     ...(body.is_observability_broadcast_enabled !== undefined && {
-      broadcast_enabled: flag(body.is_observability_broadcast_enabled),
+      broadcast_enabled: toFlag(body.is_observability_broadcast_enabled),
     }),
     ...(body.disabled_server_tools !== undefined && {
-      disabled_server_tools: body.disabled_server_tools?.length ? listText(body.disabled_server_tools) : null,
+      disabled_server_tools: body.disabled_server_tools?.length
+        ? encodeList(body.disabled_server_tools)
+        : null,
     }),
   }
 }
 
-export function recordOf(workspace: Workspace): z.input<typeof workspaceRecord> {
+export function toWorkspaceRecord(workspace: Workspace): z.input<typeof workspaceRecord> {
   return {
     id: workspace.id,
     slug: workspace.slug,
     name: workspace.name,
     description: workspace.description,
-    default_guardrail_id: workspaceGuardrail(workspace.id).id,
+    default_guardrail_id: buildWorkspaceGuardrail(workspace.id).id,
     default_text_model: workspace.default_text_model,
     default_image_model: workspace.default_image_model,
     default_provider_sort: workspace.default_provider_sort,
     include_byok_in_budgets: workspace.include_byok_in_budgets === 1,
     is_observability_io_logging_enabled: workspace.io_logging_enabled === 1,
     io_logging_sampling_rate: workspace.io_logging_sampling_rate,
-    io_logging_api_key_ids: listOf(workspace.io_logging_api_key_ids),
+    io_logging_api_key_ids: decodeList(workspace.io_logging_api_key_ids),
     is_data_discount_logging_enabled: workspace.data_discount_logging_enabled === 1,
     is_observability_broadcast_enabled: workspace.broadcast_enabled === 1,
-    disabled_server_tools: listOf(workspace.disabled_server_tools),
+    disabled_server_tools: decodeList(workspace.disabled_server_tools),
     created_by: workspace.created_by,
     created_at: workspace.created_at,
     updated_at: workspace.updated_at,

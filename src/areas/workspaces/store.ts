@@ -1,21 +1,25 @@
 import type { Selectable } from 'kysely'
 import type { Workspace } from '../../account/workspaces.ts'
 import type { Db } from '../../db/db.ts'
-import { pageOf, type Rows } from '../../db/page.ts'
+import { fetchPage, type RowPage } from '../../db/page.ts'
 import type { BudgetInterval, WorkspaceBudgetTable, WorkspaceMemberTable } from '../../db/schema.ts'
 import { type Clock, isoNow } from '../../lib/clock.ts'
 import { newUuid } from '../../lib/ids.ts'
-import type { Page } from '../../lib/page.ts'
+import type { Pagination } from '../../lib/query-params.ts'
 
 export type WorkspaceMember = Selectable<WorkspaceMemberTable>
 export type WorkspaceBudget = Selectable<WorkspaceBudgetTable>
 
-export async function listWorkspaces(db: Db, organizationId: string, page: Page): Promise<Rows<Workspace>> {
+export async function listWorkspaces(
+  db: Db,
+  organizationId: string,
+  page: Pagination,
+): Promise<RowPage<Workspace>> {
   const all = db
     .selectFrom('workspaces')
     .where('organization_id', '=', organizationId)
     .where('deleted_at', 'is', null)
-  return pageOf(all.selectAll(), page)
+  return fetchPage(all.selectAll(), page)
 }
 
 /** The row stays, because keys and records of the past name it. */
@@ -42,13 +46,13 @@ export async function deleteWorkspace(tx: Db, clock: Clock, id: string): Promise
 export async function listWorkspaceMembers(
   db: Db,
   workspaceId: string,
-  page: Page,
-): Promise<Rows<WorkspaceMember>> {
+  page: Pagination,
+): Promise<RowPage<WorkspaceMember>> {
   const all = db.selectFrom('workspace_members').where('workspace_id', '=', workspaceId)
-  return pageOf(all.selectAll(), page)
+  return fetchPage(all.selectAll(), page)
 }
 
-export async function membershipsIn(
+export async function listMemberships(
   db: Db,
   workspaceId: string,
   userIds: string[],
@@ -62,7 +66,11 @@ export async function membershipsIn(
 }
 
 /** Of the given users, those in the workspace. */
-export async function usersInWorkspace(db: Db, workspaceId: string, userIds: string[]): Promise<string[]> {
+export async function listUsersInWorkspace(
+  db: Db,
+  workspaceId: string,
+  userIds: string[],
+): Promise<string[]> {
   const rows = await db
     .selectFrom('workspace_members')
     .select('user_id')
@@ -73,7 +81,7 @@ export async function usersInWorkspace(db: Db, workspaceId: string, userIds: str
   return rows.map((row) => row.user_id)
 }
 
-export async function leaveWorkspace(db: Db, workspaceId: string, userIds: string[]): Promise<void> {
+export async function removeFromWorkspace(db: Db, workspaceId: string, userIds: string[]): Promise<void> {
   await db
     .deleteFrom('workspace_members')
     .where('workspace_id', '=', workspaceId)
@@ -88,23 +96,23 @@ export async function listBudgets(db: Db, workspaceId: string): Promise<Workspac
 export async function putBudget(
   db: Db,
   clock: Clock,
-  wanted: { workspaceId: string; interval: BudgetInterval; limit: bigint },
+  input: { workspaceId: string; interval: BudgetInterval; limit: bigint },
 ): Promise<WorkspaceBudget> {
   const now = isoNow(clock)
   return db
     .insertInto('workspace_budgets')
     .values({
       id: newUuid(),
-      workspace_id: wanted.workspaceId,
-      interval: wanted.interval,
-      limit_nanos: wanted.limit,
+      workspace_id: input.workspaceId,
+      interval: input.interval,
+      limit_nanos: input.limit,
       created_at: now,
       updated_at: now,
     })
     .onConflict((conflict) =>
       conflict
         .columns(['workspace_id', 'interval'])
-        .doUpdateSet({ limit_nanos: wanted.limit, updated_at: now }),
+        .doUpdateSet({ limit_nanos: input.limit, updated_at: now }),
     )
     .returningAll()
     .executeTakeFirstOrThrow()

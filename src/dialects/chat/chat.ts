@@ -1,37 +1,42 @@
-import { envelope } from '../../errors.ts'
+import { toErrorEnvelope } from '../../errors/gateway-error.ts'
 import type { Dialect } from '../dialect.ts'
-import { replyLimits } from '../reply-losses.ts'
+import { createReplyLimits } from '../reply-losses.ts'
 import { heartbeat } from './chunk.ts'
 import { decodeError } from './error.ts'
-import { functionRelays, functionReplies } from './functions.ts'
-import { passReply } from './pass-reply.ts'
-import { passRequest } from './pass-request.ts'
-import { relay } from './relay.ts'
-import { decodeReply, reader } from './reply-read.ts'
-import { encodeReply } from './reply-whole.ts'
-import { writer } from './reply-write.ts'
+import { wrapFunctionRelays, wrapFunctionReplies } from './legacy-functions.ts'
+import { passReply } from './passthrough-reply.ts'
+import { passRequest } from './passthrough-request.ts'
+import { createRelay } from './relay.ts'
+import { encodeReply } from './reply-encode.ts'
+import { createReader, decodeReply } from './reply-reader.ts'
+import { summarizeReply } from './reply-summary.ts'
+import { createWriter } from './reply-writer.ts'
 import { decodeRequest } from './request-decode.ts'
 import { encodeRequest } from './request-encode.ts'
-import { seeReply } from './see-reply.ts'
 
 /** Chat Completions, as OpenAI made it and most vendors speak it. */
 export const chat: Dialect = {
   name: 'chat',
   client: {
     decodeRequest,
-    ...functionReplies({ writer, encodeReply }),
-    insistsOnEffort: true,
-    carriesFailure: true,
-    replyLimits: replyLimits('chat', 'file_citations'),
+    ...wrapFunctionReplies({ createWriter, encodeReply }),
+    rejectsMandatoryReasoning: true,
+    canEncodeFailure: true,
+    replyLimits: createReplyLimits('chat', 'file_citations'),
     heartbeat,
-    encodeError: (error, requestId) => ({ ...envelope(error, requestId) }),
+    encodeError: (error, requestId) => ({ ...toErrorEnvelope(error, requestId) }),
   },
   upstream: {
-    customs: { headers: {}, signatures: 'unknown' },
+    defaults: { headers: {}, signatureFormat: 'unknown' },
     encodeRequest,
-    reader,
+    createReader,
     decodeReply,
     decodeError,
   },
-  same: { passRequest, ...functionRelays({ relay, passReply }), seeReply, headers: [] },
+  passthrough: {
+    passRequest,
+    ...wrapFunctionRelays({ createRelay, passReply }),
+    summarizeReply,
+    headers: [],
+  },
 }

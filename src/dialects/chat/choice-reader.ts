@@ -1,50 +1,50 @@
 import type { PartDelta, ReplyEvent } from '../../call/event.ts'
 import type { Citation, OutputPart, TokenLogprob } from '../../call/part.ts'
-import { countOf, type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../../lib/loose.ts'
-import { CallTable, functionOf, isBlank, isCustomCall } from './call-table.ts'
-import { finishReason } from './finish.ts'
-import { argumentsText, callSignature } from './messages-decode.ts'
-import { decodeAnnotation, sourceOf, thinkingText } from './parts-decode.ts'
-import { DetailReader, formatOf } from './reasoning-details.ts'
+import { asCount, asNumber, asObject, asObjects, asString, type JsonObject } from '../../lib/json-values.ts'
+import { decodeFinishReason } from './finish-reason.ts'
+import { toArgumentsText, toolCallSignatureOf } from './messages-decode.ts'
+import { decodeAnnotation, decodeSource, joinThinkingText } from './parts-decode.ts'
+import { DetailReader, decodeEntryFormat } from './reasoning-details.ts'
+import { functionFieldsOf, isBlank, isCustomToolCall, ToolCallTable } from './tool-call-table.ts'
 
 /** Events of one choice, from its deltas. A whole message is a single long delta. */
 export class ChoiceReader {
   readonly #choice: number
   #events: ReplyEvent[] = []
-  #parts = 0
+  #partCount = 0
   /** The text, refusal, thinking or audio that the next piece continues. */
-  #open: { kind: OutputPart['kind']; part: number } | null = null
+  #current: { kind: OutputPart['kind']; part: number } | null = null
   /** Parts that may get more at any time: calls come interleaved. */
-  readonly #calls = new CallTable()
+  readonly #toolCalls = new ToolCallTable()
   readonly #details = new DetailReader()
   /** Signatures of calls in the same delta: each stands before its call. */
-  #ofCalls = new Map<unknown, JsonObject[]>()
+  #toolCallSignatures = new Map<unknown, JsonObject[]>()
   /** Where each text part begins within the whole content. */
-  readonly #texts: { part: number; start: number }[] = []
+  readonly #textParts: { part: number; start: number }[] = []
   #textLength = 0
-  #cited = false
-  #finish: string | null = null
-  #native: string | null = null
-  #remarks: { stopSequence?: string; explanation?: string } = {}
-  finished = false
+  #hasCitations = false
+  #finishReason: string | null = null
+  #nativeFinishReason: string | null = null
+  #endDetails: { stopSequence?: string; explanation?: string } = {}
+  isFinished = false
 
   constructor(choice: number) {
     this.#choice = choice
   }
 
-  get callsTools(): boolean {
-    return this.#calls.size > 0
+  get hasToolCalls(): boolean {
+    return this.#toolCalls.size > 0
   }
 
   /** The vendor said how the choice ended; another gateway also passes on the words of its own vendor. */
-  finish(choice: JsonObject): void {
-    const word = textOf(choice.finish_reason)
-    if (!word) return
-    this.finished = true
-    this.#finish = word
-    this.#native = textOf(choice.native_finish_reason) || word
-    const [stop, explanation] = [textOf(choice.stop_sequence), textOf(choice.finish_explanation)]
-    this.#remarks = {
+  readFinish(choice: JsonObject): void {
+    const reason = asString(choice.finish_reason)
+    if (!reason) return
+    this.isFinished = true
+    this.#finishReason = reason
+    this.#nativeFinishReason = asString(choice.native_finish_reason) || reason
+    const [stop, explanation] = [asString(choice.stop_sequence), asString(choice.finish_explanation)]
+    this.#endDetails = {
       ...(stop !== undefined && { stopSequence: stop }),
       ...(explanation !== undefined && { explanation }),
     }
@@ -53,32 +53,32 @@ export class ChoiceReader {
   /** What a delta, or a message, adds. `replyId` names calls that come without an id. */
   read(delta: JsonObject, logprobs: unknown, replyId: string): ReplyEvent[] {
     this.#events = []
-    this.#ofCalls.clear()
-    this.#readThoughts(delta)
+    this.#toolCallSignatures.clear()
+    this.#readReasoning(delta)
     this.#readContent(delta.content)
-    this.#readLogprobs(objectOf(logprobs)?.content)
-    for (const annotation of objectsOf(delta.annotations)) this.#cite(decodeAnnotation(annotation))
-    const refusal = textOf(delta.refusal)
-    if (refusal) this.#append('refusal', { text: refusal })
-    this.#readCalls(delta, replyId)
+    this.#readLogprobs(asObject(logprobs)?.content)
+    for (const annotation of asObjects(delta.annotations)) this.#addCitation(decodeAnnotation(annotation))
+    const refusal = asString(delta.refusal)
+    if (refusal) this.#appendDelta('refusal', { text: refusal })
+    this.#readToolCalls(delta, replyId)
     this.#readMedia(delta)
     return this.#events
   }
 
   /** The choice is over. `told`: the vendor marked the end of the reply, with or without a reason for this choice. */
-  end(told: boolean, citations: Citation[]): ReplyEvent[] {
+  end(isEndMarked: boolean, citations: Citation[]): ReplyEvent[] {
     this.#events = []
     // Sources told twice, beside the choices and within, are the same ones.
-    if (!this.#cited) for (const citation of citations) this.#cite(citation)
-    this.#close()
-    for (const { part, custom, hasArguments } of this.#calls.all) {
+    if (!this.#hasCitations) for (const citation of citations) this.#addCitation(citation)
+    this.#closePart()
+    for (const { part, custom, hasArguments } of this.#toolCalls.all) {
       if (!custom && !hasArguments) this.#emit({ type: 'part-delta', part, delta: { arguments: '{}' } })
       this.#emit({ type: 'part-end', part })
     }
-    if (this.finished || told) {
-      const reason = finishReason(this.#finish, this.callsTools)
-      const [choice, native] = [this.#choice, this.#native]
-      this.#events.push({ type: 'choice-end', choice, reason, native, ...this.#remarks })
+    if (this.isFinished || isEndMarked) {
+      const reason = decodeFinishReason(this.#finishReason, this.hasToolCalls)
+      const [choice, native] = [this.#choice, this.#nativeFinishReason]
+      this.#events.push({ type: 'choice-end', choice, reason, native, ...this.#endDetails })
     }
     return this.#events
   }
@@ -92,133 +92,135 @@ export class ChoiceReader {
     this.#events.push({ ...event, choice: this.#choice })
   }
 
-  #start(content: OutputPart): number {
-    const part = this.#parts++
+  #startPart(content: OutputPart): number {
+    const part = this.#partCount++
     this.#emit({ type: 'part-start', part, content })
     return part
   }
 
-  #close(): void {
-    if (this.#open) this.#emit({ type: 'part-end', part: this.#open.part })
-    this.#open = null
+  #closePart(): void {
+    if (this.#current) this.#emit({ type: 'part-end', part: this.#current.part })
+    this.#current = null
     this.#details.close()
   }
 
-  #begin(content: OutputPart): number {
-    this.#close()
-    const part = this.#start(content)
-    this.#open = { kind: content.kind, part }
-    if (content.kind === 'text') this.#texts.push({ part, start: this.#textLength })
+  #openPart(content: OutputPart): number {
+    this.#closePart()
+    const part = this.#startPart(content)
+    this.#current = { kind: content.kind, part }
+    if (content.kind === 'text') this.#textParts.push({ part, start: this.#textLength })
     return part
   }
 
-  #append(kind: 'text' | 'refusal' | 'reasoning', delta: PartDelta): void {
-    const part = this.#open?.kind === kind ? this.#open.part : this.#begin(emptyOf(kind))
+  #appendDelta(kind: 'text' | 'refusal' | 'reasoning', delta: PartDelta): void {
+    const part = this.#current?.kind === kind ? this.#current.part : this.#openPart(newEmptyPart(kind))
     this.#emit({ type: 'part-delta', part, delta })
   }
 
-  #readThoughts(delta: JsonObject): void {
-    const details = objectsOf(delta.reasoning_details)
+  #readReasoning(delta: JsonObject): void {
+    const details = asObjects(delta.reasoning_details)
     if (details.length > 0) {
-      const calls = new Set(objectsOf(delta.tool_calls).map(({ id }) => id))
-      this.#ofCalls = Map.groupBy(
-        details.filter((entry) => isOfCall(entry, calls)),
+      const toolCallIds = new Set(asObjects(delta.tool_calls).map(({ id }) => id))
+      this.#toolCallSignatures = Map.groupBy(
+        details.filter((entry) => isToolCallSignature(entry, toolCallIds)),
         ({ id }) => id,
       )
-      for (const entry of details) if (!isOfCall(entry, calls)) this.#readDetail(entry)
+      for (const entry of details)
+        if (!isToolCallSignature(entry, toolCallIds)) this.#readReasoningDetail(entry)
       return
     }
-    const text = textOf(delta.reasoning) || textOf(delta.reasoning_content)
-    if (text) this.#append('reasoning', { text })
+    const text = asString(delta.reasoning) || asString(delta.reasoning_content)
+    if (text) this.#appendDelta('reasoning', { text })
   }
 
-  #readDetail(entry: JsonObject): void {
+  #readReasoningDetail(entry: JsonObject): void {
     // What is open may be no thinking at all: then nothing can be continued.
-    if (this.#open?.kind !== 'reasoning') this.#details.close()
-    const placed = this.#details.read(entry)
-    if (!placed) {
-      this.#close()
-      const part = this.#start({ kind: 'opaque', dialect: 'chat', value: entry })
+    if (this.#current?.kind !== 'reasoning') this.#details.close()
+    const update = this.#details.read(entry)
+    if (!update) {
+      this.#closePart()
+      const part = this.#startPart({ kind: 'opaque', dialect: 'chat', value: entry })
       this.#emit({ type: 'part-end', part })
       return
     }
-    if (placed.fresh) {
-      if (this.#open) this.#emit({ type: 'part-end', part: this.#open.part })
-      this.#open = { kind: 'reasoning', part: this.#start(placed.fresh) }
+    if (update.newPart) {
+      if (this.#current) this.#emit({ type: 'part-end', part: this.#current.part })
+      this.#current = { kind: 'reasoning', part: this.#startPart(update.newPart) }
     }
-    const part = this.#open?.part ?? 0
-    if (Object.keys(placed.delta).length > 0) this.#emit({ type: 'part-delta', part, delta: placed.delta })
+    const part = this.#current?.part ?? 0
+    if (Object.keys(update.delta).length > 0) this.#emit({ type: 'part-delta', part, delta: update.delta })
   }
 
   #readContent(content: unknown): void {
     if (typeof content === 'string') this.#readText(content)
     if (!Array.isArray(content)) return
     for (const item of content) {
-      const chunk = objectOf(item)
+      const chunk = asObject(item)
       if (typeof item === 'string') this.#readText(item)
-      else if (chunk?.type === 'thinking') this.#append('reasoning', { text: thinkingText(chunk.thinking) })
+      else if (chunk?.type === 'thinking')
+        this.#appendDelta('reasoning', { text: joinThinkingText(chunk.thinking) })
       else if (chunk?.type === 'image_url') this.#readImage(chunk)
-      else if (chunk) this.#readText(textOf(chunk.text) ?? '')
+      else if (chunk) this.#readText(asString(chunk.text) ?? '')
     }
   }
 
   #readText(text: string): void {
     if (text === '') return
-    this.#append('text', { text })
+    this.#appendDelta('text', { text })
     this.#textLength += text.length
   }
 
   #readLogprobs(content: unknown): void {
     if (!Array.isArray(content) || content.length === 0) return
-    this.#append('text', { logprobs: objectsOf(content).map(decodeLogprob) })
+    this.#appendDelta('text', { logprobs: asObjects(content).map(decodeLogprob) })
   }
 
   /** Positions count from the start of the whole content; a part's own from its own start. */
-  #cite(citation: Citation): void {
-    if (this.#open?.kind !== 'text') this.#begin(emptyOf('text'))
-    this.#cited = true
+  #addCitation(citation: Citation): void {
+    if (this.#current?.kind !== 'text') this.#openPart(newEmptyPart('text'))
+    this.#hasCitations = true
     const { start, end, ...rest } = citation
-    const text = this.#texts.at(-1)
+    const text = this.#textParts.at(-1)
     if (!text) return
     // Of a part that is closed nothing more can be said: the source is kept, its place is not.
-    const moved =
+    const shifted =
       start !== undefined && start >= text.start
         ? { ...rest, start: start - text.start, ...(end !== undefined && { end: end - text.start }) }
         : rest
-    this.#emit({ type: 'part-delta', part: text.part, delta: { citation: moved } })
+    this.#emit({ type: 'part-delta', part: text.part, delta: { citation: shifted } })
   }
 
-  #readCalls(delta: JsonObject, replyId: string): void {
-    for (const call of objectsOf(delta.tool_calls)) this.#readCall(call, replyId)
-    const legacy = objectOf(delta.function_call)
-    if (legacy && !isBlank(legacy)) this.#readCall({ index: 0, function: legacy }, replyId)
+  #readToolCalls(delta: JsonObject, replyId: string): void {
+    for (const call of asObjects(delta.tool_calls)) this.#readToolCall(call, replyId)
+    const legacy = asObject(delta.function_call)
+    if (legacy && !isBlank(legacy)) this.#readToolCall({ index: 0, function: legacy }, replyId)
   }
 
-  #readCall(call: JsonObject, replyId: string): void {
-    const named = functionOf(call)
-    const custom = isCustomCall(call)
-    const given = argumentsText(custom ? named.input : named.arguments)
-    let open = this.#calls.find(call)
+  #readToolCall(call: JsonObject, replyId: string): void {
+    const functionFields = functionFieldsOf(call)
+    const custom = isCustomToolCall(call)
+    const argumentsDelta = toArgumentsText(custom ? functionFields.input : functionFields.arguments)
+    let open = this.#toolCalls.find(call)
     if (!open) {
-      if (isBlank(call.id) && isBlank(named)) return
-      this.#close()
-      const id = textOf(call.id) || `call_${replyId}_${this.#calls.size}`
-      for (const entry of this.#ofCalls.get(id) ?? []) this.#readDetail(entry)
-      this.#close()
-      this.#readCallSignature(call, id)
-      const name = textOf(named.name) ?? ''
-      const part = this.#start({ kind: 'tool-call', id, name, arguments: '', ...(custom && { custom }) })
-      open = this.#calls.add(call, id, part)
+      if (isBlank(call.id) && isBlank(functionFields)) return
+      this.#closePart()
+      const id = asString(call.id) || `call_${replyId}_${this.#toolCalls.size}`
+      for (const entry of this.#toolCallSignatures.get(id) ?? []) this.#readReasoningDetail(entry)
+      this.#closePart()
+      this.#readToolCallSignature(call, id)
+      const name = asString(functionFields.name) ?? ''
+      const part = this.#startPart({ kind: 'tool-call', id, name, arguments: '', ...(custom && { custom }) })
+      open = this.#toolCalls.add(call, id, part)
     }
-    if (given === '') return
+    if (argumentsDelta === '') return
     open.hasArguments = true
-    this.#emit({ type: 'part-delta', part: open.part, delta: { arguments: given } })
+    this.#emit({ type: 'part-delta', part: open.part, delta: { arguments: argumentsDelta } })
   }
 
-  #readCallSignature(call: JsonObject, id: string): void {
-    const signature = callSignature(call)
+  #readToolCallSignature(call: JsonObject, id: string): void {
+    const signature = toolCallSignatureOf(call)
     if (signature === undefined) return
-    const part = this.#start({
+    const part = this.#startPart({
       kind: 'reasoning',
       id,
       text: '',
@@ -230,50 +232,54 @@ export class ChoiceReader {
   }
 
   #readMedia(delta: JsonObject): void {
-    const audio = objectOf(delta.audio)
+    const audio = asObject(delta.audio)
     if (audio && !isBlank(audio)) this.#readAudio(audio)
-    for (const image of objectsOf(delta.images)) this.#readImage(image)
+    for (const image of asObjects(delta.images)) this.#readImage(image)
   }
 
   #readAudio(audio: JsonObject): void {
-    const [data, transcript] = [textOf(audio.data), textOf(audio.transcript)]
-    if (this.#open?.kind !== 'audio') {
-      const [id, expires] = [textOf(audio.id), countOf(audio.expires_at)]
-      this.#begin({
+    const [data, transcript] = [asString(audio.data), asString(audio.transcript)]
+    if (this.#current?.kind !== 'audio') {
+      const [id, expires] = [asString(audio.id), asCount(audio.expires_at)]
+      this.#openPart({
         kind: 'audio',
         data: '',
-        format: textOf(audio.format) ?? '',
+        format: asString(audio.format) ?? '',
         ...(id !== undefined && { id }),
         ...(expires > 0 && { expiresAt: expires }),
       })
     }
     if (data === undefined && transcript === undefined) return
     const delta = { ...(data !== undefined && { data }), ...(transcript !== undefined && { transcript }) }
-    this.#emit({ type: 'part-delta', part: this.#open?.part ?? 0, delta })
+    this.#emit({ type: 'part-delta', part: this.#current?.part ?? 0, delta })
   }
 
   #readImage(image: JsonObject): void {
-    const url = textOf(objectOf(image.image_url)?.url) ?? textOf(image.image_url)
+    const url = asString(asObject(image.image_url)?.url) ?? asString(image.image_url)
     if (url === undefined) return
-    this.#close()
-    const part = this.#start({ kind: 'image', source: sourceOf(url) })
+    this.#closePart()
+    const part = this.#startPart({ kind: 'image', source: decodeSource(url) })
     this.#emit({ type: 'part-end', part })
   }
 }
 
-function isOfCall(entry: JsonObject, calls: ReadonlySet<unknown>): boolean {
-  return entry.type === 'reasoning.encrypted' && formatOf(entry) === 'vendor_c-v1' && calls.has(entry.id)
+function isToolCallSignature(entry: JsonObject, toolCallIds: ReadonlySet<unknown>): boolean {
+  return (
+    entry.type === 'reasoning.encrypted' &&
+    decodeEntryFormat(entry) === 'vendor_c-v1' &&
+    toolCallIds.has(entry.id)
+  )
 }
 
-function emptyOf(kind: 'text' | 'refusal' | 'reasoning'): OutputPart {
+function newEmptyPart(kind: 'text' | 'refusal' | 'reasoning'): OutputPart {
   return kind === 'reasoning' ? { kind, text: '', summary: [], format: 'unknown' } : { kind, text: '' }
 }
 
 function decodeLogprob(entry: JsonObject): TokenLogprob {
-  const one = (given: JsonObject) => ({
-    token: textOf(given.token) ?? '',
-    logprob: numberOf(given.logprob) ?? 0,
-    bytes: Array.isArray(given.bytes) ? given.bytes.filter((byte) => typeof byte === 'number') : null,
+  const decodeToken = (token: JsonObject) => ({
+    token: asString(token.token) ?? '',
+    logprob: asNumber(token.logprob) ?? 0,
+    bytes: Array.isArray(token.bytes) ? token.bytes.filter((byte) => typeof byte === 'number') : null,
   })
-  return { ...one(entry), top: objectsOf(entry.top_logprobs).map(one) }
+  return { ...decodeToken(entry), top: asObjects(entry.top_logprobs).map(decodeToken) }
 }

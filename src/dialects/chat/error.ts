@@ -1,11 +1,16 @@
-import { type FailureKind, kindOfStatus, type UpstreamFailure } from '../../call/failure.ts'
-import { type GatewayError, matchedMembers, metadataOf, vendorFields } from '../../errors.ts'
-import { type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../../lib/loose.ts'
+import { type FailureKind, failureKindForStatus, type UpstreamFailure } from '../../call/failure.ts'
+import {
+  type GatewayError,
+  toChatErrorFields,
+  toErrorMetadata,
+  vendorFieldsOf,
+} from '../../errors/gateway-error.ts'
+import { asNumber, asObject, asObjects, asString, type JsonObject } from '../../lib/json-values.ts'
 
 /** Longer messages are pages of HTML or echoes of the prompt. */
-const longestMessage = 2000
+const maxMessageLength = 2000
 
-const kindsByCode: [RegExp, FailureKind][] = [
+const failureKindsByCode: [RegExp, FailureKind][] = [
   [/context_length|context_window|prompt_too_long|string_above_max_length/, 'context_length_exceeded'],
   [/content_policy|content_filter|contentfilter|moderation|sensitive|safety/, 'content_policy_violation'],
   [/insufficient_quota|insufficient_balance|billing|payment_required|credits?_exhausted/, 'payment_required'],
@@ -19,127 +24,136 @@ const kindsByCode: [RegExp, FailureKind][] = [
   [/invalid_request|invalid_value|bad_request|validation/, 'invalid_request'],
 ]
 
-const tooLong =
+const contextLengthPattern =
   /maximum context length|context (?:length|window|size|limit)|prompt is too long|input is too long|too many (?:input )?tokens|exceeds? the (?:model's )?(?:maximum|max|context)[^.]*tokens|input length and `max_tokens` exceed|reduce the length of|(?:prompt|input|messages?)[^.]{0,60} too long/i
-const unsafe = /content management policy|content policy|usage polic|safety system|flagged (?:as|by|for)/i
+const contentPolicyPattern =
+  /content management policy|content policy|usage polic|safety system|flagged (?:as|by|for)/i
 
 /** The body of an answer with a status of 400 or more, in whichever of the vendors' forms. */
 export function decodeError(status: number, body: unknown): UpstreamFailure {
-  return failureOf(errorIn(body), status)
+  return decodeFailure(extractError(body), status)
 }
 
 /** The part of a body that is the error. */
-function errorIn(body: unknown): unknown {
-  if (Array.isArray(body)) return errorIn(body[0])
-  const object = objectOf(body)
+function extractError(body: unknown): unknown {
+  if (Array.isArray(body)) return extractError(body[0])
+  const object = asObject(body)
   if (!object) return body
   const inner = object.error ?? object.errors
   if (Array.isArray(inner)) return inner[0]
-  if (typeof inner === 'string') return { ...object, message: textOf(object.message) ?? inner }
-  return objectOf(inner) ?? object
+  if (typeof inner === 'string') return { ...object, message: asString(object.message) ?? inner }
+  return asObject(inner) ?? object
 }
 
 /** A vendor's error as a failure. `status` is null inside a stream: then its own code may be one. */
-export function failureOf(error: unknown, status: number | null): UpstreamFailure {
-  const object = objectOf(error)
-  const message = (messageOf(error) || 'The upstream gave no reason.').slice(0, longestMessage)
-  const told = status !== null && status >= 400 ? status : statusIn(object)
-  const failure: UpstreamFailure = { kind: kindOf(object, message, told), status, message }
-  const code = codeOf(object)
+export function decodeFailure(error: unknown, status: number | null): UpstreamFailure {
+  const object = asObject(error)
+  const message = (extractMessage(error) || 'The upstream gave no reason.').slice(0, maxMessageLength)
+  const effectiveStatus = status !== null && status >= 400 ? status : extractStatus(object)
+  const failure: UpstreamFailure = {
+    kind: classifyFailure(object, message, effectiveStatus),
+    status,
+    message,
+  }
+  const code = extractCode(object)
   if (code !== undefined) failure.code = code
   if (object) failure.detail = object
-  const wait = numberOf(object?.retry_after) ?? numberOf(objectOf(object?.metadata)?.retry_after)
-  if (wait !== undefined && wait >= 0) failure.retryAfterMs = Math.round(wait * 1000)
+  const retryAfter = asNumber(object?.retry_after) ?? asNumber(asObject(object?.metadata)?.retry_after)
+  if (retryAfter !== undefined && retryAfter >= 0) failure.retryAfterMs = Math.round(retryAfter * 1000)
   return failure
 }
 
 /** A reply that is not of this format. */
-export function malformed(message: string): UpstreamFailure {
+export function malformedReplyFailure(message: string): UpstreamFailure {
   return { kind: 'provider_unavailable', status: null, message }
 }
 
-export const endedInError = 'The upstream ended its reply with an error.'
+export const endedInErrorMessage = 'The upstream ended its reply with an error.'
 
-function messageOf(error: unknown): string {
+function extractMessage(error: unknown): string {
   if (typeof error === 'string') return error.trim()
-  const object = objectOf(error)
+  const object = asObject(error)
   if (!object) return ''
-  for (const told of [object.message, object.detail, object.msg, object.error]) {
-    const text = textOf(told) ?? listed(told)
+  for (const value of [object.message, object.detail, object.msg, object.error]) {
+    const text = asString(value) ?? formatProblems(value)
     if (text) return text
-    const inner = objectOf(told)
-    if (inner) return messageOf(inner)
+    const inner = asObject(value)
+    if (inner) return extractMessage(inner)
   }
   return ''
 }
 
 /** Lists of what is wrong with each field: `{loc, msg}`. */
-function listed(value: unknown): string | undefined {
-  const problems = objectsOf(value).map((problem) => {
+function formatProblems(value: unknown): string | undefined {
+  const problems = asObjects(value).map((problem) => {
     const steps = Array.isArray(problem.loc) ? problem.loc : []
-    const place = steps.map((step) => textOf(step) ?? numberOf(step) ?? '').join('.')
-    return [place, textOf(problem.msg) ?? textOf(problem.message) ?? ''].filter(Boolean).join(': ')
+    const path = steps.map((step) => asString(step) ?? asNumber(step) ?? '').join('.')
+    return [path, asString(problem.msg) ?? asString(problem.message) ?? ''].filter(Boolean).join(': ')
   })
   return problems.length > 0 ? problems.join('; ') : undefined
 }
 
-function statusIn(error: JsonObject | undefined): number | undefined {
-  for (const told of [error?.code, error?.status, error?.status_code]) {
-    const status = typeof told === 'string' ? Number(told) : numberOf(told)
+function extractStatus(error: JsonObject | undefined): number | undefined {
+  for (const value of [error?.code, error?.status, error?.status_code]) {
+    const status = typeof value === 'string' ? Number(value) : asNumber(value)
     if (status !== undefined && status >= 400 && status < 600) return status
   }
   return undefined
 }
 
-function codeOf(error: JsonObject | undefined): string | undefined {
-  const metadata = objectOf(error?.metadata)
-  for (const told of [metadata?.provider_code, error?.code, error?.type, error?.status]) {
-    if (typeof told === 'string' && told !== '') return told
-    if (typeof told === 'number') return String(told)
+function extractCode(error: JsonObject | undefined): string | undefined {
+  const metadata = asObject(error?.metadata)
+  for (const value of [metadata?.provider_code, error?.code, error?.type, error?.status]) {
+    if (typeof value === 'string' && value !== '') return value
+    if (typeof value === 'number') return String(value)
   }
   return undefined
 }
 
-function kindOf(error: JsonObject | undefined, message: string, status: number | undefined): FailureKind {
-  const byCode = kindOfCode(error)
+function classifyFailure(
+  error: JsonObject | undefined,
+  message: string,
+  status: number | undefined,
+): FailureKind {
+  const byCode = classifyCode(error)
   if (byCode === 'context_length_exceeded' || byCode === 'content_policy_violation') return byCode
   const mayBeInput = status === undefined || (status >= 400 && status < 500)
-  if (mayBeInput && status !== 401 && status !== 429 && tooLong.test(message))
+  if (mayBeInput && status !== 401 && status !== 429 && contextLengthPattern.test(message))
     return 'context_length_exceeded'
-  if (mayBeInput && unsafe.test(message)) return 'content_policy_violation'
+  if (mayBeInput && contentPolicyPattern.test(message)) return 'content_policy_violation'
   // Vendors say `invalid_request_error` and `server_error` with many a status, which then knows better.
-  const vague = byCode === 'invalid_request' || byCode === 'provider_unavailable'
-  if (byCode !== undefined && (!vague || status === undefined)) return byCode
-  if (status !== undefined) return kindOfStatus(status)
+  const isVague = byCode === 'invalid_request' || byCode === 'provider_unavailable'
+  if (byCode !== undefined && (!isVague || status === undefined)) return byCode
+  if (status !== undefined) return failureKindForStatus(status)
   return 'provider_unavailable'
 }
 
-function kindOfCode(error: JsonObject | undefined): FailureKind | undefined {
-  const metadata = objectOf(error?.metadata)
-  for (const told of [metadata?.error_type, error?.code, error?.type, error?.status]) {
-    if (typeof told !== 'string') continue
-    const word = told.toLowerCase().replaceAll(' ', '_')
-    const found = kindsByCode.find(([pattern]) => pattern.test(word))
-    if (found) return found[1]
+function classifyCode(error: JsonObject | undefined): FailureKind | undefined {
+  const metadata = asObject(error?.metadata)
+  for (const value of [metadata?.error_type, error?.code, error?.type, error?.status]) {
+    if (typeof value !== 'string') continue
+    const code = value.toLowerCase().replaceAll(' ', '_')
+    const match = failureKindsByCode.find(([pattern]) => pattern.test(code))
+    if (match) return match[1]
   }
   return undefined
 }
 
 /** The error of a reply that had already begun. The words of an internal error stay in the log. */
-export function errorObject(error: GatewayError): JsonObject {
+export function encodeStreamError(error: GatewayError): JsonObject {
   const { status, message, type } = error.row
   return {
-    ...vendorFields(error),
+    ...vendorFieldsOf(error),
     code: status,
     message: status === 500 ? message : error.message,
     type,
-    ...matchedMembers(error),
-    metadata: metadataOf(error),
+    ...toChatErrorFields(error),
+    metadata: toErrorMetadata(error),
     ...(error.availability && { availability: error.availability }),
   }
 }
 
-const statuses: Partial<Record<FailureKind, number>> = {
+const statusByFailureKind: Partial<Record<FailureKind, number>> = {
   authentication: 401,
   payment_required: 402,
   permission_denied: 403,
@@ -154,8 +168,8 @@ const statuses: Partial<Record<FailureKind, number>> = {
 }
 
 /** The error of a choice that broke off, in a whole reply. */
-export function failureObject(failure: UpstreamFailure): JsonObject {
+export function encodeFailure(failure: UpstreamFailure): JsonObject {
   const metadata: JsonObject = { error_type: failure.kind }
   if (failure.code !== undefined) metadata.provider_code = failure.code
-  return { code: statuses[failure.kind] ?? 400, message: failure.message, metadata }
+  return { code: statusByFailureKind[failure.kind] ?? 400, message: failure.message, metadata }
 }

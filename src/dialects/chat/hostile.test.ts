@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import type { ReplyEvent } from '../../call/event.ts'
-import { noTokens } from '../../call/usage.ts'
-import { GatewayError } from '../../errors.ts'
-import type { JsonObject } from '../../lib/loose.ts'
+import { zeroUsage } from '../../call/usage.ts'
+import { GatewayError } from '../../errors/gateway-error.ts'
+import type { JsonObject } from '../../lib/json-values.ts'
 import { chat } from './chat.ts'
-import { bill, factsFor, framesOf, targetFor } from './fixtures/given.ts'
+import { cost, factsFor, framesOf, targetFor } from './fixtures/given.ts'
 
 /** Any JSON where a field may be, and often what belongs there. */
 const odd = (usual: fc.Arbitrary<unknown>) =>
@@ -95,7 +95,7 @@ describe('whatever an upstream sends', () => {
   test('the reader reads, and its events are in order', () => {
     fc.assert(
       fc.property(fc.array(chunk, { maxLength: 6 }), fc.boolean(), (chunks, done) => {
-        const reader = chat.upstream.reader()
+        const reader = chat.upstream.createReader()
         const frames = chunks.map((value) => ({ event: '', data: JSON.stringify(value) }))
         if (done) frames.push({ event: '', data: '[DONE]' })
         checkGrammar([...frames.flatMap((frame) => reader.read(frame)), ...reader.end()])
@@ -107,9 +107,9 @@ describe('whatever an upstream sends', () => {
   test('the relay passes only JSON with our own id', () => {
     fc.assert(
       fc.property(fc.array(chunk, { maxLength: 6 }), (chunks) => {
-        const relay = chat.same.relay(factsFor())
+        const relay = chat.passthrough.createRelay(factsFor())
         const frames = chunks.map((value) => ({ event: '', data: JSON.stringify(value) }))
-        const text = frames.map((frame) => relay.pass(frame)).join('') + relay.end(noTokens, bill)
+        const text = frames.map((frame) => relay.pass(frame)).join('') + relay.end(zeroUsage, cost)
         for (const { data } of framesOf(text)) {
           if (data !== '[DONE]')
             expect(JSON.parse(data)).toMatchObject({ id: 'gen-1763190000-Kx2', model: 'acme/large' })
@@ -127,7 +127,7 @@ describe('whatever an upstream sends', () => {
         fc.integer({ min: 400, max: 599 }),
         (body, error, status) => {
           checkGrammar(chat.upstream.decodeReply(body as JsonObject))
-          chat.same.passReply(body as JsonObject, factsFor(), bill, noTokens)
+          chat.passthrough.passReply(body as JsonObject, factsFor(), cost, zeroUsage)
           expect(chat.upstream.decodeError(status, error).message).not.toBe('')
         },
       ),
@@ -166,7 +166,7 @@ test('whatever a client sends is read, or refused with a 400 that names a field'
         expect(error).toBeInstanceOf(GatewayError)
         expect((error as GatewayError).row.status).toBe(400)
       }
-      chat.same.passRequest(given as JsonObject, targetFor())
+      chat.passthrough.passRequest(given as JsonObject, targetFor())
     }),
     { numRuns: 300 },
   )

@@ -4,11 +4,11 @@ import {
   type FilePart,
   type ImagePart,
   type InputPart,
-  isForeignHandle,
+  isVendorFileUri,
   type OutputPart,
   type TextPart,
 } from '../../call/part.ts'
-import { type JsonObject, textOf } from '../../lib/loose.ts'
+import { asString, type JsonObject } from '../../lib/json-values.ts'
 import type { Losses } from '../fields.ts'
 import { urlOf } from './parts-decode.ts'
 
@@ -33,7 +33,7 @@ export function encodePart(part: Part, losses: Losses): JsonObject | undefined {
     case 'opaque':
       return part.dialect === 'chat'
         ? part.value
-        : losses.add(`block:${textOf(part.value.type) ?? part.dialect}`)
+        : losses.add(`block:${asString(part.value.type) ?? part.dialect}`)
     case 'refusal':
       return { type: 'refusal', refusal: part.text }
     default:
@@ -54,14 +54,14 @@ function encodeImage(part: ImagePart, losses: Losses): JsonObject | undefined {
 
 function encodeFile(part: FilePart, losses: Losses): JsonObject | undefined {
   const { source, filename } = part
-  if (part.cite) losses.add('citations')
+  if (part.citationsEnabled) losses.add('citations')
   if (part.context !== undefined) losses.add('file_context')
   const name = filename === undefined ? {} : { filename }
   if (source.kind === 'text') {
     if (filename !== undefined) losses.add('filename')
     return { type: 'text', text: source.text }
   }
-  if (source.kind === 'url' || isForeignHandle(source)) return losses.add('file')
+  if (source.kind === 'url' || isVendorFileUri(source)) return losses.add('file')
   if (source.kind === 'file') return { type: 'file', file: { file_id: source.id, ...name } }
   return { type: 'file', file: { file_data: urlOf(source), ...name } }
 }
@@ -73,7 +73,7 @@ function encodeAudio(part: AudioPart, losses: Losses): JsonObject | undefined {
 
 /** A citation as an annotation, its place moved by what stands before its text part. */
 export function encodeCitation(citation: Citation, offset: number): JsonObject | undefined {
-  const { url, title, cited, start, end, native } = citation
+  const { url, title, citedText, start, end, native } = citation
   if (native?.dialect === 'chat') return native.value
   if (url === undefined) return undefined
   return {
@@ -81,7 +81,7 @@ export function encodeCitation(citation: Citation, offset: number): JsonObject |
     url_citation: {
       url,
       title: title ?? '',
-      ...(cited !== undefined && { content: cited }),
+      ...(citedText !== undefined && { content: citedText }),
       ...(start !== undefined && { start_index: start + offset }),
       ...(end !== undefined && { end_index: end + offset }),
     },

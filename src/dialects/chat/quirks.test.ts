@@ -1,33 +1,33 @@
 import { describe, expect, test } from 'bun:test'
-import { collect } from '../../call/event.ts'
-import { noTokens } from '../../call/usage.ts'
-import type { JsonObject } from '../../lib/loose.ts'
+import { collectReply } from '../../call/event.ts'
+import { zeroUsage } from '../../call/usage.ts'
+import type { JsonObject } from '../../lib/json-values.ts'
 import { chat } from './chat.ts'
-import { bill, delta, doneFrame, factsFor, framesFrom, framesOf } from './fixtures/given.ts'
+import { cost, delta, doneFrame, factsFor, framesFrom, framesOf } from './fixtures/given.ts'
 
 /** What a vendor's chunks come to, read; and relayed to a client, and read there. */
 function bothWays(chunks: object[], done = true) {
   const frames = [...framesFrom(chunks), ...(done ? [doneFrame] : [])]
-  const reader = chat.upstream.reader()
-  const read = collect([...frames.flatMap((frame) => reader.read(frame)), ...reader.end()])
-  const relay = chat.same.relay(factsFor())
+  const reader = chat.upstream.createReader()
+  const read = collectReply([...frames.flatMap((frame) => reader.read(frame)), ...reader.end()])
+  const relay = chat.passthrough.createRelay(factsFor())
   const passed = frames.map((frame) => relay.pass(frame)).join('')
-  const text = passed + relay.end(relay.seen.usage ?? noTokens, bill)
-  const client = chat.upstream.reader()
-  const relayed = collect([...framesOf(text).flatMap((frame) => client.read(frame)), ...client.end()])
-  return { read, relayed, seen: relay.seen, text }
+  const text = passed + relay.end(relay.summary.usage ?? zeroUsage, cost)
+  const client = chat.upstream.createReader()
+  const relayed = collectReply([...framesOf(text).flatMap((frame) => client.read(frame)), ...client.end()])
+  return { read, relayed, seen: relay.summary, text }
 }
 
 function partsOf(chunks: object[]) {
-  const { read, relayed, seen } = bothWays(chunks)
+  const { read, relayed, seen: summary } = bothWays(chunks)
   expect(relayed.choices).toEqual(read.choices)
-  expect(seen.content).toBe(true)
+  expect(summary.hasContent).toBe(true)
   return read.choices[0]?.parts
 }
 
 function whole(message: object, more: object = {}, finish = 'stop') {
   const body = { id: 'x', model: 'm', choices: [{ index: 0, message, finish_reason: finish }], ...more }
-  return collect(chat.upstream.decodeReply(body))
+  return collectReply(chat.upstream.decodeReply(body))
 }
 
 const call = (
@@ -194,22 +194,22 @@ describe('finish reasons', () => {
     ['SAFETY', 'content_filter'],
     ['insufficient_system_resource', 'error'],
   ])('%s is %s', (native, reason) => {
-    const { read, relayed, seen } = bothWays([delta({ content: 'x' }), delta({}, native)])
+    const { read, relayed, seen: summary } = bothWays([delta({ content: 'x' }), delta({}, native)])
     expect(read.choices[0]?.end).toMatchObject({ reason, native } as never)
     expect(relayed.choices[0]?.end).toMatchObject({ reason, native } as never)
-    expect(seen.finishes).toEqual([{ reason, native }])
+    expect(summary.finishReasons).toEqual([{ reason, native }])
   })
 
   test('a plain stop after tool calls is for the calls', () => {
-    const { read, seen } = bothWays([delta({ tool_calls: [call(0, 'a', 'f', '{}')] }), finished])
+    const { read, seen: summary } = bothWays([delta({ tool_calls: [call(0, 'a', 'f', '{}')] }), finished])
     expect(read.choices[0]?.end).toMatchObject({ reason: 'tool_calls', native: 'stop' })
-    expect(seen.finishes).toEqual([{ reason: 'tool_calls', native: 'stop' }])
+    expect(summary.finishReasons).toEqual([{ reason: 'tool_calls', native: 'stop' }])
   })
 })
 
 describe('usage (R9)', () => {
   const counts = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 }
-  const plain = { ...noTokens, input: 10, output: 5 }
+  const plain = { ...zeroUsage, input: 10, output: 5 }
 
   test.each<[string, object[]]>([
     ['in a chunk of its own', [finished, { choices: [], usage: counts }]],
@@ -224,10 +224,10 @@ describe('usage (R9)', () => {
       ],
     ],
   ])('%s', (_place, chunks) => {
-    const { read, relayed, seen } = bothWays([delta({ content: 'Hi' }), ...chunks])
+    const { read, relayed, seen: summary } = bothWays([delta({ content: 'Hi' }), ...chunks])
     expect(read.usage).toEqual(plain)
-    expect(seen.usage).toEqual(plain)
-    expect(relayed.usage).toEqual({ ...plain, reportedCost: bill.cost })
+    expect(summary.usage).toEqual(plain)
+    expect(relayed.usage).toEqual({ ...plain, reportedCost: cost.total })
   })
 
   const usageOf = (usage: JsonObject) => whole({ content: 'x' }, { usage }).usage
@@ -242,7 +242,7 @@ describe('usage (R9)', () => {
       cost_in_usd_ticks: 1_466_250,
     }
     expect(usageOf(usage)).toEqual({
-      ...noTokens,
+      ...zeroUsage,
       input: 1,
       cacheRead: 11,
       output: 1,
@@ -253,12 +253,12 @@ describe('usage (R9)', () => {
 
   test('thinking within the completion is taken out of it', () => {
     const usage = { ...counts, completion_tokens_details: { reasoning_tokens: 4 } }
-    expect(usageOf(usage)).toEqual({ ...noTokens, input: 10, output: 1, reasoning: 4 })
+    expect(usageOf(usage)).toEqual({ ...zeroUsage, input: 10, output: 1, reasoning: 4 })
   })
 
   test('hits of a prompt cache under their other name', () => {
     const usage = { ...counts, prompt_cache_hit_tokens: 8, prompt_cache_miss_tokens: 2 }
-    expect(usageOf(usage)).toEqual({ ...noTokens, input: 2, cacheRead: 8, output: 5 })
+    expect(usageOf(usage)).toEqual({ ...zeroUsage, input: 2, cacheRead: 8, output: 5 })
   })
 
   test('a reported cost as a number or as an object', () => {
@@ -274,12 +274,12 @@ describe('usage (R9)', () => {
       prompt_tokens_details: { cached_tokens: '9' },
     }
     expect(usageOf(usage)).toBeNull()
-    expect(usageOf({ ...usage, completion_tokens: 0 })).toEqual(noTokens)
+    expect(usageOf({ ...usage, completion_tokens: 0 })).toEqual(zeroUsage)
   })
 
   test('parts that overlap never come to more than the whole', () => {
     const usage = { prompt_tokens: 10, prompt_tokens_details: { cached_tokens: 8, image_tokens: 7 } }
-    expect(usageOf(usage)).toEqual({ ...noTokens, cacheRead: 8, inputImage: 2 })
+    expect(usageOf(usage)).toEqual({ ...zeroUsage, cacheRead: 8, inputImage: 2 })
   })
 })
 
@@ -294,31 +294,35 @@ describe('what else comes in a stream', () => {
       { ...finished, ...sources },
     ]
     expect(partsOf(chunks)).toEqual([
-      { kind: 'text', text: 'Hi [1]', citations: [{ url: 'https://a.example', title: 'A', cited: 'words' }] },
+      {
+        kind: 'text',
+        text: 'Hi [1]',
+        citations: [{ url: 'https://a.example', title: 'A', citedText: 'words' }],
+      },
     ])
   })
 
   test('a first chunk without choices, with remarks on the prompt', () => {
     const chunks = [{ id: '', model: '', choices: [], prompt_filter_results: [{ prompt_index: 0 }] }]
     const { read, text } = bothWays([...chunks, delta({ content: 'Hi' }), finished])
-    expect(read.complete).toBe(true)
+    expect(read.isComplete).toBe(true)
     expect(text).toContain('prompt_filter_results')
   })
 
   test('an error in the middle', () => {
     const error = { message: 'The server is overloaded', type: 'overloaded_error', code: 529 }
-    const { read, seen } = bothWays([delta({ content: 'Hi' }), { error }])
-    expect(read).toMatchObject({ complete: false, failure: { kind: 'provider_overloaded', code: '529' } })
-    expect(seen).toMatchObject({ complete: false, failure: { kind: 'provider_overloaded' } })
+    const { read, seen: summary } = bothWays([delta({ content: 'Hi' }), { error }])
+    expect(read).toMatchObject({ isComplete: false, failure: { kind: 'provider_overloaded', code: '529' } })
+    expect(summary).toMatchObject({ isComplete: false, failure: { kind: 'provider_overloaded' } })
   })
 
   test('an event that is not JSON', () => {
-    const reader = chat.upstream.reader()
+    const reader = chat.upstream.createReader()
     expect(reader.read({ event: '', data: '<html>502</html>' })).toMatchObject([{ type: 'reply-error' }])
   })
 
   test('an end without any answer is a failure', () => {
-    const reader = chat.upstream.reader()
+    const reader = chat.upstream.createReader()
     expect(reader.read(doneFrame)).toMatchObject([{ type: 'reply-error' }])
     expect(reader.end()).toEqual([])
   })
@@ -358,7 +362,7 @@ describe('what else comes in a stream', () => {
 describe('a whole reply', () => {
   test('that is an error in spite of its status', () => {
     expect(
-      collect(chat.upstream.decodeReply({ error: { message: 'No such model', code: 404 } })).failure,
+      collectReply(chat.upstream.decodeReply({ error: { message: 'No such model', code: 404 } })).failure,
     ).toMatchObject({
       kind: 'not_found',
       status: null,
@@ -368,7 +372,9 @@ describe('a whole reply', () => {
   })
 
   test('without choices', () => {
-    expect(collect(chat.upstream.decodeReply({ id: 'x' })).failure?.kind).toBe('provider_unavailable')
-    expect(collect(chat.upstream.decodeReply({ message: 'rate limit' })).failure?.message).toBe('rate limit')
+    expect(collectReply(chat.upstream.decodeReply({ id: 'x' })).failure?.kind).toBe('provider_unavailable')
+    expect(collectReply(chat.upstream.decodeReply({ message: 'rate limit' })).failure?.message).toBe(
+      'rate limit',
+    )
   })
 })

@@ -1,36 +1,36 @@
 import type { PartDelta } from '../../call/event.ts'
 import type { ReasoningFormat, ReasoningPart } from '../../call/part.ts'
-import { type JsonObject, numberOf, objectOf, textOf } from '../../lib/loose.ts'
-import { type FormatNames, formatName, reasoningFormatOf } from '../reasoning-format.ts'
+import { asNumber, asObject, asString, type JsonObject } from '../../lib/json-values.ts'
+import { decodeReasoningFormat, encodeReasoningFormat, type FormatNames } from '../reasoning-format.ts'
 
 /** Whose an entry is. One that is signed and does not say is of the documented default. */
-export function formatOf(entry: JsonObject): ReasoningFormat {
-  const told = textOf(entry.format)
-  if (told === undefined) return isSigned(entry) ? 'vendor_a-v1' : 'unknown'
-  return reasoningFormatOf(told) ?? 'unknown'
+export function decodeEntryFormat(entry: JsonObject): ReasoningFormat {
+  const name = asString(entry.format)
+  if (name === undefined) return isSigned(entry) ? 'vendor_a-v1' : 'unknown'
+  return decodeReasoningFormat(name) ?? 'unknown'
 }
 
 export function isSigned(entry: JsonObject): boolean {
   return (
-    (textOf(entry.signature) ?? '') !== '' ||
-    (entry.type === 'reasoning.encrypted' && (textOf(entry.data) ?? '') !== '')
+    (asString(entry.signature) ?? '') !== '' ||
+    (entry.type === 'reasoning.encrypted' && (asString(entry.data) ?? '') !== '')
   )
 }
 
 /** What an entry adds, and whether it begins a new part. */
-export interface Placed {
-  fresh: ReasoningPart | null
+export interface DetailUpdate {
+  newPart: ReasoningPart | null
   delta: PartDelta
 }
 
-interface Current {
+interface OpenDetail {
   id: string | undefined
   format: ReasoningFormat
   type: string
   index: number | undefined
   sections: number
-  text: boolean
-  sealed: boolean
+  hasText: boolean
+  isSealed: boolean
 }
 
 /**
@@ -38,49 +38,53 @@ interface Current {
  * entry continues its part when its index is the same or the next one, and its kind can follow.
  */
 export class DetailReader {
-  #current: Current | null = null
+  #current: OpenDetail | null = null
 
   /** Nothing that follows belongs to what came before. */
   close(): void {
     this.#current = null
   }
 
-  read(entry: JsonObject): Placed | null {
-    const type = textOf(entry.type)
+  read(entry: JsonObject): DetailUpdate | null {
+    const type = asString(entry.type)
     if (type !== 'reasoning.text' && type !== 'reasoning.summary' && type !== 'reasoning.encrypted')
       return null
-    const id = textOf(entry.id)
-    const [format, index] = [formatOf(entry), numberOf(entry.index)]
-    const held = this.#current
-    const continues = held !== null && held.format === format && held.id === id && follows(held, type, index)
-    const current = continues
-      ? held
-      : { id, format, type: '', index: undefined, sections: 0, text: false, sealed: false }
-    const delta = this.#add(current, entry, type, index)
+    const id = asString(entry.id)
+    const [format, index] = [decodeEntryFormat(entry), asNumber(entry.index)]
+    const previous = this.#current
+    const isContinuation =
+      previous !== null &&
+      previous.format === format &&
+      previous.id === id &&
+      canContinue(previous, type, index)
+    const current = isContinuation
+      ? previous
+      : { id, format, type: '', index: undefined, sections: 0, hasText: false, isSealed: false }
+    const delta = this.#applyEntry(current, entry, type, index)
     this.#current = current
-    return { fresh: continues ? null : emptyPart(id, format), delta }
+    return { newPart: isContinuation ? null : newReasoningPart(id, format), delta }
   }
 
-  #add(current: Current, entry: JsonObject, type: string, index: number | undefined): PartDelta {
+  #applyEntry(current: OpenDetail, entry: JsonObject, type: string, index: number | undefined): PartDelta {
     const delta: PartDelta = {}
     if (type === 'reasoning.summary') {
-      const newSection = current.type !== type || (index !== undefined && index !== current.index)
-      if (newSection || current.sections === 0) current.sections++
-      delta.summary = textOf(entry.summary) ?? ''
+      const isNewSection = current.type !== type || (index !== undefined && index !== current.index)
+      if (isNewSection || current.sections === 0) current.sections++
+      delta.summary = asString(entry.summary) ?? ''
       delta.section = current.sections - 1
     } else if (type === 'reasoning.text') {
-      current.text = true
-      const [text, signature] = [textOf(entry.text), textOf(entry.signature)]
+      current.hasText = true
+      const [text, signature] = [asString(entry.text), asString(entry.signature)]
       if (text) delta.text = text
       if (signature) {
         delta.signature = signature
-        current.sealed = true
+        current.isSealed = true
       }
     } else {
       // That vendor's parts have signatures only: an entry with nothing to read carries one.
-      if (current.format === 'vendor_c-v1') delta.signature = textOf(entry.data) ?? ''
-      else delta.encrypted = textOf(entry.data) ?? ''
-      current.sealed = true
+      if (current.format === 'vendor_c-v1') delta.signature = asString(entry.data) ?? ''
+      else delta.encrypted = asString(entry.data) ?? ''
+      current.isSealed = true
     }
     current.type = type
     current.index = index
@@ -88,46 +92,46 @@ export class DetailReader {
   }
 }
 
-function follows(held: Current, type: string, index: number | undefined): boolean {
-  const same = index === undefined || held.index === undefined || index === held.index
-  if (held.id !== undefined && type !== 'reasoning.encrypted') return true
-  if (type === held.type) {
+function canContinue(previous: OpenDetail, type: string, index: number | undefined): boolean {
+  const isSameIndex = index === undefined || previous.index === undefined || index === previous.index
+  if (previous.id !== undefined && type !== 'reasoning.encrypted') return true
+  if (type === previous.type) {
     // A signature ends what it signs; only an index can say otherwise.
-    if (same) return type !== 'reasoning.encrypted' && !(held.sealed && index === undefined)
-    return type === 'reasoning.summary' && index === (held.index ?? 0) + 1
+    if (isSameIndex) return type !== 'reasoning.encrypted' && !(previous.isSealed && index === undefined)
+    return type === 'reasoning.summary' && index === (previous.index ?? 0) + 1
   }
-  const near = same || index === (held.index ?? 0) + 1
-  if (type === 'reasoning.encrypted') return !held.sealed && (held.id !== undefined || same)
-  return type === 'reasoning.text' && held.type === 'reasoning.summary' && near
+  const isAdjacent = isSameIndex || index === (previous.index ?? 0) + 1
+  if (type === 'reasoning.encrypted') return !previous.isSealed && (previous.id !== undefined || isSameIndex)
+  return type === 'reasoning.text' && previous.type === 'reasoning.summary' && isAdjacent
 }
 
-function emptyPart(id: string | undefined, format: ReasoningFormat): ReasoningPart {
+function newReasoningPart(id: string | undefined, format: ReasoningFormat): ReasoningPart {
   return { kind: 'reasoning', ...(id !== undefined && { id }), text: '', summary: [], format }
 }
 
 /** The parts of a whole list of entries; what is not of the known types comes as it is. */
-export function readDetails(details: unknown): (ReasoningPart | JsonObject)[] {
+export function decodeReasoningDetails(details: unknown): (ReasoningPart | JsonObject)[] {
   const reader = new DetailReader()
   const parts: (ReasoningPart | JsonObject)[] = []
   let open: ReasoningPart | null = null
   for (const item of Array.isArray(details) ? details : []) {
-    const entry = objectOf(item)
+    const entry = asObject(item)
     if (!entry) continue
-    const placed = reader.read(entry)
-    if (!placed) {
+    const update = reader.read(entry)
+    if (!update) {
       parts.push(entry)
       continue
     }
-    if (placed.fresh) {
-      open = placed.fresh
+    if (update.newPart) {
+      open = update.newPart
       parts.push(open)
     }
-    if (open) extend(open, placed.delta)
+    if (open) appendDelta(open, update.delta)
   }
   return parts
 }
 
-function extend(part: ReasoningPart, delta: PartDelta): void {
+function appendDelta(part: ReasoningPart, delta: PartDelta): void {
   part.text += delta.text ?? ''
   if (delta.summary !== undefined) {
     const section = delta.section ?? 0
@@ -138,7 +142,7 @@ function extend(part: ReasoningPart, delta: PartDelta): void {
 }
 
 /** Numbers entries so that `DetailReader` finds the same parts again: one number a section, a gap between parts. */
-export class DetailNumbers {
+export class DetailNumbering {
   #next = 0
   readonly #names: FormatNames | undefined
 
@@ -146,7 +150,7 @@ export class DetailNumbers {
     this.#names = names
   }
 
-  part(): DetailWriter {
+  nextWriter(): DetailWriter {
     const start = this.#next
     this.#next += 2
     return new DetailWriter(start, this.#names, (used) => {
@@ -159,40 +163,46 @@ export class DetailNumbers {
 export class DetailWriter {
   #index: number
   #section = 0
-  #started = false
-  #last = ''
+  #hasStarted = false
+  #lastType = ''
   hasText = false
   readonly #names: FormatNames | undefined
-  readonly #use: (index: number) => void
+  readonly #onIndexUsed: (index: number) => void
 
   constructor(start: number, names: FormatNames | undefined, use: (index: number) => void) {
     this.#index = start
     this.#names = names
-    this.#use = use
+    this.#onIndexUsed = use
   }
 
-  summary(part: ReasoningPart, summary: string, section: number): JsonObject {
-    if (this.#started && section !== this.#section) this.#index++
+  writeSummary(part: ReasoningPart, summary: string, section: number): JsonObject {
+    if (this.#hasStarted && section !== this.#section) this.#index++
     this.#section = section
-    return this.#entry(part, 'reasoning.summary', { summary })
+    return this.#writeEntry(part, 'reasoning.summary', { summary })
   }
 
-  text(part: ReasoningPart, text: string, signature?: string): JsonObject {
-    if (this.#started && this.#last !== 'reasoning.text') this.#index++
+  writeText(part: ReasoningPart, text: string, signature?: string): JsonObject {
+    if (this.#hasStarted && this.#lastType !== 'reasoning.text') this.#index++
     if (text !== '') this.hasText = true
-    return this.#entry(part, 'reasoning.text', { text, ...(signature !== undefined && { signature }) })
+    return this.#writeEntry(part, 'reasoning.text', { text, ...(signature !== undefined && { signature }) })
   }
 
-  encrypted(part: ReasoningPart, data: string): JsonObject {
-    return this.#entry(part, 'reasoning.encrypted', { data })
+  writeEncrypted(part: ReasoningPart, data: string): JsonObject {
+    return this.#writeEntry(part, 'reasoning.encrypted', { data })
   }
 
-  #entry(part: ReasoningPart, type: string, fields: JsonObject): JsonObject {
-    this.#started = true
-    this.#last = type
-    this.#use(this.#index)
+  #writeEntry(part: ReasoningPart, type: string, fields: JsonObject): JsonObject {
+    this.#hasStarted = true
+    this.#lastType = type
+    this.#onIndexUsed(this.#index)
     const id = part.id === undefined ? {} : { id: part.id }
-    return { type, ...fields, ...id, format: formatName(part.format, this.#names), index: this.#index }
+    return {
+      type,
+      ...fields,
+      ...id,
+      format: encodeReasoningFormat(part.format, this.#names),
+      index: this.#index,
+    }
   }
 }
 
@@ -202,17 +212,17 @@ export function isBareSignature(part: ReasoningPart): boolean {
 }
 
 /** All entries of a finished part. */
-export function writeDetails(part: ReasoningPart, writer: DetailWriter): JsonObject[] {
-  const entries = part.summary.map((summary, section) => writer.summary(part, summary, section))
-  if (isBareSignature(part)) entries.push(writer.encrypted(part, part.signature ?? ''))
+export function encodeReasoningDetails(part: ReasoningPart, writer: DetailWriter): JsonObject[] {
+  const entries = part.summary.map((summary, section) => writer.writeSummary(part, summary, section))
+  if (isBareSignature(part)) entries.push(writer.writeEncrypted(part, part.signature ?? ''))
   else if (part.text !== '' || part.signature !== undefined) {
-    entries.push(writer.text(part, part.text, part.signature))
+    entries.push(writer.writeText(part, part.text, part.signature))
   }
-  if (part.encrypted !== undefined) entries.push(writer.encrypted(part, part.encrypted))
+  if (part.encrypted !== undefined) entries.push(writer.writeEncrypted(part, part.encrypted))
   return entries
 }
 
 /** What a person can read of it. */
-export function readableOf(part: ReasoningPart): string {
+export function readableTextOf(part: ReasoningPart): string {
   return part.text !== '' ? part.text : part.summary.join('\n\n')
 }

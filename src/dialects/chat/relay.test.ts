@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test'
-import { collect } from '../../call/event.ts'
-import { noTokens } from '../../call/usage.ts'
-import { fail } from '../../errors.ts'
+import { collectReply } from '../../call/event.ts'
+import { zeroUsage } from '../../call/usage.ts'
+import { gatewayError } from '../../errors/gateway-error.ts'
 import { chat } from './chat.ts'
-import { bill, delta, doneFrame, factsFor, framesFrom, framesOf } from './fixtures/given.ts'
+import { cost, delta, doneFrame, factsFor, framesFrom, framesOf } from './fixtures/given.ts'
 
 const text = (words: string[]) => [
   delta({ role: 'assistant', content: '' }),
@@ -11,7 +11,7 @@ const text = (words: string[]) => [
 ]
 
 function relayed(frames: { event: string; data: string }[], facts = factsFor()) {
-  const relay = chat.same.relay(facts)
+  const relay = chat.passthrough.createRelay(facts)
   const passed = frames.map((frame) => relay.pass(frame))
   return { relay, passed, chunks: framesOf(passed.join('')).map(({ data }) => JSON.parse(data)) }
 }
@@ -40,7 +40,7 @@ describe('relaying a stream', () => {
       obfuscation: 'zz',
       choices: [{ weight: 2, delta: { mood: 1 } }],
     })
-    const [last] = framesOf(relay.end(noTokens, bill))
+    const [last] = framesOf(relay.end(zeroUsage, cost))
     expect(JSON.parse(last!.data)).toMatchObject({ region: 'eu-7', obfuscation: 'zz' })
   })
 
@@ -67,7 +67,7 @@ describe('relaying a stream', () => {
     const { chunks, relay } = relayed([...early, ...late, ...spaced])
     expect(chunks.map((chunk) => chunk.choices[0].delta.content).join('')).toBe('abcdef')
     expect(new Set(chunks.map(({ id, created, model }) => `${id} ${created} ${model}`)).size).toBe(1)
-    expect(relay.seen.finishes).toEqual([{ reason: 'stop', native: 'stop' }])
+    expect(relay.summary.finishReasons).toEqual([{ reason: 'stop', native: 'stop' }])
   })
 
   test('reads chunks whose own words stand behind the choices', () => {
@@ -90,7 +90,7 @@ describe('relaying a stream', () => {
     ]
     const { chunks, relay } = relayed(framesFrom(text(words)))
     expect(chunks.slice(1).map((chunk) => chunk.choices[0].delta.content)).toEqual(words)
-    expect(relay.seen).toMatchObject({ complete: false, failure: null, usage: null, finishes: [] })
+    expect(relay.summary).toMatchObject({ isComplete: false, failure: null, usage: null, finishReasons: [] })
   })
 
   test('holds the usage back until the bill is known, and keeps the vendor’s own counts', () => {
@@ -100,12 +100,12 @@ describe('relaying a stream', () => {
       doneFrame,
     ])
     expect(passed.slice(-3)).toEqual(['', '', ''])
-    expect(relay.seen).toMatchObject({
-      complete: true,
+    expect(relay.summary).toMatchObject({
+      isComplete: true,
       usage: { input: 3, output: 2 },
       model: 'large-2026-09',
     })
-    const end = relay.end({ ...noTokens, input: 3, output: 2 }, bill)
+    const end = relay.end({ ...zeroUsage, input: 3, output: 2 }, cost)
     expect(JSON.parse(framesOf(end).at(-2)!.data)).toMatchObject({
       id: 'gen-1763190000-Kx2',
       choices: [{ finish_reason: 'stop' }],
@@ -117,9 +117,9 @@ describe('relaying a stream', () => {
 
   test('makes up the usage where the vendor sends none', () => {
     const { relay } = relayed([...framesFrom([...text(['a']), delta({}, 'stop')]), doneFrame])
-    expect(relay.seen.usage).toBeNull()
+    expect(relay.summary.usage).toBeNull()
     expect(
-      JSON.parse(framesOf(relay.end({ ...noTokens, input: 4, output: 1 }, bill)).at(-2)!.data),
+      JSON.parse(framesOf(relay.end({ ...zeroUsage, input: 4, output: 1 }, cost)).at(-2)!.data),
     ).toMatchObject({
       usage: { prompt_tokens: 4, completion_tokens: 1, total_tokens: 5 },
     })
@@ -127,29 +127,29 @@ describe('relaying a stream', () => {
 
   test('a finish reason is enough for a complete reply; nothing less is', () => {
     const cut = relayed(framesFrom(text(['a', 'b'])))
-    expect(cut.relay.seen).toMatchObject({ complete: false, content: true })
-    expect(relayed(framesFrom([...text(['a']), delta({}, 'length')])).relay.seen.complete).toBe(true)
+    expect(cut.relay.summary).toMatchObject({ isComplete: false, hasContent: true })
+    expect(relayed(framesFrom([...text(['a']), delta({}, 'length')])).relay.summary.isComplete).toBe(true)
   })
 
   test('with several answers, all of them must finish', () => {
     const facts = factsFor({ n: 2 })
     const chunks = [delta({ content: 'a' }), delta({ content: 'b' }, null, 1), delta({}, 'stop')]
-    expect(relayed(framesFrom(chunks), facts).relay.seen.complete).toBe(false)
-    expect(relayed(framesFrom([...chunks, delta({}, 'length', 1)]), facts).relay.seen).toMatchObject({
-      complete: true,
-      finishes: [{ reason: 'stop' }, { reason: 'length' }],
+    expect(relayed(framesFrom(chunks), facts).relay.summary.isComplete).toBe(false)
+    expect(relayed(framesFrom([...chunks, delta({}, 'length', 1)]), facts).relay.summary).toMatchObject({
+      isComplete: true,
+      finishReasons: [{ reason: 'stop' }, { reason: 'length' }],
     })
   })
 
   test('how it finished is not shown before the reply is over: it may still break off (R33)', () => {
     const { relay, passed } = relayed(framesFrom([...text(['a']), delta({ content: 'b' }, 'stop')]))
     expect(passed.join('')).not.toContain('"stop"')
-    expect(relay.seen).toMatchObject({ complete: true, finishes: [{ reason: 'stop' }] })
+    expect(relay.summary).toMatchObject({ isComplete: true, finishReasons: [{ reason: 'stop' }] })
     relay.pass({ event: '', data: '{"error":{"message":"Lost.","code":502}}' })
-    expect(relay.seen.failure).toMatchObject({ message: 'Lost.' })
-    expect(relay.fail(fail('upstream_failed'))).not.toContain('"stop"')
+    expect(relay.summary.failure).toMatchObject({ message: 'Lost.' })
+    expect(relay.fail(gatewayError('upstream_failed'))).not.toContain('"stop"')
     const other = relayed(framesFrom([...text(['a']), delta({ content: 'b' }, 'stop')])).relay
-    expect(framesOf(other.end(noTokens, bill)).map(({ data }) => data)[0]).toContain('"content":"b"')
+    expect(framesOf(other.end(zeroUsage, cost)).map(({ data }) => data)[0]).toContain('"content":"b"')
   })
 
   test('passes nothing unread that is not JSON on one line', () => {
@@ -165,27 +165,27 @@ describe('relaying a stream', () => {
       for (const chunk of shown) expect(chunk.id).toBe('gen-1763190000-Kx2')
       if (end !== ',"id":"v"}') {
         expect(shown).toHaveLength(2)
-        expect(relay.seen.failure).not.toBeNull()
+        expect(relay.summary.failure).not.toBeNull()
       }
     }
   })
 
   test('nothing is content before something of the answer is there', () => {
     const empty = [delta({ role: 'assistant', content: '' }), delta({ content: null, reasoning_content: '' })]
-    expect(relayed(framesFrom(empty)).relay.seen.content).toBe(false)
+    expect(relayed(framesFrom(empty)).relay.summary.hasContent).toBe(false)
     for (const said of [
       { content: 'x' },
       { reasoning_content: 'x' },
       { refusal: 'x' },
       { audio: { data: 'AA' } },
     ]) {
-      expect(relayed(framesFrom([...empty, delta(said)])).relay.seen.content).toBe(true)
+      expect(relayed(framesFrom([...empty, delta(said)])).relay.summary.hasContent).toBe(true)
     }
   })
 
   test('counts about as many characters as there are', () => {
     const words = Array.from({ length: 50 }, (_, at) => ` word${at}`)
-    const { characters } = relayed(framesFrom(text(words))).relay.seen
+    const { characters } = relayed(framesFrom(text(words))).relay.summary
     expect(characters).toBe(words.join('').length)
   })
 
@@ -203,12 +203,12 @@ describe('relaying a stream', () => {
     })
     const hidden = relayed(framesFrom(chunks), factsFor({ reasoning: { exclude: true } }))
     expect(JSON.stringify(hidden.chunks)).not.toContain('reasoning')
-    expect(hidden.relay.seen.content).toBe(true)
+    expect(hidden.relay.summary.hasContent).toBe(true)
   })
 
   test('a reply that breaks off ends with an error chunk and without [DONE]', () => {
     const { relay } = relayed(framesFrom(text(['a'])))
-    const end = relay.fail(fail('request_timeout'))
+    const end = relay.fail(gatewayError('request_timeout'))
     expect(end).not.toContain('[DONE]')
     expect(JSON.parse(framesOf(end)[0]!.data)).toMatchObject({
       id: 'gen-1763190000-Kx2',
@@ -235,8 +235,8 @@ test('a whole reply passes with our words about it, and unknown fields intact (R
     usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5, queue_time: 0.1 },
     x_vendor: { id: 'r' },
   }
-  const usage = { ...noTokens, input: 3, output: 2 }
-  expect(chat.same.passReply(body, factsFor(), bill, usage)).toMatchObject({
+  const usage = { ...zeroUsage, input: 3, output: 2 }
+  expect(chat.passthrough.passReply(body, factsFor(), cost, usage)).toMatchObject({
     id: 'gen-1763190000-Kx2',
     model: 'acme/large',
     provider: 'Acme',
@@ -256,11 +256,11 @@ test('a whole reply passes with our words about it, and unknown fields intact (R
 })
 
 describe('a whole reply that broke off says so, and why (R33)', () => {
-  const usage = { ...noTokens, input: 3, output: 2 }
+  const usage = { ...zeroUsage, input: 3, output: 2 }
   const said = { index: 0, message: { role: 'assistant', content: 'Hi' } }
-  const passed = (body: object) => chat.same.passReply({ ...body }, factsFor(), bill, usage)
+  const passed = (body: object) => chat.passthrough.passReply({ ...body }, factsFor(), cost, usage)
   const translated = (body: object) =>
-    chat.client.encodeReply(collect(chat.upstream.decodeReply({ ...body })), factsFor(), bill)
+    chat.client.encodeReply(collectReply(chat.upstream.decodeReply({ ...body })), factsFor(), cost)
   const told = { code: 503, message: 'Overloaded.', type: 'overloaded_error' }
 
   test.each([
@@ -287,7 +287,7 @@ describe('a whole reply that broke off says so, and why (R33)', () => {
         },
       ])
     }
-    expect(chat.same.seeReply?.({ ...body })).toBeUndefined()
+    expect(chat.passthrough.summarizeReply?.({ ...body })).toBeUndefined()
   })
 
   test('an error that is none stays as it came', () => {
@@ -296,6 +296,6 @@ describe('a whole reply that broke off says so, and why (R33)', () => {
   })
 
   test('clients of this format can be told', () => {
-    expect(chat.client.carriesFailure).toBe(true)
+    expect(chat.client.canEncodeFailure).toBe(true)
   })
 })

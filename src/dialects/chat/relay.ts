@@ -1,192 +1,209 @@
-import type { Bill, Usage } from '../../call/usage.ts'
-import type { GatewayError } from '../../errors.ts'
-import { type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../../lib/loose.ts'
+import type { Usage, UsageCost } from '../../call/usage.ts'
+import type { GatewayError } from '../../errors/gateway-error.ts'
+import { asNumber, asObject, asObjects, asString, type JsonObject } from '../../lib/json-values.ts'
 import type { SseFrame } from '../../lib/sse.ts'
-import { explained, nothingSeen, type Relay, type ReplyFacts } from '../dialect.ts'
-import { servedTier } from '../tier.ts'
-import { chunkHead, event, failedChunk, lastChunks } from './chunk.ts'
-import { failureOf, malformed } from './error.ts'
+import { encodeServiceMetadata, newReplySummary, type Relay, type ReplyContext } from '../dialect.ts'
+import { decodeServedTier } from '../tier.ts'
+import { buildChunkHead, formatChunk, formatErrorChunk, formatLastChunks } from './chunk.ts'
+import { decodeFailure, malformedReplyFailure } from './error.ts'
 import {
-  type Manner,
+  countContentCharacters,
   newRelayedChoice,
-  normaliseChoice,
-  owedArguments,
+  normalizeChoice,
   type RelayedChoice,
-  saidLength,
-} from './normalise.ts'
-import { tierField } from './pass-reply.ts'
-import { annotationsFor, choiceError, errorIn, mostChoices, parsed } from './reply-read.ts'
-import { learnSplice, type Splice, splice } from './splice.ts'
-import { mergeUsage, readUsage, usageObjectOf } from './usage.ts'
+  type RelayOptions,
+  takeMissingArguments,
+} from './normalize.ts'
+import { encodeTier } from './passthrough-reply.ts'
+import {
+  buildAnnotations,
+  extractChoiceError,
+  extractChunkError,
+  maxChoices,
+  parseChunk,
+} from './reply-reader.ts'
+import { type ChunkSplice, learnSplice, spliceChunk } from './splice.ts'
+import { decodeUsage, findUsage, mergeUsage } from './usage.ts'
 
-export function relay(about: ReplyFacts): Relay {
-  return new ChatRelay(about)
+export function createRelay(context: ReplyContext): Relay {
+  return new ChatRelay(context)
 }
 
 /** Most chunks get a new beginning and nothing else; those that may say more than a piece of text are read. */
 class ChatRelay implements Relay {
-  readonly seen = nothingSeen()
-  readonly final = null
-  readonly #about: ReplyFacts
+  readonly summary = newReplySummary()
+  readonly finalBody = null
+  readonly #context: ReplyContext
   readonly #head: JsonObject
-  readonly #manner: Manner
+  readonly #options: RelayOptions
   readonly #choices = new Map<number, RelayedChoice>()
   /** With several choices every chunk is read: which ones are finished must be known. */
-  readonly #single: boolean
-  #splice: Splice | null = null
+  readonly #isSingleChoice: boolean
+  #splice: ChunkSplice | null = null
   #usage: JsonObject | undefined
   /** What the last chunk had beside choices and usage. */
   #extras: JsonObject = {}
   #annotations: JsonObject[] = []
   /** How choices finished: not shown before the reply is charged, for it might still break off. */
-  readonly #held: JsonObject[] = []
-  #marked = false
+  readonly #heldChunks: JsonObject[] = []
+  #isDone = false
 
-  constructor(about: ReplyFacts) {
-    this.#about = about
-    this.#head = { ...chunkHead(about), ...tierField({}, about) }
-    const hidesReasoning = about.call.reasoning?.exclude === true
-    this.#manner = { hidesReasoning, replyId: about.id, streams: true, formatNames: about.formatNames }
-    this.#single = (about.call.n ?? 1) === 1
+  constructor(context: ReplyContext) {
+    this.#context = context
+    this.#head = { ...buildChunkHead(context), ...encodeTier({}, context) }
+    const hidesReasoning = context.call.reasoning?.exclude === true
+    this.#options = { hidesReasoning, replyId: context.id, isStream: true, formatNames: context.formatNames }
+    this.#isSingleChoice = (context.call.n ?? 1) === 1
   }
 
   pass(frame: SseFrame): string {
     const { data } = frame
-    if (this.#marked || this.seen.failure) return ''
-    if (this.#splice && frame.event !== 'error' && !this.seen.complete) {
-      const spliced = splice(this.#splice, data)
+    if (this.#isDone || this.summary.failure) return ''
+    if (this.#splice && frame.event !== 'error' && !this.summary.isComplete) {
+      const spliced = spliceChunk(this.#splice, data)
       if (spliced !== null) {
-        this.#noteUnread(data, this.#splice)
+        this.#recordSplicedArguments(data, this.#splice)
         const length = data.length - this.#splice.overhead
         if (length > 0) {
-          this.seen.characters += length
-          this.seen.progress++
+          this.summary.characters += length
+          this.summary.contentEvents++
         }
         return spliced
       }
     }
-    return this.#read(data.trim(), frame.event === 'error')
+    return this.#readChunk(data.trim(), frame.event === 'error')
   }
 
-  end(usage: Usage, bill: Bill): string {
-    const chunks = [...this.#held]
+  end(usage: Usage, cost: UsageCost): string {
+    const chunks = [...this.#heldChunks]
     for (const [index, choice] of this.#choices) {
       if (choice.finish) continue
-      const reason = choice.calls.size > 0 ? 'tool_calls' : 'stop'
-      const delta = withOwed({}, choice)
+      const reason = choice.toolCalls.size > 0 ? 'tool_calls' : 'stop'
+      const delta = withMissingArguments({}, choice)
       const ending = { index, delta, finish_reason: reason, native_finish_reason: null, logprobs: null }
       chunks.push({ ...this.#head, choices: [ending] })
     }
-    const counted = mergeUsage(this.#usage, usage, bill)
-    const whole = { ...this.#extras, ...this.#head, usage: counted, ...explained(this.#about) }
-    return lastChunks(chunks, whole, this.#about)
+    const usageObject = mergeUsage(this.#usage, usage, cost)
+    const finalFields = {
+      ...this.#extras,
+      ...this.#head,
+      usage: usageObject,
+      ...encodeServiceMetadata(this.#context),
+    }
+    return formatLastChunks(chunks, finalFields, this.#context)
   }
 
   /** What was said in the chunks kept back counts, how they finished does not. */
   fail(error: GatewayError): string {
-    const said = this.#held.map((chunk) => ({ ...chunk, choices: objectsOf(chunk.choices).map(unfinished) }))
-    const shown = said.filter(({ choices }) =>
-      choices.some((choice) => saidLength(objectOf(choice.delta) ?? {}) > 0),
+    const unfinished = this.#heldChunks.map((chunk) => ({
+      ...chunk,
+      choices: asObjects(chunk.choices).map(clearFinishReason),
+    }))
+    const nonEmpty = unfinished.filter(({ choices }) =>
+      choices.some((choice) => countContentCharacters(asObject(choice.delta) ?? {}) > 0),
     )
-    return shown.map(event).join('') + failedChunk(this.#head, error)
+    return nonEmpty.map(formatChunk).join('') + formatErrorChunk(this.#head, error)
   }
 
   /** Pieces of calls that pass unread are arguments of the call with their number. */
-  #noteUnread(data: string, { calls }: Splice): void {
-    const at = data.indexOf(calls.numbered)
+  #recordSplicedArguments(data: string, { toolCalls }: ChunkSplice): void {
+    const at = data.indexOf(toolCalls.numbered)
     if (at === -1) return
-    const number = Number.parseInt(data.slice(at + calls.numbered.length), 10)
+    const number = Number.parseInt(data.slice(at + toolCalls.numbered.length), 10)
     for (const choice of this.#choices.values()) {
-      const call = choice.calls.all[number]
+      const call = choice.toolCalls.all[number]
       if (call) call.hasArguments = true
     }
   }
 
-  #read(data: string, isError: boolean): string {
+  #readChunk(data: string, isError: boolean): string {
     if (data === '') return ''
-    if (data === '[DONE]') return this.#mark()
-    const chunk = parsed(data)
+    if (data === '[DONE]') return this.#markDone()
+    const chunk = parseChunk(data)
     if (!chunk) {
       // After the last word of every choice only the counts can be missing.
-      if (this.seen.complete) return ''
-      this.seen.failure = malformed('The upstream sent an event that is not a JSON object.')
+      if (this.summary.isComplete) return ''
+      this.summary.failure = malformedReplyFailure('The upstream sent an event that is not a JSON object.')
       return ''
     }
-    const inside = objectsOf(chunk.choices)
-      .map(choiceError)
-      .find((told) => told !== undefined)
-    const error = errorIn(chunk, isError) ?? inside
-    this.#note(chunk)
+    const choiceFailure = asObjects(chunk.choices)
+      .map(extractChoiceError)
+      .find((failure) => failure !== undefined)
+    const error = extractChunkError(chunk, isError) ?? choiceFailure
+    this.#recordChunk(chunk)
     if (error !== undefined) {
-      this.seen.failure = failureOf(error, null)
+      this.summary.failure = decodeFailure(error, null)
       return ''
     }
-    return Array.isArray(chunk.choices) ? this.#write(chunk, data) : ''
+    return Array.isArray(chunk.choices) ? this.#relayChunk(chunk, data) : ''
   }
 
-  #mark(): string {
-    this.#marked = true
-    if (this.#choices.size === 0) this.seen.failure = malformed('The upstream sent an empty reply.')
-    else this.seen.complete = true
+  #markDone(): string {
+    this.#isDone = true
+    if (this.#choices.size === 0)
+      this.summary.failure = malformedReplyFailure('The upstream sent an empty reply.')
+    else this.summary.isComplete = true
     return ''
   }
 
-  #note(chunk: JsonObject): void {
-    this.seen.model ??= textOf(chunk.model) ?? null
-    this.seen.tier = servedTier(chunk.service_tier) ?? this.seen.tier
-    Object.assign(this.#head, tierField(chunk, this.#about))
-    const usage = usageObjectOf(chunk)
+  #recordChunk(chunk: JsonObject): void {
+    this.summary.model ??= asString(chunk.model) ?? null
+    this.summary.tier = decodeServedTier(chunk.service_tier) ?? this.summary.tier
+    Object.assign(this.#head, encodeTier(chunk, this.#context))
+    const usage = findUsage(chunk)
     if (usage) {
       this.#usage = usage
-      this.seen.usage = readUsage(usage)
+      this.summary.usage = decodeUsage(usage)
     }
-    const annotations = annotationsFor(chunk)
+    const annotations = buildAnnotations(chunk)
     if (annotations.length > 0) this.#annotations = annotations
   }
 
-  #write(chunk: JsonObject, data: string): string {
+  #relayChunk(chunk: JsonObject, data: string): string {
     const { usage, choices: _given, ...rest } = chunk
-    const given = objectsOf(chunk.choices)
+    const choiceObjects = asObjects(chunk.choices)
     // The chunk of the usage waits for the bill.
-    if (given.length === 0 && objectOf(usage)) {
+    if (choiceObjects.length === 0 && asObject(usage)) {
       this.#extras = rest
       return ''
     }
-    const choices = given.map((choice) => this.#choice(choice)).filter((choice) => choice !== null)
-    this.#judge()
+    const choices = choiceObjects
+      .map((choice) => this.#relayChoice(choice))
+      .filter((choice) => choice !== null)
+    this.#updateFinishReasons()
     const written = { ...rest, ...this.#head, choices }
-    if (this.seen.complete || choices.some((choice) => choice.finish_reason !== null)) {
-      this.#held.push(written)
+    if (this.summary.isComplete || choices.some((choice) => choice.finish_reason !== null)) {
+      this.#heldChunks.push(written)
       return ''
     }
-    if (this.#single && this.seen.content) {
-      const { hidesReasoning, formatNames } = this.#manner
+    if (this.#isSingleChoice && this.summary.hasContent) {
+      const { hidesReasoning, formatNames } = this.#options
       const readsReasoning = hidesReasoning || formatNames === 'neutral'
-      this.#splice = learnSplice(chunk, data, this.#head, readsReasoning, this.#numbersHold())
+      this.#splice = learnSplice(chunk, data, this.#head, readsReasoning, this.#areIndexesUnchanged())
     }
-    return event(written)
+    return formatChunk(written)
   }
 
-  #choice(given: JsonObject): JsonObject | null {
-    const index = numberOf(given.index) ?? 0
+  #relayChoice(original: JsonObject): JsonObject | null {
+    const index = asNumber(original.index) ?? 0
     let state = this.#choices.get(index)
     if (!state) {
-      if (this.#choices.size >= mostChoices) return null
+      if (this.#choices.size >= maxChoices) return null
       state = newRelayedChoice()
       this.#choices.set(index, state)
     }
-    const said = objectOf(given.delta) ?? objectOf(given.message)
-    const length = said ? saidLength(said) : 0
-    this.seen.characters += length
+    const message = asObject(original.delta) ?? asObject(original.message)
+    const length = message ? countContentCharacters(message) : 0
+    this.summary.characters += length
     if (length > 0) {
-      this.seen.content = true
-      this.seen.progress++
+      this.summary.hasContent = true
+      this.summary.contentEvents++
     }
-    const calls = state.calls.size
-    const choice = normaliseChoice({ ...given, index }, state, this.#manner)
-    if (state.finish && choice.delta) choice.delta = withOwed(objectOf(choice.delta) ?? {}, state)
-    this.seen.parts += state.calls.size - calls
-    const delta = objectOf(choice.delta)
+    const toolCallCount = state.toolCalls.size
+    const choice = normalizeChoice({ ...original, index }, state, this.#options)
+    if (state.finish && choice.delta) choice.delta = withMissingArguments(asObject(choice.delta) ?? {}, state)
+    this.summary.partCount += state.toolCalls.size - toolCallCount
+    const delta = asObject(choice.delta)
     if (state.finish && index === 0 && this.#annotations.length > 0 && delta && !delta.annotations) {
       choice.delta = { ...delta, annotations: this.#annotations }
       this.#annotations = []
@@ -196,26 +213,29 @@ class ChatRelay implements Relay {
 
   /** Nothing more comes: an upstream that gave fewer choices than were asked for has given all it has. */
   close(): string {
-    if (!this.seen.complete) this.#judge(1)
+    if (!this.summary.isComplete) this.#updateFinishReasons(1)
     return ''
   }
 
-  #judge(expected = this.#about.call.n ?? 1): void {
-    const finishes = [...this.#choices.entries()].sort(([a], [b]) => a - b).map(([, { finish }]) => finish)
-    this.seen.finishes = finishes.filter((finish) => finish !== null)
-    this.seen.complete = finishes.length >= expected && this.seen.finishes.length === finishes.length
+  #updateFinishReasons(expected = this.#context.call.n ?? 1): void {
+    const finishReasons = [...this.#choices.entries()]
+      .sort(([a], [b]) => a - b)
+      .map(([, { finish }]) => finish)
+    this.summary.finishReasons = finishReasons.filter((finish) => finish !== null)
+    this.summary.isComplete =
+      finishReasons.length >= expected && this.summary.finishReasons.length === finishReasons.length
   }
 
-  #numbersHold(): boolean {
-    return [...this.#choices.values()].every((choice) => !choice.renumbered)
+  #areIndexesUnchanged(): boolean {
+    return [...this.#choices.values()].every((choice) => !choice.isRenumbered)
   }
 }
 
-function withOwed(delta: JsonObject, state: RelayedChoice): JsonObject {
-  const owed = owedArguments(state)
-  return owed.length > 0 ? { ...delta, tool_calls: [...objectsOf(delta.tool_calls), ...owed] } : delta
+function withMissingArguments(delta: JsonObject, state: RelayedChoice): JsonObject {
+  const missing = takeMissingArguments(state)
+  return missing.length > 0 ? { ...delta, tool_calls: [...asObjects(delta.tool_calls), ...missing] } : delta
 }
 
-function unfinished(choice: JsonObject): JsonObject {
+function clearFinishReason(choice: JsonObject): JsonObject {
   return { ...choice, finish_reason: null, native_finish_reason: null }
 }

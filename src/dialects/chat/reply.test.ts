@@ -1,21 +1,21 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { collect, type ReplyEvent } from '../../call/event.ts'
+import { collectReply, type ReplyEvent } from '../../call/event.ts'
 import type { OutputPart, ReasoningPart } from '../../call/part.ts'
-import { noTokens, type Usage } from '../../call/usage.ts'
-import { fail } from '../../errors.ts'
+import { type Usage, zeroUsage } from '../../call/usage.ts'
+import { gatewayError } from '../../errors/gateway-error.ts'
 import { SseReader } from '../../lib/sse.ts'
 import { chat } from './chat.ts'
-import { bill, delta, doneFrame, factsFor, framesFrom, framesOf } from './fixtures/given.ts'
+import { cost, delta, doneFrame, factsFor, framesFrom, framesOf } from './fixtures/given.ts'
 
 function readBack(stream: string): ReplyEvent[] {
-  const reader = chat.upstream.reader()
+  const reader = chat.upstream.createReader()
   return [...framesOf(stream).flatMap((frame) => reader.read(frame)), ...reader.end()]
 }
 
-function written(events: ReplyEvent[], usage: Usage = noTokens): string {
-  const writer = chat.client.writer(factsFor())
-  return events.map((event) => writer.write(event)).join('') + writer.end(usage, bill)
+function written(events: ReplyEvent[], usage: Usage = zeroUsage): string {
+  const writer = chat.client.createWriter(factsFor())
+  return events.map((event) => writer.write(event)).join('') + writer.end(usage, cost)
 }
 
 function chunksOf(stream: string): Record<string, unknown>[] {
@@ -79,7 +79,7 @@ const everything: OutputPart[] = [
 ]
 
 const usage: Usage = {
-  ...noTokens,
+  ...zeroUsage,
   input: 11,
   cacheRead: 300,
   cacheWrite: 40,
@@ -98,24 +98,24 @@ const usage: Usage = {
 
 describe('what the writer writes the reader reads', () => {
   test('streamed, part for part (R29)', () => {
-    const reply = collect(readBack(written(eventsOf(everything), usage)))
+    const reply = collectReply(readBack(written(eventsOf(everything), usage)))
     expect(reply.choices[0]?.parts).toEqual(everything)
     expect(reply.choices[0]?.end).toMatchObject({ reason: 'tool_calls', native: 'end_turn' })
-    expect(reply.complete).toBe(true)
+    expect(reply.isComplete).toBe(true)
   })
 
   test('whole, part for part (R29)', () => {
-    const reply = collect([...eventsOf(everything), { type: 'usage', usage }])
-    const again = collect(chat.upstream.decodeReply(chat.client.encodeReply(reply, factsFor(), bill)))
+    const reply = collectReply([...eventsOf(everything), { type: 'usage', usage }])
+    const again = collectReply(chat.upstream.decodeReply(chat.client.encodeReply(reply, factsFor(), cost)))
     expect(again.choices[0]?.parts).toEqual(everything)
-    expect(again.complete).toBe(true)
+    expect(again.isComplete).toBe(true)
   })
 
   test('the buckets of usage, streamed and whole (R9)', () => {
-    const streamed = collect(readBack(written(eventsOf(everything), usage)))
-    const reply = collect([...eventsOf(everything), { type: 'usage', usage }])
-    const whole = collect(chat.upstream.decodeReply(chat.client.encodeReply(reply, factsFor(), bill)))
-    const expected = { ...usage, reportedCost: bill.cost }
+    const streamed = collectReply(readBack(written(eventsOf(everything), usage)))
+    const reply = collectReply([...eventsOf(everything), { type: 'usage', usage }])
+    const whole = collectReply(chat.upstream.decodeReply(chat.client.encodeReply(reply, factsFor(), cost)))
+    const expected = { ...usage, reportedCost: cost.total }
     expect(streamed.usage).toEqual(expected)
     expect(whole.usage).toEqual(expected)
   })
@@ -131,7 +131,7 @@ describe('what the writer writes the reader reads', () => {
     }
     const second = { ...part, id: 'rs_68a2', summary: ['again'], encrypted: 'gAAAAABp' }
     const parts: OutputPart[] = [part, second, { kind: 'text', text: 'hi' }]
-    expect(collect(readBack(written(eventsOf(parts)))).choices[0]?.parts).toEqual(parts)
+    expect(collectReply(readBack(written(eventsOf(parts)))).choices[0]?.parts).toEqual(parts)
   })
 
   test('a signature that belongs to a call comes back in front of it (R29)', () => {
@@ -149,9 +149,9 @@ describe('what the writer writes the reader reads', () => {
       signature,
       { kind: 'tool-call', id: 'call_a', name: 'look', arguments: '{}' },
     ]
-    expect(collect(readBack(written(eventsOf(parts)))).choices[0]?.parts).toEqual(parts)
-    const reply = chat.client.encodeReply(collect(eventsOf(parts)), factsFor(), bill)
-    expect(collect(chat.upstream.decodeReply(reply)).choices[0]?.parts).toEqual(parts)
+    expect(collectReply(readBack(written(eventsOf(parts)))).choices[0]?.parts).toEqual(parts)
+    const reply = chat.client.encodeReply(collectReply(eventsOf(parts)), factsFor(), cost)
+    expect(collectReply(chat.upstream.decodeReply(reply)).choices[0]?.parts).toEqual(parts)
     const [choice] = reply.choices as { message: object }[]
     const call = chat.client.decodeRequest({ messages: [{ role: 'user', content: 'x' }, choice?.message] })
     expect(call.messages[1]?.parts).toEqual(parts)
@@ -164,7 +164,7 @@ describe('what the writer writes the reader reads', () => {
       fc.property(fc.array(fc.integer({ min: 1, max: bytes.length - 1 }), { maxLength: 12 }), (places) => {
         const cuts = [0, ...places.sort((a, b) => a - b), bytes.length]
         const sse = new SseReader()
-        const reader = chat.upstream.reader()
+        const reader = chat.upstream.createReader()
         const events = cuts
           .slice(1)
           .flatMap((end, at) => sse.push(bytes.subarray(cuts[at], end)))
@@ -197,7 +197,7 @@ describe('what the writer writes the reader reads', () => {
             delta: { arguments: next.pieces.shift() ?? '' },
           })
         }
-        const { choices } = collect(readBack(written(events)))
+        const { choices } = collectReply(readBack(written(events)))
         expect(choices[0]?.parts.map((part) => part.kind === 'tool-call' && part.arguments)).toEqual(
           texts.map((text) => text || '{}'),
         )
@@ -259,8 +259,8 @@ describe('the stream a client gets', () => {
   })
 
   test('a reply that breaks off ends with an error chunk and without [DONE]', () => {
-    const writer = chat.client.writer(factsFor())
-    const error = fail('request_timeout', 'The provider stopped.', { provider_code: 'E7' })
+    const writer = chat.client.createWriter(factsFor())
+    const error = gatewayError('request_timeout', 'The provider stopped.', { provider_code: 'E7' })
     const text = writer.fail(error)
     expect(text).not.toContain('[DONE]')
     expect(JSON.parse(text.slice(6))).toMatchObject({
@@ -271,19 +271,22 @@ describe('the stream a client gets', () => {
       },
       choices: [{ index: 0, delta: { content: '' }, finish_reason: 'error' }],
     })
-    expect(collect(readBack(text)).failure).toMatchObject({ message: 'The provider stopped.', code: 'E7' })
+    expect(collectReply(readBack(text)).failure).toMatchObject({
+      message: 'The provider stopped.',
+      code: 'E7',
+    })
   })
 
   test('thinking that the client does not want to see is left out', () => {
     const facts = factsFor({ reasoning: { exclude: true } })
-    const writer = chat.client.writer(facts)
+    const writer = chat.client.createWriter(facts)
     const text =
       eventsOf(everything)
         .map((event) => writer.write(event))
-        .join('') + writer.end(usage, bill)
+        .join('') + writer.end(usage, cost)
     expect(text).not.toContain('"reasoning"')
     expect(text).not.toContain('reasoning_details')
-    const reply = chat.client.encodeReply(collect(eventsOf(everything)), facts, bill)
+    const reply = chat.client.encodeReply(collectReply(eventsOf(everything)), facts, cost)
     expect(JSON.stringify(reply)).not.toContain('reasoning_details')
   })
 
@@ -292,7 +295,7 @@ describe('the stream a client gets', () => {
       { type: 'part-start', choice, part: 0, content: { kind: 'text', text: `answer ${choice}` } },
       { type: 'choice-end', choice, reason: 'stop', native: 'stop' },
     ])
-    const { choices } = collect(readBack(written(events)))
+    const { choices } = collectReply(readBack(written(events)))
     expect(choices.map(({ parts }) => parts)).toEqual([
       [{ kind: 'text', text: 'answer 0' }],
       [{ kind: 'text', text: 'answer 1' }],
@@ -306,9 +309,9 @@ test('a whole reply that broke off keeps what there is and says why', () => {
   )
   const failure = { kind: 'provider_overloaded' as const, status: null, message: 'Overloaded', code: 'busy' }
   const body = chat.client.encodeReply(
-    collect([...events, { type: 'reply-error', failure }]),
+    collectReply([...events, { type: 'reply-error', failure }]),
     factsFor(),
-    bill,
+    cost,
   )
   expect(body.choices).toMatchObject([
     {
@@ -321,8 +324,8 @@ test('a whole reply that broke off keeps what there is and says why', () => {
       },
     },
   ])
-  expect(collect(chat.upstream.decodeReply(body))).toMatchObject({
-    complete: false,
+  expect(collectReply(chat.upstream.decodeReply(body))).toMatchObject({
+    isComplete: false,
     failure: { message: 'Overloaded' },
   })
 })
@@ -342,16 +345,17 @@ test('a stream that stops before its end was marked is not complete, wherever it
   const finished = text.indexOf('"finish_reason":"stop"}]}') + '"finish_reason":"stop"}]}'.length
   for (let end = 0; end < bytes.length; end++) {
     const sse = new SseReader()
-    const reader = chat.upstream.reader()
-    const relay = chat.same.relay(factsFor())
+    const reader = chat.upstream.createReader()
+    const relay = chat.passthrough.createRelay(factsFor())
     const got = [...sse.push(bytes.subarray(0, end)), ...sse.end()]
-    const reply = collect([...got.flatMap((frame) => reader.read(frame)), ...reader.end()])
+    const reply = collectReply([...got.flatMap((frame) => reader.read(frame)), ...reader.end()])
     const relayed = got.map((frame) => relay.pass(frame)).join('')
-    expect(reply.complete).toBe(end >= finished)
-    expect(relay.seen.complete).toBe(end >= finished)
+    expect(reply.isComplete).toBe(end >= finished)
+    expect(relay.summary.isComplete).toBe(end >= finished)
     for (const { data } of framesOf(relayed)) JSON.parse(data)
     expect('Hello!').toStartWith(
-      collect(readBack(relayed)).choices[0]?.parts.map((part) => part.kind === 'text' && part.text)[0] || '',
+      collectReply(readBack(relayed)).choices[0]?.parts.map((part) => part.kind === 'text' && part.text)[0] ||
+        '',
     )
   }
 })

@@ -1,13 +1,13 @@
-import type { Call, Format, ReasoningWish } from '../../call/call.ts'
+import type { ModelCall, ReasoningOptions, ResponseFormat } from '../../call/call.ts'
 import { isEffort } from '../../call/reasoning.ts'
-import { badField } from '../../errors.ts'
-import { flagOf, type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../../lib/loose.ts'
-import { hasUnknownLifetime, unknownIn } from '../fields.ts'
-import { commonTier } from '../tier.ts'
-import { withTools } from './functions.ts'
+import { invalidFieldError } from '../../errors/gateway-error.ts'
+import { asBoolean, asNumber, asObject, asObjects, asString, type JsonObject } from '../../lib/json-values.ts'
+import { hasUnknownCacheTtl, listUnknownMembers } from '../fields.ts'
+import { normalizeTier } from '../tier.ts'
+import { convertFunctionsToTools } from './legacy-functions.ts'
 import { decodeMessages } from './messages-decode.ts'
-import { cacheOf } from './parts-decode.ts'
-import { decodeToolChoice, decodeTools, unknownToolFields } from './tools.ts'
+import { decodeCacheControl } from './parts-decode.ts'
+import { decodeToolChoice, decodeTools, listUnknownToolFields } from './tools.ts'
 
 /** Fields that steer the gateway: read elsewhere, and nothing an upstream would know. */
 export const gatewayFields: ReadonlySet<string> = new Set([
@@ -30,7 +30,7 @@ export const gatewayFields: ReadonlySet<string> = new Set([
 ])
 
 /** Everything `decodeRequest` reads, and what has no meaning beyond an upstream of this format. */
-export const readFields: ReadonlySet<string> = new Set([
+export const knownFields: ReadonlySet<string> = new Set([
   ...['model', 'messages', 'prompt', 'stream', 'stream_options', 'store', 'safety_identifier'],
   ...['tools', 'functions', 'tool_choice', 'function_call', 'parallel_tool_calls'],
   ...['max_tokens', 'max_completion_tokens', 'temperature', 'top_p', 'top_k', 'min_p', 'top_a'],
@@ -40,16 +40,16 @@ export const readFields: ReadonlySet<string> = new Set([
   ...['cache_control', 'prompt_cache_key', 'service_tier', 'user', 'metadata'],
 ])
 
-export function decodeRequest(given: JsonObject): Call {
-  const body = withTools(given)
+export function decodeRequest(original: JsonObject): ModelCall {
+  const body = convertFunctionsToTools(original)
   const { messages, effort, unknown } = decodeMessages(body)
-  const call: Call = {
+  const call: ModelCall = {
     messages,
     stream: body.stream === true,
-    unknown: [...new Set([...unknownFields(body), ...unknown])],
+    unknown: [...new Set([...listUnknownFields(body), ...unknown])],
   }
   decodeSampling(body, call)
-  decodeEnvelope(body, call)
+  decodeRequestOptions(body, call)
   const tools = decodeTools(body)
   if (tools) call.tools = tools
   const choice = decodeToolChoice(body)
@@ -58,39 +58,39 @@ export function decodeRequest(given: JsonObject): Call {
   if (format) call.format = format
   const reasoning = decodeReasoning(body)
   // The last update within the conversation is what holds now.
-  const wish = isEffort(effort) ? { ...reasoning, effort } : reasoning
-  if (wish) call.reasoning = wish
+  const options = isEffort(effort) ? { ...reasoning, effort } : reasoning
+  if (options) call.reasoning = options
   return call
 }
 
-function unknownFields(body: JsonObject): string[] {
+function listUnknownFields(body: JsonObject): string[] {
   const names = Object.keys(body).filter(
     (name) =>
-      !readFields.has(name) && !gatewayFields.has(name) && body[name] !== null && body[name] !== undefined,
+      !knownFields.has(name) && !gatewayFields.has(name) && body[name] !== null && body[name] !== undefined,
   )
   names.push(
-    ...unknownIn(body.reasoning, reasoningFields, 'reasoning'),
-    ...unknownIn(body.stream_options, streamOptions, 'stream_options'),
-    ...objectsOf(body.tools).flatMap((tool) => unknownToolFields(tool)),
+    ...listUnknownMembers(body.reasoning, knownReasoningFields, 'reasoning'),
+    ...listUnknownMembers(body.stream_options, knownStreamOptions, 'stream_options'),
+    ...asObjects(body.tools).flatMap((tool) => listUnknownToolFields(tool)),
   )
-  if (unknownEffort(body) !== undefined) names.push('reasoning_effort')
-  if (objectOf(body.response_format) && !decodeFormat(body.response_format)) names.push('response_format')
-  if (hasUnknownLifetime(body.cache_control)) names.push('cache_control.ttl')
+  if (vendorEffortOf(body) !== undefined) names.push('reasoning_effort')
+  if (asObject(body.response_format) && !decodeFormat(body.response_format)) names.push('response_format')
+  if (hasUnknownCacheTtl(body.cache_control)) names.push('cache_control.ttl')
   if (body.store === true) names.push('store')
   return names
 }
 
-const reasoningFields = new Set(['effort', 'max_tokens', 'enabled', 'exclude', 'summary'])
+const knownReasoningFields = new Set(['effort', 'max_tokens', 'enabled', 'exclude', 'summary'])
 /** The usage always comes, and what hides the length of chunks is the upstream's own affair. */
-const streamOptions = new Set(['include_usage', 'include_obfuscation'])
+const knownStreamOptions = new Set(['include_usage', 'include_obfuscation'])
 
 /** A vendor's own word for an effort, which no other format has. */
-export function unknownEffort(body: JsonObject): string | undefined {
-  const effort = textOf(objectOf(body.reasoning)?.effort ?? body.reasoning_effort)
+export function vendorEffortOf(body: JsonObject): string | undefined {
+  const effort = asString(asObject(body.reasoning)?.effort ?? body.reasoning_effort)
   return isEffort(effort) ? undefined : effort
 }
 
-const numbers = [
+const numberFields = [
   ['temperature', 'temperature'],
   ['top_p', 'topP'],
   ['top_k', 'topK'],
@@ -105,75 +105,76 @@ const numbers = [
 ] as const
 
 /** Also used by the older text format, whose sampling fields are the same. */
-export function decodeSampling(body: JsonObject, call: Call): void {
-  for (const [wire, field] of numbers) {
+export function decodeSampling(body: JsonObject, call: ModelCall): void {
+  for (const [wire, field] of numberFields) {
     const value = body[wire]
     if (value === undefined || value === null) continue
-    const number = numberOf(value)
-    if (number === undefined) throw badField(wire, 'must be a number')
+    const number = asNumber(value)
+    if (number === undefined) throw invalidFieldError(wire, 'must be a number')
     call[field] = number
   }
-  const most = numberOf(body.max_completion_tokens) ?? numberOf(body.max_tokens)
-  if (most !== undefined) call.maxTokens = most
+  const maxTokens = asNumber(body.max_completion_tokens) ?? asNumber(body.max_tokens)
+  if (maxTokens !== undefined) call.maxTokens = maxTokens
   const stop = decodeStop(body.stop)
   if (stop) call.stop = stop
-  const bias = objectOf(body.logit_bias)
+  const bias = asObject(body.logit_bias)
   if (bias) call.logitBias = bias as Record<string, number>
 }
 
 function decodeStop(stop: unknown): string[] | undefined {
   if (typeof stop === 'string') return [stop]
   if (!Array.isArray(stop)) return undefined
-  const words = stop.filter((word) => typeof word === 'string')
-  if (words.length < stop.length) throw badField('stop', 'must be a string or an array of strings')
-  return words.length > 0 ? words : undefined
+  const sequences = stop.filter((sequence) => typeof sequence === 'string')
+  if (sequences.length < stop.length)
+    throw invalidFieldError('stop', 'must be a string or an array of strings')
+  return sequences.length > 0 ? sequences : undefined
 }
 
-const texts = [
+const textFields = [
   ['verbosity', 'verbosity'],
   ['prompt_cache_key', 'promptCacheKey'],
   ['user', 'user'],
 ] as const
 
-function decodeEnvelope(body: JsonObject, call: Call): void {
-  for (const [wire, field] of texts) {
-    const value = textOf(body[wire])
+function decodeRequestOptions(body: JsonObject, call: ModelCall): void {
+  for (const [wire, field] of textFields) {
+    const value = asString(body[wire])
     if (value !== undefined) call[field] = value
   }
-  const tier = textOf(body.service_tier)
-  if (tier !== undefined) call.serviceTier = commonTier(tier)
-  const parallel = flagOf(body.parallel_tool_calls)
+  const tier = asString(body.service_tier)
+  if (tier !== undefined) call.serviceTier = normalizeTier(tier)
+  const parallel = asBoolean(body.parallel_tool_calls)
   if (parallel !== undefined) call.parallelToolCalls = parallel
   decodeLogprobs(body.logprobs, call)
   if (Array.isArray(body.modalities))
     call.modalities = body.modalities.filter((word) => typeof word === 'string')
   const [audio, image, metadata] = [
-    objectOf(body.audio),
-    objectOf(body.image_config),
-    objectOf(body.metadata),
+    asObject(body.audio),
+    asObject(body.image_config),
+    asObject(body.metadata),
   ]
-  if (audio) call.audio = decodeVoice(audio)
+  if (audio) call.audio = decodeAudioOptions(audio)
   if (image) call.imageConfig = image
   if (metadata) call.metadata = metadata as Record<string, string>
-  const user = call.user ?? textOf(body.safety_identifier)
+  const user = call.user ?? asString(body.safety_identifier)
   if (user !== undefined) call.user = user
   const prediction = decodePrediction(body.prediction)
   if (prediction !== undefined) call.prediction = prediction
-  const cache = cacheOf(body)
+  const cache = decodeCacheControl(body)
   if (cache) call.cache = cache
 }
 
 /** Some vendors write how many in the place of the flag. */
-function decodeLogprobs(value: unknown, call: Call): void {
-  const count = numberOf(value)
-  const wanted = count === undefined ? flagOf(value) : count > 0
-  if (wanted === undefined) return
-  call.logprobs = wanted
+function decodeLogprobs(value: unknown, call: ModelCall): void {
+  const count = asNumber(value)
+  const isRequested = count === undefined ? asBoolean(value) : count > 0
+  if (isRequested === undefined) return
+  call.logprobs = isRequested
   if (count) call.topLogprobs ??= count
 }
 
-function decodeVoice(audio: JsonObject): { voice?: unknown; format?: string } {
-  const format = textOf(audio.format)
+function decodeAudioOptions(audio: JsonObject): { voice?: unknown; format?: string } {
+  const format = asString(audio.format)
   return {
     ...(audio.voice !== undefined && { voice: audio.voice }),
     ...(format !== undefined && { format }),
@@ -181,56 +182,60 @@ function decodeVoice(audio: JsonObject): { voice?: unknown; format?: string } {
 }
 
 function decodePrediction(prediction: unknown): string | undefined {
-  const content = objectOf(prediction)?.content
+  const content = asObject(prediction)?.content
   if (typeof content === 'string') return content
   if (!Array.isArray(content)) return undefined
-  return objectsOf(content)
-    .map((part) => textOf(part.text) ?? '')
+  return asObjects(content)
+    .map((part) => asString(part.text) ?? '')
     .join('')
 }
 
-function decodeFormat(given: unknown): Format | undefined {
-  const format = objectOf(given)
+function decodeFormat(value: unknown): ResponseFormat | undefined {
+  const format = asObject(value)
   switch (format?.type) {
     case 'text':
     case 'python':
       return { kind: format.type }
     case 'json_object':
-      return objectOf(format.schema) ? decodeSchema(format) : { kind: 'json' }
+      return asObject(format.schema) ? decodeSchema(format) : { kind: 'json' }
     case 'grammar':
-      return { kind: 'grammar', grammar: textOf(format.grammar) ?? '' }
+      return { kind: 'grammar', grammar: asString(format.grammar) ?? '' }
     case 'json_schema':
-      return decodeSchema(objectOf(format.json_schema) ?? format)
+      return decodeSchema(asObject(format.json_schema) ?? format)
     default:
       return undefined
   }
 }
 
-function decodeSchema(given: JsonObject): Format {
-  const [name, description, strict] = [textOf(given.name), textOf(given.description), flagOf(given.strict)]
+function decodeSchema(value: JsonObject): ResponseFormat {
+  const [name, description, strict] = [
+    asString(value.name),
+    asString(value.description),
+    asBoolean(value.strict),
+  ]
   return {
     kind: 'schema',
-    schema: objectOf(given.schema) ?? {},
+    schema: asObject(value.schema) ?? {},
     ...(name !== undefined && { name }),
     ...(description !== undefined && { description }),
     ...(strict !== undefined && { strict }),
   }
 }
 
-export function decodeReasoning(body: JsonObject): ReasoningWish | undefined {
-  const given = objectOf(body.reasoning)
-  const wish: ReasoningWish = {}
-  const effort = given?.effort ?? body.reasoning_effort
-  if (isEffort(effort)) wish.effort = effort
+export function decodeReasoning(body: JsonObject): ReasoningOptions | undefined {
+  const fields = asObject(body.reasoning)
+  const options: ReasoningOptions = {}
+  const effort = fields?.effort ?? body.reasoning_effort
+  if (isEffort(effort)) options.effort = effort
   const [budget, enabled, summary] = [
-    numberOf(given?.max_tokens),
-    flagOf(given?.enabled),
-    textOf(given?.summary),
+    asNumber(fields?.max_tokens),
+    asBoolean(fields?.enabled),
+    asString(fields?.summary),
   ]
-  if (budget !== undefined) wish.maxTokens = budget
-  if (enabled !== undefined) wish.enabled = enabled
-  if (summary !== undefined) wish.summary = summary
-  const exclude = flagOf(given?.exclude) ?? (body.include_reasoning === false ? true : undefined)
-  if (exclude !== undefined) wish.exclude = exclude
-  return Object.keys(wish).length > 0 ? wish : undefined
+  if (budget !== undefined) options.maxTokens = budget
+  if (enabled !== undefined) options.enabled = enabled
+  if (summary !== undefined) options.summary = summary
+  const exclude = asBoolean(fields?.exclude) ?? (body.include_reasoning === false ? true : undefined)
+  if (exclude !== undefined) options.exclude = exclude
+  return Object.keys(options).length > 0 ? options : undefined
 }

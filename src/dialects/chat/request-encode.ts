@@ -1,25 +1,25 @@
-import type { Call, Format, ReasoningWish } from '../../call/call.ts'
-import { effortOf, nearestEffort, wantsReasoning } from '../../call/reasoning.ts'
-import { defined, type JsonObject } from '../../lib/loose.ts'
+import type { ModelCall, ReasoningOptions, ResponseFormat } from '../../call/call.ts'
+import { findNearestEffort, isReasoningRequested, resolveEffort } from '../../call/reasoning.ts'
+import { type JsonObject, omitUndefined } from '../../lib/json-values.ts'
 import type { Target, UpstreamRequest } from '../dialect.ts'
-import { Losses, withoutUnsupported } from '../fields.ts'
-import { tierFor } from '../tier.ts'
+import { dropUnsupportedFields, Losses } from '../fields.ts'
+import { resolveTier } from '../tier.ts'
 import { encodeMessages } from './messages-encode.ts'
 import { encodeToolChoice, encodeTools } from './tools.ts'
 
-export const path = '/chat/completions'
+export const requestPath = '/chat/completions'
 /** Against what a budget is measured when nobody said how long the answer may be. */
-const usualOutput = 16_384
+const defaultMaxOutput = 16_384
 
-export function encodeRequest(asked: Call, target: Target): UpstreamRequest {
+export function encodeRequest(original: ModelCall, target: Target): UpstreamRequest {
   const losses = new Losses()
-  const call = withoutUnsupported(asked, target.unsupported, losses)
+  const call = dropUnsupportedFields(original, target.unsupportedFields, losses)
   losses.addFields(call, 'cache')
-  const body: JsonObject = defined({
+  const body: JsonObject = omitUndefined({
     model: target.model,
     messages: encodeMessages(call.messages, target, losses),
     ...encodeToolFields(call, losses),
-    [maxTokensField(target)]: call.maxTokens,
+    [maxTokensFieldOf(target)]: call.maxTokens,
     ...encodeSampling(call),
     response_format: call.format && encodeFormat(call.format),
     ...encodeReasoning(call.reasoning, call.maxTokens, target, losses),
@@ -29,26 +29,26 @@ export function encodeRequest(asked: Call, target: Target): UpstreamRequest {
     image_config: call.imageConfig,
     prediction: call.prediction === undefined ? undefined : { type: 'content', content: call.prediction },
     prompt_cache_key: call.promptCacheKey,
-    service_tier: tierFor(call.serviceTier, target, losses),
+    service_tier: resolveTier(call.serviceTier, target, losses),
     user: call.user,
     metadata: call.metadata,
-    ...streamFields(target),
+    ...encodeStreamFields(target),
   })
-  return { path, headers: {}, body, dropped: losses.list() }
+  return { path: requestPath, headers: {}, body, dropped: losses.list() }
 }
 
-export function maxTokensField(target: Target): string {
-  return target.abilities.has('max_completion_tokens') ? 'max_completion_tokens' : 'max_tokens'
+export function maxTokensFieldOf(target: Target): string {
+  return target.capabilities.has('max_completion_tokens') ? 'max_completion_tokens' : 'max_tokens'
 }
 
 /** Without being asked, most upstreams do not say what a streamed reply consumed. */
-export function streamFields(target: Target): JsonObject {
+export function encodeStreamFields(target: Target): JsonObject {
   if (!target.stream) return {}
-  const options = target.abilities.has('stream_usage') ? { stream_options: { include_usage: true } } : {}
+  const options = target.capabilities.has('stream_usage') ? { stream_options: { include_usage: true } } : {}
   return { stream: true, ...options }
 }
 
-function encodeSampling(call: Call): JsonObject {
+function encodeSampling(call: ModelCall): JsonObject {
   return {
     temperature: call.temperature,
     top_p: call.topP,
@@ -68,7 +68,7 @@ function encodeSampling(call: Call): JsonObject {
 }
 
 /** A choice among tools that are not there would be refused. */
-function encodeToolFields(call: Call, losses: Losses): JsonObject {
+function encodeToolFields(call: ModelCall, losses: Losses): JsonObject {
   const tools = encodeTools(call.tools ?? [], losses)
   if (tools.length === 0) return {}
   return {
@@ -78,7 +78,7 @@ function encodeToolFields(call: Call, losses: Losses): JsonObject {
   }
 }
 
-function encodeFormat(format: Format): JsonObject {
+function encodeFormat(format: ResponseFormat): JsonObject {
   switch (format.kind) {
     case 'json':
       return { type: 'json_object' }
@@ -88,7 +88,7 @@ function encodeFormat(format: Format): JsonObject {
       const { name, schema, strict, description } = format
       return {
         type: 'json_schema',
-        json_schema: defined({ name: name ?? 'response', description, schema, strict }),
+        json_schema: omitUndefined({ name: name ?? 'response', description, schema, strict }),
       }
     }
     default:
@@ -98,20 +98,21 @@ function encodeFormat(format: Format): JsonObject {
 
 /** Whatever form the wish has, this format knows efforts only. */
 export function encodeReasoning(
-  wish: ReasoningWish | undefined,
+  options: ReasoningOptions | undefined,
   maxTokens: number | undefined,
   target: Target,
   losses: Losses,
 ): JsonObject {
-  if (!wish) return {}
-  if (wish.summary !== undefined) losses.add('reasoning.summary')
+  if (!options) return {}
+  if (options.summary !== undefined) losses.add('reasoning.summary')
   // Left to itself, a model of this format may not think at all: `adaptive` wants it to.
-  const left = wish.adaptive ? 'medium' : undefined
-  const effort = effortOf(wish, maxTokens ?? target.maxOutput ?? usualOutput) ?? left
+  const adaptiveEffort = options.adaptive ? 'medium' : undefined
+  const effort =
+    resolveEffort(options, maxTokens ?? target.maxOutputTokens ?? defaultMaxOutput) ?? adaptiveEffort
   if (effort === undefined) return {}
-  if (target.reasoning) return { reasoning_effort: nearestEffort(effort, target.reasoning.efforts) }
+  if (target.reasoning) return { reasoning_effort: findNearestEffort(effort, target.reasoning.efforts) }
   if (effort === 'none') return {}
-  if (wish.effort !== undefined) return { reasoning_effort: effort }
-  if (wantsReasoning(wish)) losses.add('reasoning')
+  if (options.effort !== undefined) return { reasoning_effort: effort }
+  if (isReasoningRequested(options)) losses.add('reasoning')
   return {}
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
-import type { Call, Message } from '../../call/call.ts'
-import { GatewayError } from '../../errors.ts'
-import type { JsonObject } from '../../lib/loose.ts'
+import type { Message, ModelCall } from '../../call/call.ts'
+import { GatewayError } from '../../errors/gateway-error.ts'
+import type { JsonObject } from '../../lib/json-values.ts'
 import { chat } from './chat.ts'
 import { targetFor } from './fixtures/given.ts'
 import { chatRequest } from './schema.ts'
@@ -10,7 +10,7 @@ const hello = { role: 'user', content: 'Hello' }
 const decode = (body: JsonObject) => chat.client.decodeRequest({ messages: [hello], ...body })
 const messages = (...given: object[]) => decode({ messages: given }).messages
 const user: Message = { role: 'user', parts: [{ kind: 'text', text: 'Hello' }] }
-const encode = (call: Partial<Call>, target = targetFor()) =>
+const encode = (call: Partial<ModelCall>, target = targetFor()) =>
   chat.upstream.encodeRequest({ messages: [user], stream: false, unknown: [], ...call }, target)
 
 function refusal(run: () => unknown): string {
@@ -253,7 +253,7 @@ describe('writing a request', () => {
   })
 
   test('speaks to upstreams that know fewer words', () => {
-    const target = targetFor({ abilities: new Set(), stream: true })
+    const target = targetFor({ capabilities: new Set(), stream: true })
     const { body } = encode(
       { maxTokens: 9, messages: [{ role: 'developer', parts: [{ kind: 'text', text: 'x' }] }] },
       target,
@@ -268,8 +268,8 @@ describe('writing a request', () => {
   })
 
   test('says what it leaves out: unsupported fields, marks, unknown ones (R31)', () => {
-    const target = targetFor({ unsupported: new Set(['seed', 'logit_bias']) })
-    const call: Partial<Call> = {
+    const target = targetFor({ unsupportedFields: new Set(['seed', 'logit_bias']) })
+    const call: Partial<ModelCall> = {
       seed: 1,
       logitBias: { a: 1 },
       temperature: 1,
@@ -282,7 +282,9 @@ describe('writing a request', () => {
   })
 
   test('drops a choice among tools when no tool is left', () => {
-    const tools: Call['tools'] = [{ kind: 'native', dialect: 'messages', type: 'bash_20250124', value: {} }]
+    const tools: ModelCall['tools'] = [
+      { kind: 'native', dialect: 'messages', type: 'bash_20250124', value: {} },
+    ]
     const { body, dropped } = encode({ tools, toolChoice: { kind: 'required' }, parallelToolCalls: true })
     expect(body).toEqual({ model: 'large-2026-09', messages: [hello] })
     expect(dropped).toEqual(['tool:bash_20250124'])
@@ -343,8 +345,11 @@ describe('writing a request', () => {
     const foreign = encode({ messages: [signed] })
     expect(foreign.body.messages).toEqual([{ role: 'assistant', content: 'Yes' }])
     expect(foreign.dropped).toEqual(['reasoning_signature'])
-    const history = { field: 'reasoning_details' as const }
-    const own = encode({ messages: [signed] }, targetFor({ signatures: 'vendor_a-v1', history }))
+    const reasoningHistory = { field: 'reasoning_details' as const }
+    const own = encode(
+      { messages: [signed] },
+      targetFor({ signatureFormat: 'vendor_a-v1', reasoningHistory }),
+    )
     expect(own.body.messages).toMatchObject([
       {
         reasoning_details: [
@@ -357,7 +362,7 @@ describe('writing a request', () => {
 
   test('gives text that nobody signed to models that think', () => {
     const parts: Message['parts'] = [{ kind: 'reasoning', text: 'Hm', summary: [], format: 'unknown' }]
-    const call: Partial<Call> = { messages: [{ role: 'assistant', parts }] }
+    const call: Partial<ModelCall> = { messages: [{ role: 'assistant', parts }] }
     const thinks = targetFor({ reasoning: { efforts: null, budget: false } })
     expect(encode(call, thinks).body.messages).toMatchObject([{ reasoning_content: 'Hm' }])
     expect(encode(call).dropped).toEqual(['reasoning'])
@@ -365,7 +370,7 @@ describe('writing a request', () => {
 
   test('turns wishes for thinking into an effort the model knows', () => {
     const thinks = targetFor({ reasoning: { efforts: ['high', 'medium', 'low'], budget: false } })
-    const effort = (reasoning: Call['reasoning'], target = thinks) =>
+    const effort = (reasoning: ModelCall['reasoning'], target = thinks) =>
       encode({ ...(reasoning && { reasoning }) }, target)
     expect(effort({ effort: 'max' }).body.reasoning_effort).toBe('high')
     expect(effort({ enabled: true }).body.reasoning_effort).toBe('medium')
@@ -379,7 +384,7 @@ describe('writing a request', () => {
 
 describe('passing a request on', () => {
   const pass = (body: JsonObject, target = targetFor()) =>
-    chat.same.passRequest({ messages: [hello], ...body }, target)
+    chat.passthrough.passRequest({ messages: [hello], ...body }, target)
 
   test('leaves what nobody knows untouched, at every level (R31)', () => {
     const body = {
@@ -439,8 +444,8 @@ describe('passing a request on', () => {
 
   test('uses the words this upstream knows, and says what it leaves out', () => {
     const target = targetFor({
-      abilities: new Set(),
-      unsupported: new Set(['seed', 'tools']),
+      capabilities: new Set(),
+      unsupportedFields: new Set(['seed', 'tools']),
       tier: 'priority',
     })
     const body = {
@@ -468,7 +473,7 @@ describe('passing a request on', () => {
     expect(pass({ messages: [{ role: 'user', content }] }).body.messages).toEqual([
       { role: 'user', content: [{ type: 'image_url', image_url: { url: 'https://a.example/i.png' } }] },
     ])
-    expect(chat.same.passRequest({ prompt: 'Hello' }, targetFor()).body.messages).toEqual([hello])
+    expect(chat.passthrough.passRequest({ prompt: 'Hello' }, targetFor()).body.messages).toEqual([hello])
   })
 
   test('takes out foreign thinking and says so (R29)', () => {
@@ -479,8 +484,8 @@ describe('passing a request on', () => {
     const foreign = pass(body, targetFor({ reasoning: { efforts: null, budget: false } }))
     expect(foreign.body.messages).toEqual([hello, { role: 'assistant', content: 'Yes' }])
     expect(foreign.dropped).toEqual(['reasoning_signature'])
-    const history = { field: 'reasoning_details' as const }
-    const own = pass(body, targetFor({ signatures: 'vendor_a-v1', history }))
+    const reasoningHistory = { field: 'reasoning_details' as const }
+    const own = pass(body, targetFor({ signatureFormat: 'vendor_a-v1', reasoningHistory }))
     const kept = { ...entry, format: 'anthropic-claude-v1' }
     expect(own.body.messages).toEqual([
       hello,

@@ -1,14 +1,14 @@
 import { z } from 'zod'
-import { present, when, whenField } from '../../lib/schema-rules.ts'
-import { checkServerTool } from '../schema/server-tools.ts'
+import { ifFieldIn, ifThen, requireFields } from '../../lib/schema-rules.ts'
+import { validateServerTool } from '../schema/server-tools.ts'
 import {
   anyCacheControl,
   anyReasoning,
-  anyWord,
-  envelopeFields,
-  labels,
+  anyShortText,
+  metadataPairs,
   reasoning,
   reasoningEffort,
+  requestOptionFields,
   serviceTier,
   sharedFields,
   verbosity,
@@ -24,9 +24,9 @@ const message = z
     path: ['content'],
     message: 'is required for every role but assistant',
   })
-  .meta({ override: whenField('role', ['system', 'developer', 'user', 'tool'], present('content')) })
+  .meta({ override: ifFieldIn('role', ['system', 'developer', 'user', 'tool'], requireFields('content')) })
 
-const between = (min: number, max: number) => z.number().min(min).max(max).nullish()
+const numberBetween = (min: number, max: number) => z.number().min(min).max(max).nullish()
 const functionName = z
   .string()
   .regex(/^[a-zA-Z0-9_-]{1,64}$/, 'must be 1 to 64 letters, digits, underscores and hyphens')
@@ -44,13 +44,13 @@ const tool = z
     function: namedFunction.optional(),
     parameters: z.unknown().optional(),
   })
-  .superRefine((given, context) => {
-    checkServerTool(given, context)
-    if (given.type === 'function' && !given.function) {
+  .superRefine((value, context) => {
+    validateServerTool(value, context)
+    if (value.type === 'function' && !value.function) {
       context.addIssue({ code: 'custom', path: ['function'], message: 'is required for a function' })
     }
   })
-  .meta({ override: whenField('type', ['function'], present('function')) })
+  .meta({ override: ifFieldIn('type', ['function'], requireFields('function')) })
 
 const toolChoice = z.union(
   [
@@ -64,7 +64,7 @@ const toolChoice = z.union(
         path: ['function'],
         message: 'is required for a function',
       })
-      .meta({ override: whenField('type', ['function'], present('function')) }),
+      .meta({ override: ifFieldIn('type', ['function'], requireFields('function')) }),
   ],
   'must be none, auto, required or { type }',
 )
@@ -86,14 +86,14 @@ const responseFormat = z.discriminatedUnion('type', [
 ])
 
 const samplingFields = {
-  temperature: between(0, 2),
-  top_p: between(0, 1),
+  temperature: numberBetween(0, 2),
+  top_p: numberBetween(0, 1),
   top_k: z.int().min(0).nullish(),
-  min_p: between(0, 1),
-  top_a: between(0, 1),
-  frequency_penalty: between(-2, 2),
-  presence_penalty: between(-2, 2),
-  repetition_penalty: between(0, 2),
+  min_p: numberBetween(0, 1),
+  top_a: numberBetween(0, 1),
+  frequency_penalty: numberBetween(-2, 2),
+  presence_penalty: numberBetween(-2, 2),
+  repetition_penalty: numberBetween(0, 2),
   seed: z.int().nullish(),
   logit_bias: z.record(z.string(), z.number().min(-100).max(100)).nullish(),
   logprobs: z.boolean().nullish(),
@@ -102,7 +102,7 @@ const samplingFields = {
 
 const fields = {
   ...sharedFields,
-  ...envelopeFields,
+  ...requestOptionFields,
   ...samplingFields,
   model: z.string().min(1).optional(),
   messages: z.array(message).min(1),
@@ -119,46 +119,46 @@ const fields = {
   service_tier: serviceTier,
   transforms: z.array(z.string()).nullish(),
   stream_options: z.looseObject({ include_usage: z.boolean().optional() }).nullish(),
-  metadata: labels.optional(),
+  metadata: metadataPairs.optional(),
   user: z.string().optional(),
   prediction: z.looseObject({}).nullish(),
   preset: z.string().optional(),
 }
 
-interface Contradictory {
+interface CrossFieldInput {
   top_logprobs?: number | null | undefined
   logprobs?: boolean | number | null | undefined
   reasoning?: { effort?: string | null | undefined } | null | undefined
   reasoning_effort?: string | null | undefined
 }
 
-const logprobsRule = when(
+const logprobsRule = ifThen(
   { required: ['top_logprobs'], properties: { top_logprobs: { type: 'integer', minimum: 1 } } },
   { required: ['logprobs'], properties: { logprobs: { not: { enum: [null, false, 0] } } } },
 )
 
 /** What no field can tell by itself. */
-function checked<T extends z.ZodType<Contradictory>>(body: T): T {
+function withCrossFieldRules<T extends z.ZodType<CrossFieldInput>>(body: T): T {
   return body
     .refine(({ top_logprobs, logprobs }) => !top_logprobs || logprobs, {
       path: ['top_logprobs'],
       message: 'needs logprobs',
     })
     .refine(
-      ({ reasoning: wanted, reasoning_effort: effort }) =>
-        !wanted?.effort || !effort || wanted.effort === effort,
+      ({ reasoning: options, reasoning_effort: effort }) =>
+        !options?.effort || !effort || options.effort === effort,
       { path: ['reasoning_effort'], message: 'contradicts reasoning.effort' },
     )
     .meta({ override: logprobsRule })
 }
 
 /** A request in the chat format. Fields it does not have are left out; `chatRequest` lets them pass. */
-export const chatBody = checked(z.object(fields)).meta({ id: 'ChatRequest' })
+export const chatBody = withCrossFieldRules(z.object(fields)).meta({ id: 'ChatRequest' })
 
 export type ChatBody = z.output<typeof chatBody>
 
 /** Roles whose messages may be nothing but calls, or the empty result of one. */
-const mayBeSilent: ReadonlySet<string> = new Set(['assistant', 'tool', 'function'])
+const rolesWithoutContent: ReadonlySet<string> = new Set(['assistant', 'tool', 'function'])
 
 const requestPart = z.looseObject({ type: z.string().min(1), text: z.string().nullish() })
 const requestMessage = z
@@ -166,13 +166,16 @@ const requestMessage = z
     role: z.enum(['system', 'developer', 'user', 'assistant', 'tool', 'function']),
     content: z.union([z.string(), z.array(requestPart)], 'must be a string or an array of parts').nullish(),
   })
-  .refine(({ role, content }) => mayBeSilent.has(role) || (content !== undefined && content !== null), {
-    path: ['content'],
-    message: 'is required for this role',
-    // Of thousands of messages the first wrong one ends the search.
-    abort: true,
-  })
-  .meta({ override: whenField('role', ['system', 'developer', 'user'], present('content')) })
+  .refine(
+    ({ role, content }) => rolesWithoutContent.has(role) || (content !== undefined && content !== null),
+    {
+      path: ['content'],
+      message: 'is required for this role',
+      // Of thousands of messages the first wrong one ends the search.
+      abort: true,
+    },
+  )
+  .meta({ override: ifFieldIn('role', ['system', 'developer', 'user'], requireFields('content')) })
 
 const requestFunction = z.looseObject({
   name: z.string().min(1).max(256),
@@ -188,10 +191,10 @@ const requestTool = z
     function: requestFunction.nullish(),
     parameters: z.unknown().optional(),
   })
-  .superRefine((given, context) => {
-    checkServerTool({ type: given.type ?? undefined, parameters: given.parameters }, context)
-    const isFunction = (given.type ?? 'function') === 'function'
-    if (isFunction && !given.function && typeof given.name !== 'string') {
+  .superRefine((value, context) => {
+    validateServerTool({ type: value.type ?? undefined, parameters: value.parameters }, context)
+    const isFunction = (value.type ?? 'function') === 'function'
+    if (isFunction && !value.function && typeof value.name !== 'string') {
       context.addIssue({
         code: 'custom',
         path: ['function'],
@@ -218,7 +221,9 @@ const requestFormat = z
     message: 'is required',
   })
   .meta({
-    override: whenField('type', ['json_schema'], { anyOf: [present('json_schema'), present('schema')] }),
+    override: ifFieldIn('type', ['json_schema'], {
+      anyOf: [requireFields('json_schema'), requireFields('schema')],
+    }),
   })
 
 /** Fields whose values vendors extend beyond the usual ones. */
@@ -232,9 +237,9 @@ const requestValues = {
     .nullish(),
   response_format: requestFormat.nullish(),
   reasoning: anyReasoning,
-  reasoning_effort: anyWord,
-  verbosity: anyWord,
-  service_tier: anyWord,
+  reasoning_effort: anyShortText,
+  verbosity: anyShortText,
+  service_tier: anyShortText,
   cache_control: anyCacheControl,
 }
 
@@ -249,7 +254,7 @@ function nullish<T extends z.ZodRawShape>(shape: T) {
  * A request to answer, with all that clients are known to send: fields nobody knows, null for any field,
  * a function's fields beside its type, the forms of older versions.
  */
-export const chatRequest = checked(
+export const chatRequest = withCrossFieldRules(
   z.looseObject({
     ...nullish(fields),
     ...requestValues,
@@ -282,6 +287,6 @@ export const chatRequest = checked(
     id: 'ChatCompletionRequest',
     override: {
       ...logprobsRule,
-      anyOf: [present('messages'), present('prompt'), { required: ['input'] }],
+      anyOf: [requireFields('messages'), requireFields('prompt'), { required: ['input'] }],
     },
   })

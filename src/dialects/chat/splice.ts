@@ -1,23 +1,23 @@
-import { type JsonObject, objectOf, objectsOf } from '../../lib/loose.ts'
-import { saidLength } from './normalise.ts'
-import { parsed } from './reply-read.ts'
+import { asObject, asObjects, type JsonObject } from '../../lib/json-values.ts'
+import { countContentCharacters } from './normalize.ts'
+import { parseChunk } from './reply-reader.ts'
 
 /** How to give a vendor's chunks our own beginning without reading them. */
-export interface Splice {
+export interface ChunkSplice {
   /** The vendor's text up to the choices, the same in every chunk. */
   prefix: string
-  ours: string
+  replacement: string
   /** What we say of the reply ourselves; behind the choices a vendor's own word would come last and win. */
-  fields: readonly string[]
+  ownFields: readonly string[]
   /** Characters of a chunk that are not the answer. */
   overhead: number
   /** What a chunk must not contain to pass unread, as this vendor spaces its JSON. */
-  signs: readonly string[]
+  unsafeMarkers: readonly string[]
   /** How a chunk ends that says it has no usage: strict clients take an object or nothing. */
-  noUsage: string
+  nullUsageSuffix: string
   /** `read`: chunks with thinking cannot pass as they are. */
-  reasoning: { read: boolean; fields: readonly string[] }
-  calls: { any: string; numbered: string; id: string; pass: boolean }
+  reasoning: { mustRead: boolean; fields: readonly string[] }
+  toolCalls: { any: string; numbered: string; id: string; canPass: boolean }
 }
 
 export function learnSplice(
@@ -25,27 +25,27 @@ export function learnSplice(
   data: string,
   head: JsonObject,
   readsReasoning: boolean,
-  numbersHold: boolean,
-): Splice | null {
+  areIndexesUnchanged: boolean,
+): ChunkSplice | null {
   const names = Object.keys(chunk)
-  const behind = names.slice(names.indexOf('choices'))
-  const fields = Object.keys(head)
-  if (behind.some((name) => fields.includes(name))) return null
+  const trailingNames = names.slice(names.indexOf('choices'))
+  const ownFields = Object.keys(head)
+  if (trailingNames.some((name) => ownFields.includes(name))) return null
   const at = data.indexOf('"choices"')
   const open = data.indexOf('[', at)
-  const before = parsed(`${data.slice(0, at)}"choices":0}`)
+  const before = parseChunk(`${data.slice(0, at)}"choices":0}`)
   if (at === -1 || open === -1 || !before) return null
   const gap = data.slice(at + '"choices"'.length, open)
   if (gap !== ':' && gap !== ': ') return null
-  const { choices: _none, usage: _nothing, ...kept } = before
-  const ours = JSON.stringify({ ...kept, ...head })
-  const said = objectOf(objectsOf(chunk.choices)[0]?.delta) ?? {}
+  const { choices: _none, usage: _nothing, ...vendorFields } = before
+  const replacement = JSON.stringify({ ...vendorFields, ...head })
+  const delta = asObject(asObjects(chunk.choices)[0]?.delta) ?? {}
   return {
     prefix: data.slice(0, open),
-    ours: `data: ${ours.slice(0, -1)},"choices":`,
-    fields,
-    overhead: data.length - saidLength(said),
-    signs: [
+    replacement: `data: ${replacement.slice(0, -1)},"choices":`,
+    ownFields,
+    overhead: data.length - countContentCharacters(delta),
+    unsafeMarkers: [
       `"finish_reason"${gap}"`,
       '"usage"',
       `"error"${gap}{`,
@@ -53,63 +53,66 @@ export function learnSplice(
       `"content"${gap}[`,
       `"function_call"${gap}{`,
     ],
-    noUsage: `,"usage"${gap}null}`,
-    reasoning: { read: readsReasoning, fields: [`"reasoning_content"${gap}"`, `"reasoning"${gap}"`] },
-    calls: {
+    nullUsageSuffix: `,"usage"${gap}null}`,
+    reasoning: { mustRead: readsReasoning, fields: [`"reasoning_content"${gap}"`, `"reasoning"${gap}"`] },
+    toolCalls: {
       any: `"tool_calls"${gap}[`,
       numbered: `"tool_calls"${gap}[{"index"${gap}`,
       id: `"id"${gap}"`,
-      pass: numbersHold,
+      canPass: areIndexesUnchanged,
     },
   }
 }
 
 /** The chunk for the client, or null when it must be read. Quotes within strings are escaped, so signs are keys. */
-export function splice(learnt: Splice, data: string): string | null {
-  if (!data.startsWith(learnt.prefix) || data.includes('\n')) return null
-  const given = data.slice(learnt.prefix.length)
-  const rest = given.endsWith(learnt.noUsage) ? `${given.slice(0, -learnt.noUsage.length)}}` : given
-  for (const sign of learnt.signs) if (rest.includes(sign)) return null
-  const { calls } = learnt
+export function spliceChunk(splice: ChunkSplice, data: string): string | null {
+  if (!data.startsWith(splice.prefix) || data.includes('\n')) return null
+  const suffix = data.slice(splice.prefix.length)
+  const rest = suffix.endsWith(splice.nullUsageSuffix)
+    ? `${suffix.slice(0, -splice.nullUsageSuffix.length)}}`
+    : suffix
+  for (const marker of splice.unsafeMarkers) if (rest.includes(marker)) return null
+  const { toolCalls } = splice
   if (
-    rest.includes(calls.any) &&
-    (!calls.pass || !rest.includes(calls.numbered) || rest.includes(calls.id))
+    rest.includes(toolCalls.any) &&
+    (!toolCalls.canPass || !rest.includes(toolCalls.numbered) || rest.includes(toolCalls.id))
   ) {
     return null
   }
-  if (!isChunk(rest, learnt.fields)) return null
-  if (rest.includes('"reasoning')) return spliceReasoning(learnt, rest)
-  return `${learnt.ours}${rest}\n\n`
+  if (!isValidChunk(rest, splice.ownFields)) return null
+  if (rest.includes('"reasoning')) return spliceReasoning(splice, rest)
+  return `${splice.replacement}${rest}\n\n`
 }
 
 /** Thinking under a vendor's own name is given the names of this API as well. */
-function spliceReasoning({ ours, reasoning }: Splice, rest: string): string | null {
-  if (reasoning.read) return null
-  if (rest.includes('"reasoning_details"')) return emptyDetails.test(rest) ? null : `${ours}${rest}\n\n`
+function spliceReasoning({ replacement, reasoning }: ChunkSplice, rest: string): string | null {
+  if (reasoning.mustRead) return null
+  if (rest.includes('"reasoning_details"'))
+    return emptyDetailsPattern.test(rest) ? null : `${replacement}${rest}\n\n`
   for (const field of reasoning.fields) {
     const at = rest.indexOf(field)
     if (at === -1) continue
     const start = at + field.length - 1
-    const end = closingQuote(rest, start + 1)
+    const end = findClosingQuote(rest, start + 1)
     if (end === -1) return null
     const text = rest.slice(start, end + 1)
     if (text === '""') continue
     const named = field.startsWith('"reasoning"') ? '' : `"reasoning":${text},`
     const details = `"reasoning_details":[{"type":"reasoning.text","text":${text},"format":"unknown","index":0}],`
-    return `${ours}${rest.slice(0, at)}${named}${details}${rest.slice(at)}\n\n`
+    return `${replacement}${rest.slice(0, at)}${named}${details}${rest.slice(at)}\n\n`
   }
-  return `${ours}${rest}\n\n`
+  return `${replacement}${rest}\n\n`
 }
 
-const emptyDetails = /"reasoning_details":\s*\[\s*\]/
+const emptyDetailsPattern = /"reasoning_details":\s*\[\s*\]/
 
 /** Whether it is JSON to its last character, and leaves our own words about the reply alone. */
-function isChunk(rest: string, fields: readonly string[]): boolean {
-  const chunk = parsed(`{"choices":${rest}`)
+function isValidChunk(rest: string, fields: readonly string[]): boolean {
+  const chunk = parseChunk(`{"choices":${rest}`)
   return chunk !== undefined && !fields.some((name) => name in chunk)
 }
 
-function closingQuote(text: string, from: number): number {
+function findClosingQuote(text: string, from: number): number {
   for (let at = text.indexOf('"', from); at !== -1; at = text.indexOf('"', at + 1)) {
     let escapes = 0
     while (text.charCodeAt(at - 1 - escapes) === 0x5c) escapes++

@@ -1,67 +1,74 @@
-import { type Bill, completionTokens, promptTokens, remainder, Share, type Usage } from '../../call/usage.ts'
-import { countOf, type JsonObject, numberOf, objectOf } from '../../lib/loose.ts'
-import { tellsAny } from '../counts.ts'
+import {
+  countCompletionTokens,
+  countPromptTokens,
+  subtractParts,
+  TokenPool,
+  type Usage,
+  type UsageCost,
+} from '../../call/usage.ts'
+import { asCount, asNumber, asObject, type JsonObject } from '../../lib/json-values.ts'
+import { hasAnyCount } from '../token-counts.ts'
 
 /** One of the vendors counts its charge in these. */
 const ticksPerDollar = 1e10
 
 /** The usage object of a chunk or of a whole reply, wherever a vendor puts it. One that counts nothing is none. */
-export function usageObjectOf(body: JsonObject): JsonObject | undefined {
-  const own = counted(body.usage) ?? counted(objectOf(body.x_groq)?.usage)
-  if (own) return own
+export function findUsage(body: JsonObject): JsonObject | undefined {
+  const topLevel = usageIfCounted(body.usage) ?? usageIfCounted(asObject(body.x_groq)?.usage)
+  if (topLevel) return topLevel
   if (!Array.isArray(body.choices)) return undefined
   for (const choice of body.choices) {
-    const inside = counted(objectOf(choice)?.usage)
+    const inside = usageIfCounted(asObject(choice)?.usage)
     if (inside) return inside
   }
   return undefined
 }
 
-const counts = ['prompt_tokens', 'input_tokens', 'completion_tokens', 'output_tokens']
+const countFields = ['prompt_tokens', 'input_tokens', 'completion_tokens', 'output_tokens']
 
-function counted(value: unknown): JsonObject | undefined {
-  const usage = objectOf(value)
-  return usage && tellsAny(usage, counts) ? usage : undefined
+function usageIfCounted(value: unknown): JsonObject | undefined {
+  const usage = asObject(value)
+  return usage && hasAnyCount(usage, countFields) ? usage : undefined
 }
 
 /** A vendor's nested counts as buckets that do not overlap. */
-export function readUsage(usage: JsonObject): Usage {
-  return { ...readPrompt(usage), ...readCompletion(usage), ...readExtras(usage) }
+export function decodeUsage(usage: JsonObject): Usage {
+  return { ...decodePromptUsage(usage), ...decodeCompletionUsage(usage), ...decodeUsageExtras(usage) }
 }
 
-function promptDetails(usage: JsonObject): JsonObject {
-  return objectOf(usage.prompt_tokens_details) ?? objectOf(usage.prompt_token_details) ?? {}
+function promptDetailsOf(usage: JsonObject): JsonObject {
+  return asObject(usage.prompt_tokens_details) ?? asObject(usage.prompt_token_details) ?? {}
 }
 
-function readPrompt(usage: JsonObject) {
-  const details = promptDetails(usage)
-  const share = new Share(countOf(usage.prompt_tokens ?? usage.input_tokens))
-  const cached = share.take(
-    countOf(
+function decodePromptUsage(usage: JsonObject) {
+  const details = promptDetailsOf(usage)
+  const pool = new TokenPool(asCount(usage.prompt_tokens ?? usage.input_tokens))
+  const cacheReadTokens = pool.take(
+    asCount(
       details.cached_tokens ??
         usage.prompt_cache_hit_tokens ??
         usage.cached_tokens ??
         usage.num_cached_tokens,
     ),
   )
-  const cachedAudio = countOf(objectOf(details.cached_tokens_details)?.audio_tokens)
-  const cacheReadAudio = Math.min(cached, cachedAudio)
-  const written = share.take(
-    countOf(
+  const cachedAudio = asCount(asObject(details.cached_tokens_details)?.audio_tokens)
+  const cacheReadAudio = Math.min(cacheReadTokens, cachedAudio)
+  const cacheWriteTokens = pool.take(
+    asCount(
       details.cache_write_tokens ?? details.cache_creation_input_tokens ?? usage.cache_creation_input_tokens,
     ),
   )
-  const cacheWrite1h = Math.min(written, countOf(details.cache_write_1h_tokens))
+  const cacheWrite1h = Math.min(cacheWriteTokens, asCount(details.cache_write_1h_tokens))
   // Audio that came from the cache is among all audio.
-  const inputAudio = share.take(remainder(countOf(details.audio_tokens), cacheReadAudio))
-  const inputImage = share.take(countOf(details.image_tokens))
-  const inputVideo = share.take(countOf(details.video_tokens))
+  const inputAudio = pool.take(subtractParts(asCount(details.audio_tokens), cacheReadAudio))
+  const inputImage = pool.take(asCount(details.image_tokens))
+  const inputVideo = pool.take(asCount(details.video_tokens))
   return {
     // Some vendors search for the answer, and bill what they found as a prompt they do not count as one.
-    input: share.left + countOf(usage.citation_tokens),
-    cacheRead: cached - cacheReadAudio,
+    input: pool.remaining + asCount(usage.citation_tokens),
+    cacheRead: cacheReadTokens - cacheReadAudio,
     cacheReadAudio,
-    cacheWrite: remainder(written, cacheWrite1h),
+    cacheWrite: subtractParts(cacheWriteTokens, cacheWrite1h),
     cacheWrite1h,
     inputAudio,
     inputImage,
@@ -69,63 +76,66 @@ function readPrompt(usage: JsonObject) {
   }
 }
 
-function readCompletion(usage: JsonObject) {
-  const details = objectOf(usage.completion_tokens_details) ?? {}
-  const told = countOf(usage.completion_tokens ?? usage.output_tokens)
-  const counted = numberOf(details.reasoning_tokens) ?? numberOf(usage.reasoning_tokens)
-  const thought = counted === undefined ? hiddenThought(usage, told) : countOf(counted)
-  const share = new Share(isOutside(usage, told, thought) ? told + thought : told)
-  const reasoning = share.take(thought)
-  const outputAudio = share.take(countOf(details.audio_tokens))
-  const outputImage = share.take(countOf(details.image_tokens))
+function decodeCompletionUsage(usage: JsonObject) {
+  const details = asObject(usage.completion_tokens_details) ?? {}
+  const reported = asCount(usage.completion_tokens ?? usage.output_tokens)
+  const reasoningCount = asNumber(details.reasoning_tokens) ?? asNumber(usage.reasoning_tokens)
+  const reasoningTokens =
+    reasoningCount === undefined ? inferReasoningTokens(usage, reported) : asCount(reasoningCount)
+  const pool = new TokenPool(
+    isReasoningOutside(usage, reported, reasoningTokens) ? reported + reasoningTokens : reported,
+  )
+  const reasoning = pool.take(reasoningTokens)
+  const outputAudio = pool.take(asCount(details.audio_tokens))
+  const outputImage = pool.take(asCount(details.image_tokens))
   return {
-    output: share.left,
+    output: pool.remaining,
     reasoning,
     outputAudio,
     outputImage,
-    acceptedPrediction: countOf(details.accepted_prediction_tokens),
-    rejectedPrediction: countOf(details.rejected_prediction_tokens),
+    acceptedPrediction: asCount(details.accepted_prediction_tokens),
+    rejectedPrediction: asCount(details.rejected_prediction_tokens),
   }
 }
 
 /** Some vendors leave thinking out of `completion_tokens`: their total shows it, or they count it apart. */
-function isOutside(usage: JsonObject, told: number, thought: number): boolean {
-  if (thought === 0) return false
-  const total = countOf(usage.total_tokens)
-  const prompt = countOf(usage.prompt_tokens ?? usage.input_tokens)
-  if (total > 0 && total >= prompt + told + thought) return true
-  return thought > told && (total === 0 || usage.reasoning_tokens === thought)
+function isReasoningOutside(usage: JsonObject, completion: number, reasoning: number): boolean {
+  if (reasoning === 0) return false
+  const total = asCount(usage.total_tokens)
+  const prompt = asCount(usage.prompt_tokens ?? usage.input_tokens)
+  if (total > 0 && total >= prompt + completion + reasoning) return true
+  return reasoning > completion && (total === 0 || usage.reasoning_tokens === reasoning)
 }
 
 /** Thinking that nothing but the total counts. What came from a cache may be beside the prompt. */
-function hiddenThought(usage: JsonObject, told: number): number {
-  const details = promptDetails(usage)
-  const beside = countOf(details.cached_tokens) + countOf(usage.citation_tokens)
-  const prompt = countOf(usage.prompt_tokens ?? usage.input_tokens)
-  return remainder(countOf(usage.total_tokens), prompt, told, beside)
+function inferReasoningTokens(usage: JsonObject, completion: number): number {
+  const details = promptDetailsOf(usage)
+  const outsidePrompt = asCount(details.cached_tokens) + asCount(usage.citation_tokens)
+  const prompt = asCount(usage.prompt_tokens ?? usage.input_tokens)
+  return subtractParts(asCount(usage.total_tokens), prompt, completion, outsidePrompt)
 }
 
-function readExtras(usage: JsonObject) {
-  const tools = objectOf(usage.server_tool_use_details) ?? objectOf(usage.server_tool_use)
+function decodeUsageExtras(usage: JsonObject) {
+  const tools = asObject(usage.server_tool_use_details) ?? asObject(usage.server_tool_use)
   return {
-    webSearches: countOf(tools?.web_search_requests ?? usage.num_search_queries),
-    reportedCost: readCost(usage),
+    webSearches: asCount(tools?.web_search_requests ?? usage.num_search_queries),
+    reportedCost: decodeCost(usage),
   }
 }
 
-function readCost(usage: JsonObject): number | null {
-  const ticks = numberOf(usage.cost_in_usd_ticks)
+function decodeCost(usage: JsonObject): number | null {
+  const ticks = asNumber(usage.cost_in_usd_ticks)
   const cost =
-    numberOf(usage.cost) ??
-    numberOf(objectOf(usage.cost)?.total_cost) ??
-    numberOf(usage.estimated_cost) ??
+    asNumber(usage.cost) ??
+    asNumber(asObject(usage.cost)?.total_cost) ??
+    asNumber(usage.estimated_cost) ??
     (ticks === undefined ? undefined : ticks / ticksPerDollar)
   return cost !== undefined && cost >= 0 ? cost : null
 }
 
 /** Counts and bill as clients see them. What the format has no field for is there only when there is some of it. */
-export function writeUsage(usage: Usage, bill: Bill): JsonObject {
-  const [prompt, completion] = [promptTokens(usage), completionTokens(usage)]
+export function encodeUsage(usage: Usage, cost: UsageCost): JsonObject {
+  const [prompt, completion] = [countPromptTokens(usage), countCompletionTokens(usage)]
   const input: JsonObject = {
     cached_tokens: usage.cacheRead + usage.cacheReadAudio,
     cache_write_tokens: usage.cacheWrite + usage.cacheWrite1h,
@@ -135,7 +145,7 @@ export function writeUsage(usage: Usage, bill: Bill): JsonObject {
   if (usage.cacheReadAudio > 0) input.cached_tokens_details = { audio_tokens: usage.cacheReadAudio }
   if (usage.cacheWrite1h > 0) input.cache_write_1h_tokens = usage.cacheWrite1h
   if (usage.inputImage > 0) input.image_tokens = usage.inputImage
-  const written: JsonObject = {
+  const encoded: JsonObject = {
     prompt_tokens: prompt,
     completion_tokens: completion,
     total_tokens: prompt + completion,
@@ -147,31 +157,31 @@ export function writeUsage(usage: Usage, bill: Bill): JsonObject {
       accepted_prediction_tokens: usage.acceptedPrediction,
       rejected_prediction_tokens: usage.rejectedPrediction,
     },
-    ...writeBill(bill),
+    ...encodeCost(cost),
   }
-  if (usage.webSearches > 0) written.server_tool_use_details = { web_search_requests: usage.webSearches }
-  return written
+  if (usage.webSearches > 0) encoded.server_tool_use_details = { web_search_requests: usage.webSearches }
+  return encoded
 }
 
-function writeBill(bill: Bill): JsonObject {
+function encodeCost(cost: UsageCost): JsonObject {
   return {
-    cost: bill.cost,
-    is_byok: bill.isByok,
+    cost: cost.total,
+    is_byok: cost.isByok,
     cost_details: {
-      upstream_inference_cost: bill.upstreamCost,
-      upstream_inference_prompt_cost: bill.upstreamPromptCost,
-      upstream_inference_completions_cost: bill.upstreamCompletionCost,
+      upstream_inference_cost: cost.upstream,
+      upstream_inference_prompt_cost: cost.upstreamPrompt,
+      upstream_inference_completions_cost: cost.upstreamCompletion,
     },
   }
 }
 
 /** The vendor's own usage, unknown fields and all, with our counts and bill in the fields we know. */
-export function mergeUsage(vendor: JsonObject | undefined, usage: Usage, bill: Bill): JsonObject {
-  const ours = writeUsage(usage, bill)
-  if (!vendor) return ours
-  const merged: JsonObject = { ...vendor, ...ours }
+export function mergeUsage(vendor: JsonObject | undefined, usage: Usage, cost: UsageCost): JsonObject {
+  const encoded = encodeUsage(usage, cost)
+  if (!vendor) return encoded
+  const merged: JsonObject = { ...vendor, ...encoded }
   for (const name of ['prompt_tokens_details', 'completion_tokens_details', 'cost_details']) {
-    merged[name] = { ...objectOf(vendor[name]), ...objectOf(ours[name]) }
+    merged[name] = { ...asObject(vendor[name]), ...asObject(encoded[name]) }
   }
   return merged
 }

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
-import { collect, type ReplyEvent } from '../../call/event.ts'
-import { noTokens } from '../../call/usage.ts'
-import { fail } from '../../errors.ts'
-import { bill, factsFor, framesOf } from '../chat/fixtures/given.ts'
+import { collectReply, type ReplyEvent } from '../../call/event.ts'
+import { zeroUsage } from '../../call/usage.ts'
+import { gatewayError } from '../../errors/gateway-error.ts'
+import { cost, factsFor, framesOf } from '../chat/fixtures/given.ts'
 import { completions } from './completions.ts'
 import { completionsRequest } from './schema.ts'
 
@@ -61,10 +61,10 @@ describe('the older text format', () => {
   })
 
   test('streams text', () => {
-    const writer = completions.writer(factsFor())
+    const writer = completions.createWriter(factsFor())
     const text =
       events.map((event) => writer.write(event)).join('') +
-      writer.end({ ...noTokens, input: 1, output: 2 }, bill)
+      writer.end({ ...zeroUsage, input: 1, output: 2 }, cost)
     const chunks = framesOf(text)
       .slice(0, -1)
       .map(({ data }) => JSON.parse(data))
@@ -88,13 +88,13 @@ describe('the older text format', () => {
   })
 
   test('breaks off without [DONE]', () => {
-    const text = completions.writer(factsFor()).fail(fail('request_timeout'))
+    const text = completions.createWriter(factsFor()).fail(gatewayError('request_timeout'))
     expect(text).not.toContain('[DONE]')
     expect(text).toContain('"finish_reason":"error"')
   })
 
   test('answers whole', () => {
-    expect(completions.encodeReply(collect(events), factsFor(), bill)).toMatchObject({
+    expect(completions.encodeReply(collectReply(events), factsFor(), cost)).toMatchObject({
       object: 'text_completion',
       model: 'acme/large',
       choices: [{ index: 0, text: 'Once upon', finish_reason: 'length', reasoning: 'Hm' }],
@@ -103,16 +103,16 @@ describe('the older text format', () => {
 })
 
 test('R33 a reply that broke off says so, streamed and whole', () => {
-  const writer = completions.writer(factsFor())
+  const writer = completions.createWriter(factsFor())
   for (const event of events) writer.write(event)
-  writer.end(noTokens, bill)
-  expect(writer.fail(fail('upstream_failed'))).toContain('"finish_reason":"error"')
+  writer.end(zeroUsage, cost)
+  expect(writer.fail(gatewayError('upstream_failed'))).toContain('"finish_reason":"error"')
   const failed: ReplyEvent[] = [
     ...events.slice(0, -2),
     { type: 'choice-end', choice: 0, reason: 'error', native: 'OTHER', explanation: 'Out of words.' },
     { type: 'reply-end' },
   ]
-  expect(completions.encodeReply(collect(failed), factsFor(), bill).choices).toMatchObject([
+  expect(completions.encodeReply(collectReply(failed), factsFor(), cost).choices).toMatchObject([
     { text: 'Once upon', finish_reason: 'error', error: { code: 502, message: 'Out of words.' } },
   ])
 })

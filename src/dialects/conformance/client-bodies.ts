@@ -1,6 +1,6 @@
-import type { GenerateDialect } from '../../catalog/vocabulary.ts'
-import type { JsonObject } from '../../lib/loose.ts'
-import { richSchema } from './request-story.ts'
+import type { GenerateDialect } from '../../catalogue/vocabulary.ts'
+import type { JsonObject } from '../../lib/json-values.ts'
+import { richSchema } from './request-scenario.ts'
 
 /** Requests as clients of each format write them, with what only that format has words for. */
 export const clientBodies: Record<GenerateDialect, Record<string, JsonObject>> = {

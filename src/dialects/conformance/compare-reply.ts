@@ -1,53 +1,55 @@
 import type { Choice, Reply } from '../../call/event.ts'
 import type { Citation, OutputPart, ReasoningPart, TokenLogprob } from '../../call/part.ts'
 import type { Usage } from '../../call/usage.ts'
-import { jsonOf, sameJson } from './compare-request.ts'
+import { isSameJson, parseJson } from './compare-request.ts'
 
 /** What of a reply did not come through, or came through changed, by feature. Empty: all the same. */
-export function replyDifferences(sent: Reply, got: Reply): string[] {
+export function compareReplies(sent: Reply, received: Reply): string[] {
   const names = new Set<string>()
-  if (sent.complete !== got.complete) names.add('complete')
+  if (sent.isComplete !== received.isComplete) names.add('complete')
   for (const choice of sent.choices) {
-    const other = got.choices.find(({ index }) => index === choice.index)
+    const other = received.choices.find(({ index }) => index === choice.index)
     if (other) compareChoice(choice, other, names)
     else names.add('n')
   }
-  if (got.choices.length > sent.choices.length) names.add('added:choice')
-  compareUsage(sent.usage, got.usage, names)
+  if (received.choices.length > sent.choices.length) names.add('added:choice')
+  compareUsage(sent.usage, received.usage, names)
   return [...names].sort()
 }
 
 /** What a reply cost is told by the gateway, so it differs; every count must not. */
-function compareUsage(sent: Usage | null, got: Usage | null, names: Set<string>): void {
+function compareUsage(sent: Usage | null, received: Usage | null, names: Set<string>): void {
   for (const bucket of Object.keys(sent ?? {}) as (keyof Usage)[]) {
-    if (bucket !== 'reportedCost' && sent?.[bucket] !== got?.[bucket]) names.add(`usage.${bucket}`)
+    if (bucket !== 'reportedCost' && sent?.[bucket] !== received?.[bucket]) names.add(`usage.${bucket}`)
   }
 }
 
-function compareChoice(sent: Choice, got: Choice, names: Set<string>): void {
-  if (sent.end?.reason !== got.end?.reason) names.add('finish_reason')
-  if (sent.end?.stopSequence !== got.end?.stopSequence) names.add('stop_sequence')
-  if (sent.end?.explanation !== got.end?.explanation) names.add('explanation')
-  const others = [...joined(got.parts)]
-  const places: number[] = []
-  for (const part of joined(sent.parts)) {
-    const at = others.findIndex((other, place) => !places.includes(place) && matches(part, other))
-    const other = others[at]
+function compareChoice(sent: Choice, received: Choice, names: Set<string>): void {
+  if (sent.end?.reason !== received.end?.reason) names.add('finish_reason')
+  if (sent.end?.stopSequence !== received.end?.stopSequence) names.add('stop_sequence')
+  if (sent.end?.explanation !== received.end?.explanation) names.add('explanation')
+  const others = [...joinTexts(received.parts)]
+  const positions: number[] = []
+  for (const part of joinTexts(sent.parts)) {
+    const index = others.findIndex(
+      (other, position) => !positions.includes(position) && isSamePart(part, other),
+    )
+    const other = others[index]
     if (!other) {
       names.add(featureOf(part))
       continue
     }
-    places.push(at)
+    positions.push(index)
     compareParts(part, other, names)
   }
-  if (places.some((place, at) => place < (places[at - 1] ?? -1))) names.add('order')
-  others.forEach((part, at) => {
-    if (!places.includes(at)) names.add(`added:${part.kind}`)
+  if (positions.some((position, index) => position < (positions[index - 1] ?? -1))) names.add('order')
+  others.forEach((part, index) => {
+    if (!positions.includes(index)) names.add(`added:${part.kind}`)
   })
 }
 
 /** Texts that directly follow each other are one text; an empty one is none. */
-function joined(parts: OutputPart[]): OutputPart[] {
+function joinTexts(parts: OutputPart[]): OutputPart[] {
   const result: OutputPart[] = []
   for (const part of parts) {
     if (part === undefined) continue
@@ -69,62 +71,69 @@ function isSigned(part: ReasoningPart): boolean {
   return part.signature !== undefined || part.encrypted !== undefined
 }
 
-function matches(sent: OutputPart, got: OutputPart): boolean {
-  if (sent.kind !== got.kind) return false
-  if (sent.kind === 'tool-call' && got.kind === 'tool-call') return sent.id === got.id
-  if (sent.kind === 'reasoning' && got.kind === 'reasoning') {
-    return sent.format === got.format && isSigned(sent) === isSigned(got)
+function isSamePart(sent: OutputPart, received: OutputPart): boolean {
+  if (sent.kind !== received.kind) return false
+  if (sent.kind === 'tool-call' && received.kind === 'tool-call') return sent.id === received.id
+  if (sent.kind === 'reasoning' && received.kind === 'reasoning') {
+    return sent.format === received.format && isSigned(sent) === isSigned(received)
   }
   return true
 }
 
-function compareParts(sent: OutputPart, got: OutputPart, names: Set<string>): void {
-  if (sent.kind === 'text' && got.kind === 'text') {
-    if (sent.text !== got.text) names.add('text')
-    compareCitations(sent.citations ?? [], got.citations ?? [], names)
-    compareLogprobs(sent.logprobs ?? [], got.logprobs ?? [], names)
-  } else if (sent.kind === 'refusal' && got.kind === 'refusal') {
-    if (sent.text !== got.text) names.add('refusal')
-  } else if (sent.kind === 'tool-call' && got.kind === 'tool-call') {
-    if (sent.name !== got.name) names.add('tool-call')
-    const wrapped = sent.custom && !got.custom && sameJson({ input: sent.arguments }, jsonOf(got.arguments))
-    if (wrapped) names.add('custom')
+function compareParts(sent: OutputPart, received: OutputPart, names: Set<string>): void {
+  if (sent.kind === 'text' && received.kind === 'text') {
+    if (sent.text !== received.text) names.add('text')
+    compareCitations(sent.citations ?? [], received.citations ?? [], names)
+    compareLogprobs(sent.logprobs ?? [], received.logprobs ?? [], names)
+  } else if (sent.kind === 'refusal' && received.kind === 'refusal') {
+    if (sent.text !== received.text) names.add('refusal')
+  } else if (sent.kind === 'tool-call' && received.kind === 'tool-call') {
+    if (sent.name !== received.name) names.add('tool-call')
+    const isWrapped =
+      sent.custom && !received.custom && isSameJson({ input: sent.arguments }, parseJson(received.arguments))
+    if (isWrapped) names.add('custom')
     // No arguments at all become an empty object.
-    else if ((sent.arguments || (sent.custom ? '' : '{}')) !== got.arguments) {
-      names.add(sameJson(jsonOf(sent.arguments), jsonOf(got.arguments)) ? 'arguments.bytes' : 'arguments')
+    else if ((sent.arguments || (sent.custom ? '' : '{}')) !== received.arguments) {
+      names.add(
+        isSameJson(parseJson(sent.arguments), parseJson(received.arguments))
+          ? 'arguments.bytes'
+          : 'arguments',
+      )
     }
-  } else if (sent.kind === 'reasoning' && got.kind === 'reasoning') {
-    if (sent.signature !== got.signature || sent.encrypted !== got.encrypted) names.add('reasoning_signature')
-    if (sent.text !== got.text || !sameJson(sent.summary, got.summary)) names.add('reasoning')
-    if (sent.id !== got.id) names.add('reasoning.id')
-  } else if (sent.kind === 'image' && got.kind === 'image') {
-    if (!sameJson(sent.source, got.source)) names.add('image')
-  } else if (sent.kind === 'audio' && got.kind === 'audio') {
-    if (sent.data !== got.data) names.add('audio')
-    if (sent.format !== got.format) names.add('audio.format')
-    if (sent.transcript !== got.transcript) names.add('audio.transcript')
-    if (sent.id !== got.id || sent.expiresAt !== got.expiresAt) names.add('audio.id')
-  } else if (!sameJson(sent, got)) names.add(sent.kind)
+  } else if (sent.kind === 'reasoning' && received.kind === 'reasoning') {
+    if (sent.signature !== received.signature || sent.encrypted !== received.encrypted)
+      names.add('reasoning_signature')
+    if (sent.text !== received.text || !isSameJson(sent.summary, received.summary)) names.add('reasoning')
+    if (sent.id !== received.id) names.add('reasoning.id')
+  } else if (sent.kind === 'image' && received.kind === 'image') {
+    if (!isSameJson(sent.source, received.source)) names.add('image')
+  } else if (sent.kind === 'audio' && received.kind === 'audio') {
+    if (sent.data !== received.data) names.add('audio')
+    if (sent.format !== received.format) names.add('audio.format')
+    if (sent.transcript !== received.transcript) names.add('audio.transcript')
+    if (sent.id !== received.id || sent.expiresAt !== received.expiresAt) names.add('audio.id')
+  } else if (!isSameJson(sent, received)) names.add(sent.kind)
 }
 
-function compareCitations(sent: Citation[], got: Citation[], names: Set<string>): void {
-  if (sent.length !== got.length) names.add('citations')
-  sent.forEach((citation, at) => {
-    const other = got[at]
+function compareCitations(sent: Citation[], received: Citation[], names: Set<string>): void {
+  if (sent.length !== received.length) names.add('citations')
+  sent.forEach((citation, index) => {
+    const other = received[index]
     if (!other) return
     if (citation.url !== other.url) names.add('citations')
     if ((citation.title ?? '') !== (other.title ?? '')) names.add('citations.title')
-    if ((citation.cited ?? '') !== (other.cited ?? '')) names.add('citations.cited')
+    if ((citation.citedText ?? '') !== (other.citedText ?? '')) names.add('citations.cited')
     const [file, same] = [citation.file, other.file]
     if (file?.id !== same?.id || file?.name !== same?.name) names.add('citations.file')
-    const placed = citation.start !== undefined
-    if (placed && (citation.start !== other.start || citation.end !== other.end)) names.add('citations.place')
+    const hasRange = citation.start !== undefined
+    if (hasRange && (citation.start !== other.start || citation.end !== other.end))
+      names.add('citations.place')
   })
 }
 
-function compareLogprobs(sent: TokenLogprob[], got: TokenLogprob[], names: Set<string>): void {
-  if (sameJson(sent, got)) return
-  const plain = (list: TokenLogprob[]) =>
+function compareLogprobs(sent: TokenLogprob[], received: TokenLogprob[], names: Set<string>): void {
+  if (isSameJson(sent, received)) return
+  const withoutBytes = (list: TokenLogprob[]) =>
     list.map(({ top, ...token }) => [token, ...top].map(({ token: word, logprob }) => [word, logprob]))
-  names.add(sameJson(plain(sent), plain(got)) ? 'logprobs.bytes' : 'logprobs')
+  names.add(isSameJson(withoutBytes(sent), withoutBytes(received)) ? 'logprobs.bytes' : 'logprobs')
 }

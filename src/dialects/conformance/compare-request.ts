@@ -1,7 +1,7 @@
-import { type Call, flatToolName, type Message, type Tool } from '../../call/call.ts'
-import type { InputPart, OutputPart, ReasoningPart, Source, ToolResultPart } from '../../call/part.ts'
-import { effortOf, wantsReasoning } from '../../call/reasoning.ts'
-import type { JsonObject } from '../../lib/loose.ts'
+import { flattenToolName, type Message, type ModelCall, type Tool } from '../../call/call.ts'
+import type { InputPart, MediaSource, OutputPart, ReasoningPart, ToolResultPart } from '../../call/part.ts'
+import { isReasoningRequested, resolveEffort } from '../../call/reasoning.ts'
+import type { JsonObject } from '../../lib/json-values.ts'
 import { type CallField, fieldNames } from '../fields.ts'
 
 type Part = InputPart | OutputPart
@@ -10,165 +10,183 @@ type Part = InputPart | OutputPart
  * What of a call did not arrive, or arrived changed in meaning, in the names of `x-headgate-dropped`.
  * What is there and was not asked for is `added:<name>`.
  */
-export function requestDifferences(asked: Call, arrived: Call): string[] {
-  const names = new Set<string>(asked.unknown)
-  compareFields(asked, arrived, names)
-  compareReasoning(asked, arrived, names)
-  compareFormat(asked, arrived, names)
-  compareTools(asked.tools ?? [], arrived.tools ?? [], names)
-  compareMessages(asked.messages, arrived.messages, names)
+export function compareRequests(sent: ModelCall, received: ModelCall): string[] {
+  const names = new Set<string>(sent.unknown)
+  compareFields(sent, received, names)
+  compareReasoning(sent, received, names)
+  compareFormat(sent, received, names)
+  compareTools(sent.tools ?? [], received.tools ?? [], names)
+  compareMessages(sent.messages, received.messages, names)
   return [...names].sort()
 }
 
-export function sameJson(one: unknown, other: unknown): boolean {
+export function isSameJson(one: unknown, other: unknown): boolean {
   return JSON.stringify(one) === JSON.stringify(other)
 }
 
-const elsewhere: ReadonlySet<string> = new Set(['tools', 'reasoning', 'format'])
+const separatelyCompared: ReadonlySet<string> = new Set(['tools', 'reasoning', 'format'])
 
-function compareFields(asked: Call, arrived: Call, names: Set<string>): void {
+function compareFields(sent: ModelCall, received: ModelCall, names: Set<string>): void {
   for (const field of Object.keys(fieldNames) as CallField[]) {
-    if (elsewhere.has(field)) continue
-    const [before, after] = [plainField(field, asked), plainField(field, arrived)]
-    if (sameJson(before, after)) continue
+    if (separatelyCompared.has(field)) continue
+    const [before, after] = [normalizeField(field, sent), normalizeField(field, received)]
+    if (isSameJson(before, after)) continue
     names.add(before === undefined ? `added:${fieldNames[field]}` : fieldNames[field])
   }
 }
 
 /** Words for one thing, and values that say no more than silence does. */
-function plainField(field: CallField, call: Call): unknown {
+function normalizeField(field: CallField, call: ModelCall): unknown {
   const value = call[field]
   if (field === 'serviceTier' && value === 'auto') return undefined
   if (field === 'n' && value === 1) return undefined
   if (field === 'logprobs' && value === false) return undefined
   if (field === 'parallelToolCalls' && value === true) return undefined
-  if (field === 'modalities' && sameJson(value, ['text'])) return undefined
+  if (field === 'modalities' && isSameJson(value, ['text'])) return undefined
   if (field === 'cache' && call.cache) return { ttl: call.cache.ttl ?? '5m' }
   return value
 }
 
-function compareReasoning(asked: Call, arrived: Call, names: Set<string>): void {
-  const [wish, got] = [asked.reasoning, arrived.reasoning]
-  if (!wish) {
-    if (wantsReasoning(got) !== undefined) names.add('added:reasoning')
+function compareReasoning(sent: ModelCall, received: ModelCall, names: Set<string>): void {
+  const [sentOptions, receivedOptions] = [sent.reasoning, received.reasoning]
+  if (!sentOptions) {
+    if (isReasoningRequested(receivedOptions) !== undefined) names.add('added:reasoning')
     return
   }
-  const cap = asked.maxTokens ?? 8192
-  const wants = wantsReasoning(wish) === wantsReasoning(got)
+  const maxTokens = sent.maxTokens ?? 8192
+  const isSameSwitch = isReasoningRequested(sentOptions) === isReasoningRequested(receivedOptions)
   // A budget and an effort are the same wish when one comes to the other.
-  const amount = wish.adaptive ? got?.adaptive === true : strength(wish, cap) === strength(got ?? {}, cap)
-  const budget =
-    wish.maxTokens === undefined || got?.maxTokens === wish.maxTokens || got?.effort !== undefined
-  if (!wants || (wantsReasoning(wish) && !(amount && budget))) names.add('reasoning')
-  if (wish.exclude && !got?.exclude) names.add('reasoning.exclude')
-  if (!sameSummary(wish.summary, got)) names.add('reasoning.summary')
+  const isSameAmount = sentOptions.adaptive
+    ? receivedOptions?.adaptive === true
+    : resolveComparableEffort(sentOptions, maxTokens) ===
+      resolveComparableEffort(receivedOptions ?? {}, maxTokens)
+  const isSameBudget =
+    sentOptions.maxTokens === undefined ||
+    receivedOptions?.maxTokens === sentOptions.maxTokens ||
+    receivedOptions?.effort !== undefined
+  if (!isSameSwitch || (isReasoningRequested(sentOptions) && !(isSameAmount && isSameBudget)))
+    names.add('reasoning')
+  if (sentOptions.exclude && !receivedOptions?.exclude) names.add('reasoning.exclude')
+  if (!isSameSummary(sentOptions.summary, receivedOptions)) names.add('reasoning.summary')
 }
 
 /** `auto` only asks to see the thinking, which formats that have no kinds of summaries say otherwise. */
-function sameSummary(wanted: string | undefined, got: Call['reasoning']): boolean {
-  if (wanted === undefined || got?.summary === wanted) return true
-  return wanted === 'auto' && (got?.exclude === false || got?.enabled === true || got?.adaptive === true)
+function isSameSummary(sentSummary: string | undefined, received: ModelCall['reasoning']): boolean {
+  if (sentSummary === undefined || received?.summary === sentSummary) return true
+  return (
+    sentSummary === 'auto' &&
+    (received?.exclude === false || received?.enabled === true || received?.adaptive === true)
+  )
 }
 
-function strength(wish: NonNullable<Call['reasoning']>, cap: number): string | undefined {
-  const { enabled: _, ...amount } = wish
-  const said = wish.effort !== undefined || wish.maxTokens !== undefined
-  return effortOf(said ? amount : wish, cap)
+function resolveComparableEffort(
+  options: NonNullable<ModelCall['reasoning']>,
+  maxTokens: number,
+): string | undefined {
+  const { enabled: _, ...amount } = options
+  const hasAmount = options.effort !== undefined || options.maxTokens !== undefined
+  return resolveEffort(hasAmount ? amount : options, maxTokens)
 }
 
-function compareFormat({ format: asked }: Call, { format: arrived }: Call, names: Set<string>): void {
-  if (!asked) {
-    if (arrived && arrived.kind !== 'text') names.add('added:response_format')
+function compareFormat(
+  { format: sent }: ModelCall,
+  { format: received }: ModelCall,
+  names: Set<string>,
+): void {
+  if (!sent) {
+    if (received && received.kind !== 'text') names.add('added:response_format')
     return
   }
-  if (asked.kind !== 'schema' || arrived?.kind !== 'schema') {
-    if (!sameJson(asked, arrived)) names.add('response_format')
+  if (sent.kind !== 'schema' || received?.kind !== 'schema') {
+    if (!isSameJson(sent, received)) names.add('response_format')
     return
   }
-  if (!sameJson(asked.schema, arrived.schema)) names.add('response_format.schema')
+  if (!isSameJson(sent.schema, received.schema)) names.add('response_format.schema')
   for (const field of ['name', 'strict', 'description'] as const) {
-    if (asked[field] !== undefined && asked[field] !== arrived[field]) names.add(`response_format.${field}`)
+    if (sent[field] !== undefined && sent[field] !== received[field]) names.add(`response_format.${field}`)
   }
 }
 
-function compareTools(asked: Tool[], arrived: Tool[], names: Set<string>): void {
-  const nameOf = (tool: Tool) => (tool.kind === 'native' ? `native ${tool.type}` : flatToolName(tool))
-  for (const tool of asked) {
-    const got = arrived.find((other) => nameOf(other) === nameOf(tool))
-    if (!got) names.add(tool.kind === 'native' ? `tool:${tool.type}` : 'tools')
-    else compareTool(tool, got, names)
+function compareTools(sent: Tool[], received: Tool[], names: Set<string>): void {
+  const nameOf = (tool: Tool) => (tool.kind === 'native' ? `native ${tool.type}` : flattenToolName(tool))
+  for (const tool of sent) {
+    const match = received.find((other) => nameOf(other) === nameOf(tool))
+    if (!match) names.add(tool.kind === 'native' ? `tool:${tool.type}` : 'tools')
+    else compareTool(tool, match, names)
   }
-  const known = asked.map(nameOf)
-  for (const tool of arrived) if (!known.includes(nameOf(tool))) names.add('added:tools')
+  const known = sent.map(nameOf)
+  for (const tool of received) if (!known.includes(nameOf(tool))) names.add('added:tools')
 }
 
-function compareTool(asked: Tool, got: Tool, names: Set<string>): void {
-  if (asked.kind === 'native' || got.kind === 'native') {
-    if (!sameJson(asked, got)) names.add('tools')
+function compareTool(sent: Tool, received: Tool, names: Set<string>): void {
+  if (sent.kind === 'native' || received.kind === 'native') {
+    if (!isSameJson(sent, received)) names.add('tools')
     return
   }
-  if (asked.description !== got.description) names.add('tools.description')
-  if (asked.namespace !== got.namespace) names.add('tools.namespace')
-  if (asked.kind === 'custom') {
-    if (got.kind !== 'custom') names.add('tools.custom')
-    if (asked.format && !(got.kind === 'custom' && sameJson(asked.format, got.format)))
+  if (sent.description !== received.description) names.add('tools.description')
+  if (sent.namespace !== received.namespace) names.add('tools.namespace')
+  if (sent.kind === 'custom') {
+    if (received.kind !== 'custom') names.add('tools.custom')
+    if (sent.format && !(received.kind === 'custom' && isSameJson(sent.format, received.format)))
       names.add('tools.format')
     return
   }
-  if (got.kind !== 'function') return void names.add('tools')
-  if (!sameJson(asked.schema ?? noArguments, got.schema ?? noArguments)) names.add('tools.schema')
-  if ((asked.strict ?? false) !== (got.strict ?? false)) names.add('tools.strict')
-  if (asked.deferLoading && !got.deferLoading) names.add('tools.defer_loading')
-  if (!sameMark(asked.cache, got.cache)) names.add('cache_control')
+  if (received.kind !== 'function') return void names.add('tools')
+  if (!isSameJson(sent.schema ?? emptySchema, received.schema ?? emptySchema)) names.add('tools.schema')
+  if ((sent.strict ?? false) !== (received.strict ?? false)) names.add('tools.strict')
+  if (sent.deferLoading && !received.deferLoading) names.add('tools.defer_loading')
+  if (!isSameCacheControl(sent.cache, received.cache)) names.add('cache_control')
 }
 
-const noArguments = { type: 'object', properties: {} }
+const emptySchema = { type: 'object', properties: {} }
 
-function sameMark(one: { ttl?: string } | undefined, other: { ttl?: string } | undefined): boolean {
+function isSameCacheControl(one: { ttl?: string } | undefined, other: { ttl?: string } | undefined): boolean {
   if (!one || !other) return !one === !other
   return (one.ttl ?? '5m') === (other.ttl ?? '5m')
 }
 
 /** A part and who said it; who gives instructions is called one thing. */
-interface Said {
+interface MessagePart {
   role: string
   part: Part
-  used: boolean
+  isMatched: boolean
 }
 
-function saidIn(messages: Message[]): Said[] {
+function listMessageParts(messages: Message[]): MessagePart[] {
   return messages.flatMap(({ role, parts }) =>
     parts.map((part) => {
       const inner = part.kind === 'text' && /^<system>\n([\s\S]*)\n<\/system>$/.exec(part.text)?.[1]
-      if (inner) return { role: 'system', part: { ...part, text: inner }, used: false }
-      return { role: role === 'developer' ? 'system' : role, part, used: false }
+      if (inner) return { role: 'system', part: { ...part, text: inner }, isMatched: false }
+      return { role: role === 'developer' ? 'system' : role, part, isMatched: false }
     }),
   )
 }
 
-function compareMessages(asked: Message[], arrived: Message[], names: Set<string>): void {
-  const got = saidIn(arrived)
+function compareMessages(sent: Message[], received: Message[], names: Set<string>): void {
+  const receivedParts = listMessageParts(received)
   let last = -1
-  for (const said of saidIn(asked)) {
-    const at = got.findIndex((other) => other.role === said.role && matches(said.part, other))
-    const found = got[at]
-    if (!found) {
-      names.add(lossOf(said.part))
+  for (const sentPart of listMessageParts(sent)) {
+    const index = receivedParts.findIndex(
+      (other) => other.role === sentPart.role && isMatch(sentPart.part, other),
+    )
+    const match = receivedParts[index]
+    if (!match) {
+      names.add(lossNameOf(sentPart.part))
       continue
     }
-    if (found.role !== 'system') {
-      if (at < last) names.add('order')
-      last = at
+    if (match.role !== 'system') {
+      if (index < last) names.add('order')
+      last = index
     }
-    found.used = true
-    compareAttributes(said.part, found.part, got, names)
+    match.isMatched = true
+    compareAttributes(sentPart.part, match.part, receivedParts, names)
   }
-  for (const { part, used } of got) if (!used) names.add(`added:${part.kind}`)
+  for (const { part, isMatched } of receivedParts) if (!isMatched) names.add(`added:${part.kind}`)
   const speakers = (messages: Message[]) => messages.flatMap(({ name }) => (name === undefined ? [] : [name]))
-  if (!sameJson(speakers(asked), speakers(arrived))) names.add('message_name')
+  if (!isSameJson(speakers(sent), speakers(received))) names.add('message_name')
 }
 
-function lossOf(part: Part): string {
+function lossNameOf(part: Part): string {
   if (part.kind === 'reasoning') return isSigned(part) ? 'reasoning_signature' : 'reasoning'
   if (part.kind === 'opaque')
     return `block:${typeof part.value.type === 'string' ? part.value.type : part.dialect}`
@@ -180,72 +198,85 @@ function isSigned(part: ReasoningPart): boolean {
 }
 
 /** Whether this is where a part arrived: its substance is there, in one piece. */
-function matches(asked: Part, { part: got, used }: Said): boolean {
-  if (asked.kind === 'text') return got.kind === 'text' && got.text.includes(asked.text)
-  if (used) return false
-  switch (asked.kind) {
+function isMatch(sent: Part, { part: received, isMatched }: MessagePart): boolean {
+  if (sent.kind === 'text') return received.kind === 'text' && received.text.includes(sent.text)
+  if (isMatched) return false
+  switch (sent.kind) {
     case 'refusal':
-      return (got.kind === 'refusal' || got.kind === 'text') && got.text === asked.text
+      return (received.kind === 'refusal' || received.kind === 'text') && received.text === sent.text
     case 'image':
     case 'video':
-      return got.kind === asked.kind && addressOf(got.source) === addressOf(asked.source)
+      return received.kind === sent.kind && sourceKeyOf(received.source) === sourceKeyOf(sent.source)
     case 'file':
-      if (got.kind === 'text' && asked.source.kind === 'text') return got.text === asked.source.text
-      return got.kind === 'file' && addressOf(got.source) === addressOf(asked.source)
+      if (received.kind === 'text' && sent.source.kind === 'text') return received.text === sent.source.text
+      return received.kind === 'file' && sourceKeyOf(received.source) === sourceKeyOf(sent.source)
     case 'audio':
-      return got.kind === 'audio' && got.data === asked.data && got.format === asked.format
+      return received.kind === 'audio' && received.data === sent.data && received.format === sent.format
     case 'tool-call':
-      return got.kind === 'tool-call' && got.id === asked.id && got.name === asked.name
+      return received.kind === 'tool-call' && received.id === sent.id && received.name === sent.name
     case 'tool-result':
-      return got.kind === 'tool-result' && got.id === asked.id
+      return received.kind === 'tool-result' && received.id === sent.id
     case 'reasoning':
-      return got.kind === 'reasoning' && got.format === asked.format && isSigned(got) === isSigned(asked)
+      return (
+        received.kind === 'reasoning' &&
+        received.format === sent.format &&
+        isSigned(received) === isSigned(sent)
+      )
     case 'opaque':
-      return got.kind === 'opaque' && sameJson(got, asked)
+      return received.kind === 'opaque' && isSameJson(received, sent)
   }
 }
 
-function addressOf(source: Source): string {
+function sourceKeyOf(source: MediaSource): string {
   if (source.kind === 'data') return `data:${source.mediaType};base64,${source.data}`
   if (source.kind === 'url') return source.url
   return source.kind === 'file' ? `file ${source.id}` : `text ${source.text}`
 }
 
-function compareAttributes(asked: Part, got: Part, all: Said[], names: Set<string>): void {
+function compareAttributes(sent: Part, received: Part, all: MessagePart[], names: Set<string>): void {
   const mark = (part: Part) => ('cache' in part ? part.cache : undefined)
-  if (!sameMark(mark(asked), mark(got))) names.add('cache_control')
-  if (asked.kind === 'image' && got.kind === 'image') {
-    if ((asked.detail ?? 'auto') !== (got.detail ?? 'auto')) names.add('image_detail')
-  } else if (asked.kind === 'file') compareFile(asked, got, names)
-  else if (asked.kind === 'tool-call' && got.kind === 'tool-call') {
-    if (!sameArguments(asked, got)) names.add('arguments')
-  } else if (asked.kind === 'tool-result' && got.kind === 'tool-result') compareResult(asked, got, all, names)
-  else if (asked.kind === 'reasoning' && got.kind === 'reasoning') {
-    if (got.signature !== asked.signature || got.encrypted !== asked.encrypted)
+  if (!isSameCacheControl(mark(sent), mark(received))) names.add('cache_control')
+  if (sent.kind === 'image' && received.kind === 'image') {
+    if ((sent.detail ?? 'auto') !== (received.detail ?? 'auto')) names.add('image_detail')
+  } else if (sent.kind === 'file') compareFile(sent, received, names)
+  else if (sent.kind === 'tool-call' && received.kind === 'tool-call') {
+    if (!hasSameArguments(sent, received)) names.add('arguments')
+  } else if (sent.kind === 'tool-result' && received.kind === 'tool-result')
+    compareToolResult(sent, received, all, names)
+  else if (sent.kind === 'reasoning' && received.kind === 'reasoning') {
+    if (received.signature !== sent.signature || received.encrypted !== sent.encrypted)
       names.add('reasoning_signature')
-    if (got.text !== asked.text || !sameJson(got.summary, asked.summary) || got.id !== asked.id) {
+    if (
+      received.text !== sent.text ||
+      !isSameJson(received.summary, sent.summary) ||
+      received.id !== sent.id
+    ) {
       names.add('reasoning')
     }
-  } else if (asked.kind === 'text' && got.kind === 'text' && asked.citations) {
-    if (!sameJson(asked.citations, got.citations)) names.add('citations')
+  } else if (sent.kind === 'text' && received.kind === 'text' && sent.citations) {
+    if (!isSameJson(sent.citations, received.citations)) names.add('citations')
   }
 }
 
-function compareFile(asked: Part & { kind: 'file' }, got: Part, names: Set<string>): void {
-  const file = got.kind === 'file' ? got : undefined
-  if (asked.filename !== undefined && file?.filename !== asked.filename) names.add('filename')
-  if (asked.context !== undefined && file?.context !== asked.context) names.add('file_context')
-  if (asked.cite && !file?.cite) names.add('citations')
+function compareFile(sent: Part & { kind: 'file' }, received: Part, names: Set<string>): void {
+  const file = received.kind === 'file' ? received : undefined
+  if (sent.filename !== undefined && file?.filename !== sent.filename) names.add('filename')
+  if (sent.context !== undefined && file?.context !== sent.context) names.add('file_context')
+  if (sent.citationsEnabled && !file?.citationsEnabled) names.add('citations')
 }
 
 /** Byte for byte where both are text; as values where one of the formats has an object. */
-function sameArguments(asked: Part & { kind: 'tool-call' }, got: Part & { kind: 'tool-call' }): boolean {
-  if (asked.arguments === got.arguments) return true
-  if (asked.custom && !got.custom) return sameJson({ input: asked.arguments }, jsonOf(got.arguments))
-  return sameJson(jsonOf(asked.arguments), jsonOf(got.arguments))
+function hasSameArguments(
+  sent: Part & { kind: 'tool-call' },
+  received: Part & { kind: 'tool-call' },
+): boolean {
+  if (sent.arguments === received.arguments) return true
+  if (sent.custom && !received.custom)
+    return isSameJson({ input: sent.arguments }, parseJson(received.arguments))
+  return isSameJson(parseJson(sent.arguments), parseJson(received.arguments))
 }
 
-export function jsonOf(text: string): unknown {
+export function parseJson(text: string): unknown {
   try {
     // No arguments and an empty object are the same.
     return JSON.parse(text === '' ? '{}' : text) as JsonObject
@@ -254,19 +285,24 @@ export function jsonOf(text: string): unknown {
   }
 }
 
-function compareResult(asked: ToolResultPart, got: ToolResultPart, all: Said[], names: Set<string>): void {
-  if (textIn(asked) !== textIn(got)) names.add('tool-result')
-  if (asked.isError && !got.isError) names.add('is_error')
-  const inside: Said[] = got.content.map((part) => ({ role: 'user', part, used: false }))
-  for (const part of asked.content) {
+function compareToolResult(
+  sent: ToolResultPart,
+  received: ToolResultPart,
+  all: MessagePart[],
+  names: Set<string>,
+): void {
+  if (joinText(sent) !== joinText(received)) names.add('tool-result')
+  if (sent.isError && !received.isError) names.add('is_error')
+  const inside: MessagePart[] = received.content.map((part) => ({ role: 'user', part, isMatched: false }))
+  for (const part of sent.content) {
     if (part.kind === 'text') continue
     // Beside the result is as good as inside it.
-    const found = [...inside, ...all].find((other) => matches(part, other))
-    if (found) found.used = true
-    else names.add(lossOf(part))
+    const match = [...inside, ...all].find((other) => isMatch(part, other))
+    if (match) match.isMatched = true
+    else names.add(lossNameOf(part))
   }
 }
 
-function textIn({ content }: ToolResultPart): string {
+function joinText({ content }: ToolResultPart): string {
   return content.map((part) => (part.kind === 'text' ? part.text : '')).join('')
 }

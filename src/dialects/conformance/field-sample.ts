@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../lib/loose.ts'
+import type { JsonObject } from '../../lib/json-values.ts'
 
 /** A body that uses a field, and the same body without it. */
 export interface FieldSample {
@@ -8,21 +8,21 @@ export interface FieldSample {
 
 export interface FieldTable {
   /** A body of the format with nothing but what it requires. */
-  least: JsonObject
+  minimalBody: JsonObject
   /** Fields the gateway acts on itself, with everything in them: nothing of them is for an upstream. */
-  ours: readonly string[]
+  gatewayFields: readonly string[]
   samples: Record<string, FieldSample>
 }
 
 export const schema = { type: 'object', properties: { q: { type: 'string' } }, required: ['q'] }
 
 /** Routing, sessions, presets, the response cache, the shape of the reply: read by the pipeline. */
-export const steering = [
+export const pipelineFields = [
   ...['model', 'models', 'provider', 'route', 'session_id', 'stream', 'preset', 'fallbacks'],
   ...['cache_enabled', 'cache_ttl_seconds'],
 ]
 
-export const unserved = {
+export const unimplementedSamples = {
   plugins: { used: { plugins: [{ id: 'web' }] } },
   stop_server_tools_when: {
     used: { stop_server_tools_when: [{ type: 'step_count_is', step_count: 2 }] },
@@ -30,7 +30,7 @@ export const unserved = {
   trace: { used: { trace: { trace_id: 't' } } },
 }
 
-export const envelope = {
+export const commonSamples = {
   modalities: { used: { modalities: ['text', 'audio'] } },
   image_config: { used: { image_config: { aspect_ratio: '1:1' } } },
   prompt_cache_key: { used: { prompt_cache_key: 'k' } },
@@ -39,7 +39,7 @@ export const envelope = {
   max_tool_calls: { used: { max_tool_calls: 2 } },
 }
 
-export const cache = {
+export const cacheSamples = {
   cache_control: { used: { cache_control: { type: 'ephemeral' } } },
   'cache_control.type': { used: { cache_control: { type: 'ephemeral' } } },
   'cache_control.ttl': {
@@ -48,17 +48,17 @@ export const cache = {
   },
 }
 
-const low = { reasoning: { effort: 'low' } }
-export const reasoning = {
-  reasoning: { used: low },
-  'reasoning.effort': { used: low },
-  'reasoning.summary': { used: { reasoning: { effort: 'low', summary: 'detailed' } }, unused: low },
+const lowEffort = { reasoning: { effort: 'low' } }
+export const reasoningSamples = {
+  reasoning: { used: lowEffort },
+  'reasoning.effort': { used: lowEffort },
+  'reasoning.summary': { used: { reasoning: { effort: 'low', summary: 'detailed' } }, unused: lowEffort },
   'reasoning.enabled': { used: { reasoning: { enabled: true } } },
   'reasoning.max_tokens': { used: { reasoning: { max_tokens: 2048 } } },
-  'reasoning.context': { used: { reasoning: { effort: 'low', context: 'all_turns' } }, unused: low },
-  'reasoning.mode': { used: { reasoning: { effort: 'low', mode: 'pro' } }, unused: low },
+  'reasoning.context': { used: { reasoning: { effort: 'low', context: 'all_turns' } }, unused: lowEffort },
+  'reasoning.mode': { used: { reasoning: { effort: 'low', mode: 'pro' } }, unused: lowEffort },
 }
 
-export function value(name: string, given: unknown): Record<string, FieldSample> {
-  return { [name]: { used: { [name]: given } } }
+export function createSample(name: string, value: unknown): Record<string, FieldSample> {
+  return { [name]: { used: { [name]: value } } }
 }

@@ -1,52 +1,52 @@
 import {
-  cache,
+  cacheSamples,
+  createSample,
   type FieldSample,
   type FieldTable,
+  pipelineFields,
   schema,
-  steering,
-  unserved,
-  value,
+  unimplementedSamples,
 } from './field-sample.ts'
 
-const declared = { name: 'look_up', description: 'Looks up', parametersJsonSchema: schema }
+const declaration = { name: 'look_up', description: 'Looks up', parametersJsonSchema: schema }
 const geminiTool = (fields: object = {}) => ({
-  tools: [{ functionDeclarations: [{ ...declared, ...fields }] }],
+  tools: [{ functionDeclarations: [{ ...declaration, ...fields }] }],
 })
 const turn = (...parts: object[]) => ({ contents: [{ role: 'user', parts }] })
 const hello = { text: 'Hello' }
 const config = (fields: object) => ({ generationConfig: fields })
-const calling = (fields: object) => ({
+const toolConfig = (fields: object) => ({
   ...geminiTool(),
   toolConfig: { functionCallingConfig: fields },
 })
-const called = (response: object) => ({
+const toolResultTurns = (response: object) => ({
   contents: [
     { role: 'user', parts: [hello] },
     { role: 'model', parts: [{ functionCall: { name: 'look_up', id: 'c1', args: { q: 'a' } } }] },
     { role: 'user', parts: [{ functionResponse: { name: 'look_up', id: 'c1', ...response } }] },
   ],
 })
-const noSound = { fileData: { mimeType: 'video/mp4', fileUri: 'https://a.example/v.mp4' } }
+const videoPart = { fileData: { mimeType: 'video/mp4', fileUri: 'https://a.example/v.mp4' } }
 
-function configValues(values: Record<string, unknown>): Record<string, FieldSample> {
+function createConfigSamples(values: Record<string, unknown>): Record<string, FieldSample> {
   return Object.fromEntries(
-    Object.entries(values).map(([name, given]) => [
+    Object.entries(values).map(([name, value]) => [
       `generationConfig.${name}`,
-      { used: config({ [name]: given }) },
+      { used: config({ [name]: value }) },
     ]),
   )
 }
 
-export const gemini: FieldTable = {
-  least: turn(hello),
-  ours: [...steering, 'generationConfig.thinkingConfig.includeThoughts'],
+export const geminiFields: FieldTable = {
+  minimalBody: turn(hello),
+  gatewayFields: [...pipelineFields, 'generationConfig.thinkingConfig.includeThoughts'],
   samples: {
-    ...unserved,
-    ...cache,
+    ...unimplementedSamples,
+    ...cacheSamples,
     contents: { used: turn({ text: 'Goodbye' }) },
     'contents.role': { used: { contents: [{ role: 'model', parts: [hello] }] } },
     'contents.parts': { used: turn({ text: 'Goodbye' }) },
-    ...partSamples('contents'),
+    ...createPartSamples('contents'),
     systemInstruction: { used: { systemInstruction: { parts: [hello] } } },
     tools: { used: geminiTool() },
     'tools.functionDeclarations': { used: geminiTool() },
@@ -68,15 +68,15 @@ export const gemini: FieldTable = {
       used: geminiTool({ responseJsonSchema: {} }),
       unused: geminiTool(),
     },
-    toolConfig: { used: calling({ mode: 'ANY' }), unused: geminiTool() },
-    'toolConfig.functionCallingConfig': { used: calling({ mode: 'ANY' }), unused: geminiTool() },
-    'toolConfig.functionCallingConfig.mode': { used: calling({ mode: 'SOME' }), unused: geminiTool() },
+    toolConfig: { used: toolConfig({ mode: 'ANY' }), unused: geminiTool() },
+    'toolConfig.functionCallingConfig': { used: toolConfig({ mode: 'ANY' }), unused: geminiTool() },
+    'toolConfig.functionCallingConfig.mode': { used: toolConfig({ mode: 'SOME' }), unused: geminiTool() },
     'toolConfig.functionCallingConfig.allowedFunctionNames': {
-      used: calling({ mode: 'ANY', allowedFunctionNames: ['look_up'] }),
-      unused: calling({ mode: 'ANY' }),
+      used: toolConfig({ mode: 'ANY', allowedFunctionNames: ['look_up'] }),
+      unused: toolConfig({ mode: 'ANY' }),
     },
     generationConfig: { used: config({ temperature: 0.5 }) },
-    ...configValues({
+    ...createConfigSamples({
       ...{ temperature: 0.5, topP: 0.5, topK: 5, candidateCount: 2, maxOutputTokens: 77, seed: 7 },
       ...{ stopSequences: ['x'], presencePenalty: 0.5, frequencyPenalty: 0.5, responseLogprobs: true },
       ...{ responseMimeType: 'text/x.enum', mediaResolution: 'MEDIA_RESOLUTION_LOW' },
@@ -98,14 +98,14 @@ export const gemini: FieldTable = {
     safetySettings: { used: { safetySettings: [{ category: 'x', threshold: 'y' }] } },
     'safetySettings.category': { used: { safetySettings: [{ category: 'x', threshold: 'y' }] } },
     'safetySettings.threshold': { used: { safetySettings: [{ category: 'x', threshold: 'y' }] } },
-    ...value('cachedContent', 'cachedContents/1'),
-    ...value('serviceTier', 'flex'),
-    ...value('labels', { a: 'b' }),
-    ...value('user', 'u-1'),
+    ...createSample('cachedContent', 'cachedContents/1'),
+    ...createSample('serviceTier', 'flex'),
+    ...createSample('labels', { a: 'b' }),
+    ...createSample('user', 'u-1'),
   },
 }
 
-function partSamples(at: string): Record<string, FieldSample> {
+function createPartSamples(prefix: string): Record<string, FieldSample> {
   const entries: [string, FieldSample][] = [
     ['text', { used: turn({ text: 'Goodbye' }) }],
     ['thought', { used: { contents: [{ role: 'model', parts: [{ text: 'Hm.', thought: true }, hello] }] } }],
@@ -123,18 +123,18 @@ function partSamples(at: string): Record<string, FieldSample> {
     ]),
     ...['', '.name', '.id', '.args'].map((name): [string, FieldSample] => [
       `functionCall${name}`,
-      { used: called({ response: { output: 'x' } }) },
+      { used: toolResultTurns({ response: { output: 'x' } }) },
     ]),
     ...['', '.name', '.id', '.response'].map((name): [string, FieldSample] => [
       `functionResponse${name}`,
-      { used: called({ response: { output: 'x' } }), unused: called({}) },
+      { used: toolResultTurns({ response: { output: 'x' } }), unused: toolResultTurns({}) },
     ]),
     ['executableCode', { used: turn(hello, { executableCode: { code: '1', language: 'PYTHON' } }) }],
     ['codeExecutionResult', { used: turn(hello, { codeExecutionResult: { outcome: 'OUTCOME_OK' } }) }],
     [
       'videoMetadata',
-      { used: turn(hello, { ...noSound, videoMetadata: { fps: 1 } }), unused: turn(hello, noSound) },
+      { used: turn(hello, { ...videoPart, videoMetadata: { fps: 1 } }), unused: turn(hello, videoPart) },
     ],
   ]
-  return Object.fromEntries(entries.map(([name, sample]) => [`${at}.parts.${name}`, sample]))
+  return Object.fromEntries(entries.map(([name, sample]) => [`${prefix}.parts.${name}`, sample]))
 }

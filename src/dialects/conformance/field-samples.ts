@@ -1,27 +1,27 @@
-import type { GenerateDialect } from '../../catalog/vocabulary.ts'
-import type { JsonObject } from '../../lib/loose.ts'
+import type { GenerateDialect } from '../../catalogue/vocabulary.ts'
+import type { JsonObject } from '../../lib/json-values.ts'
 import {
-  cache,
-  envelope,
+  cacheSamples,
+  commonSamples,
+  createSample,
   type FieldTable,
-  reasoning,
+  pipelineFields,
+  reasoningSamples,
   schema,
-  steering,
-  unserved,
-  value,
+  unimplementedSamples,
 } from './field-sample.ts'
-import { gemini } from './field-samples-gemini.ts'
+import { geminiFields } from './field-samples-gemini.ts'
 
-const lookUp = { name: 'look_up', description: 'Looks up', parameters: schema, strict: true }
-const chatTool = { tools: [{ type: 'function', function: lookUp }] }
+const lookUpFunction = { name: 'look_up', description: 'Looks up', parameters: schema, strict: true }
+const chatTool = { tools: [{ type: 'function', function: lookUpFunction }] }
 const chatFormat = (format: object) => ({ response_format: format })
-const named = { name: 'answer', description: 'The answer', schema, strict: true }
+const namedSchema = { name: 'answer', description: 'The answer', schema, strict: true }
 const chatMessage = (fields: object) => ({ messages: [{ role: 'user', content: 'Hello', ...fields }] })
 
-const chat: FieldTable = {
-  least: chatMessage({}),
-  ours: [
-    ...steering,
+const chatFields: FieldTable = {
+  minimalBody: chatMessage({}),
+  gatewayFields: [
+    ...pipelineFields,
     'reasoning.exclude',
     'include_reasoning',
     'stream_options',
@@ -29,35 +29,35 @@ const chat: FieldTable = {
     'tools.parameters',
   ],
   samples: {
-    ...unserved,
-    ...envelope,
-    ...cache,
-    ...reasoning,
+    ...unimplementedSamples,
+    ...commonSamples,
+    ...cacheSamples,
+    ...reasoningSamples,
     store: { used: { store: true } },
     transforms: { used: { transforms: ['middle-out'] } },
-    ...value('temperature', 0.5),
-    ...value('top_p', 0.5),
-    ...value('top_k', 5),
-    ...value('min_p', 0.1),
-    ...value('top_a', 0.1),
-    ...value('frequency_penalty', 0.5),
-    ...value('presence_penalty', 0.5),
-    ...value('repetition_penalty', 1.5),
-    ...value('seed', 7),
-    ...value('logit_bias', { '1': 2 }),
-    ...value('logprobs', true),
+    ...createSample('temperature', 0.5),
+    ...createSample('top_p', 0.5),
+    ...createSample('top_k', 5),
+    ...createSample('min_p', 0.1),
+    ...createSample('top_a', 0.1),
+    ...createSample('frequency_penalty', 0.5),
+    ...createSample('presence_penalty', 0.5),
+    ...createSample('repetition_penalty', 1.5),
+    ...createSample('seed', 7),
+    ...createSample('logit_bias', { '1': 2 }),
+    ...createSample('logprobs', true),
     top_logprobs: { used: { logprobs: true, top_logprobs: 3 }, unused: { logprobs: true } },
-    ...value('max_tokens', 77),
-    ...value('max_completion_tokens', 77),
-    ...value('stop', ['x']),
-    ...value('n', 2),
-    ...value('audio', { voice: 'ash', format: 'mp3' }),
-    ...value('user', 'u-1'),
-    ...value('metadata', { a: 'b' }),
-    ...value('prediction', { type: 'content', content: 'x' }),
-    ...value('verbosity', 'low'),
-    ...value('service_tier', 'flex'),
-    ...value('reasoning_effort', 'low'),
+    ...createSample('max_tokens', 77),
+    ...createSample('max_completion_tokens', 77),
+    ...createSample('stop', ['x']),
+    ...createSample('n', 2),
+    ...createSample('audio', { voice: 'ash', format: 'mp3' }),
+    ...createSample('user', 'u-1'),
+    ...createSample('metadata', { a: 'b' }),
+    ...createSample('prediction', { type: 'content', content: 'x' }),
+    ...createSample('verbosity', 'low'),
+    ...createSample('service_tier', 'flex'),
+    ...createSample('reasoning_effort', 'low'),
     messages: { used: chatMessage({ content: 'Goodbye' }) },
     'messages.role': { used: chatMessage({ role: 'assistant' }) },
     'messages.content': { used: chatMessage({ content: 'Goodbye' }) },
@@ -69,13 +69,13 @@ const chat: FieldTable = {
     'tools.type': { used: { tools: [{ type: 'custom', custom: { name: 'look_up' } }] } },
     'tools.function': { used: chatTool },
     'tools.function.name': { used: chatTool },
-    'tools.function.description': { used: chatTool, unused: chatWithout('description') },
-    'tools.function.parameters': { used: chatTool, unused: chatWithout('parameters') },
-    'tools.function.strict': { used: chatTool, unused: chatWithout('strict') },
-    functions: { used: { functions: [lookUp] } },
+    'tools.function.description': { used: chatTool, unused: chatToolWithout('description') },
+    'tools.function.parameters': { used: chatTool, unused: chatToolWithout('parameters') },
+    'tools.function.strict': { used: chatTool, unused: chatToolWithout('strict') },
+    functions: { used: { functions: [lookUpFunction] } },
     function_call: {
-      used: { functions: [lookUp], function_call: { name: 'look_up' } },
-      unused: { functions: [lookUp] },
+      used: { functions: [lookUpFunction], function_call: { name: 'look_up' } },
+      unused: { functions: [lookUpFunction] },
     },
     tool_choice: { used: { ...chatTool, tool_choice: 'required' }, unused: chatTool },
     'tool_choice.type': {
@@ -86,56 +86,58 @@ const chat: FieldTable = {
     response_format: { used: chatFormat({ type: 'json_object' }) },
     'response_format.type': { used: chatFormat({ type: 'regex' }) },
     'response_format.schema': { used: chatFormat({ type: 'json_schema', schema }) },
-    'response_format.json_schema': { used: chatFormat({ type: 'json_schema', json_schema: named }) },
+    'response_format.json_schema': { used: chatFormat({ type: 'json_schema', json_schema: namedSchema }) },
     'response_format.json_schema.schema': {
       used: chatFormat({ type: 'json_schema', json_schema: { schema } }),
     },
     // A label where a schema is always enforced.
-    'response_format.json_schema.name': { used: chatFormat({ type: 'json_schema', json_schema: named }) },
+    'response_format.json_schema.name': {
+      used: chatFormat({ type: 'json_schema', json_schema: namedSchema }),
+    },
   },
 }
 
-function chatWithout(field: keyof typeof lookUp): JsonObject {
-  const { [field]: _left, ...rest } = lookUp
+function chatToolWithout(field: keyof typeof lookUpFunction): JsonObject {
+  const { [field]: _left, ...rest } = lookUpFunction
   return { tools: [{ type: 'function', function: rest }] }
 }
 
 const adaptive = { thinking: { type: 'adaptive' } }
 const messagesTool = { name: 'look_up', description: 'Looks up', input_schema: schema }
 const withTool = (fields: object) => ({ tools: [{ ...messagesTool, ...fields }] })
-const messagesTalk = (fields: object) => ({
+const messagesBody = (fields: object) => ({
   max_tokens: 4000,
   messages: [{ role: 'user', content: 'Hello', ...fields }],
 })
 const edits = { context_management: { edits: [{ type: 'compact_20260112' }] } }
 
-const messages: FieldTable = {
-  least: messagesTalk({}),
-  ours: [...steering, 'tools.parameters', 'tools.type'],
+const messagesFields: FieldTable = {
+  minimalBody: messagesBody({}),
+  gatewayFields: [...pipelineFields, 'tools.parameters', 'tools.type'],
   samples: {
-    ...unserved,
-    ...cache,
-    messages: { used: messagesTalk({ content: 'Goodbye' }) },
-    'messages.role': { used: messagesTalk({ role: 'assistant' }) },
-    'messages.content': { used: messagesTalk({ content: 'Goodbye' }) },
+    ...unimplementedSamples,
+    ...cacheSamples,
+    messages: { used: messagesBody({ content: 'Goodbye' }) },
+    'messages.role': { used: messagesBody({ role: 'assistant' }) },
+    'messages.content': { used: messagesBody({ content: 'Goodbye' }) },
     'messages.content.type': {
-      used: messagesTalk({
+      used: messagesBody({
         content: [{ type: 'image', source: { type: 'url', url: 'https://a.example/i' } }],
       }),
     },
     system: { used: { system: 'Be brief.' } },
     'system.type': { used: { system: [{ type: 'text', text: 'Be brief.' }] } },
     'system.text': { used: { system: [{ type: 'text', text: 'Be brief.' }] } },
-    ...value('max_tokens', 77),
-    ...value('temperature', 0.5),
-    ...value('top_p', 0.5),
-    ...value('top_k', 5),
-    ...value('stop_sequences', ['x']),
+    ...createSample('max_tokens', 77),
+    ...createSample('temperature', 0.5),
+    ...createSample('top_p', 0.5),
+    ...createSample('top_k', 5),
+    ...createSample('stop_sequences', ['x']),
     metadata: { used: { metadata: { user_id: 'u-1' } } },
     'metadata.user_id': { used: { metadata: { user_id: 'u-1' } } },
-    ...value('service_tier', 'flex'),
-    ...value('speed', 'fast'),
-    ...value('user', 'u-1'),
+    ...createSample('service_tier', 'flex'),
+    ...createSample('speed', 'fast'),
+    ...createSample('user', 'u-1'),
     thinking: { used: adaptive },
     'thinking.type': { used: { thinking: { type: 'guided' } } },
     'thinking.budget_tokens': { used: { thinking: { type: 'enabled', budget_tokens: 2000 } } },
@@ -182,12 +184,12 @@ const messages: FieldTable = {
   },
 }
 
-const responsesTool = { tools: [{ type: 'function', ...lookUp }] }
+const responsesTool = { tools: [{ type: 'function', ...lookUpFunction }] }
 
-const responses: FieldTable = {
-  least: { input: 'Hello' },
-  ours: [
-    ...steering,
+const responsesFields: FieldTable = {
+  minimalBody: { input: 'Hello' },
+  gatewayFields: [
+    ...pipelineFields,
     ...[
       'reasoning.exclude',
       'store',
@@ -198,19 +200,19 @@ const responses: FieldTable = {
     ],
   ],
   samples: {
-    ...unserved,
-    ...envelope,
-    ...cache,
-    ...reasoning,
-    ...value('input', 'Goodbye'),
-    ...value('instructions', 'Be brief.'),
-    ...value('max_output_tokens', 77),
-    ...value('temperature', 0.5),
-    ...value('top_p', 0.5),
-    ...value('top_k', 5),
-    ...value('frequency_penalty', 0.5),
-    ...value('presence_penalty', 0.5),
-    ...value('top_logprobs', 3),
+    ...unimplementedSamples,
+    ...commonSamples,
+    ...cacheSamples,
+    ...reasoningSamples,
+    ...createSample('input', 'Goodbye'),
+    ...createSample('instructions', 'Be brief.'),
+    ...createSample('max_output_tokens', 77),
+    ...createSample('temperature', 0.5),
+    ...createSample('top_p', 0.5),
+    ...createSample('top_k', 5),
+    ...createSample('frequency_penalty', 0.5),
+    ...createSample('presence_penalty', 0.5),
+    ...createSample('top_logprobs', 3),
     text: { used: { text: { verbosity: 'low' } } },
     'text.verbosity': { used: { text: { verbosity: 'low' } } },
     'text.format': { used: { text: { format: { type: 'json_object' } } } },
@@ -224,14 +226,14 @@ const responses: FieldTable = {
       unused: responsesTool,
     },
     parallel_tool_calls: { used: { ...responsesTool, parallel_tool_calls: false }, unused: responsesTool },
-    ...value('service_tier', 'flex'),
-    ...value('include', ['file_search_call.results']),
-    ...value('truncation', 'auto'),
-    ...value('metadata', { a: 'b' }),
-    ...value('user', 'u-1'),
+    ...createSample('service_tier', 'flex'),
+    ...createSample('include', ['file_search_call.results']),
+    ...createSample('truncation', 'auto'),
+    ...createSample('metadata', { a: 'b' }),
+    ...createSample('user', 'u-1'),
     prompt: { used: { prompt: { id: 'p' } } },
     'prompt.id': { used: { prompt: { id: 'p' } } },
-    ...value('safety_identifier', 'u-1'),
+    ...createSample('safety_identifier', 'u-1'),
     // Not in the schema, which leaves items alone.
     'input.phase': {
       used: { input: [{ type: 'message', role: 'assistant', content: 'Hm.', phase: 'commentary' }] },
@@ -242,4 +244,9 @@ const responses: FieldTable = {
 }
 
 /** One sample for each field that the schemas of the four formats know. */
-export const fieldTables: Record<GenerateDialect, FieldTable> = { chat, messages, responses, gemini }
+export const fieldTables: Record<GenerateDialect, FieldTable> = {
+  chat: chatFields,
+  messages: messagesFields,
+  responses: responsesFields,
+  gemini: geminiFields,
+}

@@ -1,21 +1,21 @@
 import { describe, expect, test } from 'bun:test'
 import { z } from 'zod'
-import { type GenerateDialect, generateDialects } from '../../catalog/vocabulary.ts'
-import type { JsonObject } from '../../lib/loose.ts'
+import { type GenerateDialect, generateDialects } from '../../catalogue/vocabulary.ts'
+import type { JsonObject } from '../../lib/json-values.ts'
 import { dialects } from '../all.ts'
 import { chatRequest } from '../chat/schema.ts'
-import { unservedFields } from '../fields.ts'
-import { snake } from '../gemini/names.ts'
+import { listUnimplementedFields } from '../fields.ts'
+import { toSnakeCase } from '../gemini/field-names.ts'
 import { geminiBody } from '../gemini/schema.ts'
 import { messagesRequest } from '../messages/schema.ts'
-import { responsesCall } from '../responses/schema.ts'
+import { responsesRequest } from '../responses/schema.ts'
 import { fieldTables } from './field-samples.ts'
-import { laneOf, targetOf } from './targets.ts'
+import { createTarget, resolveTierTarget } from './targets.ts'
 
 const schemas: Record<GenerateDialect, z.ZodType> = {
   chat: chatRequest,
   messages: messagesRequest,
-  responses: responsesCall,
+  responses: responsesRequest,
   gemini: geminiBody,
 }
 
@@ -41,33 +41,33 @@ interface Sent {
 
 function sentTo(client: GenerateDialect, upstream: GenerateDialect, body: JsonObject): Sent {
   const call = dialects[client].client.decodeRequest(body)
-  const target = targetOf(upstream, laneOf(upstream, call))
+  const target = createTarget(upstream, resolveTierTarget(upstream, call))
   const request =
     client === upstream
-      ? dialects[client].same.passRequest(body, target)
+      ? dialects[client].passthrough.passRequest(body, target)
       : dialects[upstream].upstream.encodeRequest(call, target)
-  const dropped = [...request.dropped, ...unservedFields(body, request.body)]
+  const dropped = [...request.dropped, ...listUnimplementedFields(body, request.body)]
   return { body: request.body, dropped, tier: target.tier }
 }
 
 /** Nothing that is sent or named tells a request with the field from one without; a name may be that of the whole. */
 function isSilentlyLost(client: GenerateDialect, upstream: GenerateDialect, path: string): boolean {
-  const { least, samples } = fieldTables[client]
+  const { minimalBody, samples } = fieldTables[client]
   const { used, unused } = samples[path] ?? { used: {} }
-  const sent = sentTo(client, upstream, { ...least, ...used })
+  const sent = sentTo(client, upstream, { ...minimalBody, ...used })
   if (sent.dropped.some((name) => path.startsWith(`${name}.`))) return false
-  return JSON.stringify(sent) === JSON.stringify(sentTo(client, upstream, { ...least, ...unused }))
+  return JSON.stringify(sent) === JSON.stringify(sentTo(client, upstream, { ...minimalBody, ...unused }))
 }
 
 /** The second spelling of a field of Gemini, which is read by the same code. */
 function isSnake(path: string): boolean {
-  return path.split('.').some((name) => /[a-z]_/.test(name) && name === snake(name))
+  return path.split('.').some((name) => /[a-z]_/.test(name) && name === toSnakeCase(name))
 }
 
 describe.each(generateDialects.map((name) => [name] as const))(
   'R31 the fields of a request of %s',
   (client) => {
-    const { ours, samples } = fieldTables[client]
+    const { gatewayFields, samples } = fieldTables[client]
     const paths = Object.keys(samples)
     /** Sampled as a whole. */
     const isCovered = (path: string) => {
@@ -78,7 +78,7 @@ describe.each(generateDialects.map((name) => [name] as const))(
     }
 
     test('each one the schema knows has a sample', () => {
-      const known = fieldsOf(schemas[client], new Set(ours))
+      const known = fieldsOf(schemas[client], new Set(gatewayFields))
       expect(known.length).toBeGreaterThan(20)
       const wanted = client === 'gemini' ? known.filter((path) => isCovered(path) || !isSnake(path)) : known
       expect(wanted.filter((path) => !isCovered(path))).toEqual([])

@@ -1,9 +1,9 @@
-import { type JsonObject, objectOf, objectsOf } from '../../lib/loose.ts'
+import { asObject, asObjects, type JsonObject } from '../../lib/json-values.ts'
 import type { SseFrame } from '../../lib/sse.ts'
-import { sameJson } from './compare-request.ts'
-import { rule } from './rule.ts'
+import { assertRule } from './assert-rule.ts'
+import { isSameJson } from './compare-request.ts'
 
-const closes: Record<string, string> = {
+const doneFields: Record<string, string> = {
   'response.output_text.done': 'text',
   'response.refusal.done': 'refusal',
   'response.function_call_arguments.done': 'arguments',
@@ -16,58 +16,61 @@ const closes: Record<string, string> = {
 export function checkResponses(frames: SseFrame[]): void {
   const events = frames.map((frame) => {
     const event = JSON.parse(frame.data) as JsonObject
-    rule(frame.event === event.type, 'the name of an event is its type')
+    assertRule(frame.event === event.type, 'the name of an event is its type')
     return event
   })
-  const walk = new Walk()
-  events.forEach((event, at) => {
-    rule(event.sequence_number === at, 'events are numbered without gaps')
-    walk.event(event)
+  const tracker = new ItemTracker()
+  events.forEach((event, index) => {
+    assertRule(event.sequence_number === index, 'events are numbered without gaps')
+    tracker.track(event)
   })
-  rule(events[0]?.type === 'response.created', 'the first event is response.created')
+  assertRule(events[0]?.type === 'response.created', 'the first event is response.created')
   const last = events.at(-1)
-  rule(
+  assertRule(
     ['response.completed', 'response.incomplete'].includes(String(last?.type)),
     'it ends with the response',
   )
-  walk.close(objectOf(last?.response)?.output)
+  tracker.assertComplete(asObject(last?.response)?.output)
 }
 
-class Walk {
-  readonly #open = new Map<string, string>()
-  readonly #done: JsonObject[] = []
-  #items = 0
+class ItemTracker {
+  readonly #openItems = new Map<string, string>()
+  readonly #doneItems: JsonObject[] = []
+  #itemCount = 0
 
-  event(event: JsonObject): void {
+  track(event: JsonObject): void {
     const type = String(event.type)
     const item = `item ${event.output_index}`
     const part = `${item} part ${event.content_index ?? ''}/${event.summary_index ?? ''}`
     if (type === 'response.output_item.added') {
-      rule(event.output_index === this.#items++, 'items are numbered in order')
-      this.#open.set(item, '')
+      assertRule(event.output_index === this.#itemCount++, 'items are numbered in order')
+      this.#openItems.set(item, '')
     } else if (type === 'response.output_item.done') {
-      rule(this.#open.delete(item), 'an item is done once, after it was added')
-      this.#done[Number(event.output_index)] = objectOf(event.item) ?? {}
+      assertRule(this.#openItems.delete(item), 'an item is done once, after it was added')
+      this.#doneItems[Number(event.output_index)] = asObject(event.item) ?? {}
     } else if (type.endsWith('part.added')) {
-      rule(this.#open.has(item) && !this.#open.has(part), 'a part is added to an open item')
-      this.#open.set(part, '')
-    } else if (type.endsWith('part.done')) rule(this.#open.delete(part), 'a part is done once')
-    else if (event.output_index !== undefined) this.#inside(event, type, item, part)
+      assertRule(this.#openItems.has(item) && !this.#openItems.has(part), 'a part is added to an open item')
+      this.#openItems.set(part, '')
+    } else if (type.endsWith('part.done')) assertRule(this.#openItems.delete(part), 'a part is done once')
+    else if (event.output_index !== undefined) this.#trackContent(event, type, item, part)
   }
 
-  #inside(event: JsonObject, type: string, item: string, part: string): void {
-    const inPart = event.content_index !== undefined || event.summary_index !== undefined
-    const key = inPart ? part : item
-    rule(this.#open.has(key), `${type} outside of what it belongs to`)
+  #trackContent(event: JsonObject, type: string, item: string, part: string): void {
+    const isInPart = event.content_index !== undefined || event.summary_index !== undefined
+    const key = isInPart ? part : item
+    assertRule(this.#openItems.has(key), `${type} outside of what it belongs to`)
     // Sound stands beside the words and has its own events.
     if (type.endsWith('.delta') && type !== 'response.audio.delta')
-      this.#open.set(key, (this.#open.get(key) ?? '') + event.delta)
-    const field = closes[type]
-    if (field) rule(event[field] === this.#open.get(key), `${type} says what its deltas said`)
+      this.#openItems.set(key, (this.#openItems.get(key) ?? '') + event.delta)
+    const field = doneFields[type]
+    if (field) assertRule(event[field] === this.#openItems.get(key), `${type} says what its deltas said`)
   }
 
-  close(output: unknown): void {
-    rule(this.#open.size === 0, `everything is done, ${[...this.#open.keys()]} is not`)
-    rule(sameJson(objectsOf(output), this.#done), 'the response holds the items as they were done')
+  assertComplete(output: unknown): void {
+    assertRule(this.#openItems.size === 0, `everything is done, ${[...this.#openItems.keys()]} is not`)
+    assertRule(
+      isSameJson(asObjects(output), this.#doneItems),
+      'the response holds the items as they were done',
+    )
   }
 }

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { vendorReply } from '../../../test/support/replies.ts'
-import { collect } from '../../call/event.ts'
-import { type GenerateDialect, generateDialects } from '../../catalog/vocabulary.ts'
-import { GatewayError } from '../../errors.ts'
-import type { JsonObject } from '../../lib/loose.ts'
+import { collectReply } from '../../call/event.ts'
+import { type GenerateDialect, generateDialects } from '../../catalogue/vocabulary.ts'
+import { GatewayError } from '../../errors/gateway-error.ts'
+import type { JsonObject } from '../../lib/json-values.ts'
 import { dialects } from '../all.ts'
-import { bill, factsOf, framesOf, readFrames, streamed, whole } from './carry.ts'
 import { clientBodies } from './client-bodies.ts'
-import { targetOf } from './targets.ts'
+import { cost, createContext, decodeFrames, encodeStream, encodeWhole, parseFrames } from './round-trip.ts'
+import { createTarget } from './targets.ts'
 
 const pairs = generateDialects.flatMap((one) => generateDialects.map((other) => [one, other] as const))
 
@@ -31,8 +31,8 @@ function* trapped(value: JsonObject): Generator<JsonObject> {
   })
   for (let at = 1; at < count; at++) {
     for (const trap of traps) {
-      let seen = 0
-      yield JSON.parse(JSON.stringify(value, (_, inner) => (seen++ === at ? trap : inner)))
+      let summary = 0
+      yield JSON.parse(JSON.stringify(value, (_, inner) => (summary++ === at ? trap : inner)))
     }
   }
 }
@@ -57,27 +57,27 @@ describe.each(pairs)('values of the wrong kind anywhere: from %s to %s', (from, 
     for (const given of trapped(vendorReply(from, 'reasoningToolCall').body)) {
       expectNoCrash(() => {
         const events = dialects[from].upstream.decodeReply(given)
-        whole(to, events)
-        streamed(to, events)
+        encodeWhole(to, events)
+        encodeStream(to, events)
       }, given)
     }
   })
 
   test('in an event of a stream', () => {
-    const frames = framesOf(vendorReply(from, 'reasoningToolCall').frames.join(''))
+    const frames = parseFrames(vendorReply(from, 'reasoningToolCall').frames.join(''))
     frames.forEach((frame, at) => {
       if (frame.data === '[DONE]') return
       for (const odd of trapped(JSON.parse(frame.data))) {
         const given = frames.with(at, { ...frame, data: JSON.stringify(odd) })
-        expectNoCrash(() => streamed(to, readFrames(from, given)), odd)
+        expectNoCrash(() => encodeStream(to, decodeFrames(from, given)), odd)
       }
     })
   })
 })
 
 function carried(body: JsonObject, from: GenerateDialect, to: GenerateDialect): void {
-  const target = targetOf(to)
-  if (from === to) dialects[from].same.passRequest(body, target)
+  const target = createTarget(to)
+  if (from === to) dialects[from].passthrough.passRequest(body, target)
   dialects[to].upstream.encodeRequest(dialects[from].client.decodeRequest(body), target)
 }
 
@@ -85,15 +85,16 @@ describe.each(generateDialects.map((name) => [name] as const))('values of the wr
   test('pass to a client of the same format', () => {
     const { body, frames } = vendorReply(name, 'reasoningToolCall')
     for (const given of trapped(body)) {
-      const usage = collect(dialects[name].upstream.decodeReply(given)).usage
-      if (usage) expectNoCrash(() => dialects[name].same.passReply(given, factsOf(), bill, usage), given)
-      expectNoCrash(() => dialects[name].same.seeReply?.(given), given)
+      const usage = collectReply(dialects[name].upstream.decodeReply(given)).usage
+      if (usage)
+        expectNoCrash(() => dialects[name].passthrough.passReply(given, createContext(), cost, usage), given)
+      expectNoCrash(() => dialects[name].passthrough.summarizeReply?.(given), given)
     }
-    const parsed = framesOf(frames.join(''))
+    const parsed = parseFrames(frames.join(''))
     parsed.forEach((frame, at) => {
       if (frame.data === '[DONE]') return
       for (const odd of trapped(JSON.parse(frame.data))) {
-        const relay = dialects[name].same.relay(factsOf())
+        const relay = dialects[name].passthrough.createRelay(createContext())
         const given = parsed.with(at, { ...frame, data: JSON.stringify(odd) })
         expectNoCrash(() => given.map((one) => relay.pass(one)), odd)
       }
@@ -118,5 +119,5 @@ describe.each(generateDialects.map((name) => [name] as const))('values of the wr
 test('thinking of an unknown kind from a client of chat does not stop a request', () => {
   const message = { role: 'assistant', content: 'x', reasoning_details: [{ type: { toString: 1 } }] }
   const call = dialects.chat.client.decodeRequest({ messages: [message] })
-  for (const name of generateDialects) dialects[name].upstream.encodeRequest(call, targetOf(name))
+  for (const name of generateDialects) dialects[name].upstream.encodeRequest(call, createTarget(name))
 })

@@ -1,115 +1,115 @@
-import type { GenerateDialect } from '../../catalog/vocabulary.ts'
+import type { GenerateDialect } from '../../catalogue/vocabulary.ts'
 
 /** Something that reaches an upstream in other words: nothing is lost, and nothing is reported as dropped. */
 export interface Adaptation {
   upstream: GenerateDialect
   /** Names of request stories. */
-  stories: string[]
+  scenarios: string[]
   /** What a comparison word for word finds. */
   differences: string[]
   /** For the documents. */
   note: string
 }
 
-const flatName = {
-  stories: ['Tool in a namespace'],
+const flatToolName = {
+  scenarios: ['Tool in a namespace'],
   differences: ['tools.namespace'],
   note: 'goes by the name `namespace__tool`; a Responses client gets its own names back',
 }
-const freeText = ['Free-text tool', 'A call of a free-text tool']
-const hidden = {
-  stories: ['Reasoning: hidden'],
+const freeTextScenarios = ['Free-text tool', 'A call of a free-text tool']
+const hiddenReasoning = {
+  scenarios: ['Reasoning: hidden'],
   differences: ['reasoning.exclude'],
   note: 'the model thinks, the gateway takes the thinking out of the reply',
 }
-const asModelLikes = { stories: ['Reasoning: as the model likes'], differences: ['reasoning'] }
-const leastBudget = {
-  stories: ['Reasoning: least effort'],
+const adaptiveReasoning = { scenarios: ['Reasoning: as the model likes'], differences: ['reasoning'] }
+const minBudget = {
+  scenarios: ['Reasoning: least effort'],
   differences: ['reasoning'],
   note: 'becomes a budget of 1,024 tokens, the least there is',
 }
 const schemaLabel = {
-  stories: ['Structured output', 'Structured output with a description'],
+  scenarios: ['Structured output', 'Structured output with a description'],
   differences: ['response_format.name', 'response_format.strict'],
   note: 'the schema is always enforced here; its name is a label that is not sent',
 }
 
 export const adaptations: Adaptation[] = [
-  { upstream: 'chat', ...flatName },
-  { upstream: 'messages', ...flatName },
-  { upstream: 'responses', ...flatName },
-  { upstream: 'gemini', ...flatName },
-  { upstream: 'chat', ...hidden },
-  { upstream: 'messages', ...hidden },
-  { upstream: 'responses', ...hidden },
-  { upstream: 'messages', ...leastBudget },
-  { upstream: 'gemini', ...leastBudget },
+  { upstream: 'chat', ...flatToolName },
+  { upstream: 'messages', ...flatToolName },
+  { upstream: 'responses', ...flatToolName },
+  { upstream: 'gemini', ...flatToolName },
+  { upstream: 'chat', ...hiddenReasoning },
+  { upstream: 'messages', ...hiddenReasoning },
+  { upstream: 'responses', ...hiddenReasoning },
+  { upstream: 'messages', ...minBudget },
+  { upstream: 'gemini', ...minBudget },
   { upstream: 'messages', ...schemaLabel },
   { upstream: 'gemini', ...schemaLabel },
   {
     upstream: 'messages',
-    stories: freeText,
+    scenarios: freeTextScenarios,
     differences: ['tools.custom'],
     note: 'becomes a function with one string, `input`; the client gets free text back',
   },
   {
     upstream: 'gemini',
-    stories: freeText,
+    scenarios: freeTextScenarios,
     differences: ['tools.custom'],
     note: 'becomes a function with one string, `input`; the client gets free text back',
   },
   {
     upstream: 'messages',
-    stories: ['Free-text tool with a grammar'],
+    scenarios: ['Free-text tool with a grammar'],
     differences: ['tools.custom', 'tools.format'],
     note: 'becomes a function with one string, `input`, and the grammar is told in its description',
   },
   {
     upstream: 'gemini',
-    stories: ['Free-text tool with a grammar'],
+    scenarios: ['Free-text tool with a grammar'],
     differences: ['tools.custom'],
     note: 'becomes a function with one string, `input`',
   },
-  { upstream: 'chat', ...asModelLikes, note: 'becomes a medium effort' },
-  { upstream: 'responses', ...asModelLikes, note: 'becomes a medium effort' },
+  { upstream: 'chat', ...adaptiveReasoning, note: 'becomes a medium effort' },
+  { upstream: 'responses', ...adaptiveReasoning, note: 'becomes a medium effort' },
   {
     upstream: 'messages',
-    ...asModelLikes,
+    ...adaptiveReasoning,
     note: 'becomes a budget of half the limit, for models that cannot decide themselves',
   },
   {
     upstream: 'messages',
-    stories: ['No limit of the answer'],
+    scenarios: ['No limit of the answer'],
     differences: ['added:max_tokens'],
     note: 'the format wants a limit: that of the model is sent',
   },
   {
     upstream: 'messages',
-    stories: ['Tool choice: some tools'],
+    scenarios: ['Tool choice: some tools'],
     differences: ['tool_choice', 'tools'],
     note: 'only the allowed tools are offered',
   },
   {
     upstream: 'messages',
-    stories: ['Parallel tool calls off'],
+    scenarios: ['Parallel tool calls off'],
     differences: ['added:tool_choice'],
     note: 'said as part of `tool_choice: auto`',
   },
   {
     upstream: 'messages',
-    stories: ['user'],
+    scenarios: ['user'],
     differences: ['user'],
     note: 'sent as a hash, in `metadata.user_id`',
   },
   {
     upstream: 'gemini',
-    stories: ['Document to cite from'],
+    scenarios: ['Document to cite from'],
     differences: ['added:text', 'file_context'],
     note: 'the context goes in front of the file as text',
   },
   {
     upstream: 'gemini',
-    stories: ['Audio output'],
+    scenarios: ['Audio output'],
     differences: ['audio'],
     note: 'the voice is sent; sound of this format is always `pcm16`',
   },
@@ -122,7 +122,7 @@ export interface ReplyLoss {
   note: string
 }
 
-const asText = 'the words come as text'
+const asTextNote = 'the words come as text'
 
 export const replyLosses: Record<GenerateDialect, ReplyLoss[]> = {
   chat: [
@@ -143,7 +143,7 @@ export const replyLosses: Record<GenerateDialect, ReplyLoss[]> = {
     { differences: ['logprobs'], note: 'not told' },
     {
       differences: ['refusal', 'added:text', 'finish_reason'],
-      note: `${asText}, with stop_reason \`refusal\``,
+      note: `${asTextNote}, with stop_reason \`refusal\``,
     },
     { differences: ['audio', 'added:text'], note: `the transcript comes as text, the sound does not` },
     {
@@ -164,7 +164,7 @@ export const replyLosses: Record<GenerateDialect, ReplyLoss[]> = {
     { differences: ['stop_sequence'], note: 'which stop sequence it was is not told' },
     {
       differences: ['refusal', 'added:text', 'finish_reason'],
-      note: `${asText}, with finishReason \`SAFETY\``,
+      note: `${asTextNote}, with finishReason \`SAFETY\``,
     },
     {
       differences: ['arguments.bytes'],

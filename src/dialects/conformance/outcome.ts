@@ -1,28 +1,34 @@
-import { collect } from '../../call/event.ts'
-import type { GenerateDialect } from '../../catalog/vocabulary.ts'
-import type { JsonObject } from '../../lib/loose.ts'
+import { collectReply } from '../../call/event.ts'
+import type { GenerateDialect } from '../../catalogue/vocabulary.ts'
+import type { JsonObject } from '../../lib/json-values.ts'
 import { dialects } from '../all.ts'
-import { carryRequest, overTheWire, replyThrough, ways, whole } from './carry.ts'
-import { clientWords } from './client-words.ts'
-import { replyDifferences } from './compare-reply.ts'
-import { requestDifferences } from './compare-request.ts'
-import { clients } from './history.ts'
+import { clients } from './client-history.ts'
+import { clientScenarioBodies } from './client-scenarios.ts'
+import { compareReplies } from './compare-reply.ts'
+import { compareRequests } from './compare-request.ts'
 import { adaptations, replyLosses } from './losses.ts'
-import { end, partEvents, type ReplyStory, replyOf, type Streamed } from './reply-stories.ts'
-import type { RequestStory } from './request-story.ts'
-import { homes, laneOf, targetOf } from './targets.ts'
+import {
+  createChoiceEnd,
+  createPartEvents,
+  createReplyEvents,
+  type ReplyScenario,
+  type StreamedPart,
+} from './reply-scenarios.ts'
+import type { RequestScenario } from './request-scenario.ts'
+import { encodeWhole, replyModes, roundTripReply, roundTripRequest, toWireJson } from './round-trip.ts'
+import { createTarget, nativeDialects, resolveTierTarget } from './targets.ts'
 
 /** How a client of a format asks for something; null when the format has no words for it. */
-export function bodyFor(client: GenerateDialect, { name, call }: RequestStory): JsonObject | null {
-  const given = clientWords[client][name]
-  const body = given ?? carryRequest(call, client).body
-  const asked = dialects[client].client.decodeRequest(body)
-  const lost = requestDifferences(call, asked).filter((difference) => !labels.has(difference))
-  return lost.length === 0 ? body : null
+export function buildClientBody(client: GenerateDialect, { name, call }: RequestScenario): JsonObject | null {
+  const scenarioBody = clientScenarioBodies[client][name]
+  const body = scenarioBody ?? roundTripRequest(call, client).body
+  const decoded = dialects[client].client.decodeRequest(body)
+  const losses = compareRequests(call, decoded).filter((difference) => !ignoredDifferences.has(difference))
+  return losses.length === 0 ? body : null
 }
 
 /** What a format may lack, or write otherwise, and still ask for the same. */
-const labels: ReadonlySet<string> = new Set([
+const ignoredDifferences: ReadonlySet<string> = new Set([
   'response_format.name',
   'response_format.strict',
   'user',
@@ -30,19 +36,23 @@ const labels: ReadonlySet<string> = new Set([
 ])
 
 /** A request that continues after a reply with this thinking, as a client sends back what it was given. */
-export function thinkingOutcome(
+export function computeReasoningOutcome(
   client: GenerateDialect,
   upstream: GenerateDialect,
-  parts: Streamed[],
+  parts: StreamedPart[],
 ): Outcome {
-  const { kept, asks } = clients[client]
-  const body = overTheWire(asks(kept(whole(client, replyOf(partEvents(parts), [end('stop')])))))
+  const { readReply, buildNextRequest } = clients[client]
+  const body = toWireJson(
+    buildNextRequest(
+      readReply(encodeWhole(client, createReplyEvents(createPartEvents(parts), [createChoiceEnd('stop')]))),
+    ),
+  )
   const format = parts.flatMap(({ start }) => (start.kind === 'reasoning' ? [start.format] : []))[0]
-  const home = format !== undefined && homes[format] === upstream
-  const target = targetOf(upstream, home ? { signatures: format } : {})
+  const isNative = format !== undefined && nativeDialects[format] === upstream
+  const target = createTarget(upstream, isNative ? { signatureFormat: format } : {})
   const { dropped } =
     client === upstream
-      ? dialects[client].same.passRequest(body, target)
+      ? dialects[client].passthrough.passRequest(body, target)
       : dialects[upstream].upstream.encodeRequest(dialects[client].client.decodeRequest(body), target)
   return { dropped, notes: [] }
 }
@@ -55,21 +65,21 @@ export interface Outcome {
 }
 
 /** What becomes of a client's request at an upstream; the client's own bytes go on where both speak alike. */
-export function requestOutcome(
+export function computeRequestOutcome(
   client: GenerateDialect,
   upstream: GenerateDialect,
-  story: RequestStory,
+  scenario: RequestScenario,
   body: JsonObject,
 ): Outcome {
   if (client === upstream) {
-    const { client: side, same } = dialects[client]
-    const target = targetOf(client, laneOf(client, side.decodeRequest(body)))
-    const { dropped } = same.passRequest(overTheWire(body), target)
+    const { client: clientCodec, passthrough } = dialects[client]
+    const target = createTarget(client, resolveTierTarget(client, clientCodec.decodeRequest(body)))
+    const { dropped } = passthrough.passRequest(toWireJson(body), target)
     return { dropped, notes: [] }
   }
-  const { dropped, differences } = carryRequest(dialects[client].client.decodeRequest(body), upstream)
+  const { dropped, differences } = roundTripRequest(dialects[client].client.decodeRequest(body), upstream)
   const notes = adaptations
-    .filter((entry) => entry.upstream === upstream && entry.stories.includes(story.name))
+    .filter((entry) => entry.upstream === upstream && entry.scenarios.includes(scenario.name))
     .filter((entry) =>
       entry.differences.some((name) => differences.includes(name) && !dropped.includes(name)),
     )
@@ -78,9 +88,13 @@ export function requestOutcome(
 }
 
 /** What a client of a format does not see of a reply, in words; empty when it sees all. */
-export function replyOutcome(client: GenerateDialect, { events }: ReplyStory): string[] {
-  const lost = ways.flatMap((way) => replyDifferences(collect(events), replyThrough(client, way, events)))
+export function computeReplyOutcome(client: GenerateDialect, { events }: ReplyScenario): string[] {
+  const lostNames = replyModes.flatMap((mode) =>
+    compareReplies(collectReply(events), roundTripReply(client, mode, events)),
+  )
   return replyLosses[client]
-    .filter(({ differences }) => differences.some((name) => name !== 'added:text' && lost.includes(name)))
+    .filter(({ differences }) =>
+      differences.some((name) => name !== 'added:text' && lostNames.includes(name)),
+    )
     .map(({ note }) => note)
 }

@@ -1,27 +1,27 @@
 import { describe, expect, test } from 'bun:test'
 import { type ScenarioName, scenarios, vendorReply } from '../../../test/support/replies.ts'
-import { collect, type ReplyEvent } from '../../call/event.ts'
-import { noTokens } from '../../call/usage.ts'
-import { type GenerateDialect, generateDialects } from '../../catalog/vocabulary.ts'
-import { fail } from '../../errors.ts'
-import type { JsonObject } from '../../lib/loose.ts'
+import { collectReply, type ReplyEvent } from '../../call/event.ts'
+import { zeroUsage } from '../../call/usage.ts'
+import { type GenerateDialect, generateDialects } from '../../catalogue/vocabulary.ts'
+import { gatewayError } from '../../errors/gateway-error.ts'
+import type { JsonObject } from '../../lib/json-values.ts'
 import type { SseFrame } from '../../lib/sse.ts'
 import { dialects } from '../all.ts'
-import { bill, factsOf, framesOf, overTheWire, readFrames } from './carry.ts'
 import { clientBodies } from './client-bodies.ts'
-import { replyDifferences } from './compare-reply.ts'
-import { cleanEnds } from './grammar.ts'
-import { targetOf } from './targets.ts'
+import { compareReplies } from './compare-reply.ts'
+import { successPatterns } from './grammar.ts'
+import { cost, createContext, decodeFrames, parseFrames, toWireJson } from './round-trip.ts'
+import { createTarget } from './targets.ts'
 
 const names = Object.keys(scenarios) as ScenarioName[]
 
 /** The frames of an upstream as a client of the same format gets them. */
 function relayed(dialect: GenerateDialect, frames: SseFrame[]) {
-  const relay = dialects[dialect].same.relay(factsOf())
+  const relay = dialects[dialect].passthrough.createRelay(createContext())
   const passed = frames.map((frame) => relay.pass(frame)).join('') + (relay.close?.() ?? '')
-  const { usage } = relay.seen
+  const { usage } = relay.summary
   if (!usage) throw new Error('the relay saw no usage')
-  return { seen: relay.seen, stream: passed + relay.end(usage, bill) }
+  return { summary: relay.summary, stream: passed + relay.end(usage, cost) }
 }
 
 /** A field that nobody knows, in every object of the stream. */
@@ -72,14 +72,19 @@ describe.each(generateDialects.map((name) => [name] as const))(
     test.each(names.map((name) => [name] as const))(
       'R31 the relayed stream says what the upstream said: %s',
       (name) => {
-        const frames = framesOf(vendorReply(dialect, name).frames.join(''))
-        const sent = collect(readFrames(dialect, frames))
-        const { stream, seen } = relayed(dialect, frames)
-        const got = collect(readFrames(dialect, framesOf(stream)))
-        expect(replyDifferences(sent, got)).toEqual([])
-        expect(seen).toMatchObject({ complete: true, failure: null, content: true, usage: sent.usage })
-        expect(seen.finishes[0]?.reason).toBe(sent.choices[0]?.end?.reason ?? '')
-        expect(got.usage?.reportedCost).toBe(bill.cost)
+        const frames = parseFrames(vendorReply(dialect, name).frames.join(''))
+        const sent = collectReply(decodeFrames(dialect, frames))
+        const { stream, summary } = relayed(dialect, frames)
+        const got = collectReply(decodeFrames(dialect, parseFrames(stream)))
+        expect(compareReplies(sent, got)).toEqual([])
+        expect(summary).toMatchObject({
+          isComplete: true,
+          failure: null,
+          hasContent: true,
+          usage: sent.usage,
+        })
+        expect(summary.finishReasons[0]?.reason).toBe(sent.choices[0]?.end?.reason ?? '')
+        expect(got.usage?.reportedCost).toBe(cost.total)
       },
     )
 
@@ -87,21 +92,23 @@ describe.each(generateDialects.map((name) => [name] as const))(
       'R31 the relayed whole reply says what the upstream said: %s',
       (name) => {
         const { body } = vendorReply(dialect, name)
-        const sent = collect(dialects[dialect].upstream.decodeReply(body))
+        const sent = collectReply(dialects[dialect].upstream.decodeReply(body))
         if (!sent.usage) throw new Error('no usage')
         const given = { ...body, vendor_extra: { a: [1] } }
-        const passed = overTheWire(dialects[dialect].same.passReply(given, factsOf(), bill, sent.usage))
-        const got = collect(dialects[dialect].upstream.decodeReply(passed))
-        expect(replyDifferences(sent, got)).toEqual([])
+        const passed = toWireJson(
+          dialects[dialect].passthrough.passReply(given, createContext(), cost, sent.usage),
+        )
+        const got = collectReply(dialects[dialect].upstream.decodeReply(passed))
+        expect(compareReplies(sent, got)).toEqual([])
         expect(passed.vendor_extra).toEqual({ a: [1] })
-        expect(got.usage?.reportedCost).toBe(bill.cost)
+        expect(got.usage?.reportedCost).toBe(cost.total)
       },
     )
 
     test('R31 fields of a stream that nobody knows stay in it', () => {
-      const frames = withExtra(framesOf(vendorReply(dialect, 'toolCalls').frames.join('')))
+      const frames = withExtra(parseFrames(vendorReply(dialect, 'toolCalls').frames.join('')))
       const { stream } = relayed(dialect, frames)
-      const told = framesOf(stream).filter(({ data }) => data !== '[DONE]')
+      const told = parseFrames(stream).filter(({ data }) => data !== '[DONE]')
       const without = told.filter(({ data }) => (JSON.parse(data) as JsonObject).vendor_extra === undefined)
       expect(without.map(({ data }) => data)).toEqual([])
     })
@@ -114,8 +121,11 @@ describe.each(generateDialects.map((name) => [name] as const))(
           provider: { sort: 'price' },
           plugins: [],
         }
-        const { body: passed, dropped } = dialects[dialect].same.passRequest(given, targetOf(dialect))
-        expect(overTheWire(passed)).toMatchObject({ vendor_extra: { deep: [1, { a: null }] } })
+        const { body: passed, dropped } = dialects[dialect].passthrough.passRequest(
+          given,
+          createTarget(dialect),
+        )
+        expect(toWireJson(passed)).toMatchObject({ vendor_extra: { deep: [1, { a: null }] } })
         expect(dropped).not.toContain('vendor_extra')
         expect(passed).not.toHaveProperty('provider')
         expect(passed).not.toHaveProperty('plugins')
@@ -123,16 +133,18 @@ describe.each(generateDialects.map((name) => [name] as const))(
     })
 
     test('R33 a relayed stream that breaks off ends with an error', () => {
-      const frames = framesOf(vendorReply(dialect, 'toolCalls').frames.join(''))
+      const frames = parseFrames(vendorReply(dialect, 'toolCalls').frames.join(''))
       for (let count = 0; count < frames.length - 3; count++) {
-        const relay = dialects[dialect].same.relay(factsOf())
+        const relay = dialects[dialect].passthrough.createRelay(createContext())
         const passed = frames.slice(0, count).map((frame) => relay.pass(frame))
         const text =
-          passed.join('') + (relay.close?.() ?? '') + relay.fail(fail('upstream_failed', 'It broke off.'))
-        const events: ReplyEvent[] = readFrames(dialect, framesOf(text))
-        expect(relay.seen.complete).toBe(false)
-        expect(collect(events)).toMatchObject({
-          complete: false,
+          passed.join('') +
+          (relay.close?.() ?? '') +
+          relay.fail(gatewayError('upstream_failed', 'It broke off.'))
+        const events: ReplyEvent[] = decodeFrames(dialect, parseFrames(text))
+        expect(relay.summary.isComplete).toBe(false)
+        expect(collectReply(events)).toMatchObject({
+          isComplete: false,
           failure: { message: expect.stringContaining('It broke off.') },
         })
       }
@@ -140,34 +152,34 @@ describe.each(generateDialects.map((name) => [name] as const))(
 
     test('R33 I7 a reply that cannot be settled breaks off, though its end was written already', () => {
       for (const name of names) {
-        const frames = framesOf(vendorReply(dialect, name).frames.join(''))
-        const relay = dialects[dialect].same.relay(factsOf())
+        const frames = parseFrames(vendorReply(dialect, name).frames.join(''))
+        const relay = dialects[dialect].passthrough.createRelay(createContext())
         const passed = frames.map((frame) => relay.pass(frame)).join('') + (relay.close?.() ?? '')
-        relay.end(noTokens, bill)
-        const text = passed + relay.fail(fail('upstream_failed', 'It broke off.'))
-        expect(text).not.toMatch(cleanEnds[dialect])
-        expect(relay.final).toBeNull()
-        expect(collect(readFrames(dialect, framesOf(text)))).toMatchObject({
-          complete: false,
+        relay.end(zeroUsage, cost)
+        const text = passed + relay.fail(gatewayError('upstream_failed', 'It broke off.'))
+        expect(text).not.toMatch(successPatterns[dialect])
+        expect(relay.finalBody).toBeNull()
+        expect(collectReply(decodeFrames(dialect, parseFrames(text)))).toMatchObject({
+          isComplete: false,
           failure: { message: expect.stringContaining('It broke off.') },
         })
       }
     })
 
     test('R33 what comes after the mark of the end is no part of the reply', () => {
-      const frames = framesOf(vendorReply(dialect, 'toolCalls').frames.join(''))
+      const frames = parseFrames(vendorReply(dialect, 'toolCalls').frames.join(''))
       const marked = dialect === 'gemini' ? [...frames, { event: '', data: '[DONE]' }] : frames
       const late = [...marked.slice(-2), ...frames, { event: 'error', data: '{"error":{"message":"late"}}' }]
-      const once = collect(readFrames(dialect, marked))
-      expect(collect(readFrames(dialect, [...marked, ...late]))).toEqual(once)
+      const once = collectReply(decodeFrames(dialect, marked))
+      expect(collectReply(decodeFrames(dialect, [...marked, ...late]))).toEqual(once)
       const [one, other] = [relayed(dialect, marked), relayed(dialect, [...marked, ...late])]
       expect(other).toEqual(one)
-      expect(other.seen).toMatchObject({ complete: true, failure: null })
+      expect(other.summary).toMatchObject({ isComplete: true, failure: null })
     })
 
     test('R33 the end may be asked for at any time, and twice', () => {
-      const frames = framesOf(vendorReply(dialect, 'toolCalls').frames.join(''))
-      const reader = dialects[dialect].upstream.reader()
+      const frames = parseFrames(vendorReply(dialect, 'toolCalls').frames.join(''))
+      const reader = dialects[dialect].upstream.createReader()
       const events = frames.flatMap((frame) => reader.read(frame))
       events.push(...reader.end(), ...reader.end(), ...frames.flatMap((frame) => reader.read(frame)))
       const ids = events.flatMap((event) => (event.type === 'part-start' ? [event.part] : []))
@@ -179,25 +191,25 @@ describe.each(generateDialects.map((name) => [name] as const))(
     test.each(usages)('R9 a usage without a single count is none: %j', (odd) => {
       const { body, frames } = vendorReply(dialect, 'toolCalls')
       const given = oddUsage(body, odd)
-      expect(collect(dialects[dialect].upstream.decodeReply(given)).usage).toBeNull()
-      expect(dialects[dialect].same.seeReply?.(given)?.usage ?? null).toBeNull()
-      const streamed = framesOf(frames.join('')).map((frame) =>
+      expect(collectReply(dialects[dialect].upstream.decodeReply(given)).usage).toBeNull()
+      expect(dialects[dialect].passthrough.summarizeReply?.(given)?.usage ?? null).toBeNull()
+      const streamed = parseFrames(frames.join('')).map((frame) =>
         frame.data === '[DONE]'
           ? frame
           : { ...frame, data: JSON.stringify(oddUsage(JSON.parse(frame.data), odd)) },
       )
-      expect(collect(readFrames(dialect, streamed))).toMatchObject({ usage: null, complete: true })
-      const relay = dialects[dialect].same.relay(factsOf())
+      expect(collectReply(decodeFrames(dialect, streamed))).toMatchObject({ usage: null, isComplete: true })
+      const relay = dialects[dialect].passthrough.createRelay(createContext())
       for (const frame of streamed) relay.pass(frame)
       relay.close?.()
-      expect(relay.seen).toMatchObject({ usage: null, complete: true })
+      expect(relay.summary).toMatchObject({ usage: null, isComplete: true })
     })
 
     test('R9 a single count is a usage', () => {
       for (const one of [oneCount[dialect], { ...oneCount[dialect], ...absurd[dialect] }]) {
         const given = withUsage(vendorReply(dialect, 'toolCalls').body, () => one)
-        expect(collect(dialects[dialect].upstream.decodeReply(given)).usage).toEqual({
-          ...noTokens,
+        expect(collectReply(dialects[dialect].upstream.decodeReply(given)).usage).toEqual({
+          ...zeroUsage,
           output: 7,
         })
       }

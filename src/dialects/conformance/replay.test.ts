@@ -1,20 +1,27 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { collect, type Reply, type ReplyEvent } from '../../call/event.ts'
-import { eventsOf } from '../../call/replay.ts'
-import { generateDialects } from '../../catalog/vocabulary.ts'
-import { framesOf, readFrames, streamed } from './carry.ts'
-import { replyDifferences } from './compare-reply.ts'
-import { grammars } from './grammar.ts'
-import { end, partEvents, replyOf, replyStories, text, vendorThinking } from './reply-stories.ts'
+import { collectReply, type Reply, type ReplyEvent } from '../../call/event.ts'
+import { replayEvents } from '../../call/replay.ts'
+import { generateDialects } from '../../catalogue/vocabulary.ts'
+import { compareReplies } from './compare-reply.ts'
+import { grammarChecks } from './grammar.ts'
+import {
+  createChoiceEnd,
+  createPartEvents,
+  createReplyEvents,
+  replyScenarios,
+  textPart,
+  vendorReasoning,
+} from './reply-scenarios.ts'
+import { decodeFrames, encodeStream, parseFrames } from './round-trip.ts'
 
-const told = (events: ReplyEvent[]): Reply => JSON.parse(JSON.stringify(collect(events)))
+const told = (events: ReplyEvent[]): Reply => JSON.parse(JSON.stringify(collectReply(events)))
 
 const stories = [
-  ...replyStories,
-  ...Object.entries(vendorThinking).map(([name, parts]) => ({
+  ...replyScenarios,
+  ...Object.entries(vendorReasoning).map(([name, parts]) => ({
     name,
-    events: replyOf(partEvents(parts), [end('stop')]),
+    events: createReplyEvents(createPartEvents(parts), [createChoiceEnd('stop')]),
   })),
 ]
 
@@ -22,20 +29,20 @@ describe('R36 a reply that is told once more', () => {
   test('says the same', () => {
     for (const { name, events } of stories) {
       const { usage, ...reply } = told(events)
-      expect({ name, ...told(eventsOf({ ...reply, usage })), usage }).toEqual({ name, ...reply, usage })
+      expect({ name, ...told(replayEvents({ ...reply, usage })), usage }).toEqual({ name, ...reply, usage })
     }
   })
 
   test.each(generateDialects)('is a stream of %s that says no less than the first one', (dialect) => {
     for (const { name, events } of stories) {
       const reply = told(events)
-      const again = streamed(dialect, eventsOf(reply))
-      grammars[dialect](framesOf(again))
+      const again = encodeStream(dialect, replayEvents(reply))
+      grammarChecks[dialect](parseFrames(again))
       const differences = (stream: string) => {
-        const read = collect(readFrames(dialect, framesOf(stream)))
-        return replyDifferences(reply, { ...read, usage: reply.usage })
+        const read = collectReply(decodeFrames(dialect, parseFrames(stream)))
+        return compareReplies(reply, { ...read, usage: reply.usage })
       }
-      const known = differences(streamed(dialect, events))
+      const known = differences(encodeStream(dialect, events))
       const lost = differences(again).filter((difference) => !known.includes(difference))
       expect({ name, lost }).toEqual({ name, lost: [] })
     }
@@ -45,7 +52,9 @@ describe('R36 a reply that is told once more', () => {
     const said = fc.string({ unit: 'grapheme', minLength: 1500, maxLength: 3000 })
     fc.assert(
       fc.property(said, (whole) => {
-        const events = eventsOf(told(replyOf(partEvents([text(whole)]), [end('stop')])))
+        const events = replayEvents(
+          told(createReplyEvents(createPartEvents([textPart(whole)]), [createChoiceEnd('stop')])),
+        )
         const pieces = events.flatMap((event) =>
           event.type === 'part-delta' ? [event.delta.text ?? ''] : [],
         )

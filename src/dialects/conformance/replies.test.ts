@@ -1,27 +1,34 @@
 import { describe, expect, test } from 'bun:test'
 import { type ScenarioName, scenarios, vendorReply } from '../../../test/support/replies.ts'
 import type { Tool } from '../../call/call.ts'
-import { collect, type ReplyEvent } from '../../call/event.ts'
+import { collectReply, type ReplyEvent } from '../../call/event.ts'
 import type { InputPart, OutputPart } from '../../call/part.ts'
-import { type GenerateDialect, generateDialects } from '../../catalog/vocabulary.ts'
+import { type GenerateDialect, generateDialects } from '../../catalogue/vocabulary.ts'
 import { dialects } from '../all.ts'
-import {
-  bill,
-  factsOf,
-  framesOf,
-  overTheWire,
-  readFrames,
-  replyThrough,
-  streamed,
-  throughFormat,
-  ways,
-  whole,
-} from './carry.ts'
-import { replyDifferences } from './compare-reply.ts'
-import { grammars } from './grammar.ts'
-import { clients } from './history.ts'
+import { clients } from './client-history.ts'
+import { compareReplies } from './compare-reply.ts'
+import { grammarChecks } from './grammar.ts'
 import { replyLosses } from './losses.ts'
-import { end, partEvents, replyOf, replyStories, type Streamed, vendorThinking } from './reply-stories.ts'
+import {
+  createChoiceEnd,
+  createPartEvents,
+  createReplyEvents,
+  replyScenarios,
+  type StreamedPart,
+  vendorReasoning,
+} from './reply-scenarios.ts'
+import {
+  cost,
+  createContext,
+  decodeFrames,
+  encodeStream,
+  encodeWhole,
+  parseFrames,
+  replyModes,
+  roundTripEvents,
+  roundTripReply,
+  toWireJson,
+} from './round-trip.ts'
 
 const pairs = generateDialects.flatMap((upstream) =>
   generateDialects.map((client) => [upstream, client] as const),
@@ -33,19 +40,20 @@ function declared(dialect: GenerateDialect): string[] {
 
 /** The reply in a client's hands is the upstream's, but for what the client's format cannot say. */
 function expectCarried(events: ReplyEvent[], client: GenerateDialect, what: string): void {
-  const sent = collect(events)
-  for (const way of ways) {
-    const got = replyThrough(client, way, events)
-    const lost = replyDifferences(sent, got).filter((name) => !declared(client).includes(name))
+  const sent = collectReply(events)
+  for (const way of replyModes) {
+    const got = roundTripReply(client, way, events)
+    const lost = compareReplies(sent, got).filter((name) => !declared(client).includes(name))
     expect({ what, way, lost }).toEqual({ what, way, lost: [] })
-    expect(got.usage?.reportedCost).toBe(bill.cost)
+    expect(got.usage?.reportedCost).toBe(cost.total)
   }
 }
 
 describe.each(pairs)('R9 R31 replies of an upstream of %s to a client of %s', (upstream, client) => {
   test('every story, streamed and whole, with its usage', () => {
-    for (const { name, events } of replyStories) {
-      for (const way of ways) expectCarried(throughFormat(upstream, way, events), client, `${name}, ${way}`)
+    for (const { name, events } of replyScenarios) {
+      for (const way of replyModes)
+        expectCarried(roundTripEvents(upstream, way, events), client, `${name}, ${way}`)
     }
   })
 
@@ -53,10 +61,10 @@ describe.each(pairs)('R9 R31 replies of an upstream of %s to a client of %s', (u
     for (const name of Object.keys(scenarios) as ScenarioName[]) {
       const { frames, body, usage } = vendorReply(upstream, name)
       for (const events of [
-        readFrames(upstream, framesOf(frames.join(''))),
+        decodeFrames(upstream, parseFrames(frames.join(''))),
         dialects[upstream].upstream.decodeReply(body),
       ]) {
-        expect(collect(events)).toMatchObject({ complete: true, failure: null, usage })
+        expect(collectReply(events)).toMatchObject({ isComplete: true, failure: null, usage })
         expectCarried(events, client, name)
       }
     }
@@ -68,9 +76,9 @@ const vendorsDiffer = ['arguments.bytes', 'order']
 
 describe.each(generateDialects.map((name) => [name] as const))('a client of %s', (client) => {
   test('gets streams that keep the rules of its format', () => {
-    for (const { name, events } of replyStories) {
+    for (const { name, events } of replyScenarios) {
       try {
-        grammars[client](framesOf(streamed(client, events)))
+        grammarChecks[client](parseFrames(encodeStream(client, events)))
       } catch (error) {
         throw new Error(name, { cause: error })
       }
@@ -78,9 +86,9 @@ describe.each(generateDialects.map((name) => [name] as const))('a client of %s',
   })
 
   test('R31 loses exactly what the table says', () => {
-    const lost = ways.flatMap((way) =>
-      replyStories.flatMap(({ events }) =>
-        replyDifferences(collect(events), replyThrough(client, way, events)),
+    const lost = replyModes.flatMap((way) =>
+      replyScenarios.flatMap(({ events }) =>
+        compareReplies(collectReply(events), roundTripReply(client, way, events)),
       ),
     )
     expect([...new Set(lost)].sort()).toEqual([...new Set(declared(client))].sort())
@@ -89,10 +97,10 @@ describe.each(generateDialects.map((name) => [name] as const))('a client of %s',
   test('R9 counts the same usage from a vendor, streamed and whole', () => {
     for (const name of Object.keys(scenarios) as ScenarioName[]) {
       const { frames, body } = vendorReply(client, name)
-      const one = collect(readFrames(client, framesOf(frames.join(''))))
-      const other = collect(dialects[client].upstream.decodeReply(body))
+      const one = collectReply(decodeFrames(client, parseFrames(frames.join(''))))
+      const other = collectReply(dialects[client].upstream.decodeReply(body))
       expect(one.usage).toEqual(other.usage)
-      expect(replyDifferences(one, other).filter((name) => !vendorsDiffer.includes(name))).toEqual([])
+      expect(compareReplies(one, other).filter((name) => !vendorsDiffer.includes(name))).toEqual([])
     }
   })
 })
@@ -104,17 +112,19 @@ describe.each(generateDialects.map((name) => [name] as const))('a client of %s t
       'OpenAI reasoning item',
       'Gemini thoughts and the signature of a call',
     ]) {
-      const events = replyOf(partEvents(vendorThinking[name] ?? []), [end('stop')])
-      const facts = factsOf({ reasoning: { effort: 'high', exclude: true } })
-      const [stream, body] = [streamed(client, events, facts), whole(client, events, facts)]
+      const events = createReplyEvents(createPartEvents(vendorReasoning[name] ?? []), [
+        createChoiceEnd('stop'),
+      ])
+      const facts = createContext({ reasoning: { effort: 'high', exclude: true } })
+      const [stream, body] = [encodeStream(client, events, facts), encodeWhole(client, events, facts)]
       for (const shown of [stream, JSON.stringify(body)]) {
         expect(shown).not.toMatch(/Snow|Looking|It snows|Ask the tool/)
       }
-      const { kept, gathered, asks } = clients[client]
-      for (const history of [kept(body), gathered(framesOf(stream))]) {
-        const { messages } = dialects[client].client.decodeRequest(overTheWire(asks(history)))
+      const { readReply, readStream, buildNextRequest } = clients[client]
+      for (const history of [readReply(body), readStream(parseFrames(stream))]) {
+        const { messages } = dialects[client].client.decodeRequest(toWireJson(buildNextRequest(history)))
         // In this format hidden is hidden whole: it has no seal that would not show whose thinking it is.
-        const seals = client === 'chat' ? [] : sealsIn(collect(events).choices[0]?.parts ?? [])
+        const seals = client === 'chat' ? [] : sealsIn(collectReply(events).choices[0]?.parts ?? [])
         expect(sealsIn(messages.flatMap(({ parts }) => parts))).toEqual(seals)
       }
     }
@@ -126,21 +136,21 @@ test.each([['chat'], ['responses']] as const)(
   (asking) => {
     const tools: Tool[] = [{ kind: 'custom', name: 'patch' }]
     const call = { kind: 'tool-call', id: 'call_p', name: 'patch', arguments: '' } as const
-    const asText: Streamed = {
+    const asText: StreamedPart = {
       start: { ...call, custom: true },
       deltas: [{ arguments: '*** Begin "x"\n' }, { arguments: '+1' }],
     }
-    const asJson: Streamed = {
+    const asJson: StreamedPart = {
       start: call,
       deltas: [{ arguments: '{"input":"*** Begin \\"x\\"' }, { arguments: '\\n+1"}' }],
     }
     for (const part of [asText, asJson]) {
-      const events = replyOf(partEvents([part]), [end('tool_calls')])
+      const events = createReplyEvents(createPartEvents([part]), [createChoiceEnd('tool_calls')])
       for (const got of [
-        readFrames(asking, framesOf(streamed(asking, events, factsOf({ tools })))),
-        dialects[asking].upstream.decodeReply(whole(asking, events, factsOf({ tools }))),
+        decodeFrames(asking, parseFrames(encodeStream(asking, events, createContext({ tools })))),
+        dialects[asking].upstream.decodeReply(encodeWhole(asking, events, createContext({ tools }))),
       ]) {
-        expect(collect(got).choices[0]?.parts).toEqual([
+        expect(collectReply(got).choices[0]?.parts).toEqual([
           { ...call, custom: true, arguments: '*** Begin "x"\n+1' },
         ])
       }

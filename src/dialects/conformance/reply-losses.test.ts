@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'bun:test'
-import { collect, type ReplyEvent } from '../../call/event.ts'
-import { generateDialects } from '../../catalog/vocabulary.ts'
+import { collectReply, type ReplyEvent } from '../../call/event.ts'
+import { generateDialects } from '../../catalogue/vocabulary.ts'
 import { dialects } from '../all.ts'
 import { completions } from '../completions/completions.ts'
-import { addReplyLosses, lossComment, type ReplyLimits, replyLimits } from '../reply-losses.ts'
-import { replyThrough, ways } from './carry.ts'
-import { replyDifferences } from './compare-reply.ts'
-import { replyStories } from './reply-stories.ts'
+import { addReplyLosses, createReplyLimits, formatLossComment, type ReplyLimits } from '../reply-losses.ts'
+import { compareReplies } from './compare-reply.ts'
+import { replyScenarios } from './reply-scenarios.ts'
+import { replyModes, roundTripReply } from './round-trip.ts'
 
 function lostIn(events: ReplyEvent[], limits: ReplyLimits): string[] {
   const lost: string[] = []
@@ -27,12 +27,12 @@ const names: [difference: string, reported: RegExp][] = [
 ]
 
 describe.each(generateDialects.map((name) => [name] as const))('R31 a reply to a client of %s', (client) => {
-  test.each(replyStories.map(({ name, events }) => [name, events] as const))(
+  test.each(replyScenarios.map(({ name, events }) => [name, events] as const))(
     '%s: what it cannot be told is named, and nothing else',
     (_name, events) => {
       const reported = lostIn(events, dialects[client].client.replyLimits)
-      for (const way of ways) {
-        const found = replyDifferences(collect(events), replyThrough(client, way, events))
+      for (const way of replyModes) {
+        const found = compareReplies(collectReply(events), roundTripReply(client, way, events))
         const lost = names
           .filter(([difference]) => found.includes(difference))
           .map(([difference]) => difference)
@@ -74,8 +74,8 @@ test('names are few, and a comment stays a comment', () => {
     const value = { type: `odd\n\ndata: ${part}` }
     return { type: 'part-start', choice: 0, part, content: { kind: 'opaque', dialect: 'messages', value } }
   })
-  const lost = lostIn(events, replyLimits('chat'))
+  const lost = lostIn(events, createReplyLimits('chat'))
   expect(lost.length).toBeLessThan(100)
-  expect(lossComment(lost).trimEnd()).not.toContain('\n')
-  expect(lossComment([])).toBe('')
+  expect(formatLossComment(lost).trimEnd()).not.toContain('\n')
+  expect(formatLossComment([])).toBe('')
 })

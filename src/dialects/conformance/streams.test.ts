@@ -1,14 +1,20 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { type ScenarioName, vendorReply } from '../../../test/support/replies.ts'
-import { collect, type ReplyEvent } from '../../call/event.ts'
-import { noTokens } from '../../call/usage.ts'
-import { type GenerateDialect, generateDialects } from '../../catalog/vocabulary.ts'
-import { fail } from '../../errors.ts'
+import { collectReply, type ReplyEvent } from '../../call/event.ts'
+import { zeroUsage } from '../../call/usage.ts'
+import { type GenerateDialect, generateDialects } from '../../catalogue/vocabulary.ts'
+import { gatewayError } from '../../errors/gateway-error.ts'
 import { dialects } from '../all.ts'
-import { bill, factsOf, framesOf, readFrames, streamed } from './carry.ts'
-import { cleanEnds, grammars } from './grammar.ts'
-import { end, replyOf, type Streamed, text, toolCall } from './reply-stories.ts'
+import { grammarChecks, successPatterns } from './grammar.ts'
+import {
+  createChoiceEnd,
+  createReplyEvents,
+  type StreamedPart,
+  textPart,
+  toolCallPart,
+} from './reply-scenarios.ts'
+import { cost, createContext, decodeFrames, encodeStream, parseFrames } from './round-trip.ts'
 
 const pairs = generateDialects.flatMap((upstream) =>
   generateDialects.map((client) => [upstream, client] as const),
@@ -46,9 +52,9 @@ const plans = (given: fc.Arbitrary<string>): fc.Arbitrary<Plan> =>
 
 /** Text and calls that start in order and take turns as the plan says. */
 function interleaved({ calls, said, turns }: Plan): ReplyEvent[] {
-  const parts: Streamed[] = [
-    ...(said.join('') === '' ? [] : [text(...said)]),
-    ...calls.map((list, at) => toolCall(`call_${at}`, `tool_${at % 2}`, ...list)),
+  const parts: StreamedPart[] = [
+    ...(said.join('') === '' ? [] : [textPart(...said)]),
+    ...calls.map((list, at) => toolCallPart(`call_${at}`, `tool_${at % 2}`, ...list)),
   ]
   const waiting = parts.map(({ deltas }) => [...deltas])
   const events: ReplyEvent[] = []
@@ -71,23 +77,23 @@ function interleaved({ calls, said, turns }: Plan): ReplyEvent[] {
       events.push({ type: 'part-end', choice: 0, part })
     }
   }
-  return replyOf(events, [end('tool_calls')])
+  return createReplyEvents(events, [createChoiceEnd('tool_calls')])
 }
 
 /** Bytes of the upstream's stream, split anywhere, as the client finally has them. */
 function relayed(plan: Plan, upstream: GenerateDialect, client: GenerateDialect): void {
   const sent = interleaved(plan)
-  const read = readFrames(upstream, framesOf(streamed(upstream, sent), plan.cuts))
-  const stream = streamed(client, read)
-  grammars[client](framesOf(stream))
-  const got = collect(readFrames(client, framesOf(stream, plan.cuts)))
+  const read = decodeFrames(upstream, parseFrames(encodeStream(upstream, sent), plan.cuts))
+  const stream = encodeStream(client, read)
+  grammarChecks[client](parseFrames(stream))
+  const got = collectReply(decodeFrames(client, parseFrames(stream, plan.cuts)))
   const calls = (got.choices[0]?.parts ?? []).flatMap((part) =>
     part.kind === 'tool-call' ? [[part.id, part.name, part.arguments]] : [],
   )
   expect(calls.sort()).toEqual(plan.calls.map((list, at) => [`call_${at}`, `tool_${at % 2}`, list.join('')]))
   const words = (got.choices[0]?.parts ?? []).map((part) => (part.kind === 'text' ? part.text : '')).join('')
   expect(words).toBe(plan.said.join(''))
-  expect(got).toMatchObject({ complete: true, failure: null })
+  expect(got).toMatchObject({ isComplete: true, failure: null })
   expect(got.choices[0]?.end?.reason).toBe('tool_calls')
 }
 
@@ -124,45 +130,45 @@ describe.each(faults)('R33 a stream of %s, %s, cut at every byte', (dialect, nam
   test('is complete only after the end mark', () => {
     expect(mark).not.toBeNull()
     for (let cut = 0; cut <= bytes.length; cut++) {
-      const { complete } = collect(readFrames(dialect, framesOf(bytes.subarray(0, cut))))
-      if (complete !== cut >= marked) {
+      const { isComplete } = collectReply(decodeFrames(dialect, parseFrames(bytes.subarray(0, cut))))
+      if (isComplete !== cut >= marked) {
         // After the mark a later event may still be cut in half: then it is a failure, never a silent end.
-        expect({ cut, complete }).toEqual({ cut, complete: cut >= marked && complete })
+        expect({ cut, complete: isComplete }).toEqual({ cut, complete: cut >= marked && isComplete })
       }
     }
-    expect(collect(readFrames(dialect, framesOf(bytes))).complete).toBe(true)
+    expect(collectReply(decodeFrames(dialect, parseFrames(bytes))).isComplete).toBe(true)
   })
 
   test('reaches every client as an error, never as a clean end', () => {
     const step = Math.max(1, Math.floor(marked / 40))
     for (let cut = 0; cut < marked; cut += step) {
-      const events = readFrames(dialect, framesOf(bytes.subarray(0, cut)))
+      const events = decodeFrames(dialect, parseFrames(bytes.subarray(0, cut)))
       for (const client of generateDialects) expectBroken(client, events)
     }
   })
 })
 
 function expectBroken(client: GenerateDialect, events: ReplyEvent[], afterEnd = false): void {
-  const writer = dialects[client].client.writer(factsOf())
+  const writer = dialects[client].client.createWriter(createContext())
   const written = events.filter(({ type }) => type !== 'reply-error').map((event) => writer.write(event))
-  if (afterEnd) writer.end(noTokens, bill)
-  const stream = written.join('') + writer.fail(fail('upstream_failed', 'The connection broke off.'))
-  expect(writer.final).toBeNull()
-  const got = collect(readFrames(client, framesOf(stream)))
-  expect({ client, complete: got.complete, failed: got.failure !== null }).toEqual({
+  if (afterEnd) writer.end(zeroUsage, cost)
+  const stream = written.join('') + writer.fail(gatewayError('upstream_failed', 'The connection broke off.'))
+  expect(writer.finalBody).toBeNull()
+  const got = collectReply(decodeFrames(client, parseFrames(stream)))
+  expect({ client, complete: got.isComplete, failed: got.failure !== null }).toEqual({
     client,
     complete: false,
     failed: true,
   })
   expect(stream).toContain('The connection broke off.')
-  expect(stream).not.toMatch(cleanEnds[client])
+  expect(stream).not.toMatch(successPatterns[client])
 }
 
 describe.each(pairs)('R33 I7 a reply of %s to a client of %s that cannot be settled', (upstream, client) => {
   test('breaks off, though its end was written already: that was never sent', () => {
     for (const name of broken) {
-      const frames = framesOf(vendorReply(upstream, name).frames.join(''))
-      expectBroken(client, readFrames(upstream, frames), true)
+      const frames = parseFrames(vendorReply(upstream, name).frames.join(''))
+      expectBroken(client, decodeFrames(upstream, frames), true)
     }
     expectBroken(client, [], true)
   })

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'bun:test'
-import { collect, type Reply, type ReplyEvent } from '../../call/event.ts'
+import { collectReply, type Reply, type ReplyEvent } from '../../call/event.ts'
 import type { OutputPart } from '../../call/part.ts'
-import { noTokens } from '../../call/usage.ts'
-import { type GenerateDialect, generateDialects } from '../../catalog/vocabulary.ts'
-import { GatewayError } from '../../errors.ts'
-import type { JsonObject } from '../../lib/loose.ts'
+import { zeroUsage } from '../../call/usage.ts'
+import { type GenerateDialect, generateDialects } from '../../catalogue/vocabulary.ts'
+import { GatewayError } from '../../errors/gateway-error.ts'
+import type { JsonObject } from '../../lib/json-values.ts'
 import type { SseFrame } from '../../lib/sse.ts'
 import { dialects } from '../all.ts'
-import { bill, factsOf, framesOf, readFrames, replyThrough, ways } from './carry.ts'
-import { targetOf } from './targets.ts'
+import { cost, createContext, decodeFrames, parseFrames, replyModes, roundTripReply } from './round-trip.ts'
+import { createTarget } from './targets.ts'
 
 /** What vendors really send, in their own formats, where it is not what their documents would lead one to expect. */
 
@@ -29,10 +29,10 @@ function readWhole(dialect: GenerateDialect, body: JsonObject): ReplyEvent[] {
 
 /** The frames of a stream as a client of the same format gets them, up to its end. */
 function relayed(dialect: GenerateDialect, frames: SseFrame[]): JsonObject[] {
-  const relay = dialects[dialect].same.relay(factsOf())
+  const relay = dialects[dialect].passthrough.createRelay(createContext())
   const text = frames.map((frame) => relay.pass(frame)).join('') + (relay.close?.() ?? '')
-  const rest = relay.seen.complete ? relay.end(noTokens, bill) : ''
-  return framesOf(text + rest).flatMap(({ data }) => (data === '[DONE]' ? [] : [JSON.parse(data)]))
+  const rest = relay.summary.isComplete ? relay.end(zeroUsage, cost) : ''
+  return parseFrames(text + rest).flatMap(({ data }) => (data === '[DONE]' ? [] : [JSON.parse(data)]))
 }
 
 function partsOf(reply: Reply): OutputPart[] {
@@ -48,9 +48,9 @@ const textIn = (reply: Reply) =>
 
 /** Through every client format, streamed and whole. */
 function everywhere(events: ReplyEvent[], check: (reply: Reply, dialect: GenerateDialect) => void): void {
-  check(collect(events), 'chat')
+  check(collectReply(events), 'chat')
   for (const dialect of generateDialects)
-    for (const way of ways) check(replyThrough(dialect, way, events), dialect)
+    for (const way of replyModes) check(roundTripReply(dialect, way, events), dialect)
 }
 
 describe('R29 chat members that are present and empty', () => {
@@ -97,7 +97,7 @@ describe('R29 chat members that are present and empty', () => {
   }
 
   test('say nothing in a translation', () => {
-    for (const events of [readFrames('chat', stream), readWhole('chat', whole)]) {
+    for (const events of [decodeFrames('chat', stream), readWhole('chat', whole)]) {
       everywhere(events, (reply) => {
         expect(textIn(reply)).toBe('Look.')
         expect(callsIn(reply).map(([name, given]) => [name, JSON.parse(given ?? '')])).toEqual([
@@ -105,19 +105,19 @@ describe('R29 chat members that are present and empty', () => {
         ])
         expect(partsOf(reply).map(({ kind }) => kind)).toEqual(['text', 'tool-call'])
         expect(reply.choices[0]?.end?.reason).toBe('tool_calls')
-        expect(reply).toMatchObject({ complete: true, failure: null })
+        expect(reply).toMatchObject({ isComplete: true, failure: null })
       })
     }
   })
 
   test('a reply with nothing but text calls no tool', () => {
     const frames = [...framesFor('chat', [chunk({ content: 'Hi' }), chunk({}, 'stop')]), done]
-    expect(collect(readFrames('chat', frames)).choices[0]?.end?.reason).toBe('stop')
+    expect(collectReply(decodeFrames('chat', frames)).choices[0]?.end?.reason).toBe('stop')
     expect(relayed('chat', frames).at(-1)).toMatchObject({ choices: [{ finish_reason: 'stop' }] })
   })
 
   test('are gone from a reply that passes', () => {
-    const { choices } = dialects.chat.same.passReply(whole, factsOf(), bill, noTokens)
+    const { choices } = dialects.chat.passthrough.passReply(whole, createContext(), cost, zeroUsage)
     const [choice] = choices as JsonObject[]
     expect(choice).toMatchObject({
       finish_reason: 'tool_calls',
@@ -161,19 +161,19 @@ describe('R29 a Messages stream whose first event is the whole message', () => {
     ],
   ])('is read, %s', (_, events) => {
     const frames = framesFor('messages', events)
-    everywhere(readFrames('messages', frames), (reply) => {
+    everywhere(decodeFrames('messages', frames), (reply) => {
       expect(textIn(reply)).toBe('Look.')
       expect(callsIn(reply)).toEqual([['weather', '{"city":"Graz"}']])
       expect(reply.choices[0]?.end?.reason).toBe('tool_calls')
-      expect(reply.complete).toBe(true)
+      expect(reply.isComplete).toBe(true)
     })
-    const relay = dialects.messages.same.relay(factsOf())
+    const relay = dialects.messages.passthrough.createRelay(createContext())
     for (const frame of frames) relay.pass(frame)
     relay.close?.()
-    expect(relay.seen).toMatchObject({
-      content: true,
-      complete: true,
-      finishes: [{ reason: 'tool_calls', native: 'tool_use' }],
+    expect(relay.summary).toMatchObject({
+      hasContent: true,
+      isComplete: true,
+      finishReasons: [{ reason: 'tool_calls', native: 'tool_use' }],
       usage: { output: 20 },
     })
     const passed = relayed('messages', frames)
@@ -226,7 +226,7 @@ describe('R29 a free-text call that the vendor made and ran itself', () => {
 
   test('is not for the client to answer', () => {
     for (const events of [
-      readFrames('responses', streamOf(own)),
+      decodeFrames('responses', streamOf(own)),
       readWhole('responses', response(own, [item, message])),
       readWhole('responses', response([], [{ ...item, output: 'A post.' }, message])),
     ]) {
@@ -237,26 +237,26 @@ describe('R29 a free-text call that the vendor made and ran itself', () => {
         expect(callsIn(reply)).toEqual([])
         expect(reply.choices[0]?.end?.reason).toBe('stop')
       })
-      const [first] = partsOf(collect(events))
+      const [first] = partsOf(collectReply(events))
       expect(first).toMatchObject({ kind: 'opaque', value: { type: 'custom_tool_call', input: item.input } })
     }
-    const relay = dialects.responses.same.relay(factsOf())
+    const relay = dialects.responses.passthrough.createRelay(createContext())
     for (const frame of streamOf(own)) relay.pass(frame)
-    expect(relay.seen).toMatchObject({ calls: [], finishes: [{ reason: 'stop' }] })
+    expect(relay.summary).toMatchObject({ toolCalls: [], finishReasons: [{ reason: 'stop' }] })
   })
 
   test('is the client’s where the client declared the tool', () => {
     for (const events of [
-      readFrames('responses', streamOf(clients)),
+      decodeFrames('responses', streamOf(clients)),
       readWhole('responses', response(clients, [item, message])),
     ])
-      expect(callsIn(collect(events))).toEqual([['x_keyword_search', item.input]])
+      expect(callsIn(collectReply(events))).toEqual([['x_keyword_search', item.input]])
   })
 
   test('in a history, it is no call that waits for a result', () => {
     const input = [{ role: 'user', content: 'Posts?' }, item, message, { role: 'user', content: 'More.' }]
     const call = dialects.responses.client.decodeRequest({ input })
-    const { body } = dialects.chat.upstream.encodeRequest(call, targetOf('chat'))
+    const { body } = dialects.chat.upstream.encodeRequest(call, createTarget('chat'))
     expect(JSON.stringify(body)).not.toContain('tool_calls')
   })
 })
@@ -281,7 +281,7 @@ describe('R29 a tool found by tool search', () => {
     const input = [item, { type: 'function_call_output', call_id: 'call_1', output: 'snow' }]
     const tools = [{ type: 'function', name: 'get_weather', defer_loading: true }, { type: 'tool_search' }]
     const call = dialects.responses.client.decodeRequest({ input, tools })
-    const { body } = dialects.chat.upstream.encodeRequest(call, targetOf('chat'))
+    const { body } = dialects.chat.upstream.encodeRequest(call, createTarget('chat'))
     expect(body).toMatchObject({
       messages: [{ tool_calls: [{ function: { name: 'get_weather' } }] }, { role: 'tool' }],
       tools: [{ function: { name: 'get_weather' } }],
@@ -306,34 +306,34 @@ describe('R29 a Gemini reply that ended over a tool call', () => {
 
   test.each(words)('%s keeps what was said', (word) => {
     const body = replyWith([{ text: 'Look.' }, { functionCall }], word)
-    for (const events of [readWhole('gemini', body), readFrames('gemini', framesFor('gemini', [body]))]) {
+    for (const events of [readWhole('gemini', body), decodeFrames('gemini', framesFor('gemini', [body]))]) {
       everywhere(events, (reply) => {
         expect(textIn(reply)).toBe('Look.')
         expect(callsIn(reply)).toEqual([['weather', '{"city":"Graz"}']])
         expect(reply.choices[0]?.end?.reason).toBe('tool_calls')
         expect(reply.failure).toBeNull()
       })
-      expect(collect(events).choices[0]?.end).toMatchObject({ native: word, explanation: 'Why.' })
+      expect(collectReply(events).choices[0]?.end).toMatchObject({ native: word, explanation: 'Why.' })
     }
-    const relay = dialects.gemini.same.relay(factsOf())
+    const relay = dialects.gemini.passthrough.createRelay(createContext())
     for (const frame of framesFor('gemini', [body])) relay.pass(frame)
-    expect(relay.seen.finishes).toEqual([{ reason: 'tool_calls', native: word }])
-    expect(relay.end(noTokens, bill)).toContain(`"finishReason":"${word}"`)
+    expect(relay.summary.finishReasons).toEqual([{ reason: 'tool_calls', native: word }])
+    expect(relay.end(zeroUsage, cost)).toContain(`"finishReason":"${word}"`)
   })
 
   test.each(words)('%s without anything said is an error', (word) => {
     for (const parts of [[], [{ text: '' }], [{ text: 'Hm.', thought: true }]]) {
       const body = replyWith(parts, word)
-      expect(collect(readWhole('gemini', body)).choices[0]?.end?.reason).toBe('error')
-      const relay = dialects.gemini.same.relay(factsOf())
+      expect(collectReply(readWhole('gemini', body)).choices[0]?.end?.reason).toBe('error')
+      const relay = dialects.gemini.passthrough.createRelay(createContext())
       for (const frame of framesFor('gemini', [body])) relay.pass(frame)
-      expect(relay.seen.finishes).toEqual([{ reason: 'error', native: word }])
+      expect(relay.summary.finishReasons).toEqual([{ reason: 'error', native: word }])
     }
   })
 
   test('a client of the format is told the vendor’s own word', () => {
     const events = readWhole('gemini', replyWith([{ functionCall }], 'UNEXPECTED_TOOL_CALL'))
-    const shown = dialects.gemini.client.encodeReply(collect(events), factsOf(), bill)
+    const shown = dialects.gemini.client.encodeReply(collectReply(events), createContext(), cost)
     expect(shown).toMatchObject({ candidates: [{ finishReason: 'UNEXPECTED_TOOL_CALL' }] })
   })
 })
@@ -360,14 +360,14 @@ describe('R29 the text of a finishing chunk, when an error follows it', () => {
     ],
   ] as [GenerateDialect, JsonObject[]][])('survives in %s, and does not end the reply', (dialect, events) => {
     const frames = framesFor(dialect, events)
-    const relay = dialects[dialect].same.relay(factsOf())
+    const relay = dialects[dialect].passthrough.createRelay(createContext())
     const passed = frames.map((frame) => relay.pass(frame)).join('') + relay.fail(error)
-    expect(relay.seen.failure).not.toBeNull()
-    const read = collect(readFrames(dialect, framesOf(passed)))
+    expect(relay.summary.failure).not.toBeNull()
+    const read = collectReply(decodeFrames(dialect, parseFrames(passed)))
     expect(textIn(read)).toBe('Before')
     expect(read.failure).not.toBeNull()
     expect(passed).not.toMatch(/"(?:finish_reason":"stop|finishReason)"/)
-    expect(textIn(collect(readFrames(dialect, frames)))).toBe('Before')
+    expect(textIn(collectReply(decodeFrames(dialect, frames)))).toBe('Before')
   })
 })
 
@@ -402,10 +402,10 @@ describe('R29 a tool call without arguments', () => {
   test.each(none)('has an empty object in every format: %s', (_, fields) => {
     const message = { role: 'assistant', content: null, tool_calls: [chatCall(fields)] }
     const replies = [
-      readFrames('chat', chatStream(fields)),
+      decodeFrames('chat', chatStream(fields)),
       readWhole('chat', { choices: [{ index: 0, message, finish_reason: 'tool_calls' }] }),
       readWhole('responses', { id: 'r', status: 'completed', output: [item(fields)] }),
-      readFrames(
+      decodeFrames(
         'responses',
         framesFor('responses', [
           { type: 'response.created', response: { id: 'r' } },
@@ -423,11 +423,11 @@ describe('R29 a tool call without arguments', () => {
 
   test.each(none)('has one in a reply that passes: %s', (_, fields) => {
     const message = { role: 'assistant', content: null, tool_calls: [chatCall(fields)] }
-    const chat = dialects.chat.same.passReply(
+    const chat = dialects.chat.passthrough.passReply(
       { choices: [{ message, finish_reason: 'stop' }] },
-      factsOf(),
-      bill,
-      noTokens,
+      createContext(),
+      cost,
+      zeroUsage,
     )
     expect(chat).toMatchObject({
       choices: [{ message: { tool_calls: [{ function: { arguments: '{}' } }] } }],
@@ -450,7 +450,12 @@ describe('R29 a tool call without arguments', () => {
     )
     expect(passed.at(-2)).toMatchObject({ item: { arguments: '{}' } })
     expect(passed.at(-1)).toMatchObject({ response: { output: [{ arguments: '{}' }] } })
-    const responses = dialects.responses.same.passReply({ output: [item(fields)] }, factsOf(), bill, noTokens)
+    const responses = dialects.responses.passthrough.passReply(
+      { output: [item(fields)] },
+      createContext(),
+      cost,
+      zeroUsage,
+    )
     expect(responses).toMatchObject({ output: [{ arguments: '{}' }] })
   })
 
@@ -492,14 +497,14 @@ describe('R29 a tool call without arguments', () => {
     ]
     for (const call of calls) {
       for (const dialect of generateDialects) {
-        const { body } = dialects[dialect].upstream.encodeRequest(call, targetOf(dialect))
+        const { body } = dialects[dialect].upstream.encodeRequest(call, createTarget(dialect))
         const text = JSON.stringify(body)
         expect(text).toMatch(/"(?:arguments":"\{\}"|input":\{\}|args":\{\})/)
       }
     }
-    const passedChat = dialects.chat.same.passRequest(chatBody, targetOf('chat')).body
+    const passedChat = dialects.chat.passthrough.passRequest(chatBody, createTarget('chat')).body
     expect(passedChat).toMatchObject({ messages: [{ tool_calls: [{ function: { arguments: '{}' } }] }] })
-    const passed = dialects.responses.same.passRequest(responsesBody, targetOf('responses')).body
+    const passed = dialects.responses.passthrough.passRequest(responsesBody, createTarget('responses')).body
     expect(passed).toMatchObject({ input: [{ arguments: '{}' }] })
   })
 })
@@ -539,28 +544,28 @@ describe('R29 a citation that has no address', () => {
     partsOf(reply).flatMap((part) => (part.kind === 'text' ? (part.citations ?? []) : []))
 
   test.each(['messages', 'responses', 'gemini'] as const)('names its file to a client of %s', (dialect) => {
-    for (const way of ways) {
-      const files = citationsIn(replyThrough(dialect, way, fromResponses)).map(({ file }) => file)
+    for (const way of replyModes) {
+      const files = citationsIn(roundTripReply(dialect, way, fromResponses)).map(({ file }) => file)
       expect(files).toContainEqual(expect.objectContaining({ id: 'file-1', name: 'ferry.pdf' }))
       expect(files).toContainEqual(expect.objectContaining({ id: 'cfile_1', name: 'plot.png' }))
-      const [cited] = citationsIn(replyThrough(dialect, way, fromGemini))
+      const [cited] = citationsIn(roundTripReply(dialect, way, fromGemini))
       expect(cited).toMatchObject({ title: 'ferry.pdf', file: { name: 'ferry.pdf' } })
     }
   })
 
   test('is left out in chat, whose clients know nothing but addresses', () => {
-    for (const way of ways) expect(citationsIn(replyThrough('chat', way, fromResponses))).toEqual([])
+    for (const way of replyModes) expect(citationsIn(roundTripReply('chat', way, fromResponses))).toEqual([])
   })
 
   test('is as its vendor wrote it to a client of the vendor’s format', () => {
-    const shown = dialects.responses.client.encodeReply(collect(fromResponses), factsOf(), bill)
+    const shown = dialects.responses.client.encodeReply(collectReply(fromResponses), createContext(), cost)
     expect(shown).toMatchObject({ output: [{ content: [{ annotations }] }] })
   })
 
   test('does not go back to a vendor that never made it', () => {
-    const shown = dialects.messages.client.encodeReply(collect(fromResponses), factsOf(), bill)
+    const shown = dialects.messages.client.encodeReply(collectReply(fromResponses), createContext(), cost)
     const body = { max_tokens: 10, messages: [{ role: 'assistant', content: shown.content }] }
-    const passed = dialects.messages.same.passRequest(body, targetOf('messages')).body
+    const passed = dialects.messages.passthrough.passRequest(body, createTarget('messages')).body
     expect(JSON.stringify(passed)).not.toContain('char_location')
   })
 })

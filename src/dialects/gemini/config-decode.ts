@@ -1,11 +1,18 @@
-import type { Call, Format, ReasoningWish } from '../../call/call.ts'
+import type { ModelCall, ReasoningOptions, ResponseFormat } from '../../call/call.ts'
 import { isEffort } from '../../call/reasoning.ts'
-import { defined, flagOf, type JsonObject, numberOf, objectOf, textOf } from '../../lib/loose.ts'
-import { jsonSchemaOf } from './json-schema.ts'
-import { camel, field, listOf, objectField, snake } from './names.ts'
+import {
+  asBoolean,
+  asNumber,
+  asObject,
+  asString,
+  type JsonObject,
+  omitUndefined,
+} from '../../lib/json-values.ts'
+import { listOf, readField, readObjectField, toCamelCase, toSnakeCase } from './field-names.ts'
+import { toJsonSchema } from './json-schema.ts'
 
 /** Fields of `generationConfig` that are read; the others pass to the same dialect only. */
-const known = new Set([
+const knownFields = new Set([
   'temperature',
   'topP',
   'topK',
@@ -27,39 +34,39 @@ const known = new Set([
   'imageConfig',
 ])
 
-export function decodeConfig(config: JsonObject, unknown: Set<string>): Partial<Call> {
+export function decodeConfig(config: JsonObject, unknown: Set<string>): Partial<ModelCall> {
   for (const key of Object.keys(config)) {
-    if (config[key] !== null && !known.has(camel(key))) unknown.add(`generationConfig.${key}`)
+    if (config[key] !== null && !knownFields.has(toCamelCase(key))) unknown.add(`generationConfig.${key}`)
   }
-  const number = (name: string) => numberOf(field(config, name))
-  const stop = listOf(field(config, 'stopSequences')).filter((word) => typeof word === 'string')
-  return defined({
-    temperature: number('temperature'),
-    topP: number('topP'),
-    topK: number('topK'),
-    maxTokens: number('maxOutputTokens'),
-    n: number('candidateCount'),
-    seed: number('seed'),
-    presencePenalty: number('presencePenalty'),
-    frequencyPenalty: number('frequencyPenalty'),
+  const readNumber = (name: string) => asNumber(readField(config, name))
+  const stop = listOf(readField(config, 'stopSequences')).filter((word) => typeof word === 'string')
+  return omitUndefined({
+    temperature: readNumber('temperature'),
+    topP: readNumber('topP'),
+    topK: readNumber('topK'),
+    maxTokens: readNumber('maxOutputTokens'),
+    n: readNumber('candidateCount'),
+    seed: readNumber('seed'),
+    presencePenalty: readNumber('presencePenalty'),
+    frequencyPenalty: readNumber('frequencyPenalty'),
     stop: stop.length > 0 ? stop : undefined,
-    logprobs: flagOf(field(config, 'responseLogprobs')),
-    topLogprobs: number('logprobs'),
+    logprobs: asBoolean(readField(config, 'responseLogprobs')),
+    topLogprobs: readNumber('logprobs'),
     format: decodeFormat(config, unknown),
-    reasoning: decodeThinking(objectField(config, 'thinkingConfig'), unknown),
-    modalities: decodeModalities(field(config, 'responseModalities')),
-    audio: decodeSpeech(objectField(config, 'speechConfig')),
-    imageConfig: decodeImageConfig(objectField(config, 'imageConfig')),
+    reasoning: decodeReasoning(readObjectField(config, 'thinkingConfig'), unknown),
+    modalities: decodeModalities(readField(config, 'responseModalities')),
+    audio: decodeSpeech(readObjectField(config, 'speechConfig')),
+    imageConfig: decodeImageConfig(readObjectField(config, 'imageConfig')),
   })
 }
 
-function decodeFormat(config: JsonObject, unknown: Set<string>): Format | undefined {
-  const type = textOf(field(config, 'responseMimeType'))
-  const own = objectField(config, 'responseSchema')
+function decodeFormat(config: JsonObject, unknown: Set<string>): ResponseFormat | undefined {
+  const type = asString(readField(config, 'responseMimeType'))
+  const vendorSchema = readObjectField(config, 'responseSchema')
   const schema =
-    objectField(config, 'responseJsonSchema') ??
-    objectOf(config._responseJsonSchema) ??
-    (own && jsonSchemaOf(own))
+    readObjectField(config, 'responseJsonSchema') ??
+    asObject(config._responseJsonSchema) ??
+    (vendorSchema && toJsonSchema(vendorSchema))
   if (type === undefined && !schema) return undefined
   if (type === 'text/plain') return { kind: 'text' }
   if (type === undefined || type === 'application/json') {
@@ -72,22 +79,22 @@ function decodeFormat(config: JsonObject, unknown: Set<string>): Format | undefi
 
 const thinkingFields = new Set(['thinkingBudget', 'thinkingLevel', 'includeThoughts'])
 
-function decodeThinking(config: JsonObject | undefined, unknown: Set<string>): ReasoningWish | undefined {
+function decodeReasoning(config: JsonObject | undefined, unknown: Set<string>): ReasoningOptions | undefined {
   if (!config) return undefined
-  const budget = numberOf(field(config, 'thinkingBudget'))
-  const level = textOf(field(config, 'thinkingLevel'))?.toLowerCase()
-  const shown = flagOf(field(config, 'includeThoughts'))
-  const wish: ReasoningWish = {}
-  if (isEffort(level)) wish.effort = level
+  const budget = asNumber(readField(config, 'thinkingBudget'))
+  const level = asString(readField(config, 'thinkingLevel'))?.toLowerCase()
+  const includeThoughts = asBoolean(readField(config, 'includeThoughts'))
+  const options: ReasoningOptions = {}
+  if (isEffort(level)) options.effort = level
   else if (level !== undefined) unknown.add('generationConfig.thinkingConfig.thinkingLevel')
   for (const key of Object.keys(config)) {
-    if (!thinkingFields.has(camel(key))) unknown.add(`generationConfig.thinkingConfig.${key}`)
+    if (!thinkingFields.has(toCamelCase(key))) unknown.add(`generationConfig.thinkingConfig.${key}`)
   }
-  if (budget === 0) wish.enabled = false
-  else if (budget !== undefined && budget < 0) wish.adaptive = true
-  else if (budget !== undefined) wish.maxTokens = budget
-  if (shown !== undefined) wish.exclude = !shown
-  return Object.keys(wish).length > 0 ? wish : undefined
+  if (budget === 0) options.enabled = false
+  else if (budget !== undefined && budget < 0) options.adaptive = true
+  else if (budget !== undefined) options.maxTokens = budget
+  if (includeThoughts !== undefined) options.exclude = !includeThoughts
+  return Object.keys(options).length > 0 ? options : undefined
 }
 
 function decodeModalities(value: unknown): string[] | undefined {
@@ -96,14 +103,14 @@ function decodeModalities(value: unknown): string[] | undefined {
 }
 
 /** A lone prebuilt voice goes by its name; anything richer stays as it is. */
-function decodeSpeech(config: JsonObject | undefined): Call['audio'] | undefined {
+function decodeSpeech(config: JsonObject | undefined): ModelCall['audio'] | undefined {
   if (!config) return undefined
-  const prebuilt = objectField(objectField(config, 'voiceConfig'), 'prebuiltVoiceConfig')
-  const name = prebuilt && textOf(field(prebuilt, 'voiceName'))
+  const prebuilt = readObjectField(readObjectField(config, 'voiceConfig'), 'prebuiltVoiceConfig')
+  const name = prebuilt && asString(readField(prebuilt, 'voiceName'))
   return { voice: name !== undefined && Object.keys(config).length === 1 ? name : config }
 }
 
 function decodeImageConfig(config: JsonObject | undefined): JsonObject | undefined {
   if (!config) return undefined
-  return Object.fromEntries(Object.entries(config).map(([key, value]) => [snake(key), value]))
+  return Object.fromEntries(Object.entries(config).map(([key, value]) => [toSnakeCase(key), value]))
 }

@@ -1,12 +1,17 @@
-import type { Call, Format, ReasoningWish } from '../../call/call.ts'
-import { budgetOf, effortOf, nearestEffort, wantsReasoning } from '../../call/reasoning.ts'
-import { defined, type JsonObject, objectOf } from '../../lib/loose.ts'
-import type { ReasoningAbility, Target } from '../dialect.ts'
+import type { ModelCall, ReasoningOptions, ResponseFormat } from '../../call/call.ts'
+import {
+  findNearestEffort,
+  isReasoningRequested,
+  resolveBudget,
+  resolveEffort,
+} from '../../call/reasoning.ts'
+import { asObject, type JsonObject, omitUndefined } from '../../lib/json-values.ts'
+import type { ReasoningCapability, Target } from '../dialect.ts'
 import type { Losses } from '../fields.ts'
-import { camel, field } from './names.ts'
+import { readField, toCamelCase } from './field-names.ts'
 
 /** Where the fields of a call stand in `generationConfig`, by their public names. */
-export const configNames: Record<string, string[]> = {
+export const configFields: Record<string, string[]> = {
   max_tokens: ['maxOutputTokens'],
   temperature: ['temperature'],
   top_p: ['topP'],
@@ -25,8 +30,8 @@ export const configNames: Record<string, string[]> = {
   image_config: ['imageConfig'],
 }
 
-export function encodeConfig(call: Call, target: Target, losses: Losses): JsonObject | undefined {
-  const config = defined({
+export function encodeConfig(call: ModelCall, target: Target, losses: Losses): JsonObject | undefined {
+  const config = omitUndefined({
     temperature: call.temperature,
     topP: call.topP,
     // 0 switches the limit off elsewhere; here it is switched off by leaving it out.
@@ -40,7 +45,7 @@ export function encodeConfig(call: Call, target: Target, losses: Losses): JsonOb
     responseLogprobs: call.logprobs,
     logprobs: call.topLogprobs,
     ...encodeFormat(call.format, losses),
-    thinkingConfig: call.reasoning && encodeThinking(call.reasoning, call.maxTokens, target, losses),
+    thinkingConfig: call.reasoning && encodeReasoning(call.reasoning, call.maxTokens, target, losses),
     responseModalities: call.modalities?.map((name) => name.toUpperCase()),
     speechConfig: call.audio && encodeSpeech(call.audio, losses),
     imageConfig: call.imageConfig && encodeImageConfig(call.imageConfig),
@@ -48,7 +53,7 @@ export function encodeConfig(call: Call, target: Target, losses: Losses): JsonOb
   return Object.keys(config).length > 0 ? config : undefined
 }
 
-function encodeFormat(format: Format | undefined, losses: Losses): JsonObject {
+function encodeFormat(format: ResponseFormat | undefined, losses: Losses): JsonObject {
   switch (format?.kind) {
     case 'json':
       return { responseMimeType: 'application/json' }
@@ -65,57 +70,65 @@ function encodeFormat(format: Format | undefined, losses: Losses): JsonObject {
 }
 
 /** The largest budget that every thinking model of the vendor takes, for budgets that follow from an effort. */
-const safeBudget = 24_576
+const maxEffortBudget = 24_576
 /** What most models answer with at most, where neither client nor catalogue says. */
-const usualOutput = 65_536
+const defaultMaxOutput = 65_536
 
-export function encodeThinking(
-  wish: ReasoningWish,
+export function encodeReasoning(
+  options: ReasoningOptions,
   maxTokens: number | undefined,
   target: Target,
   losses: Losses,
 ): JsonObject | undefined {
-  const { reasoning: ability } = target
-  const wanted = wantsReasoning(wish)
-  if (!ability) return wanted === false ? undefined : losses.add('reasoning')
+  const { reasoning: capability } = target
+  const isRequested = isReasoningRequested(options)
+  if (!capability) return isRequested === false ? undefined : losses.add('reasoning')
   // `auto` asks to see the thinking, which is shown; a kind of summary cannot be chosen.
-  if (wish.summary !== undefined && wish.summary !== 'auto') losses.add('reasoning.summary')
-  const cap = maxTokens ?? target.maxOutput ?? usualOutput
-  const amount = ability.budget ? budgetWord(wish, cap) : levelWord(wish, cap, ability)
-  if (wanted === false) return amount
-  return { includeThoughts: wish.exclude !== true, ...amount }
+  if (options.summary !== undefined && options.summary !== 'auto') losses.add('reasoning.summary')
+  const maxOutput = maxTokens ?? target.maxOutputTokens ?? defaultMaxOutput
+  const amount = capability.budget
+    ? encodeBudget(options, maxOutput)
+    : encodeLevel(options, maxOutput, capability)
+  if (isRequested === false) return amount
+  return { includeThoughts: options.exclude !== true, ...amount }
 }
 
-function budgetWord(wish: ReasoningWish, cap: number): JsonObject | undefined {
-  if (wish.maxTokens !== undefined) return { thinkingBudget: wish.maxTokens }
-  if (wish.adaptive && wish.effort === undefined) return { thinkingBudget: -1 }
-  const budget = budgetOf(wish, cap)
-  return budget === undefined ? undefined : { thinkingBudget: Math.min(budget, safeBudget) }
+function encodeBudget(options: ReasoningOptions, maxOutput: number): JsonObject | undefined {
+  if (options.maxTokens !== undefined) return { thinkingBudget: options.maxTokens }
+  if (options.adaptive && options.effort === undefined) return { thinkingBudget: -1 }
+  const budget = resolveBudget(options, maxOutput)
+  return budget === undefined ? undefined : { thinkingBudget: Math.min(budget, maxEffortBudget) }
 }
 
 /** Levels cannot switch thinking off: `minimal` comes nearest. */
-function levelWord(wish: ReasoningWish, cap: number, ability: ReasoningAbility): JsonObject | undefined {
-  const effort = effortOf(wish, cap)
+function encodeLevel(
+  options: ReasoningOptions,
+  maxOutput: number,
+  capability: ReasoningCapability,
+): JsonObject | undefined {
+  const effort = resolveEffort(options, maxOutput)
   if (effort === undefined) return undefined
-  const wanted = effort === 'none' ? 'minimal' : effort === 'xhigh' || effort === 'max' ? 'high' : effort
-  const levels = ability.efforts?.filter((known) => wireLevels.includes(known)) ?? wireLevels
-  return { thinkingLevel: nearestEffort(wanted, levels.length > 0 ? levels : wireLevels) }
+  const requestedLevel =
+    effort === 'none' ? 'minimal' : effort === 'xhigh' || effort === 'max' ? 'high' : effort
+  const levels = capability.efforts?.filter((known) => wireLevels.includes(known)) ?? wireLevels
+  return { thinkingLevel: findNearestEffort(requestedLevel, levels.length > 0 ? levels : wireLevels) }
 }
 
 const wireLevels: readonly string[] = ['high', 'medium', 'low', 'minimal']
 
-function encodeSpeech(audio: NonNullable<Call['audio']>, losses: Losses): JsonObject | undefined {
+function encodeSpeech(audio: NonNullable<ModelCall['audio']>, losses: Losses): JsonObject | undefined {
   if (audio.format !== undefined && audio.format !== 'pcm16') losses.add('audio.format')
   if (typeof audio.voice === 'string') {
     return { voiceConfig: { prebuiltVoiceConfig: { voiceName: audio.voice } } }
   }
-  const config = objectOf(audio.voice)
-  const own =
-    config && ['voiceConfig', 'multiSpeakerVoiceConfig', 'languageCode'].some((name) => field(config, name))
-  if (config && !own) losses.add('audio.voice')
-  return own ? config : undefined
+  const config = asObject(audio.voice)
+  const isNativeConfig =
+    config &&
+    ['voiceConfig', 'multiSpeakerVoiceConfig', 'languageCode'].some((name) => readField(config, name))
+  if (config && !isNativeConfig) losses.add('audio.voice')
+  return isNativeConfig ? config : undefined
 }
 
 function encodeImageConfig(config: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(config).map(([key, value]) => [camel(key), value]))
+  return Object.fromEntries(Object.entries(config).map(([key, value]) => [toCamelCase(key), value]))
 }

@@ -1,9 +1,9 @@
-import { type FailureKind, kindOfStatus, type UpstreamFailure } from '../../call/failure.ts'
-import { envelope, type GatewayError } from '../../errors.ts'
-import { type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../../lib/loose.ts'
+import { type FailureKind, failureKindForStatus, type UpstreamFailure } from '../../call/failure.ts'
+import { type GatewayError, toErrorEnvelope } from '../../errors/gateway-error.ts'
+import { asNumber, asObject, asObjects, asString, type JsonObject } from '../../lib/json-values.ts'
 
 /** The vendor's words for a status. */
-const statusWords: Record<number, string> = {
+const statusNames: Record<number, string> = {
   400: 'INVALID_ARGUMENT',
   401: 'UNAUTHENTICATED',
   402: 'FAILED_PRECONDITION',
@@ -23,26 +23,26 @@ const statusWords: Record<number, string> = {
 
 /** The vendor's error, with what the standard envelope has beside it. */
 export function encodeError(error: GatewayError, requestId: string): JsonObject {
-  const { error: inner, ...beside } = envelope(error, requestId)
+  const { error: inner, ...rest } = toErrorEnvelope(error, requestId)
   const fallback = inner.code >= 500 ? 'UNAVAILABLE' : 'INVALID_ARGUMENT'
   const { vendor } = error
-  const status = textOf(vendor?.status) ?? statusWords[inner.code] ?? fallback
-  const details = [...detailsOf(error), ...objectsOf(vendor?.details)]
-  return { error: { ...inner, status, details }, ...beside }
+  const status = asString(vendor?.status) ?? statusNames[inner.code] ?? fallback
+  const details = [...encodeDetails(error), ...asObjects(vendor?.details)]
+  return { error: { ...inner, status, details }, ...rest }
 }
 
-function detailsOf(error: GatewayError): JsonObject[] {
+function encodeDetails(error: GatewayError): JsonObject[] {
   const info = {
     '@type': 'type.googleapis.com/google.rpc.ErrorInfo',
     reason: error.code.toUpperCase(),
     domain: 'headgate',
   }
-  const wait = Object.entries(error.headers).find(([name]) => name.toLowerCase() === 'retry-after')?.[1]
-  if (wait === undefined || !/^\d+$/.test(wait)) return [info]
-  return [info, { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: `${wait}s` }]
+  const retryAfter = Object.entries(error.headers).find(([name]) => name.toLowerCase() === 'retry-after')?.[1]
+  if (retryAfter === undefined || !/^\d+$/.test(retryAfter)) return [info]
+  return [info, { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: `${retryAfter}s` }]
 }
 
-const kinds: Record<string, FailureKind> = {
+const failureKindsByStatus: Record<string, FailureKind> = {
   UNAUTHENTICATED: 'authentication',
   PERMISSION_DENIED: 'permission_denied',
   NOT_FOUND: 'not_found',
@@ -56,48 +56,53 @@ const kinds: Record<string, FailureKind> = {
   DEADLINE_EXCEEDED: 'timeout',
 }
 
-const badKeys = new Set(['API_KEY_INVALID', 'API_KEY_EXPIRED', 'ACCESS_TOKEN_EXPIRED', 'CREDENTIALS_MISSING'])
-const tooLong = /exceeds the maximum number of tokens|token count[^.]*(?:only supports|exceeds)/i
+const invalidKeyReasons = new Set([
+  'API_KEY_INVALID',
+  'API_KEY_EXPIRED',
+  'ACCESS_TOKEN_EXPIRED',
+  'CREDENTIALS_MISSING',
+])
+const contextLengthPattern = /exceeds the maximum number of tokens|token count[^.]*(?:only supports|exceeds)/i
 
 /** A status of the answer, or null when the error came inside a stream. The vendor may wrap it in a list. */
 export function decodeError(status: number | null, body: unknown): UpstreamFailure {
-  const given = objectOf(Array.isArray(body) ? body[0] : body)
-  const error = objectOf(given?.error) ?? (typeof given?.message === 'string' ? given : undefined)
-  const word = textOf(error?.status)
-  const message = textOf(error?.message) ?? textOf(given?.error) ?? ''
-  const details = objectsOf(error?.details)
+  const payload = asObject(Array.isArray(body) ? body[0] : body)
+  const error = asObject(payload?.error) ?? (typeof payload?.message === 'string' ? payload : undefined)
+  const statusName = asString(error?.status)
+  const message = asString(error?.message) ?? asString(payload?.error) ?? ''
+  const details = asObjects(error?.details)
   const failure: UpstreamFailure = {
-    kind: kindOf(status ?? numberOf(error?.code) ?? 500, word, message, details),
+    kind: classifyFailure(status ?? asNumber(error?.code) ?? 500, statusName, message, details),
     status,
     message: message || `The upstream answered with an error${status === null ? '' : ` (${status})`}.`,
   }
   if (error) failure.detail = error
-  const reason = details.map((detail) => textOf(detail.reason)).find((text) => text !== undefined)
-  if (reason ?? word) failure.code = reason ?? word ?? ''
-  const wait = retryDelay(details)
-  if (wait !== undefined) failure.retryAfterMs = wait
+  const reason = details.map((detail) => asString(detail.reason)).find((text) => text !== undefined)
+  if (reason ?? statusName) failure.code = reason ?? statusName ?? ''
+  const retryAfterMs = decodeRetryDelay(details)
+  if (retryAfterMs !== undefined) failure.retryAfterMs = retryAfterMs
   return failure
 }
 
-function kindOf(
+function classifyFailure(
   status: number,
-  word: string | undefined,
+  statusName: string | undefined,
   message: string,
   details: JsonObject[],
 ): FailureKind {
-  const reasons = details.map((detail) => textOf(detail.reason) ?? '')
-  if (reasons.some((reason) => badKeys.has(reason))) return 'authentication'
+  const reasons = details.map((detail) => asString(detail.reason) ?? '')
+  if (reasons.some((reason) => invalidKeyReasons.has(reason))) return 'authentication'
   if (/api key (?:not valid|expired|not found)/i.test(message)) return 'authentication'
-  if (tooLong.test(message)) return 'context_length_exceeded'
-  if (word === 'FAILED_PRECONDITION' && /billing/i.test(message)) return 'payment_required'
-  if (word === 'FAILED_PRECONDITION' && /location/i.test(message)) return 'permission_denied'
-  return (word !== undefined && kinds[word]) || kindOfStatus(status)
+  if (contextLengthPattern.test(message)) return 'context_length_exceeded'
+  if (statusName === 'FAILED_PRECONDITION' && /billing/i.test(message)) return 'payment_required'
+  if (statusName === 'FAILED_PRECONDITION' && /location/i.test(message)) return 'permission_denied'
+  return (statusName !== undefined && failureKindsByStatus[statusName]) || failureKindForStatus(status)
 }
 
 /** `38s`, `1.5s`. */
-function retryDelay(details: JsonObject[]): number | undefined {
+function decodeRetryDelay(details: JsonObject[]): number | undefined {
   for (const detail of details) {
-    const seconds = /^(\d+(?:\.\d+)?)s$/.exec(textOf(detail.retryDelay) ?? '')?.[1]
+    const seconds = /^(\d+(?:\.\d+)?)s$/.exec(asString(detail.retryDelay) ?? '')?.[1]
     if (seconds !== undefined) return Math.round(Number(seconds) * 1000)
   }
   return undefined

@@ -1,9 +1,9 @@
 import type { Dialect } from '../dialect.ts'
-import { replyLimits } from '../reply-losses.ts'
+import { createReplyLimits } from '../reply-losses.ts'
 import { decodeError, encodeError } from './error.ts'
 import { GeminiRelay, passReply } from './relay.ts'
-import { GeminiReader } from './reply-read.ts'
-import { encodeReply, GeminiWriter } from './reply-write.ts'
+import { GeminiReader } from './reply-reader.ts'
+import { encodeReply, GeminiWriter } from './reply-writer.ts'
 import { decodeRequest } from './request-decode.ts'
 import { encodeRequest, passRequest } from './request-encode.ts'
 
@@ -12,22 +12,22 @@ export const gemini: Dialect = {
   name: 'gemini',
   client: {
     decodeRequest,
-    writer: (about) => new GeminiWriter(about),
+    createWriter: (context) => new GeminiWriter(context),
     encodeReply,
-    replyLimits: replyLimits('gemini', 'stop_sequence'),
+    replyLimits: createReplyLimits('gemini', 'stop_sequence'),
     heartbeat: ': HEADGATE PROCESSING\n\n',
     encodeError,
   },
   upstream: {
-    customs: { keyHeader: 'x-goog-api-key', headers: {}, signatures: 'vendor_c-v1' },
+    defaults: { keyHeader: 'x-goog-api-key', headers: {}, signatureFormat: 'vendor_c-v1' },
     encodeRequest,
-    reader: () => new GeminiReader(),
-    decodeReply: (body) => new GeminiReader().whole(body),
+    createReader: () => new GeminiReader(),
+    decodeReply: (body) => new GeminiReader().readWhole(body),
     decodeError,
   },
-  same: {
+  passthrough: {
     passRequest,
-    relay: (about) => new GeminiRelay(about),
+    createRelay: (context) => new GeminiRelay(context),
     passReply,
     headers: [],
   },

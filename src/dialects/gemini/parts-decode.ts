@@ -7,189 +7,203 @@ import type {
   TextPart,
   ToolResultPart,
 } from '../../call/part.ts'
-import { badField } from '../../errors.ts'
-import { type JsonObject, objectOf, textOf } from '../../lib/loose.ts'
-import { inlinePart, linkedPart } from './media.ts'
-import { field, listOf, objectField } from './names.ts'
-import { ownFormat, signatureOf, unpackForeign } from './thoughts.ts'
+import { invalidFieldError } from '../../errors/gateway-error.ts'
+import { asObject, asString, type JsonObject } from '../../lib/json-values.ts'
+import { listOf, readField, readObjectField } from './field-names.ts'
+import { decodeInlineMedia, decodeLinkedMedia } from './media.ts'
+import { createSignaturePart, nativeFormat, unpackForeignReasoning } from './thoughts.ts'
 
 type Part = InputPart | OutputPart
 
 /** Ids that we gave to calls the vendor gave none: never sent to an upstream of this format. */
-export const mintedPrefix = 'gcall_'
+export const generatedIdPrefix = 'gcall_'
 
-interface OpenCall {
+interface ToolCallEntry {
   id: string
   name: string
-  minted: boolean
-  answered: boolean
+  isGenerated: boolean
+  hasResult: boolean
 }
 
 /** The calls of a conversation, to find which one a result belongs to. */
-export class CallBook {
-  readonly #calls: OpenCall[] = []
+export class ToolCallRegistry {
+  readonly #toolCalls: ToolCallEntry[] = []
 
-  add(name: string, given: string | undefined): string {
-    const id = given || `${mintedPrefix}${this.#calls.length}`
-    this.#calls.push({ id, name, minted: !given, answered: false })
+  add(name: string, vendorId: string | undefined): string {
+    const id = vendorId || `${generatedIdPrefix}${this.#toolCalls.length}`
+    this.#toolCalls.push({ id, name, isGenerated: !vendorId, hasResult: false })
     return id
   }
 
   /** By id, or else the first call of that name that still waits. */
-  answer(name: string | undefined, given: string | undefined): string {
-    const waiting = this.#calls.filter((call) => !call.answered)
-    const found =
-      (given && waiting.find((call) => call.id === given)) ||
-      waiting.find((call) => call.name === name && (call.minted || !given))
-    if (found) found.answered = true
-    return found ? found.id : given || this.add(name ?? '', undefined)
+  matchResult(name: string | undefined, vendorId: string | undefined): string {
+    const pending = this.#toolCalls.filter((toolCall) => !toolCall.hasResult)
+    const match =
+      (vendorId && pending.find((toolCall) => toolCall.id === vendorId)) ||
+      pending.find((toolCall) => toolCall.name === name && (toolCall.isGenerated || !vendorId))
+    if (match) match.hasResult = true
+    return match ? match.id : vendorId || this.add(name ?? '', undefined)
   }
 }
 
-interface Reading {
-  calls: CallBook
+interface DecodeContext {
+  toolCalls: ToolCallRegistry
   unknown: Set<string>
   path: string
   /** What a model said: clients keep a streamed answer as the pieces it came in. */
-  joined: boolean
+  joinsText: boolean
 }
 
 /** Fields beside a part's content that no other format has. */
-const besides = ['videoMetadata', 'mediaResolution', 'partMetadata']
+const unmappedFields = ['videoMetadata', 'mediaResolution', 'partMetadata']
 
 /** Adds to the parts of a message what a content has. */
-export function decodeParts(value: unknown, reading: Reading, parts: Part[] = []): Part[] {
-  listOf(value).forEach((entry, at) => {
-    const part = typeof entry === 'string' ? { text: entry } : objectOf(entry)
-    if (part) decodePart(part, parts, { ...reading, path: `${reading.path}.${at}` })
+export function decodeParts(value: unknown, context: DecodeContext, parts: Part[] = []): Part[] {
+  listOf(value).forEach((entry, index) => {
+    const part = typeof entry === 'string' ? { text: entry } : asObject(entry)
+    if (part) decodePart(part, parts, { ...context, path: `${context.path}.${index}` })
   })
   return parts
 }
 
-function decodePart(part: JsonObject, parts: Part[], reading: Reading): void {
-  const signature = textOf(field(part, 'thoughtSignature'))
-  const text = textOf(part.text)
+function decodePart(part: JsonObject, parts: Part[], context: DecodeContext): void {
+  const signature = asString(readField(part, 'thoughtSignature'))
+  const text = asString(part.text)
   if (part.thought === true && text !== undefined) {
-    addThought(text, signature, parts)
+    appendThought(text, signature, parts)
     return
   }
-  const [name, decode] = handlers.find(([known]) => field(part, known) !== undefined) ?? []
+  const [name, decode] = partDecoders.find(([known]) => readField(part, known) !== undefined) ?? []
   if (!name || !decode || part.thought === true) {
     if (Object.keys(part).length > 0) parts.push({ kind: 'opaque', dialect: 'gemini', value: part })
     return
   }
-  const decoded = decode(field(part, name), reading)
-  if (signature !== undefined) addSignature(signature, decoded, parts)
-  addDecoded(decoded, parts, reading.joined)
-  for (const word of besides) if (field(part, word) !== undefined) reading.unknown.add(word)
+  const decoded = decode(readField(part, name), context)
+  if (signature !== undefined) appendSignature(signature, decoded, parts)
+  appendPart(decoded, parts, context.joinsText)
+  for (const fieldName of unmappedFields)
+    if (readField(part, fieldName) !== undefined) context.unknown.add(fieldName)
 }
 
 /** An empty text says nothing: it is where the vendor puts a late signature, or ends a stream. */
-function addDecoded(decoded: Part, parts: Part[], joined: boolean): void {
+function appendPart(decoded: Part, parts: Part[], joinsText: boolean): void {
   const last = parts.at(-1)
-  if (!joined || decoded.kind !== 'text') parts.push(decoded)
+  if (!joinsText || decoded.kind !== 'text') parts.push(decoded)
   else if (last?.kind === 'text') last.text += decoded.text
   else if (decoded.text !== '') parts.push(decoded)
 }
 
 /** Thoughts that follow each other are one, as they are when they come in a stream. */
-function addThought(text: string, signature: string | undefined, parts: Part[]): void {
+function appendThought(text: string, signature: string | undefined, parts: Part[]): void {
   const last = parts.at(-1)
-  const open =
-    last?.kind === 'reasoning' && last.format === ownFormat && last.signature === undefined ? last : undefined
-  const before = (open?.text ?? '') + text
-  const foreign = signature === undefined ? null : unpackForeign(signature, before)
-  if (open) parts.pop()
+  const openThought =
+    last?.kind === 'reasoning' && last.format === nativeFormat && last.signature === undefined
+      ? last
+      : undefined
+  const precedingText = (openThought?.text ?? '') + text
+  const foreign = signature === undefined ? null : unpackForeignReasoning(signature, precedingText)
+  if (openThought) parts.pop()
   if (foreign) {
-    if (foreign.rest !== '') parts.push(thought(foreign.rest, undefined))
+    if (foreign.rest !== '') parts.push(createReasoningPart(foreign.rest, undefined))
     parts.push(foreign.part)
-  } else if (before !== '' || signature !== undefined) parts.push(thought(before, signature))
+  } else if (precedingText !== '' || signature !== undefined)
+    parts.push(createReasoningPart(precedingText, signature))
 }
 
-function thought(text: string, signature: string | undefined): OutputPart {
-  const base = { kind: 'reasoning' as const, text, summary: [], format: ownFormat } as const
+function createReasoningPart(text: string, signature: string | undefined): OutputPart {
+  const base = { kind: 'reasoning' as const, text, summary: [], format: nativeFormat } as const
   return signature === undefined ? { ...base, summary: [] } : { ...base, summary: [], signature }
 }
 
-function addSignature(signature: string, owner: Part, parts: Part[]): void {
-  const foreign = unpackForeign(signature, '')
-  parts.push(foreign?.part ?? signatureOf(signature, owner.kind === 'tool-call' ? owner.id : undefined))
+function appendSignature(signature: string, owner: Part, parts: Part[]): void {
+  const foreign = unpackForeignReasoning(signature, '')
+  parts.push(
+    foreign?.part ?? createSignaturePart(signature, owner.kind === 'tool-call' ? owner.id : undefined),
+  )
 }
 
-type Handler = (value: unknown, reading: Reading) => Part
+type PartDecoder = (value: unknown, context: DecodeContext) => Part
 
-const handlers: [string, Handler][] = [
-  ['functionCall', decodeCall],
-  ['functionResponse', decodeResponse],
-  ['inlineData', decodeInline],
-  ['fileData', decodeFile],
-  ['text', (value) => ({ kind: 'text', text: textOf(value) ?? '' })],
+const partDecoders: [string, PartDecoder][] = [
+  ['functionCall', decodeToolCall],
+  ['functionResponse', decodeToolResult],
+  ['inlineData', decodeInlineData],
+  ['fileData', decodeFileData],
+  ['text', (value) => ({ kind: 'text', text: asString(value) ?? '' })],
 ]
 
-function decodeCall(value: unknown, { calls, path }: Reading): Part {
-  const call = objectOf(value) ?? {}
-  const name = textOf(call.name)
-  if (!name) throw badField(`${path}.functionCall.name`, 'is required')
-  const id = calls.add(name, textOf(call.id))
-  return { kind: 'tool-call', id, name, arguments: JSON.stringify(call.args ?? {}) }
+function decodeToolCall(value: unknown, { toolCalls, path }: DecodeContext): Part {
+  const toolCall = asObject(value) ?? {}
+  const name = asString(toolCall.name)
+  if (!name) throw invalidFieldError(`${path}.functionCall.name`, 'is required')
+  const id = toolCalls.add(name, asString(toolCall.id))
+  return { kind: 'tool-call', id, name, arguments: JSON.stringify(toolCall.args ?? {}) }
 }
 
-function decodeInline(value: unknown, { path }: Reading): Part {
-  const blob = objectOf(value) ?? {}
-  const data = textOf(blob.data)
-  const mediaType = textOf(field(blob, 'mimeType'))
-  if (data === undefined) throw badField(`${path}.inlineData.data`, 'is required')
-  if (!mediaType) throw badField(`${path}.inlineData.mimeType`, 'is required')
-  const part = inlinePart(mediaType, data)
-  const filename = textOf(field(blob, 'displayName'))
+function decodeInlineData(value: unknown, { path }: DecodeContext): Part {
+  const blob = asObject(value) ?? {}
+  const data = asString(blob.data)
+  const mediaType = asString(readField(blob, 'mimeType'))
+  if (data === undefined) throw invalidFieldError(`${path}.inlineData.data`, 'is required')
+  if (!mediaType) throw invalidFieldError(`${path}.inlineData.mimeType`, 'is required')
+  const part = decodeInlineMedia(mediaType, data)
+  const filename = asString(readField(blob, 'displayName'))
   return part.kind === 'file' && filename ? { ...part, filename } : part
 }
 
-function decodeFile(value: unknown, { path }: Reading): Part {
-  const file = objectOf(value) ?? {}
-  const uri = textOf(field(file, 'fileUri'))
-  if (!uri) throw badField(`${path}.fileData.fileUri`, 'is required')
-  return linkedPart(uri, textOf(field(file, 'mimeType')))
+function decodeFileData(value: unknown, { path }: DecodeContext): Part {
+  const file = asObject(value) ?? {}
+  const uri = asString(readField(file, 'fileUri'))
+  if (!uri) throw invalidFieldError(`${path}.fileData.fileUri`, 'is required')
+  return decodeLinkedMedia(uri, asString(readField(file, 'mimeType')))
 }
 
-function decodeResponse(value: unknown, reading: Reading): Part {
-  const given = objectOf(value) ?? {}
-  const name = textOf(given.name)
+function decodeToolResult(value: unknown, context: DecodeContext): Part {
+  const functionResponse = asObject(value) ?? {}
+  const name = asString(functionResponse.name)
   const result: ToolResultPart = {
     kind: 'tool-result',
-    id: reading.calls.answer(name, textOf(given.id)),
-    ...resultOf(objectField(given, 'response')),
+    id: context.toolCalls.matchResult(name, asString(functionResponse.id)),
+    ...decodeResultContent(readObjectField(functionResponse, 'response')),
   }
   if (name) result.name = name
-  for (const entry of listOf(given.parts)) result.content.push(attachment(entry, reading))
-  for (const word of ['willContinue', 'scheduling']) {
-    if (field(given, word) !== undefined) reading.unknown.add(`functionResponse.${word}`)
+  for (const entry of listOf(functionResponse.parts)) result.content.push(decodeAttachment(entry, context))
+  for (const fieldName of ['willContinue', 'scheduling']) {
+    if (readField(functionResponse, fieldName) !== undefined)
+      context.unknown.add(`functionResponse.${fieldName}`)
   }
   return result
 }
 
 /** The words of a result: a lone `output`, `result` or `error` is only the vendor's wrapping. */
-function resultOf(response: JsonObject | undefined): Pick<ToolResultPart, 'content' | 'isError'> {
+function decodeResultContent(response: JsonObject | undefined): Pick<ToolResultPart, 'content' | 'isError'> {
   if (!response) return { content: [] }
   const [key, ...others] = Object.keys(response)
   const only = key !== undefined && others.length === 0 ? response[key] : undefined
   if (key === 'error' && only !== undefined) {
-    return { content: [textPart(typeof only === 'string' ? only : JSON.stringify(only))], isError: true }
+    return {
+      content: [createTextPart(typeof only === 'string' ? only : JSON.stringify(only))],
+      isError: true,
+    }
   }
-  if ((key === 'output' || key === 'result') && typeof only === 'string') return { content: [textPart(only)] }
-  return { content: [textPart(JSON.stringify(response))] }
+  if ((key === 'output' || key === 'result') && typeof only === 'string')
+    return { content: [createTextPart(only)] }
+  return { content: [createTextPart(JSON.stringify(response))] }
 }
 
-function textPart(text: string): TextPart {
+function createTextPart(text: string): TextPart {
   return { kind: 'text', text }
 }
 
-function attachment(value: unknown, reading: Reading): TextPart | ImagePart | FilePart | OpaquePart {
-  const part = objectOf(value) ?? {}
-  const inline = field(part, 'inlineData')
-  const file = field(part, 'fileData')
+function decodeAttachment(
+  value: unknown,
+  context: DecodeContext,
+): TextPart | ImagePart | FilePart | OpaquePart {
+  const part = asObject(value) ?? {}
+  const inline = readField(part, 'inlineData')
+  const file = readField(part, 'fileData')
   if (inline === undefined && file === undefined) return { kind: 'opaque', dialect: 'gemini', value: part }
-  const decoded = inline === undefined ? decodeFile(file, reading) : decodeInline(inline, reading)
+  const decoded = inline === undefined ? decodeFileData(file, context) : decodeInlineData(inline, context)
   return decoded.kind === 'image' || decoded.kind === 'file'
     ? decoded
     : { kind: 'opaque', dialect: 'gemini', value: part }

@@ -1,30 +1,30 @@
 /** Versions of the vendor's API that its clients ask for; the first is the documented address. */
-const versions = ['v1beta', 'v1', 'v1alpha']
+const apiVersions = ['v1beta', 'v1', 'v1alpha']
 const cloudVersions = ['v1beta1', 'v1']
 
-interface Addresses {
+interface RoutePaths {
   path: string
   aliases: string[]
 }
 
 /** `/v1beta/models`, in every version. With `except` those that another format answers. */
-export function apiPaths(rest: string, { prefix = '', except = '' } = {}): Addresses {
-  return addresses(
-    versions.filter((version) => version !== except).map((version) => `${prefix}/${version}${rest}`),
+export function buildApiPaths(rest: string, { prefix = '', except = '' } = {}): RoutePaths {
+  return toRoutePaths(
+    apiVersions.filter((version) => version !== except).map((version) => `${prefix}/${version}${rest}`),
   )
 }
 
 /** The same of the vendor's cloud, with a project or with a key alone. The author is the publisher. */
-export function cloudPaths(rest: string): Addresses {
-  const places = ['', '/projects/{project}/locations/{location}']
-  return addresses(
-    places.flatMap((place) =>
-      cloudVersions.map((version) => `/${version}${place}/publishers/{publisher}/models${rest}`),
+export function buildCloudPaths(rest: string): RoutePaths {
+  const prefixes = ['', '/projects/{project}/locations/{location}']
+  return toRoutePaths(
+    prefixes.flatMap((prefix) =>
+      cloudVersions.map((version) => `/${version}${prefix}/publishers/{publisher}/models${rest}`),
     ),
   )
 }
 
-function addresses([path = '', ...aliases]: string[]): Addresses {
+function toRoutePaths([path = '', ...aliases]: string[]): RoutePaths {
   return { path, aliases }
 }
 

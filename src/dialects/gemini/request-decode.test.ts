@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import { GatewayError } from '../../errors.ts'
-import { problemsOf } from '../../lib/problems.ts'
+import { GatewayError } from '../../errors/gateway-error.ts'
+import { flattenIssues } from '../../lib/validation-issues.ts'
 import sdk from './fixtures/request-sdk.json'
 import { decodeRequest } from './request-decode.ts'
 import { geminiBody } from './schema.ts'
@@ -11,7 +11,7 @@ const parts = (...given: object[]) =>
 
 function problems(body: object): string[] {
   const parsed = geminiBody.safeParse(body)
-  return parsed.success ? [] : problemsOf(parsed.error).map(({ path }) => path.join('.'))
+  return parsed.success ? [] : flattenIssues(parsed.error).map(({ path }) => path.join('.'))
 }
 
 describe('a request of the vendor SDK', () => {

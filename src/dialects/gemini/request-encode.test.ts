@@ -1,29 +1,29 @@
 import { describe, expect, test } from 'bun:test'
-import type { Call, Message } from '../../call/call.ts'
+import type { Message, ModelCall } from '../../call/call.ts'
 import type { ReasoningPart, ToolResultPart } from '../../call/part.ts'
-import type { JsonObject } from '../../lib/loose.ts'
+import type { JsonObject } from '../../lib/json-values.ts'
 import type { Target } from '../dialect.ts'
 import sdk from './fixtures/request-sdk.json'
 import { decodeRequest } from './request-decode.ts'
 import { encodeRequest, passRequest } from './request-encode.ts'
-import { packForeign } from './thoughts.ts'
+import { packForeignReasoning } from './thoughts.ts'
 
 const target: Target = {
   model: 'tidal-3-pro',
   stream: false,
-  maxOutput: 64_000,
+  maxOutputTokens: 64_000,
   reasoning: { efforts: ['high', 'medium', 'low', 'minimal'], budget: false },
-  signatures: 'vendor_c-v1',
-  history: { field: 'reasoning_content' },
-  unsupported: new Set(),
-  abilities: new Set(),
-  thinking: null,
+  signatureFormat: 'vendor_c-v1',
+  reasoningHistory: { field: 'reasoning_content' },
+  unsupportedFields: new Set(),
+  capabilities: new Set(),
+  reasoningMode: null,
   tier: null,
 }
 const budgeted: Target = { ...target, reasoning: { efforts: null, budget: true } }
 
 const user: Message = { role: 'user', parts: [{ kind: 'text', text: 'hi' }] }
-const encode = (call: Partial<Call>, to = target) =>
+const encode = (call: Partial<ModelCall>, to = target) =>
   encodeRequest({ messages: [user], stream: false, unknown: [], ...call }, to)
 const contents = (...messages: Message[]) => encode({ messages }, budgeted).body.contents
 const foreign: ReasoningPart = {
@@ -205,7 +205,7 @@ test('R32: tool and answer schemas pass untouched', () => {
 })
 
 test('thinking is asked for in levels or budgets, as the model takes it', () => {
-  const config = (reasoning: NonNullable<Call['reasoning']>, to = target) =>
+  const config = (reasoning: NonNullable<ModelCall['reasoning']>, to = target) =>
     (encode({ reasoning, maxTokens: 10_000 }, to).body.generationConfig as JsonObject).thinkingConfig
   expect(config({ effort: 'xhigh' })).toEqual({ includeThoughts: true, thinkingLevel: 'high' })
   expect(config({ effort: 'none' })).toEqual({ thinkingLevel: 'minimal' })
@@ -250,7 +250,7 @@ test('R31: what this format cannot say is named', () => {
       tools: [{ kind: 'native', dialect: 'chat', type: 'web_search', value: {} }],
       unknown: ['novel'],
     },
-    { ...target, unsupported: new Set(['temperature']) },
+    { ...target, unsupportedFields: new Set(['temperature']) },
   )
   expect(dropped).toEqual(
     [
@@ -311,7 +311,7 @@ describe('the same dialect', () => {
               own,
               { text: 'h', thought: true },
               { text: 'm', thought: true },
-              { text: '', thought: true, thoughtSignature: packForeign(foreign, true) },
+              { text: '', thought: true, thoughtSignature: packForeignReasoning(foreign, true) },
               { text: 'answer' },
             ],
           },
@@ -326,7 +326,7 @@ describe('the same dialect', () => {
   test('what the upstream would refuse is taken out and named', () => {
     const { body, dropped } = passRequest(
       { contents: 'x', generation_config: { top_p: 1, seed: 1 }, toolConfig: {} },
-      { ...target, unsupported: new Set(['top_p', 'tool_choice']) },
+      { ...target, unsupportedFields: new Set(['top_p', 'tool_choice']) },
     )
     expect(body.generation_config).toEqual({ seed: 1 })
     expect(body.toolConfig).toBeUndefined()

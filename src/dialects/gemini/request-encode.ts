@@ -1,45 +1,45 @@
-import type { Call, Message } from '../../call/call.ts'
-import { defined, type JsonObject, objectOf, textOf } from '../../lib/loose.ts'
+import type { Message, ModelCall } from '../../call/call.ts'
+import { asObject, asString, type JsonObject, omitUndefined } from '../../lib/json-values.ts'
 import type { Target, UpstreamRequest } from '../dialect.ts'
-import { Losses, withoutUnsupported } from '../fields.ts'
-import { wishAt } from '../thinking.ts'
-import { tierFor } from '../tier.ts'
-import { configNames, encodeConfig, encodeThinking } from './config-encode.ts'
-import { field, listOf, objectField, snake } from './names.ts'
-import { encodeMessageParts } from './parts-encode.ts'
-import { ourFields } from './request-decode.ts'
-import { withoutForeign } from './thoughts.ts'
+import { dropUnsupportedFields, Losses } from '../fields.ts'
+import { resolveReasoning } from '../reasoning-options.ts'
+import { resolveTier } from '../tier.ts'
+import { configFields, encodeConfig, encodeReasoning } from './config-encode.ts'
+import { listOf, readField, readObjectField, toSnakeCase } from './field-names.ts'
+import { encodeParts } from './parts-encode.ts'
+import { gatewayFields } from './request-decode.ts'
+import { removeForeignReasoning } from './thoughts.ts'
 import { encodeToolChoice, encodeTools } from './tools.ts'
-import { excuseUnsigned } from './unsigned-calls.ts'
+import { signUnsignedToolCalls } from './unsigned-tool-calls.ts'
 
 interface Content {
   role: 'user' | 'model'
   parts: JsonObject[]
 }
 
-export function encodeRequest(asked: Call, target: Target): UpstreamRequest {
+export function encodeRequest(originalCall: ModelCall, target: Target): UpstreamRequest {
   const losses = new Losses()
-  const call = withoutUnsupported(asked, target.unsupported, losses)
+  const call = dropUnsupportedFields(originalCall, target.unsupportedFields, losses)
   losses.addFields(call, 'minP', 'topA', 'repetitionPenalty', 'logitBias', 'verbosity', 'prediction')
   losses.addFields(call, 'cache', 'promptCacheKey', 'user', 'metadata')
   if (call.parallelToolCalls === false) losses.add('parallel_tool_calls')
   const { system, contents } = encodeMessages(call.messages, losses)
-  const body = defined({
-    contents: thinksInLevels(target) ? excuseUnsigned(contents) : contents,
+  const body = omitUndefined({
+    contents: hasThinkingLevels(target) ? signUnsignedToolCalls(contents) : contents,
     systemInstruction: system.length > 0 ? { parts: system } : undefined,
     tools: encodeTools(call.tools, losses),
     toolConfig: encodeToolChoice(call, losses),
     generationConfig: encodeConfig(call, target, losses),
     serviceTier: encodeTier(call.serviceTier, target, losses),
   })
-  return { path: pathOf(target), headers: {}, body, dropped: losses.list() }
+  return { path: buildPath(target), headers: {}, body, dropped: losses.list() }
 }
 
-function thinksInLevels({ reasoning }: Target): boolean {
+function hasThinkingLevels({ reasoning }: Target): boolean {
   return reasoning !== null && !reasoning.budget
 }
 
-function pathOf({ model, stream }: Target): string {
+function buildPath({ model, stream }: Target): string {
   const name = model.startsWith('models/') ? model.slice('models/'.length) : model
   return `/models/${name}:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`
 }
@@ -47,12 +47,12 @@ function pathOf({ model, stream }: Target): string {
 function encodeMessages(messages: Message[], losses: Losses): { system: JsonObject[]; contents: Content[] } {
   const system: JsonObject[] = []
   const contents: Content[] = []
-  const writing = { losses, names: namesOf(messages) }
+  const context = { losses, toolNames: collectToolNames(messages) }
   if (messages.some(({ name }) => name !== undefined)) losses.add('message_name')
-  for (const message of joined(messages)) {
-    const parts = encodeMessageParts(message.parts, writing)
-    const leading = message.role === 'developer' && contents.length === 0
-    if (message.role === 'system' || leading) system.push(...onlyText(parts, losses))
+  for (const message of mergeAssistantMessages(messages)) {
+    const parts = encodeParts(message.parts, context)
+    const isLeading = message.role === 'developer' && contents.length === 0
+    if (message.role === 'system' || isLeading) system.push(...filterTextParts(parts, losses))
     else addContent(contents, message.role === 'assistant' ? 'model' : 'user', parts)
   }
   // The vendor wants something to answer, and wants the user to speak first.
@@ -62,7 +62,7 @@ function encodeMessages(messages: Message[], losses: Losses): { system: JsonObje
 }
 
 /** What a model said in several messages is one turn: a signature may stand in one and its call in the next. */
-function joined(messages: Message[]): Message[] {
+function mergeAssistantMessages(messages: Message[]): Message[] {
   const result: Message[] = []
   for (const message of messages) {
     const last = result.at(-1)
@@ -73,7 +73,7 @@ function joined(messages: Message[]): Message[] {
   return result
 }
 
-function namesOf(messages: Message[]): Map<string, string> {
+function collectToolNames(messages: Message[]): Map<string, string> {
   const names = new Map<string, string>()
   for (const { parts } of messages) {
     for (const part of parts) if (part.kind === 'tool-call') names.set(part.id, part.name)
@@ -81,7 +81,7 @@ function namesOf(messages: Message[]): Map<string, string> {
   return names
 }
 
-function onlyText(parts: JsonObject[], losses: Losses): JsonObject[] {
+function filterTextParts(parts: JsonObject[], losses: Losses): JsonObject[] {
   return parts.filter((part) => {
     const isText = typeof part.text === 'string'
     if (!isText) losses.add(typeof part.inlineData === 'object' || part.fileData ? 'file' : 'block:system')
@@ -102,104 +102,104 @@ function addContent(contents: Content[], role: Content['role'], parts: JsonObjec
   }
 }
 
-const tiers: Record<string, string> = { default: 'standard', flex: 'flex', priority: 'priority' }
+const wireTiers: Record<string, string> = { default: 'standard', flex: 'flex', priority: 'priority' }
 
-function encodeTier(asked: string | undefined, target: Target, losses: Losses): string | undefined {
-  const tier = tierFor(asked, target, losses)
+function encodeTier(requestedTier: string | undefined, target: Target, losses: Losses): string | undefined {
+  const tier = resolveTier(requestedTier, target, losses)
   if (tier === undefined || tier === 'auto') return undefined
-  return tiers[tier] ?? losses.add('service_tier')
+  return wireTiers[tier] ?? losses.add('service_tier')
 }
 
 /** The client's own body: only the gateway's fields and foreign signatures are taken out. */
 export function passRequest(body: JsonObject, target: Target): UpstreamRequest {
   const losses = new Losses()
   const passed: JsonObject = {}
-  for (const [key, value] of Object.entries(body)) if (!ourFields.has(key)) passed[key] = value
+  for (const [key, value] of Object.entries(body)) if (!gatewayFields.has(key)) passed[key] = value
   if (body.user !== undefined) losses.add('user')
   if (body.cache_control !== undefined) losses.add('cache_control')
   passTier(passed, target, losses)
-  passThinking(passed, target, losses)
+  passReasoning(passed, target, losses)
   if (body.contents !== undefined) passed.contents = passContents(body.contents, target, losses)
-  if (target.unsupported.size > 0) dropUnsupported(passed, target.unsupported, losses)
-  return { path: pathOf(target), headers: {}, body: passed, dropped: losses.list() }
+  if (target.unsupportedFields.size > 0) dropUnsupported(passed, target.unsupportedFields, losses)
+  return { path: buildPath(target), headers: {}, body: passed, dropped: losses.list() }
 }
 
 function passTier(body: JsonObject, target: Target, losses: Losses): void {
-  const asked = textOf(field(body, 'serviceTier'))
-  const tier = tierFor(asked?.toLowerCase(), target, losses)
-  if (tier === asked?.toLowerCase()) return
-  delete body[snake('serviceTier')]
+  const requestedTier = asString(readField(body, 'serviceTier'))
+  const tier = resolveTier(requestedTier?.toLowerCase(), target, losses)
+  if (tier === requestedTier?.toLowerCase()) return
+  delete body[toSnakeCase('serviceTier')]
   if (tier === undefined) delete body.serviceTier
   else body.serviceTier = tier
 }
 
 /** Thinking that the client neither asked for nor refused, and what cannot be refused. */
-function passThinking(body: JsonObject, target: Target, losses: Losses): void {
-  if (target.thinking === null) return
+function passReasoning(body: JsonObject, target: Target, losses: Losses): void {
+  if (target.reasoningMode === null) return
   const spelling = 'generation_config' in body ? 'generation_config' : 'generationConfig'
-  const config = objectField(body, 'generationConfig') ?? {}
-  const said = objectField(config, 'thinkingConfig')
-  const isOff = said !== undefined && field(said, 'thinkingBudget') === 0
-  if (target.thinking === 'default' ? said !== undefined : !isOff) return
-  const wish = wishAt(isOff ? { enabled: false } : undefined, target)
-  const { thinkingConfig: _said, [snake('thinkingConfig')]: _snake, ...rest } = config
-  const limit = field(config, 'maxOutputTokens')
+  const config = readObjectField(body, 'generationConfig') ?? {}
+  const requested = readObjectField(config, 'thinkingConfig')
+  const isOff = requested !== undefined && readField(requested, 'thinkingBudget') === 0
+  if (target.reasoningMode === 'default' ? requested !== undefined : !isOff) return
+  const options = resolveReasoning(isOff ? { enabled: false } : undefined, target)
+  const { thinkingConfig: _said, [toSnakeCase('thinkingConfig')]: _snake, ...rest } = config
+  const limit = readField(config, 'maxOutputTokens')
   const thinkingConfig =
-    wish && encodeThinking(wish, typeof limit === 'number' ? limit : undefined, target, losses)
-  body[spelling] = defined({ ...rest, thinkingConfig })
+    options && encodeReasoning(options, typeof limit === 'number' ? limit : undefined, target, losses)
+  body[spelling] = omitUndefined({ ...rest, thinkingConfig })
 }
 
 /** Contents pass as they are unless they hold foreign thinking, which may go through several of the model's. */
 function passContents(contents: unknown, target: Target, losses: Losses): unknown {
   if (typeof contents === 'string') return [{ role: 'user', parts: [{ text: contents }] }]
   let changed = false
-  const passed = modelRuns(listOf(contents)).flatMap((run) => {
+  const passed = groupModelContents(listOf(contents)).flatMap((run) => {
     const [first] = run
-    const clean = withoutForeign(run.flatMap((entry) => listOf(objectOf(entry)?.parts)))
-    if (!clean.changed) return run
+    const cleaned = removeForeignReasoning(run.flatMap((entry) => listOf(asObject(entry)?.parts)))
+    if (!cleaned.isChanged) return run
     changed = true
-    losses.add(clean.signed ? 'reasoning_signature' : 'reasoning')
-    return clean.parts.length > 0 ? [{ ...objectOf(first), parts: clean.parts }] : []
+    losses.add(cleaned.isSigned ? 'reasoning_signature' : 'reasoning')
+    return cleaned.parts.length > 0 ? [{ ...asObject(first), parts: cleaned.parts }] : []
   })
   if (!changed) return contents
-  return thinksInLevels(target) ? excuseUnsigned(passed) : passed
+  return hasThinkingLevels(target) ? signUnsignedToolCalls(passed) : passed
 }
 
 /** Contents of the model that follow each other together, the others alone. */
-function modelRuns(contents: unknown[]): unknown[][] {
+function groupModelContents(contents: unknown[]): unknown[][] {
   const runs: unknown[][] = []
-  let before = false
+  let isPreviousModel = false
   for (const entry of contents) {
-    const isModel = objectOf(entry)?.role === 'model'
-    if (isModel && before) runs.at(-1)?.push(entry)
+    const isModel = asObject(entry)?.role === 'model'
+    if (isModel && isPreviousModel) runs.at(-1)?.push(entry)
     else runs.push([entry])
-    before = isModel
+    isPreviousModel = isModel
   }
   return runs
 }
 
 function dropUnsupported(body: JsonObject, unsupported: ReadonlySet<string>, losses: Losses): void {
   const spelling = 'generationConfig' in body ? 'generationConfig' : 'generation_config'
-  const config = objectField(body, 'generationConfig')
-  const kept = config && { ...config }
-  for (const [name, fields] of Object.entries(configNames)) {
-    if (!kept || !unsupported.has(name)) continue
+  const config = readObjectField(body, 'generationConfig')
+  const remaining = config && { ...config }
+  for (const [name, fields] of Object.entries(configFields)) {
+    if (!remaining || !unsupported.has(name)) continue
     for (const key of fields) {
-      if (field(kept, key) === undefined) continue
+      if (readField(remaining, key) === undefined) continue
       losses.add(name)
-      delete kept[key]
-      delete kept[snake(key)]
+      delete remaining[key]
+      delete remaining[toSnakeCase(key)]
     }
   }
-  if (kept) body[spelling] = kept
+  if (remaining) body[spelling] = remaining
   for (const [name, key] of [
     ['tools', 'tools'],
     ['tool_choice', 'toolConfig'],
     ['service_tier', 'serviceTier'],
   ] as const) {
-    if (!unsupported.has(name) || field(body, key) === undefined) continue
+    if (!unsupported.has(name) || readField(body, key) === undefined) continue
     losses.add(name)
     delete body[key]
-    delete body[snake(key)]
+    delete body[toSnakeCase(key)]
   }
 }

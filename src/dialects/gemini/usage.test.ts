@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { completionTokens, noTokens, promptTokens } from '../../call/usage.ts'
-import { usageOf } from './usage.ts'
+import { countCompletionTokens, countPromptTokens, zeroUsage } from '../../call/usage.ts'
+import { decodeUsage } from './usage.ts'
 
 describe('R9: usage', () => {
   const count = (modality: string, tokenCount: number) => ({ modality, tokenCount })
 
   test('is in buckets that do not overlap', () => {
-    const usage = usageOf(
+    const usage = decodeUsage(
       {
         promptTokenCount: 1000,
         cachedContentTokenCount: 300,
@@ -27,7 +27,7 @@ describe('R9: usage', () => {
       0,
     )
     expect(usage).toEqual({
-      ...noTokens,
+      ...zeroUsage,
       cacheRead: 200,
       cacheReadAudio: 100,
       inputAudio: 150,
@@ -47,7 +47,7 @@ describe('R9: usage', () => {
       thoughtsTokenCount: 20,
       totalTokenCount: 40,
     }
-    expect(usageOf(meta, 0)).toMatchObject({ input: 10, output: 10, reasoning: 20 })
+    expect(decodeUsage(meta, 0)).toMatchObject({ input: 10, output: 10, reasoning: 20 })
   })
 
   test('adds up to the prompt whatever the details say, and hostile numbers are nothing', () => {
@@ -58,7 +58,7 @@ describe('R9: usage', () => {
     )
     fc.assert(
       fc.property(fc.nat(1e6), number, detail, detail, number, (prompt, cached, given, kept, answer) => {
-        const usage = usageOf(
+        const usage = decodeUsage(
           {
             promptTokenCount: prompt,
             cachedContentTokenCount: cached,
@@ -70,8 +70,8 @@ describe('R9: usage', () => {
           0,
         )
         if (!usage) throw new Error('no usage')
-        expect(promptTokens(usage)).toBe(prompt)
-        expect(completionTokens(usage)).toBe(
+        expect(countPromptTokens(usage)).toBe(prompt)
+        expect(countCompletionTokens(usage)).toBe(
           Number.isSafeInteger(answer) && Number(answer) > 0 && typeof answer === 'number' ? answer : 0,
         )
         expect(Object.values(usage).every((bucket) => bucket === null || bucket >= 0)).toBe(true)

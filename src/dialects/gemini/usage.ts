@@ -1,10 +1,17 @@
-import { type Bill, completionTokens, promptTokens, remainder, Share, type Usage } from '../../call/usage.ts'
-import type { ServedTier } from '../../catalog/vocabulary.ts'
-import { countOf, defined, type JsonObject, numberOf, objectOf } from '../../lib/loose.ts'
-import { tellsAny } from '../counts.ts'
-import { servedTier } from '../tier.ts'
+import {
+  countCompletionTokens,
+  countPromptTokens,
+  subtractParts,
+  TokenPool,
+  type Usage,
+  type UsageCost,
+} from '../../call/usage.ts'
+import type { ServedTier } from '../../catalogue/vocabulary.ts'
+import { asCount, asNumber, asObject, type JsonObject, omitUndefined } from '../../lib/json-values.ts'
+import { decodeServedTier } from '../tier.ts'
+import { hasAnyCount } from '../token-counts.ts'
 
-const counts = [
+const countFields = [
   'promptTokenCount',
   'toolUsePromptTokenCount',
   'candidatesTokenCount',
@@ -16,83 +23,85 @@ const counts = [
  * The vendor's counts in buckets. The prompt includes what came from the cache, but not what tools put into
  * it; the candidates leave the thoughts out. Modalities count cached tokens too. Null when nothing is counted.
  */
-export function usageOf(meta: JsonObject, webSearches: number): Usage | null {
-  if (!tellsAny(meta, counts)) return null
-  const prompt = countOf(meta.promptTokenCount) + countOf(meta.toolUsePromptTokenCount)
-  const cached = Math.min(countOf(meta.cachedContentTokenCount), prompt)
-  const cacheReadAudio = Math.min(modalityOf(meta.cacheTokensDetails, 'AUDIO'), cached)
-  const written = remainder(prompt, cached)
-  const cacheWrite = Math.min(countOf(meta.cacheWriteTokenCount), written)
-  const cacheWrite1h = Math.min(countOf(meta.cacheWrite1hTokenCount), remainder(written, cacheWrite))
-  const input = new Share(remainder(written, cacheWrite, cacheWrite1h))
-  const given = (modality: string) =>
-    remainder(
-      modalityOf(meta.promptTokensDetails, modality) + modalityOf(meta.toolUsePromptTokensDetails, modality),
-      modalityOf(meta.cacheTokensDetails, modality),
+export function decodeUsage(meta: JsonObject, webSearches: number): Usage | null {
+  if (!hasAnyCount(meta, countFields)) return null
+  const prompt = asCount(meta.promptTokenCount) + asCount(meta.toolUsePromptTokenCount)
+  const cached = Math.min(asCount(meta.cachedContentTokenCount), prompt)
+  const cacheReadAudio = Math.min(countModality(meta.cacheTokensDetails, 'AUDIO'), cached)
+  const written = subtractParts(prompt, cached)
+  const cacheWrite = Math.min(asCount(meta.cacheWriteTokenCount), written)
+  const cacheWrite1h = Math.min(asCount(meta.cacheWrite1hTokenCount), subtractParts(written, cacheWrite))
+  const input = new TokenPool(subtractParts(written, cacheWrite, cacheWrite1h))
+  const countUncached = (modality: string) =>
+    subtractParts(
+      countModality(meta.promptTokensDetails, modality) +
+        countModality(meta.toolUsePromptTokensDetails, modality),
+      countModality(meta.cacheTokensDetails, modality),
     )
-  const reasoning = countOf(meta.thoughtsTokenCount)
-  const output = new Share(answerTokens(meta, prompt, reasoning))
+  const reasoning = asCount(meta.thoughtsTokenCount)
+  const output = new TokenPool(countOutputTokens(meta, prompt, reasoning))
   return {
     cacheRead: cached - cacheReadAudio,
     cacheReadAudio,
     cacheWrite,
     cacheWrite1h,
-    inputAudio: input.take(given('AUDIO')),
-    inputImage: input.take(given('IMAGE')),
-    inputVideo: input.take(given('VIDEO')),
-    input: input.left,
+    inputAudio: input.take(countUncached('AUDIO')),
+    inputImage: input.take(countUncached('IMAGE')),
+    inputVideo: input.take(countUncached('VIDEO')),
+    input: input.remaining,
     reasoning,
-    outputAudio: output.take(modalityOf(meta.candidatesTokensDetails, 'AUDIO')),
-    outputImage: output.take(modalityOf(meta.candidatesTokensDetails, 'IMAGE')),
-    output: output.left,
-    acceptedPrediction: countOf(meta.acceptedPredictionTokenCount),
-    rejectedPrediction: countOf(meta.rejectedPredictionTokenCount),
-    webSearches: webSearches || countOf(meta.webSearchCount),
-    reportedCost: costOf(meta.cost),
+    outputAudio: output.take(countModality(meta.candidatesTokensDetails, 'AUDIO')),
+    outputImage: output.take(countModality(meta.candidatesTokensDetails, 'IMAGE')),
+    output: output.remaining,
+    acceptedPrediction: asCount(meta.acceptedPredictionTokenCount),
+    rejectedPrediction: asCount(meta.rejectedPredictionTokenCount),
+    webSearches: webSearches || asCount(meta.webSearchCount),
+    reportedCost: decodeCost(meta.cost),
   }
 }
 
 /** Some versions count the thoughts among the candidates: then the total has no room for them beside. */
-function answerTokens(meta: JsonObject, prompt: number, thoughts: number): number {
-  const answer = countOf(meta.candidatesTokenCount) || countOf(meta.responseTokenCount)
-  return thoughts > 0 && countOf(meta.totalTokenCount) === prompt + answer
-    ? remainder(answer, thoughts)
-    : answer
+function countOutputTokens(meta: JsonObject, prompt: number, thoughts: number): number {
+  const candidates = asCount(meta.candidatesTokenCount) || asCount(meta.responseTokenCount)
+  return thoughts > 0 && asCount(meta.totalTokenCount) === prompt + candidates
+    ? subtractParts(candidates, thoughts)
+    : candidates
 }
 
-function costOf(value: unknown): number | null {
-  const cost = numberOf(value)
+function decodeCost(value: unknown): number | null {
+  const cost = asNumber(value)
   return cost !== undefined && cost >= 0 ? cost : null
 }
 
-function modalityOf(details: unknown, modality: string): number {
+function countModality(details: unknown, modality: string): number {
   if (!Array.isArray(details)) return 0
   let sum = 0
   for (const entry of details) {
-    const detail = objectOf(entry)
-    if (detail?.modality === modality) sum += countOf(detail.tokenCount)
+    const detail = asObject(entry)
+    if (detail?.modality === modality) sum += asCount(detail.tokenCount)
   }
   return sum
 }
 
 /** Usage as a client of this format reads it; what the format has no word for stands beside, in its style. */
-export function writeUsage(usage: Usage, bill: Bill): JsonObject {
-  const prompt = promptTokens(usage)
-  const answer = remainder(completionTokens(usage), usage.reasoning)
+export function encodeUsage(usage: Usage, cost: UsageCost): JsonObject {
+  const prompt = countPromptTokens(usage)
+  const candidates = subtractParts(countCompletionTokens(usage), usage.reasoning)
   const cached = usage.cacheRead + usage.cacheReadAudio
-  return defined({
+  return omitUndefined({
     promptTokenCount: prompt,
-    candidatesTokenCount: answer,
-    totalTokenCount: prompt + answer + usage.reasoning,
+    candidatesTokenCount: candidates,
+    totalTokenCount: prompt + candidates + usage.reasoning,
     cachedContentTokenCount: cached || undefined,
     thoughtsTokenCount: usage.reasoning || undefined,
-    promptTokensDetails: details(prompt, [
+    promptTokensDetails: encodeModalityDetails(prompt, [
       ['AUDIO', usage.inputAudio + usage.cacheReadAudio],
       ['IMAGE', usage.inputImage],
       ['VIDEO', usage.inputVideo],
     ]),
-    cacheTokensDetails: cached > 0 ? details(cached, [['AUDIO', usage.cacheReadAudio]]) : undefined,
-    candidatesTokensDetails: details(answer, [
+    cacheTokensDetails:
+      cached > 0 ? encodeModalityDetails(cached, [['AUDIO', usage.cacheReadAudio]]) : undefined,
+    candidatesTokensDetails: encodeModalityDetails(candidates, [
       ['AUDIO', usage.outputAudio],
       ['IMAGE', usage.outputImage],
     ]),
@@ -101,35 +110,35 @@ export function writeUsage(usage: Usage, bill: Bill): JsonObject {
     webSearchCount: usage.webSearches || undefined,
     acceptedPredictionTokenCount: usage.acceptedPrediction || undefined,
     rejectedPredictionTokenCount: usage.rejectedPrediction || undefined,
-    ...billFields(bill),
+    ...encodeCost(cost),
   })
 }
 
-function details(total: number, others: [string, number][]): JsonObject[] {
-  const text = remainder(total, ...others.map(([, count]) => count))
+function encodeModalityDetails(total: number, others: [string, number][]): JsonObject[] {
+  const text = subtractParts(total, ...others.map(([, count]) => count))
   const all: [string, number][] = [['TEXT', text], ...others]
   return all.flatMap(([modality, tokenCount]) => (tokenCount > 0 ? [{ modality, tokenCount }] : []))
 }
 
 /** One of the vendor's two houses says which tier served, the other what kind of traffic it was. */
-export function tierOf({ serviceTier, trafficType }: JsonObject): ServedTier | undefined {
-  return servedTier(serviceTier) ?? servedTier(trafficType)
+export function decodeTier({ serviceTier, trafficType }: JsonObject): ServedTier | undefined {
+  return decodeServedTier(serviceTier) ?? decodeServedTier(trafficType)
 }
 
 /** What others call the default tier is `standard` here. */
-export function tierField(tier: ServedTier | null): JsonObject {
+export function encodeServedTier(tier: ServedTier | null): JsonObject {
   return tier === null ? {} : { serviceTier: tier === 'default' ? 'standard' : tier }
 }
 
 /** What the reply cost, in USD. */
-export function billFields(bill: Bill): JsonObject {
+export function encodeCost(cost: UsageCost): JsonObject {
   return {
-    cost: bill.cost,
-    isByok: bill.isByok,
+    cost: cost.total,
+    isByok: cost.isByok,
     costDetails: {
-      upstreamInferenceCost: bill.upstreamCost,
-      upstreamInferencePromptCost: bill.upstreamPromptCost,
-      upstreamInferenceCompletionsCost: bill.upstreamCompletionCost,
+      upstreamInferenceCost: cost.upstream,
+      upstreamInferencePromptCost: cost.upstreamPrompt,
+      upstreamInferenceCompletionsCost: cost.upstreamCompletion,
     },
   }
 }

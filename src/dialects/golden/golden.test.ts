@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'bun:test'
 import { Glob } from 'bun'
-import { collect } from '../../call/event.ts'
-import { noTokens, type Usage } from '../../call/usage.ts'
-import { type Pricing, pricing } from '../../catalog/price.ts'
-import type { GenerateDialect } from '../../catalog/vocabulary.ts'
-import { costOf } from '../../ledger/cost.ts'
+import { collectReply } from '../../call/event.ts'
+import { type Usage, zeroUsage } from '../../call/usage.ts'
+import { type Pricing, pricing } from '../../catalogue/price.ts'
+import type { GenerateDialect } from '../../catalogue/vocabulary.ts'
+import { computeCost } from '../../ledger/cost.ts'
 import { nanosFromUsd } from '../../ledger/money.ts'
-import type { JsonObject } from '../../lib/loose.ts'
+import type { JsonObject } from '../../lib/json-values.ts'
 import { dialects } from '../all.ts'
-import { factsOf, framesOf, readFrames } from '../conformance/carry.ts'
+import { createContext, decodeFrames, parseFrames } from '../conformance/round-trip.ts'
 
 /** What a provider really sends, and what follows from it: worked out by hand. */
 interface Golden {
@@ -41,17 +41,17 @@ function streamText(dialect: GenerateDialect, events: JsonObject[]): string {
 
 /** The usage of a reply, by every way it can be read. */
 function readings({ dialect, reply, stream }: Golden): Record<string, Usage | null> {
-  const { upstream, same } = dialects[dialect]
-  const whole = collect(upstream.decodeReply(reply))
+  const { upstream, passthrough } = dialects[dialect]
+  const whole = collectReply(upstream.decodeReply(reply))
   const read: Record<string, Usage | null> = { whole: whole.usage }
-  const glance = same.seeReply?.(reply)
+  const glance = passthrough.summarizeReply?.(reply)
   if (glance) read.glance = glance.usage
   if (!stream) return read
-  const frames = framesOf(streamText(dialect, stream))
-  read.streamed = collect(readFrames(dialect, frames)).usage
-  const relay = same.relay(factsOf())
+  const frames = parseFrames(streamText(dialect, stream))
+  read.streamed = collectReply(decodeFrames(dialect, frames)).usage
+  const relay = passthrough.createRelay(createContext())
   for (const frame of frames) relay.pass(frame)
-  read.relayed = relay.seen.usage
+  read.relayed = relay.summary.usage
   return read
 }
 
@@ -61,12 +61,12 @@ for (const file of [...new Glob('*.json').scanSync(folder)].sort()) {
   describe(`R9 the usage of ${file.replace('.json', '')}`, () => {
     test.each(cases.map((golden) => [golden.name, golden] as const))('%s', (_, golden) => {
       const reportedCost = golden.reported === undefined ? null : Number(golden.reported)
-      const usage: Usage = { ...noTokens, ...golden.usage, reportedCost }
+      const usage: Usage = { ...zeroUsage, ...golden.usage, reportedCost }
       for (const [way, read] of Object.entries(readings(golden))) {
         expect({ way, usage: read }).toEqual({ way, usage })
       }
       const { prompt, completion, total } = golden.cost
-      expect(costOf(usage, pricing.parse(golden.pricing), at)).toEqual({
+      expect(computeCost(usage, pricing.parse(golden.pricing), at)).toEqual({
         prompt: nanosFromUsd(prompt)!,
         completion: nanosFromUsd(completion)!,
         total: nanosFromUsd(total)!,

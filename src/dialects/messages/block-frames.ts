@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../lib/loose.ts'
+import type { JsonObject } from '../../lib/json-values.ts'
 
 /** The events of blocks: one is open at a time, and they are numbered as they start. */
 export class BlockFrames {
@@ -8,30 +8,30 @@ export class BlockFrames {
   open(block: JsonObject): string {
     this.isOpen = true
     this.#index++
-    return frame('content_block_start', { index: this.#index, content_block: block })
+    return formatFrame('content_block_start', { index: this.#index, content_block: block })
   }
 
   /** For text that comes in pieces: `field` is where the piece is in a delta of that type. */
-  piece(type: string, field: string, text: string): string {
+  writeTextDelta(type: string, field: string, text: string): string {
     const delta = `{"type":"${type}","${field}":${JSON.stringify(text)}}`
     return `event: content_block_delta\ndata: {"type":"content_block_delta","index":${this.#index},"delta":${delta}}\n\n`
   }
 
-  delta(delta: JsonObject): string {
-    return frame('content_block_delta', { index: this.#index, delta })
+  writeDelta(delta: JsonObject): string {
+    return formatFrame('content_block_delta', { index: this.#index, delta })
   }
 
   close(): string {
     if (!this.isOpen) return ''
     this.isOpen = false
-    return frame('content_block_stop', { index: this.#index })
+    return formatFrame('content_block_stop', { index: this.#index })
   }
 
-  whole(block: JsonObject): string {
+  writeBlock(block: JsonObject): string {
     return this.open(block) + this.close()
   }
 }
 
-export function frame(type: string, fields: JsonObject): string {
+export function formatFrame(type: string, fields: JsonObject): string {
   return `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`
 }

@@ -3,7 +3,7 @@ import {
   type FilePart,
   type ImagePart,
   type InputPart,
-  isForeignHandle,
+  isVendorFileUri,
   type OpaquePart,
   type OutputPart,
   type ReasoningPart,
@@ -11,30 +11,33 @@ import {
   type ToolCallPart,
   type ToolResultPart,
 } from '../../call/part.ts'
-import { belongsTo } from '../../call/reasoning.ts'
-import { type JsonObject, textOf } from '../../lib/loose.ts'
-import { sha256 } from '../../lib/secret.ts'
+import { canReplayReasoning } from '../../call/reasoning.ts'
+import { sha256 } from '../../lib/crypto.ts'
+import { asString, type JsonObject } from '../../lib/json-values.ts'
 import type { Target } from '../dialect.ts'
 import type { Losses } from '../fields.ts'
-import { cacheControl } from './cache.ts'
-import { writeCitation } from './citation.ts'
-import { isRedacted, readableText } from './thinking.ts'
-import { inputOf } from './tools.ts'
+import { encodeCacheControl } from './cache-control.ts'
+import { encodeCitation } from './citation.ts'
+import { isRedacted, readableTextOf } from './thinking.ts'
+import { parseToolArguments } from './tools.ts'
 
 type Part = InputPart | OutputPart
 type Role = 'user' | 'assistant' | 'system'
 
-interface Context {
+interface EncodeContext {
   target: Target
   losses: Losses
   role: Role
 }
 
-type Encoders = {
-  [Kind in Part['kind']]: (part: Extract<Part, { kind: Kind }>, context: Context) => JsonObject | undefined
+type PartEncoders = {
+  [Kind in Part['kind']]: (
+    part: Extract<Part, { kind: Kind }>,
+    context: EncodeContext,
+  ) => JsonObject | undefined
 }
 
-const encoders: Encoders = {
+const encoders: PartEncoders = {
   text: encodeText,
   refusal: (part) => (part.text === '' ? undefined : { type: 'text', text: part.text }),
   reasoning: encodeReasoning,
@@ -48,139 +51,140 @@ const encoders: Encoders = {
 }
 
 /** The blocks of a message. Parts the format has no block for are named in the losses. */
-export function encodeParts(parts: Part[], context: Context): JsonObject[] {
+export function encodeParts(parts: Part[], context: EncodeContext): JsonObject[] {
   const blocks: JsonObject[] = []
   for (const part of parts) {
-    const encode = encoders[part.kind] as (part: Part, context: Context) => JsonObject | undefined
+    const encode = encoders[part.kind] as (part: Part, context: EncodeContext) => JsonObject | undefined
     const block = encode(part, context)
     if (!block) continue
-    if ('cache' in part && part.cache) Object.assign(block, cacheControl(part.cache))
+    if ('cache' in part && part.cache) Object.assign(block, encodeCacheControl(part.cache))
     blocks.push(block)
   }
   return blocks
 }
 
 /** The vendor refuses empty text. */
-function encodeText(part: TextPart, { losses }: Context): JsonObject | undefined {
+function encodeText(part: TextPart, { losses }: EncodeContext): JsonObject | undefined {
   if (part.text === '') return undefined
   const block: JsonObject = { type: 'text', text: part.text }
-  const natives = (part.citations ?? []).filter(({ native }) => native?.dialect === 'messages')
-  if (natives.length < (part.citations?.length ?? 0)) losses.add('citations')
-  if (natives.length > 0) block.citations = natives.map(writeCitation)
+  const nativeCitations = (part.citations ?? []).filter(({ native }) => native?.dialect === 'messages')
+  if (nativeCitations.length < (part.citations?.length ?? 0)) losses.add('citations')
+  if (nativeCitations.length > 0) block.citations = nativeCitations.map(encodeCitation)
   return block
 }
 
 /** Thinking goes back only to whom it came from. */
-function encodeReasoning(part: ReasoningPart, { target, losses }: Context): JsonObject | undefined {
-  const signed = part.signature !== undefined || part.encrypted !== undefined
+function encodeReasoning(part: ReasoningPart, { target, losses }: EncodeContext): JsonObject | undefined {
+  const isSigned = part.signature !== undefined || part.encrypted !== undefined
   // Nobody checks what nobody signed: such text is taken where the vendor signs nothing.
-  const fits = belongsTo(part, target.signatures) && (signed || part.format === 'unknown')
-  if (!fits) return losses.add(signed ? 'reasoning_signature' : 'reasoning')
+  const isAccepted =
+    canReplayReasoning(part, target.signatureFormat) && (isSigned || part.format === 'unknown')
+  if (!isAccepted) return losses.add(isSigned ? 'reasoning_signature' : 'reasoning')
   if (isRedacted(part)) return { type: 'redacted_thinking', data: part.encrypted }
-  return { type: 'thinking', thinking: readableText(part), signature: part.signature ?? '' }
+  return { type: 'thinking', thinking: readableTextOf(part), signature: part.signature ?? '' }
 }
 
 function encodeToolCall(part: ToolCallPart): JsonObject {
   return {
     type: 'tool_use',
-    id: safeId(part.id),
+    id: sanitizeId(part.id),
     name: part.name,
-    input: inputOf(part.arguments, part.custom),
+    input: parseToolArguments(part.arguments, part.custom),
   }
 }
 
-function encodeToolResult(part: ToolResultPart, context: Context): JsonObject {
+function encodeToolResult(part: ToolResultPart, context: EncodeContext): JsonObject {
   const blocks = encodeParts(part.content, { ...context, role: 'user' })
   const [first, ...others] = blocks
-  const plain = first?.type === 'text' && others.length === 0 && Object.keys(first).length === 2
+  const isPlainText = first?.type === 'text' && others.length === 0 && Object.keys(first).length === 2
   return {
     type: 'tool_result',
-    tool_use_id: safeId(part.id),
-    ...(blocks.length > 0 && { content: plain ? first.text : blocks }),
+    tool_use_id: sanitizeId(part.id),
+    ...(blocks.length > 0 && { content: isPlainText ? first.text : blocks }),
     ...(part.isError !== undefined && { is_error: part.isError }),
   }
 }
 
-const plainId = /^[a-zA-Z0-9_-]+$/
+const idPattern = /^[a-zA-Z0-9_-]+$/
 
 /** The vendor takes no other letters in ids; the same id always becomes the same. */
-function safeId(id: string): string {
-  return plainId.test(id) ? id : `${id.replaceAll(/[^a-zA-Z0-9_-]/g, '_')}_${sha256(id).slice(0, 8)}`
+function sanitizeId(id: string): string {
+  return idPattern.test(id) ? id : `${id.replaceAll(/[^a-zA-Z0-9_-]/g, '_')}_${sha256(id).slice(0, 8)}`
 }
 
-function encodeImage(part: ImagePart, { losses, role }: Context): JsonObject | undefined {
-  const source = role === 'user' ? imageSource(part) : undefined
+function encodeImage(part: ImagePart, { losses, role }: EncodeContext): JsonObject | undefined {
+  const source = role === 'user' ? encodeImageSource(part) : undefined
   if (!source) return losses.add('image')
   if (part.detail !== undefined && part.detail !== 'auto') losses.add('image_detail')
   return { type: 'image', source }
 }
 
-function imageSource({ source }: ImagePart): JsonObject | undefined {
+function encodeImageSource({ source }: ImagePart): JsonObject | undefined {
   if (source.kind === 'data') return { type: 'base64', media_type: source.mediaType, data: source.data }
-  if (isForeignHandle(source)) return undefined
+  if (isVendorFileUri(source)) return undefined
   if (source.kind === 'file') return { type: 'file', file_id: source.id }
   if (source.kind === 'text') return undefined
-  return dataUrl(source.url) ?? { type: 'url', url: source.url }
+  return parseDataUrl(source.url) ?? { type: 'url', url: source.url }
 }
 
-function dataUrl(url: string): JsonObject | undefined {
+function parseDataUrl(url: string): JsonObject | undefined {
   const comma = url.indexOf(';base64,')
   if (!url.startsWith('data:') || comma < 0) return undefined
   return { type: 'base64', media_type: url.slice('data:'.length, comma), data: url.slice(comma + 8) }
 }
 
-function encodeFile(part: FilePart, { losses, role }: Context): JsonObject | undefined {
-  const source = role === 'user' ? fileSource(part) : undefined
+function encodeFile(part: FilePart, { losses, role }: EncodeContext): JsonObject | undefined {
+  const source = role === 'user' ? encodeFileSource(part) : undefined
   if (!source) return losses.add('file')
-  if (textOf(source.media_type)?.startsWith('image/')) return { type: 'image', source }
+  if (asString(source.media_type)?.startsWith('image/')) return { type: 'image', source }
   return {
     type: 'document',
     source,
     ...(part.filename !== undefined && { title: part.filename }),
     ...(part.context !== undefined && { context: part.context }),
-    ...(part.cite !== undefined && { citations: { enabled: part.cite } }),
+    ...(part.citationsEnabled !== undefined && { citations: { enabled: part.citationsEnabled } }),
   }
 }
 
 /** Undefined for bytes that are neither a PDF, nor a picture, nor text, and for what another vendor holds. */
-function fileSource({ source }: FilePart): JsonObject | undefined {
-  if (isForeignHandle(source)) return undefined
+function encodeFileSource({ source }: FilePart): JsonObject | undefined {
+  if (isVendorFileUri(source)) return undefined
   if (source.kind === 'file') return { type: 'file', file_id: source.id }
-  if (source.kind === 'text') return plainText(source.text)
+  if (source.kind === 'text') return encodeTextSource(source.text)
   if (source.kind === 'url') {
-    const given = dataUrl(source.url)
-    return given
-      ? bytesSource(String(given.media_type), String(given.data))
+    const inlineSource = parseDataUrl(source.url)
+    return inlineSource
+      ? encodeDataSource(String(inlineSource.media_type), String(inlineSource.data))
       : { type: 'url', url: source.url }
   }
-  return bytesSource(source.mediaType, source.data)
+  return encodeDataSource(source.mediaType, source.data)
 }
 
-function bytesSource(mediaType: string, data: string): JsonObject | undefined {
+function encodeDataSource(mediaType: string, data: string): JsonObject | undefined {
   if (mediaType.startsWith('text/') || mediaType.startsWith('application/json')) {
-    return plainText(Buffer.from(data, 'base64').toString())
+    return encodeTextSource(Buffer.from(data, 'base64').toString())
   }
-  const readable = mediaType === 'application/pdf' || mediaType.startsWith('image/')
-  return readable ? { type: 'base64', media_type: mediaType, data } : undefined
+  const isReadable = mediaType === 'application/pdf' || mediaType.startsWith('image/')
+  return isReadable ? { type: 'base64', media_type: mediaType, data } : undefined
 }
 
-function plainText(data: string): JsonObject {
+function encodeTextSource(data: string): JsonObject {
   return { type: 'text', media_type: 'text/plain', data }
 }
 
 /** What was said is kept, how it sounded is not. */
-function encodeAudio(part: AudioPart, { losses }: Context): JsonObject | undefined {
+function encodeAudio(part: AudioPart, { losses }: EncodeContext): JsonObject | undefined {
   losses.add('audio')
   return part.transcript ? { type: 'text', text: part.transcript } : undefined
 }
 
-function encodeOpaque(part: OpaquePart, { losses }: Context): JsonObject | undefined {
-  const type = textOf(part.value.type) ?? part.dialect
-  if (part.dialect === 'messages' && !isOwnBlock(type)) return { ...part.value }
+function encodeOpaque(part: OpaquePart, { losses }: EncodeContext): JsonObject | undefined {
+  const type = asString(part.value.type) ?? part.dialect
+  if (part.dialect === 'messages' && !isGatewayBlock(type)) return { ...part.value }
   return losses.add(`block:${type}`)
 }
 
 /** Results of tools that ran in the gateway: no vendor knows them. */
-export function isOwnBlock(type: string): boolean {
+export function isGatewayBlock(type: string): boolean {
   return type.startsWith('service_')
 }

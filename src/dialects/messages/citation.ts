@@ -1,32 +1,32 @@
 import type { Citation } from '../../call/part.ts'
-import { defined, type JsonObject, objectsOf, textOf } from '../../lib/loose.ts'
+import { asObjects, asString, type JsonObject, omitUndefined } from '../../lib/json-values.ts'
 
-export function readCitation(value: JsonObject): Citation {
-  const url = textOf(value.url) ?? textOf(value.source)
-  const title = textOf(value.title) ?? textOf(value.document_title)
-  const id = textOf(value.file_id)
+export function decodeCitation(value: JsonObject): Citation {
+  const url = asString(value.url) ?? asString(value.source)
+  const title = asString(value.title) ?? asString(value.document_title)
+  const id = asString(value.file_id)
   const isFile = url === undefined && (title !== undefined || id !== undefined)
-  const citation: Citation = defined({
+  const citation: Citation = omitUndefined({
     url,
     title,
-    cited: textOf(value.cited_text),
-    file: isFile ? defined({ id, name: title }) : undefined,
+    citedText: asString(value.cited_text),
+    file: isFile ? omitUndefined({ id, name: title }) : undefined,
   })
-  if (!isBorrowed(value)) citation.native = { dialect: 'messages', value }
+  if (!isGatewayCitation(value)) citation.native = { dialect: 'messages', value }
   return citation
 }
 
-export function readCitations(value: unknown): Citation[] {
-  return objectsOf(value).map(readCitation)
+export function decodeCitations(value: unknown): Citation[] {
+  return asObjects(value).map(decodeCitation)
 }
 
 /** Undefined for a citation this format has no form for. */
-export function writeCitation(citation: Citation): JsonObject | undefined {
+export function encodeCitation(citation: Citation): JsonObject | undefined {
   if (citation.native?.dialect === 'messages') return citation.native.value
-  if (citation.url === undefined) return writeDocument(citation)
+  if (citation.url === undefined) return encodeFileCitation(citation)
   return {
     type: 'web_search_result_location',
-    cited_text: citation.cited ?? '',
+    cited_text: citation.citedText ?? '',
     encrypted_index: '',
     title: citation.title ?? null,
     url: citation.url,
@@ -34,11 +34,11 @@ export function writeCitation(citation: Citation): JsonObject | undefined {
 }
 
 /** A file of another vendor is a document that the request did not have: no place in it can be given. */
-function writeDocument({ file, title, cited }: Citation): JsonObject | undefined {
+function encodeFileCitation({ file, title, citedText }: Citation): JsonObject | undefined {
   if (!file) return undefined
   return {
     type: 'char_location',
-    cited_text: cited ?? '',
+    cited_text: citedText ?? '',
     document_index: 0,
     document_title: file.name ?? title ?? null,
     start_char_index: 0,
@@ -48,7 +48,7 @@ function writeDocument({ file, title, cited }: Citation): JsonObject | undefined
 }
 
 /** A citation that `writeCitation` made: it points at nothing of the vendor's, which would refuse it. */
-export function isBorrowed(value: JsonObject): boolean {
+export function isGatewayCitation(value: JsonObject): boolean {
   if (value.type === 'web_search_result_location') return value.encrypted_index === ''
   return value.type === 'char_location' && value.end_char_index === 0
 }

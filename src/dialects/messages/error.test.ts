@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test'
-import { badField, fail } from '../../errors.ts'
+import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
 import { decodeError, encodeError } from './error.ts'
 
 test('an error is in the form of this format and in that of all others', () => {
-  expect(encodeError(badField('max_tokens', 'must be a number'), 'req-1')).toEqual({
+  expect(encodeError(invalidFieldError('max_tokens', 'must be a number'), 'req-1')).toEqual({
     type: 'error',
     error: {
       type: 'invalid_request_error',
@@ -21,8 +21,10 @@ test('an error is in the form of this format and in that of all others', () => {
     request_id: 'req-1',
     user_id: null,
   })
-  expect(encodeError(fail('key_expired'), 'r')).toMatchObject({ error: { type: 'authentication_error' } })
-  expect(encodeError(fail('credits_exhausted'), 'r')).toMatchObject({
+  expect(encodeError(gatewayError('key_expired'), 'r')).toMatchObject({
+    error: { type: 'authentication_error' },
+  })
+  expect(encodeError(gatewayError('credits_exhausted'), 'r')).toMatchObject({
     error: { type: 'billing_error', code: 402 },
   })
 })

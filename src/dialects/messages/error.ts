@@ -1,32 +1,32 @@
-import { type FailureKind, kindOfStatus, type UpstreamFailure } from '../../call/failure.ts'
-import { envelope, explainedError, type GatewayError } from '../../errors.ts'
-import { type JsonObject, objectOf, textOf } from '../../lib/loose.ts'
+import { type FailureKind, failureKindForStatus, type UpstreamFailure } from '../../call/failure.ts'
+import { type GatewayError, toErrorEnvelope, toServiceMetadata } from '../../errors/gateway-error.ts'
+import { asObject, asString, type JsonObject } from '../../lib/json-values.ts'
 
 /** The body of an error. It is the envelope of every other operation too: `error.code` is the status. */
 export function encodeError(error: GatewayError, requestId: string): JsonObject {
-  const { error: inner, ...rest } = envelope(error, requestId)
+  const { error: inner, ...rest } = toErrorEnvelope(error, requestId)
   return {
     type: 'error',
-    error: { ...inner, type: typeOf(error), error_type: inner.metadata.error_type },
+    error: { ...inner, type: errorTypeOf(error), error_type: inner.metadata.error_type },
     request_id: requestId,
     ...rest,
   }
 }
 
 /** Clients of this format go by it: the vendor's own where it said one. */
-function typeOf({ vendor, row }: GatewayError): string {
-  return textOf(vendor?.type) ?? row.type
+function errorTypeOf({ vendor, row }: GatewayError): string {
+  return asString(vendor?.type) ?? row.type
 }
 
 /** The event that ends a stream which broke off. */
-export function errorEvent(error: GatewayError, requestId: string): string {
-  const { error: told } = envelope(error, requestId)
-  const inner = { ...told, type: typeOf(error), error_type: told.metadata.error_type }
-  const event = { type: 'error', error: inner, ...explainedError(error) }
+export function encodeErrorEvent(error: GatewayError, requestId: string): string {
+  const { error: details } = toErrorEnvelope(error, requestId)
+  const inner = { ...details, type: errorTypeOf(error), error_type: details.metadata.error_type }
+  const event = { type: 'error', error: inner, ...toServiceMetadata(error) }
   return `event: error\ndata: ${JSON.stringify(event)}\n\n`
 }
 
-const kindOfType = new Map<string, FailureKind>([
+const failureKindsByType = new Map<string, FailureKind>([
   ['authentication_error', 'authentication'],
   ['permission_error', 'permission_denied'],
   ['billing_error', 'payment_required'],
@@ -38,7 +38,7 @@ const kindOfType = new Map<string, FailureKind>([
 ])
 
 /** What an error of type `invalid_request_error` really is, by the vendor's words. */
-const telling: [RegExp, FailureKind][] = [
+const messagePatterns: [RegExp, FailureKind][] = [
   [
     /(prompt|input) is too long|exceeds? (the )?(context|maximum context)|context window/i,
     'context_length_exceeded',
@@ -49,36 +49,43 @@ const telling: [RegExp, FailureKind][] = [
 ]
 
 export function decodeError(status: number, body: unknown): UpstreamFailure {
-  const given = objectOf(Array.isArray(body) ? body[0] : body)
-  const error = objectOf(given?.error) ?? given
-  const failure = failureOf(error ?? {}, status)
-  if (!error) failure.message = typeof body === 'string' ? body.trim().slice(0, longestText) : ''
+  const payload = asObject(Array.isArray(body) ? body[0] : body)
+  const error = asObject(payload?.error) ?? payload
+  const failure = decodeFailure(error ?? {}, status)
+  if (!error) failure.message = typeof body === 'string' ? body.trim().slice(0, maxMessageLength) : ''
   return failure
 }
 
 /** A page of a proxy in between says all it has to say at its beginning. */
-const longestText = 500
+const maxMessageLength = 500
 
 /** From an `error` object; `status` is null inside a stream. */
-export function failureOf(error: JsonObject, status: number | null): UpstreamFailure {
-  const type = textOf(error.type)
-  const message = textOf(error.message) ?? type ?? ''
-  const failure: UpstreamFailure = { kind: kindOf(type, message, status), status, message, detail: error }
+export function decodeFailure(error: JsonObject, status: number | null): UpstreamFailure {
+  const type = asString(error.type)
+  const message = asString(error.message) ?? type ?? ''
+  const failure: UpstreamFailure = {
+    kind: classifyFailure(type, message, status),
+    status,
+    message,
+    detail: error,
+  }
   if (type !== undefined) failure.code = type
   return failure
 }
 
-function kindOf(type: string | undefined, message: string, status: number | null): FailureKind {
-  const named = kindOfType.get(type ?? '')
-  if (named) return named
-  const asked = type === 'invalid_request_error' || status === 400 || status === 413
-  const told = asked ? telling.find(([words]) => words.test(message))?.[1] : undefined
-  if (told) return told
-  if (status !== null) return kindOfStatus(status)
+function classifyFailure(type: string | undefined, message: string, status: number | null): FailureKind {
+  const kindByType = failureKindsByType.get(type ?? '')
+  if (kindByType) return kindByType
+  const isRequestError = type === 'invalid_request_error' || status === 400 || status === 413
+  const kindByMessage = isRequestError
+    ? messagePatterns.find(([pattern]) => pattern.test(message))?.[1]
+    : undefined
+  if (kindByMessage) return kindByMessage
+  if (status !== null) return failureKindForStatus(status)
   return type === 'invalid_request_error' ? 'invalid_request' : 'provider_unavailable'
 }
 
 /** A reply that is none. */
-export function brokenReply(message: string): UpstreamFailure {
+export function malformedReplyFailure(message: string): UpstreamFailure {
   return { kind: 'provider_unavailable', status: null, message }
 }

@@ -1,10 +1,10 @@
 import type { Dialect } from '../dialect.ts'
-import { replyLimits } from '../reply-losses.ts'
+import { createReplyLimits } from '../reply-losses.ts'
 import { decodeError, encodeError } from './error.ts'
-import { passRequest } from './pass.ts'
-import { passReply, relay } from './relay.ts'
-import { decodeReply, reader } from './reply-read.ts'
-import { encodeReply, heartbeat, writer } from './reply-write.ts'
+import { passRequest } from './passthrough.ts'
+import { createRelay, passReply } from './relay.ts'
+import { createReader, decodeReply } from './reply-reader.ts'
+import { createWriter, encodeReply, heartbeat } from './reply-writer.ts'
 import { decodeRequest } from './request-decode.ts'
 import { encodeRequest } from './request-encode.ts'
 
@@ -13,23 +13,23 @@ export const messages: Dialect = {
   name: 'messages',
   client: {
     decodeRequest,
-    writer,
+    createWriter,
     encodeReply,
-    replyLimits: replyLimits('messages', 'audio', 'logprobs', 'n'),
+    replyLimits: createReplyLimits('messages', 'audio', 'logprobs', 'n'),
     heartbeat,
     encodeError,
   },
   upstream: {
-    counting: { suffix: '/count_tokens', field: 'input_tokens' },
-    customs: {
+    tokenCounting: { suffix: '/count_tokens', field: 'input_tokens' },
+    defaults: {
       keyHeader: 'x-api-key',
       headers: { 'anthropic-version': '2023-06-01' },
-      signatures: 'vendor_a-v1',
+      signatureFormat: 'vendor_a-v1',
     },
     encodeRequest,
-    reader,
+    createReader,
     decodeReply,
     decodeError,
   },
-  same: { passRequest, relay, passReply, headers: ['anthropic-beta', 'anthropic-version'] },
+  passthrough: { passRequest, createRelay, passReply, headers: ['anthropic-beta', 'anthropic-version'] },
 }

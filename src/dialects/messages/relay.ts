@@ -1,187 +1,220 @@
-import type { Bill, Usage } from '../../call/usage.ts'
-import type { GatewayError } from '../../errors.ts'
-import { defined, type JsonObject, objectOf, objectsOf, textOf } from '../../lib/loose.ts'
+import type { Usage, UsageCost } from '../../call/usage.ts'
+import type { GatewayError } from '../../errors/gateway-error.ts'
+import { asObject, asObjects, asString, type JsonObject, omitUndefined } from '../../lib/json-values.ts'
 import type { SseFrame } from '../../lib/sse.ts'
-import { explained, nothingSeen, type Relay, type ReplyFacts } from '../dialect.ts'
-import { frame as frameOf } from './block-frames.ts'
-import { brokenReply, errorEvent, failureOf } from './error.ts'
-import { parseEvent } from './reply-read.ts'
-import { skeleton } from './reply-write.ts'
-import { readStop } from './stop.ts'
-import { billedUsage, emptyUsage, mergeUsage, readTier, readUsage, tierName } from './usage.ts'
+import { encodeServiceMetadata, newReplySummary, type Relay, type ReplyContext } from '../dialect.ts'
+import { formatFrame as frameOf } from './block-frames.ts'
+import { decodeFailure, encodeErrorEvent, malformedReplyFailure } from './error.ts'
+import { parseEvent } from './reply-reader.ts'
+import { createEmptyMessage } from './reply-writer.ts'
+import { decodeChoiceEnd } from './stop-reason.ts'
+import {
+  decodeTier,
+  decodeUsage,
+  emptyUsage,
+  encodeServedTier,
+  encodeUsageWithCost,
+  mergeUsage,
+} from './usage.ts'
 
 /** Passes a stream of this format on. Only its first and last events are opened. */
 class MessagesRelay implements Relay {
-  readonly seen = nothingSeen()
-  readonly final = null
-  readonly #about: ReplyFacts
+  readonly summary = newReplySummary()
+  readonly finalBody = null
+  readonly #context: ReplyContext
   #usage: JsonObject = {}
-  #finish: JsonObject = {}
-  #stop: JsonObject = {}
-  #calledTools = false
-  #isWhole = false
+  #messageDelta: JsonObject = {}
+  #messageStop: JsonObject = {}
+  #hasToolCalls = false
+  #isWholeMessage = false
 
-  constructor(about: ReplyFacts) {
-    this.#about = about
+  constructor(context: ReplyContext) {
+    this.#context = context
   }
 
   pass(frame: SseFrame): string {
     const { data } = frame
-    if (this.seen.complete || this.seen.failure || data === '[DONE]') return ''
-    const type = typeOf(frame)
-    const cut = !data.endsWith('}') || (frame.unended && !parseEvent(data))
-    if (type === undefined || cut) return this.#broken()
+    if (this.summary.isComplete || this.summary.failure || data === '[DONE]') return ''
+    const type = eventTypeOf(frame)
+    const isTruncated = !data.endsWith('}') || (frame.truncated && !parseEvent(data))
+    if (type === undefined || isTruncated) return this.#failMalformed()
     switch (type) {
       case 'content_block_delta':
         if (!isEmptyDelta(data)) {
-          this.seen.content = true
-          this.seen.progress++
-          this.seen.characters += characters(data)
+          this.summary.hasContent = true
+          this.summary.contentEvents++
+          this.summary.characters += countCharacters(data)
         }
-        return raw(type, data)
+        return formatRawFrame(type, data)
       case 'content_block_start':
-        this.seen.content = true
-        this.seen.parts++
-        this.seen.progress++
-        if (data.includes('"tool_use"')) this.#calledTools = true
-        return raw(type, data)
+        this.summary.hasContent = true
+        this.summary.partCount++
+        this.summary.contentEvents++
+        if (data.includes('"tool_use"')) this.#hasToolCalls = true
+        return formatRawFrame(type, data)
       case 'message_start':
       case 'message_delta':
       case 'message_stop':
       case 'error':
-        return this.#opened(type, data)
+        return this.#passParsed(type, data)
       default:
-        return raw(type, data)
+        return formatRawFrame(type, data)
     }
   }
 
-  end(usage: Usage, bill: Bill): string {
+  end(usage: Usage, cost: UsageCost): string {
     const delta = {
       container: null,
       stop_details: null,
       stop_reason: 'end_turn',
       stop_sequence: null,
-      ...objectOf(this.#finish.delta),
+      ...asObject(this.#messageDelta.delta),
     }
-    const finish = { ...this.#finish, delta, usage: billedUsage(this.#usage, usage, bill, this.#about) }
+    const messageDelta = {
+      ...this.#messageDelta,
+      delta,
+      usage: encodeUsageWithCost(this.#usage, usage, cost, this.#context),
+    }
     return (
-      frameOf('message_delta', finish) + frameOf('message_stop', { ...this.#stop, ...explained(this.#about) })
+      frameOf('message_delta', messageDelta) +
+      frameOf('message_stop', { ...this.#messageStop, ...encodeServiceMetadata(this.#context) })
     )
   }
 
   fail(error: GatewayError): string {
-    return errorEvent(error, this.#about.id)
+    return encodeErrorEvent(error, this.#context.id)
   }
 
-  #broken(): string {
-    this.seen.failure = brokenReply('The upstream sent an event that is not a JSON object.')
+  #failMalformed(): string {
+    this.summary.failure = malformedReplyFailure('The upstream sent an event that is not a JSON object.')
     return ''
   }
 
-  #opened(type: string, data: string): string {
+  #passParsed(type: string, data: string): string {
     const event = parseEvent(data)
-    if (!event) return this.#broken()
-    if (type === 'message_start') return this.#start(event)
-    if (type === 'message_delta') this.#keepFinish(event)
+    if (!event) return this.#failMalformed()
+    if (type === 'message_start') return this.#passMessageStart(event)
+    if (type === 'message_delta') this.#recordMessageDelta(event)
     else if (type === 'message_stop') {
-      this.#stop = event
-      this.seen.complete = true
-      this.seen.finishes[0] ??= { reason: readStop({}, this.#calledTools).reason, native: null }
-    } else this.seen.failure = failureOf(objectOf(event.error) ?? {}, null)
+      this.#messageStop = event
+      this.summary.isComplete = true
+      this.summary.finishReasons[0] ??= {
+        reason: decodeChoiceEnd({}, this.#hasToolCalls).reason,
+        native: null,
+      }
+    } else this.summary.failure = decodeFailure(asObject(event.error) ?? {}, null)
     return ''
   }
 
-  #start(event: JsonObject): string {
-    const message = objectOf(event.message) ?? {}
-    this.seen.model = textOf(message.model) ?? null
-    this.#count(message.usage)
-    const { id, model, provider } = this.#about
-    const usage = { ...emptyUsage, service_tier: tierName(this.#about.tier), ...objectOf(message.usage) }
-    this.#seeContent(message)
-    const unstopped = { stop_reason: null, stop_sequence: null, stop_details: null }
-    const spliced = { ...skeleton(this.#about), ...message, ...unstopped, id, model, provider, usage }
+  #passMessageStart(event: JsonObject): string {
+    const message = asObject(event.message) ?? {}
+    this.summary.model = asString(message.model) ?? null
+    this.#recordUsage(message.usage)
+    const { id, model, provider } = this.#context
+    const usage = {
+      ...emptyUsage,
+      service_tier: encodeServedTier(this.#context.tier),
+      ...asObject(message.usage),
+    }
+    this.#recordContent(message)
+    const clearedStop = { stop_reason: null, stop_sequence: null, stop_details: null }
+    const spliced = {
+      ...createEmptyMessage(this.#context),
+      ...message,
+      ...clearedStop,
+      id,
+      model,
+      provider,
+      usage,
+    }
     return frameOf('message_start', { ...event, message: spliced })
   }
 
   /** A first event may have all of the message. How it stopped is told with the bill. */
-  #seeContent({ content, stop_reason, stop_sequence, stop_details }: JsonObject): void {
-    const blocks = objectsOf(content)
+  #recordContent({ content, stop_reason, stop_sequence, stop_details }: JsonObject): void {
+    const blocks = asObjects(content)
     if (blocks.length > 0) {
-      this.seen.content = true
-      this.seen.characters += JSON.stringify(blocks).length
-      this.#calledTools = blocks.some(({ type }) => type === 'tool_use')
+      this.summary.hasContent = true
+      this.summary.characters += JSON.stringify(blocks).length
+      this.#hasToolCalls = blocks.some(({ type }) => type === 'tool_use')
     }
-    if (textOf(stop_reason) === undefined) return
-    this.#isWhole = true
-    this.#keepFinish({ delta: defined({ stop_reason, stop_sequence, stop_details }) })
+    if (asString(stop_reason) === undefined) return
+    this.#isWholeMessage = true
+    this.#recordMessageDelta({ delta: omitUndefined({ stop_reason, stop_sequence, stop_details }) })
   }
 
   /** Nothing needs to follow a first event that has all. */
   close(): string {
-    if (this.#isWhole && !this.seen.failure) this.seen.complete = true
+    if (this.#isWholeMessage && !this.summary.failure) this.summary.isComplete = true
     return ''
   }
 
-  #keepFinish(event: JsonObject): void {
+  #recordMessageDelta(event: JsonObject): void {
     // In place: copied for each event, fields that grow with every event would take the square of their number.
-    const delta = Object.assign(objectOf(this.#finish.delta) ?? {}, objectOf(event.delta))
-    Object.assign(this.#finish, event, { delta })
-    this.#count(event.usage)
-    const { reason, native } = readStop(delta, this.#calledTools)
-    if (native !== null) this.seen.finishes[0] = { reason, native }
+    const delta = Object.assign(asObject(this.#messageDelta.delta) ?? {}, asObject(event.delta))
+    Object.assign(this.#messageDelta, event, { delta })
+    this.#recordUsage(event.usage)
+    const { reason, native } = decodeChoiceEnd(delta, this.#hasToolCalls)
+    if (native !== null) this.summary.finishReasons[0] = { reason, native }
   }
 
-  #count(usage: unknown): void {
-    if (!objectOf(usage)) return
+  #recordUsage(usage: unknown): void {
+    if (!asObject(usage)) return
     this.#usage = mergeUsage(this.#usage, usage)
-    this.seen.usage = readUsage(this.#usage)
-    this.seen.tier = readTier(this.#usage) ?? null
+    this.summary.usage = decodeUsage(this.#usage)
+    this.summary.tier = decodeTier(this.#usage) ?? null
   }
 }
 
-export function relay(about: ReplyFacts): Relay {
-  return new MessagesRelay(about)
+export function createRelay(context: ReplyContext): Relay {
+  return new MessagesRelay(context)
 }
 
-const typeFirst = '{"type":"'
+const typePrefix = '{"type":"'
 
 /** Without parsing where the type is the first field, as it nearly always is. */
-function typeOf({ event, data }: SseFrame): string | undefined {
-  if (data.startsWith(typeFirst)) return data.slice(typeFirst.length, data.indexOf('"', typeFirst.length))
+function eventTypeOf({ event, data }: SseFrame): string | undefined {
+  if (data.startsWith(typePrefix)) return data.slice(typePrefix.length, data.indexOf('"', typePrefix.length))
   const parsed = parseEvent(data)
-  return parsed && (textOf(parsed.type) ?? (parsed.error ? 'error' : event))
+  return parsed && (asString(parsed.type) ?? (parsed.error ? 'error' : event))
 }
 
 /** As it came. */
-function raw(type: string, data: string): string {
+function formatRawFrame(type: string, data: string): string {
   const lines = data.includes('\n') ? data.replaceAll('\n', '\ndata: ') : data
   return type === '' ? `data: ${lines}\n\n` : `event: ${type}\ndata: ${lines}\n\n`
 }
 
 /** What is around the text of a delta. An estimate: it counts only when a stream breaks off without usage. */
-const around = '{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":""}}'.length
+const deltaOverhead = '{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":""}}'
+  .length
 
-const emptyField = /"(?:text|thinking|partial_json)":\s*""/
+const emptyFieldPattern = /"(?:text|thinking|partial_json)":\s*""/
 
 /** A quote within a string is escaped: what looks like an empty field is one. */
 function isEmptyDelta(data: string): boolean {
-  return data.includes('""') && emptyField.test(data)
+  return data.includes('""') && emptyFieldPattern.test(data)
 }
 
-function characters(data: string): number {
-  return data.includes('"signature_delta"') ? 0 : Math.max(0, data.length - around)
+function countCharacters(data: string): number {
+  return data.includes('"signature_delta"') ? 0 : Math.max(0, data.length - deltaOverhead)
 }
 
-export function passReply(body: JsonObject, about: ReplyFacts, bill: Bill, usage: Usage): JsonObject {
-  const { id, model, provider } = about
-  const told = objectOf(body.usage) ?? {}
+export function passReply(
+  body: JsonObject,
+  context: ReplyContext,
+  cost: UsageCost,
+  usage: Usage,
+): JsonObject {
+  const { id, model, provider } = context
+  const reportedUsage = asObject(body.usage) ?? {}
   return {
-    ...skeleton(about),
+    ...createEmptyMessage(context),
     ...body,
     id,
     model,
     provider,
-    usage: billedUsage(told, usage, bill, about),
-    ...explained(about),
+    usage: encodeUsageWithCost(reportedUsage, usage, cost, context),
+    ...encodeServiceMetadata(context),
   }
 }

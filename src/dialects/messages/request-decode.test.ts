@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import type { ReasoningPart } from '../../call/part.ts'
 import { packReasoning } from '../../call/reasoning.ts'
-import { jsonFixture } from './fixtures/read.ts'
+import { readJsonFixture } from './fixtures/harness.ts'
 import { messages } from './messages.ts'
 import { decodeRequest } from './request-decode.ts'
 import { messagesRequest } from './schema.ts'
@@ -12,7 +12,7 @@ const decodeBlock = (block: object, role = 'user') =>
   decode({ messages: [{ role, content: [block] }] }).messages[0]?.parts[0]
 
 describe('a coding agent', () => {
-  const body = jsonFixture('coding-agent.json')
+  const body = readJsonFixture('coding-agent.json')
 
   test('is accepted however large and new its request is', () => {
     const tools = Array.from({ length: 80 }, (_, index) => ({
@@ -178,7 +178,7 @@ describe('blocks', () => {
       source: { kind: 'url', url: 'https://a.example/b.pdf' },
       filename: 'b.pdf',
       context: 'a law',
-      cite: true,
+      citationsEnabled: true,
       cache: {},
     })
     const pieces = [

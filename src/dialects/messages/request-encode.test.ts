@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
-import type { Call, Message } from '../../call/call.ts'
+import type { Message, ModelCall } from '../../call/call.ts'
 import type { InputPart, OutputPart, ReasoningPart } from '../../call/part.ts'
 import type { Target } from '../dialect.ts'
-import { jsonFixture, target } from './fixtures/read.ts'
+import { createTarget, readJsonFixture } from './fixtures/harness.ts'
 import { decodeRequest } from './request-decode.ts'
 import { encodeRequest } from './request-encode.ts'
 
@@ -10,9 +10,9 @@ const user = (...parts: InputPart[]): Message => ({ role: 'user', parts })
 const assistant = (...parts: OutputPart[]): Message => ({ role: 'assistant', parts })
 const text = (words: string) => ({ kind: 'text' as const, text: words })
 
-function encode(call: Partial<Call>, where: Partial<Target> = {}) {
+function encode(call: Partial<ModelCall>, where: Partial<Target> = {}) {
   const whole = { messages: [user(text('hello'))], stream: false, unknown: [], ...call }
-  return encodeRequest(whole, target(where))
+  return encodeRequest(whole, createTarget(where))
 }
 
 const turns = (...messages: Message[]) => encode({ messages }).body.messages
@@ -276,7 +276,7 @@ describe('tools', () => {
 describe('the rest', () => {
   test('max_tokens is always there', () => {
     expect(encode({}).body.max_tokens).toBe(4096)
-    expect(encode({}, { maxOutput: 64_000 }).body.max_tokens).toBe(64_000)
+    expect(encode({}, { maxOutputTokens: 64_000 }).body.max_tokens).toBe(64_000)
   })
 
   test('sampling within what the vendor takes', () => {
@@ -322,16 +322,16 @@ describe('the rest', () => {
       unknown: ['made_up'],
     })
     expect(dropped).toEqual(['logprobs', 'made_up', 'n', 'response_format', 'seed', 'service_tier', 'stop'])
-    expect(encode({ temperature: 1 }, { unsupported: new Set(['temperature']) }).dropped).toEqual([
+    expect(encode({ temperature: 1 }, { unsupportedFields: new Set(['temperature']) }).dropped).toEqual([
       'temperature',
     ])
   })
 
   test('a request of this format comes out as it went in', () => {
-    const body = jsonFixture('coding-agent.json')
+    const body = readJsonFixture('coding-agent.json')
     const sent = encodeRequest(
       decodeRequest(body),
-      target({ reasoning: { efforts: null, budget: false } }),
+      createTarget({ reasoning: { efforts: null, budget: false } }),
     ).body
     expect(sent).toMatchObject({ thinking: { type: 'adaptive' }, output_config: { effort: 'high' } })
     expect(sent.system).toEqual(body.system)

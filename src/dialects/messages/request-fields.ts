@@ -45,4 +45,4 @@ export const knownFields: ReadonlySet<string> = new Set([
 ])
 
 /** The vendor refuses a request without `max_tokens`; this is for a model whose cap is not known. */
-export const fallbackMaxTokens = 4096
+export const defaultMaxTokens = 4096

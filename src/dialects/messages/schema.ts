@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { notBoth, when } from '../../lib/schema-rules.ts'
-import { checkServerTool } from '../schema/server-tools.ts'
+import { excludeBoth, ifThen } from '../../lib/schema-rules.ts'
+import { validateServerTool } from '../schema/server-tools.ts'
 import { anyCacheControl, cacheControl, sharedFields } from '../schema/shared-fields.ts'
 
 const textBlock = z.looseObject({ type: z.literal('text'), text: z.string() })
@@ -10,21 +10,21 @@ const message = z.looseObject({
   content: z.union([z.string(), z.array(block)], 'must be a string or an array of blocks'),
 })
 
-const shown = {
+const thinkingDisplay = {
   display: z.enum(['summarized', 'omitted', 'updates']).nullish(),
   block_binding: z.looseObject({}).nullish(),
 }
 const thinking = z.discriminatedUnion('type', [
-  z.looseObject({ type: z.literal('enabled'), budget_tokens: z.int(), ...shown }),
+  z.looseObject({ type: z.literal('enabled'), budget_tokens: z.int(), ...thinkingDisplay }),
   z.looseObject({ type: z.literal('disabled') }),
-  z.looseObject({ type: z.literal('adaptive'), ...shown }),
+  z.looseObject({ type: z.literal('adaptive'), ...thinkingDisplay }),
 ])
 
-const parallel = { disable_parallel_tool_use: z.boolean().optional() }
+const parallelToolUse = { disable_parallel_tool_use: z.boolean().optional() }
 const toolChoice = z.discriminatedUnion('type', [
-  z.looseObject({ type: z.enum(['auto', 'any']), ...parallel }),
+  z.looseObject({ type: z.enum(['auto', 'any']), ...parallelToolUse }),
   z.looseObject({ type: z.literal('none') }),
-  z.looseObject({ type: z.literal('tool'), name: z.string().min(1), ...parallel }),
+  z.looseObject({ type: z.literal('tool'), name: z.string().min(1), ...parallelToolUse }),
 ])
 
 const inputSchema = z.looseObject({
@@ -45,13 +45,13 @@ const toolFields = {
 
 /** A tool without a type, or of type `custom`, is the client's own; others keep the shape of their vendor. */
 function checkTool(
-  given: z.output<z.ZodObject<typeof toolFields, z.core.$loose>>,
-  context: Parameters<typeof checkServerTool>[1],
+  toolBody: z.output<z.ZodObject<typeof toolFields, z.core.$loose>>,
+  context: Parameters<typeof validateServerTool>[1],
 ): void {
-  checkServerTool(given, context)
-  if (given.type !== undefined && given.type !== 'custom') return
+  validateServerTool(toolBody, context)
+  if (toolBody.type !== undefined && toolBody.type !== 'custom') return
   for (const field of ['name', 'input_schema'] as const) {
-    if (given[field] === undefined) {
+    if (toolBody[field] === undefined) {
       context.addIssue({
         code: 'custom',
         path: [field],
@@ -63,7 +63,10 @@ function checkTool(
 }
 
 /** As `checkTool` has it. */
-const customTool = when({ properties: { type: { const: 'custom' } } }, { required: ['name', 'input_schema'] })
+const customTool = ifThen(
+  { properties: { type: { const: 'custom' } } },
+  { required: ['name', 'input_schema'] },
+)
 
 const tool = z.looseObject(toolFields).superRefine(checkTool).meta({ override: customTool })
 
@@ -109,23 +112,23 @@ const fields = {
   user: z.string().max(256).optional(),
 }
 
-function oneListOfModels({ fallbacks, models }: { fallbacks?: unknown; models?: unknown }): boolean {
+function hasOneModelList({ fallbacks, models }: { fallbacks?: unknown; models?: unknown }): boolean {
   return !(fallbacks && models)
 }
-const twoLists = { path: ['fallbacks'], message: 'cannot be combined with models' }
+const modelListConflict = { path: ['fallbacks'], message: 'cannot be combined with models' }
 
 /** A request in the Messages format. Fields it does not have are left out. */
 export const messagesBody = z
   .object(fields)
-  .refine(oneListOfModels, twoLists)
-  .meta({ id: 'MessagesRequest', override: notBoth('fallbacks', 'models') })
+  .refine(hasOneModelList, modelListConflict)
+  .meta({ id: 'MessagesRequest', override: excludeBoth('fallbacks', 'models') })
 
 export type MessagesBody = z.output<typeof messagesBody>
 
-const word = z.string().min(1)
-const anyTool = z
+const nonEmptyString = z.string().min(1)
+const lenientTool = z
   .looseObject({ ...toolFields, cache_control: anyCacheControl })
-  .superRefine((given, context) => checkTool(given as Parameters<typeof checkTool>[0], context))
+  .superRefine((toolBody, context) => checkTool(toolBody as Parameters<typeof checkTool>[0], context))
   .meta({ override: customTool })
 
 /**
@@ -146,18 +149,24 @@ export const messagesRequest = z
     service_tier: fields.service_tier.nullable(),
     cache_control: anyCacheControl,
     speed: z.string().nullish(),
-    thinking: z.looseObject({ type: word, budget_tokens: z.int().optional() }).nullish(),
+    thinking: z.looseObject({ type: nonEmptyString, budget_tokens: z.int().optional() }).nullish(),
     tool_choice: z
-      .looseObject({ type: word, name: word.optional(), disable_parallel_tool_use: z.boolean().optional() })
+      .looseObject({
+        type: nonEmptyString,
+        name: nonEmptyString.optional(),
+        disable_parallel_tool_use: z.boolean().optional(),
+      })
       .nullish(),
-    tools: z.array(anyTool).nullish(),
-    context_management: z.looseObject({ edits: z.array(z.looseObject({ type: word })).optional() }).nullish(),
+    tools: z.array(lenientTool).nullish(),
+    context_management: z
+      .looseObject({ edits: z.array(z.looseObject({ type: nonEmptyString })).optional() })
+      .nullish(),
     output_config: z
       .looseObject({
         effort: z.string().nullish(),
-        format: z.looseObject({ type: word, schema: z.looseObject({}).optional() }).nullish(),
+        format: z.looseObject({ type: nonEmptyString, schema: z.looseObject({}).optional() }).nullish(),
       })
       .nullish(),
   })
-  .refine(oneListOfModels, twoLists)
-  .meta({ id: 'MessagesInferenceRequest', override: notBoth('fallbacks', 'models') })
+  .refine(hasOneModelList, modelListConflict)
+  .meta({ id: 'MessagesInferenceRequest', override: excludeBoth('fallbacks', 'models') })

@@ -1,18 +1,18 @@
 import type { ReasoningFormat, ReasoningPart } from '../../call/part.ts'
 import { packReasoning, unpackReasoning } from '../../call/reasoning.ts'
-import { type JsonObject, textOf } from '../../lib/loose.ts'
-import { reasoningFormatOf } from '../reasoning-format.ts'
+import { asString, type JsonObject } from '../../lib/json-values.ts'
+import { decodeReasoningFormat } from '../reasoning-format.ts'
 
 /** Whose signatures the blocks of this format have by themselves. */
 export const nativeFormat: ReasoningFormat = 'vendor_a-v1'
 
-export function readThinking(block: JsonObject): ReasoningPart {
-  const signature = textOf(block.signature) ?? ''
+export function decodeThinking(block: JsonObject): ReasoningPart {
+  const signature = asString(block.signature) ?? ''
   const packed = unpackReasoning(signature)
   if (packed) return packed
   const part: ReasoningPart = {
     kind: 'reasoning',
-    text: textOf(block.thinking) ?? '',
+    text: asString(block.thinking) ?? '',
     summary: [],
     format: signature === '' ? 'unknown' : nativeFormat,
   }
@@ -20,23 +20,23 @@ export function readThinking(block: JsonObject): ReasoningPart {
   return part
 }
 
-export function readRedacted(block: JsonObject): ReasoningPart {
+export function decodeRedactedThinking(block: JsonObject): ReasoningPart {
   return {
     kind: 'reasoning',
     text: '',
     summary: [],
-    encrypted: textOf(block.data) ?? '',
+    encrypted: asString(block.data) ?? '',
     format: nativeFormat,
   }
 }
 
 /** Said in the block itself, so that a reader of ours knows before the signature comes. */
-export function formatHint(block: JsonObject): ReasoningFormat | undefined {
-  return reasoningFormatOf(block.format)
+export function decodeFormatHint(block: JsonObject): ReasoningFormat | undefined {
+  return decodeReasoningFormat(block.format)
 }
 
 /** The field that says so; the vendor's own thinking does without, unless it must be packed. */
-export function hintOf({ id, summary, format }: ReasoningPart): JsonObject {
+export function encodeFormatHint({ id, summary, format }: ReasoningPart): JsonObject {
   return format === nativeFormat && id === undefined && summary.length === 0 ? {} : { format }
 }
 
@@ -45,30 +45,30 @@ export function isRedacted(part: ReasoningPart): boolean {
 }
 
 /** What a client may read of it. */
-export function readableText(part: ReasoningPart): string {
+export function readableTextOf(part: ReasoningPart): string {
   return part.text !== '' ? part.text : part.summary.join('\n\n')
 }
 
 /** The signature of its block: the vendor's own where that says all, everything packed where it does not. */
-export function signatureOf(part: ReasoningPart): string {
+export function encodeSignature(part: ReasoningPart): string {
   const { id, summary, signature, encrypted, format } = part
-  const more = id !== undefined || summary.length > 0 || encrypted !== undefined
-  if (format === nativeFormat && !more) return signature ?? ''
-  if (format === 'unknown' && !more && signature === undefined) return ''
+  const needsPacking = id !== undefined || summary.length > 0 || encrypted !== undefined
+  if (format === nativeFormat && !needsPacking) return signature ?? ''
+  if (format === 'unknown' && !needsPacking && signature === undefined) return ''
   return packReasoning(part)
 }
 
 /** Null when there is nothing to show or to keep. */
-export function writeThinking(part: ReasoningPart): JsonObject | null {
+export function encodeThinking(part: ReasoningPart): JsonObject | null {
   if (isRedacted(part) && part.text === '') return { type: 'redacted_thinking', data: part.encrypted }
-  const [thinking, signature] = [readableText(part), signatureOf(part)]
+  const [thinking, signature] = [readableTextOf(part), encodeSignature(part)]
   if (thinking === '' && signature === '') return null
-  return { type: 'thinking', thinking, signature, ...hintOf(part) }
+  return { type: 'thinking', thinking, signature, ...encodeFormatHint(part) }
 }
 
 /** For a client that does not want to see it: nothing but what must come back with the next turn. */
-export function writeHidden(part: ReasoningPart): JsonObject | null {
+export function encodeHiddenThinking(part: ReasoningPart): JsonObject | null {
   if (part.signature === undefined && part.encrypted === undefined) return null
   if (isRedacted(part)) return { type: 'redacted_thinking', data: part.encrypted }
-  return { type: 'thinking', thinking: '', signature: packReasoning(part), ...hintOf(part) }
+  return { type: 'thinking', thinking: '', signature: packReasoning(part), ...encodeFormatHint(part) }
 }

@@ -1,19 +1,19 @@
 import {
   type CustomTool,
   type FunctionTool,
-  flatToolName,
+  flattenToolName,
   type Tool,
   type ToolChoice,
 } from '../../call/call.ts'
-import { flagOf, type JsonObject, objectOf, objectsOf, textOf } from '../../lib/loose.ts'
-import { hasUnknownLifetime, type Losses } from '../fields.ts'
-import { cacheMark } from './blocks-decode.ts'
-import { cacheControl } from './cache.ts'
+import { asBoolean, asObject, asObjects, asString, type JsonObject } from '../../lib/json-values.ts'
+import { hasUnknownCacheTtl, type Losses } from '../fields.ts'
+import { decodeCacheControl } from './blocks-decode.ts'
+import { encodeCacheControl } from './cache-control.ts'
 
 /** Tools that run in the gateway. */
-export const ownTool = 'service:'
+export const gatewayToolPrefix = 'service:'
 
-const ownFields = new Set([
+const knownToolFields = new Set([
   'type',
   'name',
   'description',
@@ -25,22 +25,22 @@ const ownFields = new Set([
 
 /** `unknown` gets the names of fields that no other format could be told about. */
 export function decodeTools(value: unknown, unknown: Set<string>): Tool[] {
-  return objectsOf(value).map((tool) => {
-    const type = textOf(tool.type)
+  return asObjects(value).map((tool) => {
+    const type = asString(tool.type)
     if (type !== undefined && type !== 'custom') {
       return { kind: 'native', dialect: 'messages', type, value: tool }
     }
-    for (const name in tool) if (!ownFields.has(name)) unknown.add(`tools.${name}`)
-    if (hasUnknownLifetime(tool.cache_control)) unknown.add('cache_control.ttl')
-    return functionTool(tool)
+    for (const name in tool) if (!knownToolFields.has(name)) unknown.add(`tools.${name}`)
+    if (hasUnknownCacheTtl(tool.cache_control)) unknown.add('cache_control.ttl')
+    return decodeFunctionTool(tool)
   })
 }
 
-function functionTool(tool: JsonObject): FunctionTool {
-  const result: FunctionTool = { kind: 'function', name: textOf(tool.name) ?? '' }
-  const [description, schema] = [textOf(tool.description), objectOf(tool.input_schema)]
-  const [strict, deferLoading] = [flagOf(tool.strict), flagOf(tool.defer_loading)]
-  const cache = cacheMark(tool.cache_control)
+function decodeFunctionTool(tool: JsonObject): FunctionTool {
+  const result: FunctionTool = { kind: 'function', name: asString(tool.name) ?? '' }
+  const [description, schema] = [asString(tool.description), asObject(tool.input_schema)]
+  const [strict, deferLoading] = [asBoolean(tool.strict), asBoolean(tool.defer_loading)]
+  const cache = decodeCacheControl(tool.cache_control)
   if (description !== undefined) result.description = description
   if (schema) result.schema = schema
   if (strict !== undefined) result.strict = strict
@@ -50,8 +50,8 @@ function functionTool(tool: JsonObject): FunctionTool {
 }
 
 export function decodeToolChoice(value: unknown): ToolChoice | undefined {
-  const choice = objectOf(value)
-  const name = textOf(choice?.name)
+  const choice = asObject(value)
+  const name = asString(choice?.name)
   if (!choice) return undefined
   if (choice.type === 'auto' || choice.type === 'none') return { kind: choice.type }
   if (choice.type === 'any') return { kind: 'required' }
@@ -63,41 +63,42 @@ export function encodeTools(tools: Tool[], choice: ToolChoice | undefined, losse
   const encoded: JsonObject[] = []
   for (const tool of tools) {
     if (tool.kind === 'native') {
-      if (tool.dialect === 'messages' && !tool.type.startsWith(ownTool)) encoded.push({ ...tool.value })
+      if (tool.dialect === 'messages' && !tool.type.startsWith(gatewayToolPrefix))
+        encoded.push({ ...tool.value })
       else losses.add(`tool:${tool.type}`)
       continue
     }
     // The format cannot restrict a choice to some tools; not to offer the others comes to the same.
-    if (choice?.kind === 'allowed' && !choice.names.includes(flatToolName(tool))) continue
-    encoded.push(tool.kind === 'custom' ? encodeCustom(tool) : encodeFunction(tool))
+    if (choice?.kind === 'allowed' && !choice.names.includes(flattenToolName(tool))) continue
+    encoded.push(tool.kind === 'custom' ? encodeCustomTool(tool) : encodeFunctionTool(tool))
   }
   return encoded
 }
 
-function encodeFunction(tool: FunctionTool): JsonObject {
+function encodeFunctionTool(tool: FunctionTool): JsonObject {
   return {
-    name: flatToolName(tool),
+    name: flattenToolName(tool),
     ...(tool.description !== undefined && { description: tool.description }),
     input_schema: tool.schema ?? { type: 'object', properties: {} },
     ...(tool.strict !== undefined && { strict: tool.strict }),
     ...(tool.deferLoading !== undefined && { defer_loading: tool.deferLoading }),
-    ...(tool.cache && cacheControl(tool.cache)),
+    ...(tool.cache && encodeCacheControl(tool.cache)),
   }
 }
 
 /** Free text is one string argument, and a grammar is told in words. */
-function encodeCustom(tool: CustomTool): JsonObject {
+function encodeCustomTool(tool: CustomTool): JsonObject {
   const grammar = tool.format && tool.format.type !== 'text' ? JSON.stringify(tool.format) : undefined
   const input = { type: 'string', ...(grammar && { description: `Text of this format: ${grammar}` }) }
   return {
-    name: flatToolName(tool),
+    name: flattenToolName(tool),
     ...(tool.description !== undefined && { description: tool.description }),
     input_schema: { type: 'object', properties: { input }, required: ['input'] },
   }
 }
 
 /** The arguments of a tool without a schema of its own. */
-function customInput(text: string): JsonObject {
+function wrapCustomInput(text: string): JsonObject {
   return { input: text }
 }
 
@@ -105,11 +106,11 @@ function customInput(text: string): JsonObject {
  * Arguments as the object that the format wants. What is not one goes under a name of its own, so that
  * the model sees what it wrote.
  */
-export function inputOf(text: string, custom: boolean | undefined): JsonObject {
-  if (custom) return customInput(text)
+export function parseToolArguments(text: string, custom: boolean | undefined): JsonObject {
+  if (custom) return wrapCustomInput(text)
   if (text.trim() === '') return {}
   try {
-    const value = objectOf(JSON.parse(text))
+    const value = asObject(JSON.parse(text))
     if (value) return value
   } catch (error) {
     if (!(error instanceof SyntaxError || error instanceof RangeError)) throw error
@@ -121,19 +122,19 @@ export function inputOf(text: string, custom: boolean | undefined): JsonObject {
 export function encodeToolChoice(
   choice: ToolChoice | undefined,
   parallel: boolean | undefined,
-  forced: boolean,
+  canForce: boolean,
   losses: Losses,
 ): JsonObject | undefined {
-  const encoded = choiceOf(choice, losses)
-  if (encoded && !forced && encoded.type !== 'auto' && encoded.type !== 'none') {
+  const encoded = encodeChoice(choice, losses)
+  if (encoded && !canForce && encoded.type !== 'auto' && encoded.type !== 'none') {
     losses.add('tool_choice')
-    return encodeToolChoice(undefined, parallel, forced, losses)
+    return encodeToolChoice(undefined, parallel, canForce, losses)
   }
   if (parallel !== false || encoded?.type === 'none') return encoded
   return { ...(encoded ?? { type: 'auto' }), disable_parallel_tool_use: true }
 }
 
-function choiceOf(choice: ToolChoice | undefined, losses: Losses): JsonObject | undefined {
+function encodeChoice(choice: ToolChoice | undefined, losses: Losses): JsonObject | undefined {
   switch (choice?.kind) {
     case undefined:
       return undefined

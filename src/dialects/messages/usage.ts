@@ -1,92 +1,103 @@
-import { type Bill, completionTokens, noTokens, remainder, type Usage } from '../../call/usage.ts'
-import type { ServedTier } from '../../catalog/vocabulary.ts'
-import { countOf, type JsonObject, numberOf, objectOf, objectsOf } from '../../lib/loose.ts'
-import { tellsAny } from '../counts.ts'
-import type { ReplyFacts } from '../dialect.ts'
-import { servedTier } from '../tier.ts'
+import {
+  countCompletionTokens,
+  subtractParts,
+  type Usage,
+  type UsageCost,
+  zeroUsage,
+} from '../../call/usage.ts'
+import type { ServedTier } from '../../catalogue/vocabulary.ts'
+import { asCount, asNumber, asObject, asObjects, type JsonObject } from '../../lib/json-values.ts'
+import type { ReplyContext } from '../dialect.ts'
+import { decodeServedTier } from '../tier.ts'
+import { hasAnyCount } from '../token-counts.ts'
 
 /** Later numbers replace earlier ones: what a stream says is cumulative, and may be corrected. */
 export function mergeUsage(earlier: JsonObject, later: unknown): JsonObject {
-  for (const [name, value] of Object.entries(objectOf(later) ?? {})) {
+  for (const [name, value] of Object.entries(asObject(later) ?? {})) {
     if (value !== null && value !== undefined) earlier[name] = value
   }
   return earlier
 }
 
-const counters = ['input_tokens', 'output_tokens', 'cache_creation_input_tokens', 'cache_read_input_tokens']
+const countFields = [
+  'input_tokens',
+  'output_tokens',
+  'cache_creation_input_tokens',
+  'cache_read_input_tokens',
+]
 
 /** Null when nothing is counted. */
-export function readUsage(raw: JsonObject): Usage | null {
-  if (!tellsAny(raw, counters)) return null
-  const given = objectOf(raw.output_tokens_details)
-  const inputDetails = objectOf(raw.input_tokens_details)
+export function decodeUsage(raw: JsonObject): Usage | null {
+  if (!hasAnyCount(raw, countFields)) return null
+  const outputDetails = asObject(raw.output_tokens_details)
+  const inputDetails = asObject(raw.input_tokens_details)
   const usage: Usage = {
-    ...noTokens,
-    ...cacheWrites(raw),
-    ...cacheReads(raw, inputDetails),
-    inputAudio: countOf(inputDetails?.audio_tokens),
-    inputImage: countOf(inputDetails?.image_tokens),
-    inputVideo: countOf(inputDetails?.video_tokens),
-    reasoning: countOf(given?.thinking_tokens),
-    outputAudio: countOf(given?.audio_tokens),
-    outputImage: countOf(given?.image_tokens),
-    acceptedPrediction: countOf(given?.accepted_prediction_tokens),
-    rejectedPrediction: countOf(given?.rejected_prediction_tokens),
-    webSearches: countOf(objectOf(raw.server_tool_use)?.web_search_requests),
-    reportedCost: costOf(raw.cost),
+    ...zeroUsage,
+    ...decodeCacheWrites(raw),
+    ...decodeCacheReads(raw, inputDetails),
+    inputAudio: asCount(inputDetails?.audio_tokens),
+    inputImage: asCount(inputDetails?.image_tokens),
+    inputVideo: asCount(inputDetails?.video_tokens),
+    reasoning: asCount(outputDetails?.thinking_tokens),
+    outputAudio: asCount(outputDetails?.audio_tokens),
+    outputImage: asCount(outputDetails?.image_tokens),
+    acceptedPrediction: asCount(outputDetails?.accepted_prediction_tokens),
+    rejectedPrediction: asCount(outputDetails?.rejected_prediction_tokens),
+    webSearches: asCount(asObject(raw.server_tool_use)?.web_search_requests),
+    reportedCost: decodeCost(raw.cost),
   }
   const { inputAudio, inputImage, inputVideo, reasoning, outputAudio, outputImage } = usage
-  usage.input = remainder(countOf(raw.input_tokens), inputAudio, inputImage, inputVideo)
-  usage.output = remainder(countOf(raw.output_tokens), reasoning, outputAudio, outputImage)
+  usage.input = subtractParts(asCount(raw.input_tokens), inputAudio, inputImage, inputVideo)
+  usage.output = subtractParts(asCount(raw.output_tokens), reasoning, outputAudio, outputImage)
   addIterations(usage, raw.iterations)
   return usage
 }
 
 /** The format tells no media apart; where a gateway does, cached audio is among what came from the cache. */
-function cacheReads(raw: JsonObject, details: JsonObject | undefined) {
-  const total = countOf(raw.cache_read_input_tokens)
-  const cacheReadAudio = Math.min(countOf(details?.cached_audio_tokens), total)
+function decodeCacheReads(raw: JsonObject, details: JsonObject | undefined) {
+  const total = asCount(raw.cache_read_input_tokens)
+  const cacheReadAudio = Math.min(asCount(details?.cached_audio_tokens), total)
   return { cacheRead: total - cacheReadAudio, cacheReadAudio }
 }
 
 /** The total may come without its split, or the split without its total. */
-function cacheWrites(raw: JsonObject): { cacheWrite: number; cacheWrite1h: number } {
-  const split = objectOf(raw.cache_creation)
-  const hour = countOf(split?.ephemeral_1h_input_tokens)
-  const total = countOf(raw.cache_creation_input_tokens)
-  if (total === 0) return { cacheWrite: countOf(split?.ephemeral_5m_input_tokens), cacheWrite1h: hour }
+function decodeCacheWrites(raw: JsonObject): { cacheWrite: number; cacheWrite1h: number } {
+  const split = asObject(raw.cache_creation)
+  const hour = asCount(split?.ephemeral_1h_input_tokens)
+  const total = asCount(raw.cache_creation_input_tokens)
+  if (total === 0) return { cacheWrite: asCount(split?.ephemeral_5m_input_tokens), cacheWrite1h: hour }
   const cacheWrite1h = Math.min(hour, total)
   return { cacheWrite: total - cacheWrite1h, cacheWrite1h }
 }
 
 /** What else the vendor's models did on the way: billed, and not in the totals. */
-const besideTheTotals: ReadonlySet<unknown> = new Set(['compaction', 'advisor_message'])
+const extraIterationTypes: ReadonlySet<unknown> = new Set(['compaction', 'advisor_message'])
 
 function addIterations(usage: Usage, iterations: unknown): void {
-  for (const iteration of objectsOf(iterations)) {
-    if (!besideTheTotals.has(iteration.type)) continue
-    const writes = cacheWrites(iteration)
-    usage.input += countOf(iteration.input_tokens)
-    usage.output += countOf(iteration.output_tokens)
-    usage.cacheRead += countOf(iteration.cache_read_input_tokens)
+  for (const iteration of asObjects(iterations)) {
+    if (!extraIterationTypes.has(iteration.type)) continue
+    const writes = decodeCacheWrites(iteration)
+    usage.input += asCount(iteration.input_tokens)
+    usage.output += asCount(iteration.output_tokens)
+    usage.cacheRead += asCount(iteration.cache_read_input_tokens)
     usage.cacheWrite += writes.cacheWrite
     usage.cacheWrite1h += writes.cacheWrite1h
   }
 }
 
-function costOf(value: unknown): number | null {
-  const cost = numberOf(value)
+function decodeCost(value: unknown): number | null {
+  const cost = asNumber(value)
   return cost !== undefined && cost >= 0 ? cost : null
 }
 
 /** What served a reply: speed is sold apart from capacity, and both are lanes with prices of their own. */
-export function readTier(value: unknown): ServedTier | undefined {
-  const usage = objectOf(value)
-  return usage?.speed === 'fast' ? 'priority' : servedTier(usage?.service_tier)
+export function decodeTier(value: unknown): ServedTier | undefined {
+  const usage = asObject(value)
+  return usage?.speed === 'fast' ? 'priority' : decodeServedTier(usage?.service_tier)
 }
 
 /** What others call the default tier is `standard` here. */
-export function tierName(tier: ServedTier | null | undefined): string {
+export function encodeServedTier(tier: ServedTier | null | undefined): string {
   return tier === 'priority' || tier === 'flex' ? tier : 'standard'
 }
 
@@ -103,9 +114,9 @@ export const emptyUsage: JsonObject = {
   service_tier: 'standard',
 }
 
-export function writeUsage(usage: Usage): JsonObject {
+export function encodeUsage(usage: Usage): JsonObject {
   const { cacheWrite, cacheWrite1h, inputAudio, inputImage, inputVideo } = usage
-  const media = nonZero({
+  const media = pickNonZero({
     audio_tokens: inputAudio,
     cached_audio_tokens: usage.cacheReadAudio,
     image_tokens: inputImage,
@@ -117,10 +128,10 @@ export function writeUsage(usage: Usage): JsonObject {
     cache_creation_input_tokens: cacheWrite + cacheWrite1h,
     cache_read_input_tokens: usage.cacheRead + usage.cacheReadAudio,
     cache_creation: { ephemeral_1h_input_tokens: cacheWrite1h, ephemeral_5m_input_tokens: cacheWrite },
-    output_tokens: completionTokens(usage),
+    output_tokens: countCompletionTokens(usage),
     output_tokens_details: {
       thinking_tokens: usage.reasoning,
-      ...nonZero({
+      ...pickNonZero({
         audio_tokens: usage.outputAudio,
         image_tokens: usage.outputImage,
         accepted_prediction_tokens: usage.acceptedPrediction,
@@ -133,33 +144,33 @@ export function writeUsage(usage: Usage): JsonObject {
 }
 
 /** Buckets the format does not have: named only where there is something in them. */
-function nonZero(counts: Record<string, number>): JsonObject | undefined {
+function pickNonZero(counts: Record<string, number>): JsonObject | undefined {
   const some = Object.entries(counts).filter(([, count]) => count > 0)
   return some.length > 0 ? Object.fromEntries(some) : undefined
 }
 
-export function writeBill(bill: Bill): JsonObject {
+export function encodeCost(cost: UsageCost): JsonObject {
   return {
-    cost: bill.cost,
-    is_byok: bill.isByok,
+    cost: cost.total,
+    is_byok: cost.isByok,
     cost_details: {
-      upstream_inference_cost: bill.upstreamCost,
-      upstream_inference_prompt_cost: bill.upstreamPromptCost,
-      upstream_inference_completions_cost: bill.upstreamCompletionCost,
+      upstream_inference_cost: cost.upstream,
+      upstream_inference_prompt_cost: cost.upstreamPrompt,
+      upstream_inference_completions_cost: cost.upstreamCompletion,
     },
   }
 }
 
 /** The vendor's own usage with the bill; where it is silent or absurd, what was counted. */
-export function billedUsage(
+export function encodeUsageWithCost(
   raw: JsonObject,
   usage: Usage,
-  bill: Bill,
-  { tier }: Pick<ReplyFacts, 'tier'>,
+  cost: UsageCost,
+  { tier }: Pick<ReplyContext, 'tier'>,
 ): JsonObject {
-  const blank = { ...emptyUsage, service_tier: tierName(tier) }
-  const billed: JsonObject = { ...blank, ...writeUsage(usage), ...mergeUsage({}, raw) }
-  const counted = writeUsage(usage)
-  for (const name of counters) if (countOf(billed[name]) !== billed[name]) billed[name] = counted[name]
-  return { ...billed, ...writeBill(bill) }
+  const empty = { ...emptyUsage, service_tier: encodeServedTier(tier) }
+  const merged: JsonObject = { ...empty, ...encodeUsage(usage), ...mergeUsage({}, raw) }
+  const counted = encodeUsage(usage)
+  for (const name of countFields) if (asCount(merged[name]) !== merged[name]) merged[name] = counted[name]
+  return { ...merged, ...encodeCost(cost) }
 }

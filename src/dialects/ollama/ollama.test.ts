@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test'
-import { collect, type ReplyEvent } from '../../call/event.ts'
-import { noTokens } from '../../call/usage.ts'
-import { fail } from '../../errors.ts'
-import type { JsonObject } from '../../lib/loose.ts'
-import { bill, factsFor } from '../chat/fixtures/given.ts'
+import { collectReply, type ReplyEvent } from '../../call/event.ts'
+import { zeroUsage } from '../../call/usage.ts'
+import { gatewayError } from '../../errors/gateway-error.ts'
+import type { JsonObject } from '../../lib/json-values.ts'
+import { cost, factsFor } from '../chat/fixtures/given.ts'
 import { ollamaChat, ollamaGenerate } from './ollama.ts'
 
 const decode = (body: JsonObject) => ollamaChat.decodeRequest({ model: 'm', ...body })
@@ -104,13 +104,13 @@ describe('replies', () => {
     { type: 'reply-end' },
   ]
   const called = [{ id: 'c', function: { name: 'f', arguments: { a: 1 } } }]
-  const usage = { ...noTokens, input: 3, cacheRead: 2, output: 4, reasoning: 1 }
+  const usage = { ...zeroUsage, input: 3, cacheRead: 2, output: 4, reasoning: 1 }
 
   test('streamed: a record a line, calls whole, counts in the last', () => {
     let clock = 0
-    const about = { ...factsFor(), elapsedMs: () => (clock += 10) }
-    const writer = ollamaChat.writer(about)
-    const text = events.map((event) => writer.write(event)).join('') + writer.end(usage, bill)
+    const context = { ...factsFor(), elapsedMs: () => (clock += 10) }
+    const writer = ollamaChat.createWriter(context)
+    const text = events.map((event) => writer.write(event)).join('') + writer.end(usage, cost)
     const records = text
       .trimEnd()
       .split('\n')
@@ -124,26 +124,26 @@ describe('replies', () => {
     expect(records.at(-1)).toMatchObject({
       ...{ done: true, done_reason: 'length', prompt_eval_count: 5, eval_count: 5 },
       ...{ total_duration: 20e6, prompt_eval_duration: 10e6, eval_duration: 10e6 },
-      usage: { cost: bill.cost },
+      usage: { cost: cost.total },
     })
   })
 
   test('whole, and for a prompt', () => {
-    const reply = { ...collect(events), usage }
-    expect(ollamaChat.encodeReply(reply, factsFor(), bill)).toMatchObject({
+    const reply = { ...collectReply(events), usage }
+    expect(ollamaChat.encodeReply(reply, factsFor(), cost)).toMatchObject({
       message: { role: 'assistant', content: 'Yes', thinking: 'Hm', tool_calls: called },
       done_reason: 'length',
     })
-    expect(ollamaGenerate.encodeReply(reply, factsFor(), bill)).toMatchObject({
+    expect(ollamaGenerate.encodeReply(reply, factsFor(), cost)).toMatchObject({
       response: 'Yes',
       thinking: 'Hm',
     })
-    const hidden = ollamaChat.encodeReply(reply, factsFor({ reasoning: { exclude: true } }), bill)
+    const hidden = ollamaChat.encodeReply(reply, factsFor({ reasoning: { exclude: true } }), cost)
     expect(JSON.stringify(hidden)).not.toContain('Hm')
   })
 
   test('R33 one that broke off ends with an error and no record that is done', () => {
-    const text = ollamaChat.writer(factsFor()).fail(fail('upstream_failed', 'It broke off.'))
+    const text = ollamaChat.createWriter(factsFor()).fail(gatewayError('upstream_failed', 'It broke off.'))
     expect(JSON.parse(text)).toMatchObject({ error: 'It broke off.', code: 502 })
     expect(text).not.toContain('"done"')
   })

@@ -1,19 +1,19 @@
-import type { Call } from '../../call/call.ts'
-import type { JsonObject } from '../../lib/loose.ts'
-import type { ClientSide } from '../dialect.ts'
-import { type ReplyFeature, replyLimits } from '../reply-losses.ts'
+import type { ModelCall } from '../../call/call.ts'
+import type { JsonObject } from '../../lib/json-values.ts'
+import type { ClientCodec } from '../dialect.ts'
+import { createReplyLimits, type ReplyFeature } from '../reply-losses.ts'
 import {
+  type ContentEncoder,
+  encodeChatContent,
   encodeError,
-  encodeWhole,
+  encodeGenerateContent,
+  encodeReply,
   errorSchema,
-  inMessage,
-  inResponse,
-  type Place,
-  RecordWriter,
-} from './reply-write.ts'
+  OllamaWriter,
+} from './reply-writer.ts'
 import { decodeChat, decodeGenerate } from './request-decode.ts'
 
-const lacking: ReplyFeature[] = [
+const unsupportedFeatures: ReplyFeature[] = [
   'audio',
   'citations',
   'explanation',
@@ -23,20 +23,23 @@ const lacking: ReplyFeature[] = [
   'stop_sequence',
 ]
 
-function clientSide(decodeRequest: (body: JsonObject) => Call, place: Place): ClientSide {
+function createClientCodec(
+  decodeRequest: (body: JsonObject) => ModelCall,
+  encodeContent: ContentEncoder,
+): ClientCodec {
   return {
     decodeRequest,
-    writer: (about) => new RecordWriter(about, place),
-    encodeReply: (reply, about, bill) => encodeWhole(reply, about, bill, place),
-    streamType: 'application/x-ndjson',
+    createWriter: (context) => new OllamaWriter(context, encodeContent),
+    encodeReply: (reply, context, cost) => encodeReply(reply, context, cost, encodeContent),
+    streamContentType: 'application/x-ndjson',
     // Space between records: clients take every line for a record.
     heartbeat: ' ',
-    replyLimits: replyLimits(null, ...lacking),
+    replyLimits: createReplyLimits(null, ...unsupportedFeatures),
     encodeError,
     errorSchema,
   }
 }
 
 /** The formats of `/api/chat` and `/api/generate` in Ollama's own API. Only clients speak them here. */
-export const ollamaChat = clientSide(decodeChat, inMessage)
-export const ollamaGenerate = clientSide(decodeGenerate, inResponse)
+export const ollamaChat = createClientCodec(decodeChat, encodeChatContent)
+export const ollamaGenerate = createClientCodec(decodeGenerate, encodeGenerateContent)

@@ -17,7 +17,7 @@ const options = z
   })
   .nullish()
 
-const shared = {
+const sharedFields = {
   model: z.string().min(1),
   stream: z.boolean().nullish().describe('True unless it is said otherwise'),
   format: z
@@ -35,7 +35,7 @@ const shared = {
   top_logprobs: z.int().min(0).max(20).nullish(),
 }
 
-const call = z.looseObject({
+const toolCall = z.looseObject({
   function: z.looseObject({ name: z.string().min(1), arguments: z.unknown().optional() }),
 })
 
@@ -44,7 +44,7 @@ const message = z.looseObject({
   content: z.string().nullish(),
   thinking: z.string().nullish(),
   images,
-  tool_calls: z.array(call).nullish(),
+  tool_calls: z.array(toolCall).nullish(),
   tool_name: z.string().nullish(),
 })
 
@@ -58,12 +58,12 @@ const tool = z.looseObject({
 })
 
 export const ollamaChatRequest = z
-  .looseObject({ ...shared, messages: z.array(message).nullish(), tools: z.array(tool).nullish() })
+  .looseObject({ ...sharedFields, messages: z.array(message).nullish(), tools: z.array(tool).nullish() })
   .meta({ id: 'OllamaChatRequest' })
 
 export const ollamaGenerateRequest = z
   .looseObject({
-    ...shared,
+    ...sharedFields,
     prompt: z.string().nullish(),
     system: z.string().nullish(),
     suffix: z.string().nullish(),

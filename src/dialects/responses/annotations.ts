@@ -1,50 +1,54 @@
 import type { Citation, TokenLogprob } from '../../call/part.ts'
-import { defined, type JsonObject, numberOf, objectsOf, textOf } from '../../lib/loose.ts'
+import { asNumber, asObjects, asString, type JsonObject, omitUndefined } from '../../lib/json-values.ts'
 
 export function decodeAnnotations(value: unknown): Citation[] {
-  return objectsOf(value).map(decodeAnnotation)
+  return asObjects(value).map(decodeAnnotation)
 }
 
 export function decodeAnnotation(value: JsonObject): Citation {
-  const file = fileOf(value)
-  return defined({
-    url: textOf(value.url),
-    title: textOf(value.title) ?? file?.name,
+  const file = decodeCitedFile(value)
+  return omitUndefined({
+    url: asString(value.url),
+    title: asString(value.title) ?? file?.name,
     file,
-    cited: textOf(value.content),
-    start: numberOf(value.start_index),
-    end: numberOf(value.end_index),
+    citedText: asString(value.content),
+    start: asNumber(value.start_index),
+    end: asNumber(value.end_index),
     native: { dialect: 'responses' as const, value },
   })
 }
 
-function fileOf(value: JsonObject): Citation['file'] {
-  const [id, name, container] = [textOf(value.file_id), textOf(value.filename), textOf(value.container_id)]
+function decodeCitedFile(value: JsonObject): Citation['file'] {
+  const [id, name, container] = [
+    asString(value.file_id),
+    asString(value.filename),
+    asString(value.container_id),
+  ]
   if (id === undefined && name === undefined) return undefined
-  return defined({ id: id || undefined, name: name || undefined, container })
+  return omitUndefined({ id: id || undefined, name: name || undefined, container })
 }
 
 /** Null for a citation this format has no form for. */
 export function encodeAnnotation(citation: Citation): JsonObject | null {
   if (citation.native?.dialect === 'responses') return citation.native.value
-  if (citation.url === undefined) return encodeFile(citation)
-  return defined({
+  if (citation.url === undefined) return encodeFileCitation(citation)
+  return omitUndefined({
     type: 'url_citation',
     url: citation.url,
     title: citation.title ?? '',
     start_index: citation.start ?? 0,
     end_index: citation.end ?? citation.start ?? 0,
-    content: citation.cited,
+    content: citation.citedText,
   })
 }
 
-function encodeFile({ file, title, cited: content, start, end }: Citation): JsonObject | null {
+function encodeFileCitation({ file, title, citedText: content, start, end }: Citation): JsonObject | null {
   const filename = file?.name ?? title
   if (!file || (file.id === undefined && filename === undefined)) return null
-  const cited = defined({ file_id: file.id ?? '', filename: filename ?? '', content })
-  if (file.container === undefined) return { type: 'file_citation', ...cited, index: end ?? start ?? 0 }
-  const place = { start_index: start ?? 0, end_index: end ?? start ?? 0 }
-  return { type: 'container_file_citation', container_id: file.container, ...cited, ...place }
+  const fields = omitUndefined({ file_id: file.id ?? '', filename: filename ?? '', content })
+  if (file.container === undefined) return { type: 'file_citation', ...fields, index: end ?? start ?? 0 }
+  const range = { start_index: start ?? 0, end_index: end ?? start ?? 0 }
+  return { type: 'container_file_citation', container_id: file.container, ...fields, ...range }
 }
 
 export function encodeAnnotations(citations: Citation[] | undefined): JsonObject[] {
@@ -52,26 +56,26 @@ export function encodeAnnotations(citations: Citation[] | undefined): JsonObject
 }
 
 export function decodeLogprobs(value: unknown): TokenLogprob[] {
-  return objectsOf(value).map((entry) => ({
-    ...decodeToken(entry),
-    top: objectsOf(entry.top_logprobs).map(decodeToken),
+  return asObjects(value).map((entry) => ({
+    ...decodeTokenLogprob(entry),
+    top: asObjects(entry.top_logprobs).map(decodeTokenLogprob),
   }))
 }
 
-function decodeToken(entry: JsonObject) {
-  const token = textOf(entry.token) ?? ''
+function decodeTokenLogprob(entry: JsonObject) {
+  const token = asString(entry.token) ?? ''
   const bytes = Array.isArray(entry.bytes) ? entry.bytes.filter((byte) => typeof byte === 'number') : []
   // The format wants an array: an empty one stands for bytes that were not told.
-  return { token, logprob: numberOf(entry.logprob) ?? 0, bytes: bytes.length > 0 ? bytes : null }
+  return { token, logprob: asNumber(entry.logprob) ?? 0, bytes: bytes.length > 0 ? bytes : null }
 }
 
 export function encodeLogprobs(logprobs: TokenLogprob[] | undefined): JsonObject[] {
   return (logprobs ?? []).map(({ top, ...token }) => ({
-    ...encodeToken(token),
-    top_logprobs: top.map(encodeToken),
+    ...encodeTokenLogprob(token),
+    top_logprobs: top.map(encodeTokenLogprob),
   }))
 }
 
-function encodeToken({ token, logprob, bytes }: Omit<TokenLogprob, 'top'>): JsonObject {
+function encodeTokenLogprob({ token, logprob, bytes }: Omit<TokenLogprob, 'top'>): JsonObject {
   return { token, logprob, bytes: bytes ?? [] }
 }

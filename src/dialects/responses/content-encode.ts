@@ -3,15 +3,15 @@ import {
   type FilePart,
   type ImagePart,
   type InputPart,
-  isForeignHandle,
+  isVendorFileUri,
+  type MediaSource,
   type OutputPart,
-  type Source,
   type VideoPart,
 } from '../../call/part.ts'
-import { defined, type JsonObject, textOf } from '../../lib/loose.ts'
+import { asString, type JsonObject, omitUndefined } from '../../lib/json-values.ts'
 import type { Losses } from '../fields.ts'
 
-type Encode<Part> = (part: Part, losses: Losses) => JsonObject | undefined
+type PartEncoder<Part> = (part: Part, losses: Losses) => JsonObject | undefined
 
 /** What a user, the system or a tool says. */
 export function encodeInputParts(parts: (InputPart | OutputPart)[], losses: Losses): JsonObject[] {
@@ -36,42 +36,42 @@ function encodeInputPart(part: InputPart | OutputPart, losses: Losses): JsonObje
     case 'opaque':
       return part.dialect === 'responses'
         ? part.value
-        : losses.add(`block:${textOf(part.value.type) ?? part.dialect}`)
+        : losses.add(`block:${asString(part.value.type) ?? part.dialect}`)
     default:
       return losses.add(`block:${part.kind}`)
   }
 }
 
-const encodeImage: Encode<ImagePart> = ({ source, detail }, losses) => {
-  if (source.kind === 'text' || isForeignHandle(source)) return losses.add('image')
-  const place = source.kind === 'file' ? { file_id: source.id } : { image_url: addressOf(source) }
-  return { type: 'input_image', ...place, detail: detail ?? 'auto' }
+const encodeImage: PartEncoder<ImagePart> = ({ source, detail }, losses) => {
+  if (source.kind === 'text' || isVendorFileUri(source)) return losses.add('image')
+  const location = source.kind === 'file' ? { file_id: source.id } : { image_url: urlOf(source) }
+  return { type: 'input_image', ...location, detail: detail ?? 'auto' }
 }
 
-const encodeFile: Encode<FilePart> = ({ source, filename, context, cite }, losses) => {
-  if (isForeignHandle(source)) return losses.add('file')
-  if (cite) losses.add('citations')
+const encodeFile: PartEncoder<FilePart> = ({ source, filename, context, citationsEnabled }, losses) => {
+  if (isVendorFileUri(source)) return losses.add('file')
+  if (citationsEnabled) losses.add('citations')
   if (context !== undefined) losses.add('file_context')
   // Neither text nor an uploaded file can be given a name here.
   if (filename !== undefined && (source.kind === 'text' || source.kind === 'file')) losses.add('filename')
   if (source.kind === 'text') return { type: 'input_text', text: source.text }
   if (source.kind === 'file') return { type: 'input_file', file_id: source.id }
-  if (source.kind === 'url') return defined({ type: 'input_file', file_url: source.url, filename })
+  if (source.kind === 'url') return omitUndefined({ type: 'input_file', file_url: source.url, filename })
   // Bytes without a name are refused, and the kind of a file is told by its name.
   const name = filename ?? `file.${source.mediaType.split('/')[1] ?? 'bin'}`
-  return { type: 'input_file', filename: name, file_data: addressOf(source) }
+  return { type: 'input_file', filename: name, file_data: urlOf(source) }
 }
 
-const encodeAudio: Encode<AudioPart> = ({ data, format }) => ({
+const encodeAudio: PartEncoder<AudioPart> = ({ data, format }) => ({
   type: 'input_audio',
   input_audio: { data, format },
 })
 
-const encodeVideo: Encode<VideoPart> = ({ source }, losses) =>
+const encodeVideo: PartEncoder<VideoPart> = ({ source }, losses) =>
   source.kind === 'url' || source.kind === 'data'
-    ? { type: 'input_video', video_url: addressOf(source) }
+    ? { type: 'input_video', video_url: urlOf(source) }
     : losses.add('video')
 
-function addressOf(source: Extract<Source, { kind: 'url' | 'data' }>): string {
+function urlOf(source: Extract<MediaSource, { kind: 'url' | 'data' }>): string {
   return source.kind === 'url' ? source.url : `data:${source.mediaType};base64,${source.data}`
 }

@@ -1,64 +1,78 @@
-import { type FailureKind, kindOfStatus, type UpstreamFailure } from '../../call/failure.ts'
-import type { GatewayError } from '../../errors.ts'
-import { type JsonObject, objectOf, textOf } from '../../lib/loose.ts'
+import { type FailureKind, failureKindForStatus, type UpstreamFailure } from '../../call/failure.ts'
+import type { GatewayError } from '../../errors/gateway-error.ts'
+import { asObject, asString, type JsonObject } from '../../lib/json-values.ts'
 
 /** An answer with a status of 400 or more. */
 export function decodeError(status: number, body: unknown): UpstreamFailure {
-  const outer = objectOf(body)
-  const inner = objectOf(outer?.error)
+  const outer = asObject(body)
+  const error = asObject(outer?.error)
   const message =
-    messageOf(inner) ?? textOf(outer?.error) ?? messageOf(outer) ?? textOf(body) ?? `status ${status}`
-  return failure(status, message, inner ?? outer)
+    messageFieldOf(error) ??
+    asString(outer?.error) ??
+    messageFieldOf(outer) ??
+    asString(body) ??
+    `status ${status}`
+  return buildFailure(status, message, error ?? outer)
 }
 
 /** What an `error` event, a failed response or an `error` object in a stream says. */
-export function failureOf(error: JsonObject | undefined, otherwise: string): UpstreamFailure {
-  return failure(null, messageOf(error) ?? otherwise, error)
+export function decodeFailure(error: JsonObject | undefined, fallbackMessage: string): UpstreamFailure {
+  return buildFailure(null, messageFieldOf(error) ?? fallbackMessage, error)
 }
 
-export function brokenReply(message: string): UpstreamFailure {
+export function malformedReplyFailure(message: string): UpstreamFailure {
   return { kind: 'provider_unavailable', status: null, message }
 }
 
-function failure(status: number | null, message: string, error: JsonObject | undefined): UpstreamFailure {
-  const code = wordOf(error?.code)
-  const found: UpstreamFailure = { kind: kindOf(status, code, textOf(error?.type), message), status, message }
-  if (code !== undefined) found.code = code
-  if (error) found.detail = error
-  const wait = /try again in (\d+(?:\.\d+)?)(ms|s)\b/i.exec(message)
-  if (wait) found.retryAfterMs = Math.ceil(Number(wait[1]) * (wait[2] === 's' ? 1000 : 1))
-  return found
+function buildFailure(
+  status: number | null,
+  message: string,
+  error: JsonObject | undefined,
+): UpstreamFailure {
+  const code = toCodeText(error?.code)
+  const failure: UpstreamFailure = {
+    kind: classifyFailure(status, code, asString(error?.type), message),
+    status,
+    message,
+  }
+  if (code !== undefined) failure.code = code
+  if (error) failure.detail = error
+  const retryAfter = /try again in (\d+(?:\.\d+)?)(ms|s)\b/i.exec(message)
+  if (retryAfter) failure.retryAfterMs = Math.ceil(Number(retryAfter[1]) * (retryAfter[2] === 's' ? 1000 : 1))
+  return failure
 }
 
-function messageOf(error: JsonObject | undefined): string | undefined {
-  const message = textOf(error?.message) ?? textOf(error?.detail)
+function messageFieldOf(error: JsonObject | undefined): string | undefined {
+  const message = asString(error?.message) ?? asString(error?.detail)
   return message === '' ? undefined : message
 }
 
-function wordOf(code: unknown): string | undefined {
-  return typeof code === 'number' ? String(code) : textOf(code)
+function toCodeText(code: unknown): string | undefined {
+  return typeof code === 'number' ? String(code) : asString(code)
 }
 
-function kindOf(
+function classifyFailure(
   status: number | null,
   code: string | undefined,
   type: string | undefined,
   message: string,
 ): FailureKind {
-  const said = kinds.get(code ?? '') ?? (tooLong.test(message) ? 'context_length_exceeded' : undefined)
-  if (said) return said
-  if (status !== null) return kindOfStatus(status)
+  const knownKind =
+    failureKindByCode.get(code ?? '') ??
+    (contextLengthPattern.test(message) ? 'context_length_exceeded' : undefined)
+  if (knownKind) return knownKind
+  if (status !== null) return failureKindForStatus(status)
   const number = Number(code)
-  if (number >= 400 && number < 600) return kindOfStatus(number)
-  return kinds.get(type ?? '') ?? 'provider_unavailable'
+  if (number >= 400 && number < 600) return failureKindForStatus(number)
+  return failureKindByCode.get(type ?? '') ?? 'provider_unavailable'
 }
 
-const tooLong = /maximum context length|context window|prompt is too long|input is too long/i
+const contextLengthPattern = /maximum context length|context window|prompt is too long|input is too long/i
 
-const policy: FailureKind = 'content_policy_violation'
+const contentPolicyViolation: FailureKind = 'content_policy_violation'
 
 /** By code or, where a vendor sends none, by type. */
-const kinds = new Map<string, FailureKind>([
+const failureKindByCode = new Map<string, FailureKind>([
   ['context_length_exceeded', 'context_length_exceeded'],
   ['string_above_max_length', 'context_length_exceeded'],
   ['rate_limit_exceeded', 'rate_limit_exceeded'],
@@ -81,20 +95,20 @@ const kinds = new Map<string, FailureKind>([
   ['invalid_prompt', 'invalid_request'],
   ['invalid_image', 'invalid_request'],
   ['invalid_request_error', 'invalid_request'],
-  ['content_policy_violation', policy],
-  ['content_filter', policy],
-  ['image_content_policy_violation', policy],
-  ['bio_policy', policy],
-  ['cyber_policy', policy],
-  ['misalignment_policy_violation', policy],
+  ['content_policy_violation', contentPolicyViolation],
+  ['content_filter', contentPolicyViolation],
+  ['image_content_policy_violation', contentPolicyViolation],
+  ['bio_policy', contentPolicyViolation],
+  ['cyber_policy', contentPolicyViolation],
+  ['misalignment_policy_violation', contentPolicyViolation],
 ])
 
 /** The code a failed response carries: the format has few. */
-export function responseErrorCode(errorType: string): string {
-  return codes.get(errorType) ?? 'server_error'
+export function encodeErrorCode(errorType: string): string {
+  return errorCodeByType.get(errorType) ?? 'server_error'
 }
 
-const codes = new Map([
+const errorCodeByType = new Map([
   ['context_length_exceeded', 'invalid_prompt'],
   ['invalid_request', 'invalid_prompt'],
   ['rate_limit_exceeded', 'rate_limit_exceeded'],
@@ -102,6 +116,6 @@ const codes = new Map([
 ])
 
 /** What a stream may say of an error: there is no request id in it, so a 500 stays generic. */
-export function publicMessage(error: GatewayError): string {
+export function publicMessageOf(error: GatewayError): string {
   return error.row.status === 500 ? error.row.message : error.message
 }

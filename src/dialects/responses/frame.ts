@@ -1,13 +1,15 @@
-import { type JsonObject, objectOf, textOf } from '../../lib/loose.ts'
+import { asObject, asString, type JsonObject } from '../../lib/json-values.ts'
 import type { SseFrame } from '../../lib/sse.ts'
 
 /** The object in a frame, with its type; null when it is none. */
 export function parseFrame(frame: SseFrame): { type: string; event: JsonObject } | null {
-  const event = objectOf(parsed(frame.data) ?? (frame.unended ? undefined : parsed(mended(frame.data))))
-  return event ? { type: textOf(event.type) ?? frame.event, event } : null
+  const event = asObject(
+    tryParseJson(frame.data) ?? (frame.truncated ? undefined : tryParseJson(repairFrameText(frame.data))),
+  )
+  return event ? { type: asString(event.type) ?? frame.event, event } : null
 }
 
-function parsed(text: string): unknown {
+function tryParseJson(text: string): unknown {
   try {
     // Not parseJson: half a surrogate pair is lawful here, its other half is in the next delta.
     return JSON.parse(text)
@@ -17,14 +19,14 @@ function parsed(text: string): unknown {
 }
 
 /** One vendor's frames around a whole response lack their last brace. */
-function mended(text: string): string {
+function repairFrameText(text: string): string {
   return text.startsWith('{"type":"response.') && text.endsWith('}') ? `${text}}` : ''
 }
 
 const typePrefix = '{"type":"'
 
 /** The type of a frame, without reading it where the vendor put it first or in the event line. */
-export function typeOfFrame(frame: SseFrame): string | null {
+export function frameTypeOf(frame: SseFrame): string | null {
   if (frame.event.startsWith('response.') || frame.event === 'error') return frame.event
   if (!frame.data.startsWith(typePrefix)) return parseFrame(frame)?.type ?? null
   const end = frame.data.indexOf('"', typePrefix.length)

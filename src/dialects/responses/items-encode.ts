@@ -1,7 +1,7 @@
 import type { Message } from '../../call/call.ts'
 import type { ReasoningPart, TextPart, ToolCallPart, ToolResultPart } from '../../call/part.ts'
-import { belongsTo } from '../../call/reasoning.ts'
-import { defined, type JsonObject, textOf } from '../../lib/loose.ts'
+import { canReplayReasoning } from '../../call/reasoning.ts'
+import { asString, type JsonObject, omitUndefined } from '../../lib/json-values.ts'
 import type { Target } from '../dialect.ts'
 import type { Losses } from '../fields.ts'
 import { encodeAnnotations } from './annotations.ts'
@@ -15,42 +15,43 @@ export function encodeItems(messages: Message[], target: Target, losses: Losses)
   const customCalls = new Set<string>()
   for (const message of messages) {
     if (message.name !== undefined) losses.add('message_name')
-    const role = roleFor(message.role, target)
-    for (const group of groups(message)) items.push(...encodeGroup(role, group, target, losses, customCalls))
+    const role = encodeRole(message.role, target)
+    for (const group of groupParts(message))
+      items.push(...encodeGroup(role, group, target, losses, customCalls))
   }
   return items
 }
 
 /** Where `developer` is not known, `system` means the same. */
-function roleFor(role: Message['role'], { abilities }: Target): Message['role'] {
-  return role === 'developer' && !abilities.has('developer_role') ? 'system' : role
+function encodeRole(role: Message['role'], { capabilities }: Target): Message['role'] {
+  return role === 'developer' && !capabilities.has('developer_role') ? 'system' : role
 }
 
 /** Runs of parts that make one item of kind `message`; every other part is an item of its own. */
-function groups(message: Message): Part[][] {
-  const found: Part[][] = []
+function groupParts(message: Message): Part[][] {
+  const groups: Part[][] = []
   let run: Part[] | null = null
   for (const part of message.parts) {
     if (!isContent(part, message.role)) {
-      found.push([part])
+      groups.push([part])
       run = null
     } else if (run) run.push(part)
     else {
       run = [part]
-      found.push(run)
+      groups.push(run)
     }
   }
-  return found
+  return groups
 }
 
 function isContent(part: Part, role: Message['role']): boolean {
   if (part.kind === 'tool-call' || part.kind === 'tool-result' || part.kind === 'reasoning') return false
-  if (part.kind === 'opaque') return contentType.test(textOf(part.value.type) ?? '')
+  if (part.kind === 'opaque') return contentTypePattern.test(asString(part.value.type) ?? '')
   return role !== 'assistant' || part.kind === 'text' || part.kind === 'refusal'
 }
 
 /** What stands inside messages; other unknown things of this format are items. */
-const contentType = /^(?:input_|output_|computer_screenshot$|encrypted_content$)/
+const contentTypePattern = /^(?:input_|output_|computer_screenshot$|encrypted_content$)/
 
 function encodeGroup(
   role: Message['role'],
@@ -63,23 +64,23 @@ function encodeGroup(
   if (!first) return []
   if (first.kind === 'tool-call') {
     if (first.custom) customCalls.add(first.id)
-    return [encodeCall(first, losses)]
+    return [encodeToolCall(first, losses)]
   }
-  if (first.kind === 'tool-result') return [encodeResult(first, customCalls, losses)]
-  if (first.kind === 'reasoning') return encodeReasoning(first, target, losses)
+  if (first.kind === 'tool-result') return [encodeToolResult(first, customCalls, losses)]
+  if (first.kind === 'reasoning') return encodeReasoningItem(first, target, losses)
   if (isContent(first, role)) return encodeMessage(role, group, losses)
   if (first.kind === 'opaque') return encodeOpaque(first, losses)
-  return encodeMade(first, losses)
+  return encodeModelMedia(first, losses)
 }
 
 function encodeOpaque(part: Part & { kind: 'opaque' }, losses: Losses): JsonObject[] {
   if (part.dialect === 'responses') return [part.value]
-  losses.add(`block:${textOf(part.value.type) ?? part.dialect}`)
+  losses.add(`block:${asString(part.value.type) ?? part.dialect}`)
   return []
 }
 
 /** Pictures and sound of the model itself: of sound the words can go back. */
-function encodeMade(part: Part, losses: Losses): JsonObject[] {
+function encodeModelMedia(part: Part, losses: Losses): JsonObject[] {
   losses.add(part.kind)
   if (part.kind !== 'audio' || !part.transcript) return []
   return encodeMessage('assistant', [{ kind: 'text', text: part.transcript }], losses)
@@ -88,12 +89,12 @@ function encodeMade(part: Part, losses: Losses): JsonObject[] {
 function encodeMessage(role: Message['role'], parts: Part[], losses: Losses): JsonObject[] {
   const content =
     role === 'assistant'
-      ? parts.map((part) => encodeSaid(part, losses)).filter((part) => part !== undefined)
+      ? parts.map((part) => encodeAssistantPart(part, losses)).filter((part) => part !== undefined)
       : encodeInputParts(parts, losses)
   return content.length > 0 ? [{ type: 'message', role, content }] : []
 }
 
-function encodeSaid(part: Part, losses: Losses): JsonObject | undefined {
+function encodeAssistantPart(part: Part, losses: Losses): JsonObject | undefined {
   if (part.kind === 'text') return encodeText(part, losses)
   if (part.kind === 'refusal') return { type: 'refusal', refusal: part.text }
   return part.kind === 'opaque' && part.dialect === 'responses' ? part.value : undefined
@@ -106,25 +107,25 @@ function encodeText({ text, citations, cache }: TextPart, losses: Losses): JsonO
   return { type: 'output_text', text, annotations }
 }
 
-function encodeCall(part: ToolCallPart, losses: Losses): JsonObject {
+function encodeToolCall(part: ToolCallPart, losses: Losses): JsonObject {
   if (part.cache) losses.add('cache_control')
   return part.custom
     ? { type: 'custom_tool_call', call_id: part.id, name: part.name, input: part.arguments }
     : { type: 'function_call', call_id: part.id, name: part.name, arguments: part.arguments }
 }
 
-function encodeResult(part: ToolResultPart, customCalls: Set<string>, losses: Losses): JsonObject {
+function encodeToolResult(part: ToolResultPart, customCalls: Set<string>, losses: Losses): JsonObject {
   if (part.isError) losses.add('is_error')
   if (part.cache) losses.add('cache_control')
   const custom = part.custom ?? customCalls.has(part.id)
   return {
     type: custom ? 'custom_tool_call_output' : 'function_call_output',
     call_id: part.id,
-    output: encodeOutput(part.content, losses),
+    output: encodeResultContent(part.content, losses),
   }
 }
 
-function encodeOutput(content: ToolResultPart['content'], losses: Losses): string | JsonObject[] {
+function encodeResultContent(content: ToolResultPart['content'], losses: Losses): string | JsonObject[] {
   const [only] = content
   if (!only) return ''
   if (content.length === 1 && only.kind === 'text') {
@@ -136,14 +137,14 @@ function encodeOutput(content: ToolResultPart['content'], losses: Losses): strin
 }
 
 /** Only what the upstream can make sense of: its own, with what it sealed or said in the open. */
-function encodeReasoning(part: ReasoningPart, target: Target, losses: Losses): JsonObject[] {
-  const sealed = part.encrypted !== undefined || part.signature !== undefined
-  if (!belongsTo(part, target.signatures) || (!sealed && part.text === '')) {
-    losses.add(sealed ? 'reasoning_signature' : 'reasoning')
+function encodeReasoningItem(part: ReasoningPart, target: Target, losses: Losses): JsonObject[] {
+  const isSealed = part.encrypted !== undefined || part.signature !== undefined
+  if (!canReplayReasoning(part, target.signatureFormat) || (!isSealed && part.text === '')) {
+    losses.add(isSealed ? 'reasoning_signature' : 'reasoning')
     return []
   }
   return [
-    defined({
+    omitUndefined({
       type: 'reasoning',
       id: part.id,
       summary: part.summary.map((text) => ({ type: 'summary_text', text })),

@@ -1,68 +1,68 @@
-import { type Call, type CustomTool, type FunctionTool, flatToolName } from '../../call/call.ts'
+import { type CustomTool, type FunctionTool, flattenToolName, type ModelCall } from '../../call/call.ts'
 import type {
   AudioPart,
   ImagePart,
+  MediaSource,
   OutputPart,
   ReasoningFormat,
   ReasoningPart,
-  Source,
   TextPart,
   ToolCallPart,
 } from '../../call/part.ts'
 import { packReasoning } from '../../call/reasoning.ts'
-import { defined, type JsonObject, objectOf, textOf } from '../../lib/loose.ts'
-import { type FormatNames, formatName } from '../reasoning-format.ts'
+import { asObject, asString, type JsonObject, omitUndefined } from '../../lib/json-values.ts'
+import { encodeReasoningFormat, type FormatNames } from '../reasoning-format.ts'
 import { encodeAnnotations, encodeLogprobs } from './annotations.ts'
-import { declaredTool } from './tools.ts'
+import { findTool } from './tools.ts'
 
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete'
 
 /** What the items of a reply need to know around them. */
-export interface ItemFacts {
+export interface ItemContext {
   /** The generation's id without its prefix: item ids are made from it. */
-  base: string
-  call: Call
+  idBase: string
+  call: ModelCall
   formatNames?: FormatNames
 }
 
 /** The output item for a part; null for parts this format cannot say. `index` is the part's number. */
-export function outputItem(
+export function encodeOutputItem(
   part: OutputPart,
   index: number,
   status: ItemStatus,
-  facts: ItemFacts,
+  context: ItemContext,
 ): JsonObject | null {
   switch (part.kind) {
     case 'text':
     case 'refusal':
     case 'audio':
-      return messageItem(itemId('msg', index, facts), [contentOf(part)], status)
+      return encodeMessageItem(buildItemId('msg', index, context), [encodeContent(part)], status)
     case 'tool-call':
-      return callItem(part, index, status, facts)
+      return encodeToolCallItem(part, index, status, context)
     case 'reasoning':
-      return reasoningItem(part, index, status, facts)
+      return encodeReasoningItem(part, index, status, context)
     case 'image':
-      return imageItem(part, index, status, facts)
+      return encodeImageItem(part, index, status, context)
     case 'opaque':
-      return part.dialect === 'responses' ? withId(part.value, index, facts) : null
+      return part.dialect === 'responses' ? withId(part.value, index, context) : null
   }
 }
 
-function itemId(prefix: string, index: number, { base }: ItemFacts): string {
-  return `${prefix}_${base}_${index}`
+function buildItemId(prefix: string, index: number, { idBase }: ItemContext): string {
+  return `${prefix}_${idBase}_${index}`
 }
 
-function withId(value: JsonObject, index: number, facts: ItemFacts): JsonObject {
-  return typeof value.id === 'string' ? value : { ...value, id: itemId('item', index, facts) }
+function withId(value: JsonObject, index: number, context: ItemContext): JsonObject {
+  return typeof value.id === 'string' ? value : { ...value, id: buildItemId('item', index, context) }
 }
 
-function messageItem(id: string, content: JsonObject[], status: ItemStatus): JsonObject {
+function encodeMessageItem(id: string, content: JsonObject[], status: ItemStatus): JsonObject {
   return { id, type: 'message', role: 'assistant', status, content }
 }
 
-export function contentOf(part: TextPart | AudioPart | (OutputPart & { kind: 'refusal' })): JsonObject {
+export function encodeContent(part: TextPart | AudioPart | (OutputPart & { kind: 'refusal' })): JsonObject {
   if (part.kind === 'refusal') return { type: 'refusal', refusal: part.text }
-  if (part.kind === 'audio') return audioContent(part)
+  if (part.kind === 'audio') return encodeAudioContent(part)
   return {
     type: 'output_text',
     text: part.text,
@@ -72,103 +72,121 @@ export function contentOf(part: TextPart | AudioPart | (OutputPart & { kind: 're
 }
 
 /** The words where every client finds them, the sound beside them. */
-function audioContent({ data, format, transcript, id, expiresAt }: AudioPart): JsonObject {
+function encodeAudioContent({ data, format, transcript, id, expiresAt }: AudioPart): JsonObject {
   return {
     type: 'output_text',
     text: transcript ?? '',
     annotations: [],
     logprobs: [],
-    audio: defined({ id, data, format, expires_at: expiresAt }),
+    audio: omitUndefined({ id, data, format, expires_at: expiresAt }),
   }
 }
 
 /** Whether a call goes out as free text: the model was asked for that, or the client had declared it so. */
-export function isCustom(part: ToolCallPart, { call }: ItemFacts): boolean {
-  return part.custom === true || declaredTool(call.tools, part.name)?.kind === 'custom'
+export function isCustomCall(part: ToolCallPart, { call }: ItemContext): boolean {
+  return part.custom === true || findTool(call.tools, part.name)?.kind === 'custom'
 }
 
-function callItem(part: ToolCallPart, index: number, status: ItemStatus, facts: ItemFacts): JsonObject {
-  const tool = declaredTool(facts.call.tools, part.name)
-  const custom = isCustom(part, facts)
-  return defined({
-    id: itemId(custom ? 'ctc' : 'fc', index, facts),
+function encodeToolCallItem(
+  part: ToolCallPart,
+  index: number,
+  status: ItemStatus,
+  context: ItemContext,
+): JsonObject {
+  const tool = findTool(context.call.tools, part.name)
+  const custom = isCustomCall(part, context)
+  return omitUndefined({
+    id: buildItemId(custom ? 'ctc' : 'fc', index, context),
     type: custom ? 'custom_tool_call' : 'function_call',
     status,
     call_id: part.id,
-    ...nameOf(part, tool),
-    ...(custom ? { input: customInput(part) } : { arguments: part.arguments }),
+    ...encodeToolName(part, tool),
+    ...(custom ? { input: customInputOf(part) } : { arguments: part.arguments }),
   })
 }
 
-export function nameOf(part: ToolCallPart, tool: FunctionTool | CustomTool | undefined) {
-  return tool?.namespace !== undefined && flatToolName(tool) === part.name
+export function encodeToolName(part: ToolCallPart, tool: FunctionTool | CustomTool | undefined) {
+  return tool?.namespace !== undefined && flattenToolName(tool) === part.name
     ? { name: tool.name, namespace: tool.namespace }
     : { name: part.name }
 }
 
 /** The text of a call that an upstream without free-text tools made as `{"input": text}`. */
-export function customInput(part: ToolCallPart): string {
+export function customInputOf(part: ToolCallPart): string {
   if (part.custom) return part.arguments
   try {
-    return textOf(objectOf(JSON.parse(part.arguments))?.input) ?? part.arguments
+    return asString(asObject(JSON.parse(part.arguments))?.input) ?? part.arguments
   } catch {
     return part.arguments
   }
 }
 
 /** Whether the format carries this thinking as it is; that of others is packed whole into its sealed text. */
-function isNative(part: ReasoningPart): boolean {
+function isNativeReasoning(part: ReasoningPart): boolean {
   return part.format === 'vendor_b-responses-v1'
 }
 
 /** Whether the vendor's own format has items of thinking with ids. */
-export function isOfItem(format: ReasoningFormat): boolean {
+export function hasReasoningItemIds(format: ReasoningFormat): boolean {
   return format === 'vendor_b-responses-v1' || format === 'vendor_d-responses-v1'
 }
 
 /** Clients that ask for summaries show nothing else: the thinking of vendors that write none is told as one. */
-export function isToldAsSummary(part: ReasoningPart, { call }: ItemFacts): boolean {
-  return call.reasoning?.summary !== undefined && part.summary.length === 0 && !isOfItem(part.format)
+export function isShownAsSummary(part: ReasoningPart, { call }: ItemContext): boolean {
+  return (
+    call.reasoning?.summary !== undefined && part.summary.length === 0 && !hasReasoningItemIds(part.format)
+  )
 }
 
-export function shownThinking(part: ReasoningPart, facts: ItemFacts): ReasoningPart {
-  if (part.text === '' || !isToldAsSummary(part, facts)) return part
+export function toShownReasoning(part: ReasoningPart, context: ItemContext): ReasoningPart {
+  if (part.text === '' || !isShownAsSummary(part, context)) return part
   return { ...part, text: '', summary: [part.text] }
 }
 
-function reasoningItem(part: ReasoningPart, index: number, status: ItemStatus, facts: ItemFacts): JsonObject {
-  const shown = shownThinking(part, facts)
-  const hidden = facts.call.reasoning?.exclude === true
-  const own = isNative(part)
-  const open = status === 'in_progress'
-  return defined({
-    id: part.id !== undefined && isOfItem(part.format) ? part.id : itemId('rs', index, facts),
+function encodeReasoningItem(
+  part: ReasoningPart,
+  index: number,
+  status: ItemStatus,
+  context: ItemContext,
+): JsonObject {
+  const shown = toShownReasoning(part, context)
+  const isHidden = context.call.reasoning?.exclude === true
+  const isNative = isNativeReasoning(part)
+  const isOpen = status === 'in_progress'
+  return omitUndefined({
+    id:
+      part.id !== undefined && hasReasoningItemIds(part.format) ? part.id : buildItemId('rs', index, context),
     type: 'reasoning',
     status,
-    summary: hidden ? [] : shown.summary.map((text) => ({ type: 'summary_text', text })),
-    content: hidden || shown.text === '' ? undefined : [{ type: 'reasoning_text', text: shown.text }],
-    encrypted_content: open ? undefined : own ? part.encrypted : packReasoning(part),
-    format: formatName(part.format, facts.formatNames),
-    signature: own ? undefined : part.signature,
+    summary: isHidden ? [] : shown.summary.map((text) => ({ type: 'summary_text', text })),
+    content: isHidden || shown.text === '' ? undefined : [{ type: 'reasoning_text', text: shown.text }],
+    encrypted_content: isOpen ? undefined : isNative ? part.encrypted : packReasoning(part),
+    format: encodeReasoningFormat(part.format, context.formatNames),
+    signature: isNative ? undefined : part.signature,
   })
 }
 
 /** Whether anything of thinking is left for a client that does not want to see it. */
-export function isSealed(part: ReasoningPart): boolean {
+export function isSealedReasoning(part: ReasoningPart): boolean {
   return part.signature !== undefined || part.encrypted !== undefined
 }
 
-function bytesOf(source: Source): string | null {
+function imageResultOf(source: MediaSource): string | null {
   if (source.kind === 'data') return source.data
   return source.kind === 'url' ? source.url : null
 }
 
-function imageItem({ source }: ImagePart, index: number, status: ItemStatus, facts: ItemFacts): JsonObject {
-  return defined({
-    id: itemId('ig', index, facts),
+function encodeImageItem(
+  { source }: ImagePart,
+  index: number,
+  status: ItemStatus,
+  context: ItemContext,
+): JsonObject {
+  return omitUndefined({
+    id: buildItemId('ig', index, context),
     type: 'image_generation_call',
     status,
-    result: status === 'in_progress' ? null : bytesOf(source),
+    result: status === 'in_progress' ? null : imageResultOf(source),
     output_format: source.kind === 'data' ? source.mediaType.replace(/^image\//, '') : undefined,
   })
 }

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fail } from '../../errors.ts'
-import { objectOf } from '../../lib/loose.ts'
+import { gatewayError } from '../../errors/gateway-error.ts'
+import { asObject } from '../../lib/json-values.ts'
 import { about, bill, checkGrammar, collected, framesOf, readAll } from './fixtures/harness.ts'
 import { responses } from './responses.ts'
 
@@ -10,9 +10,9 @@ const fixture = (name: string) => readFileSync(join(import.meta.dir, 'fixtures',
 const body = { store: true, previous_response_id: 'resp_before', input: 'Hi' }
 
 function relayed(name: string) {
-  const relay = responses.same.relay(about({}, body))
+  const relay = responses.passthrough.createRelay(about({}, body))
   const passed = framesOf(fixture(name)).map((frame) => relay.pass(frame))
-  const usage = relay.seen.usage
+  const usage = relay.summary.usage
   if (!usage) throw new Error('no usage was seen')
   return { relay, passed, text: passed.join('') + relay.end(usage, bill), usage }
 }
@@ -20,14 +20,16 @@ function relayed(name: string) {
 describe('relaying a stream of the same dialect', () => {
   test('says the same as writing it anew', () => {
     const { text, relay, usage } = relayed('full.sse')
-    const writer = responses.client.writer(about({}, body))
+    const writer = responses.client.createWriter(about({}, body))
     const written = readAll(framesOf(fixture('full.sse'))).map((event) => writer.write(event))
     const anew = collected(written.join('') + writer.end(usage, bill))
     const passed = collected(text)
     expect(passed.choices).toEqual(anew.choices)
     expect(passed.usage).toEqual(anew.usage)
-    expect(passed.complete).toBe(true)
-    expect(Object.keys(relay.final ?? {})).toEqual(expect.arrayContaining(Object.keys(writer.final ?? {})))
+    expect(passed.isComplete).toBe(true)
+    expect(Object.keys(relay.finalBody ?? {})).toEqual(
+      expect.arrayContaining(Object.keys(writer.finalBody ?? {})),
+    )
   })
 
   test('frames in between keep their bytes, unknown fields included', () => {
@@ -52,7 +54,7 @@ describe('relaying a stream of the same dialect', () => {
     for (const event of checkGrammar(text).filter(({ response }) => response)) {
       expect(event.response).toMatchObject(ours)
     }
-    expect(relay.final).toMatchObject({
+    expect(relay.finalBody).toMatchObject({
       ...ours,
       prompt_cache_retention: null,
       output_text: 'Sunny 🌞 today.',
@@ -63,48 +65,48 @@ describe('relaying a stream of the same dialect', () => {
   test('the last event waits for the bill', () => {
     const { passed, relay } = relayed('full.sse')
     expect(passed.join('')).not.toContain('response.completed')
-    expect(relay.seen).toMatchObject({
-      content: true,
-      complete: true,
+    expect(relay.summary).toMatchObject({
+      hasContent: true,
+      isComplete: true,
       failure: null,
-      finishes: [{ reason: 'tool_calls', native: 'completed' }],
+      finishReasons: [{ reason: 'tool_calls', native: 'completed' }],
       model: 'gpt-6-mini-2026-08-01',
     })
-    expect(relay.seen.characters).toBeGreaterThan(60)
-    expect(relay.seen.usage).toMatchObject({ cacheRead: 1024, webSearches: 1 })
+    expect(relay.summary.characters).toBeGreaterThan(60)
+    expect(relay.summary.usage).toMatchObject({ cacheRead: 1024, webSearches: 1 })
   })
 
   test('a vendor that numbers nothing and leaves the output out is completed', () => {
     const { text, relay } = relayed('bare.sse')
-    const numbers = framesOf(text).map(({ data }) => objectOf(JSON.parse(data))?.sequence_number)
+    const numbers = framesOf(text).map(({ data }) => asObject(JSON.parse(data))?.sequence_number)
     expect(numbers).toEqual(numbers.map((_, index) => index))
-    expect(relay.final?.output).toHaveLength(5)
-    expect(relay.final).toMatchObject({ status: 'incomplete', tools: [], metadata: {} })
-    expect(relay.seen.finishes).toEqual([{ reason: 'length', native: 'max_output_tokens' }])
+    expect(relay.finalBody?.output).toHaveLength(5)
+    expect(relay.finalBody).toMatchObject({ status: 'incomplete', tools: [], metadata: {} })
+    expect(relay.summary.finishReasons).toEqual([{ reason: 'length', native: 'max_output_tokens' }])
   })
 
   test('R33 wherever it breaks off, the client is told, and nothing says success', () => {
     const frames = framesOf(fixture('full.sse'))
     for (let kept = 2; kept < frames.length; kept++) {
-      const relay = responses.same.relay(about())
+      const relay = responses.passthrough.createRelay(about())
       const text = frames
         .slice(0, kept)
         .map((frame) => relay.pass(frame))
         .join('')
-      expect(relay.seen.complete).toBe(false)
-      const events = checkGrammar(text + relay.fail(fail('internal')))
+      expect(relay.summary.isComplete).toBe(false)
+      const events = checkGrammar(text + relay.fail(gatewayError('internal')))
       expect(events.at(-2)?.type).toBe('error')
       expect(events.at(-1)).toMatchObject({ type: 'response.failed', response: { status: 'failed' } })
     }
   })
 
   test('thinking that is not to be shown is taken out, what the vendor sealed stays', () => {
-    const relay = responses.same.relay(about({ reasoning: { exclude: true } }))
+    const relay = responses.passthrough.createRelay(about({ reasoning: { exclude: true } }))
     const text = framesOf(fixture('full.sse'))
       .map((frame) => relay.pass(frame))
       .join('')
     expect(text).not.toContain('Looking up')
-    const last = relay.end(relay.seen.usage!, bill)
+    const last = relay.end(relay.summary.usage!, bill)
     expect(last).not.toContain('Looking up')
     expect(collected(text + last).choices[0]?.parts[0]).toMatchObject({
       encrypted: 'gAAAAABo8sCqV1-Zk0s8Xw_final==',
@@ -113,25 +115,25 @@ describe('relaying a stream of the same dialect', () => {
   })
 
   test('the vendor’s own failure is kept back', () => {
-    const relay = responses.same.relay(about())
+    const relay = responses.passthrough.createRelay(about())
     const data = JSON.stringify({
       type: 'error',
       error: { code: 'rate_limit_exceeded', message: 'Slow down.' },
     })
     expect(relay.pass({ event: '', data })).toBe('')
-    expect(relay.seen.failure).toMatchObject({ kind: 'rate_limit_exceeded', message: 'Slow down.' })
-    const broken = responses.same.relay(about())
+    expect(relay.summary.failure).toMatchObject({ kind: 'rate_limit_exceeded', message: 'Slow down.' })
+    const broken = responses.passthrough.createRelay(about())
     expect(broken.pass({ event: '', data: '<html>' })).toBe('')
-    expect(broken.seen.failure?.kind).toBe('provider_unavailable')
-    const failed = responses.same.relay(about())
+    expect(broken.summary.failure?.kind).toBe('provider_unavailable')
+    const failed = responses.passthrough.createRelay(about())
     failed.pass({ event: 'response.failed', data: '{"response":{"error":{"code":"server_error"}}}' })
-    expect(failed.seen).toMatchObject({ complete: false, failure: { code: 'server_error' } })
+    expect(failed.summary).toMatchObject({ isComplete: false, failure: { code: 'server_error' } })
   })
 
   test('a whole reply keeps what we do not know and gets our names and the bill', () => {
     const vendor = { ...JSON.parse(fixture('full.json')), novelty: { a: 1 } }
     const usage = relayed('full.sse').usage
-    const passed = responses.same.passReply(vendor, about({}, body), bill, usage)
+    const passed = responses.passthrough.passReply(vendor, about({}, body), bill, usage)
     expect(passed).toMatchObject({
       novelty: { a: 1 },
       id: 'resp_1790000000-abc',

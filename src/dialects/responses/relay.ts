@@ -1,208 +1,217 @@
-import type { Bill, Usage } from '../../call/usage.ts'
-import type { GatewayError } from '../../errors.ts'
-import { type JsonObject, objectOf, objectsOf, textOf } from '../../lib/loose.ts'
+import type { Usage, UsageCost } from '../../call/usage.ts'
+import type { GatewayError } from '../../errors/gateway-error.ts'
+import { asObject, asObjects, asString, type JsonObject } from '../../lib/json-values.ts'
 import type { SseFrame } from '../../lib/sse.ts'
-import { nothingSeen, type Relay, type ReplyFacts, type Seen, type SeenCall } from '../dialect.ts'
-import { servedTier } from '../tier.ts'
-import { brokenReply, failureOf } from './error.ts'
-import { parseFrame, typeOfFrame } from './frame.ts'
-import { withoutThinking } from './hidden.ts'
-import { passReply, spliceResponse } from './pass.ts'
-import { isSearch } from './reply-items.ts'
-import { finishOf, statusOf } from './reply-read.ts'
+import {
+  newReplySummary,
+  type Relay,
+  type ReplyContext,
+  type ReplySummary,
+  type ToolCallSummary,
+} from '../dialect.ts'
+import { decodeServedTier } from '../tier.ts'
+import { decodeFailure, malformedReplyFailure } from './error.ts'
+import { frameTypeOf, parseFrame } from './frame.ts'
+import { hideReasoningInFrame } from './hide-reasoning.ts'
+import { passReply, spliceResponse } from './passthrough.ts'
+import { isWebSearch } from './reply-items.ts'
+import { decodeFinishReason, resolveStatus } from './reply-reader.ts'
 import { isClientCall } from './reply-state.ts'
-import { failureEvents } from './reply-write.ts'
-import { type ResponseState, responseObject } from './response-object.ts'
+import { writeFailureEvents } from './reply-writer.ts'
+import { encodeResponse, type ResponseState } from './response-object.ts'
 import { decodeUsage } from './usage.ts'
 
-export function relay(about: ReplyFacts): Relay {
-  return new ResponsesRelay(about)
+export function createRelay(context: ReplyContext): Relay {
+  return new ResponsesRelay(context)
 }
 
 /** Frames of the beginning and the end carry the response, and are read; all others pass as they are. */
 class ResponsesRelay implements Relay {
-  final: JsonObject | null = null
-  readonly seen: Seen = nothingSeen()
-  readonly #about: ReplyFacts
-  readonly #hides: boolean
-  #begun: JsonObject | null = null
-  #last: { type: string; event: JsonObject; response: JsonObject } | null = null
+  finalBody: JsonObject | null = null
+  readonly summary: ReplySummary = newReplySummary()
+  readonly #context: ReplyContext
+  readonly #hidesReasoning: boolean
+  #startedResponse: JsonObject | null = null
+  #finalEvent: { type: string; event: JsonObject; response: JsonObject } | null = null
   /** Frames of finished items, for vendors whose last event leaves the output out. */
-  #items: SseFrame[] = []
+  #finishedFrames: SseFrame[] = []
   #sequence = 0
-  #unsent: number | null = null
+  #sequenceBeforeEnd: number | null = null
 
-  constructor(about: ReplyFacts) {
-    this.#about = about
-    this.#hides = about.call.reasoning?.exclude === true
+  constructor(context: ReplyContext) {
+    this.#context = context
+    this.#hidesReasoning = context.call.reasoning?.exclude === true
   }
 
   pass(frame: SseFrame): string {
-    if (this.seen.complete || this.seen.failure || frame.data === '[DONE]') return ''
-    const type = typeOfFrame(frame)
-    if (frame.unended && !parseFrame(frame)) return this.#broken()
-    if (type === null || !type.startsWith('response.') || around.has(type)) return this.#read(frame)
-    this.seen.content = true
-    this.#count(type, frame.data)
-    const shown = this.#hides ? withoutThinking(frame, type) : frame
+    if (this.summary.isComplete || this.summary.failure || frame.data === '[DONE]') return ''
+    const type = frameTypeOf(frame)
+    if (frame.truncated && !parseFrame(frame)) return this.#failMalformed()
+    if (type === null || !type.startsWith('response.') || readTypes.has(type)) return this.#readFrame(frame)
+    this.summary.hasContent = true
+    this.#recordFrame(type, frame.data)
+    const shown = this.#hidesReasoning ? hideReasoningInFrame(frame, type) : frame
     if (!shown) return ''
-    if (!endsCall.has(type)) return this.#out(type, shown.data)
-    const data = withArguments(shown.data)
-    if (type === 'response.output_item.done') this.#items.push({ ...shown, data })
-    return this.#out(type, data)
+    if (!toolCallEndTypes.has(type)) return this.#writeFrame(type, shown.data)
+    const data = fillEmptyArguments(shown.data)
+    if (type === 'response.output_item.done') this.#finishedFrames.push({ ...shown, data })
+    return this.#writeFrame(type, data)
   }
 
-  #count(type: string, data: string): void {
+  #recordFrame(type: string, data: string): void {
     const isDelta = type.endsWith('.delta')
-    const length = isDelta ? deltaLength(data) : 0
-    this.seen.characters += length
-    if (!isDelta || length > 0) this.seen.progress++
-    if (type === 'response.output_item.added') this.seen.parts++
-    else if (this.#items.length > this.seen.parts) this.seen.parts = this.#items.length
+    const length = isDelta ? countDeltaCharacters(data) : 0
+    this.summary.characters += length
+    if (!isDelta || length > 0) this.summary.contentEvents++
+    if (type === 'response.output_item.added') this.summary.partCount++
+    else if (this.#finishedFrames.length > this.summary.partCount)
+      this.summary.partCount = this.#finishedFrames.length
   }
 
-  end(usage: Usage, bill: Bill): string {
-    if (!this.#last) return ''
-    const { type, event, response } = this.#last
-    this.#unsent = this.#sequence
-    this.final = passReply(this.#withOutput(response), this.#about, bill, usage)
-    return this.#out(type, JSON.stringify({ ...event, type, response: this.final }))
+  end(usage: Usage, cost: UsageCost): string {
+    if (!this.#finalEvent) return ''
+    const { type, event, response } = this.#finalEvent
+    this.#sequenceBeforeEnd = this.#sequence
+    this.finalBody = passReply(this.#withOutput(response), this.#context, cost, usage)
+    return this.#writeFrame(type, JSON.stringify({ ...event, type, response: this.finalBody }))
   }
 
   fail(error: GatewayError): string {
     // What `end` wrote was never sent.
-    this.final = null
-    this.#sequence = this.#unsent ?? this.#sequence
-    return failureEvents(error, this.#emit, ({ error: told, errorType }) => ({
-      ...(this.#begun ?? this.#blank()),
+    this.finalBody = null
+    this.#sequence = this.#sequenceBeforeEnd ?? this.#sequence
+    return writeFailureEvents(error, this.#emit, ({ error: responseError, errorType }) => ({
+      ...(this.#startedResponse ?? this.#emptyResponse()),
       status: 'failed',
       output: this.#finishedItems(),
-      error: told,
+      error: responseError,
       error_type: errorType,
     }))
   }
 
-  #read(frame: SseFrame): string {
-    const found = parseFrame(frame)
-    if (!found) return this.#broken()
-    const { type, event } = found
-    const response = objectOf(event.response)
-    if (response && opening.has(type)) return this.#begin(type, event, response)
-    if (response && closing.has(type)) return this.#close(type, event, response)
-    const error = objectOf(event.error)
+  #readFrame(frame: SseFrame): string {
+    const parsed = parseFrame(frame)
+    if (!parsed) return this.#failMalformed()
+    const { type, event } = parsed
+    const response = asObject(event.response)
+    if (response && startTypes.has(type)) return this.#startResponse(type, event, response)
+    if (response && endTypes.has(type)) return this.#endResponse(type, event, response)
+    const error = asObject(event.error)
     if (type === 'error' || error) {
-      this.seen.failure = failureOf(error ?? event, 'the upstream failed')
+      this.summary.failure = decodeFailure(error ?? event, 'the upstream failed')
       return ''
     }
-    return this.#out(type, frame.data)
+    return this.#writeFrame(type, frame.data)
   }
 
-  #broken(): string {
-    this.seen.failure = brokenReply('an event of the stream is not a JSON object')
+  #failMalformed(): string {
+    this.summary.failure = malformedReplyFailure('an event of the stream is not a JSON object')
     return ''
   }
 
-  #begin(type: string, event: JsonObject, response: JsonObject): string {
-    this.seen.model ??= textOf(response.model) ?? null
-    this.#begun = spliceResponse(response, this.#about)
-    return this.#out(type, JSON.stringify({ ...event, type, response: this.#begun }))
+  #startResponse(type: string, event: JsonObject, response: JsonObject): string {
+    this.summary.model ??= asString(response.model) ?? null
+    this.#startedResponse = spliceResponse(response, this.#context)
+    return this.#writeFrame(type, JSON.stringify({ ...event, type, response: this.#startedResponse }))
   }
 
   /** Kept back: the bill goes into it. */
-  #close(type: string, event: JsonObject, response: JsonObject): string {
-    const status = statusOf(response, type)
-    this.seen.model ??= textOf(response.model) ?? null
-    this.seen.tier = servedTier(response.service_tier) ?? null
-    const output = objectsOf(this.#withOutput(response).output)
-    const searches = output.filter((item) => item.type === 'web_search_call' && isSearch(item)).length
-    this.seen.usage = decodeUsage(response.usage, searches)
-    if (objectOf(response.error) || status === 'failed' || status === 'cancelled') {
-      this.seen.failure = failureOf(objectOf(response.error), `the response is ${status}`)
+  #endResponse(type: string, event: JsonObject, response: JsonObject): string {
+    const status = resolveStatus(response, type)
+    this.summary.model ??= asString(response.model) ?? null
+    this.summary.tier = decodeServedTier(response.service_tier) ?? null
+    const output = asObjects(this.#withOutput(response).output)
+    const searches = output.filter((item) => item.type === 'web_search_call' && isWebSearch(item)).length
+    this.summary.usage = decodeUsage(response.usage, searches)
+    if (asObject(response.error) || status === 'failed' || status === 'cancelled') {
+      this.summary.failure = decodeFailure(asObject(response.error), `the response is ${status}`)
       return ''
     }
-    const { reason, native } = finishOf(response, status)
-    const tools = objectsOf(response.tools ?? this.#begun?.tools)
-    this.seen.calls = output.flatMap((item, part) =>
-      isClientCall(item, tools) ? [seenCall(item, part)] : [],
+    const { reason, native } = decodeFinishReason(response, status)
+    const tools = asObjects(response.tools ?? this.#startedResponse?.tools)
+    this.summary.toolCalls = output.flatMap((item, part) =>
+      isClientCall(item, tools) ? [summarizeToolCall(item, part)] : [],
     )
-    const calls = this.seen.calls.length > 0
-    this.seen.finishes = [{ reason: reason === 'stop' && calls ? 'tool_calls' : reason, native }]
-    if (output.length > 0) this.seen.content = true
-    this.seen.complete = true
-    this.#last = { type: `response.${status}`, event, response }
+    const hasToolCalls = this.summary.toolCalls.length > 0
+    this.summary.finishReasons = [
+      { reason: reason === 'stop' && hasToolCalls ? 'tool_calls' : reason, native },
+    ]
+    if (output.length > 0) this.summary.hasContent = true
+    this.summary.isComplete = true
+    this.#finalEvent = { type: `response.${status}`, event, response }
     return ''
   }
 
   #withOutput(response: JsonObject): JsonObject {
-    if (objectsOf(response.output).length > 0 || this.#items.length === 0) return response
+    if (asObjects(response.output).length > 0 || this.#finishedFrames.length === 0) return response
     return { ...response, output: this.#finishedItems() }
   }
 
   #finishedItems(): JsonObject[] {
-    return this.#items
-      .map((frame) => objectOf(parseFrame(frame)?.event.item))
+    return this.#finishedFrames
+      .map((frame) => asObject(parseFrame(frame)?.event.item))
       .filter((item) => item !== undefined)
   }
 
-  #blank(): JsonObject {
+  #emptyResponse(): JsonObject {
     const state: ResponseState = { status: 'failed', output: [], usage: null, start: { type: 'reply-start' } }
-    return responseObject(this.#about, state)
+    return encodeResponse(this.#context, state)
   }
 
   #emit = (type: string, fields: JsonObject): string =>
-    this.#out(type, JSON.stringify({ type, sequence_number: this.#sequence, ...fields }))
+    this.#writeFrame(type, JSON.stringify({ type, sequence_number: this.#sequence, ...fields }))
 
   /** Vendors that do not number their events have them numbered: clients count on it. */
-  #out(type: string, data: string): string {
-    const told = numberIn(data)
+  #writeFrame(type: string, data: string): string {
+    const vendorNumber = parseSequenceNumber(data)
     const number = this.#sequence
-    this.#sequence = Math.max(number, told ?? 0) + 1
+    this.#sequence = Math.max(number, vendorNumber ?? 0) + 1
     const numbered =
-      told === null && data.endsWith('}') ? `${data.slice(0, -1)},"sequence_number":${number}}` : data
+      vendorNumber === null && data.endsWith('}') ? `${data.slice(0, -1)},"sequence_number":${number}}` : data
     const lines = numbered.includes('\n') ? numbered.replaceAll('\n', '\ndata: ') : numbered
     return `event: ${type}\ndata: ${lines}\n\n`
   }
 }
 
-function seenCall(item: JsonObject, part: number): SeenCall {
+function summarizeToolCall(item: JsonObject, part: number): ToolCallSummary {
   const custom = item.type === 'custom_tool_call'
-  const given = textOf(custom ? item.input : item.arguments) ?? ''
-  return { choice: 0, part, name: textOf(item.name) ?? '', arguments: given, custom }
+  const argumentsText = asString(custom ? item.input : item.arguments) ?? ''
+  return { choice: 0, part, name: asString(item.name) ?? '', arguments: argumentsText, custom }
 }
 
-const endsCall = new Set(['response.output_item.done', 'response.function_call_arguments.done'])
-const noArguments = /"arguments":\s*(?:""|null)/
+const toolCallEndTypes = new Set(['response.output_item.done', 'response.function_call_arguments.done'])
+const emptyArgumentsPattern = /"arguments":\s*(?:""|null)/
 
 /** A function call without arguments has an empty object. Quotes within strings are escaped, so this is the key. */
-function withArguments(data: string): string {
-  return data.includes('function_call') ? data.replace(noArguments, '"arguments":"{}"') : data
+function fillEmptyArguments(data: string): string {
+  return data.includes('function_call') ? data.replace(emptyArgumentsPattern, '"arguments":"{}"') : data
 }
 
-const opening = new Set(['response.created', 'response.in_progress', 'response.queued'])
-const closing = new Set([
+const startTypes = new Set(['response.created', 'response.in_progress', 'response.queued'])
+const endTypes = new Set([
   'response.completed',
   'response.done',
   'response.incomplete',
   'response.failed',
   'response.cancelled',
 ])
-const around = new Set([...opening, ...closing, 'error'])
+const readTypes = new Set([...startTypes, ...endTypes, 'error'])
 
-const numberKey = '"sequence_number":'
+const sequenceKey = '"sequence_number":'
 
 /** Read from the text: a key with its colon cannot stand inside a string, whose quotes are escaped. */
-function numberIn(data: string): number | null {
-  const at = data.indexOf(numberKey)
+function parseSequenceNumber(data: string): number | null {
+  const at = data.indexOf(sequenceKey)
   if (at < 0) return null
-  const number = Number.parseInt(data.slice(at + numberKey.length, at + numberKey.length + 16), 10)
+  const number = Number.parseInt(data.slice(at + sequenceKey.length, at + sequenceKey.length + 16), 10)
   return Number.isSafeInteger(number) && number >= 0 ? number : null
 }
 
-const deltaKey = /"delta": ?"/
+const deltaPattern = /"delta": ?"/
 
 /** How long the text of a delta is, give or take its escapes. */
-function deltaLength(data: string): number {
-  const key = deltaKey.exec(data)
+function countDeltaCharacters(data: string): number {
+  const key = deltaPattern.exec(data)
   if (!key) return 0
   let end = key.index + key[0].length
   let length = 0

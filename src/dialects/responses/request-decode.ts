@@ -1,14 +1,22 @@
-import type { Call, Format, Message, ReasoningWish } from '../../call/call.ts'
+import type { Message, ModelCall, ReasoningOptions, ResponseFormat } from '../../call/call.ts'
 import { isEffort } from '../../call/reasoning.ts'
-import { defined, flagOf, type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../../lib/loose.ts'
-import { hasUnknownLifetime, unknownIn } from '../fields.ts'
-import { commonTier } from '../tier.ts'
-import { cacheMark } from './content-decode.ts'
-import { decodeInput, unknownItemFields } from './items-decode.ts'
-import { decodeToolChoice, decodeTools, unknownToolFields } from './tools.ts'
+import {
+  asBoolean,
+  asNumber,
+  asObject,
+  asObjects,
+  asString,
+  type JsonObject,
+  omitUndefined,
+} from '../../lib/json-values.ts'
+import { hasUnknownCacheTtl, listUnknownMembers } from '../fields.ts'
+import { normalizeTier } from '../tier.ts'
+import { decodeCacheControl } from './content-decode.ts'
+import { decodeInput, listUnknownItemFields } from './items-decode.ts'
+import { decodeToolChoice, decodeTools, listUnknownToolFields } from './tools.ts'
 
 /** Read below, or about the gateway and the stored conversation, which others handle. */
-const known = new Set(
+const knownFields = new Set(
   `model models provider plugins route session_id stream stream_options usage preset fallbacks transforms debug
   trace cache_control cache_enabled cache_ttl_seconds stop_server_tools_when modalities image_config
   prompt_cache_key store input instructions max_output_tokens temperature
@@ -19,102 +27,105 @@ const known = new Set(
 
 export const logprobsInclude = 'message.output_text.logprobs'
 
-export function decodeRequest(body: JsonObject): Call {
-  const call: Call = {
+export function decodeRequest(body: JsonObject): ModelCall {
+  const call: ModelCall = {
     messages: decodeMessages(body),
     stream: body.stream === true,
-    unknown: [...new Set(unknownFields(body))],
+    unknown: [...new Set(listUnknownFields(body))],
   }
-  return Object.assign(call, defined({ ...sampling(body), ...toolFields(body), ...surroundings(body) }))
+  return Object.assign(
+    call,
+    omitUndefined({ ...decodeSampling(body), ...decodeToolFields(body), ...decodeRequestOptions(body) }),
+  )
 }
 
-function unknownFields(body: JsonObject): string[] {
-  const names = Object.keys(body).filter((name) => !known.has(name) && body[name] !== null)
+function listUnknownFields(body: JsonObject): string[] {
+  const names = Object.keys(body).filter((name) => !knownFields.has(name) && body[name] !== null)
   names.push(
-    ...unknownIn(body.reasoning, reasoningFields, 'reasoning'),
-    ...unknownIn(body.text, textFields, 'text'),
-    ...unknownIn(body.stream_options, streamOptions, 'stream_options'),
-    ...objectsOf(body.tools).flatMap(unknownToolFields),
-    ...objectsOf(body.input).flatMap(unknownItemFields),
+    ...listUnknownMembers(body.reasoning, knownReasoningFields, 'reasoning'),
+    ...listUnknownMembers(body.text, knownTextFields, 'text'),
+    ...listUnknownMembers(body.stream_options, knownStreamOptions, 'stream_options'),
+    ...asObjects(body.tools).flatMap(listUnknownToolFields),
+    ...asObjects(body.input).flatMap(listUnknownItemFields),
   )
-  const { effort } = objectOf(body.reasoning) ?? {}
+  const { effort } = asObject(body.reasoning) ?? {}
   if (typeof effort === 'string' && !isEffort(effort)) names.push('reasoning.effort')
-  const format = objectOf(objectOf(body.text)?.format)
+  const format = asObject(asObject(body.text)?.format)
   if (format && !decodeFormat(format)) names.push('response_format')
   if (body.truncation && body.truncation !== 'disabled') names.push('truncation')
-  if (hasUnknownLifetime(body.cache_control)) names.push('cache_control.ttl')
-  if (Array.isArray(body.include) && !body.include.every((word) => ownIncludes.has(word)))
+  if (hasUnknownCacheTtl(body.cache_control)) names.push('cache_control.ttl')
+  if (Array.isArray(body.include) && !body.include.every((word) => knownIncludes.has(word)))
     names.push('include')
   return names
 }
 
-const reasoningFields = new Set([
+const knownReasoningFields = new Set([
   ...['effort', 'max_tokens', 'enabled', 'exclude', 'summary', 'generate_summary'],
 ])
-const textFields = new Set(['format', 'verbosity'])
+const knownTextFields = new Set(['format', 'verbosity'])
 /** The usage always comes, and what hides the length of events is the upstream's own affair. */
-const streamOptions = new Set(['include_usage', 'include_obfuscation'])
+const knownStreamOptions = new Set(['include_usage', 'include_obfuscation'])
 /** What is wished for here reaches every upstream that has it. */
-const ownIncludes = new Set<unknown>(['reasoning.encrypted_content', logprobsInclude])
+const knownIncludes = new Set<unknown>(['reasoning.encrypted_content', logprobsInclude])
 
 function decodeMessages(body: JsonObject): Message[] {
-  const instructions = textOf(body.instructions)
+  const instructions = asString(body.instructions)
   const messages = decodeInput(body.input)
   if (!instructions) return messages
   return [{ role: 'system', parts: [{ kind: 'text', text: instructions }] }, ...messages]
 }
 
-function sampling(body: JsonObject) {
-  const text = objectOf(body.text)
-  const topLogprobs = numberOf(body.top_logprobs)
-  const asked = Array.isArray(body.include) && body.include.includes(logprobsInclude)
+function decodeSampling(body: JsonObject) {
+  const text = asObject(body.text)
+  const topLogprobs = asNumber(body.top_logprobs)
+  const areLogprobsIncluded = Array.isArray(body.include) && body.include.includes(logprobsInclude)
   return {
-    maxTokens: numberOf(body.max_output_tokens),
-    temperature: numberOf(body.temperature),
-    topP: numberOf(body.top_p),
-    topK: numberOf(body.top_k),
-    minP: numberOf(body.min_p),
-    topA: numberOf(body.top_a),
-    seed: numberOf(body.seed),
-    stop: stopOf(body.stop),
-    frequencyPenalty: numberOf(body.frequency_penalty),
-    presencePenalty: numberOf(body.presence_penalty),
-    repetitionPenalty: numberOf(body.repetition_penalty),
-    logprobs: asked || (topLogprobs !== undefined && topLogprobs > 0) ? true : undefined,
+    maxTokens: asNumber(body.max_output_tokens),
+    temperature: asNumber(body.temperature),
+    topP: asNumber(body.top_p),
+    topK: asNumber(body.top_k),
+    minP: asNumber(body.min_p),
+    topA: asNumber(body.top_a),
+    seed: asNumber(body.seed),
+    stop: decodeStop(body.stop),
+    frequencyPenalty: asNumber(body.frequency_penalty),
+    presencePenalty: asNumber(body.presence_penalty),
+    repetitionPenalty: asNumber(body.repetition_penalty),
+    logprobs: areLogprobsIncluded || (topLogprobs !== undefined && topLogprobs > 0) ? true : undefined,
     topLogprobs: topLogprobs || undefined,
-    format: decodeFormat(objectOf(text?.format)),
-    verbosity: textOf(text?.verbosity),
-    reasoning: decodeWish(objectOf(body.reasoning)),
+    format: decodeFormat(asObject(text?.format)),
+    verbosity: asString(text?.verbosity),
+    reasoning: decodeReasoning(asObject(body.reasoning)),
   }
 }
 
-function stopOf(value: unknown): string[] | undefined {
+function decodeStop(value: unknown): string[] | undefined {
   if (typeof value === 'string') return [value]
   return Array.isArray(value) ? value.filter((entry) => typeof entry === 'string') : undefined
 }
 
-function toolFields(body: JsonObject) {
+function decodeToolFields(body: JsonObject) {
   const tools = decodeTools(body.tools)
   return {
     tools: tools.length > 0 ? tools : undefined,
     toolChoice: decodeToolChoice(body.tool_choice),
-    parallelToolCalls: flagOf(body.parallel_tool_calls),
+    parallelToolCalls: asBoolean(body.parallel_tool_calls),
   }
 }
 
-function surroundings(body: JsonObject) {
-  const control = objectOf(body.cache_control)
-  const tier = textOf(body.service_tier)
+function decodeRequestOptions(body: JsonObject) {
+  const control = asObject(body.cache_control)
+  const tier = asString(body.service_tier)
   return {
     modalities: Array.isArray(body.modalities)
       ? body.modalities.filter((entry) => typeof entry === 'string')
       : undefined,
-    imageConfig: objectOf(body.image_config),
-    cache: control && cacheMark(control),
-    promptCacheKey: textOf(body.prompt_cache_key),
-    serviceTier: tier === undefined ? undefined : commonTier(tier),
-    user: textOf(body.user) ?? textOf(body.safety_identifier),
-    metadata: decodeMetadata(objectOf(body.metadata)),
+    imageConfig: asObject(body.image_config),
+    cache: control && decodeCacheControl(control),
+    promptCacheKey: asString(body.prompt_cache_key),
+    serviceTier: tier === undefined ? undefined : normalizeTier(tier),
+    user: asString(body.user) ?? asString(body.safety_identifier),
+    metadata: decodeMetadata(asObject(body.metadata)),
   }
 }
 
@@ -125,29 +136,29 @@ function decodeMetadata(value: JsonObject | undefined): Record<string, string> |
   return pairs.length > 0 ? Object.fromEntries(pairs) : undefined
 }
 
-function decodeFormat(format: JsonObject | undefined): Format | undefined {
+function decodeFormat(format: JsonObject | undefined): ResponseFormat | undefined {
   if (format?.type === 'json_object') return { kind: 'json' }
   if (format?.type === 'text') return { kind: 'text' }
   if (format?.type !== 'json_schema') return undefined
   // A client that mixes the formats nests it, as chat does.
-  const inner = objectOf(format.json_schema) ?? format
-  return defined({
+  const inner = asObject(format.json_schema) ?? format
+  return omitUndefined({
     kind: 'schema' as const,
-    name: textOf(inner.name),
-    schema: objectOf(inner.schema) ?? {},
-    strict: flagOf(inner.strict),
-    description: textOf(inner.description),
+    name: asString(inner.name),
+    schema: asObject(inner.schema) ?? {},
+    strict: asBoolean(inner.strict),
+    description: asString(inner.description),
   })
 }
 
-export function decodeWish(reasoning: JsonObject | undefined): ReasoningWish | undefined {
-  if (!reasoning) return undefined
-  const wish: ReasoningWish = defined({
-    effort: isEffort(reasoning.effort) ? reasoning.effort : undefined,
-    maxTokens: numberOf(reasoning.max_tokens),
-    enabled: flagOf(reasoning.enabled),
-    exclude: flagOf(reasoning.exclude),
-    summary: textOf(reasoning.summary) ?? textOf(reasoning.generate_summary),
+export function decodeReasoning(fields: JsonObject | undefined): ReasoningOptions | undefined {
+  if (!fields) return undefined
+  const options: ReasoningOptions = omitUndefined({
+    effort: isEffort(fields.effort) ? fields.effort : undefined,
+    maxTokens: asNumber(fields.max_tokens),
+    enabled: asBoolean(fields.enabled),
+    exclude: asBoolean(fields.exclude),
+    summary: asString(fields.summary) ?? asString(fields.generate_summary),
   })
-  return Object.keys(wish).length > 0 ? wish : undefined
+  return Object.keys(options).length > 0 ? options : undefined
 }

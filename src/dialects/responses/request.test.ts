@@ -2,22 +2,27 @@ import { describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import type { Call } from '../../call/call.ts'
+import type { ModelCall } from '../../call/call.ts'
 import type { ReasoningPart } from '../../call/part.ts'
 import { packReasoning } from '../../call/reasoning.ts'
-import type { JsonObject } from '../../lib/loose.ts'
+import type { JsonObject } from '../../lib/json-values.ts'
 import { target } from './fixtures/harness.ts'
 import { responses } from './responses.ts'
-import { responsesCall } from './schema.ts'
+import { responsesRequest } from './schema.ts'
 
 const codex: JsonObject = JSON.parse(
   readFileSync(join(import.meta.dir, 'fixtures/codex-request.json'), 'utf8'),
 )
 const { decodeRequest } = responses.client
 const { encodeRequest } = responses.upstream
-const { passRequest } = responses.same
+const { passRequest } = responses.passthrough
 
-const call = (changes: Partial<Call>): Call => ({ messages: [], stream: false, unknown: [], ...changes })
+const call = (changes: Partial<ModelCall>): ModelCall => ({
+  messages: [],
+  stream: false,
+  unknown: [],
+  ...changes,
+})
 const foreign: ReasoningPart = {
   kind: 'reasoning',
   text: 'Hm.',
@@ -28,7 +33,7 @@ const foreign: ReasoningPart = {
 
 describe('reading a request', () => {
   test('a coding agent: developer role, groups of tools, free-text tools, sealed thinking', () => {
-    expect(responsesCall.safeParse(codex).success).toBe(true)
+    expect(responsesRequest.safeParse(codex).success).toBe(true)
     const read = decodeRequest(codex)
     expect(
       read.messages.map(({ role, parts }) => `${role} ${parts.map(({ kind }) => kind).join(' ')}`),
@@ -203,7 +208,7 @@ describe('writing a request', () => {
   })
 
   test('how much to think, and whether to show it', () => {
-    const reasoning = (wish: Call['reasoning'], changes = {}) =>
+    const reasoning = (wish: ModelCall['reasoning'], changes = {}) =>
       encodeRequest(call(wish ? { reasoning: wish } : {}), target(changes)).body.reasoning
     expect(
       reasoning({ effort: 'xhigh' }, { reasoning: { efforts: ['high', 'low'], budget: false } }),
@@ -275,7 +280,7 @@ describe('writing a request', () => {
 
   test('what the upstream would refuse is left out and named', () => {
     const given = call({ temperature: 1, topP: 0.5 })
-    const { body, dropped } = encodeRequest(given, target({ unsupported: new Set(['temperature']) }))
+    const { body, dropped } = encodeRequest(given, target({ unsupportedFields: new Set(['temperature']) }))
     expect(body).not.toHaveProperty('temperature')
     expect(body.top_p).toBe(0.5)
     expect(dropped).toEqual(['temperature'])
@@ -333,7 +338,7 @@ describe('passing a request on', () => {
       format: 'vendor_d-responses-v1',
     }
     const input = [item(foreign), item(grok), { role: 'user', content: 'Hi' }]
-    const passed = passRequest({ input }, target({ signatures: 'vendor_d-responses-v1' }))
+    const passed = passRequest({ input }, target({ signatureFormat: 'vendor_d-responses-v1' }))
     expect(passed.body.input).toEqual([
       { type: 'reasoning', id: 'rs_x', summary: [], encrypted_content: 'sealed' },
       { role: 'user', content: 'Hi' },
@@ -342,9 +347,12 @@ describe('passing a request on', () => {
   })
 
   test('what the upstream would refuse is left out by its name in this format', () => {
-    const unsupported = new Set(['max_tokens', 'verbosity', 'temperature'])
+    const unsupportedFields = new Set(['max_tokens', 'verbosity', 'temperature'])
     const given = { input: 'Hi', max_output_tokens: 5, text: { verbosity: 'low' }, temperature: null }
-    const { body, dropped } = passRequest(given, target({ unsupported, reasoning: null, stream: false }))
+    const { body, dropped } = passRequest(
+      given,
+      target({ unsupportedFields, reasoning: null, stream: false }),
+    )
     expect(body).toEqual({ input: 'Hi', model: 'upstream-model', store: false })
     expect(dropped).toEqual(['max_tokens', 'verbosity'])
   })

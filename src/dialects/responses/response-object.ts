@@ -1,19 +1,19 @@
 import type { ChoiceEnd, ReplyStart } from '../../call/event.ts'
-import { type JsonObject, objectOf, objectsOf, textOf } from '../../lib/loose.ts'
-import type { ReplyFacts } from '../dialect.ts'
-import type { ItemFacts } from './output-items.ts'
+import { asObject, asObjects, asString, type JsonObject } from '../../lib/json-values.ts'
+import type { ReplyContext } from '../dialect.ts'
+import type { ItemContext } from './output-items.ts'
 
 /** The id a client knows a response by. */
-export function responseId(generationId: string): string {
-  return `resp_${withoutPrefix(generationId)}`
+export function responseIdOf(generationId: string): string {
+  return `resp_${stripPrefix(generationId)}`
 }
 
-function withoutPrefix(generationId: string): string {
+function stripPrefix(generationId: string): string {
   return generationId.startsWith('gen-') ? generationId.slice('gen-'.length) : generationId
 }
 
-export function itemFacts({ id, call, formatNames }: ReplyFacts): ItemFacts {
-  return { base: withoutPrefix(id), call, ...(formatNames && { formatNames }) }
+export function itemContextOf({ id, call, formatNames }: ReplyContext): ItemContext {
+  return { idBase: stripPrefix(id), call, ...(formatNames && { formatNames }) }
 }
 
 export type ResponseStatus = 'queued' | 'in_progress' | 'completed' | 'incomplete' | 'failed'
@@ -30,35 +30,35 @@ export interface ResponseState {
 }
 
 /** The response as a client sees it: the same in events and as a whole reply. */
-export function responseObject(about: ReplyFacts, state: ResponseState): JsonObject {
-  const { body } = about
+export function encodeResponse(context: ReplyContext, state: ResponseState): JsonObject {
+  const { body } = context
   const response: JsonObject = {
-    id: responseId(about.id),
+    id: responseIdOf(context.id),
     object: 'response',
-    created_at: about.created,
-    completed_at: state.status === 'completed' ? now(about) : null,
+    created_at: context.created,
+    completed_at: state.status === 'completed' ? completedAtOf(context) : null,
     status: state.status,
     background: body.background ?? false,
     error: state.error ?? null,
     incomplete_details: state.incomplete === undefined ? null : { reason: state.incomplete },
-    model: about.model,
-    provider: about.provider,
+    model: context.model,
+    provider: context.provider,
     output: state.output,
-    ...echo(body),
-    service_tier: state.start.serviceTier ?? about.tier,
+    ...echoRequest(body),
+    service_tier: state.start.serviceTier ?? context.tier,
     usage: state.usage,
   }
   if (state.errorType !== undefined) response.error_type = state.errorType
   if (state.status === 'completed' || state.status === 'incomplete')
-    response.output_text = outputText(state.output)
+    response.output_text = joinOutputText(state.output)
   return response
 }
 
 /** What the client asked, as the format repeats it. */
-function echo(body: JsonObject): JsonObject {
-  const reasoning = objectOf(body.reasoning)
+function echoRequest(body: JsonObject): JsonObject {
+  const reasoning = asObject(body.reasoning)
   return {
-    ...kept(body),
+    ...encodeStorageFields(body),
     instructions: body.instructions ?? null,
     max_output_tokens: body.max_output_tokens ?? null,
     max_tool_calls: body.max_tool_calls ?? null,
@@ -70,9 +70,9 @@ function echo(body: JsonObject): JsonObject {
     top_p: body.top_p ?? null,
     frequency_penalty: body.frequency_penalty ?? null,
     presence_penalty: body.presence_penalty ?? null,
-    text: { format: { type: 'text' }, ...objectOf(body.text) },
+    text: { format: { type: 'text' }, ...asObject(body.text) },
     tool_choice: body.tool_choice ?? 'auto',
-    tools: objectsOf(body.tools),
+    tools: asObjects(body.tools),
     top_logprobs: body.top_logprobs ?? 0,
     truncation: body.truncation ?? 'disabled',
     user: body.user ?? null,
@@ -81,7 +81,7 @@ function echo(body: JsonObject): JsonObject {
 }
 
 /** What the gateway keeps of a conversation: never the upstream's word, which keeps nothing for us. */
-export function kept(body: JsonObject): JsonObject {
+export function encodeStorageFields(body: JsonObject): JsonObject {
   return {
     store: body.store === true,
     previous_response_id: body.previous_response_id ?? null,
@@ -89,21 +89,21 @@ export function kept(body: JsonObject): JsonObject {
   }
 }
 
-export function outputText(output: JsonObject[]): string {
+export function joinOutputText(output: JsonObject[]): string {
   return output
     .filter((item) => item.type === 'message')
-    .flatMap((item) => objectsOf(item.content))
-    .map((content) => (content.type === 'output_text' ? (textOf(content.text) ?? '') : ''))
+    .flatMap((item) => asObjects(item.content))
+    .map((content) => (content.type === 'output_text' ? (asString(content.text) ?? '') : ''))
     .join('')
 }
 
 /** How the end of a choice shows: cut short is `incomplete`, everything else completed. */
-export function endOf(end: ChoiceEnd | null): Pick<ResponseState, 'status' | 'incomplete'> {
+export function encodeChoiceEnd(end: ChoiceEnd | null): Pick<ResponseState, 'status' | 'incomplete'> {
   if (end?.reason === 'length') return { status: 'incomplete', incomplete: 'max_output_tokens' }
   if (end?.reason === 'content_filter') return { status: 'incomplete', incomplete: 'content_filter' }
   return { status: 'completed' }
 }
 
-function now({ created }: ReplyFacts): number {
+function completedAtOf({ created }: ReplyContext): number {
   return Math.max(created, Math.floor(Date.now() / 1000))
 }

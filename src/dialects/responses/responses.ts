@@ -1,11 +1,11 @@
-import { envelope } from '../../errors.ts'
+import { toErrorEnvelope } from '../../errors/gateway-error.ts'
 import type { Dialect } from '../dialect.ts'
-import { replyLimits } from '../reply-losses.ts'
+import { createReplyLimits } from '../reply-losses.ts'
 import { decodeError } from './error.ts'
-import { passReply, passRequest } from './pass.ts'
-import { relay } from './relay.ts'
-import { decodeReply, reader } from './reply-read.ts'
-import { encodeReply, writer } from './reply-write.ts'
+import { passReply, passRequest } from './passthrough.ts'
+import { createRelay } from './relay.ts'
+import { createReader, decodeReply } from './reply-reader.ts'
+import { createWriter, encodeReply } from './reply-writer.ts'
 import { decodeRequest } from './request-decode.ts'
 import { encodeRequest } from './request-encode.ts'
 
@@ -14,18 +14,18 @@ export const responses: Dialect = {
   name: 'responses',
   client: {
     decodeRequest,
-    writer,
+    createWriter,
     encodeReply,
-    insistsOnEffort: true,
-    replyLimits: replyLimits('responses', 'explanation', 'n', 'stop_sequence'),
+    rejectsMandatoryReasoning: true,
+    replyLimits: createReplyLimits('responses', 'explanation', 'n', 'stop_sequence'),
     heartbeat: ': HEADGATE PROCESSING\n\n',
-    encodeError: (error, requestId) => ({ ...envelope(error, requestId) }),
+    encodeError: (error, requestId) => ({ ...toErrorEnvelope(error, requestId) }),
   },
   upstream: {
-    counting: {
+    tokenCounting: {
       suffix: '/input_tokens',
       field: 'input_tokens',
-      takes: [
+      acceptedFields: [
         'model',
         'input',
         'instructions',
@@ -36,11 +36,11 @@ export const responses: Dialect = {
         'text',
       ],
     },
-    customs: { headers: {}, signatures: 'vendor_b-responses-v1' },
+    defaults: { headers: {}, signatureFormat: 'vendor_b-responses-v1' },
     encodeRequest,
-    reader,
+    createReader,
     decodeReply,
     decodeError,
   },
-  same: { passRequest, relay, passReply, headers: ['openai-beta'] },
+  passthrough: { passRequest, createRelay, passReply, headers: ['openai-beta'] },
 }

@@ -1,19 +1,19 @@
 import { z } from 'zod'
-import { whenField } from '../../lib/schema-rules.ts'
-import { checkServerTool } from '../schema/server-tools.ts'
+import { ifFieldIn } from '../../lib/schema-rules.ts'
+import { validateServerTool } from '../schema/server-tools.ts'
 import {
   anyCacheControl,
   anyReasoning,
-  anyWord,
-  envelopeFields,
-  labels,
+  anyShortText,
+  metadataPairs,
   reasoning,
+  requestOptionFields,
   serviceTier,
   sharedFields,
   verbosity,
 } from '../schema/shared-fields.ts'
 
-const includable = z.enum([
+const includeName = z.enum([
   'code_interpreter_call.outputs',
   'computer_call_output.output.image_url',
   'file_search_call.results',
@@ -27,9 +27,9 @@ const tool = z
     name: z.string().min(1).optional(),
     parameters: z.unknown().optional(),
   })
-  .superRefine((given, context) => {
-    checkServerTool(given, context)
-    if (given.type === 'function' && given.name === undefined) {
+  .superRefine((value, context) => {
+    validateServerTool(value, context)
+    if (value.type === 'function' && value.name === undefined) {
       context.addIssue({
         code: 'custom',
         path: ['name'],
@@ -38,9 +38,9 @@ const tool = z
       })
     }
   })
-  .meta({ override: whenField('type', ['function'], { required: ['name'] }) })
+  .meta({ override: ifFieldIn('type', ['function'], { required: ['name'] }) })
 
-const choiceNeeds = new Map<string, ('name' | 'mode' | 'tools')[]>([
+const requiredChoiceFields = new Map<string, ('name' | 'mode' | 'tools')[]>([
   ['function', ['name']],
   ['allowed_tools', ['mode', 'tools']],
 ])
@@ -56,7 +56,7 @@ const toolChoice = z.union(
         tools: z.array(z.looseObject({})).optional(),
       })
       .superRefine((choice, context) => {
-        for (const field of choiceNeeds.get(choice.type) ?? []) {
+        for (const field of requiredChoiceFields.get(choice.type) ?? []) {
           if (choice[field] === undefined) {
             context.addIssue({ code: 'custom', path: [field], message: `is required for ${choice.type}` })
           }
@@ -64,7 +64,7 @@ const toolChoice = z.union(
       })
       .meta({
         override: {
-          allOf: [...choiceNeeds].map(([type, required]) => whenField('type', [type], { required })),
+          allOf: [...requiredChoiceFields].map(([type, required]) => ifFieldIn('type', [type], { required })),
         },
       }),
   ],
@@ -85,7 +85,7 @@ const textFormat = z.discriminatedUnion('type', [
 
 const fields = {
   ...sharedFields,
-  ...envelopeFields,
+  ...requestOptionFields,
   model: z.string().min(1).optional(),
   input: z
     .union([z.string(), z.array(z.looseObject({}))], 'must be a string or an array of items')
@@ -104,9 +104,9 @@ const fields = {
   parallel_tool_calls: z.boolean().nullish(),
   reasoning: reasoning.nullish(),
   service_tier: serviceTier,
-  include: z.array(includable).nullish(),
+  include: z.array(includeName).nullish(),
   truncation: z.enum(['auto', 'disabled']).nullish(),
-  metadata: labels.nullish(),
+  metadata: metadataPairs.nullish(),
   user: z.string().max(256).optional(),
   prompt: z.looseObject({ id: z.string() }).nullish(),
   previous_response_id: z.string().nullish(),
@@ -127,21 +127,21 @@ const anyToolChoice = z.union(
 )
 
 /** The same as a client sends it: fields and values that came later than this list pass. */
-export const responsesCall = z
+export const responsesRequest = z
   .looseObject({
     ...fields,
     include: z.array(z.string()).nullish(),
     text: z
-      .looseObject({ format: z.looseObject({ type: z.string().min(1) }).nullish(), verbosity: anyWord })
+      .looseObject({ format: z.looseObject({ type: z.string().min(1) }).nullish(), verbosity: anyShortText })
       .nullish(),
     tools: z.array(tool).nullish(),
     tool_choice: anyToolChoice.nullish(),
     reasoning: anyReasoning,
-    service_tier: anyWord,
-    truncation: anyWord,
+    service_tier: anyShortText,
+    truncation: anyShortText,
     cache_control: anyCacheControl,
     user: z.string().max(256).nullish(),
-    metadata: labels.nullish(),
+    metadata: metadataPairs.nullish(),
   })
   .meta({ id: 'ResponsesInferenceRequest' })
 

@@ -1,42 +1,52 @@
-import { type Bill, completionTokens, promptTokens, remainder, Share, type Usage } from '../../call/usage.ts'
-import { countOf, defined, type JsonObject, numberOf, objectOf } from '../../lib/loose.ts'
-import { tellsAny } from '../counts.ts'
+import {
+  countCompletionTokens,
+  countPromptTokens,
+  subtractParts,
+  TokenPool,
+  type Usage,
+  type UsageCost,
+} from '../../call/usage.ts'
+import { asCount, asNumber, asObject, type JsonObject, omitUndefined } from '../../lib/json-values.ts'
+import { hasAnyCount } from '../token-counts.ts'
 
 const ticksPerDollar = 1e10
 
 /** From the vendor's nesting; null when it counts nothing. `searches` is what was counted in the output: the format itself does not tell. */
 export function decodeUsage(value: unknown, searches: number): Usage | null {
-  const usage = objectOf(value)
-  if (!usage || !tellsAny(usage, ['input_tokens', 'output_tokens'])) return null
-  const into = objectOf(usage.input_tokens_details) ?? {}
-  const out = objectOf(usage.output_tokens_details) ?? {}
-  const tools = objectOf(usage.server_tool_use_details) ?? {}
+  const usage = asObject(value)
+  if (!usage || !hasAnyCount(usage, ['input_tokens', 'output_tokens'])) return null
+  const inputDetails = asObject(usage.input_tokens_details) ?? {}
+  const outputDetails = asObject(usage.output_tokens_details) ?? {}
+  const tools = asObject(usage.server_tool_use_details) ?? {}
   return {
-    ...inputBuckets(countOf(usage.input_tokens), into),
-    ...outputBuckets(usage, out),
-    acceptedPrediction: countOf(out.accepted_prediction_tokens),
-    rejectedPrediction: countOf(out.rejected_prediction_tokens),
-    webSearches: countOf(tools.web_search_requests) || searches,
-    reportedCost: costOf(usage),
+    ...decodeInputUsage(asCount(usage.input_tokens), inputDetails),
+    ...decodeOutputUsage(usage, outputDetails),
+    acceptedPrediction: asCount(outputDetails.accepted_prediction_tokens),
+    rejectedPrediction: asCount(outputDetails.rejected_prediction_tokens),
+    webSearches: asCount(tools.web_search_requests) || searches,
+    reportedCost: decodeCost(usage),
   }
 }
 
-function inputBuckets(total: number, details: JsonObject) {
-  const cached = countOf(details.cached_tokens)
-  const cacheReadAudio = Math.min(cached, countOf(objectOf(details.cached_tokens_details)?.audio_tokens))
+function decodeInputUsage(total: number, details: JsonObject) {
+  const cacheReadTokens = asCount(details.cached_tokens)
+  const cacheReadAudio = Math.min(
+    cacheReadTokens,
+    asCount(asObject(details.cached_tokens_details)?.audio_tokens),
+  )
   // A cache larger than the prompt it is part of: this vendor counts it beside the prompt.
-  const share = new Share(cached > total ? total : total - cached)
-  const written = share.take(countOf(details.cache_write_tokens))
-  const cacheWrite1h = Math.min(written, countOf(details.cache_write_1h_tokens))
+  const pool = new TokenPool(cacheReadTokens > total ? total : total - cacheReadTokens)
+  const cacheWriteTokens = pool.take(asCount(details.cache_write_tokens))
+  const cacheWrite1h = Math.min(cacheWriteTokens, asCount(details.cache_write_1h_tokens))
   // Audio that came from the cache is among all audio.
-  const inputAudio = share.take(remainder(countOf(details.audio_tokens), cacheReadAudio))
-  const inputImage = share.take(countOf(details.image_tokens))
-  const inputVideo = share.take(countOf(details.video_tokens))
+  const inputAudio = pool.take(subtractParts(asCount(details.audio_tokens), cacheReadAudio))
+  const inputImage = pool.take(asCount(details.image_tokens))
+  const inputVideo = pool.take(asCount(details.video_tokens))
   return {
-    input: share.left,
-    cacheRead: cached - cacheReadAudio,
+    input: pool.remaining,
+    cacheRead: cacheReadTokens - cacheReadAudio,
     cacheReadAudio,
-    cacheWrite: written - cacheWrite1h,
+    cacheWrite: cacheWriteTokens - cacheWrite1h,
     cacheWrite1h,
     inputAudio,
     inputImage,
@@ -44,74 +54,78 @@ function inputBuckets(total: number, details: JsonObject) {
   }
 }
 
-function outputBuckets(usage: JsonObject, details: JsonObject) {
-  const total = countOf(usage.output_tokens)
-  const thought = countOf(details.reasoning_tokens)
+function decodeOutputUsage(usage: JsonObject, details: JsonObject) {
+  const total = asCount(usage.output_tokens)
+  const reasoningTokens = asCount(details.reasoning_tokens)
   // Some vendors count thinking beside the output; their total gives it away.
-  const all = countOf(usage.total_tokens)
-  const beside = thought > 0 && all === countOf(usage.input_tokens) + total + thought
-  const share = new Share(beside ? total + thought : total)
-  const reasoning = share.take(thought)
-  const outputAudio = share.take(countOf(details.audio_tokens))
-  const outputImage = share.take(countOf(details.image_tokens))
-  return { output: share.left, reasoning, outputAudio, outputImage }
+  const all = asCount(usage.total_tokens)
+  const isReasoningOutside =
+    reasoningTokens > 0 && all === asCount(usage.input_tokens) + total + reasoningTokens
+  const pool = new TokenPool(isReasoningOutside ? total + reasoningTokens : total)
+  const reasoning = pool.take(reasoningTokens)
+  const outputAudio = pool.take(asCount(details.audio_tokens))
+  const outputImage = pool.take(asCount(details.image_tokens))
+  return { output: pool.remaining, reasoning, outputAudio, outputImage }
 }
 
-function costOf(usage: JsonObject): number | null {
-  const cost = numberOf(usage.cost)
+function decodeCost(usage: JsonObject): number | null {
+  const cost = asNumber(usage.cost)
   if (cost !== undefined && cost >= 0) return cost
-  const ticks = countOf(usage.cost_in_usd_ticks)
+  const ticks = asCount(usage.cost_in_usd_ticks)
   return ticks > 0 ? ticks / ticksPerDollar : null
 }
 
-export function encodeUsage(usage: Usage, bill: Bill): JsonObject {
-  const [input, output] = [promptTokens(usage), completionTokens(usage)]
-  return defined({
+export function encodeUsage(usage: Usage, cost: UsageCost): JsonObject {
+  const [input, output] = [countPromptTokens(usage), countCompletionTokens(usage)]
+  return omitUndefined({
     input_tokens: input,
-    input_tokens_details: defined({
+    input_tokens_details: omitUndefined({
       cached_tokens: usage.cacheRead + usage.cacheReadAudio,
       cached_tokens_details: usage.cacheReadAudio > 0 ? { audio_tokens: usage.cacheReadAudio } : undefined,
       cache_write_tokens: usage.cacheWrite + usage.cacheWrite1h,
-      cache_write_1h_tokens: some(usage.cacheWrite1h),
-      audio_tokens: some(usage.inputAudio + usage.cacheReadAudio),
-      image_tokens: some(usage.inputImage),
-      video_tokens: some(usage.inputVideo),
+      cache_write_1h_tokens: nonZero(usage.cacheWrite1h),
+      audio_tokens: nonZero(usage.inputAudio + usage.cacheReadAudio),
+      image_tokens: nonZero(usage.inputImage),
+      video_tokens: nonZero(usage.inputVideo),
     }),
     output_tokens: output,
-    output_tokens_details: defined({
+    output_tokens_details: omitUndefined({
       reasoning_tokens: usage.reasoning,
-      audio_tokens: some(usage.outputAudio),
-      image_tokens: some(usage.outputImage),
-      accepted_prediction_tokens: some(usage.acceptedPrediction),
-      rejected_prediction_tokens: some(usage.rejectedPrediction),
+      audio_tokens: nonZero(usage.outputAudio),
+      image_tokens: nonZero(usage.outputImage),
+      accepted_prediction_tokens: nonZero(usage.acceptedPrediction),
+      rejected_prediction_tokens: nonZero(usage.rejectedPrediction),
     }),
     total_tokens: input + output,
     server_tool_use_details: usage.webSearches > 0 ? { web_search_requests: usage.webSearches } : undefined,
-    cost: bill.cost,
+    cost: cost.total,
     cost_details: {
-      upstream_inference_cost: bill.upstreamCost,
-      upstream_inference_input_cost: bill.upstreamPromptCost,
-      upstream_inference_output_cost: bill.upstreamCompletionCost,
+      upstream_inference_cost: cost.upstream,
+      upstream_inference_input_cost: cost.upstreamPrompt,
+      upstream_inference_output_cost: cost.upstreamCompletion,
     },
-    is_byok: bill.isByok,
+    is_byok: cost.isByok,
   })
 }
 
 /** The vendor's own usage with ours over it: what only the vendor tells stays. */
-export function mergeUsage(vendor: unknown, usage: Usage, bill: Bill): JsonObject {
-  const own = objectOf(vendor) ?? {}
-  const ours = encodeUsage(usage, bill)
+export function mergeUsage(vendor: unknown, usage: Usage, cost: UsageCost): JsonObject {
+  const vendorUsage = asObject(vendor) ?? {}
+  const encoded = encodeUsage(usage, cost)
   return {
-    ...own,
-    ...ours,
-    input_tokens_details: { ...objectOf(own.input_tokens_details), ...objectOf(ours.input_tokens_details) },
+    ...vendorUsage,
+    ...encoded,
+    input_tokens_details: {
+      ...asObject(vendorUsage.input_tokens_details),
+      ...asObject(encoded.input_tokens_details),
+    },
     output_tokens_details: {
-      ...objectOf(own.output_tokens_details),
-      ...objectOf(ours.output_tokens_details),
+      ...asObject(vendorUsage.output_tokens_details),
+      ...asObject(encoded.output_tokens_details),
     },
   }
 }
 
-function some(count: number): number | undefined {
+function nonZero(count: number): number | undefined {
   return count > 0 ? count : undefined
 }

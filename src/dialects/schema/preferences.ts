@@ -1,15 +1,23 @@
 import { z } from 'zod'
-import { quantizations } from '../../catalog/vocabulary.ts'
+import { quantizations } from '../../catalogue/vocabulary.ts'
 
 const sortBy = z.enum(['price', 'throughput', 'latency', 'exacto'])
 /** Each is looked for at every endpoint; there are fewer providers than this. */
-const mostNames = 1000
-const slugs = z.array(z.string().min(1).max(256)).max(mostNames).nullish()
-const cutoff = z.number().min(0).nullish()
+const maxNames = 1000
+const slugs = z.array(z.string().min(1).max(256)).max(maxNames).nullish()
+const percentileCutoff = z.number().min(0).nullish()
 
-const preferred = z
+const preferredCutoff = z
   .union(
-    [z.number().min(0), z.strictObject({ p50: cutoff, p75: cutoff, p90: cutoff, p99: cutoff })],
+    [
+      z.number().min(0),
+      z.strictObject({
+        p50: percentileCutoff,
+        p75: percentileCutoff,
+        p90: percentileCutoff,
+        p99: percentileCutoff,
+      }),
+    ],
     'must be a number, or an object of percentiles (p50, p75, p90, p99)',
   )
   .nullish()
@@ -54,12 +62,14 @@ export const providerPreferences = z
       .describe('Without models whose answers may not be used to train others'),
     quantizations: z
       .array(z.enum(quantizations))
-      .max(mostNames)
+      .max(maxNames)
       .nullish()
       .describe('Without endpoints of any other'),
     sort: sort.describe('What decides the order, instead of a draw by price'),
-    preferred_max_latency: preferred.describe('Seconds to the first token: slower endpoints go to the end'),
-    preferred_min_throughput: preferred.describe('Tokens a second: slower endpoints go to the end'),
+    preferred_max_latency: preferredCutoff.describe(
+      'Seconds to the first token: slower endpoints go to the end',
+    ),
+    preferred_min_throughput: preferredCutoff.describe('Tokens a second: slower endpoints go to the end'),
     max_price: z
       .strictObject({ prompt: price, completion: price, request: price, image: price, audio: price })
       .optional()
@@ -67,4 +77,4 @@ export const providerPreferences = z
   })
   .meta({ id: 'ProviderPreferences' })
 
-export type Preferences = z.output<typeof providerPreferences>
+export type ProviderPreferences = z.output<typeof providerPreferences>

@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { notBoth } from '../../lib/schema-rules.ts'
+import { excludeBoth } from '../../lib/schema-rules.ts'
 
 const domains = z.array(z.string()).optional()
 const count = z.int().min(1).optional()
-const upTo = (max: number) => z.int().min(1).max(max).optional()
+const countUpTo = (max: number) => z.int().min(1).max(max).optional()
 
 /** A mode the chosen engine does not have is ignored by it, so all of them pass. */
 export const searchMode = z.enum([
@@ -18,13 +18,13 @@ export const searchMode = z.enum([
   'advanced',
 ])
 
-const place = z.string().nullish()
+const optionalText = z.string().nullish()
 export const userLocation = z.looseObject({
   type: z.literal('approximate').optional(),
-  city: place,
-  country: place,
-  region: place,
-  timezone: place,
+  city: optionalText,
+  country: optionalText,
+  region: optionalText,
+  timezone: optionalText,
 })
 
 export const xSearch = z.looseObject({
@@ -41,8 +41,8 @@ const webSearch = z
     allowed_domains: domains,
     excluded_domains: domains,
     engine: z.string().optional(),
-    max_characters: upTo(100_000),
-    max_results: upTo(25),
+    max_characters: countUpTo(100_000),
+    max_results: countUpTo(25),
     max_total_results: count,
     max_uses: count,
     mode: searchMode.optional(),
@@ -54,7 +54,7 @@ const webSearch = z
     path: ['excluded_domains'],
     message: 'cannot be combined with allowed_domains',
   })
-  .meta({ override: notBoth('allowed_domains', 'excluded_domains') })
+  .meta({ override: excludeBoth('allowed_domains', 'excluded_domains') })
 
 const webFetch = z.looseObject({
   allowed_domains: domains,
@@ -75,13 +75,16 @@ const container = z.looseObject({
 })
 
 /** The `parameters` of the tools that run here. A tool that is not listed passes as it is. */
-const parameters = new Map<string, z.ZodType>([
+const serverToolParameters = new Map<string, z.ZodType>([
   ['service:bash', container],
   ['service:shell', container],
-  ['service:datetime', z.looseObject({ timezone: z.string().refine(isTimeZone, notATimeZone()).optional() })],
+  [
+    'service:datetime',
+    z.looseObject({ timezone: z.string().refine(isTimeZone, timeZoneErrorMessage()).optional() }),
+  ],
   ['service:image_generation', z.looseObject({ model: z.string().optional() })],
-  ['service:experimental__search_models', z.looseObject({ max_results: upTo(20) })],
-  ['service:tool_search', z.looseObject({ max_results: upTo(50) })],
+  ['service:experimental__search_models', z.looseObject({ max_results: countUpTo(20) })],
+  ['service:tool_search', z.looseObject({ max_results: countUpTo(50) })],
   ['service:web_fetch', webFetch],
   ['service:web_search', webSearch],
 ])
@@ -95,18 +98,18 @@ function isTimeZone(name: string): boolean {
   }
 }
 
-function notATimeZone(): string {
+function timeZoneErrorMessage(): string {
   return 'must be an IANA time zone, such as Europe/Paris'
 }
 
 /** For the tools of every format: adds what is wrong with the parameters of a tool that runs here. */
-export function checkServerTool(
+export function validateServerTool(
   tool: { type?: string | undefined; parameters?: unknown },
   context: {
     addIssue(issue: { code: 'custom'; path: PropertyKey[]; message: string; continue?: false }): void
   },
 ): void {
-  const result = parameters.get(tool.type ?? '')?.safeParse(tool.parameters ?? {})
+  const result = serverToolParameters.get(tool.type ?? '')?.safeParse(tool.parameters ?? {})
   for (const { path, message } of result?.error?.issues ?? []) {
     context.addIssue({ code: 'custom', path: ['parameters', ...path], message })
   }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { reasoningEfforts } from '../../catalog/vocabulary.ts'
+import { reasoningEfforts } from '../../catalogue/vocabulary.ts'
 import { plugin } from './plugins.ts'
 import { providerPreferences } from './preferences.ts'
 import { stopServerToolsWhen } from './server-tools.ts'
@@ -38,19 +38,19 @@ export const serviceTier = z.enum(['auto', 'default', 'fast', 'flex', 'priority'
 export const verbosity = z.enum(['low', 'medium', 'high', 'xhigh', 'max']).nullish()
 export const reasoningEffort = z.enum(reasoningEfforts).nullish()
 
-const word = z.string().min(1).max(256)
+const shortText = z.string().min(1).max(256)
 /** Clients are newer than any list of ours: what a vendor added to a known field is for its upstream to judge. */
-export const anyWord = word.nullish()
-export const anyCacheControl = z.looseObject({ type: word, ttl: word.optional() }).nullish()
+export const anyShortText = shortText.nullish()
+export const anyCacheControl = z.looseObject({ type: shortText, ttl: shortText.optional() }).nullish()
 export const anyReasoning = z
   .looseObject({
-    effort: anyWord,
-    summary: anyWord,
+    effort: anyShortText,
+    summary: anyShortText,
     enabled: z.boolean().nullish(),
     max_tokens: z.int().min(0).nullish(),
     exclude: z.boolean().nullish(),
-    context: anyWord,
-    mode: anyWord,
+    context: anyShortText,
+    mode: anyShortText,
   })
   .nullish()
 
@@ -67,7 +67,7 @@ export const reasoning = z
   .meta({ id: 'Reasoning' })
 
 /** Free pairs a client labels its requests with. */
-export const labels = z
+export const metadataPairs = z
   .record(
     z
       .string()
@@ -79,7 +79,7 @@ export const labels = z
   .meta({ override: { maxProperties: 16 } })
 
 /** The fields around a prompt that the chat and the Responses format share. */
-export const envelopeFields = {
+export const requestOptionFields = {
   modalities: z.array(z.string()).nullish(),
   image_config: z.looseObject({}).nullish(),
   prompt_cache_key: z.string().nullish(),

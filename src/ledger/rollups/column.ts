@@ -21,28 +21,28 @@ interface Header {
   values: readonly (string | null)[] | null
 }
 
-const largest32 = 0xffff_ffff
+const maxUint32 = 0xffff_ffff
 
-export function numberColumn(numbers: ArrayLike<number>): Column {
-  return columnOf(numbers, null)
+export function createNumberColumn(numbers: ArrayLike<number>): Column {
+  return createColumn(numbers, null)
 }
 
-export function textColumn(texts: readonly (string | null)[]): Column {
-  const places = new Map<string | null, number>()
+export function createTextColumn(texts: readonly (string | null)[]): Column {
+  const indexes = new Map<string | null, number>()
   const numbers = new Uint32Array(texts.length)
   for (let row = 0; row < texts.length; row++) {
     const text = texts[row] ?? null
-    let place = places.get(text)
-    if (place === undefined) {
-      place = places.size
-      places.set(text, place)
+    let index = indexes.get(text)
+    if (index === undefined) {
+      index = indexes.size
+      indexes.set(text, index)
     }
-    numbers[row] = place
+    numbers[row] = index
   }
-  return columnOf(numbers, [...places.keys()])
+  return createColumn(numbers, [...indexes.keys()])
 }
 
-function columnOf(numbers: ArrayLike<number>, values: Column['values']): Column {
+function createColumn(numbers: ArrayLike<number>, values: Column['values']): Column {
   const first = numbers[0] ?? 0
   let max = Math.abs(first)
   let total = max
@@ -57,9 +57,9 @@ function columnOf(numbers: ArrayLike<number>, values: Column['values']): Column 
     if (number < 0) isSigned = true
   }
   if (isConstant) return { numbers: null, constant: first, max, total, values }
-  const wide = isSigned || max > largest32
-  const kept = wide ? Float64Array.from(numbers) : Uint32Array.from(numbers)
-  return { numbers: kept, constant: 0, max, total, values }
+  const wide = isSigned || max > maxUint32
+  const stored = wide ? Float64Array.from(numbers) : Uint32Array.from(numbers)
+  return { numbers: stored, constant: 0, max, total, values }
 }
 
 export function encodeColumn({ numbers, constant, max, total, values }: Column): Uint8Array {
@@ -92,15 +92,15 @@ function widen(data: Uint8Array, width: number, size: number): Uint32Array | Flo
 
 /** Several columns in one, each under its name. */
 export function packColumns(columns: ReadonlyMap<string, Uint8Array>): Uint8Array {
-  const places: Record<string, [at: number, length: number]> = {}
+  const offsets: Record<string, [at: number, length: number]> = {}
   let at = 0
   for (const [name, bytes] of columns) {
-    places[name] = [at, bytes.length]
-    at = aligned(at + bytes.length)
+    offsets[name] = [at, bytes.length]
+    at = alignTo8(at + bytes.length)
   }
   const data = new Uint8Array(at)
-  for (const [name, bytes] of columns) data.set(bytes, places[name]?.[0])
-  return frame(places, data)
+  for (const [name, bytes] of columns) data.set(bytes, offsets[name]?.[0])
+  return frame(offsets, data)
 }
 
 export function unpackColumns(bytes: Uint8Array): Map<string, Uint8Array> {
@@ -111,7 +111,7 @@ export function unpackColumns(bytes: Uint8Array): Map<string, Uint8Array> {
 /** The length of the header, the header as JSON, and the data where numbers of eight bytes may begin. */
 function frame(header: unknown, data: Uint8Array): Uint8Array {
   const text = new TextEncoder().encode(JSON.stringify(header))
-  const start = aligned(4 + text.length)
+  const start = alignTo8(4 + text.length)
   const bytes = new Uint8Array(start + data.length)
   new DataView(bytes.buffer).setUint32(0, text.length, true)
   bytes.set(text, 4)
@@ -122,9 +122,9 @@ function frame(header: unknown, data: Uint8Array): Uint8Array {
 function unframe<T>(bytes: Uint8Array): { header: T; data: Uint8Array } {
   const length = new DataView(bytes.buffer, bytes.byteOffset, bytes.length).getUint32(0, true)
   const header = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length))) as T
-  return { header, data: bytes.subarray(aligned(4 + length)) }
+  return { header, data: bytes.subarray(alignTo8(4 + length)) }
 }
 
-function aligned(length: number): number {
+function alignTo8(length: number): number {
   return Math.ceil(length / 8) * 8
 }

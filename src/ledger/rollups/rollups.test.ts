@@ -2,14 +2,21 @@ import { beforeEach, describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { sql } from 'kysely'
 import { createTenant, describeOnEachDatabase, type Tenant } from '../../../test/support/harness.ts'
-import { diceOf, generation, insertGenerations } from '../../../test/support/records.ts'
-import { answer } from './answer.ts'
-import { decodeColumn, encodeColumn, numberColumn, packColumns, textColumn, unpackColumns } from './column.ts'
-import { compact } from './compact.ts'
-import { dropOldGenerations, dropOldSegments } from './retention.ts'
-import { rollUp } from './roll.ts'
-import { Sums } from './sums.ts'
-import type { Question } from './tally.ts'
+import { buildGeneration, insertGenerations, seededDice } from '../../../test/support/records.ts'
+import type { RollupQuery } from './aggregator.ts'
+import {
+  createNumberColumn,
+  createTextColumn,
+  decodeColumn,
+  encodeColumn,
+  packColumns,
+  unpackColumns,
+} from './column.ts'
+import { compactSegments } from './compact-segments.ts'
+import { GroupTotals } from './group-totals.ts'
+import { queryRollups } from './query.ts'
+import { deleteOldGenerations, deleteOldSegments } from './retention.ts'
+import { rollUp } from './roll-up.ts'
 
 describe('columns', () => {
   const number = fc.oneof(fc.nat(3), fc.nat(300), fc.nat(70_000), fc.maxSafeNat(), fc.maxSafeInteger())
@@ -19,7 +26,9 @@ describe('columns', () => {
   test('numbers come back as they were, packed or not', () => {
     fc.assert(
       fc.property(fc.array(number), fc.array(number), (a, b) => {
-        const parts = new Map([a, b].map((numbers, i) => [`c${i}`, encodeColumn(numberColumn(numbers))]))
+        const parts = new Map(
+          [a, b].map((numbers, i) => [`c${i}`, encodeColumn(createNumberColumn(numbers))]),
+        )
         const back = unpackColumns(packColumns(parts))
         expect(read(decodeColumn(back.get('c0')!, a.length), a.length)).toEqual(a)
         expect(read(decodeColumn(back.get('c1')!, b.length), b.length)).toEqual(b)
@@ -30,7 +39,7 @@ describe('columns', () => {
   test('texts come back as they were', () => {
     fc.assert(
       fc.property(fc.array(fc.option(fc.string())), (texts) => {
-        const column = decodeColumn(encodeColumn(textColumn(texts)), texts.length)
+        const column = decodeColumn(encodeColumn(createTextColumn(texts)), texts.length)
         expect(read(column, texts.length).map((place) => column.values?.[place] ?? null)).toEqual(texts)
       }),
     )
@@ -39,9 +48,9 @@ describe('columns', () => {
   test('a sum loses no digit, however large', () => {
     fc.assert(
       fc.property(fc.array(fc.array(fc.maxSafeInteger(), { minLength: 1 })), (parts) => {
-        const sums = new Sums()
-        for (const part of parts) sums.add(new Int32Array(part.length), numberColumn(part), 1)
-        expect(sums.of(0)).toBe(parts.flat().reduce((sum, value) => sum + BigInt(value), 0n))
+        const sums = new GroupTotals()
+        for (const part of parts) sums.add(new Int32Array(part.length), createNumberColumn(part), 1)
+        expect(sums.get(0)).toBe(parts.flat().reduce((sum, value) => sum + BigInt(value), 0n))
       }),
     )
   })
@@ -64,26 +73,26 @@ describeOnEachDatabase('Roll-ups', (server) => {
   const minutesAgo = (minutes: number) => new Date(Date.parse(now) - minutes * 60_000).toISOString()
   const insert = (
     count: number,
-    change: (i: number) => Partial<Parameters<typeof generation>[1]> = () => ({}),
+    change: (i: number) => Partial<Parameters<typeof buildGeneration>[1]> = () => ({}),
   ) =>
     insertGenerations(
       gateway().db,
       Array.from({ length: count }, (_, i) =>
-        generation(tenant, { created_at: minutesAgo(5), cost_nanos: BigInt(i + 1), ...change(i) }),
+        buildGeneration(tenant, { created_at: minutesAgo(5), cost_nanos: BigInt(i + 1), ...change(i) }),
       ),
     )
-  const whole: Question = {
+  const whole: RollupQuery = {
     from: Date.parse('2028-01-01T00:00:00Z'),
     to: Date.parse('2028-04-01T00:00:00Z'),
-    grain: null,
+    granularity: null,
     dimensions: [],
     filters: [],
     measures: ['requests', 'credits'],
-    spreads: [],
+    histograms: [],
   }
-  const totals = async (question: Partial<Question> = {}) => {
-    const asking = { organizationId: tenant.organization.id, limitMs: 10_000 }
-    const [group] = await answer(gateway().db, { ...asking, question: { ...whole, ...question } })
+  const totals = async (incoming: Partial<RollupQuery> = {}) => {
+    const asking = { organizationId: tenant.organization.id, timeoutMs: 10_000 }
+    const [group] = await queryRollups(gateway().db, { ...asking, query: { ...whole, ...incoming } })
     return group ? [Number(group.sum('requests')), group.sum('credits')] : [0, 0n]
   }
   const segments = () =>
@@ -139,7 +148,7 @@ describeOnEachDatabase('Roll-ups', (server) => {
   })
 
   test('R22 of several that roll up at once, each request counts once', async () => {
-    const dice = diceOf(1)
+    const dice = seededDice(1)
     await insert(900, () => ({ ended_at: minutesAgo(1 + dice(60)), key_id: dice(5) }))
     await Promise.all(Array.from({ length: 6 }, () => rollUp(gateway(), { fewest: 1, most: 100 })))
     expect(await rolledRequests()).toBe(900)
@@ -171,7 +180,7 @@ describeOnEachDatabase('Roll-ups', (server) => {
     }
     server().clock.freeze(now)
     expect(await segments()).toHaveLength(5 * 5)
-    await compact(gateway())
+    await compactSegments(gateway())
     expect(await segments()).toHaveLength(5)
     await insert(2, () => ({ ...began, ended_at: minutesAgo(2) }))
     const leapDay = { from: Date.parse('2028-02-29'), to: Date.parse('2028-03-01') }
@@ -195,9 +204,9 @@ describeOnEachDatabase('Roll-ups', (server) => {
       server().clock.freeze(now)
     }
     const before = await totals()
-    const asked = Array.from({ length: 20 }, () => totals())
-    await Promise.all(Array.from({ length: 4 }, () => compact(gateway())))
-    for (const answered of await Promise.all(asked)) expect(answered).toEqual(before)
+    const request = Array.from({ length: 20 }, () => totals())
+    await Promise.all(Array.from({ length: 4 }, () => compactSegments(gateway())))
+    for (const answered of await Promise.all(request)) expect(answered).toEqual(before)
     expect(await totals()).toEqual(before)
     const found = await segments()
     expect(found.filter(({ level }) => level === 'day').reduce((sum, { size }) => sum + size, 0)).toBe(8)
@@ -233,12 +242,12 @@ describeOnEachDatabase('Roll-ups', (server) => {
           .where('organization_id', '=', tenant.organization.id)
           .execute()
       ).length
-    await dropOldGenerations(gateway(), 30)
+    await deleteOldGenerations(gateway(), 30)
     expect(await left()).toBe(705)
     await rollUp(gateway(), { fewest: 1 })
     const before = await totals()
-    expect(await dropOldGenerations(gateway(), null)).toBe(0)
-    await dropOldGenerations(gateway(), 30)
+    expect(await deleteOldGenerations(gateway(), null)).toBe(0)
+    await deleteOldGenerations(gateway(), 30)
     expect(await left()).toBe(5)
     expect(await totals()).toEqual(before)
     const feedback = await db
@@ -248,7 +257,7 @@ describeOnEachDatabase('Roll-ups', (server) => {
       .execute()
     expect(feedback).toEqual([])
     server().clock.freeze('2029-06-01T00:00:00.000Z')
-    await dropOldSegments(gateway())
+    await deleteOldSegments(gateway())
     expect((await segments()).map(({ level }) => level)).not.toContain('request')
     expect(await totals()).toEqual(before)
   })

@@ -1,54 +1,61 @@
-import { nextTurn } from '../../lib/turns.ts'
-import { type Column, numberColumn, textColumn } from './column.ts'
-import { type Fact, labels, measureNames, measures, spreads } from './facts.ts'
-import type { LevelTraits } from './levels.ts'
-import { foldAxes, partsOfDay } from './rows.ts'
+import { yieldToEventLoop } from '../../lib/time-slicer.ts'
+import { type Column, createNumberColumn, createTextColumn } from './column.ts'
+import type { LevelDefinition } from './levels.ts'
+import { bucketByTime, combineAxes } from './row-groups.ts'
+import { histograms, labels, measureNames, measures, type UsageRecord } from './usage-record.ts'
 
 /** Requests of one organization that began on one UTC day. */
-export interface Segment {
+export interface RollupSegment {
   day: string
   size: number
   columns: ReadonlyMap<string, Column>
 }
 
 /** Every request a row of its own. `time` is in milliseconds since the day began. */
-function segmentOf(day: string, facts: readonly Fact[], wants: Wants): Segment {
+function buildSegment(day: string, records: readonly UsageRecord[], isSelected: ColumnFilter): RollupSegment {
   const columns = new Map<string, Column>()
   const start = Date.parse(day)
-  if (wants('time')) {
-    columns.set('time', numberColumn(facts.map((fact) => Date.parse(fact.created_at) - start)))
+  if (isSelected('time')) {
+    columns.set('time', createNumberColumn(records.map((record) => Date.parse(record.created_at) - start)))
   }
   for (const [name, read] of Object.entries({ ...labels, id: idOf })) {
-    if (wants(name)) columns.set(name, textColumn(facts.map(read)))
+    if (isSelected(name)) columns.set(name, createTextColumn(records.map(read)))
   }
-  for (const [name, read] of Object.entries({ ...measures, ...spreads })) {
-    if (wants(name)) columns.set(name, numberColumn(facts.map((fact) => read(fact) * (fact.sign ?? 1))))
+  for (const [name, read] of Object.entries({ ...measures, ...histograms })) {
+    if (isSelected(name))
+      columns.set(name, createNumberColumn(records.map((record) => read(record) * (record.sign ?? 1))))
   }
-  return { day, size: facts.length, columns }
+  return { day, size: records.length, columns }
 }
 
-type Wants = (column: string) => boolean
+type ColumnFilter = (column: string) => boolean
 
-const idOf = ({ id }: Fact) => id
+const idOf = ({ id }: UsageRecord) => id
 
 /** By the day they began on: a request belongs to the window it started in. */
-export function segmentsOf(facts: readonly Fact[], wants: Wants): Segment[] {
-  const days = Map.groupBy(facts, (fact) => fact.created_at.slice(0, 10))
-  return [...days].map(([day, some]) => segmentOf(day, some, wants))
+export function buildSegments(records: readonly UsageRecord[], isSelected: ColumnFilter): RollupSegment[] {
+  const days = Map.groupBy(records, (record) => record.created_at.slice(0, 10))
+  return [...days].map(([day, some]) => buildSegment(day, some, isSelected))
 }
 
 /** Rows that a level does not tell apart become one, with their sums. */
-export function collapse(segment: Segment, { labels: names, byHour }: LevelTraits): Segment {
+export function aggregateSegment(
+  segment: RollupSegment,
+  { labels: names, byHour }: LevelDefinition,
+): RollupSegment {
   const texts = names.map((name) => textsOf(segment, name))
   const hours = byHour ? hoursOf(segment) : null
   const axes = texts.map(({ codes, values }) => ({ numbers: codes, size: values.length }))
-  const places = foldAxes(hours ? [{ numbers: hours, size: hoursPerDay }, ...axes] : axes, segment.size)
-  const { firstRows, groups } = splitUnsafe(segment, places)
+  const groupNumbers = combineAxes(
+    hours ? [{ numbers: hours, size: hoursPerDay }, ...axes] : axes,
+    segment.size,
+  )
+  const { firstRows, groups } = groupSafely(segment, groupNumbers)
   const columns = new Map<string, Column>()
-  if (hours) columns.set('time', numberColumn(firstRows.map((row) => (hours[row] ?? 0) * hourMs)))
+  if (hours) columns.set('time', createNumberColumn(firstRows.map((row) => (hours[row] ?? 0) * hourMs)))
   for (const [index, name] of names.entries()) {
-    const { codes, values } = texts[index] ?? noTexts
-    columns.set(name, textColumn(firstRows.map((row) => values[codes[row] ?? 0] ?? null)))
+    const { codes, values } = texts[index] ?? emptyTexts
+    columns.set(name, createTextColumn(firstRows.map((row) => values[codes[row] ?? 0] ?? null)))
   }
   for (const name of measureNames) columns.set(name, sumColumn(segment, name, groups, firstRows.length))
   return { day: segment.day, size: firstRows.length, columns }
@@ -57,66 +64,66 @@ export function collapse(segment: Segment, { labels: names, byHour }: LevelTrait
 const hourMs = 3_600_000
 const hoursPerDay = 24
 
-function hoursOf({ columns, size }: Segment): Uint32Array {
-  return partsOfDay(columns.get('time'), size, hourMs)
+function hoursOf({ columns, size }: RollupSegment): Uint32Array {
+  return bucketByTime(columns.get('time'), size, hourMs)
 }
 
 /** Money must not lose a digit: where a sum could become too large for a number, every row stands alone. */
-function splitUnsafe({ columns, size }: Segment, places: Uint32Array): Places {
+function groupSafely({ columns, size }: RollupSegment, groupNumbers: Uint32Array): RowGroups {
   const isSafe = measureNames.every((name) => (columns.get(name)?.total ?? 0) < Number.MAX_SAFE_INTEGER / 2)
   if (!isSafe) {
     const rows = Array.from({ length: size }, (_, row) => row)
     return { firstRows: rows, groups: Uint32Array.from(rows) }
   }
   const firstRows: number[] = []
-  for (let row = 0; row < size; row++) if (places[row] === firstRows.length) firstRows.push(row)
-  return { firstRows, groups: places }
+  for (let row = 0; row < size; row++) if (groupNumbers[row] === firstRows.length) firstRows.push(row)
+  return { firstRows, groups: groupNumbers }
 }
 
-interface Places {
+interface RowGroups {
   /** The first row of each group. */
   firstRows: number[]
   groups: Uint32Array
 }
 
-function sumColumn(segment: Segment, name: string, groups: Uint32Array, count: number): Column {
-  const sums = new Float64Array(count)
+function sumColumn(segment: RollupSegment, name: string, groups: Uint32Array, count: number): Column {
+  const totals = new Float64Array(count)
   const column = segment.columns.get(name)
   for (let row = 0; row < segment.size; row++) {
     const group = groups[row] as number
-    sums[group] = (sums[group] as number) + valueAt(column, row)
+    totals[group] = (totals[group] as number) + valueAt(column, row)
   }
-  return numberColumn(sums)
+  return createNumberColumn(totals)
 }
 
 /** Segments of one day and level in one. Others get a turn after each column. */
-export async function join(segments: readonly Segment[]): Promise<Segment> {
+export async function mergeSegments(segments: readonly RollupSegment[]): Promise<RollupSegment> {
   const [first] = segments
   if (!first) throw new Error('there is nothing to join')
   const columns = new Map<string, Column>()
   for (const [name, { values }] of first.columns) {
-    columns.set(name, values ? joinTexts(segments, name) : joinNumbers(segments, name))
-    await nextTurn()
+    columns.set(name, values ? mergeTexts(segments, name) : mergeNumbers(segments, name))
+    await yieldToEventLoop()
   }
   return { day: first.day, size: segments.reduce((sum, { size }) => sum + size, 0), columns }
 }
 
-function joinTexts(segments: readonly Segment[], name: string): Column {
+function mergeTexts(segments: readonly RollupSegment[], name: string): Column {
   const texts: (string | null)[] = []
   for (const segment of segments) {
     const { codes, values } = textsOf(segment, name)
     for (let row = 0; row < segment.size; row++) texts.push(values[codes[row] ?? 0] ?? null)
   }
-  return textColumn(texts)
+  return createTextColumn(texts)
 }
 
-function joinNumbers(segments: readonly Segment[], name: string): Column {
+function mergeNumbers(segments: readonly RollupSegment[], name: string): Column {
   const numbers: number[] = []
   for (const { size, columns } of segments) {
     const column = columns.get(name)
     for (let row = 0; row < size; row++) numbers.push(valueAt(column, row))
   }
-  return numberColumn(numbers)
+  return createNumberColumn(numbers)
 }
 
 function valueAt(column: Column | undefined, row: number): number {
@@ -128,9 +135,9 @@ interface Texts {
   values: readonly (string | null)[]
 }
 
-const noTexts: Texts = { codes: new Uint32Array(), values: [] }
+const emptyTexts: Texts = { codes: new Uint32Array(), values: [] }
 
-function textsOf({ columns, size }: Segment, name: string): Texts {
+function textsOf({ columns, size }: RollupSegment, name: string): Texts {
   const column = columns.get(name)
   return { codes: column?.numbers ?? new Uint32Array(size), values: column?.values ?? [null] }
 }

@@ -1,22 +1,22 @@
 import type { Db } from '../../db/db.ts'
-import { type Fact, type FactColumn, factColumns } from './facts.ts'
+import { type RecordColumn, recordColumns, type UsageRecord } from './usage-record.ts'
 
 /** The generations that ended after `from` and up to `to`. */
-export interface Slice {
+export interface GenerationSlice {
   from: string
   to: string
 }
 
 /** Only these columns of them, where all are not needed: the others are not there. */
-export async function readUnrolled(
+export async function readGenerations(
   db: Db,
   ids: readonly string[],
-  columns: readonly FactColumn[],
-): Promise<Fact[]> {
+  columns: readonly RecordColumn[],
+): Promise<UsageRecord[]> {
   return db.selectFrom('generations').select(columns).where('id', 'in', ids).execute()
 }
 
-export interface Scope {
+export interface QueryScope {
   organizationId: string
   /** When they began; the end is no part of it. */
   from: string
@@ -24,12 +24,12 @@ export interface Scope {
 }
 
 /** Only these columns of them: the others are not there. */
-export async function readSliceOf(
+export async function readSlice(
   db: Db,
-  { from, to }: Slice,
-  scope: Scope,
-  columns: readonly FactColumn[],
-): Promise<Fact[]> {
+  { from, to }: GenerationSlice,
+  scope: QueryScope,
+  columns: readonly RecordColumn[],
+): Promise<UsageRecord[]> {
   return db
     .selectFrom('generations')
     .select(columns)
@@ -41,10 +41,14 @@ export async function readSliceOf(
     .execute()
 }
 
-export async function readByIds(db: Db, ids: readonly string[], scope: Scope): Promise<Fact[]> {
+export async function readGenerationsInScope(
+  db: Db,
+  ids: readonly string[],
+  scope: QueryScope,
+): Promise<UsageRecord[]> {
   return db
     .selectFrom('generations')
-    .select(factColumns)
+    .select(recordColumns)
     .where('id', 'in', ids)
     .where('organization_id', '=', scope.organizationId)
     .where('created_at', '>=', scope.from)
@@ -53,12 +57,12 @@ export async function readByIds(db: Db, ids: readonly string[], scope: Scope): P
 }
 
 /** The newest first. One instant is never split, however many ended in it. Null when nothing ended since. */
-export async function previousSlice(
+export async function findPreviousSlice(
   db: Db,
   since: string,
   until: string,
   size: number,
-): Promise<Slice | null> {
+): Promise<GenerationSlice | null> {
   const ended = (offset: number) =>
     db
       .selectFrom('generations')

@@ -1,4 +1,4 @@
-import { type FailureKind, kindOfStatus, type UpstreamFailure } from '../../call/failure.ts'
+import { type FailureKind, failureKindForStatus, type UpstreamFailure } from '../../call/failure.ts'
 
 /** What a message tells the sandbox to do, with words such as `sandbox:slow=200`. */
 export interface Directives {
@@ -10,11 +10,11 @@ export interface Directives {
   /** Fail after so many deltas, with an error inside the stream. */
   failAfter?: number
   /** Milliseconds between deltas. */
-  slow?: number
+  deltaDelayMs?: number
   /** Milliseconds before the first event. */
-  quiet?: number
+  startDelayMs?: number
   /** Answer with so many words. */
-  length?: number
+  wordCount?: number
   /** Call tools in so many rounds before answering. */
   rounds?: number
   noUsage?: true
@@ -26,48 +26,48 @@ export interface Directives {
   signed?: true
 }
 
-const longestWait = 600_000
-const mostWords = 200_000
+const maxWaitMs = 600_000
+const maxWords = 200_000
 
-type Read = (value: string | undefined) => Directives | undefined
+type DirectiveReader = (value: string | undefined) => Directives | undefined
 
-const table: ReadonlyMap<string, Read> = new Map<string, Read>([
-  ['error', readError],
-  ['retry-after', count(3600, (seconds) => ({ retryAfterMs: seconds * 1000 }))],
-  ['break', count(mostWords, (breakAfter) => ({ breakAfter }))],
-  ['fail', count(mostWords, (failAfter) => ({ failAfter }))],
-  ['slow', count(longestWait, (slow) => ({ slow }))],
-  ['quiet', count(longestWait, (quiet) => ({ quiet }))],
-  ['length', count(mostWords, (length) => ({ length }))],
-  ['rounds', count(100, (rounds) => ({ rounds }))],
-  ['no-usage', flag({ noUsage: true })],
-  ['empty', flag({ empty: true })],
-  ['cached', flag({ cached: true })],
-  ['refuse', flag({ refuse: true })],
-  ['filter', flag({ filter: true })],
-  ['cite', flag({ cite: true })],
-  ['signed', flag({ signed: true })],
+const directiveReaders: ReadonlyMap<string, DirectiveReader> = new Map<string, DirectiveReader>([
+  ['error', readErrorDirective],
+  ['retry-after', createCountReader(3600, (seconds) => ({ retryAfterMs: seconds * 1000 }))],
+  ['break', createCountReader(maxWords, (breakAfter) => ({ breakAfter }))],
+  ['fail', createCountReader(maxWords, (failAfter) => ({ failAfter }))],
+  ['slow', createCountReader(maxWaitMs, (deltaDelayMs) => ({ deltaDelayMs }))],
+  ['quiet', createCountReader(maxWaitMs, (startDelayMs) => ({ startDelayMs }))],
+  ['length', createCountReader(maxWords, (wordCount) => ({ wordCount }))],
+  ['rounds', createCountReader(100, (rounds) => ({ rounds }))],
+  ['no-usage', createFlagReader({ noUsage: true })],
+  ['empty', createFlagReader({ empty: true })],
+  ['cached', createFlagReader({ cached: true })],
+  ['refuse', createFlagReader({ refuse: true })],
+  ['filter', createFlagReader({ filter: true })],
+  ['cite', createFlagReader({ cite: true })],
+  ['signed', createFlagReader({ signed: true })],
 ])
 
-export const directiveNames: readonly string[] = [...table.keys()]
+export const directiveNames: readonly string[] = [...directiveReaders.keys()]
 
-const pattern = /(?<![\w/:-])sandbox:([a-z]+(?:-[a-z]+)*)(?:=(\w+))?[ \t]?/g
+const directivePattern = /(?<![\w/:-])sandbox:([a-z]+(?:-[a-z]+)*)(?:=(\w+))?[ \t]?/g
 
 /** The directives in a text, and the text without them. A word that is none stays where it is. */
 export function readDirectives(text: string): { directives: Directives; rest: string } {
   const directives: Directives = {}
-  let found = false
-  const rest = text.replace(pattern, (whole, name: string, value: string | undefined) => {
-    const read = table.get(name)?.(value)
-    if (!read) return whole
-    found = true
+  let hasDirectives = false
+  const rest = text.replace(directivePattern, (match, name: string, value: string | undefined) => {
+    const read = directiveReaders.get(name)?.(value)
+    if (!read) return match
+    hasDirectives = true
     Object.assign(directives, read)
     return ''
   })
-  return { directives, rest: found ? rest.trim() : text }
+  return { directives, rest: hasDirectives ? rest.trim() : text }
 }
 
-export function failureOf({ error, retryAfterMs }: Directives): UpstreamFailure | undefined {
+export function buildFailure({ error, retryAfterMs }: Directives): UpstreamFailure | undefined {
   if (!error) return undefined
   const failure: UpstreamFailure = {
     ...error,
@@ -79,7 +79,7 @@ export function failureOf({ error, retryAfterMs }: Directives): UpstreamFailure 
 }
 
 /** The status a vendor would send with a failure of this kind. */
-const statuses: Record<FailureKind, number> = {
+const statusByKind: Record<FailureKind, number> = {
   context_length_exceeded: 400,
   max_tokens_exceeded: 400,
   authentication: 401,
@@ -98,18 +98,18 @@ const statuses: Record<FailureKind, number> = {
   timeout: 504,
 }
 
-function readError(value = ''): Directives | undefined {
-  const kind = (Object.keys(statuses) as FailureKind[]).find((name) => name === value)
-  if (kind) return { error: { kind, status: statuses[kind] } }
+function readErrorDirective(value = ''): Directives | undefined {
+  const kind = (Object.keys(statusByKind) as FailureKind[]).find((name) => name === value)
+  if (kind) return { error: { kind, status: statusByKind[kind] } }
   if (!/^[45]\d\d$/.test(value)) return undefined
   const status = Number(value)
-  return { error: { kind: kindOfStatus(status), status } }
+  return { error: { kind: failureKindForStatus(status), status } }
 }
 
-function count(most: number, make: (value: number) => Directives): Read {
-  return (value = '') => (/^\d{1,9}$/.test(value) ? make(Math.min(Number(value), most)) : undefined)
+function createCountReader(max: number, toDirectives: (value: number) => Directives): DirectiveReader {
+  return (value = '') => (/^\d{1,9}$/.test(value) ? toDirectives(Math.min(Number(value), max)) : undefined)
 }
 
-function flag(directives: Directives): Read {
+function createFlagReader(directives: Directives): DirectiveReader {
   return (value) => (value === undefined ? directives : undefined)
 }

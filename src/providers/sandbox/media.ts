@@ -1,5 +1,5 @@
 /** One grey pixel. */
-export const png =
+export const greyPixelPng =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR42mNoAAAAggCB2kUIOwAAAABJRU5ErkJggg=='
 
 const sampleRate = 8000
@@ -7,7 +7,7 @@ const toneMs = 100
 const toneHz = 440
 
 /** A short tone, as the raw samples a client can play while they come: 16 bit, little endian, mono. */
-function samples(): Uint8Array {
+function buildToneSamples(): Uint8Array {
   const count = (sampleRate * toneMs) / 1000
   const view = new DataView(new ArrayBuffer(count * 2))
   for (let i = 0; i < count; i++) {
@@ -17,13 +17,13 @@ function samples(): Uint8Array {
 }
 
 /** The tone in base64: bare samples for `pcm16`, for everything else a WAV file. */
-export function tone(format: string | undefined): { format: string; data: string } {
-  const body = samples()
+export function buildTone(format: string | undefined): { format: string; data: string } {
+  const body = buildToneSamples()
   if (format === 'pcm16') return { format, data: Buffer.from(body).toString('base64') }
-  return { format: 'wav', data: Buffer.concat([wavHeader(body.length), body]).toString('base64') }
+  return { format: 'wav', data: Buffer.concat([buildWavHeader(body.length), body]).toString('base64') }
 }
 
-function wavHeader(bytes: number): Uint8Array {
+function buildWavHeader(bytes: number): Uint8Array {
   const header = Buffer.alloc(44)
   header.write('RIFF', 0)
   header.writeUInt32LE(36 + bytes, 4)

@@ -1,130 +1,131 @@
-import { type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../../lib/loose.ts'
+import { asNumber, asObject, asObjects, asString, type JsonObject } from '../../lib/json-values.ts'
 
 /** Deeper than this only what a schema requires is made, so that recursive schemas come to an end. */
-const roomyDepth = 4
-const deepest = 32
-const longestList = 100
-const longestText = 10_000
+const maxOptionalDepth = 4
+const maxDepth = 32
+const maxListLength = 100
+const maxTextLength = 10_000
 /** A schema may branch into itself without end. */
-const mostSteps = 20_000
+const maxSteps = 20_000
 
 /** One walk through a schema: the text to place, until it is placed. */
-interface Walk {
+interface SchemaWalk {
   root: JsonObject
   text: string
-  placed: boolean
+  isPlaced: boolean
   steps: number
 }
 
 /** A value that the schema accepts, always the same one: the text goes into the first free string. */
-export function sampleOf(schema: JsonObject, text: string): unknown {
-  return sampled(schema, { root: schema, text, placed: false, steps: 0 }, 'value', 0)
+export function generateSample(schema: JsonObject, text: string): unknown {
+  return generateValue(schema, { root: schema, text, isPlaced: false, steps: 0 }, 'value', 0)
 }
 
-function sampled(given: unknown, walk: Walk, name: string, depth: number): unknown {
-  const schema = resolved(given, walk, depth)
-  if (depth > deepest || ++walk.steps > mostSteps) return null
+function generateValue(input: unknown, walk: SchemaWalk, name: string, depth: number): unknown {
+  const schema = resolveSchema(input, walk, depth)
+  if (depth > maxDepth || ++walk.steps > maxSteps) return null
   if ('const' in schema) return schema.const
   if (Array.isArray(schema.enum) && schema.enum.length > 0) return schema.enum[0]
-  const branch = branchOf(schema, depth)
-  if (branch) return sampled(branch, walk, name, depth + 1)
-  return makers[typeOf(schema)](schema, walk, name, depth)
+  const branch = chooseBranch(schema, depth)
+  if (branch) return generateValue(branch, walk, name, depth + 1)
+  return generators[inferType(schema)](schema, walk, name, depth)
 }
 
 type SchemaType = 'object' | 'array' | 'string' | 'number' | 'integer' | 'boolean' | 'null'
-type Maker = (schema: JsonObject, walk: Walk, name: string, depth: number) => unknown
+type ValueGenerator = (schema: JsonObject, walk: SchemaWalk, name: string, depth: number) => unknown
 
-const makers: Record<SchemaType, Maker> = {
-  object: objectValue,
-  array: arrayValue,
-  string: stringValue,
-  number: (schema) => numberValue(schema, false),
-  integer: (schema) => numberValue(schema, true),
+const generators: Record<SchemaType, ValueGenerator> = {
+  object: generateObject,
+  array: generateArray,
+  string: generateString,
+  number: (schema) => generateNumber(schema, false),
+  integer: (schema) => generateNumber(schema, true),
   boolean: () => true,
   null: () => null,
 }
 
-function typeOf(schema: JsonObject): SchemaType {
+function inferType(schema: JsonObject): SchemaType {
   const types = Array.isArray(schema.type) ? schema.type : [schema.type]
-  const named = types.filter((type): type is SchemaType => typeof type === 'string' && type in makers)
+  const named = types.filter((type): type is SchemaType => typeof type === 'string' && type in generators)
   const useful = named.find((type) => type !== 'null') ?? named[0]
   if (useful) return useful
-  if (objectOf(schema.properties)) return 'object'
+  if (asObject(schema.properties)) return 'object'
   return schema.items || schema.prefixItems ? 'array' : 'string'
 }
 
 /** Follows `$ref` within the document and folds `allOf` in. */
-function resolved(given: unknown, walk: Walk, depth: number): JsonObject {
-  let schema = objectOf(given) ?? {}
+function resolveSchema(input: unknown, walk: SchemaWalk, depth: number): JsonObject {
+  let schema = asObject(input) ?? {}
   for (let hops = 0; hops < 16 && typeof schema.$ref === 'string'; hops++) {
     const { $ref, ...beside } = schema
-    schema = { ...follow(walk.root, String($ref)), ...beside }
+    schema = { ...followReference(walk.root, String($ref)), ...beside }
   }
-  if (!Array.isArray(schema.allOf) || depth > deepest || ++walk.steps > mostSteps) return schema
+  if (!Array.isArray(schema.allOf) || depth > maxDepth || ++walk.steps > maxSteps) return schema
   const { allOf, ...own } = schema
-  return objectsOf(allOf)
-    .map((part) => resolved(part, walk, depth + 1))
-    .reduce(merged, own)
+  return asObjects(allOf)
+    .map((part) => resolveSchema(part, walk, depth + 1))
+    .reduce(mergeSchemas, own)
 }
 
-function merged(a: JsonObject, b: JsonObject): JsonObject {
+function mergeSchemas(a: JsonObject, b: JsonObject): JsonObject {
   return {
     ...a,
     ...b,
-    properties: { ...objectOf(a.properties), ...objectOf(b.properties) },
-    required: [...namesOf(a.required), ...namesOf(b.required)],
+    properties: { ...asObject(a.properties), ...asObject(b.properties) },
+    required: [...stringsOf(a.required), ...stringsOf(b.required)],
   }
 }
 
-function follow(root: JsonObject, reference: string): JsonObject {
+function followReference(root: JsonObject, reference: string): JsonObject {
   if (!reference.startsWith('#')) return {}
   const names = reference.slice(1).split('/').slice(1)
-  const found = names.reduce<unknown>(
-    (value, name) => objectOf(value)?.[name.replaceAll('~1', '/').replaceAll('~0', '~')],
+  const target = names.reduce<unknown>(
+    (value, name) => asObject(value)?.[name.replaceAll('~1', '/').replaceAll('~0', '~')],
     root,
   )
-  return objectOf(found) ?? {}
+  return asObject(target) ?? {}
 }
 
 /** The first alternative that says something; deep down rather the one that says null. */
-function branchOf(schema: JsonObject, depth: number): JsonObject | undefined {
-  const branches = [...objectsOf(schema.anyOf), ...objectsOf(schema.oneOf)]
-  const nothing = branches.find((branch) => branch.type === 'null')
-  const branch = depth > roomyDepth && nothing ? nothing : branches.find((one) => one !== nothing)
-  if (!branch || schema.type !== 'object') return branch ?? nothing
+function chooseBranch(schema: JsonObject, depth: number): JsonObject | undefined {
+  const branches = [...asObjects(schema.anyOf), ...asObjects(schema.oneOf)]
+  const nullBranch = branches.find((branch) => branch.type === 'null')
+  const branch =
+    depth > maxOptionalDepth && nullBranch ? nullBranch : branches.find((one) => one !== nullBranch)
+  if (!branch || schema.type !== 'object') return branch ?? nullBranch
   const { anyOf: _anyOf, oneOf: _oneOf, ...own } = schema
-  return merged(own, branch)
+  return mergeSchemas(own, branch)
 }
 
-function objectValue(schema: JsonObject, walk: Walk, _name: string, depth: number): JsonObject {
-  const properties = objectOf(schema.properties) ?? {}
-  const required = namesOf(schema.required)
-  const all = schema.required === undefined && depth <= roomyDepth
+function generateObject(schema: JsonObject, walk: SchemaWalk, _name: string, depth: number): JsonObject {
+  const properties = asObject(schema.properties) ?? {}
+  const required = stringsOf(schema.required)
+  const includesAll = schema.required === undefined && depth <= maxOptionalDepth
   const value: JsonObject = {}
   for (const [name, inner] of Object.entries(properties)) {
-    const wanted = all || required.includes(name) || (depth === 0 && takesText(inner, walk))
-    if (wanted) value[name] = sampled(inner, walk, name, depth + 1)
+    const isIncluded = includesAll || required.includes(name) || (depth === 0 && canTakeText(inner, walk))
+    if (isIncluded) value[name] = generateValue(inner, walk, name, depth + 1)
   }
   for (const name of required) if (!Object.hasOwn(value, name)) value[name] = `${name} from the sandbox`
   return value
 }
 
 /** A plain string that is still to get the text. */
-function takesText(given: unknown, walk: Walk): boolean {
-  const schema = resolved(given, walk, 0)
-  return !walk.placed && isFree(schema) && !branchOf(schema, 0) && typeOf(schema) === 'string'
+function canTakeText(input: unknown, walk: SchemaWalk): boolean {
+  const schema = resolveSchema(input, walk, 0)
+  return !walk.isPlaced && isFree(schema) && !chooseBranch(schema, 0) && inferType(schema) === 'string'
 }
 
 function isFree(schema: JsonObject): boolean {
   return schema.enum === undefined && schema.const === undefined && schema.format === undefined
 }
 
-function arrayValue(schema: JsonObject, walk: Walk, name: string, depth: number): unknown[] {
+function generateArray(schema: JsonObject, walk: SchemaWalk, name: string, depth: number): unknown[] {
   const fixed = Array.isArray(schema.prefixItems) ? schema.prefixItems : []
-  const least = numberOf(schema.minItems) ?? (depth > roomyDepth ? 0 : 1)
-  const length = Math.min(least, numberOf(schema.maxItems) ?? longestList, longestList)
+  const min = asNumber(schema.minItems) ?? (depth > maxOptionalDepth ? 0 : 1)
+  const length = Math.min(min, asNumber(schema.maxItems) ?? maxListLength, maxListLength)
   return Array.from({ length: Math.max(length, fixed.length) }, (_, index) =>
-    sampled(fixed[index] ?? schema.items, walk, name, depth + 1),
+    generateValue(fixed[index] ?? schema.items, walk, name, depth + 1),
   )
 }
 
@@ -141,40 +142,37 @@ const formats: Readonly<Record<string, string>> = {
   uuid: '00000000-0000-4000-8000-000000000000',
 }
 
-function stringValue(schema: JsonObject, walk: Walk, name: string): string {
-  const formatted = formats[textOf(schema.format) ?? '']
+function generateString(schema: JsonObject, walk: SchemaWalk, name: string): string {
+  const formatted = formats[asString(schema.format) ?? '']
   if (formatted !== undefined) return formatted
-  const text = walk.placed ? `${name} from the sandbox` : walk.text
-  walk.placed = true
-  const least = Math.min(numberOf(schema.minLength) ?? 0, longestText)
-  const most = numberOf(schema.maxLength) ?? Number.POSITIVE_INFINITY
-  const padded = text.padEnd(least, '.')
+  const text = walk.isPlaced ? `${name} from the sandbox` : walk.text
+  walk.isPlaced = true
+  const min = Math.min(asNumber(schema.minLength) ?? 0, maxTextLength)
+  const max = asNumber(schema.maxLength) ?? Number.POSITIVE_INFINITY
+  const padded = text.padEnd(min, '.')
   // Only what may be too long is taken apart.
-  return padded.length > most ? [...padded.slice(0, 2 * most)].slice(0, most).join('') : padded
+  return padded.length > max ? [...padded.slice(0, 2 * max)].slice(0, max).join('') : padded
 }
 
 /** 1, or else a number within the limits. */
-function numberValue(schema: JsonObject, whole: boolean): number {
-  const step = numberOf(schema.multipleOf) ?? (whole ? 1 : 0)
-  return step > 0 ? steppedNumber(schema, step) : freeNumber(schema)
+function generateNumber(schema: JsonObject, isInteger: boolean): number {
+  const step = asNumber(schema.multipleOf) ?? (isInteger ? 1 : 0)
+  return step > 0 ? generateMultiple(schema, step) : generateFreeNumber(schema)
 }
 
-function steppedNumber(schema: JsonObject, step: number): number {
-  const above = numberOf(schema.exclusiveMinimum)
-  const below = numberOf(schema.exclusiveMaximum)
-  const least = Math.max(
-    numberOf(schema.minimum) ?? -Infinity,
-    above === undefined ? -Infinity : above + step,
-  )
-  const most = Math.min(numberOf(schema.maximum) ?? Infinity, below === undefined ? Infinity : below - step)
-  const value = Math.max(Math.min(1, most), least)
+function generateMultiple(schema: JsonObject, step: number): number {
+  const above = asNumber(schema.exclusiveMinimum)
+  const below = asNumber(schema.exclusiveMaximum)
+  const min = Math.max(asNumber(schema.minimum) ?? -Infinity, above === undefined ? -Infinity : above + step)
+  const max = Math.min(asNumber(schema.maximum) ?? Infinity, below === undefined ? Infinity : below - step)
+  const value = Math.max(Math.min(1, max), min)
   const up = Math.ceil(value / step) * step
-  return up <= most ? up : Math.floor(value / step) * step
+  return up <= max ? up : Math.floor(value / step) * step
 }
 
-function freeNumber(schema: JsonObject): number {
-  const [minimum, maximum] = [numberOf(schema.minimum), numberOf(schema.maximum)]
-  const [above, below] = [numberOf(schema.exclusiveMinimum), numberOf(schema.exclusiveMaximum)]
+function generateFreeNumber(schema: JsonObject): number {
+  const [minimum, maximum] = [asNumber(schema.minimum), asNumber(schema.maximum)]
+  const [above, below] = [asNumber(schema.exclusiveMinimum), asNumber(schema.exclusiveMaximum)]
   const low = Math.max(minimum ?? -Infinity, above ?? -Infinity)
   const high = Math.min(maximum ?? Infinity, below ?? Infinity)
   if (low < 1 && 1 < high) return 1
@@ -182,6 +180,6 @@ function freeNumber(schema: JsonObject): number {
   return Number.isFinite(low) ? low + 1 : high - 1
 }
 
-function namesOf(value: unknown): string[] {
+function stringsOf(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((name) => typeof name === 'string') : []
 }

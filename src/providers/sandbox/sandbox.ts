@@ -1,4 +1,4 @@
-import type { Provider } from '../../catalog/provider.ts'
+import type { Provider } from '../../catalogue/provider.ts'
 
 const parameters = ['max_tokens', 'temperature', 'top_p', 'stop', 'seed', 'response_format'] as const
 const tools = ['tools', 'tool_choice', 'parallel_tool_calls'] as const

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { crc32 } from 'node:zlib'
-import type { Call, FunctionTool, Message } from '../../call/call.ts'
-import { collect, type Reply, type ReplyEvent } from '../../call/event.ts'
+import type { FunctionTool, Message, ModelCall } from '../../call/call.ts'
+import { collectReply, type Reply, type ReplyEvent } from '../../call/event.ts'
 import type {
   AudioPart,
   ImagePart,
@@ -10,27 +10,27 @@ import type {
   ReasoningPart,
   ToolCallPart,
 } from '../../call/part.ts'
-import { completionTokens, noTokens, promptTokens } from '../../call/usage.ts'
+import { countCompletionTokens, countPromptTokens, zeroUsage } from '../../call/usage.ts'
 import { simulators } from '../simulators.ts'
 import { directiveNames } from './directives.ts'
 import { simulate } from './simulate.ts'
 
 const say = (text: string): Message => ({ role: 'user', parts: [{ kind: 'text', text }] })
 
-function ask(text: string, rest: Partial<Call> = {}): Call {
+function ask(text: string, rest: Partial<ModelCall> = {}): ModelCall {
   return { messages: [say(text)], stream: true, unknown: [], ...rest }
 }
 
-async function run(call: Call, model = 'echo') {
+async function run(call: ModelCall, model = 'echo') {
   const waits: number[] = []
   const options = {
     signal: new AbortController().signal,
     sleep: async (ms: number) => void waits.push(ms),
-    mostBytes: 128 * 1024 * 1024,
+    maxBytes: 128 * 1024 * 1024,
   }
   const events: ReplyEvent[] = []
   for await (const event of simulate(call, model, options)) events.push(event)
-  return { events, waits, reply: collect(events) }
+  return { events, waits, reply: collectReply(events) }
 }
 
 const deltasOf = (events: ReplyEvent[]) =>
@@ -79,7 +79,7 @@ describe('echo', () => {
     ])
     expect(textOf(reply)).toBe('one two  three')
     expect(reply.choices[0]?.end).toMatchObject({ reason: 'stop', native: 'stop' })
-    expect(reply.complete).toBe(true)
+    expect(reply.isComplete).toBe(true)
   })
 
   test('gives the same events for the same call', async () => {
@@ -193,7 +193,7 @@ describe('tools', () => {
 
   test('tool_choice forces, forbids and restricts', async () => {
     const tools = [weather, clock]
-    const named = async (toolChoice: Call['toolChoice'], text = 'hi') =>
+    const named = async (toolChoice: ModelCall['toolChoice'], text = 'hi') =>
       callsOf((await run(ask(text, { tools, ...(toolChoice ? { toolChoice } : {}) }))).reply).map(
         ({ name }) => name,
       )
@@ -229,7 +229,7 @@ describe('tools', () => {
   })
 
   test('a custom tool gets the text itself; a namespaced one goes by its flat name', async () => {
-    const tools: Call['tools'] = [
+    const tools: ModelCall['tools'] = [
       { kind: 'custom', name: 'patch' },
       { kind: 'function', name: 'find', namespace: 'files' },
     ]
@@ -292,11 +292,11 @@ describe('reasoner', () => {
     expect(thinking).not.toHaveProperty('signature')
     expect(text).toMatchObject({ kind: 'text', text: 'hello' })
     const length = thinking?.kind === 'reasoning' ? thinking.text.length : 0
-    expect(reply.usage).toEqual({ ...noTokens, input: 2, output: 2, reasoning: Math.ceil(length / 4) })
+    expect(reply.usage).toEqual({ ...zeroUsage, input: 2, output: 2, reasoning: Math.ceil(length / 4) })
   })
 
   test('more effort is more thinking; none is none; exclude hides what is still counted', async () => {
-    const thought = async (reasoning: Call['reasoning']) => {
+    const thought = async (reasoning: ModelCall['reasoning']) => {
       const { reply } = await run(ask('hello', reasoning ? { reasoning } : {}), 'reasoner')
       return { shown: reply.choices[0]!.parts.length === 2, tokens: reply.usage!.reasoning }
     }
@@ -356,10 +356,10 @@ describe('directives', () => {
     const text = 'one two three four five six seven'
     const broken = await run(ask(`${text} sandbox:break=5`))
     expect(textOf(broken.reply)).toBe('one two three four five')
-    expect(broken.reply).toMatchObject({ complete: false, failure: null, usage: null })
+    expect(broken.reply).toMatchObject({ isComplete: false, failure: null, usage: null })
     const failed = await run(ask(`${text} sandbox:fail=5`))
     expect(textOf(failed.reply)).toBe('one two three four five')
-    expect(failed.reply).toMatchObject({ complete: false, failure: { kind: 'server', status: null } })
+    expect(failed.reply).toMatchObject({ isComplete: false, failure: { kind: 'server', status: null } })
     expect((await run(ask('short sandbox:break=50'))).events.at(-1)?.type).toBe('part-end')
     expect((await run(ask('sandbox:break=0 x'))).events.map((event) => event.type)).toEqual(['reply-start'])
   })
@@ -376,20 +376,20 @@ describe('directives', () => {
     for await (const event of simulate(ask('a b c sandbox:slow=1'), 'echo', {
       signal: abort.signal,
       sleep,
-      mostBytes: 1024,
+      maxBytes: 1024,
     })) {
       events.push(event)
     }
-    expect(textOf(collect(events))).toBe('a')
-    expect(collect(events).complete).toBe(false)
+    expect(textOf(collectReply(events))).toBe('a')
+    expect(collectReply(events).isComplete).toBe(false)
   })
 
   test('length, empty, no-usage, refuse, filter and cite', async () => {
     expect(textOf((await run(ask('sandbox:length=1000'))).reply).split(' ')).toHaveLength(1000)
     const empty = (await run(ask('sandbox:empty'))).reply
     expect(empty.choices).toMatchObject([{ parts: [], end: { reason: 'stop' } }])
-    expect(empty).toMatchObject({ complete: true, usage: { output: 0 } })
-    expect((await run(ask('x sandbox:no-usage'))).reply).toMatchObject({ complete: true, usage: null })
+    expect(empty).toMatchObject({ isComplete: true, usage: { output: 0 } })
+    expect((await run(ask('x sandbox:no-usage'))).reply).toMatchObject({ isComplete: true, usage: null })
     const refused = (await run(ask('sandbox:refuse'))).reply.choices[0]
     expect(refused).toMatchObject({
       parts: [{ kind: 'refusal' }],
@@ -437,9 +437,9 @@ describe('usage', () => {
     ]
     const tool: FunctionTool = { kind: 'function', name: 'name', description: 'four', schema: {} }
     const { usage } = (await run({ ...ask(''), messages, tools: [tool] })).reply
-    expect(usage).toEqual({ ...noTokens, input: 2 + 1 + 3 + 3, output: 3 })
-    expect(promptTokens(usage!)).toBe(9)
-    expect(completionTokens(usage!)).toBe(3)
+    expect(usage).toEqual({ ...zeroUsage, input: 2 + 1 + 3 + 3, output: 3 })
+    expect(countPromptTokens(usage!)).toBe(9)
+    expect(countCompletionTokens(usage!)).toBe(3)
   })
 
   test('a marked prefix is written to the cache, by how long it is kept; cached reads it', async () => {
@@ -475,7 +475,7 @@ describe('usage', () => {
 })
 
 describe('S13 a reply is bounded', () => {
-  const failureOf = async (call: Call) => (await run(call)).reply.failure
+  const failureOf = async (call: ModelCall) => (await run(call)).reply.failure
 
   test('in words, choices and logprobs together', async () => {
     const tooLarge = { kind: 'provider_unavailable', code: 'sandbox_too_large' }
@@ -496,7 +496,7 @@ describe('S13 a reply is bounded', () => {
   })
 
   test('by what the caller of the simulation allows', async () => {
-    const options = { signal: new AbortController().signal, sleep: async () => undefined, mostBytes: 100 }
+    const options = { signal: new AbortController().signal, sleep: async () => undefined, maxBytes: 100 }
     const events = await Array.fromAsync(simulate(ask('sandbox:length=100'), 'echo', options))
     expect(events.at(-1)).toMatchObject({ type: 'reply-error', failure: { code: 'sandbox_too_large' } })
   })

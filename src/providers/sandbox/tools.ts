@@ -1,6 +1,12 @@
-import { type Call, type CustomTool, type FunctionTool, flatToolName, type Tool } from '../../call/call.ts'
+import {
+  type CustomTool,
+  type FunctionTool,
+  flattenToolName,
+  type ModelCall,
+  type Tool,
+} from '../../call/call.ts'
 import type { Prompt } from './prompt.ts'
-import { sampleOf } from './sample.ts'
+import { generateSample } from './sample.ts'
 
 type Callable = FunctionTool | CustomTool
 
@@ -11,66 +17,66 @@ export interface PlannedCall {
 }
 
 /** The calls the sandbox makes instead of answering; none when it answers. */
-export function plannedCalls(call: Call, prompt: Prompt): PlannedCall[] {
-  const chosen = chosenTools(call, prompt)
+export function planToolCalls(call: ModelCall, prompt: Prompt): PlannedCall[] {
+  const chosen = chooseTools(call, prompt)
   return (call.parallelToolCalls === false ? chosen.slice(0, 1) : chosen).map((tool) => ({
-    name: flatToolName(tool),
-    arguments: argumentsOf(tool, prompt.text),
+    name: flattenToolName(tool),
+    arguments: buildArguments(tool, prompt.text),
     custom: tool.kind === 'custom',
   }))
 }
 
 /** The tool that the call insists on and does not have. */
-export function missingTool({ tools = [], toolChoice }: Call): string | undefined {
+export function findMissingTool({ tools = [], toolChoice }: ModelCall): string | undefined {
   if (toolChoice?.kind !== 'tool') return undefined
-  const has = tools.some((tool) => isCallable(tool) && isCalled(tool, toolChoice.name))
-  return has ? undefined : toolChoice.name
+  const exists = tools.some((tool) => isCallable(tool) && hasName(tool, toolChoice.name))
+  return exists ? undefined : toolChoice.name
 }
 
-function chosenTools({ tools = [], toolChoice }: Call, prompt: Prompt): Callable[] {
+function chooseTools({ tools = [], toolChoice }: ModelCall, prompt: Prompt): Callable[] {
   const callable = tools.filter(isCallable)
   switch (toolChoice?.kind) {
     case 'none':
       return []
     case 'tool':
-      return callable.filter((tool) => isCalled(tool, toolChoice.name)).slice(0, 1)
+      return callable.filter((tool) => hasName(tool, toolChoice.name)).slice(0, 1)
     case 'required':
-      return insisted(callable, prompt)
+      return chooseRequired(callable, prompt)
     case 'allowed': {
-      const allowed = callable.filter((tool) => toolChoice.names.some((name) => isCalled(tool, name)))
-      return toolChoice.required ? insisted(allowed, prompt) : wanted(allowed, prompt)
+      const allowed = callable.filter((tool) => toolChoice.names.some((name) => hasName(tool, name)))
+      return toolChoice.required ? chooseRequired(allowed, prompt) : chooseMentioned(allowed, prompt)
     }
     default:
-      return wanted(callable, prompt)
+      return chooseMentioned(callable, prompt)
   }
 }
 
 /** One call at least, whatever the message says. */
-function insisted(tools: Callable[], prompt: Prompt): Callable[] {
-  const named = mentioned(tools, prompt.text)
+function chooseRequired(tools: Callable[], prompt: Prompt): Callable[] {
+  const named = findMentioned(tools, prompt.text)
   return named.length > 0 ? named : tools.slice(0, 1)
 }
 
 /** The tools that the message names, until they were called often enough. */
-function wanted(tools: Callable[], prompt: Prompt): Callable[] {
-  return prompt.rounds < (prompt.directives.rounds ?? 1) ? mentioned(tools, prompt.text) : []
+function chooseMentioned(tools: Callable[], prompt: Prompt): Callable[] {
+  return prompt.rounds < (prompt.directives.rounds ?? 1) ? findMentioned(tools, prompt.text) : []
 }
 
-function mentioned(tools: Callable[], text: string): Callable[] {
+function findMentioned(tools: Callable[], text: string): Callable[] {
   return tools
-    .map((tool) => ({ tool, at: placeOf(tool, text) }))
+    .map((tool) => ({ tool, at: findMention(tool, text) }))
     .filter(({ at }) => at >= 0)
     .sort((a, b) => a.at - b.at)
     .map(({ tool }) => tool)
 }
 
-function placeOf(tool: Callable, text: string): number {
-  const flat = wordAt(text, flatToolName(tool))
-  return flat >= 0 ? flat : wordAt(text, tool.name)
+function findMention(tool: Callable, text: string): number {
+  const flat = indexOfWord(text, flattenToolName(tool))
+  return flat >= 0 ? flat : indexOfWord(text, tool.name)
 }
 
 /** Where the name stands by itself: `add` is not in `address`. */
-function wordAt(text: string, name: string): number {
+function indexOfWord(text: string, name: string): number {
   if (name === '') return -1
   for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + 1)) {
     if (!isNameCharacter(text[at - 1]) && !isNameCharacter(text[at + name.length])) return at
@@ -86,12 +92,12 @@ function isCallable(tool: Tool): tool is Callable {
   return tool.kind !== 'native'
 }
 
-function isCalled(tool: Callable, name: string): boolean {
-  return name === tool.name || name === flatToolName(tool)
+function hasName(tool: Callable, name: string): boolean {
+  return name === tool.name || name === flattenToolName(tool)
 }
 
 /** Arguments are an object, whatever the schema leaves open. */
-function argumentsOf(tool: Callable, text: string): string {
+function buildArguments(tool: Callable, text: string): string {
   if (tool.kind === 'custom') return text
-  return JSON.stringify(sampleOf({ type: 'object', ...tool.schema }, text))
+  return JSON.stringify(generateSample({ type: 'object', ...tool.schema }, text))
 }

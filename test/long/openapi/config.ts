@@ -1,5 +1,5 @@
 import { operations } from '../../../src/areas/all.ts'
-import type { Operation } from '../../../src/operation.ts'
+import type { Operation } from '../../../src/http/operation.ts'
 import { unstated } from './exceptions.ts'
 
 export type KeyKind = 'management' | 'inference'

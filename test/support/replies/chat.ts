@@ -1,6 +1,6 @@
-import { dataFrame, input, pieces, type Scenario, type VendorReply } from './scenario.ts'
+import { encodeDataFrame, inputTokensOf, type Scenario, splitPieces, type VendorReply } from './scenario.ts'
 
-const about = {
+const identity = {
   id: 'chatcmpl-Cq3kT9fVw2',
   created: 1_790_000_000,
   model: 'vendor-large-2026-03-01',
@@ -9,15 +9,15 @@ const about = {
 }
 
 export function chatReply(scenario: Scenario): VendorReply {
-  return { frames: frames(scenario), body: body(scenario), scenario, usage: scenario.usage }
+  return { frames: encodeFrames(scenario), body: encodeBody(scenario), scenario, usage: scenario.usage }
 }
 
-function usage(scenario: Scenario) {
+function encodeUsage(scenario: Scenario) {
   const { cacheRead, output, reasoning } = scenario.usage
   return {
-    prompt_tokens: input(scenario),
+    prompt_tokens: inputTokensOf(scenario),
     completion_tokens: output + reasoning,
-    total_tokens: input(scenario) + output + reasoning,
+    total_tokens: inputTokensOf(scenario) + output + reasoning,
     prompt_tokens_details: { cached_tokens: cacheRead, audio_tokens: 0 },
     completion_tokens_details: {
       reasoning_tokens: reasoning,
@@ -28,12 +28,12 @@ function usage(scenario: Scenario) {
   }
 }
 
-function body(scenario: Scenario): Record<string, unknown> {
+function encodeBody(scenario: Scenario): Record<string, unknown> {
   const { text, reasoning, toolCalls, finish } = scenario
-  const calls = toolCalls.map(({ id, name, arguments: given }) => ({
+  const calls = toolCalls.map(({ id, name, arguments: args }) => ({
     id,
     type: 'function',
-    function: { name, arguments: given },
+    function: { name, arguments: args },
   }))
   const message = {
     role: 'assistant',
@@ -44,36 +44,36 @@ function body(scenario: Scenario): Record<string, unknown> {
     annotations: [],
   }
   const choices = [{ index: 0, message, logprobs: null, finish_reason: finish }]
-  return { ...about, object: 'chat.completion', choices, usage: usage(scenario) }
+  return { ...identity, object: 'chat.completion', choices, usage: encodeUsage(scenario) }
 }
 
-function frames(scenario: Scenario): string[] {
-  const chunk = (rest: object) => dataFrame({ ...about, object: 'chat.completion.chunk', ...rest })
+function encodeFrames(scenario: Scenario): string[] {
+  const chunk = (rest: object) => encodeDataFrame({ ...identity, object: 'chat.completion.chunk', ...rest })
   const delta = (fields: object, finish: string | null = null) =>
     chunk({ choices: [{ index: 0, delta: fields, logprobs: null, finish_reason: finish }], usage: null })
   const { text, reasoning, finish } = scenario
   return [
     delta({ role: 'assistant', content: '', refusal: null }),
-    ...pieces(reasoning?.text ?? '').map((piece) => delta({ reasoning_content: piece })),
-    ...pieces(text).map((piece) => delta({ content: piece })),
-    ...callDeltas(scenario).map((call) => delta({ tool_calls: [call] })),
+    ...splitPieces(reasoning?.text ?? '').map((piece) => delta({ reasoning_content: piece })),
+    ...splitPieces(text).map((piece) => delta({ content: piece })),
+    ...encodeCallDeltas(scenario).map((call) => delta({ tool_calls: [call] })),
     delta({}, finish),
-    chunk({ choices: [], usage: usage(scenario) }),
+    chunk({ choices: [], usage: encodeUsage(scenario) }),
     'data: [DONE]\n\n',
   ]
 }
 
 /** Parallel calls whose arguments take turns: the hardest order the format allows. */
-function callDeltas({ toolCalls }: Scenario): object[] {
+function encodeCallDeltas({ toolCalls }: Scenario): object[] {
   const starts = toolCalls.map(({ id, name }, index) => ({
     index,
     id,
     type: 'function',
     function: { name, arguments: '' },
   }))
-  const parts = toolCalls.map((call) => pieces(call.arguments))
-  const longest = Math.max(0, ...parts.map((list) => list.length))
-  const turns = Array.from({ length: longest }, (_, turn) =>
+  const parts = toolCalls.map((call) => splitPieces(call.arguments))
+  const maxPieces = Math.max(0, ...parts.map((list) => list.length))
+  const turns = Array.from({ length: maxPieces }, (_, turn) =>
     parts.flatMap((list, index) =>
       list[turn] === undefined ? [] : [{ index, function: { arguments: list[turn] } }],
     ),

@@ -1,21 +1,21 @@
-import { dataFrame, input, pieces, type Scenario, type VendorReply } from './scenario.ts'
+import { encodeDataFrame, inputTokensOf, type Scenario, splitPieces, type VendorReply } from './scenario.ts'
 
 type Json = Record<string, unknown>
 
-const about = { modelVersion: 'vendor-pro-3', responseId: 'Wm7qaZ3TH5nNxs0P' }
+const identity = { modelVersion: 'vendor-pro-3', responseId: 'Wm7qaZ3TH5nNxs0P' }
 
 export function geminiReply(scenario: Scenario): VendorReply {
-  return { frames: frames(scenario), body: body(scenario), scenario, usage: scenario.usage }
+  return { frames: encodeFrames(scenario), body: encodeBody(scenario), scenario, usage: scenario.usage }
 }
 
-function usage(scenario: Scenario): Json {
+function encodeUsage(scenario: Scenario): Json {
   const { cacheRead, output, reasoning } = scenario.usage
   return {
-    promptTokenCount: input(scenario),
+    promptTokenCount: inputTokensOf(scenario),
     ...(cacheRead > 0 ? { cachedContentTokenCount: cacheRead } : {}),
     candidatesTokenCount: output,
-    totalTokenCount: input(scenario) + output + reasoning,
-    promptTokensDetails: [{ modality: 'TEXT', tokenCount: input(scenario) }],
+    totalTokenCount: inputTokensOf(scenario) + output + reasoning,
+    promptTokensDetails: [{ modality: 'TEXT', tokenCount: inputTokensOf(scenario) }],
     ...(reasoning > 0 ? { thoughtsTokenCount: reasoning } : {}),
   }
 }
@@ -25,39 +25,39 @@ function finishOf({ finish }: Scenario): string {
   return finish === 'length' ? 'MAX_TOKENS' : 'STOP'
 }
 
-function callParts({ toolCalls, reasoning }: Scenario): Json[] {
-  return toolCalls.map(({ id, name, arguments: given }, index) => ({
-    functionCall: { id, name, args: JSON.parse(given) },
+function encodeCallParts({ toolCalls, reasoning }: Scenario): Json[] {
+  return toolCalls.map(({ id, name, arguments: args }, index) => ({
+    functionCall: { id, name, args: JSON.parse(args) },
     // Only the first of several calls is signed.
     ...(reasoning && index === 0 ? { thoughtSignature: reasoning.signature } : {}),
   }))
 }
 
-function body(scenario: Scenario): Json {
+function encodeBody(scenario: Scenario): Json {
   const { text, reasoning, toolCalls } = scenario
   const signed = reasoning && toolCalls.length === 0 ? { thoughtSignature: reasoning.signature } : {}
   const parts = [
     ...(reasoning ? [{ text: reasoning.text, thought: true }] : []),
     ...(text === '' ? [] : [{ text, ...signed }]),
-    ...callParts(scenario),
+    ...encodeCallParts(scenario),
   ]
   const candidate = { content: { parts, role: 'model' }, finishReason: finishOf(scenario), index: 0 }
-  return { candidates: [candidate], usageMetadata: usage(scenario), ...about }
+  return { candidates: [candidate], usageMetadata: encodeUsage(scenario), ...identity }
 }
 
-function frames(scenario: Scenario): string[] {
+function encodeFrames(scenario: Scenario): string[] {
   const { text, reasoning, toolCalls } = scenario
   const chunk = (parts: Json[], rest: Json = {}) =>
-    dataFrame({
+    encodeDataFrame({
       candidates: [{ content: { parts, role: 'model' }, ...rest, index: 0 }],
-      usageMetadata: usage(scenario),
-      ...about,
+      usageMetadata: encodeUsage(scenario),
+      ...identity,
     })
   const trailing = reasoning && toolCalls.length === 0 ? { thoughtSignature: reasoning.signature } : {}
   return [
-    ...pieces(reasoning?.text ?? '', 30).map((piece) => chunk([{ text: piece, thought: true }])),
-    ...pieces(text, 20).map((piece) => chunk([{ text: piece }])),
-    ...callParts(scenario).map((part) => chunk([part])),
+    ...splitPieces(reasoning?.text ?? '', 30).map((piece) => chunk([{ text: piece, thought: true }])),
+    ...splitPieces(text, 20).map((piece) => chunk([{ text: piece }])),
+    ...encodeCallParts(scenario).map((part) => chunk([part])),
     chunk([{ text: '', ...trailing }], { finishReason: finishOf(scenario) }),
   ]
 }

@@ -1,6 +1,6 @@
-import { eventFrame, pieces, type Scenario, type VendorReply } from './scenario.ts'
+import { encodeEventFrame, type Scenario, splitPieces, type VendorReply } from './scenario.ts'
 
-const about = {
+const identity = {
   id: 'msg_01Hq7uZkVb3xN5',
   type: 'message',
   role: 'assistant',
@@ -11,7 +11,7 @@ const stopReasons = { stop: 'end_turn', length: 'max_tokens', tool_calls: 'tool_
 
 export function messagesReply(scenario: Scenario): VendorReply {
   const counted = { ...scenario.usage, output: outputOf(scenario), reasoning: 0 }
-  return { frames: frames(scenario), body: body(scenario), scenario, usage: counted }
+  return { frames: encodeFrames(scenario), body: encodeBody(scenario), scenario, usage: counted }
 }
 
 interface Block {
@@ -21,13 +21,13 @@ interface Block {
   whole: object
 }
 
-function blocksOf({ text, reasoning, toolCalls }: Scenario): Block[] {
+function buildBlocks({ text, reasoning, toolCalls }: Scenario): Block[] {
   const blocks: Block[] = []
   if (reasoning) {
     blocks.push({
       start: { type: 'thinking', thinking: '', signature: '' },
       deltas: [
-        ...pieces(reasoning.text).map((thinking) => ({ type: 'thinking_delta', thinking })),
+        ...splitPieces(reasoning.text).map((thinking) => ({ type: 'thinking_delta', thinking })),
         { type: 'signature_delta', signature: reasoning.signature },
       ],
       whole: { type: 'thinking', thinking: reasoning.text, signature: reasoning.signature },
@@ -36,21 +36,21 @@ function blocksOf({ text, reasoning, toolCalls }: Scenario): Block[] {
   if (text !== '') {
     blocks.push({
       start: { type: 'text', text: '' },
-      deltas: pieces(text).map((piece) => ({ type: 'text_delta', text: piece })),
+      deltas: splitPieces(text).map((piece) => ({ type: 'text_delta', text: piece })),
       whole: { type: 'text', text },
     })
   }
-  for (const { id, name, arguments: given } of toolCalls) {
+  for (const { id, name, arguments: args } of toolCalls) {
     blocks.push({
       start: { type: 'tool_use', id, name, input: {} },
-      deltas: ['', ...pieces(given)].map((piece) => ({ type: 'input_json_delta', partial_json: piece })),
-      whole: { type: 'tool_use', id, name, input: JSON.parse(given) },
+      deltas: ['', ...splitPieces(args)].map((piece) => ({ type: 'input_json_delta', partial_json: piece })),
+      whole: { type: 'tool_use', id, name, input: JSON.parse(args) },
     })
   }
   return blocks
 }
 
-function usage({ usage: counted }: Scenario, output: number) {
+function encodeUsage({ usage: counted }: Scenario, output: number) {
   return {
     input_tokens: counted.input,
     cache_creation_input_tokens: counted.cacheWrite + counted.cacheWrite1h,
@@ -69,20 +69,26 @@ function outputOf({ usage: { output, reasoning } }: Scenario): number {
   return output + reasoning
 }
 
-function body(scenario: Scenario): Record<string, unknown> {
+function encodeBody(scenario: Scenario): Record<string, unknown> {
   return {
-    ...about,
-    content: blocksOf(scenario).map(({ whole }) => whole),
+    ...identity,
+    content: buildBlocks(scenario).map(({ whole }) => whole),
     stop_reason: stopReasons[scenario.finish],
     stop_sequence: null,
-    usage: usage(scenario, outputOf(scenario)),
+    usage: encodeUsage(scenario, outputOf(scenario)),
   }
 }
 
-function frames(scenario: Scenario): string[] {
-  const message = { ...about, content: [], stop_reason: null, stop_sequence: null, usage: usage(scenario, 1) }
+function encodeFrames(scenario: Scenario): string[] {
+  const message = {
+    ...identity,
+    content: [],
+    stop_reason: null,
+    stop_sequence: null,
+    usage: encodeUsage(scenario, 1),
+  }
   const delta = { stop_reason: stopReasons[scenario.finish], stop_sequence: null }
-  const blocks = blocksOf(scenario).flatMap(({ start, deltas }, index) => [
+  const blocks = buildBlocks(scenario).flatMap(({ start, deltas }, index) => [
     { type: 'content_block_start', index, content_block: start },
     ...(index === 0 ? [{ type: 'ping' }] : []),
     ...deltas.map((piece) => ({ type: 'content_block_delta', index, delta: piece })),
@@ -91,7 +97,7 @@ function frames(scenario: Scenario): string[] {
   return [
     { type: 'message_start', message },
     ...blocks,
-    { type: 'message_delta', delta, usage: usage(scenario, outputOf(scenario)) },
+    { type: 'message_delta', delta, usage: encodeUsage(scenario, outputOf(scenario)) },
     { type: 'message_stop' },
-  ].map(eventFrame)
+  ].map(encodeEventFrame)
 }

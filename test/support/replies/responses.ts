@@ -1,9 +1,9 @@
-import { eventFrame, input, pieces, type Scenario, type VendorReply } from './scenario.ts'
+import { encodeEventFrame, inputTokensOf, type Scenario, splitPieces, type VendorReply } from './scenario.ts'
 
 type Json = Record<string, unknown>
 type Event = Json & { type: string }
 
-const about = {
+const identity = {
   id: 'resp_0c5e2f7a91d84b',
   object: 'response',
   created_at: 1_790_000_000,
@@ -28,28 +28,28 @@ const about = {
 }
 
 export function responsesReply(scenario: Scenario): VendorReply {
-  return { frames: frames(scenario), body: body(scenario), scenario, usage: scenario.usage }
+  return { frames: encodeFrames(scenario), body: encodeBody(scenario), scenario, usage: scenario.usage }
 }
 
-function usage(scenario: Scenario): Json {
+function encodeUsage(scenario: Scenario): Json {
   const { cacheRead, output, reasoning } = scenario.usage
   return {
-    input_tokens: input(scenario),
+    input_tokens: inputTokensOf(scenario),
     input_tokens_details: { cached_tokens: cacheRead },
     output_tokens: output + reasoning,
     output_tokens_details: { reasoning_tokens: reasoning },
-    total_tokens: input(scenario) + output + reasoning,
+    total_tokens: inputTokensOf(scenario) + output + reasoning,
   }
 }
 
-function body(scenario: Scenario): Json {
+function encodeBody(scenario: Scenario): Json {
   const cut = scenario.finish === 'length'
   return {
-    ...about,
+    ...identity,
     status: cut ? 'incomplete' : 'completed',
     incomplete_details: cut ? { reason: 'max_output_tokens' } : null,
-    output: itemsOf(scenario).map(({ whole }) => whole),
-    usage: usage(scenario),
+    output: buildItems(scenario).map(({ whole }) => whole),
+    usage: encodeUsage(scenario),
   }
 }
 
@@ -60,7 +60,7 @@ interface Item {
   whole: Json
 }
 
-function itemsOf(scenario: Scenario): Item[] {
+function buildItems(scenario: Scenario): Item[] {
   const { reasoning, text, toolCalls, finish } = scenario
   return [
     ...(reasoning ? [reasoningItem(reasoning)] : []),
@@ -80,7 +80,11 @@ function reasoningItem({ text, signature }: { text: string; signature: string })
       const at = { item_id: id, output_index, summary_index: 0 }
       return [
         { type: 'response.reasoning_summary_part.added', ...at, part: { ...part, text: '' } },
-        ...pieces(text).map((delta) => ({ type: 'response.reasoning_summary_text.delta', ...at, delta })),
+        ...splitPieces(text).map((delta) => ({
+          type: 'response.reasoning_summary_text.delta',
+          ...at,
+          delta,
+        })),
         { type: 'response.reasoning_summary_text.done', ...at, text },
         { type: 'response.reasoning_summary_part.done', ...at, part },
       ]
@@ -98,7 +102,7 @@ function messageItem(text: string, status: string): Item {
       const at = { item_id: id, output_index, content_index: 0 }
       return [
         { type: 'response.content_part.added', ...at, part: { ...part, text: '' } },
-        ...pieces(text).map((delta) => ({
+        ...splitPieces(text).map((delta) => ({
           type: 'response.output_text.delta',
           ...at,
           delta,
@@ -121,7 +125,7 @@ function callItem(call: Scenario['toolCalls'][number], index: number): Item {
     events: (output_index) => {
       const at = { item_id: id, output_index }
       return [
-        ...pieces(call.arguments).map((delta) => ({
+        ...splitPieces(call.arguments).map((delta) => ({
           type: 'response.function_call_arguments.delta',
           ...at,
           delta,
@@ -133,20 +137,20 @@ function callItem(call: Scenario['toolCalls'][number], index: number): Item {
   }
 }
 
-function frames(scenario: Scenario): string[] {
-  const begun = { ...about, status: 'in_progress', incomplete_details: null, output: [], usage: null }
+function encodeFrames(scenario: Scenario): string[] {
+  const begun = { ...identity, status: 'in_progress', incomplete_details: null, output: [], usage: null }
   const last = scenario.finish === 'length' ? 'response.incomplete' : 'response.completed'
   const events: Event[] = [
     { type: 'response.created', response: begun },
     { type: 'response.in_progress', response: begun },
-    ...itemsOf(scenario).flatMap(({ start, events: between, whole }, output_index): Event[] => [
+    ...buildItems(scenario).flatMap(({ start, events: between, whole }, output_index): Event[] => [
       { type: 'response.output_item.added', output_index, item: start },
       ...between(output_index),
       { type: 'response.output_item.done', output_index, item: whole },
     ]),
-    { type: last, response: body(scenario) },
+    { type: last, response: encodeBody(scenario) },
   ]
   return events.map(({ type, ...rest }, sequence_number) =>
-    eventFrame({ type, sequence_number, ...rest } as Event),
+    encodeEventFrame({ type, sequence_number, ...rest } as Event),
   )
 }

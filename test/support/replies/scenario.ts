@@ -1,4 +1,4 @@
-import { noTokens, type Usage } from '../../../src/call/usage.ts'
+import { type Usage, zeroUsage } from '../../../src/call/usage.ts'
 
 /** What a vendor's reply says, before it is put into any vendor's words. */
 export interface Scenario {
@@ -21,7 +21,7 @@ export interface VendorReply {
   usage: Usage
 }
 
-const usage = (counts: Partial<Usage>): Usage => ({ ...noTokens, ...counts })
+const usage = (counts: Partial<Usage>): Usage => ({ ...zeroUsage, ...counts })
 
 /** Letters of several scripts: whoever cuts bytes in the middle of one must put it together again. */
 const text = 'Grüße aus Oslo: 4 °C, leichter Schneefall 🌨️, Wind 3 m/s.\n\n- Morgen: −2 °C\n- 明日は雪です。'
@@ -85,21 +85,21 @@ export function longScenario(words: number): Scenario {
 }
 
 /** Small pieces, as models write them; never half a character. */
-export function pieces(whole: string, size = 7): string[] {
-  const characters = [...whole]
-  const found: string[] = []
-  for (let at = 0; at < characters.length; at += size) found.push(characters.slice(at, at + size).join(''))
-  return found
+export function splitPieces(fullText: string, size = 7): string[] {
+  const characters = [...fullText]
+  const parts: string[] = []
+  for (let at = 0; at < characters.length; at += size) parts.push(characters.slice(at, at + size).join(''))
+  return parts
 }
 
-export function dataFrame(value: unknown): string {
+export function encodeDataFrame(value: unknown): string {
   return `data: ${JSON.stringify(value)}\n\n`
 }
 
-export function eventFrame(value: { type: string }): string {
-  return `event: ${value.type}\n${dataFrame(value)}`
+export function encodeEventFrame(value: { type: string }): string {
+  return `event: ${value.type}\n${encodeDataFrame(value)}`
 }
 
-export function input({ usage: counted }: Scenario): number {
+export function inputTokensOf({ usage: counted }: Scenario): number {
   return counted.input + counted.cacheRead + counted.cacheWrite + counted.cacheWrite1h
 }

@@ -6,10 +6,10 @@ import type { MemberChange } from './patch.ts'
 import {
   addToGroup,
   deleteGroup,
+  findMemberIds,
   type GroupRow,
-  mappedWorkspaces,
-  memberIdsIn,
-  peopleOf,
+  listMappedWorkspaces,
+  listScimUserIds,
   removeFromGroup,
 } from './store.ts'
 
@@ -21,25 +21,25 @@ export async function changeMembers(
   change: MemberChange,
 ): Promise<void> {
   const added = [...change.add]
-  const joining = await peopleOf(tx, group.organization_id, added)
-  refuseUnknown(added.filter((id) => !joining.has(id)))
+  const joining = await findMemberIds(tx, group.organization_id, added)
+  rejectUnknownUsers(added.filter((id) => !joining.has(id)))
   const leavers = change.reset
-    ? (await memberIdsIn(tx, group.id)).filter((id) => !change.add.has(id))
+    ? (await listScimUserIds(tx, group.id)).filter((id) => !change.add.has(id))
     : [...change.remove]
-  const leaving = await peopleOf(tx, group.organization_id, leavers)
+  const leaving = await findMemberIds(tx, group.organization_id, leavers)
   await removeFromGroup(tx, group.id, leavers)
   await addToGroup(tx, group.id, added)
   await applyGrants(tx, clock, {
     organizationId: group.organization_id,
-    workspaceIds: await mappedWorkspaces(tx, group.id),
+    workspaceIds: await listMappedWorkspaces(tx, group.id),
     userIds: [...joining.values(), ...leaving.values()],
   })
 }
 
 /** Mappings of a group end with it, and so does what they alone granted. */
 export async function removeGroup(tx: Db, clock: Clock, group: GroupRow): Promise<void> {
-  const workspaceIds = await mappedWorkspaces(tx, group.id)
-  const people = await peopleOf(tx, group.organization_id, await memberIdsIn(tx, group.id))
+  const workspaceIds = await listMappedWorkspaces(tx, group.id)
+  const people = await findMemberIds(tx, group.organization_id, await listScimUserIds(tx, group.id))
   await deleteGroup(tx, group.id)
   await applyGrants(tx, clock, {
     organizationId: group.organization_id,
@@ -48,12 +48,12 @@ export async function removeGroup(tx: Db, clock: Clock, group: GroupRow): Promis
   })
 }
 
-function refuseUnknown(ids: string[]): void {
+function rejectUnknownUsers(ids: string[]): void {
   if (ids.length === 0) return
-  const some = ids.slice(0, 5).join(', ').slice(0, 300)
+  const shownIds = ids.slice(0, 5).join(', ').slice(0, 300)
   throw new ScimError(
     400,
     'invalidValue',
-    `members: not users of this organization: ${some}${ids.length > 5 ? ', ...' : ''}.`,
+    `members: not users of this organization: ${shownIds}${ids.length > 5 ? ', ...' : ''}.`,
   )
 }

@@ -1,5 +1,11 @@
-import { valuesOf } from '../filter.ts'
-import { invalidPath, operationsOf, type PatchOperation, type PathOperation, partsOfPath } from '../patch.ts'
+import { parseValueFilter } from '../filter.ts'
+import {
+  invalidPathError,
+  type PatchOperation,
+  type PathOperation,
+  parseOperations,
+  parsePath,
+} from '../patch.ts'
 import { isObject, type Json, ScimError } from '../protocol.ts'
 
 /** What a request says about the members of a group. Ids are of SCIM users. */
@@ -21,31 +27,35 @@ const maxMembers = 10_000
 const maxNameLength = 256
 
 /** All operations taken together, so that a thousand of one member each cost no more than one of a thousand. */
-export function groupChangeOf(body: Json): GroupChange {
+export function parseGroupPatch(body: Json): GroupChange {
   const change: GroupChange = { members: { reset: false, add: new Set(), remove: new Set() } }
-  for (const operation of operationsOf(body, maxMembers)) fold(change, operation)
+  for (const operation of parseOperations(body, maxMembers)) applyOperation(change, operation)
   return change
 }
 
-function fold(change: GroupChange, operation: PathOperation): void {
-  const { urn, name, filter, sub } = partsOfPath(operation.path)
+function applyOperation(change: GroupChange, operation: PathOperation): void {
+  const { urn, name, filter, sub } = parsePath(operation.path)
   if (urn !== '' && urn.toLowerCase() !== 'urn:ietf:params:scim:schemas:core:2.0:group:') {
-    throw invalidPath(operation.path)
+    throw invalidPathError(operation.path)
   }
   const attribute = sub === undefined ? name.toLowerCase() : ''
-  if (attribute === 'members') foldMembers(change.members, operation, filter)
-  else if (filter !== undefined) throw invalidPath(operation.path)
-  else if (attribute === 'displayname') change.displayName = nameOf(single(operation.value))
+  if (attribute === 'members') applyMemberOperation(change.members, operation, filter)
+  else if (filter !== undefined) throw invalidPathError(operation.path)
+  else if (attribute === 'displayname') change.displayName = parseDisplayName(unwrapSingle(operation.value))
   else if (attribute === 'externalid') {
-    change.externalId = operation.op === 'remove' ? null : externalIdOf(single(operation.value))
-  } else throw invalidPath(operation.path)
+    change.externalId = operation.op === 'remove' ? null : parseExternalId(unwrapSingle(operation.value))
+  } else throw invalidPathError(operation.path)
 }
 
-function foldMembers(members: MemberChange, operation: PatchOperation, filter: string | undefined): void {
+function applyMemberOperation(
+  members: MemberChange,
+  operation: PatchOperation,
+  filter: string | undefined,
+): void {
   const { op, value } = operation
-  const everyone = op === 'replace' || (op === 'remove' && filter === undefined && isNothing(value))
-  const ids = filter === undefined ? memberIdsOf(value) : filteredIds(op, filter)
-  if (everyone) {
+  const affectsAll = op === 'replace' || (op === 'remove' && filter === undefined && isNullish(value))
+  const ids = filter === undefined ? parseMemberIds(value) : parseFilteredIds(op, filter)
+  if (affectsAll) {
     members.reset = true
     members.add.clear()
     members.remove.clear()
@@ -57,19 +67,19 @@ function foldMembers(members: MemberChange, operation: PatchOperation, filter: s
   }
 }
 
-function filteredIds(op: PatchOperation['op'], filter: string): string[] {
-  const ids = op === 'remove' ? valuesOf(filter) : undefined
+function parseFilteredIds(op: PatchOperation['op'], filter: string): string[] {
+  const ids = op === 'remove' ? parseValueFilter(filter) : undefined
   if (ids) return ids
   throw new ScimError(400, 'invalidPath', 'Of members, only those with "value eq" can be removed.')
 }
 
-function isNothing(value: unknown): boolean {
+function isNullish(value: unknown): boolean {
   return value === undefined || value === null
 }
 
 /** `[{"value": "id"}, ...]`, one of them alone, or nobody. */
-export function memberIdsOf(value: unknown): string[] {
-  const list = isNothing(value) ? [] : Array.isArray(value) ? value : [value]
+export function parseMemberIds(value: unknown): string[] {
+  const list = isNullish(value) ? [] : Array.isArray(value) ? value : [value]
   if (list.length > maxMembers) {
     throw new ScimError(413, undefined, `One request takes at most ${maxMembers} members.`)
   }
@@ -81,25 +91,25 @@ export function memberIdsOf(value: unknown): string[] {
 }
 
 /** An older style of one provider wraps single values: [{"value": "x"}]. */
-function single(value: unknown): unknown {
+function unwrapSingle(value: unknown): unknown {
   const [only] = Array.isArray(value) && value.length === 1 ? value : []
   return isObject(only) ? only.value : value
 }
 
-export function nameOf(value: unknown): string {
+export function parseDisplayName(value: unknown): string {
   if (typeof value !== 'string' || value.trim() === '') {
     throw new ScimError(400, 'invalidValue', 'displayName must be a text that is not empty.')
   }
-  return withinLength('displayName', value)
+  return validateLength('displayName', value)
 }
 
-export function externalIdOf(value: unknown): string | null {
-  if (isNothing(value) || value === '') return null
-  if (typeof value === 'string') return withinLength('externalId', value)
+export function parseExternalId(value: unknown): string | null {
+  if (isNullish(value) || value === '') return null
+  if (typeof value === 'string') return validateLength('externalId', value)
   throw new ScimError(400, 'invalidValue', 'externalId must be a text.')
 }
 
-function withinLength(name: string, text: string): string {
+function validateLength(name: string, text: string): string {
   if (text.length <= maxNameLength) return text
   throw new ScimError(400, 'invalidValue', `${name} is longer than ${maxNameLength} characters.`)
 }

@@ -1,12 +1,12 @@
 import { type Expression, type Selectable, type SqlBool, sql } from 'kysely'
-import { chunksOf } from '../../../account/scim-grants.ts'
+import { splitIntoChunks } from '../../../account/scim-grants.ts'
 import type { Db } from '../../../db/db.ts'
-import { pageOf } from '../../../db/page.ts'
+import { fetchPage } from '../../../db/page.ts'
 import type { ScimGroupTable } from '../../../db/schema.ts'
 import { type Clock, isoNow } from '../../../lib/clock.ts'
 import { newUuid, uuidPattern } from '../../../lib/ids.ts'
-import type { Page } from '../../../lib/page.ts'
-import type { Fields, Term } from '../filter.ts'
+import type { Pagination } from '../../../lib/query-params.ts'
+import type { FilterableFields, Term } from '../filter.ts'
 
 export type GroupRow = Selectable<ScimGroupTable>
 
@@ -16,22 +16,22 @@ export interface GroupMember {
   user_name: string
 }
 
-export const groupFields: Fields = new Map([
+export const groupFields: FilterableFields = new Map([
   ['id', 'exact'],
   ['externalid', 'exact'],
   ['displayname', 'exact'],
   ['members.value', 'exact'],
 ])
 
-const rowsAtOnce = 500
+const rowsPerStatement = 500
 
-function groupsOf(db: Db, organizationId: string, branches: Term[][] | null = null) {
+function selectGroups(db: Db, organizationId: string, branches: Term[][] | null = null) {
   const all = db.selectFrom('scim_groups').selectAll().where('organization_id', '=', organizationId)
   if (!branches) return all
-  return all.where((eb) => eb.or(branches.map((terms) => eb.and(terms.map(conditionOf)))))
+  return all.where((eb) => eb.or(branches.map((terms) => eb.and(terms.map(buildCondition)))))
 }
 
-function conditionOf({ path, value }: Term): Expression<SqlBool> {
+function buildCondition({ path, value }: Term): Expression<SqlBool> {
   const text = String(value)
   if (path === 'id') return sql`scim_groups.id = ${text}`
   if (path === 'externalid') return sql`scim_groups.external_id = ${text}`
@@ -44,30 +44,30 @@ export async function listGroups(
   db: Db,
   organizationId: string,
   branches: Term[][] | null,
-  page: Page,
+  page: Pagination,
 ): Promise<{ rows: GroupRow[]; total: number }> {
-  return pageOf(groupsOf(db, organizationId, await withoutNames(db, organizationId, branches)), page)
+  return fetchPage(selectGroups(db, organizationId, await resolveNames(db, organizationId, branches)), page)
 }
 
 /** In the order of `listGroups`; for filters that the database does not know. */
-export async function firstGroups(
+export async function listFirstGroups(
   db: Db,
   organizationId: string,
   branches: Term[][] | null,
-  most: number,
+  limit: number,
 ): Promise<GroupRow[]> {
-  const known = await withoutNames(db, organizationId, branches)
-  return groupsOf(db, organizationId, known).orderBy('created_at').orderBy('id').limit(most).execute()
+  const resolved = await resolveNames(db, organizationId, branches)
+  return selectGroups(db, organizationId, resolved).orderBy('created_at').orderBy('id').limit(limit).execute()
 }
 
 /** The databases disagree on the lower case of letters beyond ASCII: such names are compared here. */
-async function withoutNames(
+async function resolveNames(
   db: Db,
   organizationId: string,
   branches: Term[][] | null,
 ): Promise<Term[][] | null> {
-  const isForeign = ({ path, value }: Term) => path === 'displayname' && !isAscii(String(value))
-  if (!branches?.flat().some(isForeign)) return branches
+  const isNonAscii = ({ path, value }: Term) => path === 'displayname' && !isAscii(String(value))
+  if (!branches?.flat().some(isNonAscii)) return branches
   const names = await db
     .selectFrom('scim_groups')
     .select(['id', 'display_name'])
@@ -76,7 +76,7 @@ async function withoutNames(
   const ids = new Map(names.map((group) => [group.display_name.toLowerCase(), group.id]))
   const idOf = ({ value }: Term) => ids.get(String(value).toLowerCase()) ?? ''
   return branches.map((terms) =>
-    terms.map((term) => (isForeign(term) ? { path: 'id', value: idOf(term) } : term)),
+    terms.map((term) => (isNonAscii(term) ? { path: 'id', value: idOf(term) } : term)),
   )
 }
 
@@ -86,7 +86,7 @@ function isAscii(text: string): boolean {
 
 export async function findGroup(db: Db, organizationId: string, id: string): Promise<GroupRow | undefined> {
   if (!uuidPattern.test(id)) return undefined
-  return groupsOf(db, organizationId).where('id', '=', id).executeTakeFirst()
+  return selectGroups(db, organizationId).where('id', '=', id).executeTakeFirst()
 }
 
 export async function findGroupByName(
@@ -94,17 +94,22 @@ export async function findGroupByName(
   organizationId: string,
   displayName: string,
 ): Promise<GroupRow | undefined> {
-  const [group] = await firstGroups(db, organizationId, [[{ path: 'displayname', value: displayName }]], 1)
+  const [group] = await listFirstGroups(
+    db,
+    organizationId,
+    [[{ path: 'displayname', value: displayName }]],
+    1,
+  )
   return group
 }
 
 export async function insertGroup(
   tx: Db,
   clock: Clock,
-  wanted: Pick<GroupRow, 'organization_id' | 'display_name' | 'external_id'>,
+  input: Pick<GroupRow, 'organization_id' | 'display_name' | 'external_id'>,
 ): Promise<GroupRow> {
   const now = isoNow(clock)
-  const { organization_id, display_name, external_id } = wanted
+  const { organization_id, display_name, external_id } = input
   const group = {
     id: newUuid(),
     organization_id,
@@ -147,7 +152,7 @@ export async function countMembers(db: Db, groupIds: string[]): Promise<number> 
 }
 
 /** The members of each of these groups, by the id of the group. */
-export async function membersOfGroups(db: Db, groupIds: string[]): Promise<Map<string, GroupMember[]>> {
+export async function listMembersByGroup(db: Db, groupIds: string[]): Promise<Map<string, GroupMember[]>> {
   if (groupIds.length === 0) return new Map()
   const rows = await db
     .selectFrom('scim_group_members as entry')
@@ -160,13 +165,13 @@ export async function membersOfGroups(db: Db, groupIds: string[]): Promise<Map<s
 }
 
 /** Member ids of the people behind SCIM users of this organization, by the id of the SCIM user. */
-export async function peopleOf(
+export async function findMemberIds(
   db: Db,
   organizationId: string,
   scimUserIds: string[],
 ): Promise<Map<string, string>> {
   const people = new Map<string, string>()
-  for (const ids of chunksOf(scimUserIds, rowsAtOnce)) {
+  for (const ids of splitIntoChunks(scimUserIds, rowsPerStatement)) {
     const rows = await db
       .selectFrom('scim_users')
       .select(['id', 'user_id'])
@@ -178,7 +183,7 @@ export async function peopleOf(
   return people
 }
 
-export async function memberIdsIn(db: Db, groupId: string): Promise<string[]> {
+export async function listScimUserIds(db: Db, groupId: string): Promise<string[]> {
   const rows = await db
     .selectFrom('scim_group_members')
     .select('scim_user_id')
@@ -188,7 +193,7 @@ export async function memberIdsIn(db: Db, groupId: string): Promise<string[]> {
 }
 
 export async function addToGroup(tx: Db, groupId: string, scimUserIds: string[]): Promise<void> {
-  for (const ids of chunksOf(scimUserIds, rowsAtOnce)) {
+  for (const ids of splitIntoChunks(scimUserIds, rowsPerStatement)) {
     await tx
       .insertInto('scim_group_members')
       .values(ids.map((id) => ({ group_id: groupId, scim_user_id: id })))
@@ -198,7 +203,7 @@ export async function addToGroup(tx: Db, groupId: string, scimUserIds: string[])
 }
 
 export async function removeFromGroup(tx: Db, groupId: string, scimUserIds: string[]): Promise<void> {
-  for (const ids of chunksOf(scimUserIds, rowsAtOnce)) {
+  for (const ids of splitIntoChunks(scimUserIds, rowsPerStatement)) {
     await tx
       .deleteFrom('scim_group_members')
       .where('group_id', '=', groupId)
@@ -208,7 +213,7 @@ export async function removeFromGroup(tx: Db, groupId: string, scimUserIds: stri
 }
 
 /** The workspaces that mappings of the group give access to. */
-export async function mappedWorkspaces(db: Db, groupId: string): Promise<string[]> {
+export async function listMappedWorkspaces(db: Db, groupId: string): Promise<string[]> {
   const rows = await db
     .selectFrom('scim_group_mappings')
     .select('workspace_id')

@@ -1,196 +1,203 @@
 import { isDeepStrictEqual } from 'node:util'
-import { refuseBeyond } from '../../../account/ceilings.ts'
+import { assertWithinCeiling } from '../../../account/ceilings.ts'
 import { createMember, findMemberByEmail, type Member } from '../../../account/members.ts'
 import { lockOrganization, removeMember, setMemberActive } from '../../../account/organizations.ts'
+import type { Gateway } from '../../../app/gateway.ts'
 import type { Db } from '../../../db/db.ts'
-import type { Gateway } from '../../../gateway.ts'
-import { searchOf } from '../filter.ts'
-import { type FindResources, listHandler, Selection } from '../listing.ts'
+import { planFilter } from '../filter.ts'
+import { AttributeSelection, createListHandler, type FindResources } from '../listing.ts'
 import {
   type Json,
-  missing,
-  noContent,
+  noContentResponse,
+  notFoundError,
   readObject,
+  type ScimContext,
   ScimError,
   type ScimHandler,
-  type ScimRequest,
   scimPages,
   scimResponse,
 } from '../protocol.ts'
-import { wantedFromPatch } from './patch.ts'
-import { userResource, wantedFromBody } from './record.ts'
+import { computePatchedUser } from './patch.ts'
+import { parseUserInput, toUserResource } from './record.ts'
 import {
   findUser,
   findUserByName,
-  firstUsers,
-  groupsOfUsers,
   insertUser,
   isLinked,
+  listFirstUsers,
+  listGroupsByUser,
   listUsers,
+  type UserInput,
   type UserRow,
-  updatePerson,
+  updateMemberProfile,
   updateUser,
   userFields,
-  type WantedUser,
 } from './store.ts'
 
 /** How many users a filter the database does not know is tried on. */
 const maxScanned = 2000
 
-export const findUsers: FindResources = async (ask, page) => {
-  const search = searchOf(ask.query.get('filter'), userFields)
-  const { db } = ask.gateway
-  if (search.exact) {
-    const { rows, total } = await listUsers(db, ask.organizationId, search.branches, page)
-    return { resources: await resourcesOf(ask, rows), total }
+export const findUsers: FindResources = async (context, page) => {
+  const plan = planFilter(context.query.get('filter'), userFields)
+  const { db } = context.gateway
+  if (plan.isExact) {
+    const { rows, total } = await listUsers(db, context.organizationId, plan.branches, page)
+    return { resources: await buildResources(context, rows), total }
   }
-  const rows = await firstUsers(db, ask.organizationId, search.branches, maxScanned + 1)
+  const rows = await listFirstUsers(db, context.organizationId, plan.branches, maxScanned + 1)
   if (rows.length > maxScanned) {
     throw new ScimError(400, 'tooMany', 'There are too many users for this filter; use eq on userName.')
   }
-  const found = (await wholeResourcesOf(ask, rows)).filter((resource) => search.matches(resource))
-  const shown = found.slice(page.offset, page.offset + page.limit)
-  const selection = new Selection(ask.query)
-  return { resources: shown.map((resource) => selection.of(resource)), total: found.length }
+  const matching = (await buildFullResources(context, rows)).filter((resource) => plan.matches(resource))
+  const shown = matching.slice(page.offset, page.offset + page.limit)
+  const selection = new AttributeSelection(context.query)
+  return { resources: shown.map((resource) => selection.apply(resource)), total: matching.length }
 }
 
-const get: ScimHandler = async (ask) => {
-  const row = await findUser(ask.gateway.db, ask.organizationId, ask.id)
-  if (!row) throw missing('User')
-  return scimResponse(await resourceOf(ask, row))
+const getUser: ScimHandler = async (context) => {
+  const row = await findUser(context.gateway.db, context.organizationId, context.id)
+  if (!row) throw notFoundError('User')
+  return scimResponse(await buildResource(context, row))
 }
 
-const create: ScimHandler = async (ask) => {
-  const wanted = wantedFromBody(await readObject(ask))
-  const { organizationId, gateway } = ask
+const createUser: ScimHandler = async (context) => {
+  const input = parseUserInput(await readObject(context))
+  const { organizationId, gateway } = context
   const row = await gateway.db.transaction().execute(async (tx) => {
     await lockOrganization(tx, organizationId)
-    await refuseTakenName(tx, organizationId, wanted.userName)
-    const member = await memberFor(tx, gateway, organizationId, wanted)
-    await setMemberActive(tx, gateway.clock, organizationId, member.id, wanted.active ?? true)
-    await updatePerson(tx, member.id, {
+    await rejectTakenName(tx, organizationId, input.userName)
+    const member = await findOrCreateMember(tx, gateway, organizationId, input)
+    await setMemberActive(tx, gateway.clock, organizationId, member.id, input.active ?? true)
+    await updateMemberProfile(tx, member.id, {
       email: member.email,
-      first_name: wanted.firstName ?? member.first_name,
-      last_name: wanted.lastName ?? member.last_name,
+      first_name: input.firstName ?? member.first_name,
+      last_name: input.lastName ?? member.last_name,
     })
-    const id = await insertUser(tx, gateway.clock, organizationId, member.id, wanted)
+    const id = await insertUser(tx, gateway.clock, organizationId, member.id, input)
     return requireUser(tx, organizationId, id)
   })
-  return scimResponse(await resourceOf(ask, row), 201, { location: `${ask.base}/Users/${row.id}` })
+  return scimResponse(await buildResource(context, row), 201, { location: `${context.base}/Users/${row.id}` })
 }
 
-const replace: ScimHandler = async (ask) => {
-  const wanted = wantedFromBody(await readObject(ask))
-  const row = await change(ask, async () => wanted)
-  return scimResponse(await resourceOf(ask, row))
+const replaceUser: ScimHandler = async (context) => {
+  const input = parseUserInput(await readObject(context))
+  const row = await changeUser(context, async () => input)
+  return scimResponse(await buildResource(context, row))
 }
 
-const patch: ScimHandler = async (ask) => {
-  const body = await readObject(ask)
-  const before = await requireUser(ask.gateway.db, ask.organizationId, ask.id)
+const patchUser: ScimHandler = async (context) => {
+  const body = await readObject(context)
+  const before = await requireUser(context.gateway.db, context.organizationId, context.id)
   // Worked out before the organization is locked, and again only if somebody else was faster.
-  const wanted = await wantedFromPatch(before, body)
-  const row = await change(ask, async (current) =>
-    isDeepStrictEqual(current, before) ? wanted : wantedFromPatch(current, body),
+  const input = await computePatchedUser(before, body)
+  const row = await changeUser(context, async (current) =>
+    isDeepStrictEqual(current, before) ? input : computePatchedUser(current, body),
   )
-  return scimResponse(await resourceOf(ask, row))
+  return scimResponse(await buildResource(context, row))
 }
 
-const remove: ScimHandler = async ({ gateway, organizationId, id }) => {
+const deleteUser: ScimHandler = async ({ gateway, organizationId, id }) => {
   await gateway.db.transaction().execute(async (tx) => {
     await lockOrganization(tx, organizationId)
     const row = await requireUser(tx, organizationId, id)
     await removeMember(tx, gateway.clock, organizationId, row.user_id)
   })
-  return noContent()
+  return noContentResponse()
 }
 
 export const userPages = [
-  ...scimPages('/Users', { GET: listHandler(findUsers), POST: create }),
-  ...scimPages('/Users/:id', { GET: get, PUT: replace, PATCH: patch, DELETE: remove }),
+  ...scimPages('/Users', { GET: createListHandler(findUsers), POST: createUser }),
+  ...scimPages('/Users/:id', { GET: getUser, PUT: replaceUser, PATCH: patchUser, DELETE: deleteUser }),
 ]
 
 async function requireUser(db: Db, organizationId: string, id: string): Promise<UserRow> {
   const row = await findUser(db, organizationId, id)
-  if (!row) throw missing('User')
+  if (!row) throw notFoundError('User')
   return row
 }
 
-async function change(ask: ScimRequest, wish: (current: UserRow) => Promise<WantedUser>): Promise<UserRow> {
-  const { gateway, organizationId, id } = ask
+async function changeUser(
+  context: ScimContext,
+  resolveInput: (current: UserRow) => Promise<UserInput>,
+): Promise<UserRow> {
+  const { gateway, organizationId, id } = context
   return gateway.db.transaction().execute(async (tx) => {
     await lockOrganization(tx, organizationId)
     const row = await requireUser(tx, organizationId, id)
-    const wanted = await wish(row)
-    await save(tx, gateway, organizationId, row, wanted)
+    const input = await resolveInput(row)
+    await saveUser(tx, gateway, organizationId, row, input)
     return requireUser(tx, organizationId, id)
   })
 }
 
-async function save(
+async function saveUser(
   tx: Db,
   gateway: Gateway,
   organizationId: string,
   row: UserRow,
-  wanted: WantedUser,
+  input: UserInput,
 ): Promise<void> {
-  const email = wanted.email ?? row.email
-  if (wanted.userName.toLowerCase() !== row.user_name) {
-    await refuseTakenName(tx, organizationId, wanted.userName)
+  const email = input.email ?? row.email
+  if (input.userName.toLowerCase() !== row.user_name) {
+    await rejectTakenName(tx, organizationId, input.userName)
   }
-  if (email !== row.email && (await findMemberByEmail(tx, organizationId, email))) throw emailTaken()
+  if (email !== row.email && (await findMemberByEmail(tx, organizationId, email))) throw emailTakenError()
   // First, because it locks what a member signs in with, and that is locked before the member.
-  await setMemberActive(tx, gateway.clock, organizationId, row.user_id, wanted.active ?? row.active === 1)
-  await updatePerson(tx, row.user_id, { email, first_name: wanted.firstName, last_name: wanted.lastName })
-  await updateUser(tx, gateway.clock, row.id, wanted)
+  await setMemberActive(tx, gateway.clock, organizationId, row.user_id, input.active ?? row.active === 1)
+  await updateMemberProfile(tx, row.user_id, {
+    email,
+    first_name: input.firstName,
+    last_name: input.lastName,
+  })
+  await updateUser(tx, gateway.clock, row.id, input)
 }
 
-async function refuseTakenName(tx: Db, organizationId: string, userName: string): Promise<void> {
+async function rejectTakenName(tx: Db, organizationId: string, userName: string): Promise<void> {
   if (await findUserByName(tx, organizationId, userName)) {
     throw new ScimError(409, 'uniqueness', 'Another user has this userName.')
   }
 }
 
-function emailTaken(): ScimError {
+function emailTakenError(): ScimError {
   return new ScimError(409, 'uniqueness', 'Another member of the organization has this e-mail address.')
 }
 
 /** Somebody who was a member before stays what they were: only the names follow the identity provider. */
-async function memberFor(
+async function findOrCreateMember(
   tx: Db,
   gateway: Gateway,
   organizationId: string,
-  wanted: WantedUser,
+  input: UserInput,
 ): Promise<Member> {
-  const { email = null, firstName, lastName } = wanted
+  const { email = null, firstName, lastName } = input
   const known = email === null ? undefined : await findMemberByEmail(tx, organizationId, email)
   if (!known) {
     const person = { organizationId, email, firstName, lastName, role: 'org:member' as const }
-    const made = await createMember(tx, gateway.clock, person)
-    await refuseBeyond(tx, gateway.settings.ceilings, 'members', organizationId)
-    return made
+    const created = await createMember(tx, gateway.clock, person)
+    await assertWithinCeiling(tx, gateway.settings.ceilings, 'members', organizationId)
+    return created
   }
-  if (await isLinked(tx, known.id)) throw emailTaken()
+  if (await isLinked(tx, known.id)) throw emailTakenError()
   return known
 }
 
-async function resourceOf(ask: ScimRequest, row: UserRow): Promise<Json> {
-  const [resource] = await resourcesOf(ask, [row])
+async function buildResource(context: ScimContext, row: UserRow): Promise<Json> {
+  const [resource] = await buildResources(context, [row])
   return resource ?? {}
 }
 
-async function resourcesOf(ask: ScimRequest, rows: UserRow[]): Promise<Json[]> {
-  const selection = new Selection(ask.query)
-  const resources = selection.shows('groups')
-    ? await wholeResourcesOf(ask, rows)
-    : rows.map((row) => userResource(row, [], ask.base))
-  return resources.map((resource) => selection.of(resource))
+async function buildResources(context: ScimContext, rows: UserRow[]): Promise<Json[]> {
+  const selection = new AttributeSelection(context.query)
+  const resources = selection.isIncluded('groups')
+    ? await buildFullResources(context, rows)
+    : rows.map((row) => toUserResource(row, [], context.base))
+  return resources.map((resource) => selection.apply(resource))
 }
 
-async function wholeResourcesOf(ask: ScimRequest, rows: UserRow[]): Promise<Json[]> {
-  const groups = await groupsOfUsers(
-    ask.gateway.db,
+async function buildFullResources(context: ScimContext, rows: UserRow[]): Promise<Json[]> {
+  const groups = await listGroupsByUser(
+    context.gateway.db,
     rows.map((row) => row.id),
   )
-  return rows.map((row) => userResource(row, groups.get(row.id) ?? [], ask.base))
+  return rows.map((row) => toUserResource(row, groups.get(row.id) ?? [], context.base))
 }

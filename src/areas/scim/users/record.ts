@@ -1,25 +1,25 @@
-import { addressOf } from '../../../account/members.ts'
+import { emailOf } from '../../../account/members.ts'
 import { isObject, type Json, ScimError } from '../protocol.ts'
-import { standardUser } from './dialects.ts'
-import { refuseLong, shapedUser, spellingOf } from './schema.ts'
-import type { GroupOfUser, UserRow, WantedUser } from './store.ts'
+import { normalizeUser } from './normalize.ts'
+import { findSpelling, parseUser, rejectLongList } from './schema.ts'
+import type { UserGroup, UserInput, UserRow } from './store.ts'
 
 const maxNameLength = 256
 const maxResourceLength = 64 * 1024
 const emailPattern = /^[^\s@]{1,64}@[^\s@]{1,189}$/
 
-export function wantedFromBody(body: Json): WantedUser {
+export function parseUserInput(body: Json): UserInput {
   for (const [name, value] of Object.entries(body)) {
-    if (name.toLowerCase() !== 'groups' && spellingOf(name)) refuseLong(name, value)
+    if (name.toLowerCase() !== 'groups' && findSpelling(name)) rejectLongList(name, value)
   }
-  return wantedFrom(shapedUser(standardUser(body)))
+  return toUserInput(parseUser(normalizeUser(body)))
 }
 
 /** `user` has been through the schema. A password is never kept; groups and meta are ours to say. */
-export function wantedFrom(user: Json): WantedUser {
+export function toUserInput(user: Json): UserInput {
   const { schemas, id, meta, externalId, active, groups, password, name, ...rest } = user
   const { givenName, familyName, ...otherNames } = isObject(name) ? name : {}
-  const userName = textOf('userName', user.userName)
+  const userName = parseText('userName', user.userName)
   if (!userName) throw new ScimError(400, 'invalidValue', 'userName is required.')
   const resource = JSON.stringify({
     ...rest,
@@ -34,23 +34,23 @@ export function wantedFrom(user: Json): WantedUser {
   }
   return {
     userName,
-    externalId: textOf('externalId', externalId),
-    email: emailOf(user.emails, userName),
-    firstName: textOf('name.givenName', givenName),
-    lastName: textOf('name.familyName', familyName),
+    externalId: parseText('externalId', externalId),
+    email: resolveEmail(user.emails, userName),
+    firstName: parseText('name.givenName', givenName),
+    lastName: parseText('name.familyName', familyName),
     active: typeof active === 'boolean' ? active : undefined,
     resource,
   }
 }
 
-function textOf(name: string, value: unknown): string | null {
+function parseText(name: string, value: unknown): string | null {
   if (typeof value !== 'string' || value.trim() === '') return null
   if (value.length <= maxNameLength) return value
   throw new ScimError(400, 'invalidValue', `${name} is longer than ${maxNameLength} characters.`)
 }
 
 /** The primary e-mail, else the one for work, else the first; else a user name that is an address. */
-function emailOf(emails: unknown, userName: string): string | undefined {
+function resolveEmail(emails: unknown, userName: string): string | undefined {
   const list = Array.isArray(emails) ? emails.filter(isObject).filter((email) => email.value) : []
   const chosen =
     list.find((email) => email.primary === true) ?? list.find((email) => email.type === 'work') ?? list[0]
@@ -61,18 +61,18 @@ function emailOf(emails: unknown, userName: string): string | undefined {
 }
 
 /** The e-mails a client set; null when a PATCH removed them, undefined when there never were any. */
-export function storedEmails(row: UserRow): unknown[] | null | undefined {
+export function readStoredEmails(row: UserRow): unknown[] | null | undefined {
   const { emails } = JSON.parse(row.resource) as Json
-  return emails === null ? null : filledList(emails)
+  return emails === null ? null : toNonEmptyList(emails)
 }
 
 /** An empty list is the same as none: RFC 7643, 2.5. */
-export function filledList(value: unknown): unknown[] | undefined {
+export function toNonEmptyList(value: unknown): unknown[] | undefined {
   return Array.isArray(value) && value.length > 0 ? value : undefined
 }
 
 /** The whole user as a client sees it; also what a PATCH starts from. */
-export function userResource(row: UserRow, groups: GroupOfUser[], base: string): Json {
+export function toUserResource(row: UserRow, groups: UserGroup[], base: string): Json {
   const { userName, name, emails, ...rest } = JSON.parse(row.resource) as Json
   const names = {
     ...(isObject(name) && name),
@@ -87,7 +87,7 @@ export function userResource(row: UserRow, groups: GroupOfUser[], base: string):
     ...(Object.keys(names).length > 0 && { name: names }),
     ...rest,
     active: row.active === 1,
-    ...shownEmails(row, emails),
+    ...toEmails(row, emails),
     groups: groups.map((group) => ({
       value: group.group_id,
       display: group.display_name,
@@ -104,10 +104,10 @@ export function userResource(row: UserRow, groups: GroupOfUser[], base: string):
 }
 
 /** Where no client set or removed any, the address of the member. */
-function shownEmails(row: UserRow, emails: unknown): Json {
+function toEmails(row: UserRow, emails: unknown): Json {
   if (emails === null) return {}
-  if (filledList(emails)) return { emails }
-  const address = addressOf(row)
+  if (toNonEmptyList(emails)) return { emails }
+  const address = emailOf(row)
   return address === null ? {} : { emails: [{ value: address, type: 'work', primary: true }] }
 }
 

@@ -23,56 +23,58 @@ const commonAttributes = new Set(['schemas', 'id', 'externalid', 'meta'])
 const maxValues = 100
 
 /** The attributes the schema knows, each of its type; others, and groups, are dropped. */
-export function shapedUser(body: Json): Json {
-  const own = Object.fromEntries(Object.entries(body).filter(([name]) => name.toLowerCase() !== 'groups'))
-  return plain(checked(() => new Schemas.User(own, 'in')))
+export function parseUser(body: Json): Json {
+  const attributes = Object.fromEntries(
+    Object.entries(body).filter(([name]) => name.toLowerCase() !== 'groups'),
+  )
+  return toPlainJson(withScimErrors(() => new Schemas.User(attributes, 'in')))
 }
 
 /**
  * Before the library sees it, whose work grows faster than a list does. What was long before may stay, so that
  * every user can still be changed, and above all deactivated.
  */
-export function refuseLong(name: string, value: unknown, before?: unknown): void {
-  const most = Math.max(maxValues, Array.isArray(before) ? before.length : 0)
-  if (!Array.isArray(value) || value.length <= most) return
+export function rejectLongList(name: string, value: unknown, before?: unknown): void {
+  const max = Math.max(maxValues, Array.isArray(before) ? before.length : 0)
+  if (!Array.isArray(value) || value.length <= max) return
   throw new ScimError(400, 'invalidValue', `${name.slice(0, 100)} has more than ${maxValues} values.`)
 }
 
 /** The user after one step. The library sees only what the step is about: it checks all it sees. */
-export async function patchedUser(user: Json, step: PatchStep): Promise<Json> {
+export async function patchAttribute(user: Json, step: PatchStep): Promise<Json> {
   const name = step.path.startsWith(enterpriseUrn) ? enterpriseUrn : (step.path.split(/[.[]/)[0] ?? '')
   const { schemas, userName, [name]: value, ...rest } = user
-  const { [name]: changed, ...required } = await patchedPart({ schemas, userName, [name]: value }, step)
+  const { [name]: changed, ...required } = await patchPart({ schemas, userName, [name]: value }, step)
   return { ...rest, ...required, ...(changed !== undefined && { [name]: changed }) }
 }
 
-async function patchedPart(part: Json, step: PatchStep): Promise<Json> {
-  const before = checked(() => new Schemas.User(part, 'both'))
+async function patchPart(part: Json, step: PatchStep): Promise<Json> {
+  const before = withScimErrors(() => new Schemas.User(part, 'both'))
   try {
     const patch = new Messages.PatchOp({ schemas: [patchUrn], Operations: [step] })
     // Nothing comes back when nothing changed.
-    return plain((await patch.apply(before)) ?? before)
+    return toPlainJson((await patch.apply(before)) ?? before)
   } catch (error) {
-    throw refused(error)
+    throw toScimError(error)
   }
 }
 
 /** How the schema spells an attribute or part of one; undefined when it has none of that name. */
-export function spellingOf(name: string, sub?: string): string | undefined {
-  return spellingIn(Schemas.User, name, sub)
+export function findSpelling(name: string, sub?: string): string | undefined {
+  return findSpellingIn(Schemas.User, name, sub)
 }
 
-export function enterpriseSpellingOf(name: string, sub?: string): string | undefined {
+export function findEnterpriseSpelling(name: string, sub?: string): string | undefined {
   // The library gives every schema the attributes that only whole resources have.
   if (commonAttributes.has(name.toLowerCase())) return undefined
-  return spellingIn(Schemas.EnterpriseUser, name, sub)
+  return findSpellingIn(Schemas.EnterpriseUser, name, sub)
 }
 
-function spellingIn(schema: typeof Types.Schema, name: string, sub?: string): string | undefined {
-  const attribute = schema.definition.attributes.find((known) => sameName(known, name))
+function findSpellingIn(schema: typeof Types.Schema, name: string, sub?: string): string | undefined {
+  const attribute = schema.definition.attributes.find((known) => isSameName(known, name))
   if (!attribute) return undefined
   if (sub === undefined) return attribute.name
-  const part = attribute.subAttributes?.find((known) => sameName(known, sub))
+  const part = attribute.subAttributes?.find((known) => isSameName(known, sub))
   return part && `${attribute.name}.${part.name}`
 }
 
@@ -82,30 +84,33 @@ export function isCompound(path: string): boolean {
   return type === 'complex' || config.multiValued === true
 }
 
-function sameName(known: { name: string }, name: string): boolean {
+function isSameName(known: { name: string }, name: string): boolean {
   return known.name.toLowerCase() === name.toLowerCase()
 }
 
 /** The library's objects guard and compute; what is kept is their JSON. */
-function plain(user: unknown): Json {
+function toPlainJson(user: unknown): Json {
   const value: unknown = JSON.parse(JSON.stringify(user))
   return isObject(value) ? value : {}
 }
 
-function checked<T>(work: () => T): T {
+function withScimErrors<T>(work: () => T): T {
   try {
     return work()
   } catch (error) {
-    throw refused(error)
+    throw toScimError(error)
   }
 }
 
 /** How the library begins what it says of a request; it also passes on what the engine said to it. */
-const ownWords = /^((Complex |Required )?attribute '|Invalid (attribute )?path '|Filter '|The request body )/i
+const libraryMessagePattern =
+  /^((Complex |Required )?attribute '|Invalid (attribute )?path '|Filter '|The request body )/i
 
 /** Only ever around calls of the library: what it throws is about the request. */
-function refused(error: unknown): ScimError {
+function toScimError(error: unknown): ScimError {
   const { scimType, message } = error as { scimType?: ScimType; message: string }
-  const detail = ownWords.test(message) ? message : 'A value does not fit the attribute it is for.'
+  const detail = libraryMessagePattern.test(message)
+    ? message
+    : 'A value does not fit the attribute it is for.'
   return new ScimError(400, scimType ?? 'invalidValue', detail)
 }

@@ -1,12 +1,12 @@
 import { type Expression, type SqlBool, sql } from 'kysely'
-import { chunksOf } from '../../../account/scim-grants.ts'
+import { splitIntoChunks } from '../../../account/scim-grants.ts'
 import type { Db } from '../../../db/db.ts'
-import { pageOf } from '../../../db/page.ts'
+import { fetchPage } from '../../../db/page.ts'
 import type { Flag } from '../../../db/schema.ts'
 import { type Clock, isoNow } from '../../../lib/clock.ts'
 import { newUuid, uuidPattern } from '../../../lib/ids.ts'
-import type { Page } from '../../../lib/page.ts'
-import type { Fields, Term } from '../filter.ts'
+import type { Pagination } from '../../../lib/query-params.ts'
+import type { FilterableFields, Term } from '../filter.ts'
 
 /** A SCIM user together with the member it stands for. */
 export interface UserRow {
@@ -24,7 +24,7 @@ export interface UserRow {
 }
 
 /** What a request says about a user, in the terms of our tables. */
-export interface WantedUser {
+export interface UserInput {
   userName: string
   externalId: string | null
   /** Lower case. Undefined when the request names none. */
@@ -37,14 +37,14 @@ export interface WantedUser {
   resource: string
 }
 
-export interface GroupOfUser {
+export interface UserGroup {
   scim_user_id: string
   group_id: string
   display_name: string
 }
 
 /** Of e-mails only the primary one has a column; the others are looked for in the text of the rest. */
-export const userFields: Fields = new Map([
+export const userFields: FilterableFields = new Map([
   ['id', 'exact'],
   ['externalid', 'exact'],
   ['username', 'exact'],
@@ -52,7 +52,7 @@ export const userFields: Fields = new Map([
   ['emails.value', 'narrowing'],
 ])
 
-function usersOf(db: Db, organizationId: string, branches: Term[][] | null) {
+function selectUsers(db: Db, organizationId: string, branches: Term[][] | null) {
   const all = db
     .selectFrom('scim_users')
     .innerJoin('members', 'members.id', 'scim_users.user_id')
@@ -60,58 +60,59 @@ function usersOf(db: Db, organizationId: string, branches: Term[][] | null) {
     .select(['members.email', 'members.first_name', 'members.last_name', 'members.active'])
     .where('scim_users.organization_id', '=', organizationId)
   if (!branches) return all
-  return all.where((eb) => eb.or(branches.map((terms) => eb.and(terms.map(conditionOf)))))
+  return all.where((eb) => eb.or(branches.map((terms) => eb.and(terms.map(buildCondition)))))
 }
 
-const flags = new Map([
+const activeFlags = new Map([
   ['true', 1],
   ['false', 0],
 ])
 /** What no flag is, for a text that is no boolean. */
-const neither = -1
+const noFlag = -1
 
-function conditionOf({ path, value }: Term): Expression<SqlBool> {
-  if (path === 'active') return sql`members.active = ${flags.get(String(value).toLowerCase()) ?? neither}`
+function buildCondition({ path, value }: Term): Expression<SqlBool> {
+  if (path === 'active')
+    return sql`members.active = ${activeFlags.get(String(value).toLowerCase()) ?? noFlag}`
   if (path === 'username') return sql`scim_users.user_name = ${String(value).toLowerCase()}`
   if (path === 'externalid') return sql`scim_users.external_id = ${String(value)}`
   if (path === 'id') return sql`scim_users.id = ${String(value)}`
   const address = String(value).toLowerCase()
-  return sql`(members.email = ${address} or lower(scim_users.resource) like ${within(address)} escape '!')`
+  return sql`(members.email = ${address} or lower(scim_users.resource) like ${toLikePattern(address)} escape '!')`
 }
 
 /** A pattern that finds the text inside JSON. */
-function within(text: string): string {
+function toLikePattern(text: string): string {
   return `%${JSON.stringify(text).slice(1, -1).replace(/[!%_]/g, '!$&')}%`
 }
 
-const order = ['scim_users.created_at', 'scim_users.id']
+const userOrder = ['scim_users.created_at', 'scim_users.id']
 
 export async function listUsers(
   db: Db,
   organizationId: string,
   branches: Term[][] | null,
-  page: Page,
+  page: Pagination,
 ): Promise<{ rows: UserRow[]; total: number }> {
-  return pageOf(usersOf(db, organizationId, branches), page, order)
+  return fetchPage(selectUsers(db, organizationId, branches), page, userOrder)
 }
 
 /** In the order of `listUsers`; for filters that the database does not know. */
-export async function firstUsers(
+export async function listFirstUsers(
   db: Db,
   organizationId: string,
   branches: Term[][] | null,
-  most: number,
+  limit: number,
 ): Promise<UserRow[]> {
-  return usersOf(db, organizationId, branches)
+  return selectUsers(db, organizationId, branches)
     .orderBy('scim_users.created_at')
     .orderBy('scim_users.id')
-    .limit(most)
+    .limit(limit)
     .execute()
 }
 
 export async function findUser(db: Db, organizationId: string, id: string): Promise<UserRow | undefined> {
   if (!uuidPattern.test(id)) return undefined
-  return usersOf(db, organizationId, [[{ path: 'id', value: id }]]).executeTakeFirst()
+  return selectUsers(db, organizationId, [[{ path: 'id', value: id }]]).executeTakeFirst()
 }
 
 export async function findUserByName(
@@ -119,16 +120,16 @@ export async function findUserByName(
   organizationId: string,
   userName: string,
 ): Promise<UserRow | undefined> {
-  return usersOf(db, organizationId, [[{ path: 'username', value: userName }]]).executeTakeFirst()
+  return selectUsers(db, organizationId, [[{ path: 'username', value: userName }]]).executeTakeFirst()
 }
 
 export async function isLinked(db: Db, memberId: string): Promise<boolean> {
-  const found = await db
+  const row = await db
     .selectFrom('scim_users')
     .select('id')
     .where('user_id', '=', memberId)
     .executeTakeFirst()
-  return found !== undefined
+  return row !== undefined
 }
 
 export async function insertUser(
@@ -136,7 +137,7 @@ export async function insertUser(
   clock: Clock,
   organizationId: string,
   memberId: string,
-  wanted: WantedUser,
+  input: UserInput,
 ): Promise<string> {
   const id = newUuid()
   const now = isoNow(clock)
@@ -146,9 +147,9 @@ export async function insertUser(
       id,
       organization_id: organizationId,
       user_id: memberId,
-      user_name: wanted.userName.toLowerCase(),
-      external_id: wanted.externalId,
-      resource: wanted.resource,
+      user_name: input.userName.toLowerCase(),
+      external_id: input.externalId,
+      resource: input.resource,
       created_at: now,
       updated_at: now,
     })
@@ -156,20 +157,20 @@ export async function insertUser(
   return id
 }
 
-export async function updateUser(tx: Db, clock: Clock, id: string, wanted: WantedUser): Promise<void> {
+export async function updateUser(tx: Db, clock: Clock, id: string, input: UserInput): Promise<void> {
   await tx
     .updateTable('scim_users')
     .set({
-      user_name: wanted.userName.toLowerCase(),
-      external_id: wanted.externalId,
-      resource: wanted.resource,
+      user_name: input.userName.toLowerCase(),
+      external_id: input.externalId,
+      resource: input.resource,
       updated_at: isoNow(clock),
     })
     .where('id', '=', id)
     .execute()
 }
 
-export async function updatePerson(
+export async function updateMemberProfile(
   tx: Db,
   memberId: string,
   person: Pick<UserRow, 'email' | 'first_name' | 'last_name'>,
@@ -179,18 +180,18 @@ export async function updatePerson(
 }
 
 /** The groups of each of these users, by the id of the user. */
-export async function groupsOfUsers(db: Db, ids: string[]): Promise<Map<string, GroupOfUser[]>> {
-  const found: GroupOfUser[] = []
-  for (const some of chunksOf(ids, 500)) {
+export async function listGroupsByUser(db: Db, ids: string[]): Promise<Map<string, UserGroup[]>> {
+  const groups: UserGroup[] = []
+  for (const batch of splitIntoChunks(ids, 500)) {
     const rows = await db
       .selectFrom('scim_group_members')
       .innerJoin('scim_groups', 'scim_groups.id', 'scim_group_members.group_id')
       .select(['scim_group_members.scim_user_id', 'scim_groups.id as group_id', 'scim_groups.display_name'])
-      .where('scim_group_members.scim_user_id', 'in', some)
+      .where('scim_group_members.scim_user_id', 'in', batch)
       .orderBy('scim_groups.created_at')
       .orderBy('scim_groups.id')
       .execute()
-    found.push(...rows)
+    groups.push(...rows)
   }
-  return Map.groupBy(found, (row) => row.scim_user_id)
+  return Map.groupBy(groups, (row) => row.scim_user_id)
 }

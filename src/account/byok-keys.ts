@@ -1,0 +1,60 @@
+import type { Db } from '../db/db.ts'
+import { booleanOf, decodeList } from '../db/values.ts'
+import type { ApiKey } from './keys.ts'
+
+/** A credential of the caller's own for a provider: sealed until a request goes out with it. */
+export interface ByokKey {
+  id: string
+  /** The provider's slug. */
+  provider: string
+  sealed: string
+  /** Where the provider was when the key was entered; null: nobody knew. */
+  origin: string | null
+  /** Tried after shared capacity. */
+  isFallback: boolean
+  /** No shared capacity of the provider for the models it applies to. */
+  isRequired: boolean
+  /** No shared capacity of the provider at all. */
+  isByokOnly: boolean
+  /** Counts as keeping nothing, or never does; null: as the endpoint says. */
+  declaredZdr: boolean | null
+  /** Null: every model. */
+  allowedModels: readonly string[] | null
+}
+
+/** Those a key may use, in the order they are tried. */
+export async function listByokKeys(db: Db, key: ApiKey): Promise<ByokKey[]> {
+  const rows = await db
+    .selectFrom('byok_keys')
+    .selectAll()
+    .where('organization_id', '=', key.organization_id)
+    .where((eb) => eb.or([eb('workspace_id', '=', key.workspace_id), eb('workspace_id', 'is', null)]))
+    .where('disabled', '=', 0)
+    .where('deleted_at', 'is', null)
+    .orderBy('sort_order')
+    .orderBy('id')
+    .execute()
+  return rows.flatMap((row) => {
+    const isUsable =
+      isAllowed(row.allowed_api_key_hashes, key.hash) && isAllowed(row.allowed_user_ids, key.creator_user_id)
+    if (!isUsable || row.sealed_key === null) return []
+    return [
+      {
+        id: row.id,
+        provider: row.provider,
+        sealed: row.sealed_key,
+        origin: row.origin,
+        isFallback: row.is_fallback === 1,
+        isRequired: row.is_required === 1,
+        isByokOnly: row.is_byok_only === 1,
+        declaredZdr: booleanOf(row.declared_zdr),
+        allowedModels: decodeList(row.allowed_models),
+      },
+    ]
+  })
+}
+
+function isAllowed(list: string | null, value: string | null): boolean {
+  const allowed = decodeList(list)
+  return allowed === null || (value !== null && allowed.includes(value))
+}

@@ -1,0 +1,62 @@
+import type { Logger } from 'pino'
+import type { ResponseQuota } from '../account/response-quota.ts'
+import type { Catalogue } from '../catalogue/catalogue.ts'
+import type { CatalogueOverrides } from '../catalogue/overrides.ts'
+import type { Config } from '../config.ts'
+import type { Db } from '../db/db.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { ClusterNode } from '../ledger/recovery.ts'
+import type { RollupThread } from '../ledger/rollups/rollup-thread.ts'
+import type { BackgroundRuns } from '../lib/background-runs.ts'
+import type { ByteCache } from '../lib/byte-cache.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { CoarseTimer } from '../lib/coarse-timer.ts'
+import type { ConcurrencyLimiter } from '../lib/concurrency-limiter.ts'
+import type { Vault } from '../lib/crypto.ts'
+import type { OriginReachability } from '../lib/origin-reachability.ts'
+import type { MinuteRateLimiter } from '../lib/rate-limiter.ts'
+import type { TimeSlicer } from '../lib/time-slicer.ts'
+import type { Routing } from '../routing/routing.ts'
+import type { AccessTokenCache } from '../sign-in/service-account.ts'
+import type { AccountCache } from './account-cache.ts'
+import type { Metrics } from './metrics.ts'
+import type { Settings } from './settings.ts'
+
+/**
+ * Everything a request may use, passed first. `settings`, `edits` and `catalog` are replaced when headgate.yaml
+ * is reloaded or an operator edits the catalogue.
+ */
+export interface Gateway {
+  readonly config: Config
+  readonly db: Db
+  readonly clock: Clock
+  readonly log: Logger
+  readonly vault: Vault
+  readonly metrics: Metrics
+  readonly accounts: AccountCache
+  readonly ledger: Ledger
+  /** This process among those that share the database. */
+  readonly node: ClusterNode
+  readonly rollUps: RollupThread
+  readonly timer: CoarseTimer
+  /** Shared by everything that may work for long without waiting. */
+  readonly timeSlicer: TimeSlicer
+  readonly rateLimiter: MinuteRateLimiter
+  readonly routing: Routing
+  readonly origins: OriginReachability
+  /** Tokens that service accounts were given by their vendors. */
+  readonly serviceAccountTokens: AccessTokenCache
+  /** Replies that are read on although their client has left. */
+  readonly drainLimiter: ConcurrencyLimiter
+  /** Conversations with providers that are under way, to be cut when the process must stop. */
+  readonly exchanges: Set<{ stop(): void }>
+  /** Replies that may be given once more, on this node. */
+  readonly responseCache: ByteCache
+  /** Responses that are made for clients who do not wait. */
+  readonly backgroundRuns: BackgroundRuns
+  /** Keeps what clients have stored within bounds. */
+  readonly responseQuota: ResponseQuota
+  settings: Settings
+  overrides: CatalogueOverrides
+  catalogue: Catalogue
+}

@@ -1,0 +1,83 @@
+import { deleteExpiredConversations } from '../account/conversations.ts'
+import { deleteExpiredResponses } from '../account/stored-responses.ts'
+import { sweepFiles } from '../areas/files/disk.ts'
+import { deleteExpiredContents } from '../areas/generations/store.ts'
+import { readDatabaseTime } from '../db/db.ts'
+import { liveness } from '../ledger/recovery.ts'
+import { isoNow, RemoteClock } from '../lib/clock.ts'
+import { maintainBackgroundResponses } from '../pipeline/reply/background.ts'
+import type { Gateway } from './gateway.ts'
+import { pollOverrides } from './reload.ts'
+
+interface Job {
+  name: string
+  everyMs: number
+  run: (gateway: Gateway) => Promise<unknown>
+}
+
+const minuteMs = 60_000
+const hourMs = 60 * minuteMs
+const rollUpMs = 5000
+/** How long a few generations wait for more. */
+const smallRollUpMs = 15 * minuteMs
+/** An edit of the catalogue counts on every node within two seconds. */
+const catalogueSyncMs = 1000
+
+/** What is done beside requests, each at its own pace and never twice at a time. */
+const jobs: Job[] = [
+  { name: 'sign of life', everyMs: liveness.beatMs, run: sendHeartbeat },
+  { name: 'orphaned holds', everyMs: liveness.beatMs, run: settleOrphanedHolds },
+  { name: 'background responses', everyMs: catalogueSyncMs, run: maintainBackgroundResponses },
+  { name: 'catalogue', everyMs: catalogueSyncMs, run: pollOverrides },
+  { name: 'roll-ups', everyMs: rollUpMs, run: ({ rollUps }) => rollUps.rollUp() },
+  { name: 'small roll-ups', everyMs: smallRollUpMs, run: ({ rollUps }) => rollUps.rollUp({ isAll: true }) },
+  { name: 'response cache', everyMs: minuteMs, run: evictExpiredReplies },
+  { name: 'old records', everyMs: hourMs, run: applyRetention },
+  { name: 'files', everyMs: hourMs, run: sweepFiles },
+  { name: 'expired responses', everyMs: hourMs, run: deleteExpiredResponses },
+  { name: 'expired conversations', everyMs: hourMs, run: deleteExpiredConversations },
+  { name: 'expired contents', everyMs: hourMs, run: deleteExpiredContents },
+]
+
+/** An outage is told once an hour by each job, not at every attempt. */
+const failureLogIntervalMs = hourMs
+
+export function startJobs(gateway: Gateway): void {
+  for (const job of jobs) void runRepeatedly(gateway, job)
+}
+
+async function runRepeatedly(gateway: Gateway, { name, everyMs, run }: Job): Promise<never> {
+  let loggedAt = Number.NEGATIVE_INFINITY
+  for (;;) {
+    try {
+      await run(gateway)
+    } catch (err) {
+      if (performance.now() - loggedAt > failureLogIntervalMs)
+        gateway.log.warn({ err, job: name }, 'job failed')
+      loggedAt = performance.now()
+    }
+    await new Promise((resolve) => setTimeout(resolve, everyMs).unref())
+  }
+}
+
+async function evictExpiredReplies({ responseCache, clock }: Gateway): Promise<void> {
+  responseCache.evictExpired(clock.now())
+}
+
+function applyRetention({ rollUps, clock, settings }: Gateway): Promise<void> {
+  const { retention_days, posting_days } = settings.records
+  const ages = { retentionDays: retention_days, postingDays: posting_days ?? retention_days }
+  return rollUps.runMaintenance(clock.now(), ages)
+}
+
+/** Says that this node is alive, by the clock that all of them share. */
+export async function sendHeartbeat({ db, node, clock }: Gateway): Promise<void> {
+  if (clock instanceof RemoteClock) await clock.sync(() => readDatabaseTime(db))
+  await node.sendHeartbeat(db, isoNow(clock))
+}
+
+/** Closes what others left open. */
+export async function settleOrphanedHolds({ db, ledger, node, clock, log }: Gateway): Promise<void> {
+  const settled = await node.settleOrphans(db, ledger, isoNow(clock))
+  if (settled > 0) log.warn({ settled }, 'holds without an owner were settled')
+}

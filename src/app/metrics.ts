@@ -1,0 +1,134 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { Charge } from '../ledger/charge.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import { usdFromNanos } from '../ledger/money.ts'
+
+interface RequestSeries {
+  count: Counter.Internal
+  duration: Histogram.Internal<string>
+}
+
+/** Labels are operation names and statuses only: nothing a client could make grow without bound. */
+export class Metrics {
+  readonly #registry = new Registry()
+  readonly #requests = new Counter({
+    name: 'headgate_http_requests_total',
+    help: 'HTTP requests answered, by operation and status.',
+    labelNames: ['operation', 'status'],
+    registers: [this.#registry],
+  })
+  readonly #duration = new Histogram({
+    name: 'headgate_http_request_seconds',
+    help: 'Time from the request line to the first byte of the answer, by operation.',
+    labelNames: ['operation'],
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
+    registers: [this.#registry],
+  })
+
+  readonly #computedCost = new Counter({
+    name: 'headgate_cost_computed_usd_total',
+    help: 'What replies cost by our prices, where the provider told its own figure too.',
+    labelNames: ['provider'],
+    registers: [this.#registry],
+  })
+  readonly #reportedCost = new Counter({
+    name: 'headgate_cost_reported_usd_total',
+    help: 'What providers said the same replies cost.',
+    labelNames: ['provider'],
+    registers: [this.#registry],
+  })
+  readonly #flaggedCharges = new Counter({
+    name: 'headgate_charges_flagged_total',
+    help: 'Charges that were out of the ordinary: capped at the hold, or counted by us.',
+    labelNames: ['provider', 'flag'],
+    registers: [this.#registry],
+  })
+
+  readonly #cacheLookups = new Counter({
+    name: 'headgate_response_cache_requests_total',
+    help: 'Requests that asked for the response cache, by whether it had their answer.',
+    labelNames: ['status'],
+    registers: [this.#registry],
+  })
+
+  readonly #series = new Map<string, Map<number, RequestSeries>>()
+
+  constructor() {
+    collectDefaultMetrics({ register: this.#registry, prefix: 'headgate_' })
+  }
+
+  recordRequest(operation: string, status: number, seconds: number): void {
+    const { count, duration } = this.#findSeries(operation, status)
+    count.inc()
+    duration.observe(seconds)
+  }
+
+  /** Asked when somebody looks. */
+  registerLedger(ledger: Pick<Ledger, 'waiting' | 'downSince'>): void {
+    const registers = [this.#registry]
+    new Gauge({
+      name: 'headgate_ledger_waiting',
+      help: 'Holds and charges that wait to be written.',
+      registers,
+      collect() {
+        this.set(ledger.waiting)
+      },
+    })
+    new Gauge({
+      name: 'headgate_ledger_up',
+      help: 'Whether the ledger can be written: without it, requests to models are answered with 503.',
+      registers,
+      collect() {
+        this.set(ledger.downSince === null ? 1 : 0)
+      },
+    })
+  }
+
+  registerCache(cache: { readonly size: number; readonly count: number }): void {
+    const registers = [this.#registry]
+    new Gauge({
+      name: 'headgate_response_cache_bytes',
+      help: 'What the response cache holds, in bytes.',
+      registers,
+      collect() {
+        this.set(cache.size)
+      },
+    })
+    new Gauge({
+      name: 'headgate_response_cache_entries',
+      help: 'How many answers the response cache holds.',
+      registers,
+      collect() {
+        this.set(cache.count)
+      },
+    })
+  }
+
+  recordCacheLookup(status: 'hit' | 'miss'): void {
+    this.#cacheLookups.inc({ status })
+  }
+
+  recordCharge(provider: string, { flag, listPrice, usage }: Charge): void {
+    if (flag) this.#flaggedCharges.inc({ provider, flag })
+    if (usage.reportedCost === null || !(usage.reportedCost >= 0)) return
+    this.#computedCost.inc({ provider }, usdFromNanos(listPrice.total))
+    this.#reportedCost.inc({ provider }, usage.reportedCost)
+  }
+
+  /** Looking a series up by its labels costs more than counting in it. */
+  #findSeries(operation: string, status: number): RequestSeries {
+    const byStatus = this.#series.get(operation) ?? new Map<number, RequestSeries>()
+    const known = byStatus.get(status)
+    if (known) return known
+    const series = {
+      count: this.#requests.labels(operation, String(status)),
+      duration: this.#duration.labels(operation),
+    }
+    this.#series.set(operation, byStatus.set(status, series))
+    return series
+  }
+
+  async render(): Promise<{ body: string; contentType: string }> {
+    return { body: await this.#registry.metrics(), contentType: this.#registry.contentType }
+  }
+}

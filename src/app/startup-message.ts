@@ -1,0 +1,44 @@
+import type { BootstrapResult } from '../account/bootstrap.ts'
+import type { Config } from '../config.ts'
+import type { Settings } from './settings.ts'
+
+/** Where people reach this server. */
+export function resolveSiteUrl(installation: { config: Config; settings: Settings; port: number }): string {
+  if (installation.settings.public_url) return installation.settings.public_url.replace(/\/+$/, '')
+  const isWildcard = ['0.0.0.0', '::'].includes(installation.config.host)
+  const host = isWildcard ? 'localhost' : installation.config.host
+  return `http://${host.includes(':') ? `[${host}]` : host}:${installation.port}`
+}
+
+export function buildSigninUrl(site: string, token: string): string {
+  return `${site}/signin?token=${token}`
+}
+
+/** What the terminal shows: everything a newcomer needs, and secrets only on the very first start. */
+export function formatStartupMessage(site: string, start: BootstrapResult | undefined): string {
+  const base = `${site}/api/v1`
+  const lines = start ? formatFirstStart(start, site, base) : []
+  return [...lines, `Headgate is listening. Base URL: ${base}   API reference: ${site}/docs`, ''].join('\n')
+}
+
+function formatFirstStart(start: BootstrapResult, site: string, base: string): string[] {
+  return [
+    '',
+    'Welcome to Headgate. This is the first start, so here is what was made for you.',
+    'The keys are shown this once: keep them.',
+    '',
+    `  Organization     ${start.organization.name} (${start.organization.id})`,
+    `  Workspace        ${start.workspace.name} (${start.workspace.id})`,
+    `  Owner            ${start.owner.email} (${start.owner.id})`,
+    `  Management key   ${start.managementKey ?? 'the value of HEADGATE_MANAGEMENT_KEY'}`,
+    `  Inference key    ${start.inferenceKey}`,
+    '',
+    'Sign in with the browser (works once, within the hour; "npm run headgate -- signin" prints another):',
+    `  ${buildSigninUrl(site, start.signinToken)}`,
+    '',
+    'Try it:',
+    `  curl ${base}/chat/completions -H "Authorization: Bearer ${start.inferenceKey}" \\`,
+    `    -d '{"model": "sandbox/echo", "messages": [{"role": "user", "content": "Hello"}]}'`,
+    '',
+  ]
+}

@@ -1,0 +1,89 @@
+import type { Granularity, Group } from '../../ledger/rollups/aggregator.ts'
+import { type Metric, metricsByName, requestCount } from './metrics.ts'
+import type { QueryBody } from './request.ts'
+
+export interface GroupPage {
+  groups: Group[]
+  truncated: boolean
+}
+
+/** The groups that are shown, in their order. */
+export function sortAndLimitGroups(groups: readonly Group[], body: QueryBody): GroupPage {
+  const keyOf = createSortKey(body)
+  const sign = body.order_by?.direction === 'asc' ? 1 : -1
+  const sorted = groups
+    .map((group) => ({ group, key: keyOf(group) }))
+    .sort((a, b) => sign * compareNullable(a.key, b.key) || compareTies(a.group, b.group))
+  return {
+    groups: sorted.slice(0, body.limit).map(({ group }) => group),
+    truncated: sorted.length > body.limit,
+  }
+}
+
+/** With the one they are ordered by, which need not be asked for. */
+export function resolveMetrics({ metrics, order_by }: QueryBody): Metric[] {
+  const names = new Set([...metrics, ...(order_by ? [order_by.field] : [])])
+  return [...names].flatMap((name) => metricsByName.get(name) ?? [])
+}
+
+/** The largest groups; null when these are all. */
+export function selectLargestGroups(groups: readonly Group[], body: QueryBody, max: number): Group[] | null {
+  if (groups.length <= max) return null
+  const rank = resolveRankingMetric(body)
+  return groups
+    .map((group) => ({ group, size: rank.value(group) ?? 0 }))
+    .sort((a, b) => b.size - a.size || compareTies(a.group, b.group))
+    .slice(0, max)
+    .map(({ group }) => group)
+}
+
+/** Only what adds up says how large a group is. */
+export function resolveRankingMetric(body: QueryBody): Metric {
+  const [first] = [body.order_by?.field ?? '', ...body.metrics]
+    .flatMap((name) => metricsByName.get(name) ?? [])
+    .filter((metric) => !metric.isRate && metric.measures.length > 0)
+  return first ?? requestCount
+}
+
+function createSortKey(body: QueryBody): (group: Group) => string | number | null {
+  const field = body.order_by?.field ?? resolveDefaultOrder(body)
+  if (field === 'date') return (group) => group.bucket
+  const index = (body.dimensions as string[]).indexOf(field)
+  if (index >= 0) return (group) => group.values[index] ?? null
+  const metric = metricsByName.get(field)
+  return (group) => metric?.value(group) ?? null
+}
+
+/** Newest first where there is time, largest first where there is none. */
+function resolveDefaultOrder({ granularity, dimensions, metrics }: QueryBody): string {
+  if (granularity) return 'date'
+  return dimensions.find((name) => name === 'generation_id') ?? metrics[0] ?? ''
+}
+
+function compareTies(a: Group, b: Group): number {
+  return compareNullable(b.bucket, a.bucket) || compareGroupValues(a, b)
+}
+
+function compareGroupValues(a: Group, b: Group): number {
+  for (let index = 0; index < a.values.length; index++) {
+    const order = compareNullable(a.values[index] ?? null, b.values[index] ?? null)
+    if (order !== 0) return order
+  }
+  return 0
+}
+
+/** What is not there comes before everything else. */
+function compareNullable(a: string | number | null, b: string | number | null): number {
+  if (a === b) return 0
+  if (a === null || b === null) return Number(a !== null) - Number(b !== null)
+  return typeof a === 'number' && typeof b === 'number' ? a - b : compareTexts(String(a), String(b))
+}
+
+function compareTexts(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}
+
+/** Whole days and longer are named by their date, shorter buckets by their moment. */
+export function bucketFieldOf(grain: Granularity): string {
+  return grain === 'minute' || grain === 'hour' ? `created_at__${grain}` : `date__${grain}`
+}

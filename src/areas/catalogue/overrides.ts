@@ -1,0 +1,88 @@
+import { ceilingReachedError } from '../../account/ceilings.ts'
+import type { Gateway } from '../../app/gateway.ts'
+import { buildCatalogueSources, installOverrides } from '../../app/reload.ts'
+import { applyOverrides, type CatalogueOverrides, formatOverrideKey } from '../../catalogue/overrides.ts'
+import {
+  compareOverrideKeys,
+  incrementCatalogueVersion,
+  listOverrides,
+  type OverrideKey,
+  type OverrideRow,
+  removeOverride,
+  saveOverride,
+} from '../../catalogue/store.ts'
+import type { Db } from '../../db/db.ts'
+import { gatewayError } from '../../errors/gateway-error.ts'
+import { isoNow } from '../../lib/clock.ts'
+
+type OverrideColumns = Pick<OverrideRow, 'fields' | 'sealed_secrets'>
+
+/** Puts an edit in the place of the one there may be, which `make` is given. */
+export function putOverride(
+  gateway: Gateway,
+  name: OverrideKey,
+  build: (existing: OverrideRow | undefined) => OverrideColumns,
+): Promise<void> {
+  return changeCatalogue(gateway, async (tx, rows) => {
+    const existing = rows.find((row) => isSameOverride(row, name))
+    const max = gateway.settings.ceilings.catalogue_edits
+    if (!existing && rows.length >= max) throw ceilingReachedError('catalogue_edits', max)
+    const row = { ...name, ...build(existing), updated_at: isoNow(gateway.clock) }
+    const after = [...rows.filter((other) => other !== existing), row].sort(compareOverrideKeys)
+    const { problems } = previewOverrides(gateway, after)
+    const problem = problems.get(formatOverrideKey(row))
+    if (problem) throw problem
+    rejectBrokenDependents(rows, previewOverrides(gateway, rows).problems, problems)
+    await saveOverride(tx, row)
+    return after
+  })
+}
+
+export function deleteOverride(gateway: Gateway, name: OverrideKey): Promise<void> {
+  return changeCatalogue(gateway, async (tx, rows) => {
+    const after = rows.filter((row) => !isSameOverride(row, name))
+    if (after.length === rows.length) throw gatewayError('not_found', 'Nothing was changed here at run time.')
+    rejectBrokenDependents(
+      after,
+      previewOverrides(gateway, rows).problems,
+      previewOverrides(gateway, after).problems,
+    )
+    await removeOverride(tx, name)
+    return after
+  })
+}
+
+/** In force here before the answer is sent; on other nodes as soon as they look. */
+async function changeCatalogue(
+  gateway: Gateway,
+  work: (tx: Db, rows: OverrideRow[]) => Promise<OverrideRow[]>,
+): Promise<void> {
+  const change = await gateway.db.transaction().execute(async (tx) => {
+    const version = await incrementCatalogueVersion(tx)
+    return { version, rows: await work(tx, await listOverrides(tx)) }
+  })
+  installOverrides(gateway, change)
+}
+
+function isSameOverride(row: OverrideKey, name: OverrideKey): boolean {
+  return formatOverrideKey(row) === formatOverrideKey(name)
+}
+
+function previewOverrides(gateway: Gateway, rows: readonly OverrideRow[]) {
+  return applyOverrides(buildCatalogueSources(gateway), rows, gateway.vault)
+}
+
+/** What others were built on stays: a provider that a model names, a model whose endpoint was changed. */
+function rejectBrokenDependents(
+  rows: readonly OverrideRow[],
+  before: CatalogueOverrides['problems'],
+  after: CatalogueOverrides['problems'],
+): void {
+  for (const [key, problem] of after) {
+    const row = before.has(key) ? undefined : rows.find((candidate) => formatOverrideKey(candidate) === key)
+    if (!row) continue
+    const { kind, name, tag } = row
+    const what = kind === 'endpoint' ? `endpoint ${tag} of ${name}` : `${kind} ${name}`
+    throw gatewayError('conflict', `The ${what} was made at run time and needs this: ${problem.message}.`)
+  }
+}

@@ -1,0 +1,60 @@
+import type { Gateway } from '../../app/gateway.ts'
+import { endpointStatuses, type LiveStats } from '../../catalogue/endpoint-record.ts'
+import type { Endpoint } from '../../catalogue/model.ts'
+import type { Quantiles } from '../../lib/sliding-histogram.ts'
+import type { EndpointHealth } from '../../routing/health.ts'
+
+/** Of fewer attempts a share says nothing. */
+const minAttempts = 10
+
+/** With the installation's own credential alone: what the keys of a tenant show is nobody else's business. */
+export function readLiveStats({ routing, clock }: Gateway, { id, provider }: Endpoint): LiveStats {
+  const now = clock.now()
+  const health = routing.health.find(id)
+  const status = provider.enabled ? resolveStatus(health, now) : endpointStatuses.noCredential
+  const stats = health?.getStats(now)
+  if (!stats) return { ...noStats, status }
+  return {
+    status,
+    latency: roundQuantiles(stats.latency),
+    throughput: roundQuantiles(stats.throughput),
+    requests: stats.completed30m,
+    uptime5m: roundUptime(stats.uptime5m, stats.attempts5m),
+    uptime30m: roundUptime(stats.uptime30m, stats.attempts30m),
+    uptime1d: roundUptime(stats.uptime1d, stats.attempts1d),
+  }
+}
+
+const noStats = {
+  latency: null,
+  throughput: null,
+  requests: 0,
+  uptime5m: null,
+  uptime30m: null,
+  uptime1d: null,
+}
+
+function resolveStatus(health: EndpointHealth | null, now: number): LiveStats['status'] {
+  if (health?.isCoolingDown(now)) return endpointStatuses.coolingDown
+  if (health?.isEjected(now)) return endpointStatuses.ejected
+  return health?.isUnstable(now) ? endpointStatuses.failing : endpointStatuses.healthy
+}
+
+function roundUptime(share: number | null, attempts: number): number | null {
+  return share === null || attempts < minAttempts ? null : roundToHundredths(share)
+}
+
+function roundQuantiles(quantiles: Quantiles | null): LiveStats['latency'] {
+  if (!quantiles) return null
+  const { p50, p75, p90, p99 } = quantiles
+  return {
+    p50: roundToHundredths(p50),
+    p75: roundToHundredths(p75),
+    p90: roundToHundredths(p90),
+    p99: roundToHundredths(p99),
+  }
+}
+
+function roundToHundredths(value: number): number {
+  return Math.round(value * 100) / 100
+}

@@ -1,0 +1,68 @@
+import { findFile, type StoredFile } from '../../account/stored-files.ts'
+import { resolveWorkspace, type Workspace } from '../../account/workspaces.ts'
+import type { Gateway } from '../../app/gateway.ts'
+import type { DataRegion } from '../../catalogue/vocabulary.ts'
+import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
+import type { Caller } from '../../pipeline/request/authenticate.ts'
+import { computeEffectivePolicy, type EffectivePolicy } from '../../policy/effective.ts'
+import { assertRegionAllowed } from '../../policy/guard.ts'
+import { loadWorkspaceLayers } from '../../policy/store.ts'
+import { removeContent } from './disk.ts'
+import { removeFile } from './store.ts'
+
+/** Who asks, and for which workspace and storage. */
+export interface FileContext {
+  gateway: Gateway
+  caller: Caller
+  region: DataRegion
+  query: { workspace_id?: string | undefined; provider?: string | undefined }
+}
+
+/** The workspace a request acts in: an inference key's own, for a management key any of its organization. */
+export async function authorizeWorkspace({
+  gateway,
+  caller,
+  region,
+  query,
+}: FileContext): Promise<Workspace> {
+  if (region !== 'global') throw gatewayError('region_refused')
+  const { kind, workspace_id: keyWorkspaceId } = caller.key
+  const requestedId = query.workspace_id?.toLowerCase()
+  if (kind === 'inference' && requestedId !== undefined && requestedId !== keyWorkspaceId) {
+    throw gatewayError('forbidden', 'workspace_id: this key may not enter that workspace.')
+  }
+  const id = kind === 'inference' ? keyWorkspaceId : requestedId
+  const workspace = await resolveWorkspace(gateway.db, caller.organizationId, id)
+  assertRegionAllowed(await loadPolicy(gateway, caller, workspace), region)
+  // The place for a vendor's own storage: nobody can have given a key for it yet.
+  if (query.provider) throw invalidFieldError('provider', 'no key of your own is configured for this vendor')
+  return workspace
+}
+
+/** A management key is bound by what holds for everybody in the workspace. */
+async function loadPolicy(
+  { db, accounts }: Gateway,
+  { key, organizationId }: Caller,
+  workspace: Workspace,
+): Promise<EffectivePolicy> {
+  if (key.kind === 'inference') return (await accounts.findContext(key)).policy
+  return computeEffectivePolicy(await loadWorkspaceLayers(db, organizationId, workspace.id))
+}
+
+export async function requireFile(context: FileContext, id: string): Promise<StoredFile> {
+  const workspace = await authorizeWorkspace(context)
+  const file = await findFile(context.gateway.db, workspace.id, id)
+  if (!file) throw fileNotFoundError()
+  return file
+}
+
+/** Removes a file for good. */
+export async function deleteStoredFile(context: FileContext, id: string): Promise<void> {
+  const workspace = await authorizeWorkspace(context)
+  if (!(await removeFile(context.gateway.db, workspace.id, id))) throw fileNotFoundError()
+  await removeContent(context.gateway, id)
+}
+
+function fileNotFoundError() {
+  return gatewayError('not_found', 'The file does not exist.')
+}

@@ -1,0 +1,71 @@
+import { z } from 'zod'
+import type { Gateway } from '../../app/gateway.ts'
+import { getDestination } from '../../destinations/all.ts'
+import type { Probe } from '../../destinations/destination.ts'
+import { EgressError, sendBuffered } from '../../lib/egress-client.ts'
+import { openConfig, originOf } from './config.ts'
+import { areSecretsHeldBack, type DestinationRow } from './record.ts'
+
+export const testResult = z
+  .strictObject({
+    delivered: z.boolean(),
+    status: z.int().nullable().describe('What the destination answered; null when nothing was sent or came'),
+    error: z.string().nullable(),
+    duration_ms: z.number(),
+  })
+  .meta({ id: 'ObservabilityTestResult' })
+
+type TestOutcome = Omit<z.output<typeof testResult>, 'duration_ms'>
+
+/** Someone waits for the answer. */
+const limits = { timeoutMs: 10_000, maxBytes: 64 * 1024 }
+
+export async function testDestination(
+  gateway: Gateway,
+  row: DestinationRow,
+): Promise<z.output<typeof testResult>> {
+  const startedAt = performance.now()
+  const outcome = await sendTest(gateway, row)
+  return { ...outcome, duration_ms: Math.round(performance.now() - startedAt) }
+}
+
+async function sendTest(gateway: Gateway, row: DestinationRow): Promise<TestOutcome> {
+  const kind = getDestination(row.type)
+  const config = openConfig(gateway.vault, row)
+  const target = kind.target(config)
+  if (target === null)
+    return notSentOutcome(`config.${kind.address} is not set, so there is nowhere to send to.`)
+  if (areSecretsHeldBack(row, config)) {
+    return notSentOutcome(
+      `The secrets were entered for ${row.secrets_origin ?? 'no address'} and are held back: enter all of them again to send them to this one.`,
+    )
+  }
+  const probe = kind.probe(config, target)
+  if (URL.parse(probe.request.url)?.origin !== originOf(kind, config)) {
+    return notSentOutcome('The address leads somewhere else than it says.')
+  }
+  return deliverProbe(probe, gateway.settings.egress.allow_private)
+}
+
+async function deliverProbe(
+  { request, accepted = [] }: Probe,
+  allowPrivate: readonly string[],
+): Promise<TestOutcome> {
+  try {
+    const { status } = await sendBuffered(request, { ...limits, allowPrivate })
+    const delivered = (status >= 200 && status < 300) || accepted.includes(status)
+    return { delivered, status, error: delivered ? null : describeStatus(status) }
+  } catch (error) {
+    if (error instanceof EgressError) return notSentOutcome(error.message)
+    throw error
+  }
+}
+
+function describeStatus(status: number): string {
+  if (status >= 300 && status < 400) return 'The destination answered with a redirect, which is not followed.'
+  return `The destination answered with status ${status}.`
+}
+
+function notSentOutcome(error: string): TestOutcome {
+  return { delivered: false, status: null, error }
+}

@@ -1,0 +1,48 @@
+import { z } from 'zod'
+import type { Gateway } from '../../app/gateway.ts'
+import { chatRequest } from '../../dialects/chat/schema.ts'
+import { completionsRequest } from '../../dialects/completions/schema.ts'
+import { geminiBody } from '../../dialects/gemini/schema.ts'
+import { messagesRequest } from '../../dialects/messages/schema.ts'
+import { responsesRequest } from '../../dialects/responses/schema.ts'
+import type { JsonObject } from '../../lib/json-values.ts'
+import { validateInput } from '../../lib/validate-input.ts'
+import { formats } from '../../pipeline/formats.ts'
+import { ownerOf } from '../../pipeline/request/authenticate.ts'
+import { resolveConversation } from '../../pipeline/request/conversation.ts'
+import type { IncomingRequest } from '../../pipeline/request/inference-request.ts'
+
+const formatSchemas = {
+  chat: chatRequest,
+  completions: completionsRequest,
+  messages: messagesRequest,
+  responses: responsesRequest,
+  gemini: geminiBody,
+} satisfies Record<string, z.ZodType>
+
+type FormatName = keyof typeof formatSchemas
+
+export const formatName = z.enum(['chat', 'completions', 'messages', 'responses', 'gemini'])
+
+/** A body of whichever format, as the operation of that format would take it. */
+export async function resolveIncoming(
+  gateway: Gateway,
+  input: Omit<IncomingRequest, 'format'>,
+  requestedFormat: FormatName | undefined,
+): Promise<IncomingRequest> {
+  const name = requestedFormat ?? detectFormat(input.body, input.httpRequest.headers)
+  const body = validateInput(formatSchemas[name] as z.ZodType<JsonObject>, input.body, 'body')
+  const incoming = { ...input, body, source: { ...input.source, body }, format: formats[name] }
+  if (name === 'gemini') return { ...incoming, body: { ...body, stream: false } }
+  if (name !== 'responses') return incoming
+  const opened = await resolveConversation(gateway, ownerOf(input.caller), body)
+  return { ...incoming, body: opened.body }
+}
+
+/** By what only one format has; Messages bodies differ from chat in nothing but the header of their clients. */
+function detectFormat(body: JsonObject, headers: Headers): FormatName {
+  if (body.input !== undefined) return 'responses'
+  if (body.contents !== undefined) return 'gemini'
+  if (body.messages === undefined && body.prompt !== undefined) return 'completions'
+  return headers.has('anthropic-version') ? 'messages' : 'chat'
+}

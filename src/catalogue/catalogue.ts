@@ -1,0 +1,290 @@
+import type { Environment } from '../config.ts'
+import type { DeclaredCatalogue, DeclaredProvider } from './declared.ts'
+import {
+  commonParameters,
+  type DeclaredEndpoint,
+  type DeclaredModel,
+  declaredModel,
+  tagOf,
+} from './declared-model.ts'
+import { installProvider } from './install.ts'
+import { indexModels, type ModelIndex } from './lookup.ts'
+import type { CatalogueProvider, Endpoint, Model } from './model.ts'
+import { estimatePerMillion, listPrices, type PriceState, type Pricing, resolvePriceState } from './price.ts'
+import { type Provider, unknownDataPolicy } from './provider.ts'
+import { readSnapshot } from './snapshot.ts'
+import type { ParameterName, VendorName } from './vocabulary.ts'
+
+/** Every model and provider, ready to be looked up. Never changed: a reload makes a new one. */
+export interface Catalogue extends ModelIndex {
+  /** The day whose prices the built-in models have. */
+  readonly snapshotDate: string
+  readonly models: readonly Model[]
+  readonly providers: readonly CatalogueProvider[]
+  /** By slug, display name in lower case, and neutral vendor name. */
+  readonly providerByName: ReadonlyMap<string, CatalogueProvider>
+}
+
+export interface CatalogueSources {
+  settings: DeclaredCatalogue
+  providers: Provider[]
+  environment: Environment
+}
+
+export function buildCatalogue(sources: CatalogueSources): Catalogue {
+  const all = buildProviders(sources)
+  const bySlug = new Map(all.map((provider) => [provider.slug, provider]))
+  const vendors = new Map(sources.providers.map(({ author, vendor }) => [author, vendor]))
+  const listingTime = createListingTime(sources.settings)
+  const models = [...mergeDeclaredModels(sources).values()].flatMap(({ model }) =>
+    toModel(model, bySlug, vendors, listingTime(model)),
+  )
+  return {
+    snapshotDate: readSnapshot().date,
+    models,
+    providers: all,
+    providerByName: indexProviders(all),
+    ...indexModels(models),
+  }
+}
+
+/** Nobody declares built-in models but the snapshot. */
+function createListingTime({ declaredAt }: DeclaredCatalogue): (model: DeclaredModel) => number {
+  const snapshot = Date.parse(readSnapshot().date) / 1000
+  return ({ id, created }) => created || (declaredAt?.get(id) ?? snapshot)
+}
+
+export interface SourcedModel {
+  model: DeclaredModel
+  source: 'headgate.yaml' | 'snapshot' | 'built_in'
+}
+
+/** Every model by its id. What headgate.yaml says of one stands, whoever else knows it. */
+export function mergeDeclaredModels({
+  settings,
+  providers,
+}: Pick<CatalogueSources, 'settings' | 'providers'>): Map<string, SourcedModel> {
+  const merged = new Map<string, SourcedModel>()
+  const add = (model: DeclaredModel, source: SourcedModel['source']) => {
+    if (!merged.has(model.id)) merged.set(model.id, { model, source })
+  }
+  for (const model of settings.models) add(model, 'headgate.yaml')
+  for (const model of readSnapshot().models) add(model, 'snapshot')
+  for (const model of providers.flatMap((provider) => provider.models ?? [])) {
+    add(declaredModel.parse(model), 'built_in')
+  }
+  return merged
+}
+
+export function buildProviders({
+  settings: { providers: declared },
+  providers: builtIn,
+  environment,
+}: CatalogueSources): CatalogueProvider[] {
+  const bySlug = new Map(declared.map((provider) => [provider.slug, provider]))
+  const known = new Map(builtIn.map((provider) => [provider.slug, provider]))
+  const isEnabled = ({ slug }: { slug: string }) => bySlug.get(slug)?.enabled !== false
+  return [
+    ...builtIn.filter(isEnabled).map((provider) => {
+      const changes = bySlug.get(provider.slug)
+      return installProvider(changes ? mergeProvider(provider, changes) : provider, changes, environment)
+    }),
+    ...declared
+      .filter((provider) => isEnabled(provider) && !known.has(provider.slug))
+      .map((provider) =>
+        installProvider(mergeProvider(findBaseProvider(provider, known), provider), provider, environment),
+      ),
+  ]
+}
+
+/** The keys of the environment are for the provider itself, not for one that is like it. */
+function findBaseProvider(
+  { like, base_url }: DeclaredProvider,
+  known: ReadonlyMap<string, Provider>,
+): Provider {
+  const base = known.get(like ?? '')
+  if (!base) return blankProvider
+  const { models: _itsOwn, vendor: _neutral, ...rest } = base
+  return { ...rest, keyVariable: base_url === undefined ? '' : null }
+}
+
+/** A provider about which nothing is known yet: it has promised nothing. */
+const blankProvider: Provider = {
+  slug: '',
+  name: '',
+  baseUrl: '',
+  keyVariable: null,
+  dialects: [],
+  regions: ['global'],
+  dataPolicy: unknownDataPolicy,
+  headquarters: null,
+  datacenters: null,
+  privacyPolicyUrl: null,
+  termsOfServiceUrl: null,
+  statusPageUrl: null,
+}
+
+function mergeProvider(provider: Provider, changes: DeclaredProvider): Provider {
+  return {
+    ...provider,
+    slug: changes.slug,
+    name: changes.name ?? provider.name,
+    ...(changes.base_url && { baseUrl: changes.base_url, addresses: [] }),
+    ...(changes.token_url && { tokenUrl: changes.token_url }),
+    dialects: changes.dialects ?? provider.dialects,
+    ...(changes.key_header && { keyHeader: changes.key_header }),
+    ...(changes.headers && { headers: changes.headers }),
+    ...(changes.abilities && { capabilities: changes.abilities }),
+    ...(changes.reasoning_field && { reasoningHistory: { field: changes.reasoning_field } }),
+    ...(changes.bills_abandoned !== undefined && { billsAbandoned: changes.bills_abandoned }),
+    regions: changes.regions ?? provider.regions,
+    dataPolicy: changes.data_policy ?? provider.dataPolicy,
+    headquarters: changes.headquarters ?? provider.headquarters,
+    datacenters: changes.datacenters ?? provider.datacenters,
+    privacyPolicyUrl: changes.privacy_policy_url ?? provider.privacyPolicyUrl,
+    termsOfServiceUrl: changes.terms_of_service_url ?? provider.termsOfServiceUrl,
+    statusPageUrl: changes.status_page_url ?? provider.statusPageUrl,
+  }
+}
+
+function indexProviders(providers: readonly CatalogueProvider[]): Map<string, CatalogueProvider> {
+  const byName = new Map(providers.map((provider) => [provider.slug, provider]))
+  for (const provider of providers) {
+    for (const name of [provider.name.toLowerCase(), provider.vendor]) {
+      if (name && !byName.has(name)) byName.set(name, provider)
+    }
+  }
+  return byName
+}
+
+/** A model that no known provider has is no model here. */
+function toModel(
+  declared: DeclaredModel,
+  providers: ReadonlyMap<string, CatalogueProvider>,
+  vendors: ReadonlyMap<string | undefined, VendorName | undefined>,
+  listedAt: number,
+): Model[] {
+  const { endpoints: declaredEndpoints, canonical_slug, ...rest } = declared
+  const endpoints = declaredEndpoints.flatMap((endpoint) => {
+    const provider = providers.get(endpoint.provider)
+    return provider ? [toEndpoint(endpoint, declared, provider)] : []
+  })
+  const topEndpoint = findTopEndpoint(endpoints)
+  if (!topEndpoint) return []
+  const author = declared.id.slice(0, declared.id.indexOf('/'))
+  const slug = canonical_slug ?? declared.id.replace(/:.*$/, '')
+  return [
+    {
+      ...rest,
+      supported_parameters: rest.supported_parameters ?? commonParameters,
+      canonical_slug: slug,
+      author,
+      listed_at: listedAt,
+      vendor: vendors.get(author) ?? null,
+      endpoints,
+      callable: sortCheapestFirst(endpoints.filter(({ provider }) => provider.enabled)),
+      top_endpoint: topEndpoint,
+    },
+  ]
+}
+
+function computePrice(pricing: Pricing | undefined): number {
+  if (!pricing) return Number.POSITIVE_INFINITY
+  const { prompt, completion, discount } = pricing
+  return estimatePerMillion(prompt, discount) + estimatePerMillion(completion, discount)
+}
+
+/** Two unknown prices differ by NaN: neither is the cheaper one. */
+function sortCheapestFirst(endpoints: readonly Endpoint[]): Endpoint[] {
+  return endpoints.toSorted((a, b) => a.price - b.price || 0)
+}
+
+/** What changes how tokens are drawn, and can be left out without the answer being a different one. */
+const samplingParameters: readonly ParameterName[] = [
+  'temperature',
+  'top_p',
+  'top_k',
+  'min_p',
+  'top_a',
+  'frequency_penalty',
+  'presence_penalty',
+  'repetition_penalty',
+  'seed',
+  'logit_bias',
+  'logprobs',
+  'top_logprobs',
+]
+
+/** A lane is asked for whatever the provider thinks of the word elsewhere: it says itself how. */
+function findUnsupportedParameters(
+  { unsupportedFields = [] }: Provider,
+  { service_tier }: DeclaredEndpoint,
+  supported: readonly ParameterName[] | undefined,
+): ReadonlySet<string> {
+  const fields = service_tier
+    ? unsupportedFields.filter((name) => name !== 'service_tier')
+    : unsupportedFields
+  if (!supported) return new Set(fields)
+  return new Set([...fields, ...samplingParameters.filter((name) => !supported.includes(name))])
+}
+
+function toEndpoint(declared: DeclaredEndpoint, model: DeclaredModel, provider: CatalogueProvider): Endpoint {
+  const image = model.output_modalities.includes('image')
+    ? (declared.image ?? model.image ?? noImageCapabilities)
+    : null
+  const tag = tagOf(declared)
+  const supported = declared.supported_parameters ?? model.supported_parameters ?? commonParameters
+  return {
+    id: `${model.id} ${tag}`,
+    model_id: model.id,
+    provider,
+    tag,
+    service_tier: declared.service_tier ?? null,
+    upstream_model: declared.upstream_model,
+    context_length: declared.context_length ?? model.context_length,
+    max_completion_tokens: declared.max_completion_tokens ?? null,
+    max_prompt_tokens: declared.max_prompt_tokens ?? null,
+    quantization: declared.quantization ?? null,
+    supported_parameters: supported,
+    supports: new Set(supported),
+    unsupported_parameters: findUnsupportedParameters(
+      provider,
+      declared,
+      declared.supported_parameters ?? model.supported_parameters,
+    ),
+    dialects: declared.dialects ?? provider.dialects,
+    regions: declared.regions ?? provider.regions,
+    data_policy: declared.data_policy ?? provider.dataPolicy,
+    pricing: declared.pricing ?? null,
+    price: computePrice(declared.pricing),
+    prompt_unit: declared.prompt_unit,
+    price_state: resolveEndpointPriceState(declared, model, image),
+    image,
+  }
+}
+
+const noImageCapabilities = {
+  supported_parameters: {},
+  allowed_passthrough_parameters: [],
+  supports_streaming: false,
+  pricing: [],
+}
+
+function resolveEndpointPriceState(
+  endpoint: DeclaredEndpoint,
+  model: DeclaredModel,
+  image: Endpoint['image'],
+): PriceState {
+  return resolvePriceState([
+    ...(endpoint.pricing ? listPrices(endpoint.pricing) : []),
+    ...(image?.pricing.map((entry) => entry.cost_usd) ?? []),
+    ...Object.values(model.video?.pricing_skus ?? {}),
+  ])
+}
+
+/** The first of the default lane that can be called and has a price; what cannot be called still says what the model is. */
+function findTopEndpoint(endpoints: readonly Endpoint[]): Endpoint | undefined {
+  const rank = ({ provider, price_state, service_tier }: Endpoint) =>
+    (service_tier ? 0 : 4) + (provider.enabled ? 2 : 0) + (price_state === 'unknown' ? 0 : 1)
+  return endpoints.toSorted((a, b) => rank(b) - rank(a))[0]
+}

@@ -1,0 +1,187 @@
+import { z } from 'zod'
+import {
+  CredentialError,
+  type CredentialForm,
+  parseCredentialObject,
+  printableMessage,
+  printablePattern,
+} from './credential.ts'
+import { type DeclaredModel, dataPolicy, tagOf } from './declared-model.ts'
+import type { Provider } from './provider.ts'
+import { settingNames, settingPatterns } from './provider-settings.ts'
+import { dataRegions, dialectNames, reasoningFields, wireCapabilities } from './vocabulary.ts'
+
+const headerName = z.string().regex(/^[a-z0-9-]+$/, 'must be the name of a header, in lower case')
+
+const headerValue = z
+  .string()
+  .regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'must be one line, of characters a header can hold')
+/** Paths are appended to it. */
+const baseUrl = z
+  .url({ protocol: /^https?$/ })
+  .regex(/^[^?#]*$/, 'must have neither a query nor a fragment')
+  .meta({ override: { pattern: '^https?://[^?#]+$' } })
+
+/** A provider as headgate.yaml declares it; one that is built in needs only what is to change. */
+export const declaredProvider = z.strictObject({
+  slug: z.string().regex(/^[a-z0-9][a-z0-9._-]*$/, 'must be lower-case letters, digits, dots and dashes'),
+  name: z.string().min(1).optional(),
+  /** False: as if there were no such provider, nor models that nobody else has. */
+  enabled: z.boolean().optional(),
+  /** A built-in provider that this one is in everything not said here: a second account, another region. */
+  like: z.string().optional(),
+  base_url: baseUrl.optional(),
+  api_key: z.string().min(1).regex(printablePattern, printableMessage).optional(),
+  /** Instead of `api_key`, where a provider has more than a token; checked by the form that it has. */
+  credentials: z.union([z.array(z.unknown()), z.record(z.string(), z.unknown())]).optional(),
+  /** `region`, `project` and the like, for the gaps in the address. */
+  settings: z.partialRecord(z.enum(settingNames), z.string()).optional(),
+  /** Where the assertions of service accounts are exchanged, instead of at the vendor's own address. */
+  token_url: z.url({ protocol: /^https?$/ }).optional(),
+  dialects: z.array(z.enum(dialectNames)).min(1).optional(),
+  /** The header the key goes into, where it is not the one of the format; `authorization` means Bearer. */
+  key_header: headerName.optional(),
+  /** Sent with every request. */
+  headers: z.record(headerName, headerValue).optional(),
+  abilities: z.array(z.enum(wireCapabilities)).optional(),
+  /** Where assistant messages of the chat format carry the thinking of earlier turns. */
+  reasoning_field: z.enum(reasoningFields).optional(),
+  /** Goes on, and bills all of it, when the client has left: its replies are read to the end. */
+  bills_abandoned: z.boolean().optional(),
+  regions: z.array(z.enum(dataRegions)).min(1).optional(),
+  data_policy: dataPolicy.optional(),
+  headquarters: z
+    .string()
+    .regex(/^[A-Z]{2}$/, 'must be two capital letters (ISO 3166-1)')
+    .optional(),
+  datacenters: z.array(z.string().regex(/^[A-Z]{2}$/, 'must be two capital letters (ISO 3166-1)')).optional(),
+  privacy_policy_url: z.url().optional(),
+  terms_of_service_url: z.url().optional(),
+  status_page_url: z.url().optional(),
+})
+
+export type DeclaredProvider = z.output<typeof declaredProvider>
+
+/** What stands over the snapshot and what is built in. */
+export interface DeclaredCatalogue {
+  providers: DeclaredProvider[]
+  models: DeclaredModel[]
+  /** When each model was declared, in Unix time; the snapshot declares the others. */
+  declaredAt?: ReadonlyMap<string, number>
+}
+
+export type ReportProblem = (path: (string | number)[], message: string) => void
+
+/** What one entry alone cannot show: names that lead nowhere, and names used twice. */
+export function createDeclarationCheck(builtIn: readonly Provider[]) {
+  const known = new Map(builtIn.map((provider) => [provider.slug, provider]))
+  return ({ providers, models }: DeclaredCatalogue, context: z.RefinementCtx) => {
+    const report: ReportProblem = (path, message) => context.addIssue({ code: 'custom', path, message })
+    checkProviders(providers, known, report)
+    const slugs = new Set([...known.keys(), ...providers.map((provider) => provider.slug)])
+    checkModels(models, slugs, report)
+  }
+}
+
+type BuiltInProviders = ReadonlyMap<string, Provider>
+
+function checkProviders(providers: DeclaredProvider[], known: BuiltInProviders, report: ReportProblem): void {
+  const seenSlugs = new Set<string>()
+  for (const [index, provider] of providers.entries()) {
+    const reportHere: ReportProblem = (path, message) => report(['providers', index, ...path], message)
+    if (seenSlugs.has(provider.slug)) reportHere(['slug'], `"${provider.slug}" is declared twice`)
+    seenSlugs.add(provider.slug)
+    checkLike(provider, known, reportHere)
+    if (!known.has(provider.slug)) checkNewProvider(provider, reportHere)
+    const base = known.get(provider.like ?? provider.slug)
+    checkCredentials(provider, base, reportHere)
+    checkSettings(provider, base, reportHere)
+  }
+}
+
+function checkLike({ slug, like }: DeclaredProvider, known: BuiltInProviders, report: ReportProblem): void {
+  if (like === undefined) return
+  if (known.has(slug)) report(['like'], `"${slug}" is built in and cannot be like another`)
+  else if (!known.has(like)) report(['like'], `there is no built-in provider "${like}"`)
+}
+
+/** What one that is built in, or is like one, has already. */
+export function checkNewProvider(provider: DeclaredProvider, report: ReportProblem): void {
+  const needed = [
+    'name',
+    ...(provider.like === undefined ? (['base_url', 'dialects'] as const) : []),
+  ] as const
+  for (const field of needed) {
+    if (provider[field] === undefined) {
+      report([field], 'is required, because this provider is not built in')
+    }
+  }
+}
+
+function checkCredentials(
+  declared: DeclaredProvider,
+  base: Provider | undefined,
+  report: ReportProblem,
+): void {
+  const { api_key, credentials } = declared
+  if (credentials === undefined) return
+  if (api_key !== undefined) report(['credentials'], 'cannot be combined with api_key')
+  else if (!base?.credentialForm) report(['credentials'], 'is not for this provider; use api_key')
+  else checkCredentialForm(credentials, base.credentialForm, report)
+}
+
+function checkCredentialForm(credentials: unknown, form: CredentialForm, report: ReportProblem): void {
+  try {
+    parseCredentialObject(credentials, form)
+  } catch (error) {
+    if (!(error instanceof CredentialError)) throw error
+    report(['credentials', ...error.path], error.message)
+  }
+}
+
+function checkSettings(
+  { settings = {} }: DeclaredProvider,
+  base: Provider | undefined,
+  report: ReportProblem,
+): void {
+  for (const name of settingNames) {
+    const value = settings[name]
+    if (value === undefined) continue
+    if (!base?.settings?.[name]) report(['settings', name], 'is not a setting of this provider')
+    else if (!settingPatterns[name].test(value)) report(['settings', name], 'is not a value it can have')
+  }
+}
+
+function checkModels(models: DeclaredModel[], slugs: ReadonlySet<string>, report: ReportProblem): void {
+  const names = new Set<string>()
+  for (const [index, model] of models.entries()) {
+    checkName(model.id, ['models', index, 'id'])
+    for (const [aliasIndex, alias] of model.aliases.entries())
+      checkName(alias, ['models', index, 'aliases', aliasIndex])
+    checkEndpoints(model, ['models', index, 'endpoints'], slugs, report)
+  }
+
+  function checkName(name: string, path: (string | number)[]): void {
+    if (names.has(name)) report(path, `"${name}" is declared twice`)
+    names.add(name)
+  }
+}
+
+export function checkEndpoints(
+  model: DeclaredModel,
+  path: (string | number)[],
+  slugs: ReadonlySet<string>,
+  report: ReportProblem,
+): void {
+  const tags = new Set<string>()
+  for (const [index, endpoint] of model.endpoints.entries()) {
+    if (!slugs.has(endpoint.provider)) {
+      report([...path, index, 'provider'], `there is no provider "${endpoint.provider}"`)
+    }
+    const tag = tagOf(endpoint)
+    if (tags.has(tag)) {
+      report([...path, index], `a second endpoint on "${endpoint.provider}" needs a variant of its own`)
+    }
+    tags.add(tag)
+  }
+}

@@ -1,0 +1,98 @@
+import { readFileSync } from 'node:fs'
+import type { Environment } from '../config.ts'
+import {
+  type Credential,
+  CredentialError,
+  noCredential,
+  parseCredential,
+  parseCredentialObject,
+  settingsOf,
+} from './credential.ts'
+import type { DeclaredProvider } from './declared.ts'
+import type { CatalogueProvider, ProviderInstallation } from './model.ts'
+import type { Provider } from './provider.ts'
+import { readSettings, resolveAddress, type SettingName } from './provider-settings.ts'
+
+/** A provider with what headgate.yaml and the environment have for it. */
+export function installProvider(
+  provider: Provider,
+  declared: DeclaredProvider | undefined,
+  environment: Environment,
+): CatalogueProvider {
+  const installation = resolveInstallation(provider, declared, environment)
+  return { ...provider, installation, enabled: isComplete(provider, installation) }
+}
+
+function resolveInstallation(
+  provider: Provider,
+  declared: DeclaredProvider | undefined,
+  environment: Environment,
+): ProviderInstallation {
+  const environmentSettings = readSettings(provider.settings, environment)
+  const declaredCredential = readDeclaredCredential(provider, declared)
+  const { credential, problem } = declaredCredential
+    ? { credential: declaredCredential, problem: null }
+    : readEnvironmentCredential(provider, environment)
+  const credentialSettings = { ...settingsOf(credential), ...resourceSettingsOf(credential) }
+  // What the file says goes before what the machine happens to have.
+  const settings = declaredCredential
+    ? { ...environmentSettings, ...credentialSettings }
+    : { ...credentialSettings, ...environmentSettings }
+  const all = { ...settings, ...declared?.settings }
+  const { url: address, missing } = resolveAddress(provider, all)
+  const isIncomplete = missing !== null && credential.kind !== 'none' && !hasDeployments(credential)
+  return {
+    credential,
+    settings: all,
+    address,
+    problem: isIncomplete ? formatMissingSetting(provider, missing) : problem,
+  }
+}
+
+/** They have addresses of their own. */
+function hasDeployments(credential: Credential): boolean {
+  return credential.kind === 'deployments' && credential.deployments.length > 0
+}
+
+function formatMissingSetting({ settings = {} }: Provider, missing: SettingName): string {
+  const sources = [...(settings[missing]?.variables ?? []), `settings.${missing} in headgate.yaml`]
+  return `${missing}: is needed too (${sources.join(', ')})`
+}
+
+function resourceSettingsOf(credential: Credential) {
+  return credential.kind === 'deployments' ? credential.resources[0]?.settings : undefined
+}
+
+/** Checked when the file was read. */
+function readDeclaredCredential(
+  { credentialForm }: Provider,
+  declared: DeclaredProvider | undefined,
+): Credential | null {
+  if (declared?.api_key !== undefined) return { kind: 'token', token: declared.api_key }
+  if (declared?.credentials === undefined || !credentialForm) return null
+  return parseCredentialObject(declared.credentials, credentialForm)
+}
+
+/** A variable that is of no use is not an error: it may be there for other programs. */
+function readEnvironmentCredential(
+  { keyVariable, keyFile, credentialForm }: Provider,
+  environment: Environment,
+): { credential: Credential; problem: string | null } {
+  const text = keyVariable ? environment[keyVariable]?.trim() : undefined
+  if (!text) return { credential: noCredential, problem: null }
+  try {
+    const content = keyFile && !text.startsWith('{') ? readFileSync(text, 'utf8').trim() : text
+    return { credential: parseCredential(content, credentialForm), problem: null }
+  } catch (error) {
+    const problem =
+      error instanceof CredentialError
+        ? [...error.path, error.message].join(' ')
+        : 'names a file that cannot be read'
+    return { credential: noCredential, problem: `${keyVariable}: ${problem}` }
+  }
+}
+
+function isComplete({ keyVariable }: Provider, { credential, address }: ProviderInstallation): boolean {
+  if (keyVariable !== null && credential.kind === 'none') return false
+  return address !== null || hasDeployments(credential)
+}

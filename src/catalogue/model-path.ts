@@ -1,0 +1,14 @@
+import { z } from 'zod'
+import { gatewayError } from '../errors/gateway-error.ts'
+import { findModel, type ModelIndex, type ResolvedModel } from './lookup.ts'
+
+export const modelPath = z.object({
+  author: z.string().min(1),
+  slug: z.string().min(1).describe('May end in a variant such as `:free`; known aliases are resolved'),
+})
+
+export function requireModel(index: ModelIndex, { author, slug }: z.output<typeof modelPath>): ResolvedModel {
+  const resolved = findModel(index, `${author}/${slug}`)
+  if (!resolved) throw gatewayError('not_found', 'The model does not exist.')
+  return resolved
+}

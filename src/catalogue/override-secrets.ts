@@ -1,0 +1,79 @@
+import { invalidFieldError } from '../errors/gateway-error.ts'
+import type { Vault } from '../lib/crypto.ts'
+import { fullMask, isMasked, maskSecret } from '../lib/mask.ts'
+import type { ProviderOverride } from './override-schema.ts'
+import type { OverrideRow } from './store.ts'
+
+/** The fields of a provider that nobody may read back. */
+export const secretFields = ['api_key', 'headers'] as const
+
+type Secrets = Pick<ProviderOverride, (typeof secretFields)[number]>
+
+/** Secrets, and the only origin they are sent to. */
+export interface SealedSecrets {
+  origin: string | null
+  secrets: Secrets
+}
+
+const contextOf = (slug: string) => `catalogue/provider/${slug}`
+
+/** The columns of an edit: what is secret is sealed, in one piece. */
+export function sealFields(
+  vault: Vault,
+  slug: string,
+  origin: string | null,
+  { api_key, headers, ...fields }: ProviderOverride,
+): Pick<OverrideRow, 'fields' | 'sealed_secrets'> {
+  const secrets = { ...(api_key !== undefined && { api_key }), ...(headers && { headers }) }
+  const sealed = () => vault.seal(JSON.stringify({ origin, secrets }), contextOf(slug))
+  return {
+    fields: JSON.stringify(fields),
+    sealed_secrets: Object.keys(secrets).length > 0 ? sealed() : null,
+  }
+}
+
+export function openSecrets(
+  vault: Vault,
+  row: Pick<OverrideRow, 'name' | 'sealed_secrets'>,
+): SealedSecrets | null {
+  if (row.sealed_secrets === null) return null
+  try {
+    return JSON.parse(vault.open(row.sealed_secrets, contextOf(row.name))) as SealedSecrets
+  } catch {
+    throw invalidFieldError('api_key', 'cannot be read any more; enter it again')
+  }
+}
+
+/** What a response may show. */
+export function maskSecrets({ api_key, headers }: Secrets): Secrets {
+  const names = Object.keys(headers ?? {})
+  return {
+    ...(api_key !== undefined && { api_key: maskSecret(api_key) }),
+    ...(headers && { headers: Object.fromEntries(names.map((name) => [name, fullMask])) }),
+  }
+}
+
+/** A masked value stays as it is, as long as it goes where it was entered for. */
+export function restoreMasked(
+  input: ProviderOverride,
+  stored: SealedSecrets | null,
+  origin: string | null,
+): ProviderOverride {
+  const restore = (field: string, value: string, previous: string | undefined) => {
+    if (!isMasked(value)) return value
+    if (previous === undefined) throw invalidFieldError(field, 'is a masked value')
+    if (stored?.origin === origin) return previous
+    throw invalidFieldError(field, 'must be entered again, because base_url leads to another address')
+  }
+  const headers = Object.entries(input.headers ?? {}).map(([name, value]): [string, string] => [
+    name,
+    restore(`headers.${name}`, value, stored?.secrets.headers?.[name]),
+  ])
+  return {
+    ...input,
+    ...(input.api_key !== undefined && {
+      api_key: restore('api_key', input.api_key, stored?.secrets.api_key),
+    }),
+    ...(input.headers && { headers: Object.fromEntries(headers) }),
+  }
+}

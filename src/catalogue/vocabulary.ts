@@ -1,0 +1,181 @@
+/** The wire formats an upstream may speak. */
+export const dialectNames = [
+  'chat',
+  'messages',
+  'responses',
+  'gemini',
+  'embeddings',
+  'rerank',
+  'images',
+  'speech',
+  'transcriptions',
+  'video',
+] as const
+export type DialectName = (typeof dialectNames)[number]
+
+/** Those in which a model is asked for text. */
+export const generateDialects = ['chat', 'messages', 'responses', 'gemini'] as const
+export type GenerateDialect = (typeof generateDialects)[number]
+
+const generateDialectSet: ReadonlySet<string> = new Set(generateDialects)
+
+export function isGenerateDialect(name: DialectName): name is GenerateDialect {
+  return generateDialectSet.has(name)
+}
+
+/** Words of a wire format that only some of its upstreams understand. */
+export const wireCapabilities = ['developer_role', 'max_completion_tokens', 'stream_usage'] as const
+export type WireCapability = (typeof wireCapabilities)[number]
+
+/** Where assistant messages of the chat format carry thinking; `thinking` stands for parts of the content. */
+export const reasoningFields = [
+  'reasoning_content',
+  'reasoning',
+  'reasoning_details',
+  'thinking',
+  'none',
+] as const
+export type ReasoningField = (typeof reasoningFields)[number]
+
+export const inputModalities = ['text', 'image', 'file', 'audio', 'video'] as const
+
+export const outputModalities = [
+  'text',
+  'image',
+  'embeddings',
+  'audio',
+  'video',
+  'rerank',
+  'speech',
+  'transcription',
+] as const
+
+/** Request parameters a model may accept, as the API names them. */
+export const parameterNames = [
+  'temperature',
+  'top_p',
+  'top_k',
+  'min_p',
+  'top_a',
+  'frequency_penalty',
+  'presence_penalty',
+  'repetition_penalty',
+  'max_tokens',
+  'max_completion_tokens',
+  'logit_bias',
+  'logprobs',
+  'top_logprobs',
+  'prediction',
+  'seed',
+  'response_format',
+  'structured_outputs',
+  'stop',
+  'tools',
+  'tool_choice',
+  'parallel_tool_calls',
+  'include_reasoning',
+  'reasoning',
+  'reasoning_effort',
+  'web_search_options',
+  'verbosity',
+] as const
+export type ParameterName = (typeof parameterNames)[number]
+
+/** Groups of models that share a tokenizer. */
+export const tokenizerGroups = [
+  'Router',
+  'Media',
+  'Other',
+  'VendorB',
+  'VendorA',
+  'VendorC',
+  'VendorC-open',
+  'VendorD',
+  'Cohere',
+  'Nova',
+  'Qwen',
+  'Yi',
+  'DeepSeek',
+  'Mistral',
+  'Llama2',
+  'Llama3',
+  'Llama4',
+  'VendorC-legacy',
+  'RWKV',
+  'Qwen3',
+] as const
+
+export const instructTypes = [
+  'none',
+  'airoboros',
+  'alpaca',
+  'alpaca-modif',
+  'chatml',
+  'vendor_a',
+  'code-llama',
+  'vendor_c-open',
+  'llama2',
+  'llama3',
+  'mistral',
+  'nemotron',
+  'neural',
+  'openchat',
+  'phi3',
+  'rwkv',
+  'vicuna',
+  'zephyr',
+  'deepseek-r1',
+  'deepseek-v3.1',
+  'qwq',
+  'qwen3',
+] as const
+
+/** Highest first. */
+export const reasoningEfforts = ['max', 'xhigh', 'high', 'medium', 'low', 'minimal', 'none'] as const
+
+export const quantizations = [
+  'int4',
+  'int8',
+  'fp4',
+  'mxfp4',
+  'nvfp4',
+  'fp6',
+  'fp8',
+  'mxfp8',
+  'fp16',
+  'bf16',
+  'fp32',
+  'unknown',
+] as const
+
+/** Lanes that providers sell beside their default one. */
+export const serviceTiers = ['priority', 'flex'] as const
+export type ServiceTier = (typeof serviceTiers)[number]
+/** What served a reply, in the words of the API. */
+export type ServedTier = ServiceTier | 'default'
+
+export const categories = [
+  'programming',
+  'roleplay',
+  'marketing',
+  'marketing/seo',
+  'technology',
+  'science',
+  'translation',
+  'legal',
+  'finance',
+  'health',
+  'trivia',
+  'academia',
+] as const
+
+/** Where an endpoint processes data. */
+export const dataRegions = ['global', 'europe', 'us'] as const
+export type DataRegion = (typeof dataRegions)[number]
+
+/** A suffix that changes how a request is routed, on any model; every other suffix is a model of its own. */
+export const dynamicVariants: ReadonlySet<string> = new Set(['nitro', 'floor', 'exacto', 'online'])
+
+/** The neutral names of the four vendors that policies can single out. */
+export const vendorNames = ['vendor_a', 'vendor_b', 'vendor_c', 'vendor_d'] as const
+export type VendorName = (typeof vendorNames)[number]

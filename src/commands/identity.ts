@@ -1,0 +1,105 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { Command } from 'commander'
+import { displayNameOf, emailOf, findFirstAdmin, findMemberByEmail } from '../account/members.ts'
+import { createScimToken, deleteScimToken, listScimTokens } from '../account/scim-tokens.ts'
+import { createSigninToken } from '../account/sessions.ts'
+import { siteFilePath } from '../app/data-dir.ts'
+import type { Gateway } from '../app/gateway.ts'
+import { buildSigninUrl, resolveSiteUrl } from '../app/startup-message.ts'
+import {
+  type CommandResult,
+  type CommandRunner,
+  type OrgOption,
+  orgFlag,
+  parseName,
+  resolveOrganization,
+  UsageError,
+} from './command.ts'
+
+interface SigninOptions extends OrgOption {
+  email?: string
+}
+
+export function signinCommand(run: CommandRunner): Command {
+  return new Command('signin')
+    .description('print a one-time link that signs a member in with the browser')
+    .option('--email <email>', 'which member; default: the first admin of the organization')
+    .option(...orgFlag)
+    .action((options: SigninOptions) => run((gateway) => runSignin(gateway, options)))
+}
+
+export function scimCommand(run: CommandRunner): Command {
+  const scim = new Command('scim').description('provisioning by an identity provider')
+  const tokens = scim
+    .command('token')
+    .description('make, list and revoke the tokens identity providers push with')
+  tokens
+    .command('create')
+    .description('create a token and print it, once')
+    .requiredOption('--name <name>', 'which identity provider it is for', parseName)
+    .option(...orgFlag)
+    .action((options: OrgOption & { name: string }) => run((gateway) => runCreateToken(gateway, options)))
+  tokens
+    .command('list')
+    .description('list the tokens of an organization')
+    .option(...orgFlag)
+    .action((options: OrgOption) => run((gateway) => runListTokens(gateway, options)))
+  tokens
+    .command('revoke')
+    .description('delete a token for good, by its id')
+    .argument('<id>')
+    .option(...orgFlag)
+    .action((id: string, options: OrgOption) => run((gateway) => runRevokeToken(gateway, id, options)))
+  return scim
+}
+
+async function runSignin(gateway: Gateway, options: SigninOptions): Promise<CommandResult> {
+  const organization = await resolveOrganization(gateway, options.org)
+  const member = options.email
+    ? await findMemberByEmail(gateway.db, organization.id, options.email)
+    : await findFirstAdmin(gateway.db, organization.id)
+  if (!member) throw new UsageError('There is no such member.')
+  const token = await createSigninToken(gateway.db, gateway.clock, member.id)
+  const url = buildSigninUrl(findSiteUrl(gateway), token)
+  return {
+    value: { url, email: emailOf(member) },
+    text: `Sign in as ${displayNameOf(member)} (works once, within the hour):\n${url}`,
+  }
+}
+
+/** Where the server last said it listens; before its first start, where it would. */
+function findSiteUrl(gateway: Gateway): string {
+  const file = siteFilePath(gateway.config.dataDir)
+  if (existsSync(file)) return readFileSync(file, 'utf8')
+  return resolveSiteUrl({ ...gateway, port: gateway.config.port })
+}
+
+async function runCreateToken(
+  gateway: Gateway,
+  options: OrgOption & { name: string },
+): Promise<CommandResult> {
+  const organization = await resolveOrganization(gateway, options.org)
+  const newToken = { organizationId: organization.id, name: options.name }
+  const { token, secret } = await createScimToken(gateway.db, gateway.clock, newToken)
+  return {
+    value: { token: secret, id: token.id, name: token.name },
+    text: `${secret}\nShown this once. Id: ${token.id}`,
+  }
+}
+
+async function runListTokens(gateway: Gateway, options: OrgOption): Promise<CommandResult> {
+  const organization = await resolveOrganization(gateway, options.org)
+  const { rows } = await listScimTokens(gateway.db, organization.id, { offset: 0, limit: 1000 })
+  const value = rows.map(({ id, label, name, created_at }) => ({ id, label, name, created_at }))
+  return {
+    value,
+    text: value.map((row) => [row.id, row.label, row.name].join('  ')).join('\n') || 'No tokens.',
+  }
+}
+
+async function runRevokeToken(gateway: Gateway, id: string, options: OrgOption): Promise<CommandResult> {
+  const organization = await resolveOrganization(gateway, options.org)
+  const token = await deleteScimToken(gateway.db, organization.id, id.toLowerCase())
+  if (!token) throw new UsageError('There is no such token.')
+  return { value: { revoked: token.id }, text: `Revoked ${token.label} (${token.name}).` }
+}

@@ -1,0 +1,86 @@
+import { type ReservedSQL, SQL } from 'bun'
+import { withDeadline } from '../lib/deadline.ts'
+import { type Batch, type BatchConnection, type Row, type Statement, toBinding } from './batch.ts'
+
+/** A transaction that takes longer is given up: whatever became of it, asking again is safe. */
+const transactionTimeoutMs = 10_000
+const connectTimeoutSeconds = 5
+const closeTimeoutSeconds = 2
+
+export class PostgresBatchConnection implements BatchConnection {
+  readonly #url: string
+  #pool: SQL
+
+  constructor(url: string) {
+    this.#url = url
+    this.#pool = this.#open()
+  }
+
+  async transact<T>(work: (batch: Batch) => Promise<T>): Promise<T> {
+    const pool = this.#pool
+    try {
+      return await withDeadline(transactionTimeoutMs, runTransaction(pool, work), transactionTimeoutError)
+    } catch (error) {
+      // Nobody knows what state a silent connection is in.
+      if (error instanceof TransactionTimeoutError && pool === this.#pool) {
+        this.#pool = this.#open()
+        void pool.close({ timeout: 0 }).catch(() => undefined)
+      }
+      throw error
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.close({ timeout: closeTimeoutSeconds }).catch(() => undefined)
+  }
+
+  #open(): SQL {
+    return new SQL(this.#url, { max: 1, connectionTimeout: connectTimeoutSeconds, bigint: true })
+  }
+}
+
+async function runTransaction<T>(pool: SQL, work: (batch: Batch) => Promise<T>): Promise<T> {
+  const connection = await pool.reserve()
+  try {
+    await connection.unsafe('begin')
+    const result = await work(new PostgresBatch(connection))
+    await connection.unsafe('commit')
+    return result
+  } catch (error) {
+    // A connection that is gone has nothing left to roll back.
+    await connection.unsafe('rollback').catch(() => undefined)
+    throw error
+  } finally {
+    connection.release()
+  }
+}
+
+class TransactionTimeoutError extends Error {}
+
+function transactionTimeoutError(): Error {
+  return new TransactionTimeoutError('the database gives no answer')
+}
+
+class PostgresBatch implements Batch {
+  readonly #connection: ReservedSQL
+
+  constructor(connection: ReservedSQL) {
+    this.#connection = connection
+  }
+
+  async rows(statements: readonly Statement[]): Promise<Row[]> {
+    const results = await this.#sendAll(statements)
+    return results.flatMap((rows) => [...rows])
+  }
+
+  async run(statements: readonly Statement[]): Promise<void> {
+    await this.#sendAll(statements)
+  }
+
+  /** One behind the other, without waiting in between. */
+  #sendAll(statements: readonly Statement[]): Promise<Row[][]> {
+    return Promise.all(
+      statements.map(({ sql, values }) => this.#connection.unsafe(sql, values.map(toBinding))),
+    )
+  }
+}

@@ -1,0 +1,165 @@
+import { asNumber, asObject, asObjects, asString, type JsonObject } from '../../lib/json-values.ts'
+import { decodeReasoningFormat, type FormatNames } from '../reasoning-format.ts'
+import { decodeFinishReason } from './finish-reason.ts'
+import { toArgumentsText } from './messages-decode.ts'
+import { joinThinkingText } from './parts-decode.ts'
+import { functionFieldsOf, isBlank, isCustomToolCall, ToolCallTable } from './tool-call-table.ts'
+
+/** What one choice of a relayed reply leaves for its next pieces. */
+export interface RelayedChoice {
+  toolCalls: ToolCallTable
+  finish: { reason: string; native: string | null } | null
+  /** Numbers of calls had to be changed. */
+  isRenumbered: boolean
+}
+
+export function newRelayedChoice(): RelayedChoice {
+  return { toolCalls: new ToolCallTable(), finish: null, isRenumbered: false }
+}
+
+export interface RelayOptions {
+  hidesReasoning: boolean
+  /** Pieces of calls are numbered, whole calls are not. */
+  isStream: boolean
+  /** For calls that come without an id. */
+  replyId: string
+  formatNames: FormatNames | undefined
+}
+
+/** A choice of a vendor's chunk or reply as clients of ours know it; what is not known stays. */
+export function normalizeChoice(
+  original: JsonObject,
+  state: RelayedChoice,
+  options: RelayOptions,
+): JsonObject {
+  const { usage: _counted, ...choice } = original
+  const [delta, message] = [asObject(choice.delta), asObject(choice.message)]
+  if (delta) choice.delta = normalizeMessage(delta, state, options)
+  if (message) choice.message = { refusal: null, ...normalizeMessage(message, state, options) }
+  const reported = asString(choice.finish_reason)
+  if (reported) {
+    const native = asString(choice.native_finish_reason) || reported
+    const reason = decodeFinishReason(reported, state.toolCalls.size > 0)
+    state.finish = { reason, native }
+    choice.finish_reason = reason
+    choice.native_finish_reason = native
+  } else if (choice.finish_reason !== null) choice.finish_reason = null
+  return choice
+}
+
+function normalizeMessage(original: JsonObject, state: RelayedChoice, options: RelayOptions): JsonObject {
+  let message = dropBlankMembers(original)
+  if (Array.isArray(message.content)) message = flattenContent(message)
+  if (options.hidesReasoning) {
+    const { reasoning: _text, reasoning_content: _alias, reasoning_details: _details, ...shown } = message
+    message = shown
+  } else message = withReasoningDetails(message, options)
+  const toolCalls = asObjects(message.tool_calls)
+  if (toolCalls.length > 0) {
+    message = { ...message, tool_calls: toolCalls.map((call) => normalizeToolCall(call, state, options)) }
+  }
+  if (asObject(message.function_call)) state.toolCalls.add({}, '', 0).hasArguments = true
+  return message
+}
+
+/** Members that clients take for something because they are there and not null. */
+const droppedWhenBlank = ['tool_calls', 'function_call', 'audio', 'reasoning_details']
+
+function dropBlankMembers(original: JsonObject): JsonObject {
+  let message = original
+  for (const name of droppedWhenBlank) {
+    if (message[name] === undefined || message[name] === null || !isBlank(message[name])) continue
+    const { [name]: _blank, ...rest } = message
+    message = rest
+  }
+  return message.refusal === '' ? { ...message, refusal: null } : message
+}
+
+/** One vendor's content is a list, with its thinking among it. */
+function flattenContent(message: JsonObject): JsonObject {
+  let [text, reasoning] = ['', '']
+  for (const chunk of message.content as unknown[]) {
+    const part = asObject(chunk)
+    if (typeof chunk === 'string') text += chunk
+    else if (part?.type === 'thinking') reasoning += joinThinkingText(part.thinking)
+    else text += asString(part?.text) ?? ''
+  }
+  return { ...message, content: text, ...(reasoning !== '' && { reasoning }) }
+}
+
+function withReasoningDetails(original: JsonObject, { formatNames }: RelayOptions): JsonObject {
+  const message = formatNames === 'neutral' ? withNeutralFormats(original) : original
+  const text = asString(message.reasoning) || asString(message.reasoning_content)
+  if (!text) return message
+  const details = message.reasoning_details ?? [{ type: 'reasoning.text', text, format: 'unknown', index: 0 }]
+  return { ...message, reasoning: text, reasoning_details: details }
+}
+
+function withNeutralFormats(message: JsonObject): JsonObject {
+  if (!Array.isArray(message.reasoning_details)) return message
+  const details = asObjects(message.reasoning_details).map((entry) => {
+    const format = decodeReasoningFormat(entry.format)
+    return format === undefined ? entry : { ...entry, format }
+  })
+  return { ...message, reasoning_details: details }
+}
+
+function normalizeToolCall(call: JsonObject, state: RelayedChoice, options: RelayOptions): JsonObject {
+  const existing = state.toolCalls.find(call)
+  const id = asString(call.id) || `call_${options.replyId}_${state.toolCalls.size}`
+  const open = existing ?? state.toolCalls.add(call, id, 0)
+  if (asNumber(call.index) !== open.ordinal) state.isRenumbered = true
+  const functionFields = functionFieldsOf(call)
+  const argumentsText = toArgumentsText(
+    isCustomToolCall(call) ? functionFields.input : functionFields.arguments,
+  )
+  if (argumentsText !== '') open.hasArguments = true
+  const { custom, ...rest } = call
+  const normalized: JsonObject = {
+    ...(isBlank(custom) ? rest : call),
+    ...(options.isStream && { index: open.ordinal }),
+  }
+  if (!existing) {
+    normalized.id = open.id
+    normalized.type = asString(call.type) ?? 'function'
+  }
+  if (isCustomToolCall(call)) return normalized
+  // A whole call must have arguments; of one in pieces they may still come.
+  const isEmptyCall = !options.isStream && argumentsText === ''
+  if (
+    isEmptyCall ||
+    (functionFields.arguments !== undefined && typeof functionFields.arguments !== 'string')
+  ) {
+    normalized.function = { ...functionFields, arguments: isEmptyCall ? '{}' : argumentsText }
+  }
+  return normalized
+}
+
+/** The pieces that a choice still owes its calls when it is over: a call without arguments has an empty object. */
+export function takeMissingArguments({ toolCalls }: RelayedChoice): JsonObject[] {
+  return toolCalls.all
+    .filter(({ custom, hasArguments }) => !custom && !hasArguments)
+    .map((call) => {
+      call.hasArguments = true
+      return { index: call.ordinal, function: { arguments: '{}' } }
+    })
+}
+
+/** Characters of an answer in a delta or message; more than none means that something was said. */
+export function countContentCharacters(message: JsonObject): number {
+  let length = 0
+  for (const name of ['content', 'refusal', 'reasoning', 'reasoning_content'])
+    length += asString(message[name])?.length ?? 0
+  if (Array.isArray(message.content)) length += JSON.stringify(message.content).length
+  if (length === 0) length += asObjects(message.reasoning_details).length
+  for (const call of [...asObjects(message.tool_calls), asObject(message.function_call)]) {
+    if (!call) continue
+    const functionFields = asObject(call.function) ?? asObject(call.custom) ?? call
+    length +=
+      (asString(functionFields.name)?.length ?? 0) +
+      toArgumentsText(functionFields.arguments ?? functionFields.input).length
+  }
+  const audio = asObject(message.audio)
+  if (audio) length += (asString(audio.data) ?? asString(audio.transcript) ?? '').length
+  return length + asObjects(message.images).length
+}

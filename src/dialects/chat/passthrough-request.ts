@@ -1,0 +1,179 @@
+import { asNumber, asObject, asString, type JsonObject } from '../../lib/json-values.ts'
+import type { Target, UpstreamRequest } from '../dialect.ts'
+import { Losses } from '../fields.ts'
+import { resolveReasoning } from '../reasoning-options.ts'
+import { resolveTier } from '../tier.ts'
+import { convertFunctionsToTools } from './legacy-functions.ts'
+import { passReasoningHistory } from './reasoning-history.ts'
+import { decodeReasoning, gatewayFields, knownFields, vendorEffortOf } from './request-decode.ts'
+import { encodeReasoning, encodeStreamFields, maxTokensFieldOf, requestPath } from './request-encode.ts'
+import { isGatewayTool } from './tools.ts'
+
+/** Fields that are written anew below. */
+const rewrittenFields: ReadonlySet<string> = new Set([
+  ...['model', 'messages', 'prompt', 'stream', 'stream_options', 'store', 'tools', 'service_tier'],
+  ...['max_tokens', 'max_completion_tokens', 'reasoning', 'reasoning_effort', 'include_reasoning'],
+])
+
+/** The client's own body, copied only where something in it must change. */
+export function passRequest(original: JsonObject, target: Target): UpstreamRequest {
+  const body = convertFunctionsToTools(original)
+  const losses = new Losses()
+  const passed: JsonObject = { model: target.model, messages: passMessages(body, target, losses) }
+  for (const name of Object.keys(body)) {
+    const value = body[name]
+    if (gatewayFields.has(name) || rewrittenFields.has(name)) continue
+    if (value === null && knownFields.has(name)) continue
+    if (target.unsupportedFields.has(name)) losses.add(name)
+    else passed[name] = value
+  }
+  passOptions(body, passed, target, losses)
+  passTools(body, passed, target, losses)
+  passStream(body, passed, target)
+  if (body.store === true) passed.store = true
+  return { path: requestPath, headers: {}, body: passed, dropped: losses.list() }
+}
+
+function passOptions(body: JsonObject, passed: JsonObject, target: Target, losses: Losses): void {
+  const maxTokens = asNumber(body.max_completion_tokens) ?? asNumber(body.max_tokens)
+  if (maxTokens !== undefined)
+    setOrDrop(passed, target, losses, 'max_tokens', maxTokensFieldOf(target), maxTokens)
+  const tier = resolveTier(asString(body.service_tier), target, losses)
+  if (tier !== undefined) setOrDrop(passed, target, losses, 'service_tier', 'service_tier', tier)
+  const reasoning = asObject(body.reasoning)
+  for (const name of ['context', 'mode']) {
+    if (reasoning && reasoning[name] !== undefined && reasoning[name] !== null)
+      losses.add(`reasoning.${name}`)
+  }
+  const options = resolveReasoning(decodeReasoning(body), target)
+  const { reasoning_effort: effort = vendorEffortOf(body) } = encodeReasoning(
+    options,
+    maxTokens,
+    target,
+    losses,
+  )
+  if (effort !== undefined) setOrDrop(passed, target, losses, 'reasoning', 'reasoning_effort', effort)
+}
+
+function setOrDrop(
+  passed: JsonObject,
+  target: Target,
+  losses: Losses,
+  name: string,
+  field: string,
+  value: unknown,
+): void {
+  if (target.unsupportedFields.has(name)) losses.add(name)
+  else passed[field] = value
+}
+
+/** Tools of the gateway stay here; without any tool, a choice among them would be refused. */
+function passTools(body: JsonObject, passed: JsonObject, target: Target, losses: Losses): void {
+  const tools = Array.isArray(body.tools) ? body.tools : []
+  const isRefused = target.unsupportedFields.has('tools')
+  if (tools.length > 0 && isRefused) losses.add('tools')
+  const accepted = isRefused ? [] : tools.filter((tool) => shouldPassTool(asObject(tool), losses))
+  if (accepted.length > 0) {
+    const dropsCacheControl = target.unsupportedFields.has('cache_control')
+    passed.tools = accepted.map((tool) =>
+      nestFunctionFields(dropsCacheControl ? dropCacheControl(tool, losses) : tool),
+    )
+    if (passed.tool_choice !== undefined) passed.tool_choice = withChoiceType(passed.tool_choice)
+  } else {
+    delete passed.tool_choice
+    delete passed.parallel_tool_calls
+  }
+}
+
+function shouldPassTool(tool: JsonObject | undefined, losses: Losses): boolean {
+  const type = asString(tool?.type) ?? ''
+  if (isGatewayTool(type)) losses.add(`tool:${type}`)
+  return !isGatewayTool(type)
+}
+
+/** Some clients write the fields of a function beside its type, others leave the type out. */
+function nestFunctionFields(item: unknown): unknown {
+  const tool = asObject(item)
+  const type = tool?.type ?? 'function'
+  if (!tool || type !== 'function') return item
+  if (asObject(tool.function)) return tool.type === type ? tool : { ...tool, type }
+  const { type: _type, ...functionFields } = tool
+  return { type, function: functionFields }
+}
+
+/** Where the type is left out, a choice names a function. */
+function withChoiceType(choice: unknown): unknown {
+  const choiceObject = asObject(choice)
+  return choiceObject && asObject(choiceObject.function) && !choiceObject.type
+    ? { ...choiceObject, type: 'function' }
+    : choice
+}
+
+function passStream(body: JsonObject, passed: JsonObject, target: Target): void {
+  const fields = encodeStreamFields(target)
+  Object.assign(passed, fields)
+  const options = asObject(fields.stream_options)
+  if (options) passed.stream_options = { ...asObject(body.stream_options), ...options }
+}
+
+function passMessages(body: JsonObject, target: Target, losses: Losses): unknown {
+  if (!Array.isArray(body.messages)) return [{ role: 'user', content: body.prompt }]
+  return mapChanged(body.messages, (item) => passMessage(item, target, losses))
+}
+
+/** The same list when nothing in it changes: prompts are long, and most pass as they are. */
+function mapChanged(list: unknown[], change: (item: unknown) => unknown): unknown[] {
+  let changed: unknown[] | null = null
+  for (let at = 0; at < list.length; at++) {
+    const next = change(list[at])
+    if (next !== list[at]) changed ??= list.slice(0, at)
+    if (changed) changed.push(next)
+  }
+  return changed ?? list
+}
+
+function passMessage(item: unknown, target: Target, losses: Losses): unknown {
+  let message = asObject(item)
+  if (!message) return item
+  if (message.role === 'developer' && !target.capabilities.has('developer_role')) {
+    message = { ...message, role: 'system' }
+  }
+  if (Array.isArray(message.content)) {
+    const dropsCacheControl = target.unsupportedFields.has('cache_control')
+    const content = mapChanged(message.content, (part) =>
+      passImagePart(dropsCacheControl ? dropCacheControl(part, losses) : part),
+    )
+    if (content !== message.content) message = { ...message, content }
+  }
+  return message.role === 'assistant'
+    ? passReasoningHistory(fillEmptyArguments(message), target, losses)
+    : message
+}
+
+/** Vendors parse the arguments of earlier calls: none at all is an empty object. */
+function fillEmptyArguments(message: JsonObject): JsonObject {
+  if (!Array.isArray(message.tool_calls)) return message
+  const toolCalls = mapChanged(message.tool_calls, (item) => {
+    const call = asObject(item)
+    const functionFields = asObject(call?.function)
+    return functionFields && !functionFields.arguments
+      ? { ...call, function: { ...functionFields, arguments: '{}' } }
+      : item
+  })
+  return toolCalls === message.tool_calls ? message : { ...message, tool_calls: toolCalls }
+}
+
+function dropCacheControl(item: unknown, losses: Losses): unknown {
+  const part = asObject(item)
+  if (part?.cache_control === undefined) return item
+  losses.add('cache_control')
+  const { cache_control: _mark, ...rest } = part
+  return rest
+}
+
+/** An address in the place of the object that holds it. */
+function passImagePart(item: unknown): unknown {
+  const part = asObject(item)
+  if (part?.type !== 'image_url' || typeof part.image_url !== 'string') return item
+  return { ...part, image_url: { url: part.image_url } }
+}

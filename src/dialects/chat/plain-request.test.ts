@@ -1,0 +1,52 @@
+import { expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { isPlainRequest } from './plain-request.ts'
+import { chatRequest } from './schema.ts'
+
+const anything = fc.oneof(
+  fc.constantFrom<unknown>('', 'm', 0, 1, 1.5, 2, 3, -1, Number.NaN, true, null, [], {}),
+  fc.double(),
+  fc.integer(),
+)
+/** Right most of the time, so that whole bodies are. */
+const mostly = (right: fc.Arbitrary<unknown>) =>
+  fc.oneof({ weight: 12, arbitrary: right }, { weight: 1, arbitrary: anything })
+
+const message = fc.record({
+  role: mostly(fc.constantFrom('system', 'user', 'assistant', 'developer', 'tool')),
+  content: mostly(fc.string()),
+})
+const bodies = fc.record(
+  {
+    messages: mostly(fc.array(message, { minLength: 1, maxLength: 3 })),
+    model: mostly(fc.constant('a/b')),
+    stream: mostly(fc.boolean()),
+    temperature: mostly(fc.double({ min: 0, max: 2, noNaN: true })),
+    top_p: mostly(fc.double({ min: 0, max: 1, noNaN: true })),
+    max_tokens: mostly(fc.integer({ min: 1 })),
+    max_completion_tokens: mostly(fc.integer({ min: 1 })),
+    user: mostly(fc.string()),
+  },
+  { requiredKeys: ['messages'] },
+)
+
+test('what is called plain the schema accepts, and leaves as it is', () => {
+  let plain = 0
+  fc.assert(
+    fc.property(bodies, (body) => {
+      if (!isPlainRequest(body)) return
+      plain++
+      expect(chatRequest.parse(body) as unknown).toEqual(body)
+    }),
+    { numRuns: 3000 },
+  )
+  expect(plain).toBeGreaterThan(300)
+})
+
+test('a body with anything beyond plain talk is left to the schema', () => {
+  const talk = { model: 'a/b', messages: [{ role: 'user', content: 'x' }] }
+  expect(isPlainRequest(talk)).toBe(true)
+  for (const extra of [{ tools: [] }, { provider: {} }, { n: 1 }, { input: 'x' }, { temperature: 3 }]) {
+    expect(isPlainRequest({ ...talk, ...extra })).toBe(false)
+  }
+})

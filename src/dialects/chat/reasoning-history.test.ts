@@ -1,0 +1,157 @@
+import { describe, expect, test } from 'bun:test'
+import type { Message } from '../../call/call.ts'
+import type { ReasoningFormat } from '../../call/part.ts'
+import type { ReasoningHistory } from '../../catalogue/provider.ts'
+import type { JsonObject } from '../../lib/json-values.ts'
+import { chat } from './chat.ts'
+import { targetFor } from './fixtures/given.ts'
+
+const reasoning = { efforts: null, budget: false }
+const call = { id: 'call_1', type: 'function', function: { name: 'weather', arguments: '{}' } }
+
+const pass = (message: JsonObject, reasoningHistory: ReasoningHistory, thinks = true) => {
+  const target = targetFor({ reasoningHistory, reasoning: thinks ? reasoning : null })
+  const { body, dropped } = chat.passthrough.passRequest(
+    { messages: [{ role: 'assistant', ...message }] },
+    target,
+  )
+  return { message: (body.messages as JsonObject[])[0], dropped }
+}
+
+const encode = (parts: Message['parts'], reasoningHistory: ReasoningHistory) => {
+  const call = { messages: [{ role: 'assistant' as const, parts }], stream: false, unknown: [] }
+  const { body, dropped } = chat.upstream.encodeRequest(call, targetFor({ reasoningHistory, reasoning }))
+  return { message: (body.messages as JsonObject[])[0], dropped }
+}
+
+const thought = (text: string, format: ReasoningFormat = 'unknown', signature?: string) => ({
+  kind: 'reasoning' as const,
+  text,
+  summary: [],
+  format,
+  ...(signature !== undefined && { signature }),
+})
+
+describe('R29 thinking of earlier turns that nobody signed', () => {
+  const words: [ReasoningHistory['field'], JsonObject, string[]][] = [
+    ['reasoning_content', { content: 'Hi', reasoning_content: 'Hm' }, []],
+    ['reasoning', { content: 'Hi', reasoning: 'Hm' }, []],
+    [
+      'reasoning_details',
+      {
+        content: 'Hi',
+        reasoning_details: [{ type: 'reasoning.text', text: 'Hm', format: 'unknown', index: 0 }],
+      },
+      [],
+    ],
+    [
+      'thinking',
+      {
+        content: [
+          { type: 'thinking', thinking: [{ type: 'text', text: 'Hm' }] },
+          { type: 'text', text: 'Hi' },
+        ],
+      },
+      [],
+    ],
+    ['none', { content: 'Hi' }, ['reasoning']],
+  ]
+  const entry = { type: 'reasoning.text', text: 'Hm', format: 'unknown', index: 0 }
+  const writings: [string, JsonObject][] = [
+    ['reasoning', { content: 'Hi', reasoning: 'Hm' }],
+    ['reasoning_content', { content: 'Hi', reasoning_content: 'Hm' }],
+    ['reasoning_details', { content: 'Hi', reasoning_details: [entry] }],
+    ['reasoning and reasoning_details', { content: 'Hi', reasoning: 'Hm', reasoning_details: [entry] }],
+    [
+      'parts of the content',
+      {
+        content: [
+          { type: 'thinking', thinking: 'Hm' },
+          { type: 'text', text: 'Hi' },
+        ],
+      },
+    ],
+  ]
+
+  describe.each(words)('for an upstream whose word is %s', (field, expected, dropped) => {
+    test.each(writings)('comes from a client that writes %s', (_, written) => {
+      const passed = pass(written, { field })
+      if (Array.isArray(written.content) && field === 'thinking') {
+        expect(passed.message).toEqual({ role: 'assistant', ...written })
+        return
+      }
+      const content =
+        Array.isArray(written.content) && expected.content === 'Hi' ? [written.content[1]] : expected.content
+      expect(passed).toEqual({ message: { role: 'assistant', ...expected, content }, dropped })
+    })
+
+    test('comes from a client of another format', () => {
+      const encoded = encode([thought('Hm'), { kind: 'text', text: 'Hi' }], { field })
+      expect(encoded).toEqual({ message: { role: 'assistant', ...expected }, dropped })
+    })
+  })
+
+  test('is left out for a model that does not think, which would refuse it', () => {
+    expect(pass({ content: 'Hi', reasoning_content: 'Hm' }, { field: 'reasoning' }, false)).toEqual({
+      message: { role: 'assistant', content: 'Hi' },
+      dropped: ['reasoning'],
+    })
+  })
+
+  test("stays in the field that the client wrote, where that is the upstream's own", () => {
+    const message = { role: 'assistant', content: 'Hi', reasoning_content: 'Hm' }
+    expect(pass(message, { field: 'reasoning_content' }, false)).toEqual({ message, dropped: [] })
+  })
+})
+
+describe('R29 a turn that calls tools and says nothing of its thinking', () => {
+  const required: ReasoningHistory = { field: 'reasoning_content', required: true }
+  const said = { role: 'assistant', content: null, tool_calls: [call] }
+
+  test('has the field all the same where the vendor requires it', () => {
+    const expected = { ...said, reasoning_content: '' }
+    expect(pass(said, required).message).toEqual(expected)
+    expect(pass(expected, required).message).toEqual(expected)
+    const part = { kind: 'tool-call' as const, id: 'call_1', name: 'weather', arguments: '{}' }
+    expect(encode([part], required).message).toEqual(expected)
+  })
+
+  test('has it nowhere else', () => {
+    expect(pass({ ...said, reasoning_content: '' }, { field: 'reasoning_content' }).message).toEqual(said)
+    expect(pass({ ...said, reasoning_content: '' }, { field: 'reasoning' }).message).toEqual(said)
+    expect(pass({ content: 'Hi' }, required).message).toEqual({ role: 'assistant', content: 'Hi' })
+  })
+
+  test('keeps an empty field that the client wrote for such a vendor', () => {
+    const told = { role: 'assistant', content: 'Hi', reasoning_content: '' }
+    expect(pass(told, required).message).toEqual(told)
+  })
+})
+
+describe('R29 signed thinking, for an upstream that hands it on to its vendor', () => {
+  const relays: ReasoningHistory = { field: 'reasoning_details', anySignature: true }
+
+  test('goes back as it came', () => {
+    const details = [
+      { type: 'reasoning.text', text: 'Hm', signature: 'c2ln', format: 'anthropic-claude-v1', index: 0 },
+      { type: 'reasoning.encrypted', data: 'b3B', id: 'rs_1', format: 'azure-openai-responses-v1', index: 1 },
+      { type: 'reasoning.text', text: 'New', signature: 'bmV3', format: 'newcomer-v1', index: 2 },
+    ]
+    const message = { role: 'assistant', content: 'Hi', reasoning_details: details }
+    expect(pass({ ...message, reasoning: 'Hm' }, relays)).toEqual({ message, dropped: [] })
+  })
+
+  test('goes back from clients of other formats', () => {
+    const parts: Message['parts'] = [thought('Hm', 'vendor_a-v1', 'c2ln'), { kind: 'text', text: 'Hi' }]
+    expect(encode(parts, relays)).toEqual({
+      message: {
+        role: 'assistant',
+        content: 'Hi',
+        reasoning_details: [
+          { type: 'reasoning.text', text: 'Hm', signature: 'c2ln', format: 'anthropic-claude-v1', index: 0 },
+        ],
+      },
+      dropped: [],
+    })
+  })
+})

@@ -1,0 +1,175 @@
+import type { ReplyEvent, ReplyStart } from '../../call/event.ts'
+import type { Citation } from '../../call/part.ts'
+import { asNumber, asObject, asObjects, asString, type JsonObject } from '../../lib/json-values.ts'
+import type { SseFrame } from '../../lib/sse.ts'
+import type { ReplyReader } from '../dialect.ts'
+import { decodeServedTier } from '../tier.ts'
+import { ChoiceReader } from './choice-reader.ts'
+import { decodeFailure, malformedReplyFailure } from './error.ts'
+import { encodeCitation } from './parts-encode.ts'
+import { isBlank } from './tool-call-table.ts'
+import { decodeUsage, findUsage } from './usage.ts'
+
+export function createReader(): ReplyReader {
+  return new ChatReader()
+}
+
+/** More answers than anyone asks for: a hostile index must not fill the memory. */
+export const maxChoices = 128
+
+class ChatReader implements ReplyReader {
+  readonly #choices = new Map<number, ChoiceReader>()
+  #hasStarted = false
+  #isOver = false
+  #id = ''
+  #usage: JsonObject | undefined
+  #citations: Citation[] = []
+
+  read(frame: SseFrame): ReplyEvent[] {
+    if (this.#isOver) return []
+    const data = frame.data.trim()
+    if (data === '[DONE]') return this.#finish(true)
+    if (data === '') return []
+    const chunk = parseChunk(data)
+    // After the last word of every choice only the counts can be missing.
+    if (!chunk && this.#allFinished()) return []
+    if (!chunk)
+      return this.#fail(malformedReplyFailure('The upstream sent an event that is not a JSON object.'))
+    return this.readChunk(chunk, frame.event === 'error')
+  }
+
+  end(): ReplyEvent[] {
+    return this.#isOver ? [] : this.#finish(false)
+  }
+
+  readChunk(chunk: JsonObject, isError: boolean): ReplyEvent[] {
+    const error = extractChunkError(chunk, isError)
+    const events = this.#start(chunk)
+    this.#usage = findUsage(chunk) ?? this.#usage
+    const citations = decodeCitations(chunk)
+    if (citations.length > 0) this.#citations = citations
+    for (const choice of asObjects(chunk.choices))
+      for (const event of this.#readChoice(choice)) events.push(event)
+    const failure =
+      error ??
+      asObjects(chunk.choices)
+        .map(extractChoiceError)
+        .find((choiceError) => choiceError !== undefined)
+    return failure === undefined ? events : events.concat(this.#fail(decodeFailure(failure, null)))
+  }
+
+  #start(chunk: JsonObject): ReplyEvent[] {
+    // A first chunk may hold nothing but the vendor's remarks on the prompt, without an id.
+    if (this.#hasStarted || !Array.isArray(chunk.choices)) return []
+    const start: ReplyStart = { type: 'reply-start' }
+    const [id, model] = [asString(chunk.id), asString(chunk.model)]
+    const [tier, fingerprint] = [decodeServedTier(chunk.service_tier), asString(chunk.system_fingerprint)]
+    if (!id && chunk.choices.length === 0) return []
+    this.#hasStarted = true
+    if (id) start.id = this.#id = id
+    if (model) start.model = model
+    if (tier) start.serviceTier = tier
+    if (fingerprint) start.fingerprint = fingerprint
+    return [start]
+  }
+
+  #readChoice(choice: JsonObject): ReplyEvent[] {
+    const index = asNumber(choice.index) ?? 0
+    let open = this.#choices.get(index)
+    if (!open) {
+      if (this.#choices.size >= maxChoices) return []
+      open = new ChoiceReader(index)
+      this.#choices.set(index, open)
+    }
+    open.readFinish(choice)
+    const delta = asObject(choice.delta) ?? asObject(choice.message) ?? { content: choice.text }
+    return open.read(delta, choice.logprobs, this.#id)
+  }
+
+  #fail(failure: ReturnType<typeof decodeFailure>): ReplyEvent[] {
+    this.#isOver = true
+    return [...this.#endChoices(false), { type: 'reply-error', failure }]
+  }
+
+  #endChoices(isEndMarked: boolean): ReplyEvent[] {
+    const citations = this.#citations
+    const events = [...this.#choices.entries()]
+      .sort(([a], [b]) => a - b)
+      .flatMap(([, choice], at) => choice.end(isEndMarked, at === 0 ? citations : []))
+    if (this.#usage) events.push({ type: 'usage', usage: decodeUsage(this.#usage) })
+    return events
+  }
+
+  /** `told`: the vendor marked the end; otherwise every choice must have said how it finished. */
+  #finish(isEndMarked: boolean): ReplyEvent[] {
+    if (this.#choices.size === 0 && isEndMarked)
+      return this.#fail(malformedReplyFailure('The upstream sent an empty reply.'))
+    this.#isOver = true
+    const events = this.#endChoices(isEndMarked)
+    if (isEndMarked || this.#allFinished()) events.push({ type: 'reply-end' })
+    return events
+  }
+
+  #allFinished(): boolean {
+    return this.#choices.size > 0 && [...this.#choices.values()].every((choice) => choice.isFinished)
+  }
+}
+
+/** The events of a whole reply: read as a stream of one chunk. */
+export function decodeReply(body: JsonObject): ReplyEvent[] {
+  const reader = new ChatReader()
+  const isReply = Array.isArray(body.choices) && body.choices.length > 0
+  if (!isReply && extractChunkError(body, false) === undefined) {
+    return [{ type: 'reply-error', failure: decodeBareFailure(body) }]
+  }
+  const events = reader.readChunk(body, false)
+  return events.concat(reader.read({ event: '', data: '[DONE]' }))
+}
+
+/** Some vendors answer 200 with a bare message in the place of an error. */
+function decodeBareFailure(body: JsonObject) {
+  const message = asString(body.message) ?? asString(body.detail)
+  return message === undefined
+    ? malformedReplyFailure('The upstream sent a reply without choices.')
+    : decodeFailure(body, null)
+}
+
+export function extractChunkError(chunk: JsonObject, isError: boolean): unknown {
+  const { error } = chunk
+  if (error !== false && !isBlank(error)) return error
+  if (isError || chunk.object === 'error' || chunk.type === 'error') return chunk
+  return undefined
+}
+
+export function extractChoiceError({ error }: JsonObject): unknown {
+  return isBlank(error) ? undefined : asObject(error)
+}
+
+export function parseChunk(data: string): JsonObject | undefined {
+  try {
+    return asObject(JSON.parse(data))
+  } catch {
+    return undefined
+  }
+}
+
+/** Sources named beside the choices: with titles where there are any, else bare addresses. */
+function decodeCitations(chunk: JsonObject): Citation[] {
+  const results = asObjects(chunk.search_results)
+  if (results.length > 0) {
+    return results.flatMap((result) => {
+      const [url, title, cited] = [asString(result.url), asString(result.title), asString(result.snippet)]
+      if (url === undefined) return []
+      return [{ url, ...(title !== undefined && { title }), ...(cited ? { citedText: cited } : {}) }]
+    })
+  }
+  if (!Array.isArray(chunk.citations)) return []
+  return chunk.citations.flatMap((url) => (typeof url === 'string' ? [{ url }] : []))
+}
+
+/** The same sources as this API names them. */
+export function buildAnnotations(chunk: JsonObject): JsonObject[] {
+  return decodeCitations(chunk)
+    .map((citation) => encodeCitation(citation, 0))
+    .filter((annotation) => annotation !== undefined)
+}

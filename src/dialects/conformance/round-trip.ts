@@ -1,0 +1,122 @@
+import type { ModelCall } from '../../call/call.ts'
+import { collectReply, type Reply, type ReplyEvent } from '../../call/event.ts'
+import { type UsageCost, zeroUsage } from '../../call/usage.ts'
+import type { GenerateDialect } from '../../catalogue/vocabulary.ts'
+import type { JsonObject } from '../../lib/json-values.ts'
+import { type SseFrame, SseReader } from '../../lib/sse.ts'
+import { dialects } from '../all.ts'
+import type { ReplyContext } from '../dialect.ts'
+import { compareRequests } from './compare-request.ts'
+import { createTarget, resolveTierTarget } from './targets.ts'
+
+export const cost: UsageCost = {
+  total: 0.0042,
+  isByok: false,
+  upstream: 0.004,
+  upstreamPrompt: 0.001,
+  upstreamCompletion: 0.003,
+}
+
+/** A client that asked for all that a reply may hold. */
+export function createContext(call: Partial<ModelCall> = {}): ReplyContext {
+  return {
+    id: 'gen-1790000000-Kx2',
+    created: 1_790_000_000,
+    model: 'acme/large',
+    provider: 'Acme',
+    tier: null,
+    call: {
+      messages: [],
+      stream: true,
+      unknown: [],
+      logprobs: true,
+      n: 2,
+      reasoning: { enabled: true },
+      ...call,
+    },
+    body: {},
+  }
+}
+
+/** What the wire does to a body. */
+export function toWireJson(body: JsonObject): JsonObject {
+  return JSON.parse(JSON.stringify(body))
+}
+
+export interface RequestRoundTrip {
+  body: JsonObject
+  decoded: ModelCall
+  /** What the encoder said it left out. */
+  dropped: string[]
+  /** What really differs. */
+  differences: string[]
+}
+
+/** A call to an upstream, and as that upstream would understand it. */
+export function roundTripRequest(call: ModelCall, upstream: GenerateDialect): RequestRoundTrip {
+  const dialect = dialects[upstream]
+  const { body, dropped } = dialect.upstream.encodeRequest(
+    call,
+    createTarget(upstream, resolveTierTarget(upstream, call)),
+  )
+  const wire = toWireJson(body)
+  const decoded = dialect.client.decodeRequest(wire)
+  return { body: wire, decoded, dropped, differences: compareRequests(call, decoded) }
+}
+
+/** The bytes of a streamed reply, as a client of the format gets them. */
+export function encodeStream(
+  dialect: GenerateDialect,
+  events: ReplyEvent[],
+  context = createContext(),
+): string {
+  const writer = dialects[dialect].client.createWriter(context)
+  const usage = collectReply(events).usage ?? zeroUsage
+  const contentEvents = events.filter(({ type }) => type !== 'reply-end')
+  return contentEvents.map((event) => writer.write(event)).join('') + writer.end(usage, cost)
+}
+
+export function encodeWhole(
+  dialect: GenerateDialect,
+  events: ReplyEvent[],
+  context = createContext(),
+): JsonObject {
+  return toWireJson(dialects[dialect].client.encodeReply(collectReply(events), context, cost))
+}
+
+/** The frames of a stream whose bytes came in these pieces. */
+export function parseFrames(stream: string | Uint8Array, cuts: number[] = []): SseFrame[] {
+  const bytes = typeof stream === 'string' ? new TextEncoder().encode(stream) : stream
+  const reader = new SseReader()
+  const edges = [...cuts.map((cut) => cut % (bytes.length + 1)).sort((a, b) => a - b), bytes.length]
+  let from = 0
+  const frames = edges.flatMap((edge) => {
+    const chunk = bytes.subarray(from, edge)
+    from = edge
+    return reader.push(chunk)
+  })
+  return [...frames, ...reader.end()]
+}
+
+export function decodeFrames(dialect: GenerateDialect, frames: SseFrame[]): ReplyEvent[] {
+  const reader = dialects[dialect].upstream.createReader()
+  return [...frames.flatMap((frame) => reader.read(frame)), ...reader.end()]
+}
+
+export type ReplyMode = 'streamed' | 'whole'
+export const replyModes: readonly ReplyMode[] = ['streamed', 'whole']
+
+/** A reply written in a format and read again. */
+export function roundTripEvents(
+  dialect: GenerateDialect,
+  mode: ReplyMode,
+  events: ReplyEvent[],
+): ReplyEvent[] {
+  return mode === 'streamed'
+    ? decodeFrames(dialect, parseFrames(encodeStream(dialect, events)))
+    : dialects[dialect].upstream.decodeReply(encodeWhole(dialect, events))
+}
+
+export function roundTripReply(dialect: GenerateDialect, mode: ReplyMode, events: ReplyEvent[]): Reply {
+  return collectReply(roundTripEvents(dialect, mode, events))
+}

@@ -1,0 +1,30 @@
+import type { InputPart, OutputPart, ToolCallPart } from '../../call/part.ts'
+import type { JsonObject } from '../../lib/json-values.ts'
+import { encodeAudio, encodeSource, parseToolArguments } from './parts-encode.ts'
+
+/** A part of an answer for a client; none for what this format cannot show. */
+export function encodeOutputPart(part: InputPart | OutputPart): JsonObject[] {
+  switch (part.kind) {
+    case 'text':
+    case 'refusal':
+      return part.text === '' ? [] : [{ text: part.text }]
+    case 'image':
+      return [encodeSource(part.source) ?? {}].filter((encoded) => Object.keys(encoded).length > 0)
+    case 'audio':
+      return [
+        ...(part.data ? [encodeAudio(part)] : []),
+        ...(part.transcript ? [{ text: part.transcript }] : []),
+      ]
+    case 'tool-call':
+      return [encodeToolCall(part)]
+    case 'opaque':
+      // A block of another format means nothing to a client of this one.
+      return part.dialect === 'gemini' ? [part.value] : []
+    default:
+      return []
+  }
+}
+
+function encodeToolCall(toolCall: ToolCallPart): JsonObject {
+  return { functionCall: { id: toolCall.id, name: toolCall.name, args: parseToolArguments(toolCall) } }
+}

@@ -1,0 +1,179 @@
+import type { PartDelta, ReplyEvent } from '../../call/event.ts'
+import type { UpstreamFailure } from '../../call/failure.ts'
+import type { OutputPart } from '../../call/part.ts'
+import { asObject, asObjects, asString, type JsonObject } from '../../lib/json-values.ts'
+import type { SseFrame } from '../../lib/sse.ts'
+import type { ReplyReader } from '../dialect.ts'
+import { type OpenBlock, openBlock } from './block-reader.ts'
+import { decodeFailure, malformedReplyFailure } from './error.ts'
+import { decodeChoiceEnd } from './stop-reason.ts'
+import { decodeTier, decodeUsage, mergeUsage } from './usage.ts'
+
+/** The events of a reply, from its pieces: the blocks of a stream, or of a whole reply one by one. */
+class ReplyEventBuilder {
+  readonly events: ReplyEvent[] = []
+  readonly #openBlocks = new Map<unknown, OpenBlock>()
+  #usage: JsonObject = {}
+  #partCount = 0
+  #hasToolCalls = false
+  #isFinished = false
+  /** The first event had all of the message: nothing needs to follow it. */
+  isWholeMessage = false
+  /** The vendor said that this was all, or that it failed: nothing after it counts. */
+  isOver = false
+
+  startReply(message: JsonObject): void {
+    const event: ReplyEvent = { type: 'reply-start' }
+    const [id, model] = [asString(message.id), asString(message.model)]
+    if (id !== undefined) event.id = id
+    if (model !== undefined) event.model = model
+    const tier = decodeTier(message.usage)
+    if (tier !== undefined) event.serviceTier = tier
+    this.events.push(event)
+  }
+
+  addUsage(usage: unknown): void {
+    if (!asObject(usage)) return
+    this.#usage = mergeUsage(this.#usage, usage)
+    const decoded = decodeUsage(this.#usage)
+    if (decoded) this.events.push({ type: 'usage', usage: decoded })
+  }
+
+  openBlock(index: unknown, block: JsonObject): void {
+    this.closeBlock(index)
+    if (block.type === 'tool_use') this.#hasToolCalls = true
+    this.#openBlocks.set(
+      index,
+      openBlock(block, {
+        start: (content) => this.#startPart(content),
+        delta: (part, delta) => this.#emitDelta(part, delta),
+        end: (part) => this.events.push({ type: 'part-end', choice: 0, part }),
+      }),
+    )
+  }
+
+  addDelta(index: unknown, delta: JsonObject): void {
+    // Not every imitation of the format says that a block of text begins.
+    if (!this.#openBlocks.has(index) && delta.type === 'text_delta')
+      this.openBlock(index, { type: 'text', text: '' })
+    this.#openBlocks.get(index)?.add(delta)
+  }
+
+  closeBlock(index: unknown): void {
+    this.#openBlocks.get(index)?.close()
+    this.#openBlocks.delete(index)
+  }
+
+  /** What a first event, or a whole reply, has of the message: all of it where it says how it stopped. */
+  addMessage(message: JsonObject): void {
+    for (const block of asObjects(message.content)) {
+      this.openBlock(block, block)
+      this.closeBlock(block)
+    }
+    this.finishChoice(message)
+    this.isWholeMessage = this.#isFinished
+  }
+
+  finishChoice(delta: JsonObject): void {
+    if (this.#isFinished || asString(delta.stop_reason) === undefined) return
+    this.#endChoice(delta)
+  }
+
+  endReply(): void {
+    if (!this.#isFinished) this.#endChoice({})
+    this.events.push({ type: 'reply-end' })
+    this.isOver = true
+  }
+
+  fail(failure: UpstreamFailure): void {
+    this.events.push({ type: 'reply-error', failure })
+    this.isOver = true
+  }
+
+  #endChoice(delta: JsonObject): void {
+    this.#isFinished = true
+    for (const index of [...this.#openBlocks.keys()]) this.closeBlock(index)
+    this.events.push(decodeChoiceEnd(delta, this.#hasToolCalls))
+  }
+
+  #startPart(content: OutputPart): number {
+    const part = this.#partCount++
+    this.events.push({ type: 'part-start', choice: 0, part, content })
+    return part
+  }
+
+  #emitDelta(part: number, delta: PartDelta): void {
+    this.events.push({ type: 'part-delta', choice: 0, part, delta })
+  }
+}
+
+type EventHandler = (builder: ReplyEventBuilder, event: JsonObject) => void
+
+/** By `type`. Others, such as `ping`, say nothing about the reply. */
+const handlers: Record<string, EventHandler> = {
+  message_start: (builder, event) => {
+    const message = asObject(event.message) ?? {}
+    builder.startReply(message)
+    builder.addUsage(message.usage)
+    builder.addMessage(message)
+  },
+  content_block_start: (builder, event) =>
+    builder.openBlock(event.index, asObject(event.content_block) ?? {}),
+  content_block_delta: (builder, event) => builder.addDelta(event.index, asObject(event.delta) ?? {}),
+  content_block_stop: (builder, event) => builder.closeBlock(event.index),
+  message_delta: (builder, event) => {
+    builder.finishChoice(asObject(event.delta) ?? {})
+    builder.addUsage(event.usage)
+  },
+  message_stop: (builder) => builder.endReply(),
+  error: (builder, event) => builder.fail(decodeFailure(asObject(event.error) ?? {}, null)),
+}
+
+export function createReader(): ReplyReader {
+  const builder = new ReplyEventBuilder()
+  return {
+    read: (frame) => {
+      if (!builder.isOver) readFrame(builder, frame)
+      return builder.events.splice(0)
+    },
+    end: () => {
+      if (builder.isWholeMessage && !builder.isOver) builder.endReply()
+      return builder.events.splice(0)
+    },
+  }
+}
+
+function readFrame(builder: ReplyEventBuilder, frame: SseFrame): void {
+  if (frame.data === '[DONE]') return
+  const event = parseEvent(frame.data)
+  if (!event) {
+    builder.fail(malformedReplyFailure('The upstream sent an event that is not a JSON object.'))
+    return
+  }
+  const type = asString(event.type) ?? (event.error ? 'error' : frame.event)
+  if (Object.hasOwn(handlers, type)) handlers[type]?.(builder, event)
+}
+
+/** JSON.parse alone: half a surrogate pair may end one delta and begin the next. */
+export function parseEvent(data: string): JsonObject | undefined {
+  try {
+    return asObject(JSON.parse(data))
+  } catch {
+    return undefined
+  }
+}
+
+export function decodeReply(body: JsonObject): ReplyEvent[] {
+  const builder = new ReplyEventBuilder()
+  const error = asObject(body.error)
+  if (error) builder.fail(decodeFailure(error, null))
+  else if (!Array.isArray(body.content))
+    builder.fail(malformedReplyFailure('The upstream sent a reply without content.'))
+  else {
+    builder.startReply(body)
+    builder.addMessage(body)
+    builder.addUsage(body.usage)
+    builder.endReply()
+  }
+  return builder.events
+}

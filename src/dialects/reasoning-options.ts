@@ -1,0 +1,25 @@
+import type { ReasoningOptions } from '../call/call.ts'
+import { isEffort, isReasoningRequested, minReasoningBudget } from '../call/reasoning.ts'
+import type { ReasoningCapability, Target } from './dialect.ts'
+
+/**
+ * What a request comes to wish for at this model: thinking, where the variant stands for it and the request
+ * says nothing; and as little as possible where it wants none and the model cannot help it.
+ */
+export function resolveReasoning(
+  options: ReasoningOptions | undefined,
+  { reasoningMode, reasoning }: Pick<Target, 'reasoningMode' | 'reasoning'>,
+): ReasoningOptions | undefined {
+  const isRequested = isReasoningRequested(options)
+  if (reasoningMode === 'default' && isRequested === undefined) return { ...options, enabled: true }
+  if (reasoningMode !== 'always' || isRequested !== false) return options
+  const { effort: _effort, maxTokens: _budget, enabled: _switch, ...rest } = options ?? {}
+  const minimal = minimalReasoning(reasoning)
+  return Object.keys({ ...rest, ...minimal }).length > 0 ? { ...rest, ...minimal } : undefined
+}
+
+function minimalReasoning(capability: ReasoningCapability | null): ReasoningOptions {
+  const lowest = capability?.efforts?.findLast((effort) => effort !== 'none')
+  if (isEffort(lowest)) return { effort: lowest }
+  return capability?.budget ? { maxTokens: minReasoningBudget } : {}
+}

@@ -1,0 +1,9 @@
+import { asNumber, type JsonObject } from '../lib/json-values.ts'
+
+/** Whether a vendor's usage tells any of these counts. Zero is one; what cannot be a count is not. */
+export function hasAnyCount(usage: JsonObject, names: readonly string[]): boolean {
+  return names.some((name) => {
+    const count = asNumber(usage[name])
+    return count !== undefined && Number.isSafeInteger(count) && count >= 0
+  })
+}

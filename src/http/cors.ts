@@ -1,0 +1,42 @@
+import type { Gateway } from '../app/gateway.ts'
+import { gatewayError } from '../errors/gateway-error.ts'
+import { isOwnOrigin } from '../pipeline/request/origin.ts'
+import type { Access } from './operation.ts'
+
+const exposedHeaders = [
+  'x-request-id, x-generation-id, x-headgate-dropped',
+  'x-service-cache-status, x-service-cache-age, x-service-cache-ttl, x-service-cache-source-id',
+  'retry-after, x-should-retry, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset',
+  'x-goog-upload-url, x-goog-upload-status, x-goog-upload-size-received',
+].join(', ')
+const preflightMaxAgeSeconds = '600'
+
+/** Management operations are for servers: a browser may call them only from origins the operator listed. */
+function listAllowedOrigins(gateway: Gateway, access: Access): string[] {
+  const { inference, management } = gateway.settings.cors
+  return access === 'management' || access === 'operator' ? management : inference
+}
+
+/** The headers a browser needs to read the answer; refuses an origin that may not. */
+export function buildCorsHeaders(gateway: Gateway, request: Request, access: Access): Record<string, string> {
+  const origin = request.headers.get('origin')
+  if (origin === null) return {}
+  const allowed = listAllowedOrigins(gateway, access)
+  if (!allowed.includes('*') && !allowed.includes(origin) && !isOwnOrigin(gateway, request, origin)) {
+    throw gatewayError('origin_refused')
+  }
+  return {
+    'access-control-allow-origin': origin,
+    'access-control-expose-headers': exposedHeaders,
+    vary: 'origin',
+  }
+}
+
+export function buildPreflightHeaders(request: Request, methods: string): Record<string, string> {
+  return {
+    allow: methods,
+    'access-control-allow-methods': methods,
+    'access-control-allow-headers': request.headers.get('access-control-request-headers') ?? 'authorization',
+    'access-control-max-age': preflightMaxAgeSeconds,
+  }
+}

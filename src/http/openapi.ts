@@ -1,0 +1,154 @@
+import type { z } from 'zod'
+import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from 'zod-openapi'
+import { version } from '../lib/version.ts'
+import { isSchema, type Operation } from './operation.ts'
+
+const statusTexts: Record<number, string> = {
+  400: 'Invalid or missing parameters, or a refused origin',
+  401: 'The key is missing, unknown, disabled or expired',
+  402: 'Not enough credits, or the limit of the key is reached',
+  403: 'Not allowed: wrong kind of key, or no permission',
+  404: 'The resource does not exist',
+  408: 'The request or the provider took too long',
+  409: 'Conflict with the current state',
+  413: 'The request body is too large',
+  422: 'The provider could not process the request',
+  429: 'Too many requests, here or at the provider',
+  500: 'Internal error',
+  502: 'The provider failed or gave an invalid reply',
+  503: 'No available provider meets the requirements',
+}
+
+const accessTexts = {
+  public: 'No key needed.',
+  any: 'Any valid key.',
+  inference: 'Needs an inference key.',
+  management: 'Needs a management key.',
+  operator: 'Needs a management key of the organization that runs this installation.',
+}
+
+export type OpenApiDocument = ReturnType<typeof createDocument>
+
+/** The document is made from the operations alone, so it cannot say anything they do not do. */
+export function buildOpenApiDocument(operations: Operation[]): OpenApiDocument {
+  const paths: ZodOpenApiPathsObject = {}
+  for (const operation of operations) {
+    paths[operation.path] = {
+      ...paths[operation.path],
+      [operation.method.toLowerCase()]: describeOperation(operation),
+    }
+  }
+  return createDocument({
+    openapi: '3.1.0',
+    info: {
+      title: 'Headgate',
+      // Of the interface; the software has a version of its own.
+      version: '1.0.0',
+      'x-headgate-version': version,
+      description:
+        'One API in front of every model provider, and the accounts, money and policies around it.\n\nAmounts of money are US dollars with at most nine decimals. No text may hold U+0000, and no object a key `__proto__`. Unknown query parameters are ignored. A parameter may be given once. A name of a model, provider, key, member or workspace must be known here, which no schema can say: an unknown one is refused with 400 or 404.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/api/v1' }, { url: '/v1', description: 'The same API for clients that append /v1' }],
+    tags: [...new Set(operations.map((operation) => operation.tag))].map((name) => ({ name })),
+    security: [{ bearer: [] }],
+    components: {
+      securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: 'An API key' } },
+      schemas: { Error: envelopeSchema },
+    },
+    paths,
+  })
+}
+
+function describeOperation(operation: Operation): ZodOpenApiOperationObject {
+  const aliases = operation.aliases && `Also at ${operation.aliases.map((path) => `\`${path}\``).join(', ')}.`
+  const description = [operation.description, aliases, accessTexts[operation.access]]
+    .filter(Boolean)
+    .join('\n\n')
+  return {
+    operationId: operation.id,
+    tags: [operation.tag],
+    summary: operation.summary,
+    description,
+    ...(operation.access === 'public' && { security: [] }),
+    ...(operation.root && { servers: [{ url: '/' }] }),
+    requestParams: {
+      ...(operation.params && { path: operation.params as z.ZodObject }),
+      ...(operation.query && { query: operation.query as z.ZodObject }),
+      ...(operation.headers && { header: operation.headers as z.ZodObject }),
+    },
+    ...describeRequestBody(operation),
+    responses: {
+      [String(operation.status)]: {
+        description: statusTexts[operation.status] ?? 'OK',
+        content: describeContent(operation),
+      },
+      ...Object.fromEntries(
+        listErrorStatuses(operation).map((status) => [
+          String(status),
+          {
+            description: statusTexts[status] ?? 'Error',
+            content: { 'application/json': { schema: errorSchemaOf(operation) } },
+          },
+        ]),
+      ),
+    },
+  }
+}
+
+function describeRequestBody(operation: Operation) {
+  if (operation.rawBody) {
+    const { contentType, schema } = operation.rawBody
+    return { requestBody: { required: true, content: { [contentType]: { schema } } } }
+  }
+  if (!operation.body) return {}
+  const required = operation.optionalBody !== true
+  return { requestBody: { required, content: { 'application/json': { schema: operation.body } } } }
+}
+
+function describeContent(operation: Operation) {
+  const { response, otherContentTypes = [] } = operation
+  const otherContent = Object.fromEntries(otherContentTypes.map((type) => [type, {}]))
+  if (isSchema(response)) return { 'application/json': { schema: response }, ...otherContent }
+  return { [response.contentType]: {}, ...otherContent }
+}
+
+function errorSchemaOf({ inference, errorSchema }: Operation) {
+  return inference?.errorSchema ?? errorSchema ?? { $ref: '#/components/schemas/Error' }
+}
+
+/** The statuses an operation's own parts can lead to, and those it declares. */
+function listErrorStatuses(operation: Operation): number[] {
+  const { params, query, body, rawBody, access, errors } = operation
+  const statuses = new Set([500, ...errors])
+  if (params || query || body || rawBody) statuses.add(400)
+  if (body || rawBody) statuses.add(413)
+  if (access !== 'public') statuses.add(401)
+  if (access !== 'public' && access !== 'any') statuses.add(403)
+  return [...statuses].sort((a, b) => a - b)
+}
+
+const envelopeSchema = {
+  type: 'object' as const,
+  required: ['error'],
+  properties: {
+    error: {
+      type: 'object' as const,
+      required: ['code', 'message'],
+      properties: {
+        code: { type: 'integer' as const, description: 'The HTTP status' },
+        message: { type: 'string' as const },
+        type: { type: 'string' as const },
+        metadata: {
+          type: ['object', 'null'] as ('object' | 'null')[],
+          properties: {
+            error_type: { type: 'string' as const },
+            reason: { type: 'string' as const, description: 'See docs/errors.md' },
+          },
+        },
+      },
+    },
+    service_metadata: { type: 'object' as const },
+    user_id: { type: ['string', 'null'] as ('string' | 'null')[] },
+  },
+}

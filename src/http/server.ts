@@ -1,0 +1,333 @@
+import { findOperatorOrganization } from '../account/organizations.ts'
+import type { Gateway } from '../app/gateway.ts'
+import type { DataRegion } from '../catalogue/vocabulary.ts'
+import type { Config } from '../config.ts'
+import { isDatabaseUnavailable } from '../db/unavailable.ts'
+import {
+  GatewayError,
+  gatewayError,
+  invalidFieldError,
+  toErrorEnvelope,
+  toGatewayError,
+  unavailableError,
+} from '../errors/gateway-error.ts'
+import { assertDeclaredLength } from '../lib/body-reader.ts'
+import { newId } from '../lib/ids.ts'
+import { resolveRequestId } from '../lib/request-id.ts'
+import { parseRequestUrl } from '../lib/request-url.ts'
+import { validateInput } from '../lib/validate-input.ts'
+import { authenticate, type Caller, hasCredential } from '../pipeline/request/authenticate.ts'
+import { buildCorsHeaders, buildPreflightHeaders } from './cors.ts'
+import type { Operation, PathRequest, RawRoute } from './operation.ts'
+import { maxBytesOf, readRequestBody } from './request-body.ts'
+
+/** The canonical base first; the second is what clients of other services have configured. */
+const basePaths = ['/api/v1', '/v1']
+
+/** Clients add `/v1` themselves or do not, whatever their users configured: what they reach models by works anyway. */
+const lenientPaths = ['', '/api', '/anthropic'].flatMap((base) => [base, `${base}/v1`, `${base}/v1/v1`])
+
+/** Where the Azure clients of the OpenAI SDKs look for whatever is no deployment. */
+const azurePaths = ['/openai', '/openai/v1']
+
+/** A slash in a deployment's name is escaped by some clients and not by others. */
+const deploymentPaths = ['/openai/deployments/:deployment', '/openai/deployments/:author/:deployment']
+
+/** What a handler may ask of the server: how long its connection may be quiet. */
+interface Connections {
+  timeout(request: Request, seconds: number): void
+}
+
+type Handler = (request: PathRequest, connections: Connections) => Promise<Response>
+
+/** One path: which operations its methods lead to. */
+type OperationsByMethod = Map<string, Operation>
+
+function buildRoutes(
+  gateway: Gateway,
+  operations: Operation[],
+  rawRoutes: RawRoute[],
+): Record<string, Handler> {
+  const routes: Record<string, Handler> = {}
+  for (const [address, methods] of groupByAddress(operations)) {
+    const pattern = address.replace(/\{(\w+)\}/g, ':$1')
+    const handler: Handler = (request, connections) => handleRequest(gateway, request, methods, connections)
+    routes[pattern] = handler
+    routes[`${pattern}/`] = handler
+  }
+  for (const [path, group] of Map.groupBy(rawRoutes, (page) => page.path)) {
+    routes[path] = (request) => handleRawRoute(gateway, request, group)
+  }
+  return routes
+}
+
+function listBasePaths(methods: OperationsByMethod): string[] {
+  const all = [...methods.values()]
+  if (all.some((operation) => operation.root)) return ['']
+  const deployments = all.some(({ inference }) => inference?.deployments) ? deploymentPaths : []
+  if (all.some(({ access, path }) => access === 'inference' || path === '/models'))
+    return [...lenientPaths, ...azurePaths, ...deployments]
+  return all.some(({ path }) => openAiResourcePattern.test(path)) ? [...basePaths, ...azurePaths] : basePaths
+}
+
+/** What OpenAI has too, beside requests to models. */
+const openAiResourcePattern = /^\/(?:models\/\{model\}|files)(?:\/|$)/
+
+/** Two formats may share an address under a base path, each with methods of its own. */
+function groupByAddress(operations: Operation[]): Map<string, OperationsByMethod> {
+  const addresses = new Map<string, OperationsByMethod>()
+  const add = (address: string, operation: Operation) => {
+    const methods: OperationsByMethod = addresses.get(address) ?? new Map()
+    if (methods.has(operation.method)) throw new Error(`${operation.method} ${address} is declared twice`)
+    addresses.set(address, methods.set(operation.method, operation))
+  }
+  for (const [path, methods] of groupByPath(operations)) {
+    const bases = listBasePaths(methods)
+    for (const operation of methods.values()) {
+      for (const base of bases) add(base + path, operation)
+    }
+  }
+  return addresses
+}
+
+function groupByPath(operations: Operation[]): Map<string, OperationsByMethod> {
+  const paths = new Map<string, OperationsByMethod>()
+  for (const operation of operations) {
+    for (const path of [operation.path, ...(operation.aliases ?? [])]) {
+      const methods: OperationsByMethod = paths.get(path) ?? new Map()
+      methods.set(operation.method, operation)
+      paths.set(path, methods)
+    }
+  }
+  return paths
+}
+
+/** From the matched path to the answer, in the order the checks are promised. HEAD is GET; the runtime drops the body. */
+async function handleRequest(
+  gateway: Gateway,
+  request: PathRequest,
+  methods: OperationsByMethod,
+  connections: Connections,
+): Promise<Response> {
+  const operation = methods.get(request.method === 'HEAD' ? 'GET' : request.method)
+  return respondWithEnvelope(gateway, request, operation, async () => {
+    const allow = [...methods.keys(), ...(methods.has('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', ')
+    if (request.method === 'OPTIONS') return handlePreflight(gateway, request, methods, allow)
+    // Without a key, HEAD only asks whether anybody is there: clients do so before they say who they are.
+    if (request.method === 'HEAD' && (!operation || !hasCredential(request))) return new Response(null)
+    if (!operation) throw new GatewayError('method_not_allowed', { headers: { allow } })
+    assertDeclaredLength(request, maxBytesOf(gateway, operation))
+    const cors = buildCorsHeaders(gateway, request, operation.access)
+    let caller: Caller | null = null
+    try {
+      caller = await authorizeCaller(gateway, request, operation)
+      return addHeaders(await runOperation(gateway, request, operation, caller, connections), cors)
+    } catch (error) {
+      const failure = toClientError(error)
+      Object.assign(failure.headers, cors)
+      failure.userId = caller?.userId ?? null
+      throw failure
+    }
+  })
+}
+
+function handlePreflight(
+  gateway: Gateway,
+  request: Request,
+  methods: OperationsByMethod,
+  allow: string,
+): Response {
+  const requestedMethod = request.headers.get('access-control-request-method')
+  const operation = methods.get(requestedMethod ?? '') ?? methods.values().next().value
+  const cors = operation ? buildCorsHeaders(gateway, request, operation.access) : {}
+  return new Response(null, { status: 204, headers: { ...cors, ...buildPreflightHeaders(request, allow) } })
+}
+
+async function authorizeCaller(
+  gateway: Gateway,
+  request: Request,
+  { access, inference }: Operation,
+): Promise<Caller | null> {
+  if (access === 'public') return null
+  const caller = await authenticate(gateway, request, inference !== undefined)
+  if (access === 'any') return caller
+  const requiredKind = access === 'inference' ? 'inference' : 'management'
+  if (caller.key.kind !== requiredKind) {
+    throw gatewayError(
+      'wrong_key_kind',
+      `This operation needs ${requiredKind === 'inference' ? 'an inference' : 'a management'} key.`,
+    )
+  }
+  if (access === 'operator' && (await findOperatorOrganization(gateway.db))?.id !== caller.organizationId) {
+    throw gatewayError('wrong_key_kind', 'Only the organization that runs this installation may do this.')
+  }
+  return caller
+}
+
+async function runOperation(
+  gateway: Gateway,
+  httpRequest: PathRequest,
+  operation: Operation,
+  caller: Caller | null,
+  connections: Connections,
+): Promise<Response> {
+  const { deployment, ...pathParams } = joinDeployment(validateParameters({ ...httpRequest.params }))
+  const params = operation.params && validateInput(operation.params, pathParams, 'path')
+  const query =
+    operation.query && validateInput(operation.query, validateParameters(parseQuery(httpRequest)), 'query')
+  const source =
+    operation.body && (await readRequestBody(gateway, httpRequest, operation, operation.body, deployment))
+  // A model may think for longer than a connection may be quiet; the pipeline has clocks of its own.
+  if (operation.inference) connections.timeout(httpRequest, 0)
+  const region = resolveRegion(gateway, httpRequest)
+  // Each value was parsed by the schema that types it; see operation().
+  const context = {
+    gateway,
+    caller,
+    params,
+    query,
+    body: source?.body,
+    source,
+    httpRequest,
+    region,
+  } as Parameters<Operation['handle']>[0]
+  const result = await operation.handle(context)
+  return result instanceof Response ? result : Response.json(result, { status: operation.status })
+}
+
+/** The name of the deployment, put together again where its slash was not escaped. */
+function joinDeployment({ deployment, author, ...params }: Record<string, string>): Record<string, string> {
+  if (deployment === undefined) return author === undefined ? params : { ...params, author }
+  return { ...params, deployment: author === undefined ? deployment : `${author}/${deployment}` }
+}
+
+/** Undecodable percent signs come out of the router as U+FFFD; no database text may hold U+0000. */
+function validateParameters(values: Record<string, string>): Record<string, string> {
+  for (const [name, value] of Object.entries(values)) {
+    if (/[\0\uFFFD]/.test(value)) throw invalidFieldError(name, 'is not valid percent-encoded UTF-8')
+  }
+  return values
+}
+
+/**
+ * A parameter given twice could mean one thing to a check and another to what follows it. Only a list in brackets
+ * may repeat: `include[]=a&include[]=b` is read as `include=a,b`.
+ */
+function parseQuery(request: Request): Record<string, string> {
+  const { searchParams } = parseRequestUrl(request)
+  // Azure clients send it with every request; there is one version here.
+  searchParams.delete('api-version')
+  const query = new Map<string, string>()
+  for (const parameter of new Set(searchParams.keys())) {
+    const isList = parameter.endsWith('[]')
+    const name = isList ? parameter.slice(0, -2) : parameter
+    const values = searchParams.getAll(parameter)
+    if (query.has(name) || (values.length > 1 && !isList))
+      throw invalidFieldError(name, 'is given more than once')
+    query.set(name, values.join(','))
+  }
+  return Object.fromEntries(query)
+}
+
+function resolveRegion(gateway: Gateway, request: Request): DataRegion {
+  const { hosts, default: fallback } = gateway.settings.regions
+  if (hosts.size === 0) return fallback
+  const host = (request.headers.get('host') ?? '').toLowerCase()
+  return hosts.get(host) ?? hosts.get(host.replace(/:\d+$/, '')) ?? fallback
+}
+
+async function handleRawRoute(gateway: Gateway, request: PathRequest, routes: RawRoute[]): Promise<Response> {
+  return respondWithEnvelope(gateway, request, { id: 'page' }, async () => {
+    const method = request.method === 'HEAD' ? 'GET' : request.method
+    const route = routes.find((candidate) => candidate.method === method)
+    if (!route) {
+      throw new GatewayError('method_not_allowed', {
+        headers: { allow: routes.map((p) => p.method).join(', ') },
+      })
+    }
+    return route.handle(gateway, request)
+  })
+}
+
+function handleUnknownPath(gateway: Gateway, request: Request): Promise<Response> {
+  return respondWithEnvelope(gateway, request, undefined, async () => {
+    if (request.method === 'HEAD') return new Response(null)
+    throw gatewayError('route_unknown')
+  })
+}
+
+/** The one place where an error becomes an answer, and where every answer is counted and gets its request id. */
+async function respondWithEnvelope(
+  gateway: Gateway,
+  request: Request,
+  operation: Pick<Operation, 'id' | 'inference' | 'encodeError'> | undefined,
+  work: () => Promise<Response>,
+): Promise<Response> {
+  const startedAt = performance.now()
+  const requestId = resolveRequestId(request)
+  const encodeError = operation?.inference?.encodeError ?? operation?.encodeError
+  const response = await work().catch((error: unknown) =>
+    buildErrorResponse(gateway, error, requestId, encodeError),
+  )
+  response.headers.set('x-request-id', requestId)
+  // The name the SDKs of the Messages format look for.
+  if (encodeError) response.headers.set('request-id', requestId)
+  gateway.metrics.recordRequest(
+    operation?.id ?? 'none',
+    response.status,
+    (performance.now() - startedAt) / 1000,
+  )
+  return response
+}
+
+function buildErrorResponse(
+  gateway: Gateway,
+  error: unknown,
+  requestId: string,
+  encode: (error: GatewayError, requestId: string) => object = toErrorEnvelope,
+): Response {
+  const failure = toClientError(error)
+  const { status, retry } = failure.row
+  if (status === 500) gateway.log.error({ requestId, err: failure.cause ?? failure }, 'request failed')
+  return Response.json(encode(failure, requestId), {
+    status,
+    headers: { ...(!retry && { 'x-should-retry': 'false' }), ...failure.headers },
+  })
+}
+
+/** A database that is away is no fault of the request, and no fault in the program. */
+function toClientError(error: unknown): GatewayError {
+  const failure = toGatewayError(error)
+  if (failure.code !== 'internal' || !isDatabaseUnavailable(failure.cause)) return failure
+  return unavailableError(failure.cause)
+}
+
+function addHeaders(response: Response, headers: Record<string, string>): Response {
+  for (const [name, value] of Object.entries(headers)) response.headers.set(name, value)
+  return response
+}
+
+export type Server = ReturnType<typeof Bun.serve>
+
+/** Opens the port. It is open only while requests can be served. */
+export function listen(gateway: Gateway, operations: Operation[], rawRoutes: RawRoute[]): Server {
+  return Bun.serve({
+    ...transportOptions,
+    hostname: gateway.config.host,
+    port: gateway.config.port,
+    routes: buildRoutes(gateway, operations, rawRoutes),
+    fetch: (request) => handleUnknownPath(gateway, request),
+    error: (error) => buildErrorResponse(gateway, error, newId('req')),
+  })
+}
+
+/** Throws unless the port could be opened. */
+export async function assertPortFree({ host, port }: Config): Promise<void> {
+  await Bun.serve({ hostname: host, port, fetch: () => new Response() }).stop(true)
+}
+
+const transportOptions = {
+  // Sizes are checked per operation, with our own error: the runtime's 413 has no envelope.
+  maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+  idleTimeout: 120,
+}

@@ -1,0 +1,89 @@
+import type { Gateway } from '../app/gateway.ts'
+import { isPostgresUrl, writeProbe } from '../db/db.ts'
+import { isoNow } from '../lib/clock.ts'
+import { withDeadline } from '../lib/deadline.ts'
+import { version } from '../lib/version.ts'
+import { buildOpenApiDocument } from './openapi.ts'
+import type { Operation, RawRoute } from './operation.ts'
+import { renderReferencePage } from './reference-page.ts'
+
+/** A database that does not answer in this time is reported as away. */
+const probeTimeoutMs = 2000
+
+/** Pages about the server itself, outside the API. */
+export function buildSystemRoutes(operations: Operation[]): RawRoute[] {
+  const document = buildOpenApiDocument(operations)
+  const json = JSON.stringify(document)
+  return [
+    getRoute('/healthz', async () => Response.json({ status: 'ok' })),
+    getRoute('/readyz', async (gateway) => {
+      const { ok } = await probeCached(gateway)
+      if (ok && gateway.ledger.downSince === null) return Response.json({ status: 'ready' })
+      return Response.json({ status: 'not_ready' }, { status: 503, headers: { 'retry-after': '5' } })
+    }),
+    getRoute('/status', async (gateway) => Response.json(await buildStatus(gateway))),
+    getRoute('/metrics', async (gateway) => {
+      const { body, contentType } = await gateway.metrics.render()
+      return new Response(body, { headers: { 'content-type': contentType } })
+    }),
+    getRoute(
+      '/openapi.json',
+      async () =>
+        new Response(json, {
+          headers: { 'content-type': 'application/json', 'access-control-allow-origin': '*' },
+        }),
+    ),
+    getRoute('/docs', async () => renderReferencePage(document)),
+    getRoute('/', async () => new Response(null, { status: 302, headers: { location: '/docs' } })),
+  ]
+}
+
+function getRoute(path: string, handle: RawRoute['handle']): RawRoute {
+  return { method: 'GET', path, handle }
+}
+
+async function buildStatus(gateway: Gateway) {
+  const { ok, latencyMs } = await probeCached(gateway)
+  const isLedgerUp = gateway.ledger.downSince === null
+  const kind = isPostgresUrl(gateway.config.databaseUrl) ? 'postgresql' : 'sqlite'
+  return {
+    status: ok && isLedgerUp ? 'ok' : 'degraded',
+    version,
+    dependencies: {
+      database: { status: ok ? 'ok' : 'down', kind, latency_ms: latencyMs },
+      ledger: {
+        status: isLedgerUp ? 'ok' : 'down',
+        waiting: gateway.ledger.waiting,
+        when_down: 'requests to models are answered with 503; charges wait until they are written',
+      },
+    },
+    catalogue: { snapshot: gateway.catalogue.snapshotDate, models: gateway.catalogue.models.length },
+  }
+}
+
+interface ProbeResult {
+  ok: boolean
+  latencyMs: number
+}
+
+/** One probe serves everybody who asks at the same time, and for a moment after. */
+const recentProbes = new WeakMap<Gateway, { at: number; probe: Promise<ProbeResult> }>()
+const probeTtlMs = 500
+
+function probeCached(gateway: Gateway): Promise<ProbeResult> {
+  const now = performance.now()
+  const recent = recentProbes.get(gateway)
+  if (recent && now - recent.at < probeTtlMs) return recent.probe
+  const probe = probeDatabase(gateway, now)
+  recentProbes.set(gateway, { at: now, probe })
+  return probe
+}
+
+/** Reads and writes: a full disk and a read-only database still answer a query. */
+async function probeDatabase({ db, clock }: Gateway, startedAt: number): Promise<ProbeResult> {
+  const ok = await withDeadline(probeTimeoutMs, writeProbe(db, isoNow(clock)), () => new Error('late')).then(
+    () => true,
+    () => false,
+  )
+  return { ok, latencyMs: Math.round((performance.now() - startedAt) * 100) / 100 }
+}

@@ -1,0 +1,77 @@
+import type { Row } from '../db/batch.ts'
+import { WorkerThread } from '../lib/worker-thread.ts'
+import type { JournalSegment, JournalState, RejectedWrite } from './journal-flusher.ts'
+
+/** A piece whose lines are in a file. */
+type WrittenSegment = Omit<JournalSegment, 'lines'> & { size: number }
+
+/** Rows as they were when the pieces up to the number `folded` were in the database. */
+export interface Snapshot {
+  flushedNumber: number
+  rows: Row[]
+}
+
+/** What the thread is asked. */
+export type FlushThreadRequest =
+  | { kind: 'open'; path: string }
+  | { kind: 'state' }
+  | { kind: 'mark'; isOpen: boolean }
+  | { kind: 'rows'; sql: string; values: readonly string[]; parameters: readonly string[] }
+  | ({ kind: 'fold'; path: string } & WrittenSegment)
+  | { kind: 'close' }
+
+/**
+ * SQLite waits for the disk where it is called, so it is called on a thread of its own: a slow disk holds
+ * up nobody but those who wait for it.
+ */
+export class FlushThread {
+  readonly #thread: WorkerThread
+  /** A read does not wait behind a fold that waits for the write lock. */
+  readonly #reader: WorkerThread
+
+  constructor(path: string) {
+    const opening: FlushThreadRequest = { kind: 'open', path }
+    const worker = new URL('flush-worker.ts', import.meta.url)
+    this.#thread = new WorkerThread(worker, opening)
+    this.#reader = new WorkerThread(worker, opening)
+  }
+
+  async state(): Promise<JournalState> {
+    return (await this.#send({ kind: 'state' })) as JournalState
+  }
+
+  async markOpen(isOpen: boolean): Promise<void> {
+    await this.#send({ kind: 'mark', isOpen })
+  }
+
+  /** What the query gives for each of the values, with the others the same each time. */
+  async rows(sql: string, values: readonly string[], ...parameters: string[]): Promise<Row[]> {
+    return values.length === 0 ? [] : (await this.snapshot(sql, values, ...parameters)).rows
+  }
+
+  async snapshot(sql: string, values: readonly string[], ...parameters: string[]): Promise<Snapshot> {
+    const request: FlushThreadRequest = { kind: 'rows', sql, values, parameters }
+    return (await this.#reader.call(request)) as Snapshot
+  }
+
+  /** Brings the piece that is in the file into the database, once. */
+  async flush(path: string, segment: WrittenSegment): Promise<RejectedWrite[]> {
+    return (await this.#send({ kind: 'fold', path, ...segment })) as RejectedWrite[]
+  }
+
+  async close(): Promise<void> {
+    await closeThread(this.#reader)
+    await closeThread(this.#thread)
+  }
+
+  #send(request: FlushThreadRequest): Promise<unknown> {
+    return this.#thread.call(request)
+  }
+}
+
+async function closeThread(thread: WorkerThread): Promise<void> {
+  if (!thread.isRunning) return
+  const request: FlushThreadRequest = { kind: 'close' }
+  await thread.call(request)
+  thread.terminate()
+}

@@ -1,0 +1,33 @@
+import type { Statement } from '../db/batch.ts'
+import type { Db } from '../db/db.ts'
+import type { Vault } from '../lib/crypto.ts'
+import type { JsonObject } from '../lib/json-values.ts'
+
+/** Whose generation it is, and when it began. */
+export interface ContentOwner {
+  generationId: string
+  organizationId: string
+  workspaceId: string
+  createdAt: string
+}
+
+/** Written in the transaction that charges for the generation; a second time it changes nothing. */
+export function buildContentStatement(
+  db: Db,
+  vault: Vault,
+  owner: ContentOwner,
+  content: JsonObject,
+): Statement {
+  const { sql, parameters } = db
+    .insertInto('generation_contents')
+    .values({
+      generation_id: owner.generationId,
+      organization_id: owner.organizationId,
+      workspace_id: owner.workspaceId,
+      sealed_content: vault.seal(JSON.stringify(content), owner.generationId),
+      created_at: owner.createdAt,
+    })
+    .onConflict((conflict) => conflict.column('generation_id').doNothing())
+    .compile()
+  return { sql, values: parameters }
+}

@@ -1,0 +1,265 @@
+import {
+  closeSync,
+  fdatasync,
+  fsync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import type { JournalLine } from './journal-line.ts'
+
+/** A journal that cannot be trusted: whoever runs the server must look at it. */
+export class JournalError extends Error {}
+
+/** A wait for the disk costs the processor more than a charge does: those that end within this time share one. */
+const syncIntervalMs = 2
+
+/** Which piece it is, of which database's journal: numbers follow one another. */
+export interface SegmentId {
+  journal: string
+  number: number
+}
+
+/** Writes down how much of a piece is on disk; `isFirst`: of this piece nothing was written down before. */
+export type DurableSizeRecorder = (segmentId: SegmentId, size: number, isFirst: boolean) => Promise<void>
+
+/**
+ * A file of the journal: a piece at a time, a line for each batch. It is written over when its piece is in the
+ * database, because new room on a disk costs more than old; every line says which piece it is of.
+ */
+export class SegmentFile {
+  readonly path: string
+  readonly #file: number
+  #segmentId: SegmentId = { journal: '', number: 0 }
+  /** How much of it belongs to the piece; what a failed write left behind that is written over. */
+  #size = 0
+  #unwritten = ''
+  /** What it builds upon: when that is on disk, and how long it is. */
+  #previousSync: Promise<void> = Promise.resolve()
+  #previousSize = 0
+  /** How much of the piece is known to be on disk. */
+  #syncedSize = 0
+  #syncing: Promise<void> = Promise.resolve()
+  #nextSync: Promise<void> | null = null
+  #syncedAt = Number.NEGATIVE_INFINITY
+  #isDirectorySynced = false
+  readonly #recordDurable: DurableSizeRecorder
+
+  constructor(path: string, recordDurable: DurableSizeRecorder = async () => undefined) {
+    this.path = path
+    this.#recordDurable = recordDurable
+    this.#file = openSync(path, 'wx', 0o600)
+  }
+
+  get segmentId(): SegmentId {
+    return this.#segmentId
+  }
+  get size(): number {
+    return this.#size
+  }
+  /** Nothing was ever to be written into the piece, not even in vain. */
+  get isEmpty(): boolean {
+    return this.#size === 0 && this.#unwritten === ''
+  }
+
+  /** `before`: when the piece that this one builds upon outlives a power cut; `beforeSize`: how long it is. */
+  begin(segmentId: SegmentId, previousSync: Promise<void>, previousSize: number): void {
+    this.#segmentId = segmentId
+    this.#previousSync = previousSync
+    this.#previousSize = previousSize
+    this.#size = 0
+    this.#syncedSize = 0
+  }
+
+  /** Outlives this process once it returns. What could not be written goes first the next time. */
+  append(lines: readonly JournalLine[]): void {
+    if (lines.length > 0)
+      this.#unwritten += encodeLine(this.#segmentId, this.#previousSize, this.#syncedSize, lines)
+    if (this.#unwritten === '') return
+    const written = writeSync(this.#file, this.#unwritten, this.#size)
+    const expected = Buffer.byteLength(this.#unwritten)
+    if (written < expected) throw new Error(`only ${written} of ${expected} bytes could be written`)
+    this.#size += expected
+    this.#unwritten = ''
+  }
+
+  /** Resolves when what was appended until now outlives a power cut too. */
+  sync(): Promise<void> {
+    this.#nextSync ??= this.#syncNext()
+    return this.#nextSync
+  }
+
+  async #syncNext(): Promise<void> {
+    await this.#syncing.catch(() => undefined)
+    const delayMs = this.#syncedAt + syncIntervalMs - performance.now()
+    if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs))
+    this.#syncedAt = performance.now()
+    this.#nextSync = null
+    this.#syncing = this.#syncNow()
+    await this.#syncing
+  }
+
+  async #syncNow(): Promise<void> {
+    const size = this.#size
+    const written = promisifyCall((done) => fdatasync(this.#file, done))
+    await Promise.all([
+      this.#previousSync,
+      written,
+      this.#isDirectorySynced ? undefined : syncDirectory(dirname(this.path)),
+    ])
+    this.#isDirectorySynced = true
+    if (size > this.#syncedSize) await this.#recordDurable(this.#segmentId, size, this.#syncedSize === 0)
+    this.#syncedSize = size
+  }
+
+  /** Nobody waits for the disk any more. */
+  async waitUntilIdle(): Promise<void> {
+    await this.#nextSync?.catch(() => undefined)
+    await this.#syncing.catch(() => undefined)
+  }
+
+  close(): void {
+    closeSync(this.#file)
+  }
+
+  remove(): void {
+    this.close()
+    unlinkSync(this.path)
+  }
+}
+
+/** A file has a name after a power cut only when its folder is on disk. */
+export async function syncDirectory(path: string): Promise<void> {
+  const folder = openSync(path, 'r')
+  try {
+    await promisifyCall((done) => fsync(folder, done))
+  } finally {
+    closeSync(folder)
+  }
+}
+
+export function promisifyCall(call: (done: (error: Error | null) => void) => void): Promise<void> {
+  return new Promise((resolve, reject) => call((error) => (error ? reject(error) : resolve())))
+}
+
+/** What a line says beside the operations: how long the piece before is, and how much of this one was on disk by then. */
+function encodeLine(
+  { journal, number }: SegmentId,
+  previousSize: number,
+  syncedSize: number,
+  lines: readonly JournalLine[],
+): string {
+  const text = `${previousSize} ${syncedSize} ${lines.join('\t')}`
+  return `${journal} ${number} ${Bun.hash.xxHash32(text, number)} ${text}\n`
+}
+
+interface DecodedLine {
+  segmentId: SegmentId
+  previousSize: number
+  syncedSize: number
+  content: string
+}
+
+/** `s`: JSON leaves U+2028 and U+2029 as they are, which end a line for a pattern, but not for a file. */
+const linePattern = /^(\w+) (\d+) (\d+) ((\d+) (\d+) (.*))$/s
+
+/** Undefined when it is not whole. */
+function decodeLine(text: string): DecodedLine | undefined {
+  const [, journal = '', number, hash, hashed = '', previousSize, syncedSize, content] =
+    linePattern.exec(text) ?? []
+  if (content === undefined || Number(hash) !== Bun.hash.xxHash32(hashed, Number(number))) return undefined
+  const segmentId = { journal, number: Number(number) }
+  return { segmentId, previousSize: Number(previousSize), syncedSize: Number(syncedSize), content }
+}
+
+export function segmentPath(database: string, fileNumber: number): string {
+  return `${database}-ledger-${fileNumber}`
+}
+
+/** The files that an earlier process left of the journal of a database. */
+export function listSegmentFiles(database: string): string[] {
+  const prefix = basename(segmentPath(database, 0)).slice(0, -1)
+  const folder = dirname(database)
+  const names = readdirSync(folder).filter((name) => name.startsWith(prefix))
+  return names.filter((name) => /^\d+$/.test(name.slice(prefix.length))).map((name) => join(folder, name))
+}
+
+export interface LeftoverFile {
+  path: string
+  /** Null when there is none. */
+  segmentId: SegmentId | null
+  /** In bytes, as far as it can be read. */
+  size: number
+  /** Of the piece before. */
+  previousSize: number
+  /** How much of it was on disk, as its own lines say; more than nothing means that the piece before was, too. */
+  syncedSize: number
+  /** A power cut took something away that was not on disk yet: nobody was told of it, nor of what came after. */
+  isTruncated: boolean
+  /** The first line that cannot be read though it was on disk; null when all can. */
+  damagedLine: number | null
+}
+
+/**
+ * The piece that was begun last in a file. After it come a torn line, which nobody was told of, and what is left
+ * of an earlier piece. A line that cannot be read between others was not on disk when the power went, unless one
+ * of the others says that it was.
+ */
+export function readLeftoverFile(path: string): LeftoverFile {
+  // What comes after the last line end is torn.
+  const texts = readFileSync(path, 'utf8').split('\n').slice(0, -1)
+  const read = texts.map(decodeLine)
+  const number = read.reduce((latest, line) => Math.max(latest, line?.segmentId.number ?? 0), 0)
+  const own = read.slice(0, read.findLastIndex((line) => line?.segmentId.number === number) + 1)
+  const bad = own.findIndex((line) => line?.segmentId.number !== number)
+  const intactLines = bad < 0 ? own.length : bad
+  const size = texts.slice(0, intactLines).reduce((sum, text) => sum + Buffer.byteLength(text) + 1, 0)
+  const syncedSize = own.reduce(
+    (most, line) => (line?.segmentId.number === number ? Math.max(most, line.syncedSize) : most),
+    0,
+  )
+  const last = own.at(-1)
+  return {
+    path,
+    segmentId: last?.segmentId ?? null,
+    size,
+    previousSize: last?.previousSize ?? 0,
+    syncedSize,
+    isTruncated: bad >= 0,
+    damagedLine: bad >= 0 && size < syncedSize ? bad + 1 : null,
+  }
+}
+
+/** What an earlier process left of the journal of a database, by the numbers of the pieces. */
+export function readLeftoverFiles(database: string): LeftoverFile[] {
+  const number = ({ segmentId }: LeftoverFile) => segmentId?.number ?? 0
+  return listSegmentFiles(database)
+    .map(readLeftoverFile)
+    .sort((a, b) => number(a) - number(b))
+}
+
+/** The lines of a piece that is known to be whole. */
+export function* readSegmentLines(path: string, size: number): Generator<JournalLine> {
+  const text = readPrefix(path, size)
+  for (let at = 0, end = 0; at < text.length; at = end + 1) {
+    end = text.indexOf('\n', at)
+    const line = end < 0 ? undefined : decodeLine(text.slice(at, end))
+    if (!line) throw new JournalError(`${path} is damaged at ${at}.`)
+    yield* line.content.split('\t')
+  }
+}
+
+function readPrefix(path: string, size: number): string {
+  const bytes = Buffer.allocUnsafe(size)
+  const file = openSync(path, 'r')
+  try {
+    readSync(file, bytes, 0, size, 0)
+  } finally {
+    closeSync(file)
+  }
+  return bytes.toString()
+}

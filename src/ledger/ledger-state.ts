@@ -1,0 +1,161 @@
+import { addToCounter, countFreeInMinute, isSameMinute, type Meter, moveToDay, type Window } from './meter.ts'
+
+export type LimitKind = 'credits' | 'key' | 'workspace' | 'guardrail'
+
+/** A sum that may not be passed. */
+export interface Limit {
+  kind: LimitKind
+  subject: string
+  window: Window
+  includeByok: boolean
+  amount: bigint
+}
+
+/** How often free variants may be asked, counted for the subject. */
+export interface FreeLimit {
+  subject: string
+  minute: string
+  perMinute: number
+  perDay: number
+}
+
+export interface Amounts {
+  /** Taken from credits. */
+  amount: bigint
+  /** At list prices, where somebody's own key pays the provider. */
+  byok: bigint
+}
+
+/** What a request wants to be set aside for it. */
+export interface HoldRequest extends Amounts {
+  id: string
+  /** The meters it counts in. */
+  subjects: readonly string[]
+  day: string
+  /** In the order they are checked. */
+  limits: readonly Limit[]
+  free: FreeLimit | null
+}
+
+export interface Hold extends Amounts {
+  id: string
+  subjects: readonly string[]
+  /** The day it began, in which it counts whatever the clock says when it is settled. */
+  day: string
+}
+
+/** Where a limit stands, and whether something more fits into it. */
+export interface LimitStatus {
+  needed: bigint
+  spent: bigint
+  held: bigint
+  available: bigint
+  fits: boolean
+}
+
+export function evaluateLimit(
+  { kind, window, includeByok, amount: max }: Limit,
+  meter: Meter,
+  { amount, byok }: Amounts,
+): LimitStatus {
+  const needed = amount + (includeByok ? byok : 0n)
+  const spent = meter.spent[window] + (includeByok ? meter.byok[window] : 0n)
+  const held = meter.held[window] + (includeByok ? meter.heldByok[window] : 0n)
+  const available = max - spent - held
+  // What costs nothing is stopped by debts, and by nothing else.
+  const fits = needed === 0n ? kind !== 'credits' || max >= spent : needed <= available
+  return { needed, spent, held, available: available < 0n ? 0n : available, fits }
+}
+
+export type Rejection =
+  | { reason: 'limit'; kind: LimitKind; window: Window; available: bigint; needed: bigint }
+  | { reason: 'rate'; per: 'minute' | 'day'; limit: number }
+
+/**
+ * The rules of money, and nothing else: no clock, no database. Whoever fills the book with the meters and
+ * holds that an operation touches gets the same answer everywhere.
+ */
+export class LedgerState {
+  readonly meters = new Map<string, Meter>()
+  readonly holds = new Map<string, Hold>()
+
+  /** Sets aside what a request may cost at most, in every meter at once, or says which limit is in the way. */
+  admit(request: HoldRequest): Rejection | null {
+    // Whoever was not told the first time asks again.
+    if (this.holds.has(request.id)) return null
+    const meters = request.subjects.map((subject) => this.#getMeter(subject))
+    for (const meter of meters) moveToDay(meter, request.day)
+    const rejection = this.#checkLimits(request) ?? this.#checkFreeRate(request.free)
+    if (rejection) return rejection
+    const { id, subjects, day, amount, byok } = request
+    this.holds.set(id, { id, subjects, day, amount, byok })
+    for (const meter of meters) {
+      addToCounter(meter, 'held', day, amount)
+      addToCounter(meter, 'heldByok', day, byok)
+    }
+    if (request.free) this.#countFreeRequest(request.free)
+    return null
+  }
+
+  /** Turns a hold into what was really spent. Null when it was settled before: then nothing changes. */
+  settle(id: string, spent: Amounts): Hold | null {
+    const hold = this.holds.get(id)
+    if (!hold) return null
+    this.holds.delete(id)
+    for (const subject of hold.subjects) {
+      const meter = this.#getMeter(subject)
+      addToCounter(meter, 'held', hold.day, -hold.amount)
+      addToCounter(meter, 'heldByok', hold.day, -hold.byok)
+      addToCounter(meter, 'spent', hold.day, spent.amount)
+      addToCounter(meter, 'byok', hold.day, spent.byok)
+    }
+    return hold
+  }
+
+  /** Changes what was spent for a request that is settled. */
+  correct({ subjects, day }: Pick<Hold, 'subjects' | 'day'>, difference: Amounts): void {
+    for (const subject of subjects) {
+      const meter = this.#getMeter(subject)
+      addToCounter(meter, 'spent', day, difference.amount)
+      addToCounter(meter, 'byok', day, difference.byok)
+    }
+  }
+
+  #getMeter(subject: string): Meter {
+    const meter = this.meters.get(subject)
+    if (!meter) throw new Error(`no meter was loaded for ${subject}`)
+    return meter
+  }
+
+  #checkLimits({ limits, amount, byok }: HoldRequest): Rejection | null {
+    for (const limit of limits) {
+      const { kind, window } = limit
+      const { needed, available, fits } = evaluateLimit(limit, this.#getMeter(limit.subject), {
+        amount,
+        byok,
+      })
+      if (!fits) return { reason: 'limit', kind, window, available, needed }
+    }
+    return null
+  }
+
+  #checkFreeRate(free: FreeLimit | null): Rejection | null {
+    if (!free) return null
+    const meter = this.#getMeter(free.subject)
+    if (countFreeInMinute(meter, free.minute) >= free.perMinute) {
+      return { reason: 'rate', per: 'minute', limit: free.perMinute }
+    }
+    if (meter.freeDay >= free.perDay) return { reason: 'rate', per: 'day', limit: free.perDay }
+    return null
+  }
+
+  #countFreeRequest({ subject, minute }: FreeLimit): void {
+    const meter = this.#getMeter(subject)
+    if (!isSameMinute(meter, minute)) {
+      meter.minute = minute
+      meter.freeMinute = 0
+    }
+    meter.freeMinute++
+    meter.freeDay++
+  }
+}

@@ -1,0 +1,66 @@
+import type { Row } from '../db/batch.ts'
+import type { Db } from '../db/db.ts'
+import type { HoldRequest, LedgerState } from './ledger-state.ts'
+import { computeDayRange, type Meter, moveToDay, newMeter, setOtherDays } from './meter.ts'
+import { decodeMeter, decodeMeterDay } from './tables.ts'
+
+/** Of which meters other days must be known, and which days. */
+export interface DayLookup {
+  subjects: string[]
+  from: string
+  to: string
+}
+
+/** What must be looked up before meters can move to the days of the wishes; null when they are there already. */
+export function planDayLookup(
+  { meters }: LedgerState,
+  requests: readonly Pick<HoldRequest, 'subjects' | 'day'>[],
+): DayLookup | null {
+  const moving = requests.flatMap(({ subjects, day }) =>
+    subjects.filter((subject) => meters.get(subject)?.day !== day),
+  )
+  if (moving.length === 0) return null
+  const days = requests.map(({ day }) => day)
+  return { subjects: [...new Set(moving)], ...computeDayRange([...new Set(days)]) }
+}
+
+/** Takes the rows of `meter_days` into the meters that asked for them. */
+export function applyOtherDays({ meters }: LedgerState, { subjects }: DayLookup, rows: readonly Row[]): void {
+  const bySubject = Map.groupBy(rows, (row) => String(row.subject))
+  for (const subject of subjects) {
+    const meter = meters.get(subject)
+    if (meter) setOtherDays(meter, (bySubject.get(subject) ?? []).map(decodeMeterDay))
+  }
+}
+
+/** The meters of these subjects in the windows of a day, as limits see them. */
+export async function loadMetersForDay(db: Db, subjects: readonly string[], day: string): Promise<Meter[]> {
+  if (subjects.length === 0) return []
+  const { from, to } = computeDayRange([day])
+  // In one statement, so that a day is not counted both as the current one and as another.
+  const rows = await db
+    .selectFrom('meters')
+    .leftJoin('meter_days as other', (join) =>
+      join
+        .onRef('other.subject', '=', 'meters.subject')
+        .on('meters.day', '<>', day)
+        .on('other.day', '>=', from)
+        .on('other.day', '<=', to),
+    )
+    .selectAll('meters')
+    .select(['other.day as other_day', 'spent_nanos', 'byok_nanos', 'held_nanos', 'held_byok_nanos', 'free'])
+    .where('meters.subject', 'in', subjects)
+    .execute()
+  const bySubject = Map.groupBy(rows, (row) => row.subject)
+  return subjects.map((subject) => {
+    const meterRows = bySubject.get(subject) ?? []
+    const meter = meterRows[0] ? decodeMeter({ ...meterRows[0] }) : newMeter(subject)
+    const others = meterRows.filter(({ other_day }) => other_day !== null)
+    setOtherDays(
+      meter,
+      others.map((row) => decodeMeterDay({ ...row, day: row.other_day })),
+    )
+    moveToDay(meter, day)
+    return meter
+  })
+}

@@ -1,0 +1,62 @@
+import type { Db } from '../../db/db.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { utcDay } from '../../lib/time.ts'
+import { rollupLevels } from './levels.ts'
+import { aggregateSegment, mergeSegments } from './segment.ts'
+import {
+  deleteSegments,
+  findFragmentedDays,
+  findSegmentsOfDay,
+  insertSegments,
+  loadSegments,
+  type SegmentRow,
+} from './segment-store.ts'
+
+/** How long after its end a day is put in order: hardly anything comes later. */
+const settleDelayMs = 2 * 3_600_000
+/** A few pieces that came late are no reason to write a day anew. */
+const minSegments = 4
+const maxSegmentRows = 65_536
+
+/** Makes few large segments of the many small ones that a day leaves behind. */
+export async function compactSegments({ db, clock }: { db: Db; clock: Clock }): Promise<void> {
+  const day = utcDay(clock.now() - settleDelayMs)
+  for (const scattered of await findFragmentedDays(db, day, { minSegments, maxRows: maxSegmentRows })) {
+    for (const some of splitBatches(await findSegmentsOfDay(db, scattered, maxSegmentRows)))
+      await replaceSegments(db, some)
+  }
+}
+
+/** Of about the largest size each. */
+function splitBatches(rows: readonly SegmentRow[]): SegmentRow[][] {
+  const batches: SegmentRow[][] = []
+  let size = 0
+  for (const row of rows) {
+    const last = batches.at(-1)
+    if (last && size + row.size <= maxSegmentRows) last.push(row)
+    else batches.push([row])
+    size = batches.at(-1)?.length === 1 ? row.size : size + row.size
+  }
+  return batches.filter((batch) => batch.length > 1)
+}
+
+class SegmentsReplacedError extends Error {}
+
+/** Another process may be doing the same: one of the two finds the segments gone, and leaves everything as it is. */
+async function replaceSegments(db: Db, rows: SegmentRow[]): Promise<void> {
+  const [first] = rows
+  const segments = await loadSegments(db, rows, null)
+  if (!first || !segments) return
+  const { organization_id: organizationId, level } = first
+  const joined = await mergeSegments(segments)
+  const segment = level === 'request' ? joined : aggregateSegment(joined, rollupLevels[level])
+  const ids = rows.map(({ id }) => id)
+  try {
+    await db.transaction().execute(async (tx) => {
+      if (!(await deleteSegments(tx, ids))) throw new SegmentsReplacedError()
+      await insertSegments(tx, [{ organizationId, level, segment }])
+    })
+  } catch (error) {
+    if (!(error instanceof SegmentsReplacedError)) throw error
+  }
+}

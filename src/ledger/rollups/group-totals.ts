@@ -1,0 +1,68 @@
+import type { Column } from './column.ts'
+
+/** Half of what a double counts exactly, because the totals it is held against are rounded. */
+const maxSafeTotal = Number.MAX_SAFE_INTEGER / 2
+
+/** One sum a group. Doubles, which are fast, as long as no sum can lose a digit; what they held goes to `#carried` before. */
+export class GroupTotals {
+  #numbers = new Float64Array(64)
+  #overflow = new Map<number, bigint>()
+  /** No sum is larger. */
+  #bound = 0
+
+  /** `groups` says for each row to which sum it belongs; -1 for none. `count` is how many sums there are. */
+  add(groups: Int32Array, column: Column, count: number): void {
+    if (column.max === 0) return
+    this.#grow(count)
+    if (column.total > maxSafeTotal) this.#addExactly(groups, column)
+    else this.#addFast(groups, column)
+  }
+
+  #addFast(groups: Int32Array, column: Column): void {
+    if (this.#bound + column.total > maxSafeTotal) this.#spill()
+    this.#bound += column.total
+    if (column.numbers === null) addConstant(groups, column.constant, this.#numbers)
+    else addNumbers(groups, column.numbers, this.#numbers)
+  }
+
+  get(group: number): bigint {
+    return (this.#overflow.get(group) ?? 0n) + BigInt(this.#numbers[group] ?? 0)
+  }
+
+  #grow(count: number): void {
+    if (count <= this.#numbers.length) return
+    const larger = new Float64Array(count * 2)
+    larger.set(this.#numbers)
+    this.#numbers = larger
+  }
+
+  #spill(): void {
+    for (const [group, number] of this.#numbers.entries())
+      if (number !== 0) this.#addToOverflow(group, number)
+    this.#numbers.fill(0)
+    this.#bound = 0
+  }
+
+  #addExactly(groups: Int32Array, { numbers, constant }: Column): void {
+    for (const [row, group] of groups.entries())
+      if (group >= 0) this.#addToOverflow(group, numbers?.[row] ?? constant)
+  }
+
+  #addToOverflow(group: number, number: number): void {
+    this.#overflow.set(group, (this.#overflow.get(group) ?? 0n) + BigInt(number))
+  }
+}
+
+function addNumbers(groups: Int32Array, numbers: Uint32Array | Float64Array, totals: Float64Array): void {
+  for (let row = 0; row < groups.length; row++) {
+    const group = groups[row] as number
+    if (group >= 0) totals[group] = (totals[group] as number) + (numbers[row] as number)
+  }
+}
+
+function addConstant(groups: Int32Array, constant: number, totals: Float64Array): void {
+  for (let row = 0; row < groups.length; row++) {
+    const group = groups[row] as number
+    if (group >= 0) totals[group] = (totals[group] as number) + constant
+  }
+}

@@ -1,0 +1,72 @@
+import type { Column } from './column.ts'
+
+/** Each step is 2 % above the one before it, so that a percentile is at most 1 % away from the truth. */
+const bucketGrowth = 1.02
+const bucketCount = 1024
+const bucketTableSize = 65_536
+
+/** The logarithms of nearly all values there are, taken once. */
+const bucketTable = Uint16Array.from({ length: bucketTableSize }, (_, value) => computeBucket(value))
+
+function computeBucket(value: number): number {
+  return value < 1 ? 0 : Math.min(bucketCount - 1, 1 + Math.floor(Math.log(value) / Math.log(bucketGrowth)))
+}
+
+/** How values are distributed in each group: how many there are, what they add up to, and how many near each size. */
+export class HistogramSet {
+  #counts = new Uint32Array(bucketCount)
+  #totals = new Float64Array(2)
+
+  /** As `Sums.add`. Values are kept one higher: 0 is none. */
+  add(groups: Int32Array, { numbers, constant, max }: Column, count: number): void {
+    if (max === 0) return
+    this.#grow(count)
+    const values = numbers ?? new Uint32Array(groups.length).fill(constant)
+    addValues(groups, values, this.#counts, this.#totals)
+  }
+
+  average(group: number): number | null {
+    const count = this.#totals[group * 2] ?? 0
+    return count === 0 ? null : (this.#totals[group * 2 + 1] ?? 0) / count
+  }
+
+  /** Of the values in order, the one at this share of them. */
+  percentile(group: number, share: number): number | null {
+    const count = this.#totals[group * 2] ?? 0
+    if (count === 0) return null
+    const rank = Math.ceil(share * count)
+    let cumulative = 0
+    const bucket = this.#counts.subarray(group * bucketCount, (group + 1) * bucketCount).findIndex((some) => {
+      cumulative += some
+      return cumulative >= rank
+    })
+    return bucket === 0 ? 0 : bucketGrowth ** (bucket - 0.5)
+  }
+
+  #grow(count: number): void {
+    if (count * bucketCount <= this.#counts.length) return
+    const [counts, totals] = [new Uint32Array(count * bucketCount * 2), new Float64Array(count * 4)]
+    counts.set(this.#counts)
+    totals.set(this.#totals)
+    this.#counts = counts
+    this.#totals = totals
+  }
+}
+
+function addValues(
+  groups: Int32Array,
+  values: Uint32Array | Float64Array,
+  counts: Uint32Array,
+  totals: Float64Array,
+): void {
+  for (let row = 0; row < groups.length; row++) {
+    const group = groups[row] as number
+    const value = (values[row] as number) - 1
+    if (group < 0 || value < 0) continue
+    const bucket = value < bucketTableSize ? (bucketTable[value] as number) : computeBucket(value)
+    const index = group * bucketCount + bucket
+    counts[index] = (counts[index] as number) + 1
+    totals[group * 2] = (totals[group * 2] as number) + 1
+    totals[group * 2 + 1] = (totals[group * 2 + 1] as number) + value
+  }
+}

@@ -1,0 +1,202 @@
+import type { Db } from '../../db/db.ts'
+import { utcDay } from '../../lib/time.ts'
+import { yieldToEventLoop } from '../../lib/time-slicer.ts'
+import { Aggregator, countMeasure, type Group, type RollupQuery } from './aggregator.ts'
+import { type LevelDefinition, rollupLevels, type SegmentLevel } from './levels.ts'
+import { buildSegments } from './segment.ts'
+import {
+  listSegments,
+  loadSegments,
+  RollupTimeoutError,
+  type SegmentListing,
+  type SegmentRow,
+  type UnrolledGeneration,
+} from './segment-store.ts'
+import {
+  findPreviousSlice,
+  type QueryScope,
+  readGenerations,
+  readGenerationsInScope,
+  readSlice,
+} from './slices.ts'
+import { decodeReversal, selectSourceColumns } from './usage-record.ts'
+
+/** Read, then added up, before anybody else gets a turn. */
+const maxRowsPerBatch = 400_000
+const maxSliceRows = 5000
+const minSliceRows = 500
+const maxAttempts = 5
+const dayMs = 86_400_000
+const hourMs = 3_600_000
+
+export interface QueryRequest {
+  organizationId: string
+  query: RollupQuery
+  /** How long it may take. */
+  timeoutMs: number
+}
+
+/** From the roll-ups, and from the generations that are not in them yet: exact at any moment. */
+export async function queryRollups(
+  db: Db,
+  { organizationId, query, timeoutMs }: QueryRequest,
+): Promise<Group[]> {
+  const deadline = performance.now() + timeoutMs
+  for (let attempt = 0; attempt < maxAttempts; attempt++) {
+    const aggregator = new Aggregator(query)
+    const listing = await listSegments(db, {
+      organizationId,
+      fromDay: utcDay(query.from),
+      toDay: utcDay(query.to - 1),
+    })
+    if (!(await addSegments(db, aggregator, query, listing, deadline))) continue
+    if (!(await addUnrolled(db, aggregator, query, listing.unrolled, deadline))) continue
+    return aggregator.groups()
+  }
+  throw new RollupTimeoutError('the roll-ups are being put in order')
+}
+
+function scopeOf(organizationId: string, { from, to }: RollupQuery): QueryScope {
+  return { organizationId, from: new Date(from).toISOString(), to: new Date(to).toISOString() }
+}
+
+/** False when a segment was replaced under way. */
+async function addSegments(
+  db: Db,
+  aggregator: Aggregator,
+  query: RollupQuery,
+  { segments }: SegmentListing,
+  deadline: number,
+): Promise<boolean> {
+  const chosen = chooseSegments(segments, query)
+  // Only days that are cut need the time of each request.
+  for (const [isWholeDays, some] of Map.groupBy(chosen, ({ day }) => isWholeDay(query, day))) {
+    const names = selectColumns(query, isWholeDays)
+    for (const batch of splitBatches(some)) {
+      const loaded = await loadSegments(db, batch, names)
+      if (!loaded) return false
+      for (const segment of loaded) aggregator.add(segment)
+      await yieldOrTimeout(deadline)
+    }
+  }
+  return true
+}
+
+/** Of each day, the smallest roll-up that knows what is asked. */
+function chooseSegments(segments: readonly SegmentRow[], query: RollupQuery): SegmentRow[] {
+  return [...Map.groupBy(segments, ({ day }) => day)].flatMap(([day, ofDay]) => {
+    const byLevel = Map.groupBy(ofDay, ({ level }) => level)
+    const capable = [...byLevel].filter(([level]) => canServe(level, query, day))
+    const sized = capable.map(([, rows]) => ({ rows, size: rows.reduce((sum, { size }) => sum + size, 0) }))
+    return sized.sort((a, b) => a.size - b.size)[0]?.rows ?? []
+  })
+}
+
+function canServe(level: SegmentLevel, query: RollupQuery, day: string): boolean {
+  if (level === 'request') return true
+  const { labels, byHour }: LevelDefinition = rollupLevels[level]
+  const { granularity, dimensions, filters, histograms } = query
+  if (histograms.length > 0 || granularity === 'minute' || (granularity === 'hour' && !byHour)) return false
+  const queried = [...dimensions, ...filters].map(({ column }) => column)
+  if (!queried.every((column) => column === 'none' || labels.some((label) => label === column))) return false
+  return isWholeDay(query, day) || (byHour && query.from % hourMs === 0 && query.to % hourMs === 0)
+}
+
+function isWholeDay({ from, to }: RollupQuery, day: string): boolean {
+  const start = Date.parse(day)
+  return from <= start && to >= start + dayMs
+}
+
+function selectColumns(query: RollupQuery, isWhole: boolean): string[] {
+  const { granularity, dimensions, filters, measures, histograms } = query
+  const columns = [...dimensions, ...filters].map(({ column }) => column)
+  const time = !isWhole || granularity === 'hour' || granularity === 'minute' ? ['time'] : []
+  return [...new Set<string>([countMeasure, ...columns, ...measures, ...histograms, ...time])]
+}
+
+function createColumnFilter(query: RollupQuery): (column: string) => boolean {
+  const names = new Set(selectColumns(query, false))
+  return (column) => names.has(column)
+}
+
+function splitBatches(rows: readonly SegmentRow[]): SegmentRow[][] {
+  const batches: SegmentRow[][] = []
+  let size = Number.POSITIVE_INFINITY
+  for (const row of rows) {
+    if (size + row.size > maxRowsPerBatch) {
+      batches.push([])
+      size = 0
+    }
+    batches.at(-1)?.push(row)
+    size += row.size
+  }
+  return batches
+}
+
+/** What is in no segment yet, and what a segment counts that was corrected since. False when some of it is gone. */
+async function addUnrolled(
+  db: Db,
+  aggregator: Aggregator,
+  query: RollupQuery,
+  unrolled: readonly UnrolledGeneration[],
+  deadline: number,
+): Promise<boolean> {
+  const isSelected = createColumnFilter(query)
+  const columns = selectSourceColumns(isSelected)
+  for (let at = 0; at < unrolled.length; at += maxSliceRows) {
+    const some = unrolled.slice(at, at + maxSliceRows)
+    const ids = some.map(({ generationId }) => generationId)
+    const records = await readGenerations(db, ids, columns)
+    if (records.length < ids.length) return false
+    const reversals = some.flatMap(({ previous }) => (previous === null ? [] : [decodeReversal(previous)]))
+    for (const segment of buildSegments([...records, ...reversals], isSelected)) aggregator.add(segment)
+    await yieldOrTimeout(deadline)
+  }
+  return true
+}
+
+/** Lets others have a turn: a reply on its way must not wait for a statistic. */
+async function yieldOrTimeout(deadline: number): Promise<void> {
+  if (performance.now() > deadline) throw new RollupTimeoutError('the time is up')
+  await yieldToEventLoop()
+}
+
+export interface GenerationQueryRequest extends QueryRequest {
+  /** Only these generations, or the newest. */
+  ids: readonly string[] | null
+  /** How many of the newest are enough; null when all have to be seen. */
+  limit: number | null
+}
+
+/**
+ * Requests one by one, which no roll-up knows. Those that took longer than an hour, or during which the clock went
+ * back by more, are not looked for by time.
+ */
+export async function queryGenerations(
+  db: Db,
+  { organizationId, query, timeoutMs, ids, limit }: GenerationQueryRequest,
+): Promise<Group[]> {
+  const deadline = performance.now() + timeoutMs
+  const scope = scopeOf(organizationId, query)
+  const isSelected = createColumnFilter(query)
+  const columns = selectSourceColumns(isSelected)
+  const aggregator = new Aggregator(query)
+  if (ids) {
+    for (const segment of buildSegments(await readGenerationsInScope(db, ids, scope), isSelected))
+      aggregator.add(segment)
+    return aggregator.groups()
+  }
+  const since = new Date(query.from - hourMs).toISOString()
+  let until = new Date(query.to + hourMs).toISOString()
+  let size = Math.min(maxSliceRows, Math.max(minSliceRows, (limit ?? maxSliceRows) * 2))
+  while (until > since && (limit === null || aggregator.groupCount < limit)) {
+    const slice = await findPreviousSlice(db, since, until, size)
+    if (!slice) break
+    for (const segment of buildSegments(await readSlice(db, slice, scope, columns), isSelected))
+      aggregator.add(segment)
+    await yieldOrTimeout(deadline)
+    until = slice.from
+    size = Math.min(maxSliceRows, size * 2)
+  }
+  return aggregator.groups()
+}

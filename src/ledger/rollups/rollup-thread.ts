@@ -1,0 +1,30 @@
+import { WorkerThread } from '../../lib/worker-thread.ts'
+import type { RetentionPolicy } from './retention.ts'
+
+export type RollupTask =
+  | { kind: 'open'; url: string }
+  | { kind: 'roll'; isAll: boolean }
+  | { kind: 'tidy'; now: number; policy: RetentionPolicy }
+
+/** The keeping of roll-ups, on a thread and a connection of its own. */
+export class RollupThread {
+  readonly #thread: WorkerThread
+
+  constructor(url: string) {
+    const opening: RollupTask = { kind: 'open', url }
+    this.#thread = new WorkerThread(new URL('rollup-worker.ts', import.meta.url), opening)
+  }
+
+  /** Only if there are enough for segments that are worth their while, or all there are. */
+  async rollUp({ isAll } = { isAll: false }): Promise<void> {
+    await this.#send({ kind: 'roll', isAll })
+  }
+
+  async runMaintenance(now: number, policy: RetentionPolicy): Promise<void> {
+    await this.#send({ kind: 'tidy', now, policy })
+  }
+
+  #send(task: RollupTask): Promise<unknown> {
+    return this.#thread.call(task)
+  }
+}

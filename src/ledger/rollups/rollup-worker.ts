@@ -1,0 +1,19 @@
+import { type Db, openDb } from '../../db/db.ts'
+import { handleRequests } from '../../lib/worker-thread.ts'
+import { runMaintenance } from './retention.ts'
+import { rollUp } from './roll-up.ts'
+import type { RollupTask } from './rollup-thread.ts'
+
+let db: Db | undefined
+
+/** Packing columns takes a while: here nobody waits for it. */
+handleRequests(async (message) => {
+  const task = message as RollupTask
+  if (task.kind === 'open') db = openDb(task.url)
+  else if (db) await runTask(db, task)
+})
+
+async function runTask(on: Db, task: Exclude<RollupTask, { kind: 'open' }>): Promise<void> {
+  if (task.kind === 'roll') await rollUp({ db: on }, task.isAll ? { fewest: 1 } : {})
+  else await runMaintenance({ db: on, clock: { now: () => task.now } }, task.policy)
+}

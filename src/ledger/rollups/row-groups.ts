@@ -1,0 +1,174 @@
+import type { Column } from './column.ts'
+
+/** One thing rows are told apart by: a number for each row, and how many there are. */
+export interface Axis {
+  numbers: Uint32Array | Float64Array
+  size: number
+}
+
+/** What a key that was not seen before stands for. */
+type AssignGroup = (key: number) => number
+
+/** Tables up to this size are cheaper than looking each key up. */
+const maxDenseKeys = 65_536
+
+/** For each row the group its key stands for, or -1 where it is skipped. */
+export function groupRows(
+  axes: readonly Axis[],
+  size: number,
+  skipped: Uint8Array | null,
+  assignGroup: AssignGroup,
+): Int32Array {
+  const count = axes.reduce((product, axis) => product * axis.size, 1)
+  return groupKeys(combineKeys(axes, size), skipped, count, assignGroup)
+}
+
+function groupKeys(
+  keys: Uint32Array | Float64Array,
+  skipped: Uint8Array | null,
+  count: number,
+  assignGroup: AssignGroup,
+): Int32Array {
+  return count <= Math.max(maxDenseKeys, keys.length * 8)
+    ? groupDense(keys, skipped, count, assignGroup)
+    : groupSparse(keys, skipped, assignGroup)
+}
+
+/** All axes in one number a row. */
+function combineKeys(axes: readonly Axis[], size: number): Uint32Array | Float64Array {
+  const [first, ...others] = axes.filter((axis) => axis.size > 1)
+  if (!first) return new Uint32Array(size)
+  if (others.length === 0) return first.numbers
+  const keys = new Float64Array(first.numbers)
+  for (const axis of others) mixAxis(keys, axis)
+  return keys
+}
+
+function mixAxis(keys: Float64Array, { numbers, size }: Axis): void {
+  for (let row = 0; row < keys.length; row++) {
+    keys[row] = (keys[row] as number) * size + (numbers[row] as number)
+  }
+}
+
+/** Numbers from 0 in the order they first appear, one for each combination, however many axes there are. */
+export function combineAxes(axes: readonly Axis[], size: number): Uint32Array {
+  let combined: Uint32Array = new Uint32Array(size)
+  let count = 1
+  for (const axis of axes) {
+    if (axis.size === 1) continue
+    const keys = new Float64Array(combined)
+    mixAxis(keys, axis)
+    let next = 0
+    const numbered = groupKeys(keys, null, count * axis.size, () => next++)
+    combined = new Uint32Array(numbered.buffer)
+    count = next
+  }
+  return combined
+}
+
+/** The numbers a key was made of, written into `codes`. */
+export function decodeKey(axes: readonly Axis[], key: number, codes: number[]): void {
+  let rest = key
+  for (let index = axes.length - 1; index >= 0; index--) {
+    const size = axes[index]?.size ?? 1
+    codes[index] = rest % size
+    rest = Math.floor(rest / size)
+  }
+}
+
+function groupDense(
+  keys: Uint32Array | Float64Array,
+  skipped: Uint8Array | null,
+  count: number,
+  assignGroup: AssignGroup,
+): Int32Array {
+  const known = new Int32Array(count).fill(-1)
+  const groups = new Int32Array(keys.length).fill(-1)
+  for (let row = 0; row < keys.length; row++) {
+    if (skipped !== null && skipped[row] === 1) continue
+    const key = keys[row] as number
+    let group = known[key] as number
+    if (group < 0) {
+      group = assignGroup(key)
+      known[key] = group
+    }
+    groups[row] = group
+  }
+  return groups
+}
+
+function groupSparse(
+  keys: Uint32Array | Float64Array,
+  skipped: Uint8Array | null,
+  assignGroup: AssignGroup,
+): Int32Array {
+  const known = new Map<number, number>()
+  const groups = new Int32Array(keys.length).fill(-1)
+  for (let row = 0; row < keys.length; row++) {
+    if (skipped !== null && skipped[row] === 1) continue
+    const key = keys[row] as number
+    let group = known.get(key)
+    if (group === undefined) {
+      group = assignGroup(key)
+      known.set(key, group)
+    }
+    groups[row] = group
+  }
+  return groups
+}
+
+/** Says of each value whether it is wanted. */
+interface ColumnPredicate {
+  column: string
+  matches: (value: string | null) => boolean
+}
+
+/** A column nobody has: the same for all. */
+export const emptyColumn: Column = { numbers: null, constant: 0, max: 0, total: 0, values: [null] }
+
+/** 1 for each row that is not wanted; null when all are. Times are in milliseconds of the segment's day. */
+export function findSkippedRows(
+  { size, columns }: { size: number; columns: ReadonlyMap<string, Column> },
+  time: { from: number; to: number; all: number },
+  predicates: readonly ColumnPredicate[],
+): Uint8Array | null | 'all' {
+  let skipped: Uint8Array | null = null
+  if (time.from > 0 || time.to < time.all) {
+    skipped = new Uint8Array(size)
+    skipOutside(columns.get('time'), time.from, time.to, skipped)
+  }
+  for (const { column: name, matches } of predicates) {
+    const { numbers, values } = columns.get(name) ?? emptyColumn
+    const matching = Uint8Array.from(values ?? [], (value) => (matches(value) ? 1 : 0))
+    if (!matching.includes(0)) continue
+    if (!matching.includes(1)) return 'all'
+    skipped ??= new Uint8Array(size)
+    if (numbers) skipValues(numbers, matching, skipped)
+  }
+  return skipped
+}
+
+function skipOutside(time: Column | undefined, from: number, to: number, skipped: Uint8Array): void {
+  const times = numbersOf(time, skipped.length)
+  for (let row = 0; row < skipped.length; row++) {
+    const at = times[row] as number
+    if (at < from || at >= to) skipped[row] = 1
+  }
+}
+
+function skipValues(numbers: Uint32Array | Float64Array, matching: Uint8Array, skipped: Uint8Array): void {
+  for (let row = 0; row < skipped.length; row++) if (matching[numbers[row] as number] === 0) skipped[row] = 1
+}
+
+/** Which part of the day each row is in. */
+export function bucketByTime(time: Column | undefined, size: number, bucketMs: number): Uint32Array {
+  const buckets = new Uint32Array(size)
+  const times = numbersOf(time, size)
+  // Numbers of this kind are cut to whole ones.
+  for (let row = 0; row < size; row++) buckets[row] = (times[row] as number) / bucketMs
+  return buckets
+}
+
+function numbersOf(column: Column | undefined, size: number): Uint32Array | Float64Array {
+  return column?.numbers ?? new Uint32Array(size).fill(column?.constant ?? 0)
+}

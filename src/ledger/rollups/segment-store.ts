@@ -1,0 +1,180 @@
+import { sql } from 'kysely'
+import type { Db } from '../../db/db.ts'
+import type { UsageColumnTable, UsageSegmentTable } from '../../db/schema.ts'
+import { newTimeOrderedHex } from '../../lib/ids.ts'
+import { decodeColumn, encodeColumn, packColumns, unpackColumns } from './column.ts'
+import type { SegmentLevel } from './levels.ts'
+import type { RollupSegment } from './segment.ts'
+
+export type SegmentRow = UsageSegmentTable
+
+export class RollupTimeoutError extends Error {}
+
+/** Segments of fewer rows are kept in one piece: their columns are too short to be worth a journey each. */
+const minUnpackedRows = 2000
+const maxRowsPerInsert = 200
+const packedName = '*'
+
+export interface NewSegment {
+  organizationId: string
+  level: SegmentLevel
+  segment: RollupSegment
+}
+
+export async function insertSegments(tx: Db, segments: readonly NewSegment[]): Promise<void> {
+  const columns: UsageColumnTable[] = []
+  const rows = segments.map(({ organizationId, level, segment }): SegmentRow => {
+    const id = newTimeOrderedHex()
+    for (const [name, body] of encodeBodies(segment)) columns.push({ segment_id: id, name, body })
+    return { id, organization_id: organizationId, level, day: segment.day, size: segment.size }
+  })
+  for (let at = 0; at < rows.length; at += maxRowsPerInsert) {
+    await tx
+      .insertInto('usage_segments')
+      .values(rows.slice(at, at + maxRowsPerInsert))
+      .execute()
+  }
+  for (let at = 0; at < columns.length; at += maxRowsPerInsert) {
+    await tx
+      .insertInto('usage_columns')
+      .values(columns.slice(at, at + maxRowsPerInsert))
+      .execute()
+  }
+}
+
+function encodeBodies({ size, columns }: RollupSegment): Map<string, Uint8Array> {
+  const bodies = new Map([...columns].map(([name, column]) => [name, encodeColumn(column)]))
+  return size < minUnpackedRows ? new Map([[packedName, packColumns(bodies)]]) : bodies
+}
+
+/** False when they were not all there any more. */
+export async function deleteSegments(tx: Db, ids: string[]): Promise<boolean> {
+  const result = await tx.deleteFrom('usage_segments').where('id', 'in', ids).executeTakeFirst()
+  await tx.deleteFrom('usage_columns').where('segment_id', 'in', ids).execute()
+  return Number(result.numDeletedRows) === ids.length
+}
+
+/** A generation that is in no segment as it is now; `previous` as `readTakenBack` reads it. */
+export interface UnrolledGeneration {
+  generationId: string
+  previous: string | null
+}
+
+export interface SegmentListing {
+  segments: SegmentRow[]
+  unrolled: UnrolledGeneration[]
+}
+
+/** With more than this there is no hope of an answer in time. */
+const maxUnrolled = 250_000
+
+/** In one statement, so that the segments and what is in none of them belong together. */
+export async function listSegments(
+  db: Db,
+  where: { organizationId: string; fromDay: string; toDay: string },
+): Promise<SegmentListing> {
+  const { organizationId, fromDay, toDay } = where
+  const { rows } = await sql<{
+    id: string
+    level: SegmentLevel | null
+    day: string
+    size: number
+    previous: string | null
+  }>`
+    select id, level, day, size, null as previous from usage_segments
+      where organization_id = ${organizationId} and day >= ${fromDay} and day <= ${toDay}
+    union all select * from (
+      select generation_id, null, null, cast(null as bigint), previous from unrolled_generations
+        where organization_id = ${organizationId} limit ${sql.lit(maxUnrolled + 1)}) as unrolled`.execute(db)
+  const segments: SegmentRow[] = []
+  const unrolled: UnrolledGeneration[] = []
+  for (const { id, level, day, size, previous } of rows) {
+    if (level === null) unrolled.push({ generationId: id, previous })
+    else segments.push({ id, level, day, size, organization_id: organizationId })
+  }
+  if (unrolled.length > maxUnrolled) throw new RollupTimeoutError('the roll-ups are far behind')
+  return { segments, unrolled }
+}
+
+/** Undefined when one is gone: it was replaced by a larger one meanwhile. */
+export async function loadSegments(
+  db: Db,
+  rows: readonly SegmentRow[],
+  names: readonly string[] | null,
+): Promise<RollupSegment[] | undefined> {
+  let query = db
+    .selectFrom('usage_columns')
+    .select(['segment_id', 'name', 'body'])
+    .where(
+      'segment_id',
+      'in',
+      rows.map(({ id }) => id),
+    )
+  if (names) query = query.where('name', 'in', [packedName, ...names])
+  const bySegment = Map.groupBy(await query.execute(), (column) => column.segment_id)
+  const segments = rows.map((row) => decodeSegment(row, bySegment.get(row.id) ?? [], names))
+  return segments.every((segment) => segment !== undefined) ? segments : undefined
+}
+
+function decodeSegment(
+  { day, size }: SegmentRow,
+  columns: Pick<UsageColumnTable, 'name' | 'body'>[],
+  names: readonly string[] | null,
+): RollupSegment | undefined {
+  const [first] = columns
+  if (!first) return undefined
+  const bodies =
+    first.name === packedName
+      ? unpackColumns(first.body)
+      : new Map(columns.map(({ name, body }) => [name, body] as const))
+  const selected = [...bodies].filter(([name]) => names?.includes(name) ?? true)
+  return { day, size, columns: new Map(selected.map(([name, body]) => [name, decodeColumn(body, size)])) }
+}
+
+/** Days before `day` that are in many small pieces. */
+export async function findFragmentedDays(
+  db: Db,
+  day: string,
+  limits: { minSegments: number; maxRows: number },
+): Promise<{ organization_id: string; level: SegmentLevel; day: string }[]> {
+  return db
+    .selectFrom('usage_segments')
+    .select(['organization_id', 'level', 'day'])
+    .where('day', '<', day)
+    .where('size', '<', limits.maxRows)
+    .groupBy(['organization_id', 'level', 'day'])
+    .having(sql`count(*)`, '>=', limits.minSegments)
+    .execute()
+}
+
+export async function findSegmentsOfDay(
+  db: Db,
+  where: { organization_id: string; level: SegmentLevel; day: string },
+  maxRows: number,
+): Promise<SegmentRow[]> {
+  return db
+    .selectFrom('usage_segments')
+    .selectAll()
+    .where('organization_id', '=', where.organization_id)
+    .where('level', '=', where.level)
+    .where('day', '=', where.day)
+    .where('size', '<', maxRows)
+    .orderBy('id')
+    .execute()
+}
+
+export async function findSegmentsBefore(
+  db: Db,
+  level: SegmentLevel,
+  day: string,
+  limit: number,
+): Promise<string[]> {
+  const rows = await db
+    .selectFrom('usage_segments')
+    .select('id')
+    .where('level', '=', level)
+    .where('day', '<', day)
+    .limit(limit)
+    .execute()
+  return rows.map(({ id }) => id)
+}

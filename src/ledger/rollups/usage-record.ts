@@ -1,0 +1,204 @@
+import type { Selectable } from 'kysely'
+import type { GenerationTable } from '../../db/schema.ts'
+
+/** What of a generation goes into the roll-ups. */
+export const recordColumns = [
+  'id',
+  'organization_id',
+  'workspace_id',
+  'key_id',
+  'user_id',
+  'created_at',
+  'ended_at',
+  'model',
+  'provider',
+  'endpoint',
+  'status',
+  'finish_reason',
+  'tokens_input',
+  'tokens_cache_read',
+  'tokens_cache_read_audio',
+  'tokens_cache_write',
+  'tokens_cache_write_1h',
+  'tokens_input_audio',
+  'tokens_input_image',
+  'tokens_input_video',
+  'tokens_output',
+  'tokens_reasoning',
+  'tokens_output_audio',
+  'tokens_output_image',
+  'cost_nanos',
+  'upstream_cost_nanos',
+  'is_byok',
+  'latency_ms',
+  'first_token_ms',
+  'app_url',
+  'app_title',
+  'external_user',
+] as const satisfies readonly (keyof GenerationTable)[]
+
+export type RecordColumn = (typeof recordColumns)[number]
+
+/** `sign` is -1 where it takes back what an earlier one counted. */
+export type UsageRecord = Pick<Selectable<GenerationTable>, RecordColumn> & { sign?: -1 }
+
+/** Of a row of `generations`, as JSON that `readTakenBack` reads. */
+export function encodeUsageRecord(row: Readonly<Record<string, unknown>>): string {
+  const values = recordColumns.map((column) => [column, row[column]])
+  return JSON.stringify(Object.fromEntries(values), (name, value: unknown) =>
+    typeof value !== 'bigint' ? value : name.endsWith('_nanos') ? String(value) : Number(value),
+  )
+}
+
+/** What a correction takes back. */
+export function decodeReversal(text: string): UsageRecord {
+  const record = JSON.parse(text) as UsageRecord
+  const { cost_nanos, upstream_cost_nanos } = record
+  return {
+    ...record,
+    cost_nanos: BigInt(cost_nanos),
+    upstream_cost_nanos: BigInt(upstream_cost_nanos),
+    sign: -1,
+  }
+}
+
+/** What requests are told apart by. */
+export const labels = {
+  workspace: (record: UsageRecord) => record.workspace_id,
+  key: (record: UsageRecord) => String(record.key_id),
+  user: (record: UsageRecord) => record.user_id,
+  model: (record: UsageRecord) => record.model,
+  provider: (record: UsageRecord) => record.provider,
+  endpoint: (record: UsageRecord) => record.endpoint,
+  app: formatApp,
+  finish: (record: UsageRecord) => record.finish_reason,
+  external: (record: UsageRecord) => record.external_user,
+  context: (record: UsageRecord) => findContextBucket(countPromptTokens(record)),
+} satisfies Record<string, (record: UsageRecord) => string | null>
+
+/** What is added up. Money in nano-dollars. */
+export const measures = {
+  requests: () => 1,
+  prompt: countPromptTokens,
+  completion: countCompletionTokens,
+  reasoning: (record: UsageRecord) => record.tokens_reasoning,
+  cached: (record: UsageRecord) => record.tokens_cache_read + record.tokens_cache_read_audio,
+  byok_requests: (record: UsageRecord) => record.is_byok,
+  credits: (record: UsageRecord) => (record.is_byok ? 0 : Number(record.cost_nanos)),
+  byok_fees: (record: UsageRecord) => (record.is_byok ? Number(record.cost_nanos) : 0),
+  upstream: (record: UsageRecord) => (record.is_byok ? 0 : Number(record.upstream_cost_nanos)),
+  byok_upstream: (record: UsageRecord) => (record.is_byok ? Number(record.upstream_cost_nanos) : 0),
+} satisfies Record<string, (record: UsageRecord) => number>
+
+/** What has a distribution. One more than the value; 0 where there is none. */
+export const histograms = {
+  latency: (record: UsageRecord) =>
+    record.status === 'failed' ? 0 : (record.first_token_ms ?? record.latency_ms) + 1,
+  throughput: (record: UsageRecord) => {
+    const tokens = countCompletionTokens(record)
+    const ms = record.latency_ms - (record.first_token_ms ?? 0)
+    if (record.status === 'failed' || tokens === 0 || ms <= 0) return 0
+    return Math.round((tokens * 1000 * throughputScale) / ms) + 1
+  },
+} satisfies Record<string, (record: UsageRecord) => number>
+
+const promptColumns = [
+  'tokens_input',
+  'tokens_cache_read',
+  'tokens_cache_read_audio',
+  'tokens_cache_write',
+  'tokens_cache_write_1h',
+  'tokens_input_audio',
+  'tokens_input_image',
+  'tokens_input_video',
+] as const
+const completionColumns = [
+  'tokens_output',
+  'tokens_reasoning',
+  'tokens_output_audio',
+  'tokens_output_image',
+] as const
+const costColumns = ['is_byok', 'cost_nanos'] as const
+const upstreamColumns = ['is_byok', 'upstream_cost_nanos'] as const
+const speedColumns = ['status', 'first_token_ms', 'latency_ms'] as const
+
+/** What each of them is read from. */
+const sourceColumns: Record<LabelName | MeasureName | HistogramName, readonly RecordColumn[]> = {
+  workspace: ['workspace_id'],
+  key: ['key_id'],
+  user: ['user_id'],
+  model: ['model'],
+  provider: ['provider'],
+  endpoint: ['endpoint'],
+  app: ['app_url', 'app_title'],
+  finish: ['finish_reason'],
+  external: ['external_user'],
+  context: promptColumns,
+  requests: [],
+  prompt: promptColumns,
+  completion: completionColumns,
+  reasoning: ['tokens_reasoning'],
+  cached: ['tokens_cache_read', 'tokens_cache_read_audio'],
+  byok_requests: ['is_byok'],
+  credits: costColumns,
+  byok_fees: costColumns,
+  upstream: upstreamColumns,
+  byok_upstream: upstreamColumns,
+  latency: speedColumns,
+  throughput: [...speedColumns, ...completionColumns],
+}
+
+/** Of a generation, what is needed to know these; `time` and `id` always are. */
+export function selectSourceColumns(isSelected: (column: string) => boolean): RecordColumn[] {
+  const selected = Object.entries(sourceColumns).flatMap(([name, columns]) =>
+    isSelected(name) ? columns : [],
+  )
+  return [...new Set<RecordColumn>(['id', 'created_at', ...selected])]
+}
+
+/** Tokens a second are kept in hundredths. */
+export const throughputScale = 100
+
+export type LabelName = keyof typeof labels
+export type MeasureName = keyof typeof measures
+export type HistogramName = keyof typeof histograms
+
+export const measureNames = Object.keys(measures) as MeasureName[]
+
+function countPromptTokens(record: UsageRecord): number {
+  return (
+    record.tokens_input +
+    record.tokens_cache_read +
+    record.tokens_cache_read_audio +
+    record.tokens_cache_write +
+    record.tokens_cache_write_1h +
+    record.tokens_input_audio +
+    record.tokens_input_image +
+    record.tokens_input_video
+  )
+}
+
+function countCompletionTokens(record: UsageRecord): number {
+  return (
+    record.tokens_output + record.tokens_reasoning + record.tokens_output_audio + record.tokens_output_image
+  )
+}
+
+/** The address says which app it is; the title goes along as its name. */
+function formatApp({ app_url, app_title }: UsageRecord): string | null {
+  return app_url === null ? null : `${app_url}\n${app_title ?? ''}`
+}
+
+const contextBuckets: [below: number, name: string][] = [
+  [1_000, '0-1k'],
+  [4_000, '1k-4k'],
+  [16_000, '4k-16k'],
+  [64_000, '16k-64k'],
+  [128_000, '64k-128k'],
+  [256_000, '128k-256k'],
+  [1_000_000, '256k-1m'],
+]
+
+function findContextBucket(tokens: number): string {
+  return contextBuckets.find(([below]) => tokens < below)?.[1] ?? '1m+'
+}

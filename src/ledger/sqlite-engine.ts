@@ -1,0 +1,313 @@
+import type { Logger } from 'pino'
+import type { Row } from '../db/batch.ts'
+import { type Clock, isoNow } from '../lib/clock.ts'
+import {
+  type AdmitOperation,
+  type BatchOutcome,
+  collectSubjects,
+  holdIdsOf,
+  holdRequestsOf,
+  type LedgerEngine,
+  type LedgerOperation,
+  type OperationResult,
+  type Settlement,
+  UnreadableRowsError,
+} from './engine.ts'
+import { FlushThread } from './flush-thread.ts'
+import { Journal } from './journal.ts'
+import type { RejectedWrite } from './journal-flusher.ts'
+import {
+  decodeHoldRequest,
+  decodeSettlement,
+  encodeAdmit,
+  encodeCheckpoint,
+  encodeSettlement,
+  isKnownFormat,
+  type JournalLine,
+  splitLine,
+} from './journal-line.ts'
+import { JournalError } from './journal-segment.ts'
+import { type Amounts, type HoldRequest, LedgerState } from './ledger-state.ts'
+import { clearOtherDays, newMeter } from './meter.ts'
+import { applyOtherDays, type DayLookup, planDayLookup } from './meter-days.ts'
+import { decodeHold, decodeMeter, encodeChangedDays, encodeMeter, toMeterDayRow } from './tables.ts'
+
+/** How long the database may be behind: the longer, the less often a meter is written. */
+const flushIntervalMs = 250
+const flushRetryMs = 1000
+/** How long a hold that must be read is waited for while the database does not follow. */
+const flushWaitMs = 100
+/** An outage is told at its beginning, its end, and so often. */
+const logIntervalMs = 30_000
+/** More meters than this are not kept in memory. */
+const maxMeters = 100_000
+
+const newerVersionMessage =
+  'The journal of the ledger was written by a newer version of Headgate: start that version once and stop it, then this one.'
+
+/**
+ * Alone with its SQLite database: the book stays in memory, what is done goes into a journal beside the
+ * database, and the database follows on a thread of its own.
+ */
+export class SqliteEngine implements LedgerEngine {
+  #state = new LedgerState()
+  readonly #touched = new Set<string>()
+  readonly #thread: FlushThread
+  readonly #journal: Journal
+  readonly #log: Logger
+  #opening: Promise<void> | null = null
+  #isOpen = false
+  #timer: Timer | null = null
+  #behindSince: number | null = null
+  #behindLoggedAt = Number.NEGATIVE_INFINITY
+
+  constructor(path: string, clock: Clock, log: Logger) {
+    this.#log = log
+    this.#thread = new FlushThread(path)
+    this.#journal = new Journal(path, {
+      thread: this.#thread,
+      collectMeters: () => this.#collectMeters(),
+      now: () => isoNow(clock),
+      onRejected: (rejected) => this.#logRejected(rejected),
+    })
+  }
+
+  get fullSince(): number | null {
+    if (!this.#journal.isFull) return null
+    return this.#behindSince ?? performance.now()
+  }
+
+  async open(): Promise<void> {
+    this.#opening ??= this.#journal.recover((lines) => this.#replay(lines))
+    try {
+      await this.#opening
+      this.#isOpen = true
+    } catch (error) {
+      this.#opening = null
+      this.#state = new LedgerState()
+      this.#touched.clear()
+      throw error
+    }
+  }
+
+  async run(ops: readonly LedgerOperation[]): Promise<BatchOutcome> {
+    if (!this.#isOpen) await this.open()
+    if (!this.#hasLoaded(ops)) await this.#loadMissing(ops)
+    this.#journal.prepare()
+    const lines: JournalLine[] = []
+    const results = ops.map((op) => this.#apply(op, lines))
+    this.#journal.append(lines)
+    this.#timer ??= this.#scheduleFlush(flushIntervalMs)
+    const isSettled = ops.some(({ op }) => op === 'settle')
+    return { results, durable: isSettled ? this.#journal.sync() : null }
+  }
+
+  async spool(): Promise<void> {
+    // What the journal cannot take, no other file of this disk can.
+  }
+
+  drop(): void {
+    // Nothing is kept beside the journal.
+  }
+
+  flush(): Promise<void> | null {
+    return this.#journal.flush()
+  }
+
+  async close(): Promise<void> {
+    if (this.#timer) clearTimeout(this.#timer)
+    // What does not come into the database now does with the next start.
+    await this.flush()?.catch((err: unknown) => this.#log.warn({ err }, 'the journal is left as it is'))
+    await this.#journal.close().catch((err: unknown) => this.#log.warn({ err }, 'the journal is left open'))
+    await this.#thread.close()
+  }
+
+  #apply(op: LedgerOperation, lines: JournalLine[]): OperationResult {
+    if (op.op === 'admit') return this.#admit(op, lines)
+    if (op.op === 'settle') return this.#settle(op, lines)
+    if (this.#state.holds.has(op.id)) lines.push(encodeCheckpoint(op))
+    return null
+  }
+
+  #admit(op: AdmitOperation, lines: JournalLine[]): OperationResult {
+    const isNew = !this.#state.holds.has(op.request.id)
+    const rejection = this.#state.admit(op.request)
+    if (rejection || !isNew) return rejection
+    this.#touch(op.request.subjects)
+    lines.push(encodeAdmit(op))
+    return null
+  }
+
+  #settle(op: Settlement, lines: JournalLine[]): OperationResult {
+    const hold = this.#state.settle(op.id, op.spent)
+    if (!hold) return 'closed before'
+    this.#touch(hold.subjects)
+    lines.push(encodeSettlement(op))
+    return null
+  }
+
+  #touch(subjects: readonly string[]): void {
+    for (const subject of subjects) this.#touched.add(subject)
+  }
+
+  /** What was done before is done again, in a book that knows nothing of it yet. */
+  async #replay(lines: JournalLine[]): Promise<void> {
+    const parts = lines.map(splitLine)
+    if (!parts.every(isKnownFormat)) throw new JournalError(newerVersionMessage)
+    const requests = parts.flatMap(({ kind, rest }) => (kind === 'admit' ? [decodeHoldRequest(rest)] : []))
+    const placed = new Set(requests.map(({ id }) => id))
+    const ids = parts.flatMap(({ kind, id }) => (kind === 'settle' && !placed.has(id) ? [id] : []))
+    await this.#loadHolds(ids)
+    const held = ids.flatMap((id) => this.#state.holds.get(id)?.subjects ?? [])
+    await this.#loadMeters([...requests.flatMap(({ subjects }) => subjects), ...held])
+    await this.#loadOtherDays(requests)
+    for (const { kind, id, rest } of parts) {
+      if (kind === 'admit') this.#replayAdmit(decodeHoldRequest(rest))
+      else if (kind === 'settle') this.#replaySettlement(id, decodeSettlement(rest).spent)
+    }
+  }
+
+  #replayAdmit(request: HoldRequest): void {
+    this.#state.admit(request)
+    this.#touch(request.subjects)
+  }
+
+  #replaySettlement(id: string, spent: Amounts): void {
+    const hold = this.#state.settle(id, spent)
+    if (!hold) throw new JournalError(`The journal settles ${id}, and the database knows nothing of it.`)
+    this.#touch(hold.subjects)
+  }
+
+  /** Whether the book has all that the operations touch. */
+  #hasLoaded(ops: readonly LedgerOperation[]): boolean {
+    const { holds, meters } = this.#state
+    const isMetered = (subject: string) => meters.has(subject)
+    const isOn = (subject: string, day: string) => meters.get(subject)?.day === day
+    return (
+      meters.size <= maxMeters &&
+      ops.every((op) => {
+        if (op.op === 'note') return true
+        if (op.op === 'admit')
+          return !op.isRetry && op.request.subjects.every((name) => isOn(name, op.request.day))
+        return holds.get(op.id)?.subjects.every(isMetered) ?? false
+      })
+    )
+  }
+
+  async #loadMissing(ops: readonly LedgerOperation[]): Promise<void> {
+    if (this.#state.meters.size > maxMeters) this.#evictMeters()
+    const { holds, meters } = this.#state
+    const unheld = ops.filter((op) => holdIdsOf(op).some((id) => !holds.has(id)))
+    await this.#readOrDefer(unheld, () => this.#loadHoldsAfterFlush(unheld.flatMap(holdIdsOf)))
+    const unmetered = ops.filter((op) =>
+      collectSubjects(this.#state, [op]).some((subject) => !meters.has(subject)),
+    )
+    await this.#readOrDefer(unmetered, () => this.#loadMeters(collectSubjects(this.#state, unmetered)))
+    const moving = ops.filter((op) => planDayLookup(this.#state, holdRequestsOf(op)))
+    await this.#readOrDefer(moving, () => this.#loadOtherDays(moving.flatMap(holdRequestsOf)))
+  }
+
+  /** What cannot be read keeps nobody waiting but the operations that need it. */
+  async #readOrDefer(ops: readonly LedgerOperation[], read: () => Promise<void>): Promise<void> {
+    if (ops.length === 0) return
+    await read().catch((cause: unknown) => {
+      throw new UnreadableRowsError(ops, cause)
+    })
+  }
+
+  /** The database must have caught up first: it may have a hold that is settled already. */
+  async #loadHoldsAfterFlush(ids: string[]): Promise<void> {
+    const flushed = this.flush()
+    // While a lock is waited for, everybody else waits for this.
+    await (this.#behindSince === null ? flushed : Promise.race([flushed, rejectAfterTimeout()]))
+    await this.#loadHolds(ids)
+  }
+
+  async #loadOtherDays(requests: readonly HoldRequest[]): Promise<void> {
+    const lookup = planDayLookup(this.#state, requests)
+    if (!lookup) return
+    const select = 'select * from meter_days where subject = ? and day >= ? and day <= ?'
+    const { subjects, from, to } = lookup
+    const unflushedBefore = this.#journal.unflushedDays
+    const { flushedNumber, rows } = await this.#thread.snapshot(select, subjects, from, to)
+    // A segment may have been closed, or have come into the database, while the rows were read.
+    const unflushed = new Map(
+      [...unflushedBefore, ...this.#journal.unflushedDays].filter(([number]) => number > flushedNumber),
+    )
+    const changes = [...unflushed.values()].flat().map(toMeterDayRow)
+    applyOtherDays(this.#state, lookup, [...rows, ...changes.filter((row) => isInRange(lookup, row))])
+  }
+
+  async #loadHolds(ids: string[]): Promise<void> {
+    const select = 'select id, subjects, day, amount_nanos, byok_nanos from holds where id = ?'
+    for (const row of await this.#thread.rows(select, ids))
+      this.#state.holds.set(String(row.id), decodeHold(row))
+  }
+
+  async #loadMeters(subjects: readonly string[]): Promise<void> {
+    const { meters } = this.#state
+    const missing = subjects.filter((subject) => !meters.has(subject))
+    if (missing.length === 0) return
+    const unique = [...new Set(missing)]
+    for (const row of await this.#thread.rows('select * from meters where subject = ?', unique)) {
+      meters.set(String(row.subject), decodeMeter(row))
+    }
+    for (const subject of unique) if (!meters.has(subject)) meters.set(subject, newMeter(subject))
+  }
+
+  /** Those that the database has as they are. */
+  #evictMeters(): void {
+    if (this.#journal.isFlushing) return
+    const { meters } = this.#state
+    for (const subject of meters.keys()) if (!this.#touched.has(subject)) meters.delete(subject)
+  }
+
+  #collectMeters() {
+    const touched = [...this.#touched].flatMap((subject) => this.#state.meters.get(subject) ?? [])
+    this.#touched.clear()
+    const collected = { meters: touched.map(encodeMeter), otherDays: touched.flatMap(encodeChangedDays) }
+    for (const meter of touched) clearOtherDays(meter)
+    return collected
+  }
+
+  #scheduleFlush(ms: number): Timer {
+    return setTimeout(() => void this.#runFlush(), ms).unref()
+  }
+
+  async #runFlush(): Promise<void> {
+    this.#timer = null
+    try {
+      await this.flush()
+      if (this.#behindSince !== null) this.#log.warn('the database has caught up with the ledger')
+      this.#behindSince = null
+    } catch (err) {
+      this.#logBehind(err)
+      this.#timer ??= this.#scheduleFlush(flushRetryMs)
+    }
+  }
+
+  #logBehind(err: unknown): void {
+    const now = performance.now()
+    this.#behindSince ??= now
+    if (now - this.#behindLoggedAt < logIntervalMs) return
+    this.#behindLoggedAt = now
+    this.#log.error({ err }, 'the database does not take what the ledger has: it is kept in the journal')
+  }
+
+  #logRejected({ id, kind, message }: RejectedWrite): void {
+    const text =
+      kind === 'record'
+        ? 'the database refused a record: its charge is kept without it'
+        : 'a charge is written without what goes along'
+    this.#log.error({ id, err: { message } }, text)
+  }
+}
+
+async function rejectAfterTimeout(): Promise<never> {
+  await Bun.sleep(flushWaitMs)
+  throw new Error('the database is behind the journal')
+}
+
+function isInRange({ from, to }: DayLookup, { day }: Row): boolean {
+  return String(day) >= from && String(day) <= to
+}

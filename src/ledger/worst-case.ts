@@ -1,0 +1,102 @@
+import type { RequestSize } from '../call/size.ts'
+import type { Pricing } from '../catalogue/price.ts'
+import { nanoScale, priceListOf, type Rates } from './rates.ts'
+
+/** What an endpoint takes and gives, and for how much. */
+export interface EndpointCapacity {
+  pricing: Pricing | null
+  context_length: number | null
+  max_completion_tokens: number | null
+  max_prompt_tokens: number | null
+}
+
+/** Where neither the client nor the catalogue says. */
+const defaultOutputTokens = 32_768
+
+/** The most a request can cost at an endpoint, in nano-dollars, rounded up. Null: nobody knows the price. */
+export function computeWorstCaseCost(
+  size: RequestSize,
+  endpoint: EndpointCapacity,
+  at: number,
+): bigint | null {
+  if (!endpoint.pricing) return null
+  const list = priceListOf(endpoint.pricing)
+  const prompt = computeMaxPromptTokens(size, endpoint)
+  const output = computeMaxOutputTokens(size, endpoint)
+  let worstCase = 0n
+  for (const rates of list.possibleRates(at, prompt)) {
+    const cost =
+      BigInt(prompt) * computeInputRate(rates, size) +
+      BigInt(output) * computeWorstCaseRates(rates).output +
+      BigInt(clampCount(size.images)) * rates.image +
+      BigInt(clampCount(size.webSearches)) * rates.webSearch +
+      rates.request
+    if (cost > worstCase) worstCase = cost
+  }
+  return (worstCase * list.share + nanoScale - 1n) / nanoScale
+}
+
+function computeMaxPromptTokens(
+  size: RequestSize,
+  { max_prompt_tokens, context_length }: EndpointCapacity,
+): number {
+  return Math.min(clampCount(size.promptTokens), max_prompt_tokens ?? maxCount, context_length ?? maxCount)
+}
+
+/** What the request allows, if the endpoint gives as much; what the endpoint gives; or what is usual. */
+function computeMaxOutputTokens(
+  size: RequestSize,
+  { max_completion_tokens, context_length }: EndpointCapacity,
+): number {
+  const supported = Math.min(max_completion_tokens ?? maxCount, context_length ?? maxCount)
+  const requested =
+    size.outputTokens === null
+      ? (max_completion_tokens ?? defaultOutputTokens)
+      : clampCount(size.outputTokens)
+  return Math.min(requested, supported) * Math.max(1, clampCount(size.choices))
+}
+
+/** More than any count can be. */
+const maxCount = 1e12
+
+function clampCount(count: number): number {
+  return count > 0 ? Math.min(Math.ceil(count), maxCount) : 0
+}
+
+interface WorstCaseRates {
+  input: bigint
+  output: bigint
+  /** With audio, with an hour's cache, with both. */
+  inputVariants: (bigint | undefined)[]
+}
+
+const worstCaseCache = new WeakMap<Rates, WorstCaseRates>()
+
+/** Pictures may be in anything, a document for one; sound and an hour's cache are asked for. */
+function computeWorstCaseRates(rates: Rates): WorstCaseRates {
+  const cached = worstCaseCache.get(rates)
+  if (cached) return cached
+  const worstCase = {
+    input: maxRate(rates.input, rates.cacheRead, rates.cacheWrite, rates.inputImage),
+    output: maxRate(rates.output, rates.reasoning, rates.outputAudio, rates.outputImage),
+    inputVariants: [],
+  }
+  worstCaseCache.set(rates, worstCase)
+  return worstCase
+}
+
+function computeInputRate(rates: Rates, { hasAudio, hasLongCache }: RequestSize): bigint {
+  const { input, inputVariants } = computeWorstCaseRates(rates)
+  const kind = (hasAudio ? 1 : 0) + (hasLongCache ? 2 : 0)
+  if (kind === 0) return input
+  inputVariants[kind] ??= maxRate(
+    input,
+    hasAudio ? maxRate(rates.inputAudio, rates.cacheReadAudio) : 0n,
+    hasLongCache ? rates.cacheWrite1h : 0n,
+  )
+  return inputVariants[kind]
+}
+
+function maxRate(...rates: bigint[]): bigint {
+  return rates.reduce((highest, rate) => (rate > highest ? rate : highest), 0n)
+}

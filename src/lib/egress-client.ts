@@ -1,0 +1,223 @@
+import { lookup } from 'node:dns/promises'
+import { request as httpRequest, type IncomingMessage } from 'node:http'
+import { request as httpsRequest } from 'node:https'
+import { isIP, type LookupFunction } from 'node:net'
+import { findUrlProblem, isAllowedPrivate, isPublicAddress } from './egress-policy.ts'
+
+export interface EgressRequest {
+  url: string
+  method: 'GET' | 'POST' | 'PUT'
+  headers: Record<string, string>
+  body?: string
+}
+
+export interface EgressOptions {
+  /** `host:port` that may be private and plain http. */
+  allowPrivate: readonly string[]
+  resolve?: DnsResolver
+  /** Certificates to trust instead of the system's, in PEM. */
+  ca?: string
+}
+
+export interface BufferedOptions extends EgressOptions {
+  /** For all of it: the name, the connection, the answer to its last byte. */
+  timeoutMs: number
+  /** Of the body of the answer, as it came: nothing is decompressed here. */
+  maxBytes: number
+}
+
+/** The addresses of a host name. */
+export type DnsResolver = (host: string) => Promise<string[]>
+
+export interface BufferedResponse {
+  status: number
+  bytes: Uint8Array
+}
+
+/** Safe to show to whoever asked: no address, no header, nothing of the answer. */
+const errorMessages = {
+  url: 'The URL is not one that may be sent to.',
+  unresolved: 'The host name could not be resolved.',
+  address:
+    'The host leads to an address that is not public, and the operator does not list it in egress.allow_private.',
+  unreachable: 'The host could not be reached.',
+  certificate: 'The certificate of the host could not be verified.',
+  timeout: 'The host took too long.',
+  too_large: 'The answer of the host was too large.',
+  request: 'The request could not be sent as it is.',
+}
+
+export type EgressErrorKind = keyof typeof errorMessages
+
+export class EgressError extends Error {
+  readonly kind: EgressErrorKind
+
+  constructor(kind: EgressErrorKind, message: string = errorMessages[kind]) {
+    super(message)
+    this.kind = kind
+  }
+}
+
+/** The headers of an answer, names included. */
+const maxHeaderBytes = 16 * 1024
+
+/**
+ * The one way out to addresses that users name. The name is resolved once, every address it has must be
+ * public, and the connection goes to one of exactly these; a redirect is an answer, not followed.
+ */
+export async function sendBuffered(
+  request: EgressRequest,
+  options: BufferedOptions,
+): Promise<BufferedResponse> {
+  const signal = AbortSignal.timeout(options.timeoutMs)
+  try {
+    const incoming = await openResponse(request, options, signal)
+    return { status: incoming.statusCode ?? 0, bytes: await readBody(incoming, options.maxBytes) }
+  } catch (error) {
+    throw signal.aborted ? new EgressError('timeout') : toPublicError(error)
+  }
+}
+
+export interface StreamingOptions extends EgressOptions {
+  /** For the name and the connection. */
+  connectMs: number
+  signal: AbortSignal
+}
+
+/** The same way out, for an answer that is read as it comes; its time and length are the caller's to bound. */
+export async function sendStreaming(
+  request: EgressRequest,
+  { signal: abortSignal, connectMs, ...options }: StreamingOptions,
+): Promise<Response> {
+  const connectTimeout = new AbortController()
+  const timer = setTimeout(() => connectTimeout.abort(), connectMs)
+  const signal = AbortSignal.any([abortSignal, connectTimeout.signal])
+  try {
+    const incoming = await openResponse(request, options, signal, () => clearTimeout(timer))
+    const headers = Object.entries(incoming.headersDistinct).flatMap(([name, values = []]) =>
+      values.map((value): [string, string] => [name, value]),
+    )
+    const status = incoming.statusCode ?? 502
+    return new Response(bodilessStatuses.has(status) ? null : toReadableStream(incoming), { status, headers })
+  } catch (error) {
+    throw signal.aborted ? new EgressError('timeout') : toPublicError(error)
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+const bodilessStatuses = new Set([204, 205, 304])
+
+function toReadableStream(incoming: IncomingMessage): ReadableStream<Uint8Array> {
+  const chunks = incoming[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>
+  return new ReadableStream({
+    pull: async (controller) => {
+      const { done, value } = await chunks.next()
+      if (done) controller.close()
+      else controller.enqueue(value)
+    },
+    cancel: () => void incoming.destroy(),
+  })
+}
+
+async function openResponse(
+  request: EgressRequest,
+  options: EgressOptions,
+  signal: AbortSignal,
+  onConnect: () => void = () => undefined,
+): Promise<IncomingMessage> {
+  const url = URL.parse(request.url)
+  const problem = findUrlProblem(url, options.allowPrivate)
+  if (url === null || problem !== null) throw new EgressError('url', `The URL ${problem}.`)
+  const addresses = await resolveAllowedAddresses(url, options, signal)
+  return send(url, addresses, { request, options, signal, onConnect })
+}
+
+async function resolveAllowedAddresses(
+  url: URL,
+  options: EgressOptions,
+  signal: AbortSignal,
+): Promise<[string, ...string[]]> {
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
+  const addresses = isIP(host) ? [host] : await resolveWithin(options.resolve ?? resolveSystem, host, signal)
+  const [first, ...others] = addresses.filter((address) => isIP(address))
+  if (first === undefined) throw new EgressError('unresolved')
+  if (!isAllowedPrivate(url, options.allowPrivate) && !addresses.every(isPublicAddress))
+    throw new EgressError('address')
+  return [first, ...others]
+}
+
+async function resolveWithin(resolve: DnsResolver, host: string, signal: AbortSignal): Promise<string[]> {
+  const { promise: timeout, reject } = Promise.withResolvers<never>()
+  const onAbort = () => reject(new EgressError('timeout'))
+  signal.addEventListener('abort', onAbort, { once: true })
+  try {
+    return await Promise.race([resolve(host), timeout])
+  } catch (error) {
+    throw error instanceof EgressError ? error : new EgressError('unresolved')
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+  }
+}
+
+async function resolveSystem(host: string): Promise<string[]> {
+  const records = await lookup(host, { all: true })
+  return records.map(({ address }) => address)
+}
+
+interface SendContext {
+  request: EgressRequest
+  options: EgressOptions
+  signal: AbortSignal
+  onConnect: () => void
+}
+
+/** `agent: false` is a connection of its own, which no proxy variable of the environment redirects. */
+function send(url: URL, addresses: [string, ...string[]], context: SendContext): Promise<IncomingMessage> {
+  const { request, options, signal, onConnect } = context
+  const start = url.protocol === 'https:' ? httpsRequest : httpRequest
+  return new Promise((resolve, reject) => {
+    const outgoing = start(url, {
+      method: request.method,
+      headers: request.headers,
+      agent: false,
+      lookup: pinAddresses(addresses),
+      maxHeaderSize: maxHeaderBytes,
+      signal,
+      ...(options.ca !== undefined && { ca: options.ca }),
+    })
+    outgoing.on('error', reject)
+    outgoing.on('socket', (socket) => socket.once('connect', onConnect))
+    outgoing.on('response', resolve)
+    outgoing.end(request.body)
+  })
+}
+
+/** Answers every question of the connection with the addresses that were looked at. */
+function pinAddresses(addresses: [string, ...string[]]): LookupFunction {
+  const entries = addresses.map((address) => ({ address, family: isIP(address) }))
+  return (_host, query, callback) => {
+    if (query.all) callback(null, entries)
+    else callback(null, addresses[0], isIP(addresses[0]))
+  }
+}
+
+async function readBody(incoming: IncomingMessage, maxBytes: number): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of incoming as AsyncIterable<Uint8Array>) {
+    size += chunk.length
+    if (size > maxBytes) throw new EgressError('too_large')
+    chunks.push(chunk)
+  }
+  return new Uint8Array(Buffer.concat(chunks))
+}
+
+/** The runtime's errors name addresses and headers: only their kind is passed on. */
+function toPublicError(error: unknown): EgressError {
+  if (error instanceof EgressError) return error
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  if (/CERT|SELF_SIGNED|UNABLE_TO_/.test(code)) return new EgressError('certificate')
+  if (/^ERR_(INVALID|HTTP_INVALID|UNESCAPED)/.test(code)) return new EgressError('request')
+  return new EgressError('unreachable')
+}

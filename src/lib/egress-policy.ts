@@ -1,0 +1,76 @@
+import { BlockList, isIP } from 'node:net'
+
+/** IPv4 that is not public unicast: IANA's special-purpose registry, multicast and what is reserved. */
+const specialV4 = [
+  '0.0.0.0/8',
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '169.254.0.0/16',
+  '172.16.0.0/12',
+  '192.0.0.0/24',
+  '192.0.2.0/24',
+  '192.88.99.0/24',
+  '192.168.0.0/16',
+  '198.18.0.0/15',
+  '198.51.100.0/24',
+  '203.0.113.0/24',
+  '224.0.0.0/4',
+  '240.0.0.0/4',
+  // Answers cloud machines only, from an address that looks public.
+  '168.63.129.16/32',
+]
+
+/** Public IPv6 is all of 2000::/3 but these: tunnels that carry an IPv4 address, tests and documentation. */
+const specialV6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20']
+
+const blockedAddresses = createBlockList([...specialV4, ...specialV6])
+const publicV6 = createBlockList(['2000::/3'])
+
+function createBlockList(ranges: string[]): BlockList {
+  const list = new BlockList()
+  for (const range of ranges) {
+    const [network = '', bits] = range.split('/')
+    list.addSubnet(network, Number(bits), isIP(network) === 6 ? 'ipv6' : 'ipv4')
+  }
+  return list
+}
+
+/** An address anyone on the internet may be asked to connect to. What is not understood is not public. */
+export function isPublicAddress(address: string): boolean {
+  const version = isIP(address)
+  if (version === 4) return !blockedAddresses.check(address, 'ipv4')
+  // A zone (fe80::1%eth0) names a link of this machine.
+  if (version !== 6 || address.includes('%')) return false
+  return publicV6.check(address, 'ipv6') && !blockedAddresses.check(address, 'ipv6')
+}
+
+/** The operator named this very host and port: it may be private, and plain http. */
+export function isAllowedPrivate(url: URL, allowPrivate: readonly string[]): boolean {
+  const target = hostAndPort(url)
+  return allowPrivate.some((entry) => {
+    const listed = URL.parse(`http://${entry}`)
+    return listed !== null && hostAndPort(listed) === target
+  })
+}
+
+function hostAndPort(url: URL): string {
+  return `${url.hostname}:${url.port || (url.protocol === 'https:' ? '443' : '80')}`
+}
+
+/** Why nothing may be sent to this URL, or null. Where its name leads is looked at when it is connected to. */
+export function findUrlProblem(url: URL | null, allowPrivate: readonly string[]): string | null {
+  if (url === null) return 'must be an absolute URL'
+  if (url.username || url.password) return 'must not contain a user name or password'
+  const isWeb = url.protocol === 'https:' || url.protocol === 'http:'
+  if (isWeb && isAllowedPrivate(url, allowPrivate)) return null
+  if (url.protocol === 'https:' && !isLocalHostname(url.hostname)) return null
+  return 'must be an https URL with a public address; http and private addresses are only for a host and port the operator lists in egress.allow_private'
+}
+
+/** A host that is private whatever a name server says. */
+function isLocalHostname(hostname: string): boolean {
+  const host = hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
+  if (isIP(host) !== 0) return !isPublicAddress(host)
+  return host === 'localhost' || host.endsWith('.localhost')
+}

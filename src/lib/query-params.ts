@@ -1,0 +1,54 @@
+import { z } from 'zod'
+
+/** The largest whole number of fifteen digits. */
+export const maxQueryInteger = 999_999_999_999_999
+
+/** A whole number in a query string. Empty and `null` mean absent, because clients send both. */
+export function queryInteger(options: { min: number; max?: number; fallback: number }) {
+  const { min, max = maxQueryInteger, fallback } = options
+  const problem =
+    options.max === undefined
+      ? `must be a whole number of at least ${min}`
+      : `must be a whole number from ${min} to ${max}`
+  return z
+    .string()
+    .optional()
+    .transform((text, context) => {
+      if (text === undefined || text === '' || text === 'null') return fallback
+      const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
+      if (value >= min && value <= max) return value
+      context.addIssue({ code: 'custom', message: problem })
+      return z.NEVER
+    })
+    .meta({
+      param: { allowEmptyValue: true },
+      override: {
+        type: ['integer', 'null'],
+        minimum: min,
+        maximum: max,
+        default: fallback,
+      },
+    })
+}
+
+export function queryBoolean() {
+  return (
+    z
+      .enum(['true', 'false'], 'must be true or false')
+      .transform((text) => text === 'true')
+      // An object would leave the enum of strings in place, which no boolean satisfies.
+      .meta({
+        override: (context) => {
+          context.jsonSchema.type = 'boolean'
+          delete context.jsonSchema.enum
+        },
+      })
+  )
+}
+
+export const pageQuery = z.object({
+  offset: queryInteger({ min: 0, fallback: 0 }),
+  limit: queryInteger({ min: 1, max: 100, fallback: 50 }),
+})
+
+export type Pagination = z.output<typeof pageQuery>

@@ -1,0 +1,237 @@
+import type { Gateway } from '../../app/gateway.ts'
+import type { Reply, ReplyEvent } from '../../call/event.ts'
+import { replayEvents } from '../../call/replay.ts'
+import { zeroUsage } from '../../call/usage.ts'
+import type { ServedTier } from '../../catalogue/vocabulary.ts'
+import type { ReplyContext, ReplySummary } from '../../dialects/dialect.ts'
+import { addReplyLosses } from '../../dialects/reply-losses.ts'
+import { zeroCharge } from '../../ledger/charge.ts'
+import type { UpstreamTarget } from '../../ledger/draft.ts'
+import type { Settlement } from '../../ledger/engine.ts'
+import { encodeGeneration, toUsageColumns } from '../../ledger/generation.ts'
+import type { ByteCacheEntry } from '../../lib/byte-cache.ts'
+import type { JsonObject } from '../../lib/json-values.ts'
+import { Transcript } from '../reply/transcript.ts'
+import type { InferenceRequest } from '../request/inference-request.ts'
+import type { RoutingPlan } from '../routing/plan.ts'
+import { type Admission, admitFree, buildUpstreamTarget } from '../settlement/admit.ts'
+import { buildContentStatements } from '../settlement/content-log.ts'
+import { buildCost, type SettleFn, settle, tierOf } from '../settlement/settle.ts'
+import type { RequestTrace } from '../settlement/trace.ts'
+import { computeCacheHash, forbidsRetention, parseCacheOptions } from './options.ts'
+import { ReplyRecorder } from './recorder.ts'
+
+/** Where the answer to a request is kept, because it asks for that. */
+export interface CacheKey {
+  hash: string
+  ttlSeconds: number
+  shouldRefresh: boolean
+}
+
+/** An answer as it is kept: whatever belongs to one request alone is not in it. */
+interface CacheEntry {
+  /** The generation it is of. */
+  sourceId: string
+  place: Omit<UpstreamTarget, 'pricing'>
+  /** Display name. */
+  provider: string
+  finish: ReplySummary['finishReasons'][number] | null
+  dropped: string[]
+  tier: ServedTier | null
+  reply: Reply
+}
+
+/** Null for a request that neither gets nor leaves an answer here. */
+export function resolveCacheKey(gateway: Gateway, request: InferenceRequest): CacheKey | null {
+  if (!gateway.settings.response_cache.enabled) return null
+  const preset = request.presetId === null ? null : request.body
+  const { enabled, ttlSeconds, shouldRefresh } = parseCacheOptions(request.httpRequest.headers, preset)
+  if (!enabled || forbidsRetention(request)) return null
+  return { hash: computeCacheHash(request), ttlSeconds, shouldRefresh }
+}
+
+/** What there is in a slot. */
+export function lookupCache(
+  { responseCache, clock, metrics }: Gateway,
+  { hash, shouldRefresh }: CacheKey,
+): ByteCacheEntry | undefined {
+  if (shouldRefresh) responseCache.delete(hash)
+  const kept = responseCache.get(hash, clock.now())
+  metrics.recordCacheLookup(kept ? 'hit' : 'miss')
+  return kept
+}
+
+/** A request whose answer is to be kept: what it says is listened to, and kept once it is settled. */
+export class CacheWriter {
+  readonly #gateway: Gateway
+  readonly #key: CacheKey
+  readonly #recording: ReplyRecorder
+
+  constructor(gateway: Gateway, cacheKey: CacheKey) {
+    this.#gateway = gateway
+    this.#key = cacheKey
+    this.#recording = new ReplyRecorder(gateway.settings.response_cache.entry_bytes)
+  }
+
+  get headers(): Record<string, string> {
+    return { 'x-service-cache-status': 'MISS', 'x-service-cache-ttl': String(this.#key.ttlSeconds) }
+  }
+
+  tap(request: InferenceRequest): InferenceRequest {
+    return { ...request, format: this.#recording.tap(request.format) }
+  }
+
+  /** Closes a request as before; an answer that came to its end is kept, which must never cost us the answer. */
+  wrapSettle({ id }: InferenceRequest, trace: RequestTrace, close: SettleFn): SettleFn {
+    return async (outcome, companions) => {
+      await close(outcome, companions)
+      if (outcome.status !== 'completed') return
+      try {
+        this.#write(id, trace, outcome.summary)
+      } catch (err) {
+        this.#gateway.log.warn({ err, id }, 'an answer could not be kept')
+      }
+    }
+  }
+
+  #write(sourceId: string, { candidate, translation }: RequestTrace, summary: ReplySummary | null): void {
+    const { reply } = this.#recording
+    if (!candidate || !translation || !reply) return
+    const answer: CacheEntry = {
+      sourceId,
+      place: buildUpstreamTarget(this.#gateway, candidate, translation.dialect.name),
+      provider: candidate.endpoint.provider.name,
+      finish: summary?.finishReasons[0] ?? null,
+      dropped: translation.upstreamRequest.dropped,
+      tier: tierOf(candidate, summary),
+      reply,
+    }
+    const { responseCache, clock, settings } = this.#gateway
+    const bytes = Buffer.from(JSON.stringify(answer))
+    if (bytes.length > settings.response_cache.entry_bytes) return
+    const at = clock.now()
+    const until = at + this.#key.ttlSeconds * 1000
+    responseCache.set(this.#key.hash, { bytes, at, until }, settings.response_cache.bytes)
+  }
+}
+
+/** An answer given once more. */
+export interface CachedReply {
+  /** Whole, or the texts of a stream. */
+  body: JsonObject | string[]
+  dropped: string[]
+  headers: Record<string, string>
+}
+
+/** It costs nothing, but it is a request like others: it is counted, and has a record of its own. */
+export async function replayEntry(
+  gateway: Gateway,
+  request: InferenceRequest,
+  plan: RoutingPlan,
+  kept: ByteCacheEntry,
+): Promise<CachedReply> {
+  const answer: CacheEntry = JSON.parse(kept.bytes.toString())
+  const events = replayEvents(answer.reply)
+  const { body, final } = request.call.stream
+    ? encodeStream(request, answer, events)
+    : encodeWhole(request, answer)
+  const transcript = buildTranscript(request, events)
+  const extraStatements = [
+    ...((final && (await request.store?.(final))) ?? []),
+    ...buildContentStatements(gateway, request, { transcript, error: null, attempts: [] }),
+  ]
+  const admission = await admitFree(gateway, request, plan)
+  await settle(gateway, { ...buildSettlement(request, admission, answer), extraStatements }, request)
+  const now = gateway.clock.now()
+  const headers = {
+    'x-service-cache-status': 'HIT',
+    'x-service-cache-age': String(Math.max(0, Math.floor((now - kept.at) / 1000))),
+    'x-service-cache-ttl': String(Math.max(0, Math.ceil((kept.until - now) / 1000))),
+    'x-service-cache-source-id': answer.sourceId,
+  }
+  const lost: string[] = []
+  for (const event of events) addReplyLosses(lost, event, request.format.replyCodec.replyLimits)
+  return { body, dropped: [...answer.dropped, ...lost], headers }
+}
+
+const zeroCost = buildCost(zeroCharge, undefined)
+
+function encodeWhole(request: InferenceRequest, answer: CacheEntry): { body: JsonObject; final: JsonObject } {
+  const reply = { ...answer.reply, usage: zeroUsage }
+  const body = request.format.replyCodec.encodeReply(reply, buildReplyContext(request, answer), zeroCost)
+  return { body, final: body }
+}
+
+function encodeStream(
+  request: InferenceRequest,
+  answer: CacheEntry,
+  events: ReplyEvent[],
+): { body: string[]; final: JsonObject | null } {
+  const writer = request.format.replyCodec.createWriter(buildReplyContext(request, answer))
+  const texts = events.map((event) => writer.write(event))
+  texts.push(writer.end(zeroUsage, zeroCost))
+  return { body: texts.filter((text) => text !== ''), final: writer.finalBody }
+}
+
+function buildReplyContext(
+  { id, at, call, body, options }: InferenceRequest,
+  { place, provider, tier }: CacheEntry,
+): ReplyContext {
+  const { reasoningFormatNames } = options
+  return {
+    id,
+    created: Math.floor(at / 1000),
+    model: place.model,
+    provider,
+    tier,
+    call,
+    body,
+    formatNames: reasoningFormatNames,
+  }
+}
+
+function buildTranscript({ logsContent }: InferenceRequest, events: ReplyEvent[]): Transcript | null {
+  if (!logsContent) return null
+  const transcript = new Transcript()
+  for (const event of events) transcript.add(event)
+  return transcript
+}
+
+function buildSettlement(
+  request: InferenceRequest,
+  { draft, meteredIn }: Admission,
+  answer: CacheEntry,
+): Settlement {
+  const { place, finish, dropped, tier, sourceId } = answer
+  const latency = Math.round(performance.now() - request.startedAt)
+  const generation = encodeGeneration({
+    draft: draft.generation,
+    target: { ...place, is_byok: 0 },
+    tokens: toUsageColumns(zeroCharge),
+    end: {
+      status: 'completed',
+      error_code: null,
+      finish_reason: finish?.reason ?? null,
+      native_finish_reason: finish?.native?.slice(0, 100).replaceAll('\0', '') ?? null,
+      hold_nanos: 0n,
+      flag: null,
+      latency_ms: latency,
+      first_token_ms: request.call.stream ? latency : null,
+      attempts: '[]',
+      dropped: dropped.length === 0 ? null : JSON.stringify(dropped),
+      upstream_id: null,
+      service_tier: tier,
+      response_cache_source_id: sourceId,
+    },
+  })
+  return {
+    op: 'settle',
+    id: request.id,
+    organizationId: request.caller.organizationId,
+    isByok: false,
+    spent: { amount: 0n, byok: 0n },
+    generation,
+    meteredIn,
+    extraStatements: [],
+  }
+}

@@ -1,0 +1,305 @@
+import {
+  buildUnfinishedDelete,
+  deleteUnfinishedResponse,
+  type FinishedResponse,
+  findUnfinishedResponse,
+  finishResponse,
+  isUnfinished,
+  listCancellationRequests,
+  listOrphanedResponses,
+  markInProgress,
+  queueResponse,
+  requestCancellation,
+} from '../../account/background-responses.ts'
+import { findResponse, type Owner } from '../../account/stored-responses.ts'
+import type { Gateway } from '../../app/gateway.ts'
+import { encodeErrorCode } from '../../dialects/responses/error.ts'
+import { encodeResponse, responseIdOf } from '../../dialects/responses/response-object.ts'
+import {
+  gatewayError,
+  invalidFieldError,
+  rateLimitError,
+  toGatewayError,
+} from '../../errors/gateway-error.ts'
+import type { BackgroundRun } from '../../lib/background-runs.ts'
+import { timedOut } from '../../lib/coarse-timer.ts'
+import { asObject, asString, type JsonObject } from '../../lib/json-values.ts'
+import { estimateJsonLength } from '../../lib/long-json.ts'
+import { type SseFrame, SseReader } from '../../lib/sse.ts'
+import { formats } from '../formats.ts'
+import { handleInference, streamHeaders } from '../inference.ts'
+import type { IncomingRequest } from '../request/inference-request.ts'
+import { newGenerationId } from '../request/parse.ts'
+
+const minuteMs = 60_000
+
+/** Answers at once with a queued response, and makes it without its client. */
+export async function startBackgroundResponse(
+  gateway: Gateway,
+  owner: Owner,
+  incoming: IncomingRequest,
+  input: JsonObject[],
+): Promise<Response> {
+  const { store, body } = incoming
+  if (!store || body.store !== true)
+    throw invalidFieldError('background', 'needs a response that is stored; leave out store: false')
+  const generationId = newGenerationId()
+  const id = responseIdOf(generationId)
+  const queued = buildQueuedResponse(gateway, generationId, incoming)
+  await queue(gateway, owner, id, queued)
+  const run = gateway.backgroundRuns.start(id)
+  const admitted = Promise.withResolvers<void>()
+  const answering = handleInference(gateway, {
+    ...incoming,
+    id: generationId,
+    body: { ...body, stream: true },
+    httpRequest: new Request(incoming.httpRequest.url, {
+      method: 'POST',
+      headers: incoming.httpRequest.headers,
+      signal: run.signal,
+    }),
+    onAdmitted: admitted.resolve,
+    store: async (reply) =>
+      run.complete() ? [...(await store(reply)), buildUnfinishedDelete(gateway.db, id)] : [],
+  })
+  try {
+    // What is wrong with the request itself is told to who sends it.
+    await Promise.race([admitted.promise, answering])
+  } catch (error) {
+    run.finish()
+    await deleteUnfinishedResponse(gateway.db, id)
+    throw error
+  }
+  void runToEnd(gateway, { id, owner, body: queued, input }, run, answering)
+  const headers = { 'x-generation-id': generationId }
+  if (body.stream !== true) return Response.json(queued, { headers })
+  return new Response(followEvents(gateway, run, 0), {
+    headers: { ...streamHeaders(formats.responses), ...headers },
+  })
+}
+
+function buildQueuedResponse(gateway: Gateway, id: string, { body, format }: IncomingRequest): JsonObject {
+  const about = {
+    id,
+    created: Math.floor(gateway.clock.now() / 1000),
+    model: asString(body.model) ?? '',
+    provider: '',
+    tier: null,
+    call: format.requestCodec.decodeRequest(body),
+    body,
+  }
+  return encodeResponse(about, { status: 'queued', output: [], usage: null, start: { type: 'reply-start' } })
+}
+
+async function queue(gateway: Gateway, owner: Owner, id: string, body: JsonObject): Promise<void> {
+  const most = gateway.settings.responses.background
+  if (
+    await queueResponse(gateway, { id, owner, nodeId: gateway.node.id, body: trimEchoedFields(body) }, most)
+  )
+    return
+  const message = `The workspace has ${most} background responses under way, as many as it may. Wait for one to end, or cancel one.`
+  throw rateLimitError(message, most, minuteMs, gateway.clock.now())
+}
+
+/** Longer instructions and tools are not repeated in what is stored of a response before it is complete. */
+const maxEchoedLength = 256 * 1024
+
+function trimEchoedFields(response: JsonObject): JsonObject {
+  const { instructions, tools } = response
+  if (estimateJsonLength({ instructions, tools }) <= maxEchoedLength) return response
+  return { ...response, instructions: null, tools: [] }
+}
+
+/**
+ * Reads the reply to its end and stores how it ended. One that is cancelled has ended at once, though what a provider
+ * bills anyway is still read and charged. Never throws: nobody waits.
+ */
+async function runToEnd(
+  gateway: Gateway,
+  queued: FinishedResponse,
+  run: BackgroundRun,
+  answering: Promise<Response>,
+): Promise<void> {
+  const last = new ResponseState(queued.body)
+  await Promise.race([readReply(gateway, queued.id, run, last, answering), run.cancelled])
+  try {
+    if (await isUnfinished(gateway.db, queued.id))
+      await storeEnded(gateway, { ...queued, body: last.finalResponse(run) })
+  } catch (err) {
+    gateway.log.error({ err, id: queued.id }, 'the end of a background response was not stored')
+  }
+  if (!last.hasEnded && run.stopReason !== 'cancelled') {
+    const failed = {
+      type: 'response.failed',
+      sequence_number: run.log.count,
+      response: last.finalResponse(run),
+    }
+    run.log.append(eventText(failed.type, JSON.stringify(failed)), true)
+  }
+  run.finish()
+}
+
+async function storeEnded(gateway: Gateway, ended: FinishedResponse): Promise<void> {
+  const { responses } = gateway.settings
+  const stored = { ...ended, body: trimEchoedFields(ended.body) }
+  const bytes = await finishResponse(gateway, stored, responses.retention_days)
+  if (bytes > 0) gateway.responseQuota.recordResponse(ended.owner.workspaceId, bytes, responses)
+}
+
+/** Never throws: what goes wrong is how the response ended. */
+async function readReply(
+  gateway: Gateway,
+  id: string,
+  run: BackgroundRun,
+  last: ResponseState,
+  answering: Promise<Response>,
+): Promise<void> {
+  try {
+    await readEvents(gateway, id, run, last, await answering)
+  } catch (error) {
+    const { row, message } = toGatewayError(error)
+    if (run.stopReason === null) last.fail(row.errorType, row.status === 500 ? row.message : message)
+  }
+}
+
+async function readEvents(
+  gateway: Gateway,
+  id: string,
+  run: BackgroundRun,
+  last: ResponseState,
+  response: Response,
+): Promise<void> {
+  const reader = new SseReader()
+  let isBegun = false
+  const take = (frames: SseFrame[]) => {
+    for (const frame of frames) {
+      last.read(frame)
+      run.log.append(eventText(frame.event ?? 'message', frame.data), last.hasEnded)
+    }
+  }
+  for await (const bytes of response.body ?? []) {
+    take(reader.push(bytes))
+    if (isBegun || !last.hasStarted) continue
+    isBegun = true
+    await markInProgress(gateway.db, id)
+  }
+  take(reader.end())
+}
+
+function eventText(event: string, data: string): string {
+  return `event: ${event}\ndata: ${data}\n\n`
+}
+
+const finalEvents: ReadonlySet<string> = new Set([
+  'response.completed',
+  'response.incomplete',
+  'response.failed',
+])
+
+/** What is known of a response, from the events of its stream. */
+class ResponseState {
+  readonly #queued: JsonObject
+  /** The last event that has the response in it; parsed when it is needed, as it may be long. */
+  #lastEvent: string | null = null
+  #error: JsonObject | null = null
+  /** An event has told how it ended. */
+  hasEnded = false
+  hasStarted = false
+
+  constructor(queued: JsonObject) {
+    this.#queued = queued
+  }
+
+  read({ event, data }: SseFrame): void {
+    const isEnd = finalEvents.has(event ?? '')
+    if (!isEnd && event !== 'response.created' && event !== 'error') return
+    this.hasStarted = true
+    if (event === 'error') this.fail('', asString(asObject(JSON.parse(data))?.message) ?? '')
+    else if (!this.hasEnded) this.#lastEvent = data
+    this.hasEnded ||= event !== 'response.created'
+  }
+
+  fail(errorType: string, message: string): void {
+    if (!this.hasEnded) this.#error ??= { code: encodeErrorCode(errorType), message }
+  }
+
+  /** Where no event told the end, the reason why it was stopped does. */
+  finalResponse({ stopReason }: BackgroundRun): JsonObject {
+    const body = this.#response()
+    if (this.hasEnded && this.#error === null) return body
+    if (stopReason === 'cancelled' && !this.hasEnded) return { ...body, status: 'cancelled' }
+    this.fail('', stopReason === 'shutdown' ? shutdownMessage : 'The reply broke off.')
+    return { ...body, status: 'failed', error: this.#error }
+  }
+
+  #response(): JsonObject {
+    const told = this.#lastEvent === null ? undefined : asObject(JSON.parse(this.#lastEvent))
+    return asObject(told?.response) ?? this.#queued
+  }
+}
+
+const shutdownMessage = 'The gateway was stopped before the response was complete. Send the request again.'
+
+/** The events of a run from this number on, with heartbeats while it is quiet. */
+async function* followEvents(gateway: Gateway, { log }: BackgroundRun, from: number): AsyncGenerator<string> {
+  const { heartbeat } = gateway.settings.limits
+  for (let place = from; ; ) {
+    const next = log.read(place)
+    let read = await gateway.timer.wait(next, heartbeat)
+    while (read === timedOut) {
+      yield ': HEADGATE PROCESSING\n\n'
+      read = await gateway.timer.wait(next, heartbeat)
+    }
+    if (read === null) return
+    yield read.event
+    place = read.next
+  }
+}
+
+/** A response, finished or not. */
+export async function readResponse(gateway: Gateway, owner: Owner, id: string): Promise<JsonObject> {
+  return (await findUnfinishedResponse(gateway, owner, id)) ?? findResponse(gateway, owner, id)
+}
+
+/** The events of a response after the one with this number. */
+export async function streamResponse(
+  gateway: Gateway,
+  owner: Owner,
+  id: string,
+  startingAfter: number | undefined,
+): Promise<Response> {
+  await readResponse(gateway, owner, id)
+  const run = gateway.backgroundRuns.get(id)
+  if (!run)
+    throw invalidFieldError('stream', 'only a background response that is still being made can be streamed')
+  const from = startingAfter === undefined ? 0 : startingAfter + 1
+  return new Response(followEvents(gateway, run, from), { headers: streamHeaders(formats.responses) })
+}
+
+/** Idempotent: one that has ended stays as it ended. */
+export async function cancelResponse(gateway: Gateway, owner: Owner, id: string): Promise<JsonObject> {
+  const found = await readResponse(gateway, owner, id)
+  if (found.background !== true)
+    throw gatewayError('invalid_request', 'response_id: only a background response can be cancelled')
+  const run = gateway.backgroundRuns.get(id)
+  if (run) {
+    run.stop('cancelled')
+    await run.done
+  } else if (found.status === 'queued' || found.status === 'in_progress')
+    await requestCancellation(gateway.db, id)
+  return readResponse(gateway, owner, id)
+}
+
+/** Stops what other nodes were asked to cancel, and ends what a node that is gone has left. */
+export async function maintainBackgroundResponses(gateway: Gateway): Promise<void> {
+  const { db, node, backgroundRuns } = gateway
+  for (const id of await listCancellationRequests(db, node.id)) backgroundRuns.get(id)?.stop('cancelled')
+  for (const { id, owner, body } of await listOrphanedResponses(gateway, node.id)) {
+    const failed = {
+      ...body,
+      status: 'failed',
+      error: { code: encodeErrorCode(''), message: shutdownMessage },
+    }
+    await storeEnded(gateway, { id, owner, body: failed, input: [] })
+  }
+}

@@ -1,0 +1,71 @@
+import { flattenToolName, type Tool } from '../../call/call.ts'
+import type { ReplyEvent } from '../../call/event.ts'
+import type { ReplySummary, ToolCallSummary } from '../../dialects/dialect.ts'
+import { asString } from '../../lib/json-values.ts'
+
+/** Longer arguments, of all calls together, are not judged: they are parsed in one go. */
+const maxArgumentsLength = 1024 * 1024
+
+/** Notes what a reply calls, from its events. */
+export function recordToolCall(summary: ReplySummary, event: ReplyEvent): void {
+  if (event.type === 'part-start' && event.content.kind === 'tool-call') {
+    const { name, arguments: given, custom = false } = event.content
+    addCall(summary, { choice: event.choice, part: event.part, name, arguments: given, custom })
+  } else if (event.type === 'part-delta' && event.delta.arguments) {
+    const call = findCall(summary, event.choice, event.part)
+    if (call && call.arguments.length <= maxArgumentsLength) call.arguments += event.delta.arguments
+  }
+}
+
+/** By choice and part: a search through the calls for every delta would take the square of their number. */
+const callsByPart = new WeakMap<ReplySummary, Map<string, ToolCallSummary>>()
+
+function addCall(summary: ReplySummary, call: ToolCallSummary): void {
+  summary.toolCalls.push(call)
+  const byPart = callsByPart.get(summary) ?? new Map<string, ToolCallSummary>()
+  callsByPart.set(summary, byPart.set(`${call.choice} ${call.part}`, call))
+}
+
+function findCall(summary: ReplySummary, choice: number, part: number): ToolCallSummary | undefined {
+  const last = summary.toolCalls.at(-1)
+  if (last?.choice === choice && last.part === part) return last
+  return callsByPart.get(summary)?.get(`${choice} ${part}`)
+}
+
+/**
+ * Whether every call of a reply that ended with calls names a tool it was offered, with arguments that are
+ * JSON; null when there is nothing to judge. Arguments are not held against the tool's schema.
+ */
+export function areToolCallsValid(tools: readonly Tool[] | undefined, summary: ReplySummary): boolean | null {
+  if (!tools?.length || summary.toolCalls.length === 0) return null
+  if (!summary.finishReasons.some((finish) => finish?.reason === 'tool_calls')) return null
+  const length = summary.toolCalls.reduce((sum, call) => sum + call.arguments.length, 0)
+  if (length > maxArgumentsLength) return null
+  const names = toolNames(tools)
+  return summary.toolCalls.every(
+    (call) => (names === null || names.has(call.name)) && hasValidArguments(call),
+  )
+}
+
+/** Null where a tool of the vendor's own may call itself anything. */
+function toolNames(tools: readonly Tool[]): Set<string> | null {
+  const names = new Set<string>()
+  for (const tool of tools) {
+    const name = tool.kind === 'native' ? asString(tool.value.name) : tool.name
+    if (name === undefined) return null
+    names.add(name)
+    if (tool.kind !== 'native') names.add(flattenToolName(tool))
+  }
+  return names
+}
+
+/** A tool without arguments is often called with nothing. */
+function hasValidArguments({ arguments: given, custom }: ToolCallSummary): boolean {
+  if (custom || given.trim() === '' || given.length > maxArgumentsLength) return true
+  try {
+    JSON.parse(given)
+    return true
+  } catch {
+    return false
+  }
+}

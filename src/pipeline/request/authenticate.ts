@@ -1,0 +1,106 @@
+import { type ApiKey, findKeyByHash, findKeyBySecret } from '../../account/keys.ts'
+import { findMember } from '../../account/members.ts'
+import { findScimToken } from '../../account/scim-tokens.ts'
+import type { Owner } from '../../account/stored-responses.ts'
+import type { Gateway } from '../../app/gateway.ts'
+import { type GatewayError, gatewayError } from '../../errors/gateway-error.ts'
+
+/** Who is calling: the one result of the one authenticator. */
+export interface Caller {
+  key: ApiKey
+  organizationId: string
+  userId: string | null
+}
+
+/** Whose stored responses and conversations a caller sees. */
+export function ownerOf({ organizationId, key }: Caller): Owner {
+  return { organizationId, workspaceId: key.workspace_id }
+}
+
+/** Longer credentials are not looked at: no key of ours, nor a partner's, is near this. */
+const maxCredentialLength = 512
+
+/**
+ * The first credential that was sent counts; one that is not valid is refused, whatever else was sent. Only
+ * where models are asked is it enough to remember a key: what another process changed is seen a second later
+ * there.
+ */
+export async function authenticate(gateway: Gateway, request: Request, allowCached = false): Promise<Caller> {
+  const secret = readCredentialHeader(request.headers)
+  if (secret === undefined) throw gatewayError('credential_missing')
+  if (!isPlausible(secret)) throw gatewayError('credential_invalid')
+  const known = allowCached ? gateway.accounts.findKey(secret) : findKeyBySecret(gateway.db, secret)
+  const key = known instanceof Promise ? await known : known
+  const problem = findKeyProblem(gateway, key)
+  if (key && !problem) return resolveCaller(gateway, key)
+  throw problem ?? gatewayError('credential_invalid')
+}
+
+/** For an address that was made for a key: as long as the key itself is valid. */
+export async function authenticateByHash(gateway: Gateway, hash: string): Promise<Caller> {
+  const key = await findKeyByHash(gateway.db, hash)
+  const problem = findKeyProblem(gateway, key)
+  if (!key || problem) throw problem ?? gatewayError('credential_invalid')
+  return resolveCaller(gateway, key)
+}
+
+/** An identity provider, which acts for a whole organization and only at /scim/v2. */
+export interface ScimCaller {
+  organizationId: string
+  tokenId: string
+}
+
+export async function authenticateScim(gateway: Gateway, request: Request): Promise<ScimCaller> {
+  const secret = readBearer(request.headers)
+  if (!secret) {
+    throw gatewayError(
+      'credential_missing',
+      'No SCIM token was sent. Send one as "Authorization: Bearer <SCIM token>".',
+    )
+  }
+  const token = isPlausible(secret) ? await findScimToken(gateway.db, secret) : undefined
+  if (!token) throw gatewayError('credential_invalid', 'The SCIM token is not valid.')
+  return { organizationId: token.organization_id, tokenId: token.id }
+}
+
+/** Where clients of the Messages format, of Azure and of Gemini put their key. */
+const keyHeaders = ['x-api-key', 'api-key', 'x-goog-api-key']
+
+/** Whether a caller says who they are, rightly or not. */
+export function hasCredential({ headers }: Request): boolean {
+  return ['authorization', ...keyHeaders].some((name) => headers.has(name))
+}
+
+function readCredentialHeader(headers: Headers): string | undefined {
+  const bearer = readBearer(headers)
+  if (bearer !== '') return bearer
+  return keyHeaders.map((name) => headers.get(name)?.trim() ?? '').find((value) => value !== '')
+}
+
+function readBearer(headers: Headers): string {
+  return /^bearer +(\S+) *$/i.exec(headers.get('authorization') ?? '')?.[1] ?? ''
+}
+
+function isPlausible(secret: string): boolean {
+  return secret.length <= maxCredentialLength
+}
+
+function resolveCaller(gateway: Gateway, key: ApiKey): Caller | Promise<Caller> {
+  const caller = { key, organizationId: key.organization_id, userId: key.creator_user_id }
+  if (key.kind !== 'management' || key.creator_user_id === null) return caller
+  return findActiveCreator(gateway, key).then((userId) => ({ ...caller, userId }))
+}
+
+/** A management key outlives the person who made it; what it makes while they are deactivated has no creator. */
+async function findActiveCreator(gateway: Gateway, key: ApiKey): Promise<string | null> {
+  const creator = await findMember(gateway.db, key.organization_id, key.creator_user_id ?? '')
+  return creator?.active ? creator.id : null
+}
+
+function findKeyProblem(gateway: Gateway, key: ApiKey | undefined): GatewayError | undefined {
+  if (!key) return gatewayError('credential_invalid')
+  if (key.disabled || key.suspended) return gatewayError('key_disabled')
+  if (key.expires_at !== null && Date.parse(key.expires_at) <= gateway.clock.now())
+    return gatewayError('key_expired')
+  return undefined
+}

@@ -1,0 +1,90 @@
+import type { Owner, StoreContext } from '../../account/stored-responses.ts'
+import { invalidFieldError } from '../../errors/gateway-error.ts'
+import { newId } from '../../lib/ids.ts'
+import { asObjects, asString, type JsonObject } from '../../lib/json-values.ts'
+
+/**
+ * A compacted conversation is its user messages and a summary by the model, which comes back as the input of
+ * later requests. The summary is sealed for its workspace and opened here, so any provider can go on from it.
+ */
+const summaryPrefix = 'headgate:'
+
+const maxSummaryTokens = 8192
+
+const summaryInstructions = `Summarise the conversation above so that it can be continued from your summary alone. \
+Keep the user's goals and constraints, decisions and their reasons, facts, names, numbers, file paths and code \
+that matter later, results of tools, and what remains to be done. Write the summary only.`
+
+const preface = 'Summary of the conversation so far:\n\n'
+
+type SealedSummary = Pick<StoreContext, 'vault'>
+
+/** The request that has a model summarise what `body`, a Responses request with all it refers to, says. */
+export function buildSummaryRequest(body: JsonObject): JsonObject {
+  const { model, models, provider, instructions, service_tier, user, session_id } = body
+  const input = [...parseItems(body.input).flatMap(toText), toMessage('user', summaryInstructions)]
+  return {
+    ...{ model, models, provider, instructions, service_tier, user, session_id, input },
+    max_output_tokens: maxSummaryTokens,
+    store: false,
+    stream: false,
+  }
+}
+
+/** What the client sends in the place of the conversation from now on. */
+export function compactItems(
+  { vault }: SealedSummary,
+  owner: Owner,
+  body: JsonObject,
+  summary: string,
+): JsonObject[] {
+  const said = parseItems(body.input).filter((item) => item.role === 'user' && !isSummary(item))
+  const sealed = summaryPrefix + vault.seal(summary, sealContext(owner))
+  return [
+    ...said.map((item) => ({ id: newId('msg'), type: 'message', status: 'completed', ...item })),
+    { id: newId('cmp'), type: 'compaction', encrypted_content: sealed },
+  ]
+}
+
+/** Summaries of ours as messages; those of a vendor stay as they are. */
+export function openSummaries({ vault }: SealedSummary, owner: Owner, items: JsonObject[]): JsonObject[] {
+  return items.map((item) => {
+    const sealed = item.type === 'compaction' ? asString(item.encrypted_content) : undefined
+    if (!sealed?.startsWith(summaryPrefix)) return item
+    try {
+      const summary = vault.open(sealed.slice(summaryPrefix.length), sealContext(owner))
+      return toMessage('user', preface + summary)
+    } catch {
+      throw invalidFieldError(
+        'input',
+        'has a compaction that was not made by this gateway for this workspace',
+      )
+    }
+  })
+}
+
+function isSummary({ content }: JsonObject): boolean {
+  return asString(asObjects(content)[0]?.text)?.startsWith(preface) === true
+}
+
+function sealContext({ organizationId, workspaceId }: Owner): string {
+  return `compaction ${organizationId} ${workspaceId}`
+}
+
+function parseItems(input: unknown): JsonObject[] {
+  return typeof input === 'string' ? [toMessage('user', input)] : asObjects(input)
+}
+
+/** Calls and their results in words: a request with calls but no tools is refused by some providers. */
+function toText(item: JsonObject): JsonObject[] {
+  if (asString(item.role) !== undefined) return [item]
+  if (item.type === 'reasoning') return []
+  const { id: _id, type, status: _status, encrypted_content: _sealed, ...rest } = item
+  const isResult = asString(type)?.endsWith('_output') === true
+  return [toMessage(isResult ? 'user' : 'assistant', `[${asString(type) ?? 'item'}] ${JSON.stringify(rest)}`)]
+}
+
+function toMessage(role: 'user' | 'assistant', text: string): JsonObject {
+  const type = role === 'user' ? 'input_text' : 'output_text'
+  return { type: 'message', role, content: [{ type, text }] }
+}

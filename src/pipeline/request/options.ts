@@ -1,0 +1,102 @@
+import type { FormatNames } from '../../dialects/reasoning-format.ts'
+import type { ProviderPreferences } from '../../dialects/schema/preferences.ts'
+import { invalidFieldError } from '../../errors/gateway-error.ts'
+import { asObject, asObjects, asString, type JsonObject } from '../../lib/json-values.ts'
+
+/** What a request says about how it should be served, beside what it asks the model. */
+export interface RequestOptions {
+  /** Slugs in the order they are to be tried. */
+  models: string[]
+  routing: ProviderPreferences
+  sessionId: string | null
+  /** The end user, as the client names them. */
+  user: string | null
+  app: { url: string | null; title: string | null }
+  /** Anything a translation would lose is refused. */
+  strict: boolean
+  /** Its answer is to say how it came about. */
+  wantsMetadata: boolean
+  /** Which names of reasoning formats its answer uses. */
+  reasoningFormatNames: FormatNames
+}
+
+/** More would be a way to try the whole catalogue in one request. */
+const maxFallbacks = 3
+const maxLabelLength = 256
+
+export function parseOptions(
+  body: JsonObject,
+  headers: Headers,
+  defaultModel: string | null,
+): RequestOptions {
+  return {
+    models: parseModels(body, defaultModel),
+    // The operation's schema checked it; a preset's was checked when it was made.
+    routing: (asObject(body.provider) ?? {}) as ProviderPreferences,
+    sessionId: sanitizeLabel(
+      asString(body.session_id) ?? firstHeader(headers, sessionHeaders) ?? asString(body.prompt_cache_key),
+    ),
+    user: sanitizeLabel(parseUser(body) ?? firstHeader(headers, userHeaders)),
+    app: {
+      url: sanitizeLabel(headers.get('http-referer')),
+      title: sanitizeLabel(firstHeader(headers, titleHeaders)),
+    },
+    strict: headers.get('x-headgate-strict') === 'true',
+    wantsMetadata: firstHeader(headers, metadataHeaders)?.toLowerCase() === 'enabled',
+    reasoningFormatNames: headers.get('x-headgate-reasoning-formats') === 'neutral' ? 'neutral' : 'sdk',
+  }
+}
+
+const sessionHeaders = [
+  'x-session-id',
+  'x-claude-code-session-id',
+  'session-id',
+  'x-session-affinity',
+  'x-openwebui-chat-id',
+]
+const userHeaders = ['x-openwebui-user-id']
+const metadataHeaders = [
+  'x-service-metadata',
+  'x-service-experimental-metadata',
+  'x-openrouter-metadata',
+  'x-openrouter-experimental-metadata',
+]
+const titleHeaders = ['x-title', 'x-headgate-title', 'x-openrouter-title']
+
+function firstHeader(headers: Headers, names: string[]): string | undefined {
+  for (const name of names) {
+    const value = headers.get(name)
+    if (value) return value
+  }
+  return undefined
+}
+
+/** Kept in a record: bounded, and without what a database would refuse. */
+function sanitizeLabel(text: string | null | undefined): string | null {
+  return text ? text.slice(0, maxLabelLength).replaceAll('\0', '').toWellFormed() : null
+}
+
+function parseUser(body: JsonObject): string | undefined {
+  return (
+    asString(body.user) ??
+    asString(body.safety_identifier) ??
+    asString(asObject(body.metadata)?.user_id) ??
+    undefined
+  )
+}
+
+function parseModels(body: JsonObject, defaultModel: string | null): string[] {
+  const first = asString(body.model) || undefined
+  const listed = Array.isArray(body.models) ? body.models.filter((model) => typeof model === 'string') : []
+  const fallbacks = asObjects(body.fallbacks).flatMap((entry) => asString(entry.model) ?? [])
+  if (listed.length > 0 && fallbacks.length > 0)
+    throw invalidFieldError('fallbacks', 'cannot be combined with models')
+  if (fallbacks.length > maxFallbacks)
+    throw invalidFieldError('fallbacks', `must have at most ${maxFallbacks} entries`)
+  if (listed.length > maxFallbacks)
+    throw invalidFieldError('models', `must have at most ${maxFallbacks} entries`)
+  const models = [...new Set([...(first ? [first] : []), ...listed, ...fallbacks])]
+  if (models.length > 0) return models
+  if (defaultModel) return [defaultModel]
+  throw invalidFieldError('model', 'is required, because the workspace has no default model')
+}

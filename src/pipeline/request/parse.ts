@@ -1,0 +1,33 @@
+import type { Gateway } from '../../app/gateway.ts'
+import { newTimeOrderedHex } from '../../lib/ids.ts'
+import { shouldLogContent } from '../settlement/content-log.ts'
+import type { IncomingRequest, InferenceRequest } from './inference-request.ts'
+import { parseOptions } from './options.ts'
+import { expandPreset } from './preset.ts'
+
+export function newGenerationId(): string {
+  return `gen-${newTimeOrderedHex()}`
+}
+
+/** The body with its preset, in our own form, and what is known of its sender. */
+export async function parseRequest(gateway: Gateway, incoming: IncomingRequest): Promise<InferenceRequest> {
+  const { caller, format, httpRequest } = incoming
+  const startedAt = performance.now()
+  const known = gateway.accounts.findContext(caller.key)
+  const keyContext = known instanceof Promise ? await known : known
+  const expanding = expandPreset(gateway, caller.organizationId, format.presetTarget, incoming.body)
+  const { body, presetId } = expanding instanceof Promise ? await expanding : expanding
+  const id = incoming.id ?? newGenerationId()
+  return {
+    ...incoming,
+    body,
+    presetId,
+    keyContext,
+    call: format.requestCodec.decodeRequest(body),
+    options: parseOptions(body, httpRequest.headers, keyContext.defaultModel),
+    logsContent: shouldLogContent(keyContext.logging, { id, keyId: caller.key.id, region: incoming.region }),
+    id,
+    at: gateway.clock.now(),
+    startedAt,
+  }
+}

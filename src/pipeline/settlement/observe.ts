@@ -1,0 +1,64 @@
+import type { Gateway } from '../../app/gateway.ts'
+import { countCompletionTokens } from '../../call/usage.ts'
+import { hasCacheDiscount } from '../../routing/sticky.ts'
+import { areToolCallsValid } from '../reply/tool-calls.ts'
+import type { InferenceRequest } from '../request/inference-request.ts'
+import { stickyKeyOf } from '../routing/plan.ts'
+import type { Outcome, RequestTrace } from './trace.ts'
+
+/** What a request that reached its end says about the endpoint it ended at. */
+export function recordOutcome(
+  gateway: Gateway,
+  request: InferenceRequest,
+  trace: RequestTrace,
+  outcome: Outcome,
+): void {
+  const { candidate, isOpen } = trace
+  if (!candidate || !isOpen) return
+  trace.isOpen = false
+  const health = gateway.routing.health.getOrCreate(candidate.id)
+  const now = gateway.clock.now()
+  const { status, error, summary } = outcome
+  if (status === 'completed') {
+    health.recordSuccess(now, measurePerformance(trace, outcome))
+    rememberSticky(gateway, request, trace, outcome)
+    const areValid = summary && areToolCallsValid(request.call.tools, summary)
+    if (areValid !== null) health.recordToolCalls(now, areValid)
+  } else if (
+    status === 'failed' &&
+    !candidate.endpoint.provider.failsOnRequest &&
+    (error === null || error.code.startsWith('upstream_'))
+  ) {
+    health.recordFailure(now, { kind: summary?.failure?.kind ?? 'provider_unavailable' })
+  } else health.releaseTrial()
+}
+
+/** It ended for a reason that is not the endpoint's: nothing is learnt of it. */
+export function ignoreOutcome({ routing }: Gateway, trace: RequestTrace): void {
+  if (trace.candidate && trace.isOpen) routing.health.getOrCreate(trace.candidate.id).releaseTrial()
+  trace.isOpen = false
+}
+
+/** Without what the attempts before it took. */
+function measurePerformance({ startedAt, attemptAt }: RequestTrace, { firstTokenMs, charge }: Outcome) {
+  const endedAt = performance.now()
+  const firstAt = firstTokenMs === null ? null : startedAt + firstTokenMs
+  const seconds = Math.max(1, endedAt - (firstAt ?? attemptAt)) / 1000
+  const tokens = countCompletionTokens(charge.usage)
+  return {
+    firstTokenMs: (firstAt ?? endedAt) - attemptAt,
+    tokensPerSecond: tokens > 0 ? tokens / seconds : null,
+  }
+}
+
+/** The next turn goes to the same endpoint, where it finds what it has in common with this one in a cache. */
+function rememberSticky(
+  { routing, clock }: Gateway,
+  request: InferenceRequest,
+  { candidate }: RequestTrace,
+  { charge }: Outcome,
+): void {
+  if (!candidate || !hasCacheDiscount(candidate.endpoint)) return
+  if (request.options.sessionId === null && charge.usage.cacheRead === 0) return
+  routing.sticky.remember(stickyKeyOf(request, candidate.model.id), candidate.id, clock.now())
+}

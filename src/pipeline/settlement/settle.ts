@@ -1,0 +1,210 @@
+import type { Gateway } from '../../app/gateway.ts'
+import type { UsageCost } from '../../call/usage.ts'
+import type { Endpoint } from '../../catalogue/model.ts'
+import type { ServedTier } from '../../catalogue/vocabulary.ts'
+import type { Statement } from '../../db/batch.ts'
+import type { ReplySummary } from '../../dialects/dialect.ts'
+import { GatewayError } from '../../errors/gateway-error.ts'
+import { type BillableReply, type Charge, minAmount, priceReply } from '../../ledger/charge.ts'
+import type { Checkpoint } from '../../ledger/draft.ts'
+import type { Settlement } from '../../ledger/engine.ts'
+import { encodeGeneration, type GenerationParts, toUsageColumns } from '../../ledger/generation.ts'
+import { usdFromNanos } from '../../ledger/money.ts'
+import { createRelease } from '../../ledger/settlement.ts'
+import type { Candidate } from '../../routing/candidate.ts'
+import type { InferenceRequest } from '../request/inference-request.ts'
+import type { StreamedReply } from '../upstream/dispatch.ts'
+import type { FailedAttempt } from '../upstream/failure.ts'
+import { type Admission, buildUpstreamTarget, endpointForTier, pricingOf } from './admit.ts'
+import { buildContentStatements } from './content-log.ts'
+import { recordOutcome } from './observe.ts'
+import type { AcceptedAttempt, Outcome, RequestTrace } from './trace.ts'
+
+/** What a reply consumed and costs: known before the client is told that it is over. */
+export function computeCharge(
+  gateway: Gateway,
+  request: InferenceRequest,
+  { hold, draft }: Admission,
+  candidate: Candidate,
+  summary: ReplySummary,
+  brokeOff = false,
+): Charge {
+  const endpoint = servingEndpoint(candidate, summary)
+  const reply = buildBillableReply(summary, brokeOff)
+  // What the provider says it took is better than the most it may take.
+  const isTold = endpoint.pricing === null && reply.usage?.reportedCost != null
+  return priceReply(reply, {
+    pricing: isTold ? null : pricingOf(gateway, endpoint),
+    at: request.at,
+    isByok: candidate.byokKey !== null,
+    byokFee: draft.byokFee,
+    hold,
+    promptEstimate: () => draft.promptTokens,
+    inputImages: draft.generation.input_images,
+  })
+}
+
+/** The tier a reply was served with: the upstream's word, or else the lane it was asked for in; null: not said. */
+export function tierOf({ endpoint }: Candidate, summary: ReplySummary | null): ServedTier | null {
+  return summary?.tier ?? endpoint.service_tier
+}
+
+/** The endpoint whose prices count: a provider may serve with another tier than it was asked for. */
+function servingEndpoint(candidate: Candidate, summary: ReplySummary): Endpoint {
+  const { model, endpoint } = candidate
+  const tier = tierOf(candidate, summary)
+  const lane = tier === 'default' ? null : tier
+  return lane === endpoint.service_tier ? endpoint : endpointForTier(model, endpoint, lane)
+}
+
+/** What of a reply its charge depends on. One that broke off ends with an error for its client. */
+function buildBillableReply(summary: ReplySummary, brokeOff = false): BillableReply {
+  return {
+    usage: summary.usage,
+    complete: summary.isComplete,
+    characters: summary.characters,
+    finished: summary.finishReasons.length > 0,
+    failed: brokeOff || endedWithError(summary),
+  }
+}
+
+export function endedWithError(summary: ReplySummary): boolean {
+  return summary.finishReasons.some((finish) => finish?.reason === 'error')
+}
+
+export function buildCost({ cost, listPrice, byok }: Charge, candidate: Candidate | undefined): UsageCost {
+  const isByok = candidate?.byokKey != null
+  const total = isByok ? byok : cost
+  // The parts of a charge that was cut to its hold are no more than the whole.
+  const isCut = total < listPrice.total
+  const prompt = isCut ? minAmount(listPrice.prompt, total) : listPrice.prompt
+  const completion = isCut ? minAmount(listPrice.completion, total - prompt) : listPrice.completion
+  return {
+    total: usdFromNanos(cost),
+    isByok,
+    upstream: usdFromNanos(total),
+    upstreamPrompt: usdFromNanos(prompt),
+    upstreamCompletion: usdFromNanos(completion),
+  }
+}
+
+/** How far a reply has come, for the case that nobody is left to settle it. */
+export function buildCheckpoint(
+  gateway: Gateway,
+  { attempts, firstTokenMs }: RequestTrace,
+  { candidate, translation, reply }: AcceptedAttempt<StreamedReply>,
+): string {
+  const { summary } = reply.stream
+  const checkpoint: Checkpoint = {
+    place: {
+      ...buildUpstreamTarget(gateway, candidate, translation.dialect.name),
+      pricing: pricingOf(gateway, servingEndpoint(candidate, summary)),
+    },
+    reply: buildBillableReply(summary),
+    tier: tierOf(candidate, summary),
+    firstTokenMs: firstTokenMs === null ? null : Math.round(firstTokenMs),
+    attempts: encodeAttempts(attempts),
+  }
+  return JSON.stringify(checkpoint)
+}
+
+/** Settles a request. Whatever ends it first counts; later calls wait for that and change nothing. */
+export type SettleFn = (outcome: Outcome, companions?: Statement[]) => Promise<void>
+
+export function settleOnce(
+  gateway: Gateway,
+  request: InferenceRequest,
+  admission: Admission,
+  trace: RequestTrace,
+): SettleFn {
+  let closed: Promise<void> | undefined
+  return (outcome, companions = []) => {
+    const settled = () => {
+      recordOutcome(gateway, request, trace, outcome)
+      const told = { ...trace, error: outcome.error }
+      const kept = [...companions, ...buildContentStatements(gateway, request, told)]
+      return settle(gateway, buildSettlement(gateway, admission, trace, outcome, kept), request)
+    }
+    closed ??= settled()
+    return closed
+  }
+}
+
+/** Durable once it is done. */
+export async function settle(
+  gateway: Gateway,
+  settlement: Settlement,
+  { id }: InferenceRequest,
+): Promise<void> {
+  try {
+    await gateway.ledger.settle(settlement)
+  } catch (cause) {
+    gateway.log.error({ err: cause, id }, 'settlement failed')
+    throw cause instanceof GatewayError ? cause : new GatewayError('unavailable', { cause })
+  }
+}
+
+function buildSettlement(
+  gateway: Gateway,
+  admission: Admission,
+  trace: RequestTrace,
+  outcome: Outcome,
+  extraStatements: Statement[] = [],
+): Settlement {
+  const { id, organization_id } = admission.draft.generation
+  const { candidate } = trace
+  const generation = buildGeneration(gateway, admission, trace, outcome)
+  if (!generation || !candidate) return createRelease(id, organization_id)
+  const { charge } = outcome
+  gateway.metrics.recordCharge(candidate.endpoint.provider.slug, charge)
+  return {
+    op: 'settle',
+    id,
+    organizationId: organization_id,
+    isByok: candidate.byokKey !== null,
+    spent: { amount: charge.cost, byok: charge.byok },
+    generation: encodeGeneration(generation),
+    meteredIn: admission.meteredIn,
+    extraStatements,
+  }
+}
+
+/** Null when the request never reached a provider: there is nothing to account for. */
+function buildGeneration(
+  gateway: Gateway,
+  { hold, draft }: Admission,
+  { candidate, translation, attempts, startedAt }: RequestTrace,
+  { status, charge, summary, error, firstTokenMs }: Outcome,
+): GenerationParts | null {
+  if (!candidate || !translation) return null
+  const [finish] = summary?.finishReasons ?? []
+  const dropped = [...translation.upstreamRequest.dropped, ...(summary?.losses ?? [])]
+  return {
+    draft: draft.generation,
+    target: buildUpstreamTarget(gateway, candidate, translation.dialect.name),
+    tokens: toUsageColumns(charge),
+    end: {
+      status,
+      error_code: error?.code ?? null,
+      finish_reason: finish?.reason ?? null,
+      native_finish_reason: finish?.native?.slice(0, 100).replaceAll('\0', '') ?? null,
+      hold_nanos: hold.amount,
+      flag: charge.flag,
+      latency_ms: Math.round(performance.now() - startedAt),
+      first_token_ms: firstTokenMs === null ? null : Math.round(firstTokenMs),
+      attempts: encodeAttempts(attempts),
+      dropped: dropped.length === 0 ? null : JSON.stringify(dropped),
+      upstream_id: null,
+      service_tier: tierOf(candidate, summary),
+      response_cache_source_id: null,
+    },
+  }
+}
+
+function encodeAttempts(attempts: FailedAttempt[]): string {
+  return attempts.length === 0 ? '[]' : JSON.stringify(attempts.map(toAttemptRecord))
+}
+
+function toAttemptRecord({ provider, endpoint, model, failure }: FailedAttempt) {
+  return { provider, endpoint, model, code: failure.kind, status: failure.status }
+}

@@ -1,0 +1,88 @@
+import type { Gateway } from '../../app/gateway.ts'
+import { estimatePromptTokens } from '../../call/size.ts'
+import type { Endpoint } from '../../catalogue/model.ts'
+import type { Dialect, TokenCounting } from '../../dialects/dialect.ts'
+import { gatewayError } from '../../errors/gateway-error.ts'
+import { createRelease } from '../../ledger/settlement.ts'
+import { asCount, asObject } from '../../lib/json-values.ts'
+import { assertRegionAllowed } from '../../policy/guard.ts'
+import type { Candidate } from '../../routing/candidate.ts'
+import type { IncomingRequest, InferenceRequest } from '../request/inference-request.ts'
+import { parseRequest } from '../request/parse.ts'
+import { planRoute, type RoutingPlan } from '../routing/plan.ts'
+import { admitFree } from '../settlement/admit.ts'
+import { buildUpstreamRequest } from './dispatch.ts'
+import { ClientGoneError, UpstreamError } from './errors.ts'
+import { readBounded, send, UpstreamExchange } from './exchange.ts'
+import { translate } from './translate.ts'
+
+/** How many tokens a prompt has: the provider's own count where it has one, an estimate otherwise. */
+export async function countTokens(gateway: Gateway, incoming: IncomingRequest): Promise<number> {
+  const request = await parseRequest(gateway, incoming)
+  assertRegionAllowed(request.keyContext.policy, request.region)
+  const { plan } = await admitFree(gateway, request, planRoute(gateway, request))
+  try {
+    return (await countUpstream(gateway, request, plan)) ?? estimatePromptTokens(request.call)
+  } finally {
+    // Nobody charges for a count.
+    await gateway.ledger.settle(createRelease(request.id, request.caller.organizationId))
+  }
+}
+
+async function countUpstream(
+  gateway: Gateway,
+  request: InferenceRequest,
+  plan: RoutingPlan,
+): Promise<number | undefined> {
+  const own = request.format.dialect
+  const counting = own?.upstream.tokenCounting
+  const candidate = plan.candidates.find(({ endpoint }) => own && canCount(endpoint, own))
+  return candidate && counting && requestCount(gateway, request, candidate, counting)
+}
+
+function canCount(endpoint: Endpoint, { name }: Dialect): boolean {
+  const { inProcess, wire } = endpoint.provider
+  // One with a wire of its own has no such place, or another.
+  return !inProcess && !wire?.[name] && endpoint.dialects.includes(name)
+}
+
+/** What a count does not depend on, and some providers refuse there. */
+const generationFields = [
+  'stream',
+  'max_tokens',
+  'temperature',
+  'top_p',
+  'top_k',
+  'stop_sequences',
+  'metadata',
+]
+
+/** Undefined when the provider does not say. */
+async function requestCount(
+  gateway: Gateway,
+  request: InferenceRequest,
+  candidate: Candidate,
+  { suffix, field, acceptedFields }: TokenCounting,
+): Promise<number | undefined> {
+  const translation = translate(gateway, request, candidate)
+  const plain = buildUpstreamRequest(request, translation)
+  const body = Object.entries(translation.upstreamRequest.body).filter(([name]) =>
+    acceptedFields ? acceptedFields.includes(name) : !generationFields.includes(name),
+  )
+  const text = JSON.stringify(Object.fromEntries(body))
+  const exchange = new UpstreamExchange(request.httpRequest.signal, gateway.exchanges)
+  exchange.setTimeout(gateway.settings.limits.first_byte)
+  try {
+    const asking = { ...plain, path: plain.path + suffix, text }
+    const { response } = await send(gateway, exchange, asking)
+    const answer = asObject(JSON.parse(await readBounded(response, maxCountBytes, exchange)))
+    return asCount(answer?.[field]) || undefined
+  } catch (error) {
+    if (error instanceof UpstreamError || error instanceof SyntaxError) return undefined
+    throw error instanceof ClientGoneError ? gatewayError('request_timeout', 'The client left.') : error
+  } finally {
+    exchange.release()
+  }
+}
+
+const maxCountBytes = 64 * 1024

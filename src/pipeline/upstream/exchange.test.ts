@@ -1,0 +1,21 @@
+import { expect, test } from 'bun:test'
+import { UpstreamError } from './errors.ts'
+import { readBounded, UpstreamExchange } from './exchange.ts'
+
+const exchange = () => new UpstreamExchange(new AbortController().signal, new Set())
+
+test('S13 a body is cut off where it is too long, whatever its headers say of it', async () => {
+  const long = 'x'.repeat(5000)
+  const bodies = [
+    new Response(long, { headers: { 'content-length': '5000' } }),
+    new Response(new Blob([long]).stream()),
+    // What it says is the length before it was unpacked.
+    new Response(new Blob([long]).stream(), {
+      headers: { 'content-length': '50', 'content-encoding': 'gzip' },
+    }),
+  ]
+  for (const body of bodies) {
+    await expect(readBounded(body, 1000, exchange())).rejects.toBeInstanceOf(UpstreamError)
+  }
+  expect(await readBounded(new Response('short'), 1000, exchange())).toBe('short')
+})

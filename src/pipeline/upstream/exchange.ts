@@ -1,0 +1,353 @@
+import type { Gateway } from '../../app/gateway.ts'
+import type { UpstreamCodec } from '../../dialects/dialect.ts'
+import { withDeadline } from '../../lib/deadline.ts'
+import { EgressError, sendStreaming } from '../../lib/egress-client.ts'
+import { parseRetryAfter } from '../../lib/retry-after.ts'
+import { StringBuilder } from '../../lib/string-builder.ts'
+import { type HeaderMap, type SignInContext, SignInError } from '../../sign-in/context.ts'
+import { signRequest } from '../../sign-in/sign-request.ts'
+import { bearerHeader } from '../../sign-in/token.ts'
+import type { UpstreamAccess } from './access.ts'
+import {
+  ClientGoneError,
+  StoppingError,
+  timeoutError,
+  UpstreamError,
+  unexpectedReplyError,
+} from './errors.ts'
+import {
+  collectSecrets,
+  mapDetail,
+  redactLongSecrets,
+  redactSecrets,
+  type SecretSource,
+} from './redact-secrets.ts'
+
+/** One conversation with an upstream, which ends when either side, or a clock, has had enough. */
+export class UpstreamExchange {
+  readonly #controller = new AbortController()
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #timedOut = false
+  #stopping = false
+  readonly #client: AbortSignal
+  readonly #openExchanges: Gateway['exchanges']
+  readonly #onClientGone = () => this.#controller.abort()
+
+  /** `active` holds the exchanges that are under way. */
+  constructor(client: AbortSignal, active: Gateway['exchanges']) {
+    this.#client = client
+    this.#openExchanges = active
+    active.add(this)
+    if (client.aborted) this.#controller.abort()
+    else client.addEventListener('abort', this.#onClientGone)
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal
+  }
+
+  /** Replaces the time that is left. */
+  setTimeout(ms: number): void {
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => {
+      this.#timedOut = true
+      this.#controller.abort()
+    }, ms)
+  }
+
+  /** The conversation is over, or goes on by other rules. */
+  release(): void {
+    clearTimeout(this.#timer)
+    this.#openExchanges.delete(this)
+    this.#client.removeEventListener('abort', this.#onClientGone)
+  }
+
+  /** The client may leave: what it asked for is read to the end. */
+  outliveClient(): void {
+    this.#client.removeEventListener('abort', this.#onClientGone)
+  }
+
+  abort(): void {
+    this.release()
+    this.#controller.abort()
+  }
+
+  /** Ends it because this process must stop. */
+  stop(): void {
+    this.#stopping = true
+    this.#controller.abort()
+  }
+
+  /** What an exception while talking to the upstream means. */
+  toError(error: unknown): Error {
+    if (error instanceof UpstreamError || error instanceof ClientGoneError) return error
+    if (this.#stopping) return new StoppingError()
+    if (this.#timedOut) return timeoutError()
+    if (this.#client.aborted) return new ClientGoneError()
+    return unexpectedReplyError('The connection to the provider failed.', error)
+  }
+}
+
+/** A request as it goes out. */
+export interface UpstreamCall {
+  path: string
+  headers: HeaderMap
+  text: string
+  upstream: UpstreamCodec
+  access: UpstreamAccess
+  /** The provider has words of its own for what the format says in headers. */
+  isShaped: boolean
+}
+
+/** An answer, and what nobody may read should the provider say it in there. */
+export interface UpstreamResponse {
+  response: Response
+  secrets: SecretSource
+  /** How long a whole reply may be. */
+  maxBytes: number
+  /** How many objects and lists a whole reply, or an event, may be made of. */
+  maxContainers: number
+}
+
+/** Sends a request. An answer with an error status is an error here. */
+export async function send(
+  gateway: Gateway,
+  exchange: UpstreamExchange,
+  request: UpstreamCall,
+): Promise<UpstreamResponse> {
+  const { access, upstream } = request
+  const answered = await sendSigned(gateway, exchange, request)
+  const { response, secrets } = answered
+  if (response.ok) return answered
+  if (response.status < 400)
+    throw unexpectedReplyError(`The provider answered with status ${response.status}.`)
+  const failure = upstream.decodeError(response.status, await readErrorBody(answered, exchange))
+  if (response.status === 401) forgetToken(gateway, access)
+  const retryAfterMs = failure.retryAfterMs ?? parseRetryAfter(response.headers)
+  const discreet = (text: string) => redactSecrets(text, secrets())
+  throw new UpstreamError({
+    ...failure,
+    message: discreet(sanitizeMessage(failure.message)),
+    ...(failure.detail && { detail: mapDetail(failure.detail, discreet) }),
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+  })
+}
+
+/** A provider's words, and not a web page. */
+function sanitizeMessage(message: string): string {
+  return /^\s*<(!doctype|html)/i.test(message) ? 'The provider answered with a web page.' : message
+}
+
+/** A server that a user runs is not given the room that a provider has. */
+const maxUserNamedBytes = 16 * 1024 * 1024
+const maxUserNamedContainers = 100_000
+
+/** Enough for the logprobs of a long reply. */
+const maxContainers = 1_000_000
+
+async function sendSigned(
+  gateway: Gateway,
+  exchange: UpstreamExchange,
+  request: UpstreamCall,
+): Promise<UpstreamResponse> {
+  const { access, path, text } = request
+  if (access.problem !== null) throw signInError(new SignInError(access.problem))
+  const { baseUrl } = access
+  const isReached = access.isUserNamed || gateway.origins.isRecentlyReached(baseUrl)
+  if (!isReached) await connect(gateway, exchange, baseUrl)
+  const url = baseUrl + path + access.query
+  const plain = { url, headers: buildHeaders(request), body: text }
+  const signature = await sign(gateway, request, plain)
+  const signed = { ...plain, headers: { ...plain.headers, ...signature } }
+  const response = await (access.isUserNamed
+    ? postToUserNamed(gateway, exchange, signed)
+    : postToProvider(exchange, signed))
+  if (!access.isUserNamed) gateway.origins.markReached(baseUrl)
+  const { reply_bytes } = gateway.settings.limits
+  const maxBytes = access.isUserNamed ? Math.min(maxUserNamedBytes, reply_bytes) : reply_bytes
+  return {
+    response,
+    secrets: () => collectSecrets(access, signature),
+    maxBytes,
+    maxContainers: access.isUserNamed ? maxUserNamedContainers : maxContainers,
+  }
+}
+
+async function connect(gateway: Gateway, exchange: UpstreamExchange, baseUrl: string): Promise<void> {
+  try {
+    const work = gateway.origins.probe(baseUrl)
+    await withDeadline(gateway.settings.limits.connect, work, timeoutError)
+  } catch (error) {
+    throw exchange.toError(error)
+  }
+}
+
+interface HttpPost {
+  url: string
+  headers: HeaderMap
+  body: string
+}
+
+async function postToProvider(
+  exchange: UpstreamExchange,
+  { url, headers, body }: HttpPost,
+): Promise<Response> {
+  try {
+    return await fetch(url, {
+      method: 'POST',
+      headers,
+      body,
+      signal: exchange.signal,
+      // A provider that sends us elsewhere would be sent the key there.
+      redirect: 'manual',
+      // The clocks are ours: the runtime's own would end a reply that thinks for five minutes.
+      timeout: false,
+    })
+  } catch (error) {
+    throw exchange.toError(error)
+  }
+}
+
+/** By the rules for every address that a user writes. */
+async function postToUserNamed(
+  gateway: Gateway,
+  exchange: UpstreamExchange,
+  posted: HttpPost,
+): Promise<Response> {
+  const { egress, limits } = gateway.settings
+  try {
+    return await sendStreaming(
+      { ...posted, method: 'POST', headers: { ...posted.headers } },
+      { allowPrivate: egress.allow_private, connectMs: limits.connect, signal: exchange.signal },
+    )
+  } catch (error) {
+    if (exchange.signal.aborted || !(error instanceof EgressError)) throw exchange.toError(error)
+    throw error.kind === 'timeout' ? timeoutError() : unexpectedReplyError(error.message)
+  }
+}
+
+/** Nothing is compressed on the way: each event is to arrive when it is sent. */
+const baseHeaders = {
+  'content-type': 'application/json',
+  'accept-encoding': 'identity',
+  'user-agent': 'headgate',
+}
+
+/** The client's own, where they pass, stand before those of the format; nothing stands before the signature. */
+function buildHeaders(request: UpstreamCall): HeaderMap {
+  const keyContext = cachedHeaders(request)
+  const isPlain = Object.keys(request.headers).length === 0
+  return isPlain ? keyContext : { ...keyContext, ...request.headers }
+}
+
+const baseHeaderCache = new WeakMap<UpstreamAccess, WeakMap<UpstreamCodec, HeaderMap>>()
+
+/** What every request by one way carries; neither the way nor the format ever changes. */
+function cachedHeaders({ upstream, access, isShaped }: UpstreamCall): HeaderMap {
+  const byFormat = baseHeaderCache.get(access) ?? new WeakMap<UpstreamCodec, HeaderMap>()
+  const known = byFormat.get(upstream)
+  if (known) return known
+  const { provider } = access.endpoint
+  // What the operator has every request carry is for the operator's own address.
+  const isHome = access.baseUrl === provider.installation.address
+  const headers = {
+    ...baseHeaders,
+    ...(!isShaped && upstream.defaults.headers),
+    ...(isHome && provider.headers),
+  }
+  baseHeaderCache.set(access, byFormat.set(upstream, headers))
+  return headers
+}
+
+async function sign(gateway: Gateway, request: UpstreamCall, plain: HttpPost): Promise<HeaderMap> {
+  const { access, upstream } = request
+  try {
+    const means = buildSignInContext(gateway, access, upstream)
+    return await signRequest({ method: 'POST', ...plain }, access.credential, means)
+  } catch (error) {
+    if (error instanceof SignInError) throw signInError(error)
+    throw error
+  }
+}
+
+function buildSignInContext(
+  gateway: Gateway,
+  { endpoint, settings }: UpstreamAccess,
+  { defaults }: UpstreamCodec,
+): SignInContext {
+  const { keyHeader, awsService = '', tokenUrl = '' } = endpoint.provider
+  return {
+    clock: gateway.clock,
+    tokenSource: gateway.serviceAccountTokens,
+    keyHeader: keyHeader ?? defaults.keyHeader ?? bearerHeader,
+    service: awsService,
+    region: settings.region ?? '',
+    tokenUrl,
+    allowPrivate: gateway.settings.egress.allow_private,
+  }
+}
+
+/** It may have been taken back: the next request asks for another. */
+function forgetToken(gateway: Gateway, { credential, endpoint }: UpstreamAccess): void {
+  const { tokenUrl = '' } = endpoint.provider
+  if (credential.kind === 'service-account') gateway.serviceAccountTokens.invalidate(credential, tokenUrl)
+}
+
+/** Error bodies are a few lines; what is longer is not read. */
+const maxErrorBytes = 64 * 1024
+
+async function readErrorBody(
+  { response, secrets }: UpstreamResponse,
+  exchange: UpstreamExchange,
+): Promise<unknown> {
+  const read = await readBounded(response, maxErrorBytes, exchange).catch(() => '')
+  const text = redactLongSecrets(read, secrets())
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+/** The body of a whole reply. */
+export async function readBounded(
+  response: Response,
+  maxBytes: number,
+  exchange: UpstreamExchange,
+): Promise<string> {
+  const declared = Number(response.headers.get('content-length') ?? Number.NaN)
+  if (declared > maxBytes) throw tooLargeError()
+  // A compressed body is longer than it says.
+  const isShort = declared <= shortReplyBytes && !response.headers.has('content-encoding')
+  try {
+    return isShort ? await response.text() : await readChunks(response, maxBytes)
+  } catch (error) {
+    throw exchange.toError(error)
+  }
+}
+
+/** In one piece. */
+const shortReplyBytes = 256 * 1024
+
+/** Decoded as it comes: the bytes need not be kept beside the text, nor decoded in one go. */
+async function readChunks(response: Response, maxBytes: number): Promise<string> {
+  const decoder = new TextDecoder()
+  const pieces = new StringBuilder()
+  let size = 0
+  for await (const chunk of response.body ?? []) {
+    size += chunk.byteLength
+    if (size > maxBytes) throw tooLargeError()
+    pieces.add(decoder.decode(chunk, { stream: true }))
+  }
+  pieces.add(decoder.decode())
+  return pieces.take()
+}
+
+function tooLargeError(): UpstreamError {
+  return unexpectedReplyError('The reply of the provider is too large.')
+}
+
+/** Never the client's fault, and none of its business: its own key was fine. The log says why. */
+function signInError(cause: SignInError): UpstreamError {
+  return new UpstreamError({ kind: 'authentication', status: null, message: cause.message }, cause)
+}

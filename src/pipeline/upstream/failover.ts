@@ -1,0 +1,193 @@
+import type { Gateway } from '../../app/gateway.ts'
+import type { UpstreamFailure } from '../../call/failure.ts'
+import type { ReplyContext } from '../../dialects/dialect.ts'
+import { GatewayError } from '../../errors/gateway-error.ts'
+import { yieldToEventLoop } from '../../lib/time-slicer.ts'
+import type { Candidate } from '../../routing/candidate.ts'
+import { Transcript } from '../reply/transcript.ts'
+import { type InferenceRequest, isLarge } from '../request/inference-request.ts'
+import { buildMetadata } from '../routing/metadata.ts'
+import { type RoutingPlan, rateLimitedError } from '../routing/plan.ts'
+import type { AcceptedAttempt, RequestTrace } from '../settlement/trace.ts'
+import { ClientGoneError, UpstreamError } from './errors.ts'
+import { UpstreamExchange } from './exchange.ts'
+import { isPlainCode, isRequestFault, recordFailure, toClientError } from './failure.ts'
+import { type Translation, translate } from './translate.ts'
+
+type AttemptFn<R> = (exchange: UpstreamExchange, attempt: Omit<AcceptedAttempt<R>, 'reply'>) => Promise<R>
+
+/**
+ * Tries the endpoints of a plan in turn, until one has begun to answer. Nothing of a failed attempt was
+ * seen by the client. What is the request's own fault is not tried on other endpoints of the model.
+ */
+export async function withFailover<R>(
+  gateway: Gateway,
+  request: InferenceRequest,
+  plan: RoutingPlan,
+  trace: RequestTrace,
+  execute: AttemptFn<R>,
+): Promise<AcceptedAttempt<R>> {
+  const { candidates } = plan
+  let loss: GatewayError | null = null
+  for (const [place, candidate] of candidates.entries()) {
+    if (isExhausted(gateway, trace)) break
+    if (!shouldTry(gateway, candidates, place, trace)) continue
+    if (isLarge(request.source)) await yieldToEventLoop()
+    const translation = tryTranslate(gateway, request, candidate)
+    if (isLarge(request.source)) await yieldToEventLoop()
+    if (translation instanceof GatewayError) {
+      loss ??= translation
+      continue
+    }
+    const attempt = await tryCandidate(gateway, request, candidate, translation, trace, execute, false)
+    if (attempt) return attempt
+    const isLast = candidate === candidates.at(-1)
+    if (!isLast || !shouldRetry(gateway, request, candidate, trace)) continue
+    const second = await tryCandidate(gateway, request, candidate, translation, trace, execute, true)
+    if (second) return second
+  }
+  if (trace.attempts.length > 0) throw toClientError(trace.attempts)
+  if (loss) throw loss
+  throw rateLimitedError(
+    gateway,
+    request.options.models,
+    candidates.map(({ id }) => id),
+  )
+}
+
+/** The error where an endpoint cannot be told everything and the client wants no less: another may be. */
+function tryTranslate(
+  gateway: Gateway,
+  request: InferenceRequest,
+  candidate: Candidate,
+): Translation | GatewayError {
+  try {
+    return translate(gateway, request, candidate)
+  } catch (error) {
+    if (error instanceof GatewayError && error.code === 'loss_refused') return error
+    throw error
+  }
+}
+
+/** Null when the endpoint failed without the client having seen anything of it. */
+async function tryCandidate<R>(
+  gateway: Gateway,
+  request: InferenceRequest,
+  candidate: Candidate,
+  translation: Translation,
+  trace: RequestTrace,
+  execute: AttemptFn<R>,
+  isRetry: boolean,
+): Promise<AcceptedAttempt<R> | null> {
+  if (request.httpRequest.signal.aborted) throw new ClientGoneError()
+  const attempt = {
+    candidate,
+    translation,
+    context: buildReplyContext(request, candidate, trace),
+    transcript: request.logsContent ? new Transcript() : null,
+  }
+  const { transcript } = attempt
+  const now = performance.now()
+  Object.assign(trace, { candidate, translation, transcript, attemptAt: now, isOpen: true })
+  const health = gateway.routing.health.getOrCreate(candidate.id)
+  health.recordStart(gateway.clock.now(), isRetry)
+  const exchange = new UpstreamExchange(request.httpRequest.signal, gateway.exchanges)
+  try {
+    const reply = await execute(exchange, attempt)
+    return { ...attempt, reply }
+  } catch (error) {
+    exchange.abort()
+    if (!(error instanceof UpstreamError)) throw error
+    trace.isOpen = false
+    const failure = capRetryAfter(gateway, error.failure)
+    if (candidate.endpoint.provider.failsOnRequest) health.releaseTrial()
+    else health.recordFailure(gateway.clock.now(), failure)
+    trace.attempts.push(recordFailure(candidate, failure, trace.attemptAt, translation.isPassThrough))
+    logFailure(gateway, candidate, error)
+    return null
+  }
+}
+
+/** A provider that asks for hours may be back in minutes, and a wrong hint must not cost it that long. */
+function capRetryAfter({ settings }: Gateway, failure: UpstreamFailure): UpstreamFailure {
+  const { cooldown } = settings.limits
+  const { retryAfterMs } = failure
+  if (retryAfterMs === undefined || retryAfterMs <= cooldown) return failure
+  return { ...failure, retryAfterMs: cooldown, isRetryAfterCut: true }
+}
+
+/** Own keys can make a plan as long as their owner likes. */
+const maxAttempts = 20
+
+function isExhausted({ settings }: Gateway, { attempts, startedAt }: RequestTrace): boolean {
+  return attempts.length >= maxAttempts || performance.now() - startedAt > settings.limits.total
+}
+
+/** Much may have happened since the plan was made: others were told to wait, or found an endpoint broken. */
+function shouldTry(
+  { routing, clock }: Gateway,
+  candidates: readonly Candidate[],
+  place: number,
+  { attempts }: RequestTrace,
+): boolean {
+  const candidate = candidates[place]
+  if (!candidate) return false
+  const last = attempts.at(-1)
+  if (last && isRequestFault(last.failure) && last.model === candidate.model.id) return false
+  const now = clock.now()
+  const isPaused = ({ id }: Candidate) => routing.health.find(id)?.isCoolingDown(now) ?? false
+  const isEjected = ({ id }: Candidate) => routing.health.find(id)?.isEjected(now) ?? false
+  if (isPaused(candidate)) return false
+  if (candidate.why === 'ejected' || !isEjected(candidate)) return true
+  return candidates.slice(place + 1).every((other) => isPaused(other) || isEjected(other))
+}
+
+/** The provider says itself that it did nothing, and may do it in the next moment. After a connection that broke nobody knows. */
+const retryableStatuses: ReadonlySet<number | null> = new Set([502, 503, 529])
+
+/** Nobody else can be asked: once more, where the provider did not ask for patience and retries stay few. */
+function shouldRetry(
+  { routing }: Gateway,
+  request: InferenceRequest,
+  { id }: Candidate,
+  { attempts }: RequestTrace,
+): boolean {
+  const failure = attempts.at(-1)?.failure
+  if (!failure || !retryableStatuses.has(failure.status) || failure.retryAfterMs !== undefined) return false
+  return (
+    request.options.routing.allow_fallbacks !== false && routing.health.getOrCreate(id).consumeRetryBudget()
+  )
+}
+
+/** Without the provider's words: they may repeat what was in the prompt. */
+function logFailure(
+  gateway: Gateway,
+  { endpoint, model }: Candidate,
+  { failure, cause }: UpstreamError,
+): void {
+  const { kind, status } = failure
+  const code = isPlainCode(failure.code) ? failure.code : undefined
+  gateway.log.warn(
+    { endpoint: endpoint.tag, model: model.id, kind, status, code, err: cause },
+    'attempt failed',
+  )
+}
+
+function buildReplyContext(
+  request: InferenceRequest,
+  { model, endpoint }: Candidate,
+  trace: RequestTrace,
+): ReplyContext {
+  return {
+    id: request.id,
+    created: Math.floor(request.at / 1000),
+    model: model.id,
+    provider: endpoint.provider.name,
+    tier: endpoint.service_tier,
+    call: request.call,
+    body: request.body,
+    elapsedMs: () => performance.now() - request.startedAt,
+    formatNames: request.options.reasoningFormatNames,
+    ...(request.options.wantsMetadata && { explain: () => buildMetadata(request, trace) }),
+  }
+}

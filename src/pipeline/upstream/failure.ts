@@ -1,0 +1,153 @@
+import type { FailureKind, UpstreamFailure } from '../../call/failure.ts'
+import { type Availability, GatewayError } from '../../errors/gateway-error.ts'
+import { type ErrorCode, errorTable } from '../../errors/table.ts'
+import type { Candidate } from '../../routing/candidate.ts'
+import { mapDetail, redactAccounts } from './redact-secrets.ts'
+
+/** An attempt that came to nothing, as it is recorded and told. */
+export interface FailedAttempt {
+  provider: string
+  endpoint: string
+  model: string
+  /** The credential of the caller's own that it was made with. */
+  byokKeyId: string | null
+  failure: UpstreamFailure
+  /** The provider speaks the format of the client. */
+  isSameFormat: boolean
+  /** Of the steady clock. */
+  beganAt: number
+  endedAt: number
+}
+
+export function recordFailure(
+  { endpoint, model, byokKey }: Candidate,
+  { detail, ...failure }: UpstreamFailure,
+  beganAt: number,
+  isSameFormat: boolean,
+): FailedAttempt {
+  return {
+    provider: endpoint.provider.name,
+    endpoint: endpoint.tag,
+    model: model.id,
+    byokKeyId: byokKey?.id ?? null,
+    failure: {
+      ...failure,
+      message: redactAccounts(failure.message),
+      ...(detail && isSameFormat && { detail: mapDetail(detail, redactAccounts) }),
+    },
+    isSameFormat,
+    beganAt,
+    endedAt: performance.now(),
+  }
+}
+
+/** Trouble with our own account at the provider is the provider failing, as far as a client is concerned. */
+const errorCodes: Record<FailureKind, ErrorCode> = {
+  context_length_exceeded: 'upstream_rejected',
+  max_tokens_exceeded: 'upstream_rejected',
+  authentication: 'upstream_failed',
+  permission_denied: 'upstream_failed',
+  payment_required: 'upstream_failed',
+  rate_limit_exceeded: 'upstream_rate_limited',
+  provider_overloaded: 'upstream_overloaded',
+  provider_unavailable: 'upstream_failed',
+  invalid_request: 'upstream_rejected',
+  not_found: 'upstream_failed',
+  payload_too_large: 'upstream_too_large',
+  unprocessable: 'upstream_unprocessable',
+  content_policy_violation: 'upstream_rejected',
+  refusal: 'upstream_rejected',
+  server: 'upstream_failed',
+  timeout: 'upstream_timeout',
+}
+
+/** What is the request's own fault would fail everywhere: only another model may take it differently. */
+const requestFaults: ReadonlySet<FailureKind> = new Set([
+  'context_length_exceeded',
+  'max_tokens_exceeded',
+  'invalid_request',
+  'payload_too_large',
+  'unprocessable',
+  'content_policy_violation',
+  'refusal',
+])
+
+export function isRequestFault({ kind }: UpstreamFailure): boolean {
+  return requestFaults.has(kind)
+}
+
+/** The provider's, or the one that says it best. */
+export function statusFor({ status, kind }: UpstreamFailure): number {
+  return status ?? errorTable[errorCodes[kind]].status
+}
+
+/** A code, and not a sentence under its name. */
+export function isPlainCode(code: string | undefined): code is string {
+  return code !== undefined && /^[\w.-]{1,64}$/.test(code)
+}
+
+/** The last failure decides the answer; the ones before it are listed. */
+export function toClientError(attempts: readonly FailedAttempt[]): GatewayError {
+  const last = attempts.at(-1)
+  if (!last) return new GatewayError('upstream_failed')
+  const { failure, provider } = last
+  const code = errorCodes[failure.kind]
+  // Its own words are for a client that could have asked it directly.
+  const isDirect = last.isSameFormat && attempts.every((attempt) => attempt.provider === provider)
+  const hidden =
+    code === 'upstream_failed' &&
+    failure.kind !== 'provider_unavailable' &&
+    failure.kind !== 'server' &&
+    !(isDirect && failure.kind === 'not_found')
+  const retryAfter = earliestRetrySeconds(attempts)
+  return new GatewayError(code, {
+    // What a provider says about our account there is for the operator's eyes.
+    ...(!hidden && failure.message && { message: failure.message }),
+    metadata: {
+      error_type: hidden ? 'provider_unavailable' : failure.kind,
+      provider_name: provider,
+      ...(isPlainCode(failure.code) && !hidden && { provider_code: failure.code }),
+      ...(attempts.length > 1 && { previous_errors: attempts.slice(0, -1).map(summarizeAttempt) }),
+    },
+    ...(failure.detail && isDirect && !hidden && { vendor: failure.detail }),
+    ...buildAvailability(attempts, retryAfter),
+    headers: retryAfter === null ? {} : { 'retry-after': String(retryAfter) },
+    cause: failure,
+  })
+}
+
+const transientKinds: ReadonlySet<FailureKind> = new Set([
+  'provider_overloaded',
+  'provider_unavailable',
+  'server',
+  'timeout',
+])
+
+/** Where nobody had the capacity, or everybody failed in a way that passes. */
+function buildAvailability(
+  attempts: readonly FailedAttempt[],
+  retryAfter: number | null,
+): { availability?: Availability } {
+  const isLimited = attempts.every(({ failure }) => failure.kind === 'rate_limit_exceeded')
+  if (!isLimited && !attempts.every(({ failure }) => transientKinds.has(failure.kind))) return {}
+  return {
+    availability: {
+      code: isLimited ? 'capacity_exhausted' : 'temporarily_unavailable',
+      retryable: true,
+      requested_models: [...new Set(attempts.map(({ model }) => model))],
+      ...(retryAfter !== null && { retry_after: retryAfter }),
+      affected_providers: [...new Set(attempts.map(({ endpoint }) => endpoint.split('/')[0] ?? ''))],
+    },
+  }
+}
+
+function summarizeAttempt({ provider, failure }: FailedAttempt) {
+  return { provider, code: failure.kind, status: failure.status }
+}
+
+/** Seconds, and only when every provider that was tried gave a hint. */
+function earliestRetrySeconds(attempts: readonly FailedAttempt[]): number | null {
+  const hints = attempts.map(({ failure }) => failure.retryAfterMs)
+  if (hints.some((hint) => hint === undefined)) return null
+  return Math.max(1, Math.ceil(Math.min(...hints.map((hint) => hint ?? 0)) / 1000))
+}

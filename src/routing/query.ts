@@ -1,0 +1,57 @@
+import type { ByokKey } from '../account/byok-keys.ts'
+import type { ModelCall } from '../call/call.ts'
+import type { Catalogue } from '../catalogue/catalogue.ts'
+import type { ResolvedModel } from '../catalogue/lookup.ts'
+import type { DataRegion } from '../catalogue/vocabulary.ts'
+import type { ProviderPreferences } from '../dialects/schema/preferences.ts'
+import type { EffectivePolicy } from '../policy/effective.ts'
+
+/** All that a decision depends on, beside the state of the world. */
+export interface RoutingQuery {
+  /** In the order they are to be tried. */
+  models: readonly ResolvedModel[]
+  preferences: ProviderPreferences
+  call: ModelCall
+  region: DataRegion
+  policy: EffectivePolicy
+  byokKeys: readonly ByokKey[]
+  providerByName: Catalogue['providerByName']
+  /** Where the turns of one conversation should meet; null when it cannot matter. */
+  stickyKeyFor: (modelId: string) => string | null
+}
+
+export type Sort = 'price' | 'throughput' | 'latency' | 'exacto'
+
+/** Which lanes of a provider may be used, and in what order, for one model of a request. */
+export interface TierAccess {
+  priority: 'no' | 'yes' | 'first'
+  flex: 'no' | 'yes' | 'only'
+}
+
+export function resolveSort({ preferences }: RoutingQuery, { variants }: ResolvedModel): Sort | null {
+  const { sort } = preferences
+  const requested = typeof sort === 'string' ? sort : sort?.by
+  return requested ?? variantSorts.find(([variant]) => variants.includes(variant))?.[1] ?? null
+}
+
+const variantSorts: [variant: string, sort: Sort][] = [
+  ['nitro', 'throughput'],
+  ['floor', 'price'],
+  ['exacto', 'exacto'],
+]
+
+/** Endpoints of all models are ranked together. */
+export function isUnpartitioned({ preferences: { sort } }: RoutingQuery): boolean {
+  return typeof sort === 'object' && sort?.partition === 'none'
+}
+
+export function resolveTiers({ call, preferences }: RoutingQuery, { variants }: ResolvedModel): TierAccess {
+  const tier = call.serviceTier
+  if (tier === 'priority' || tier === 'fast') return { priority: 'first', flex: 'no' }
+  if (tier === 'flex') return { priority: 'no', flex: 'only' }
+  const allowsVariants = tier !== 'default' && !preferences.order?.length
+  return {
+    priority: allowsVariants && variants.includes('nitro') ? 'yes' : 'no',
+    flex: allowsVariants && variants.includes('floor') ? 'yes' : 'no',
+  }
+}

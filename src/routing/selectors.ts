@@ -1,0 +1,48 @@
+import type { Catalogue } from '../catalogue/catalogue.ts'
+import type { Endpoint } from '../catalogue/model.ts'
+import type { TierAccess } from './query.ts'
+
+/** What a name in `order`, `only` or `ignore` stands for. */
+interface EndpointSelector {
+  tag: string
+  /** A provider by slug, display name or neutral vendor name: all its endpoints in the lanes that are open. */
+  provider: string | undefined
+}
+
+export type SelectorList = readonly EndpointSelector[]
+
+export function resolveSelectors(
+  names: readonly string[] | null | undefined,
+  providerByName: Catalogue['providerByName'],
+): SelectorList | null {
+  if (!names) return null
+  return names.map((name) => ({
+    tag: name,
+    provider: (providerByName.get(name) ?? providerByName.get(name.toLowerCase()))?.slug,
+  }))
+}
+
+/** Its place in the list, or -1. A provider's name stands for a lane of its own only where the request asks for that lane. */
+export function findSelectorIndex(
+  selectors: SelectorList,
+  { tag, provider, service_tier }: Endpoint,
+  tiers: TierAccess,
+): number {
+  const isTierAllowed = service_tier === null || tiers[service_tier] !== 'no'
+  for (let index = 0; index < selectors.length; index++) {
+    const selector = selectors[index]
+    if (selector && (selector.tag === tag || (isTierAllowed && selector.provider === provider.slug)))
+      return index
+  }
+  return -1
+}
+
+/** Whoever wants nothing sent to a provider wants it in none of its lanes. */
+export function isIgnored(selectors: SelectorList, { tag, provider }: Endpoint): boolean {
+  return selectors.some((selector) => selector.tag === tag || selector.provider === provider.slug)
+}
+
+/** Whether one of the names is the tag itself. */
+export function isSelectedByTag(selectors: SelectorList | null, { tag }: Endpoint): boolean {
+  return selectors?.some((selector) => selector.tag === tag) ?? false
+}

@@ -1,0 +1,25 @@
+import { tmpdir } from 'node:os'
+import { pino } from 'pino'
+import { closeDb, isPostgresUrl, openDb } from '../../src/db/db.ts'
+import { PostgresBatchConnection } from '../../src/db/postgres-batch.ts'
+import { Ledger } from '../../src/ledger/ledger.ts'
+import { PostgresEngine } from '../../src/ledger/postgres-engine.ts'
+import { ClusterNode } from '../../src/ledger/recovery.ts'
+import { Spool } from '../../src/ledger/spool.ts'
+import { isoNow, systemClock } from '../../src/lib/clock.ts'
+import type { FaultScenario } from './gateways.ts'
+
+/**
+ * Where nodes share a database, a dead one is missed only after a while. Here somebody looks after its holds
+ * who knows that nobody else is there.
+ */
+export async function settleOrphans({ databaseUrl }: FaultScenario): Promise<void> {
+  if (!isPostgresUrl(databaseUrl)) return
+  const db = openDb(databaseUrl)
+  const log = pino({ level: 'silent' })
+  const engine = new PostgresEngine(new PostgresBatchConnection(databaseUrl), new Spool(tmpdir(), log))
+  const ledger = new Ledger(engine, systemClock, log)
+  await new ClusterNode(true).settleOrphans(db, ledger, isoNow(systemClock))
+  await ledger.close()
+  await closeDb(db)
+}

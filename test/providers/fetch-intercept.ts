@@ -1,0 +1,60 @@
+import { spyOn } from 'bun:test'
+import { OriginReachability } from '../../src/lib/origin-reachability.ts'
+import { encodeBedrockChunk } from '../support/aws-event-stream.ts'
+import type { TestServer } from '../support/harness.ts'
+import { vendorReply } from '../support/replies.ts'
+
+/** A request as it would have left this machine. */
+export interface SentRequest {
+  method: string
+  url: string
+  headers: Record<string, string>
+  body: unknown
+}
+
+/** Stands where the network begins: what goes to a vendor is written down and answered here. */
+export function interceptFetch(server: TestServer): {
+  sent: SentRequest[]
+  texts: string[]
+  restore(): void
+} {
+  const sent: SentRequest[] = []
+  const texts: string[] = []
+  const real = globalThis.fetch
+  // Names of vendors are not resolved, nor connected to.
+  Object.assign(server.gateway, { origins: new OriginReachability(async () => undefined) })
+  const respond = async (input: string | URL | Request, init?: RequestInit) => {
+    const url = String(input instanceof Request ? input.url : input)
+    if (new URL(url).hostname === '127.0.0.1') return real(input, init)
+    const headers = Object.fromEntries(new Headers(init?.headers).entries())
+    sent.push({ method: init?.method ?? 'GET', url, headers, body: JSON.parse(String(init?.body)) })
+    texts.push(String(init?.body))
+    return buildReply(url, String(init?.body))
+  }
+  const spy = spyOn(globalThis, 'fetch').mockImplementation(
+    Object.assign(respond, { preconnect: real.preconnect }) as typeof fetch,
+  )
+  return { sent, texts, restore: () => spy.mockRestore() }
+}
+
+const dialects = [
+  [/\/chat\/completions/, 'chat'],
+  [/\/responses/, 'responses'],
+  [/enerateContent/, 'gemini'],
+  [/./, 'messages'],
+] as const
+
+function buildReply(url: string, body: string): Response {
+  const dialect = dialects.find(([pattern]) => pattern.test(url))?.[1] ?? 'chat'
+  const { frames, body: whole } = vendorReply(dialect, 'text')
+  if (/invoke-with-response-stream$/.test(url)) return encodeEventStream(frames)
+  const streams = /alt=sse|streamRawPredict/.test(url) || JSON.parse(body).stream === true
+  if (!streams) return Response.json(whole)
+  return new Response(frames.join(''), { headers: { 'content-type': 'text/event-stream' } })
+}
+
+export function encodeEventStream(frames: readonly string[]): Response {
+  const events = frames.flatMap((frame) => /^data: (.*)$/m.exec(frame)?.[1] ?? [])
+  const bytes = Buffer.concat(events.map((event) => encodeBedrockChunk(JSON.parse(event))))
+  return new Response(bytes, { headers: { 'content-type': 'application/vnd.amazon.eventstream' } })
+}

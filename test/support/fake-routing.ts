@@ -1,0 +1,118 @@
+import type { ByokKey } from '../../src/account/byok-keys.ts'
+import type { Gateway } from '../../src/app/gateway.ts'
+import { buildCatalogue, type Catalogue } from '../../src/catalogue/catalogue.ts'
+import { declaredProvider } from '../../src/catalogue/declared.ts'
+import { declaredModel, type ModelDeclaration } from '../../src/catalogue/declared-model.ts'
+import type { DataRegion } from '../../src/catalogue/vocabulary.ts'
+import type { Clock } from '../../src/lib/clock.ts'
+import type { JsonObject } from '../../src/lib/json-values.ts'
+import { formats } from '../../src/pipeline/formats.ts'
+import type { InferenceRequest } from '../../src/pipeline/request/inference-request.ts'
+import { parseOptions } from '../../src/pipeline/request/options.ts'
+import { computeEffectivePolicy } from '../../src/policy/effective.ts'
+import { Routing } from '../../src/routing/routing.ts'
+
+type EndpointDeclaration = ModelDeclaration['endpoints'][number]
+
+/** An endpoint of a made-up catalogue; the price is of a million tokens in and a million out, in USD. */
+export type FakeEndpoint = Omit<Partial<EndpointDeclaration>, 'pricing' | 'provider'> & {
+  provider: string
+  /** Null: nobody knows. */
+  price: number | null
+  /** Reading from a cache costs a tenth. */
+  caches?: boolean
+}
+
+export type FakeModel = Omit<Partial<ModelDeclaration>, 'endpoints'> & {
+  id: string
+  endpoints: readonly FakeEndpoint[]
+}
+
+/** A catalogue of providers and models that exist nowhere; every provider has a key. */
+export function buildFakeCatalogue(models: readonly FakeModel[]): Catalogue {
+  const slugs = new Set(models.flatMap(({ endpoints }) => endpoints.map(({ provider }) => provider)))
+  const providers = [...slugs].map((slug) =>
+    declaredProvider.parse({
+      slug,
+      name: slug,
+      base_url: 'http://127.0.0.1:9',
+      dialects: ['chat'],
+      api_key: 'key',
+    }),
+  )
+  const declared = models.map(({ endpoints, ...model }) =>
+    declaredModel.parse({ name: model.id, ...model, endpoints: endpoints.map(toEndpointDeclaration) }),
+  )
+  return buildCatalogue({ settings: { providers, models: declared }, providers: [], environment: {} })
+}
+
+function toEndpointDeclaration({ price, caches, ...endpoint }: FakeEndpoint): EndpointDeclaration {
+  const half = (part: number) => (((price ?? 0) / 2 / 1e6) * part).toFixed(15)
+  const pricing = {
+    prompt: half(1),
+    completion: half(1),
+    ...(caches && { input_cache_read: half(0.1) }),
+  }
+  return { upstream_model: 'model', ...endpoint, ...(price !== null && { pricing }) }
+}
+
+export interface FakeGateway extends Gateway {
+  routing: Routing
+}
+
+/** As much of a gateway as a decision needs. */
+export function buildFakeGateway(catalogue: Catalogue, clock: Clock, random: () => number): FakeGateway {
+  const routing = Object.assign(new Routing(), { random })
+  const log = { warn: () => undefined }
+  const settings = { limits: { total: 3_600_000, cooldown: 300_000 } }
+  return { catalogue, clock, log, routing, settings, exchanges: new Set() } as unknown as FakeGateway
+}
+
+const policy = computeEffectivePolicy({})
+
+export interface FakeRequestOptions {
+  headers?: Record<string, string>
+  byokKeys?: readonly ByokKey[]
+  region?: DataRegion
+  organizationId?: string
+  at?: number
+}
+
+/** A chat request as it arrives at `route`. */
+export function buildFakeRequest(fields: JsonObject, options: FakeRequestOptions = {}): InferenceRequest {
+  const { byokKeys = [], region = 'global', organizationId = 'organization', at = 0 } = options
+  const body: JsonObject = { messages: [{ role: 'user', content: 'Hello' }], ...fields }
+  const headers = new Headers(options.headers)
+  const request = {
+    caller: { organizationId },
+    region,
+    httpRequest: { headers, signal: new AbortController().signal },
+    body,
+    source: { text: JSON.stringify(body), body },
+    format: formats.chat,
+    keyContext: { policy, byokKeys },
+    call: formats.chat.requestCodec.decodeRequest(body),
+    options: parseOptions(body, headers, null),
+    presetId: null,
+    logsContent: false,
+    id: 'gen-0',
+    at,
+    startedAt: at,
+  }
+  return request as unknown as InferenceRequest
+}
+
+/** A credential of the caller's own. */
+export function buildFakeByokKey(id: string, provider: string, changes: Partial<ByokKey> = {}): ByokKey {
+  const key = {
+    id,
+    provider,
+    sealed: '',
+    isFallback: false,
+    isRequired: false,
+    isOnly: false,
+    declaredZdr: null,
+    allowedModels: null,
+  }
+  return { ...key, ...changes } as ByokKey
+}
