@@ -3,7 +3,7 @@ import type { Gateway } from '../app/gateway.ts'
 import type { DataRegion } from '../catalogue/vocabulary.ts'
 import type { ClientCodec } from '../dialects/dialect.ts'
 import type { Caller } from '../pipeline/request/authenticate.ts'
-import type { Source } from '../pipeline/request/inference-request.ts'
+import type { RequestSource } from '../pipeline/request/content.ts'
 
 /**
  * Who may call: `public` needs no key, `any` takes every valid key, `inference` and `management` one
@@ -25,7 +25,7 @@ export interface OperationContext<A extends Access, P, Q, B> {
   query: SchemaOutput<Q>
   body: SchemaOutput<B>
   /** The body as it came: its JSON, and what that was parsed into. */
-  source: Source
+  source: RequestSource
   httpRequest: Request
   region: DataRegion
 }

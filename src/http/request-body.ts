@@ -10,7 +10,7 @@ import { asObject } from '../lib/json-values.ts'
 import { yieldToEventLoop } from '../lib/time-slicer.ts'
 import { validateInput } from '../lib/validate-input.ts'
 import { bodyPace } from '../pipeline/request/body-pace.ts'
-import { isLarge, type Source } from '../pipeline/request/inference-request.ts'
+import { isLarge, type RequestSource } from '../pipeline/request/content.ts'
 import { enforceSizeLimits } from '../pipeline/request/size-limits.ts'
 import type { Operation } from './operation.ts'
 
@@ -25,7 +25,7 @@ export async function readRequestBody(
   operation: Operation,
   schema: z.ZodType,
   deployment: string | undefined,
-): Promise<Omit<Source, 'body'> & { body: unknown }> {
+): Promise<Omit<RequestSource, 'body'> & { body: unknown }> {
   const { limits } = gateway.settings
   const counter = new JsonCounter(operation.inference ? limits.body_values : maxManagementValues)
   try {

@@ -4,7 +4,7 @@ import { gemini } from '../dialects/gemini/gemini.ts'
 import { messages } from '../dialects/messages/messages.ts'
 import { ollamaChat, ollamaGenerate } from '../dialects/ollama/ollama.ts'
 import { responses } from '../dialects/responses/responses.ts'
-import type { ClientFormat } from './request/inference-request.ts'
+import type { ClientFormat } from './request/client-format.ts'
 import { presetTargets } from './request/preset.ts'
 
 /** The formats clients may use. */

@@ -7,6 +7,7 @@ import type { DataRegion } from '../../src/catalogue/vocabulary.ts'
 import type { Clock } from '../../src/lib/clock.ts'
 import type { JsonObject } from '../../src/lib/json-values.ts'
 import { formats } from '../../src/pipeline/formats.ts'
+import { RequestContent } from '../../src/pipeline/request/content.ts'
 import type { InferenceRequest } from '../../src/pipeline/request/inference-request.ts'
 import { parseOptions } from '../../src/pipeline/request/options.ts'
 import { computeEffectivePolicy } from '../../src/policy/effective.ts'
@@ -87,17 +88,17 @@ export function buildFakeRequest(fields: JsonObject, options: FakeRequestOptions
     caller: { organizationId },
     region,
     httpRequest: { headers, signal: new AbortController().signal },
-    body,
-    source: { text: JSON.stringify(body), body },
     format: formats.chat,
+    content: RequestContent.parse(formats.chat, body, { text: JSON.stringify(body), body, values: 1 }),
     keyContext: { policy, byokKeys },
-    call: formats.chat.requestCodec.decodeRequest(body),
     options: parseOptions(body, headers, null),
     presetId: null,
     logsContent: false,
     id: 'gen-0',
     at,
     startedAt: at,
+    replyTransforms: [],
+    replyObservers: [],
   }
   return request as unknown as InferenceRequest
 }

@@ -36,13 +36,13 @@ export function estimatePrice(
 /** Nothing from a cache, no thinking, and as many tokens as `completionAt` takes for usual. */
 function computeExpectedCost(
   gateway: Gateway,
-  { call, at }: InferenceRequest,
+  { content, at }: InferenceRequest,
   size: RequestSize,
   { endpoint, byokKey }: Candidate,
 ): bigint | null {
   if (!endpoint.pricing) return null
-  const output = estimateCompletionTokens(call.maxTokens) * Math.max(1, size.choices)
-  const usage = { ...zeroUsage, input: estimatePromptTokens(call), output }
+  const output = estimateCompletionTokens(content.call.maxTokens) * Math.max(1, size.choices)
+  const usage = { ...zeroUsage, input: estimatePromptTokens(content.call), output }
   const { total } = computeCost(usage, endpoint.pricing, at, size.images)
   return byokKey ? computeFee(total, gateway.settings.billing.byok_fee) : total
 }

@@ -133,8 +133,8 @@ function explainPrices(
         : null,
       expected: computeExpectedPrice(plan.candidates, prices),
       assumed: {
-        prompt_tokens: estimatePromptTokens(request.call),
-        completion_tokens: estimateCompletionTokens(request.call.maxTokens),
+        prompt_tokens: estimatePromptTokens(request.content.call),
+        completion_tokens: estimateCompletionTokens(request.content.call.maxTokens),
       },
     },
   }

@@ -45,7 +45,8 @@ export function forbidsRetention({ keyContext, options }: InferenceRequest): boo
  * A change of policy gives every request another key: what it forbids is not found any more.
  */
 export function computeCacheHash(request: InferenceRequest): string {
-  const { caller, format, body, call, region, httpRequest, source, options } = request
+  const { caller, format, content, region, httpRequest, options } = request
+  const { call, body, verbatim } = content
   const passed = format.dialect?.passthrough.headers ?? []
   const around = [
     format.name,
@@ -56,10 +57,10 @@ export function computeCacheHash(request: InferenceRequest): string {
     passed.map((name) => httpRequest.headers.get(name)),
     request.presetId,
     withoutBudgets(request.keyContext.policy),
-    // With what a preset, the path or an earlier response added.
-    body === source.body ? null : body,
+    // Null for exactly what the client sent; otherwise with what a preset, the path or another stage changed.
+    body === verbatim?.body ? null : body,
   ]
-  const hash = sha256(`${JSON.stringify(around)}\n${stripWhitespace(source.text)}`)
+  const hash = sha256(`${JSON.stringify(around)}\n${stripWhitespace(verbatim?.text ?? '')}`)
   return `${caller.organizationId} ${caller.key.id} ${hash}`
 }
 

@@ -16,7 +16,7 @@ import type { InferenceRequest } from '../request/inference-request.ts'
 import type { RoutingPlan } from '../routing/plan.ts'
 import { type Admission, admitFree, buildUpstreamTarget } from '../settlement/admit.ts'
 import { buildContentStatements } from '../settlement/content-log.ts'
-import { buildCost, type SettleFn, settle, tierOf } from '../settlement/settle.ts'
+import { buildCost, type SettleFn, settle, settleOnce, tierOf } from '../settlement/settle.ts'
 import type { RequestTrace } from '../settlement/trace.ts'
 import { computeCacheHash, forbidsRetention, parseCacheOptions } from './options.ts'
 import { ReplyRecorder } from './recorder.ts'
@@ -44,7 +44,7 @@ interface CacheEntry {
 /** Null for a request that neither gets nor leaves an answer here. */
 export function resolveCacheKey(gateway: Gateway, request: InferenceRequest): CacheKey | null {
   if (!gateway.settings.response_cache.enabled) return null
-  const preset = request.presetId === null ? null : request.body
+  const preset = request.presetId === null ? null : request.content.body
   const { enabled, ttlSeconds, shouldRefresh } = parseCacheOptions(request.httpRequest.headers, preset)
   if (!enabled || forbidsRetention(request)) return null
   return { hash: computeCacheHash(request), ttlSeconds, shouldRefresh }
@@ -65,20 +65,21 @@ export function lookupCache(
 export class CacheWriter {
   readonly #gateway: Gateway
   readonly #key: CacheKey
-  readonly #recording: ReplyRecorder
+  readonly #recorder: ReplyRecorder
 
   constructor(gateway: Gateway, cacheKey: CacheKey) {
     this.#gateway = gateway
     this.#key = cacheKey
-    this.#recording = new ReplyRecorder(gateway.settings.response_cache.entry_bytes)
+    this.#recorder = new ReplyRecorder(gateway.settings.response_cache.entry_bytes)
   }
 
   get headers(): Record<string, string> {
     return { 'x-service-cache-status': 'MISS', 'x-service-cache-ttl': String(this.#key.ttlSeconds) }
   }
 
-  tap(request: InferenceRequest): InferenceRequest {
-    return { ...request, format: this.#recording.tap(request.format) }
+  record(request: InferenceRequest): InferenceRequest {
+    const { replyObservers } = request
+    return { ...request, replyObservers: [...replyObservers, () => this.#recorder.restart()] }
   }
 
   /** Closes a request as before; an answer that came to its end is kept, which must never cost us the answer. */
@@ -95,7 +96,7 @@ export class CacheWriter {
   }
 
   #write(sourceId: string, { candidate, translation }: RequestTrace, summary: ReplySummary | null): void {
-    const { reply } = this.#recording
+    const { reply } = this.#recorder
     if (!candidate || !translation || !reply) return
     const answer: CacheEntry = {
       sourceId,
@@ -132,7 +133,7 @@ export async function replayEntry(
 ): Promise<CachedReply> {
   const answer: CacheEntry = JSON.parse(kept.bytes.toString())
   const events = replayEvents(answer.reply)
-  const { body, final } = request.call.stream
+  const { body, final } = request.content.call.stream
     ? encodeStream(request, answer, events)
     : encodeWhole(request, answer)
   const transcript = buildTranscript(request, events)
@@ -174,7 +175,7 @@ function encodeStream(
 }
 
 function buildReplyContext(
-  { id, at, call, body, options }: InferenceRequest,
+  { id, at, content, options }: InferenceRequest,
   { place, provider, tier }: CacheEntry,
 ): ReplyContext {
   const { reasoningFormatNames } = options
@@ -184,8 +185,8 @@ function buildReplyContext(
     model: place.model,
     provider,
     tier,
-    call,
-    body,
+    call: content.call,
+    body: content.body,
     formatNames: reasoningFormatNames,
   }
 }
@@ -216,7 +217,7 @@ function buildSettlement(
       hold_nanos: 0n,
       flag: null,
       latency_ms: latency,
-      first_token_ms: request.call.stream ? latency : null,
+      first_token_ms: request.content.call.stream ? latency : null,
       attempts: '[]',
       dropped: dropped.length === 0 ? null : JSON.stringify(dropped),
       upstream_id: null,
@@ -234,4 +235,16 @@ function buildSettlement(
     meteredIn,
     extraStatements: [],
   }
+}
+
+/** Settles a request, then caches its reply where the request wants that. */
+export function createSettle(
+  gateway: Gateway,
+  request: InferenceRequest,
+  admission: Admission,
+  trace: RequestTrace,
+  cacheWriter: CacheWriter | null,
+): SettleFn {
+  const settleFn = settleOnce(gateway, request, admission, trace)
+  return cacheWriter ? cacheWriter.wrapSettle(request, trace, settleFn) : settleFn
 }

@@ -27,9 +27,10 @@ import { asObject, asString, type JsonObject } from '../../lib/json-values.ts'
 import { estimateJsonLength } from '../../lib/long-json.ts'
 import { type SseFrame, SseReader } from '../../lib/sse.ts'
 import { formats } from '../formats.ts'
-import { handleInference, streamHeaders } from '../inference.ts'
+import { handleInference } from '../inference.ts'
 import type { IncomingRequest } from '../request/inference-request.ts'
 import { newGenerationId } from '../request/parse.ts'
+import { streamHeaders } from './http-response.ts'
 
 const minuteMs = 60_000
 

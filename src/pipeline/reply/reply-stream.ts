@@ -1,14 +1,13 @@
 import type { ReplyEvent } from '../../call/event.ts'
 import type { Usage, UsageCost } from '../../call/usage.ts'
-import { newReplySummary, type Relay, type ReplySummary, type ReplyWriter } from '../../dialects/dialect.ts'
-import type { ReplyLimits } from '../../dialects/reply-losses.ts'
+import type { Relay, ReplySummary } from '../../dialects/dialect.ts'
 import type { GatewayError } from '../../errors/gateway-error.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
 import { type FrameReader, SseError } from '../../lib/sse.ts'
 import type { TimeSlicer } from '../../lib/time-slicer.ts'
 import { unexpectedReplyError } from '../upstream/errors.ts'
-import type { UpstreamExchange } from '../upstream/exchange.ts'
-import { recordEvent } from '../upstream/translate.ts'
+import type { UpstreamExchange } from '../upstream/upstream-exchange.ts'
+import type { EventEncoder } from './event-encoder.ts'
 
 /** A streamed reply on its way to the client, wherever it comes from. */
 export interface ReplyStream {
@@ -17,7 +16,7 @@ export interface ReplyStream {
   /** What still follows when the upstream is not waited for any longer. */
   close(): string
   readonly summary: ReplySummary
-  end(usage: Usage, bill: UsageCost): string
+  end(usage: Usage, cost: UsageCost): string
   fail(error: GatewayError): string
   readonly final: JsonObject | null
   /** Closes the upstream. */
@@ -147,8 +146,8 @@ export class UpstreamStream implements ReplyStream {
     return text
   }
 
-  end(usage: Usage, bill: UsageCost): string {
-    return this.#relay.end(usage, bill)
+  end(usage: Usage, cost: UsageCost): string {
+    return this.#relay.end(usage, cost)
   }
   fail(error: GatewayError): string {
     return this.#relay.fail(error)
@@ -159,33 +158,32 @@ export class UpstreamStream implements ReplyStream {
   }
 }
 
-/** From events: of a provider inside this process, or of a reply that came whole although a stream was asked for. */
+/** A stream of events: of a provider in this process, or of a whole reply to a request for a stream. */
 export class EventStream implements ReplyStream {
   readonly #events: AsyncIterator<ReplyEvent> | Iterator<ReplyEvent>
-  readonly #writer: ReplyWriter
-  readonly #limits: ReplyLimits
+  readonly #encoder: EventEncoder
   readonly #exchange: UpstreamExchange
   readonly #turns: TimeSlicer
   readonly #bounds: ReplyBounds
-  readonly summary = newReplySummary()
 
   constructor(
     events: AsyncIterator<ReplyEvent> | Iterator<ReplyEvent>,
-    writer: ReplyWriter,
-    limits: ReplyLimits,
+    encoder: EventEncoder,
     exchange: UpstreamExchange,
     { turns, bounds }: StreamLimits,
   ) {
     this.#events = events
-    this.#writer = writer
-    this.#limits = limits
+    this.#encoder = encoder
     this.#exchange = exchange
     this.#turns = turns
     this.#bounds = bounds
   }
 
+  get summary(): ReplySummary {
+    return this.#encoder.summary
+  }
   get final(): JsonObject | null {
-    return this.#writer.finalBody
+    return this.#encoder.finalBody
   }
 
   async next(): Promise<string | null> {
@@ -194,9 +192,9 @@ export class EventStream implements ReplyStream {
       const { done, value } = await this.#turns.runCounted(() => this.#events.next())
       if (done) return null
       return this.#turns.runCounted(() => {
-        recordEvent(this.summary, value, this.#limits)
+        const text = this.#encoder.write(value)
         checkBounds(this.summary, this.#bounds)
-        return this.#writer.write(value)
+        return text
       })
     } catch (error) {
       throw this.#exchange.toError(error)
@@ -206,11 +204,11 @@ export class EventStream implements ReplyStream {
   close(): string {
     return ''
   }
-  end(usage: Usage, bill: UsageCost): string {
-    return this.#writer.end(usage, bill)
+  end(usage: Usage, cost: UsageCost): string {
+    return this.#encoder.end(usage, cost)
   }
   fail(error: GatewayError): string {
-    return this.#writer.fail(error)
+    return this.#encoder.fail(error)
   }
   cancel(): void {
     this.#exchange.abort()

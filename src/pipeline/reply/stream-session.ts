@@ -16,7 +16,7 @@ import {
   type SettleFn,
 } from '../settlement/settle.ts'
 import type { AcceptedAttempt, Outcome, RequestTrace } from '../settlement/trace.ts'
-import type { StreamedReply } from '../upstream/dispatch.ts'
+import type { StreamedReply } from '../upstream/dispatch-stream.ts'
 import {
   ClientGoneError,
   idleTimeoutError,
@@ -25,7 +25,9 @@ import {
   unexpectedReplyError,
 } from '../upstream/errors.ts'
 import { recordFailure, toClientError } from '../upstream/failure.ts'
+import { drainUpstream, isFinished, releaseConnection } from './drain.ts'
 import type { ReplyStream } from './reply-stream.ts'
+import { StreamTimers, usageGraceMs } from './stream-timers.ts'
 
 /**
  * The body of a streamed answer, from the moment the client is told 200. `opening` may still be under way:
@@ -69,14 +71,6 @@ async function* withHeartbeats<T>(
   }
 }
 
-/** After the end of a reply only its usage can follow: this long it is waited for. */
-const usageGraceMs = 1000
-
-/** Nothing more is to be expected of a reply that is complete and has told its usage. */
-function isFinished({ summary }: ReplyStream): boolean {
-  return summary.isComplete && summary.usage !== null
-}
-
 /** The upstream's text as it comes; a long silence is a failure, a shorter one a heartbeat. */
 async function* relayUpstream(
   gateway: Gateway,
@@ -109,97 +103,6 @@ function endStalled(flow: ReplyStream): string {
   const rest = flow.close()
   if (!flow.summary.isComplete) flow.summary.failure ??= idleTimeoutError().failure
   return rest
-}
-
-/**
- * How long a client was sent nothing, and how long the reply made no progress. The two differ: comments, pings and
- * empty deltas of a provider are no progress, and what is not passed on does not keep the client's connection alive.
- */
-class StreamTimers {
-  readonly #stream: ReplyStream
-  readonly #heartbeat: number
-  readonly #idle: number
-  #now = performance.now()
-  #sentAt = this.#now
-  #progressAt = this.#now
-  #progress: number
-  #completeAt: number | null = null
-
-  constructor({ settings }: Gateway, flow: ReplyStream) {
-    this.#stream = flow
-    this.#heartbeat = settings.limits.heartbeat
-    this.#idle = settings.limits.idle
-    this.#progress = flow.summary.contentEvents
-  }
-
-  /** Until there is something to do though nothing comes. */
-  get waitMs(): number {
-    return Math.max(0, Math.min(this.#sentAt + this.#heartbeat, this.#progressAt + this.#idle) - this.#now)
-  }
-
-  get isHeartbeatDue(): boolean {
-    return this.#now - this.#sentAt >= this.#heartbeat
-  }
-
-  /** Whether the provider has sent nothing that matters for longer than it may. */
-  get isIdle(): boolean {
-    return this.#now - this.#progressAt >= this.#idle
-  }
-
-  /** Whether the usage of a reply that is complete was waited for long enough, whatever came instead. */
-  get isGraceOver(): boolean {
-    return this.#completeAt !== null && this.#now - this.#completeAt >= usageGraceMs
-  }
-
-  /** Looks at the clock, and at what came. */
-  update(): void {
-    this.#now = performance.now()
-    const { contentEvents, isComplete } = this.#stream.summary
-    this.#completeAt = isComplete ? (this.#completeAt ?? this.#now) : null
-    if (contentEvents === this.#progress) return
-    this.#progress = contentEvents
-    this.#progressAt = this.#now
-  }
-
-  /** How long the client took for what it was sent, which is not held against the provider. */
-  recordSent(): number {
-    this.#sentAt = performance.now()
-    const took = this.#sentAt - this.#now
-    this.#progressAt += took
-    this.#now = this.#sentAt
-    return took
-  }
-}
-
-/** The connection can be used again once the last byte is read; one that does not end is closed. */
-async function releaseConnection(gateway: Gateway, flow: ReplyStream): Promise<void> {
-  await readUntil(gateway, flow, usageGraceMs, () => false)
-  flow.cancel()
-}
-
-/** How long a reply that nobody waits for is read on. */
-const drainMs = 60_000
-
-/** Reads what a provider bills anyway, to learn what it bills. */
-function drainUpstream(gateway: Gateway, flow: ReplyStream): Promise<void> {
-  return readUntil(gateway, flow, drainMs, () => isFinished(flow) || flow.summary.failure !== null)
-}
-
-/** Reads without passing anything on, until the end, until it is enough, or until the time is up. */
-async function readUntil(
-  gateway: Gateway,
-  flow: ReplyStream,
-  ms: number,
-  isEnough: () => boolean,
-): Promise<void> {
-  const deadline = performance.now() + ms
-  try {
-    for (let text: unknown = ''; text !== null && text !== timedOut && !isEnough(); ) {
-      text = await gateway.timer.wait(flow.next(), Math.max(0, deadline - performance.now()))
-    }
-  } catch (error) {
-    gateway.log.debug({ err: error }, 'a reply broke off when nobody needed it any more')
-  }
 }
 
 /** One streamed reply, to whichever end it comes. */
@@ -337,8 +240,16 @@ export class StreamSession {
 
   /** Nobody has answered yet: there is only what was asked. */
   #emptyContext(): ReplyContext {
-    const { id, at, call, body, options } = this.#request
+    const { id, at, content, options } = this.#request
     const model = options.models[0] ?? ''
-    return { id, created: Math.floor(at / 1000), model, provider: '', tier: null, call, body }
+    return {
+      id,
+      created: Math.floor(at / 1000),
+      model,
+      provider: '',
+      tier: null,
+      call: content.call,
+      body: content.body,
+    }
   }
 }

@@ -1,7 +1,6 @@
 import type { ReplyEvent } from '../../call/event.ts'
 import type { OutputPart } from '../../call/part.ts'
-import type { Dialect, Relay, ReplyReader } from '../../dialects/dialect.ts'
-import type { SseFrame } from '../../lib/sse.ts'
+import type { ReplyObserver } from './transforms.ts'
 
 /** Of what was asked, and of what was answered: more is not kept. */
 export const maxCharacters = 1024 * 1024
@@ -24,7 +23,7 @@ interface Fragment {
 }
 
 /** What a reply says, noted as it comes: text, thinking and calls of tools, not what else it is made of. */
-export class Transcript {
+export class Transcript implements ReplyObserver {
   readonly #fragments = new Map<string, Fragment>()
   #remaining = maxCharacters
 
@@ -91,72 +90,5 @@ function firstFragment(part: OutputPart): (Pick<Fragment, 'kind' | 'text'> & Par
       return { kind: 'call', text: part.arguments, id: part.id, name: part.name }
     default:
       return undefined
-  }
-}
-
-/** Whoever takes note of a reply. */
-export interface EventListener {
-  add(event: ReplyEvent): void
-}
-
-/** The events as they come, noted on their way. */
-export function tapEvents(events: Events, transcript: Transcript | null): Events {
-  return transcript ? recordEach(events, transcript) : events
-}
-
-type Events = AsyncIterator<ReplyEvent> | Iterator<ReplyEvent>
-
-async function* recordEach(events: Events, transcript: Transcript): AsyncGenerator<ReplyEvent> {
-  for (;;) {
-    const { done, value } = await events.next()
-    if (done) return
-    transcript.add(value)
-    yield value
-  }
-}
-
-/** What a relay passes on is read a second time, because it reads as little as it can. */
-export function tapRelay(relay: Relay, { upstream }: Dialect, listener: EventListener | null): Relay {
-  return listener ? new TappedRelay(relay, upstream.createReader(), listener) : relay
-}
-
-class TappedRelay implements Relay {
-  readonly #relay: Relay
-  readonly #reader: ReplyReader
-  readonly #listener: EventListener
-  #isRead = false
-
-  constructor(relay: Relay, reader: ReplyReader, listener: EventListener) {
-    this.#relay = relay
-    this.#reader = reader
-    this.#listener = listener
-  }
-
-  get summary() {
-    return this.#relay.summary
-  }
-  get finalBody() {
-    return this.#relay.finalBody
-  }
-
-  pass(frame: SseFrame): string {
-    for (const event of this.#reader.read(frame)) this.#listener.add(event)
-    return this.#relay.pass(frame)
-  }
-  close(): string {
-    this.#readEnd()
-    return this.#relay.close?.() ?? ''
-  }
-  /** A stream that has said everything is ended without being read to its last frame. */
-  end: Relay['end'] = (usage, bill) => {
-    this.#readEnd()
-    return this.#relay.end(usage, bill)
-  }
-  fail: Relay['fail'] = (error) => this.#relay.fail(error)
-
-  #readEnd(): void {
-    if (this.#isRead) return
-    this.#isRead = true
-    for (const event of this.#reader.end()) this.#listener.add(event)
   }
 }

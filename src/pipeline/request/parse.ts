@@ -1,6 +1,7 @@
 import type { Gateway } from '../../app/gateway.ts'
 import { newTimeOrderedHex } from '../../lib/ids.ts'
 import { shouldLogContent } from '../settlement/content-log.ts'
+import { RequestContent } from './content.ts'
 import type { IncomingRequest, InferenceRequest } from './inference-request.ts'
 import { parseOptions } from './options.ts'
 import { expandPreset } from './preset.ts'
@@ -9,7 +10,7 @@ export function newGenerationId(): string {
   return `gen-${newTimeOrderedHex()}`
 }
 
-/** The body with its preset, in our own form, and what is known of its sender. */
+/** Expands the preset, decodes the body and adds what is known of the caller. */
 export async function parseRequest(gateway: Gateway, incoming: IncomingRequest): Promise<InferenceRequest> {
   const { caller, format, httpRequest } = incoming
   const startedAt = performance.now()
@@ -18,16 +19,18 @@ export async function parseRequest(gateway: Gateway, incoming: IncomingRequest):
   const expanding = expandPreset(gateway, caller.organizationId, format.presetTarget, incoming.body)
   const { body, presetId } = expanding instanceof Promise ? await expanding : expanding
   const id = incoming.id ?? newGenerationId()
+  const { body: _body, source, ...rest } = incoming
   return {
-    ...incoming,
-    body,
+    ...rest,
     presetId,
     keyContext,
-    call: format.requestCodec.decodeRequest(body),
+    content: RequestContent.parse(format, body, source),
     options: parseOptions(body, httpRequest.headers, keyContext.defaultModel),
     logsContent: shouldLogContent(keyContext.logging, { id, keyId: caller.key.id, region: incoming.region }),
     id,
     at: gateway.clock.now(),
     startedAt,
+    replyTransforms: [],
+    replyObservers: [],
   }
 }

@@ -21,8 +21,8 @@ export function buildMetadata(request: InferenceRequest, trace: RequestTrace): J
 const noSnapshot: HealthSnapshot = new Map()
 
 export function describeDecision(request: InferenceRequest, plan: RoutingPlan): ExplainedDecision {
-  const { options, region, source } = request
-  const requested = asString(source.body?.model) ?? options.models[0] ?? ''
+  const { options, region, content } = request
+  const requested = asString(content.source.body?.model) ?? options.models[0] ?? ''
   return {
     ...plan,
     requested: requested.slice(0, maxNameLength),
@@ -37,13 +37,13 @@ export function describeDecision(request: InferenceRequest, plan: RoutingPlan): 
 const maxNameLength = 256
 
 /** What the request says about its way, by the names it says it with. */
-function routingParams({ options, call }: InferenceRequest, { resolvedModels }: RoutingPlan): JsonObject {
+function routingParams({ options, content }: InferenceRequest, { resolvedModels }: RoutingPlan): JsonObject {
   const said = Object.entries(options.routing).filter(([, value]) => value !== null)
   const variants = [...new Set(resolvedModels[0]?.variants)]
   return {
     ...Object.fromEntries(said),
     ...(variants.length > 0 && { variants }),
-    ...(call.serviceTier !== undefined && { service_tier: call.serviceTier }),
+    ...(content.call.serviceTier !== undefined && { service_tier: content.call.serviceTier }),
   }
 }
 

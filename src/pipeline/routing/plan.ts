@@ -58,8 +58,14 @@ export function buildPlan(
  * Without models that cannot help thinking, where that is refused in so many words. One that was only called
  * the latest of its family thinks as little as it can instead: nobody knew which it would be.
  */
-function dropMandatoryReasoning({ format, call }: InferenceRequest, found: ResolvedModel[]): ResolvedModel[] {
-  if (!format.requestCodec.rejectsMandatoryReasoning || isReasoningRequested(call.reasoning) !== false)
+function dropMandatoryReasoning(
+  { format, content }: InferenceRequest,
+  found: ResolvedModel[],
+): ResolvedModel[] {
+  if (
+    !format.requestCodec.rejectsMandatoryReasoning ||
+    isReasoningRequested(content.call.reasoning) !== false
+  )
     return found
   const able = found.filter(({ model, latest }) => latest !== null || !model.reasoning?.mandatory)
   const [first] = found
@@ -76,11 +82,11 @@ function buildRoutingQuery(
   request: InferenceRequest,
   found: ResolvedModel[],
 ): RoutingQuery {
-  const { options, call, region, keyContext } = request
+  const { options, content, region, keyContext } = request
   return {
     models: found,
     preferences: options.routing,
-    call,
+    call: content.call,
     region,
     policy: keyContext.policy,
     byokKeys: keyContext.byokKeys,
@@ -90,8 +96,8 @@ function buildRoutingQuery(
 }
 
 /** What the turns of one conversation have in common: the name the client gave it, or how it begins. */
-export function stickyKeyOf({ caller, options, call }: InferenceRequest, modelId: string): string {
-  const talk = options.sessionId === null ? hashConversationStart(call) : `"${options.sessionId}"`
+export function stickyKeyOf({ caller, options, content }: InferenceRequest, modelId: string): string {
+  const talk = options.sessionId === null ? hashConversationStart(content.call) : `"${options.sessionId}"`
   return `${caller.organizationId} ${modelId} ${talk}`
 }
 

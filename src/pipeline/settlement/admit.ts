@@ -61,7 +61,7 @@ export function admitFree(
   plan: RoutingPlan,
 ): Promise<Admission> {
   enforceRateLimit(gateway, request)
-  const size = computeRequestSize(request.call, request.body, 0)
+  const size = computeRequestSize(request.content.call, request.content.body, 0)
   return placeHold(gateway, request, plan, size, { amount: 0n, byok: 0n, free: null })
 }
 
@@ -87,13 +87,11 @@ async function placeHold(
   return { plan, hold: { amount, byok }, meteredIn: { subjects: counted, day }, draft }
 }
 
-/** Of the whole body, with what a preset or an earlier response put into it. */
-export function measureRequest({ call, body, source }: InferenceRequest): RequestSize {
-  return computeRequestSize(
-    call,
-    body,
-    Buffer.byteLength(body === source.body ? source.text : JSON.stringify(body)),
-  )
+/** Of the whole body, including what a preset or a stored conversation added. */
+export function measureRequest({ content }: InferenceRequest): RequestSize {
+  const { call, body, verbatim } = content
+  const text = verbatim && body === verbatim.body ? verbatim.text : JSON.stringify(body)
+  return computeRequestSize(call, body, Buffer.byteLength(text))
 }
 
 export function buildHoldRequest(request: InferenceRequest, asking: HoldEstimate): HoldRequest {
@@ -228,14 +226,14 @@ function buildDraft(
   return {
     generation: draftGeneration(request, size.images),
     initialTarget: buildUpstreamTarget(gateway, first, ''),
-    promptTokens: estimatePromptTokens(request.call),
+    promptTokens: estimatePromptTokens(request.content.call),
     byokFee: gateway.settings.billing.byok_fee,
   }
 }
 
 /** What of a generation is known before it begins. */
 function draftGeneration(request: InferenceRequest, images: number): Draft['generation'] {
-  const { caller, options, call, httpRequest } = request
+  const { caller, options, content, httpRequest } = request
   return {
     id: request.id,
     organization_id: caller.organizationId,
@@ -245,7 +243,7 @@ function draftGeneration(request: InferenceRequest, images: number): Draft['gene
     created_at: new Date(request.at).toISOString(),
     requested_model: options.models[0]?.slice(0, maxModelLength) ?? '',
     dialect: request.format.name,
-    streamed: call.stream ? 1 : 0,
+    streamed: content.call.stream ? 1 : 0,
     preset_id: request.presetId,
     session_id: options.sessionId,
     region: request.region,

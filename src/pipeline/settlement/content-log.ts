@@ -55,7 +55,7 @@ export function buildContentStatements(
 }
 
 function buildContent(
-  { body, call }: InferenceRequest,
+  { content: { body, call } }: InferenceRequest,
   { error, attempts }: ContentSource,
   transcript: Transcript,
 ): JsonObject {

@@ -22,7 +22,7 @@ export function recordOutcome(
   if (status === 'completed') {
     health.recordSuccess(now, measurePerformance(trace, outcome))
     rememberSticky(gateway, request, trace, outcome)
-    const areValid = summary && areToolCallsValid(request.call.tools, summary)
+    const areValid = summary && areToolCallsValid(request.content.call.tools, summary)
     if (areValid !== null) health.recordToolCalls(now, areValid)
   } else if (
     status === 'failed' &&

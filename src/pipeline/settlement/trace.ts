@@ -4,25 +4,25 @@ import type { GatewayError } from '../../errors/gateway-error.ts'
 import type { Charge } from '../../ledger/charge.ts'
 import type { Candidate } from '../../routing/candidate.ts'
 import type { Transcript } from '../reply/transcript.ts'
+import type { ReplyPipeline } from '../reply/transforms.ts'
 import type { RoutingPlan } from '../routing/plan.ts'
 import type { FailedAttempt } from '../upstream/failure.ts'
 import type { Translation } from '../upstream/translate.ts'
 
-/** What is known of a request's way through the providers, also while it is still under way. */
+/** The progress of a request through the providers. */
 export interface RequestTrace {
-  /** Where it may go. */
   plan: RoutingPlan
   startedAt: number
   attempts: FailedAttempt[]
-  /** When the last attempt began, and whether what came of it is still open. */
+  /** When the last attempt began, and whether its outcome is still to be recorded. */
   attemptAt: number
   isOpen: boolean
-  /** Where it is now, or ended. */
+  /** Of the current or last attempt. */
   candidate: Candidate | null
   translation: Translation | null
-  /** What the reply says, where that is kept. */
+  /** Of the reply, where content is logged. */
   transcript: Transcript | null
-  /** From the request to the first content of a stream. */
+  /** From arrival to the first content of a stream. */
   firstTokenMs: number | null
 }
 
@@ -40,12 +40,12 @@ export function createTrace(startedAt: number, plan: RoutingPlan): RequestTrace 
   }
 }
 
-/** An endpoint that took the request. */
+/** An attempt whose upstream has begun to reply. */
 export interface AcceptedAttempt<R> {
   candidate: Candidate
   translation: Translation
   context: ReplyContext
-  transcript: Transcript | null
+  pipeline: ReplyPipeline
   reply: R
 }
 

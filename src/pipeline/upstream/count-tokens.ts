@@ -11,10 +11,12 @@ import type { IncomingRequest, InferenceRequest } from '../request/inference-req
 import { parseRequest } from '../request/parse.ts'
 import { planRoute, type RoutingPlan } from '../routing/plan.ts'
 import { admitFree } from '../settlement/admit.ts'
-import { buildUpstreamRequest } from './dispatch.ts'
+import { buildUpstreamRequest } from './build-request.ts'
 import { ClientGoneError, UpstreamError } from './errors.ts'
-import { readBounded, send, UpstreamExchange } from './exchange.ts'
+import { send } from './exchange.ts'
+import { readBounded } from './read-body.ts'
 import { translate } from './translate.ts'
+import { UpstreamExchange } from './upstream-exchange.ts'
 
 /** How many tokens a prompt has: the provider's own count where it has one, an estimate otherwise. */
 export async function countTokens(gateway: Gateway, incoming: IncomingRequest): Promise<number> {
@@ -22,7 +24,7 @@ export async function countTokens(gateway: Gateway, incoming: IncomingRequest): 
   assertRegionAllowed(request.keyContext.policy, request.region)
   const { plan } = await admitFree(gateway, request, planRoute(gateway, request))
   try {
-    return (await countUpstream(gateway, request, plan)) ?? estimatePromptTokens(request.call)
+    return (await countUpstream(gateway, request, plan)) ?? estimatePromptTokens(request.content.call)
   } finally {
     // Nobody charges for a count.
     await gateway.ledger.settle(createRelease(request.id, request.caller.organizationId))

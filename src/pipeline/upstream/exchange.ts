@@ -3,18 +3,12 @@ import type { UpstreamCodec } from '../../dialects/dialect.ts'
 import { withDeadline } from '../../lib/deadline.ts'
 import { EgressError, sendStreaming } from '../../lib/egress-client.ts'
 import { parseRetryAfter } from '../../lib/retry-after.ts'
-import { StringBuilder } from '../../lib/string-builder.ts'
 import { type HeaderMap, type SignInContext, SignInError } from '../../sign-in/context.ts'
 import { signRequest } from '../../sign-in/sign-request.ts'
 import { bearerHeader } from '../../sign-in/token.ts'
 import type { UpstreamAccess } from './access.ts'
-import {
-  ClientGoneError,
-  StoppingError,
-  timeoutError,
-  UpstreamError,
-  unexpectedReplyError,
-} from './errors.ts'
+import { timeoutError, UpstreamError, unexpectedReplyError } from './errors.ts'
+import { readBounded } from './read-body.ts'
 import {
   collectSecrets,
   mapDetail,
@@ -22,71 +16,7 @@ import {
   redactSecrets,
   type SecretSource,
 } from './redact-secrets.ts'
-
-/** One conversation with an upstream, which ends when either side, or a clock, has had enough. */
-export class UpstreamExchange {
-  readonly #controller = new AbortController()
-  #timer: ReturnType<typeof setTimeout> | undefined
-  #timedOut = false
-  #stopping = false
-  readonly #client: AbortSignal
-  readonly #openExchanges: Gateway['exchanges']
-  readonly #onClientGone = () => this.#controller.abort()
-
-  /** `active` holds the exchanges that are under way. */
-  constructor(client: AbortSignal, active: Gateway['exchanges']) {
-    this.#client = client
-    this.#openExchanges = active
-    active.add(this)
-    if (client.aborted) this.#controller.abort()
-    else client.addEventListener('abort', this.#onClientGone)
-  }
-
-  get signal(): AbortSignal {
-    return this.#controller.signal
-  }
-
-  /** Replaces the time that is left. */
-  setTimeout(ms: number): void {
-    clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => {
-      this.#timedOut = true
-      this.#controller.abort()
-    }, ms)
-  }
-
-  /** The conversation is over, or goes on by other rules. */
-  release(): void {
-    clearTimeout(this.#timer)
-    this.#openExchanges.delete(this)
-    this.#client.removeEventListener('abort', this.#onClientGone)
-  }
-
-  /** The client may leave: what it asked for is read to the end. */
-  outliveClient(): void {
-    this.#client.removeEventListener('abort', this.#onClientGone)
-  }
-
-  abort(): void {
-    this.release()
-    this.#controller.abort()
-  }
-
-  /** Ends it because this process must stop. */
-  stop(): void {
-    this.#stopping = true
-    this.#controller.abort()
-  }
-
-  /** What an exception while talking to the upstream means. */
-  toError(error: unknown): Error {
-    if (error instanceof UpstreamError || error instanceof ClientGoneError) return error
-    if (this.#stopping) return new StoppingError()
-    if (this.#timedOut) return timeoutError()
-    if (this.#client.aborted) return new ClientGoneError()
-    return unexpectedReplyError('The connection to the provider failed.', error)
-  }
-}
+import type { UpstreamExchange } from './upstream-exchange.ts'
 
 /** A request as it goes out. */
 export interface UpstreamCall {
@@ -307,44 +237,6 @@ async function readErrorBody(
   } catch {
     return text
   }
-}
-
-/** The body of a whole reply. */
-export async function readBounded(
-  response: Response,
-  maxBytes: number,
-  exchange: UpstreamExchange,
-): Promise<string> {
-  const declared = Number(response.headers.get('content-length') ?? Number.NaN)
-  if (declared > maxBytes) throw tooLargeError()
-  // A compressed body is longer than it says.
-  const isShort = declared <= shortReplyBytes && !response.headers.has('content-encoding')
-  try {
-    return isShort ? await response.text() : await readChunks(response, maxBytes)
-  } catch (error) {
-    throw exchange.toError(error)
-  }
-}
-
-/** In one piece. */
-const shortReplyBytes = 256 * 1024
-
-/** Decoded as it comes: the bytes need not be kept beside the text, nor decoded in one go. */
-async function readChunks(response: Response, maxBytes: number): Promise<string> {
-  const decoder = new TextDecoder()
-  const pieces = new StringBuilder()
-  let size = 0
-  for await (const chunk of response.body ?? []) {
-    size += chunk.byteLength
-    if (size > maxBytes) throw tooLargeError()
-    pieces.add(decoder.decode(chunk, { stream: true }))
-  }
-  pieces.add(decoder.decode())
-  return pieces.take()
-}
-
-function tooLargeError(): UpstreamError {
-  return unexpectedReplyError('The reply of the provider is too large.')
 }
 
 /** Never the client's fault, and none of its business: its own key was fine. The log says why. */

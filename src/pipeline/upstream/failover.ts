@@ -5,14 +5,15 @@ import { GatewayError } from '../../errors/gateway-error.ts'
 import { yieldToEventLoop } from '../../lib/time-slicer.ts'
 import type { Candidate } from '../../routing/candidate.ts'
 import { Transcript } from '../reply/transcript.ts'
-import { type InferenceRequest, isLarge } from '../request/inference-request.ts'
+import { ReplyPipeline } from '../reply/transforms.ts'
+import type { InferenceRequest } from '../request/inference-request.ts'
 import { buildMetadata } from '../routing/metadata.ts'
 import { type RoutingPlan, rateLimitedError } from '../routing/plan.ts'
 import type { AcceptedAttempt, RequestTrace } from '../settlement/trace.ts'
 import { ClientGoneError, UpstreamError } from './errors.ts'
-import { UpstreamExchange } from './exchange.ts'
 import { isPlainCode, isRequestFault, recordFailure, toClientError } from './failure.ts'
 import { type Translation, translate } from './translate.ts'
+import { UpstreamExchange } from './upstream-exchange.ts'
 
 type AttemptFn<R> = (exchange: UpstreamExchange, attempt: Omit<AcceptedAttempt<R>, 'reply'>) => Promise<R>
 
@@ -32,9 +33,9 @@ export async function withFailover<R>(
   for (const [place, candidate] of candidates.entries()) {
     if (isExhausted(gateway, trace)) break
     if (!shouldTry(gateway, candidates, place, trace)) continue
-    if (isLarge(request.source)) await yieldToEventLoop()
+    if (request.content.isLarge) await yieldToEventLoop()
     const translation = tryTranslate(gateway, request, candidate)
-    if (isLarge(request.source)) await yieldToEventLoop()
+    if (request.content.isLarge) await yieldToEventLoop()
     if (translation instanceof GatewayError) {
       loss ??= translation
       continue
@@ -80,13 +81,13 @@ async function tryCandidate<R>(
   isRetry: boolean,
 ): Promise<AcceptedAttempt<R> | null> {
   if (request.httpRequest.signal.aborted) throw new ClientGoneError()
+  const transcript = request.logsContent ? new Transcript() : null
   const attempt = {
     candidate,
     translation,
     context: buildReplyContext(request, candidate, trace),
-    transcript: request.logsContent ? new Transcript() : null,
+    pipeline: createPipeline(request, transcript),
   }
-  const { transcript } = attempt
   const now = performance.now()
   Object.assign(trace, { candidate, translation, transcript, attemptAt: now, isOpen: true })
   const health = gateway.routing.health.getOrCreate(candidate.id)
@@ -106,6 +107,17 @@ async function tryCandidate<R>(
     logFailure(gateway, candidate, error)
     return null
   }
+}
+
+function createPipeline(
+  { replyTransforms, replyObservers }: InferenceRequest,
+  transcript: Transcript | null,
+): ReplyPipeline {
+  const observers = replyObservers.map((create) => create())
+  return new ReplyPipeline(
+    replyTransforms.map((create) => create()),
+    transcript ? [transcript, ...observers] : observers,
+  )
 }
 
 /** A provider that asks for hours may be back in minutes, and a wrong hint must not cost it that long. */
@@ -184,8 +196,8 @@ function buildReplyContext(
     model: model.id,
     provider: endpoint.provider.name,
     tier: endpoint.service_tier,
-    call: request.call,
-    body: request.body,
+    call: request.content.call,
+    body: request.content.body,
     elapsedMs: () => performance.now() - request.startedAt,
     formatNames: request.options.reasoningFormatNames,
     ...(request.options.wantsMetadata && { explain: () => buildMetadata(request, trace) }),

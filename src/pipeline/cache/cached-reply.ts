@@ -1,0 +1,23 @@
+import type { Gateway } from '../../app/gateway.ts'
+import type { ByteCacheEntry } from '../../lib/byte-cache.ts'
+import { replyHeaders, streamHeaders } from '../reply/http-response.ts'
+import type { InferenceRequest } from '../request/inference-request.ts'
+import type { RoutingPlan } from '../routing/plan.ts'
+import { replayEntry } from './response-cache.ts'
+
+/** Replies with the stored reply to an identical request. */
+export async function replyFromCache(
+  gateway: Gateway,
+  request: InferenceRequest,
+  plan: RoutingPlan,
+  entry: ByteCacheEntry,
+): Promise<Response> {
+  const { body, dropped, headers } = await replayEntry(gateway, request, plan, entry)
+  const allHeaders = { ...replyHeaders(request, dropped), ...headers }
+  if (!Array.isArray(body)) return Response.json(body, { headers: allHeaders })
+  return new Response(streamTexts(body), { headers: { ...streamHeaders(request.format), ...allHeaders } })
+}
+
+async function* streamTexts(texts: string[]): AsyncGenerator<string> {
+  yield* texts
+}

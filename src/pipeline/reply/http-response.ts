@@ -1,0 +1,47 @@
+import type { Gateway } from '../../app/gateway.ts'
+import type { JsonObject } from '../../lib/json-values.ts'
+import { encodeJsonChunks, estimateJsonLength } from '../../lib/long-json.ts'
+import type { ClientFormat } from '../request/client-format.ts'
+import type { InferenceRequest } from '../request/inference-request.ts'
+import type { RequestTrace } from '../settlement/trace.ts'
+
+/** Longer replies are encoded in chunks, as the client reads them. */
+const chunkedReplyLength = 1024 * 1024
+
+export function toJsonResponse(
+  { timeSlicer }: Gateway,
+  body: JsonObject,
+  headers: Record<string, string>,
+): Response {
+  if (estimateJsonLength(body) < chunkedReplyLength) return Response.json(body, { headers })
+  return new Response(timeSlicer.iterate(encodeJsonChunks(body)), {
+    headers: { 'content-type': 'application/json;charset=utf-8', ...headers },
+  })
+}
+
+export function streamHeaders({ replyCodec }: ClientFormat): Record<string, string> {
+  return {
+    'content-type': replyCodec.streamContentType ?? 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-cache, no-transform',
+    'x-accel-buffering': 'no',
+  }
+}
+
+export function droppedFields({ translation }: RequestTrace): string[] {
+  return translation?.upstreamRequest.dropped ?? []
+}
+
+export function replyHeaders(request: InferenceRequest, dropped: string[]): Record<string, string> {
+  return {
+    'x-generation-id': request.id,
+    ...(dropped.length > 0 && { 'x-headgate-dropped': toHeaderList(dropped) }),
+  }
+}
+
+/** Clients reject a response whose headers are too long. */
+const maxHeaderLength = 2000
+
+function toHeaderList(names: string[]): string {
+  const list = names.map((name) => name.replace(/[^\x21-\x7e]|,/g, '?')).join(', ')
+  return list.length > maxHeaderLength ? `${list.slice(0, maxHeaderLength)}...` : list
+}

@@ -1,0 +1,69 @@
+import type { Gateway } from '../../app/gateway.ts'
+import { collectReply } from '../../call/event.ts'
+import type { GatewayError } from '../../errors/gateway-error.ts'
+import type { Charge } from '../../ledger/charge.ts'
+import { type CacheWriter, createSettle } from '../cache/response-cache.ts'
+import type { InferenceRequest } from '../request/inference-request.ts'
+import type { Admission } from '../settlement/admit.ts'
+import { buildCost, computeCharge, endedWithError } from '../settlement/settle.ts'
+import { settleFailure } from '../settlement/settle-failure.ts'
+import { type AcceptedAttempt, createTrace, type Outcome, type RequestTrace } from '../settlement/trace.ts'
+import type { WholeReply } from '../upstream/decode-reply.ts'
+import { dispatchWhole } from '../upstream/dispatch-whole.ts'
+import { unexpectedReplyError } from '../upstream/errors.ts'
+import { recordFailure, toClientError } from '../upstream/failure.ts'
+import { droppedFields, replyHeaders, toJsonResponse } from './http-response.ts'
+
+/** The charge is durable before the client is sent the reply. */
+export async function replyWhole(
+  gateway: Gateway,
+  request: InferenceRequest,
+  admission: Admission,
+  cacheWriter: CacheWriter | null,
+): Promise<Response> {
+  const trace = createTrace(request.startedAt, admission.plan)
+  const settle = createSettle(gateway, request, admission, trace, cacheWriter)
+  try {
+    const attempt = await dispatchWhole(gateway, request, admission.plan, trace)
+    const { summary } = attempt.reply
+    const isBroken = summary.failure !== null || endedWithError(summary)
+    if (isBroken && !request.format.replyCodec.canEncodeFailure) throw brokenReplyError(trace, attempt)
+    const charge = computeCharge(gateway, request, admission, attempt.candidate, summary, isBroken)
+    const body = encodeBody(request, attempt, charge)
+    const status = isBroken ? 'failed' : request.httpRequest.signal.aborted ? 'cancelled' : 'completed'
+    const outcome: Outcome = { status, charge, summary, error: null, firstTokenMs: null }
+    await settle(outcome, await request.store?.(body))
+    return toJsonResponse(gateway, body, {
+      ...replyHeaders(request, [...droppedFields(trace), ...summary.losses]),
+      ...cacheWriter?.headers,
+    })
+  } catch (error) {
+    throw await settleFailure(request, trace, settle, error)
+  }
+}
+
+/** For a client whose format cannot express that a reply broke off. */
+function brokenReplyError(
+  { attempts, attemptAt }: RequestTrace,
+  { candidate, reply, translation }: AcceptedAttempt<WholeReply>,
+): GatewayError {
+  const failure =
+    reply.summary.failure ?? unexpectedReplyError('The provider ended its reply with an error.').failure
+  return toClientError([...attempts, recordFailure(candidate, failure, attemptAt, translation.isPassThrough)])
+}
+
+function encodeBody(
+  request: InferenceRequest,
+  { translation, context, reply, candidate }: AcceptedAttempt<WholeReply>,
+  charge: Charge,
+) {
+  const cost = buildCost(charge, candidate)
+  const { dialect, isPassThrough } = translation
+  if (isPassThrough && reply.body)
+    return dialect.passthrough.passReply(reply.body, context, cost, charge.usage)
+  return request.format.replyCodec.encodeReply(
+    { ...collectReply(reply.events), usage: charge.usage },
+    context,
+    cost,
+  )
+}

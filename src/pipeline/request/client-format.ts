@@ -1,0 +1,15 @@
+import type { ClientCodec, Dialect } from '../../dialects/dialect.ts'
+import type { PresetTarget } from './preset.ts'
+
+/** A format clients may use. */
+export interface ClientFormat {
+  /** The name in records. */
+  name: string
+  /** Merges a preset into a body. */
+  presetTarget: PresetTarget
+  requestCodec: ClientCodec
+  /** Usually the same codec, but some clients send one format and expect another. */
+  replyCodec: ClientCodec
+  /** Upstreams of this dialect can be sent the body, and the client their reply, unchanged. */
+  dialect: Dialect | null
+}

@@ -1,0 +1,100 @@
+import type { ModelCall } from '../../call/call.ts'
+import { commonReasoningHistory } from '../../catalogue/provider.ts'
+import { wireCapabilities } from '../../catalogue/vocabulary.ts'
+import { chat } from '../../dialects/chat/chat.ts'
+import type { Dialect, Target } from '../../dialects/dialect.ts'
+import type { JsonObject } from '../../lib/json-values.ts'
+import type { ClientFormat } from './client-format.ts'
+
+/** What the client sent, before a preset, a path or a stored conversation added to it. */
+export interface RequestSource {
+  text: string
+  body: JsonObject
+  /** The number of JSON values in the text. */
+  values: number
+}
+
+/**
+ * What the model is asked. Pass-through needs `verbatim`, and rewriting a request is the only way to change its call:
+ * a rewritten request has no `verbatim`, so it is always encoded from its call.
+ */
+export class RequestContent {
+  readonly call: ModelCall
+  /** In the client's format. */
+  readonly body: JsonObject
+  /** The client's own text, as long as no stage has rewritten the call. */
+  readonly verbatim: RequestSource | null
+  readonly source: RequestSource
+
+  private constructor(
+    call: ModelCall,
+    body: JsonObject,
+    verbatim: RequestSource | null,
+    source: RequestSource,
+  ) {
+    this.call = call
+    this.body = body
+    this.verbatim = verbatim
+    this.source = source
+  }
+
+  static parse({ requestCodec }: ClientFormat, body: JsonObject, source: RequestSource): RequestContent {
+    return new RequestContent(requestCodec.decodeRequest(body), body, source, source)
+  }
+
+  /** The same request with another call. Its body says what the call says, for records and replies that quote it. */
+  rewrite({ dialect }: ClientFormat, call: ModelCall): RequestContent {
+    const encoded = encodePrompt(dialect ?? chat, call)
+    return new RequestContent(call, { ...omit(this.body, promptFields), ...encoded }, null, this.source)
+  }
+
+  /** Each stage takes milliseconds then, so other requests should be served between two of them. */
+  get isLarge(): boolean {
+    return isLarge(this.source)
+  }
+}
+
+export function isLarge({ text, values }: Pick<RequestSource, 'text' | 'values'>): boolean {
+  return values > largeValueCount || text.length > largeTextLength
+}
+
+const largeValueCount = 5000
+const largeTextLength = 1024 * 1024
+
+/** Where the formats keep what is said to the model. */
+const promptFields: ReadonlySet<string> = new Set([
+  'messages',
+  'system',
+  'input',
+  'instructions',
+  'contents',
+  'systemInstruction',
+  'system_instruction',
+  'prompt',
+  'tools',
+])
+
+function encodePrompt(dialect: Dialect, call: ModelCall): JsonObject {
+  const { body } = dialect.upstream.encodeRequest(call, permissiveTarget(dialect, call))
+  return Object.fromEntries(Object.entries(body).filter(([name]) => promptFields.has(name)))
+}
+
+/** Drops nothing that the format can carry. */
+function permissiveTarget({ upstream }: Dialect, { stream }: ModelCall): Target {
+  return {
+    model: '',
+    stream,
+    maxOutputTokens: null,
+    reasoning: { efforts: null, budget: true },
+    signatureFormat: upstream.defaults.signatureFormat,
+    reasoningHistory: commonReasoningHistory,
+    unsupportedFields: new Set(),
+    capabilities: new Set(wireCapabilities),
+    reasoningMode: null,
+    tier: null,
+  }
+}
+
+function omit(body: JsonObject, names: ReadonlySet<string>): JsonObject {
+  return Object.fromEntries(Object.entries(body).filter(([name]) => !names.has(name)))
+}

@@ -1,0 +1,28 @@
+import { gatewayError, toGatewayError } from '../../errors/gateway-error.ts'
+import { zeroCharge } from '../../ledger/charge.ts'
+import type { InferenceRequest } from '../request/inference-request.ts'
+import { explainError } from '../routing/metadata.ts'
+import { ClientGoneError } from '../upstream/errors.ts'
+import type { SettleFn } from './settle.ts'
+import type { RequestTrace } from './trace.ts'
+
+/** Settles a request without a reply, for nothing; returns the error for the client. */
+export async function settleFailure(
+  request: InferenceRequest,
+  trace: RequestTrace,
+  settle: SettleFn,
+  error: unknown,
+): Promise<Error> {
+  const isGone = error instanceof ClientGoneError
+  const clientError = isGone
+    ? gatewayError('request_timeout', 'The client closed the connection.')
+    : toGatewayError(error)
+  const status = isGone ? 'cancelled' : 'failed'
+  explainError(request, trace.plan, trace, clientError)
+  // A failed settlement is logged; the client is sent the first error.
+  await settle({ status, charge: zeroCharge, summary: null, error: clientError, firstTokenMs: null }).catch(
+    () => undefined,
+  )
+  clientError.headers['x-generation-id'] = request.id
+  return clientError
+}

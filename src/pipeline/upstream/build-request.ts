@@ -1,0 +1,33 @@
+import { spliceJson } from '../../lib/json-splice.ts'
+import type { InferenceRequest } from '../request/inference-request.ts'
+import type { UpstreamCall } from './exchange.ts'
+import type { Translation } from './translate.ts'
+
+/** The HTTP request for an upstream. A pass-through keeps the client's text, and its headers of the same format. */
+export function buildUpstreamRequest(request: InferenceRequest, translation: Translation): UpstreamCall {
+  const { dialect, upstreamRequest, access } = translation
+  const { upstream, passthrough, name } = dialect
+  const passed = translation.isPassThrough ? pickHeaders(passthrough.headers, request) : {}
+  const plain = {
+    path: upstreamRequest.path,
+    headers: { ...upstreamRequest.headers, ...passed },
+    body: upstreamRequest.body,
+  }
+  const { upstream_model: model, provider } = access.endpoint
+  const wire = provider.wire?.[name]
+  const adapted = wire?.adaptRequest({ ...plain, model, stream: request.content.call.stream }) ?? plain
+  const { path, headers, body } = adapted
+  const text = translation.isPassThrough
+    ? spliceJson(translation.verbatim.text, translation.verbatim.body, body)
+    : JSON.stringify(body)
+  return { path, headers, upstream, access, text, isShaped: wire !== undefined }
+}
+
+function pickHeaders(names: readonly string[], { httpRequest }: InferenceRequest): Record<string, string> {
+  const headers: Record<string, string> = {}
+  for (const name of names) {
+    const value = httpRequest.headers.get(name)
+    if (value !== null) headers[name] = value
+  }
+  return headers
+}

@@ -1,0 +1,87 @@
+import type { ReplyEvent } from '../../call/event.ts'
+import { newReplySummary, type ReplySummary } from '../../dialects/dialect.ts'
+import type { ReplyLimits } from '../../dialects/reply-losses.ts'
+import { JsonError } from '../../lib/json-error.ts'
+import { asObject, type JsonObject } from '../../lib/json-values.ts'
+import { parseLongJson } from '../../lib/long-json.ts'
+import type { Candidate } from '../../routing/candidate.ts'
+import { markSignature } from '../reply/relay.ts'
+import { recordEvent } from '../reply/summary.ts'
+import type { ReplyPipeline } from '../reply/transforms.ts'
+import { UpstreamError, unexpectedReplyError } from './errors.ts'
+import type { UpstreamResponse } from './exchange.ts'
+import { readBounded } from './read-body.ts'
+import { redactReply } from './redact-secrets.ts'
+import type { Translation } from './translate.ts'
+import type { UpstreamExchange } from './upstream-exchange.ts'
+
+export interface WholeReply {
+  summary: ReplySummary
+  /** After the transforms. */
+  events: readonly ReplyEvent[]
+  /** The upstream's own body, where it is passed through. */
+  body: JsonObject | null
+}
+
+/** `limits` are those of the format the reply is re-encoded in; null for a pass-through. */
+export function decodeReply(
+  candidate: Candidate,
+  translation: Translation,
+  body: JsonObject,
+  pipeline: ReplyPipeline,
+  limits: ReplyLimits | null,
+): WholeReply {
+  const { isPassThrough, dialect } = translation
+  const isUnread = isPassThrough && !pipeline.hasTransforms && !pipeline.hasObservers
+  const summary = isUnread ? dialect.passthrough.summarizeReply?.(body) : undefined
+  if (summary) return { summary, events: [], body }
+  return processEvents(decodeEvents(candidate, translation, body), body, pipeline, limits)
+}
+
+export function decodeEvents(
+  { endpoint }: Candidate,
+  { dialect }: Translation,
+  body: JsonObject,
+): ReplyEvent[] {
+  const events = dialect.upstream.decodeReply(body)
+  for (const event of events) markSignature(endpoint.provider.signatures, event)
+  return events
+}
+
+export function processEvents(
+  events: ReplyEvent[],
+  body: JsonObject | null,
+  pipeline: ReplyPipeline,
+  limits: ReplyLimits | null,
+): WholeReply {
+  const summary = newReplySummary()
+  for (const event of events) recordEvent(summary, event, limits)
+  if (!summary.hasContent) assertFinished(summary)
+  if (pipeline.hasTransforms) {
+    const transformed = events.flatMap((event) => pipeline.push(event))
+    return { summary, events: [...transformed, ...pipeline.end()], body: null }
+  }
+  pipeline.observe(events)
+  return { summary, events, body }
+}
+
+/** A reply without content must say that it is complete, and not because of an error. */
+export function assertFinished({ failure, isComplete, finishReasons }: ReplySummary): void {
+  if (failure) throw new UpstreamError(failure)
+  const isDeliberate = isComplete && finishReasons.some((finish) => finish && finish.reason !== 'error')
+  if (!isDeliberate) throw unexpectedReplyError('The provider sent an empty reply.')
+}
+
+export async function readJsonBody(
+  exchange: UpstreamExchange,
+  { response, secrets, maxBytes, maxContainers }: UpstreamResponse,
+): Promise<JsonObject> {
+  const text = await readBounded(response, maxBytes, exchange)
+  try {
+    const body = asObject(parseLongJson(redactReply(text, secrets), maxContainers))
+    if (body) return body
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error
+  }
+  throw unexpectedReplyError('The provider sent a reply that is not a JSON object.')
+}

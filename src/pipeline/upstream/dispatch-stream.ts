@@ -1,0 +1,128 @@
+import type { Gateway } from '../../app/gateway.ts'
+import { timedOut } from '../../lib/coarse-timer.ts'
+import { type FrameReader, SseReader } from '../../lib/sse.ts'
+import { EventEncoder } from '../reply/event-encoder.ts'
+import { createRelay } from '../reply/relay.ts'
+import { EventStream, type ReplyStream, type StreamLimits, UpstreamStream } from '../reply/reply-stream.ts'
+import type { InferenceRequest } from '../request/inference-request.ts'
+import type { RoutingPlan } from '../routing/plan.ts'
+import type { AcceptedAttempt, RequestTrace } from '../settlement/trace.ts'
+import { buildUpstreamRequest } from './build-request.ts'
+import { assertFinished, decodeEvents, readJsonBody } from './decode-reply.ts'
+import { timeoutError, unexpectedReplyError } from './errors.ts'
+import { send } from './exchange.ts'
+import { withFailover } from './failover.ts'
+import { redactFrames } from './redact-secrets.ts'
+import { simulateReply } from './simulation.ts'
+import type { Translation } from './translate.ts'
+import type { UpstreamExchange } from './upstream-exchange.ts'
+
+export interface StreamedReply {
+  stream: ReplyStream
+  /** What was held back until the first content, to be sent first. */
+  pending: string
+}
+
+/** The stream of the first candidate whose reply has begun. */
+export function dispatchStream(
+  gateway: Gateway,
+  request: InferenceRequest,
+  plan: RoutingPlan,
+  trace: RequestTrace,
+): Promise<AcceptedAttempt<StreamedReply>> {
+  const { limits } = gateway.settings
+  return withFailover(gateway, request, plan, trace, async (exchange, attempt) => {
+    exchange.setTimeout(limits.first_byte)
+    const stream = await openStream(gateway, exchange, attempt, request)
+    const pending = await bufferUntilContent(gateway, exchange, stream, maxPendingFor(request))
+    if (attempt.candidate.endpoint.provider.billsAbandoned) exchange.outliveClient()
+    return { stream, pending }
+  })
+}
+
+async function openStream(
+  gateway: Gateway,
+  exchange: UpstreamExchange,
+  attempt: Omit<AcceptedAttempt<unknown>, 'reply'>,
+  request: InferenceRequest,
+): Promise<ReplyStream> {
+  const { candidate, translation, context, pipeline } = attempt
+  const { replyCodec } = request.format
+  const createEncoder = () =>
+    new EventEncoder(replyCodec.createWriter(context), replyCodec.replyLimits, pipeline)
+  const simulated = simulateReply(gateway, request, candidate, exchange)
+  if (simulated) {
+    const limits = buildStreamLimits(gateway, gateway.settings.limits.reply_bytes)
+    return new EventStream(simulated, createEncoder(), exchange, limits)
+  }
+  const upstream = await send(gateway, exchange, buildUpstreamRequest(request, translation))
+  const { response, secrets, maxContainers } = upstream
+  const limits = buildStreamLimits(gateway, upstream.maxBytes)
+  if (response.headers.get('content-type')?.startsWith('application/json')) {
+    const events = decodeEvents(candidate, translation, await readJsonBody(exchange, upstream))
+    return new EventStream(events.values(), createEncoder(), exchange, limits)
+  }
+  const frames = redactFrames(createFrameReader(response, translation), secrets, maxContainers)
+  return new UpstreamStream(response, createRelay(request, attempt), exchange, frames, limits)
+}
+
+function buildStreamLimits({ settings, timeSlicer }: Gateway, maxBytes: number): StreamLimits {
+  const { reply_bytes, reply_events, reply_parts } = settings.limits
+  const characters = Math.min(maxBytes, maxCharacters)
+  return {
+    turns: timeSlicer,
+    bounds: { bytes: reply_bytes, events: reply_events, parts: reply_parts, characters },
+  }
+}
+
+/** Some formats repeat the whole text in their last event, which is written in one go. */
+const maxCharacters = 32 * 1024 * 1024
+
+/** Server-sent events, unless the provider has a framing of its own and uses it here. */
+function createFrameReader({ headers }: Response, { dialect, access }: Translation): FrameReader {
+  const createReader = access.endpoint.provider.wire?.[dialect.name]?.createFrameReader
+  const isSse = headers.get('content-type')?.startsWith('text/event-stream')
+  return createReader && !isSse
+    ? createReader()
+    : new SseReader(access.isUserNamed ? maxUserNamedFrame : undefined)
+}
+
+/** In characters. */
+const maxUserNamedFrame = 4 * 1024 * 1024
+
+/**
+ * Buffers what comes before the first content, since until then another candidate can take over unnoticed. Any event
+ * shows that the provider is working, but only content meets the deadline for the first content.
+ */
+async function bufferUntilContent(
+  gateway: Gateway,
+  exchange: UpstreamExchange,
+  stream: ReplyStream,
+  maxPending: number,
+): Promise<string> {
+  const { first_byte, first_content, idle, total } = gateway.settings.limits
+  const deadline = performance.now() + first_content
+  let pending = ''
+  for (let timeout = first_byte; ; timeout = idle) {
+    const left = deadline - performance.now()
+    const text = left > 0 ? await gateway.timer.wait(stream.next(), Math.min(timeout, left)) : timedOut
+    if (text === timedOut) throw timeoutError()
+    // From the first byte on the idle timeout applies.
+    exchange.setTimeout(total)
+    if (text !== null) pending += text
+    const { hasContent, failure } = stream.summary
+    if (hasContent) break
+    if (failure || text === null) assertFinished(stream.summary)
+    if (text === null) break
+    if (pending.length > maxPending)
+      throw unexpectedReplyError('The provider sent too much before its first content.')
+  }
+  return pending
+}
+
+/** In addition to the request, which some formats repeat in the first events of the reply. */
+const basePendingCharacters = 1024 * 1024
+
+function maxPendingFor({ content }: InferenceRequest): number {
+  return basePendingCharacters + 4 * content.source.text.length
+}

@@ -1,0 +1,63 @@
+import type { Gateway } from '../../app/gateway.ts'
+import { checkBounds } from '../reply/reply-stream.ts'
+import type { InferenceRequest } from '../request/inference-request.ts'
+import type { RoutingPlan } from '../routing/plan.ts'
+import type { AcceptedAttempt, RequestTrace } from '../settlement/trace.ts'
+import { buildUpstreamRequest } from './build-request.ts'
+import { decodeReply, processEvents, readJsonBody, type WholeReply } from './decode-reply.ts'
+import { send } from './exchange.ts'
+import { withFailover } from './failover.ts'
+import { collectEvents, simulateReply } from './simulation.ts'
+import type { UpstreamExchange } from './upstream-exchange.ts'
+
+/** The whole reply of the first candidate that gives one. */
+export function dispatchWhole(
+  gateway: Gateway,
+  request: InferenceRequest,
+  plan: RoutingPlan,
+  trace: RequestTrace,
+): Promise<AcceptedAttempt<WholeReply>> {
+  const { limits } = gateway.settings
+  return withFailover(gateway, request, plan, trace, async (exchange, attempt) => {
+    exchange.setTimeout(limits.whole_reply)
+    const replying = fetchReply(gateway, exchange, attempt, request)
+    if (attempt.candidate.endpoint.provider.billsAbandoned)
+      drainAbandoned(gateway, request, exchange, replying)
+    const reply = await replying
+    exchange.release()
+    return reply
+  })
+}
+
+/** Some providers bill a reply that its client abandoned: it is read to the end, while the drain limit allows it. */
+function drainAbandoned(
+  gateway: Gateway,
+  request: InferenceRequest,
+  exchange: UpstreamExchange,
+  replying: Promise<unknown>,
+): void {
+  exchange.outliveClient()
+  const ignore = () => undefined
+  const drain = () =>
+    gateway.drainLimiter.tryRun(() => replying.then(ignore, ignore)).then(() => exchange.abort())
+  request.httpRequest.signal.addEventListener('abort', () => void drain(), { once: true })
+}
+
+async function fetchReply(
+  gateway: Gateway,
+  exchange: UpstreamExchange,
+  { candidate, translation, pipeline }: Omit<AcceptedAttempt<unknown>, 'reply'>,
+  request: InferenceRequest,
+): Promise<WholeReply> {
+  const { replyLimits } = request.format.replyCodec
+  const simulated = simulateReply(gateway, request, candidate, exchange)
+  if (simulated) {
+    return processEvents(await collectEvents(gateway, exchange, simulated), null, pipeline, replyLimits)
+  }
+  const response = await send(gateway, exchange, buildUpstreamRequest(request, translation))
+  const body = await readJsonBody(exchange, response)
+  const limits = translation.isPassThrough && !pipeline.hasTransforms ? null : replyLimits
+  const reply = decodeReply(candidate, translation, body, pipeline, limits)
+  checkBounds(reply.summary, { parts: gateway.settings.limits.reply_parts, characters: response.maxBytes })
+  return reply
+}

@@ -1,0 +1,41 @@
+import { StringBuilder } from '../../lib/string-builder.ts'
+import { type UpstreamError, unexpectedReplyError } from './errors.ts'
+import type { UpstreamExchange } from './upstream-exchange.ts'
+
+/** The text of a response, within `maxBytes`. */
+export async function readBounded(
+  response: Response,
+  maxBytes: number,
+  exchange: UpstreamExchange,
+): Promise<string> {
+  const declared = Number(response.headers.get('content-length') ?? Number.NaN)
+  if (declared > maxBytes) throw tooLargeError()
+  // The declared length of a compressed body is not its text's.
+  const isShort = declared <= shortReplyBytes && !response.headers.has('content-encoding')
+  try {
+    return isShort ? await response.text() : await readChunks(response, maxBytes)
+  } catch (error) {
+    throw exchange.toError(error)
+  }
+}
+
+/** Read in one go. */
+const shortReplyBytes = 256 * 1024
+
+/** Decodes chunks as they arrive: the bytes are not held in addition to the text. */
+async function readChunks(response: Response, maxBytes: number): Promise<string> {
+  const decoder = new TextDecoder()
+  const pieces = new StringBuilder()
+  let size = 0
+  for await (const chunk of response.body ?? []) {
+    size += chunk.byteLength
+    if (size > maxBytes) throw tooLargeError()
+    pieces.add(decoder.decode(chunk, { stream: true }))
+  }
+  pieces.add(decoder.decode())
+  return pieces.take()
+}
+
+function tooLargeError(): UpstreamError {
+  return unexpectedReplyError('The reply of the provider is too large.')
+}

@@ -1,0 +1,56 @@
+import type { Gateway } from '../../app/gateway.ts'
+import type { ReplyEvent } from '../../call/event.ts'
+import { simulators } from '../../providers/simulators.ts'
+import type { Candidate } from '../../routing/candidate.ts'
+import type { InferenceRequest } from '../request/inference-request.ts'
+import type { UpstreamExchange } from './upstream-exchange.ts'
+
+/** The events of a provider that runs in this process; undefined for a provider on the network. */
+export function simulateReply(
+  gateway: Gateway,
+  { content }: InferenceRequest,
+  { endpoint }: Candidate,
+  exchange: UpstreamExchange,
+): AsyncIterator<ReplyEvent> | undefined {
+  const simulate = simulators.get(endpoint.provider.slug)
+  return simulate?.(content.call, endpoint.upstream_model, {
+    signal: exchange.signal,
+    sleep: (ms: number) => sleep(ms, exchange.signal),
+    maxBytes: gateway.settings.limits.reply_bytes,
+  })
+}
+
+/** Rejects when the signal aborts first, and leaves no listener on it. */
+function sleep(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = () => {
+      clearTimeout(timer)
+      reject(signal.reason)
+    }
+    const timer = setTimeout(() => {
+      signal.removeEventListener('abort', stop)
+      resolve()
+    }, ms)
+    if (signal.aborted) stop()
+    else signal.addEventListener('abort', stop, { once: true })
+  })
+}
+
+export async function collectEvents(
+  { timeSlicer }: Gateway,
+  exchange: UpstreamExchange,
+  events: AsyncIterator<ReplyEvent>,
+): Promise<ReplyEvent[]> {
+  const collected: ReplyEvent[] = []
+  try {
+    for (;;) {
+      for (let turn = timeSlicer.pendingYield; turn; turn = timeSlicer.pendingYield) await turn
+      exchange.signal.throwIfAborted()
+      const { done, value } = await timeSlicer.runCounted(() => events.next())
+      if (done) return collected
+      collected.push(value)
+    }
+  } catch (error) {
+    throw exchange.toError(error)
+  }
+}

@@ -1,0 +1,75 @@
+import type { Gateway } from '../../app/gateway.ts'
+import { GatewayError } from '../../errors/gateway-error.ts'
+import {
+  ClientGoneError,
+  StoppingError,
+  timeoutError,
+  UpstreamError,
+  unexpectedReplyError,
+} from './errors.ts'
+
+/** One request to an upstream, until the reply is read, the client disconnects, or a timeout ends it. */
+export class UpstreamExchange {
+  readonly #controller = new AbortController()
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #timedOut = false
+  #stopping = false
+  readonly #client: AbortSignal
+  readonly #openExchanges: Gateway['exchanges']
+  readonly #onClientGone = () => this.#controller.abort()
+
+  /** `open` holds the exchanges in progress, so that a shutdown can end them. */
+  constructor(client: AbortSignal, open: Gateway['exchanges']) {
+    this.#client = client
+    this.#openExchanges = open
+    open.add(this)
+    if (client.aborted) this.#controller.abort()
+    else client.addEventListener('abort', this.#onClientGone)
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal
+  }
+
+  /** Replaces the current timeout. */
+  setTimeout(ms: number): void {
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => {
+      this.#timedOut = true
+      this.#controller.abort()
+    }, ms)
+  }
+
+  /** Ends the timeout and the tie to the client. */
+  release(): void {
+    clearTimeout(this.#timer)
+    this.#openExchanges.delete(this)
+    this.#client.removeEventListener('abort', this.#onClientGone)
+  }
+
+  /** The reply is read to its end even if the client disconnects. */
+  outliveClient(): void {
+    this.#client.removeEventListener('abort', this.#onClientGone)
+  }
+
+  abort(): void {
+    this.release()
+    this.#controller.abort()
+  }
+
+  /** For a shutdown. */
+  stop(): void {
+    this.#stopping = true
+    this.#controller.abort()
+  }
+
+  /** What an exception during the exchange means. */
+  toError(error: unknown): Error {
+    if (error instanceof UpstreamError || error instanceof ClientGoneError || error instanceof GatewayError)
+      return error
+    if (this.#stopping) return new StoppingError()
+    if (this.#timedOut) return timeoutError()
+    if (this.#client.aborted) return new ClientGoneError()
+    return unexpectedReplyError('The connection to the provider failed.', error)
+  }
+}
