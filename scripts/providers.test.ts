@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readSettings } from '../src/app/settings.ts'
-import { parseCredential } from '../src/catalogue/credential.ts'
+import { credentialFormOf, parseCredential } from '../src/catalogue/credential.ts'
 import { readConfig } from '../src/config.ts'
 import {
   buildByokExamples,
@@ -53,7 +53,7 @@ describe.each(documentedProviders.map((provider) => [provider.slug, provider] as
         expect(providers.length + models.length).toBeGreaterThan(0)
       }
       for (const [, text] of buildByokExamples(provider)) {
-        expect(parseCredential(text, provider.credentialForm).kind).not.toBe('token')
+        expect(parseCredential(text, credentialFormOf(provider)).kind).not.toBe('token')
       }
     })
   },

@@ -4,6 +4,7 @@ import { readSnapshot } from '../src/catalogue/snapshot.ts'
 import { isGenerateDialect } from '../src/catalogue/vocabulary.ts'
 import { dialects } from '../src/dialects/all.ts'
 import { providers } from '../src/providers/all.ts'
+import { findScheme } from '../src/sign-in/all.ts'
 import { notes } from './providers/notes.ts'
 
 export const documentedProviders = providers.filter(({ inProcess }) => !inProcess)
@@ -62,19 +63,14 @@ function renderAttributes(provider: Provider): string {
   return `| | |\n|---|---|\n${rows.map(([title, value]) => `| ${title} | ${value} |`).join('\n')}`
 }
 
-const formSigning = {
-  accessKey: 'or Signature Version 4',
-  serviceAccount: 'or the token of a service account',
-  deployments: '',
-}
-
-function describeSigning({ keyHeader, credentialForm, dialects: names }: Provider): string {
+function describeSigning({ keyHeader, signIn, dialects: names }: Provider): string {
   const own = names.filter(isGenerateDialect).map((name) => dialects[name].upstream.defaults.keyHeader)
   const headers = new Set((keyHeader ? [keyHeader] : own).map((header) => header ?? 'authorization'))
   const shown = [...(headers.size > 0 ? headers : ['authorization'])].map((header) =>
     header === 'authorization' ? '`Authorization: Bearer`' : `\`${header}\``,
   )
-  return [shown.join(', '), credentialForm ? formSigning[credentialForm] : ''].filter(Boolean).join(', ')
+  const label = signIn && findScheme(signIn.scheme).format?.label
+  return [shown.join(', '), ...(label ? [`or ${label}`] : [])].join(', ')
 }
 
 function renderEnvironment(provider: Provider): string {

@@ -4,6 +4,7 @@ import { dirname, join, normalize, relative } from 'node:path'
 import { Glob } from 'bun'
 import { destinations } from '../src/destinations/all.ts'
 import { providers } from '../src/providers/all.ts'
+import { signInSchemes } from '../src/sign-in/all.ts'
 
 /** Each folder of src, or a file of one, by its distance from the ground. Imports go down, never up. */
 const layers: Record<string, number> = {
@@ -14,12 +15,12 @@ const layers: Record<string, number> = {
   call: 2,
   catalogue: 2,
   ledger: 2,
+  'sign-in': 2,
   account: 3,
   destinations: 3,
   policy: 3,
   dialects: 4,
   providers: 4,
-  'sign-in': 4,
   routing: 5,
   app: 6,
   pipeline: 7,
@@ -117,7 +118,7 @@ function checkCycles(): void {
   for (const { path } of modules) visit(path, [])
 }
 
-/** Shared code reads a property of a provider or destination; it never asks which one it is. */
+/** Shared code reads properties of providers, destinations and sign-in schemes; it never checks which one it has. */
 function checkNames({ path, text }: Module): void {
   if (bannedNames.test(path)) problems.push(`${path}: a name that says nothing`)
   if (dataFiles.test(path)) return
@@ -126,9 +127,21 @@ function checkNames({ path, text }: Module): void {
       problems.push(`${path}: names the provider ${slug}`)
     }
   }
+  checkSchemeNames({ path, text })
   if (path.startsWith('src/destinations/')) return
   for (const { type } of destinations) {
     if (new RegExp(`['"\`]${type}['"\`]`).test(text)) problems.push(`${path}: names the destination ${type}`)
+  }
+}
+
+/** Schemes with options: `none` and `token` are what every provider has. */
+function checkSchemeNames({ path, text }: Pick<Module, 'path' | 'text'>): void {
+  if (path.startsWith('src/sign-in/')) return
+  for (const { kind, format } of signInSchemes) {
+    if (!format) continue
+    const fields = Object.keys(format.overrides?.fields ?? {})
+    if (new RegExp(`['"\`]${kind}['"\`]${fields.map((name) => `|\\b${name}\\b`).join('')}`).test(text))
+      problems.push(`${path}: names the sign-in scheme ${kind}`)
   }
 }
 

@@ -44,7 +44,7 @@ import { OriginReachability } from './lib/origin-reachability.ts'
 import { MinuteRateLimiter } from './lib/rate-limiter.ts'
 import { TimeSlicer } from './lib/time-slicer.ts'
 import { Routing } from './routing/routing.ts'
-import { AccessTokenCache } from './sign-in/service-account.ts'
+import { RequestSigner } from './sign-in/request-signer.ts'
 
 /** How long replies that were cut may take to be settled and sent. */
 const abortGraceMs = 5000
@@ -91,7 +91,7 @@ export async function openGateway(
     rateLimiter: new MinuteRateLimiter(),
     routing: new Routing(),
     origins: new OriginReachability(),
-    serviceAccountTokens: new AccessTokenCache(clock),
+    requestSigner: new RequestSigner(clock),
     drainLimiter: new ConcurrencyLimiter(maxDrains),
     exchanges: new Set(),
     responseCache,

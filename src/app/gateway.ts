@@ -17,7 +17,7 @@ import type { OriginReachability } from '../lib/origin-reachability.ts'
 import type { MinuteRateLimiter } from '../lib/rate-limiter.ts'
 import type { TimeSlicer } from '../lib/time-slicer.ts'
 import type { Routing } from '../routing/routing.ts'
-import type { AccessTokenCache } from '../sign-in/service-account.ts'
+import type { RequestSigner } from '../sign-in/request-signer.ts'
 import type { AccountCache } from './account-cache.ts'
 import type { Metrics } from './metrics.ts'
 import type { Settings } from './settings.ts'
@@ -44,8 +44,7 @@ export interface Gateway {
   readonly rateLimiter: MinuteRateLimiter
   readonly routing: Routing
   readonly origins: OriginReachability
-  /** Tokens that service accounts were given by their vendors. */
-  readonly serviceAccountTokens: AccessTokenCache
+  readonly requestSigner: RequestSigner
   /** Replies that are read on although their client has left. */
   readonly drainLimiter: ConcurrencyLimiter
   /** Conversations with providers that are under way, to be cut when the process must stop. */

@@ -1,4 +1,5 @@
 import type { Environment } from '../config.ts'
+import { applySignInFields } from '../sign-in/all.ts'
 import type { DeclaredCatalogue, DeclaredProvider } from './declared.ts'
 import {
   commonParameters,
@@ -130,7 +131,7 @@ function mergeProvider(provider: Provider, changes: DeclaredProvider): Provider 
     slug: changes.slug,
     name: changes.name ?? provider.name,
     ...(changes.base_url && { baseUrl: changes.base_url, addresses: [] }),
-    ...(changes.token_url && { tokenUrl: changes.token_url }),
+    ...(provider.signIn && { signIn: applySignInFields(provider.signIn, changes) }),
     dialects: changes.dialects ?? provider.dialects,
     ...(changes.key_header && { keyHeader: changes.key_header }),
     ...(changes.headers && { headers: changes.headers }),

@@ -2,29 +2,10 @@ import { z } from 'zod'
 import { parseJson } from '../lib/json.ts'
 import { JsonError } from '../lib/json-error.ts'
 import { flattenIssues } from '../lib/validation-issues.ts'
+import { findScheme, type SignInOptions, type SigningCredential } from '../sign-in/all.ts'
+import { credentialField, printableMessage, printablePattern } from '../sign-in/credential-field.ts'
+import type { Provider } from './provider.ts'
 import { type ProviderSettings, settingPatterns } from './provider-settings.ts'
-
-export interface Token {
-  kind: 'token'
-  token: string
-}
-
-export interface AccessKey {
-  kind: 'access-key'
-  accessKeyId: string
-  secretAccessKey: string
-  sessionToken?: string | undefined
-  region: string
-}
-
-export interface ServiceAccount {
-  kind: 'service-account'
-  clientEmail: string
-  privateKey: string
-  privateKeyId?: string | undefined
-  project: string
-  region?: string | undefined
-}
 
 /** A resource that serves every model under the name of its deployment. */
 export interface Resource {
@@ -49,10 +30,7 @@ export interface Deployments {
   deployments: Deployment[]
 }
 
-/** What a request is signed with. */
-export type SigningCredential = { kind: 'none' } | Token | AccessKey | ServiceAccount
-
-/** What a provider is paid with, read. */
+/** Authenticates and pays for requests to a provider. */
 export type Credential = SigningCredential | Deployments
 
 export const noCredential: Credential = { kind: 'none' }
@@ -60,17 +38,13 @@ export const noCredential: Credential = { kind: 'none' }
 /** Longer than any token; a service account is some 2 KiB. */
 const maxTokenLength = 16 * 1024
 
-/** What a header can hold; a line end in a key that was pasted would be an error of ours at every request. */
-export const printablePattern = /^[\x20-\x7e]+$/
-export const printableMessage = 'must be printable ASCII characters'
-
-const word = z.string().min(1).max(4096).regex(printablePattern, printableMessage)
-
 const resource = z
   .strictObject({
-    api_key: word,
-    resource_name: word.regex(settingPatterns.resource, 'must be the name of a resource'),
-    resource_type: word.regex(settingPatterns.resource_type, 'must be a type such as ai_foundry').optional(),
+    api_key: credentialField,
+    resource_name: credentialField.regex(settingPatterns.resource, 'must be the name of a resource'),
+    resource_type: credentialField
+      .regex(settingPatterns.resource_type, 'must be a type such as ai_foundry')
+      .optional(),
   })
   .transform(({ api_key, resource_name, resource_type }) => ({
     token: api_key,
@@ -79,10 +53,10 @@ const resource = z
 
 const deployment = z
   .strictObject({
-    model_slug: word,
+    model_slug: credentialField,
     endpoint_url: z.url({ protocol: /^https?$/ }),
-    api_key: word,
-    model_id: word,
+    api_key: credentialField,
+    model_id: credentialField,
   })
   .transform(({ model_slug, endpoint_url, api_key, model_id }) => ({
     slug: model_slug,
@@ -108,44 +82,16 @@ const deployments = z
     }),
   )
 
-const accessKey = z
-  .strictObject({
-    accessKeyId: word,
-    secretAccessKey: word,
-    sessionToken: word.optional(),
-    region: word.regex(/^[a-z]{2,}(?:-[a-z]+)+-\d+$/, 'must be a region such as eu-west-1'),
-  })
-  .transform((fields): AccessKey => ({ kind: 'access-key', ...fields }))
+/** How a credential in JSON is read: as that of a sign-in scheme, or as a list of resources and deployments. */
+export type CredentialForm = SignInOptions['scheme'] | Deployments['kind']
 
-/** The vendor's own: an assertion goes nowhere else. */
-const googleTokenUrls = ['https://oauth2.googleapis.com/token', 'https://accounts.google.com/o/oauth2/token']
-
-const serviceAccount = z
-  .looseObject({
-    type: z.literal('service_account'),
-    project_id: word.regex(settingPatterns.project, 'must be the id of a project'),
-    private_key_id: word.optional(),
-    private_key: z.string().max(16384).startsWith('-----BEGIN ', 'must be a private key in PEM'),
-    client_email: word,
-    token_uri: z.enum(googleTokenUrls, `must be ${googleTokenUrls[0]}`).optional(),
-    region: word.regex(settingPatterns.region, 'must be a region such as europe-west1, or global').optional(),
-    bucket: word.optional(),
-  })
-  .transform(
-    (account): ServiceAccount => ({
-      kind: 'service-account',
-      clientEmail: account.client_email,
-      privateKey: account.private_key,
-      privateKeyId: account.private_key_id,
-      project: account.project_id,
-      region: account.region,
-    }),
-  )
-
-const credentialForms = { deployments, accessKey, serviceAccount }
-
-/** What a credential may be beside a token. */
-export type CredentialForm = keyof typeof credentialForms
+/** The form of credential that a provider accepts besides a token. */
+export function credentialFormOf({
+  signIn,
+  acceptsDeployments,
+}: Pick<Provider, 'signIn' | 'acceptsDeployments'>): CredentialForm | undefined {
+  return acceptsDeployments ? 'deployments' : signIn?.scheme
+}
 
 /** Names a field, never what is in it. */
 export class CredentialError extends Error {
@@ -168,10 +114,15 @@ export function parseCredential(text: string, form: CredentialForm | undefined):
 
 /** From what headgate.yaml says. */
 export function parseCredentialObject(value: unknown, form: CredentialForm): Credential {
-  const result = credentialForms[form].safeParse(value)
+  const result = schemaOf(form).safeParse(value)
   if (result.success) return result.data
   const [first] = flattenIssues(result.error)
   throw new CredentialError(first?.path ?? [], first?.message ?? 'is not valid')
+}
+
+function schemaOf(form: CredentialForm): z.ZodType<Credential> {
+  const schema = form === 'deployments' ? deployments : findScheme(form).format?.schema
+  return schema ?? z.never()
 }
 
 function parseCredentialJson(text: string): unknown {
@@ -183,44 +134,24 @@ function parseCredentialJson(text: string): unknown {
   }
 }
 
-/** What the credential says of where it is used. */
+/** The provider settings that a credential itself implies. */
 export function settingsOf(credential: Credential): ProviderSettings {
-  if (credential.kind === 'access-key') return { region: credential.region }
-  if (credential.kind !== 'service-account') return {}
-  const { project, region } = credential
-  return { project, ...(region && { region }) }
+  if (credential.kind === 'deployments') return {}
+  return findScheme(credential.kind).format?.settingsOf(credential) ?? {}
 }
 
-/** What must never be read by anyone, wherever the credential has been. */
+/** The parts that must never be shown or logged. */
 export function listSecrets(credential: Credential): string[] {
-  switch (credential.kind) {
-    case 'none':
-      return []
-    case 'token':
-      return [credential.token]
-    case 'access-key':
-      return [credential.secretAccessKey, credential.sessionToken, credential.accessKeyId].filter(
-        (secret) => secret !== undefined,
-      )
-    case 'service-account':
-      return [credential.privateKey]
-    case 'deployments':
-      return [...credential.resources, ...credential.deployments].map(({ token }) => token)
-  }
+  if (credential.kind === 'deployments') return listTokens(credential)
+  return findScheme(credential.kind).listSecrets(credential)
 }
 
-/** The part people know a credential by; it is shown masked. */
+/** The part that people recognize a credential by; it is shown masked. */
 export function identifierOf(credential: Credential): string {
-  switch (credential.kind) {
-    case 'none':
-      return ''
-    case 'token':
-      return credential.token
-    case 'access-key':
-      return credential.accessKeyId
-    case 'service-account':
-      return credential.privateKeyId ?? credential.privateKey
-    case 'deployments':
-      return [...credential.resources, ...credential.deployments][0]?.token ?? ''
-  }
+  if (credential.kind === 'deployments') return listTokens(credential)[0] ?? ''
+  return findScheme(credential.kind).identifierOf(credential)
+}
+
+function listTokens({ resources, deployments }: Deployments): string[] {
+  return [...resources, ...deployments].map(({ token }) => token)
 }

@@ -1,10 +1,11 @@
 import { z } from 'zod'
+import { signInFields } from '../sign-in/all.ts'
+import { printableMessage, printablePattern } from '../sign-in/credential-field.ts'
 import {
   CredentialError,
   type CredentialForm,
+  credentialFormOf,
   parseCredentialObject,
-  printableMessage,
-  printablePattern,
 } from './credential.ts'
 import { type DeclaredModel, dataPolicy, tagOf } from './declared-model.ts'
 import type { Provider } from './provider.ts'
@@ -36,8 +37,7 @@ export const declaredProvider = z.strictObject({
   credentials: z.union([z.array(z.unknown()), z.record(z.string(), z.unknown())]).optional(),
   /** `region`, `project` and the like, for the gaps in the address. */
   settings: z.partialRecord(z.enum(settingNames), z.string()).optional(),
-  /** Where the assertions of service accounts are exchanged, instead of at the vendor's own address. */
-  token_url: z.url({ protocol: /^https?$/ }).optional(),
+  ...signInFields,
   dialects: z.array(z.enum(dialectNames)).min(1).optional(),
   /** The header the key goes into, where it is not the one of the format; `authorization` means Bearer. */
   key_header: headerName.optional(),
@@ -125,9 +125,10 @@ function checkCredentials(
 ): void {
   const { api_key, credentials } = declared
   if (credentials === undefined) return
+  const form = base && credentialFormOf(base)
   if (api_key !== undefined) report(['credentials'], 'cannot be combined with api_key')
-  else if (!base?.credentialForm) report(['credentials'], 'is not for this provider; use api_key')
-  else checkCredentialForm(credentials, base.credentialForm, report)
+  else if (!form) report(['credentials'], 'is not for this provider; use api_key')
+  else checkCredentialForm(credentials, form, report)
 }
 
 function checkCredentialForm(credentials: unknown, form: CredentialForm, report: ReportProblem): void {

@@ -3,6 +3,7 @@ import type { Environment } from '../config.ts'
 import {
   type Credential,
   CredentialError,
+  credentialFormOf,
   noCredential,
   parseCredential,
   parseCredentialObject,
@@ -65,24 +66,26 @@ function resourceSettingsOf(credential: Credential) {
 
 /** Checked when the file was read. */
 function readDeclaredCredential(
-  { credentialForm }: Provider,
+  provider: Provider,
   declared: DeclaredProvider | undefined,
 ): Credential | null {
   if (declared?.api_key !== undefined) return { kind: 'token', token: declared.api_key }
-  if (declared?.credentials === undefined || !credentialForm) return null
-  return parseCredentialObject(declared.credentials, credentialForm)
+  const form = credentialFormOf(provider)
+  if (declared?.credentials === undefined || !form) return null
+  return parseCredentialObject(declared.credentials, form)
 }
 
 /** A variable that is of no use is not an error: it may be there for other programs. */
 function readEnvironmentCredential(
-  { keyVariable, keyFile, credentialForm }: Provider,
+  provider: Provider,
   environment: Environment,
 ): { credential: Credential; problem: string | null } {
+  const { keyVariable, keyFile } = provider
   const text = keyVariable ? environment[keyVariable]?.trim() : undefined
   if (!text) return { credential: noCredential, problem: null }
   try {
     const content = keyFile && !text.startsWith('{') ? readFileSync(text, 'utf8').trim() : text
-    return { credential: parseCredential(content, credentialForm), problem: null }
+    return { credential: parseCredential(content, credentialFormOf(provider)), problem: null }
   } catch (error) {
     const problem =
       error instanceof CredentialError

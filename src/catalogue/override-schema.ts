@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { signInFields } from '../sign-in/all.ts'
 import { declaredProvider } from './declared.ts'
 import { declaredEndpoint, declaredModel, imageCapabilities } from './declared-model.ts'
 import { pricing } from './price.ts'
@@ -26,13 +27,18 @@ function toPartialSchema<S extends z.ZodRawShape>(shape: S): PartialSchema<S> {
   return z.strictObject(Object.fromEntries(fields)) as unknown as PartialSchema<S>
 }
 
+/** Of each sign-in scheme: they decide where a credential is sent. */
+const signInFieldMask = Object.fromEntries(Object.keys(signInFields).map((name) => [name, true])) as {
+  [Name in keyof typeof signInFields]: true
+}
+
 /** Of a provider: whether there is one, what decides where a credential goes, or is one that is more than a token. */
 const fileOnlyFields = {
   enabled: true,
   like: true,
   credentials: true,
   settings: true,
-  token_url: true,
+  ...signInFieldMask,
 } as const
 
 /** What an operator may say of each kind at run time: the fields of headgate.yaml, as many as are to change. */

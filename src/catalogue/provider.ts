@@ -1,7 +1,7 @@
 import type { ReasoningFormat } from '../call/part.ts'
 import type { JsonObject } from '../lib/json-values.ts'
 import type { FrameReader } from '../lib/sse.ts'
-import type { CredentialForm } from './credential.ts'
+import type { SignInOptions } from '../sign-in/all.ts'
 import type { ModelDeclaration } from './declared-model.ts'
 import type { ProviderAddress, ProviderSettings, SettingName, SettingSource } from './provider-settings.ts'
 import type { DataRegion, DialectName, ReasoningField, VendorName, WireCapability } from './vocabulary.ts'
@@ -73,12 +73,10 @@ export interface Provider extends ProviderAddress {
   keyVariable: string | null
   /** The variable may name a file instead. */
   keyFile?: true
-  /** What its credential may be beside a token. */
-  credentialForm?: CredentialForm
-  /** The name of the service in signatures of AWS. */
-  awsService?: string
-  /** Where the assertion of a service account is exchanged for a token. */
-  tokenUrl?: string
+  /** The scheme, and its options, of the JSON credentials that it accepts besides a token. */
+  signIn?: SignInOptions
+  /** Its credential may be a list of resources and deployments. */
+  acceptsDeployments?: true
   /** In order of preference, for requests that came in another format. */
   dialects: DialectName[]
   regions: DataRegion[]

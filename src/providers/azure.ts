@@ -16,7 +16,7 @@ export const azure: Provider = {
   },
   keyVariable: 'AZURE_API_KEY',
   keyHeader: 'api-key',
-  credentialForm: 'deployments',
+  acceptsDeployments: true,
   dialects: ['chat', 'responses', 'embeddings'],
   regions: ['global'],
   // Prompts may be kept for abuse monitoring unless the subscription is exempt.

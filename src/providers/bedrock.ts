@@ -64,8 +64,7 @@ export const bedrock: Provider = {
   // Not AWS_ACCESS_KEY_ID: many machines have that one for other reasons.
   keyVariable: 'AWS_BEARER_TOKEN_BEDROCK',
   keyHeader: 'authorization',
-  credentialForm: 'accessKey',
-  awsService: 'bedrock',
+  signIn: { scheme: 'access-key', service: 'bedrock' },
   dialects: ['messages', 'chat'],
   wire: { messages: invokeModel, chat: openaiPath },
   resolveModelName,

@@ -80,8 +80,7 @@ export const vertex: Provider = {
   keyVariable: 'GOOGLE_APPLICATION_CREDENTIALS',
   keyFile: true,
   keyHeader: 'x-goog-api-key',
-  credentialForm: 'serviceAccount',
-  tokenUrl: 'https://oauth2.googleapis.com/token',
+  signIn: { scheme: 'service-account', tokenUrl: 'https://oauth2.googleapis.com/token' },
   dialects: ['gemini', 'messages', 'chat'],
   wire: { gemini: generateContent, messages: rawPredict, chat: openaiPath },
   dataResidency: {

@@ -1,15 +1,57 @@
 import { AwsV4Signer } from 'aws4fetch'
-import type { AccessKey } from '../catalogue/credential.ts'
-import type { HeaderMap, SignableRequest, SignInContext } from './context.ts'
+import { z } from 'zod'
+import type { Clock } from '../lib/clock.ts'
+import { credentialField } from './credential-field.ts'
+import type { HeaderMap, SignableRequest, SignInContext, SignInScheme } from './scheme.ts'
 
-/** Signature Version 4: over the method, the URL, the headers given here, and the body. */
-export async function signWithAccessKey(
+export interface AccessKey {
+  kind: 'access-key'
+  accessKeyId: string
+  secretAccessKey: string
+  sessionToken?: string | undefined
+  region: string
+}
+
+interface AccessKeyOptions {
+  scheme: 'access-key'
+  /** The name of the service in the scope of a signature. */
+  service: string
+}
+
+const schema = z
+  .strictObject({
+    accessKeyId: credentialField,
+    secretAccessKey: credentialField,
+    sessionToken: credentialField.optional(),
+    region: credentialField.regex(/^[a-z]{2,}(?:-[a-z]+)+-\d+$/, 'must be a region such as eu-west-1'),
+  })
+  .transform((fields): AccessKey => ({ kind: 'access-key', ...fields }))
+
+/** Access keys of AWS, which sign each request with Signature Version 4. */
+export const accessKey: SignInScheme<AccessKey, AccessKeyOptions> = {
+  kind: 'access-key',
+  format: {
+    label: 'Signature Version 4',
+    schema,
+    settingsOf: ({ region }) => ({ region }),
+  },
+  listSecrets: ({ secretAccessKey, sessionToken, accessKeyId }) =>
+    [secretAccessKey, sessionToken, accessKeyId].filter((secret) => secret !== undefined),
+  identifierOf: ({ accessKeyId }) => accessKeyId,
+  createSigner: (clock) => ({
+    sign: (request, credential, context) => signWithAccessKey(request, credential, context, clock),
+  }),
+}
+
+/** The signature covers the method, the URL, the headers passed here and the body. */
+async function signWithAccessKey(
   { method, url, headers, body }: SignableRequest,
   { accessKeyId, secretAccessKey, sessionToken, region: credentialRegion }: AccessKey,
-  { clock, service, region }: Pick<SignInContext, 'clock' | 'service' | 'region'>,
+  { options, settings }: SignInContext<AccessKeyOptions>,
+  clock: Clock,
 ): Promise<HeaderMap> {
-  // A proxy may change how it wants its answer packed.
-  const { 'accept-encoding': _packing, ...signable } = headers
+  // A proxy may change it, which would break the signature.
+  const { 'accept-encoding': _encoding, ...signable } = headers
   const signer = new AwsV4Signer({
     method,
     url,
@@ -18,8 +60,8 @@ export async function signWithAccessKey(
     accessKeyId,
     secretAccessKey,
     ...(sessionToken !== undefined && { sessionToken }),
-    service,
-    region: region || credentialRegion,
+    service: options.service,
+    region: settings.region || credentialRegion,
     datetime: new Date(clock.now()).toISOString().replace(/[:-]|\.\d{3}/g, ''),
   })
   const signed = await signer.sign()

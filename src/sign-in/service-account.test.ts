@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { createVerify, generateKeyPairSync } from 'node:crypto'
-import type { ServiceAccount } from '../catalogue/credential.ts'
-import { AccessTokenCache } from './service-account.ts'
+import { RequestSigner } from './request-signer.ts'
+import type { ServiceAccount } from './service-account.ts'
 
 const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
 const account: ServiceAccount = {
@@ -15,36 +15,43 @@ const account: ServiceAccount = {
 describe('service accounts', () => {
   let vendor: ReturnType<typeof Bun.serve>
   let forms: URLSearchParams[] = []
-  let answer: () => Response | Promise<Response>
+  let respond: () => Response | Promise<Response>
   let now = Date.parse('2026-11-15T12:00:00Z')
-  let grants: AccessTokenCache
+  let signer: RequestSigner
   beforeAll(() => {
     vendor = Bun.serve({
       port: 0,
       hostname: '127.0.0.1',
       fetch: async (request) => {
         forms.push(new URLSearchParams(await request.text()))
-        return answer()
+        return respond()
       },
     })
   })
   afterAll(() => vendor.stop(true))
   beforeEach(() => {
     forms = []
-    answer = () => Response.json({ access_token: `token-${forms.length}`, expires_in: 1000 })
-    grants = new AccessTokenCache({ now: () => now })
+    respond = () => Response.json({ access_token: `token-${forms.length}`, expires_in: 1000 })
+    signer = new RequestSigner({ now: () => now })
   })
 
-  const exchange = () => ({
-    tokenUrl: `http://127.0.0.1:${vendor.port}/token`,
-    allowPrivate: [`127.0.0.1:${vendor.port}`],
+  const tokenUrl = () => `http://127.0.0.1:${vendor.port}/token`
+  const contextFor = (url: string, allowPrivate = [new URL(url).host]) => ({
+    keyHeader: 'x-goog-api-key',
+    settings: {},
+    options: { scheme: 'service-account', tokenUrl: url } as const,
+    allowPrivate,
   })
-  const token = (who = account) => grants.getToken(who, exchange())
+  const request = { method: 'POST', url: 'https://vertex.example/', headers: {}, body: '' }
+  const token = async (who = account, context = contextFor(tokenUrl())) => {
+    const headers = await signer.sign(request, who, context)
+    return headers.authorization?.replace('Bearer ', '')
+  }
   const later = (seconds: number) => {
     now += seconds * 1000
   }
 
-  test('the assertion is signed by the account, for the place it is sent to', async () => {
+  test('the assertion is signed by the account, for the token endpoint it is sent to', async () => {
     expect(await token()).toBe('token-1')
     const [form] = forms
     expect(form?.get('grant_type')).toBe('urn:ietf:params:oauth:grant-type:jwt-bearer')
@@ -54,7 +61,7 @@ describe('service accounts', () => {
     expect(read(claims)).toEqual({
       iss: account.clientEmail,
       scope: 'https://www.googleapis.com/auth/cloud-platform',
-      aud: exchange().tokenUrl,
+      aud: tokenUrl(),
       iat: now / 1000,
       exp: now / 1000 + 3600,
     })
@@ -64,7 +71,7 @@ describe('service accounts', () => {
     expect(verified).toBe(true)
   })
 
-  test('a token serves until 80 % of its life, then it is replaced while it still serves', async () => {
+  test('a token is replaced after 80 % of its lifetime, and used until the new one arrives', async () => {
     await token()
     later(799)
     expect(await token()).toBe('token-1')
@@ -74,24 +81,24 @@ describe('service accounts', () => {
     expect(forms).toHaveLength(2)
   })
 
-  test('requests that come together share one exchange', async () => {
+  test('concurrent requests share one exchange', async () => {
     expect(await Promise.all(Array.from({ length: 50 }, () => token()))).toEqual(Array(50).fill('token-1'))
     expect(forms).toHaveLength(1)
   })
 
-  test('accounts do not share tokens, whatever they call themselves', async () => {
+  test('accounts with the same name and different keys do not share tokens', async () => {
     const other = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
     const imposter = { ...account, privateKey: other.export({ type: 'pkcs8', format: 'pem' }).toString() }
     expect(await Promise.all([token(), token(imposter)])).toHaveLength(2)
     expect(forms).toHaveLength(2)
   })
 
-  test('a failed exchange is told, not remembered; one beforehand is not told while the token lasts', async () => {
-    answer = () => Response.json({ error: 'invalid_grant', error_description: 'leak' }, { status: 400 })
-    await expect(token()).rejects.toThrow('The service account was not signed in (status 400).')
-    answer = () => Response.json({ access_token: 'good', expires_in: 1000 })
+  test('a failed exchange is reported, not cached; a failed refresh is not reported while the token is valid', async () => {
+    respond = () => Response.json({ error: 'invalid_grant', error_description: 'leak' }, { status: 400 })
+    await expect(token()).rejects.toThrow('The token endpoint rejected the service account (status 400).')
+    respond = () => Response.json({ access_token: 'good', expires_in: 1000 })
     expect(await token()).toBe('good')
-    answer = () => Response.json({}, { status: 503 })
+    respond = () => Response.json({}, { status: 503 })
     later(900)
     const before = forms.length
     for (let i = 0; i < 20; i++) {
@@ -100,27 +107,27 @@ describe('service accounts', () => {
     }
     expect(forms.length - before).toBeLessThan(2)
     later(100)
-    await expect(token()).rejects.toThrow('not signed in')
+    await expect(token()).rejects.toThrow('rejected the service account')
   })
 
-  test('a token that was refused is asked for anew', async () => {
+  test('a token that the provider rejected is replaced', async () => {
     await token()
-    grants.invalidate(account, exchange().tokenUrl)
+    signer.forgetToken(account, contextFor(tokenUrl()))
     expect(await token()).toBe('token-2')
   })
 
-  test('S12 a key that is none, and a vendor that is away, are told without a word of the key', async () => {
+  test('S12 an invalid key and an unreachable token endpoint are reported without any part of the key', async () => {
     const broken = {
       ...account,
       privateKey: '-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END PRIVATE KEY-----',
     }
     await expect(token(broken)).rejects.toThrow('The private key of the service account cannot be used.')
-    const closed = { ...exchange(), tokenUrl: 'http://127.0.0.1:1/token', allowPrivate: ['127.0.0.1:1'] }
-    await expect(grants.getToken(account, closed)).rejects.toThrow('no answer')
+    const closed = contextFor('http://127.0.0.1:1/token')
+    await expect(token(account, closed)).rejects.toThrow('did not respond')
   })
 
   test('S5 an assertion is not sent to a private address that the operator did not list', async () => {
-    await expect(grants.getToken(account, { ...exchange(), allowPrivate: [] })).rejects.toThrow('no answer')
+    await expect(token(account, contextFor(tokenUrl(), []))).rejects.toThrow('did not respond')
     expect(forms).toHaveLength(0)
   })
 })

@@ -1,18 +1,102 @@
 import { importPKCS8, SignJWT } from 'jose'
-import type { ServiceAccount } from '../catalogue/credential.ts'
+import { z } from 'zod'
+import { settingPatterns } from '../catalogue/provider-settings.ts'
 import type { Clock } from '../lib/clock.ts'
 import { sha256 } from '../lib/crypto.ts'
 import { sendBuffered } from '../lib/egress-client.ts'
 import { asObject, asString } from '../lib/json-values.ts'
-import { type HeaderMap, type SignInContext, SignInError } from './context.ts'
+import { credentialField } from './credential-field.ts'
+import { type SignInContext, SignInError, type SignInScheme } from './scheme.ts'
+
+export interface ServiceAccount {
+  kind: 'service-account'
+  clientEmail: string
+  privateKey: string
+  privateKeyId?: string | undefined
+  project: string
+  region?: string | undefined
+}
+
+interface ServiceAccountOptions {
+  scheme: 'service-account'
+  /** Where an assertion of the account is exchanged for a token. */
+  tokenUrl: string
+}
+
+/** The vendor's own: an assertion is sent nowhere else. */
+const googleTokenUrls = ['https://oauth2.googleapis.com/token', 'https://accounts.google.com/o/oauth2/token']
+
+const schema = z
+  .looseObject({
+    type: z.literal('service_account'),
+    project_id: credentialField.regex(settingPatterns.project, 'must be the id of a project'),
+    private_key_id: credentialField.optional(),
+    private_key: z.string().max(16384).startsWith('-----BEGIN ', 'must be a private key in PEM'),
+    client_email: credentialField,
+    token_uri: z.enum(googleTokenUrls, `must be ${googleTokenUrls[0]}`).optional(),
+    region: credentialField
+      .regex(settingPatterns.region, 'must be a region such as europe-west1, or global')
+      .optional(),
+    bucket: credentialField.optional(),
+  })
+  .transform(
+    (account): ServiceAccount => ({
+      kind: 'service-account',
+      clientEmail: account.client_email,
+      privateKey: account.private_key,
+      privateKeyId: account.private_key_id,
+      project: account.project_id,
+      region: account.region,
+    }),
+  )
+
+const overrideFields = {
+  /** Where the assertions of service accounts are exchanged, instead of at the vendor's address. */
+  token_url: z.url({ protocol: /^https?$/ }).optional(),
+}
+
+/** Service accounts of Google Cloud, which sign assertions and exchange them for tokens. */
+export const serviceAccount: SignInScheme<ServiceAccount, ServiceAccountOptions, typeof overrideFields> = {
+  kind: 'service-account',
+  format: {
+    label: 'the token of a service account',
+    schema,
+    settingsOf: ({ project, region }) => ({ project, ...(region && { region }) }),
+    overrides: {
+      fields: overrideFields,
+      apply: (options, { token_url }) => (token_url ? { ...options, tokenUrl: token_url } : options),
+    },
+  },
+  listSecrets: ({ privateKey }) => [privateKey],
+  identifierOf: ({ privateKeyId, privateKey }) => privateKeyId ?? privateKey,
+  createSigner: (clock) => {
+    const tokens = new AccessTokenCache(clock)
+    return {
+      async sign(_request, account, context) {
+        const token = await tokens.getToken(account, tokenEndpointOf(context))
+        return { authorization: `Bearer ${token}` }
+      },
+      forgetToken: (account, { options }) => tokens.invalidate(account, options.tokenUrl),
+    }
+  },
+}
+
+interface TokenEndpoint {
+  tokenUrl: string
+  allowPrivate: readonly string[]
+}
+
+function tokenEndpointOf({ options, allowPrivate }: SignInContext<ServiceAccountOptions>): TokenEndpoint {
+  return { tokenUrl: options.tokenUrl, allowPrivate }
+}
 
 const scope = 'https://www.googleapis.com/auth/cloud-platform'
 const algorithm = 'RS256'
-/** The longest an assertion may be good for. */
+/** The vendor's maximum lifetime of an assertion. */
 const assertionSeconds = 3600
-/** After this share of its life a token is replaced, while the old one still serves. */
+/** After this share of its lifetime a token is replaced, while it is still valid. */
 const refreshShare = 0.8
-/** When that fails it is not tried again for this long. */
+/** Between attempts to replace a token that is still valid. */
 const refreshRetryMs = 10_000
 const maxCachedTokens = 1000
 const exchangeTimeoutMs = 10_000
@@ -24,10 +108,8 @@ interface AccessToken {
   expiresAt: number
 }
 
-type TokenEndpoint = Pick<SignInContext, 'tokenUrl' | 'allowPrivate'>
-
-/** Tokens that service accounts were given, for as long as they last. */
-export class AccessTokenCache {
+/** Access tokens of service accounts, cached until they expire. */
+class AccessTokenCache {
   readonly #clock: Clock
   readonly #tokens = new Map<string, AccessToken>()
   readonly #pending = new Map<string, Promise<string>>()
@@ -36,7 +118,7 @@ export class AccessTokenCache {
     this.#clock = clock
   }
 
-  /** Who asks while a token is on its way waits for the same one. */
+  /** Concurrent requests for one account share one exchange. */
   async getToken(account: ServiceAccount, endpoint: TokenEndpoint): Promise<string> {
     const cacheKey = computeCacheKey(account, endpoint.tokenUrl)
     const cached = this.#tokens.get(cacheKey)
@@ -45,12 +127,12 @@ export class AccessTokenCache {
     const pending = this.#requestToken(cacheKey, account, endpoint)
     if (!cached || now >= cached.expiresAt) return pending
     cached.refreshAt = now + refreshRetryMs
-    // The old one still serves; the failure of this exchange is told when it does no longer.
+    // The cached token is still valid: a failed exchange is reported only once it has expired.
     pending.catch(() => undefined)
     return cached.token
   }
 
-  /** The token was refused: the next request asks for another. */
+  /** The provider rejected the token: the next request exchanges a new assertion. */
   invalidate(account: ServiceAccount, tokenUrl: string): void {
     this.#tokens.delete(computeCacheKey(account, tokenUrl))
   }
@@ -79,7 +161,7 @@ export class AccessTokenCache {
   }
 }
 
-/** Whoever has the private key is the account. */
+/** Includes the private key, so that knowing the name of an account does not give access to its token. */
 function computeCacheKey({ clientEmail, privateKey }: ServiceAccount, tokenUrl: string): string {
   return sha256([tokenUrl, clientEmail, privateKey].join('\n'))
 }
@@ -118,12 +200,13 @@ async function exchangeAssertion(
     },
     { allowPrivate, timeoutMs: exchangeTimeoutMs, maxBytes: maxResponseBytes },
   ).catch(() => null)
-  if (!response) throw new SignInError('The service account could not be signed in: no answer.')
+  if (!response)
+    throw new SignInError('The service account could not be signed in: its token endpoint did not respond.')
   const body = response.status === 200 ? parseJsonObject(response.bytes) : undefined
   const token = asString(body?.access_token)
   const seconds = Number(body?.expires_in)
   if (!token || !(seconds > 0))
-    throw new SignInError(`The service account was not signed in (status ${response.status}).`)
+    throw new SignInError(`The token endpoint rejected the service account (status ${response.status}).`)
   return { token, seconds }
 }
 
@@ -133,12 +216,4 @@ function parseJsonObject(bytes: Uint8Array) {
   } catch {
     return undefined
   }
-}
-
-export async function signWithServiceAccount(
-  account: ServiceAccount,
-  context: SignInContext,
-): Promise<HeaderMap> {
-  const token = await context.tokenSource.getToken(account, context)
-  return { authorization: `Bearer ${token}` }
 }

@@ -1,9 +1,20 @@
-import type { Token } from '../catalogue/credential.ts'
-import type { HeaderMap, SignInContext } from './context.ts'
+import type { SignInScheme } from './scheme.ts'
+
+export interface Token {
+  kind: 'token'
+  token: string
+}
 
 export const bearerHeader = 'authorization'
 
 /** `Authorization: Bearer`, or a header that holds the token alone. */
-export function signWithToken({ token }: Token, { keyHeader }: Pick<SignInContext, 'keyHeader'>): HeaderMap {
-  return { [keyHeader]: keyHeader === bearerHeader ? `Bearer ${token}` : token }
+export const token: SignInScheme<Token> = {
+  kind: 'token',
+  listSecrets: (credential) => [credential.token],
+  identifierOf: (credential) => credential.token,
+  createSigner: () => ({
+    sign: (_request, credential, { keyHeader }) => ({
+      [keyHeader]: keyHeader === bearerHeader ? `Bearer ${credential.token}` : credential.token,
+    }),
+  }),
 }

@@ -4,6 +4,7 @@ import { filterKnownHashes } from '../../account/keys.ts'
 import { findMembers } from '../../account/members.ts'
 import { lockWorkspace, resolveWorkspace } from '../../account/workspaces.ts'
 import type { Gateway } from '../../app/gateway.ts'
+import { credentialFormOf } from '../../catalogue/credential.ts'
 import { isKeyless } from '../../catalogue/model.ts'
 import { parseModelRule } from '../../catalogue/model-rule.ts'
 import { originOf } from '../../catalogue/provider-settings.ts'
@@ -200,7 +201,8 @@ function rejectKeylessProvider({ catalogue }: Gateway, slug: string): void {
 }
 
 function resolveKeyLabel({ catalogue, settings }: Gateway, provider: string, key: string): string {
-  const form = catalogue.providerByName.get(provider)?.credentialForm ?? uncataloguedForms.get(provider)
+  const known = catalogue.providerByName.get(provider)
+  const form = (known && credentialFormOf(known)) ?? uncataloguedForms.get(provider)
   return resolveLabel(key, form, settings.egress.allow_private)
 }
 

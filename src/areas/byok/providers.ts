@@ -23,5 +23,5 @@ export const neutralNames: ReadonlyMap<string, string> = new Map([
 
 /** What a credential may be beside a token, for those that the catalogue does not know. */
 export const uncataloguedForms: ReadonlyMap<string, CredentialForm> = new Map([
-  ['amazon-bedrock/vendor_a-on-aws', 'accessKey'],
+  ['amazon-bedrock/vendor_a-on-aws', 'access-key'],
 ])

@@ -2,15 +2,16 @@ import type { ByokKey } from '../../account/byok-keys.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import {
   type Credential,
+  credentialFormOf,
   type Deployment,
   parseCredential,
-  type SigningCredential,
   settingsOf,
 } from '../../catalogue/credential.ts'
 import type { CatalogueProvider, Endpoint, Model } from '../../catalogue/model.ts'
 import { originOf, type ProviderSettings, resolveAddress } from '../../catalogue/provider-settings.ts'
 import type { DataRegion, DialectName } from '../../catalogue/vocabulary.ts'
 import type { Candidate } from '../../routing/candidate.ts'
+import type { SigningCredential } from '../../sign-in/all.ts'
 
 /** Where a request goes and what it is paid with. */
 export interface UpstreamAccess {
@@ -65,7 +66,7 @@ function openCredential(
   { id, sealed }: ByokKey,
 ): Credential | null {
   try {
-    return parseCredential(gateway.vault.open(sealed, `byok/${id}`), provider.credentialForm)
+    return parseCredential(gateway.vault.open(sealed, `byok/${id}`), credentialFormOf(provider))
   } catch {
     // Whatever is wrong with it, its words may hold a part of it.
     return null

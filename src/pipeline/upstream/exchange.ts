@@ -3,8 +3,8 @@ import type { UpstreamCodec } from '../../dialects/dialect.ts'
 import { withDeadline } from '../../lib/deadline.ts'
 import { EgressError, sendStreaming } from '../../lib/egress-client.ts'
 import { parseRetryAfter } from '../../lib/retry-after.ts'
-import { type HeaderMap, type SignInContext, SignInError } from '../../sign-in/context.ts'
-import { signRequest } from '../../sign-in/sign-request.ts'
+import type { SignInOptions } from '../../sign-in/all.ts'
+import { type HeaderMap, type SignInContext, SignInError } from '../../sign-in/scheme.ts'
 import { bearerHeader } from '../../sign-in/token.ts'
 import type { UpstreamAccess } from './access.ts'
 import { timeoutError, UpstreamError, unexpectedReplyError } from './errors.ts'
@@ -52,7 +52,8 @@ export async function send(
   if (response.status < 400)
     throw unexpectedReplyError(`The provider answered with status ${response.status}.`)
   const failure = upstream.decodeError(response.status, await readErrorBody(answered, exchange))
-  if (response.status === 401) forgetToken(gateway, access)
+  if (response.status === 401)
+    gateway.requestSigner.forgetToken(access.credential, buildSignInContext(gateway, access, upstream))
   const retryAfterMs = failure.retryAfterMs ?? parseRetryAfter(response.headers)
   const discreet = (text: string) => redactSecrets(text, secrets())
   throw new UpstreamError({
@@ -192,8 +193,8 @@ function cachedHeaders({ upstream, access, isShaped }: UpstreamCall): HeaderMap 
 async function sign(gateway: Gateway, request: UpstreamCall, plain: HttpPost): Promise<HeaderMap> {
   const { access, upstream } = request
   try {
-    const means = buildSignInContext(gateway, access, upstream)
-    return await signRequest({ method: 'POST', ...plain }, access.credential, means)
+    const context = buildSignInContext(gateway, access, upstream)
+    return await gateway.requestSigner.sign({ method: 'POST', ...plain }, access.credential, context)
   } catch (error) {
     if (error instanceof SignInError) throw signInError(error)
     throw error
@@ -204,23 +205,14 @@ function buildSignInContext(
   gateway: Gateway,
   { endpoint, settings }: UpstreamAccess,
   { defaults }: UpstreamCodec,
-): SignInContext {
-  const { keyHeader, awsService = '', tokenUrl = '' } = endpoint.provider
+): SignInContext<SignInOptions | undefined> {
+  const { keyHeader, signIn } = endpoint.provider
   return {
-    clock: gateway.clock,
-    tokenSource: gateway.serviceAccountTokens,
     keyHeader: keyHeader ?? defaults.keyHeader ?? bearerHeader,
-    service: awsService,
-    region: settings.region ?? '',
-    tokenUrl,
+    settings,
+    options: signIn,
     allowPrivate: gateway.settings.egress.allow_private,
   }
-}
-
-/** It may have been taken back: the next request asks for another. */
-function forgetToken(gateway: Gateway, { credential, endpoint }: UpstreamAccess): void {
-  const { tokenUrl = '' } = endpoint.provider
-  if (credential.kind === 'service-account') gateway.serviceAccountTokens.invalidate(credential, tokenUrl)
 }
 
 /** Error bodies are a few lines; what is longer is not read. */

@@ -3,7 +3,7 @@ import { assertContainerLimit } from '../../lib/json.ts'
 import { JsonError } from '../../lib/json-error.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
 import { type FrameReader, SseError, type SseFrame } from '../../lib/sse.ts'
-import type { HeaderMap } from '../../sign-in/context.ts'
+import type { HeaderMap } from '../../sign-in/scheme.ts'
 import type { UpstreamAccess } from './access.ts'
 
 /** Shorter values are words of a protocol, or stand for a key where none is needed. */
