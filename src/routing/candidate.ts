@@ -2,7 +2,7 @@ import type { ByokKey } from '../account/byok-keys.ts'
 import type { Endpoint, Model } from '../catalogue/model.ts'
 import { type EndpointHealth, healthIdOf } from './health.ts'
 
-/** Why a candidate stands where it stands. */
+/** Why a candidate has its rank. */
 export type RankingReason =
   | 'own_key'
   | 'fallback_key'
@@ -22,14 +22,14 @@ export type RankingReason =
 export interface Candidate {
   model: Model
   endpoint: Endpoint
-  /** The key of the caller's own that the provider is paid with; null: the installation's. */
+  /** The BYOK key that pays the provider; null: the installation's credential. */
   byokKey: ByokKey | null
-  /** What its health is known by: an endpoint may work with one key and not with another. */
+  /** The id of its health: an endpoint may work with one key and fail with another. */
   id: string
-  /** What traffic has shown of it; null: nobody has tried it. */
+  /** Measured from live traffic; null: no request has been sent there. */
   health: EndpointHealth | null
   why: RankingReason
-  /** How often the draw by price puts it before the others of its model; null where nothing is drawn. */
+  /** The probability that load balancing by price picks it first for its model; null where it is not balanced. */
   share: number | null
 }
 

@@ -22,11 +22,11 @@ import { isUnpartitioned, type RoutingQuery, resolveSort, resolveTiers, type Tie
 import { type RankingOptions, type RoutingState, rankCandidates } from './rank.ts'
 import { findSelectorIndex, resolveSelectors } from './selectors.ts'
 
-/** An endpoint that is not among the candidates, and why. */
+/** An endpoint that is not a candidate, and why. */
 export interface Exclusion {
   model: Model
   endpoint: Endpoint
-  /** The credential it is about: an own key of the caller; null: the installation's. */
+  /** The BYOK key it applies to; null: the installation's credential. */
   byokKeyId: string | null
   reason: ExclusionReason
 }
@@ -37,7 +37,7 @@ export interface RoutingDecision {
   exclusions: Exclusion[]
 }
 
-/** Where a request may go. Nothing is changed and nothing is asked: the same world gives the same answer. */
+/** Where a request may be sent. Pure: the same query and state give the same decision. */
 export function decideRoute(
   query: RoutingQuery,
   state: RoutingState,
@@ -56,13 +56,13 @@ export function decideRoute(
   return { candidates: applyAllowFallbacks(distinct, rules, state, exclusions), exclusions }
 }
 
-/** Several names may stand for one model: nobody is asked the same again. */
+/** Several names may resolve to one model, whose endpoints are tried once. */
 function dedupeCandidates(candidates: readonly Candidate[]): Candidate[] {
   const seenIds = new Set<string>()
   return candidates.filter(({ id }) => !seenIds.has(id) && seenIds.add(id))
 }
 
-/** Whether there is a credential with which an endpoint of the model may be asked, for whatever it makes. */
+/** Whether some endpoint of the model may be used with some credential, whatever its output modality. */
 export function hasUsableEndpoint(model: Model, query: RoutingQuery): boolean {
   const rules = buildRules(query)
   const { byokKeys } = query
@@ -74,10 +74,10 @@ export function hasUsableEndpoint(model: Model, query: RoutingQuery): boolean {
   })
 }
 
-/** Who asks for a lane may have it. */
+/** A request may select any tier. */
 const allTiers: TierAccess = { priority: 'yes', flex: 'yes' }
 
-/** The id of the candidate that answered the conversation last. */
+/** The id of the candidate that served the last turn of the conversation. */
 export type StickyLookup = (stickyKey: string) => string | null
 
 function buildRules(query: RoutingQuery): FilterRules {
@@ -97,7 +97,7 @@ function buildRules(query: RoutingQuery): FilterRules {
   }
 }
 
-/** The candidates of one model, not yet in order. */
+/** The candidates of one model, not ranked yet. */
 function listModelCandidates(
   resolved: ResolvedModel,
   rules: FilterRules,
@@ -147,7 +147,7 @@ function listPermittedCandidates(
   return candidates
 }
 
-/** Who asks for the flexible lane gets no other, if there is one. */
+/** A request for the flex tier uses no other tier, if the model has it. */
 function preferFlexTier(candidates: Candidate[], tiers: TierAccess, exclusions: Exclusion[]): Candidate[] {
   if (tiers.flex !== 'only') return candidates
   return preferMatching(
@@ -158,7 +158,7 @@ function preferFlexTier(candidates: Candidate[], tiers: TierAccess, exclusions: 
   )
 }
 
-/** Those that pass, unless none does: then all of them. */
+/** The candidates that match; all of them if none does. */
 function preferMatching(
   candidates: Candidate[],
   reason: ExclusionReason,
@@ -197,8 +197,8 @@ function createContextCheck(
 }
 
 /**
- * Without those that asked to be left alone, and without those that fail again and again; but a model
- * does not lose its last provider because of failures.
+ * Removes candidates that are cooling down or ejected. If every available candidate of the model is ejected,
+ * all of them remain: failures never remove the last provider of a model.
  */
 function excludeUnhealthy(
   candidates: Candidate[],
@@ -224,7 +224,7 @@ function excludeUnhealthy(
   return healthy
 }
 
-/** Of several models, those that take what the prompt consists of; one that is alone may try. */
+/** Of several models, those that accept the modalities of the prompt; a single model is always tried. */
 function preferByModality(
   groups: Candidate[][],
   { models, call }: RoutingQuery,
@@ -247,7 +247,7 @@ function preferByModality(
   })
 }
 
-/** Own keys that come first, then shared capacity, then own keys that are there for when the rest fails. */
+/** BYOK keys first, then shared capacity, then BYOK keys that are marked as fallback. */
 function orderCandidates(
   candidates: Candidate[],
   query: RoutingQuery,
@@ -276,8 +276,8 @@ function orderCandidates(
 }
 
 /**
- * Without fallbacks: what `order` lists, or else the first choice, which is each that may win a draw that was
- * not made. Other models are the client's own wish.
+ * Without fallbacks: the endpoints that `order` lists, or else the first choice of each model. Where load
+ * balancing was not carried out (a quote), that is every candidate it could pick. Other models stay: the client listed them.
  */
 function applyAllowFallbacks(
   candidates: Candidate[],

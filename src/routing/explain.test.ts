@@ -39,7 +39,7 @@ function model(id: string, prices: Record<string, string>, aliases: string[] = [
   return { id, name: id, aliases, endpoints }
 }
 
-const catalog = buildCatalogue({
+const catalogue = buildCatalogue({
   settings: {
     providers: [provider('ant'), provider('bee'), provider('cat')],
     models: [
@@ -59,12 +59,12 @@ const call: ModelCall = {
   unknown: [],
 }
 
-function decided(
+function decide(
   slugs: string[],
   health = new HealthRegistry(),
   preferences: ProviderPreferences = {},
 ): ExplainedDecision {
-  const resolved = slugs.map((slug) => findModel(catalog, slug) as ResolvedModel)
+  const resolved = slugs.map((slug) => findModel(catalogue, slug) as ResolvedModel)
   const state = { health, random: () => 0, now }
   const query = {
     models: resolved,
@@ -73,7 +73,7 @@ function decided(
     region: 'global' as const,
     policy: computeEffectivePolicy({}),
     byokKeys: [],
-    providerByName: catalog.providerByName,
+    providerByName: catalogue.providerByName,
     stickyKeyFor: () => null,
   }
   const decision = decideRoute(query, state, () => null)
@@ -89,7 +89,7 @@ function decided(
   }
 }
 
-function wayOf(
+function outcomeOf(
   decision: ExplainedDecision,
   attempts: UpstreamAttempt[],
   index: number | null,
@@ -117,7 +117,7 @@ const good: UpstreamAttempt = {
   startedMs: 22,
 }
 
-describe('the words', () => {
+describe('reason texts', () => {
   const sentences = [...Object.values(rankingReasonTexts), ...Object.values(exclusionReasonTexts)]
 
   test('every code has one sentence, and no two have the same', () => {
@@ -136,23 +136,23 @@ describe('the words', () => {
 })
 
 describe('an explanation', () => {
-  test('before anything is sent: who could serve, in which order and share, and who could not', () => {
-    const told = explainDecision(decided(['acme/pet-2']), null)
-    expect(told).toMatchObject({ attempt: 0, strategy: 'direct', is_byok: false, endpoints: { total: 4 } })
-    expect(told).not.toHaveProperty('timings')
-    expect(told.summary).toBe('3 of 4 endpoints can serve this request; none was asked.')
-    const [ant, bee, cat] = told.endpoints.available
+  test('before anything is sent: which endpoints can serve, in which order and share, and which cannot', () => {
+    const explanation = explainDecision(decide(['acme/pet-2']), null)
+    expect(explanation).toMatchObject({ attempt: 0, strategy: 'direct', is_byok: false, endpoints: { total: 4 } })
+    expect(explanation).not.toHaveProperty('timings')
+    expect(explanation.summary).toBe('3 of 4 endpoints can serve this request; no attempt was made.')
+    const [ant, bee, cat] = explanation.endpoints.available
     // 1, 1/4 and 1/9 of 49/36.
     expect([ant?.share, bee?.share, cat?.share]).toEqual([0.7347, 0.1837, 0.0816])
     expect(ant).toMatchObject({
       provider: 'ANT',
       rank: 1,
       selected: false,
-      reason: 'By its price it is the first to be asked in 73 % of such requests.',
+      reason: 'Load balancing by price tries it first for 73 % of such requests.',
       price: { prompt: 1, completion: 1 },
       health: null,
     })
-    expect(told.endpoints.excluded).toEqual([
+    expect(explanation.endpoints.excluded).toEqual([
       {
         model: 'acme/pet-2',
         provider: 'Mistral',
@@ -161,18 +161,18 @@ describe('an explanation', () => {
         detail: exclusionReasonTexts.no_credential,
       },
     ])
-    expect(JSON.stringify(told)).not.toContain('vendor-secret')
+    expect(JSON.stringify(explanation)).not.toContain('vendor-secret')
   })
 
-  test('after a failover: both attempts with their times, and who answered', () => {
-    const decision = decided(['acme/pet-2'])
-    const told = explainDecision(decision, wayOf(decision, [failed, good], 1))
-    expect(told.summary).toBe(
-      '3 of 4 endpoints can serve this request; BEE answered for acme/pet-2 in 2 attempts.',
+  test('after a failover: both attempts with their times, and the provider that succeeded', () => {
+    const decision = decide(['acme/pet-2'])
+    const explanation = explainDecision(decision, outcomeOf(decision, [failed, good], 1))
+    expect(explanation.summary).toBe(
+      '3 of 4 endpoints can serve this request; BEE served acme/pet-2 in 2 attempts.',
     )
-    expect(told).toMatchObject({ attempt: 2, generation_time: 40 })
-    expect(told.timings).toEqual({ until_dispatch: 1, until_first_token: 20, total: 63 })
-    expect(told.attempts).toEqual([
+    expect(explanation).toMatchObject({ attempt: 2, generation_time: 40 })
+    expect(explanation.timings).toEqual({ until_dispatch: 1, until_first_token: 20, total: 63 })
+    expect(explanation.attempts).toEqual([
       {
         model: 'acme/pet-2',
         provider: 'ANT',
@@ -184,50 +184,50 @@ describe('an explanation', () => {
       },
       { model: 'acme/pet-2', provider: 'BEE', tag: 'bee', status: 200, started: 22, duration: 21 },
     ])
-    expect(told.endpoints.available.map(({ selected }) => selected)).toEqual([false, true, false])
+    expect(explanation.endpoints.available.map(({ selected }) => selected)).toEqual([false, true, false])
   })
 
-  test('after a failure nobody is selected', () => {
-    const decision = decided(['acme/pet-2'])
-    const told = explainDecision(decision, wayOf(decision, [failed], null))
-    expect(told.summary).toBe('3 of 4 endpoints can serve this request; none answered in 1 attempt.')
-    expect(told).not.toHaveProperty('attempts')
-    expect(told.endpoints.available.some(({ selected }) => selected)).toBe(false)
+  test('after a failure no endpoint is selected', () => {
+    const decision = decide(['acme/pet-2'])
+    const explanation = explainDecision(decision, outcomeOf(decision, [failed], null))
+    expect(explanation.summary).toBe('3 of 4 endpoints can serve this request; none succeeded in 1 attempt.')
+    expect(explanation).not.toHaveProperty('attempts')
+    expect(explanation.endpoints.available.some(({ selected }) => selected)).toBe(false)
   })
 
   test('strategies: the model itself, an alias, the newest of a family, a later model of the list', () => {
-    const strategy = (...slugs: string[]) => explainDecision(decided(slugs), null).strategy
+    const strategy = (...slugs: string[]) => explainDecision(decide(slugs), null).strategy
     expect(strategy('acme/pet-2')).toBe('direct')
     expect(strategy('acme/pet-2:nitro')).toBe('direct')
     expect(strategy('acme/pet')).toBe('alias')
     expect(strategy('acme/pet:floor')).toBe('alias')
     expect(strategy('~acme/pet-latest')).toBe('latest')
-    const decision = decided(['acme/pet-2', 'acme/other'])
-    expect(explainDecision(decision, wayOf(decision, [failed, good], 3)).strategy).toBe('fallback')
+    const decision = decide(['acme/pet-2', 'acme/other'])
+    expect(explainDecision(decision, outcomeOf(decision, [failed, good], 3)).strategy).toBe('fallback')
   })
 
-  test('what is known of an endpoint, and when one that is left alone is asked again', () => {
+  test('the health of an endpoint, and when one that is cooling down is used again', () => {
     const health = new HealthRegistry()
-    const [ant, bee] = findModel(catalog, 'acme/pet-2')?.model.endpoints.map(({ id }) => id) ?? []
+    const [ant, bee] = findModel(catalogue, 'acme/pet-2')?.model.endpoints.map(({ id }) => id) ?? []
     health.getOrCreate(ant ?? '').recordSuccess(now, { firstTokenMs: 120, tokensPerSecond: 55.555 })
     health.getOrCreate(bee ?? '').recordFailure(now, { kind: 'rate_limit_exceeded', retryAfterMs: 12_000 })
-    const { available, excluded } = explainDecision(decided(['acme/pet-2'], health), null).endpoints
+    const { available, excluded } = explainDecision(decide(['acme/pet-2'], health), null).endpoints
     const known = available.find(({ tag }) => tag === 'ant')?.health
     expect(known).toMatchObject({ uptime: 100, unstable: false })
     expect(known?.latency).toBeCloseTo(120, -1)
     expect(known?.throughput).toBeCloseTo(55.5, -1)
     expect(excluded.find(({ tag }) => tag === 'bee')).toMatchObject({
       reason: 'rate_limited',
-      detail: 'The provider asked to be left alone. It is asked again in 12 s.',
+      detail: 'The provider is rate limited and cooling down. It is used again in 12 s.',
     })
   })
 
-  test('what is too slow takes no part in the draw', () => {
+  test('endpoints that are too slow are not load balanced', () => {
     const health = new HealthRegistry()
-    const [ant] = findModel(catalog, 'acme/pet-2')?.model.endpoints.map(({ id }) => id) ?? []
+    const [ant] = findModel(catalogue, 'acme/pet-2')?.model.endpoints.map(({ id }) => id) ?? []
     health.getOrCreate(ant ?? '').recordSuccess(now, { firstTokenMs: 5000, tokensPerSecond: 1 })
     const preferences = { preferred_max_latency: 1 }
-    const { available } = explainDecision(decided(['acme/pet-2'], health, preferences), null).endpoints
+    const { available } = explainDecision(decide(['acme/pet-2'], health, preferences), null).endpoints
     expect(available.map(({ tag, why, share }) => [tag, why, share])).toEqual([
       ['bee', 'balanced', 0.6923],
       ['cat', 'balanced', 0.3077],
@@ -235,9 +235,9 @@ describe('an explanation', () => {
     ])
   })
 
-  test('what `allow_fallbacks` keeps a request from is told', () => {
+  test('endpoints excluded by `allow_fallbacks` are reported', () => {
     const { available, excluded } = explainDecision(
-      decided(['acme/pet-2'], new HealthRegistry(), { allow_fallbacks: false }),
+      decide(['acme/pet-2'], new HealthRegistry(), { allow_fallbacks: false }),
       null,
     ).endpoints
     expect(available).toHaveLength(1)
@@ -250,7 +250,7 @@ describe('an explanation', () => {
 })
 
 describe('the examples of docs/routing.md', () => {
-  const endpoints = findModel(catalog, 'acme/pet-2')?.model.endpoints ?? []
+  const endpoints = findModel(catalogue, 'acme/pet-2')?.model.endpoints ?? []
   const [ant = '', bee = '', cat = ''] = endpoints.map(({ id }) => id)
 
   function measured(): HealthRegistry {
@@ -262,13 +262,13 @@ describe('the examples of docs/routing.md', () => {
   }
 
   function order(preferences: ProviderPreferences, health = measured()) {
-    const { available } = explainDecision(decided(['acme/pet-2'], health, preferences), null).endpoints
+    const { available } = explainDecision(decide(['acme/pet-2'], health, preferences), null).endpoints
     return available.map(({ tag, why, share }) =>
       [tag, why, ...(share === undefined ? [] : [share])].join(' '),
     )
   }
 
-  test('an endpoint that failed lately has no part in the draw', () => {
+  test('an endpoint that failed recently is not load balanced', () => {
     const health = new HealthRegistry()
     health.getOrCreate(bee).recordFailure(now, { kind: 'server' })
     expect(order({}, health)).toEqual(['ant balanced 0.9', 'cat balanced 0.1', 'bee unstable'])

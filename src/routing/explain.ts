@@ -9,21 +9,21 @@ import { healthIdOf } from './health.ts'
 import type { RoutingState } from './rank.ts'
 import { describeExclusion, rankingReasonTexts } from './reason-texts.ts'
 
-/** What was known of an endpoint when the decision was made. */
+/** The health of an endpoint when the decision was made. */
 export interface EndpointSnapshot {
   /** Medians of the last five minutes: milliseconds to the first token, tokens a second. */
   latency: number | null
   throughput: number | null
-  /** Per cent of the last half hour. */
+  /** Per cent of the last 30 minutes. */
   uptime: number | null
   unstable: boolean
-  /** Until it is asked again, where it is left alone. */
+  /** What is left of a cooldown or ejection. */
   waitMs: number
 }
 
 export type HealthSnapshot = ReadonlyMap<string, EndpointSnapshot>
 
-/** Read at once: what follows changes them. */
+/** Taken before the request is sent, because its outcome changes the health. */
 export function takeHealthSnapshot(
   { candidates, exclusions }: RoutingDecision,
   { health, now }: RoutingState,
@@ -52,7 +52,7 @@ function roundToHundredths(value: number | null | undefined): number | null {
   return value == null ? null : Math.round(value * 100) / 100
 }
 
-/** One try at one endpoint. Times are milliseconds since the request came. */
+/** One attempt at one endpoint. Times are milliseconds since the request arrived. */
 export interface UpstreamAttempt {
   model: string
   provider: string
@@ -64,11 +64,11 @@ export interface UpstreamAttempt {
   durationMs: number
 }
 
-/** What became of a request that was sent, or was to be sent. */
+/** The outcome of a request so far. */
 export interface RoutingOutcome {
   attempts: readonly UpstreamAttempt[]
   servedBy: Candidate | null
-  /** Where it is now, or ended. */
+  /** The candidate of the current or last attempt. */
   lastCandidate: Candidate | null
   generationMs: number | null
   firstTokenMs: number | null
@@ -76,13 +76,13 @@ export interface RoutingOutcome {
 }
 
 export interface ExplainedDecision extends RoutingDecision {
-  /** The model as it was asked for. */
+  /** The model as the request names it. */
   requested: string
-  /** Slugs in the order they are to be tried, and what they stand for. */
+  /** In the order they are tried, with the models they resolve to. */
   slugs: readonly string[]
   resolvedModels: readonly ResolvedModel[]
   region: DataRegion
-  /** What the request says about its way. */
+  /** The routing parameters of the request. */
   params: { [name: string]: unknown }
   healthSnapshot: HealthSnapshot
 }
@@ -142,7 +142,7 @@ interface AttemptRecord {
   duration: number
 }
 
-/** Why a request goes, or went, where it does; `way` is null when nothing was sent. */
+/** Why a request is routed where it is; `outcome` is null for a quote. */
 export function explainDecision(decision: ExplainedDecision, outcome: RoutingOutcome | null): Explanation {
   const { requested, region, candidates, params } = decision
   const current = outcome?.servedBy ?? outcome?.lastCandidate ?? candidates[0]
@@ -200,7 +200,7 @@ function toAttemptRecord({
   }
 }
 
-/** How the name in the request became the model. */
+/** How the name in the request resolved to the model. */
 function resolveStrategy({ slugs, resolvedModels }: ExplainedDecision, model: Model | undefined): Strategy {
   const [primary] = resolvedModels
   if (!primary || !model) return 'direct'
@@ -215,11 +215,11 @@ function formatSummary(decision: ExplainedDecision, outcome: RoutingOutcome | nu
   const count = new Set(decision.candidates.map(({ endpoint }) => endpoint)).size
   const choice = `${count} of ${countEndpoints(decision)} endpoints can serve this request`
   const attempts = outcome?.attempts.length ?? 0
-  if (!outcome || attempts === 0) return `${choice}; none was asked.`
+  if (!outcome || attempts === 0) return `${choice}; no attempt was made.`
   const tries = attempts === 1 ? '1 attempt' : `${attempts} attempts`
-  if (!outcome.servedBy) return `${choice}; none answered in ${tries}.`
+  if (!outcome.servedBy) return `${choice}; none succeeded in ${tries}.`
   const { model, endpoint } = outcome.servedBy
-  return `${choice}; ${endpoint.provider.name} answered for ${model.id} in ${tries}.`
+  return `${choice}; ${endpoint.provider.name} served ${model.id} in ${tries}.`
 }
 
 function modelsOf({ resolvedModels }: ExplainedDecision): Set<Model> {
@@ -258,7 +258,7 @@ function toAvailableEndpoint(
 function describeRanking({ candidates }: ExplainedDecision, { model, why, share }: Candidate): string {
   if (why !== 'balanced') return rankingReasonTexts[why]
   if (share !== null)
-    return `By its price it is the first to be asked in ${formatPercent(share)} of such requests.`
+    return `Load balancing by price tries it first for ${formatPercent(share)} of such requests.`
   const isAlone = candidates.filter((other) => other.model === model).length === 1
   return isAlone ? 'No other endpoint of this model can serve the request.' : rankingReasonTexts.balanced
 }
@@ -267,18 +267,18 @@ function formatPercent(share: number): string {
   return `${Number((share * 100).toPrecision(2))} %`
 }
 
-/** USD for a million tokens. */
+/** USD per million tokens. */
 function toPricePerMillion({ pricing }: Endpoint): AvailableEndpoint['price'] {
   if (!pricing) return null
   const perMillion = (price: string) => Number(estimatePerMillion(price, pricing.discount).toPrecision(12))
   return { prompt: perMillion(pricing.prompt), completion: perMillion(pricing.completion) }
 }
 
-function healthOf({ waitMs: _left, ...snapshot }: EndpointSnapshot): AvailableEndpoint['health'] {
+function healthOf({ waitMs: _internal, ...snapshot }: EndpointSnapshot): AvailableEndpoint['health'] {
   return snapshot
 }
 
-/** Those the decision left out, and those it did not look at because nobody can call them. */
+/** Excluded endpoints, and those that were not considered because there is no credential for them. */
 function listExcludedEndpoints(decision: ExplainedDecision): ExcludedEndpoint[] {
   const { candidates, exclusions, healthSnapshot } = decision
   const mentioned = new Set([...candidates, ...exclusions].map(({ endpoint }) => endpoint))
@@ -294,7 +294,7 @@ function listExcludedEndpoints(decision: ExplainedDecision): ExcludedEndpoint[] 
   return [...considered, ...notConsidered]
 }
 
-/** Reasons that pass by themselves. */
+/** Reasons that end without any change of the request. */
 const temporaryReasons: ReadonlySet<ExclusionReason> = new Set<ExclusionReason>(['rate_limited', 'ejected'])
 
 function toExcludedEndpoint(
@@ -304,7 +304,7 @@ function toExcludedEndpoint(
   snapshot?: EndpointSnapshot,
 ): ExcludedEndpoint {
   const seconds = Math.ceil((snapshot?.waitMs ?? 0) / 1000)
-  const wait = temporaryReasons.has(reason) && seconds > 0 ? ` It is asked again in ${seconds} s.` : ''
+  const wait = temporaryReasons.has(reason) && seconds > 0 ? ` It is used again in ${seconds} s.` : ''
   return {
     model: model.id,
     provider: endpoint.provider.name,

@@ -8,7 +8,7 @@ import { findEndpointBlock, isZdrEnforced } from '../policy/guard.ts'
 import type { RoutingQuery, TierAccess } from './query.ts'
 import { findSelectorIndex, isIgnored, isSelectedByTag, type SelectorList } from './selectors.ts'
 
-/** Why an endpoint cannot serve a request, in the words of `availability.excluded_by`. */
+/** Why an endpoint cannot serve a request: the values of `availability.excluded_by`. */
 export type ExclusionReason =
   | 'dialect'
   | 'service_tier'
@@ -31,29 +31,29 @@ export type ExclusionReason =
   | 'allow_fallbacks'
   | 'price_unknown'
 
-/** What a request says of endpoints, read once. */
+/** The constraints of a request on endpoints, computed once. */
 export interface FilterRules {
   query: RoutingQuery
-  /** Some guardrail has something to say. */
+  /** Some guardrail restricts endpoints. */
   hasGuardrails: boolean
   /** Only models whose author allows distillation. */
   distillableOnly: boolean
-  /** Only where nothing is trained on. */
+  /** Only providers that do not train on prompts. */
   noTraining: boolean
-  /** Only where nothing is kept. */
+  /** Only providers that do not retain prompts. */
   noRetention: boolean
   only: SelectorList | null
   ignore: SelectorList | null
   order: SelectorList | null
-  /** Parameters that were sent, where endpoints must know them all. */
+  /** The parameters sent, where endpoints must support all of them. */
   requiredParameters: readonly string[] | null
   quantizations: ReadonlySet<string> | null
   maxPrice: MaxPrice | null
 }
 
 /**
- * Why no key at all could make an endpoint serve a request; undefined when nothing is in the way, `dialect`
- * when nothing is but that it makes something else than text.
+ * Why an endpoint cannot serve a request with any credential; undefined if it can. `dialect` comes last: the
+ * endpoint fits in every other respect but does not generate text.
  */
 export function findExclusion(
   rules: FilterRules,
@@ -76,7 +76,7 @@ export function findExclusion(
   return endpoint.dialects.some(isGenerateDialect) ? undefined : 'dialect'
 }
 
-/** Why the installation's own credential cannot be used. */
+/** Why the installation's credential cannot be used. */
 export function findSharedExclusion(
   rules: FilterRules,
   model: Model,
@@ -95,7 +95,7 @@ export function findSharedExclusion(
   return findRetentionExclusion(rules, model, endpoint, endpoint.data_policy.retains)
 }
 
-/** Whether a key of the caller's own is for this provider and model, and keeps nothing that must not be kept. */
+/** Whether a BYOK key is for this provider and model, and meets the rules on data retention. */
 export function isByokKeyUsable(rules: FilterRules, model: Model, endpoint: Endpoint, key: ByokKey): boolean {
   if (key.provider !== endpoint.provider.slug || !isKeyForModel(key, model)) return false
   if (isKeyless(endpoint.provider)) return false
@@ -118,14 +118,14 @@ function findRetentionExclusion(
   return noRetention ? 'data_policy:zdr' : undefined
 }
 
-/** A lane beside the default one is used only by who asked for it: by name, by tier, or by a variant. */
+/** A tier other than the default is used only if the request selects it: by tag, by `service_tier` or by a variant. */
 function isTierAllowed({ only, order }: FilterRules, tiers: TierAccess, endpoint: Endpoint): boolean {
   const { service_tier } = endpoint
   if (service_tier === null) return true
   return tiers[service_tier] !== 'no' || isSelectedByTag(only, endpoint) || isSelectedByTag(order, endpoint)
 }
 
-/** Prices per million tokens, and per request, image and token of audio. */
+/** USD per million tokens for `prompt` and `completion`; per request, per image, and per token of audio. */
 export interface MaxPrice {
   prompt: number
   completion: number
@@ -148,10 +148,10 @@ export function parseMaxPrice({ max_price: maxPrice }: RoutingQuery['preferences
   }
 }
 
-/** Decimal digits that became floats must not make an equal price the dearer one. */
+/** Prices are compared as floats: rounding must not make an equal price exceed the limit. */
 const roundingTolerance = 1 + 1e-9
 
-/** A price nobody knows keeps to no maximum. */
+/** An unknown price is over every maximum. */
 function isOverMaxPrice({ pricing }: Endpoint, max: MaxPrice): boolean {
   if (!pricing) return true
   const factor = (1 - (pricing.discount ?? 0)) / roundingTolerance
@@ -166,7 +166,7 @@ function isOverMaxPrice({ pricing }: Endpoint, max: MaxPrice): boolean {
   )
 }
 
-/** A name stands for the finer ones too. */
+/** A name includes its more specific formats. */
 const finerQuantizations: Record<string, readonly string[]> = { fp4: ['mxfp4', 'nvfp4'], fp8: ['mxfp8'] }
 
 export function expandQuantizations({
@@ -176,10 +176,10 @@ export function expandQuantizations({
   return new Set(quantizations.flatMap((name) => [name, ...(finerQuantizations[name] ?? [])]))
 }
 
-/** What the catalogue says of endpoints; other fields are the dialects' business. */
+/** Only these are listed for endpoints; the dialects handle the other fields. */
 const catalogueParameters = new Set<string>(parameterNames)
 
-/** Every parameter the client sent, by the name the catalogue has for it. */
+/** Every parameter the client sent, by its name in the catalogue. */
 export function listSentParameters(call: ModelCall): string[] {
   return Object.entries(fieldNames).flatMap(([field, name]) =>
     call[field as keyof typeof fieldNames] !== undefined && catalogueParameters.has(name) ? [name] : [],
@@ -192,7 +192,7 @@ function hasParameters({ supports }: Endpoint, parameters: readonly string[]): b
   )
 }
 
-/** What an endpoint should know when another of the same model does. */
+/** Features that exclude an endpoint without them, if another endpoint of the model has them. */
 export function listNeededFeatures({ tools, format, verbosity }: ModelCall): string[] {
   const features: string[] = []
   if (tools && tools.length > 0) features.push('tools')
@@ -208,7 +208,7 @@ export function hasFeatures({ supports }: Endpoint, features: readonly string[])
   )
 }
 
-/** Whether prompt and answer fit, by an estimate: the provider has the last word where there is no other. */
+/** Whether prompt and reply fit, by an estimate. */
 export function isWithinContext(
   { context_length, max_completion_tokens, max_prompt_tokens }: Endpoint,
   promptTokens: number,
@@ -221,7 +221,7 @@ export function isWithinContext(
 
 type Modality = Model['input_modalities'][number]
 
-/** What a prompt consists of beside text. */
+/** The input modalities of a prompt besides text. */
 export function listModalities({ messages }: ModelCall): Modality[] {
   const modalities = new Set<Modality>()
   for (const { parts } of messages) {

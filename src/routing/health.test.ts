@@ -9,38 +9,38 @@ const at = 1_800_000_000_000
 const down = { kind: 'provider_unavailable' } as const
 const well = { firstTokenMs: 100, tokensPerSecond: 50 }
 
-function failing(health: EndpointHealth, now: number, times: number): void {
+function recordFailures(health: EndpointHealth, now: number, times: number): void {
   for (let count = 0; count < times; count++) {
     health.recordStart(now, false)
     health.recordFailure(now, down)
   }
 }
 
-function answering(health: EndpointHealth, now: number, times = 1): void {
+function recordSuccesses(health: EndpointHealth, now: number, times = 1): void {
   for (let count = 0; count < times; count++) {
     health.recordStart(now, false)
     health.recordSuccess(now, well)
   }
 }
 
-describe('the memory of thirty seconds', () => {
-  test('one failure is remembered for thirty seconds, and not for longer than another one', () => {
+describe('instability', () => {
+  test('a failure counts for thirty seconds', () => {
     const health = new EndpointHealth()
-    failing(health, at + 999, 1)
+    recordFailures(health, at + 999, 1)
     expect(health.isUnstable(at + 999 + 30 * second - 1)).toBe(true)
     expect(health.isUnstable(at + 999 + 31 * second)).toBe(false)
   })
 
-  test('fewer failures than one in ten are chance', () => {
+  test('less than one failure in ten attempts is not unstable', () => {
     const health = new EndpointHealth()
-    answering(health, at, 91)
-    failing(health, at, 1)
+    recordSuccesses(health, at, 91)
+    recordFailures(health, at, 1)
     expect(health.isUnstable(at)).toBe(false)
-    failing(health, at, 10)
+    recordFailures(health, at, 10)
     expect(health.isUnstable(at)).toBe(true)
   })
 
-  test('too many requests are remembered, but are no failure of the endpoint', () => {
+  test('a rate limit makes an endpoint unstable, but does not lower its uptime', () => {
     const health = new EndpointHealth()
     health.recordFailure(at, { kind: 'rate_limit_exceeded' })
     expect(health.isUnstable(at)).toBe(true)
@@ -48,7 +48,7 @@ describe('the memory of thirty seconds', () => {
   })
 
   test.each(['permission_denied', 'not_found'] as const)(
-    '%s may be about one request: others are asked first, and that is all',
+    '%s may concern one request: the endpoint is unstable, but neither ejected nor down',
     (kind) => {
       const health = new EndpointHealth()
       for (let count = 0; count < 30; count++) health.recordFailure(at, { kind })
@@ -68,7 +68,7 @@ describe('the memory of thirty seconds', () => {
     'refusal',
     'context_length_exceeded',
     'max_tokens_exceeded',
-  ] as const)('%s says nothing about the endpoint', (kind) => {
+  ] as const)('%s does not count against the endpoint', (kind) => {
     const health = new EndpointHealth()
     for (let count = 0; count < 30; count++) health.recordFailure(at, { kind })
     expect([health.isUnstable(at), health.isEjected(at), health.getStats(at).uptime5m]).toEqual([
@@ -85,7 +85,7 @@ describe('the memory of thirty seconds', () => {
     'provider_unavailable',
     'server',
     'timeout',
-  ] as const)('%s is a failure of the endpoint', (kind) => {
+  ] as const)('%s counts against the endpoint', (kind) => {
     const health = new EndpointHealth()
     health.recordFailure(at, { kind })
     expect([health.isUnstable(at), health.getStats(at).uptime5m]).toEqual([true, 0])
@@ -93,31 +93,31 @@ describe('the memory of thirty seconds', () => {
 })
 
 describe('ejection', () => {
-  test('after five failures in a row, for half a minute', () => {
+  test('after five failures in a row, for 30 seconds', () => {
     const health = new EndpointHealth()
-    failing(health, at, 4)
+    recordFailures(health, at, 4)
     expect(health.isEjected(at)).toBe(false)
-    failing(health, at, 1)
+    recordFailures(health, at, 1)
     expect(health.isEjected(at)).toBe(true)
     expect(health.isEjected(at + 30 * second - 1)).toBe(true)
     expect(health.isEjected(at + 30 * second)).toBe(false)
   })
 
-  test('after half of twenty, though never five in a row', () => {
+  test('after failures of half of twenty attempts, though never five in a row', () => {
     const health = new EndpointHealth()
     for (let count = 0; count < 9; count++) {
-      answering(health, at)
-      failing(health, at, 1)
+      recordSuccesses(health, at)
+      recordFailures(health, at, 1)
     }
-    answering(health, at)
+    recordSuccesses(health, at)
     expect(health.isEjected(at)).toBe(false)
-    failing(health, at, 1)
+    recordFailures(health, at, 1)
     expect(health.isEjected(at)).toBe(true)
   })
 
-  test('one request tries whether it is back, the others wait for how it went', () => {
+  test('one request tests whether the endpoint has recovered, the others wait for the result', () => {
     const health = new EndpointHealth()
-    failing(health, at, 5)
+    recordFailures(health, at, 5)
     const back = at + 30 * second
     health.recordStart(back, false)
     expect(health.isEjected(back + 1)).toBe(true)
@@ -125,9 +125,9 @@ describe('ejection', () => {
     expect(health.isEjected(back + 3)).toBe(false)
   })
 
-  test('a trial that says nothing leaves the next one to another request', () => {
+  test('after an inconclusive trial another request makes the next one', () => {
     const health = new EndpointHealth()
-    failing(health, at, 5)
+    recordFailures(health, at, 5)
     const back = at + 30 * second
     health.recordStart(back, false)
     health.releaseTrial()
@@ -136,9 +136,9 @@ describe('ejection', () => {
     expect(health.isEjected(back + 2)).toBe(true)
   })
 
-  test('a trial nothing is heard of is not waited for', () => {
+  test('a trial without a result expires', () => {
     const health = new EndpointHealth()
-    failing(health, at, 5)
+    recordFailures(health, at, 5)
     const back = at + 30 * second
     health.recordStart(back, false)
     expect(health.isEjected(back + 30 * second - 1)).toBe(true)
@@ -147,14 +147,14 @@ describe('ejection', () => {
 
   test('twice as long each time a trial fails, five minutes at most', () => {
     const health = new EndpointHealth()
-    failing(health, at, 5)
-    const lasted: number[] = []
+    recordFailures(health, at, 5)
+    const durations: number[] = []
     for (let count = 0, now = at; count < 6; count++) {
-      lasted.push((health.ejectedUntil - now) / second)
+      durations.push((health.ejectedUntil - now) / second)
       now = health.ejectedUntil
-      failing(health, now, 1)
+      recordFailures(health, now, 1)
     }
-    expect(lasted).toEqual([30, 60, 120, 240, 300, 300])
+    expect(durations).toEqual([30, 60, 120, 240, 300, 300])
   })
 
   test('many requests that fail together are one outage', () => {
@@ -164,29 +164,29 @@ describe('ejection', () => {
     expect(health.isEjected(at + 40 * second)).toBe(false)
   })
 
-  test('one that comes back only to fail again is left out for longer', () => {
+  test('an endpoint that fails again soon after its recovery is ejected for longer', () => {
     const health = new EndpointHealth()
-    failing(health, at, 5)
+    recordFailures(health, at, 5)
     const back = at + 30 * second
-    answering(health, back, 50)
-    failing(health, back + 40 * second, 5)
+    recordSuccesses(health, back, 50)
+    recordFailures(health, back + 40 * second, 5)
     expect(health.ejectedUntil - (back + 40 * second)).toBe(60 * second)
   })
 
-  test('what has held out for ten minutes is forgiven', () => {
+  test('after ten stable minutes the ejection time is reset', () => {
     const health = new EndpointHealth()
-    failing(health, at, 5)
+    recordFailures(health, at, 5)
     const back = at + 30 * second
-    answering(health, back)
-    answering(health, at + 10 * minute + 1)
+    recordSuccesses(health, back)
+    recordSuccesses(health, at + 10 * minute + 1)
     const again = at + 11 * minute
-    failing(health, again, 5)
+    recordFailures(health, again, 5)
     expect(health.ejectedUntil - again).toBe(30 * second)
   })
 })
 
-describe('hints', () => {
-  test('a provider that asks to be left alone is, and a longer wish stands', () => {
+describe('cooldown', () => {
+  test('follows Retry-After, and a shorter one does not replace a longer one', () => {
     const health = new EndpointHealth()
     health.recordFailure(at, { kind: 'rate_limit_exceeded', retryAfterMs: 10 * second })
     health.recordFailure(at + 1, { kind: 'rate_limit_exceeded', retryAfterMs: second })
@@ -194,14 +194,14 @@ describe('hints', () => {
     expect(health.isCoolingDown(at + 10 * second)).toBe(false)
   })
 
-  test('of a request that was refused for what it says, nobody else has to wait', () => {
+  test('a rejected request does not start a cooldown for others', () => {
     const health = new EndpointHealth()
     for (const kind of ['invalid_request', 'permission_denied', 'content_policy_violation'] as const)
       health.recordFailure(at, { kind, retryAfterMs: minute })
     expect(health.isCoolingDown(at)).toBe(false)
   })
 
-  test('after a wait that was cut short, one request tries whether it is back, and the others wait for that', () => {
+  test('after a Retry-After that was cut, one request tests the endpoint and the others wait for the result', () => {
     const health = new EndpointHealth()
     const wait = { kind: 'rate_limit_exceeded', retryAfterMs: 5 * minute, isRetryAfterCut: true } as const
     health.recordFailure(at, wait)
@@ -222,10 +222,10 @@ describe('hints', () => {
   })
 })
 
-test('I12 a clock that is put back keeps no endpoint out for as long', () => {
+test('I12 a clock that is set back does not prolong a cooldown or an ejection', () => {
   const day = 24 * 60 * minute
   const health = new EndpointHealth()
-  failing(health, at, 5)
+  recordFailures(health, at, 5)
   health.recordFailure(at, { kind: 'rate_limit_exceeded', retryAfterMs: minute })
   const before = at - day
   expect([health.isCoolingDown(before), health.isEjected(before), health.isUnstable(before)]).toEqual([
@@ -234,7 +234,7 @@ test('I12 a clock that is put back keeps no endpoint out for as long', () => {
     false,
   ])
   expect(health.getStats(before).attempts30m).toBe(0)
-  failing(health, before, 5)
+  recordFailures(health, before, 5)
   health.recordFailure(before, { kind: 'rate_limit_exceeded', retryAfterMs: minute })
   expect([
     health.isEjected(before),
@@ -244,7 +244,7 @@ test('I12 a clock that is put back keeps no endpoint out for as long', () => {
 })
 
 describe('I11 the retry budget', () => {
-  test('is a fifth of the requests, their retries not counted', () => {
+  test('is a fifth of the requests, not counting retries', () => {
     const health = new EndpointHealth()
     const requests = 10_000
     let retries = 0
@@ -258,9 +258,9 @@ describe('I11 the retry budget', () => {
     expect(retries / requests).toBeLessThanOrEqual(0.2)
   })
 
-  test('is saved up for twenty at most', () => {
+  test('accumulates to twenty at most', () => {
     const health = new EndpointHealth()
-    answering(health, at, 10_000)
+    recordSuccesses(health, at, 10_000)
     let retries = 0
     while (health.consumeRetryBudget()) {
       retries += 1
@@ -271,26 +271,26 @@ describe('I11 the retry budget', () => {
   })
 })
 
-describe('what is told of an endpoint', () => {
-  test('uptime counts what succeeded and what failed, by window', () => {
+describe('statistics', () => {
+  test('uptime counts successes and failures per window', () => {
     const health = new EndpointHealth()
-    failing(health, at, 1)
-    answering(health, at + 10 * minute, 3)
-    const shown = health.getStats(at + 10 * minute)
-    expect([shown.uptime5m, shown.uptime30m, shown.uptime1d]).toEqual([100, 75, 75])
+    recordFailures(health, at, 1)
+    recordSuccesses(health, at + 10 * minute, 3)
+    const stats = health.getStats(at + 10 * minute)
+    expect([stats.uptime5m, stats.uptime30m, stats.uptime1d]).toEqual([100, 75, 75])
     expect(health.getStats(at + 60 * minute).uptime30m).toBeNull()
     expect(health.getStats(at + 26 * 60 * minute).uptime1d).toBeNull()
   })
 
-  test('speed is of the last five minutes', () => {
+  test('speed covers the last five minutes', () => {
     const health = new EndpointHealth()
-    answering(health, at)
+    recordSuccesses(health, at)
     expect(health.getSpeed(at).latency?.p50).toBeCloseTo(100, -1)
     expect(health.getSpeed(at + 5 * minute + 31 * second).latency).toBeNull()
     expect(health.getStats(at + 6 * minute).throughput?.p50).toBeCloseTo(50, -1)
   })
 
-  test('fifty replies with tool calls are needed to judge them', () => {
+  test('the success rate of tool calls needs fifty replies', () => {
     const health = new EndpointHealth()
     for (let count = 0; count < 49; count++) health.recordToolCalls(at, count % 7 > 0)
     expect(health.getToolSuccess(at)).toBeNull()
@@ -300,7 +300,7 @@ describe('what is told of an endpoint', () => {
   })
 })
 
-test('what is known of the endpoints of a model is what is known of each', () => {
+test('the health of all endpoints of a model is that of each', () => {
   const health = new HealthRegistry()
   const endpoints = ['a', 'b', 'c'].map((id) => ({ id }) as Endpoint)
   const isKnown = () => health.findAll(endpoints).map((known) => known !== null)
@@ -316,9 +316,9 @@ test('what is known of the endpoints of a model is what is known of each', () =>
   expect(isKnown()).toEqual([false, false, true])
 })
 
-test('S13 endpoints that are remembered are bounded, and those in use stay', () => {
+test('S13 the number of recorded endpoints is bounded, and those in use stay', () => {
   const health = new HealthRegistry()
-  failing(health.getOrCreate('busy'), at, 5)
+  recordFailures(health.getOrCreate('busy'), at, 5)
   for (let count = 0; count < 30_000; count++) {
     health.getOrCreate(`endpoint ${count}`)
     if (count % 1000 === 0) health.getOrCreate('busy')
@@ -327,13 +327,13 @@ test('S13 endpoints that are remembered are bounded, and those in use stay', () 
   expect(health.find('busy')?.isEjected(at)).toBe(true)
 })
 
-test('however many keys of their own callers have, what is known of shared endpoints stays', () => {
+test('the health of shared endpoints is not evicted by BYOK keys', () => {
   const health = new HealthRegistry()
   health
     .getOrCreate('acme/large alpha')
     .recordFailure(at, { kind: 'rate_limit_exceeded', retryAfterMs: minute })
-  const own = (count: number) => healthIdOf('acme/large alpha', `key-${count}`)
-  for (let count = 0; count < 6000; count++) health.getOrCreate(own(count))
+  const byokId = (count: number) => healthIdOf('acme/large alpha', `key-${count}`)
+  for (let count = 0; count < 6000; count++) health.getOrCreate(byokId(count))
   expect(health.find('acme/large alpha')?.isCoolingDown(at)).toBe(true)
-  expect([health.find(own(0)), health.find(own(5999))]).toEqual([null, expect.anything()])
+  expect([health.find(byokId(0)), health.find(byokId(5999))]).toEqual([null, expect.anything()])
 })

@@ -7,28 +7,28 @@ import { QuantileWindows, routingWindowMs, statsWindowMs } from './quantile-wind
 const secondMs = 1000
 const minuteMs = 60 * secondMs
 
-/** A failure is remembered this long. */
+/** Failures count towards instability and ejection for this long. */
 const failureWindowMs = 30 * secondMs
 const dayMs = 24 * 60 * minuteMs
 
-/** Fewer failures than this share of the last half minute are chance. */
+/** Below this share of failures an endpoint still counts as stable. */
 const unstableFailureShare = 0.1
-/** So many failures in a row, and an endpoint is left out for a while. */
+/** Consecutive failures after which an endpoint is ejected, */
 const ejectAfterFailures = 5
-/** Or this share of many. */
+/** or the share of failures, once there were enough attempts. */
 const ejectFailureShare = 0.5
 const minAttemptsToEject = 20
 const baseEjectionMs = 30 * secondMs
 const maxEjectionMs = 5 * minuteMs
-/** One request tries an endpoint that comes back; the others wait this long for how it went. */
+/** After an ejection one request tests the endpoint; for this long the others stay away from it. */
 const trialMs = 30 * secondMs
-/** So many more attempts than requests. */
+/** Retries per request, on average. */
 const retryBudgetShare = 0.2
 const maxRetryBudget = 20
-/** Fewer tool calls say nothing about an endpoint. */
+/** With fewer tool calls the success rate is not significant. */
 const minToolCalls = 50
 
-/** Failures that say something about the endpoint, and not about the request or a quota. */
+/** Failures caused by the endpoint, not by the request or a quota. */
 const endpointFailures: ReadonlySet<FailureKind> = new Set([
   'authentication',
   'payment_required',
@@ -38,7 +38,7 @@ const endpointFailures: ReadonlySet<FailureKind> = new Set([
   'timeout',
 ])
 
-/** May be about this request alone, which must not cost others the endpoint: they are asked first for a while. */
+/** May concern this request alone: the endpoint ranks lower for a while but is not ejected. */
 const rejections: ReadonlySet<FailureKind> = new Set([
   'rate_limit_exceeded',
   'permission_denied',
@@ -52,7 +52,7 @@ const limited = 2
 export interface Speed {
   /** Milliseconds to the first token. */
   latency: Quantiles | null
-  /** Tokens a second. */
+  /** Tokens per second. */
   throughput: Quantiles | null
 }
 
@@ -61,38 +61,38 @@ interface RoutingMetrics extends Speed {
   toolSuccess: number | null
 }
 
-/** What listings show of an endpoint. */
+/** What the API reports about an endpoint. */
 export interface EndpointStats extends Speed {
-  /** Per cent of the attempts that counted; null where there were none. */
+  /** Per cent of the attempts that succeeded or failed at the endpoint; null if there were none. */
   uptime5m: number | null
   uptime30m: number | null
   uptime1d: number | null
-  /** How many attempts these are shares of. */
+  /** The number of attempts that the uptime is computed from. */
   attempts5m: number
   attempts30m: number
   attempts1d: number
-  /** Replies of the last half hour. */
+  /** Successful replies of the last 30 minutes. */
   completed30m: number
 }
 
 type FailureSignal = Pick<UpstreamFailure, 'kind' | 'retryAfterMs' | 'isRetryAfterCut'>
 
-/** How a reply went. */
+/** The speed of a reply. */
 export interface ReplyPerformance {
   firstTokenMs: number
-  /** Null when nothing can be told of it. */
+  /** Null when the reply is too short to measure. */
   tokensPerSecond: number | null
 }
 
-/** What live traffic has shown of one endpoint with one credential. All times are given: there is no clock in here. */
+/** The health of one endpoint with one credential, measured from live traffic. The caller passes the time. */
 export class EndpointHealth {
-  // What every request asks of every endpoint stands first, and so together in memory.
+  // Read for every endpoint by every request: declared first, to be close together in memory.
   #cooldownUntil = 0
-  /** How long the pause is in all. */
+  /** The full length of the cooldown. */
   #cooldownMs = 0
   #ejectedUntil = 0
   #trialUntil = 0
-  /** When it last failed or had no room. */
+  /** When it last failed or rejected a request. */
   #lastFailureAt = Number.NEGATIVE_INFINITY
   #metrics: RoutingMetrics | null = null
   readonly #recent = new SlidingCounter(secondMs, 31, 3)
@@ -106,7 +106,7 @@ export class EndpointHealth {
   #ejectedAt = 0
   #retryBudget = 0
 
-  /** Until when the provider asked to be left alone. */
+  /** When the provider's `Retry-After` ends. */
   get cooldownUntil(): number {
     return this.#cooldownUntil
   }
@@ -115,7 +115,7 @@ export class EndpointHealth {
     return this.#cooldownUntil !== 0 && isPending(this.#cooldownUntil, now, this.#cooldownMs)
   }
 
-  /** Left out: it failed too often, or another request is trying whether it is back. */
+  /** It failed too often, or another request is testing whether it has recovered. */
   isEjected(now: number): boolean {
     if (this.#ejectedUntil === 0) return false
     return isPending(this.#ejectedUntil, now, maxEjectionMs) || isPending(this.#trialUntil, now, trialMs)
@@ -125,9 +125,9 @@ export class EndpointHealth {
     return Math.max(this.#ejectedUntil, this.#trialUntil)
   }
 
-  /** Whether the last half minute saw more failures than chance has. */
+  /** Whether a significant share of the attempts of the last 30 seconds failed. */
   isUnstable(now: number): boolean {
-    // Nearly always, and asked of every endpoint by every request.
+    // The common case, and checked for every endpoint by every request.
     if (now - this.#lastFailureAt > failureWindowMs + secondMs) return false
     const failures =
       this.#recent.sum(now, failureWindowMs, failed) + this.#recent.sum(now, failureWindowMs, limited)
@@ -135,13 +135,13 @@ export class EndpointHealth {
     return failures >= unstableFailureShare * (failures + this.#recent.sum(now, failureWindowMs, ok))
   }
 
-  /** An attempt goes out: of an endpoint that was left out it tells whether it is back. */
+  /** After an ejection the first attempt is the trial that shows whether the endpoint has recovered. */
   recordStart(now: number, isRetry: boolean): void {
     if (!isRetry) this.#retryBudget = Math.min(maxRetryBudget, this.#retryBudget + retryBudgetShare)
     if (this.#ejectedUntil !== 0) this.#trialUntil = now + trialMs
   }
 
-  /** Whether what failed may be tried once more at the same endpoint; saying so uses it up. */
+  /** Whether a failed request may be retried at the same endpoint; if so, the retry is deducted. */
   consumeRetryBudget(): boolean {
     if (this.#retryBudget < 1) return false
     this.#retryBudget -= 1
@@ -153,14 +153,14 @@ export class EndpointHealth {
     this.#latency.add(now, firstTokenMs)
     if (tokensPerSecond !== null) this.#throughput.add(now, tokensPerSecond)
     this.#consecutiveFailures = 0
-    // It is forgiven only when it has held out for longer than it could be left out.
+    // The ejection time is reset only after the endpoint has been stable for longer than any ejection.
     if (now - this.#ejectedAt > 2 * maxEjectionMs) this.#ejections = 0
     if (this.#trialUntil !== 0) this.#ejectedUntil = 0
     this.#trialUntil = 0
   }
 
   recordFailure(now: number, { kind, retryAfterMs, isRetryAfterCut }: FailureSignal): void {
-    // What is said about a bad request may be the request's own words, and concerns nobody else.
+    // A hint with the rejection of one request must not stop the requests of others.
     if (retryAfterMs !== undefined && (kind === 'rate_limit_exceeded' || endpointFailures.has(kind))) {
       this.#startCooldown(now, retryAfterMs, isRetryAfterCut ?? false)
     }
@@ -169,7 +169,7 @@ export class EndpointHealth {
     else this.releaseTrial()
   }
 
-  /** After a wait that was cut short, one request tries whether it is back. */
+  /** After a `Retry-After` that was cut to the maximum, one request tests whether the endpoint has recovered. */
   #startCooldown(now: number, ms: number, isCut: boolean): void {
     const until = now + ms
     if (this.isCoolingDown(now) && this.#cooldownUntil >= until) return
@@ -187,12 +187,12 @@ export class EndpointHealth {
     this.#count(now, failed)
     this.#lastFailureAt = now
     this.#consecutiveFailures += 1
-    // What was under way when it was left out, or had nowhere else to go, does not keep it out for longer.
+    // Attempts that were in flight at the ejection, or had no other endpoint, do not extend it.
     if (isPending(this.#ejectedUntil, now, maxEjectionMs)) return
     if (this.#trialUntil !== 0 || this.#isOutlier(now)) this.#eject(now)
   }
 
-  /** An attempt ended in a way that says nothing: the client left, or the request was wrong. */
+  /** An attempt was inconclusive: the client disconnected, or the request was invalid. */
   releaseTrial(): void {
     this.#trialUntil = 0
   }
@@ -201,17 +201,17 @@ export class EndpointHealth {
     this.#toolCalls.add(now, areValid ? ok : failed)
   }
 
-  /** Share of the replies with tool calls in which every call was right; null when there were too few. */
+  /** The share of replies with tool calls in which every call was valid; null when there were too few. */
   getToolSuccess(now: number): number | null {
     return this.#computeMetrics(now).toolSuccess
   }
 
-  /** Of the last five minutes. */
+  /** Over the last five minutes. */
   getSpeed(now: number): Speed {
     return this.#computeMetrics(now)
   }
 
-  /** What requests are routed by, worked out at most once a second. */
+  /** Computed at most once a second. */
   #computeMetrics(now: number): RoutingMetrics {
     if (this.#metrics && Math.abs(now - this.#metrics.at) < secondMs) return this.#metrics
     const valid = this.#toolCalls.sum(now, dayMs, ok)
@@ -250,7 +250,7 @@ export class EndpointHealth {
     return all >= minAttemptsToEject && failures >= ejectFailureShare * all
   }
 
-  /** Longer each time it has not held out. */
+  /** Each repeated ejection doubles the time, up to a maximum. */
   #eject(now: number): void {
     this.#ejectedAt = now
     this.#ejectedUntil = now + Math.min(maxEjectionMs, baseEjectionMs * 2 ** this.#ejections)
@@ -260,7 +260,7 @@ export class EndpointHealth {
   }
 }
 
-/** A time that is farther away than it ever was set is one of a clock that was put back since. */
+/** A time further in the future than any that is ever set means that the clock was set back. */
 function isPending(until: number, now: number, maxMs: number): boolean {
   return now < until && until - now <= maxMs
 }
@@ -274,32 +274,32 @@ function countAttempts(counters: SlidingCounter, now: number, windowMs: number):
   return counters.sum(now, windowMs, ok) + counters.sum(now, windowMs, failed)
 }
 
-/** More are not remembered; those not tried for longest go first. */
+/** Beyond this number, the least recently used are forgotten. */
 const maxEndpoints = 20_000
 const maxByokEndpoints = 5000
 
 const byokPrefix = 'own '
 
-/** What the health of an endpoint is known by: it may work with one key and not with another. */
+/** Health is recorded per endpoint and credential: an endpoint may work with one key and fail with another. */
 export function healthIdOf(endpointId: string, byokKeyId: string | null): string {
   return byokKeyId === null ? endpointId : `${byokPrefix}${byokKeyId} ${endpointId}`
 }
 
-/** Of every endpoint that had traffic lately, by its id. */
+/** The health of every endpoint with recent traffic, by id. */
 export class HealthRegistry {
   readonly #shared = new Map<string, EndpointHealth>()
-  /** With keys of callers' own, which can be many: they push out one another and nobody else. */
+  /** With BYOK keys, of which there can be many: they evict only one another. */
   readonly #byok = new Map<string, EndpointHealth>()
-  /** Ids that came and went: lists made before are made anew. */
+  /** Changes whenever an id is added or removed, which invalidates cached lists. */
   #version = 0
   readonly #lists = new WeakMap<readonly Endpoint[], { version: number; list: (EndpointHealth | null)[] }>()
 
-  /** Null for an endpoint nobody has tried: nothing speaks against it. */
+  /** Null for an endpoint without any attempts. */
   find(id: string): EndpointHealth | null {
     return this.#mapOf(id).get(id) ?? null
   }
 
-  /** Of all endpoints of a model, in their order. To look up thousands of names takes longer than to decide. */
+  /** For all endpoints of a model, in order. Cached: looking up each id takes longer than the routing decision. */
   findAll(endpoints: readonly Endpoint[]): readonly (EndpointHealth | null)[] {
     const cached = this.#lists.get(endpoints)
     if (cached?.version === this.#version) return cached.list
@@ -322,7 +322,7 @@ export class HealthRegistry {
     return health
   }
 
-  /** What was learnt of it holds no longer. */
+  /** To be called when the endpoint or its credential has changed. */
   forget(id: string): void {
     if (this.#mapOf(id).delete(id)) this.#version += 1
   }

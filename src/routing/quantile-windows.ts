@@ -2,12 +2,12 @@ import { type Quantiles, SlidingHistogram } from '../lib/sliding-histogram.ts'
 
 const secondMs = 1000
 const minuteMs = 60 * secondMs
-/** Thresholds and sorting look at this much of the past. */
+/** For thresholds and sorting. */
 export const routingWindowMs = 5 * minuteMs
-/** Listings show this much. */
+/** For what the API reports. */
 export const statsWindowMs = 30 * minuteMs
 
-/** The five minutes are kept finely, the half hour coarsely: thousands of endpoints are remembered. */
+/** The routing window has a finer resolution than the statistics, to save memory over thousands of endpoints. */
 export class QuantileWindows {
   readonly #routing = new SlidingHistogram(30 * secondMs, 11)
   readonly #stats = new SlidingHistogram(5 * minuteMs, 7)

@@ -6,9 +6,9 @@ import type { DataRegion } from '../catalogue/vocabulary.ts'
 import type { ProviderPreferences } from '../dialects/schema/preferences.ts'
 import type { EffectivePolicy } from '../policy/effective.ts'
 
-/** All that a decision depends on, beside the state of the world. */
+/** Everything a routing decision depends on, besides the `RoutingState`. */
 export interface RoutingQuery {
-  /** In the order they are to be tried. */
+  /** In the order they are tried. */
   models: readonly ResolvedModel[]
   preferences: ProviderPreferences
   call: ModelCall
@@ -16,13 +16,13 @@ export interface RoutingQuery {
   policy: EffectivePolicy
   byokKeys: readonly ByokKey[]
   providerByName: Catalogue['providerByName']
-  /** Where the turns of one conversation should meet; null when it cannot matter. */
+  /** Identifies the conversation for sticky routing; null when it makes no difference. */
   stickyKeyFor: (modelId: string) => string | null
 }
 
 export type Sort = 'price' | 'throughput' | 'latency' | 'exacto'
 
-/** Which lanes of a provider may be used, and in what order, for one model of a request. */
+/** Which service tiers may be used, and in what order, for one model of a request. */
 export interface TierAccess {
   priority: 'no' | 'yes' | 'first'
   flex: 'no' | 'yes' | 'only'

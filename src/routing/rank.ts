@@ -3,20 +3,20 @@ import type { EndpointHealth, HealthRegistry, Speed } from './health.ts'
 import type { RoutingQuery, Sort, TierAccess } from './query.ts'
 import { findSelectorIndex, type SelectorList } from './selectors.ts'
 
-/** What is known of the world when a request comes. */
+/** The state of this process that a decision depends on. */
 export interface RoutingState {
   health: HealthRegistry
-  /** From 0 to 1, 1 not included; null: nothing is drawn, and who may win stands in the order of price. */
+  /** From 0 up to but not including 1; null: no candidate is drawn, and they stay in order of price. */
   random: (() => number) | null
   now: number
 }
 
-/** How the candidates of one kind are put in order. */
+/** How candidates that use the same kind of credential are ranked. */
 export interface RankingOptions {
   order: SelectorList | null
   sort: Sort | null
   tiers: TierAccess
-  /** The id of the endpoint that answered the conversation last; only balancing asks for it. */
+  /** The id of the candidate that served the last turn; used by load balancing only. */
   findStickyId: () => string | null
   hasTools: boolean
   preferences: RoutingQuery['preferences']
@@ -24,7 +24,7 @@ export interface RankingOptions {
 
 type Measure = (health: EndpointHealth | null) => number | null
 
-/** Best first. What is slower than the request would like comes after everything else. */
+/** Best first. Candidates slower than the preferred speed come last. */
 export function rankCandidates(
   candidates: Candidate[],
   ranking: RankingOptions,
@@ -41,7 +41,7 @@ export function rankCandidates(
   return [...sortCandidates(fast, ranking, state), ...slow]
 }
 
-/** `order` stands before `sort`, `sort` before balancing; a lane that was asked for stands first at its place. */
+/** `order` overrides `sort`, and `sort` overrides load balancing; a requested tier ranks first among equals. */
 function sortCandidates(candidates: Candidate[], ranking: RankingOptions, state: RoutingState): Candidate[] {
   const { order, sort, tiers } = ranking
   if (order && order.length > 0) return sortByOrder(candidates, order, tiers)
@@ -55,7 +55,7 @@ function isPriority({ endpoint }: Candidate): boolean {
   return endpoint.service_tier === 'priority'
 }
 
-/** Those `order` names, in its order; then the rest, cheapest first. */
+/** The endpoints listed in `order`, then the rest, cheapest first. */
 function sortByOrder(candidates: Candidate[], order: SelectorList, tiers: TierAccess): Candidate[] {
   const cheapest = sortByPrice(candidates)
   const scored = (tiers.priority === 'first' ? moveToFront(cheapest, isPriority) : cheapest).map(
@@ -89,7 +89,7 @@ function sortHighestFirst(candidates: ScoredCandidate[]): Candidate[] {
   return candidates.sort((a, b) => b.value - a.value).map(({ candidate }) => candidate)
 }
 
-/** What is compared, the most telling last; more is better. */
+/** What is compared, the decisive measure last; more is better. */
 const measuresBySort: Record<Exclude<Sort, 'price'>, (now: number) => Measure[]> = {
   throughput: (now) => [(health) => health?.getSpeed(now).throughput?.p50 ?? null],
   latency: (now) => [(health) => negate(health?.getSpeed(now).latency?.p50)],
@@ -103,7 +103,7 @@ function negate(value: number | undefined): number | null {
   return value === undefined ? null : -value
 }
 
-/** An endpoint nothing is known of is taken for an average one: it would never be tried otherwise. */
+/** An endpoint without measurements counts as average: otherwise it would never be tried. */
 function scoreCandidates(candidates: readonly Candidate[], measure: Measure): ScoredCandidate[] {
   const known = candidates.map(({ health }) => measure(health))
   let sum = 0
@@ -117,7 +117,7 @@ function scoreCandidates(candidates: readonly Candidate[], measure: Measure): Sc
   return candidates.map((candidate, index) => ({ candidate, value: known[index] ?? average }))
 }
 
-/** Two unknown prices differ by NaN: neither is the cheaper one. Models have their endpoints in this order already. */
+/** The difference of two unknown prices is NaN: they count as equal. Endpoints are usually in this order already. */
 function sortByPrice(candidates: readonly Candidate[]): Candidate[] {
   const copy = candidates.slice()
   const isSorted = candidates.every(
@@ -130,7 +130,7 @@ function priceOf(candidate: Candidate | undefined): number {
   return candidate?.endpoint.price ?? Number.NEGATIVE_INFINITY
 }
 
-/** The endpoint of the conversation, then one that is drawn, then the others by price; what failed lately comes last. */
+/** The sticky endpoint or one drawn by price, then the others by price; unstable endpoints come last. */
 function balanceCandidates(
   candidates: Candidate[],
   ranking: RankingOptions,
@@ -161,13 +161,13 @@ function findSticky(candidates: Candidate[], stickyId: string | null): Candidate
   return candidate && setRankingReason(candidate, 'sticky')
 }
 
-/** By 1/price². What is free goes before what costs, and a price nobody knows comes last. */
+/** Weighted by 1/price². Free endpoints come before paid ones, unknown prices last. */
 function drawByPrice(
   candidates: readonly Candidate[],
   random: RoutingState['random'],
 ): Candidate | undefined {
   const [cheapest] = candidates
-  // A key of one's own is used in the order its owner gave.
+  // BYOK keys are used in the order their owner set.
   if (!cheapest || cheapest.byokKey) return cheapest
   const { price } = cheapest.endpoint
   const isUniform = price === 0 || price === Number.POSITIVE_INFINITY
@@ -185,7 +185,7 @@ function drawByPrice(
   return cheapest
 }
 
-/** So far behind the best, an endpoint's tool calls are called poor. */
+/** An endpoint further below the best success rate is ranked lower. */
 const toolSuccessTolerance = 0.05
 
 function computeMinToolSuccess(candidates: Candidate[], { now }: RoutingState): number | null {
@@ -197,12 +197,12 @@ function computeMinToolSuccess(candidates: Candidate[], { now }: RoutingState): 
   return best === null ? null : best - toolSuccessTolerance
 }
 
-/** Both halves keep their order. */
+/** Stable: both parts keep their order. */
 function moveToFront(candidates: Candidate[], isFirst: (candidate: Candidate) => boolean): Candidate[] {
   return [...candidates.filter(isFirst), ...candidates.filter((candidate) => !isFirst(candidate))]
 }
 
-/** Null when the request has no such wish. What nobody has measured is not slow. */
+/** Null when the request has no such preference. An endpoint without measurements is not slow. */
 function createSlownessCheck(
   {
     preferred_min_throughput: minThroughput,
@@ -216,7 +216,7 @@ function createSlownessCheck(
 
 type Cutoffs = RoutingQuery['preferences']['preferred_max_latency']
 
-/** Latencies are wished in seconds and measured in milliseconds. */
+/** Preferred latencies are in seconds, measured ones in milliseconds. */
 function isSlow({ throughput, latency }: Speed, minThroughput: Cutoffs, maxLatency: Cutoffs): boolean {
   return (
     parseCutoffs(minThroughput).some(([p, value]) => throughput !== null && throughput[p] < value) ||
@@ -226,14 +226,14 @@ function isSlow({ throughput, latency }: Speed, minThroughput: Cutoffs, maxLaten
 
 const percentiles = ['p50', 'p75', 'p90', 'p99'] as const
 
-/** A number is meant for the median. */
+/** A plain number applies to the median. */
 function parseCutoffs(preferred: Cutoffs): [(typeof percentiles)[number], number][] {
   if (preferred == null) return []
   if (typeof preferred === 'number') return [['p50', preferred]]
   return percentiles.flatMap((p) => (preferred[p] == null ? [] : [[p, preferred[p]]]))
 }
 
-/** A key of one's own, and that all others are broken too, say more about its place than what it was compared by. */
+/** A BYOK key, and an ejection, are more specific reasons than the measure it was ranked by. */
 function setRankingReason(candidate: Candidate, reason: RankingReason): Candidate {
   if (!candidate.byokKey && candidate.why !== 'ejected') candidate.why = reason
   return candidate

@@ -3,45 +3,45 @@ import type { ExclusionReason } from './filter.ts'
 
 type BuiltInReason = Exclude<ExclusionReason, `guardrail:${string}`>
 
-/** Why a candidate stands where it stands, for people. */
+/** Why a candidate has its rank, in a sentence. */
 export const rankingReasonTexts: Record<RankingReason, string> = {
-  own_key: 'A key of your own for this provider is used before shared capacity.',
-  fallback_key: 'A key of your own that is kept for when shared capacity fails.',
+  own_key: 'Your BYOK key for this provider is used before shared capacity.',
+  fallback_key: 'Your BYOK key is a fallback for when shared capacity fails.',
   order: 'It is listed in `provider.order`.',
-  sticky: 'It answered this conversation last and may still have the prompt in its cache.',
-  balanced: 'It comes by its price, for when those before it fail.',
-  price: 'The cheapest come first.',
-  throughput: 'The endpoints with the most tokens a second come first.',
-  latency: 'The endpoints that are quickest to begin come first.',
-  exacto: 'The endpoints whose tool calls were right most often come first.',
-  poor_tool_calls: 'It stands behind the others: its tool calls were wrong more often than theirs.',
-  unstable: 'It stands behind the others: requests failed there within the last 30 seconds.',
-  too_slow: 'It stands behind the others: it is slower than the request prefers.',
-  ejected: 'It has failed again and again, but there is nobody else to ask.',
+  sticky: 'It served the last turn of this conversation and may still have the prompt in its cache.',
+  balanced: 'It is ranked by price, as a fallback for the endpoints before it.',
+  price: 'Endpoints are sorted by price, the cheapest first.',
+  throughput: 'Endpoints are sorted by throughput, the highest first.',
+  latency: 'Endpoints are sorted by latency, the lowest first.',
+  exacto: 'Endpoints are sorted by the success rate of their tool calls, the highest first.',
+  poor_tool_calls: 'It ranks below the others: its tool calls were invalid more often than theirs.',
+  unstable: 'It ranks below the others: requests to it failed within the last 30 seconds.',
+  too_slow: 'It ranks below the others: it is slower than the request prefers.',
+  ejected: 'It failed repeatedly, but no other endpoint is available.',
 }
 
-/** Why an endpoint was left out, for people. */
+/** Why an endpoint was excluded, in a sentence. */
 export const exclusionReasonTexts: Record<BuiltInReason, string> = {
-  dialect: 'It speaks no format that can be asked for an answer.',
-  service_tier: 'It belongs to a service tier that the request did not ask for.',
+  dialect: 'It supports no format that generates text.',
+  service_tier: 'It belongs to a service tier that the request did not select.',
   data_region: 'The provider does not serve the region this request must stay in.',
-  allowed_providers: '`provider.only` or `provider.ignore` leaves it out.',
-  distillable: 'The answers of this model may not be used to train others (`enforce_distillable_text`).',
+  allowed_providers: '`provider.only` or `provider.ignore` excludes it.',
+  distillable: 'The output of this model must not be used to train other models (`enforce_distillable_text`).',
   'data_policy:training': 'The provider may train on prompts, which `data_collection` denies.',
-  'data_policy:zdr': 'The provider keeps prompts, which `zdr` or `data_collection` denies.',
+  'data_policy:zdr': 'The provider retains prompts, which `zdr` or `data_collection` denies.',
   quantization: 'Its quantization is not among `provider.quantizations`.',
-  max_price: 'It costs more than `provider.max_price`, or nobody knows what it costs.',
-  require_parameters: 'It does not know every parameter that was sent (`require_parameters`).',
-  own_key_required: 'The provider may be used with keys of your own only, not with shared capacity.',
-  no_credential: 'There is no credential for this provider here.',
+  max_price: 'It costs more than `provider.max_price`, or its price is unknown.',
+  require_parameters: 'It does not support every parameter of the request (`require_parameters`).',
+  own_key_required: 'The provider may be used with your BYOK keys only, not with shared capacity.',
+  no_credential: 'No credential is configured for this provider.',
   unsupported_feature:
-    'It does not know the tools, the response format or the verbosity of the request; others do.',
-  context_length: 'Prompt and answer would not fit into it, by an estimate; they fit elsewhere.',
-  modality: 'The model does not take what the prompt consists of; another model of the request does.',
-  rate_limited: 'The provider asked to be left alone.',
-  ejected: 'It has failed again and again, and is left alone for a while.',
-  allow_fallbacks: '`allow_fallbacks: false` keeps the request to its first choice, or to `order`.',
-  price_unknown: 'Nobody knows what it costs, and the key has a limit to keep to.',
+    'It does not support the tools, the response format or the verbosity of the request; others do.',
+  context_length: 'Prompt and reply are estimated to exceed its context length; another endpoint has room.',
+  modality: 'The model does not accept the modalities of the prompt; another model of the request does.',
+  rate_limited: 'The provider is rate limited and cooling down.',
+  ejected: 'It failed repeatedly and is ejected for a while.',
+  allow_fallbacks: '`allow_fallbacks: false` limits the request to its first choice, or to `order`.',
+  price_unknown: 'Its price is unknown, and the key has a spending limit.',
 }
 
 const guardrailPrefix = 'guardrail:'

@@ -1,10 +1,10 @@
 import { HealthRegistry } from './health.ts'
 import { StickySessions } from './sticky.ts'
 
-/** What this process has learnt from the requests it served, for routing the next ones. */
+/** What this process records about the requests it served, to route the next ones. */
 export class Routing {
   readonly health = new HealthRegistry()
   readonly sticky = new StickySessions()
-  /** Tests give one that can be repeated. */
+  /** Tests replace it to be deterministic. */
   random: () => number = Math.random
 }

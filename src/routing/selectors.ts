@@ -2,10 +2,10 @@ import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { Endpoint } from '../catalogue/model.ts'
 import type { TierAccess } from './query.ts'
 
-/** What a name in `order`, `only` or `ignore` stands for. */
+/** What a name in `order`, `only` or `ignore` selects. */
 interface EndpointSelector {
   tag: string
-  /** A provider by slug, display name or neutral vendor name: all its endpoints in the lanes that are open. */
+  /** A provider by slug, display name or neutral vendor name: all its endpoints in the permitted tiers. */
   provider: string | undefined
 }
 
@@ -22,7 +22,7 @@ export function resolveSelectors(
   }))
 }
 
-/** Its place in the list, or -1. A provider's name stands for a lane of its own only where the request asks for that lane. */
+/** The index in the list, or -1. The name of a provider includes a service tier only if the request selects that tier. */
 export function findSelectorIndex(
   selectors: SelectorList,
   { tag, provider, service_tier }: Endpoint,
@@ -37,7 +37,7 @@ export function findSelectorIndex(
   return -1
 }
 
-/** Whoever wants nothing sent to a provider wants it in none of its lanes. */
+/** To ignore a provider is to ignore all its service tiers. */
 export function isIgnored(selectors: SelectorList, { tag, provider }: Endpoint): boolean {
   return selectors.some((selector) => selector.tag === tag || selector.provider === provider.slug)
 }

@@ -5,23 +5,23 @@ import { hasCacheDiscount, hashConversationStart, StickySessions } from './stick
 
 const minute = 60_000
 
-test('S13 a hundred thousand conversations are remembered, those quiet longest are not', () => {
+test('S13 a hundred thousand conversations are stored; the longest idle are evicted', () => {
   const sticky = new StickySessions()
   sticky.remember('first', 'endpoint', 0)
   sticky.remember('second', 'endpoint', 0)
   for (let count = 0; count < 99_999; count++) {
-    sticky.remember(`talk ${count}`, 'endpoint', 1)
+    sticky.remember(`conversation ${count}`, 'endpoint', 1)
     if (count % 1000 === 0) sticky.remember('first', 'endpoint', 1)
   }
   expect([sticky.find('first', 1), sticky.find('second', 1)]).toEqual(['endpoint', null])
 })
 
-test('each turn counts ten minutes anew', () => {
+test('each turn extends the session by ten minutes', () => {
   const sticky = new StickySessions()
-  sticky.remember('talk', 'endpoint', 0)
-  sticky.remember('talk', 'endpoint', 9 * minute)
-  expect(sticky.find('talk', 19 * minute - 1)).toBe('endpoint')
-  expect(sticky.find('talk', 19 * minute)).toBeNull()
+  sticky.remember('conversation', 'endpoint', 0)
+  sticky.remember('conversation', 'endpoint', 9 * minute)
+  expect(sticky.find('conversation', 19 * minute - 1)).toBe('endpoint')
+  expect(sticky.find('conversation', 19 * minute)).toBeNull()
 })
 
 function callOf(...turns: [role: 'system' | 'developer' | 'user' | 'assistant', text: string][]): ModelCall {
@@ -29,7 +29,7 @@ function callOf(...turns: [role: 'system' | 'developer' | 'user' | 'assistant', 
   return { messages, stream: false, unknown: [] }
 }
 
-test('a conversation is its instructions and its first turn, whatever follows', () => {
+test('a conversation is identified by its instructions and its first turn', () => {
   const first = hashConversationStart(callOf(['system', 'Be brief.'], ['user', 'Hello']))
   const later = callOf(['system', 'Be brief.'], ['user', 'Hello'], ['assistant', 'Hi'], ['user', 'More'])
   expect(hashConversationStart(later)).toBe(first)
@@ -44,6 +44,6 @@ test.each([
   [{ prompt: '0.000001', input_cache_read: '0.000001' }, false],
   [{ prompt: '0.000001' }, false],
   [null, false],
-])('with %j staying saves: %p', (pricing, saves) => {
+])('with %j a cached prompt is cheaper: %p', (pricing, saves) => {
   expect(hasCacheDiscount({ pricing } as Endpoint)).toBe(saves)
 })

@@ -1,12 +1,12 @@
 import type { Message, ModelCall } from '../call/call.ts'
 import type { Endpoint } from '../catalogue/model.ts'
 
-/** A conversation that says nothing for so long has lost the provider's cache too. */
+/** After this time the provider's prompt cache has expired too. */
 const idleMs = 10 * 60_000
-/** More conversations are not remembered; those quiet longest go first. */
+/** Beyond this number, the conversations that were idle longest are forgotten. */
 const maxSessions = 100_000
 
-/** Where each conversation was answered last, so that the next turn finds the provider's prompt cache. */
+/** The candidate that served the last turn of each conversation, whose provider has the prompt in its cache. */
 export class StickySessions {
   readonly #sessions = new Map<string, { id: string; until: number }>()
 
@@ -36,7 +36,7 @@ export function hasCacheDiscount({ pricing }: Endpoint): boolean {
   return pricing?.input_cache_read !== undefined && Number(pricing.input_cache_read) < Number(pricing.prompt)
 }
 
-/** What is the same in every turn of a conversation: how it begins. */
+/** Identifies a conversation by its beginning, which is the same in every turn. */
 export function hashConversationStart({ messages }: ModelCall): string {
   const instructions = messages.find(({ role }) => role === 'system' || role === 'developer')
   const first = messages.find(({ role }) => role !== 'system' && role !== 'developer')
