@@ -34,7 +34,7 @@ describe('providers', () => {
       .providers.filter((provider) => provider.enabled)
       .map((provider) => provider.slug)
 
-  test('without any key only the sandbox can be called', () => {
+  test('without any key only the sandbox is enabled', () => {
     expect(enabled({})).toEqual(['sandbox'])
   })
 
@@ -45,7 +45,7 @@ describe('providers', () => {
     ])
   })
 
-  test('a provider whose address has gaps needs the variables that fill them', () => {
+  test('a provider whose address has placeholders needs the variables for them', () => {
     expect(enabled({ environment: { AZURE_API_KEY: 'k' } })).toEqual(['sandbox'])
     const catalogue = build({ environment: { AZURE_API_KEY: 'k', AZURE_RESOURCE_NAME: 'ours' } })
     expect(catalogue.providerByName.get('azure')).toMatchObject({
@@ -54,7 +54,7 @@ describe('providers', () => {
     })
   })
 
-  test('headgate.yaml overrides what it names of a built-in provider and leaves the rest', () => {
+  test('headgate.yaml overrides only the fields it sets of a built-in provider', () => {
     const catalogue = build({
       declaredProviders: [{ slug: 'openai', base_url: 'https://proxy.example/v1', api_key: 'from-file' }],
       environment: { OPENAI_API_KEY: 'from-environment' },
@@ -68,7 +68,7 @@ describe('providers', () => {
     expect(catalogue.providers.filter((provider) => provider.slug === 'openai')).toHaveLength(1)
   })
 
-  test('a declared provider without a key is enabled, and has promised nothing', () => {
+  test('a declared provider without a key is enabled, with the most cautious data policy', () => {
     expect(build({ declaredProviders: [local] }).providerByName.get('local')).toMatchObject({
       enabled: true,
       installation: { credential: { kind: 'none' } },
@@ -77,21 +77,21 @@ describe('providers', () => {
     })
   })
 
-  test('a provider that is like another has its data, and none of its keys, prices or models', () => {
+  test('a provider declared like another has its data, but not its keys, prices or models', () => {
     const second: DeclaredProvider = { slug: 'second', name: 'Second', like: 'anthropic' }
-    const found = (more: Partial<DeclaredProvider>) =>
+    const provider = (more: Partial<DeclaredProvider>) =>
       build({
         declaredProviders: [{ ...second, ...more }],
         environment: { ANTHROPIC_API_KEY: 'k' },
       }).providerByName.get('second')
-    expect(found({})).toMatchObject({ enabled: false, installation: { credential: { kind: 'none' } } })
-    expect(found({ api_key: 'own' })).toMatchObject({
+    expect(provider({})).toMatchObject({ enabled: false, installation: { credential: { kind: 'none' } } })
+    expect(provider({ api_key: 'own' })).toMatchObject({
       enabled: true,
       baseUrl: 'https://api.anthropic.com/v1',
       dialects: ['messages'],
       installation: { credential: { kind: 'token', token: 'own' } },
     })
-    expect(found({ base_url: 'http://127.0.0.1:9001' })).toMatchObject({
+    expect(provider({ base_url: 'http://127.0.0.1:9001' })).toMatchObject({
       enabled: true,
       installation: { credential: { kind: 'none' } },
     })
@@ -99,7 +99,7 @@ describe('providers', () => {
     expect(providerByName.get('vendor_a')?.slug).toBe('anthropic')
   })
 
-  test('what headgate.yaml says of a place goes before what the machine has', () => {
+  test('settings of headgate.yaml override those of the environment', () => {
     const region = (declared: Partial<DeclaredProvider>, environment: Record<string, string>) =>
       build({
         declaredProviders: [{ slug: 'amazon-bedrock', ...declared }],
@@ -125,16 +125,16 @@ describe('providers', () => {
     expect(new Set(providers.map((provider) => provider.slug)).size).toBe(providers.length)
   })
 
-  test('a built-in provider said to keep nothing has a policy to read that in', () => {
-    const unfounded = providers.filter(
+  test('a built-in provider without data retention has a privacy policy', () => {
+    const unsupported = providers.filter(
       (provider) => !provider.dataPolicy.retains && !provider.inProcess && provider.privacyPolicyUrl === null,
     )
-    expect(unfounded).toEqual([])
+    expect(unsupported).toEqual([])
   })
 })
 
 describe('models', () => {
-  test('a declared model replaces the built-in one of its id', () => {
+  test('a declared model replaces the built-in one with the same id', () => {
     const id = 'openai/gpt-4o'
     const catalogue = build({ declaredProviders: [local], models: [{ ...onLocal(), id, name: 'Ours' }] })
     expect(catalogue.models.filter((model) => model.id === id)).toHaveLength(1)
@@ -142,7 +142,7 @@ describe('models', () => {
     expect(catalogue.models.length).toBe(build().models.length)
   })
 
-  test('a model of one of the four vendors knows it, whoever serves it', () => {
+  test('a model of one of the four vendors has its neutral name, whichever provider serves it', () => {
     const catalogue = build({
       declaredProviders: [local],
       models: [{ ...onLocal(), id: 'anthropic/claude-own-1' }],
@@ -169,7 +169,7 @@ describe('models', () => {
     expect(findModel(catalogue, 'sandbox/filmmaker')?.model.top_endpoint.price_state).toBe('priced')
   })
 
-  test('the endpoint that stands for a model is the first that can be called and has a price', () => {
+  test('the top endpoint of a model is the first that can be called and has a price', () => {
     const two: ModelDeclaration = {
       id: 'acme/fast-1',
       name: 'Fast',
@@ -191,7 +191,7 @@ describe('models', () => {
     expect(top({ OPENAI_API_KEY: 'k' })).toBe('openai')
   })
 
-  test('an endpoint says itself what differs from its model and provider', () => {
+  test('an endpoint overrides its model and provider', () => {
     const catalogue = build({
       declaredProviders: [local],
       models: [
@@ -231,7 +231,7 @@ describe('models', () => {
   })
 })
 
-test('the sandbox has a model for everything there is, clearly labelled, paid ones at a price', () => {
+test('the sandbox has a labelled model for every output modality, paid ones with a price', () => {
   const models = build().models.filter((model) => model.author === 'sandbox')
   const outputs = new Set(models.flatMap((model) => model.output_modalities))
   expect([...outputs].sort()).toEqual([

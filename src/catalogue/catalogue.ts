@@ -16,9 +16,9 @@ import { type Provider, unknownDataPolicy } from './provider.ts'
 import { readSnapshot } from './snapshot.ts'
 import type { ParameterName, VendorName } from './vocabulary.ts'
 
-/** Every model and provider, ready to be looked up. Never changed: a reload makes a new one. */
+/** Every model and provider, indexed for lookup. Immutable: a reload builds a new one. */
 export interface Catalogue extends ModelIndex {
-  /** The day whose prices the built-in models have. */
+  /** The date of the prices of the built-in models. */
   readonly snapshotDate: string
   readonly models: readonly Model[]
   readonly providers: readonly CatalogueProvider[]
@@ -49,7 +49,7 @@ export function buildCatalogue(sources: CatalogueSources): Catalogue {
   }
 }
 
-/** Nobody declares built-in models but the snapshot. */
+/** When a model was listed: its release date, the time it was declared, or the date of the snapshot. */
 function createListingTime({ declaredAt }: DeclaredCatalogue): (model: DeclaredModel) => number {
   const snapshot = Date.parse(readSnapshot().date) / 1000
   return ({ id, created }) => created || (declaredAt?.get(id) ?? snapshot)
@@ -60,7 +60,7 @@ export interface SourcedModel {
   source: 'headgate.yaml' | 'snapshot' | 'built_in'
 }
 
-/** Every model by its id. What headgate.yaml says of one stands, whoever else knows it. */
+/** Every model by id. headgate.yaml overrides the snapshot, which overrides the providers. */
 export function mergeDeclaredModels({
   settings,
   providers,
@@ -98,7 +98,7 @@ export function buildProviders({
   ]
 }
 
-/** The keys of the environment are for the provider itself, not for one that is like it. */
+/** The key in the environment belongs to the built-in provider, not to one declared `like` it. */
 function findBaseProvider(
   { like, base_url }: DeclaredProvider,
   known: ReadonlyMap<string, Provider>,
@@ -109,7 +109,7 @@ function findBaseProvider(
   return { ...rest, keyVariable: base_url === undefined ? '' : null }
 }
 
-/** A provider about which nothing is known yet: it has promised nothing. */
+/** The defaults of a declared provider, with the most cautious data policy. */
 const blankProvider: Provider = {
   slug: '',
   name: '',
@@ -158,7 +158,7 @@ function indexProviders(providers: readonly CatalogueProvider[]): Map<string, Ca
   return byName
 }
 
-/** A model that no known provider has is no model here. */
+/** Empty for a model without any known provider. */
 function toModel(
   declared: DeclaredModel,
   providers: ReadonlyMap<string, CatalogueProvider>,
@@ -195,12 +195,12 @@ function computePrice(pricing: Pricing | undefined): number {
   return estimatePerMillion(prompt, discount) + estimatePerMillion(completion, discount)
 }
 
-/** Two unknown prices differ by NaN: neither is the cheaper one. */
+/** The difference of two unknown prices is NaN: they count as equal. */
 function sortCheapestFirst(endpoints: readonly Endpoint[]): Endpoint[] {
   return endpoints.toSorted((a, b) => a.price - b.price || 0)
 }
 
-/** What changes how tokens are drawn, and can be left out without the answer being a different one. */
+/** Parameters of sampling, which can be dropped without changing what the request means. */
 const samplingParameters: readonly ParameterName[] = [
   'temperature',
   'top_p',
@@ -216,7 +216,7 @@ const samplingParameters: readonly ParameterName[] = [
   'top_logprobs',
 ]
 
-/** A lane is asked for whatever the provider thinks of the word elsewhere: it says itself how. */
+/** An endpoint of a service tier always sends `service_tier`, even where the provider rejects it otherwise. */
 function findUnsupportedParameters(
   { unsupportedFields = [] }: Provider,
   { service_tier }: DeclaredEndpoint,
@@ -283,7 +283,7 @@ function resolveEndpointPriceState(
   ])
 }
 
-/** The first of the default lane that can be called and has a price; what cannot be called still says what the model is. */
+/** Prefers the default tier, then enabled providers, then known prices. A disabled endpoint still describes the model. */
 function findTopEndpoint(endpoints: readonly Endpoint[]): Endpoint | undefined {
   const rank = ({ provider, price_state, service_tier }: Endpoint) =>
     (service_tier ? 0 : 4) + (provider.enabled ? 2 : 0) + (price_state === 'unknown' ? 0 : 1)

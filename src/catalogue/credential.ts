@@ -7,17 +7,17 @@ import { credentialField, printableMessage, printablePattern } from '../sign-in/
 import type { Provider } from './provider.ts'
 import { type ProviderSettings, settingPatterns } from './provider-settings.ts'
 
-/** A resource that serves every model under the name of its deployment. */
+/** A resource that serves each model under the name of its deployment. */
 export interface Resource {
   token: string
   settings: ProviderSettings
 }
 
-/** One deployment of one model, at an address of its own. */
+/** One deployment of one model, with its own address. */
 export interface Deployment {
-  /** In the list that it came in. */
+  /** Position in the credential's list, for error messages. */
   index: number
-  /** The model it is for, by a slug of the catalogue. */
+  /** The catalogue's slug of the model. */
   slug: string
   url: string
   token: string
@@ -93,7 +93,7 @@ export function credentialFormOf({
   return acceptsDeployments ? 'deployments' : signIn?.scheme
 }
 
-/** Names a field, never what is in it. */
+/** The message names a field, never its value. */
 export class CredentialError extends Error {
   readonly path: (string | number)[]
 
@@ -103,7 +103,7 @@ export class CredentialError extends Error {
   }
 }
 
-/** From the text that is stored, or that the environment has. */
+/** Parses a stored BYOK credential, or an environment variable. */
 export function parseCredential(text: string, form: CredentialForm | undefined): Credential {
   if (form && /^[[{]/.test(text)) return parseCredentialObject(parseCredentialJson(text), form)
   if (text.length > maxTokenLength)
@@ -112,7 +112,7 @@ export function parseCredential(text: string, form: CredentialForm | undefined):
   return { kind: 'token', token: text }
 }
 
-/** From what headgate.yaml says. */
+/** Parses `credentials` of headgate.yaml. */
 export function parseCredentialObject(value: unknown, form: CredentialForm): Credential {
   const result = schemaOf(form).safeParse(value)
   if (result.success) return result.data

@@ -23,13 +23,13 @@ const modelId = z
   .regex(modelIdPattern, 'must be author/name, with a suffix such as :free if it is a variant')
   .refine(
     (id) => !dynamicVariants.has(id.split(':')[1] ?? ''),
-    'ends in a suffix that changes the routing of any model and cannot be a model of its own',
+    'ends in a suffix that is reserved for routing; choose another id',
   )
 
 const count = z.int().positive()
 const date = z.iso.date('must be a date such as 2027-01-31')
 
-/** Seconds since 1970, also written as a date. */
+/** Unix time, or a date. */
 const created = z.union([
   z.int().min(0),
   date.transform((day) => Date.parse(`${day}T00:00:00Z`) / 1000).pipe(z.int()),
@@ -41,7 +41,7 @@ export const dataPolicy = z.strictObject({
   publishes: z.boolean().default(false),
 })
 
-/** What one parameter of an image request may be. */
+/** The allowed values of one parameter of image requests. */
 export const capability = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('boolean') }),
   z.strictObject({ type: z.literal('enum'), values: z.array(z.string()).min(1) }),
@@ -82,7 +82,7 @@ const videoCapabilities = z
   .partial()
   .extend({
     allowed_passthrough_parameters: z.array(z.string().min(1)).default([]),
-    /** What is billed, by name: a second of 720p, a whole video, ... */
+    /** Billable units by name: a second of 720p, a whole video, ... */
     pricing_skus: z.record(z.string().min(1), decimalPrice).optional(),
   })
 
@@ -106,30 +106,30 @@ export const defaultParameters = z.strictObject({
 export const declaredEndpoint = z.strictObject({
   provider: z.string().min(1),
   upstream_model: z.string().min(1),
-  /** Tells endpoints on one provider apart: `turbo` makes the tag `provider/turbo`. */
+  /** Distinguishes endpoints of one provider: `turbo` makes the tag `provider/turbo`. */
   variant: z
     .string()
     .regex(/^[a-z0-9][a-z0-9._-]*$/)
     .optional(),
-  /** A lane with prices of its own: used only by requests that ask for it. Its name is the variant, unless there is another. */
+  /** A tier with its own prices, used only by requests that select it. Also the variant, unless that is set. */
   service_tier: z.enum(serviceTiers).optional(),
   context_length: count.optional(),
   max_completion_tokens: count.optional(),
   max_prompt_tokens: count.optional(),
   quantization: z.enum(quantizations).optional(),
   supported_parameters: z.array(z.enum(parameterNames)).optional(),
-  /** Left out, the price is unknown, which is not the same as free. */
+  /** Without it the price is unknown, which is not the same as free. */
   pricing: pricing.optional(),
-  /** What `pricing.prompt` counts. */
+  /** The unit of `pricing.prompt`. */
   prompt_unit: z.enum(['token', 'character', 'second']).default('token'),
-  /** Those of the provider, unless this model speaks fewer. */
+  /** The provider's, unless this model supports fewer. */
   dialects: z.array(z.enum(dialectNames)).min(1).optional(),
   regions: z.array(z.enum(dataRegions)).min(1).optional(),
   data_policy: dataPolicy.optional(),
   image: imageCapabilities.optional(),
 })
 
-/** What every server of the OpenAI shape takes; tools are not a matter of course. */
+/** What every OpenAI-compatible server supports; tools are not among it. */
 export const commonParameters: readonly ParameterName[] = [
   'max_tokens',
   'temperature',

@@ -41,7 +41,7 @@ models:
           pricing: { prompt: "0.000001", completion: "0.000002" } }
 `
 
-test('the example of the documentation is read', () => {
+test('the example of the documentation is valid', () => {
   const { providers, models } = read(example)
   expect(providers[0]).toMatchObject({ slug: 'local', api_key: 'sk-local', regions: ['global', 'us'] })
   expect(models[0]).toMatchObject({
@@ -53,19 +53,19 @@ test('the example of the documentation is read', () => {
   })
 })
 
-test('a policy that is only begun is filled up with the worst', () => {
+test('missing fields of a data policy default to the most cautious values', () => {
   const { providers } = read(
     example.replace('training: false, retains: false, publishes: false', 'training: false'),
   )
   expect(providers[0]?.data_policy).toEqual({ training: false, retains: true, publishes: false })
 })
 
-test('a release date may be written as a day', () => {
+test('a release date may be a date string', () => {
   const { models } = read(example.replace('context_length: 128000', 'created: 2026-01-31'))
   expect(models[0]?.created).toBe(Date.parse('2026-01-31T00:00:00Z') / 1000)
 })
 
-describe('mistakes name their line', () => {
+describe('errors name their line', () => {
   test.each([
     [
       'an endpoint on an unknown provider',
@@ -120,7 +120,7 @@ describe('mistakes name their line', () => {
       'line 18: models.1.aliases.0: "acme/fast-1" is declared twice',
     ],
     [
-      'two endpoints that cannot be told apart',
+      'two endpoints with the same tag',
       `${example}      - { provider: local, upstream_model: fast-1b }\n`,
       'line 16: models.0.endpoints.1: a second endpoint on "local" needs a variant',
     ],
@@ -138,7 +138,7 @@ describe('credentials and settings of providers', () => {
   const bedrock = (more: string) => `providers:\n  - slug: amazon-bedrock\n    ${more}\n`
   const key = '{ accessKeyId: a, secretAccessKey: 5ecret, region: eu-west-1 }'
 
-  test('are read in the form that the provider has', () => {
+  test('are validated in the format of the provider', () => {
     expect(read(bedrock(`credentials: ${key}`)).providers).toHaveLength(1)
     expect(read(bedrock('settings: { region: eu-west-1 }')).providers).toHaveLength(1)
     const like =
@@ -153,14 +153,14 @@ describe('credentials and settings of providers', () => {
     ],
     [bedrock(`credentials: ${key}\n    api_key: k`), 'cannot be combined with api_key'],
     [bedrock('settings: { project: p }'), 'is not a setting of this provider'],
-    [bedrock('settings: { region: evil.example/5ecret }'), 'is not a value it can have'],
+    [bedrock('settings: { region: evil.example/5ecret }'), 'is not a valid value for this setting'],
     [bedrock('like: openai'), 'is built in and cannot be like another'],
     ['providers:\n  - { slug: groq, credentials: { a: 5ecret } }\n', 'is not for this provider; use api_key'],
-    ['providers:\n  - { slug: mine, name: M, like: nobody }\n', 'there is no built-in provider "nobody"'],
+    ['providers:\n  - { slug: mine, name: M, like: unknown }\n', 'there is no built-in provider "unknown"'],
     ['providers:\n  - { slug: mine, like: openai }\n', 'providers.0.name: is required'],
-  ])('S12 a mistake is named, without a secret: %#', (text, problem) => {
-    const told = complaint(text)
-    expect(told).toContain(problem)
-    expect(told).not.toContain('5ecret')
+  ])('S12 an error contains no secret: %#', (text, problem) => {
+    const message = complaint(text)
+    expect(message).toContain(problem)
+    expect(message).not.toContain('5ecret')
   })
 })

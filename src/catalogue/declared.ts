@@ -23,30 +23,30 @@ const baseUrl = z
   .regex(/^[^?#]*$/, 'must have neither a query nor a fragment')
   .meta({ override: { pattern: '^https?://[^?#]+$' } })
 
-/** A provider as headgate.yaml declares it; one that is built in needs only what is to change. */
+/** A provider in headgate.yaml; a built-in one lists only the fields to change. */
 export const declaredProvider = z.strictObject({
   slug: z.string().regex(/^[a-z0-9][a-z0-9._-]*$/, 'must be lower-case letters, digits, dots and dashes'),
   name: z.string().min(1).optional(),
-  /** False: as if there were no such provider, nor models that nobody else has. */
+  /** False removes the provider, and the models that only it serves. */
   enabled: z.boolean().optional(),
-  /** A built-in provider that this one is in everything not said here: a second account, another region. */
+  /** A built-in provider whose values are the defaults: for a second account or another region. */
   like: z.string().optional(),
   base_url: baseUrl.optional(),
   api_key: z.string().min(1).regex(printablePattern, printableMessage).optional(),
-  /** Instead of `api_key`, where a provider has more than a token; checked by the form that it has. */
+  /** Instead of `api_key`, for providers that accept credentials in JSON; validated by that format. */
   credentials: z.union([z.array(z.unknown()), z.record(z.string(), z.unknown())]).optional(),
-  /** `region`, `project` and the like, for the gaps in the address. */
+  /** `region`, `project` and the like: the values of placeholders in the base URL. */
   settings: z.partialRecord(z.enum(settingNames), z.string()).optional(),
   ...signInFields,
   dialects: z.array(z.enum(dialectNames)).min(1).optional(),
-  /** The header the key goes into, where it is not the one of the format; `authorization` means Bearer. */
+  /** The header for the key, if it differs from the format's; `authorization` means Bearer. */
   key_header: headerName.optional(),
   /** Sent with every request. */
   headers: z.record(headerName, headerValue).optional(),
   abilities: z.array(z.enum(wireCapabilities)).optional(),
-  /** Where assistant messages of the chat format carry the thinking of earlier turns. */
+  /** The field of assistant messages that carries the reasoning of earlier turns in the chat format. */
   reasoning_field: z.enum(reasoningFields).optional(),
-  /** Goes on, and bills all of it, when the client has left: its replies are read to the end. */
+  /** Generates and bills the whole reply even if the connection closes, so replies are always read to the end. */
   bills_abandoned: z.boolean().optional(),
   regions: z.array(z.enum(dataRegions)).min(1).optional(),
   data_policy: dataPolicy.optional(),
@@ -62,17 +62,17 @@ export const declaredProvider = z.strictObject({
 
 export type DeclaredProvider = z.output<typeof declaredProvider>
 
-/** What stands over the snapshot and what is built in. */
+/** Overrides the snapshot and the built-in providers. */
 export interface DeclaredCatalogue {
   providers: DeclaredProvider[]
   models: DeclaredModel[]
-  /** When each model was declared, in Unix time; the snapshot declares the others. */
+  /** Unix time of each model's declaration, by id; other models come from the snapshot. */
   declaredAt?: ReadonlyMap<string, number>
 }
 
 export type ReportProblem = (path: (string | number)[], message: string) => void
 
-/** What one entry alone cannot show: names that lead nowhere, and names used twice. */
+/** Checks across entries: unknown references and duplicate names. */
 export function createDeclarationCheck(builtIn: readonly Provider[]) {
   const known = new Map(builtIn.map((provider) => [provider.slug, provider]))
   return ({ providers, models }: DeclaredCatalogue, context: z.RefinementCtx) => {
@@ -105,7 +105,7 @@ function checkLike({ slug, like }: DeclaredProvider, known: BuiltInProviders, re
   else if (!known.has(like)) report(['like'], `there is no built-in provider "${like}"`)
 }
 
-/** What one that is built in, or is like one, has already. */
+/** The fields that a provider must have if it is neither built in nor `like` a built-in one. */
 export function checkNewProvider(provider: DeclaredProvider, report: ReportProblem): void {
   const needed = [
     'name',
@@ -149,7 +149,8 @@ function checkSettings(
     const value = settings[name]
     if (value === undefined) continue
     if (!base?.settings?.[name]) report(['settings', name], 'is not a setting of this provider')
-    else if (!settingPatterns[name].test(value)) report(['settings', name], 'is not a value it can have')
+    else if (!settingPatterns[name].test(value))
+      report(['settings', name], 'is not a valid value for this setting')
   }
 }
 

@@ -11,10 +11,10 @@ const percentiles = z
 const workload = z.strictObject({
   latency: percentiles,
   throughput: percentiles,
-  request_count: z.int().nullable().describe('Replies that came to their end'),
+  request_count: z.int().nullable().describe('Completed replies'),
 })
 
-/** Numbers below zero say why an endpoint is not asked, or not first. */
+/** Negative numbers: why an endpoint is not used, or ranks last. */
 export const endpointStatuses = {
   healthy: 0,
   noCredential: -1,
@@ -23,7 +23,7 @@ export const endpointStatuses = {
   coolingDown: -5,
 } as const
 
-/** What live traffic has shown of an endpoint. */
+/** Statistics of an endpoint from live traffic. */
 export interface LiveStats {
   status: (typeof endpointStatuses)[keyof typeof endpointStatuses]
   latency: z.input<typeof percentiles>
@@ -42,8 +42,8 @@ export const endpointRecord = z
     model_id: z.string(),
     model_name: z.string(),
     provider_name: z.string(),
-    tag: z.string().describe('What `provider.order`, `only` and `ignore` select it by'),
-    context_length: z.int().describe('0 where it is not known'),
+    tag: z.string().describe('The name that `provider.order`, `only` and `ignore` select it by'),
+    context_length: z.int().describe('0 if unknown'),
     max_completion_tokens: z.int().nullable(),
     max_prompt_tokens: z.int().nullable(),
     pricing: publicPricing,
@@ -51,7 +51,7 @@ export const endpointRecord = z
     status: z
       .literal(Object.values(endpointStatuses))
       .describe(
-        '0: can be called; -1: this installation has no key for the provider; -2: failed too often in the last half minute, and is tried last; -3: left out for a while, because it failed again and again; -5: asked to be left alone for a while',
+        '0: available; -1: no credential is configured for the provider; -2: unstable, requests failed within the last 30 seconds and it is tried last; -3: ejected for a while after repeated failures; -5: rate limited and cooling down',
       ),
     supported_parameters: z.array(z.enum(parameterNames)),
     supports_implicit_caching: z.boolean(),
@@ -63,8 +63,10 @@ export const endpointRecord = z
       function: z.boolean(),
     }),
     latency_last_30m: percentiles.describe('Milliseconds to the first token; null without traffic'),
-    throughput_last_30m: percentiles.describe('Tokens a second; null without traffic'),
-    uptime_last_5m: uptime.describe('Per cent of the attempts that counted; null for fewer than ten'),
+    throughput_last_30m: percentiles.describe('Tokens per second; null without traffic'),
+    uptime_last_5m: uptime.describe(
+      'Per cent of attempts that did not fail at the endpoint; null for fewer than ten attempts',
+    ),
     uptime_last_30m: uptime,
     uptime_last_1d: uptime,
     perf_last_30m_by_workload: z.strictObject({ text_generation: workload.optional() }),

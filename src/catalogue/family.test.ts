@@ -14,11 +14,11 @@ test.each([
   expect(parseRelease(slug)).toEqual({ family, version })
 })
 
-test.each(['gpt-5-2025-08-07', 'gpt-chat-latest', 'o3', '4.5'])('%s is no release of a family', (slug) => {
+test.each(['gpt-5-2025-08-07', 'gpt-chat-latest', 'o3', '4.5'])('%s is not a release of a family', (slug) => {
   expect(parseRelease(slug)).toBeUndefined()
 })
 
-test('versions are decimals, and a version beats none', () => {
+test('versions compare as decimals, and any version is newer than none', () => {
   expect(compareVersions([4.3], [4.2])).toBeGreaterThan(0)
   expect(compareVersions([4.6], [4.2])).toBeGreaterThan(0)
   expect(compareVersions([5], [4.9])).toBeGreaterThan(0)

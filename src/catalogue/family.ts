@@ -1,7 +1,7 @@
-/** `4`, `4.5`, `4o`, and with one letter in front as in `v3.1` or `k2`. */
+/** `4`, `4.5`, `4o`, or with one leading letter as in `v3.1` or `k2`. */
 const versionPattern = /^[a-z]?(\d+(?:\.\d+)?)o?$/
 
-/** Stages of one and the same model line. */
+/** Release stages, which are not part of a family's name. */
 const stageWords = new Set(['preview', 'exp', 'experimental', 'beta'])
 
 const pinnedPattern = /-\d{4}-\d{2}-\d{2}$|-latest$/
@@ -12,7 +12,7 @@ interface Release {
   version: number[]
 }
 
-/** Undefined for a name that is no release of a family: of one day, of the maker's choice, or only a version. */
+/** Undefined for a slug that is not a release of a family: a dated build, a `-latest` alias, or a bare version. */
 export function parseRelease(slug: string): Release | undefined {
   if (pinnedPattern.test(slug)) return undefined
   const words: string[] = []
@@ -25,7 +25,7 @@ export function parseRelease(slug: string): Release | undefined {
   return words.length > 0 ? { family: words.join('-'), version } : undefined
 }
 
-/** Versions are read as decimals, the way they are named: 4.20 came before 4.3. */
+/** Versions compare as decimals, because that is how vendors use them: 4.20 is older than 4.3. */
 export function compareVersions(a: readonly number[], b: readonly number[]): number {
   const length = Math.max(a.length, b.length)
   for (let i = 0; i < length; i++) {

@@ -14,7 +14,7 @@ import type { CatalogueProvider, ProviderInstallation } from './model.ts'
 import type { Provider } from './provider.ts'
 import { readSettings, resolveAddress, type SettingName } from './provider-settings.ts'
 
-/** A provider with what headgate.yaml and the environment have for it. */
+/** A provider with its credential and settings from headgate.yaml and the environment. */
 export function installProvider(
   provider: Provider,
   declared: DeclaredProvider | undefined,
@@ -35,7 +35,7 @@ function resolveInstallation(
     ? { credential: declaredCredential, problem: null }
     : readEnvironmentCredential(provider, environment)
   const credentialSettings = { ...settingsOf(credential), ...resourceSettingsOf(credential) }
-  // What the file says goes before what the machine happens to have.
+  // headgate.yaml overrides the environment.
   const settings = declaredCredential
     ? { ...environmentSettings, ...credentialSettings }
     : { ...credentialSettings, ...environmentSettings }
@@ -50,21 +50,21 @@ function resolveInstallation(
   }
 }
 
-/** They have addresses of their own. */
+/** Deployments have their own addresses. */
 function hasDeployments(credential: Credential): boolean {
   return credential.kind === 'deployments' && credential.deployments.length > 0
 }
 
 function formatMissingSetting({ settings = {} }: Provider, missing: SettingName): string {
   const sources = [...(settings[missing]?.variables ?? []), `settings.${missing} in headgate.yaml`]
-  return `${missing}: is needed too (${sources.join(', ')})`
+  return `${missing}: is required too; set ${sources.join(' or ')}`
 }
 
 function resourceSettingsOf(credential: Credential) {
   return credential.kind === 'deployments' ? credential.resources[0]?.settings : undefined
 }
 
-/** Checked when the file was read. */
+/** Already validated when the file was loaded. */
 function readDeclaredCredential(
   provider: Provider,
   declared: DeclaredProvider | undefined,
@@ -75,7 +75,7 @@ function readDeclaredCredential(
   return parseCredentialObject(declared.credentials, form)
 }
 
-/** A variable that is of no use is not an error: it may be there for other programs. */
+/** An unusable variable is not an error: it may be set for other programs. */
 function readEnvironmentCredential(
   provider: Provider,
   environment: Environment,

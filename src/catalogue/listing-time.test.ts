@@ -21,7 +21,7 @@ describeOnEachDatabase(
       expect(undated).toEqual([])
     })
 
-    test('is the release date where that is known', async () => {
+    test('is the release date if it is known', async () => {
       expect(await created('acme/dated-1')).toBe(Date.parse('2026-01-01') / 1000)
     })
 
@@ -41,7 +41,7 @@ describeOnEachDatabase(
       })
     })
 
-    test('a date nobody knows does not count as new', async () => {
+    test('an unknown date does not count as new', async () => {
       const { body } = await server().call('GET', '/models?max_age_days=3650&q=acme')
       expect(body.data.map(({ id }: { id: string }) => id)).toEqual(['acme/dated-1'])
     })

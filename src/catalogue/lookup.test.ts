@@ -33,13 +33,13 @@ const catalogue = buildCatalogue({
 
 const find = (slug: string) => findModel(catalogue, slug)?.model.id
 
-describe('E16 what a slug stands for', () => {
-  test('E16 an id is found exactly, a static variant as a model of its own', () => {
+describe('E16 resolving a slug', () => {
+  test('E16 an id matches exactly, a static variant is a separate model', () => {
     expect(find('acme/fast-1')).toBe('acme/fast-1')
     expect(find('acme/fast-1:free')).toBe('acme/fast-1:free')
   })
 
-  test('E16 aliases are resolved, also in front of a variant', () => {
+  test('E16 aliases are resolved, also before a variant', () => {
     expect(find('quick')).toBe('acme/fast-1')
     expect(find('acme/quick')).toBe('acme/fast-1')
     expect(find('acme/quick:free')).toBe('acme/fast-1:free')
@@ -72,30 +72,30 @@ describe('E16 what a slug stands for', () => {
     (suffix) => expect(find(`acme/fast-2:${suffix}`)).toBeUndefined(),
   )
 
-  test('E16 :thinking is a model that can think, thinking; or a model of its own', () => {
-    const thinking = (slug: string) => {
-      const found = findModel(catalogue, slug)
-      return found && [found.model.id, found.model.reasons_by_default, found.latest, found.variants]
+  test('E16 :thinking enables reasoning of a model that supports it, or is a separate model', () => {
+    const resolve = (slug: string) => {
+      const match = findModel(catalogue, slug)
+      return match && [match.model.id, match.model.reasons_by_default, match.latest, match.variants]
     }
-    expect(thinking('acme/deep-1:thinking')).toEqual(['acme/deep-1', true, null, ['thinking']])
-    expect(thinking('acme/deep:thinking')).toEqual(['acme/deep-1', true, null, ['thinking']])
-    expect(thinking('acme/deep-1:free:thinking')).toEqual(['acme/deep-1:free', true, null, ['thinking']])
-    expect(thinking('acme/deep-1:thinking:nitro:online')).toEqual([
+    expect(resolve('acme/deep-1:thinking')).toEqual(['acme/deep-1', true, null, ['thinking']])
+    expect(resolve('acme/deep:thinking')).toEqual(['acme/deep-1', true, null, ['thinking']])
+    expect(resolve('acme/deep-1:free:thinking')).toEqual(['acme/deep-1:free', true, null, ['thinking']])
+    expect(resolve('acme/deep-1:thinking:nitro:online')).toEqual([
       'acme/deep-1',
       true,
       null,
       ['nitro', 'online', 'thinking'],
     ])
-    expect(thinking('acme/deep-2:thinking')).toEqual(['acme/deep-2:thinking', undefined, null, []])
-    expect(thinking('~acme/deep-latest:thinking')).toEqual([
+    expect(resolve('acme/deep-2:thinking')).toEqual(['acme/deep-2:thinking', undefined, null, []])
+    expect(resolve('~acme/deep-latest:thinking')).toEqual([
       'acme/deep-2',
       true,
       '~acme/deep-latest',
       ['thinking'],
     ])
-    expect(thinking('acme/deep-1')).toEqual(['acme/deep-1', undefined, null, []])
-    expect(thinking('acme/fast-1:thinking')).toBeUndefined()
-    expect(thinking('acme/deep-1:thinking:extended')).toBeUndefined()
+    expect(resolve('acme/deep-1')).toEqual(['acme/deep-1', undefined, null, []])
+    expect(resolve('acme/fast-1:thinking')).toBeUndefined()
+    expect(resolve('acme/deep-1:thinking:extended')).toBeUndefined()
   })
 
   test('E16 a base model that exists only as a variant is unknown without it', () => {
@@ -103,7 +103,7 @@ describe('E16 what a slug stands for', () => {
     expect(find('acme/only')).toBeUndefined()
   })
 
-  test('E16 ~author/family-latest is the newest of the family, previews included, pinned days not', () => {
+  test('E16 ~author/family-latest is the newest of the family, including previews, without dated builds', () => {
     expect(findModel(catalogue, '~acme/fast-latest')).toMatchObject({
       model: { id: 'acme/fast-9' },
       latest: '~acme/fast-latest',
@@ -114,7 +114,7 @@ describe('E16 what a slug stands for', () => {
     expect(find('~acme/slow-latest')).toBeUndefined()
   })
 
-  test('E16 nothing else is found, however close it comes', () => {
+  test('E16 similar names do not match', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...catalogue.bySlug.keys()),

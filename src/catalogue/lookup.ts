@@ -13,11 +13,11 @@ export interface ResolvedModel {
   model: Model
   /** The `~author/family-latest` that led here. */
   latest: string | null
-  /** Suffixes of the request that are no part of the model's id, such as `nitro`. */
+  /** Suffixes in the request that are not part of the model's id, such as `nitro`. */
   variants: string[]
 }
 
-/** What a name in a request stands for. Only what is known: nothing is guessed. */
+/** Resolves a name in a request: exact ids, aliases and variants, no fuzzy matching. */
 export function findModel(index: ModelIndex, slug: string): ResolvedModel | undefined {
   const exact = index.bySlug.get(slug)
   if (exact) return { model: exact, latest: null, variants: [] }
@@ -32,7 +32,7 @@ export function findModel(index: ModelIndex, slug: string): ResolvedModel | unde
 
 const reasoningSuffix = 'thinking'
 
-/** A model that can think is its own variant for that, unless there is another. */
+/** `:thinking` selects the reasoning of a model that supports it, unless a model with that id exists. */
 function findReasoningVariant(
   index: ModelIndex,
   name: string,
@@ -51,13 +51,13 @@ function findReasoningVariant(
   }
 }
 
-/** An alias of a model is an alias of its variants too. */
+/** An alias of a model applies to its variants too. */
 function findVariantOfAlias(index: ModelIndex, name: string, suffixes: string[]): Model | undefined {
   const base = index.bySlug.get(name)
   return base && index.bySlug.get([base.id, ...suffixes].join(':'))
 }
 
-/** An id is never hidden by another model's alias, nor an alias by a canonical slug; the first to claim a name has it. */
+/** Ids take precedence over aliases, and aliases over canonical slugs; otherwise the first model wins. */
 export function indexModels(models: readonly Model[]): ModelIndex {
   const bySlug = new Map<string, Model>()
   const claim = (name: string, model: Model) => {
@@ -65,7 +65,7 @@ export function indexModels(models: readonly Model[]): ModelIndex {
   }
   for (const model of models) claim(model.id, model)
   for (const model of models) for (const alias of model.aliases) claim(alias, model)
-  // A canonical slug without a model of its own would choose among variants.
+  // A canonical slug that is not an id would have to choose among variants.
   for (const model of models) if (!model.id.includes(':')) claim(model.canonical_slug, model)
   return { bySlug, latest: indexLatest(models) }
 }

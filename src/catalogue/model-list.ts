@@ -11,7 +11,7 @@ const defaultLimit = 500
 export const listQuery = {
   offset: queryInteger({ min: 0, fallback: 0 }).optional(),
   limit: queryInteger({ min: 1, max: 1000, fallback: defaultLimit }).optional(),
-  after_id: z.string().optional().describe('Begin after this model: paging as in the Messages API'),
+  after_id: z.string().optional().describe('Start after this model: paging of the Messages API'),
 }
 
 interface Page {
@@ -32,7 +32,7 @@ export const modelListFields = {
 
 export const modelList = z.strictObject(modelListFields).meta({ id: 'ModelsListResponse' })
 
-/** One page of models, with what every kind of client needs to ask for the next; unasked, the whole list is one. */
+/** One page of models with the paging fields of every client format. Without paging parameters it is the whole list. */
 export function toModelList(
   models: readonly Model[],
   page: Page,
@@ -60,7 +60,7 @@ function findIndexAfter(models: readonly Model[], id: string): number {
   return index + 1
 }
 
-/** The same question, one page further. */
+/** The same query, with the offset of the next page. */
 function buildNextLink(httpRequest: Request, offset: number, limit: number): string {
   const url = parseRequestUrl(httpRequest)
   url.searchParams.delete('after_id')
@@ -70,7 +70,7 @@ function buildNextLink(httpRequest: Request, offset: number, limit: number): str
   return `${path}?${url.searchParams}`
 }
 
-/** A comma-separated list of known words. */
+/** A comma-separated list of known values. */
 export function commaListQuery<const Word extends string>(words: readonly Word[]) {
   return z
     .string()
@@ -78,7 +78,7 @@ export function commaListQuery<const Word extends string>(words: readonly Word[]
     .meta({ override: { type: 'string', pattern: `^${buildListPattern(words)}$` } })
 }
 
-/** Models that give at least one of these; text unless asked otherwise. */
+/** Models with at least one of these output modalities; text by default. */
 export const outputModalitiesQuery = z
   .string()
   .optional()

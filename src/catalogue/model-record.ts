@@ -11,7 +11,7 @@ import {
   tokenizerGroups,
 } from './vocabulary.ts'
 
-/** On the wire a price that nobody has stated is -1, as for every price not known in advance: 0 would say free. */
+/** In the API an unknown price is -1, because 0 means free. */
 const unknownPrice = '-1'
 
 const wirePrice = z
@@ -31,7 +31,7 @@ export const architectureFields = {
   tokenizer: z.enum(tokenizerGroups),
 }
 
-/** The model of the API, and beside it the names under which other vendors' clients look for the same. */
+/** The model of the API, plus the field names that other vendors' clients read. */
 export const modelRecord = z
   .strictObject({
     id: z.string(),
@@ -122,7 +122,7 @@ export function toArchitecture(model: Model) {
   }
 }
 
-/** Where money is asked for something other than tokens alone, the token prices are 0, not unknown. */
+/** If a model is billed by other units, its token prices are 0, not unknown. */
 export function toPublicPricing(endpoint: Endpoint): Pricing {
   if (endpoint.pricing) return endpoint.pricing
   const price = endpoint.price_state === 'unknown' ? unknownPrice : '0'

@@ -5,13 +5,13 @@ import type { Model } from './model.ts'
 
 type NamedModel = Pick<Model, 'id' | 'canonical_slug'>
 
-/** How policies name a model: the canonical slug for all its variants, with a suffix for one of them. */
+/** The name of a model in policies: the canonical slug for all variants, with a suffix for one of them. */
 export function toModelRule({ id, canonical_slug }: NamedModel): string {
   const suffix = id.indexOf(':')
   return suffix < 0 ? canonical_slug : canonical_slug + id.slice(suffix)
 }
 
-/** Whether a rule is about all that another one is about. */
+/** Whether a rule includes everything that another one matches. */
 export function ruleCovers(rule: string, other: string): boolean {
   return rule === other || other.startsWith(`${rule}:`)
 }
@@ -20,7 +20,7 @@ export function ruleApplies(rule: string, model: NamedModel): boolean {
   return ruleCovers(rule, toModelRule(model))
 }
 
-/** The rule for a name in a request body; a 400 naming the field where there is none. */
+/** The rule for a name in a request body; an unknown name is a 400 that names the field. */
 export function parseModelRule(catalogue: Catalogue, name: string, field: string): string {
   const resolved = findModel(catalogue, name)
   const [routingVariant] = resolved?.variants ?? []
@@ -30,7 +30,7 @@ export function parseModelRule(catalogue: Catalogue, name: string, field: string
       `":${routingVariant}" is how a request is routed; name the model without it`,
     )
   if (resolved) return toModelRule(resolved.model)
-  // A model may be known by its variants alone; its canonical slug is then no name of its own.
+  // The catalogue may have only variants of a model; then its canonical slug is not a model.
   if (catalogue.models.some((model) => ruleCovers(name, toModelRule(model)))) return name
   throw invalidFieldError(field, `"${name}" is not a known model`)
 }

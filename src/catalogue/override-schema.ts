@@ -4,7 +4,7 @@ import { declaredProvider } from './declared.ts'
 import { declaredEndpoint, declaredModel, imageCapabilities } from './declared-model.ts'
 import { pricing } from './price.ts'
 
-// openapi.json says each once.
+// Named, so that openapi.json contains each once.
 z.globalRegistry
   .add(pricing, { id: 'DeclaredPricing' })
   .add(imageCapabilities, { id: 'DeclaredImage' })
@@ -18,7 +18,7 @@ type PartialSchema<S extends z.ZodRawShape> = z.ZodObject<
   z.core.$strict
 >
 
-/** Nothing is required, and what is not sent stays unsaid: a default would hide what lies beneath. */
+/** All fields optional and without defaults: a default would override the value beneath. */
 function toPartialSchema<S extends z.ZodRawShape>(shape: S): PartialSchema<S> {
   const fields = Object.entries(shape).map(([name, field]) => [
     name,
@@ -32,7 +32,7 @@ const signInFieldMask = Object.fromEntries(Object.keys(signInFields).map((name) 
   [Name in keyof typeof signInFields]: true
 }
 
-/** Of a provider: whether there is one, what decides where a credential goes, or is one that is more than a token. */
+/** Fields of a provider that decide whether it exists, where a credential is sent, or that are a credential in JSON. */
 const fileOnlyFields = {
   enabled: true,
   like: true,
@@ -41,7 +41,7 @@ const fileOnlyFields = {
   ...signInFieldMask,
 } as const
 
-/** What an operator may say of each kind at run time: the fields of headgate.yaml, as many as are to change. */
+/** What an operator may override at run time: any of these fields of headgate.yaml. */
 export const providerOverride = declaredProvider
   .omit({ slug: true, ...fileOnlyFields })
   .meta({ id: 'ProviderEdit' })

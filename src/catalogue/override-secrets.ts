@@ -4,12 +4,12 @@ import { fullMask, isMasked, maskSecret } from '../lib/mask.ts'
 import type { ProviderOverride } from './override-schema.ts'
 import type { OverrideRow } from './store.ts'
 
-/** The fields of a provider that nobody may read back. */
+/** The fields of a provider that are never returned. */
 export const secretFields = ['api_key', 'headers'] as const
 
 type Secrets = Pick<ProviderOverride, (typeof secretFields)[number]>
 
-/** Secrets, and the only origin they are sent to. */
+/** Secrets, with the only origin they may be sent to. */
 export interface SealedSecrets {
   origin: string | null
   secrets: Secrets
@@ -17,7 +17,7 @@ export interface SealedSecrets {
 
 const contextOf = (slug: string) => `catalogue/provider/${slug}`
 
-/** The columns of an edit: what is secret is sealed, in one piece. */
+/** The columns of an override: its secrets are sealed together. */
 export function sealFields(
   vault: Vault,
   slug: string,
@@ -44,7 +44,7 @@ export function openSecrets(
   }
 }
 
-/** What a response may show. */
+/** For responses. */
 export function maskSecrets({ api_key, headers }: Secrets): Secrets {
   const names = Object.keys(headers ?? {})
   return {
@@ -53,7 +53,7 @@ export function maskSecrets({ api_key, headers }: Secrets): Secrets {
   }
 }
 
-/** A masked value stays as it is, as long as it goes where it was entered for. */
+/** A masked value means the stored secret, as long as it is still sent to the same origin. */
 export function restoreMasked(
   input: ProviderOverride,
   stored: SealedSecrets | null,

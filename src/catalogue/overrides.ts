@@ -15,13 +15,13 @@ import { endpointOverride, modelOverride, providerOverride } from './override-sc
 import { openSecrets, secretFields } from './override-secrets.ts'
 import type { OverrideKey, OverrideRow } from './store.ts'
 
-/** What operators changed at run time, and what came of it. */
+/** The overrides that operators set at run time, and the resulting declarations. */
 export interface CatalogueOverrides {
   version: number
   rows: readonly OverrideRow[]
-  /** headgate.yaml, with the edits over it. */
+  /** headgate.yaml with the overrides applied. */
   declared: DeclaredCatalogue
-  /** Edits that are not in force, and why. */
+  /** Overrides that could not be applied, and why. */
   problems: ReadonlyMap<string, GatewayError>
 }
 
@@ -29,7 +29,7 @@ export function formatOverrideKey({ kind, name, tag }: OverrideKey): string {
   return `${kind} ${name} ${tag}`
 }
 
-/** Lays edits over what there is without them. One that does not fit is left out, and the others are not. */
+/** Applies overrides to the other sources. An invalid one is skipped and reported; the others apply. */
 export function applyOverrides(
   sources: CatalogueSources,
   rows: readonly OverrideRow[],
@@ -101,7 +101,7 @@ class ProviderOverrides {
   }
 }
 
-/** Where requests to a provider go once an edit is laid over it. */
+/** The origin of requests to a provider after an override. */
 export function resolveOrigin(
   base: CatalogueProvider | undefined,
   baseUrl: string | undefined,
@@ -109,7 +109,7 @@ export function resolveOrigin(
   return originOf(baseUrl ?? (base ? addressOf(base) : ''))
 }
 
-/** With its gaps filled, where they can be. */
+/** With placeholders filled in, if possible. */
 function addressOf({ baseUrl, installation }: CatalogueProvider): string {
   return installation.address ?? baseUrl
 }
@@ -118,16 +118,16 @@ function originOf(url: string): string | null {
   return URL.parse(url)?.origin ?? null
 }
 
-/** It is shown in answers, and an environment variable in it would be sent wherever it leads. */
+/** It is shown in responses, and an environment variable in it would be sent to its host. */
 function validateBaseUrl(baseUrl: string | undefined): void {
   const url = URL.parse(baseUrl ?? '')
   if (!url) return
   if (url.username || url.password)
-    throw invalidFieldError('base_url', 'must not hold a user name or a password')
-  if (/[{}]/.test(baseUrl ?? '')) throw invalidFieldError('base_url', 'must not hold braces')
+    throw invalidFieldError('base_url', 'must not contain a user name or a password')
+  if (/[{}]/.test(baseUrl ?? '')) throw invalidFieldError('base_url', 'must not contain braces')
 }
 
-/** S6: whoever may edit the catalogue may not have the secrets of the environment and headgate.yaml sent elsewhere. */
+/** S6: an override must not send secrets of the environment or headgate.yaml to another address. */
 function rejectInheritedSecrets(
   known: CatalogueProvider,
   base: DeclaredProvider | undefined,
@@ -140,7 +140,7 @@ function rejectInheritedSecrets(
     if (needed && secrets[field] === undefined) {
       throw invalidFieldError(
         field,
-        'is required with this base_url: what is there already belongs to another address',
+        'is required with this base_url: the configured value belongs to another address',
       )
     }
   }
@@ -167,7 +167,7 @@ class ModelOverrides {
     const fields = parseFields(modelOverride, row)
     const base = this.#known.get(row.name)?.model
     const model = parseSchema(declaredModel, { ...base, ...fields, id: row.name })
-    // What a snapshot says of providers that are not here is no mistake of the operator's.
+    // The snapshot may name providers that are disabled here; only the operator's endpoints are checked.
     if (fields.endpoints) checkEndpoints(model, ['endpoints'], this.#slugs, throwFieldError)
     this.#checkNames(model.id, fields.aliases ?? [])
     this.#declared.set(model.id, model)
@@ -183,7 +183,7 @@ class ModelOverrides {
     const known = model.endpoints.find((endpoint) => tagOf(endpoint) === row.tag)
     const variant = rest.length > 0 ? { variant: rest.join('/') } : {}
     const endpoint = parseSchema(declaredEndpoint, { ...known, ...fields, provider, ...variant })
-    // A lane is named by its variant: without one it would be another endpoint.
+    // A service tier is part of the tag: without it this would be another endpoint.
     if (tagOf(endpoint) !== row.tag)
       throw invalidFieldError('service_tier', `needs a tag such as "${tagOf(endpoint)}"`)
     const endpoints = known
@@ -192,7 +192,7 @@ class ModelOverrides {
     this.#declared.set(model.id, { ...model, endpoints })
   }
 
-  /** A name leads to one model; an alias that is the id of another would lead nowhere. */
+  /** Each name resolves to one model; an alias that is another model's id would never resolve. */
   #checkNames(id: string, aliases: readonly string[]): void {
     const others = [...this.#declared.values()].filter((model) => model.id !== id)
     const usedAliases = new Set(others.flatMap((model) => model.aliases))
@@ -206,7 +206,7 @@ class ModelOverrides {
   }
 }
 
-/** Written by this version or another, by hand even: it is believed only when the schema does. */
+/** Rows may come from another version: they are validated when read. */
 export function parseFields<Shape extends z.ZodType>(
   schema: Shape,
   { fields }: OverrideRow,

@@ -9,7 +9,7 @@ describe('R8 three price states', () => {
     expect(resolvePriceState(['0', '0.000000000000000001'])).toBe('priced')
   })
 
-  test('R8 a price that only a condition asks for makes the whole priced', () => {
+  test('R8 a price that applies only under a condition makes the endpoint priced', () => {
     const conditional = {
       prompt: '0',
       completion: '0',
@@ -19,7 +19,7 @@ describe('R8 three price states', () => {
   })
 })
 
-test('a price is a decimal string: numbers, signs, exponents and words are refused', () => {
+test('a price is a decimal string: numbers, signs, exponents and words are rejected', () => {
   for (const price of ['0', '12', '0.000001', '0.00000008333333333333334']) {
     expect(decimalPrice.safeParse(price).success).toBe(true)
   }
@@ -41,6 +41,6 @@ test.each([
   ['minutes past 59', { utc_start: 160, utc_end: 200, prompt: '1' }],
   ['a day that is none', { utc_days: ['funday'], prompt: '1' }],
   ['an unknown price key', { min_prompt_tokens: 1, image: '1' }],
-])('an override is refused for %s', (_, override) => {
+])('an override is rejected for %s', (_, override) => {
   expect(pricing.safeParse({ prompt: '1', completion: '1', overrides: [override] }).success).toBe(false)
 })

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** Never negative, never a float: money is computed exactly from these digits. */
+/** A non-negative decimal string, because charges are computed exactly. */
 const decimalPattern = /^\d{1,9}(\.\d{1,30})?$/
 
 export const decimalPrice = z
@@ -34,8 +34,8 @@ const timeOfDay = z
 const pricingOverride = z
   .strictObject({
     min_prompt_tokens: z.int().min(0).optional().describe('Applies to prompts with more tokens than this'),
-    utc_start: timeOfDay.optional().describe('HHMM; the window may pass midnight'),
-    utc_end: timeOfDay.optional().describe('HHMM, not included'),
+    utc_start: timeOfDay.optional().describe('HHMM; the window may cross midnight'),
+    utc_end: timeOfDay.optional().describe('HHMM, exclusive'),
     utc_days: z.array(z.enum(weekdays)).optional(),
     ...conditionalPrices,
   })
@@ -65,18 +65,18 @@ export type Pricing = z.output<typeof pricing>
 export type PricingOverride = z.output<typeof pricingOverride>
 
 /**
- * `free` is a promise that nothing is charged; `unknown` is the absence of any promise, and a key with a
- * limit must not use it.
+ * `free`: nothing is charged. `unknown`: there is no price, and a key with a spending limit must not use the
+ * endpoint.
  */
 export type PriceState = 'priced' | 'free' | 'unknown'
 
-/** The state that follows from every price an endpoint has; none at all means unknown. */
+/** Derived from every price of an endpoint; without any price it is unknown. */
 export function resolvePriceState(prices: readonly string[]): PriceState {
   if (prices.length === 0) return 'unknown'
   return prices.every(isZero) ? 'free' : 'priced'
 }
 
-/** Every price in a pricing object, those of its overrides included. */
+/** Every price in a pricing object, including its overrides. */
 export function listPrices(source: Pricing): string[] {
   const { overrides = [], discount: _, ...base } = source
   return [base, ...overrides].flatMap((prices) => Object.values(prices).filter((value) => isPrice(value)))
@@ -90,7 +90,7 @@ function isZero(price: string): boolean {
   return /^[0.]+$/.test(price)
 }
 
-/** For sorting and filtering only: a bill is never made from this. */
+/** For sorting and filtering only, never for charges. */
 export function estimatePerMillion(price: string, discount = 0): number {
   return Number(price) * 1e6 * (1 - discount)
 }

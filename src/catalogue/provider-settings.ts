@@ -1,6 +1,6 @@
 import type { Environment } from '../config.ts'
 
-/** What a value may be. None of them can lead to another host than the one its address is for. */
+/** Valid values. None of them can change the host of an address to another domain. */
 export const settingPatterns = {
   region: /^[a-z][a-z0-9-]{0,62}$/,
   project: /^[a-z0-9]+(?:[.:-]+[a-z0-9]+)*$/,
@@ -12,24 +12,24 @@ export const settingPatterns = {
 export type SettingName = keyof typeof settingPatterns
 export const settingNames = Object.keys(settingPatterns) as SettingName[]
 
-/** Where in a provider, and how, by name. */
+/** Values of the placeholders of an address, by name. */
 export type ProviderSettings = Readonly<Partial<Record<SettingName, string>>>
 
 export interface SettingSource {
-  /** The environment variables its users already have, the first that is set. */
+  /** The environment variables that its users usually have; the first that is set is used. */
   variables: readonly string[]
-  /** For a credential of one's own that does not say, where the installation does not either. */
+  /** For BYOK credentials, if neither they nor the installation set a value. */
   fallback?: string
 }
 
 export interface ProviderAddress {
-  /** `{region}` and the like are settings, without which nothing can be sent. */
+  /** `{region}` and the like are placeholders for settings, all of which are required. */
   baseUrl: string
-  /** Where some values of its settings lead elsewhere; the first that fits. */
+  /** Other base URLs for certain settings; the first match is used. */
   addresses?: readonly { when: ProviderSettings; baseUrl: string }[]
 }
 
-/** The base URL without gaps; the name of what is missing when there is one. */
+/** The base URL with its placeholders filled in, or the name of a missing setting. */
 export function resolveAddress(
   { baseUrl, addresses = [] }: ProviderAddress,
   settings: ProviderSettings,
@@ -46,12 +46,12 @@ export function resolveAddress(
   return missing === null ? { url, missing } : { url: null, missing }
 }
 
-/** Whose address it is, whatever its settings are: gaps stay gaps. */
+/** The origin with placeholders, which does not depend on the settings. */
 export function originOf({ baseUrl }: ProviderAddress): string | null {
   return URL.parse(baseUrl)?.origin ?? null
 }
 
-/** What the environment says; a value that cannot be one counts as not said. */
+/** Settings from the environment; invalid values are ignored. */
 export function readSettings(
   sources: Readonly<Partial<Record<SettingName, SettingSource>>> | undefined,
   environment: Environment,

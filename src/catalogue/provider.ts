@@ -7,77 +7,77 @@ import type { ProviderAddress, ProviderSettings, SettingName, SettingSource } fr
 import type { DataRegion, DialectName, ReasoningField, VendorName, WireCapability } from './vocabulary.ts'
 
 export interface DataPolicy {
-  /** May train on what it is sent. */
+  /** May train on prompts. */
   training: boolean
-  /** Keeps prompts after the answer. */
+  /** Retains prompts after the reply. */
   retains: boolean
   /** May publish prompts. */
   publishes: boolean
 }
 
-/** What counts for a provider that has promised nothing. */
+/** Assumed for a provider that makes no statement. */
 export const unknownDataPolicy: DataPolicy = { training: true, retains: true, publishes: false }
 
-/** What nearly every server of the OpenAI shape understands. */
+/** What nearly every OpenAI-compatible server supports. */
 export const commonCapabilities: readonly WireCapability[] = ['stream_usage']
 
-/** How a provider's chat format takes the thinking of earlier turns. */
+/** How a provider's chat format carries the reasoning of earlier turns. */
 export interface ReasoningHistory {
   field: ReasoningField
-  /** A turn that calls tools must have the field, if only empty. */
+  /** A turn with tool calls must have the field, even if it is empty. */
   required?: true
-  /** Hands signatures on to the vendors that made them. */
+  /** Forwards signatures to the vendors that issued them. */
   anySignature?: true
 }
 
-/** What most servers of the OpenAI shape read. */
+/** What most OpenAI-compatible servers read. */
 export const commonReasoningHistory: ReasoningHistory = { field: 'reasoning_content' }
 
-/** A request in the words of a format, on its way to becoming a provider's own. */
+/** A request in a standard format, before the provider's adaptations. */
 export interface WireRequest {
-  /** The upstream's name of the model. */
+  /** The provider's name of the model. */
   model: string
   stream: boolean
-  /** After the base URL. */
+  /** Appended to the base URL. */
   path: string
-  /** Those that the client sent and that pass. */
+  /** Client headers that are forwarded. */
   headers: Readonly<Record<string, string>>
   body: JsonObject
 }
 
-/** How a provider departs from a format that it speaks otherwise. */
+/** How a provider deviates from a format. */
 export interface WireAdapter {
   adaptRequest(request: WireRequest): Pick<WireRequest, 'path' | 'headers' | 'body'>
-  /** Fields of the body that it does not know and would refuse: they are dropped and reported. */
+  /** Body fields that it would reject: they are dropped and reported. */
   droppedFields?: readonly string[]
-  /** Its streams, where they are not server-sent events. */
+  /** For streams that are not server-sent events. */
   createFrameReader?: () => FrameReader
 }
 
-/** Which of a provider's own regions are in a region that a request must not leave. */
+/** Which of a provider's regions are within a data region. */
 export interface DataResidency {
   regionPattern: RegExp
-  /** For a credential of another region; without it, such a credential is not used. */
+  /** Used with credentials of another region; without it, they are not used. */
   fallbackRegion?: string
 }
 
 /**
- * Where an upstream is, how it is signed in to and what it promises. A provider is data, with a small
- * function where its wire is not quite that of a format.
+ * The address of an upstream, how to authenticate to it and its policies. A provider is data, with a small
+ * function where its wire format deviates.
  */
 export interface Provider extends ProviderAddress {
   slug: string
   name: string
   settings?: Readonly<Partial<Record<SettingName, SettingSource>>>
-  /** The environment variable its users already have; set, it enables the provider. Null: no key is needed. */
+  /** The environment variable for its key, which enables the provider. Null: no key is needed. */
   keyVariable: string | null
-  /** The variable may name a file instead. */
+  /** The variable may hold the path of a file instead. */
   keyFile?: true
   /** The scheme, and its options, of the JSON credentials that it accepts besides a token. */
   signIn?: SignInOptions
   /** Its credential may be a list of resources and deployments. */
   acceptsDeployments?: true
-  /** In order of preference, for requests that came in another format. */
+  /** In order of preference, for requests in another format. */
   dialects: DialectName[]
   regions: DataRegion[]
   dataPolicy: DataPolicy
@@ -87,34 +87,34 @@ export interface Provider extends ProviderAddress {
   privacyPolicyUrl: string | null
   termsOfServiceUrl: string | null
   statusPageUrl: string | null
-  /** The author whose models are this provider's own. */
+  /** The author whose models it serves first-party. */
   author?: string
-  /** The neutral name that policies and requests know this provider's author by. */
+  /** The neutral name of the author in policies and requests. */
   vendor?: VendorName
-  /** Charges less for repeated prompts without being asked to. */
+  /** Caches prompts at a discount without cache markers. */
   implicitCaching?: boolean
-  /** Answers inside this process, without any network. */
+  /** Simulated inside this process, without any network. */
   inProcess?: boolean
-  /** Fails as its callers tell it to: one caller's failures say nothing about it to others, and nobody learns from them. */
+  /** Clients can make it fail on purpose, so failures do not count towards its health. */
   failsOnRequest?: boolean
-  /** The header its key goes into, where it is not the one of its format. */
+  /** The header for the key, if it differs from the format's. */
   keyHeader?: string
-  /** Headers that every request carries, beside those of the format. */
+  /** Sent with every request, besides the headers of the format. */
   headers?: Readonly<Record<string, string>>
-  /** Where it departs from the formats it speaks. */
+  /** Deviations from the formats it supports. */
   wire?: Readonly<Partial<Record<DialectName, WireAdapter>>>
-  /** What a model is called there, where that depends on more than the model. */
+  /** The provider's name of a model, if it depends on the settings or the data region. */
   resolveModelName?: (model: string, settings: ProviderSettings, region: DataRegion) => string
   dataResidency?: Readonly<Partial<Record<DataRegion, DataResidency>>>
-  /** Fields of a request, by the names of the API, that it would refuse: they are dropped and reported. */
+  /** Request fields, by their API names, that it would reject: they are dropped and reported. */
   unsupportedFields?: readonly string[]
-  /** Words of its dialects beyond the common ones; see `commonAbilities`. */
+  /** Optional features of its formats; by default `commonCapabilities`. */
   capabilities?: readonly WireCapability[]
-  /** Whose reasoning signatures it gives and understands, where they are not those of its format. */
+  /** The format of its reasoning signatures, if it differs from its dialect's. */
   signatures?: ReasoningFormat
-  /** Where it expects the thinking of earlier turns; see `commonHistory`. */
+  /** Where it expects the reasoning of earlier turns; by default `commonReasoningHistory`. */
   reasoningHistory?: ReasoningHistory
-  /** Goes on, and bills all of it, when the client has left: its reply is read to the end. */
+  /** Generates and bills the whole reply even if the connection closes, so replies are always read to the end. */
   billsAbandoned?: boolean
   /** Models that come with the provider. */
   models?: ModelDeclaration[]

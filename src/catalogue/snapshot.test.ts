@@ -10,7 +10,7 @@ const snapshot = readSnapshot()
 const catalogue = buildCatalogue({ settings: { providers: [], models: [] }, providers, environment: {} })
 
 describe('the snapshot', () => {
-  test('has hundreds of models, each once, and says of which day and source it is', () => {
+  test('has hundreds of models, each once, with a date and a source', () => {
     const ids = snapshot.models.map((model) => model.id)
     expect(ids.length).toBeGreaterThan(300)
     expect(new Set(ids).size).toBe(ids.length)
@@ -19,7 +19,7 @@ describe('the snapshot', () => {
     expect(snapshot.date).toMatch(/^\d{4}-/)
   })
 
-  test('names only providers that are built in, and leaves no model out of the catalogue', () => {
+  test('names only built-in providers, and every model is in the catalogue', () => {
     const known = new Set(providers.map((provider) => provider.slug))
     const used = new Set(
       snapshot.models.flatMap((model) => model.endpoints.map((endpoint) => endpoint.provider)),
@@ -28,7 +28,7 @@ describe('the snapshot', () => {
     for (const { id } of snapshot.models) expect(catalogue.bySlug.get(id)?.id).toBe(id)
   })
 
-  test('has a decimal price for every endpoint, and no token dearer than a cent', () => {
+  test('has a decimal price for every endpoint, and no token above one cent', () => {
     for (const model of snapshot.models) {
       for (const { pricing, provider } of model.endpoints) {
         expect(`${model.id} ${provider} ${pricing === undefined}`).toBe(`${model.id} ${provider} false`)
@@ -40,7 +40,7 @@ describe('the snapshot', () => {
     }
   })
 
-  test('only variants called free, and no others, are free', () => {
+  test('exactly the variants called free are free', () => {
     for (const model of catalogue.models) {
       const states = model.endpoints.map((endpoint) => endpoint.price_state)
       expect([model.id, ...states]).toEqual([
@@ -50,7 +50,7 @@ describe('the snapshot', () => {
     }
   })
 
-  test('speaks with each endpoint only in formats its provider knows', () => {
+  test('uses only formats that the provider of an endpoint supports', () => {
     for (const { id, endpoints } of catalogue.models) {
       for (const { dialects, provider } of endpoints) {
         expect([id, dialects.filter((dialect) => !provider.dialects.includes(dialect))]).toEqual([id, []])
@@ -58,7 +58,7 @@ describe('the snapshot', () => {
     }
   })
 
-  test('has prices as published: some that are easy to check', () => {
+  test('has published prices: some examples', () => {
     const price = (id: string) => findModel(catalogue, id)?.model.endpoints[0]?.pricing
     expect(price('openai/gpt-4o')).toMatchObject({ prompt: '0.0000025', completion: '0.00001' })
     expect(price('anthropic/claude-sonnet-4.5')).toMatchObject({
@@ -74,7 +74,7 @@ describe('the snapshot', () => {
     )
   })
 
-  test('E16 every model has a record that keeps to the schema, under its id and each alias', () => {
+  test('E16 every model has a valid record, under its id and each alias', () => {
     for (const model of catalogue.models) {
       for (const name of [model.id, ...model.aliases]) expect(findModel(catalogue, name)?.model).toBe(model)
       const parsed = modelRecord.safeParse(toModelRecord(model))
@@ -87,7 +87,7 @@ describe('the snapshot', () => {
     ['image', 'openai/gpt-image-1'],
     ['speech', 'openai/gpt-4o-mini-tts'],
     ['transcription', 'openai/whisper-1'],
-  ] as const)('knows that %s comes out of %s', (modality, id) => {
+  ] as const)('%s is an output modality of %s', (modality, id) => {
     expect(findModel(catalogue, id)?.model.output_modalities).toContain(modality)
   })
 })

@@ -4,22 +4,22 @@ import type { CatalogueEditTable } from '../db/schema.ts'
 
 export type OverrideRow = Selectable<CatalogueEditTable>
 
-/** What tells one edit from another. */
+/** Identifies an override. */
 export type OverrideKey = Pick<OverrideRow, 'kind' | 'name' | 'tag'>
 
-/** In an order that is the same on every node. */
+/** In the same order on every node. */
 export async function listOverrides(db: Db): Promise<OverrideRow[]> {
   const rows = await db.selectFrom('catalogue_edits').selectAll().execute()
   return rows.sort(compareOverrideKeys)
 }
 
-/** Not left to the databases, which sort texts by rules of their own. */
+/** Sorted here because the collations of the databases differ. */
 export function compareOverrideKeys(a: OverrideKey, b: OverrideKey): number {
   const [left, right] = [JSON.stringify([a.kind, a.name, a.tag]), JSON.stringify([b.kind, b.name, b.tag])]
   return left < right ? -1 : Number(left > right)
 }
 
-/** Grows with every edit, whoever makes it. */
+/** Increases with every override, on any node. */
 export async function readCatalogueVersion(db: Db): Promise<number> {
   const { value } = await db
     .selectFrom('instance')
@@ -29,7 +29,7 @@ export async function readCatalogueVersion(db: Db): Promise<number> {
   return Number(value)
 }
 
-/** The edits, with the version they belong to. */
+/** The overrides, with their version. */
 export function readOverrides(db: Db): Promise<{ version: number; rows: OverrideRow[] }> {
   return runInSnapshot(db, async (tx) => ({
     version: await readCatalogueVersion(tx),
@@ -37,7 +37,7 @@ export function readOverrides(db: Db): Promise<{ version: number; rows: Override
   }))
 }
 
-/** Edits are made one after another: whoever comes second waits here. */
+/** Serializes changes: the update locks the row of the version. */
 export async function incrementCatalogueVersion(tx: Db): Promise<number> {
   const { value } = await tx
     .updateTable('instance')

@@ -1,4 +1,4 @@
-/** The wire formats an upstream may speak. */
+/** The wire formats of upstreams. */
 export const dialectNames = [
   'chat',
   'messages',
@@ -13,7 +13,7 @@ export const dialectNames = [
 ] as const
 export type DialectName = (typeof dialectNames)[number]
 
-/** Those in which a model is asked for text. */
+/** The formats that generate text. */
 export const generateDialects = ['chat', 'messages', 'responses', 'gemini'] as const
 export type GenerateDialect = (typeof generateDialects)[number]
 
@@ -23,11 +23,11 @@ export function isGenerateDialect(name: DialectName): name is GenerateDialect {
   return generateDialectSet.has(name)
 }
 
-/** Words of a wire format that only some of its upstreams understand. */
+/** Optional features of a wire format, which only some upstreams support. */
 export const wireCapabilities = ['developer_role', 'max_completion_tokens', 'stream_usage'] as const
 export type WireCapability = (typeof wireCapabilities)[number]
 
-/** Where assistant messages of the chat format carry thinking; `thinking` stands for parts of the content. */
+/** The field of assistant messages that carries reasoning in the chat format; `thinking`: as parts of the content. */
 export const reasoningFields = [
   'reasoning_content',
   'reasoning',
@@ -81,7 +81,7 @@ export const parameterNames = [
 ] as const
 export type ParameterName = (typeof parameterNames)[number]
 
-/** Groups of models that share a tokenizer. */
+/** Tokenizers, by model group. */
 export const tokenizerGroups = [
   'Router',
   'Media',
@@ -148,10 +148,10 @@ export const quantizations = [
   'unknown',
 ] as const
 
-/** Lanes that providers sell beside their default one. */
+/** Service tiers besides the default one. */
 export const serviceTiers = ['priority', 'flex'] as const
 export type ServiceTier = (typeof serviceTiers)[number]
-/** What served a reply, in the words of the API. */
+/** The service tiers of replies in the API. */
 export type ServedTier = ServiceTier | 'default'
 
 export const categories = [
@@ -173,9 +173,9 @@ export const categories = [
 export const dataRegions = ['global', 'europe', 'us'] as const
 export type DataRegion = (typeof dataRegions)[number]
 
-/** A suffix that changes how a request is routed, on any model; every other suffix is a model of its own. */
+/** Suffixes that change the routing of any model; every other suffix is part of a model's id. */
 export const dynamicVariants: ReadonlySet<string> = new Set(['nitro', 'floor', 'exacto', 'online'])
 
-/** The neutral names of the four vendors that policies can single out. */
+/** The neutral names of the four vendors that policies can refer to. */
 export const vendorNames = ['vendor_a', 'vendor_b', 'vendor_c', 'vendor_d'] as const
 export type VendorName = (typeof vendorNames)[number]

@@ -7,7 +7,7 @@ export const datadog = defineDestination({
   secrets: ['apiKey'],
   address: 'url',
   target: ({ url }) => appendPath(url, '/api/intake/llm-obs/v1/trace/spans'),
-  // The intake takes no report without spans; this address says whether the key is known.
+  // The intake rejects exports without spans; this endpoint validates the key.
   probe: ({ apiKey, url }) => ({
     request: { url: appendPath(url, '/api/v1/validate'), method: 'GET', headers: { 'dd-api-key': apiKey } },
   }),

@@ -2,19 +2,19 @@ import { z } from 'zod'
 import type { EgressRequest } from '../lib/egress-client.ts'
 import { version } from '../lib/version.ts'
 
-/** A kind of place that finished calls are reported to: data and pure functions. Nothing is sent from here. */
+/** A kind of service that finished calls are exported to: data and pure functions. Nothing is sent from here. */
 export interface Destination {
   /** The `type` of its records. */
   type: string
   /** All of `config`, `headers` included. */
   config: z.ZodObject
-  /** Fields of `config` that are sealed. The values of `headers` are too, whatever the kind. */
+  /** Fields of `config` that are sealed. The values of `headers` always are. */
   secrets: readonly string[]
-  /** The field of `config` that says where it is. */
+  /** The field of `config` with its address. */
   address: string | null
-  /** Where reports go, and therefore the only origin its secrets may travel to. Null: not known yet. */
+  /** Where exports are sent: the only origin its secrets may be sent to. Null: not configured yet. */
   target(config: DestinationConfig): string | null
-  /** A request that shows whether address and secrets are right. */
+  /** A request that tests the address and the credentials. */
   probe(config: DestinationConfig, target: string): Probe
 }
 
@@ -22,7 +22,7 @@ export type DestinationConfig = Record<string, unknown> & { headers?: Record<str
 
 export interface Probe {
   request: EgressRequest
-  /** Answers beside 2xx that show the same, because the request says nothing on purpose. */
+  /** Further status codes that mean success, because the request is empty on purpose. */
   accepted?: number[]
 }
 
@@ -42,11 +42,11 @@ export function defineDestination<S extends z.ZodRawShape>(
   const config = z.strictObject({ ...fields, headers: headerMap.optional() })
   const probe = (values: z.output<z.ZodObject<S>>, to: string) =>
     markAsTest(definition.probe(values, to), values as DestinationConfig)
-  // A record's config was parsed with this very schema: the types are true by construction.
+  // A record's config was parsed with this schema, so the types hold.
   return { type, config, secrets, address, target, probe } as unknown as Destination
 }
 
-/** Every test says that it is one; what the kind needs to sign in is not overruled by custom headers. */
+/** Marks the request as a test. Custom headers do not override those that authenticate. */
 function markAsTest({ request, accepted }: Probe, config: DestinationConfig): Probe {
   const custom = Object.entries(config.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value])
   const headers = {
@@ -60,7 +60,7 @@ function markAsTest({ request, accepted }: Probe, config: DestinationConfig): Pr
 
 const printablePattern = /^[\x20-\x7e]+$/
 
-/** Much of it travels in headers, which hold nothing else. */
+/** Printable, because many of these values are sent in headers. */
 export const textField = z
   .string()
   .trim()
@@ -78,7 +78,7 @@ export const secretField = z
 
 export const urlField = z.string().trim().min(1).max(2048).describe('An https URL').meta({ format: 'uri' })
 
-/** Set by the connection itself; a custom value would change what the message is. */
+/** Set by the connection: a custom value would change the framing of the message. */
 const transportHeaders =
   /^(?:host|connection|content-length|content-type|transfer-encoding|te|trailer|upgrade|expect|keep-alive|proxy-.*)$/i
 
@@ -104,7 +104,7 @@ const headerMap = z
   .meta({ override: { maxProperties: 50 } })
   .describe('Custom HTTP headers. Their values are secret: stored sealed, shown masked')
 
-/** A path under a base URL that may have one of its own. What is no URL stays as it is, to be refused later. */
+/** Appends a path to a base URL, which may have a path already. An invalid URL is returned as is and rejected later. */
 export function appendPath(base: string, path: string): string {
   const url = URL.parse(base)
   if (url === null) return base

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { destinations, getDestination } from './all.ts'
 import type { DestinationConfig } from './destination.ts'
 
-/** For each type: the least config there is, where it leads, and what its secrets sign in with. */
+/** For each type: the minimal config, its target, and the headers that authenticate. */
 const cases: Record<
   string,
   { config: DestinationConfig; target: string | null; headers?: Record<string, string> }
@@ -84,7 +84,7 @@ const cases: Record<
 }
 
 const secretWords = /key$|secret|password|token|^dsn$/i
-/** These say who, not prove it. */
+/** These identify the sender and are not secret. */
 const publicWords = new Set(['accessKeyId', 'publicKey'])
 
 test('there are seventeen kinds', () => {
@@ -97,7 +97,7 @@ for (const [type, { config: sent, target, headers }] of Object.entries(cases)) {
     const kind = getDestination(type)
     const parse = (more: object = {}) => kind.config.parse({ ...sent, ...more }) as DestinationConfig
 
-    test('its least config is enough, and without any of it is not', () => {
+    test('the minimal config is valid, and every field of it is required', () => {
       expect(kind.config.safeParse(sent).success).toBe(true)
       for (const field of Object.keys(sent)) {
         const schema = kind.config.shape[field]
@@ -108,23 +108,23 @@ for (const [type, { config: sent, target, headers }] of Object.entries(cases)) {
       }
     })
 
-    test('S12 every field that is named like a secret is one', () => {
+    test('S12 every field named like a secret is one', () => {
       const named = Object.keys(kind.config.shape).filter(
         (field) => secretWords.test(field) && !publicWords.has(field),
       )
       expect([...kind.secrets].sort()).toEqual(named.sort())
     })
 
-    test('it knows where it delivers to', () => {
+    test('it has the expected target', () => {
       expect(kind.target(parse())).toBe(target)
     })
 
-    test('R12 unknown fields are refused, headers are taken', () => {
+    test('R12 unknown fields are rejected, headers are accepted', () => {
       expect(kind.config.safeParse({ ...sent, colour: 'red' }).success).toBe(false)
       expect(kind.config.safeParse({ ...sent, headers: { 'X-Team': 'a' } }).success).toBe(true)
     })
 
-    test('S6 a test goes to the same origin, signed in and marked', () => {
+    test('S6 a test request goes to the same origin, authenticated and marked', () => {
       const config = parse({
         headers: { 'X-Team': 'blue', Authorization: 'custom' },
         ...(target === null && { baseUrl: 'https://ramp.example.com/otlp' }),
@@ -156,12 +156,12 @@ describe('headers', () => {
     expect(withHeaders(headers)).toBe(false)
   })
 
-  test('an empty map is a map', () => {
+  test('an empty map is valid', () => {
     expect(withHeaders({})).toBe(true)
   })
 })
 
-test('the storage test is signed for the place it goes to, and says nothing of the secret', () => {
+test('the storage test is signed for its host, and does not contain the secret', () => {
   const kind = getDestination('s3')
   const config = kind.config.parse({
     bucketName: 'traces',

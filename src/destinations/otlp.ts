@@ -19,7 +19,7 @@ interface OtlpDefinition<S extends z.ZodRawShape> {
   method?(config: z.output<z.ZodObject<S>>): 'POST' | 'PUT'
 }
 
-/** What takes OTLP over HTTP differs in its address and its headers alone. */
+/** Receivers of OTLP over HTTP differ only in address and headers. */
 function defineOtlpDestination<S extends z.ZodRawShape>(definition: OtlpDefinition<S>): Destination {
   const { secrets = [], authHeaders, method, ...rest } = definition
   return defineDestination({
@@ -32,7 +32,7 @@ function defineOtlpDestination<S extends z.ZodRawShape>(definition: OtlpDefiniti
         headers: { ...authHeaders?.(config), 'content-type': 'application/json' },
         body: '{"resourceSpans":[]}',
       },
-      // Some refuse an export without spans, but only once they know who sent it.
+      // Some reject an export without spans, but only after authenticating it.
       accepted: [400],
     }),
   })
@@ -134,7 +134,7 @@ export const otlpDestinations: Destination[] = [
   }),
   defineOtlpDestination({
     type: 'otel-collector',
-    fields: { endpoint: urlField.describe('The OTLP/HTTP URL for traces, whole') },
+    fields: { endpoint: urlField.describe('The full OTLP/HTTP URL for traces') },
     address: 'endpoint',
     target: ({ endpoint }) => endpoint,
   }),
@@ -142,9 +142,7 @@ export const otlpDestinations: Destination[] = [
     type: 'ramp',
     fields: {
       apiKey: secretField,
-      baseUrl: urlField
-        .optional()
-        .describe('The OTLP/HTTP URL for traces, whole; nothing is sent without it'),
+      baseUrl: urlField.optional().describe('The full OTLP/HTTP URL for traces; nothing is sent without it'),
     },
     secrets: ['apiKey'],
     address: 'baseUrl',
@@ -158,7 +156,7 @@ export const otlpDestinations: Destination[] = [
         /^https:\/\/[^@/\s]+@[^@/\s]+\/(?:[^@\s]+\/)?\d+$/,
         'must look like https://<key>@<host>/<project>',
       ),
-      otlpEndpoint: urlField.describe('The OTLP URL for traces, whole'),
+      otlpEndpoint: urlField.describe('The full OTLP URL for traces'),
     },
     secrets: ['dsn'],
     address: 'otlpEndpoint',

@@ -1,7 +1,7 @@
 import { S3Client } from 'bun'
 import { defineDestination, secretField, textField, urlField } from './destination.ts'
 
-/** Longer than a delivery may take. */
+/** Longer than the timeout of a delivery. */
 const signatureSeconds = 300
 
 export const s3 = defineDestination({
@@ -11,19 +11,19 @@ export const s3 = defineDestination({
     accessKeyId: textField,
     secretAccessKey: secretField,
     region: textField.regex(/^[a-z0-9-]+$/, 'must be the name of a region').optional(),
-    endpoint: urlField.optional().describe('For storage that is compatible with S3'),
+    endpoint: urlField.optional().describe('For S3-compatible storage'),
     sessionToken: secretField.optional(),
     prefix: textField.default('service-traces'),
     pathTemplate: textField
       .default('{prefix}/{date}')
-      .describe('Of {prefix} {date} {year} {month} {day} {apiKeyName}; the name of the file follows'),
+      .describe('Placeholders: {prefix} {date} {year} {month} {day} {apiKeyName}. The file name is appended'),
   },
   secrets: ['secretAccessKey', 'sessionToken'],
   address: 'endpoint',
   target: ({ endpoint, region }) => endpoint ?? `https://s3.${region ?? 'us-east-1'}.amazonaws.com`,
   probe: (config, target) => {
     const signer = new S3Client({
-      // As it was read here: the client would read an unusual spelling differently.
+      // Normalized: the client would parse an unusual spelling differently.
       endpoint: new URL(target).href,
       bucket: config.bucketName,
       accessKeyId: config.accessKeyId,

@@ -15,7 +15,7 @@ export const snowflake = defineDestination({
   },
   secrets: ['token'],
   address: 'account',
-  // Underscores of an account are hyphens in its host name.
+  // Underscores in the account name are hyphens in its host name.
   target: ({ account }) =>
     `https://${account.replaceAll('_', '-').toLowerCase()}.snowflakecomputing.com/api/v2/statements`,
   probe: ({ token, database, schema, warehouse }, url) => ({

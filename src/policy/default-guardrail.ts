@@ -1,9 +1,9 @@
 import { deriveUuid } from '../lib/ids.ts'
 
-/** A guardrail that exists before anyone stored it, and applies without being assigned. */
+/** A guardrail that exists without being created, and applies without being assigned. */
 export interface DefaultGuardrail {
   id: string
-  /** Null for the one of the whole organization. */
+  /** Null for the organization's. */
   workspaceId: string | null
   name: string
 }

@@ -102,7 +102,7 @@ describe('the effective policy', () => {
     expect(policy.allowed_data_regions.values).toEqual([])
   })
 
-  test('deny-lists unite, each name with its layers', () => {
+  test('deny-lists are merged, each name with its layers', () => {
     const policy = computeEffectivePolicy({
       workspace: guardrail({ ignored_providers: ['p', 'q'] }),
       key: guardrail({ ignored_providers: ['q'] }),
@@ -113,7 +113,7 @@ describe('the effective policy', () => {
     ])
   })
 
-  test('filters unite with block > redact > flag, and the widest scan', () => {
+  test('filters are merged with block > redact > flag, and the widest scan', () => {
     const policy = computeEffectivePolicy({
       organization: guardrail({
         content_filter_builtins: [{ slug: scopedBuiltin, action: 'flag', scan_scope: 'all_messages' }],
@@ -167,7 +167,7 @@ describe('the effective policy', () => {
     expect(policy.enforce_zdr.other).toEqual({ value: true, layers: ['workspace'] })
   })
 
-  test('of the switches an explicit false wins, and nobody speaking is null', () => {
+  test('for the switches an explicit false wins; without any value it is null', () => {
     const policy = computeEffectivePolicy({
       organization: guardrail({ enable_paid_model_training: true, enable_free_model_training: true }),
       workspace: guardrail({ enable_paid_model_training: false }),
@@ -178,7 +178,7 @@ describe('the effective policy', () => {
     expect(policy.enable_free_model_publication).toEqual({ value: null, layers: [] })
   })
 
-  test('each budget stands alone; only that of the member counts all keys of the member', () => {
+  test('budgets are independent; only the one of a member counts all its keys', () => {
     const budget = { limit_nanos: 5n, reset_interval: 'daily' as const }
     const { budgets } = computeEffectivePolicy({
       organization: guardrail({ id: 'o', ...budget }),
@@ -195,7 +195,7 @@ describe('the effective policy', () => {
   })
 })
 
-describe('the laws of the effective policy', () => {
+describe('invariants of the effective policy', () => {
   test('an allow-list allows exactly what every layer that has one allows', () => {
     fc.assert(
       fc.property(someLayers, (layers) => {
@@ -223,7 +223,7 @@ describe('the laws of the effective policy', () => {
     )
   })
 
-  test('which layer says something changes who is named, never what is enforced', () => {
+  test('the layer of a rule changes the reported name, never the enforcement', () => {
     fc.assert(
       fc.property(someLayers, fc.shuffledSubarray([...layerNames], { minLength: 4 }), (layers, order) => {
         const shuffled = Object.fromEntries(
@@ -236,7 +236,7 @@ describe('the laws of the effective policy', () => {
     )
   })
 
-  test('the same guardrail on two layers enforces what it does on one, but for its budgets', () => {
+  test('the same guardrail on two layers enforces the same as on one, except for budgets', () => {
     fc.assert(
       fc.property(someGuardrail, (rules) => {
         const once = enforcedBy(computeEffectivePolicy({ key: rules }))
@@ -255,7 +255,7 @@ describe('the laws of the effective policy', () => {
     )
   })
 
-  test('every guardrail that applies is obeyed, whatever the others say', () => {
+  test('every guardrail that applies is enforced, whatever the others contain', () => {
     fc.assert(
       fc.property(someLayers, fc.constantFrom(...layerNames), (layers, one) => {
         expectNoMore(computeEffectivePolicy(layers), computeEffectivePolicy({ [one]: layers[one] }))
@@ -324,7 +324,7 @@ const switches = [
 const allowLists = ['allowed_data_regions', 'allowed_models', 'allowed_providers'] as const
 const denyLists = ['ignored_models', 'ignored_providers'] as const
 
-/** The policy without who said it. */
+/** The policy without the names of layers. */
 function enforcedBy(policy: EffectivePolicy) {
   return {
     allowed: allowLists.map((field) => policy[field].values),

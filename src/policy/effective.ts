@@ -19,7 +19,7 @@ export type Layer = (typeof layerNames)[number]
 /** The guardrail of each layer that has one. */
 export type Layers = { readonly [L in Layer]?: Guardrail | undefined }
 
-/** An allow-list after every layer had its say: null allows everything, an empty list nothing. */
+/** The intersection of all layers: null allows everything, an empty list nothing. */
 export interface Restriction<T> {
   values: T[] | null
   layers: Layer[]
@@ -48,7 +48,7 @@ export interface LayeredValue<T> {
   layers: Layer[]
 }
 
-/** Spending is counted for each key by itself, or for everything one member's keys spend. */
+/** Spending counts per key, or over all keys of one member. */
 export type BudgetScope = 'key' | 'member'
 
 export interface Budget {
@@ -69,7 +69,7 @@ export interface EffectivePolicy {
   ignored_providers: DeniedItem[]
   content_filter_builtins: EffectiveBuiltin[]
   content_filters: EffectiveFilter[]
-  /** Only false refuses anything: null is what nobody said. */
+  /** Only false restricts; null: no layer sets it. */
   enable_free_model_publication: LayeredValue<boolean | null>
   enable_free_model_training: LayeredValue<boolean | null>
   enable_paid_model_training: LayeredValue<boolean | null>
@@ -77,10 +77,10 @@ export interface EffectivePolicy {
   budgets: Budget[]
 }
 
-/** What each layer says, broadest first. */
+/** The values of each layer, broadest first. */
 type LayerValues<T> = { layer: Layer; value: T }[]
 
-/** All layers apply at once, and a further one can only take away. */
+/** All layers apply together; a further layer can only restrict. */
 export function computeEffectivePolicy(layers: Layers): EffectivePolicy {
   const active = layerNames.flatMap((layer) => {
     const value = layers[layer]
@@ -123,7 +123,7 @@ function collectValues<T>(
   })
 }
 
-/** What every list allows. An item of one may cover several of another. */
+/** The intersection of lists. An item of one may cover several items of another. */
 function intersectLists<T extends string>(
   lists: LayerValues<T[]>,
   covers: (item: T, other: T) => boolean = (item, other) => item === other,
@@ -177,7 +177,7 @@ function groupFilters<F extends { action: FilterAction }>(
   const each = lists.flatMap(({ layer, value }) => value.map((filter) => ({ layer, value: filter })))
   const groups = [...Map.groupBy(each, ({ value }) => keyOf(value))].toSorted(([a], [b]) => (a < b ? -1 : 1))
   return groups.flatMap(([, all]) => {
-    // The sort is stable: of equally strict ones, the broadest layer names the label.
+    // The sort is stable: among equally strict filters, the label of the broadest layer wins.
     const [first] = all.toSorted((a, b) => strictnessOf(b.value.action) - strictnessOf(a.value.action))
     const sources = all.map(({ layer, value }) => ({ layer, action: value.action }))
     return first ? [{ strictest: first.value, all, sources }] : []
@@ -203,7 +203,7 @@ function mergeTrueWins(entries: LayerValues<boolean>): LayeredValue<boolean> {
   return { value: enforced.length > 0, layers: layersOf(enforced) }
 }
 
-/** Each budget stands alone: a request must fit into every one. */
+/** Budgets are independent: a request must fit into each. */
 function listBudgets(layer: Layer, guardrail: Guardrail): Budget[] {
   const { limit_nanos, reset_interval } = guardrail
   if (limit_nanos === null) return []

@@ -5,7 +5,7 @@ import { gatewayError } from '../errors/gateway-error.ts'
 import type { EffectivePolicy } from './effective.ts'
 import type { ZdrGroup } from './guardrail.ts'
 
-/** What the guardrails of a caller say of the request before anything is chosen. */
+/** Checks the data region against the guardrails, before routing. */
 export function assertRegionAllowed(policy: EffectivePolicy, region: DataRegion): void {
   if (isRegionAllowed(policy, region)) return
   const { layers } = policy.allowed_data_regions
@@ -22,7 +22,7 @@ export function isRegionAllowed(
   return values === null || values.includes(region)
 }
 
-/** Whether no guardrail keeps anything from being used: most callers have none, and then nothing need be looked at. */
+/** Whether no guardrail restricts endpoints, so that the checks can be skipped: the common case. */
 export function isUnrestricted(policy: EffectivePolicy): boolean {
   return (
     policy.allowed_models.values === null &&
@@ -36,7 +36,7 @@ export function isUnrestricted(policy: EffectivePolicy): boolean {
   )
 }
 
-/** The guardrail field that keeps an endpoint from being used, with whatever key; undefined when none does. */
+/** The guardrail field that blocks an endpoint with any credential; undefined if none does. */
 export function findEndpointBlock(
   policy: EffectivePolicy,
   model: Model,
@@ -49,7 +49,7 @@ export function findEndpointBlock(
   )
 }
 
-/** Whether prompts must not be sent where they are kept. */
+/** Whether zero data retention is required. */
 export function isZdrEnforced(policy: EffectivePolicy, model: Model, endpoint: Endpoint): boolean {
   return policy.enforce_zdr[zdrGroupOf(model, endpoint)].value
 }
@@ -80,7 +80,7 @@ function findTrainingBlock(policy: EffectivePolicy, endpoint: Endpoint): string 
   return undefined
 }
 
-/** A vendor's own switch covers the endpoints it runs itself; models of none of the four fall under `other`. */
+/** A vendor's setting covers its first-party endpoints; `other` covers models of no listed vendor. */
 function zdrGroupOf(model: Model, { provider }: Endpoint): ZdrGroup {
   return provider.vendor ?? (model.vendor === null ? 'other' : model.vendor)
 }

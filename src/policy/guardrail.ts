@@ -5,7 +5,7 @@ import { booleanOf, decodeList } from '../db/values.ts'
 
 export type GuardrailRow = Selectable<GuardrailTable>
 
-/** Weakest first: where two apply, the later one counts. */
+/** Weakest first: if several apply, the strongest wins. */
 export const filterActions = ['flag', 'redact', 'block'] as const
 export type FilterAction = (typeof filterActions)[number]
 
@@ -13,7 +13,7 @@ export type FilterAction = (typeof filterActions)[number]
 export const scanScopes = ['user_only', 'all_messages'] as const
 export type ScanScope = (typeof scanScopes)[number]
 
-/** What each detector puts in the place of what it finds. */
+/** The replacement text of each detector. */
 export const builtinLabels = {
   email: '[EMAIL]',
   phone: '[PHONE]',
@@ -28,7 +28,7 @@ export const builtinLabels = {
 export type BuiltinSlug = keyof typeof builtinLabels
 export const builtinSlugs = Object.keys(builtinLabels) as BuiltinSlug[]
 
-/** The one detector that can be told which messages to read. */
+/** The only detector with a configurable scan scope. */
 export const scopedBuiltin: BuiltinSlug = 'regex-prompt-injection'
 
 export interface BuiltinFilter {
@@ -43,13 +43,13 @@ export interface CustomFilter {
   label: string | null
 }
 
-/** Whose models a zero-data-retention rule is about. */
+/** The groups of models that zero data retention can be set for. */
 export const zdrGroups = [...vendorNames, 'other'] as const
 export type ZdrGroup = (typeof zdrGroups)[number]
 
 type OptionalBoolean = boolean | null
 
-/** A guardrail as it is enforced: lists are lists, and what was left to the deprecated field is filled in. */
+/** A guardrail in its enforced form: lists are parsed, and the deprecated field is resolved. */
 export interface Guardrail extends Record<`enforce_zdr_${ZdrGroup}`, OptionalBoolean> {
   id: string
   workspace_id: string | null

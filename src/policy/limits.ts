@@ -7,14 +7,14 @@ import { windowByReset } from '../ledger/usage.ts'
 import type { Budget } from './effective.ts'
 
 export interface LimitSources {
-  /** Credits ever given to the organization, in nano-dollars. */
+  /** Total credits granted to the organization, in nano-dollars. */
   grantedCredits: bigint
   workspace: WorkspaceBudgets
-  /** Of guardrails. */
+  /** From guardrails. */
   budgets: readonly Budget[]
 }
 
-/** Every limit that a key's requests must fit into, in the order they are checked. */
+/** Every limit on a key's requests, in the order they are checked. */
 export function listLimits(key: ApiKey, { grantedCredits, workspace, budgets }: LimitSources): Limit[] {
   const credits: Limit = {
     kind: 'credits',
@@ -44,7 +44,7 @@ function listKeyLimits(key: ApiKey): Limit[] {
   ]
 }
 
-/** The broadest that is exceeded is the one the client hears of. */
+/** Broadest first, because the first exceeded limit is reported to the client. */
 const intervalsBroadestFirst: BudgetInterval[] = ['lifetime', 'monthly', 'weekly', 'daily']
 
 function listWorkspaceLimits(key: ApiKey, { includeByok, limits }: WorkspaceBudgets): Limit[] {
@@ -76,7 +76,7 @@ function memberScopeOf(key: ApiKey): string | null {
   return key.creator_user_id === null ? null : meterSubjects.member(key.workspace_id, key.creator_user_id)
 }
 
-/** The meters that everything a key spends counts in. */
+/** The meters that count a key's spending. */
 export function listMeterScopes(key: ApiKey): string[] {
   const member = memberScopeOf(key)
   return [

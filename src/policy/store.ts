@@ -4,7 +4,7 @@ import { buildOrganizationGuardrail, buildWorkspaceGuardrail } from './default-g
 import type { Layers } from './effective.ts'
 import { type GuardrailRow, parseGuardrail } from './guardrail.ts'
 
-/** The guardrails that apply to a key. A management key sends no inference: only its organization speaks. */
+/** The guardrails that apply to a key. For a management key, only those of its organization. */
 export async function loadLayers(db: Db, key: ApiKey): Promise<Layers> {
   const isInference = key.kind === 'inference'
   const ids = {
@@ -25,7 +25,7 @@ export async function loadLayers(db: Db, key: ApiKey): Promise<Layers> {
   }
 }
 
-/** What holds for everybody in a workspace. */
+/** The guardrails that apply to everyone in a workspace. */
 export async function loadWorkspaceLayers(
   db: Db,
   organizationId: string,

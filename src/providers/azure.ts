@@ -19,7 +19,7 @@ export const azure: Provider = {
   acceptsDeployments: true,
   dialects: ['chat', 'responses', 'embeddings'],
   regions: ['global'],
-  // Prompts may be kept for abuse monitoring unless the subscription is exempt.
+  // Prompts may be retained for abuse monitoring unless the subscription is exempt.
   dataPolicy: { training: false, retains: true, publishes: false },
   headquarters: 'US',
   datacenters: null,

@@ -20,28 +20,28 @@ const events = [
 ]
 const stream = Buffer.concat(events.map(encodeBedrockChunk))
 
-function framesOf(pieces: Uint8Array[]) {
+function readFrames(chunks: Uint8Array[]) {
   const reader = createBedrockFrameReader()
-  return [...pieces.flatMap((piece) => reader.push(piece)), ...reader.end()]
+  return [...chunks.flatMap((chunk) => reader.push(chunk)), ...reader.end()]
 }
 
 function replyOf(bytes: Uint8Array) {
   const reader = messages.upstream.createReader()
-  return [...framesOf([bytes]).flatMap((frame) => reader.read(frame)), ...reader.end()]
+  return [...readFrames([bytes]).flatMap((frame) => reader.read(frame)), ...reader.end()]
 }
 
 describe('the stream of InvokeModelWithResponseStream', () => {
-  test('holds the events of the Messages format', () => {
-    expect(framesOf([stream])).toEqual(
+  test('contains the events of the Messages format', () => {
+    expect(readFrames([stream])).toEqual(
       events.map((event) => ({ event: event.type, data: JSON.stringify(event) })),
     )
     expect(replyOf(stream)).toContainEqual({ type: 'reply-end' })
   })
 
-  test('the same frames come of bytes split anywhere', () => {
-    const whole = framesOf([stream])
+  test('the frames do not depend on how the bytes are split', () => {
+    const whole = readFrames([stream])
     for (let at = 1; at < stream.length; at++) {
-      expect(framesOf([stream.subarray(0, at), stream.subarray(at)])).toEqual(whole)
+      expect(readFrames([stream.subarray(0, at), stream.subarray(at)])).toEqual(whole)
     }
   })
 
@@ -63,13 +63,13 @@ describe('the stream of InvokeModelWithResponseStream', () => {
     expect(replyOf(encodeBedrockException(type, 'because'))).toContainEqual({ type: 'reply-error', failure })
   })
 
-  test('an input that is too long is told as such', () => {
+  test('an input that is too long has its own failure kind', () => {
     const failure = expect.objectContaining({ kind: 'context_length_exceeded' })
     const bytes = encodeBedrockException('validationException', 'Input is too long for requested model.')
     expect(replyOf(bytes)).toContainEqual({ type: 'reply-error', failure })
   })
 
-  test('errors without a body and events nobody knows do no harm', () => {
+  test('errors without a body and unknown events are tolerated', () => {
     const error = encodeEventMessage(
       { ':message-type': 'error', ':error-code': 'Oops', ':error-message': 'no' },
       '',
@@ -78,6 +78,6 @@ describe('the stream of InvokeModelWithResponseStream', () => {
       expect.objectContaining({ failure: expect.objectContaining({ message: 'no' }) }),
     )
     const unknown = encodeEventMessage({ ':message-type': 'event', ':event-type': 'metadata' }, 'not json')
-    expect(framesOf([unknown])).toEqual([])
+    expect(readFrames([unknown])).toEqual([])
   })
 })

@@ -2,12 +2,12 @@ import { type AwsEventMessage, AwsEventStreamReader } from '../lib/aws-event-str
 import { asObject, asString } from '../lib/json-values.ts'
 import type { FrameReader, SseFrame } from '../lib/sse.ts'
 
-/** The events of the Messages format that a stream of InvokeModelWithResponseStream holds. */
+/** Reads the Messages events out of a stream of InvokeModelWithResponseStream. */
 export function createBedrockFrameReader(): FrameReader {
   const messages = new AwsEventStreamReader()
   return {
     push: (bytes) => messages.push(bytes).flatMap(decodeFrame),
-    // Half a message says nothing.
+    // An incomplete message is dropped.
     end: () => [],
   }
 }
@@ -26,7 +26,7 @@ function decodeFrame({ headers, body }: AwsEventMessage): SseFrame[] {
   return [{ event: asString(parseJsonObject(data)?.type) ?? '', data }]
 }
 
-/** What each exception is called in the format. */
+/** The error type of the Messages format for each exception. */
 const errorTypes = new Map([
   ['throttlingexception', 'rate_limit_error'],
   ['serviceunavailableexception', 'overloaded_error'],

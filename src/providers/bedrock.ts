@@ -4,10 +4,10 @@ import type { DataRegion } from '../catalogue/vocabulary.ts'
 import { createBedrockFrameReader } from './bedrock-frames.ts'
 import { firstPartyFields, listKnownBetas } from './betas.ts'
 
-/** InvokeModel with the body of the Messages format: what that says in the model, the path and headers is elsewhere. */
+/** InvokeModel with a Messages body: the model and streaming are in the path, the version and betas in the body. */
 const invokeModel: WireAdapter = {
   adaptRequest: ({ model, stream, headers, body }) => {
-    const { model: _inPath, stream: _inVerb, service_tier: _unknownThere, ...rest } = body
+    const { model: _inPath, stream: _inVerb, service_tier: _unsupported, ...rest } = body
     const betas = listKnownBetas(headers)
     return {
       path: `/model/${encodeURIComponent(model)}/${stream ? 'invoke-with-response-stream' : 'invoke'}`,
@@ -27,7 +27,7 @@ const openaiPath: WireAdapter = {
   adaptRequest: ({ path, headers, body }) => ({ path: `/openai/v1${path}`, headers, body }),
 }
 
-/** Where an inference profile may take a request: the first that the region begins with. */
+/** The inference profile prefix of each region: the first match counts. */
 const profilePrefixes: [string, string][] = [
   ['us-gov-', 'us-gov.'],
   ['us-', 'us.'],
@@ -41,7 +41,7 @@ const profilePrefixes: [string, string][] = [
 ]
 const profilePattern = /^(?:global|us-gov|us|eu|apac|jp|au|regional)\./
 
-/** `regional` stands for the profile of the region, which a request that must not leave its own takes anyway. */
+/** `regional.` means the profile of the region, which requests with a data region always use. */
 function resolveModelName(
   model: string,
   { region = '' }: ProviderSettings,
@@ -61,7 +61,7 @@ export const bedrock: Provider = {
   settings: {
     region: { variables: ['AWS_REGION', 'AWS_DEFAULT_REGION'], fallback: 'us-east-1' },
   },
-  // Not AWS_ACCESS_KEY_ID: many machines have that one for other reasons.
+  // Not AWS_ACCESS_KEY_ID, which many machines have set for other purposes.
   keyVariable: 'AWS_BEARER_TOKEN_BEDROCK',
   keyHeader: 'authorization',
   signIn: { scheme: 'access-key', service: 'bedrock' },

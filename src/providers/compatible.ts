@@ -2,7 +2,7 @@ import { type Provider, type ReasoningHistory, unknownDataPolicy } from '../cata
 
 type CompatibleDefinition = Pick<Provider, 'slug' | 'name' | 'baseUrl' | 'keyVariable'> & Partial<Provider>
 
-/** What holds for a provider of the OpenAI shape until its entry says otherwise. */
+/** The defaults of an OpenAI-compatible provider. */
 function defineCompatible(definition: CompatibleDefinition): Provider {
   return {
     dialects: ['chat'],
@@ -17,17 +17,17 @@ function defineCompatible(definition: CompatibleDefinition): Provider {
   }
 }
 
-/** Says in its terms that prompts sent through the API are not trained on; may keep them for a while. */
+/** Its terms exclude training on API prompts; it may retain them. */
 const noTraining = { training: false, retains: true, publishes: false }
-/** Says besides that prompts are gone once answered, without the customer asking for it. */
+/** Its terms also exclude retention by default. */
 const noRetention = { training: false, retains: false, publishes: false }
 
 const reasoningHistory: ReasoningHistory = { field: 'reasoning' }
-/** Answers 400 to a turn that calls tools and does not say what was thought, if only nothing. */
+/** Rejects a turn with tool calls without the field, even if there was no reasoning. */
 const requiredHistory: ReasoningHistory = { field: 'reasoning_content', required: true }
 const noHistory: ReasoningHistory = { field: 'none' }
 
-/** Every provider that differs from the others in data alone. */
+/** The providers that need data only. */
 export const compatibleProviders: Provider[] = [
   defineCompatible({
     slug: 'xai',
@@ -58,7 +58,7 @@ export const compatibleProviders: Provider[] = [
     termsOfServiceUrl: 'https://legal.mistral.ai/terms/commercial-terms-of-service',
     statusPageUrl: 'https://status.mistral.ai',
     author: 'mistralai',
-    // Refuses stream_options, and reports usage without it.
+    // Rejects stream_options, and reports usage without it.
     capabilities: [],
     reasoningHistory: { field: 'thinking' },
   }),
@@ -86,7 +86,7 @@ export const compatibleProviders: Provider[] = [
     termsOfServiceUrl: 'https://cohere.com/terms-of-use',
     statusPageUrl: 'https://status.cohere.com',
     author: 'cohere',
-    // Refuses stream_options.
+    // Rejects stream_options.
     capabilities: [],
     reasoningHistory: noHistory,
   }),
@@ -472,7 +472,7 @@ export const compatibleProviders: Provider[] = [
     name: 'OpenRouter',
     baseUrl: 'https://openrouter.ai/api/v1',
     keyVariable: 'OPENROUTER_API_KEY',
-    // In every format, also in those whose vendors have a header of their own.
+    // In every format, including those with another default header.
     keyHeader: 'authorization',
     dialects: ['chat', 'responses', 'messages', 'embeddings'],
     headquarters: 'US',

@@ -8,7 +8,7 @@ export const google: Provider = {
   keyVariable: 'GEMINI_API_KEY',
   dialects: ['gemini'],
   regions: ['global'],
-  // The unpaid tier trains on prompts, and a key does not tell its tier.
+  // The unpaid tier trains on prompts, and a key does not reveal its tier.
   dataPolicy: { training: true, retains: true, publishes: false },
   headquarters: 'US',
   datacenters: null,

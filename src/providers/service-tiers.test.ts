@@ -6,28 +6,28 @@ import type { JsonObject } from '../lib/json-values.ts'
 import { bedrock } from './bedrock.ts'
 import { vertex } from './vertex.ts'
 
-const shaped = (wire: WireAdapter | undefined, body: JsonObject) =>
+const adapt = (wire: WireAdapter | undefined, body: JsonObject) =>
   wire?.adaptRequest({ model: 'm', stream: false, path: '/p', headers: {}, body })
-const laneHeader = 'x-vertex-ai-llm-shared-request-type'
+const tierHeader = 'x-vertex-ai-llm-shared-request-type'
 
-test('Vertex is asked for a lane in a header, and never in the body', () => {
-  const gemini = shaped(vertex.wire?.gemini, { contents: [], serviceTier: 'priority' })
-  expect(gemini).toMatchObject({ headers: { [laneHeader]: 'priority' }, body: { contents: [] } })
+test('Vertex selects a service tier in a header, never in the body', () => {
+  const gemini = adapt(vertex.wire?.gemini, { contents: [], serviceTier: 'priority' })
+  expect(gemini).toMatchObject({ headers: { [tierHeader]: 'priority' }, body: { contents: [] } })
   expect(gemini?.body).not.toHaveProperty('serviceTier')
-  const chat = shaped(vertex.wire?.chat, { messages: [], service_tier: 'flex' })
-  expect(chat).toMatchObject({ headers: { [laneHeader]: 'flex' }, body: { messages: [] } })
+  const chat = adapt(vertex.wire?.chat, { messages: [], service_tier: 'flex' })
+  expect(chat).toMatchObject({ headers: { [tierHeader]: 'flex' }, body: { messages: [] } })
   expect(chat?.body).not.toHaveProperty('service_tier')
-  expect(shaped(vertex.wire?.gemini, { contents: [] })?.headers).toEqual({})
+  expect(adapt(vertex.wire?.gemini, { contents: [] })?.headers).toEqual({})
 })
 
-test('the clouds know no tiers in the Messages format; Bedrock does in the Chat format', () => {
+test('cloud providers have no service tiers in the Messages format; Bedrock has them in the Chat format', () => {
   for (const wire of [vertex.wire?.messages, bedrock.wire?.messages]) {
-    expect(shaped(wire, { messages: [], service_tier: 'auto' })?.body).not.toHaveProperty('service_tier')
+    expect(adapt(wire, { messages: [], service_tier: 'auto' })?.body).not.toHaveProperty('service_tier')
   }
-  expect(shaped(bedrock.wire?.chat, { messages: [], service_tier: 'flex' })?.body.service_tier).toBe('flex')
+  expect(adapt(bedrock.wire?.chat, { messages: [], service_tier: 'flex' })?.body.service_tier).toBe('flex')
 })
 
-test('what a provider refuses elsewhere is the word that its lanes are asked with', () => {
+test('endpoints of a service tier send a field that the provider rejects elsewhere', () => {
   const endpoint = { provider: vertex.slug, upstream_model: 'm' }
   const model = { id: 'acme/m', name: 'M', endpoints: [endpoint, { ...endpoint, service_tier: 'flex' }] }
   const { models } = buildCatalogue({
@@ -35,8 +35,8 @@ test('what a provider refuses elsewhere is the word that its lanes are asked wit
     providers: [vertex],
     environment: {},
   })
-  const refused = models
+  const unsupported = models
     .find(({ id }) => id === 'acme/m')
     ?.endpoints.map(({ unsupported_parameters }) => unsupported_parameters.has('service_tier'))
-  expect(refused).toEqual([true, false])
+  expect(unsupported).toEqual([true, false])
 })

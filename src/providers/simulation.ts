@@ -1,16 +1,16 @@
 import type { ModelCall } from '../call/call.ts'
 import type { ReplyEvent } from '../call/event.ts'
 
-/** What a simulation may reach outside itself: nothing but time and the wish to stop. */
+/** The environment of a simulation: time, cancellation and a size limit. */
 export interface SimulateOptions {
   signal: AbortSignal
-  /** Rejects when the request is abandoned meanwhile. */
+  /** Rejects when the request is cancelled. */
   sleep(ms: number): Promise<void>
-  /** How long its reply may be. */
+  /** The maximum size of the reply. */
   maxBytes: number
 }
 
-/** Answers a call inside this process. `model` is the endpoint's upstream name. */
+/** Generates a reply inside this process. `model` is the endpoint's upstream name. */
 export type Simulator = (
   call: ModelCall,
   model: string,

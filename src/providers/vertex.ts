@@ -15,12 +15,12 @@ const generateContent: WireAdapter = {
   },
 }
 
-/** Lanes are asked for in a header here; what was bought ahead is used up first. */
+/** Vertex selects the service tier in a header; provisioned throughput is used first. */
 function addTierHeader(headers: WireRequest['headers'], tier: unknown): WireRequest['headers'] {
   return typeof tier === 'string' ? { ...headers, 'x-vertex-ai-llm-shared-request-type': tier } : headers
 }
 
-/** Calls and their results have ids at the other product of this vendor; here the field is unknown, and an error. */
+/** Vertex rejects the ids of function calls and responses, which the Gemini API has. */
 function removeCallIds(body: JsonObject): JsonObject {
   if (!Array.isArray(body.contents)) return body
   const contents = body.contents.map((entry: unknown) => {
@@ -44,7 +44,7 @@ function removeId(entry: unknown): unknown {
 /** The Messages format, with the model in the path and the version in the body. */
 const rawPredict: WireAdapter = {
   adaptRequest: ({ model, stream, headers, body }) => {
-    const { model: _inPath, service_tier: _unknownThere, ...rest } = body
+    const { model: _inPath, service_tier: _unsupported, ...rest } = body
     const betas = listKnownBetas(headers)
     return {
       path: `/publishers/anthropic/models/${model}:${stream ? 'streamRawPredict' : 'rawPredict'}`,

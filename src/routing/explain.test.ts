@@ -138,7 +138,12 @@ describe('reason texts', () => {
 describe('an explanation', () => {
   test('before anything is sent: which endpoints can serve, in which order and share, and which cannot', () => {
     const explanation = explainDecision(decide(['acme/pet-2']), null)
-    expect(explanation).toMatchObject({ attempt: 0, strategy: 'direct', is_byok: false, endpoints: { total: 4 } })
+    expect(explanation).toMatchObject({
+      attempt: 0,
+      strategy: 'direct',
+      is_byok: false,
+      endpoints: { total: 4 },
+    })
     expect(explanation).not.toHaveProperty('timings')
     expect(explanation.summary).toBe('3 of 4 endpoints can serve this request; no attempt was made.')
     const [ant, bee, cat] = explanation.endpoints.available

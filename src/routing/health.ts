@@ -13,9 +13,9 @@ const dayMs = 24 * 60 * minuteMs
 
 /** Below this share of failures an endpoint still counts as stable. */
 const unstableFailureShare = 0.1
-/** Consecutive failures after which an endpoint is ejected, */
+/** An endpoint is ejected after this many consecutive failures. */
 const ejectAfterFailures = 5
-/** or the share of failures, once there were enough attempts. */
+/** It is also ejected at this share of failures, after a minimum of attempts. */
 const ejectFailureShare = 0.5
 const minAttemptsToEject = 20
 const baseEjectionMs = 30 * secondMs
@@ -80,7 +80,7 @@ type FailureSignal = Pick<UpstreamFailure, 'kind' | 'retryAfterMs' | 'isRetryAft
 /** The speed of a reply. */
 export interface ReplyPerformance {
   firstTokenMs: number
-  /** Null when the reply is too short to measure. */
+  /** Null for a reply without tokens. */
   tokensPerSecond: number | null
 }
 

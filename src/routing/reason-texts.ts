@@ -26,7 +26,8 @@ export const exclusionReasonTexts: Record<BuiltInReason, string> = {
   service_tier: 'It belongs to a service tier that the request did not select.',
   data_region: 'The provider does not serve the region this request must stay in.',
   allowed_providers: '`provider.only` or `provider.ignore` excludes it.',
-  distillable: 'The output of this model must not be used to train other models (`enforce_distillable_text`).',
+  distillable:
+    'The output of this model must not be used to train other models (`enforce_distillable_text`).',
   'data_policy:training': 'The provider may train on prompts, which `data_collection` denies.',
   'data_policy:zdr': 'The provider retains prompts, which `zdr` or `data_collection` denies.',
   quantization: 'Its quantization is not among `provider.quantizations`.',

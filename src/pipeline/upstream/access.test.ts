@@ -91,7 +91,7 @@ describe('AWS', () => {
     const enabled = (environment: Record<string, string>) => provider(environment)?.enabled
     expect(enabled(key)).toBe(false)
     expect(provider(key)?.installation.problem).toBe(
-      'region: is needed too (AWS_REGION, AWS_DEFAULT_REGION, settings.region in headgate.yaml)',
+      'region: is required too; set AWS_REGION or AWS_DEFAULT_REGION or settings.region in headgate.yaml',
     )
     expect(provider({})?.installation.problem).toBeNull()
     expect(provider({ ...key, AWS_REGION: 'eu-west-1' })?.installation.problem).toBeNull()

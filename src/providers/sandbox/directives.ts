@@ -1,11 +1,11 @@
 import { type FailureKind, failureKindForStatus, type UpstreamFailure } from '../../call/failure.ts'
 
-/** What a message tells the sandbox to do, with words such as `sandbox:slow=200`. */
+/** Instructions to the sandbox in a message, such as `sandbox:slow=200`. */
 export interface Directives {
   /** Fail before the first content. */
   error?: { kind: FailureKind; status: number }
   retryAfterMs?: number
-  /** Break off after so many deltas, without a word. */
+  /** End the stream after so many deltas, without an error. */
   breakAfter?: number
   /** Fail after so many deltas, with an error inside the stream. */
   failAfter?: number
@@ -13,9 +13,9 @@ export interface Directives {
   deltaDelayMs?: number
   /** Milliseconds before the first event. */
   startDelayMs?: number
-  /** Answer with so many words. */
+  /** Reply with so many words. */
   wordCount?: number
-  /** Call tools in so many rounds before answering. */
+  /** Call tools in so many rounds before replying. */
   rounds?: number
   noUsage?: true
   empty?: true
@@ -53,7 +53,7 @@ export const directiveNames: readonly string[] = [...directiveReaders.keys()]
 
 const directivePattern = /(?<![\w/:-])sandbox:([a-z]+(?:-[a-z]+)*)(?:=(\w+))?[ \t]?/g
 
-/** The directives in a text, and the text without them. A word that is none stays where it is. */
+/** The directives in a text, and the text without them. Unknown directives stay in the text. */
 export function readDirectives(text: string): { directives: Directives; rest: string } {
   const directives: Directives = {}
   let hasDirectives = false

@@ -6,7 +6,7 @@ const sampleRate = 8000
 const toneMs = 100
 const toneHz = 440
 
-/** A short tone, as the raw samples a client can play while they come: 16 bit, little endian, mono. */
+/** A short tone as raw samples that can be played while streaming: 16 bit, little endian, mono. */
 function buildToneSamples(): Uint8Array {
   const count = (sampleRate * toneMs) / 1000
   const view = new DataView(new ArrayBuffer(count * 2))

@@ -4,42 +4,42 @@ import { sha256 } from '../../lib/crypto.ts'
 import { type Directives, readDirectives } from './directives.ts'
 import { countBase64Bytes } from './tokens.ts'
 
-/** What a call asks of the sandbox, as far as its answer depends on it. */
+/** The parts of a call that the reply depends on. */
 export interface Prompt {
   directives: Directives
-  /** The words of the last user message, without directives. */
+  /** The text of the last user message, without directives. */
   text: string
-  /** What the last message says and holds, in words. */
+  /** The content of the last message as text, with attachments described. */
   echo: string
-  /** The last message brings results of tools. */
+  /** The last message contains tool results. */
   hasToolResults: boolean
-  /** How often tools were called since the user last said something. */
+  /** Rounds of tool calls since the last text of the user. */
   rounds: number
-  /** Tool calls in the whole conversation: the next one gets a number of its own. */
+  /** Tool calls in the whole conversation, to number the next one. */
   toolCallCount: number
 }
 
 export function readPrompt({ messages }: ModelCall): Prompt {
   const names = mapToolNames(messages)
   const last = findLastTurn(messages)
-  const lastSpoken = messages.findLastIndex((message) => message.role === 'user' && textOf(message) !== '')
-  const { directives, rest } = readDirectives(textOf(messages[lastSpoken] ?? last.at(-1)))
+  const lastTextIndex = messages.findLastIndex((message) => message.role === 'user' && textOf(message) !== '')
+  const { directives, rest } = readDirectives(textOf(messages[lastTextIndex] ?? last.at(-1)))
   const parts = last.flatMap((message) => message.parts)
   const echo = parts
     .map((part) => describePart(part, names))
-    .filter((words) => words !== '')
+    .filter((text) => text !== '')
     .join(' ')
   return {
     directives,
     text: rest,
     echo: echo === '' ? '(an empty message)' : echo,
     hasToolResults: parts.some((part) => part.kind === 'tool-result'),
-    rounds: messages.slice(lastSpoken + 1).filter(isToolCall).length,
+    rounds: messages.slice(lastTextIndex + 1).filter(isToolCall).length,
     toolCallCount: names.size,
   }
 }
 
-/** The last user message, with the messages before it that also bring tool results. */
+/** The last user message, with the preceding messages if they are tool results too. */
 function findLastTurn(messages: Message[]): Message[] {
   const end = messages.findLastIndex((message) => message.role === 'user')
   const last = messages[end]
@@ -119,12 +119,12 @@ function describeSource(source: MediaSource): string {
 
 const signaturePrefix = 'sandbox.'
 
-/** Signs made-up thinking, so that a client's way of giving it back can be tested. */
+/** Signs simulated reasoning, so that tests can check whether clients return it unchanged. */
 export function signText(text: string): string {
   return signaturePrefix + sha256(text)
 }
 
-/** Thinking that the sandbox signed and that came back changed. */
+/** Reasoning that the sandbox signed and the client changed. */
 export function isForged(part: ReasoningPart): boolean {
   return part.signature?.startsWith(signaturePrefix) === true && part.signature !== signText(part.text)
 }

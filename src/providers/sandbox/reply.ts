@@ -10,7 +10,7 @@ import { planToolCalls } from './tools.ts'
 
 export interface PlannedPart {
   content: OutputPart
-  /** Made when they are asked for: with logprobs they are many times the text. */
+  /** Generated lazily: with logprobs they are many times the size of the text. */
   deltas: Iterable<PartDelta>
 }
 
@@ -21,12 +21,12 @@ export interface OutputTokens {
   outputImage: number
 }
 
-/** One answer: groups of parts follow each other, the parts of a group come side by side. */
+/** One choice: groups of parts are streamed in sequence, the parts of a group interleaved. */
 export interface PlannedChoice {
   groups: PlannedPart[][]
   end: ChoiceEnd
   outputTokens: OutputTokens
-  /** How long it is, about. */
+  /** Approximate size. */
   bytes: number
 }
 
@@ -36,15 +36,15 @@ interface Draft {
   choice: number
   groups: PlannedPart[][]
   outputTokens: OutputTokens
-  /** Tokens that `max_tokens` leaves. */
+  /** What is left of `max_tokens`. */
   remainingTokens: number
-  /** Something did not fit. */
+  /** `max_tokens` was reached. */
   isTruncated: boolean
   bytes: number
   maxBytes: number
 }
 
-/** The answer is longer than it may be. */
+/** The reply exceeds its maximum size. */
 class ReplyTooLongError extends Error {}
 
 type ChoiceEnding = Omit<ChoiceEnd, 'type' | 'choice'>
@@ -83,7 +83,7 @@ function buildChoice(
     bytes: 0,
     maxBytes,
   }
-  // Whatever it says, it begins with a look at the message.
+  // Every reply processes the whole message, so its length is checked first.
   addBytes(draft, prompt.echo.length)
   draft.bytes = 0
   if (isReasoner && !prompt.directives.empty) addReasoning(draft)
@@ -109,7 +109,7 @@ function addContent(draft: Draft): ChoiceEnding {
   return end
 }
 
-/** What of a text still fits, taken off the room. `ahead` counts but is never cut. */
+/** The part of a text within the remaining tokens. `prefix` is counted but not returned. */
 function takeTokens(draft: Draft, bucket: 'output' | 'reasoning', text: string, prefix = ''): string {
   const fitted = truncateToTokens(prefix + text, draft.remainingTokens)
   addBytes(draft, fitted.length)
@@ -206,7 +206,7 @@ function addText(draft: Draft): ChoiceEnding {
   return end
 }
 
-/** The answer up to where the client, or the filter, wants it to stop. */
+/** The reply up to a stop sequence or the content filter. */
 function applyStop(draft: Draft): { text: string; end: ChoiceEnding } {
   const text = buildReplyText(draft)
   if (draft.prompt.directives.filter) {
@@ -243,7 +243,7 @@ function addAudio(draft: Draft): ChoiceEnding {
   const { format, data } = buildTone(draft.call.audio?.format)
   draft.outputTokens.outputAudio += countAudioTokens(data)
   const deltas: PartDelta[] = splitWords(transcript).map((word) => ({ transcript: word }))
-  // A multiple of four, so that each piece is base64 by itself.
+  // A multiple of four, so that each chunk is valid base64.
   for (const chunk of splitChunks(data, 800)) deltas.push({ data: chunk })
   const id = `audio_sandbox_${draft.choice + 1}`
   draft.groups.push([{ content: { kind: 'audio', id, data: '', format, transcript: '' }, deltas }])
@@ -267,10 +267,10 @@ function buildCitation(text: string): Citation {
 }
 
 const maxAlternatives = 20
-/** What an alternative takes on the wire beside its token. */
+/** The size of an alternative on the wire, without its token. */
 const logprobOverheadBytes = 64
 
-/** Each token is as likely as the next one; alternatives are less so, one by one. */
+/** All tokens have the same probability; each alternative has a lower one. */
 function buildLogprob(token: string, top: number): TokenLogprob {
   const alternative = (rank: number) => (rank === 0 ? token : `${token}~${rank}`)
   return {
@@ -285,7 +285,7 @@ function buildLogprob(token: string, top: number): TokenLogprob {
   }
 }
 
-/** With the space before them, as models write them. */
+/** With the leading space, like the tokens of models. */
 function splitWords(text: string): string[] {
   return text.match(/\s*\S+|\s+$/g) ?? []
 }

@@ -18,7 +18,7 @@ const cases: [string, JsonObject, unknown][] = [
     { day: '2026-01-01', q: 'text', r: 'r from the sandbox' },
   ],
   [
-    'only what is required, where a list says so',
+    'only the required properties, if there is a list of them',
     { type: 'object', properties: { a: { type: 'number' }, b: { type: 'number' } }, required: ['b'] },
     { b: 1 },
   ],
@@ -42,7 +42,7 @@ for (const [name, schema, value] of cases) {
   test(`makes a value for ${name}`, () => expect(generateSample(schema, 'text')).toEqual(value))
 }
 
-test('follows references, also into itself', () => {
+test('follows references, including recursive ones', () => {
   const node = {
     type: 'object',
     properties: {
@@ -57,7 +57,7 @@ test('follows references, also into itself', () => {
   expect(JSON.stringify(value).length).toBeLessThan(20_000)
 })
 
-test('a schema that has no end comes to one', () => {
+test('a recursive schema terminates', () => {
   const endless = { type: 'object', properties: { a: { $ref: '#' }, b: { $ref: '#' } }, required: ['a', 'b'] }
   expect(JSON.stringify(generateSample(endless, 'x')).length).toBeLessThan(2_000_000)
   const self = { $ref: '#' }
@@ -66,6 +66,6 @@ test('a schema that has no end comes to one', () => {
   expect(generateSample(circle, 'x')).toBeDefined()
 })
 
-test('a reference that leads nowhere is any value', () => {
+test('an unresolvable reference allows any value', () => {
   expect(generateSample({ $ref: 'https://example.com/schema' }, 'x')).toBe('x')
 })

@@ -1,14 +1,14 @@
 import { asNumber, asObject, asObjects, asString, type JsonObject } from '../../lib/json-values.ts'
 
-/** Deeper than this only what a schema requires is made, so that recursive schemas come to an end. */
+/** Below this depth only required properties are generated, so that recursive schemas terminate. */
 const maxOptionalDepth = 4
 const maxDepth = 32
 const maxListLength = 100
 const maxTextLength = 10_000
-/** A schema may branch into itself without end. */
+/** Bounds the work for schemas that branch recursively. */
 const maxSteps = 20_000
 
-/** One walk through a schema: the text to place, until it is placed. */
+/** The state of one traversal: the text is inserted once. */
 interface SchemaWalk {
   root: JsonObject
   text: string
@@ -16,7 +16,7 @@ interface SchemaWalk {
   steps: number
 }
 
-/** A value that the schema accepts, always the same one: the text goes into the first free string. */
+/** A deterministic value that matches the schema, with the text in the first unconstrained string. */
 export function generateSample(schema: JsonObject, text: string): unknown {
   return generateValue(schema, { root: schema, text, isPlaced: false, steps: 0 }, 'value', 0)
 }
@@ -53,12 +53,12 @@ function inferType(schema: JsonObject): SchemaType {
   return schema.items || schema.prefixItems ? 'array' : 'string'
 }
 
-/** Follows `$ref` within the document and folds `allOf` in. */
+/** Follows `$ref` within the document and merges `allOf`. */
 function resolveSchema(input: unknown, walk: SchemaWalk, depth: number): JsonObject {
   let schema = asObject(input) ?? {}
   for (let hops = 0; hops < 16 && typeof schema.$ref === 'string'; hops++) {
-    const { $ref, ...beside } = schema
-    schema = { ...followReference(walk.root, String($ref)), ...beside }
+    const { $ref, ...siblings } = schema
+    schema = { ...followReference(walk.root, String($ref)), ...siblings }
   }
   if (!Array.isArray(schema.allOf) || depth > maxDepth || ++walk.steps > maxSteps) return schema
   const { allOf, ...own } = schema
@@ -86,7 +86,7 @@ function followReference(root: JsonObject, reference: string): JsonObject {
   return asObject(target) ?? {}
 }
 
-/** The first alternative that says something; deep down rather the one that says null. */
+/** The first alternative that is not null; at greater depth, null if it is allowed. */
 function chooseBranch(schema: JsonObject, depth: number): JsonObject | undefined {
   const branches = [...asObjects(schema.anyOf), ...asObjects(schema.oneOf)]
   const nullBranch = branches.find((branch) => branch.type === 'null')
@@ -110,7 +110,7 @@ function generateObject(schema: JsonObject, walk: SchemaWalk, _name: string, dep
   return value
 }
 
-/** A plain string that is still to get the text. */
+/** Whether the text can be inserted here. */
 function canTakeText(input: unknown, walk: SchemaWalk): boolean {
   const schema = resolveSchema(input, walk, 0)
   return !walk.isPlaced && isFree(schema) && !chooseBranch(schema, 0) && inferType(schema) === 'string'
@@ -150,11 +150,11 @@ function generateString(schema: JsonObject, walk: SchemaWalk, name: string): str
   const min = Math.min(asNumber(schema.minLength) ?? 0, maxTextLength)
   const max = asNumber(schema.maxLength) ?? Number.POSITIVE_INFINITY
   const padded = text.padEnd(min, '.')
-  // Only what may be too long is taken apart.
+  // Only texts that may be too long are split into characters.
   return padded.length > max ? [...padded.slice(0, 2 * max)].slice(0, max).join('') : padded
 }
 
-/** 1, or else a number within the limits. */
+/** 1, or a number within the limits of the schema. */
 function generateNumber(schema: JsonObject, isInteger: boolean): number {
   const step = asNumber(schema.multipleOf) ?? (isInteger ? 1 : 0)
   return step > 0 ? generateMultiple(schema, step) : generateFreeNumber(schema)

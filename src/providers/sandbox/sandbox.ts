@@ -4,7 +4,7 @@ const parameters = ['max_tokens', 'temperature', 'top_p', 'stop', 'seed', 'respo
 const tools = ['tools', 'tool_choice', 'parallel_tool_calls'] as const
 const textPrice = { prompt: '0.000001', completion: '0.000002' }
 
-/** Simulated models that answer without any provider, so that everything can be tried, money included. */
+/** Simulated models that need no provider, to try every feature, including billing. */
 export const sandbox: Provider = {
   slug: 'sandbox',
   name: 'Sandbox (simulated)',

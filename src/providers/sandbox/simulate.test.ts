@@ -15,10 +15,10 @@ import { simulators } from '../simulators.ts'
 import { directiveNames } from './directives.ts'
 import { simulate } from './simulate.ts'
 
-const say = (text: string): Message => ({ role: 'user', parts: [{ kind: 'text', text }] })
+const userMessage = (text: string): Message => ({ role: 'user', parts: [{ kind: 'text', text }] })
 
-function ask(text: string, rest: Partial<ModelCall> = {}): ModelCall {
-  return { messages: [say(text)], stream: true, unknown: [], ...rest }
+function callWith(text: string, rest: Partial<ModelCall> = {}): ModelCall {
+  return { messages: [userMessage(text)], stream: true, unknown: [], ...rest }
 }
 
 async function run(call: ModelCall, model = 'echo') {
@@ -64,7 +64,7 @@ const clock: FunctionTool = { kind: 'function', name: 'get_time', schema: { type
 
 describe('echo', () => {
   test('repeats the last user message word by word, then finish, usage and end', async () => {
-    const { events, reply } = await run(ask('one two  three'))
+    const { events, reply } = await run(callWith('one two  three'))
     expect(deltasOf(events).map((event) => event.delta.text)).toEqual(['one', ' two', '  three'])
     expect(events.map((event) => event.type)).toEqual([
       'reply-start',
@@ -83,21 +83,21 @@ describe('echo', () => {
   })
 
   test('gives the same events for the same call', async () => {
-    const call = ask('call get_weather', { tools: [weather], n: 2 })
+    const call = callWith('call get_weather', { tools: [weather], n: 2 })
     expect((await run(call)).events).toEqual((await run(call)).events)
   })
 
-  test('only the last user message counts, whatever stands before it', async () => {
+  test('only the last user message counts', async () => {
     const messages: Message[] = [
       { role: 'system', parts: [{ kind: 'text', text: 'Be brief. sandbox:error=500' }] },
-      say('sandbox:refuse first'),
+      userMessage('sandbox:refuse first'),
       { role: 'assistant', parts: [{ kind: 'refusal', text: 'no' }] },
-      say('second'),
+      userMessage('second'),
     ]
-    expect(textOf((await run({ ...ask(''), messages })).reply)).toBe('second')
+    expect(textOf((await run({ ...callWith(''), messages })).reply)).toBe('second')
   })
 
-  test('says what images, files, audio and video it got', async () => {
+  test('describes the images, files, audio and video it received', async () => {
     const data = Buffer.alloc(1234).toString('base64')
     const parts: InputPart[] = [
       { kind: 'text', text: 'Look:' },
@@ -107,7 +107,7 @@ describe('echo', () => {
       { kind: 'image', source: { kind: 'url', url: 'https://example.com/a.png' } },
       { kind: 'video', source: { kind: 'url', url: 'https://example.com/a.mp4' } },
     ]
-    const { reply } = await run({ ...ask(''), messages: [{ role: 'user', parts }] })
+    const { reply } = await run({ ...callWith(''), messages: [{ role: 'user', parts }] })
     expect(textOf(reply)).toBe(
       'Look: [image image/png 1234 bytes] [file a.pdf application/pdf 1234 bytes] [audio wav 1234 bytes] ' +
         '[image https://example.com/a.png] [video https://example.com/a.mp4]',
@@ -116,7 +116,7 @@ describe('echo', () => {
   })
 
   test('several choices interleave and differ', async () => {
-    const { events, reply } = await run(ask('a b', { n: 3 }))
+    const { events, reply } = await run(callWith('a b', { n: 3 }))
     expect([0, 1, 2].map((choice) => textOf(reply, choice))).toEqual([
       'a b',
       'a b (answer 2)',
@@ -131,7 +131,7 @@ describe('echo', () => {
   })
 
   test('a stop sequence ends the text before it', async () => {
-    const { reply } = await run(ask('one two three', { stop: ['three', 'two'] }))
+    const { reply } = await run(callWith('one two three', { stop: ['three', 'two'] }))
     expect(textOf(reply)).toBe('one ')
     expect(reply.choices[0]?.end).toMatchObject({
       reason: 'stop',
@@ -140,17 +140,17 @@ describe('echo', () => {
     })
   })
 
-  test('max_tokens cuts at four characters a token, and is all that is counted', async () => {
-    const { reply } = await run(ask('abcdefghij klm', { maxTokens: 2 }))
+  test('max_tokens cuts the text at four characters per token, and the usage is that of the cut text', async () => {
+    const { reply } = await run(callWith('abcdefghij klm', { maxTokens: 2 }))
     expect(textOf(reply)).toBe('abcdefgh')
     expect(reply.choices[0]?.end?.reason).toBe('length')
     expect(reply.usage?.output).toBe(2)
-    expect((await run(ask('abcdefgh', { maxTokens: 2 }))).reply.choices[0]?.end?.reason).toBe('stop')
-    expect(textOf((await run(ask('🙂🙂🙂🙂🙂🙂', { maxTokens: 1 }))).reply)).toBe('🙂🙂🙂🙂')
+    expect((await run(callWith('abcdefgh', { maxTokens: 2 }))).reply.choices[0]?.end?.reason).toBe('stop')
+    expect(textOf((await run(callWith('🙂🙂🙂🙂🙂🙂', { maxTokens: 1 }))).reply)).toBe('🙂🙂🙂🙂')
   })
 
-  test('logprobs come with each word when asked for', async () => {
-    const { reply } = await run(ask('a b', { logprobs: true, topLogprobs: 2 }))
+  test('logprobs come with each word when requested', async () => {
+    const { reply } = await run(callWith('a b', { logprobs: true, topLogprobs: 2 }))
     const [part] = reply.choices[0]!.parts
     const logprobs = part?.kind === 'text' ? part.logprobs! : []
     expect(logprobs.map(({ token }) => token)).toEqual(['a', ' b'])
@@ -160,7 +160,7 @@ describe('echo', () => {
 
 describe('tools', () => {
   test('a tool named in the message is called with arguments that its schema accepts', async () => {
-    const { reply } = await run(ask('please get_weather for Oslo', { tools: [weather, clock] }))
+    const { reply } = await run(callWith('please get_weather for Oslo', { tools: [weather, clock] }))
     const [call, ...more] = callsOf(reply)
     expect(more).toEqual([])
     expect(call).toMatchObject({ id: 'call_sandbox_1', name: 'get_weather' })
@@ -175,26 +175,26 @@ describe('tools', () => {
 
   test('several names are parallel calls whose arguments interleave', async () => {
     const tools = [weather, { ...weather, name: 'get_forecast' }]
-    const { events, reply } = await run(ask('get_forecast then get_weather', { tools }))
+    const { events, reply } = await run(callWith('get_forecast then get_weather', { tools }))
     expect(callsOf(reply).map(({ name }) => name)).toEqual(['get_forecast', 'get_weather'])
     expect(
       deltasOf(events)
         .slice(0, 4)
         .map((event) => event.part),
     ).toEqual([0, 1, 0, 1])
-    const single = await run(ask('get_forecast then get_weather', { tools, parallelToolCalls: false }))
+    const single = await run(callWith('get_forecast then get_weather', { tools, parallelToolCalls: false }))
     expect(callsOf(single.reply)).toHaveLength(1)
   })
 
-  test('a name within another word is none', async () => {
-    const { reply } = await run(ask('my address', { tools: [{ kind: 'function', name: 'add' }] }))
+  test('a name within another word does not match', async () => {
+    const { reply } = await run(callWith('my address', { tools: [{ kind: 'function', name: 'add' }] }))
     expect(textOf(reply)).toBe('my address')
   })
 
   test('tool_choice forces, forbids and restricts', async () => {
     const tools = [weather, clock]
     const named = async (toolChoice: ModelCall['toolChoice'], text = 'hi') =>
-      callsOf((await run(ask(text, { tools, ...(toolChoice ? { toolChoice } : {}) }))).reply).map(
+      callsOf((await run(callWith(text, { tools, ...(toolChoice ? { toolChoice } : {}) }))).reply).map(
         ({ name }) => name,
       )
     expect(await named({ kind: 'tool', name: 'get_time' })).toEqual(['get_time'])
@@ -203,15 +203,15 @@ describe('tools', () => {
     expect(await named({ kind: 'none' }, 'get_time')).toEqual([])
     expect(await named({ kind: 'allowed', required: true, names: ['get_time'] })).toEqual(['get_time'])
     expect(await named({ kind: 'allowed', required: false, names: ['get_time'] }, 'get_weather')).toEqual([])
-    const missing = await run(ask('hi', { tools, toolChoice: { kind: 'tool', name: 'nothing' } }))
+    const missing = await run(callWith('hi', { tools, toolChoice: { kind: 'tool', name: 'nothing' } }))
     expect(missing.reply.failure).toMatchObject({ kind: 'invalid_request', status: 400 })
   })
 
-  test('after the result it answers with a text that quotes it; ids go on counting', async () => {
+  test('after the tool result it replies with a text that quotes it; ids continue', async () => {
     const tools = [weather]
-    const first = await run(ask('get_weather', { tools }))
+    const first = await run(callWith('get_weather', { tools }))
     const messages: Message[] = [
-      say('get_weather'),
+      userMessage('get_weather'),
       { role: 'assistant', parts: callsOf(first.reply) },
       {
         role: 'user',
@@ -220,12 +220,16 @@ describe('tools', () => {
         ],
       },
     ]
-    const second = await run({ ...ask(''), tools, messages })
+    const second = await run({ ...callWith(''), tools, messages })
     expect(textOf(second.reply)).toBe('get_weather returned: {"celsius":21}')
-    const third = await run({ ...ask(''), tools, messages: [...messages, say('get_weather again')] })
+    const third = await run({
+      ...callWith(''),
+      tools,
+      messages: [...messages, userMessage('get_weather again')],
+    })
     expect(callsOf(third.reply)[0]?.id).toBe('call_sandbox_2')
-    const rounds = messages.with(0, say('sandbox:rounds=2 get_weather'))
-    expect(callsOf((await run({ ...ask(''), tools, messages: rounds })).reply)).toHaveLength(1)
+    const rounds = messages.with(0, userMessage('sandbox:rounds=2 get_weather'))
+    expect(callsOf((await run({ ...callWith(''), tools, messages: rounds })).reply)).toHaveLength(1)
   })
 
   test('a custom tool gets the text itself; a namespaced one goes by its flat name', async () => {
@@ -233,7 +237,7 @@ describe('tools', () => {
       { kind: 'custom', name: 'patch' },
       { kind: 'function', name: 'find', namespace: 'files' },
     ]
-    const { reply } = await run(ask('patch and files__find', { tools }))
+    const { reply } = await run(callWith('patch and files__find', { tools }))
     expect(callsOf(reply)).toEqual([
       {
         kind: 'tool-call',
@@ -249,17 +253,17 @@ describe('tools', () => {
 
 describe('formats and modalities', () => {
   test('json and schema give JSON', async () => {
-    expect(textOf((await run(ask('hi "you"', { format: { kind: 'json' } }))).reply)).toBe(
+    expect(textOf((await run(callWith('hi "you"', { format: { kind: 'json' } }))).reply)).toBe(
       '{"echo":"hi \\"you\\""}',
     )
     const schema = { type: 'object', properties: { answer: { type: 'string' }, sure: { type: 'boolean' } } }
-    const { reply, events } = await run(ask('yes', { format: { kind: 'schema', schema } }))
+    const { reply, events } = await run(callWith('yes', { format: { kind: 'schema', schema } }))
     expect(textOf(reply)).toBe('{"answer":"yes","sure":true}')
     expect(deltasOf(events).length).toBeGreaterThan(1)
   })
 
   test('an image is a valid PNG and costs image tokens', async () => {
-    const { reply } = await run(ask('draw', { modalities: ['text', 'image'] }))
+    const { reply } = await run(callWith('draw', { modalities: ['text', 'image'] }))
     const [text, image] = reply.choices[0]!.parts as [OutputPart, ImagePart]
     expect(text).toMatchObject({ text: 'draw' })
     const bytes = Buffer.from(image.source.kind === 'data' ? image.source.data : '', 'base64')
@@ -270,7 +274,7 @@ describe('formats and modalities', () => {
 
   test('audio is a WAV with its transcript, or bare samples', async () => {
     const { reply, events } = await run(
-      ask('say it', { modalities: ['text', 'audio'], audio: { format: 'wav' } }),
+      callWith('say it', { modalities: ['text', 'audio'], audio: { format: 'wav' } }),
     )
     const [audio] = reply.choices[0]!.parts as [AudioPart]
     const bytes = Buffer.from(audio.data, 'base64')
@@ -279,25 +283,25 @@ describe('formats and modalities', () => {
     expect(audio).toMatchObject({ format: 'wav', transcript: 'say it' })
     expect(deltasOf(events).every(({ delta }) => (delta.data ?? '').length % 4 === 0)).toBe(true)
     expect(reply.usage).toMatchObject({ output: 2, outputAudio: Math.ceil(bytes.length / 320) })
-    const bare = await run(ask('x', { modalities: ['audio'], audio: { format: 'pcm16' } }))
+    const bare = await run(callWith('x', { modalities: ['audio'], audio: { format: 'pcm16' } }))
     expect(bare.reply.choices[0]!.parts[0]).toMatchObject({ format: 'pcm16' })
   })
 })
 
 describe('reasoner', () => {
-  test('thinks before it answers, and counts it apart', async () => {
-    const { reply } = await run(ask('hello'), 'reasoner')
-    const [thinking, text] = reply.choices[0]!.parts
-    expect(thinking).toMatchObject({ kind: 'reasoning', format: 'unknown', summary: [] })
-    expect(thinking).not.toHaveProperty('signature')
+  test('reasons before it replies, and counts reasoning tokens separately', async () => {
+    const { reply } = await run(callWith('hello'), 'reasoner')
+    const [reasoning, text] = reply.choices[0]!.parts
+    expect(reasoning).toMatchObject({ kind: 'reasoning', format: 'unknown', summary: [] })
+    expect(reasoning).not.toHaveProperty('signature')
     expect(text).toMatchObject({ kind: 'text', text: 'hello' })
-    const length = thinking?.kind === 'reasoning' ? thinking.text.length : 0
+    const length = reasoning?.kind === 'reasoning' ? reasoning.text.length : 0
     expect(reply.usage).toEqual({ ...zeroUsage, input: 2, output: 2, reasoning: Math.ceil(length / 4) })
   })
 
-  test('more effort is more thinking; none is none; exclude hides what is still counted', async () => {
+  test('more effort means more reasoning; none means none; exclude hides what is still counted', async () => {
     const thought = async (reasoning: ModelCall['reasoning']) => {
-      const { reply } = await run(ask('hello', reasoning ? { reasoning } : {}), 'reasoner')
+      const { reply } = await run(callWith('hello', reasoning ? { reasoning } : {}), 'reasoner')
       return { shown: reply.choices[0]!.parts.length === 2, tokens: reply.usage!.reasoning }
     }
     const medium = await thought(undefined)
@@ -308,31 +312,34 @@ describe('reasoner', () => {
     expect(await thought({ maxTokens: 3 })).toEqual({ shown: true, tokens: 3 })
   })
 
-  test('a signature is given on demand, and refused when its text comes back changed', async () => {
-    const { reply } = await run(ask('hello sandbox:signed'), 'reasoner')
+  test('a signature is issued on demand, and rejected when its text was changed', async () => {
+    const { reply } = await run(callWith('hello sandbox:signed'), 'reasoner')
     const parts = reply.choices[0]!.parts
     expect(parts[0]).toMatchObject({ format: 'vendor_a-v1' })
     expect((parts[0] as ReasoningPart).signature).toStartWith('sandbox.')
-    const again = (given: OutputPart[]) =>
+    const replay = (returned: OutputPart[]) =>
       run(
-        { ...ask(''), messages: [say('hello'), { role: 'assistant', parts: given }, say('more')] },
+        {
+          ...callWith(''),
+          messages: [userMessage('hello'), { role: 'assistant', parts: returned }, userMessage('more')],
+        },
         'reasoner',
       )
-    expect((await again(parts)).reply.failure).toBeNull()
+    expect((await replay(parts)).reply.failure).toBeNull()
     const changed = [{ ...parts[0], text: 'something else' } as OutputPart]
-    expect((await again(changed)).reply.failure).toMatchObject({ kind: 'invalid_request', status: 400 })
+    expect((await replay(changed)).reply.failure).toMatchObject({ kind: 'invalid_request', status: 400 })
   })
 
-  test('thinking uses up max_tokens too', async () => {
-    const { reply } = await run(ask('hello', { maxTokens: 4 }), 'reasoner')
+  test('reasoning counts towards max_tokens', async () => {
+    const { reply } = await run(callWith('hello', { maxTokens: 4 }), 'reasoner')
     expect(reply.usage).toMatchObject({ output: 0, reasoning: 4 })
     expect(reply.choices[0]?.end?.reason).toBe('length')
   })
 })
 
 describe('directives', () => {
-  test('fail before the first content, with the status, its kind and when to come back', async () => {
-    const { events } = await run(ask('hi sandbox:error=429 sandbox:retry-after=7'))
+  test('fail before the first content, with the status, its kind and retry-after', async () => {
+    const { events } = await run(callWith('hi sandbox:error=429 sandbox:retry-after=7'))
     expect(events).toEqual([
       {
         type: 'reply-error',
@@ -345,35 +352,37 @@ describe('directives', () => {
         },
       },
     ])
-    expect((await run(ask('sandbox:error=503'))).reply.failure?.kind).toBe('provider_overloaded')
-    expect((await run(ask('sandbox:error=context_length_exceeded'))).reply.failure).toMatchObject({
+    expect((await run(callWith('sandbox:error=503'))).reply.failure?.kind).toBe('provider_overloaded')
+    expect((await run(callWith('sandbox:error=context_length_exceeded'))).reply.failure).toMatchObject({
       kind: 'context_length_exceeded',
       status: 400,
     })
   })
 
-  test('break off and fail within the answer', async () => {
+  test('end or fail within the reply', async () => {
     const text = 'one two three four five six seven'
-    const broken = await run(ask(`${text} sandbox:break=5`))
+    const broken = await run(callWith(`${text} sandbox:break=5`))
     expect(textOf(broken.reply)).toBe('one two three four five')
     expect(broken.reply).toMatchObject({ isComplete: false, failure: null, usage: null })
-    const failed = await run(ask(`${text} sandbox:fail=5`))
+    const failed = await run(callWith(`${text} sandbox:fail=5`))
     expect(textOf(failed.reply)).toBe('one two three four five')
     expect(failed.reply).toMatchObject({ isComplete: false, failure: { kind: 'server', status: null } })
-    expect((await run(ask('short sandbox:break=50'))).events.at(-1)?.type).toBe('part-end')
-    expect((await run(ask('sandbox:break=0 x'))).events.map((event) => event.type)).toEqual(['reply-start'])
+    expect((await run(callWith('short sandbox:break=50'))).events.at(-1)?.type).toBe('part-end')
+    expect((await run(callWith('sandbox:break=0 x'))).events.map((event) => event.type)).toEqual([
+      'reply-start',
+    ])
   })
 
   test('wait between deltas and before the first event', async () => {
-    expect((await run(ask('a b c sandbox:slow=200'))).waits).toEqual([200, 200])
-    expect((await run(ask('a b c sandbox:quiet=3000'))).waits).toEqual([3000])
+    expect((await run(callWith('a b c sandbox:slow=200'))).waits).toEqual([200, 200])
+    expect((await run(callWith('a b c sandbox:quiet=3000'))).waits).toEqual([3000])
   })
 
-  test('an aborted call ends without an end', async () => {
+  test('an aborted call has no end event', async () => {
     const abort = new AbortController()
     const events: ReplyEvent[] = []
     const sleep = async () => abort.abort()
-    for await (const event of simulate(ask('a b c sandbox:slow=1'), 'echo', {
+    for await (const event of simulate(callWith('a b c sandbox:slow=1'), 'echo', {
       signal: abort.signal,
       sleep,
       maxBytes: 1024,
@@ -385,27 +394,27 @@ describe('directives', () => {
   })
 
   test('length, empty, no-usage, refuse, filter and cite', async () => {
-    expect(textOf((await run(ask('sandbox:length=1000'))).reply).split(' ')).toHaveLength(1000)
-    const empty = (await run(ask('sandbox:empty'))).reply
+    expect(textOf((await run(callWith('sandbox:length=1000'))).reply).split(' ')).toHaveLength(1000)
+    const empty = (await run(callWith('sandbox:empty'))).reply
     expect(empty.choices).toMatchObject([{ parts: [], end: { reason: 'stop' } }])
     expect(empty).toMatchObject({ isComplete: true, usage: { output: 0 } })
-    expect((await run(ask('x sandbox:no-usage'))).reply).toMatchObject({ isComplete: true, usage: null })
-    const refused = (await run(ask('sandbox:refuse'))).reply.choices[0]
-    expect(refused).toMatchObject({
+    expect((await run(callWith('x sandbox:no-usage'))).reply).toMatchObject({ isComplete: true, usage: null })
+    const refusal = (await run(callWith('sandbox:refuse'))).reply.choices[0]
+    expect(refusal).toMatchObject({
       parts: [{ kind: 'refusal' }],
       end: { reason: 'content_filter', native: 'refusal' },
     })
-    expect((await run(ask('a b c d sandbox:filter'))).reply.choices[0]).toMatchObject({
+    expect((await run(callWith('a b c d sandbox:filter'))).reply.choices[0]).toMatchObject({
       parts: [{ text: 'a b c' }],
       end: { reason: 'content_filter', native: 'content_filter' },
     })
-    expect((await run(ask('known fact sandbox:cite'))).reply.choices[0]!.parts[0]).toMatchObject({
+    expect((await run(callWith('known fact sandbox:cite'))).reply.choices[0]!.parts[0]).toMatchObject({
       text: 'known fact',
       citations: [{ url: 'https://example.com/sandbox', start: 0, end: 10 }],
     })
   })
 
-  test('what is no directive is repeated as it is', async () => {
+  test('unknown directives are part of the text', async () => {
     for (const text of [
       'sandbox:unknown',
       'sandbox:error=abc',
@@ -413,7 +422,7 @@ describe('directives', () => {
       'sandbox/echo',
       'sandbox:slow',
     ]) {
-      expect(textOf((await run(ask(text))).reply)).toBe(text)
+      expect(textOf((await run(callWith(text))).reply)).toBe(text)
     }
   })
 
@@ -424,7 +433,7 @@ describe('directives', () => {
 })
 
 describe('usage', () => {
-  test('four characters a token, rounded up for each part and each tool', async () => {
+  test('four characters per token, rounded up for each part and each tool', async () => {
     const messages: Message[] = [
       {
         role: 'system',
@@ -433,16 +442,16 @@ describe('usage', () => {
           { kind: 'text', text: '1' },
         ],
       },
-      say('123456789'),
+      userMessage('123456789'),
     ]
     const tool: FunctionTool = { kind: 'function', name: 'name', description: 'four', schema: {} }
-    const { usage } = (await run({ ...ask(''), messages, tools: [tool] })).reply
+    const { usage } = (await run({ ...callWith(''), messages, tools: [tool] })).reply
     expect(usage).toEqual({ ...zeroUsage, input: 2 + 1 + 3 + 3, output: 3 })
     expect(countPromptTokens(usage!)).toBe(9)
     expect(countCompletionTokens(usage!)).toBe(3)
   })
 
-  test('a marked prefix is written to the cache, by how long it is kept; cached reads it', async () => {
+  test('a marked prefix is written to the cache, by its lifetime; cached reads it', async () => {
     const messages = (last: string): Message[] => [
       { role: 'system', parts: [{ kind: 'text', text: 'x'.repeat(40), cache: { ttl: '1h' } }] },
       {
@@ -453,7 +462,8 @@ describe('usage', () => {
         ],
       },
     ]
-    const usage = async (last: string) => (await run({ ...ask(''), messages: messages(last) })).reply.usage
+    const usage = async (last: string) =>
+      (await run({ ...callWith(''), messages: messages(last) })).reply.usage
     expect(await usage('rest')).toMatchObject({ input: 1, cacheRead: 0, cacheWrite: 5, cacheWrite1h: 10 })
     expect(await usage('sandbox:cached')).toMatchObject({
       input: 4,
@@ -465,39 +475,42 @@ describe('usage', () => {
 
   test('without marks, cached means everything before the last message; a mark on the call means all', async () => {
     const messages: Message[] = [
-      say('x'.repeat(40)),
+      userMessage('x'.repeat(40)),
       { role: 'assistant', parts: [{ kind: 'text', text: 'x'.repeat(8) }] },
-      say('sandbox:cached'),
+      userMessage('sandbox:cached'),
     ]
-    expect((await run({ ...ask(''), messages })).reply.usage).toMatchObject({ input: 4, cacheRead: 12 })
-    expect((await run(ask('12345678', { cache: {} }))).reply.usage).toMatchObject({ input: 0, cacheWrite: 2 })
+    expect((await run({ ...callWith(''), messages })).reply.usage).toMatchObject({ input: 4, cacheRead: 12 })
+    expect((await run(callWith('12345678', { cache: {} }))).reply.usage).toMatchObject({
+      input: 0,
+      cacheWrite: 2,
+    })
   })
 })
 
 describe('S13 a reply is bounded', () => {
   const failureOf = async (call: ModelCall) => (await run(call)).reply.failure
 
-  test('in words, choices and logprobs together', async () => {
+  test('over words, choices and logprobs', async () => {
     const tooLarge = { kind: 'provider_unavailable', code: 'sandbox_too_large' }
     const many = 'sandbox:length=200000'
-    expect(await failureOf(ask(many))).toBeNull()
-    expect(await failureOf(ask(many, { n: 128 }))).toMatchObject(tooLarge)
-    expect(await failureOf(ask(many, { logprobs: true, topLogprobs: 20 }))).toMatchObject(tooLarge)
-    expect(await failureOf(ask('sandbox:length=1000', { logprobs: true, topLogprobs: 20 }))).toBeNull()
+    expect(await failureOf(callWith(many))).toBeNull()
+    expect(await failureOf(callWith(many, { n: 128 }))).toMatchObject(tooLarge)
+    expect(await failureOf(callWith(many, { logprobs: true, topLogprobs: 20 }))).toMatchObject(tooLarge)
+    expect(await failureOf(callWith('sandbox:length=1000', { logprobs: true, topLogprobs: 20 }))).toBeNull()
   })
 
-  test('before anything is made of it', async () => {
+  test('before it is generated', async () => {
     const started = process.cpuUsage()
-    await failureOf(ask('sandbox:length=200000', { n: 128, logprobs: true, topLogprobs: 20 }))
-    const refused = process.cpuUsage(started).user
+    await failureOf(callWith('sandbox:length=200000', { n: 128, logprobs: true, topLogprobs: 20 }))
+    const rejectedTime = process.cpuUsage(started).user
     const allowed = process.cpuUsage()
-    await failureOf(ask('sandbox:length=200000'))
-    expect(refused).toBeLessThan(5 * process.cpuUsage(allowed).user + 100_000)
+    await failureOf(callWith('sandbox:length=200000'))
+    expect(rejectedTime).toBeLessThan(5 * process.cpuUsage(allowed).user + 100_000)
   })
 
-  test('by what the caller of the simulation allows', async () => {
+  test('by the limit of the caller', async () => {
     const options = { signal: new AbortController().signal, sleep: async () => undefined, maxBytes: 100 }
-    const events = await Array.fromAsync(simulate(ask('sandbox:length=100'), 'echo', options))
+    const events = await Array.fromAsync(simulate(callWith('sandbox:length=100'), 'echo', options))
     expect(events.at(-1)).toMatchObject({ type: 'reply-error', failure: { code: 'sandbox_too_large' } })
   })
 })

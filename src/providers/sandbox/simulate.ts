@@ -12,12 +12,12 @@ import { findMissingTool } from './tools.ts'
 
 const reasoningModels: ReadonlySet<string> = new Set(['reasoner'])
 const maxChoices = 128
-/** Of a reply in all, logprobs included: a short request must not make a long one. */
+/** For a whole reply, including logprobs: a short request must not cause a huge reply. */
 const maxReplyBytes = 4 * 1024 * 1024
-/** Others get their turn after so much was planned. */
+/** Yields to the event loop after planning this much. */
 const bytesPerTurn = 64 * 1024
 
-/** Answers a call without any provider: the same call always gets the same events. docs/sandbox.md says which. */
+/** Simulates a reply: the same call always gets the same events. See docs/sandbox.md. */
 export async function* simulate(
   call: ModelCall,
   model: string,
@@ -58,7 +58,7 @@ const tooLargeFailure: UpstreamFailure = {
   code: 'sandbox_too_large',
 }
 
-/** The choices one by one; null when they become too long. */
+/** Plans the choices one by one; null if they exceed the maximum size. */
 async function* planChoices(
   call: ModelCall,
   prompt: Prompt,
@@ -83,7 +83,7 @@ function buildStart(model: string, text: string): ReplyStart {
   return { type: 'reply-start', id: `sandbox-${sha256(text).slice(0, 16)}`, model }
 }
 
-/** What a vendor would not accept either. */
+/** Requests that a vendor would reject too. */
 function findRequestFailure(call: ModelCall): UpstreamFailure | undefined {
   const missing = findMissingTool(call)
   if (missing !== undefined)
@@ -100,7 +100,7 @@ function invalidRequestFailure(message: string): UpstreamFailure {
   return { kind: 'invalid_request', status: 400, message, code: 'sandbox_invalid_request' }
 }
 
-/** What comes instead of the next event when the answer is to break off here: nothing, or an error. */
+/** How the stream ends here if a directive says so: silently, or with an error. */
 function breakAt(
   { breakAfter, failAfter }: Directives,
   deltas: number,
@@ -113,7 +113,7 @@ function breakAt(
   const failure: UpstreamFailure = {
     kind: 'server',
     status: null,
-    message: 'The sandbox was asked to fail within its answer.',
+    message: 'The sandbox was asked to fail within its reply.',
     code: 'sandbox_failure',
   }
   return [{ type: 'reply-error', failure }]
@@ -137,7 +137,7 @@ function* generatePartEvents({ deltas }: PlannedPart, choice: number, part: numb
   yield { type: 'part-end', choice, part }
 }
 
-/** One event of each in turn, as long as any has more. */
+/** Interleaves: one event of each in turn. */
 function* interleave(sources: Generator<ReplyEvent>[]): Generator<ReplyEvent> {
   let open = sources
   while (open.length > 0) {

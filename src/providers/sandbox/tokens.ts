@@ -4,13 +4,13 @@ import { type Usage, zeroUsage } from '../../call/usage.ts'
 
 /** Four characters, rounded up for each part: easy to check by hand. */
 const charactersPerToken = 4
-/** An image, and a file or video whose size is not known. */
+/** Fixed sizes for images, and for files and videos of unknown size. */
 export const imageTokens = 256
 const unknownSizeTokens = 1024
 const bytesPerAudioToken = 320
 const bytesPerFileToken = 64
 
-/** Characters as people count them, not halves of surrogate pairs. */
+/** Unicode code points, not UTF-16 units. */
 function countCharacters(text: string): number {
   let count = text.length
   for (let i = 0; i < text.length; i++) if ((text.charCodeAt(i) & 0xfc00) === 0xdc00) count--
@@ -25,7 +25,7 @@ export function countAudioTokens(base64: string): number {
   return Math.ceil(countBase64Bytes(base64) / bytesPerAudioToken)
 }
 
-/** The beginning of a text that fits into so many tokens. */
+/** The longest prefix of a text within a number of tokens. */
 export function truncateToTokens(text: string, tokens: number): string {
   const maxCharacters = tokens * charactersPerToken
   if (text.length <= maxCharacters) return text
@@ -43,16 +43,16 @@ export function countBase64Bytes(base64: string): number {
 
 type InputBucket = 'input' | 'inputAudio' | 'inputImage' | 'inputVideo'
 
-/** A piece of the prompt, in the order in which a cache reads it: tools, then messages. */
+/** A part of the prompt, in the order of prompt caching: tools, then messages. */
 interface PromptPart {
   bucket: InputBucket
   tokens: number
   cache?: CacheBreakpoint | undefined
-  /** Before the last user message: what a cache would know already. */
+  /** Before the last user message: what a cache would already contain. */
   old: boolean
 }
 
-/** What the prompt comes to. `cached`: what could come from a cache does, else it is written to one. */
+/** The usage of the prompt. `isCached`: cacheable parts are read from the cache, otherwise they are written to it. */
 export function computePromptUsage(call: ModelCall, isCached = false): Usage {
   const usage = { ...zeroUsage }
   const parts = splitPrompt(call)

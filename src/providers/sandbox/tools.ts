@@ -16,7 +16,7 @@ export interface PlannedCall {
   custom: boolean
 }
 
-/** The calls the sandbox makes instead of answering; none when it answers. */
+/** The tool calls of the reply; empty if it is text. */
 export function planToolCalls(call: ModelCall, prompt: Prompt): PlannedCall[] {
   const chosen = chooseTools(call, prompt)
   return (call.parallelToolCalls === false ? chosen.slice(0, 1) : chosen).map((tool) => ({
@@ -26,7 +26,7 @@ export function planToolCalls(call: ModelCall, prompt: Prompt): PlannedCall[] {
   }))
 }
 
-/** The tool that the call insists on and does not have. */
+/** The tool that `tool_choice` requires although it is not declared. */
 export function findMissingTool({ tools = [], toolChoice }: ModelCall): string | undefined {
   if (toolChoice?.kind !== 'tool') return undefined
   const exists = tools.some((tool) => isCallable(tool) && hasName(tool, toolChoice.name))
@@ -51,13 +51,13 @@ function chooseTools({ tools = [], toolChoice }: ModelCall, prompt: Prompt): Cal
   }
 }
 
-/** One call at least, whatever the message says. */
+/** At least one call, even if the message names no tool. */
 function chooseRequired(tools: Callable[], prompt: Prompt): Callable[] {
   const named = findMentioned(tools, prompt.text)
   return named.length > 0 ? named : tools.slice(0, 1)
 }
 
-/** The tools that the message names, until they were called often enough. */
+/** The tools that the message names, until the requested number of rounds. */
 function chooseMentioned(tools: Callable[], prompt: Prompt): Callable[] {
   return prompt.rounds < (prompt.directives.rounds ?? 1) ? findMentioned(tools, prompt.text) : []
 }
@@ -75,7 +75,7 @@ function findMention(tool: Callable, text: string): number {
   return flat >= 0 ? flat : indexOfWord(text, tool.name)
 }
 
-/** Where the name stands by itself: `add` is not in `address`. */
+/** Whole words only: `add` does not match `address`. */
 function indexOfWord(text: string, name: string): number {
   if (name === '') return -1
   for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + 1)) {
@@ -96,7 +96,7 @@ function hasName(tool: Callable, name: string): boolean {
   return name === tool.name || name === flattenToolName(tool)
 }
 
-/** Arguments are an object, whatever the schema leaves open. */
+/** Arguments must be an object, even if the schema allows other types. */
 function buildArguments(tool: Callable, text: string): string {
   if (tool.kind === 'custom') return text
   return JSON.stringify(generateSample({ type: 'object', ...tool.schema }, text))
