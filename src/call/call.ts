@@ -3,8 +3,8 @@ import type { JsonObject } from '../lib/json-values.ts'
 import type { CacheBreakpoint, InputPart, OutputPart } from './part.ts'
 
 /**
- * What is asked of a model, in our own form. Dialects read it from a client's body and write it into an
- * upstream's. A field that is absent was not asked for: nothing is sent in its place.
+ * A request to a model in the gateway's internal form. Dialects decode it from a client's body and encode it
+ * into an upstream's. An absent field was not requested: no default is sent in its place.
  */
 export interface ModelCall {
   messages: Message[]
@@ -26,25 +26,25 @@ export interface ModelCall {
   logitBias?: Record<string, number>
   logprobs?: boolean
   topLogprobs?: number
-  /** How many answers. */
+  /** Number of choices. */
   n?: number
   format?: ResponseFormat
   reasoning?: ReasoningOptions
   verbosity?: string
-  /** What the answer may consist of: text, image, audio. */
+  /** Output modalities: text, image, audio. */
   modalities?: string[]
   audio?: { voice?: unknown; format?: string }
   imageConfig?: JsonObject
-  /** Expected output, to speed up small edits. */
+  /** Predicted output, which speeds up small edits. */
   prediction?: string
-  /** Cache the prompt up to its last block that can be cached. */
+  /** Cache the prompt up to its last cacheable block. */
   cache?: CacheBreakpoint
   promptCacheKey?: string
   serviceTier?: string
-  /** The end user, as the client names them. */
+  /** The client's identifier of its end user. */
   user?: string
   metadata?: Record<string, string>
-  /** Fields of the body that only the client's own dialect may know: they reach an upstream of the same dialect. */
+  /** Body fields outside this form; they reach only upstreams of the client's own dialect. */
   unknown: string[]
 }
 
@@ -60,10 +60,10 @@ export type Tool = FunctionTool | CustomTool | NativeTool
 export interface FunctionTool {
   kind: 'function'
   name: string
-  /** The group it is declared in; elsewhere it goes by `flatToolName`. */
+  /** The namespace it is declared in. Formats without namespaces use `flattenToolName`. */
   namespace?: string
   description?: string
-  /** JSON Schema of the arguments, untouched. */
+  /** JSON Schema of the arguments, passed unmodified. */
   schema?: JsonObject
   strict?: boolean
   cache?: CacheBreakpoint
@@ -76,11 +76,11 @@ export interface CustomTool {
   name: string
   namespace?: string
   description?: string
-  /** As the client wrote it: `{type: 'text'}` or a grammar. */
+  /** The client's value: `{type: 'text'}` or a grammar. */
   format?: JsonObject
 }
 
-/** A tool that a vendor runs itself, known to one dialect. */
+/** A tool the vendor runs itself, which only one dialect can express. */
 export interface NativeTool {
   kind: 'native'
   dialect: DialectName
@@ -101,20 +101,20 @@ export type ResponseFormat =
 
 export type Effort = 'max' | 'xhigh' | 'high' | 'medium' | 'low' | 'minimal' | 'none'
 
-/** How much the model should think, and how much of it to show. See reasoning.ts for effort against budget. */
+/** How much the model should reason, and how much of it to return. reasoning.ts converts between effort and budget. */
 export interface ReasoningOptions {
   effort?: Effort
   /** A budget in tokens. */
   maxTokens?: number
   enabled?: boolean
-  /** The model decides how much. */
+  /** The model decides how much to reason. */
   adaptive?: boolean
-  /** Think, but do not show it. */
+  /** Reason, but leave the reasoning out of the reply. */
   exclude?: boolean
   summary?: string
 }
 
-/** The name a tool has where tools have no namespaces. One found by tool search is a namespace of its own name. */
+/** A tool's name in formats without namespaces. Tool search returns a tool in a namespace of its own name. */
 export function flattenToolName({ name, namespace }: FunctionTool | CustomTool): string {
   return namespace && namespace !== name ? `${namespace}__${name}` : name
 }

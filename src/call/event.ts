@@ -4,8 +4,8 @@ import type { AudioPart, Citation, OutputPart, ReasoningPart, TextPart, TokenLog
 import type { Usage } from './usage.ts'
 
 /**
- * A reply, as it comes. Within a choice, parts are numbered in the order they start; their deltas may
- * interleave. A whole reply is the same events, each part with a single delta or none.
+ * One event of a reply. Within a choice, parts are numbered in the order they start; their deltas may
+ * interleave. A whole reply is the same events, with at most one delta per part.
  */
 export type ReplyEvent =
   | ReplyStart
@@ -14,13 +14,13 @@ export type ReplyEvent =
   | { type: 'part-end'; choice: number; part: number }
   | ChoiceEnd
   | { type: 'usage'; usage: Usage }
-  /** The upstream said that this was all: a stream that stops without it broke off. */
+  /** The upstream marked the end of its reply: a stream that stops without it was cut off. */
   | { type: 'reply-end' }
   | { type: 'reply-error'; failure: UpstreamFailure }
 
 export interface ReplyStart {
   type: 'reply-start'
-  /** The vendor's own id and model name. */
+  /** The vendor's id and model name. */
   id?: string
   model?: string
   serviceTier?: ServedTier
@@ -31,14 +31,14 @@ export interface ChoiceEnd {
   type: 'choice-end'
   choice: number
   reason: FinishReason
-  /** The vendor's own word. */
+  /** The vendor's finish reason. */
   native: string | null
   stopSequence?: string
-  /** Why a vendor refused, where it says so. */
+  /** The vendor's reason for a refusal, if it gives one. */
   explanation?: string
 }
 
-/** Each field is appended to the part's field of that name; `section` says which summary. */
+/** Each field is appended to the part's field of that name; `section` is the index of the summary. */
 export interface PartDelta {
   text?: string
   arguments?: string
@@ -48,7 +48,7 @@ export interface PartDelta {
   encrypted?: string
   citation?: Citation
   logprobs?: TokenLogprob[]
-  /** Base64 of audio. */
+  /** Base64 audio. */
   data?: string
   transcript?: string
 }
@@ -58,11 +58,11 @@ export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' |
 export interface Choice {
   index: number
   parts: OutputPart[]
-  /** Null when the reply broke off. */
+  /** Null when the reply was cut off. */
   end: ChoiceEnd | null
 }
 
-/** A whole reply: what its events add up to. */
+/** A whole reply: the sum of its events. */
 export interface Reply {
   start: ReplyStart
   choices: Choice[]
@@ -71,7 +71,7 @@ export interface Reply {
   isComplete: boolean
 }
 
-/** Adds up the events of a reply. */
+/** Collects the events of a reply into a `Reply`. */
 export class ReplyCollector {
   readonly reply: Reply = {
     start: { type: 'reply-start' },
@@ -128,7 +128,7 @@ export function collectReply(events: Iterable<ReplyEvent>): Reply {
   return collector.reply
 }
 
-/** In place: copying the lists of a part for every delta would take the square of their length. */
+/** Mutates the part: copying its lists for every delta would be quadratic. */
 export function appendAnnotations(part: TextPart, { citation, logprobs }: PartDelta): void {
   if (citation) {
     part.citations ??= []
@@ -139,7 +139,7 @@ export function appendAnnotations(part: TextPart, { citation, logprobs }: PartDe
   for (const logprob of logprobs) part.logprobs.push(logprob)
 }
 
-/** A part that may be added to while the one it was made from stays as it is. Its texts are not copied. */
+/** A copy that can be appended to without changing the original. Strings are shared. */
 export function copyPart<Part extends OutputPart>(content: Part): Part {
   if (content.kind === 'reasoning') return { ...content, summary: [...content.summary] }
   if (content.kind !== 'text') return { ...content }

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../lib/json-values.ts'
 
-/** The public vocabulary of `error_type`. */
+/** The public values of `error_type`. */
 export type FailureKind =
   | 'context_length_exceeded'
   | 'max_tokens_exceeded'
@@ -22,21 +22,21 @@ export type FailureKind =
 /** How an upstream failed, before or during its reply. */
 export interface UpstreamFailure {
   kind: FailureKind
-  /** HTTP status of the upstream's answer; null when there was none, or when it came inside a stream. */
+  /** HTTP status of the upstream's response; null when there was none, or when the failure came inside a stream. */
   status: number | null
-  /** The vendor's words. Never ours, never with a secret. */
+  /** The vendor's message, without secrets. */
   message: string
-  /** The vendor's own code. */
+  /** The vendor's error code. */
   code?: string
-  /** The vendor's own error object, as it came. */
+  /** The vendor's error object, unmodified. */
   detail?: JsonObject
-  /** When to try again, where the vendor says so. */
+  /** The vendor's retry delay, if it gives one. */
   retryAfterMs?: number
-  /** The provider asked for a longer wait than is believed: whether it is back is tried with one request. */
+  /** The provider's delay was longer than the accepted maximum: after the cooldown a single request probes it. */
   isRetryAfterCut?: boolean
 }
 
-/** What a status means when the vendor's body says nothing better. */
+/** The failure kind of a status, when the vendor's body is no more specific. */
 export function failureKindForStatus(status: number): FailureKind {
   return failureKindByStatus.get(status) ?? (status >= 500 ? 'provider_unavailable' : 'invalid_request')
 }
@@ -47,7 +47,7 @@ const failureKindByStatus = new Map<number, FailureKind>([
   [402, 'payment_required'],
   [403, 'permission_denied'],
   [404, 'not_found'],
-  // The address, or what was there, is not there any more: no fault of the request.
+  // The endpoint is gone or was moved, which no other request to it would fix.
   [405, 'not_found'],
   [408, 'timeout'],
   [410, 'not_found'],
@@ -55,12 +55,12 @@ const failureKindByStatus = new Map<number, FailureKind>([
   [421, 'provider_unavailable'],
   [422, 'unprocessable'],
   [423, 'provider_unavailable'],
-  // A model behind the provider failed.
+  // Failed dependency: a model behind the provider failed.
   [424, 'provider_unavailable'],
   [426, 'provider_unavailable'],
   [429, 'rate_limit_exceeded'],
   [451, 'permission_denied'],
-  // No room in a lane.
+  // No capacity left in a service tier.
   [498, 'provider_overloaded'],
   [503, 'provider_overloaded'],
   [504, 'timeout'],

@@ -1,15 +1,15 @@
 import type { DialectName } from '../catalogue/vocabulary.ts'
 import type { JsonObject } from '../lib/json-values.ts'
 
-/** Cache the prompt up to and including what carries the mark. */
+/** Cache the prompt up to and including the part that carries it. */
 export interface CacheBreakpoint {
   ttl?: '5m' | '1h'
 }
 
-/** What a client can put into a prompt. */
+/** A part of a prompt. */
 export type InputPart = TextPart | ImagePart | FilePart | AudioPart | VideoPart | ToolResultPart | OpaquePart
 
-/** What a model can answer with. */
+/** A part of a reply. */
 export type OutputPart =
   | TextPart
   | RefusalPart
@@ -43,7 +43,7 @@ export interface FilePart {
   kind: 'file'
   source: MediaSource
   filename?: string
-  /** Background about the document that is not to be cited. */
+  /** Background about the document that must not be cited. */
   context?: string
   /** The model should cite it. */
   citationsEnabled?: boolean
@@ -56,7 +56,7 @@ export interface AudioPart {
   data: string
   /** `wav`, `mp3`, `pcm16` ... */
   format: string
-  /** Of audio the model made. */
+  /** The transcript of generated audio. */
   transcript?: string
   id?: string
   expiresAt?: number
@@ -67,21 +67,21 @@ export interface VideoPart {
   source: MediaSource
 }
 
-/** Where the bytes of an image, file or video are. */
+/** Where an image, file or video is read from. */
 export type MediaSource =
   | { kind: 'url'; url: string }
   | { kind: 'data'; mediaType: string; data: string }
   | { kind: 'file'; id: string }
   | { kind: 'text'; text: string }
 
-/** What an address stands for: a web address anyone can fetch; any other (`gs://`) is a handle of one vendor. */
+/** An http(s) URL can be fetched by any vendor; any other scheme (`gs://`) is a file handle of one vendor. */
 export function sourceFromUrl(url: string): MediaSource {
   return /^[a-z][a-z0-9+.-]*:\/\//i.test(url) && !/^https?:/i.test(url)
     ? { kind: 'file', id: url }
     : { kind: 'url', url }
 }
 
-/** A handle that is an address: a file store that goes by ids cannot know it. */
+/** A file handle in the form of a URI, which a file store with plain ids cannot resolve. */
 export function isVendorFileUri(source: MediaSource): boolean {
   return source.kind === 'file' && (source.id.includes('://') || source.id.startsWith('files/'))
 }
@@ -89,9 +89,9 @@ export function isVendorFileUri(source: MediaSource): boolean {
 export interface ToolCallPart {
   kind: 'tool-call'
   id: string
-  /** Flat: see `flatToolName`. */
+  /** Flat: see `flattenToolName`. */
   name: string
-  /** The very characters the model wrote: usually JSON, not always valid; free text when `custom`. */
+  /** The model's exact text: usually JSON, not always valid; free text when `custom`. */
   arguments: string
   custom?: boolean
   cache?: CacheBreakpoint
@@ -100,9 +100,9 @@ export interface ToolCallPart {
 export interface ToolResultPart {
   kind: 'tool-result'
   id: string
-  /** The tool's name, where the client's format gives it. */
+  /** The tool's name, if the client's format carries it. */
   name?: string
-  /** Opaque: passed on as it is. */
+  /** Passed on unmodified. */
   content: (TextPart | ImagePart | FilePart | OpaquePart)[]
   isError?: boolean
   custom?: boolean
@@ -110,22 +110,22 @@ export interface ToolResultPart {
 }
 
 /**
- * Thinking, shown or hidden. A `signature` or `encrypted` text goes back to the vendor of its `format`
- * unmodified, and to nobody else. One without text, directly before another part, belongs to that part.
+ * Reasoning, visible or encrypted. `signature` and `encrypted` are returned unmodified to the vendor of
+ * `format`, and to no other vendor. A part without text, directly before another part, belongs to that part.
  */
 export interface ReasoningPart {
   kind: 'reasoning'
-  /** The vendor's id of the item; for `vendor_c-v1` the id of the tool call it belongs to. */
+  /** The vendor's item id; for `vendor_c-v1` the id of the tool call it belongs to. */
   id?: string
   text: string
-  /** Summaries of hidden thinking, one a section. */
+  /** Summaries of hidden reasoning, one per section. */
   summary: string[]
   signature?: string
   encrypted?: string
   format: ReasoningFormat
 }
 
-/** Whose signatures these are. `unknown`: readable text that nobody signed. */
+/** The vendor format of a signature. `unknown`: readable text without a signature. */
 export const reasoningFormats = [
   'unknown',
   'vendor_b-responses-v1',
@@ -139,7 +139,7 @@ export const reasoningFormats = [
 ] as const
 export type ReasoningFormat = (typeof reasoningFormats)[number]
 
-/** A block that one dialect knows and no other can say: server tools, compaction, whatever comes next. */
+/** A block that only one dialect can express: server tools, compaction, types newer than this gateway. */
 export interface OpaquePart {
   kind: 'opaque'
   dialect: DialectName
@@ -149,14 +149,14 @@ export interface OpaquePart {
 export interface Citation {
   url?: string
   title?: string
-  /** The words of the source. */
+  /** The cited text of the source. */
   citedText?: string
-  /** A source that is a file, which has no address. */
+  /** A source that is a file, which has no URL. */
   file?: { id?: string; name?: string; container?: string }
-  /** In characters of the text part that carries it. */
+  /** Character offsets in the text part that carries it. */
   start?: number
   end?: number
-  /** As its own dialect has it. */
+  /** The citation in the form of its own dialect. */
   native?: { dialect: DialectName; value: JsonObject }
 }
 

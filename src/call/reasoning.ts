@@ -4,7 +4,7 @@ import { asObject, asString } from '../lib/json-values.ts'
 import type { Effort, ReasoningOptions } from './call.ts'
 import { type ReasoningFormat, type ReasoningPart, reasoningFormats } from './part.ts'
 
-/** Which part of `max_tokens` an effort stands for, where a model takes a budget only. */
+/** The share of `max_tokens` an effort stands for, for models that only take a budget. */
 const effortShares: Record<Effort, number> = {
   max: 0.95,
   xhigh: 0.95,
@@ -21,7 +21,7 @@ export function isEffort(value: unknown): value is Effort {
   return typeof value === 'string' && value in effortShares
 }
 
-/** Whether thinking is wanted; undefined when nothing was said. */
+/** Whether reasoning is requested; undefined when the request leaves it open. */
 export function isReasoningRequested(options: ReasoningOptions | undefined): boolean | undefined {
   if (!options) return undefined
   if (options.effort !== undefined) return options.effort !== 'none'
@@ -30,7 +30,7 @@ export function isReasoningRequested(options: ReasoningOptions | undefined): boo
   return options.adaptive
 }
 
-/** The effort a wish comes to: `enabled` alone is medium, a budget the effort with the nearest share. */
+/** The effort of reasoning options: `enabled` alone is medium, a budget is the effort with the nearest share. */
 export function resolveEffort(options: ReasoningOptions, maxTokens: number): Effort | undefined {
   if (options.effort !== undefined) return options.effort
   if (options.maxTokens !== undefined)
@@ -46,7 +46,7 @@ function effortForShare(share: number): Effort {
   )
 }
 
-/** The budget a wish comes to, in tokens, within what vendors accept. */
+/** The budget of reasoning options in tokens, within the range vendors accept. */
 export function resolveBudget(options: ReasoningOptions, maxTokens: number): number | undefined {
   if (options.maxTokens !== undefined)
     return options.maxTokens === 0 ? 0 : Math.max(options.maxTokens, minReasoningBudget)
@@ -62,12 +62,12 @@ export function resolveBudget(options: ReasoningOptions, maxTokens: number): num
 export const minReasoningBudget = 1024
 const maxReasoningBudget = 128_000
 
-/** The nearest effort that a model knows; the wish itself when it knows all. */
+/** The nearest effort that the model supports; null means it supports every effort. */
 export function findNearestEffort(requested: Effort, supported: readonly string[] | null): Effort {
   if (!supported || supported.includes(requested)) return requested
   const candidates = efforts.filter((effort) => supported.includes(effort))
   const distance = (effort: Effort) => Math.abs(efforts.indexOf(effort) - efforts.indexOf(requested))
-  // `none` is a wish of another kind: it is never what an unknown strength is rounded to.
+  // `none` switches reasoning off, so an unsupported effort is never rounded to it.
   const strengths = candidates.filter((effort) => effort !== 'none')
   return (strengths.length > 0 ? strengths : candidates).reduce(
     (best, next) => (distance(next) < distance(best) ? next : best),
@@ -77,14 +77,14 @@ export function findNearestEffort(requested: Effort, supported: readonly string[
 
 const packedPrefix = 'hg1.'
 
-/** Foreign thinking in a single opaque text, for formats whose blocks have room for no more. */
+/** Another vendor's reasoning as one opaque string, for formats whose blocks carry nothing more. */
 export function packReasoning(part: ReasoningPart): string {
   const { id, text, summary, signature, encrypted, format } = part
   const packed = JSON.stringify({ id, text, summary, signature, encrypted, format })
   return packedPrefix + Buffer.from(packed).toString('base64url')
 }
 
-/** The thinking that `packReasoning` packed; undefined for everything else. */
+/** The reverse of `packReasoning`; undefined for any other string. */
 export function unpackReasoning(packed: string): ReasoningPart | undefined {
   if (!packed.startsWith(packedPrefix)) return undefined
   try {
@@ -116,7 +116,7 @@ function parseSummary(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((section) => typeof section === 'string') : []
 }
 
-/** Whether a vendor that reads `format` can be given this part back. */
+/** Whether this part can be sent back to a vendor whose signatures are of `format`. */
 export function canReplayReasoning(part: ReasoningPart, format: ReasoningFormat): boolean {
   return part.format === format
 }

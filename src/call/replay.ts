@@ -2,7 +2,7 @@ import { omitUndefined } from '../lib/json-values.ts'
 import type { Choice, PartDelta, Reply, ReplyEvent } from './event.ts'
 import type { OutputPart } from './part.ts'
 
-/** The part as it is before anything of it was said. */
+/** The part before its first delta. */
 export function toEmptyPart(part: OutputPart): OutputPart {
   if (part.kind === 'text') return { kind: 'text', text: '' }
   if (part.kind === 'refusal') return { kind: 'refusal', text: '' }
@@ -12,7 +12,7 @@ export function toEmptyPart(part: OutputPart): OutputPart {
   return part
 }
 
-/** What a part says, as the deltas that would have brought it. Signatures stay in the part. */
+/** The content of a part as deltas. Signatures stay in the part. */
 export function toDeltas(part: OutputPart): PartDelta[] {
   if (part.kind === 'text') {
     const { text, logprobs, citations = [] } = part
@@ -27,13 +27,13 @@ export function toDeltas(part: OutputPart): PartDelta[] {
   return [...reasoningDeltas, ...part.summary.map((summary, section) => ({ summary, section }))]
 }
 
-/** A whole reply once more as it might have come: part after part, in pieces. */
+/** A whole reply as the events of a stream: part after part, in chunks. */
 export function replayEvents({ start, choices }: Reply): ReplyEvent[] {
   return [start, ...choices.flatMap(replayChoice), { type: 'reply-end' }]
 }
 
 function replayChoice({ index: choice, parts, end }: Choice): ReplyEvent[] {
-  // What was announced and never begun has left a gap.
+  // A part that was announced and never started leaves a hole in the array.
   const events = parts.flatMap((part, number) => (part ? replayPart(choice, number, part) : []))
   return end ? [...events, end] : events
 }
@@ -49,7 +49,7 @@ function replayPart(choice: number, part: number, whole: OutputPart): ReplyEvent
   ]
 }
 
-/** Thinking is signed when it is over. */
+/** The signature of reasoning comes after its text. */
 function splitSignature(part: OutputPart): { content: OutputPart; signatureDeltas: PartDelta[] } {
   if (part.kind !== 'reasoning') return { content: part, signatureDeltas: [] }
   const { signature, encrypted, ...content } = part
@@ -62,17 +62,17 @@ function splitSignature(part: OutputPart): { content: OutputPart; signatureDelta
   }
 }
 
-/** In characters: some clients refuse long lines. */
+/** In characters: some clients reject long lines. */
 const maxChunkLength = 512
 
-/** Words that carry something else with them, such as the odds of their tokens, stay together. */
+/** Text with logprobs stays in one delta, because the logprobs belong to all of it. */
 function splitDelta(delta: PartDelta): PartDelta[] {
   const [name, ...otherNames] = (['text', 'arguments', 'summary'] as const).filter((field) => delta[field])
   if (!name || otherNames.length > 0 || delta.logprobs) return [delta]
   return splitText(delta[name] ?? '').map((chunk) => ({ ...delta, [name]: chunk }))
 }
 
-/** Never within a character that takes two units. */
+/** Never splits a surrogate pair. */
 function splitText(text: string): string[] {
   const chunks: string[] = []
   for (let from = 0; from < text.length; ) {

@@ -2,32 +2,32 @@ import { asObject, type JsonObject } from '../lib/json-values.ts'
 import type { ModelCall, Tool } from './call.ts'
 import type { InputPart, MediaSource, OutputPart } from './part.ts'
 
-/** How large a request can turn out to be for a provider: never less than what it will count. */
+/** Upper bounds of what a provider can count for a request. */
 export interface RequestSize {
   promptTokens: number
-  /** The most that may be answered, where the request says so. */
+  /** The limit on output, if the request sets one. */
   outputTokens: number | null
   choices: number
   images: number
   hasAudio: boolean
-  /** Something is to be cached for an hour. */
+  /** Something is to be cached for one hour. */
   hasLongCache: boolean
   webSearches: number
 }
 
-/** No tokenizer makes more tokens of a text than it has bytes; around each message a few are added. */
+/** A text has at most as many tokens as bytes; vendors add a few tokens per message. */
 const tokensPerMessage = 16
 const tokensPerRequest = 64
-/** Vendors put instructions of their own in front of tools. */
+/** Vendors add their own instructions to the tools. */
 const tokensForTools = 2000
-/** More than any vendor counts for one picture. */
+/** More than any vendor counts for one image. */
 const tokensPerImage = 20_000
-/** What lies elsewhere can be as large as a model takes: more than nearly all of them do. */
+/** External content can fill the context window, and few models have a larger one. */
 const tokensForExternalContent = 2_000_000
-/** How often a provider's own search is assumed to be used. */
+/** Searches assumed for a request that allows the provider's own search. */
 const assumedWebSearches = 10
 
-/** Fields that let a provider read what is not in the request; a `prompt` that is a text is none. */
+/** Fields that let a provider read content outside the request; `prompt` is one only as an object. */
 const externalContentFields = [
   'web_search_options',
   'search_parameters',
@@ -35,14 +35,14 @@ const externalContentFields = [
   'mcp_servers',
   'cachedContent',
 ]
-/** Tools that a vendor defines and the client runs: what they give is in the next request. */
+/** Tools that the vendor defines and the client runs: their results are in the next request. */
 const clientToolPattern = /^(?:bash|text_editor|computer|memory|local_shell|shell|apply_patch)/
-/** In a part we do not know: something that lies elsewhere. */
+/** A reference to external content in a part of unknown type. */
 const externalReferencePattern = /"(?:url|uri|file_?uri|file_?id|file_?data)":/i
 
 /**
- * `body` is what the call was read from, and `bytes` its length as text: whatever a dialect makes of it,
- * a provider of the same format is given all of it.
+ * `body` is what the call was decoded from, and `bytes` its length as text: a provider of the same format
+ * receives all of it, whatever the dialect decoded.
  */
 export function computeRequestSize(call: ModelCall, body: JsonObject, bytes: number): RequestSize {
   const size: RequestSize = {
@@ -62,12 +62,12 @@ export function computeRequestSize(call: ModelCall, body: JsonObject, bytes: num
   return size
 }
 
-/** Beside what is answered where nobody says how long that may be. */
-const defaultAnswerTokens = 32_768
+/** Output besides the reasoning budget, when the request sets no limit. */
+const defaultReplyTokens = 32_768
 
 function computeMaxOutput({ maxTokens, reasoning }: ModelCall): number | null {
   if (maxTokens !== undefined) return maxTokens
-  return reasoning?.maxTokens ? reasoning.maxTokens + defaultAnswerTokens : null
+  return reasoning?.maxTokens ? reasoning.maxTokens + defaultReplyTokens : null
 }
 
 function addPartSize(size: RequestSize, part: InputPart | OutputPart): void {
@@ -84,7 +84,7 @@ function addPartSize(size: RequestSize, part: InputPart | OutputPart): void {
       size.hasAudio = true
       break
     case 'video':
-      // Its sound counts as audio.
+      // The sound track counts as audio.
       size.hasAudio = true
       size.promptTokens += tokensForExternalContent
       break
@@ -98,7 +98,7 @@ function addPartSize(size: RequestSize, part: InputPart | OutputPart): void {
   }
 }
 
-/** A picture has far fewer tokens than bytes; what only calls itself one may be a text. */
+/** An image has far fewer tokens than bytes. Only known image types count: any other may be text. */
 function countImageBytes(source: MediaSource): number {
   return source.kind === 'data' &&
     /^image\/(?:png|jpe?g|webp|gif|hei[cf]|avif|bmp|tiff)$/.test(source.mediaType)
@@ -106,7 +106,7 @@ function countImageBytes(source: MediaSource): number {
     : 0
 }
 
-/** What a provider's own tool finds is a prompt too. */
+/** The results of a provider's own tool are billed as prompt. */
 function addToolSize(size: RequestSize, tool: Tool): void {
   if (tool.kind === 'native' && !clientToolPattern.test(tool.type)) addExternalContent(size, tool.type)
 }
@@ -118,7 +118,7 @@ function addExternalContent(size: RequestSize, name: string): void {
 
 const promptEstimates = new WeakMap<ModelCall, number>()
 
-/** Four characters a token, where nobody counted. Asked for by several stages, and a prompt is long. */
+/** An estimate of four characters per token, memoized because several stages need it and prompts are long. */
 export function estimatePromptTokens(call: ModelCall): number {
   const known = promptEstimates.get(call)
   if (known !== undefined) return known

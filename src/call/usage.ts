@@ -1,14 +1,14 @@
 /**
- * What a reply consumed, in buckets that do not overlap: the prompt is the sum of the input buckets, the
- * output the sum of the output buckets, whatever the vendor's own nesting.
+ * Token counts in buckets that do not overlap: the prompt is the sum of the input buckets, the completion the
+ * sum of the output buckets, however the vendor nests them.
  */
 export interface Usage {
   /** Prompt tokens in no other bucket. */
   input: number
   cacheRead: number
-  /** Audio that came from a cache, where the vendor tells it apart. */
+  /** Audio read from a cache, if the vendor counts it separately. */
   cacheReadAudio: number
-  /** Written to a cache that lives 5 minutes, or for a time that is not said. */
+  /** Written to a cache with a TTL of 5 minutes, or with an unknown TTL. */
   cacheWrite: number
   cacheWrite1h: number
   inputAudio: number
@@ -19,11 +19,11 @@ export interface Usage {
   reasoning: number
   outputAudio: number
   outputImage: number
-  /** Of the output, tokens of a prediction that came true and that did not: a remark, not a bucket. */
+  /** Tokens of a prediction that were used and discarded. Already in the output buckets. */
   acceptedPrediction: number
   rejectedPrediction: number
   webSearches: number
-  /** USD, where the vendor says what it charged. */
+  /** The vendor's charge in USD, if it reports one. */
   reportedCost: number | null
 }
 
@@ -63,7 +63,7 @@ export function countCompletionTokens(usage: Usage): number {
   return usage.output + usage.reasoning + usage.outputAudio + usage.outputImage
 }
 
-/** A total that includes others, without them: never negative, however a vendor counts. */
+/** The total without the parts it includes; never negative, however a vendor counts. */
 export function subtractParts(total: number, ...parts: number[]): number {
   return Math.max(
     0,
@@ -71,7 +71,7 @@ export function subtractParts(total: number, ...parts: number[]): number {
   )
 }
 
-/** What is left of a total, handed out in turn: counts that overlap cannot add up to more than it. */
+/** Splits a total into buckets: overlapping counts never sum to more than the total. */
 export class TokenPool {
   remaining: number
 
@@ -80,13 +80,13 @@ export class TokenPool {
   }
 
   take(requested: number): number {
-    const attempt = Math.min(requested, this.remaining)
-    this.remaining -= attempt
-    return attempt
+    const granted = Math.min(requested, this.remaining)
+    this.remaining -= granted
+    return granted
   }
 }
 
-/** What a reply cost, as clients are shown it. Amounts are USD, for display. */
+/** The cost of a reply as reported to clients, in USD. */
 export interface UsageCost {
   total: number
   isByok: boolean

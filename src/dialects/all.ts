@@ -5,5 +5,5 @@ import { gemini } from './gemini/gemini.ts'
 import { messages } from './messages/messages.ts'
 import { responses } from './responses/responses.ts'
 
-/** Every wire format in which a model can be asked for text. */
+/** Every wire format of text generation. */
 export const dialects: Record<GenerateDialect, Dialect> = { chat, messages, responses, gemini }

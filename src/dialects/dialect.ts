@@ -13,102 +13,104 @@ import type { FormatNames } from './reasoning-format.ts'
 import type { ReplyLimits } from './reply-losses.ts'
 
 /**
- * A wire format, written once and used from both sides: what a client sends us an upstream may be sent,
- * and what an upstream answers a client may be given. Dialects do no I/O and know no provider.
+ * A wire format, usable on both sides: with clients, and with upstreams. Dialects do no I/O and contain no
+ * provider-specific code.
  */
 export interface Dialect {
   name: DialectName
-  /** The client's side. */
+  /** Decodes requests of clients and encodes replies to them. */
   client: ClientCodec
-  /** The upstream's side. */
+  /** Encodes requests to upstreams and decodes their replies. */
   upstream: UpstreamCodec
-  /** Client and upstream speak alike: what the gateway does not know passes untouched. */
+  /** Used when client and upstream have the same format: unknown fields pass unmodified. */
   passthrough: Passthrough
 }
 
 export interface ClientCodec {
-  /** The body was checked against the operation's schema; what is still wrong is a 400 that names the field. */
+  /** The body has passed the operation's schema; any other error is a 400 that names the field. */
   decodeRequest(body: JsonObject): ModelCall
-  /** From events to the client's stream. */
+  /** Writes events into the client's stream. */
   createWriter(context: ReplyContext): ReplyWriter
   encodeReply(reply: Reply, context: ReplyContext, cost: UsageCost): JsonObject
-  /** Its wish not to think is held to what a model can do; other formats switch thinking off as a matter of course. */
+  /** Disabling reasoning on a model that always reasons is an error; clients of other formats disable it by default. */
   rejectsMandatoryReasoning?: true
-  /** Its whole replies can say that they broke off, and why. */
+  /** A whole reply can carry the error that cut it off. */
   canEncodeFailure?: true
-  /** What of a reply it has no room for. */
+  /** The parts of a reply it cannot express. */
   replyLimits: ReplyLimits
-  /** Keeps a quiet stream alive. */
+  /** Written to an idle stream to keep the connection open. */
   heartbeat: string
   /** The content type of its streams; server-sent events when absent. */
   streamContentType?: string
-  /** The body of an error answered with a status. */
+  /** The body of an HTTP error. */
   encodeError(error: GatewayError, requestId: string): JsonObject
-  /** The form of that body, where it is not the API's own envelope with more beside it. */
+  /** The schema of that body, if it is not an extension of the API's error envelope. */
   errorSchema?: z.ZodType
 }
 
 export interface UpstreamCodec {
-  /** What the format itself expects of every request; a provider may differ. */
+  /** Defaults of the format, which a provider may override. */
   defaults: DialectDefaults
-  /** Where a prompt is counted without being answered, and what the count is called; absent where nobody counts. */
+  /** The endpoint that counts prompt tokens; absent if the format has none. */
   tokenCounting?: TokenCounting
   encodeRequest(call: ModelCall, target: Target): UpstreamRequest
-  /** One for each streamed reply: it remembers what is open. */
+  /** Creates a reader with the state of one streamed reply. */
   createReader(): ReplyReader
-  /** The events of a whole reply; a body that is no reply gives a `reply-error`. */
+  /** The events of a whole reply; a malformed body gives a `reply-error`. */
   decodeReply(body: JsonObject): ReplyEvent[]
-  /** An answer with a status of 400 or more. */
+  /** Decodes the body of a response with a status of 400 or more. */
   decodeError(status: number, body: unknown): UpstreamFailure
 }
 
 export interface TokenCounting {
+  /** Appended to the path of the request. */
   suffix: string
+  /** The field of the response with the count. */
   field: string
-  /** The only fields it takes; absent where it takes those of a request. */
+  /** The only fields it accepts; absent if it accepts those of a request. */
   acceptedFields?: readonly string[]
 }
 
 export interface DialectDefaults {
-  /** The header a key goes into; `Authorization: Bearer` when absent. */
+  /** The header of the API key; `Authorization: Bearer` when absent. */
   keyHeader?: string
   headers: Readonly<Record<string, string>>
-  /** Whose reasoning signatures are at home in it. */
+  /** The format of reasoning signatures that its vendor understands. */
   signatureFormat: ReasoningFormat
 }
 
 export interface Passthrough {
-  /** The client's body with only what must change: the model, our own fields out, what we need to know in. */
+  /** The client's body with the model replaced, gateway fields removed and required options added. */
   passRequest(body: JsonObject, target: Target): UpstreamRequest
   createRelay(context: ReplyContext): Relay
-  /** The upstream's body with our id, model, provider and bill; unknown fields stay. */
+  /** The upstream's body with the gateway's id, model, provider and cost; unknown fields stay. */
   passReply(body: JsonObject, context: ReplyContext, cost: UsageCost, usage: Usage): JsonObject
-  /** What must be known of a whole reply, at a glance; undefined when it takes a proper reading. */
+  /** The summary of a plain whole reply; undefined when the reply must be decoded. */
   summarizeReply?(body: JsonObject): ReplySummary | undefined
-  /** Request headers of the client that go on to the upstream. */
+  /** Client request headers forwarded to the upstream. */
   headers: readonly string[]
 }
 
-/** Where a request goes, as far as a body depends on it. */
+/** The properties of the endpoint that a request body depends on. */
 export interface Target {
-  /** The upstream's name of the model. */
+  /** The upstream's name for the model. */
   model: string
   stream: boolean
-  /** Cap of the endpoint, for formats that require `max_tokens`. */
+  /** The endpoint's limit, for formats that require `max_tokens`. */
   maxOutputTokens: number | null
-  /** How the model takes reasoning wishes; null when the catalogue does not know the model as a reasoning one. */
+  /** Null when the catalogue does not list the model as a reasoning model. */
   reasoning: ReasoningCapability | null
-  /** Whose signatures the upstream understands. */
+  /** The format of reasoning signatures the upstream accepts. */
   signatureFormat: ReasoningFormat
-  /** How the chat format takes the thinking of earlier turns there. */
+  /** How the upstream expects the reasoning of earlier turns in the chat format. */
   reasoningHistory: ReasoningHistory
-  /** Field names (see `fieldNames`) that this upstream would refuse; the encoder drops and reports them. */
+  /** Names of fields (see `fieldNames`) this upstream rejects; the encoder drops and reports them. */
   unsupportedFields: ReadonlySet<string>
-  /** Words of the dialect that not every upstream knows. */
+  /** Features of the dialect that not every upstream has. */
   capabilities: ReadonlySet<WireCapability>
-  /** Thinks unless the request says otherwise, or whatever it says; null: as the request says. */
+  /** Whether the model reasons by default or always; null: as the request says. */
   reasoningMode: 'default' | 'always' | null
-  /** The lane it goes to, beside the default one. */
+  /** The service tier; null is the default tier. */
   tier: ServiceTier | null
 }
 
@@ -123,83 +125,83 @@ export interface UpstreamRequest {
   path: string
   headers: Record<string, string>
   body: JsonObject
-  /** What the client asked for and this body cannot say, in the names of `x-headgate-dropped`. */
+  /** Requested fields this body cannot express, by their names in `x-headgate-dropped`. */
   dropped: string[]
 }
 
-/** What a reply to a client says about itself. */
+/** What a reply to a client says about its generation. */
 export interface ReplyContext {
   /** The id of the generation, `gen-...`. */
   id: string
   /** Unix seconds. */
   created: number
-  /** The slug of the model that answered. */
+  /** Slug of the model that served the request. */
   model: string
-  /** Display name of the provider that answered. */
+  /** Display name of the provider that served the request. */
   provider: string
-  /** The lane that was asked, which counts where the upstream does not say what served. */
+  /** The requested tier, reported when the upstream does not say which tier it served. */
   tier: ServedTier | null
   call: ModelCall
-  /** The client's body: some formats repeat parts of it. */
+  /** The client's body: some formats echo parts of it. */
   body: JsonObject
-  /** Since the request arrived. */
+  /** Milliseconds since the request arrived. */
   elapsedMs?: () => number
-  /** Which names of reasoning formats the client wants; those the SDKs know when absent. */
+  /** The names of reasoning formats the client requested; those of the SDKs when absent. */
   formatNames?: FormatNames
-  /** How the reply came about, for a client that asked for it; called when its end is written. */
+  /** Builds the routing metadata, if the client requested it; called when the end of the reply is written. */
   explain?: () => JsonObject
 }
 
-/** What the end of a reply says about how it came about. */
+/** The routing metadata at the end of a reply. */
 export function encodeServiceMetadata({ explain }: ReplyContext): JsonObject {
   return explain ? { service_metadata: explain() } : {}
 }
 
-/** Events in, text of the client's stream out. Nothing about the end is written before `end` or `fail`. */
+/** Writes events into the client's stream. The end of the reply is written only by `end` or `fail`. */
 export interface ReplyWriter {
   write(event: ReplyEvent): string
-  /** The reply is complete and charged: closes what is open, then finish reason, usage and bill, and the last event. */
+  /** The reply is complete and settled: closes open parts, then writes finish reason, usage, cost and the last event. */
   end(usage: Usage, cost: UsageCost): string
-  /** The reply broke off: the error in the format's own form, and no sign of success. */
+  /** The reply was cut off: writes the format's error event, and nothing that marks success. */
   fail(error: GatewayError): string
-  /** After `end`: the whole reply as one object, in formats whose last event carries it. */
+  /** After `end`: the whole reply, in formats whose last event carries it. */
   readonly finalBody: JsonObject | null
 }
 
-/** Events of an upstream stream, from its frames. */
+/** Decodes the frames of an upstream stream into events. */
 export interface ReplyReader {
   read(frame: SseFrame): ReplyEvent[]
-  /** The stream is over: what still follows from what was read. Says `reply-end` only if the vendor had marked the end. */
+  /** The stream ended: the remaining events. Includes `reply-end` only if the vendor marked the end of its reply. */
   end(): ReplyEvent[]
 }
 
 /**
- * The upstream's frames to a client of the same dialect. Frames that finish the reply are kept back until
- * `end`, because the bill goes into them.
+ * Relays an upstream's frames to a client of the same dialect. Frames that finish the reply are held until
+ * `end`, because they carry the cost.
  */
 export interface Relay {
   pass(frame: SseFrame): string
   readonly summary: ReplySummary
-  /** The upstream's stream is over: what still follows from it. */
+  /** The upstream's stream ended: the remaining text. */
   close?(): string
   end(usage: Usage, cost: UsageCost): string
   fail(error: GatewayError): string
   readonly finalBody: JsonObject | null
 }
 
-/** A call of a tool, as the reply made it. */
+/** A tool call of the reply. */
 export interface ToolCallSummary {
   choice: number
   part: number
   name: string
   arguments: string
-  /** Free text in the place of JSON. */
+  /** Free text instead of JSON arguments. */
   custom: boolean
 }
 
-/** What the gateway must know of a reply, however its bytes travel. */
+/** What the gateway records about a reply, whether it is translated or relayed. */
 export interface ReplySummary {
-  /** Something of the answer itself was there: from now on no other endpoint can take over. */
+  /** Content has arrived: failover to another endpoint is no longer possible. */
   hasContent: boolean
   /** The upstream marked the end of its reply. */
   isComplete: boolean
@@ -207,18 +209,18 @@ export interface ReplySummary {
   usage: Usage | null
   /** By choice. */
   finishReasons: { reason: string; native: string | null }[]
-  /** Characters of the answer, for an estimate when the usage is never told. */
+  /** Characters of content, to estimate usage the upstream never reports. */
   characters: number
   model: string | null
-  /** The tier the upstream says it served with. */
+  /** The tier the upstream reports. */
   tier: ServedTier | null
-  /** Where they are read anyway: a reply that passes unread does not tell. */
+  /** Only from parsed replies: chunks relayed without parsing add none. */
   toolCalls: ToolCallSummary[]
-  /** What the client's format has no room for, by the names of `x-headgate-dropped`. */
+  /** Content the client's format cannot express, by its names in `x-headgate-dropped`. */
   losses: string[]
-  /** Tool calls, texts, images and other parts that were begun, as far as the format tells. */
+  /** Parts that were started (text, tool calls, images), as far as the format shows it. */
   partCount: number
-  /** Events that added something to the answer: comments, pings and empty deltas do not. */
+  /** Events that added content; comments, pings and empty deltas do not count. */
   contentEvents: number
 }
 

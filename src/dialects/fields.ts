@@ -1,7 +1,7 @@
 import type { ModelCall } from '../call/call.ts'
 import { asObject, type JsonObject } from '../lib/json-values.ts'
 
-/** What the fields of a call are called in `x-headgate-dropped`, in documents and in the catalogue. */
+/** The names of a call's fields in `x-headgate-dropped`, in the docs and in the catalogue. */
 export const fieldNames = {
   tools: 'tools',
   toolChoice: 'tool_choice',
@@ -37,7 +37,7 @@ export const fieldNames = {
 
 export type CallField = keyof typeof fieldNames
 
-/** Fields of our own API that no stage of this gateway acts on. */
+/** Fields of the API that this gateway accepts and does not implement. */
 const unimplementedFields = [
   'plugins',
   'transforms',
@@ -47,7 +47,7 @@ const unimplementedFields = [
   'trace',
 ]
 
-/** Those of them that a request asks something with, and that did not reach the upstream either. */
+/** Unimplemented fields that the request uses and that were not sent to the upstream. */
 export function listUnimplementedFields(body: JsonObject, sent: JsonObject): string[] {
   return unimplementedFields.filter((name) => isRequested(body[name]) && sent[name] === undefined)
 }
@@ -57,7 +57,7 @@ function isRequested(value: unknown): boolean {
   return !Array.isArray(value) || value.some((entry) => asObject(entry)?.enabled !== false)
 }
 
-/** Names the fields of an object that are not among those known, under the name of the object. */
+/** The unknown fields of an object, prefixed with the name of the object. */
 export function listUnknownMembers(value: unknown, known: ReadonlySet<string>, name: string): string[] {
   const members = asObject(value) ?? {}
   return Object.keys(members)
@@ -65,7 +65,7 @@ export function listUnknownMembers(value: unknown, known: ReadonlySet<string>, n
     .map((key) => `${name}.${key}`)
 }
 
-/** A lifetime of a cache that only some vendors have. */
+/** A cache TTL that only some vendors support. */
 export function hasUnknownCacheTtl(control: unknown): boolean {
   const ttl = asObject(control)?.ttl
   return ttl !== undefined && ttl !== '5m' && ttl !== '1h'
@@ -75,20 +75,20 @@ const maxNames = 200
 const maxNameLength = 100
 
 /**
- * Collects what a translation leaves out. Fields are named as in `fieldNames`; what is inside messages by
- * what it is: `image`, `file`, `audio`, `video`, `reasoning_signature`, `citations`, `cache_control`,
+ * Collects the names of what a translation drops. Fields are named as in `fieldNames`; content of messages by
+ * its type: `image`, `file`, `audio`, `video`, `reasoning_signature`, `citations`, `cache_control`,
  * `tool:<type>`, `block:<type>`, `message_name`.
  */
 export class Losses {
   readonly #names = new Set<string>()
 
-  /** Names of unknown fields are the client's own words: they are repeated, but not at any length. */
+  /** Names of unknown fields come from the client, so their length and number are bounded. */
   add(name: string): undefined {
     if (this.#names.size < maxNames) this.#names.add(name.slice(0, maxNameLength))
     return undefined
   }
 
-  /** The fields of the call that this dialect has no word for, and those of the body that only the client's own has. */
+  /** Adds the given fields, which this dialect cannot express, and the unknown fields of the body. */
   addFields(call: ModelCall, ...fields: CallField[]): void {
     for (const field of fields) if (call[field] !== undefined) this.add(fieldNames[field])
     for (const name of call.unknown) this.add(name)
@@ -99,7 +99,7 @@ export class Losses {
   }
 }
 
-/** The call without what the upstream would refuse; what is left out is a loss. */
+/** The call without fields the upstream rejects; each one dropped is a loss. */
 export function dropUnsupportedFields(
   call: ModelCall,
   unsupported: ReadonlySet<string>,

@@ -1,6 +1,6 @@
 import { type ReasoningFormat, reasoningFormats } from '../call/part.ts'
 
-/** The names that the published SDKs know; several discard an entry whose format they do not recognise. */
+/** The names in the published SDKs; several SDKs discard an entry with an unknown format. */
 const sdkFormatNames: Record<ReasoningFormat, string> = {
   unknown: 'unknown',
   'vendor_b-responses-v1': 'openai-responses-v1',
@@ -13,14 +13,14 @@ const sdkFormatNames: Record<ReasoningFormat, string> = {
   'vendor_c-v1': 'google-gemini-v1',
 }
 
-/** Which names of reasoning formats a client is given. */
+/** Which names of reasoning formats a client receives. */
 export type FormatNames = 'sdk' | 'neutral'
 
 export function encodeReasoningFormat(format: ReasoningFormat, names: FormatNames = 'sdk'): string {
   return names === 'neutral' ? format : sdkFormatNames[format]
 }
 
-/** The format that a client or vendor names, by either name; undefined when it names none that is known. */
+/** Accepts either name; undefined for an unknown format. */
 export function decodeReasoningFormat(name: unknown): ReasoningFormat | undefined {
   return reasoningFormats.find((format) => format === name || sdkFormatNames[format] === name)
 }

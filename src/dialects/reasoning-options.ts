@@ -3,8 +3,8 @@ import { isEffort, isReasoningRequested, minReasoningBudget } from '../call/reas
 import type { ReasoningCapability, Target } from './dialect.ts'
 
 /**
- * What a request comes to wish for at this model: thinking, where the variant stands for it and the request
- * says nothing; and as little as possible where it wants none and the model cannot help it.
+ * The reasoning options for this model: enabled by default for a reasoning variant when the request leaves it
+ * open, and minimal when the request disables it on a model that always reasons.
  */
 export function resolveReasoning(
   options: ReasoningOptions | undefined,

@@ -3,7 +3,7 @@ import type { Citation, OutputPart } from '../call/part.ts'
 import type { DialectName } from '../catalogue/vocabulary.ts'
 import { asString } from '../lib/json-values.ts'
 
-/** Parts of a reply that not every format has room for, by the names they are reported with. */
+/** Features of a reply that not every format can express, by their reported names. */
 export type ReplyFeature =
   | 'audio'
   | 'citations'
@@ -16,9 +16,9 @@ export type ReplyFeature =
   | 'stop_sequence'
   | 'tool_calls'
 
-/** What the replies of a format cannot say. */
+/** What the replies of a format cannot express. */
 export interface ReplyLimits {
-  /** The dialect whose own blocks and citations pass. */
+  /** The dialect whose native blocks and citations pass. */
   dialect: DialectName | null
   unsupported: ReadonlySet<ReplyFeature>
 }
@@ -27,11 +27,11 @@ export function createReplyLimits(dialect: DialectName | null, ...unsupported: R
   return { dialect, unsupported: new Set(unsupported) }
 }
 
-/** More names than there are features come of blocks that only their vendor knows. */
+/** Names of vendor-specific blocks come from the upstream, so their number and length are bounded. */
 const maxLosses = 50
 const maxTypeLength = 64
 
-/** Adds to `lost` what a client of a format with these limits is not told of an event: `reply.logprobs`. */
+/** Adds the parts of an event that a format with these limits cannot express, such as `reply.logprobs`. */
 export function addReplyLosses(losses: string[], event: ReplyEvent, limits: ReplyLimits): void {
   for (const name of listEventLosses(event, limits)) {
     const loss = `reply.${name}`
@@ -68,7 +68,7 @@ function lossIfUnsupported({ unsupported }: ReplyLimits, feature: ReplyFeature, 
   return value !== undefined && unsupported.has(feature) ? [feature] : []
 }
 
-/** A further answer, for a format that gives one. */
+/** A second choice, for a format with a single one. */
 function isExtraChoice({ choice }: { choice: number }, { unsupported }: ReplyLimits): boolean {
   return choice > 0 && unsupported.has('n')
 }
@@ -102,14 +102,14 @@ function blockTypeOf(value: Record<string, unknown>, dialect: DialectName): stri
   return (asString(value.type) ?? Object.keys(value)[0] ?? dialect).slice(0, maxTypeLength)
 }
 
-/** One that names no address means something to its own vendor's clients only. */
+/** A citation without a URL only has meaning in its own dialect. */
 function isCitationLost({ url, file, native }: Citation, { dialect, unsupported }: ReplyLimits): boolean {
   if (unsupported.has('citations')) return true
   if (url !== undefined || native?.dialect === dialect) return false
   return file === undefined || unsupported.has('file_citations')
 }
 
-/** A comment of a stream: no client takes it for an event. */
+/** An SSE comment, which clients ignore. */
 export function formatLossComment(losses: readonly string[]): string {
   const names = losses.map((name) => name.replace(/[^\x21-\x7e]|,/g, '?'))
   return names.length === 0 ? '' : `: x-headgate-dropped: ${names.join(', ')}\n\n`

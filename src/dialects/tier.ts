@@ -3,21 +3,21 @@ import { asString } from '../lib/json-values.ts'
 import type { Target } from './dialect.ts'
 import type { Losses } from './fields.ts'
 
-/** Words that ask for the usual price, or leave the choice to the vendor. */
+/** Names of the standard tier, and those that leave the choice to the vendor. */
 const standardTierNames: ReadonlySet<string> = new Set([
   ...['auto', 'default', 'scale'],
   ...['standard', 'standard_only', 'on_demand'],
 ])
 
-/** The word other formats understand, for one that only some vendors have. */
+/** The common name of a tier, for a name that only some vendors have. */
 export function normalizeTier(name: string): string {
   if (name === 'fast') return 'priority'
   return name !== 'auto' && name !== 'scale' && standardTierNames.has(name) ? 'default' : name
 }
 
 /**
- * What a request says of its tier. One to a lane names that lane, whatever the client called it; one to the
- * default lane must not name another, for it would be billed at prices that nobody counted with.
+ * The tier to send upstream. A request to a tier names it, whatever name the client used; a request to the
+ * default tier must not name another one, because its prices were not part of the hold.
  */
 export function resolveTier(
   requested: string | undefined,
@@ -39,12 +39,12 @@ const servedTiers = new Map<string, ServedTier>([
   ['on_demand_flex', 'flex'],
 ])
 
-/** The tier a vendor says it served with; undefined for a word that names none, such as `auto`. */
+/** The tier a vendor reports; undefined for a name that is not a tier, such as `auto`. */
 export function decodeServedTier(name: unknown): ServedTier | undefined {
   return servedTiers.get(asString(name)?.toLowerCase() ?? '')
 }
 
-/** A vendor's word for clients of its own format: ours where we know what it stands for. */
+/** A vendor's tier name for clients of its own format; unknown names pass unmodified. */
 export function normalizeServedTier(name: unknown): unknown {
   return decodeServedTier(name) ?? name
 }

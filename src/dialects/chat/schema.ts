@@ -137,12 +137,12 @@ const logprobsRule = ifThen(
   { required: ['logprobs'], properties: { logprobs: { not: { enum: [null, false, 0] } } } },
 )
 
-/** What no field can tell by itself. */
+/** Rules that involve two fields. */
 function withCrossFieldRules<T extends z.ZodType<CrossFieldInput>>(body: T): T {
   return body
     .refine(({ top_logprobs, logprobs }) => !top_logprobs || logprobs, {
       path: ['top_logprobs'],
-      message: 'needs logprobs',
+      message: 'requires logprobs',
     })
     .refine(
       ({ reasoning: options, reasoning_effort: effort }) =>
@@ -152,12 +152,12 @@ function withCrossFieldRules<T extends z.ZodType<CrossFieldInput>>(body: T): T {
     .meta({ override: logprobsRule })
 }
 
-/** A request in the chat format. Fields it does not have are left out; `chatRequest` lets them pass. */
+/** A chat request as presets store it: unknown fields are dropped. `chatRequest` lets them pass. */
 export const chatBody = withCrossFieldRules(z.object(fields)).meta({ id: 'ChatRequest' })
 
 export type ChatBody = z.output<typeof chatBody>
 
-/** Roles whose messages may be nothing but calls, or the empty result of one. */
+/** Roles whose messages may consist of tool calls alone, or of an empty tool result. */
 const rolesWithoutContent: ReadonlySet<string> = new Set(['assistant', 'tool', 'function'])
 
 const requestPart = z.looseObject({ type: z.string().min(1), text: z.string().nullish() })
@@ -171,7 +171,7 @@ const requestMessage = z
     {
       path: ['content'],
       message: 'is required for this role',
-      // Of thousands of messages the first wrong one ends the search.
+      // Stop at the first invalid message: there may be thousands.
       abort: true,
     },
   )
@@ -184,7 +184,7 @@ const requestFunction = z.looseObject({
   strict: z.boolean().nullish(),
 })
 
-/** Without a type it is a function. */
+/** The type defaults to `function`. */
 const requestTool = z
   .looseObject({
     type: z.string().min(1).nullish(),
@@ -209,7 +209,7 @@ const requestToolChoice = z.union(
   'must be none, auto, required or { type }',
 )
 
-/** Vendors differ in where a schema stands and in what a format is called; what none of them takes is refused. */
+/** Vendors differ in the location of the schema and in the names of formats. */
 const requestFormat = z
   .looseObject({
     type: z.string().min(1),
@@ -226,7 +226,7 @@ const requestFormat = z
     }),
   })
 
-/** Fields whose values vendors extend beyond the usual ones. */
+/** Fields whose values some vendors extend. */
 const requestValues = {
   top_k: z.int().min(-1).nullish(),
   repetition_penalty: z.number().min(0).nullish(),
@@ -243,7 +243,7 @@ const requestValues = {
   cache_control: anyCacheControl,
 }
 
-/** A client may write null for what it does not ask for. */
+/** Clients may send null for a field they do not use. */
 function nullish<T extends z.ZodRawShape>(shape: T) {
   const wrapped: Record<string, z.ZodType> = {}
   for (const [name, field] of Object.entries(shape)) wrapped[name] = z.nullish(field as z.ZodType)
@@ -251,22 +251,22 @@ function nullish<T extends z.ZodRawShape>(shape: T) {
 }
 
 /**
- * A request to answer, with all that clients are known to send: fields nobody knows, null for any field,
- * a function's fields beside its type, the forms of older versions.
+ * A chat request as clients send it: with unknown fields, null for any field, a function's fields next to its
+ * type, and the forms of older API versions.
  */
 export const chatRequest = withCrossFieldRules(
   z.looseObject({
     ...nullish(fields),
     ...requestValues,
     messages: z.array(requestMessage).min(1).nullish(),
-    prompt: z.string().nullish().describe('In the place of messages: one message of the user'),
+    prompt: z.string().nullish().describe('A single user message, instead of `messages`'),
     tools: z.array(requestTool).nullish(),
     tool_choice: requestToolChoice.nullish(),
     functions: z
       .array(requestFunction)
       .nullish()
       .meta({ deprecated: true })
-      .describe('Older form of tools; calls then come back in `function_call`'),
+      .describe('Replaced by `tools`. The reply has its calls in `function_call`'),
     function_call: z
       .union(
         [z.enum(['none', 'auto']), z.looseObject({ name: functionName })],

@@ -17,13 +17,13 @@ import { encodeUsage } from '../chat/usage.ts'
 import { type ClientCodec, encodeServiceMetadata, type ReplyContext, type ReplyWriter } from '../dialect.ts'
 import { createReplyLimits } from '../reply-losses.ts'
 
-/** It has one text for each answer. */
+/** A choice is a single text. */
 const unsupportedFeatures = [
   ...(['audio', 'citations', 'explanation', 'image', 'reasoning_signature'] as const),
   ...(['stop_sequence', 'tool_calls'] as const),
 ]
 
-/** The older text format: one prompt, one text. Only clients speak it. */
+/** The legacy completions format: one prompt, one text. Client side only. */
 export const completions: ClientCodec = {
   decodeRequest,
   createWriter: (context) => new CompletionWriter(context),
@@ -43,7 +43,7 @@ const knownFields: ReadonlySet<string> = new Set([
 
 function decodeRequest(body: JsonObject): ModelCall {
   const isPresent = (name: string) => body[name] !== undefined && body[name] !== null
-  // Either would change what the text of the answer is.
+  // Both change what the text of a choice contains, so they cannot be ignored.
   if (body.echo === true) throw invalidFieldError('echo', 'is not supported')
   if (isPresent('suffix') && body.suffix !== '') throw invalidFieldError('suffix', 'is not supported')
   const unknown = Object.keys(body).filter(
@@ -56,7 +56,7 @@ function decodeRequest(body: JsonObject): ModelCall {
     unknown,
   }
   decodeSampling(body, call)
-  // Here it is a number: how many alternatives of each token to show.
+  // A number in this format: how many alternatives to return for each token.
   const alternatives = asNumber(body.logprobs)
   if (alternatives !== undefined) {
     call.logprobs = true
@@ -194,7 +194,7 @@ function encodeChoice(choice: Choice, reply: Reply, context: ReplyContext): Json
   }
 }
 
-/** Four lists side by side, one entry a token. */
+/** Four parallel arrays with one entry per token. */
 function encodeLogprobs(logprobs: TokenLogprob[], offset: number): JsonObject {
   let position = offset
   const offsets = logprobs.map(({ token }) => {

@@ -3,7 +3,7 @@ import { chatRequest } from '../chat/schema.ts'
 
 const { messages: _messages, tools: _tools, ...fields } = chatRequest.shape
 
-/** A request in the older text format. Unknown fields pass. */
+/** A request in the legacy completions format. Unknown fields pass. */
 export const completionsRequest = z
   .looseObject({
     ...fields,

@@ -10,10 +10,10 @@ import type { JsonObject } from '../../lib/json-values.ts'
 import { dialects } from '../all.ts'
 import { createContext, decodeFrames, parseFrames } from '../conformance/round-trip.ts'
 
-/** What a provider really sends, and what follows from it: worked out by hand. */
+/** A recorded provider reply with the usage and cost worked out by hand. */
 interface Golden {
   name: string
-  /** Which provider, interface and model. */
+  /** The provider, API and model. */
   source: string
   dialect: GenerateDialect
   pricing: Pricing
@@ -22,7 +22,7 @@ interface Golden {
   stream?: JsonObject[]
   /** Buckets that are not empty. */
   usage: Partial<Usage>
-  /** USD the provider says it charged. */
+  /** The provider's reported charge in USD. */
   reported?: string
   /** USD. */
   cost: { prompt: string; completion: string; total: string }
@@ -39,20 +39,20 @@ function streamText(dialect: GenerateDialect, events: JsonObject[]): string {
   return lines.join('') + (dialect === 'chat' ? 'data: [DONE]\n\n' : '')
 }
 
-/** The usage of a reply, by every way it can be read. */
-function readings({ dialect, reply, stream }: Golden): Record<string, Usage | null> {
+/** The usage of a reply on every path that reads it. */
+function readUsage({ dialect, reply, stream }: Golden): Record<string, Usage | null> {
   const { upstream, passthrough } = dialects[dialect]
   const whole = collectReply(upstream.decodeReply(reply))
-  const read: Record<string, Usage | null> = { whole: whole.usage }
-  const glance = passthrough.summarizeReply?.(reply)
-  if (glance) read.glance = glance.usage
-  if (!stream) return read
+  const usages: Record<string, Usage | null> = { decoded: whole.usage }
+  const summary = passthrough.summarizeReply?.(reply)
+  if (summary) usages.summarized = summary.usage
+  if (!stream) return usages
   const frames = parseFrames(streamText(dialect, stream))
-  read.streamed = collectReply(decodeFrames(dialect, frames)).usage
+  usages.streamed = collectReply(decodeFrames(dialect, frames)).usage
   const relay = passthrough.createRelay(createContext())
   for (const frame of frames) relay.pass(frame)
-  read.relayed = relay.summary.usage
-  return read
+  usages.relayed = relay.summary.usage
+  return usages
 }
 
 for (const file of [...new Glob('*.json').scanSync(folder)].sort()) {
@@ -62,8 +62,8 @@ for (const file of [...new Glob('*.json').scanSync(folder)].sort()) {
     test.each(cases.map((golden) => [golden.name, golden] as const))('%s', (_, golden) => {
       const reportedCost = golden.reported === undefined ? null : Number(golden.reported)
       const usage: Usage = { ...zeroUsage, ...golden.usage, reportedCost }
-      for (const [way, read] of Object.entries(readings(golden))) {
-        expect({ way, usage: read }).toEqual({ way, usage })
+      for (const [path, read] of Object.entries(readUsage(golden))) {
+        expect({ path, usage: read }).toEqual({ path, usage })
       }
       const { prompt, completion, total } = golden.cost
       expect(computeCost(usage, pricing.parse(golden.pricing), at)).toEqual({

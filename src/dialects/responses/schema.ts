@@ -115,18 +115,18 @@ const fields = {
   safety_identifier: z.string().nullish(),
 }
 
-/** A request in the Responses format, as a preset keeps it: fields it does not have are left out. */
+/** A Responses request as presets store it: unknown fields are dropped. */
 export const responsesBody = z
   .object(fields)
-  .refine((body) => Object.keys(body).length > 0, 'has no field of a Responses request')
-  .meta({ id: 'ResponsesRequest', description: 'Has at least one of these fields' })
+  .refine((body) => Object.keys(body).length > 0, 'must have at least one field of a Responses request')
+  .meta({ id: 'ResponsesRequest', description: 'At least one field is required' })
 
 const anyToolChoice = z.union(
   [z.enum(['none', 'auto', 'required']), z.looseObject({ type: z.string().min(1) })],
   'must be none, auto, required or { type }',
 )
 
-/** The same as a client sends it: fields and values that came later than this list pass. */
+/** A Responses request as clients send it: unknown fields and values pass. */
 export const responsesRequest = z
   .looseObject({
     ...fields,

@@ -30,7 +30,7 @@ const fusion = z.looseObject({
 const web = z.looseObject({
   id: z.literal('web'),
   enabled,
-  // Which engines there are is for the search to say.
+  // Not an enum: the search validates the engine.
   engine: z.string().optional(),
   include_domains: domains,
   exclude_domains: domains,
@@ -42,7 +42,7 @@ const web = z.looseObject({
   x_search: xSearch.optional(),
 })
 
-/** What runs once for a request, before or after the model. Told apart by `id`; further fields pass. */
+/** Runs once per request, before or after the model. Unknown fields pass. */
 export const plugin = z
   .discriminatedUnion('id', [
     z.looseObject({ id: z.literal('auto-router'), ...autoRouter, pin_model: z.boolean().optional() }),

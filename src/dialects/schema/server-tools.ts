@@ -5,7 +5,7 @@ const domains = z.array(z.string()).optional()
 const count = z.int().min(1).optional()
 const countUpTo = (max: number) => z.int().min(1).max(max).optional()
 
-/** A mode the chosen engine does not have is ignored by it, so all of them pass. */
+/** The modes of all engines: an engine ignores a mode it does not have. */
 export const searchMode = z.enum([
   'instant',
   'fast',
@@ -74,7 +74,7 @@ const container = z.looseObject({
     .optional(),
 })
 
-/** The `parameters` of the tools that run here. A tool that is not listed passes as it is. */
+/** Schemas of the `parameters` of server tools. A tool that is not listed is not validated. */
 const serverToolParameters = new Map<string, z.ZodType>([
   ['service:bash', container],
   ['service:shell', container],
@@ -102,7 +102,7 @@ function timeZoneErrorMessage(): string {
   return 'must be an IANA time zone, such as Europe/Paris'
 }
 
-/** For the tools of every format: adds what is wrong with the parameters of a tool that runs here. */
+/** Validates the parameters of a server tool, in any format. */
 export function validateServerTool(
   tool: { type?: string | undefined; parameters?: unknown },
   context: {
@@ -115,7 +115,7 @@ export function validateServerTool(
   }
 }
 
-/** When the loop of server tools ends. Any one is enough. */
+/** The server tool loop stops when any of these conditions is met. */
 export const stopServerToolsWhen = z
   .array(
     z.discriminatedUnion('type', [

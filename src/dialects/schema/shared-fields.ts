@@ -19,9 +19,9 @@ const trace = z
   })
   .meta({ id: 'Trace' })
 
-/** What all three formats have under one name. */
+/** Fields with the same name in the chat, Messages and Responses formats. */
 export const sharedFields = {
-  models: z.array(z.string().min(1)).optional().describe('Models to fall back on, in order'),
+  models: z.array(z.string().min(1)).optional().describe('Fallback models, in order'),
   provider: providerPreferences.nullish(),
   plugins: z.array(plugin).optional(),
   route: z.enum(['fallback', 'sort']).nullish().meta({ deprecated: true }),
@@ -30,8 +30,13 @@ export const sharedFields = {
   stop_server_tools_when: stopServerToolsWhen.optional(),
   cache_control: cacheControl.optional(),
   trace: trace.optional(),
-  cache_enabled: z.boolean().optional().describe('Only in presets: whether answers may be cached'),
-  cache_ttl_seconds: z.int().min(1).max(86_400).optional().describe('Only in presets'),
+  cache_enabled: z.boolean().optional().describe('Whether replies may be cached. Only in presets'),
+  cache_ttl_seconds: z
+    .int()
+    .min(1)
+    .max(86_400)
+    .optional()
+    .describe('Lifetime of a cached reply in seconds. Only in presets'),
 }
 
 export const serviceTier = z.enum(['auto', 'default', 'fast', 'flex', 'priority', 'scale']).nullish()
@@ -39,7 +44,7 @@ export const verbosity = z.enum(['low', 'medium', 'high', 'xhigh', 'max']).nulli
 export const reasoningEffort = z.enum(reasoningEfforts).nullish()
 
 const shortText = z.string().min(1).max(256)
-/** Clients are newer than any list of ours: what a vendor added to a known field is for its upstream to judge. */
+/** Vendors add values faster than any enum here: a new value is for the upstream to validate. */
 export const anyShortText = shortText.nullish()
 export const anyCacheControl = z.looseObject({ type: shortText, ttl: shortText.optional() }).nullish()
 export const anyReasoning = z
@@ -66,7 +71,7 @@ export const reasoning = z
   })
   .meta({ id: 'Reasoning' })
 
-/** Free pairs a client labels its requests with. */
+/** Key-value pairs a client attaches to its request. */
 export const metadataPairs = z
   .record(
     z
@@ -78,7 +83,7 @@ export const metadataPairs = z
   .refine((pairs) => Object.keys(pairs).length <= 16, 'must have at most 16 pairs')
   .meta({ override: { maxProperties: 16 } })
 
-/** The fields around a prompt that the chat and the Responses format share. */
+/** Further fields of both the chat and the Responses format. */
 export const requestOptionFields = {
   modalities: z.array(z.string()).nullish(),
   image_config: z.looseObject({}).nullish(),
