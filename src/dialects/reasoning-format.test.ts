@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { collectReply, type ReplyEvent } from '../call/event.ts'
 import { zeroUsage } from '../call/usage.ts'
 import { dialects } from './all.ts'
-import { cost, factsFor, framesFrom, framesOf } from './chat/fixtures/given.ts'
+import { cost, createContext, parseFrames, toFrames } from './chat/fixtures/harness.ts'
 import { createTarget } from './conformance/targets.ts'
 import { decodeReasoningFormat, type FormatNames } from './reasoning-format.ts'
 
@@ -13,15 +13,15 @@ const names = [
   ['xai-responses-v1', 'vendor_d-responses-v1'],
 ] as const
 
-describe.each(names)('R29 thinking that a client calls %s', (name, format) => {
-  test('is of our format in a history of chat', () => {
+describe.each(names)('R29 reasoning with the format name %s', (name, format) => {
+  test('is decoded from a chat history', () => {
     const details = [{ type: 'reasoning.encrypted', data: 'sealed', id: 'r1', format: name, index: 0 }]
     const message = { role: 'assistant', content: 'x', reasoning_details: details }
     const [request] = dialects.chat.client.decodeRequest({ messages: [message] }).messages
     expect(request?.parts[0]).toMatchObject({ kind: 'reasoning', id: 'r1', format })
   })
 
-  test('is of our format in a history of responses, and passes to its own vendor only', () => {
+  test('is decoded from a Responses history, and passes to its own vendor only', () => {
     const item = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'sealed', format: name }
     const body = { input: [item] }
     const [request] = dialects.responses.client.decodeRequest(body).messages
@@ -40,7 +40,7 @@ describe.each(names)('R29 thinking that a client calls %s', (name, format) => {
   })
 })
 
-describe.each(names)('R29 signed thinking in a reply, under the name %s', (sdkName, format) => {
+describe.each(names)('R29 signed reasoning in a reply, with the format name %s', (sdkName, format) => {
   const events: ReplyEvent[] = [
     { type: 'reply-start' },
     { type: 'part-start', choice: 0, part: 0, content: { kind: 'reasoning', text: '', summary: [], format } },
@@ -50,31 +50,31 @@ describe.each(names)('R29 signed thinking in a reply, under the name %s', (sdkNa
     { type: 'choice-end', choice: 0, reason: 'stop', native: null },
     { type: 'reply-end' },
   ]
-  const written = (dialect: 'chat' | 'responses', formatNames?: FormatNames) => {
-    const about = { ...factsFor(), ...(formatNames && { formatNames }) }
-    const writer = dialects[dialect].client.createWriter(about)
+  const encode = (dialect: 'chat' | 'responses', formatNames?: FormatNames) => {
+    const context = { ...createContext(), ...(formatNames && { formatNames }) }
+    const writer = dialects[dialect].client.createWriter(context)
     const stream = events.map((event) => writer.write(event)).join('') + writer.end(zeroUsage, cost)
-    const whole = dialects[dialect].client.encodeReply(collectReply(events), about, cost)
+    const whole = dialects[dialect].client.encodeReply(collectReply(events), context, cost)
     return { stream, whole: JSON.stringify(whole) }
   }
 
-  test.each(['chat', 'responses'] as const)('%s names formats as SDKs do', (dialect) => {
-    const { stream, whole } = written(dialect)
+  test.each(['chat', 'responses'] as const)('%s uses the names of the SDKs', (dialect) => {
+    const { stream, whole } = encode(dialect)
     for (const text of [stream, whole]) {
       expect(text).toContain(`"format":"${sdkName}"`)
       expect(text).not.toContain(`"format":"${format}"`)
     }
   })
 
-  test.each(['chat', 'responses'] as const)('%s names them neutrally on request', (dialect) => {
-    const { stream, whole } = written(dialect, 'neutral')
+  test.each(['chat', 'responses'] as const)('%s uses neutral names on request', (dialect) => {
+    const { stream, whole } = encode(dialect, 'neutral')
     for (const text of [stream, whole]) {
       expect(text).toContain(`"format":"${format}"`)
       expect(text).not.toContain(sdkName)
     }
   })
 
-  test('a chat reply that passes has the names that are asked for', () => {
+  test('a relayed chat reply has the requested names', () => {
     const details = [{ type: 'reasoning.text', text: 'Hm.', signature: 'sealed', format: sdkName, index: 0 }]
     const message = { role: 'assistant', content: 'Hi', reasoning_details: details }
     const chunk = (delta: object) => ({ choices: [{ index: 0, delta, finish_reason: null }] })
@@ -82,18 +82,18 @@ describe.each(names)('R29 signed thinking in a reply, under the name %s', (sdkNa
       ['sdk', sdkName],
       ['neutral', format],
     ] as const) {
-      const about = { ...factsFor(), formatNames }
+      const context = { ...createContext(), formatNames }
       const body = { choices: [{ index: 0, message, finish_reason: 'stop' }] }
-      const whole = dialects.chat.passthrough.passReply(body, about, cost, zeroUsage)
+      const whole = dialects.chat.passthrough.passReply(body, context, cost, zeroUsage)
       expect(whole).toMatchObject({ choices: [{ message: { reasoning_details: [{ format: shown }] } }] })
-      const relay = dialects.chat.passthrough.createRelay(about)
-      const frames = framesFrom([chunk({ content: 'a' }), chunk({ content: 'b' }), chunk(message)])
-      const passed = framesOf(frames.map((frame) => relay.pass(frame)).join(''))
+      const relay = dialects.chat.passthrough.createRelay(context)
+      const frames = toFrames([chunk({ content: 'a' }), chunk({ content: 'b' }), chunk(message)])
+      const passed = parseFrames(frames.map((frame) => relay.pass(frame)).join(''))
       expect(passed.at(-1)?.data).toContain(`"format":"${shown}"`)
     }
   })
 })
 
-test.each([['constructor'], [{ toString: 1 }], [null], [undefined]])('%j is no format', (name) => {
+test.each([['constructor'], [{ toString: 1 }], [null], [undefined]])('%j is not a format', (name) => {
   expect(decodeReasoningFormat(name)).toBeUndefined()
 })

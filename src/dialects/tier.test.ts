@@ -15,18 +15,18 @@ import {
 import { createTarget } from './conformance/targets.ts'
 import { decodeServedTier } from './tier.ts'
 
-/** What a request of each format says of its tier, and the word for each lane. */
-const words: Record<
+/** The request field of each format, and its value for each tier. */
+const tierFields: Record<
   GenerateDialect,
   { field: string; priority: string | undefined; flex: string | undefined }
 > = {
   chat: { field: 'service_tier', priority: 'priority', flex: 'flex' },
   responses: { field: 'service_tier', priority: 'priority', flex: 'flex' },
   gemini: { field: 'serviceTier', priority: 'priority', flex: 'flex' },
-  // Capacity that was bought ahead; nothing is sold below the usual price.
+  // Committed capacity; there is no tier below the standard price.
   messages: { field: 'service_tier', priority: 'auto', flex: undefined },
 }
-const names = Object.keys(words) as GenerateDialect[]
+const names = Object.keys(tierFields) as GenerateDialect[]
 const bodies: Record<GenerateDialect, JsonObject> = {
   chat: { messages: [{ role: 'user', content: 'Hello' }] },
   responses: { input: 'Hello' },
@@ -34,46 +34,54 @@ const bodies: Record<GenerateDialect, JsonObject> = {
   messages: { max_tokens: 10, messages: [{ role: 'user', content: 'Hello' }] },
 }
 
-function sent(name: GenerateDialect, way: string, incoming: string | undefined, tier: ServiceTier | null) {
-  const { field } = words[name]
+function encodeTier(
+  name: GenerateDialect,
+  path: string,
+  incoming: string | undefined,
+  tier: ServiceTier | null,
+) {
+  const { field } = tierFields[name]
   const body = { ...bodies[name], ...(incoming !== undefined && { [field]: incoming }) }
   const { client, upstream, passthrough } = dialects[name]
   const target = createTarget(name, { tier })
   const request =
-    way === 'passed'
+    path === 'passed'
       ? passthrough.passRequest(body, target)
       : upstream.encodeRequest(client.decodeRequest(body), target)
-  return { word: request.body[field], dropped: request.dropped }
+  return { tier: request.body[field], dropped: request.dropped }
 }
 
 describe.each(names)('tiers in requests to %s', (name) => {
-  describe.each(['passed', 'translated'])('%s', (way) => {
-    test.each(['priority', 'flex'] as const)('a request to the lane %s says so, whoever asked', (tier) => {
-      for (const incoming of [undefined, tier])
-        expect(sent(name, way, incoming, tier).word).toBe(words[name][tier])
-    })
+  describe.each(['passed', 'translated'])('%s', (path) => {
+    test.each(['priority', 'flex'] as const)(
+      'a request to the %s tier names it, whatever the client sent',
+      (tier) => {
+        for (const incoming of [undefined, tier])
+          expect(encodeTier(name, path, incoming, tier).tier).toBe(tierFields[name][tier])
+      },
+    )
 
     test.each(['priority', 'fast', 'flex'])(
-      'R31 one to the default lane does not say %s, and that is reported',
+      'R31 a request to the default tier does not name %s, and the loss is reported',
       (incoming) => {
-        const { word, dropped } = sent(name, way, incoming, null)
-        expect(word).toBeUndefined()
+        const { tier, dropped } = encodeTier(name, path, incoming, null)
+        expect(tier).toBeUndefined()
         expect(dropped).toEqual(['service_tier'])
       },
     )
 
-    test('what asks for no lane stays as it was', () => {
-      expect(sent(name, way, undefined, null)).toEqual({ word: undefined, dropped: [] })
-      const { word, dropped } = sent(name, way, name === 'gemini' ? 'standard' : 'default', null)
+    test('a request without a tier stays unchanged', () => {
+      expect(encodeTier(name, path, undefined, null)).toEqual({ tier: undefined, dropped: [] })
+      const { tier, dropped } = encodeTier(name, path, name === 'gemini' ? 'standard' : 'default', null)
       expect(dropped).toEqual([])
-      expect(word).toBe(
+      expect(tier).toBe(
         { chat: 'default', responses: 'default', gemini: 'standard', messages: 'standard_only' }[name],
       )
     })
   })
 })
 
-test('fast mode of the Messages format is for the lane that has prices of its own', () => {
+test('fast mode of the Messages format is only sent to the priority tier', () => {
   const pass = (tier: ServiceTier | null) =>
     dialects.messages.passthrough.passRequest(
       { ...bodies.messages, speed: 'fast' },
@@ -92,61 +100,62 @@ describe.each(names)('tiers in replies of %s', (name) => {
     { type: 'usage' as const, usage: { ...zeroUsage, input: 1, output: 1 } },
     { type: 'reply-end' as const },
   ]
-  const facts = (tier: ServiceTier | null) => ({ ...createContext(), tier })
-  const tierRead = (body: JsonObject) =>
+  const contextAt = (tier: ServiceTier | null) => ({ ...createContext(), tier })
+  const decodeTier = (body: JsonObject) =>
     collectReply(dialects[name].upstream.decodeReply(body)).start.serviceTier
-  const tierStreamed = (text: string) => collectReply(decodeFrames(name, parseFrames(text))).start.serviceTier
+  const decodeStreamedTier = (text: string) =>
+    collectReply(decodeFrames(name, parseFrames(text))).start.serviceTier
 
-  test.each(['default', 'priority', 'flex'] as const)('%s is told, whole and streamed', (tier) => {
-    expect(tierRead(encodeWhole(name, events(tier)))).toBe(tier)
-    expect(tierStreamed(encodeStream(name, events(tier)))).toBe(tier)
+  test.each(['default', 'priority', 'flex'] as const)('%s is reported, whole and streamed', (tier) => {
+    expect(decodeTier(encodeWhole(name, events(tier)))).toBe(tier)
+    expect(decodeStreamedTier(encodeStream(name, events(tier)))).toBe(tier)
   })
 
-  test('what the upstream does not say is the lane that was asked', () => {
-    expect(tierRead(encodeWhole(name, events(), facts('flex')))).toBe('flex')
-    expect(tierStreamed(encodeStream(name, events(), facts('flex')))).toBe('flex')
+  test('the requested tier is reported when the upstream reports none', () => {
+    expect(decodeTier(encodeWhole(name, events(), contextAt('flex')))).toBe('flex')
+    expect(decodeStreamedTier(encodeStream(name, events(), contextAt('flex')))).toBe('flex')
   })
 
-  test("the upstream's own word is believed, and passes", () => {
+  test('the tier that the upstream reports wins, and passes', () => {
     const text = encodeStream(name, events('default'))
-    const relay = dialects[name].passthrough.createRelay(facts('priority'))
+    const relay = dialects[name].passthrough.createRelay(contextAt('priority'))
     const passed = parseFrames(text).map((frame) => relay.pass(frame))
     expect(relay.summary.tier).toBe('default')
     passed.push(relay.end(zeroUsage, cost))
-    expect(tierStreamed(passed.join(''))).toBe('default')
+    expect(decodeStreamedTier(passed.join(''))).toBe('default')
     const reply = dialects[name].passthrough.passReply(
       encodeWhole(name, events('default')),
-      facts('priority'),
+      contextAt('priority'),
       cost,
       zeroUsage,
     )
-    expect(tierRead(reply)).toBe('default')
+    expect(decodeTier(reply)).toBe('default')
   })
 
-  test('where it passes without such a word, the lane is added', () => {
+  test('a passed reply without a tier gets the requested one', () => {
     const silent = { ...encodeWhole(name, events()) }
     delete silent.service_tier
     for (const field of ['usage', 'usageMetadata']) {
       const { service_tier: _tier, ...usage } = (silent[field] ?? {}) as JsonObject
       if (silent[field]) silent[field] = usage
     }
-    expect(tierRead(dialects[name].passthrough.passReply(silent, facts('priority'), cost, zeroUsage))).toBe(
-      'priority',
-    )
+    expect(
+      decodeTier(dialects[name].passthrough.passReply(silent, contextAt('priority'), cost, zeroUsage)),
+    ).toBe('priority')
   })
 })
 
-test('vendors have many words for a tier, and some that name none', () => {
+test('the tier names of vendors are decoded, and names that are no tier are not', () => {
   expect(['standard', 'on_demand', 'ON_DEMAND', 'default'].map(decodeServedTier)).toEqual(
     Array(4).fill('default'),
   )
   expect(['priority', 'fast', 'ON_DEMAND_PRIORITY'].map(decodeServedTier)).toEqual(Array(3).fill('priority'))
   expect(['flex', 'ON_DEMAND_FLEX'].map(decodeServedTier)).toEqual(['flex', 'flex'])
-  for (const word of ['auto', 'scale', 'PROVISIONED_THROUGHPUT', '', null, 7])
-    expect(decodeServedTier(word)).toBeUndefined()
+  for (const name of ['auto', 'scale', 'PROVISIONED_THROUGHPUT', '', null, 7])
+    expect(decodeServedTier(name)).toBeUndefined()
 })
 
-test('a chunk of a chat stream is spliced with our word for the tier', () => {
+test('a spliced chat chunk has the normalized tier', () => {
   const relay = dialects.chat.passthrough.createRelay({ ...createContext({ n: 1 }), tier: null })
   const chunk = (content: string) => ({
     event: '',
@@ -156,6 +165,6 @@ test('a chunk of a chat stream is spliced with our word for the tier', () => {
       choices: [{ index: 0, delta: { content }, finish_reason: null }],
     }),
   })
-  const texts = ['one', 'two', 'three'].map((word) => relay.pass(chunk(word)))
+  const texts = ['one', 'two', 'three'].map((text) => relay.pass(chunk(text)))
   for (const text of texts) expect(JSON.parse(text.slice('data: '.length)).service_tier).toBe('default')
 })

@@ -14,7 +14,7 @@ import { createWriter } from './reply-writer.ts'
 import { decodeRequest } from './request-decode.ts'
 import { encodeRequest } from './request-encode.ts'
 
-/** Chat Completions, as OpenAI made it and most vendors speak it. */
+/** OpenAI's Chat Completions format, which most vendors support. */
 export const chat: Dialect = {
   name: 'chat',
   client: {

@@ -7,19 +7,19 @@ import { decodeAnnotation, decodeSource, joinThinkingText } from './parts-decode
 import { DetailReader, decodeEntryFormat } from './reasoning-details.ts'
 import { functionFieldsOf, isBlank, isCustomToolCall, ToolCallTable } from './tool-call-table.ts'
 
-/** Events of one choice, from its deltas. A whole message is a single long delta. */
+/** Decodes the deltas of one choice into events. A whole message is a single delta. */
 export class ChoiceReader {
   readonly #choice: number
   #events: ReplyEvent[] = []
   #partCount = 0
-  /** The text, refusal, thinking or audio that the next piece continues. */
+  /** The text, refusal, reasoning or audio part that the next delta continues. */
   #current: { kind: OutputPart['kind']; part: number } | null = null
-  /** Parts that may get more at any time: calls come interleaved. */
+  /** Tool calls stay open until the end: their deltas may interleave. */
   readonly #toolCalls = new ToolCallTable()
   readonly #details = new DetailReader()
-  /** Signatures of calls in the same delta: each stands before its call. */
+  /** Signatures of the tool calls in the same delta: each is emitted before its call. */
   #toolCallSignatures = new Map<unknown, JsonObject[]>()
-  /** Where each text part begins within the whole content. */
+  /** The offset of each text part in the whole content. */
   readonly #textParts: { part: number; start: number }[] = []
   #textLength = 0
   #hasCitations = false
@@ -36,7 +36,7 @@ export class ChoiceReader {
     return this.#toolCalls.size > 0
   }
 
-  /** The vendor said how the choice ended; another gateway also passes on the words of its own vendor. */
+  /** Reads the finish reason; another gateway also sends the native reason of its vendor. */
   readFinish(choice: JsonObject): void {
     const reason = asString(choice.finish_reason)
     if (!reason) return
@@ -50,7 +50,7 @@ export class ChoiceReader {
     }
   }
 
-  /** What a delta, or a message, adds. `replyId` names calls that come without an id. */
+  /** The events of a delta or message. `replyId` is used for tool calls without an id. */
   read(delta: JsonObject, logprobs: unknown, replyId: string): ReplyEvent[] {
     this.#events = []
     this.#toolCallSignatures.clear()
@@ -65,10 +65,10 @@ export class ChoiceReader {
     return this.#events
   }
 
-  /** The choice is over. `told`: the vendor marked the end of the reply, with or without a reason for this choice. */
+  /** Ends the choice. `isEndMarked`: the vendor marked the end of the reply, even without a finish reason here. */
   end(isEndMarked: boolean, citations: Citation[]): ReplyEvent[] {
     this.#events = []
-    // Sources told twice, beside the choices and within, are the same ones.
+    // Sources of the chunk repeat those within the choice.
     if (!this.#hasCitations) for (const citation of citations) this.#addCitation(citation)
     this.#closePart()
     for (const { part, custom, hasArguments } of this.#toolCalls.all) {
@@ -134,7 +134,7 @@ export class ChoiceReader {
   }
 
   #readReasoningDetail(entry: JsonObject): void {
-    // What is open may be no thinking at all: then nothing can be continued.
+    // An entry can only continue an open reasoning part.
     if (this.#current?.kind !== 'reasoning') this.#details.close()
     const update = this.#details.read(entry)
     if (!update) {
@@ -175,14 +175,14 @@ export class ChoiceReader {
     this.#appendDelta('text', { logprobs: asObjects(content).map(decodeLogprob) })
   }
 
-  /** Positions count from the start of the whole content; a part's own from its own start. */
+  /** On the wire positions are relative to the whole content; in a part they are relative to the part. */
   #addCitation(citation: Citation): void {
     if (this.#current?.kind !== 'text') this.#openPart(newEmptyPart('text'))
     this.#hasCitations = true
     const { start, end, ...rest } = citation
     const text = this.#textParts.at(-1)
     if (!text) return
-    // Of a part that is closed nothing more can be said: the source is kept, its place is not.
+    // A citation in an earlier, closed part keeps its source but loses its position.
     const shifted =
       start !== undefined && start >= text.start
         ? { ...rest, start: start - text.start, ...(end !== undefined && { end: end - text.start }) }
@@ -191,34 +191,34 @@ export class ChoiceReader {
   }
 
   #readToolCalls(delta: JsonObject, replyId: string): void {
-    for (const call of asObjects(delta.tool_calls)) this.#readToolCall(call, replyId)
+    for (const toolCall of asObjects(delta.tool_calls)) this.#readToolCall(toolCall, replyId)
     const legacy = asObject(delta.function_call)
     if (legacy && !isBlank(legacy)) this.#readToolCall({ index: 0, function: legacy }, replyId)
   }
 
-  #readToolCall(call: JsonObject, replyId: string): void {
-    const functionFields = functionFieldsOf(call)
-    const custom = isCustomToolCall(call)
+  #readToolCall(toolCall: JsonObject, replyId: string): void {
+    const functionFields = functionFieldsOf(toolCall)
+    const custom = isCustomToolCall(toolCall)
     const argumentsDelta = toArgumentsText(custom ? functionFields.input : functionFields.arguments)
-    let open = this.#toolCalls.find(call)
+    let open = this.#toolCalls.find(toolCall)
     if (!open) {
-      if (isBlank(call.id) && isBlank(functionFields)) return
+      if (isBlank(toolCall.id) && isBlank(functionFields)) return
       this.#closePart()
-      const id = asString(call.id) || `call_${replyId}_${this.#toolCalls.size}`
+      const id = asString(toolCall.id) || `call_${replyId}_${this.#toolCalls.size}`
       for (const entry of this.#toolCallSignatures.get(id) ?? []) this.#readReasoningDetail(entry)
       this.#closePart()
-      this.#readToolCallSignature(call, id)
+      this.#readToolCallSignature(toolCall, id)
       const name = asString(functionFields.name) ?? ''
       const part = this.#startPart({ kind: 'tool-call', id, name, arguments: '', ...(custom && { custom }) })
-      open = this.#toolCalls.add(call, id, part)
+      open = this.#toolCalls.add(toolCall, id, part)
     }
     if (argumentsDelta === '') return
     open.hasArguments = true
     this.#emit({ type: 'part-delta', part: open.part, delta: { arguments: argumentsDelta } })
   }
 
-  #readToolCallSignature(call: JsonObject, id: string): void {
-    const signature = toolCallSignatureOf(call)
+  #readToolCallSignature(toolCall: JsonObject, id: string): void {
+    const signature = toolCallSignatureOf(toolCall)
     if (signature === undefined) return
     const part = this.#startPart({
       kind: 'reasoning',

@@ -6,7 +6,7 @@ import { encodeStreamError } from './error.ts'
 export const doneEvent = 'data: [DONE]\n\n'
 export const heartbeat = ': HEADGATE PROCESSING\n\n'
 
-/** What every chunk of a reply says about it. */
+/** The fields common to every chunk of a reply. */
 export function buildChunkHead(context: ReplyContext, object = 'chat.completion.chunk'): JsonObject {
   return {
     id: context.id,
@@ -22,8 +22,8 @@ export function formatChunk(chunk: JsonObject): string {
 }
 
 /**
- * The chunks that end a reply. What is said once about the whole is a chunk without choices for a client that
- * asked for the usage; others may index `choices[0]` of every chunk, so it rides on the last one that has a choice.
+ * The chunks that end a reply. `finalFields` get a chunk without choices if the client requested usage. Other
+ * clients may index `choices[0]` of every chunk, so they are merged into the last chunk with a choice.
  */
 export function formatLastChunks(
   chunks: JsonObject[],
@@ -34,13 +34,13 @@ export function formatLastChunks(
     asObject(body.stream_options)?.include_usage === true || asObject(body.usage)?.include === true
   const last = chunks.findLastIndex(({ choices }) => Array.isArray(choices) && choices.length > 0)
   const isMerged = !isUsageRequested && last !== -1
-  const written = chunks.map((chunk, at) =>
+  const formatted = chunks.map((chunk, at) =>
     formatChunk(isMerged && at === last ? { ...finalFields, ...chunk } : chunk),
   )
-  return `${written.join('')}${isMerged ? '' : formatChunk({ ...finalFields, choices: [] })}${doneEvent}`
+  return `${formatted.join('')}${isMerged ? '' : formatChunk({ ...finalFields, choices: [] })}${doneEvent}`
 }
 
-/** The last chunk of a reply that broke off. Nothing follows it: the usual last line would mean success. */
+/** The last chunk of a reply that was cut off. Nothing follows it: `[DONE]` would mean success. */
 export function formatErrorChunk(head: JsonObject, error: GatewayError): string {
   const choice = { index: 0, delta: { content: '' }, finish_reason: 'error', native_finish_reason: null }
   return formatChunk({

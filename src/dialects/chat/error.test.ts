@@ -73,14 +73,14 @@ const cases: [FailureKind, number, unknown][] = [
   ['timeout', 504, null],
 ]
 
-describe('an upstream that answers with an error', () => {
+describe('an error of the upstream', () => {
   test.each(cases)('%s: %i %j', (kind, status, body) => {
     const failure = chat.upstream.decodeError(status, body)
     expect(failure).toMatchObject({ kind, status })
     expect(failure.message.length).toBeGreaterThan(0)
   })
 
-  test('gives its words and its own code', () => {
+  test('keeps its message and its code', () => {
     const body = {
       error: { message: 'Rate limit reached', code: 'rate_limit_exceeded', type: 'tokens', param: null },
     }

@@ -29,7 +29,7 @@ const contextLengthPattern =
 const contentPolicyPattern =
   /content management policy|content policy|usage polic|safety system|flagged (?:as|by|for)/i
 
-/** The body of an answer with a status of 400 or more, in whichever of the vendors' forms. */
+/** Decodes the body of a response with a status of 400 or more, in any vendor's form. */
 export function decodeError(status: number, body: unknown): UpstreamFailure {
   return decodeFailure(extractError(body), status)
 }
@@ -45,10 +45,13 @@ function extractError(body: unknown): unknown {
   return asObject(inner) ?? object
 }
 
-/** A vendor's error as a failure. `status` is null inside a stream: then its own code may be one. */
+/** Decodes a vendor's error. `status` is null inside a stream, where the error's code may be a status. */
 export function decodeFailure(error: unknown, status: number | null): UpstreamFailure {
   const object = asObject(error)
-  const message = (extractMessage(error) || 'The upstream gave no reason.').slice(0, maxMessageLength)
+  const message = (extractMessage(error) || 'The upstream returned an error without a message.').slice(
+    0,
+    maxMessageLength,
+  )
   const effectiveStatus = status !== null && status >= 400 ? status : extractStatus(object)
   const failure: UpstreamFailure = {
     kind: classifyFailure(object, message, effectiveStatus),
@@ -63,7 +66,7 @@ export function decodeFailure(error: unknown, status: number | null): UpstreamFa
   return failure
 }
 
-/** A reply that is not of this format. */
+/** The failure for a reply that is not in this format. */
 export function malformedReplyFailure(message: string): UpstreamFailure {
   return { kind: 'provider_unavailable', status: null, message }
 }
@@ -83,7 +86,7 @@ function extractMessage(error: unknown): string {
   return ''
 }
 
-/** Lists of what is wrong with each field: `{loc, msg}`. */
+/** Validation errors per field: `{loc, msg}`. */
 function formatProblems(value: unknown): string | undefined {
   const problems = asObjects(value).map((problem) => {
     const steps = Array.isArray(problem.loc) ? problem.loc : []
@@ -121,7 +124,7 @@ function classifyFailure(
   if (mayBeInput && status !== 401 && status !== 429 && contextLengthPattern.test(message))
     return 'context_length_exceeded'
   if (mayBeInput && contentPolicyPattern.test(message)) return 'content_policy_violation'
-  // Vendors say `invalid_request_error` and `server_error` with many a status, which then knows better.
+  // Vendors send `invalid_request_error` and `server_error` with many statuses; the status is more specific.
   const isVague = byCode === 'invalid_request' || byCode === 'provider_unavailable'
   if (byCode !== undefined && (!isVague || status === undefined)) return byCode
   if (status !== undefined) return failureKindForStatus(status)
@@ -139,7 +142,7 @@ function classifyCode(error: JsonObject | undefined): FailureKind | undefined {
   return undefined
 }
 
-/** The error of a reply that had already begun. The words of an internal error stay in the log. */
+/** The error of a reply that has already started. The message of an internal error is only logged. */
 export function encodeStreamError(error: GatewayError): JsonObject {
   const { status, message, type } = error.row
   return {
@@ -167,7 +170,7 @@ const statusByFailureKind: Partial<Record<FailureKind, number>> = {
   timeout: 504,
 }
 
-/** The error of a choice that broke off, in a whole reply. */
+/** The error of a choice in a whole reply that was cut off. */
 export function encodeFailure(failure: UpstreamFailure): JsonObject {
   const metadata: JsonObject = { error_type: failure.kind }
   if (failure.code !== undefined) metadata.provider_code = failure.code

@@ -1,6 +1,6 @@
 import type { FinishReason } from '../../call/event.ts'
 
-/** The words vendors of this format use, in lower case. What is not here ended in the ordinary way. */
+/** Finish reasons of vendors with this format, in lower case. Any other reason is `stop`. */
 const finishReasons = new Map<string, FinishReason>([
   ['length', 'length'],
   ['max_tokens', 'length'],
@@ -29,8 +29,8 @@ const finishReasons = new Map<string, FinishReason>([
   ['abort', 'error'],
 ])
 
-/** A vendor's word as one of ours; a reply that calls tools and merely stopped, stopped for them. */
-export function decodeFinishReason(native: string | null, callsTools: boolean): FinishReason {
+/** Some vendors finish a reply with tool calls as `stop`: it becomes `tool_calls`. */
+export function decodeFinishReason(native: string | null, hasToolCalls: boolean): FinishReason {
   const reason = (native === null ? undefined : finishReasons.get(native.toLowerCase())) ?? 'stop'
-  return reason === 'stop' && callsTools ? 'tool_calls' : reason
+  return reason === 'stop' && hasToolCalls ? 'tool_calls' : reason
 }

@@ -5,20 +5,20 @@ import { zeroUsage } from '../../call/usage.ts'
 import { GatewayError } from '../../errors/gateway-error.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
 import { chat } from './chat.ts'
-import { cost, factsFor, framesOf, targetFor } from './fixtures/given.ts'
+import { cost, createContext, createTarget, parseFrames } from './fixtures/harness.ts'
 
-/** Any JSON where a field may be, and often what belongs there. */
+/** Mostly a value of the right type, sometimes any JSON. */
 const odd = (usual: fc.Arbitrary<unknown>) =>
   fc.oneof({ weight: 4, arbitrary: usual }, { weight: 1, arbitrary: fc.jsonValue({ maxDepth: 2 }) })
 const record = (fields: Record<string, fc.Arbitrary<unknown>>) => fc.record(fields, { requiredKeys: [] })
-const words = odd(fc.constantFrom('', 'a', ' "b"', '}]}', '\\'))
+const anyText = odd(fc.constantFrom('', 'a', ' "b"', '}]}', '\\'))
 
 const toolCall = record({
   index: odd(fc.nat(2)),
   id: odd(fc.constantFrom('c1', 'c2', '')),
   type: odd(fc.constantFrom('function', 'custom')),
-  function: odd(record({ name: words, arguments: words })),
-  custom: odd(record({ name: words, input: words })),
+  function: odd(record({ name: anyText, arguments: anyText })),
+  custom: odd(record({ name: anyText, input: anyText })),
 })
 const detail = record({
   type: odd(
@@ -29,48 +29,53 @@ const detail = record({
       'reasoning.server_tool_call',
     ),
   ),
-  text: words,
-  summary: words,
-  data: words,
-  signature: words,
+  text: anyText,
+  summary: anyText,
+  data: anyText,
+  signature: anyText,
   id: odd(fc.constantFrom('r1', 'r2')),
   format: odd(fc.constantFrom('vendor_a-v1', 'vendor_c-v1', 'unknown')),
   index: odd(fc.nat(3)),
 })
-const said = record({
-  role: words,
+const anyMessage = record({
+  role: anyText,
   content: odd(
-    fc.oneof(words, fc.array(odd(record({ type: words, text: words, thinking: words })), { maxLength: 2 })),
+    fc.oneof(
+      anyText,
+      fc.array(odd(record({ type: anyText, text: anyText, thinking: anyText })), { maxLength: 2 }),
+    ),
   ),
-  reasoning: words,
-  reasoning_content: words,
+  reasoning: anyText,
+  reasoning_content: anyText,
   reasoning_details: odd(fc.array(odd(detail), { maxLength: 3 })),
-  refusal: words,
+  refusal: anyText,
   tool_calls: odd(fc.array(odd(toolCall), { maxLength: 3 })),
-  function_call: odd(record({ name: words, arguments: words })),
-  audio: odd(record({ id: words, data: words, transcript: words })),
-  images: odd(fc.array(odd(record({ image_url: odd(record({ url: words })) })), { maxLength: 2 })),
+  function_call: odd(record({ name: anyText, arguments: anyText })),
+  audio: odd(record({ id: anyText, data: anyText, transcript: anyText })),
+  images: odd(fc.array(odd(record({ image_url: odd(record({ url: anyText })) })), { maxLength: 2 })),
   annotations: odd(
-    fc.array(odd(record({ url_citation: odd(record({ url: words, start_index: odd(fc.nat()) })) }))),
+    fc.array(odd(record({ url_citation: odd(record({ url: anyText, start_index: odd(fc.nat()) })) }))),
   ),
 })
 const choice = record({
   index: odd(fc.nat(1)),
-  delta: odd(said),
-  message: odd(said),
+  delta: odd(anyMessage),
+  message: odd(anyMessage),
   finish_reason: odd(fc.constantFrom(null, 'stop', 'tool_calls')),
-  logprobs: odd(record({ content: odd(fc.array(odd(record({ token: words, logprob: odd(fc.double()) })))) })),
+  logprobs: odd(
+    record({ content: odd(fc.array(odd(record({ token: anyText, logprob: odd(fc.double()) })))) }),
+  ),
 })
 const chunk = record({
-  id: words,
-  model: words,
+  id: anyText,
+  model: anyText,
   created: odd(fc.nat()),
   choices: odd(fc.array(odd(choice), { maxLength: 2 })),
   usage: odd(
     record({ prompt_tokens: odd(fc.integer()), completion_tokens: odd(fc.nat()), cost: odd(fc.double()) }),
   ),
-  citations: odd(fc.array(words)),
-  search_results: odd(fc.array(odd(record({ url: words })))),
+  citations: odd(fc.array(anyText)),
+  search_results: odd(fc.array(odd(record({ url: anyText })))),
 })
 
 /** Parts start in order, get deltas only while they are open, and all end. */
@@ -91,8 +96,8 @@ function checkGrammar(events: ReplyEvent[]): void {
   expect([...open.values()]).not.toContain(true)
 }
 
-describe('whatever an upstream sends', () => {
-  test('the reader reads, and its events are in order', () => {
+describe('hostile upstream data', () => {
+  test('is read into events in order', () => {
     fc.assert(
       fc.property(fc.array(chunk, { maxLength: 6 }), fc.boolean(), (chunks, done) => {
         const reader = chat.upstream.createReader()
@@ -104,13 +109,13 @@ describe('whatever an upstream sends', () => {
     )
   })
 
-  test('the relay passes only JSON with our own id', () => {
+  test('is relayed only as JSON with the gateway id', () => {
     fc.assert(
       fc.property(fc.array(chunk, { maxLength: 6 }), (chunks) => {
-        const relay = chat.passthrough.createRelay(factsFor())
+        const relay = chat.passthrough.createRelay(createContext())
         const frames = chunks.map((value) => ({ event: '', data: JSON.stringify(value) }))
         const text = frames.map((frame) => relay.pass(frame)).join('') + relay.end(zeroUsage, cost)
-        for (const { data } of framesOf(text)) {
+        for (const { data } of parseFrames(text)) {
           if (data !== '[DONE]')
             expect(JSON.parse(data)).toMatchObject({ id: 'gen-1763190000-Kx2', model: 'acme/large' })
         }
@@ -119,7 +124,7 @@ describe('whatever an upstream sends', () => {
     )
   })
 
-  test('whole replies and errors are read', () => {
+  test('is read in whole replies and errors', () => {
     fc.assert(
       fc.property(
         chunk,
@@ -127,7 +132,7 @@ describe('whatever an upstream sends', () => {
         fc.integer({ min: 400, max: 599 }),
         (body, error, status) => {
           checkGrammar(chat.upstream.decodeReply(body as JsonObject))
-          chat.passthrough.passReply(body as JsonObject, factsFor(), cost, zeroUsage)
+          chat.passthrough.passReply(body as JsonObject, createContext(), cost, zeroUsage)
           expect(chat.upstream.decodeError(status, error).message).not.toBe('')
         },
       ),
@@ -136,22 +141,22 @@ describe('whatever an upstream sends', () => {
   })
 })
 
-test('whatever a client sends is read, or refused with a 400 that names a field', () => {
+test('hostile requests are decoded, or rejected with a 400 that names a field', () => {
   const message = record({
     role: odd(fc.constantFrom('system', 'user', 'assistant', 'tool', 'function')),
     content: odd(
       fc.oneof(
-        words,
-        fc.array(odd(record({ type: odd(fc.constantFrom('text', 'image_url', 'file')), text: words }))),
+        anyText,
+        fc.array(odd(record({ type: odd(fc.constantFrom('text', 'image_url', 'file')), text: anyText }))),
       ),
     ),
     tool_calls: odd(fc.array(odd(toolCall), { maxLength: 2 })),
-    tool_call_id: words,
+    tool_call_id: anyText,
     reasoning_details: odd(fc.array(odd(detail), { maxLength: 3 })),
   })
   const body = record({
     messages: odd(fc.array(odd(message), { minLength: 1, maxLength: 4 })),
-    tools: odd(fc.array(odd(record({ type: words, function: odd(record({ name: words })) })))),
+    tools: odd(fc.array(odd(record({ type: anyText, function: odd(record({ name: anyText })) })))),
     tool_choice: fc.jsonValue(),
     response_format: fc.jsonValue(),
     stop: fc.jsonValue(),
@@ -159,14 +164,14 @@ test('whatever a client sends is read, or refused with a 400 that names a field'
     temperature: odd(fc.double()),
   })
   fc.assert(
-    fc.property(body, (given) => {
+    fc.property(body, (input) => {
       try {
-        chat.upstream.encodeRequest(chat.client.decodeRequest(given as JsonObject), targetFor())
+        chat.upstream.encodeRequest(chat.client.decodeRequest(input as JsonObject), createTarget())
       } catch (error) {
         expect(error).toBeInstanceOf(GatewayError)
         expect((error as GatewayError).row.status).toBe(400)
       }
-      chat.passthrough.passRequest(given as JsonObject, targetFor())
+      chat.passthrough.passRequest(input as JsonObject, createTarget())
     }),
     { numRuns: 300 },
   )

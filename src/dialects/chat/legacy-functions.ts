@@ -7,8 +7,8 @@ import type { ClientCodec, Passthrough, Relay, ReplyContext, ReplyWriter } from 
 import { formatChunk } from './chunk.ts'
 
 /**
- * Requests from before tools had types: `functions` and `function_call`, results of role `function`. They are
- * read as tools, because few upstreams still know them, and their replies are written back as they expect them.
+ * Converts the deprecated `functions`, `function_call` and messages with role `function` to tools, because few
+ * upstreams still support them. Replies are converted back to `function_call`.
  */
 export function convertFunctionsToTools(body: JsonObject): JsonObject {
   const messages = Array.isArray(body.messages) ? body.messages : []
@@ -31,7 +31,7 @@ function isFunctionMessage(item: unknown): boolean {
   return message?.role === 'function' || asObject(message?.function_call) !== undefined
 }
 
-/** Calls of functions have no ids: each result answers the last call before it. */
+/** Function calls have no ids: a result belongs to the last call before it. */
 function convertFunctionMessages(messages: unknown[]): unknown[] {
   let id = 'call_0'
   return messages.map((item, index) => {
@@ -43,7 +43,7 @@ function convertFunctionMessages(messages: unknown[]): unknown[] {
     }
     if (!message || !functionCall) return item
     const { function_call: _called, ...rest } = message
-    // Some clients keep the member where nothing was called.
+    // Some clients send an empty `function_call`.
     if (!asString(functionCall.name)) return rest
     id = `call_${index}`
     return {
@@ -57,7 +57,7 @@ function nameField(name: unknown): JsonObject {
   return name === undefined ? {} : { name }
 }
 
-/** The client knows functions only: what is called comes back in `function_call`. */
+/** The client sent `functions` without `tools`, so it expects calls in `function_call`. */
 function usesLegacyFunctions({ body }: ReplyContext): boolean {
   return Array.isArray(body.functions) && asObjects(body.tools).length === 0
 }
@@ -77,14 +77,16 @@ export function wrapFunctionReplies(
   }
 }
 
-export function wrapFunctionRelays(same: Pick<Passthrough, 'createRelay' | 'passReply'>): typeof same {
+export function wrapFunctionRelays(
+  passthrough: Pick<Passthrough, 'createRelay' | 'passReply'>,
+): typeof passthrough {
   return {
     createRelay: (context) => {
-      const inner = same.createRelay(context)
+      const inner = passthrough.createRelay(context)
       return usesLegacyFunctions(context) ? new FunctionCallRelay(inner) : inner
     },
     passReply: (original, context, cost, usage) => {
-      const body = same.passReply(original, context, cost, usage)
+      const body = passthrough.passReply(original, context, cost, usage)
       return usesLegacyFunctions(context) ? toFunctionCallBody(body) : body
     },
   }
@@ -128,7 +130,7 @@ class FunctionCallRelay implements Relay {
   }
 }
 
-/** Events of our own writers, of which only those about calls are read again. */
+/** Rewrites the events of the gateway's own writers; only those with tool calls are parsed. */
 function rewriteEvents(text: string): string {
   if (!text.includes('"tool_calls"')) return text
   return text
@@ -154,10 +156,10 @@ function toFunctionCallChoice(choice: JsonObject): JsonObject {
   }
 }
 
-/** There is room for one call: a model that made several makes the others again once it has the first result. */
+/** Only one call fits: the model repeats the others once it has the first result. */
 function toFunctionCallMessage(message: JsonObject): JsonObject {
-  const { tool_calls: calls, ...rest } = message
-  const first = asObjects(calls).find(({ index }) => (asNumber(index) ?? 0) === 0)
-  const call = asObject(first?.function)
-  return call ? { ...rest, function_call: call } : rest
+  const { tool_calls: toolCalls, ...rest } = message
+  const first = asObjects(toolCalls).find(({ index }) => (asNumber(index) ?? 0) === 0)
+  const functionCall = asObject(first?.function)
+  return functionCall ? { ...rest, function_call: functionCall } : rest
 }

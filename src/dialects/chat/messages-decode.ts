@@ -6,13 +6,13 @@ import { decodeAnnotation, decodeCacheControl, decodeContent, decodeSource } fro
 import { decodeReasoningDetails } from './reasoning-details.ts'
 import { functionFieldsOf, isCustomToolCall } from './tool-call-table.ts'
 
-/** What one message leaves for the next ones. */
+/** State carried from one message to the next. */
 interface DecodeState {
   messages: Message[]
-  /** Calls of tools that take free text: their results are marked as such. */
+  /** Calls of free-text tools: their results are marked `custom`. */
   customCallIds: Set<string>
   effort: unknown
-  /** Fields of messages that no other format has. */
+  /** Message fields that other formats do not have. */
   unknown: Set<string>
 }
 
@@ -81,7 +81,7 @@ function addMessage(state: DecodeState, role: Message['role'], parts: Part[], me
   state.messages.push({ role, parts, ...(name !== undefined && { name }) })
 }
 
-/** Results of one turn's calls are one message. */
+/** The tool results of one turn form one message. */
 function addToolResult(state: DecodeState, message: JsonObject, id: string | undefined, at: string): void {
   if (id === undefined) throw invalidFieldError(`${at}.tool_call_id`, 'is required')
   const name = asString(message.name)
@@ -113,9 +113,9 @@ function decodeAssistant(message: JsonObject, at: string, state: DecodeState): O
   parts.push(...attachCitations(decodeContent(message.content, `${at}.content`), message.annotations))
   const refusal = asString(message.refusal)
   if (refusal) parts.push({ kind: 'refusal', text: refusal })
-  for (const call of toolCalls) {
-    // A signature of a call stands before it.
-    parts.push(...reasoning.filter((part) => isSignatureOfCall(part, [call])), call)
+  for (const toolCall of toolCalls) {
+    // The signature of a tool call comes before it.
+    parts.push(...reasoning.filter((part) => isSignatureOfCall(part, [toolCall])), toolCall)
   }
   parts.push(...decodeMedia(message))
   return parts as OutputPart[]
@@ -123,7 +123,7 @@ function decodeAssistant(message: JsonObject, at: string, state: DecodeState): O
 
 function isSignatureOfCall(part: ReasoningPart | OutputPart, toolCalls: ToolCallPart[]): boolean {
   if (part.kind !== 'reasoning' || part.format !== 'vendor_c-v1' || part.id === undefined) return false
-  return toolCalls.some((call) => call.id === part.id)
+  return toolCalls.some(({ id }) => id === part.id)
 }
 
 function decodeReasoningParts(message: JsonObject): OutputPart[] {
@@ -141,34 +141,34 @@ function isReasoningPart(part: ReasoningPart | JsonObject): part is ReasoningPar
   return part.kind === 'reasoning'
 }
 
-/** Signatures that one vendor's own endpoint of this format hangs on its calls. */
+/** Signatures that one vendor's endpoint of this format attaches to its tool calls. */
 function decodeToolCallSignatures(message: JsonObject): OutputPart[] {
-  return asObjects(message.tool_calls).flatMap((call) => {
-    const [id, signature] = [asString(call.id), toolCallSignatureOf(call)]
+  return asObjects(message.tool_calls).flatMap((toolCall) => {
+    const [id, signature] = [asString(toolCall.id), toolCallSignatureOf(toolCall)]
     if (id === undefined || signature === undefined) return []
     return [{ kind: 'reasoning', id, text: '', summary: [], signature, format: 'vendor_c-v1' }]
   })
 }
 
-export function toolCallSignatureOf(call: JsonObject): string | undefined {
-  return asString(asObject(asObject(call.extra_content)?.google)?.thought_signature)
+export function toolCallSignatureOf(toolCall: JsonObject): string | undefined {
+  return asString(asObject(asObject(toolCall.extra_content)?.google)?.thought_signature)
 }
 
 function decodeToolCalls(message: JsonObject, at: string, state: DecodeState): ToolCallPart[] {
-  const toolCalls = asObjects(message.tool_calls).map((call, index) =>
-    decodeToolCall(call, `${at}.tool_calls[${index}]`),
+  const toolCalls = asObjects(message.tool_calls).map((toolCall, index) =>
+    decodeToolCall(toolCall, `${at}.tool_calls[${index}]`),
   )
-  for (const call of toolCalls) if (call.custom) state.customCallIds.add(call.id)
+  for (const { id, custom } of toolCalls) if (custom) state.customCallIds.add(id)
   return toolCalls
 }
 
-function decodeToolCall(call: JsonObject, at: string): ToolCallPart {
-  const [id, custom] = [asString(call.id), isCustomToolCall(call)]
+function decodeToolCall(toolCall: JsonObject, at: string): ToolCallPart {
+  const [id, custom] = [asString(toolCall.id), isCustomToolCall(toolCall)]
   if (id === undefined) throw invalidFieldError(`${at}.id`, 'is required')
-  const functionFields = functionFieldsOf(call)
+  const functionFields = functionFieldsOf(toolCall)
   const name = asString(functionFields.name)
   if (name === undefined) throw invalidFieldError(`${at}.function.name`, 'is required')
-  const cache = decodeCacheControl(call)
+  const cache = decodeCacheControl(toolCall)
   return {
     kind: 'tool-call',
     id,
@@ -181,7 +181,7 @@ function decodeToolCall(call: JsonObject, at: string): ToolCallPart {
   }
 }
 
-/** Text as it is; the object that some clients and vendors write instead, as text. */
+/** Arguments as text: some clients and vendors send an object instead. */
 export function toArgumentsText(value: unknown): string {
   if (typeof value === 'string') return value
   return value === undefined || value === null ? '' : JSON.stringify(value)

@@ -22,14 +22,14 @@ function nameField(message: Message): JsonObject {
   return message.name === undefined ? {} : { name: message.name }
 }
 
-/** Upstreams that know only text there are many: several blocks become paragraphs. */
+/** Many upstreams only accept text here: several blocks are joined as paragraphs. */
 function encodeInstruction(message: Message, target: Target, losses: Losses): JsonObject {
   const role =
     message.role === 'developer' && !target.capabilities.has('developer_role') ? 'system' : message.role
   return { role, content: encodeContent(message.parts, losses, '\n\n'), ...nameField(message) }
 }
 
-/** Results come first: they must follow the calls they answer. */
+/** Tool results come first: they must directly follow their tool calls. */
 function encodeUser(message: Message, losses: Losses): JsonObject[] {
   const results = message.parts.filter((part) => part.kind === 'tool-result')
   const rest: Part[] = message.parts.filter((part) => part.kind !== 'tool-result')
@@ -42,7 +42,7 @@ function encodeUser(message: Message, losses: Losses): JsonObject[] {
   return encoded
 }
 
-/** Results are text here; what else they hold moves into the message behind them. */
+/** Tool results are text in this format; their images and files move into the user message after them. */
 function encodeToolResult(result: ToolResultPart, moved: Part[], losses: Losses): JsonObject {
   if (result.isError) losses.add('is_error')
   if (result.cache) losses.add('cache_control')
@@ -54,7 +54,7 @@ function encodeToolResult(result: ToolResultPart, moved: Part[], losses: Losses)
   return { role: 'tool', tool_call_id: result.id, content: encodeContent(content, losses, '\n\n') }
 }
 
-/** Plain text as a string; anything else, or several texts where no way to join them is given, as parts. */
+/** A string for plain text; parts for anything else, and for several texts without a separator. */
 function encodeContent(parts: Part[], losses: Losses, separator?: string): string | JsonObject[] {
   const encoded = parts.map((part) => encodePart(part, losses)).filter((part) => part !== undefined)
   const texts = encoded.flatMap((part) => (part.type === 'text' ? [asString(part.text) ?? ''] : []))
@@ -71,7 +71,7 @@ function encodeAssistant(message: Message, target: Target, losses: Losses): Json
   const refusal = message.parts.flatMap((part) => (part.kind === 'refusal' ? [part.text] : [])).join('')
   if (refusal !== '') encoded.refusal = refusal
   if (toolCalls.length > 0) {
-    encoded.tool_calls = toolCalls.map((call) => encodeToolCall(call, reasoning, target, losses))
+    encoded.tool_calls = toolCalls.map((part) => encodeToolCall(part, reasoning, target, losses))
     if (content === '') encoded.content = null
   }
   const audio = message.parts.find((part) => part.kind === 'audio')
@@ -80,7 +80,7 @@ function encodeAssistant(message: Message, target: Target, losses: Losses): Json
   return encodeReasoningHistory(encoded, reasoning, target, losses)
 }
 
-/** What an assistant said: text pieces are one text, whatever they were cut by. */
+/** All text parts of an assistant message become one text. */
 function encodeAssistantContent(parts: Part[], losses: Losses): string | JsonObject[] {
   const content = parts.filter(
     (part) => part.kind === 'text' || part.kind === 'image' || part.kind === 'opaque',
@@ -89,15 +89,15 @@ function encodeAssistantContent(parts: Part[], losses: Losses): string | JsonObj
 }
 
 function encodeToolCall(
-  call: ToolCallPart,
+  toolCall: ToolCallPart,
   reasoning: ReasoningPart[],
   target: Target,
   losses: Losses,
 ): JsonObject {
-  if (call.cache) losses.add('cache_control')
-  const { id, name } = call
-  if (call.custom) return { id, type: 'custom', custom: { name, input: call.arguments } }
-  const encoded = { id, type: 'function', function: { name, arguments: call.arguments } }
+  const { id, name, arguments: argumentsText, custom, cache } = toolCall
+  if (cache) losses.add('cache_control')
+  if (custom) return { id, type: 'custom', custom: { name, input: argumentsText } }
+  const encoded = { id, type: 'function', function: { name, arguments: argumentsText } }
   const signaturePart = reasoning.find((part) => isBareSignature(part) && part.id === id)
   if (!signaturePart || !canReplayReasoning(signaturePart, target.signatureFormat)) return encoded
   return { ...encoded, extra_content: { google: { thought_signature: signaturePart.signature } } }

@@ -5,11 +5,11 @@ import { toArgumentsText } from './messages-decode.ts'
 import { joinThinkingText } from './parts-decode.ts'
 import { functionFieldsOf, isBlank, isCustomToolCall, ToolCallTable } from './tool-call-table.ts'
 
-/** What one choice of a relayed reply leaves for its next pieces. */
+/** State of one choice of a relayed reply. */
 export interface RelayedChoice {
   toolCalls: ToolCallTable
   finish: { reason: string; native: string | null } | null
-  /** Numbers of calls had to be changed. */
+  /** Indexes of tool calls had to be changed. */
   isRenumbered: boolean
 }
 
@@ -19,20 +19,20 @@ export function newRelayedChoice(): RelayedChoice {
 
 export interface RelayOptions {
   hidesReasoning: boolean
-  /** Pieces of calls are numbered, whole calls are not. */
+  /** Tool call deltas have an index, whole tool calls do not. */
   isStream: boolean
-  /** For calls that come without an id. */
+  /** For tool calls without an id. */
   replyId: string
   formatNames: FormatNames | undefined
 }
 
-/** A choice of a vendor's chunk or reply as clients of ours know it; what is not known stays. */
+/** A choice of a vendor's chunk or reply in this API's form; unknown fields stay. */
 export function normalizeChoice(
   original: JsonObject,
   state: RelayedChoice,
   options: RelayOptions,
 ): JsonObject {
-  const { usage: _counted, ...choice } = original
+  const { usage: _usage, ...choice } = original
   const [delta, message] = [asObject(choice.delta), asObject(choice.message)]
   if (delta) choice.delta = normalizeMessage(delta, state, options)
   if (message) choice.message = { refusal: null, ...normalizeMessage(message, state, options) }
@@ -56,13 +56,16 @@ function normalizeMessage(original: JsonObject, state: RelayedChoice, options: R
   } else message = withReasoningDetails(message, options)
   const toolCalls = asObjects(message.tool_calls)
   if (toolCalls.length > 0) {
-    message = { ...message, tool_calls: toolCalls.map((call) => normalizeToolCall(call, state, options)) }
+    message = {
+      ...message,
+      tool_calls: toolCalls.map((toolCall) => normalizeToolCall(toolCall, state, options)),
+    }
   }
   if (asObject(message.function_call)) state.toolCalls.add({}, '', 0).hasArguments = true
   return message
 }
 
-/** Members that clients take for something because they are there and not null. */
+/** Clients treat these as content when they are present and not null. */
 const droppedWhenBlank = ['tool_calls', 'function_call', 'audio', 'reasoning_details']
 
 function dropBlankMembers(original: JsonObject): JsonObject {
@@ -75,7 +78,7 @@ function dropBlankMembers(original: JsonObject): JsonObject {
   return message.refusal === '' ? { ...message, refusal: null } : message
 }
 
-/** One vendor's content is a list, with its thinking among it. */
+/** One vendor sends content as an array that includes its thinking. */
 function flattenContent(message: JsonObject): JsonObject {
   let [text, reasoning] = ['', '']
   for (const chunk of message.content as unknown[]) {
@@ -104,27 +107,27 @@ function withNeutralFormats(message: JsonObject): JsonObject {
   return { ...message, reasoning_details: details }
 }
 
-function normalizeToolCall(call: JsonObject, state: RelayedChoice, options: RelayOptions): JsonObject {
-  const existing = state.toolCalls.find(call)
-  const id = asString(call.id) || `call_${options.replyId}_${state.toolCalls.size}`
-  const open = existing ?? state.toolCalls.add(call, id, 0)
-  if (asNumber(call.index) !== open.ordinal) state.isRenumbered = true
-  const functionFields = functionFieldsOf(call)
+function normalizeToolCall(toolCall: JsonObject, state: RelayedChoice, options: RelayOptions): JsonObject {
+  const existing = state.toolCalls.find(toolCall)
+  const id = asString(toolCall.id) || `call_${options.replyId}_${state.toolCalls.size}`
+  const open = existing ?? state.toolCalls.add(toolCall, id, 0)
+  if (asNumber(toolCall.index) !== open.ordinal) state.isRenumbered = true
+  const functionFields = functionFieldsOf(toolCall)
   const argumentsText = toArgumentsText(
-    isCustomToolCall(call) ? functionFields.input : functionFields.arguments,
+    isCustomToolCall(toolCall) ? functionFields.input : functionFields.arguments,
   )
   if (argumentsText !== '') open.hasArguments = true
-  const { custom, ...rest } = call
+  const { custom, ...rest } = toolCall
   const normalized: JsonObject = {
-    ...(isBlank(custom) ? rest : call),
+    ...(isBlank(custom) ? rest : toolCall),
     ...(options.isStream && { index: open.ordinal }),
   }
   if (!existing) {
     normalized.id = open.id
-    normalized.type = asString(call.type) ?? 'function'
+    normalized.type = asString(toolCall.type) ?? 'function'
   }
-  if (isCustomToolCall(call)) return normalized
-  // A whole call must have arguments; of one in pieces they may still come.
+  if (isCustomToolCall(toolCall)) return normalized
+  // A whole tool call must have arguments; in a stream they may still follow.
   const isEmptyCall = !options.isStream && argumentsText === ''
   if (
     isEmptyCall ||
@@ -135,26 +138,26 @@ function normalizeToolCall(call: JsonObject, state: RelayedChoice, options: Rela
   return normalized
 }
 
-/** The pieces that a choice still owes its calls when it is over: a call without arguments has an empty object. */
+/** Deltas for tool calls that ended without arguments, which get an empty object. */
 export function takeMissingArguments({ toolCalls }: RelayedChoice): JsonObject[] {
   return toolCalls.all
     .filter(({ custom, hasArguments }) => !custom && !hasArguments)
-    .map((call) => {
-      call.hasArguments = true
-      return { index: call.ordinal, function: { arguments: '{}' } }
+    .map((toolCall) => {
+      toolCall.hasArguments = true
+      return { index: toolCall.ordinal, function: { arguments: '{}' } }
     })
 }
 
-/** Characters of an answer in a delta or message; more than none means that something was said. */
+/** Characters of content in a delta or message; zero means it has no content. */
 export function countContentCharacters(message: JsonObject): number {
   let length = 0
   for (const name of ['content', 'refusal', 'reasoning', 'reasoning_content'])
     length += asString(message[name])?.length ?? 0
   if (Array.isArray(message.content)) length += JSON.stringify(message.content).length
   if (length === 0) length += asObjects(message.reasoning_details).length
-  for (const call of [...asObjects(message.tool_calls), asObject(message.function_call)]) {
-    if (!call) continue
-    const functionFields = asObject(call.function) ?? asObject(call.custom) ?? call
+  for (const toolCall of [...asObjects(message.tool_calls), asObject(message.function_call)]) {
+    if (!toolCall) continue
+    const functionFields = asObject(toolCall.function) ?? asObject(toolCall.custom) ?? toolCall
     length +=
       (asString(functionFields.name)?.length ?? 0) +
       toArgumentsText(functionFields.arguments ?? functionFields.input).length

@@ -14,7 +14,7 @@ import { asNumber, asObject, asObjects, asString, type JsonObject } from '../../
 type Part = InputPart | OutputPart
 type PartDecoder = (part: JsonObject, at: string) => Part
 
-/** Content parts by their type. A type that is not here passes as it is, for upstreams of this format. */
+/** Decoders of content parts by type. Any other type passes unmodified to upstreams of this format. */
 const partDecoders: Record<string, PartDecoder> = {
   text: decodeText,
   input_text: decodeText,
@@ -30,7 +30,7 @@ const partDecoders: Record<string, PartDecoder> = {
   thinking: decodeThinking,
 }
 
-/** The content of a message, as parts. `at` names the place in errors. */
+/** The content of a message as parts. `at` is the path for error messages. */
 export function decodeContent(content: unknown, at: string): Part[] {
   if (typeof content === 'string') return content === '' ? [] : [{ kind: 'text', text: content }]
   if (content === null || content === undefined) return []
@@ -54,7 +54,7 @@ function decodeText(part: JsonObject, at: string): TextPart {
   return { kind: 'text', text, ...(cache && { cache }) }
 }
 
-/** `cache_control`, or the other vendor's word for the same wish. */
+/** `cache_control`, or `prompt_cache_breakpoint`, another vendor's field with the same meaning. */
 export function decodeCacheControl(part: JsonObject): CacheBreakpoint | undefined {
   const control = asObject(part.cache_control)
   if (!control) return asObject(part.prompt_cache_breakpoint) ? {} : undefined
@@ -105,12 +105,12 @@ function decodeFileSource(file: JsonObject): MediaSource | undefined {
   return url === undefined ? undefined : decodeSource(url)
 }
 
-/** Bare base64 says nothing of its type; documents are almost always PDF. */
+/** Bare base64 has no media type; documents are almost always PDF. */
 function guessMediaType(filename: string | undefined): string {
   return filename?.toLowerCase().endsWith('.txt') ? 'text/plain' : 'application/pdf'
 }
 
-/** Thinking as one vendor has it among the content: a list of text chunks. */
+/** One vendor's thinking within the content: an array of text chunks. */
 function decodeThinking(part: JsonObject): ReasoningPart {
   return { kind: 'reasoning', text: joinThinkingText(part.thinking), summary: [], format: 'unknown' }
 }
@@ -122,7 +122,7 @@ export function joinThinkingText(thinking: unknown): string {
     .join('')
 }
 
-/** A data URL taken apart, or the address as it is. */
+/** Splits a data URL; any other URL stays as it is. */
 export function decodeSource(url: string): MediaSource {
   if (!url.startsWith('data:')) return sourceFromUrl(url)
   const comma = url.indexOf(',')
@@ -136,7 +136,7 @@ export function urlOf(source: MediaSource): string | undefined {
   return source.kind === 'data' ? `data:${source.mediaType};base64,${source.data}` : undefined
 }
 
-/** An annotation as a citation; one that is no web address keeps its own form. */
+/** Decodes an annotation; one without a URL keeps its native form. */
 export function decodeAnnotation(annotation: JsonObject): Citation {
   const urlCitation = asObject(annotation.url_citation)
   const url = asString(urlCitation?.url)
@@ -151,7 +151,7 @@ export function decodeAnnotation(annotation: JsonObject): Citation {
   return citation
 }
 
-/** Files are named in two ways: as this API parsed them, and as one vendor cites them. */
+/** A file is cited in two forms: `file` by this API, `file_citation` by one vendor. */
 function decodeFileCitation(annotation: JsonObject): Citation {
   const native = { dialect: 'chat' as const, value: annotation }
   const file = asObject(annotation.file) ?? asObject(annotation.file_citation)

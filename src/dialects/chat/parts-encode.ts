@@ -14,7 +14,7 @@ import { urlOf } from './parts-decode.ts'
 
 type Part = InputPart | OutputPart
 
-/** A part of a prompt as content; nothing where the format has no word for it, and the loss is named. */
+/** Encodes a content part; undefined, with a loss, if the format cannot express it. */
 export function encodePart(part: Part, losses: Losses): JsonObject | undefined {
   if ('cache' in part && part.cache) losses.add('cache_control')
   switch (part.kind) {
@@ -71,7 +71,7 @@ function encodeAudio(part: AudioPart, losses: Losses): JsonObject | undefined {
   return { type: 'input_audio', input_audio: { data: part.data, format: part.format } }
 }
 
-/** A citation as an annotation, its place moved by what stands before its text part. */
+/** Encodes a citation as an annotation; `offset` is the start of its text part in the content. */
 export function encodeCitation(citation: Citation, offset: number): JsonObject | undefined {
   const { url, title, citedText, start, end, native } = citation
   if (native?.dialect === 'chat') return native.value

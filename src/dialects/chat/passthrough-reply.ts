@@ -9,12 +9,12 @@ import { newRelayedChoice, normalizeChoice } from './normalize.ts'
 import { buildAnnotations, extractChoiceError, extractChunkError } from './reply-reader.ts'
 import { findUsage, mergeUsage } from './usage.ts'
 
-/** Where this API says that a reply broke off. */
+/** The fields of a choice that was cut off. */
 function encodeBrokenChoice(error: unknown): JsonObject {
   return { finish_reason: 'error', error: encodeFailure(decodeFailure(error, null)) }
 }
 
-/** The vendor's own reply with what we say of it ourselves; unknown fields stay. */
+/** The vendor's reply with the gateway's fields; unknown fields stay. */
 export function passReply(
   body: JsonObject,
   context: ReplyContext,
@@ -53,7 +53,7 @@ export function passReply(
   }
 }
 
-/** What the vendor says of the tier, or else which one was asked. */
+/** The tier the vendor reports, or else the requested one. */
 export function encodeTier({ service_tier: reported }: JsonObject, { tier }: ReplyContext): JsonObject {
   const tierName = reported ?? tier
   return tierName === null || tierName === undefined ? {} : { service_tier: normalizeServedTier(tierName) }

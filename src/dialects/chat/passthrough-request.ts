@@ -9,13 +9,13 @@ import { decodeReasoning, gatewayFields, knownFields, vendorEffortOf } from './r
 import { encodeReasoning, encodeStreamFields, maxTokensFieldOf, requestPath } from './request-encode.ts'
 import { isGatewayTool } from './tools.ts'
 
-/** Fields that are written anew below. */
+/** Fields that are rewritten below. */
 const rewrittenFields: ReadonlySet<string> = new Set([
   ...['model', 'messages', 'prompt', 'stream', 'stream_options', 'store', 'tools', 'service_tier'],
   ...['max_tokens', 'max_completion_tokens', 'reasoning', 'reasoning_effort', 'include_reasoning'],
 ])
 
-/** The client's own body, copied only where something in it must change. */
+/** The client's body, copied only where something changes. */
 export function passRequest(original: JsonObject, target: Target): UpstreamRequest {
   const body = convertFunctionsToTools(original)
   const losses = new Losses()
@@ -67,12 +67,12 @@ function setOrDrop(
   else passed[field] = value
 }
 
-/** Tools of the gateway stay here; without any tool, a choice among them would be refused. */
+/** Gateway tools are not sent; without any tool, upstreams reject a tool choice. */
 function passTools(body: JsonObject, passed: JsonObject, target: Target, losses: Losses): void {
   const tools = Array.isArray(body.tools) ? body.tools : []
-  const isRefused = target.unsupportedFields.has('tools')
-  if (tools.length > 0 && isRefused) losses.add('tools')
-  const accepted = isRefused ? [] : tools.filter((tool) => shouldPassTool(asObject(tool), losses))
+  const isUnsupported = target.unsupportedFields.has('tools')
+  if (tools.length > 0 && isUnsupported) losses.add('tools')
+  const accepted = isUnsupported ? [] : tools.filter((tool) => shouldPassTool(asObject(tool), losses))
   if (accepted.length > 0) {
     const dropsCacheControl = target.unsupportedFields.has('cache_control')
     passed.tools = accepted.map((tool) =>
@@ -91,7 +91,7 @@ function shouldPassTool(tool: JsonObject | undefined, losses: Losses): boolean {
   return !isGatewayTool(type)
 }
 
-/** Some clients write the fields of a function beside its type, others leave the type out. */
+/** Some clients send the fields of a function next to its type, others omit the type. */
 function nestFunctionFields(item: unknown): unknown {
   const tool = asObject(item)
   const type = tool?.type ?? 'function'
@@ -101,7 +101,7 @@ function nestFunctionFields(item: unknown): unknown {
   return { type, function: functionFields }
 }
 
-/** Where the type is left out, a choice names a function. */
+/** A choice without a type names a function. */
 function withChoiceType(choice: unknown): unknown {
   const choiceObject = asObject(choice)
   return choiceObject && asObject(choiceObject.function) && !choiceObject.type
@@ -121,7 +121,7 @@ function passMessages(body: JsonObject, target: Target, losses: Losses): unknown
   return mapChanged(body.messages, (item) => passMessage(item, target, losses))
 }
 
-/** The same list when nothing in it changes: prompts are long, and most pass as they are. */
+/** Returns the same array if nothing changed: prompts are long, and most pass unmodified. */
 function mapChanged(list: unknown[], change: (item: unknown) => unknown): unknown[] {
   let changed: unknown[] | null = null
   for (let at = 0; at < list.length; at++) {
@@ -150,14 +150,14 @@ function passMessage(item: unknown, target: Target, losses: Losses): unknown {
     : message
 }
 
-/** Vendors parse the arguments of earlier calls: none at all is an empty object. */
+/** Vendors parse the arguments of earlier tool calls, so empty arguments become an empty object. */
 function fillEmptyArguments(message: JsonObject): JsonObject {
   if (!Array.isArray(message.tool_calls)) return message
   const toolCalls = mapChanged(message.tool_calls, (item) => {
-    const call = asObject(item)
-    const functionFields = asObject(call?.function)
+    const toolCall = asObject(item)
+    const functionFields = asObject(toolCall?.function)
     return functionFields && !functionFields.arguments
-      ? { ...call, function: { ...functionFields, arguments: '{}' } }
+      ? { ...toolCall, function: { ...functionFields, arguments: '{}' } }
       : item
   })
   return toolCalls === message.tool_calls ? message : { ...message, tool_calls: toolCalls }
@@ -167,11 +167,11 @@ function dropCacheControl(item: unknown, losses: Losses): unknown {
   const part = asObject(item)
   if (part?.cache_control === undefined) return item
   losses.add('cache_control')
-  const { cache_control: _mark, ...rest } = part
+  const { cache_control: _control, ...rest } = part
   return rest
 }
 
-/** An address in the place of the object that holds it. */
+/** Some clients send the URL without the object around it. */
 function passImagePart(item: unknown): unknown {
   const part = asObject(item)
   if (part?.type !== 'image_url' || typeof part.image_url !== 'string') return item

@@ -8,7 +8,7 @@ const anything = fc.oneof(
   fc.double(),
   fc.integer(),
 )
-/** Right most of the time, so that whole bodies are. */
+/** Mostly valid, so that whole bodies often are. */
 const mostly = (right: fc.Arbitrary<unknown>) =>
   fc.oneof({ weight: 12, arbitrary: right }, { weight: 1, arbitrary: anything })
 
@@ -30,7 +30,7 @@ const bodies = fc.record(
   { requiredKeys: ['messages'] },
 )
 
-test('what is called plain the schema accepts, and leaves as it is', () => {
+test('the schema accepts a plain request and leaves it unchanged', () => {
   let plain = 0
   fc.assert(
     fc.property(bodies, (body) => {
@@ -43,10 +43,10 @@ test('what is called plain the schema accepts, and leaves as it is', () => {
   expect(plain).toBeGreaterThan(300)
 })
 
-test('a body with anything beyond plain talk is left to the schema', () => {
-  const talk = { model: 'a/b', messages: [{ role: 'user', content: 'x' }] }
-  expect(isPlainRequest(talk)).toBe(true)
+test('a body with any other field is validated by the schema', () => {
+  const body = { model: 'a/b', messages: [{ role: 'user', content: 'x' }] }
+  expect(isPlainRequest(body)).toBe(true)
   for (const extra of [{ tools: [] }, { provider: {} }, { n: 1 }, { input: 'x' }, { temperature: 3 }]) {
-    expect(isPlainRequest({ ...talk, ...extra })).toBe(false)
+    expect(isPlainRequest({ ...body, ...extra })).toBe(false)
   }
 })

@@ -24,8 +24,8 @@ const fieldChecks: ReadonlyMap<string, FieldCheck> = new Map([
 ])
 
 /**
- * Whether a body is a plain conversation: most are, and for these the whole schema has nothing to say.
- * Anything else is for the schema to judge.
+ * Whether a body is a plain conversation, which is always valid: most requests are, and they skip the schema.
+ * Any other body is validated by the schema.
  */
 export function isPlainRequest(body: unknown): boolean {
   const fields = asObject(body)

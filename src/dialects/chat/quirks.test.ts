@@ -3,29 +3,29 @@ import { collectReply } from '../../call/event.ts'
 import { zeroUsage } from '../../call/usage.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
 import { chat } from './chat.ts'
-import { cost, delta, doneFrame, factsFor, framesFrom, framesOf } from './fixtures/given.ts'
+import { cost, createContext, delta, doneFrame, parseFrames, toFrames } from './fixtures/harness.ts'
 
-/** What a vendor's chunks come to, read; and relayed to a client, and read there. */
-function bothWays(chunks: object[], done = true) {
-  const frames = [...framesFrom(chunks), ...(done ? [doneFrame] : [])]
+/** The reply of a vendor's chunks: read directly, and relayed to a client and read there. */
+function readAndRelay(chunks: object[], done = true) {
+  const frames = [...toFrames(chunks), ...(done ? [doneFrame] : [])]
   const reader = chat.upstream.createReader()
   const read = collectReply([...frames.flatMap((frame) => reader.read(frame)), ...reader.end()])
-  const relay = chat.passthrough.createRelay(factsFor())
+  const relay = chat.passthrough.createRelay(createContext())
   const passed = frames.map((frame) => relay.pass(frame)).join('')
   const text = passed + relay.end(relay.summary.usage ?? zeroUsage, cost)
   const client = chat.upstream.createReader()
-  const relayed = collectReply([...framesOf(text).flatMap((frame) => client.read(frame)), ...client.end()])
-  return { read, relayed, seen: relay.summary, text }
+  const relayed = collectReply([...parseFrames(text).flatMap((frame) => client.read(frame)), ...client.end()])
+  return { read, relayed, summary: relay.summary, text }
 }
 
 function partsOf(chunks: object[]) {
-  const { read, relayed, seen: summary } = bothWays(chunks)
+  const { read, relayed, summary } = readAndRelay(chunks)
   expect(relayed.choices).toEqual(read.choices)
   expect(summary.hasContent).toBe(true)
   return read.choices[0]?.parts
 }
 
-function whole(message: object, more: object = {}, finish = 'stop') {
+function decodeWhole(message: object, more: object = {}, finish = 'stop') {
   const body = { id: 'x', model: 'm', choices: [{ index: 0, message, finish_reason: finish }], ...more }
   return collectReply(chat.upstream.decodeReply(body))
 }
@@ -34,19 +34,19 @@ const call = (
   index: number | undefined,
   id: string | undefined,
   name: string | undefined,
-  given: unknown,
+  argumentsValue: unknown,
 ) => ({
   ...(index !== undefined && { index }),
   ...(id !== undefined && { id, type: 'function' }),
-  function: { ...(name !== undefined && { name }), arguments: given },
+  function: { ...(name !== undefined && { name }), arguments: argumentsValue },
 })
 const finished = delta({}, 'stop')
 
-describe('thinking', () => {
-  const thinking = { kind: 'reasoning', text: 'Hm. So.', summary: [], format: 'unknown' }
-  const answer = { kind: 'text', text: 'Yes.' }
+describe('reasoning', () => {
+  const reasoning = { kind: 'reasoning', text: 'Hm. So.', summary: [], format: 'unknown' }
+  const text = { kind: 'text', text: 'Yes.' }
 
-  test.each(['reasoning', 'reasoning_content'])('under the name %s', (name) => {
+  test.each(['reasoning', 'reasoning_content'])('in the field %s', (name) => {
     const chunks = [
       delta({ role: 'assistant', content: null, [name]: '' }),
       delta({ content: null, [name]: 'Hm.' }),
@@ -55,14 +55,14 @@ describe('thinking', () => {
       delta({ content: '.', [name]: null }),
       finished,
     ]
-    expect(partsOf(chunks)).toEqual([thinking, answer] as never)
-    expect(whole({ content: 'Yes.', [name]: 'Hm. So.' }).choices[0]?.parts).toEqual([
-      thinking,
-      answer,
+    expect(partsOf(chunks)).toEqual([reasoning, text] as never)
+    expect(decodeWhole({ content: 'Yes.', [name]: 'Hm. So.' }).choices[0]?.parts).toEqual([
+      reasoning,
+      text,
     ] as never)
   })
 
-  test('as chunks among the content', () => {
+  test('as chunks within the content', () => {
     const thoughts = (text: string) => ({
       content: [{ type: 'thinking', thinking: [{ type: 'text', text }] }],
     })
@@ -73,10 +73,10 @@ describe('thinking', () => {
       delta({ content: '.' }),
       finished,
     ]
-    expect(partsOf(chunks)).toEqual([thinking, answer] as never)
+    expect(partsOf(chunks)).toEqual([reasoning, text] as never)
   })
 
-  test('as details of another gateway, with the signature in a piece of its own', () => {
+  test('as details of another gateway, with the signature in a separate delta', () => {
     const entry = (fields: object) => ({
       reasoning_details: [{ type: 'reasoning.text', format: 'anthropic-claude-v1', index: 0, ...fields }],
     })
@@ -88,8 +88,8 @@ describe('thinking', () => {
       finished,
     ]
     expect(partsOf(chunks)).toEqual([
-      { ...thinking, format: 'vendor_a-v1', signature: 'Er8B' },
-      answer,
+      { ...reasoning, format: 'vendor_a-v1', signature: 'Er8B' },
+      text,
     ] as never)
   })
 })
@@ -100,7 +100,7 @@ describe('tool calls', () => {
     { kind: 'tool-call', id: 'b2', name: 'g', arguments: '{}' },
   ]
 
-  test('numbered, in interleaved pieces', () => {
+  test('with indexes, in interleaved deltas', () => {
     const chunks = [
       delta({ tool_calls: [call(0, 'a1', 'f', '')] }),
       delta({ tool_calls: [call(1, 'b2', 'g', '')] }),
@@ -113,18 +113,22 @@ describe('tool calls', () => {
     expect(partsOf(chunks)).toEqual(two as never)
   })
 
-  test('without numbers: each is a new call', () => {
-    const given = [call(undefined, 'a1', 'f', '{"x":1}'), call(undefined, 'b2', 'g', '{}')]
-    expect(partsOf([delta({ tool_calls: given }, 'tool_calls')])).toEqual(two as never)
-    expect(partsOf([...given.map((one) => delta({ tool_calls: [one] })), finished])).toEqual(two as never)
+  test('without indexes: each is a new call', () => {
+    const toolCalls = [call(undefined, 'a1', 'f', '{"x":1}'), call(undefined, 'b2', 'g', '{}')]
+    expect(partsOf([delta({ tool_calls: toolCalls }, 'tool_calls')])).toEqual(two as never)
+    expect(partsOf([...toolCalls.map((toolCall) => delta({ tool_calls: [toolCall] })), finished])).toEqual(
+      two as never,
+    )
   })
 
-  test('all numbered 0, told apart by their ids', () => {
-    const given = [call(0, 'a1', 'f', '{"x":1}'), call(0, 'b2', 'g', '{}')]
-    expect(partsOf([...given.map((one) => delta({ tool_calls: [one] })), finished])).toEqual(two as never)
+  test('all with index 0, distinguished by their ids', () => {
+    const toolCalls = [call(0, 'a1', 'f', '{"x":1}'), call(0, 'b2', 'g', '{}')]
+    expect(partsOf([...toolCalls.map((toolCall) => delta({ tool_calls: [toolCall] })), finished])).toEqual(
+      two as never,
+    )
   })
 
-  test('with id and name again in every piece', () => {
+  test('with id and name repeated in every delta', () => {
     const chunks = [
       delta({ tool_calls: [call(0, 'a1', 'f', '{"x"')] }),
       delta({ tool_calls: [call(0, 'a1', 'f', ':1}')] }),
@@ -144,17 +148,17 @@ describe('tool calls', () => {
   })
 
   test('without an id get one', () => {
-    const reply = whole({ tool_calls: [call(undefined, undefined, 'f', '{}')] })
+    const reply = decodeWhole({ tool_calls: [call(undefined, undefined, 'f', '{}')] })
     expect(reply.choices[0]?.parts).toMatchObject([{ kind: 'tool-call', id: 'call_x_0', name: 'f' }])
   })
 
-  test('of the oldest form', () => {
+  test('in the deprecated `function_call`', () => {
     const chunks = [
       delta({ function_call: { name: 'f', arguments: '{"x"' } }),
       delta({ function_call: { arguments: ':1}' } }),
       delta({}, 'function_call'),
     ]
-    const { read } = bothWays(chunks)
+    const { read } = readAndRelay(chunks)
     expect(read.choices[0]?.parts).toMatchObject([{ kind: 'tool-call', name: 'f', arguments: '{"x":1}' }])
     expect(read.choices[0]?.end?.reason).toBe('tool_calls')
   })
@@ -172,7 +176,7 @@ describe('tool calls', () => {
     ])
   })
 
-  test('with a signature hung on them (R29)', () => {
+  test('with an attached signature (R29)', () => {
     const signed = { ...call(0, 'a1', 'f', '{}'), extra_content: { google: { thought_signature: 'CiQB' } } }
     expect(partsOf([delta({ tool_calls: [signed] }), finished])).toEqual([
       { kind: 'reasoning', id: 'a1', text: '', summary: [], signature: 'CiQB', format: 'vendor_c-v1' },
@@ -194,14 +198,14 @@ describe('finish reasons', () => {
     ['SAFETY', 'content_filter'],
     ['insufficient_system_resource', 'error'],
   ])('%s is %s', (native, reason) => {
-    const { read, relayed, seen: summary } = bothWays([delta({ content: 'x' }), delta({}, native)])
+    const { read, relayed, summary } = readAndRelay([delta({ content: 'x' }), delta({}, native)])
     expect(read.choices[0]?.end).toMatchObject({ reason, native } as never)
     expect(relayed.choices[0]?.end).toMatchObject({ reason, native } as never)
     expect(summary.finishReasons).toEqual([{ reason, native }])
   })
 
-  test('a plain stop after tool calls is for the calls', () => {
-    const { read, seen: summary } = bothWays([delta({ tool_calls: [call(0, 'a', 'f', '{}')] }), finished])
+  test('`stop` after tool calls becomes `tool_calls`', () => {
+    const { read, summary } = readAndRelay([delta({ tool_calls: [call(0, 'a', 'f', '{}')] }), finished])
     expect(read.choices[0]?.end).toMatchObject({ reason: 'tool_calls', native: 'stop' })
     expect(summary.finishReasons).toEqual([{ reason: 'tool_calls', native: 'stop' }])
   })
@@ -224,15 +228,15 @@ describe('usage (R9)', () => {
       ],
     ],
   ])('%s', (_place, chunks) => {
-    const { read, relayed, seen: summary } = bothWays([delta({ content: 'Hi' }), ...chunks])
+    const { read, relayed, summary } = readAndRelay([delta({ content: 'Hi' }), ...chunks])
     expect(read.usage).toEqual(plain)
     expect(summary.usage).toEqual(plain)
     expect(relayed.usage).toEqual({ ...plain, reportedCost: cost.total })
   })
 
-  const usageOf = (usage: JsonObject) => whole({ content: 'x' }, { usage }).usage
+  const usageOf = (usage: JsonObject) => decodeWhole({ content: 'x' }, { usage }).usage
 
-  test('thinking counted beside the completion is told by the total', () => {
+  test('reasoning counted outside the completion shows in the total', () => {
     const usage = {
       prompt_tokens: 12,
       completion_tokens: 1,
@@ -251,12 +255,12 @@ describe('usage (R9)', () => {
     })
   })
 
-  test('thinking within the completion is taken out of it', () => {
+  test('reasoning counted within the completion is subtracted from it', () => {
     const usage = { ...counts, completion_tokens_details: { reasoning_tokens: 4 } }
     expect(usageOf(usage)).toEqual({ ...zeroUsage, input: 10, output: 1, reasoning: 4 })
   })
 
-  test('hits of a prompt cache under their other name', () => {
+  test('cache hits in a vendor field', () => {
     const usage = { ...counts, prompt_cache_hit_tokens: 8, prompt_cache_miss_tokens: 2 }
     expect(usageOf(usage)).toEqual({ ...zeroUsage, input: 2, cacheRead: 8, output: 5 })
   })
@@ -267,7 +271,7 @@ describe('usage (R9)', () => {
     expect(usageOf({ ...counts, cost: -1 })?.reportedCost).toBeNull()
   })
 
-  test('numbers that cannot be are none, and nothing else is no usage', () => {
+  test('invalid numbers are ignored, and usage without any count is no usage', () => {
     const usage = {
       prompt_tokens: -5,
       completion_tokens: 1e18,
@@ -277,14 +281,14 @@ describe('usage (R9)', () => {
     expect(usageOf({ ...usage, completion_tokens: 0 })).toEqual(zeroUsage)
   })
 
-  test('parts that overlap never come to more than the whole', () => {
+  test('overlapping counts never sum to more than the total', () => {
     const usage = { prompt_tokens: 10, prompt_tokens_details: { cached_tokens: 8, image_tokens: 7 } }
     expect(usageOf(usage)).toEqual({ ...zeroUsage, cacheRead: 8, inputImage: 2 })
   })
 })
 
-describe('what else comes in a stream', () => {
-  test('sources beside the choices become citations', () => {
+describe('other content of a stream', () => {
+  test('sources next to the choices become citations', () => {
     const sources = {
       citations: ['https://a.example', 'https://b.example'],
       search_results: [{ title: 'A', url: 'https://a.example', snippet: 'words' }],
@@ -302,16 +306,16 @@ describe('what else comes in a stream', () => {
     ])
   })
 
-  test('a first chunk without choices, with remarks on the prompt', () => {
+  test('a first chunk without choices, with content filter results of the prompt', () => {
     const chunks = [{ id: '', model: '', choices: [], prompt_filter_results: [{ prompt_index: 0 }] }]
-    const { read, text } = bothWays([...chunks, delta({ content: 'Hi' }), finished])
+    const { read, text } = readAndRelay([...chunks, delta({ content: 'Hi' }), finished])
     expect(read.isComplete).toBe(true)
     expect(text).toContain('prompt_filter_results')
   })
 
   test('an error in the middle', () => {
     const error = { message: 'The server is overloaded', type: 'overloaded_error', code: 529 }
-    const { read, seen: summary } = bothWays([delta({ content: 'Hi' }), { error }])
+    const { read, summary } = readAndRelay([delta({ content: 'Hi' }), { error }])
     expect(read).toMatchObject({ isComplete: false, failure: { kind: 'provider_overloaded', code: '529' } })
     expect(summary).toMatchObject({ isComplete: false, failure: { kind: 'provider_overloaded' } })
   })
@@ -321,7 +325,7 @@ describe('what else comes in a stream', () => {
     expect(reader.read({ event: '', data: '<html>502</html>' })).toMatchObject([{ type: 'reply-error' }])
   })
 
-  test('an end without any answer is a failure', () => {
+  test('an end without any choice is a failure', () => {
     const reader = chat.upstream.createReader()
     expect(reader.read(doneFrame)).toMatchObject([{ type: 'reply-error' }])
     expect(reader.end()).toEqual([])
@@ -338,7 +342,7 @@ describe('what else comes in a stream', () => {
     ])
   })
 
-  test('speech, with its transcript', () => {
+  test('audio with its transcript', () => {
     const chunks = [
       delta({ role: 'assistant', audio: { id: 'audio_1', transcript: 'Hel' } }),
       delta({ audio: { data: 'AAAA', transcript: 'lo' } }),
@@ -360,7 +364,7 @@ describe('what else comes in a stream', () => {
 })
 
 describe('a whole reply', () => {
-  test('that is an error in spite of its status', () => {
+  test('that is an error despite its status', () => {
     expect(
       collectReply(chat.upstream.decodeReply({ error: { message: 'No such model', code: 404 } })).failure,
     ).toMatchObject({

@@ -3,7 +3,7 @@ import type { ReasoningFormat, ReasoningPart } from '../../call/part.ts'
 import { asNumber, asObject, asString, type JsonObject } from '../../lib/json-values.ts'
 import { decodeReasoningFormat, encodeReasoningFormat, type FormatNames } from '../reasoning-format.ts'
 
-/** Whose an entry is. One that is signed and does not say is of the documented default. */
+/** The format of an entry. A signed entry without a format has the documented default. */
 export function decodeEntryFormat(entry: JsonObject): ReasoningFormat {
   const name = asString(entry.format)
   if (name === undefined) return isSigned(entry) ? 'vendor_a-v1' : 'unknown'
@@ -17,7 +17,7 @@ export function isSigned(entry: JsonObject): boolean {
   )
 }
 
-/** What an entry adds, and whether it begins a new part. */
+/** The delta of an entry, and the part it starts, if any. */
 export interface DetailUpdate {
   newPart: ReasoningPart | null
   delta: PartDelta
@@ -34,13 +34,13 @@ interface OpenDetail {
 }
 
 /**
- * Gathers entries into parts, whole or in pieces. Entries with one id belong together. Without ids, an
- * entry continues its part when its index is the same or the next one, and its kind can follow.
+ * Groups entries into parts, whole or streamed. Entries with the same id belong together. Without ids, an
+ * entry continues the open part if its index is the same or the next one and its type can follow.
  */
 export class DetailReader {
   #current: OpenDetail | null = null
 
-  /** Nothing that follows belongs to what came before. */
+  /** The next entry starts a new part. */
   close(): void {
     this.#current = null
   }
@@ -81,7 +81,7 @@ export class DetailReader {
         current.isSealed = true
       }
     } else {
-      // That vendor's parts have signatures only: an entry with nothing to read carries one.
+      // This vendor has signatures only: its encrypted entry carries one.
       if (current.format === 'vendor_c-v1') delta.signature = asString(entry.data) ?? ''
       else delta.encrypted = asString(entry.data) ?? ''
       current.isSealed = true
@@ -96,7 +96,7 @@ function canContinue(previous: OpenDetail, type: string, index: number | undefin
   const isSameIndex = index === undefined || previous.index === undefined || index === previous.index
   if (previous.id !== undefined && type !== 'reasoning.encrypted') return true
   if (type === previous.type) {
-    // A signature ends what it signs; only an index can say otherwise.
+    // A signature ends its text, unless an index says that the text continues.
     if (isSameIndex) return type !== 'reasoning.encrypted' && !(previous.isSealed && index === undefined)
     return type === 'reasoning.summary' && index === (previous.index ?? 0) + 1
   }
@@ -109,7 +109,7 @@ function newReasoningPart(id: string | undefined, format: ReasoningFormat): Reas
   return { kind: 'reasoning', ...(id !== undefined && { id }), text: '', summary: [], format }
 }
 
-/** The parts of a whole list of entries; what is not of the known types comes as it is. */
+/** Decodes a whole array of entries; entries of unknown type are returned unmodified. */
 export function decodeReasoningDetails(details: unknown): (ReasoningPart | JsonObject)[] {
   const reader = new DetailReader()
   const parts: (ReasoningPart | JsonObject)[] = []
@@ -141,7 +141,7 @@ function appendDelta(part: ReasoningPart, delta: PartDelta): void {
   if (delta.encrypted !== undefined) part.encrypted = (part.encrypted ?? '') + delta.encrypted
 }
 
-/** Numbers entries so that `DetailReader` finds the same parts again: one number a section, a gap between parts. */
+/** Numbers entries so that `DetailReader` restores the same parts: one index per section, a gap between parts. */
 export class DetailNumbering {
   #next = 0
   readonly #names: FormatNames | undefined
@@ -206,12 +206,12 @@ export class DetailWriter {
   }
 }
 
-/** A signature that belongs to no readable text. */
+/** A signature without readable text. */
 export function isBareSignature(part: ReasoningPart): boolean {
   return part.format === 'vendor_c-v1' && part.text === '' && part.signature !== undefined
 }
 
-/** All entries of a finished part. */
+/** All entries of a complete part. */
 export function encodeReasoningDetails(part: ReasoningPart, writer: DetailWriter): JsonObject[] {
   const entries = part.summary.map((summary, section) => writer.writeSummary(part, summary, section))
   if (isBareSignature(part)) entries.push(writer.writeEncrypted(part, part.signature ?? ''))
@@ -222,7 +222,7 @@ export function encodeReasoningDetails(part: ReasoningPart, writer: DetailWriter
   return entries
 }
 
-/** What a person can read of it. */
+/** The human-readable text of a part. */
 export function readableTextOf(part: ReasoningPart): string {
   return part.text !== '' ? part.text : part.summary.join('\n\n')
 }

@@ -4,13 +4,13 @@ import type { ReasoningFormat } from '../../call/part.ts'
 import type { ReasoningHistory } from '../../catalogue/provider.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
 import { chat } from './chat.ts'
-import { targetFor } from './fixtures/given.ts'
+import { createTarget } from './fixtures/harness.ts'
 
 const reasoning = { efforts: null, budget: false }
 const call = { id: 'call_1', type: 'function', function: { name: 'weather', arguments: '{}' } }
 
-const pass = (message: JsonObject, reasoningHistory: ReasoningHistory, thinks = true) => {
-  const target = targetFor({ reasoningHistory, reasoning: thinks ? reasoning : null })
+const pass = (message: JsonObject, reasoningHistory: ReasoningHistory, isReasoning = true) => {
+  const target = createTarget({ reasoningHistory, reasoning: isReasoning ? reasoning : null })
   const { body, dropped } = chat.passthrough.passRequest(
     { messages: [{ role: 'assistant', ...message }] },
     target,
@@ -20,7 +20,7 @@ const pass = (message: JsonObject, reasoningHistory: ReasoningHistory, thinks = 
 
 const encode = (parts: Message['parts'], reasoningHistory: ReasoningHistory) => {
   const call = { messages: [{ role: 'assistant' as const, parts }], stream: false, unknown: [] }
-  const { body, dropped } = chat.upstream.encodeRequest(call, targetFor({ reasoningHistory, reasoning }))
+  const { body, dropped } = chat.upstream.encodeRequest(call, createTarget({ reasoningHistory, reasoning }))
   return { message: (body.messages as JsonObject[])[0], dropped }
 }
 
@@ -32,8 +32,8 @@ const thought = (text: string, format: ReasoningFormat = 'unknown', signature?: 
   ...(signature !== undefined && { signature }),
 })
 
-describe('R29 thinking of earlier turns that nobody signed', () => {
-  const words: [ReasoningHistory['field'], JsonObject, string[]][] = [
+describe('R29 unsigned reasoning of earlier turns', () => {
+  const fields: [ReasoningHistory['field'], JsonObject, string[]][] = [
     ['reasoning_content', { content: 'Hi', reasoning_content: 'Hm' }, []],
     ['reasoning', { content: 'Hi', reasoning: 'Hm' }, []],
     [
@@ -57,7 +57,7 @@ describe('R29 thinking of earlier turns that nobody signed', () => {
     ['none', { content: 'Hi' }, ['reasoning']],
   ]
   const entry = { type: 'reasoning.text', text: 'Hm', format: 'unknown', index: 0 }
-  const writings: [string, JsonObject][] = [
+  const histories: [string, JsonObject][] = [
     ['reasoning', { content: 'Hi', reasoning: 'Hm' }],
     ['reasoning_content', { content: 'Hi', reasoning_content: 'Hm' }],
     ['reasoning_details', { content: 'Hi', reasoning_details: [entry] }],
@@ -73,65 +73,67 @@ describe('R29 thinking of earlier turns that nobody signed', () => {
     ],
   ]
 
-  describe.each(words)('for an upstream whose word is %s', (field, expected, dropped) => {
-    test.each(writings)('comes from a client that writes %s', (_, written) => {
-      const passed = pass(written, { field })
-      if (Array.isArray(written.content) && field === 'thinking') {
-        expect(passed.message).toEqual({ role: 'assistant', ...written })
+  describe.each(fields)('for an upstream with the field %s', (field, expected, dropped) => {
+    test.each(histories)('is passed from a client that sends %s', (_, history) => {
+      const passed = pass(history, { field })
+      if (Array.isArray(history.content) && field === 'thinking') {
+        expect(passed.message).toEqual({ role: 'assistant', ...history })
         return
       }
       const content =
-        Array.isArray(written.content) && expected.content === 'Hi' ? [written.content[1]] : expected.content
+        Array.isArray(history.content) && expected.content === 'Hi' ? [history.content[1]] : expected.content
       expect(passed).toEqual({ message: { role: 'assistant', ...expected, content }, dropped })
     })
 
-    test('comes from a client of another format', () => {
+    test('is encoded from a client of another format', () => {
       const encoded = encode([thought('Hm'), { kind: 'text', text: 'Hi' }], { field })
       expect(encoded).toEqual({ message: { role: 'assistant', ...expected }, dropped })
     })
   })
 
-  test('is left out for a model that does not think, which would refuse it', () => {
+  test('is dropped for a model without reasoning, which would reject it', () => {
     expect(pass({ content: 'Hi', reasoning_content: 'Hm' }, { field: 'reasoning' }, false)).toEqual({
       message: { role: 'assistant', content: 'Hi' },
       dropped: ['reasoning'],
     })
   })
 
-  test("stays in the field that the client wrote, where that is the upstream's own", () => {
+  test("stays in the client's field if it is the upstream's own", () => {
     const message = { role: 'assistant', content: 'Hi', reasoning_content: 'Hm' }
     expect(pass(message, { field: 'reasoning_content' }, false)).toEqual({ message, dropped: [] })
   })
 })
 
-describe('R29 a turn that calls tools and says nothing of its thinking', () => {
+describe('R29 a turn with tool calls and without reasoning', () => {
   const required: ReasoningHistory = { field: 'reasoning_content', required: true }
-  const said = { role: 'assistant', content: null, tool_calls: [call] }
+  const message = { role: 'assistant', content: null, tool_calls: [call] }
 
-  test('has the field all the same where the vendor requires it', () => {
-    const expected = { ...said, reasoning_content: '' }
-    expect(pass(said, required).message).toEqual(expected)
+  test('gets an empty field where the vendor requires it', () => {
+    const expected = { ...message, reasoning_content: '' }
+    expect(pass(message, required).message).toEqual(expected)
     expect(pass(expected, required).message).toEqual(expected)
     const part = { kind: 'tool-call' as const, id: 'call_1', name: 'weather', arguments: '{}' }
     expect(encode([part], required).message).toEqual(expected)
   })
 
-  test('has it nowhere else', () => {
-    expect(pass({ ...said, reasoning_content: '' }, { field: 'reasoning_content' }).message).toEqual(said)
-    expect(pass({ ...said, reasoning_content: '' }, { field: 'reasoning' }).message).toEqual(said)
+  test('does not get the field anywhere else', () => {
+    expect(pass({ ...message, reasoning_content: '' }, { field: 'reasoning_content' }).message).toEqual(
+      message,
+    )
+    expect(pass({ ...message, reasoning_content: '' }, { field: 'reasoning' }).message).toEqual(message)
     expect(pass({ content: 'Hi' }, required).message).toEqual({ role: 'assistant', content: 'Hi' })
   })
 
-  test('keeps an empty field that the client wrote for such a vendor', () => {
-    const told = { role: 'assistant', content: 'Hi', reasoning_content: '' }
-    expect(pass(told, required).message).toEqual(told)
+  test('keeps an empty field of the client for such a vendor', () => {
+    const message = { role: 'assistant', content: 'Hi', reasoning_content: '' }
+    expect(pass(message, required).message).toEqual(message)
   })
 })
 
-describe('R29 signed thinking, for an upstream that hands it on to its vendor', () => {
+describe('R29 signed reasoning, for an upstream that forwards it to its vendor', () => {
   const relays: ReasoningHistory = { field: 'reasoning_details', anySignature: true }
 
-  test('goes back as it came', () => {
+  test('is returned unmodified', () => {
     const details = [
       { type: 'reasoning.text', text: 'Hm', signature: 'c2ln', format: 'anthropic-claude-v1', index: 0 },
       { type: 'reasoning.encrypted', data: 'b3B', id: 'rs_1', format: 'azure-openai-responses-v1', index: 1 },
@@ -141,7 +143,7 @@ describe('R29 signed thinking, for an upstream that hands it on to its vendor', 
     expect(pass({ ...message, reasoning: 'Hm' }, relays)).toEqual({ message, dropped: [] })
   })
 
-  test('goes back from clients of other formats', () => {
+  test('is returned from clients of other formats', () => {
     const parts: Message['parts'] = [thought('Hm', 'vendor_a-v1', 'c2ln'), { kind: 'text', text: 'Hi' }]
     expect(encode(parts, relays)).toEqual({
       message: {

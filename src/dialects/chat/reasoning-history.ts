@@ -14,7 +14,7 @@ import {
   readableTextOf,
 } from './reasoning-details.ts'
 
-/** An assistant message with its thinking, where the upstream expects it; what it does not take is named. */
+/** Adds reasoning to an assistant message in the field the upstream expects; what it rejects is a loss. */
 export function encodeReasoningHistory(
   message: JsonObject,
   reasoning: ReasoningPart[],
@@ -37,7 +37,7 @@ export function encodeReasoningHistory(
   return withReasoning(message, text, details, target)
 }
 
-/** The same for a client's own message, which stays as it is where nothing must change. */
+/** The same for a client's own message, which is returned unmodified if nothing changes. */
 export function passReasoningHistory(original: JsonObject, target: Target, losses: Losses): JsonObject {
   const { message, thinking } = splitThinking(original, target)
   const { reasoning, reasoning_content: alias, reasoning_details: entries, ...rest } = message
@@ -59,7 +59,7 @@ export function passReasoningHistory(original: JsonObject, target: Target, losse
   return withReasoning(rest, text, buildTextEntries(text, target), target)
 }
 
-/** Whether the upstream understands thinking of this format. */
+/** Whether the upstream accepts reasoning of this format. */
 function acceptsReasoning(target: Target, format: ReasoningFormat, hasSignature: boolean): boolean {
   if (format === 'unknown' && !hasSignature) return acceptsReasoningText(target, null)
   const { reasoningHistory, signatureFormat } = target
@@ -69,7 +69,7 @@ function acceptsReasoning(target: Target, format: ReasoningFormat, hasSignature:
   )
 }
 
-/** Text that nobody signed is for models that think, unless the client wrote it in the upstream's own field. */
+/** Unsigned text is only sent to reasoning models, unless the client put it into the upstream's own field. */
 function acceptsReasoningText(
   { reasoningHistory, signatureFormat, reasoning }: Target,
   writtenIn: string | null,
@@ -125,7 +125,7 @@ function withThinkingPart(message: JsonObject, text: string): JsonObject {
   return { ...message, content: [{ type: 'thinking', thinking: [{ type: 'text', text }] }, ...parts] }
 }
 
-/** Thinking among the content, taken out for upstreams that have another place for it. */
+/** Removes thinking parts from the content, for upstreams that expect them in another field. */
 function splitThinking(message: JsonObject, target: Target): { message: JsonObject; thinking: string } {
   const { content } = message
   if (

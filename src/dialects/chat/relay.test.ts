@@ -3,22 +3,22 @@ import { collectReply } from '../../call/event.ts'
 import { zeroUsage } from '../../call/usage.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
 import { chat } from './chat.ts'
-import { cost, delta, doneFrame, factsFor, framesFrom, framesOf } from './fixtures/given.ts'
+import { cost, createContext, delta, doneFrame, parseFrames, toFrames } from './fixtures/harness.ts'
 
-const text = (words: string[]) => [
+const text = (deltas: string[]) => [
   delta({ role: 'assistant', content: '' }),
-  ...words.map((content) => delta({ content })),
+  ...deltas.map((content) => delta({ content })),
 ]
 
-function relayed(frames: { event: string; data: string }[], facts = factsFor()) {
-  const relay = chat.passthrough.createRelay(facts)
+function relayed(frames: { event: string; data: string }[], context = createContext()) {
+  const relay = chat.passthrough.createRelay(context)
   const passed = frames.map((frame) => relay.pass(frame))
-  return { relay, passed, chunks: framesOf(passed.join('')).map(({ data }) => JSON.parse(data)) }
+  return { relay, passed, chunks: parseFrames(passed.join('')).map(({ data }) => JSON.parse(data)) }
 }
 
 describe('relaying a stream', () => {
-  test('puts our id, model and provider in place of the vendor’s in every chunk', () => {
-    const { chunks } = relayed(framesFrom(text(['a', 'b', 'c'])))
+  test('replaces the id, model and provider in every chunk', () => {
+    const { chunks } = relayed(toFrames(text(['a', 'b', 'c'])))
     expect(chunks).toHaveLength(4)
     for (const chunk of chunks) {
       expect(chunk).toMatchObject({ id: 'gen-1763190000-Kx2', model: 'acme/large', provider: 'Acme' })
@@ -26,39 +26,39 @@ describe('relaying a stream', () => {
     expect(chunks.map((chunk) => chunk.choices[0].delta.content)).toEqual(['', 'a', 'b', 'c'])
   })
 
-  test('keeps fields that nobody knows, at every level (R31)', () => {
+  test('keeps unknown fields at every level (R31)', () => {
     const odd = {
       choices: [{ index: 0, delta: { content: 'x', mood: 1 }, finish_reason: null, weight: 2 }],
       obfuscation: 'zz',
     }
     const head = { id: 'v', object: 'chat.completion.chunk', created: 1, model: 'm', region: 'eu-7' }
     const { chunks, relay } = relayed(
-      framesFrom([delta({ content: 'a' }), odd, { ...odd, ...delta({}, 'stop') }], head),
+      toFrames([delta({ content: 'a' }), odd, { ...odd, ...delta({}, 'stop') }], head),
     )
     expect(chunks[1]).toMatchObject({
       region: 'eu-7',
       obfuscation: 'zz',
       choices: [{ weight: 2, delta: { mood: 1 } }],
     })
-    const [last] = framesOf(relay.end(zeroUsage, cost))
+    const [last] = parseFrames(relay.end(zeroUsage, cost))
     expect(JSON.parse(last!.data)).toMatchObject({ region: 'eu-7', obfuscation: 'zz' })
   })
 
-  test('leaves out a usage that is none, wherever it stands: strict clients take an object or nothing', () => {
+  test('drops null usage at any position, because strict clients reject it', () => {
     const behind = text(['a', 'b', 'c']).map((chunk) => ({ ...chunk, usage: null }))
     const before = text(['d', 'e', 'f']).map((chunk) => ({ usage: null, ...chunk }))
     const between = text(['g', 'h']).map((chunk) => ({ ...chunk, usage: null, obfuscation: 'zz' }))
-    for (const given of [behind, before, between]) {
-      const { chunks } = relayed(framesFrom(given))
-      expect(chunks).toHaveLength(given.length)
+    for (const input of [behind, before, between]) {
+      const { chunks } = relayed(toFrames(input))
+      expect(chunks).toHaveLength(input.length)
       for (const chunk of chunks) expect(chunk).not.toHaveProperty('usage')
     }
   })
 
-  test('follows a vendor whose beginning changes, or spaces its JSON', () => {
-    const early = framesFrom(text(['a', 'b']))
-    const late = framesFrom(text(['c', 'd']).slice(1), { id: 'v', object: 'o', created: 2, model: 'n' })
-    const spaced = framesFrom([delta({ content: 'e' }), delta({ content: 'f' }), delta({}, 'stop')]).map(
+  test('follows a vendor whose chunk prefix changes or has spaces', () => {
+    const early = toFrames(text(['a', 'b']))
+    const late = toFrames(text(['c', 'd']).slice(1), { id: 'v', object: 'o', created: 2, model: 'n' })
+    const spaced = toFrames([delta({ content: 'e' }), delta({ content: 'f' }), delta({}, 'stop')]).map(
       ({ data }) => ({
         event: '',
         data: data.replaceAll('":', '": ').replaceAll(',"', ', "'),
@@ -70,7 +70,7 @@ describe('relaying a stream', () => {
     expect(relay.summary.finishReasons).toEqual([{ reason: 'stop', native: 'stop' }])
   })
 
-  test('reads chunks whose own words stand behind the choices', () => {
+  test('parses chunks with vendor fields after the choices', () => {
     const frames = text(['a', 'b']).map((chunk) => ({
       event: '',
       data: JSON.stringify({ ...chunk, id: 'v', model: 'm' }),
@@ -79,8 +79,8 @@ describe('relaying a stream', () => {
       expect(chunk).toMatchObject({ id: 'gen-1763190000-Kx2', model: 'acme/large' })
   })
 
-  test('text that looks like a field passes as text', () => {
-    const words = [
+  test('text that looks like a field passes unmodified', () => {
+    const deltas = [
       '"finish_reason":"stop"',
       '"usage":{',
       '"error":{"message":"no"}',
@@ -88,15 +88,15 @@ describe('relaying a stream', () => {
       '}]}',
       '"reasoning_content":"',
     ]
-    const { chunks, relay } = relayed(framesFrom(text(words)))
-    expect(chunks.slice(1).map((chunk) => chunk.choices[0].delta.content)).toEqual(words)
+    const { chunks, relay } = relayed(toFrames(text(deltas)))
+    expect(chunks.slice(1).map((chunk) => chunk.choices[0].delta.content)).toEqual(deltas)
     expect(relay.summary).toMatchObject({ isComplete: false, failure: null, usage: null, finishReasons: [] })
   })
 
-  test('holds the usage back until the bill is known, and keeps the vendor’s own counts', () => {
+  test('holds the usage until the cost is known, and keeps the vendor’s own counts', () => {
     const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5, queue_time: 0.1 }
     const { relay, passed } = relayed([
-      ...framesFrom([...text(['a']), delta({}, 'stop'), { choices: [], usage, service_tier: 'flex' }]),
+      ...toFrames([...text(['a']), delta({}, 'stop'), { choices: [], usage, service_tier: 'flex' }]),
       doneFrame,
     ])
     expect(passed.slice(-3)).toEqual(['', '', ''])
@@ -106,7 +106,7 @@ describe('relaying a stream', () => {
       model: 'large-2026-09',
     })
     const end = relay.end({ ...zeroUsage, input: 3, output: 2 }, cost)
-    expect(JSON.parse(framesOf(end).at(-2)!.data)).toMatchObject({
+    expect(JSON.parse(parseFrames(end).at(-2)!.data)).toMatchObject({
       id: 'gen-1763190000-Kx2',
       choices: [{ finish_reason: 'stop' }],
       service_tier: 'flex',
@@ -115,45 +115,45 @@ describe('relaying a stream', () => {
     expect(end.endsWith('data: [DONE]\n\n')).toBe(true)
   })
 
-  test('makes up the usage where the vendor sends none', () => {
-    const { relay } = relayed([...framesFrom([...text(['a']), delta({}, 'stop')]), doneFrame])
+  test('adds usage if the vendor sends none', () => {
+    const { relay } = relayed([...toFrames([...text(['a']), delta({}, 'stop')]), doneFrame])
     expect(relay.summary.usage).toBeNull()
     expect(
-      JSON.parse(framesOf(relay.end({ ...zeroUsage, input: 4, output: 1 }, cost)).at(-2)!.data),
+      JSON.parse(parseFrames(relay.end({ ...zeroUsage, input: 4, output: 1 }, cost)).at(-2)!.data),
     ).toMatchObject({
       usage: { prompt_tokens: 4, completion_tokens: 1, total_tokens: 5 },
     })
   })
 
-  test('a finish reason is enough for a complete reply; nothing less is', () => {
-    const cut = relayed(framesFrom(text(['a', 'b'])))
+  test('a reply is complete with a finish reason, and not before', () => {
+    const cut = relayed(toFrames(text(['a', 'b'])))
     expect(cut.relay.summary).toMatchObject({ isComplete: false, hasContent: true })
-    expect(relayed(framesFrom([...text(['a']), delta({}, 'length')])).relay.summary.isComplete).toBe(true)
+    expect(relayed(toFrames([...text(['a']), delta({}, 'length')])).relay.summary.isComplete).toBe(true)
   })
 
-  test('with several answers, all of them must finish', () => {
-    const facts = factsFor({ n: 2 })
+  test('with several choices, all of them must finish', () => {
+    const context = createContext({ n: 2 })
     const chunks = [delta({ content: 'a' }), delta({ content: 'b' }, null, 1), delta({}, 'stop')]
-    expect(relayed(framesFrom(chunks), facts).relay.summary.isComplete).toBe(false)
-    expect(relayed(framesFrom([...chunks, delta({}, 'length', 1)]), facts).relay.summary).toMatchObject({
+    expect(relayed(toFrames(chunks), context).relay.summary.isComplete).toBe(false)
+    expect(relayed(toFrames([...chunks, delta({}, 'length', 1)]), context).relay.summary).toMatchObject({
       isComplete: true,
       finishReasons: [{ reason: 'stop' }, { reason: 'length' }],
     })
   })
 
-  test('how it finished is not shown before the reply is over: it may still break off (R33)', () => {
-    const { relay, passed } = relayed(framesFrom([...text(['a']), delta({ content: 'b' }, 'stop')]))
+  test('the finish reason is held until the end, because the reply may still fail (R33)', () => {
+    const { relay, passed } = relayed(toFrames([...text(['a']), delta({ content: 'b' }, 'stop')]))
     expect(passed.join('')).not.toContain('"stop"')
     expect(relay.summary).toMatchObject({ isComplete: true, finishReasons: [{ reason: 'stop' }] })
     relay.pass({ event: '', data: '{"error":{"message":"Lost.","code":502}}' })
     expect(relay.summary.failure).toMatchObject({ message: 'Lost.' })
     expect(relay.fail(gatewayError('upstream_failed'))).not.toContain('"stop"')
-    const other = relayed(framesFrom([...text(['a']), delta({ content: 'b' }, 'stop')])).relay
-    expect(framesOf(other.end(zeroUsage, cost)).map(({ data }) => data)[0]).toContain('"content":"b"')
+    const other = relayed(toFrames([...text(['a']), delta({ content: 'b' }, 'stop')])).relay
+    expect(parseFrames(other.end(zeroUsage, cost)).map(({ data }) => data)[0]).toContain('"content":"b"')
   })
 
-  test('passes nothing unread that is not JSON on one line', () => {
-    const [first, ...frames] = framesFrom(text(['a', 'b', 'c']))
+  test('splices only JSON on one line', () => {
+    const [first, ...frames] = toFrames(text(['a', 'b', 'c']))
     const lines = frames[1]!.data.replace('"choices"', '\n"choices"').replace('}]}', '}]\n}')
     const apart = relayed([first!, frames[0]!, { event: '', data: lines }, frames[2]!])
     expect(apart.chunks.map((chunk) => chunk.choices[0].delta.content)).toEqual(['', 'a', 'b', 'c'])
@@ -161,7 +161,7 @@ describe('relaying a stream', () => {
     for (const end of junk) {
       const data = frames[1]!.data.slice(0, -1) + end
       const { passed, relay } = relayed([first!, frames[0]!, { event: '', data }, frames[2]!])
-      const shown = framesOf(passed.join('')).map((frame) => JSON.parse(frame.data))
+      const shown = parseFrames(passed.join('')).map((frame) => JSON.parse(frame.data))
       for (const chunk of shown) expect(chunk.id).toBe('gen-1763190000-Kx2')
       if (end !== ',"id":"v"}') {
         expect(shown).toHaveLength(2)
@@ -170,30 +170,30 @@ describe('relaying a stream', () => {
     }
   })
 
-  test('nothing is content before something of the answer is there', () => {
+  test('there is no content before the first content delta', () => {
     const empty = [delta({ role: 'assistant', content: '' }), delta({ content: null, reasoning_content: '' })]
-    expect(relayed(framesFrom(empty)).relay.summary.hasContent).toBe(false)
-    for (const said of [
+    expect(relayed(toFrames(empty)).relay.summary.hasContent).toBe(false)
+    for (const content of [
       { content: 'x' },
       { reasoning_content: 'x' },
       { refusal: 'x' },
       { audio: { data: 'AA' } },
     ]) {
-      expect(relayed(framesFrom([...empty, delta(said)])).relay.summary.hasContent).toBe(true)
+      expect(relayed(toFrames([...empty, delta(content)])).relay.summary.hasContent).toBe(true)
     }
   })
 
-  test('counts about as many characters as there are', () => {
-    const words = Array.from({ length: 50 }, (_, at) => ` word${at}`)
-    const { characters } = relayed(framesFrom(text(words))).relay.summary
-    expect(characters).toBe(words.join('').length)
+  test('counts the characters of the content', () => {
+    const deltas = Array.from({ length: 50 }, (_, at) => ` word${at}`)
+    const { characters } = relayed(toFrames(text(deltas))).relay.summary
+    expect(characters).toBe(deltas.join('').length)
   })
 
-  test('gives thinking the names of this API, and hides it from who does not want it', () => {
+  test('adds the reasoning fields of this API, and removes reasoning if the client excludes it', () => {
     const chunks = ['Hm', ' "so"\\', '.'].map((thought) =>
       delta({ content: null, reasoning_content: thought }),
     )
-    const shown = relayed(framesFrom(chunks)).chunks
+    const shown = relayed(toFrames(chunks)).chunks
     expect(shown.map((chunk) => chunk.choices[0].delta.reasoning).join('')).toBe('Hm "so"\\.')
     expect(shown[2].choices[0].delta).toEqual({
       content: null,
@@ -201,16 +201,16 @@ describe('relaying a stream', () => {
       reasoning_details: [{ type: 'reasoning.text', text: '.', format: 'unknown', index: 0 }],
       reasoning_content: '.',
     })
-    const hidden = relayed(framesFrom(chunks), factsFor({ reasoning: { exclude: true } }))
+    const hidden = relayed(toFrames(chunks), createContext({ reasoning: { exclude: true } }))
     expect(JSON.stringify(hidden.chunks)).not.toContain('reasoning')
     expect(hidden.relay.summary.hasContent).toBe(true)
   })
 
-  test('a reply that breaks off ends with an error chunk and without [DONE]', () => {
-    const { relay } = relayed(framesFrom(text(['a'])))
+  test('a reply that is cut off ends with an error chunk and without [DONE]', () => {
+    const { relay } = relayed(toFrames(text(['a'])))
     const end = relay.fail(gatewayError('request_timeout'))
     expect(end).not.toContain('[DONE]')
-    expect(JSON.parse(framesOf(end)[0]!.data)).toMatchObject({
+    expect(JSON.parse(parseFrames(end)[0]!.data)).toMatchObject({
       id: 'gen-1763190000-Kx2',
       error: { code: 408 },
       choices: [{ finish_reason: 'error' }],
@@ -218,7 +218,7 @@ describe('relaying a stream', () => {
   })
 })
 
-test('a whole reply passes with our words about it, and unknown fields intact (R31)', () => {
+test('a whole reply passes with the gateway fields, and unknown fields intact (R31)', () => {
   const body = {
     id: 'v-1',
     object: 'chat.completion',
@@ -236,7 +236,7 @@ test('a whole reply passes with our words about it, and unknown fields intact (R
     x_vendor: { id: 'r' },
   }
   const usage = { ...zeroUsage, input: 3, output: 2 }
-  expect(chat.passthrough.passReply(body, factsFor(), cost, usage)).toMatchObject({
+  expect(chat.passthrough.passReply(body, createContext(), cost, usage)).toMatchObject({
     id: 'gen-1763190000-Kx2',
     model: 'acme/large',
     provider: 'Acme',
@@ -255,25 +255,29 @@ test('a whole reply passes with our words about it, and unknown fields intact (R
   })
 })
 
-describe('a whole reply that broke off says so, and why (R33)', () => {
+describe('a whole reply that was cut off carries the error (R33)', () => {
   const usage = { ...zeroUsage, input: 3, output: 2 }
-  const said = { index: 0, message: { role: 'assistant', content: 'Hi' } }
-  const passed = (body: object) => chat.passthrough.passReply({ ...body }, factsFor(), cost, usage)
+  const choice = { index: 0, message: { role: 'assistant', content: 'Hi' } }
+  const passed = (body: object) => chat.passthrough.passReply({ ...body }, createContext(), cost, usage)
   const translated = (body: object) =>
-    chat.client.encodeReply(collectReply(chat.upstream.decodeReply({ ...body })), factsFor(), cost)
-  const told = { code: 503, message: 'Overloaded.', type: 'overloaded_error' }
+    chat.client.encodeReply(collectReply(chat.upstream.decodeReply({ ...body })), createContext(), cost)
+  const error = { code: 503, message: 'Overloaded.', type: 'overloaded_error' }
 
   test.each([
     [
-      'an error beside the choices',
-      { choices: [{ ...said, finish_reason: 'stop' }], error: told },
+      'an error next to the choices',
+      { choices: [{ ...choice, finish_reason: 'stop' }], error: error },
       'Overloaded.',
     ],
-    ['an error in a choice', { choices: [{ ...said, finish_reason: 'stop', error: told }] }, 'Overloaded.'],
-    ['an error and no finish reason', { choices: [said], error: told }, 'Overloaded.'],
+    [
+      'an error in a choice',
+      { choices: [{ ...choice, finish_reason: 'stop', error: error }] },
+      'Overloaded.',
+    ],
+    ['an error and no finish reason', { choices: [choice], error: error }, 'Overloaded.'],
     [
       'a finish reason',
-      { choices: [{ ...said, finish_reason: 'network_error' }] },
+      { choices: [{ ...choice, finish_reason: 'network_error' }] },
       'ended its reply with an error',
     ],
   ])('%s', (_name, body, message) => {
@@ -290,12 +294,12 @@ describe('a whole reply that broke off says so, and why (R33)', () => {
     expect(chat.passthrough.summarizeReply?.({ ...body })).toBeUndefined()
   })
 
-  test('an error that is none stays as it came', () => {
-    const body = { choices: [{ ...said, finish_reason: 'stop' }], error: null }
+  test('a null error stays unchanged', () => {
+    const body = { choices: [{ ...choice, finish_reason: 'stop' }], error: null }
     expect(passed(body)).toMatchObject({ error: null, choices: [{ finish_reason: 'stop' }] })
   })
 
-  test('clients of this format can be told', () => {
+  test('the format can carry a failure', () => {
     expect(chat.client.canEncodeFailure).toBe(true)
   })
 })

@@ -29,7 +29,7 @@ export function createRelay(context: ReplyContext): Relay {
   return new ChatRelay(context)
 }
 
-/** Most chunks get a new beginning and nothing else; those that may say more than a piece of text are read. */
+/** Most chunks only get a new prefix; chunks that may carry more than a text delta are parsed. */
 class ChatRelay implements Relay {
   readonly summary = newReplySummary()
   readonly finalBody = null
@@ -37,14 +37,14 @@ class ChatRelay implements Relay {
   readonly #head: JsonObject
   readonly #options: RelayOptions
   readonly #choices = new Map<number, RelayedChoice>()
-  /** With several choices every chunk is read: which ones are finished must be known. */
+  /** With several choices every chunk is parsed, to know which choices are finished. */
   readonly #isSingleChoice: boolean
   #splice: ChunkSplice | null = null
   #usage: JsonObject | undefined
-  /** What the last chunk had beside choices and usage. */
+  /** Other fields of the vendor's usage chunk. */
   #extras: JsonObject = {}
   #annotations: JsonObject[] = []
-  /** How choices finished: not shown before the reply is charged, for it might still break off. */
+  /** Chunks with finish reasons, held until the reply is settled because it may still fail. */
   readonly #heldChunks: JsonObject[] = []
   #isDone = false
 
@@ -93,7 +93,7 @@ class ChatRelay implements Relay {
     return formatLastChunks(chunks, finalFields, this.#context)
   }
 
-  /** What was said in the chunks kept back counts, how they finished does not. */
+  /** Sends the content of held chunks without their finish reasons. */
   fail(error: GatewayError): string {
     const unfinished = this.#heldChunks.map((chunk) => ({
       ...chunk,
@@ -105,14 +105,14 @@ class ChatRelay implements Relay {
     return nonEmpty.map(formatChunk).join('') + formatErrorChunk(this.#head, error)
   }
 
-  /** Pieces of calls that pass unread are arguments of the call with their number. */
+  /** A spliced tool call delta carries arguments of the tool call with its index. */
   #recordSplicedArguments(data: string, { toolCalls }: ChunkSplice): void {
     const at = data.indexOf(toolCalls.numbered)
     if (at === -1) return
     const number = Number.parseInt(data.slice(at + toolCalls.numbered.length), 10)
     for (const choice of this.#choices.values()) {
-      const call = choice.toolCalls.all[number]
-      if (call) call.hasArguments = true
+      const toolCall = choice.toolCalls.all[number]
+      if (toolCall) toolCall.hasArguments = true
     }
   }
 
@@ -121,7 +121,7 @@ class ChatRelay implements Relay {
     if (data === '[DONE]') return this.#markDone()
     const chunk = parseChunk(data)
     if (!chunk) {
-      // After the last word of every choice only the counts can be missing.
+      // Once every choice is finished, only usage can be missing.
       if (this.summary.isComplete) return ''
       this.summary.failure = malformedReplyFailure('The upstream sent an event that is not a JSON object.')
       return ''
@@ -160,9 +160,9 @@ class ChatRelay implements Relay {
   }
 
   #relayChunk(chunk: JsonObject, data: string): string {
-    const { usage, choices: _given, ...rest } = chunk
+    const { usage, choices: _choices, ...rest } = chunk
     const choiceObjects = asObjects(chunk.choices)
-    // The chunk of the usage waits for the bill.
+    // The usage chunk is held until the cost is known.
     if (choiceObjects.length === 0 && asObject(usage)) {
       this.#extras = rest
       return ''
@@ -171,9 +171,9 @@ class ChatRelay implements Relay {
       .map((choice) => this.#relayChoice(choice))
       .filter((choice) => choice !== null)
     this.#updateFinishReasons()
-    const written = { ...rest, ...this.#head, choices }
+    const relayed = { ...rest, ...this.#head, choices }
     if (this.summary.isComplete || choices.some((choice) => choice.finish_reason !== null)) {
-      this.#heldChunks.push(written)
+      this.#heldChunks.push(relayed)
       return ''
     }
     if (this.#isSingleChoice && this.summary.hasContent) {
@@ -181,7 +181,7 @@ class ChatRelay implements Relay {
       const readsReasoning = hidesReasoning || formatNames === 'neutral'
       this.#splice = learnSplice(chunk, data, this.#head, readsReasoning, this.#areIndexesUnchanged())
     }
-    return formatChunk(written)
+    return formatChunk(relayed)
   }
 
   #relayChoice(original: JsonObject): JsonObject | null {
@@ -211,7 +211,7 @@ class ChatRelay implements Relay {
     return choice
   }
 
-  /** Nothing more comes: an upstream that gave fewer choices than were asked for has given all it has. */
+  /** The stream ended: an upstream that sent fewer choices than requested is complete with those. */
   close(): string {
     if (!this.summary.isComplete) this.#updateFinishReasons(1)
     return ''

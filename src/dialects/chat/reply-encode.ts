@@ -18,7 +18,7 @@ import {
 } from './reply-writer.ts'
 import { encodeUsage } from './usage.ts'
 
-/** A whole reply. One that broke off keeps what there is, and says in its choices what happened. */
+/** Encodes a whole reply. One that was cut off keeps its content and has an error in its choices. */
 export function encodeReply(reply: Reply, context: ReplyContext, cost: UsageCost): JsonObject {
   const { fingerprint } = reply.start
   const tier = reply.start.serviceTier ?? context.tier
@@ -47,10 +47,10 @@ function encodeChoice(choice: Choice, reply: Reply, context: ReplyContext): Json
   return encoded
 }
 
-/** How a choice broke off of which the upstream said nothing more. */
+/** The failure of a choice that ended without an error of the upstream. */
 export function brokenChoiceFailure({ end }: Choice, { isComplete }: Reply): UpstreamFailure | null {
   if (end?.reason === 'error') return malformedReplyFailure(end.explanation ?? endedInErrorMessage)
-  return end || isComplete ? null : malformedReplyFailure('The upstream broke off its reply.')
+  return end || isComplete ? null : malformedReplyFailure('The upstream ended its reply early.')
 }
 
 function encodeMessage(parts: OutputPart[], context: ReplyContext): JsonObject {
@@ -65,17 +65,17 @@ function encodeMessage(parts: OutputPart[], context: ReplyContext): JsonObject {
   }
   if (context.call.reasoning?.exclude !== true) Object.assign(message, encodeReasoning(parts, context))
   if (toolCalls.length > 0) {
-    message.tool_calls = toolCalls.map((call) => encodeToolCall(call, context))
+    message.tool_calls = toolCalls.map((part) => encodeToolCall(part, context))
   }
   const annotations = encodeAllAnnotations(parts)
   if (annotations.length > 0) message.annotations = annotations
   return { ...message, ...encodeMedia(parts) }
 }
 
-function encodeToolCall(call: ToolCallPart, context: ReplyContext): JsonObject {
-  const { id, name, arguments: argumentsText, custom } = call
+function encodeToolCall(toolCall: ToolCallPart, context: ReplyContext): JsonObject {
+  const { id, name, arguments: argumentsText, custom } = toolCall
   if (custom) return { id, type: 'custom', custom: { name, input: argumentsText } }
-  if (isWrappedCustomCall(call, context.call))
+  if (isWrappedCustomCall(toolCall, context.call))
     return { id, type: 'custom', custom: { name, input: unwrapCustomInput(argumentsText) } }
   return { id, type: 'function', function: { name, arguments: argumentsText } }
 }

@@ -14,7 +14,7 @@ export function createReader(): ReplyReader {
   return new ChatReader()
 }
 
-/** More answers than anyone asks for: a hostile index must not fill the memory. */
+/** More choices than any request has: bounds the memory that hostile indexes can take. */
 export const maxChoices = 128
 
 class ChatReader implements ReplyReader {
@@ -31,7 +31,7 @@ class ChatReader implements ReplyReader {
     if (data === '[DONE]') return this.#finish(true)
     if (data === '') return []
     const chunk = parseChunk(data)
-    // After the last word of every choice only the counts can be missing.
+    // Once every choice is finished, only usage can be missing.
     if (!chunk && this.#allFinished()) return []
     if (!chunk)
       return this.#fail(malformedReplyFailure('The upstream sent an event that is not a JSON object.'))
@@ -59,7 +59,7 @@ class ChatReader implements ReplyReader {
   }
 
   #start(chunk: JsonObject): ReplyEvent[] {
-    // A first chunk may hold nothing but the vendor's remarks on the prompt, without an id.
+    // A first chunk may only carry the vendor's content filter results for the prompt, without an id.
     if (this.#hasStarted || !Array.isArray(chunk.choices)) return []
     const start: ReplyStart = { type: 'reply-start' }
     const [id, model] = [asString(chunk.id), asString(chunk.model)]
@@ -100,7 +100,7 @@ class ChatReader implements ReplyReader {
     return events
   }
 
-  /** `told`: the vendor marked the end; otherwise every choice must have said how it finished. */
+  /** Without an end mark, the reply is complete only if every choice has a finish reason. */
   #finish(isEndMarked: boolean): ReplyEvent[] {
     if (this.#choices.size === 0 && isEndMarked)
       return this.#fail(malformedReplyFailure('The upstream sent an empty reply.'))
@@ -115,7 +115,7 @@ class ChatReader implements ReplyReader {
   }
 }
 
-/** The events of a whole reply: read as a stream of one chunk. */
+/** The events of a whole reply, which is read as a stream of one chunk. */
 export function decodeReply(body: JsonObject): ReplyEvent[] {
   const reader = new ChatReader()
   const isReply = Array.isArray(body.choices) && body.choices.length > 0
@@ -126,7 +126,7 @@ export function decodeReply(body: JsonObject): ReplyEvent[] {
   return events.concat(reader.read({ event: '', data: '[DONE]' }))
 }
 
-/** Some vendors answer 200 with a bare message in the place of an error. */
+/** Some vendors return status 200 with a bare message instead of an error object. */
 function decodeBareFailure(body: JsonObject) {
   const message = asString(body.message) ?? asString(body.detail)
   return message === undefined
@@ -153,21 +153,21 @@ export function parseChunk(data: string): JsonObject | undefined {
   }
 }
 
-/** Sources named beside the choices: with titles where there are any, else bare addresses. */
+/** Sources next to the choices: `search_results` with titles, or bare URLs in `citations`. */
 function decodeCitations(chunk: JsonObject): Citation[] {
   const results = asObjects(chunk.search_results)
   if (results.length > 0) {
     return results.flatMap((result) => {
-      const [url, title, cited] = [asString(result.url), asString(result.title), asString(result.snippet)]
+      const [url, title, snippet] = [asString(result.url), asString(result.title), asString(result.snippet)]
       if (url === undefined) return []
-      return [{ url, ...(title !== undefined && { title }), ...(cited ? { citedText: cited } : {}) }]
+      return [{ url, ...(title !== undefined && { title }), ...(snippet ? { citedText: snippet } : {}) }]
     })
   }
   if (!Array.isArray(chunk.citations)) return []
   return chunk.citations.flatMap((url) => (typeof url === 'string' ? [{ url }] : []))
 }
 
-/** The same sources as this API names them. */
+/** The same sources as annotations. */
 export function buildAnnotations(chunk: JsonObject): JsonObject[] {
   return decodeCitations(chunk)
     .map((citation) => encodeCitation(citation, 0))

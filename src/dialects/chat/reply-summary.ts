@@ -5,7 +5,7 @@ import { decodeFinishReason } from './finish-reason.ts'
 import { functionFieldsOf, isCustomToolCall } from './tool-call-table.ts'
 import { decodeUsage, findUsage } from './usage.ts'
 
-/** The usual reply: choices that are finished and said something, no error anywhere. */
+/** Summarizes a plain reply: every choice has content and a finish reason, and there is no error. */
 export function summarizeReply(body: JsonObject): ReplySummary | undefined {
   if (!Array.isArray(body.choices) || body.choices.length === 0 || 'error' in body) return undefined
   const summary = newReplySummary()
@@ -32,10 +32,10 @@ export function summarizeReply(body: JsonObject): ReplySummary | undefined {
   return summary
 }
 
-function addToolCalls(summary: ReplySummary, choice: number, calls: unknown): void {
-  for (const [part, call] of asObjects(calls).entries()) {
+function addToolCalls(summary: ReplySummary, choice: number, toolCalls: unknown): void {
+  for (const [part, toolCall] of asObjects(toolCalls).entries()) {
     summary.partCount++
-    const [functionFields, custom] = [functionFieldsOf(call), isCustomToolCall(call)]
+    const [functionFields, custom] = [functionFieldsOf(toolCall), isCustomToolCall(toolCall)]
     const [name, text] = [
       asString(functionFields.name),
       asString(custom ? functionFields.input : functionFields.arguments),

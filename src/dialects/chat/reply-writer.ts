@@ -23,14 +23,14 @@ export function createWriter(context: ReplyContext): ReplyWriter {
 
 interface OpenPart {
   content: OutputPart
-  /** Of a call: which one it is within its choice. Of a text: where it begins within the content. */
+  /** Of a tool call: its index in the choice. Of a text: its offset in the content. */
   position: number
   details: DetailWriter | null
-  /** Signatures come in one piece to clients: not all of them join pieces. */
+  /** Buffered: not all clients join signature deltas. */
   signature: string
   encrypted: string
   sections: number
-  /** Of a call that must be turned back into free text: its arguments so far, which go out when they are whole. */
+  /** The arguments so far of a wrapped free-text call, which are unwrapped when complete. */
   wrappedInput: string | null
 }
 
@@ -104,7 +104,7 @@ class ChatWriter implements ReplyWriter {
     const known = this.#choices.has(end.choice)
     const choice = this.#openChoice(end.choice)
     choice.end = end
-    // An answer without any content is still an answer: it begins like the others.
+    // A choice without content starts with a role like any other.
     return known ? '' : this.#formatChunk(end.choice, { role: 'assistant', content: '' })
   }
 
@@ -119,7 +119,7 @@ class ChatWriter implements ReplyWriter {
   }
 
   #formatChunk(index: number, delta: JsonObject, logprobs: JsonObject | null = null): string {
-    // What all chunks have in common is written once.
+    // The part that all chunks share is serialized once.
     if (this.#chunkPrefix === '')
       this.#chunkPrefix = `data: ${JSON.stringify(this.#head).slice(0, -1)},"choices":[{"index":`
     return `${this.#chunkPrefix}${index},"delta":${JSON.stringify(delta)}${chunkMiddle}${JSON.stringify(logprobs)}}]}\n\n`
@@ -143,7 +143,7 @@ class ChatWriter implements ReplyWriter {
     choice.parts.set(number, part)
     if (content.kind === 'text') choice.textLength += content.text.length
     const delta = this.#encodeStart(part)
-    // The role comes once, with whatever is first.
+    // The first delta of a choice carries the role.
     if (first)
       return this.#formatChunk(index, { role: 'assistant', content: '', ...delta }, encodeLogprobs(content))
     return delta ? this.#formatChunk(index, delta, encodeLogprobs(content)) : ''
@@ -158,11 +158,11 @@ class ChatWriter implements ReplyWriter {
       case 'tool-call': {
         const { id, name } = content
         const input = wrappedInput === null ? content.arguments : ''
-        const call =
+        const toolCall =
           content.custom || wrappedInput !== null
             ? { index: position, id, type: 'custom', custom: { name, input } }
             : { index: position, id, type: 'function', function: { name, arguments: content.arguments } }
-        return { tool_calls: [call] }
+        return { tool_calls: [toolCall] }
       }
       case 'reasoning':
         return details ? this.#encodeReasoningStart(content, details) : null
@@ -252,8 +252,8 @@ class ChatWriter implements ReplyWriter {
 
   #closeWrappedCall(index: number, part: OpenPart, argumentsText: string): string {
     part.wrappedInput = null
-    const call = { index: part.position, custom: { input: unwrapCustomInput(argumentsText) } }
-    return argumentsText === '' ? '' : this.#formatChunk(index, { tool_calls: [call] })
+    const toolCall = { index: part.position, custom: { input: unwrapCustomInput(argumentsText) } }
+    return argumentsText === '' ? '' : this.#formatChunk(index, { tool_calls: [toolCall] })
   }
 
   #endPart(index: number, number: number): string {
@@ -272,7 +272,7 @@ class ChatWriter implements ReplyWriter {
   }
 }
 
-/** How a choice ended; what the format has no field for is there only when it is known. */
+/** The end of a choice; fields that extend the format are only there when set. */
 export function encodeChoiceEnd(end: ChoiceEnd | null): JsonObject {
   return {
     finish_reason: end?.reason ?? 'stop',
@@ -294,7 +294,7 @@ export function encodeAnnotations(text: TextPart, offset: number): JsonObject[] 
     .filter((annotation) => annotation !== undefined)
 }
 
-/** Entries of the thinking that have no part of their own here. */
+/** Reasoning entries of unknown type pass unmodified. */
 export function encodeOpaqueStart(part: OutputPart): JsonObject | null {
   if (part.kind !== 'opaque' || part.dialect !== 'chat') return null
   return asString(part.value.type)?.startsWith('reasoning.') ? { reasoning_details: [part.value] } : null

@@ -6,52 +6,52 @@ import { type Usage, zeroUsage } from '../../call/usage.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
 import { SseReader } from '../../lib/sse.ts'
 import { chat } from './chat.ts'
-import { cost, delta, doneFrame, factsFor, framesFrom, framesOf } from './fixtures/given.ts'
+import { cost, createContext, delta, doneFrame, parseFrames, toFrames } from './fixtures/harness.ts'
 
 function readBack(stream: string): ReplyEvent[] {
   const reader = chat.upstream.createReader()
-  return [...framesOf(stream).flatMap((frame) => reader.read(frame)), ...reader.end()]
+  return [...parseFrames(stream).flatMap((frame) => reader.read(frame)), ...reader.end()]
 }
 
-function written(events: ReplyEvent[], usage: Usage = zeroUsage): string {
-  const writer = chat.client.createWriter(factsFor())
+function writeStream(events: ReplyEvent[], usage: Usage = zeroUsage): string {
+  const writer = chat.client.createWriter(createContext())
   return events.map((event) => writer.write(event)).join('') + writer.end(usage, cost)
 }
 
 function chunksOf(stream: string): Record<string, unknown>[] {
-  return framesOf(stream)
+  return parseFrames(stream)
     .filter(({ data }) => data !== '[DONE]')
     .map(({ data }) => JSON.parse(data))
 }
 
-/** Events of whole parts, with each text cut into pieces. */
+/** The events of whole parts, with each text split into chunks. */
 function eventsOf(parts: OutputPart[], cut = 3): ReplyEvent[] {
-  const pieces = (text: string) => text.match(new RegExp(`[^]{1,${cut}}`, 'gu')) ?? []
+  const chunks = (text: string) => text.match(new RegExp(`[^]{1,${cut}}`, 'gu')) ?? []
   const events: ReplyEvent[] = [{ type: 'reply-start', id: 'up-1', model: 'large' }]
   parts.forEach((part, at) => {
     const add = (delta: object) => events.push({ type: 'part-delta', choice: 0, part: at, delta })
     if (part.kind === 'text' || part.kind === 'refusal') {
       events.push({ type: 'part-start', choice: 0, part: at, content: { kind: part.kind, text: '' } })
-      for (const text of pieces(part.text)) add({ text })
+      for (const text of chunks(part.text)) add({ text })
       if (part.kind === 'text') for (const citation of part.citations ?? []) add({ citation })
     } else if (part.kind === 'tool-call') {
       events.push({ type: 'part-start', choice: 0, part: at, content: { ...part, arguments: '' } })
-      for (const piece of pieces(part.arguments)) add({ arguments: piece })
+      for (const chunk of chunks(part.arguments)) add({ arguments: chunk })
     } else if (part.kind === 'reasoning') {
       const { signature, encrypted, ...open } = part
       events.push({ type: 'part-start', choice: 0, part: at, content: { ...open, text: '', summary: [] } })
       part.summary.forEach((summary, section) => {
-        for (const piece of pieces(summary)) add({ summary: piece, section })
+        for (const chunk of chunks(summary)) add({ summary: chunk, section })
       })
-      for (const text of pieces(part.text)) add({ text })
-      for (const piece of pieces(signature ?? '')) add({ signature: piece })
+      for (const text of chunks(part.text)) add({ text })
+      for (const chunk of chunks(signature ?? '')) add({ signature: chunk })
       if (encrypted !== undefined) add({ encrypted })
     } else events.push({ type: 'part-start', choice: 0, part: at, content: part })
     events.push({ type: 'part-end', choice: 0, part: at })
   })
-  const calls = parts.some((part) => part.kind === 'tool-call')
+  const hasToolCalls = parts.some((part) => part.kind === 'tool-call')
   events.push(
-    { type: 'choice-end', choice: 0, reason: calls ? 'tool_calls' : 'stop', native: 'end_turn' },
+    { type: 'choice-end', choice: 0, reason: hasToolCalls ? 'tool_calls' : 'stop', native: 'end_turn' },
     { type: 'reply-end' },
   )
   return events
@@ -96,9 +96,9 @@ const usage: Usage = {
   webSearches: 3,
 }
 
-describe('what the writer writes the reader reads', () => {
+describe('a written reply is read back', () => {
   test('streamed, part for part (R29)', () => {
-    const reply = collectReply(readBack(written(eventsOf(everything), usage)))
+    const reply = collectReply(readBack(writeStream(eventsOf(everything), usage)))
     expect(reply.choices[0]?.parts).toEqual(everything)
     expect(reply.choices[0]?.end).toMatchObject({ reason: 'tool_calls', native: 'end_turn' })
     expect(reply.isComplete).toBe(true)
@@ -106,21 +106,25 @@ describe('what the writer writes the reader reads', () => {
 
   test('whole, part for part (R29)', () => {
     const reply = collectReply([...eventsOf(everything), { type: 'usage', usage }])
-    const again = collectReply(chat.upstream.decodeReply(chat.client.encodeReply(reply, factsFor(), cost)))
+    const again = collectReply(
+      chat.upstream.decodeReply(chat.client.encodeReply(reply, createContext(), cost)),
+    )
     expect(again.choices[0]?.parts).toEqual(everything)
     expect(again.isComplete).toBe(true)
   })
 
   test('the buckets of usage, streamed and whole (R9)', () => {
-    const streamed = collectReply(readBack(written(eventsOf(everything), usage)))
+    const streamed = collectReply(readBack(writeStream(eventsOf(everything), usage)))
     const reply = collectReply([...eventsOf(everything), { type: 'usage', usage }])
-    const whole = collectReply(chat.upstream.decodeReply(chat.client.encodeReply(reply, factsFor(), cost)))
+    const whole = collectReply(
+      chat.upstream.decodeReply(chat.client.encodeReply(reply, createContext(), cost)),
+    )
     const expected = { ...usage, reportedCost: cost.total }
     expect(streamed.usage).toEqual(expected)
     expect(whole.usage).toEqual(expected)
   })
 
-  test('thinking with an id keeps its sections, its text and its encrypted content (R29)', () => {
+  test('reasoning with an id keeps its sections, its text and its encrypted content (R29)', () => {
     const part: ReasoningPart = {
       kind: 'reasoning',
       id: 'rs_68a1',
@@ -131,10 +135,10 @@ describe('what the writer writes the reader reads', () => {
     }
     const second = { ...part, id: 'rs_68a2', summary: ['again'], encrypted: 'gAAAAABp' }
     const parts: OutputPart[] = [part, second, { kind: 'text', text: 'hi' }]
-    expect(collectReply(readBack(written(eventsOf(parts)))).choices[0]?.parts).toEqual(parts)
+    expect(collectReply(readBack(writeStream(eventsOf(parts)))).choices[0]?.parts).toEqual(parts)
   })
 
-  test('a signature that belongs to a call comes back in front of it (R29)', () => {
+  test('the signature of a tool call is read back before it (R29)', () => {
     const signature: ReasoningPart = {
       kind: 'reasoning',
       id: 'call_a',
@@ -149,8 +153,8 @@ describe('what the writer writes the reader reads', () => {
       signature,
       { kind: 'tool-call', id: 'call_a', name: 'look', arguments: '{}' },
     ]
-    expect(collectReply(readBack(written(eventsOf(parts)))).choices[0]?.parts).toEqual(parts)
-    const reply = chat.client.encodeReply(collectReply(eventsOf(parts)), factsFor(), cost)
+    expect(collectReply(readBack(writeStream(eventsOf(parts)))).choices[0]?.parts).toEqual(parts)
+    const reply = chat.client.encodeReply(collectReply(eventsOf(parts)), createContext(), cost)
     expect(collectReply(chat.upstream.decodeReply(reply)).choices[0]?.parts).toEqual(parts)
     const [choice] = reply.choices as { message: object }[]
     const call = chat.client.decodeRequest({ messages: [{ role: 'user', content: 'x' }, choice?.message] })
@@ -158,8 +162,8 @@ describe('what the writer writes the reader reads', () => {
   })
 
   test('however the bytes are split (R28)', () => {
-    const bytes = new TextEncoder().encode(written(eventsOf(everything), usage))
-    const expected = readBack(written(eventsOf(everything), usage))
+    const bytes = new TextEncoder().encode(writeStream(eventsOf(everything), usage))
+    const expected = readBack(writeStream(eventsOf(everything), usage))
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 1, max: bytes.length - 1 }), { maxLength: 12 }), (places) => {
         const cuts = [0, ...places.sort((a, b) => a - b), bytes.length]
@@ -175,11 +179,11 @@ describe('what the writer writes the reader reads', () => {
     )
   })
 
-  test('calls that come interleaved, byte for byte (R28)', () => {
+  test('interleaved tool calls, byte for byte (R28)', () => {
     const calls = fc.array(fc.string({ unit: 'grapheme', maxLength: 20 }), { minLength: 1, maxLength: 5 })
     fc.assert(
       fc.property(calls, fc.infiniteStream(fc.nat()), (texts, picks) => {
-        const left = texts.map((text, part) => ({ part, pieces: [...text] }))
+        const left = texts.map((text, part) => ({ part, chunks: [...text] }))
         const events: ReplyEvent[] = left.map(({ part }) => ({
           type: 'part-start',
           choice: 0,
@@ -187,17 +191,17 @@ describe('what the writer writes the reader reads', () => {
           content: { kind: 'tool-call', id: `call_${part}`, name: 'f', arguments: '' },
         }))
         for (;;) {
-          const open = left.filter(({ pieces }) => pieces.length > 0)
+          const open = left.filter(({ chunks }) => chunks.length > 0)
           const next = open[picks.next().value % Math.max(1, open.length)]
           if (!next) break
           events.push({
             type: 'part-delta',
             choice: 0,
             part: next.part,
-            delta: { arguments: next.pieces.shift() ?? '' },
+            delta: { arguments: next.chunks.shift() ?? '' },
           })
         }
-        const { choices } = collectReply(readBack(written(events)))
+        const { choices } = collectReply(readBack(writeStream(events)))
         expect(choices[0]?.parts.map((part) => part.kind === 'tool-call' && part.arguments)).toEqual(
           texts.map((text) => text || '{}'),
         )
@@ -207,10 +211,10 @@ describe('what the writer writes the reader reads', () => {
   })
 })
 
-describe('the stream a client gets', () => {
-  const chunks = chunksOf(written(eventsOf(everything), usage))
+describe('the stream of a client', () => {
+  const chunks = chunksOf(writeStream(eventsOf(everything), usage))
 
-  test('says the role once and who answered in every chunk', () => {
+  test('has the role once, and the model and provider in every chunk', () => {
     const roles = chunks.filter((chunk) => (chunk.choices as { delta: { role?: string } }[])[0]?.delta.role)
     expect(roles).toHaveLength(1)
     for (const chunk of chunks) {
@@ -224,7 +228,7 @@ describe('the stream a client gets', () => {
     }
   })
 
-  test('ends with reason, usage with its cost, and [DONE]', () => {
+  test('ends with finish reason, usage with cost, and [DONE]', () => {
     expect(chunks.at(-1)?.choices).toEqual([
       { index: 0, delta: {}, finish_reason: 'tool_calls', native_finish_reason: 'end_turn', logprobs: null },
     ])
@@ -246,10 +250,10 @@ describe('the stream a client gets', () => {
         server_tool_use_details: { web_search_requests: 3 },
       },
     })
-    expect(written(eventsOf(everything)).endsWith('data: [DONE]\n\n')).toBe(true)
+    expect(writeStream(eventsOf(everything)).endsWith('data: [DONE]\n\n')).toBe(true)
   })
 
-  test('numbers calls within their choice and names each once', () => {
+  test('indexes tool calls within their choice and names each once', () => {
     const calls = chunks.flatMap((chunk) => {
       const [choice] = chunk.choices as { delta: { tool_calls?: { index: number; id?: string }[] } }[]
       return choice?.delta.tool_calls ?? []
@@ -258,8 +262,8 @@ describe('the stream a client gets', () => {
     expect(calls.filter((call) => call.id)).toHaveLength(2)
   })
 
-  test('a reply that breaks off ends with an error chunk and without [DONE]', () => {
-    const writer = chat.client.createWriter(factsFor())
+  test('a reply that is cut off ends with an error chunk and without [DONE]', () => {
+    const writer = chat.client.createWriter(createContext())
     const error = gatewayError('request_timeout', 'The provider stopped.', { provider_code: 'E7' })
     const text = writer.fail(error)
     expect(text).not.toContain('[DONE]')
@@ -277,40 +281,40 @@ describe('the stream a client gets', () => {
     })
   })
 
-  test('thinking that the client does not want to see is left out', () => {
-    const facts = factsFor({ reasoning: { exclude: true } })
-    const writer = chat.client.createWriter(facts)
+  test('excluded reasoning is left out', () => {
+    const context = createContext({ reasoning: { exclude: true } })
+    const writer = chat.client.createWriter(context)
     const text =
       eventsOf(everything)
         .map((event) => writer.write(event))
         .join('') + writer.end(usage, cost)
     expect(text).not.toContain('"reasoning"')
     expect(text).not.toContain('reasoning_details')
-    const reply = chat.client.encodeReply(collectReply(eventsOf(everything)), facts, cost)
+    const reply = chat.client.encodeReply(collectReply(eventsOf(everything)), context, cost)
     expect(JSON.stringify(reply)).not.toContain('reasoning_details')
   })
 
-  test('several answers each have their own role and end', () => {
+  test('each of several choices has its own role and end', () => {
     const events: ReplyEvent[] = [0, 1].flatMap((choice): ReplyEvent[] => [
-      { type: 'part-start', choice, part: 0, content: { kind: 'text', text: `answer ${choice}` } },
+      { type: 'part-start', choice, part: 0, content: { kind: 'text', text: `choice ${choice}` } },
       { type: 'choice-end', choice, reason: 'stop', native: 'stop' },
     ])
-    const { choices } = collectReply(readBack(written(events)))
+    const { choices } = collectReply(readBack(writeStream(events)))
     expect(choices.map(({ parts }) => parts)).toEqual([
-      [{ kind: 'text', text: 'answer 0' }],
-      [{ kind: 'text', text: 'answer 1' }],
+      [{ kind: 'text', text: 'choice 0' }],
+      [{ kind: 'text', text: 'choice 1' }],
     ])
   })
 })
 
-test('a whole reply that broke off keeps what there is and says why', () => {
+test('a whole reply that was cut off keeps its content and carries the error', () => {
   const events = eventsOf([{ kind: 'text', text: 'half an' }]).filter(
     ({ type }) => type !== 'choice-end' && type !== 'reply-end',
   )
   const failure = { kind: 'provider_overloaded' as const, status: null, message: 'Overloaded', code: 'busy' }
   const body = chat.client.encodeReply(
     collectReply([...events, { type: 'reply-error', failure }]),
-    factsFor(),
+    createContext(),
     cost,
   )
   expect(body.choices).toMatchObject([
@@ -330,14 +334,14 @@ test('a whole reply that broke off keeps what there is and says why', () => {
   })
 })
 
-test('a stream that stops before its end was marked is not complete, wherever it stops (R33)', () => {
+test('a stream that stops before its end mark is not complete, wherever it stops (R33)', () => {
   const frames = [
-    ...framesFrom([
+    ...toFrames([
       delta({ role: 'assistant', content: '' }),
       delta({ content: 'Hello' }),
       delta({ content: '!' }),
     ]),
-    ...framesFrom([delta({}, 'stop')]),
+    ...toFrames([delta({}, 'stop')]),
     doneFrame,
   ]
   const text = frames.map(({ data }) => `data: ${data}\n\n`).join('')
@@ -346,13 +350,13 @@ test('a stream that stops before its end was marked is not complete, wherever it
   for (let end = 0; end < bytes.length; end++) {
     const sse = new SseReader()
     const reader = chat.upstream.createReader()
-    const relay = chat.passthrough.createRelay(factsFor())
+    const relay = chat.passthrough.createRelay(createContext())
     const got = [...sse.push(bytes.subarray(0, end)), ...sse.end()]
     const reply = collectReply([...got.flatMap((frame) => reader.read(frame)), ...reader.end()])
     const relayed = got.map((frame) => relay.pass(frame)).join('')
     expect(reply.isComplete).toBe(end >= finished)
     expect(relay.summary.isComplete).toBe(end >= finished)
-    for (const { data } of framesOf(relayed)) JSON.parse(data)
+    for (const { data } of parseFrames(relayed)) JSON.parse(data)
     expect('Hello!').toStartWith(
       collectReply(readBack(relayed)).choices[0]?.parts.map((part) => part.kind === 'text' && part.text)[0] ||
         '',

@@ -9,7 +9,7 @@ import { decodeMessages } from './messages-decode.ts'
 import { decodeCacheControl } from './parts-decode.ts'
 import { decodeToolChoice, decodeTools, listUnknownToolFields } from './tools.ts'
 
-/** Fields that steer the gateway: read elsewhere, and nothing an upstream would know. */
+/** Fields for the gateway, which other stages read and no upstream receives. */
 export const gatewayFields: ReadonlySet<string> = new Set([
   'models',
   'provider',
@@ -29,7 +29,7 @@ export const gatewayFields: ReadonlySet<string> = new Set([
   'max_tool_calls',
 ])
 
-/** Everything `decodeRequest` reads, and what has no meaning beyond an upstream of this format. */
+/** Fields that `decodeRequest` reads, and those with a meaning only for upstreams of this format. */
 export const knownFields: ReadonlySet<string> = new Set([
   ...['model', 'messages', 'prompt', 'stream', 'stream_options', 'store', 'safety_identifier'],
   ...['tools', 'functions', 'tool_choice', 'function_call', 'parallel_tool_calls'],
@@ -57,7 +57,7 @@ export function decodeRequest(original: JsonObject): ModelCall {
   const format = decodeFormat(body.response_format)
   if (format) call.format = format
   const reasoning = decodeReasoning(body)
-  // The last update within the conversation is what holds now.
+  // The last configuration update in the conversation wins.
   const options = isEffort(effort) ? { ...reasoning, effort } : reasoning
   if (options) call.reasoning = options
   return call
@@ -81,10 +81,10 @@ function listUnknownFields(body: JsonObject): string[] {
 }
 
 const knownReasoningFields = new Set(['effort', 'max_tokens', 'enabled', 'exclude', 'summary'])
-/** The usage always comes, and what hides the length of chunks is the upstream's own affair. */
+/** Usage is always sent, and obfuscation only concerns the upstream's own stream. */
 const knownStreamOptions = new Set(['include_usage', 'include_obfuscation'])
 
-/** A vendor's own word for an effort, which no other format has. */
+/** A vendor-specific effort, which no other format has. */
 export function vendorEffortOf(body: JsonObject): string | undefined {
   const effort = asString(asObject(body.reasoning)?.effort ?? body.reasoning_effort)
   return isEffort(effort) ? undefined : effort
@@ -104,7 +104,7 @@ const numberFields = [
   ['n', 'n'],
 ] as const
 
-/** Also used by the older text format, whose sampling fields are the same. */
+/** Also used by the legacy completions format, which has the same sampling fields. */
 export function decodeSampling(body: JsonObject, call: ModelCall): void {
   for (const [wire, field] of numberFields) {
     const value = body[wire]
@@ -147,7 +147,7 @@ function decodeRequestOptions(body: JsonObject, call: ModelCall): void {
   if (parallel !== undefined) call.parallelToolCalls = parallel
   decodeLogprobs(body.logprobs, call)
   if (Array.isArray(body.modalities))
-    call.modalities = body.modalities.filter((word) => typeof word === 'string')
+    call.modalities = body.modalities.filter((modality) => typeof modality === 'string')
   const [audio, image, metadata] = [
     asObject(body.audio),
     asObject(body.image_config),
@@ -164,7 +164,7 @@ function decodeRequestOptions(body: JsonObject, call: ModelCall): void {
   if (cache) call.cache = cache
 }
 
-/** Some vendors write how many in the place of the flag. */
+/** Some vendors take the number of logprobs instead of the flag. */
 function decodeLogprobs(value: unknown, call: ModelCall): void {
   const count = asNumber(value)
   const isRequested = count === undefined ? asBoolean(value) : count > 0

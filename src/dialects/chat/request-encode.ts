@@ -8,7 +8,7 @@ import { encodeMessages } from './messages-encode.ts'
 import { encodeToolChoice, encodeTools } from './tools.ts'
 
 export const requestPath = '/chat/completions'
-/** Against what a budget is measured when nobody said how long the answer may be. */
+/** The limit a reasoning budget is measured against when none is set. */
 const defaultMaxOutput = 16_384
 
 export function encodeRequest(original: ModelCall, target: Target): UpstreamRequest {
@@ -41,7 +41,7 @@ export function maxTokensFieldOf(target: Target): string {
   return target.capabilities.has('max_completion_tokens') ? 'max_completion_tokens' : 'max_tokens'
 }
 
-/** Without being asked, most upstreams do not say what a streamed reply consumed. */
+/** Most upstreams only send the usage of a stream on request. */
 export function encodeStreamFields(target: Target): JsonObject {
   if (!target.stream) return {}
   const options = target.capabilities.has('stream_usage') ? { stream_options: { include_usage: true } } : {}
@@ -67,7 +67,7 @@ function encodeSampling(call: ModelCall): JsonObject {
   }
 }
 
-/** A choice among tools that are not there would be refused. */
+/** Upstreams reject a tool choice without tools. */
 function encodeToolFields(call: ModelCall, losses: Losses): JsonObject {
   const tools = encodeTools(call.tools ?? [], losses)
   if (tools.length === 0) return {}
@@ -96,7 +96,7 @@ function encodeFormat(format: ResponseFormat): JsonObject {
   }
 }
 
-/** Whatever form the wish has, this format knows efforts only. */
+/** This format only has efforts: every other option is converted to one. */
 export function encodeReasoning(
   options: ReasoningOptions | undefined,
   maxTokens: number | undefined,
@@ -105,7 +105,7 @@ export function encodeReasoning(
 ): JsonObject {
   if (!options) return {}
   if (options.summary !== undefined) losses.add('reasoning.summary')
-  // Left to itself, a model of this format may not think at all: `adaptive` wants it to.
+  // Without an effort, a model of this format may not reason at all.
   const adaptiveEffort = options.adaptive ? 'medium' : undefined
   const effort =
     resolveEffort(options, maxTokens ?? target.maxOutputTokens ?? defaultMaxOutput) ?? adaptiveEffort

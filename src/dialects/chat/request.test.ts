@@ -3,17 +3,17 @@ import type { Message, ModelCall } from '../../call/call.ts'
 import { GatewayError } from '../../errors/gateway-error.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
 import { chat } from './chat.ts'
-import { targetFor } from './fixtures/given.ts'
+import { createTarget } from './fixtures/harness.ts'
 import { chatRequest } from './schema.ts'
 
 const hello = { role: 'user', content: 'Hello' }
 const decode = (body: JsonObject) => chat.client.decodeRequest({ messages: [hello], ...body })
-const messages = (...given: object[]) => decode({ messages: given }).messages
+const messages = (...list: object[]) => decode({ messages: list }).messages
 const user: Message = { role: 'user', parts: [{ kind: 'text', text: 'Hello' }] }
-const encode = (call: Partial<ModelCall>, target = targetFor()) =>
+const encode = (call: Partial<ModelCall>, target = createTarget()) =>
   chat.upstream.encodeRequest({ messages: [user], stream: false, unknown: [], ...call }, target)
 
-function refusal(run: () => unknown): string {
+function errorMessage(run: () => unknown): string {
   try {
     run()
   } catch (error) {
@@ -92,21 +92,21 @@ const wideBody = {
   metadata: { team: 'x' },
 }
 
-describe('reading a request', () => {
-  test('and writing it again gives the same request (R32)', () => {
+describe('decoding a request', () => {
+  test('and encoding it gives the same request (R32)', () => {
     const { body, dropped } = chat.upstream.encodeRequest(
       chat.client.decodeRequest(wideBody),
-      targetFor({ tier: 'flex' }),
+      createTarget({ tier: 'flex' }),
     )
     expect(body).toEqual({ ...wideBody, model: 'large-2026-09' })
     expect(dropped).toEqual([])
   })
 
-  test('takes a prompt in the place of messages', () => {
+  test('accepts a prompt instead of messages', () => {
     expect(chat.client.decodeRequest({ prompt: 'Hello' }).messages).toEqual([user])
   })
 
-  test('names the fields it does not know, and not those of the gateway (R31)', () => {
+  test('lists unknown fields, without those of the gateway (R31)', () => {
     const body = {
       web_search_options: {},
       later: 1,
@@ -119,7 +119,7 @@ describe('reading a request', () => {
     expect(decode(body).unknown).toEqual(['web_search_options', 'later'])
   })
 
-  test('takes null for anything', () => {
+  test('accepts null for any field', () => {
     const names = [
       'tools',
       'tool_choice',
@@ -136,7 +136,7 @@ describe('reading a request', () => {
     expect(chat.client.decodeRequest(body)).toEqual({ messages: [user], stream: false, unknown: [] })
   })
 
-  test('takes an image as a plain address, and data as data', () => {
+  test('accepts an image as a plain URL or as a data URL', () => {
     const [message] = messages({
       role: 'user',
       content: [
@@ -150,7 +150,7 @@ describe('reading a request', () => {
     ])
   })
 
-  test('takes flat tools and choices, and tools of kinds it does not know', () => {
+  test('accepts flat tools and choices, and tools of unknown type', () => {
     const tools = [
       { type: 'function', name: 'f', parameters: schema },
       { type: 'custom', name: 'p' },
@@ -169,7 +169,7 @@ describe('reading a request', () => {
     expect(call.toolChoice).toEqual({ kind: 'tool', name: 'f' })
   })
 
-  test('takes functions of the oldest form, and their results', () => {
+  test('accepts deprecated functions and their results', () => {
     const call = decode({
       messages: [
         hello,
@@ -186,7 +186,7 @@ describe('reading a request', () => {
     expect(result).toMatchObject({ kind: 'tool-result', id: made?.kind === 'tool-call' ? made.id : '' })
   })
 
-  test('puts the results of one turn into one message', () => {
+  test('groups the tool results of one turn into one message', () => {
     const read = messages(
       { role: 'tool', tool_call_id: 'a', content: 'A' },
       { role: 'tool', tool_call_id: 'b', content: [{ type: 'text', text: 'B' }] },
@@ -199,7 +199,7 @@ describe('reading a request', () => {
     ])
   })
 
-  test('reads wishes for thinking in all their forms', () => {
+  test('decodes reasoning options in every form', () => {
     expect(decode({ reasoning: { effort: 'high', exclude: true } }).reasoning).toEqual({
       effort: 'high',
       exclude: true,
@@ -211,7 +211,7 @@ describe('reading a request', () => {
     expect(decode({ messages: [hello, update], reasoning_effort: 'low' }).reasoning?.effort).toBe('max')
   })
 
-  test('reads marks of the cache', () => {
+  test('decodes cache breakpoints', () => {
     const marked = { type: 'text', text: 'x', cache_control: { type: 'ephemeral', ttl: '1h' } }
     const broken = { type: 'text', text: 'y', prompt_cache_breakpoint: { mode: 'explicit' } }
     const [message] = messages({ role: 'user', content: [marked, broken] })
@@ -232,7 +232,7 @@ describe('reading a request', () => {
     ['tools[0].function.name', { tools: [{ type: 'function', function: {} }] }],
     ['n', { n: 'two' }],
   ])('names %s when it is wrong', (field, body) => {
-    expect(refusal(() => decode(body))).toStartWith(`${field}:`)
+    expect(errorMessage(() => decode(body))).toStartWith(`${field}:`)
   })
 
   test.each<[string, unknown]>([
@@ -247,13 +247,13 @@ describe('reading a request', () => {
   })
 })
 
-describe('writing a request', () => {
-  test('sends nothing that was not asked for', () => {
+describe('encoding a request', () => {
+  test('sends only requested fields', () => {
     expect(encode({}).body).toEqual({ model: 'large-2026-09', messages: [hello] })
   })
 
-  test('speaks to upstreams that know fewer words', () => {
-    const target = targetFor({ capabilities: new Set(), stream: true })
+  test('adapts to upstreams with fewer capabilities', () => {
+    const target = createTarget({ capabilities: new Set(), stream: true })
     const { body } = encode(
       { maxTokens: 9, messages: [{ role: 'developer', parts: [{ kind: 'text', text: 'x' }] }] },
       target,
@@ -264,11 +264,11 @@ describe('writing a request', () => {
       max_tokens: 9,
       stream: true,
     })
-    expect(encode({}, targetFor({ stream: true })).body.stream_options).toEqual({ include_usage: true })
+    expect(encode({}, createTarget({ stream: true })).body.stream_options).toEqual({ include_usage: true })
   })
 
-  test('says what it leaves out: unsupported fields, marks, unknown ones (R31)', () => {
-    const target = targetFor({ unsupportedFields: new Set(['seed', 'logit_bias']) })
+  test('reports what it drops: unsupported fields, cache breakpoints, unknown fields (R31)', () => {
+    const target = createTarget({ unsupportedFields: new Set(['seed', 'logit_bias']) })
     const call: Partial<ModelCall> = {
       seed: 1,
       logitBias: { a: 1 },
@@ -281,7 +281,7 @@ describe('writing a request', () => {
     expect(dropped).toEqual(['cache_control', 'later', 'logit_bias', 'seed'])
   })
 
-  test('drops a choice among tools when no tool is left', () => {
+  test('drops the tool choice when no tool is left', () => {
     const tools: ModelCall['tools'] = [
       { kind: 'native', dialect: 'messages', type: 'bash_20250124', value: {} },
     ]
@@ -290,7 +290,7 @@ describe('writing a request', () => {
     expect(dropped).toEqual(['tool:bash_20250124'])
   })
 
-  test('writes results as messages of their own and moves their images behind them', () => {
+  test('encodes tool results as separate messages and moves their images after them', () => {
     const { body, dropped } = encode({
       messages: [
         {
@@ -322,7 +322,7 @@ describe('writing a request', () => {
     expect(dropped).toEqual(['is_error'])
   })
 
-  test('names files it cannot carry', () => {
+  test('reports files it cannot express', () => {
     const parts: Message['parts'] = [
       { kind: 'file', source: { kind: 'url', url: 'https://a.example/a.pdf' } },
       { kind: 'image', source: { kind: 'file', id: 'file_1' } },
@@ -334,7 +334,7 @@ describe('writing a request', () => {
     expect(dropped).toEqual(['block:search_result', 'file', 'image'])
   })
 
-  test('gives thinking back only to whom it came from (R29)', () => {
+  test('returns reasoning only to its own vendor (R29)', () => {
     const signed: Message = {
       role: 'assistant',
       parts: [
@@ -348,7 +348,7 @@ describe('writing a request', () => {
     const reasoningHistory = { field: 'reasoning_details' as const }
     const own = encode(
       { messages: [signed] },
-      targetFor({ signatureFormat: 'vendor_a-v1', reasoningHistory }),
+      createTarget({ signatureFormat: 'vendor_a-v1', reasoningHistory }),
     )
     expect(own.body.messages).toMatchObject([
       {
@@ -360,33 +360,33 @@ describe('writing a request', () => {
     expect(own.dropped).toEqual([])
   })
 
-  test('gives text that nobody signed to models that think', () => {
+  test('sends unsigned reasoning to reasoning models', () => {
     const parts: Message['parts'] = [{ kind: 'reasoning', text: 'Hm', summary: [], format: 'unknown' }]
     const call: Partial<ModelCall> = { messages: [{ role: 'assistant', parts }] }
-    const thinks = targetFor({ reasoning: { efforts: null, budget: false } })
+    const thinks = createTarget({ reasoning: { efforts: null, budget: false } })
     expect(encode(call, thinks).body.messages).toMatchObject([{ reasoning_content: 'Hm' }])
     expect(encode(call).dropped).toEqual(['reasoning'])
   })
 
-  test('turns wishes for thinking into an effort the model knows', () => {
-    const thinks = targetFor({ reasoning: { efforts: ['high', 'medium', 'low'], budget: false } })
+  test('converts reasoning options to a supported effort', () => {
+    const thinks = createTarget({ reasoning: { efforts: ['high', 'medium', 'low'], budget: false } })
     const effort = (reasoning: ModelCall['reasoning'], target = thinks) =>
       encode({ ...(reasoning && { reasoning }) }, target)
     expect(effort({ effort: 'max' }).body.reasoning_effort).toBe('high')
     expect(effort({ enabled: true }).body.reasoning_effort).toBe('medium')
     expect(effort({ maxTokens: 3000 }).body.reasoning_effort).toBe('low')
     expect(effort({ adaptive: true }).body.reasoning_effort).toBe('medium')
-    expect(effort({ effort: 'low' }, targetFor()).body.reasoning_effort).toBe('low')
-    expect(effort({ effort: 'none' }, targetFor()).body).not.toHaveProperty('reasoning_effort')
-    expect(effort({ enabled: true }, targetFor()).dropped).toEqual(['reasoning'])
+    expect(effort({ effort: 'low' }, createTarget()).body.reasoning_effort).toBe('low')
+    expect(effort({ effort: 'none' }, createTarget()).body).not.toHaveProperty('reasoning_effort')
+    expect(effort({ enabled: true }, createTarget()).dropped).toEqual(['reasoning'])
   })
 })
 
-describe('passing a request on', () => {
-  const pass = (body: JsonObject, target = targetFor()) =>
+describe('passing a request', () => {
+  const pass = (body: JsonObject, target = createTarget()) =>
     chat.passthrough.passRequest({ messages: [hello], ...body }, target)
 
-  test('leaves what nobody knows untouched, at every level (R31)', () => {
+  test('keeps unknown fields at every level (R31)', () => {
     const body = {
       model: 'acme/large',
       messages: [{ role: 'user', content: [{ type: 'text', text: 'x', later: 1 }], mood: 2 }],
@@ -400,7 +400,7 @@ describe('passing a request on', () => {
     expect(dropped).toEqual([])
   })
 
-  test('does not copy a long prompt that needs no change', () => {
+  test('does not copy a prompt that needs no change', () => {
     const body = {
       messages: [
         { role: 'user', content: 'x'.repeat(300_000) },
@@ -410,7 +410,7 @@ describe('passing a request on', () => {
     expect(pass(body).body.messages).toBe(body.messages)
   })
 
-  test('takes out what is for the gateway', () => {
+  test('removes gateway fields', () => {
     const body = {
       models: ['a'],
       provider: { zdr: true },
@@ -431,10 +431,10 @@ describe('passing a request on', () => {
     expect(dropped).toEqual(['tool:service:web_search'])
   })
 
-  test('asks for usage when it streams, and keeps the other options', () => {
+  test('requests usage for a stream, and keeps the other stream options', () => {
     const { body } = pass(
       { stream: true, stream_options: { include_obfuscation: false } },
-      targetFor({ stream: true }),
+      createTarget({ stream: true }),
     )
     expect(body).toMatchObject({
       stream: true,
@@ -442,8 +442,8 @@ describe('passing a request on', () => {
     })
   })
 
-  test('uses the words this upstream knows, and says what it leaves out', () => {
-    const target = targetFor({
+  test('uses the fields the upstream supports, and reports what it drops', () => {
+    const target = createTarget({
       capabilities: new Set(),
       unsupportedFields: new Set(['seed', 'tools']),
       tier: 'priority',
@@ -468,40 +468,40 @@ describe('passing a request on', () => {
     expect(dropped).toEqual(['reasoning.mode', 'seed', 'tools'])
   })
 
-  test('puts plain addresses and prompts into the form upstreams read', () => {
+  test('converts plain image URLs and prompts to the standard form', () => {
     const content = [{ type: 'image_url', image_url: 'https://a.example/i.png' }]
     expect(pass({ messages: [{ role: 'user', content }] }).body.messages).toEqual([
       { role: 'user', content: [{ type: 'image_url', image_url: { url: 'https://a.example/i.png' } }] },
     ])
-    expect(chat.passthrough.passRequest({ prompt: 'Hello' }, targetFor()).body.messages).toEqual([hello])
+    expect(chat.passthrough.passRequest({ prompt: 'Hello' }, createTarget()).body.messages).toEqual([hello])
   })
 
-  test('takes out foreign thinking and says so (R29)', () => {
+  test('drops and reports the reasoning of other vendors (R29)', () => {
     const entry = { type: 'reasoning.text', text: 'Hm', signature: 'Er8B', format: 'vendor_a-v1', index: 0 }
     const body = {
       messages: [hello, { role: 'assistant', content: 'Yes', reasoning: 'Hm', reasoning_details: [entry] }],
     }
-    const foreign = pass(body, targetFor({ reasoning: { efforts: null, budget: false } }))
+    const foreign = pass(body, createTarget({ reasoning: { efforts: null, budget: false } }))
     expect(foreign.body.messages).toEqual([hello, { role: 'assistant', content: 'Yes' }])
     expect(foreign.dropped).toEqual(['reasoning_signature'])
     const reasoningHistory = { field: 'reasoning_details' as const }
-    const own = pass(body, targetFor({ signatureFormat: 'vendor_a-v1', reasoningHistory }))
-    const kept = { ...entry, format: 'anthropic-claude-v1' }
+    const own = pass(body, createTarget({ signatureFormat: 'vendor_a-v1', reasoningHistory }))
+    const accepted = { ...entry, format: 'anthropic-claude-v1' }
     expect(own.body.messages).toEqual([
       hello,
-      { role: 'assistant', content: 'Yes', reasoning_details: [kept] },
+      { role: 'assistant', content: 'Yes', reasoning_details: [accepted] },
     ])
     expect(own.dropped).toEqual([])
   })
 
-  test('gives text that nobody signed back under the name its vendors read', () => {
+  test('returns unsigned reasoning in the field the upstream reads', () => {
     const entry = { type: 'reasoning.text', text: 'Hm', format: 'unknown', index: 0 }
-    const said = { role: 'assistant', content: 'Yes', reasoning: 'Hm', reasoning_details: [entry] }
-    const target = targetFor({ reasoning: { efforts: null, budget: false } })
-    expect(pass({ messages: [said] }, target).body.messages).toEqual([
+    const message = { role: 'assistant', content: 'Yes', reasoning: 'Hm', reasoning_details: [entry] }
+    const target = createTarget({ reasoning: { efforts: null, budget: false } })
+    expect(pass({ messages: [message] }, target).body.messages).toEqual([
       { role: 'assistant', content: 'Yes', reasoning_content: 'Hm' },
     ])
-    expect(pass({ messages: [said] })).toMatchObject({
+    expect(pass({ messages: [message] })).toMatchObject({
       body: { messages: [{ role: 'assistant', content: 'Yes' }] },
       dropped: ['reasoning'],
     })

@@ -2,20 +2,20 @@ import { asObject, asObjects, type JsonObject } from '../../lib/json-values.ts'
 import { countContentCharacters } from './normalize.ts'
 import { parseChunk } from './reply-reader.ts'
 
-/** How to give a vendor's chunks our own beginning without reading them. */
+/** How to replace the prefix of a vendor's chunks without parsing them. */
 export interface ChunkSplice {
   /** The vendor's text up to the choices, the same in every chunk. */
   prefix: string
   replacement: string
-  /** What we say of the reply ourselves; behind the choices a vendor's own word would come last and win. */
+  /** The gateway's fields. A vendor's value after the choices would come last and override them. */
   ownFields: readonly string[]
-  /** Characters of a chunk that are not the answer. */
+  /** Characters of a chunk that are not content. */
   overhead: number
-  /** What a chunk must not contain to pass unread, as this vendor spaces its JSON. */
+  /** A chunk with one of these must be parsed. In this vendor's JSON spacing. */
   unsafeMarkers: readonly string[]
-  /** How a chunk ends that says it has no usage: strict clients take an object or nothing. */
+  /** The end of a chunk with null usage, which strict clients reject. */
   nullUsageSuffix: string
-  /** `read`: chunks with thinking cannot pass as they are. */
+  /** `mustRead`: chunks with reasoning must be parsed. */
   reasoning: { mustRead: boolean; fields: readonly string[] }
   toolCalls: { any: string; numbered: string; id: string; canPass: boolean }
 }
@@ -37,7 +37,7 @@ export function learnSplice(
   if (at === -1 || open === -1 || !before) return null
   const gap = data.slice(at + '"choices"'.length, open)
   if (gap !== ':' && gap !== ': ') return null
-  const { choices: _none, usage: _nothing, ...vendorFields } = before
+  const { choices: _choices, usage: _usage, ...vendorFields } = before
   const replacement = JSON.stringify({ ...vendorFields, ...head })
   const delta = asObject(asObjects(chunk.choices)[0]?.delta) ?? {}
   return {
@@ -64,7 +64,7 @@ export function learnSplice(
   }
 }
 
-/** The chunk for the client, or null when it must be read. Quotes within strings are escaped, so signs are keys. */
+/** The chunk for the client; null if it must be parsed. Markers only match keys: quotes in strings are escaped. */
 export function spliceChunk(splice: ChunkSplice, data: string): string | null {
   if (!data.startsWith(splice.prefix) || data.includes('\n')) return null
   const suffix = data.slice(splice.prefix.length)
@@ -84,7 +84,7 @@ export function spliceChunk(splice: ChunkSplice, data: string): string | null {
   return `${splice.replacement}${rest}\n\n`
 }
 
-/** Thinking under a vendor's own name is given the names of this API as well. */
+/** Adds this API's reasoning fields to a chunk that has a vendor's. */
 function spliceReasoning({ replacement, reasoning }: ChunkSplice, rest: string): string | null {
   if (reasoning.mustRead) return null
   if (rest.includes('"reasoning_details"'))
@@ -106,7 +106,7 @@ function spliceReasoning({ replacement, reasoning }: ChunkSplice, rest: string):
 
 const emptyDetailsPattern = /"reasoning_details":\s*\[\s*\]/
 
-/** Whether it is JSON to its last character, and leaves our own words about the reply alone. */
+/** Whether the rest is valid JSON that does not override the gateway's fields. */
 function isValidChunk(rest: string, fields: readonly string[]): boolean {
   const chunk = parseChunk(`{"choices":${rest}`)
   return chunk !== undefined && !fields.some((name) => name in chunk)

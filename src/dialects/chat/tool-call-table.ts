@@ -2,19 +2,19 @@ import { asNumber, asObject, asString, type JsonObject } from '../../lib/json-va
 
 export interface OpenToolCall {
   id: string
-  /** Which call of its choice it is. */
+  /** Its index in the choice. */
   ordinal: number
-  /** The part it is, for readers. */
+  /** Its part number, for readers. */
   part: number
-  /** Takes free text, of which nothing is something too. */
+  /** Takes free text, which may be empty. */
   custom: boolean
-  /** Something of its arguments came. */
+  /** Some arguments have arrived. */
   hasArguments: boolean
 }
 
-/** The tool calls of a choice. Vendors number them, or name each anew, or do both wrongly. */
+/** The tool calls of a choice. Vendors identify them by index or by id, and some get either wrong. */
 export class ToolCallTable {
-  readonly #byKey = new Map<string, OpenToolCall>()
+  readonly #byIndex = new Map<number, OpenToolCall>()
   readonly #byId = new Map<string, OpenToolCall>()
   readonly #all: OpenToolCall[] = []
 
@@ -26,7 +26,7 @@ export class ToolCallTable {
     return this.#all
   }
 
-  /** The call that a piece continues; undefined when it begins another. */
+  /** The tool call that a delta continues; undefined if it starts a new one. */
   find(delta: JsonObject): OpenToolCall | undefined {
     const [index, id] = [asNumber(delta.index), asString(delta.id)]
     const name = asString(functionFieldsOf(delta).name)
@@ -34,24 +34,24 @@ export class ToolCallTable {
       if (id) return this.#byId.get(id)
       return name ? undefined : this.#all.at(-1)
     }
-    const existing = this.#byKey.get(String(index))
-    // The same number with another id and a name is another call: some vendors number every call 0.
+    const existing = this.#byIndex.get(index)
+    // The same index with another id and a name is a new call: some vendors send index 0 for every call.
     return existing && id && id !== existing.id && name ? this.#byId.get(id) : existing
   }
 
   add(delta: JsonObject, id: string, part: number): OpenToolCall {
     const custom = isCustomToolCall(delta)
-    const call = { id, ordinal: this.#all.length, part, custom, hasArguments: false }
-    this.#all.push(call)
-    if (!this.#byId.has(id)) this.#byId.set(id, call)
+    const toolCall = { id, ordinal: this.#all.length, part, custom, hasArguments: false }
+    this.#all.push(toolCall)
+    if (!this.#byId.has(id)) this.#byId.set(id, toolCall)
     const index = asNumber(delta.index)
-    // A number that is used again means the newest call from now on.
-    if (index !== undefined) this.#byKey.set(String(index), call)
-    return call
+    // A reused index means the newest tool call.
+    if (index !== undefined) this.#byIndex.set(index, toolCall)
+    return toolCall
   }
 }
 
-/** What a call says of its function. Some vendors fill in every member of the format, the unused ones with nothing. */
+/** The `function` or `custom` object of a tool call. Some vendors send both, the unused one blank. */
 export function functionFieldsOf(delta: JsonObject): JsonObject {
   const [custom, functionFields] = [asObject(delta.custom), asObject(delta.function)]
   if (custom && !isBlank(custom)) return custom
@@ -64,7 +64,7 @@ export function isCustomToolCall(delta: JsonObject): boolean {
   return delta.type === 'custom'
 }
 
-/** Whether a member is there and says nothing: empty, or with nothing but empty members. */
+/** Whether a value is empty, or only has empty members. */
 export function isBlank(value: unknown): boolean {
   if (value === undefined || value === null || value === '') return true
   if (Array.isArray(value)) return value.length === 0

@@ -10,7 +10,7 @@ import { asBoolean, asObject, asObjects, asString, type JsonObject } from '../..
 import { type Losses, listUnknownMembers } from '../fields.ts'
 import { decodeCacheControl } from './parts-decode.ts'
 
-/** Tools that the gateway runs itself; no upstream knows them. */
+/** Tools that the gateway runs; they are never sent upstream. */
 const gatewayToolPrefix = 'service:'
 
 export function isGatewayTool(type: string): boolean {
@@ -28,7 +28,7 @@ function decodeTool(item: unknown, index: number): Tool {
   if (!tool) throw invalidFieldError(at, 'must be a tool')
   const type = asString(tool.type) ?? 'function'
   const cache = decodeCacheControl(tool)
-  // Some clients write the fields of the function beside its type.
+  // Some clients send the fields of the function next to its type.
   if (type === 'function')
     return { ...decodeFunction(asObject(tool.function) ?? tool, at), ...(cache && { cache }) }
   if (type === 'custom') return decodeCustom(asObject(tool.custom) ?? tool, at)
@@ -38,7 +38,7 @@ function decodeTool(item: unknown, index: number): Tool {
 const knownToolFields = new Set(['type', 'function', 'custom', 'cache_control', 'prompt_cache_breakpoint'])
 const knownFunctionFields = new Set(['name', 'description', 'parameters', 'strict', 'format'])
 
-/** What is said of a tool beside what every format can be told. */
+/** Fields of a tool that other formats do not have. */
 export function listUnknownToolFields(tool: JsonObject): string[] {
   const fields = asObject(tool.function) ?? asObject(tool.custom)
   if (!fields) return []
@@ -70,7 +70,7 @@ function decodeCustom(fields: JsonObject, at: string): CustomTool {
   const description = asString(fields.description)
   if (description !== undefined) tool.description = description
   const format = asObject(fields.format)
-  // Kept flat, as the newer format has it; this one nests a grammar in a second object.
+  // Stored flat as in the Responses format; this format nests the grammar in a second object.
   const grammar = asObject(format?.grammar)
   if (format) tool.format = grammar ? { type: format.type, ...grammar } : format
   return tool

@@ -9,10 +9,10 @@ import {
 import { asCount, asNumber, asObject, type JsonObject } from '../../lib/json-values.ts'
 import { hasAnyCount } from '../token-counts.ts'
 
-/** One of the vendors counts its charge in these. */
+/** The unit of one vendor's `cost_in_usd_ticks`. */
 const ticksPerDollar = 1e10
 
-/** The usage object of a chunk or of a whole reply, wherever a vendor puts it. One that counts nothing is none. */
+/** The usage object of a chunk or a whole reply, in any vendor's location; undefined without counts. */
 export function findUsage(body: JsonObject): JsonObject | undefined {
   const topLevel = usageIfCounted(body.usage) ?? usageIfCounted(asObject(body.x_groq)?.usage)
   if (topLevel) return topLevel
@@ -31,7 +31,7 @@ function usageIfCounted(value: unknown): JsonObject | undefined {
   return usage && hasAnyCount(usage, countFields) ? usage : undefined
 }
 
-/** A vendor's nested counts as buckets that do not overlap. */
+/** Converts a vendor's nested counts to buckets that do not overlap. */
 export function decodeUsage(usage: JsonObject): Usage {
   return { ...decodePromptUsage(usage), ...decodeCompletionUsage(usage), ...decodeUsageExtras(usage) }
 }
@@ -59,12 +59,12 @@ function decodePromptUsage(usage: JsonObject) {
     ),
   )
   const cacheWrite1h = Math.min(cacheWriteTokens, asCount(details.cache_write_1h_tokens))
-  // Audio that came from the cache is among all audio.
+  // `audio_tokens` includes cached audio.
   const inputAudio = pool.take(subtractParts(asCount(details.audio_tokens), cacheReadAudio))
   const inputImage = pool.take(asCount(details.image_tokens))
   const inputVideo = pool.take(asCount(details.video_tokens))
   return {
-    // Some vendors search for the answer, and bill what they found as a prompt they do not count as one.
+    // Vendors with built-in search bill the retrieved text as prompt without counting it in `prompt_tokens`.
     input: pool.remaining + asCount(usage.citation_tokens),
     cacheRead: cacheReadTokens - cacheReadAudio,
     cacheReadAudio,
@@ -98,7 +98,7 @@ function decodeCompletionUsage(usage: JsonObject) {
   }
 }
 
-/** Some vendors leave thinking out of `completion_tokens`: their total shows it, or they count it apart. */
+/** Some vendors exclude reasoning from `completion_tokens`: the total or a separate count shows it. */
 function isReasoningOutside(usage: JsonObject, completion: number, reasoning: number): boolean {
   if (reasoning === 0) return false
   const total = asCount(usage.total_tokens)
@@ -107,7 +107,7 @@ function isReasoningOutside(usage: JsonObject, completion: number, reasoning: nu
   return reasoning > completion && (total === 0 || usage.reasoning_tokens === reasoning)
 }
 
-/** Thinking that nothing but the total counts. What came from a cache may be beside the prompt. */
+/** Reasoning that only the total includes. Cached tokens may be outside `prompt_tokens`. */
 function inferReasoningTokens(usage: JsonObject, completion: number): number {
   const details = promptDetailsOf(usage)
   const outsidePrompt = asCount(details.cached_tokens) + asCount(usage.citation_tokens)
@@ -133,7 +133,7 @@ function decodeCost(usage: JsonObject): number | null {
   return cost !== undefined && cost >= 0 ? cost : null
 }
 
-/** Counts and bill as clients see them. What the format has no field for is there only when there is some of it. */
+/** Usage and cost as sent to clients. Counts that extend the format are only there when not zero. */
 export function encodeUsage(usage: Usage, cost: UsageCost): JsonObject {
   const [prompt, completion] = [countPromptTokens(usage), countCompletionTokens(usage)]
   const input: JsonObject = {
@@ -175,7 +175,7 @@ function encodeCost(cost: UsageCost): JsonObject {
   }
 }
 
-/** The vendor's own usage, unknown fields and all, with our counts and bill in the fields we know. */
+/** The vendor's usage, including unknown fields, with the gateway's counts and cost in the known fields. */
 export function mergeUsage(vendor: JsonObject | undefined, usage: Usage, cost: UsageCost): JsonObject {
   const encoded = encodeUsage(usage, cost)
   if (!vendor) return encoded

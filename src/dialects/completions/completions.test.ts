@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { collectReply, type ReplyEvent } from '../../call/event.ts'
 import { zeroUsage } from '../../call/usage.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
-import { cost, factsFor, framesOf } from '../chat/fixtures/given.ts'
+import { cost, createContext, parseFrames } from '../chat/fixtures/harness.ts'
 import { completions } from './completions.ts'
 import { completionsRequest } from './schema.ts'
 
@@ -26,8 +26,8 @@ const events: ReplyEvent[] = [
   { type: 'reply-end' },
 ]
 
-describe('the older text format', () => {
-  test('asks with one prompt', () => {
+describe('the completions format', () => {
+  test('decodes one prompt', () => {
     const body = {
       model: 'm',
       prompt: ['Say'],
@@ -56,16 +56,16 @@ describe('the older text format', () => {
     ['prompt', {}],
     ['echo', { prompt: 'a', echo: true }],
     ['suffix', { prompt: 'a', suffix: 'b' }],
-  ])('refuses what it cannot do and names %s', (field, body) => {
+  ])('rejects what it does not support and names %s', (field, body) => {
     expect(() => completions.decodeRequest(body)).toThrow(`${field}:`)
   })
 
   test('streams text', () => {
-    const writer = completions.createWriter(factsFor())
+    const writer = completions.createWriter(createContext())
     const text =
       events.map((event) => writer.write(event)).join('') +
       writer.end({ ...zeroUsage, input: 1, output: 2 }, cost)
-    const chunks = framesOf(text)
+    const chunks = parseFrames(text)
       .slice(0, -1)
       .map(({ data }) => JSON.parse(data))
     expect(text.endsWith('data: [DONE]\n\n')).toBe(true)
@@ -87,14 +87,14 @@ describe('the older text format', () => {
     })
   })
 
-  test('breaks off without [DONE]', () => {
-    const text = completions.createWriter(factsFor()).fail(gatewayError('request_timeout'))
+  test('fails without [DONE]', () => {
+    const text = completions.createWriter(createContext()).fail(gatewayError('request_timeout'))
     expect(text).not.toContain('[DONE]')
     expect(text).toContain('"finish_reason":"error"')
   })
 
-  test('answers whole', () => {
-    expect(completions.encodeReply(collectReply(events), factsFor(), cost)).toMatchObject({
+  test('encodes a whole reply', () => {
+    expect(completions.encodeReply(collectReply(events), createContext(), cost)).toMatchObject({
       object: 'text_completion',
       model: 'acme/large',
       choices: [{ index: 0, text: 'Once upon', finish_reason: 'length', reasoning: 'Hm' }],
@@ -102,8 +102,8 @@ describe('the older text format', () => {
   })
 })
 
-test('R33 a reply that broke off says so, streamed and whole', () => {
-  const writer = completions.createWriter(factsFor())
+test('R33 a reply that was cut off carries an error, streamed and whole', () => {
+  const writer = completions.createWriter(createContext())
   for (const event of events) writer.write(event)
   writer.end(zeroUsage, cost)
   expect(writer.fail(gatewayError('upstream_failed'))).toContain('"finish_reason":"error"')
@@ -112,7 +112,7 @@ test('R33 a reply that broke off says so, streamed and whole', () => {
     { type: 'choice-end', choice: 0, reason: 'error', native: 'OTHER', explanation: 'Out of words.' },
     { type: 'reply-end' },
   ]
-  expect(completions.encodeReply(collectReply(failed), factsFor(), cost).choices).toMatchObject([
+  expect(completions.encodeReply(collectReply(failed), createContext(), cost).choices).toMatchObject([
     { text: 'Once upon', finish_reason: 'error', error: { code: 502, message: 'Out of words.' } },
   ])
 })

@@ -3,7 +3,7 @@ import { collectReply, type ReplyEvent } from '../../call/event.ts'
 import { zeroUsage } from '../../call/usage.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
-import { cost, factsFor } from '../chat/fixtures/given.ts'
+import { cost, createContext } from '../chat/fixtures/harness.ts'
 import { ollamaChat, ollamaGenerate } from './ollama.ts'
 
 const decode = (body: JsonObject) => ollamaChat.decodeRequest({ model: 'm', ...body })
@@ -108,7 +108,7 @@ describe('replies', () => {
 
   test('streamed: a record a line, calls whole, counts in the last', () => {
     let clock = 0
-    const context = { ...factsFor(), elapsedMs: () => (clock += 10) }
+    const context = { ...createContext(), elapsedMs: () => (clock += 10) }
     const writer = ollamaChat.createWriter(context)
     const text = events.map((event) => writer.write(event)).join('') + writer.end(usage, cost)
     const records = text
@@ -130,20 +130,22 @@ describe('replies', () => {
 
   test('whole, and for a prompt', () => {
     const reply = { ...collectReply(events), usage }
-    expect(ollamaChat.encodeReply(reply, factsFor(), cost)).toMatchObject({
+    expect(ollamaChat.encodeReply(reply, createContext(), cost)).toMatchObject({
       message: { role: 'assistant', content: 'Yes', thinking: 'Hm', tool_calls: called },
       done_reason: 'length',
     })
-    expect(ollamaGenerate.encodeReply(reply, factsFor(), cost)).toMatchObject({
+    expect(ollamaGenerate.encodeReply(reply, createContext(), cost)).toMatchObject({
       response: 'Yes',
       thinking: 'Hm',
     })
-    const hidden = ollamaChat.encodeReply(reply, factsFor({ reasoning: { exclude: true } }), cost)
+    const hidden = ollamaChat.encodeReply(reply, createContext({ reasoning: { exclude: true } }), cost)
     expect(JSON.stringify(hidden)).not.toContain('Hm')
   })
 
   test('R33 one that broke off ends with an error and no record that is done', () => {
-    const text = ollamaChat.createWriter(factsFor()).fail(gatewayError('upstream_failed', 'It broke off.'))
+    const text = ollamaChat
+      .createWriter(createContext())
+      .fail(gatewayError('upstream_failed', 'It broke off.'))
     expect(JSON.parse(text)).toMatchObject({ error: 'It broke off.', code: 502 })
     expect(text).not.toContain('"done"')
   })

@@ -28,7 +28,7 @@ function decodeCitedFile(value: JsonObject): Citation['file'] {
   return omitUndefined({ id: id || undefined, name: name || undefined, container })
 }
 
-/** Null for a citation this format has no form for. */
+/** Null for a citation this format cannot express. */
 export function encodeAnnotation(citation: Citation): JsonObject | null {
   if (citation.native?.dialect === 'responses') return citation.native.value
   if (citation.url === undefined) return encodeFileCitation(citation)
@@ -65,7 +65,7 @@ export function decodeLogprobs(value: unknown): TokenLogprob[] {
 function decodeTokenLogprob(entry: JsonObject) {
   const token = asString(entry.token) ?? ''
   const bytes = Array.isArray(entry.bytes) ? entry.bytes.filter((byte) => typeof byte === 'number') : []
-  // The format wants an array: an empty one stands for bytes that were not told.
+  // The format requires an array, which is empty when the bytes are unknown.
   return { token, logprob: asNumber(entry.logprob) ?? 0, bytes: bytes.length > 0 ? bytes : null }
 }
 

@@ -2,7 +2,7 @@ import { type FailureKind, failureKindForStatus, type UpstreamFailure } from '..
 import type { GatewayError } from '../../errors/gateway-error.ts'
 import { asObject, asString, type JsonObject } from '../../lib/json-values.ts'
 
-/** An answer with a status of 400 or more. */
+/** Decodes the body of a response with a status of 400 or more. */
 export function decodeError(status: number, body: unknown): UpstreamFailure {
   const outer = asObject(body)
   const error = asObject(outer?.error)
@@ -11,11 +11,11 @@ export function decodeError(status: number, body: unknown): UpstreamFailure {
     asString(outer?.error) ??
     messageFieldOf(outer) ??
     asString(body) ??
-    `status ${status}`
+    `The upstream returned status ${status} without a message.`
   return buildFailure(status, message, error ?? outer)
 }
 
-/** What an `error` event, a failed response or an `error` object in a stream says. */
+/** Decodes the error of an `error` event, a failed response or any other event of a stream. */
 export function decodeFailure(error: JsonObject | undefined, fallbackMessage: string): UpstreamFailure {
   return buildFailure(null, messageFieldOf(error) ?? fallbackMessage, error)
 }
@@ -71,7 +71,7 @@ const contextLengthPattern = /maximum context length|context window|prompt is to
 
 const contentPolicyViolation: FailureKind = 'content_policy_violation'
 
-/** By code or, where a vendor sends none, by type. */
+/** By code or, if a vendor sends none, by type. */
 const failureKindByCode = new Map<string, FailureKind>([
   ['context_length_exceeded', 'context_length_exceeded'],
   ['string_above_max_length', 'context_length_exceeded'],
@@ -103,7 +103,7 @@ const failureKindByCode = new Map<string, FailureKind>([
   ['misalignment_policy_violation', contentPolicyViolation],
 ])
 
-/** The code a failed response carries: the format has few. */
+/** The error code of a failed response, of which the format has few. */
 export function encodeErrorCode(errorType: string): string {
   return errorCodeByType.get(errorType) ?? 'server_error'
 }
@@ -115,7 +115,7 @@ const errorCodeByType = new Map([
   ['content_policy_violation', 'image_content_policy_violation'],
 ])
 
-/** What a stream may say of an error: there is no request id in it, so a 500 stays generic. */
+/** The message of an error in a stream. The message of an internal error is only logged. */
 export function publicMessageOf(error: GatewayError): string {
   return error.row.status === 500 ? error.row.message : error.message
 }

@@ -2,14 +2,14 @@ import { asObject, type JsonObject } from '../../lib/json-values.ts'
 import type { SseFrame } from '../../lib/sse.ts'
 import { parseFrame } from './frame.ts'
 
-/** An item without the words of its thinking: what the vendor sealed stays, it is needed to go on. */
+/** Removes the text of a reasoning item. The encrypted content stays, because the next turn needs it. */
 export function hideReasoning(item: JsonObject): JsonObject {
   if (item.type !== 'reasoning') return item
   const { content, ...rest } = item
   return { ...rest, summary: [] }
 }
 
-/** A frame for a client that does not want to see thinking; null when nothing else is in it. */
+/** The frame without reasoning text; null if nothing else is in it. */
 export function hideReasoningInFrame(frame: SseFrame, type: string): SseFrame | null {
   if (type.startsWith('response.reasoning')) return null
   if (type.startsWith('response.content_part.')) return frame.data.includes('"reasoning_text"') ? null : frame

@@ -4,16 +4,16 @@ import { unpackReasoning } from '../../call/reasoning.ts'
 import { invalidFieldError } from '../../errors/gateway-error.ts'
 import { asObject, asObjects, asString, type JsonObject } from '../../lib/json-values.ts'
 import { decodeReasoningFormat } from '../reasoning-format.ts'
-import { createOpaquePart, decodeContent, decodeSource } from './content-decode.ts'
+import { createOpaquePart, decodeContent, decodeSource } from './parts-decode.ts'
 
 type Part = Message['parts'][number]
 type Role = Message['role']
 
-/** Where the parts of an item go. Those of one side that follow each other make one message. */
+/** A decoded item. Consecutive items with the same role form one message. */
 interface DecodedItem {
   role: Role
   parts: Part[]
-  /** A message of its own, never joined with its neighbours. */
+  /** Never merged with adjacent items. */
   isSeparate?: boolean
 }
 
@@ -22,12 +22,12 @@ export function decodeInput(input: unknown): Message[] {
   if (typeof input === 'string') return [{ role: 'user', parts: [{ kind: 'text', text: input }] }]
   if (!Array.isArray(input)) throw invalidFieldError('input', 'must be a string or an array of items')
   const messages: Message[] = []
-  const answeredCallIds = new Set(
+  const resolvedCallIds = new Set(
     asObjects(input).flatMap(({ output, call_id }) => (output === undefined ? [] : [call_id])),
   )
   let open: Message | null = null
   input.forEach((item, index) => {
-    const { role, parts, isSeparate } = decodeItem(item, `input.${index}`, answeredCallIds)
+    const { role, parts, isSeparate } = decodeItem(item, `input.${index}`, resolvedCallIds)
     if (open && !isSeparate && open.role === role) open.parts.push(...parts)
     else {
       const message: Message = { role, parts }
@@ -38,21 +38,21 @@ export function decodeInput(input: unknown): Message[] {
   return messages
 }
 
-function decodeItem(value: unknown, at: string, answeredCallIds: ReadonlySet<unknown>): DecodedItem {
+function decodeItem(value: unknown, at: string, resolvedCallIds: ReadonlySet<unknown>): DecodedItem {
   const item = asObject(value)
   if (!item) throw invalidFieldError(at, 'must be an object')
   const type = asString(item.type)
   if (type === undefined || type === 'message') return decodeMessage(item, at)
-  // A vendor tells of tools that it ran by calls which nobody else answers.
+  // A vendor reports its own tool runs as completed calls without an output item.
   const isVendorCall =
-    type === 'custom_tool_call' && !answeredCallIds.has(item.call_id) && item.status === 'completed'
+    type === 'custom_tool_call' && !resolvedCallIds.has(item.call_id) && item.status === 'completed'
   if (isVendorCall) return { role: 'assistant', parts: [createOpaquePart(item)] }
   const handler = itemDecoders.get(type)
   if (handler) return handler(item, at)
   return { role: clientItemPattern.test(type) ? 'user' : 'assistant', parts: [createOpaquePart(item)] }
 }
 
-/** Results and answers to questions; everything else of unknown kind came from the model. */
+/** Types of items that clients send; any other unknown item comes from the model. */
 const clientItemPattern = /_(?:output|response)$/
 
 const roles: readonly Role[] = ['user', 'assistant', 'system', 'developer']
@@ -64,7 +64,7 @@ function decodeMessage(item: JsonObject, at: string): DecodedItem {
   return role === 'assistant' ? { role, parts } : { role, parts, isSeparate: true }
 }
 
-/** What a message says of itself beside its words; ids and states are the store's own. */
+/** Message fields that other formats do not have. Ids and statuses belong to the vendor's store. */
 export function listUnknownItemFields(item: JsonObject): string[] {
   const isMessage = item.type === undefined || item.type === 'message'
   return isMessage && item.phase !== undefined && item.phase !== null ? ['phase'] : []
@@ -114,7 +114,7 @@ function toText(value: unknown): string {
   return value === undefined || value === null ? '' : JSON.stringify(value)
 }
 
-/** A picture the model made earlier, for models that go on from it; without its bytes it is only a mention. */
+/** A generated image of an earlier turn; without data it is passed as an opaque item. */
 function decodeImageItem(item: JsonObject): DecodedItem {
   const image = decodeImage(item)
   return { role: 'assistant', parts: [image ?? createOpaquePart(item)] }
@@ -128,7 +128,7 @@ export function decodeImage(item: JsonObject): (Part & { kind: 'image' }) | unde
   return { kind: 'image', source: { kind: 'data', mediaType, data: result } }
 }
 
-/** Thinking: ours in disguise, or the vendor's own. */
+/** Decodes a reasoning item: packed by `packReasoning`, or native. */
 export function decodeReasoningItem(item: JsonObject): ReasoningPart {
   const encrypted = asString(item.encrypted_content)
   const packed = encrypted === undefined ? undefined : unpackReasoning(encrypted)

@@ -5,11 +5,11 @@ import { asString, type JsonObject, omitUndefined } from '../../lib/json-values.
 import type { Target } from '../dialect.ts'
 import type { Losses } from '../fields.ts'
 import { encodeAnnotations } from './annotations.ts'
-import { encodeInputParts } from './content-encode.ts'
+import { encodeInputParts } from './parts-encode.ts'
 
 type Part = Message['parts'][number]
 
-/** Messages as the items of `input`. */
+/** Encodes messages as the items of `input`. */
 export function encodeItems(messages: Message[], target: Target, losses: Losses): JsonObject[] {
   const items: JsonObject[] = []
   const customCalls = new Set<string>()
@@ -22,12 +22,12 @@ export function encodeItems(messages: Message[], target: Target, losses: Losses)
   return items
 }
 
-/** Where `developer` is not known, `system` means the same. */
+/** Upstreams without the `developer` role get `system`, which means the same. */
 function encodeRole(role: Message['role'], { capabilities }: Target): Message['role'] {
   return role === 'developer' && !capabilities.has('developer_role') ? 'system' : role
 }
 
-/** Runs of parts that make one item of kind `message`; every other part is an item of its own. */
+/** Groups consecutive parts that form one `message` item; every other part is an item of its own. */
 function groupParts(message: Message): Part[][] {
   const groups: Part[][] = []
   let run: Part[] | null = null
@@ -50,7 +50,7 @@ function isContent(part: Part, role: Message['role']): boolean {
   return role !== 'assistant' || part.kind === 'text' || part.kind === 'refusal'
 }
 
-/** What stands inside messages; other unknown things of this format are items. */
+/** Types of content within messages; any other unknown type is an item. */
 const contentTypePattern = /^(?:input_|output_|computer_screenshot$|encrypted_content$)/
 
 function encodeGroup(
@@ -79,7 +79,7 @@ function encodeOpaque(part: Part & { kind: 'opaque' }, losses: Losses): JsonObje
   return []
 }
 
-/** Pictures and sound of the model itself: of sound the words can go back. */
+/** Generated images and audio cannot be sent back, except for the transcript of audio. */
 function encodeModelMedia(part: Part, losses: Losses): JsonObject[] {
   losses.add(part.kind)
   if (part.kind !== 'audio' || !part.transcript) return []
@@ -136,7 +136,7 @@ function encodeResultContent(content: ToolResultPart['content'], losses: Losses)
   return parts.length > 0 ? parts : ''
 }
 
-/** Only what the upstream can make sense of: its own, with what it sealed or said in the open. */
+/** Only reasoning of the upstream's own format, with encrypted content or text. */
 function encodeReasoningItem(part: ReasoningPart, target: Target, losses: Losses): JsonObject[] {
   const isSealed = part.encrypted !== undefined || part.signature !== undefined
   if (!canReplayReasoning(part, target.signatureFormat) || (!isSealed && part.text === '')) {

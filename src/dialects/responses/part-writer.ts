@@ -10,33 +10,33 @@ import {
   isCustomCall,
   isShownAsSummary,
   toShownReasoning,
-} from './output-items.ts'
+} from './output-items-encode.ts'
 import { findTool } from './tools.ts'
 
 export type Emit = (type: string, fields: JsonObject) => string
 
-/** A part while it is written. */
+/** An item that is being written. */
 export interface OpenItem {
-  /** Where its item stands in the output. */
+  /** The position of the item in the output. */
   position: { item_id: string; output_index: number }
   annotationCount: number
-  /** Summaries begun, and how many of them are closed. */
+  /** Summaries started, and how many of them are closed. */
   summaryCount: number
   closedSummaries: number
   isContentOpen: boolean
 }
 
 interface PartWriter<Part> {
-  /** After the item was announced. */
+  /** Called after `response.output_item.added`. */
   open(openItem: OpenItem, part: Part, emit: Emit): string
   delta(openItem: OpenItem, delta: PartDelta, part: Part, emit: Emit, context: ItemContext): string
-  /** Before the item is done. `part` is complete. */
+  /** Called before `response.output_item.done`, with the complete part. */
   close(openItem: OpenItem, part: Part, emit: Emit, context: ItemContext): string
 }
 
 type PartKind = OutputPart['kind']
 
-/** Parts that are told piece by piece; the others are there at once. */
+/** Writers of parts with events of their own; other parts are written as whole items. */
 export const partWriters: { [K in PartKind]?: PartWriter<Extract<OutputPart, { kind: K }>> } = {
   text: {
     open: writeContentStart,
@@ -121,7 +121,7 @@ function writeToolCallDelta(
 ): string {
   if (!delta) return ''
   if (part.custom) return emit('response.custom_tool_call_input.delta', { ...position, delta })
-  // Free text inside JSON: it can be taken out when it is complete.
+  // A wrapped free-text call is unwrapped when its JSON is complete.
   if (isCustomCall(part, context)) return ''
   return emit('response.function_call_arguments.delta', { ...position, delta })
 }

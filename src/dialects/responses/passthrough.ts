@@ -19,18 +19,18 @@ import {
 import { isGatewayTool } from './tools.ts'
 import { mergeUsage } from './usage.ts'
 
-/** Fields of our own API, and of the conversation that we keep ourselves: no upstream is told. */
+/** Gateway fields, including those of conversations the gateway stores; never sent upstream. */
 const gatewayFields = `models provider plugins route session_id usage preset fallbacks transforms debug trace
   cache_enabled cache_ttl_seconds stop_server_tools_when previous_response_id conversation background`.split(
   /\s+/,
 )
 
-/** Words our API adds to the format: upstreams refuse what they do not know, so these are losses. */
+/** Fields this API adds to the format. Upstreams reject unknown fields, so these are losses. */
 const extensionFields =
   `cache_control modalities image_config top_k min_p top_a seed stop frequency_penalty presence_penalty
   repetition_penalty`.split(/\s+/)
 
-/** Where names of `fieldNames` stand in a body of this format under another name. */
+/** Fields whose name in this format differs from `fieldNames`. */
 const wireNames: Record<string, string> = { max_tokens: 'max_output_tokens', logprobs: 'top_logprobs' }
 
 export function passRequest(body: JsonObject, target: Target): UpstreamRequest {
@@ -58,7 +58,7 @@ function dropField(body: JsonObject, field: string, name: string, losses: Losses
 function passStream(body: JsonObject, target: Target): void {
   if (target.stream) body.stream = true
   else delete body.stream
-  // Usage always comes; chat's wish for it would be refused here.
+  // Usage is always sent; the chat option for it is rejected here.
   const { include_usage, ...options } = asObject(body.stream_options) ?? {}
   delete body.stream_options
   if (target.stream && Object.keys(options).length > 0) body.stream_options = options
@@ -73,7 +73,7 @@ function passText(body: JsonObject, { unsupportedFields }: Target, losses: Losse
   else delete body.text
 }
 
-/** Our ways to wish for thinking become the one upstreams know. */
+/** Converts this API's reasoning options to `effort`, the only one upstreams have. */
 function passReasoning(body: JsonObject, target: Target, losses: Losses): void {
   const original = asObject(body.reasoning)
   const options = resolveReasoning(decodeReasoning(original), target)
@@ -91,7 +91,7 @@ function passReasoning(body: JsonObject, target: Target, losses: Losses): void {
   else delete body.reasoning
 }
 
-/** Nothing is stored upstream, so what the model thought must come back with the answer. */
+/** Nothing is stored upstream, so the reply must include the encrypted reasoning. */
 function passInclude(body: JsonObject, target: Target): void {
   const include = Array.isArray(body.include) ? body.include : []
   const included = include.filter(
@@ -101,7 +101,7 @@ function passInclude(body: JsonObject, target: Target): void {
   if (included.length > 0 || include.length > 0) body.include = included
 }
 
-/** Thinking of other vendors stays here; what was packed for the way comes out as it was. */
+/** Drops the reasoning of other vendors and unpacks packed reasoning. */
 function passInput(input: unknown, target: Target, losses: Losses): unknown {
   if (!Array.isArray(input)) return input
   return input.flatMap((value): unknown[] => {
@@ -122,7 +122,7 @@ function passInput(input: unknown, target: Target, losses: Losses): unknown {
   })
 }
 
-/** A call without arguments has an empty object. */
+/** A function call without arguments gets an empty object. */
 function fillEmptyArguments(item: JsonObject): JsonObject {
   return item.type === 'function_call' && !item.arguments ? { ...item, arguments: '{}' } : item
 }
@@ -144,8 +144,8 @@ const initialState: ResponseState = {
 }
 
 /**
- * The vendor's response with what we say instead: who it is, who made it, what is kept. Fields that the
- * format requires and this vendor leaves out are ours.
+ * The vendor's response with the gateway's id, model, provider and storage fields. Required fields that the
+ * vendor omits are filled in.
  */
 export function spliceResponse(response: JsonObject, context: ReplyContext): JsonObject {
   return {

@@ -11,11 +11,11 @@ import {
 } from '../dialect.ts'
 import { decodeServedTier } from '../tier.ts'
 import { decodeFailure, malformedReplyFailure } from './error.ts'
+import { decodeFinishReason, resolveStatus } from './finish-reason.ts'
 import { frameTypeOf, parseFrame } from './frame.ts'
 import { hideReasoningInFrame } from './hide-reasoning.ts'
+import { isWebSearch } from './item-reader.ts'
 import { passReply, spliceResponse } from './passthrough.ts'
-import { isWebSearch } from './reply-items.ts'
-import { decodeFinishReason, resolveStatus } from './reply-reader.ts'
 import { isClientCall } from './reply-state.ts'
 import { writeFailureEvents } from './reply-writer.ts'
 import { encodeResponse, type ResponseState } from './response-object.ts'
@@ -25,7 +25,7 @@ export function createRelay(context: ReplyContext): Relay {
   return new ResponsesRelay(context)
 }
 
-/** Frames of the beginning and the end carry the response, and are read; all others pass as they are. */
+/** The first and last frames carry the response and are parsed; all others pass unmodified. */
 class ResponsesRelay implements Relay {
   finalBody: JsonObject | null = null
   readonly summary: ReplySummary = newReplySummary()
@@ -33,7 +33,7 @@ class ResponsesRelay implements Relay {
   readonly #hidesReasoning: boolean
   #startedResponse: JsonObject | null = null
   #finalEvent: { type: string; event: JsonObject; response: JsonObject } | null = null
-  /** Frames of finished items, for vendors whose last event leaves the output out. */
+  /** Frames of finished items, for vendors that omit the output in the last event. */
   #finishedFrames: SseFrame[] = []
   #sequence = 0
   #sequenceBeforeEnd: number | null = null
@@ -77,7 +77,7 @@ class ResponsesRelay implements Relay {
   }
 
   fail(error: GatewayError): string {
-    // What `end` wrote was never sent.
+    // The output of `end` was not sent.
     this.finalBody = null
     this.#sequence = this.#sequenceBeforeEnd ?? this.#sequence
     return writeFailureEvents(error, this.#emit, ({ error: responseError, errorType }) => ({
@@ -98,14 +98,14 @@ class ResponsesRelay implements Relay {
     if (response && endTypes.has(type)) return this.#endResponse(type, event, response)
     const error = asObject(event.error)
     if (type === 'error' || error) {
-      this.summary.failure = decodeFailure(error ?? event, 'the upstream failed')
+      this.summary.failure = decodeFailure(error ?? event, 'The upstream failed.')
       return ''
     }
     return this.#writeFrame(type, frame.data)
   }
 
   #failMalformed(): string {
-    this.summary.failure = malformedReplyFailure('an event of the stream is not a JSON object')
+    this.summary.failure = malformedReplyFailure('The upstream sent an event that is not a JSON object.')
     return ''
   }
 
@@ -115,7 +115,7 @@ class ResponsesRelay implements Relay {
     return this.#writeFrame(type, JSON.stringify({ ...event, type, response: this.#startedResponse }))
   }
 
-  /** Kept back: the bill goes into it. */
+  /** Held until `end`, because it carries the cost. */
   #endResponse(type: string, event: JsonObject, response: JsonObject): string {
     const status = resolveStatus(response, type)
     this.summary.model ??= asString(response.model) ?? null
@@ -124,7 +124,10 @@ class ResponsesRelay implements Relay {
     const searches = output.filter((item) => item.type === 'web_search_call' && isWebSearch(item)).length
     this.summary.usage = decodeUsage(response.usage, searches)
     if (asObject(response.error) || status === 'failed' || status === 'cancelled') {
-      this.summary.failure = decodeFailure(asObject(response.error), `the response is ${status}`)
+      this.summary.failure = decodeFailure(
+        asObject(response.error),
+        `The upstream returned a response with status ${status}.`,
+      )
       return ''
     }
     const { reason, native } = decodeFinishReason(response, status)
@@ -161,7 +164,7 @@ class ResponsesRelay implements Relay {
   #emit = (type: string, fields: JsonObject): string =>
     this.#writeFrame(type, JSON.stringify({ type, sequence_number: this.#sequence, ...fields }))
 
-  /** Vendors that do not number their events have them numbered: clients count on it. */
+  /** Adds sequence numbers for vendors that omit them, because clients depend on them. */
   #writeFrame(type: string, data: string): string {
     const vendorNumber = parseSequenceNumber(data)
     const number = this.#sequence
@@ -182,7 +185,7 @@ function summarizeToolCall(item: JsonObject, part: number): ToolCallSummary {
 const toolCallEndTypes = new Set(['response.output_item.done', 'response.function_call_arguments.done'])
 const emptyArgumentsPattern = /"arguments":\s*(?:""|null)/
 
-/** A function call without arguments has an empty object. Quotes within strings are escaped, so this is the key. */
+/** A function call without arguments gets an empty object. Only the key matches: quotes in strings are escaped. */
 function fillEmptyArguments(data: string): string {
   return data.includes('function_call') ? data.replace(emptyArgumentsPattern, '"arguments":"{}"') : data
 }
@@ -199,7 +202,7 @@ const readTypes = new Set([...startTypes, ...endTypes, 'error'])
 
 const sequenceKey = '"sequence_number":'
 
-/** Read from the text: a key with its colon cannot stand inside a string, whose quotes are escaped. */
+/** Found without parsing: the key cannot match inside a string, whose quotes are escaped. */
 function parseSequenceNumber(data: string): number | null {
   const at = data.indexOf(sequenceKey)
   if (at < 0) return null
@@ -209,7 +212,7 @@ function parseSequenceNumber(data: string): number | null {
 
 const deltaPattern = /"delta": ?"/
 
-/** How long the text of a delta is, give or take its escapes. */
+/** The approximate length of a delta: an escape counts as one character. */
 function countDeltaCharacters(data: string): number {
   const key = deltaPattern.exec(data)
   if (!key) return 0

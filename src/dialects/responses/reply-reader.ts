@@ -1,9 +1,10 @@
-import type { FinishReason, ReplyEvent } from '../../call/event.ts'
+import type { ReplyEvent } from '../../call/event.ts'
 import { asCount, asObject, asObjects, asString, type JsonObject } from '../../lib/json-values.ts'
 import type { SseFrame } from '../../lib/sse.ts'
 import type { ReplyReader } from '../dialect.ts'
 import { decodeAnnotation, decodeLogprobs } from './annotations.ts'
 import { decodeFailure, malformedReplyFailure } from './error.ts'
+import { decodeFinishReason, resolveStatus } from './finish-reason.ts'
 import { parseFrame } from './frame.ts'
 import {
   completeContent,
@@ -16,7 +17,7 @@ import {
   openReasoningPart,
   startItem,
   summaryIndexOf,
-} from './reply-items.ts'
+} from './item-reader.ts'
 import { type OpenItem, type OpenPart, ReplyState } from './reply-state.ts'
 
 export function createReader(): ReplyReader {
@@ -26,7 +27,7 @@ export function createReader(): ReplyReader {
       if (state.isOver || frame.data === '[DONE]') return []
       const parsed = parseFrame(frame)
       if (parsed) handleEvent(state, parsed.type, parsed.event)
-      else state.fail(malformedReplyFailure('an event of the stream is not a JSON object'))
+      else state.fail(malformedReplyFailure('The upstream sent an event that is not a JSON object.'))
       const events = state.events
       state.events = []
       return events
@@ -39,7 +40,7 @@ export function decodeReply(body: JsonObject): ReplyEvent[] {
   const state = new ReplyState()
   const response = asObject(body.response) ?? body
   if (!Array.isArray(response.output) && !asObject(response.error)) {
-    state.fail(malformedReplyFailure('the reply has no output'))
+    state.fail(malformedReplyFailure('The upstream sent a reply without output.'))
   } else {
     state.startReply(response)
     finishReply(state, response)
@@ -50,8 +51,8 @@ export function decodeReply(body: JsonObject): ReplyEvent[] {
 function handleEvent(state: ReplyState, type: string, event: JsonObject): void {
   const handler = handlers.get(type)
   if (handler) handler(state, event, type)
-  // An error without a type: how gateways in front of vendors say it.
-  else if (asObject(event.error)) state.fail(decodeFailure(asObject(event.error), 'the upstream failed'))
+  // Gateways in front of vendors send an error without a type.
+  else if (asObject(event.error)) state.fail(decodeFailure(asObject(event.error), 'The upstream failed.'))
 }
 
 type Handler = (state: ReplyState, event: JsonObject, type: string) => void
@@ -90,7 +91,7 @@ const handlers = new Map<string, Handler>([
   ['response.cancelled', onResponseEnd],
   [
     'error',
-    (state, event) => state.fail(decodeFailure(asObject(event.error) ?? event, 'the upstream failed')),
+    (state, event) => state.fail(decodeFailure(asObject(event.error) ?? event, 'The upstream failed.')),
   ],
 ])
 
@@ -105,7 +106,7 @@ function onItemDone(state: ReplyState, event: JsonObject): void {
   completeItem(state, state.findItem(event, value) ?? state.openItem(event, value), value)
 }
 
-/** The message an event is about, even if the vendor never announced it. */
+/** The message of an event, even if the vendor never announced it. */
 function openMessage(state: ReplyState, event: JsonObject): OpenItem {
   const item = state.findItem(event)
   return item?.type === 'message' ? item : state.openItem(event, { type: 'message', id: event.item_id })
@@ -217,7 +218,9 @@ function finishReply(state: ReplyState, response: JsonObject, event?: string): v
   const status = resolveStatus(response, event)
   if (asObject(response.error) || failedStatuses.has(status)) {
     state.addUsage(response)
-    state.fail(decodeFailure(asObject(response.error), `the response is ${status}`))
+    state.fail(
+      decodeFailure(asObject(response.error), `The upstream returned a response with status ${status}.`),
+    )
     return
   }
   completeItems(state, asObjects(response.output))
@@ -225,30 +228,13 @@ function finishReply(state: ReplyState, response: JsonObject, event?: string): v
   state.finish(response, reason, native)
 }
 
-/** The event's own word, except that a completed one may hold a response that is not. */
-export function resolveStatus(response: JsonObject, event?: string): string {
-  const reported = asString(response.status)
-  const status = event?.slice('response.'.length) ?? reported ?? 'completed'
-  if (status !== 'completed' && status !== 'done') return status
-  return reported === 'incomplete' || reported === 'failed' ? reported : 'completed'
-}
-
 const failedStatuses = new Set(['failed', 'cancelled', 'queued', 'in_progress'])
 
-/** The last event repeats the output: it counts for items left open, and for all when none was streamed. */
+/** The last event repeats the output: it completes open items, or all items if none was streamed. */
 function completeItems(state: ReplyState, output: JsonObject[]): void {
   const wasStreamed = state.hasItems
   output.forEach((value, index) => {
     const item = wasStreamed ? state.findItem({}, value) : state.openItem({ output_index: index }, value)
     if (item && (!wasStreamed || typeof value.id === 'string')) completeItem(state, item, value)
   })
-}
-
-export function decodeFinishReason(
-  response: JsonObject,
-  status: string,
-): { reason: FinishReason; native: string } {
-  if (status !== 'incomplete') return { reason: 'stop', native: status }
-  const native = asString(asObject(response.incomplete_details)?.reason) ?? status
-  return { reason: native === 'content_filter' ? 'content_filter' : 'length', native }
 }

@@ -7,11 +7,11 @@ import { asNumber, asObjects, asString, type JsonObject, omitUndefined } from '.
 import { decodeServedTier } from '../tier.ts'
 import { decodeUsage } from './usage.ts'
 
-/** A part of the reply that has begun, and how much of it came. */
+/** A started part of the reply, with the content received so far. */
 export interface OpenPart {
   number: number
   kind: OutputPart['kind']
-  /** Text, arguments or transcript so far: what a `done` brings beyond it was in no delta. */
+  /** Text, arguments or transcript so far, to find what a `done` event adds. */
   text: string
   data: string
   summaries: string[]
@@ -23,14 +23,14 @@ export interface OpenPart {
 /** An output item of the vendor. */
 export interface OpenItem {
   type: string
-  /** As it was announced. */
+  /** The item as it was announced. */
   value: JsonObject
   isDone: boolean
-  /** Of a message, its contents by index; of other items the one part, at 0. */
+  /** Content parts of a message by index; other items have one part, at 0. */
   parts: Map<number, OpenPart>
 }
 
-/** What a reader of one reply remembers; its events gather in `out`. */
+/** The state of one reply's reader; events are collected in `events`. */
 export class ReplyState {
   events: ReplyEvent[] = []
   isOver = false
@@ -38,7 +38,7 @@ export class ReplyState {
   webSearches = 0
   #hasStarted = false
   #tier: ServedTier | undefined
-  /** As the vendor repeats them. */
+  /** The tools that the vendor echoes. */
   #tools: JsonObject[] = []
   #partCount = 0
   #hasToolCalls = false
@@ -50,7 +50,7 @@ export class ReplyState {
     if (this.#hasStarted) return
     this.#hasStarted = true
     const [id, model] = [asString(response.id), asString(response.model)]
-    // `auto` is the wish; which tier it became is told at the end.
+    // `auto` is the requested tier; the served one comes with the last event.
     this.#tier = decodeServedTier(response.service_tier)
     this.#tools = asObjects(response.tools)
     this.events.push(omitUndefined({ type: 'reply-start' as const, id, model, serviceTier: this.#tier }))
@@ -76,14 +76,14 @@ export class ReplyState {
     return open
   }
 
-  /** The item an event is about: by its id, else by its place, else the last one. */
+  /** The item of an event: by id, else by output index, else the last one. */
   findItem(event: JsonObject, item?: JsonObject): OpenItem | null {
     const id = asString(event.item_id) ?? asString(item?.id)
     const index = asNumber(event.output_index)
     const byId = id === undefined ? undefined : this.#byId.get(id)
     const byIndex = index === undefined ? undefined : this.#byIndex.get(index)
     if (byId) return byId
-    // An unknown id at the place of something finished is something new.
+    // An unknown id at the index of a finished item is a new item.
     if (byIndex && !(id !== undefined && byIndex.isDone)) return byIndex
     return id === undefined && index === undefined ? this.#last : null
   }
@@ -117,8 +117,8 @@ export class ReplyState {
 
   endItem(item: OpenItem): void {
     item.isDone = true
-    const call = item.type === 'function_call' ? item.parts.get(0) : undefined
-    if (call?.text === '') this.addDelta(call, { arguments: '{}' })
+    const toolCall = item.type === 'function_call' ? item.parts.get(0) : undefined
+    if (toolCall?.text === '') this.addDelta(toolCall, { arguments: '{}' })
     for (const part of item.parts.values()) this.endPart(part)
   }
 
@@ -154,12 +154,12 @@ export function flattenItemName(item: JsonObject): string {
   return namespace === undefined ? name : flattenToolName({ kind: 'custom', name, namespace })
 }
 
-/** Tools that vendors do not run themselves. */
+/** Types of tools that the client runs. */
 const clientToolTypes = new Set(['function', 'custom', 'namespace', 'tool_search'])
 
 /**
- * Whether a call is for the client to answer. A vendor that runs tools of its own may tell of it by free-text
- * calls: with the result, or of tools that are not among those it repeats from the request.
+ * Whether the client must run a tool call. Vendors report their own tool runs as free-text calls, either with
+ * the result or of a tool that the request did not declare.
  */
 export function isClientCall(item: JsonObject, tools: JsonObject[]): boolean {
   if (item.type !== 'custom_tool_call') return item.type === 'function_call'

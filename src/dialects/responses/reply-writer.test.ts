@@ -7,19 +7,19 @@ import { type Usage, zeroUsage } from '../../call/usage.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
 import { asObjects, type JsonObject } from '../../lib/json-values.ts'
 import type { ReplyContext } from '../dialect.ts'
-import { about, bill, checkGrammar, collected } from './fixtures/harness.ts'
+import { checkGrammar, collectStream, cost, createContext } from './fixtures/harness.ts'
 import { responses } from './responses.ts'
 
 const usage: Usage = { ...zeroUsage, input: 10, cacheRead: 5, cacheWrite1h: 3, output: 7, reasoning: 2 }
 const end: ReplyEvent = { type: 'choice-end', choice: 0, reason: 'stop', native: 'stop' }
 
-function written(events: ReplyEvent[], facts: ReplyContext = about()) {
-  const writer = responses.client.createWriter(facts)
-  const text = events.map((event) => writer.write(event)).join('') + writer.end(usage, bill)
+function writeStream(events: ReplyEvent[], context: ReplyContext = createContext()) {
+  const writer = responses.client.createWriter(context)
+  const text = events.map((event) => writer.write(event)).join('') + writer.end(usage, cost)
   return { text, final: writer.finalBody, events: checkGrammar(text) }
 }
 
-function whole(parts: OutputPart[]): ReplyEvent[] {
+function toEvents(parts: OutputPart[]): ReplyEvent[] {
   const started = parts.flatMap((content, part): ReplyEvent[] => [
     { type: 'part-start', choice: 0, part, content },
     { type: 'part-end', choice: 0, part },
@@ -29,7 +29,7 @@ function whole(parts: OutputPart[]): ReplyEvent[] {
 
 const withoutTime = (response: JsonObject | null) => ({ ...response, completed_at: null })
 
-describe('thinking of vendors that write no summaries', () => {
+describe('reasoning of vendors without summaries', () => {
   const thought: ReasoningPart = {
     kind: 'reasoning',
     text: 'Hm.',
@@ -37,16 +37,16 @@ describe('thinking of vendors that write no summaries', () => {
     signature: 'c2ln',
     format: 'vendor_a-v1',
   }
-  const shownIn = (facts: ReplyContext) => {
-    const { final, events } = written(whole([thought]), facts)
-    const reply = responses.client.encodeReply(collectReply(whole([thought])), facts, bill)
+  const shownIn = (context: ReplyContext) => {
+    const { final, events } = writeStream(toEvents([thought]), context)
+    const reply = responses.client.encodeReply(collectReply(toEvents([thought])), context, cost)
     const [item] = asObjects(final?.output)
     expect(item).toEqual(asObjects(reply.output)[0])
     return { item, types: events.map(({ type }) => type) }
   }
 
-  test('is told as a summary to a client that asked for one', () => {
-    const { item, types } = shownIn(about({ reasoning: { summary: 'auto' } }))
+  test('is a summary for a client that requested one', () => {
+    const { item, types } = shownIn(createContext({ reasoning: { summary: 'auto' } }))
     expect(item).toMatchObject({ summary: [{ type: 'summary_text', text: 'Hm.' }] })
     expect(item).not.toHaveProperty('content')
     expect(types).toContain('response.reasoning_summary_text.delta')
@@ -54,11 +54,11 @@ describe('thinking of vendors that write no summaries', () => {
     expect(types).not.toContain('response.reasoning_text.delta')
   })
 
-  test('and as what it is to any other, and can be given back by both (R29)', () => {
-    const { item, types } = shownIn(about())
+  test('is text for any other client, and can be returned by both (R29)', () => {
+    const { item, types } = shownIn(createContext())
     expect(item).toMatchObject({ summary: [], content: [{ type: 'reasoning_text', text: 'Hm.' }] })
     expect(types).toContain('response.reasoning_text.delta')
-    expect(shownIn(about({ reasoning: { summary: 'auto' } })).item?.encrypted_content).toBe(
+    expect(shownIn(createContext({ reasoning: { summary: 'auto' } })).item?.encrypted_content).toBe(
       item?.encrypted_content,
     )
   })
@@ -72,12 +72,12 @@ describe('writing a stream', () => {
       metadata: { a: 'b' },
       tools: [{ type: 'web_search' }],
     }
-    const facts = about({}, body)
-    const events = whole([
+    const context = createContext({}, body)
+    const events = toEvents([
       { kind: 'text', text: 'Hi', citations: [{ url: 'https://e.org', title: 'E', start: 0, end: 2 }] },
       { kind: 'tool-call', id: 'call_1', name: 'f', arguments: '{"a":1}' },
     ])
-    const { final, events: out } = written(events, facts)
+    const { final, events: out } = writeStream(events, context)
     const last = out.at(-1)
     expect(last?.type).toBe('response.completed')
     expect(last?.response).toEqual(final)
@@ -106,22 +106,22 @@ describe('writing a stream', () => {
       },
     })
     const reply = { ...collectReply(events), usage }
-    expect(withoutTime(responses.client.encodeReply(reply, facts, bill))).toEqual(withoutTime(final))
+    expect(withoutTime(responses.client.encodeReply(reply, context, cost))).toEqual(withoutTime(final))
   })
 
-  test('cut short is incomplete', () => {
-    const cut = written([{ ...end, reason: 'length' }])
+  test('a reply that was cut short is incomplete', () => {
+    const cut = writeStream([{ ...end, reason: 'length' }])
     expect(cut.events.at(-1)).toMatchObject({
       type: 'response.incomplete',
       response: { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } },
     })
-    const filtered = written([{ ...end, reason: 'content_filter' }])
+    const filtered = writeStream([{ ...end, reason: 'content_filter' }])
     expect(filtered.final).toMatchObject({ incomplete_details: { reason: 'content_filter' } })
   })
 
-  test('R33 a reply that breaks off has an error and a failed response, and never completes', () => {
-    const writer = responses.client.createWriter(about())
-    const [start, ...rest] = whole([{ kind: 'text', text: 'Half' }])
+  test('R33 a reply that is cut off has an error and a failed response, and never completes', () => {
+    const writer = responses.client.createWriter(createContext())
+    const [start, ...rest] = toEvents([{ kind: 'text', text: 'Half' }])
     let text = writer.write(start!) + writer.write(rest[0]!)
     text += writer.fail(gatewayError('request_timeout', 'Too slow.'))
     const events = checkGrammar(text)
@@ -136,17 +136,17 @@ describe('writing a stream', () => {
       },
     })
     expect(text).not.toContain('response.completed')
-    expect(writer.end(usage, bill)).toBe('')
+    expect(writer.end(usage, cost)).toBe('')
     expect(writer.finalBody).toBeNull()
   })
 
-  test('names of grouped tools come back as the client declared them; free text comes out of its JSON', () => {
+  test('namespaced tool names are restored, and free text is unwrapped from its JSON', () => {
     const tools: Tool[] = [
       { kind: 'function', name: 'read', namespace: 'files' },
       { kind: 'custom', name: 'apply_patch' },
     ]
     const call = { kind: 'tool-call' as const, arguments: '' }
-    const { events, final } = written(
+    const { events, final } = writeStream(
       [
         { type: 'part-start', choice: 0, part: 0, content: { ...call, id: 'a', name: 'files__read' } },
         { type: 'part-start', choice: 0, part: 1, content: { ...call, id: 'b', name: 'apply_patch' } },
@@ -154,7 +154,7 @@ describe('writing a stream', () => {
         { type: 'part-delta', choice: 0, part: 1, delta: { arguments: 'gin\\n"}' } },
         end,
       ],
-      about({ tools }),
+      createContext({ tools }),
     )
     expect(asObjects(final?.output)).toMatchObject([
       { type: 'function_call', name: 'read', namespace: 'files', call_id: 'a' },
@@ -164,23 +164,23 @@ describe('writing a stream', () => {
     expect(deltas.map(({ delta }) => delta)).toEqual(['*** Begin\n'])
   })
 
-  test('a picture is an item of image generation, read back as it was', () => {
+  test('an image is an image generation item, and is read back', () => {
     const source = { kind: 'data' as const, mediaType: 'image/webp', data: 'aGk=' }
-    const { text, final, events } = written(whole([{ kind: 'image', source }]))
+    const { text, final, events } = writeStream(toEvents([{ kind: 'image', source }]))
     expect(asObjects(final?.output)).toMatchObject([{ type: 'image_generation_call', result: 'aGk=' }])
     expect(events[2]?.item).toMatchObject({ status: 'in_progress', result: null })
-    expect(collected(text).choices[0]?.parts).toEqual([{ kind: 'image', source }])
+    expect(collectStream(text).choices[0]?.parts).toEqual([{ kind: 'image', source }])
   })
 
   test('only the first of several choices is written', () => {
     const other: ReplyEvent = { type: 'part-start', choice: 1, part: 0, content: { kind: 'text', text: 'B' } }
-    expect(written([other, end]).final).toMatchObject({ output: [] })
+    expect(writeStream([other, end]).final).toMatchObject({ output: [] })
   })
 
-  test('thinking that is not to be shown leaves only what the vendor sealed', () => {
-    const facts = about({ reasoning: { exclude: true } })
-    const { final } = written(
-      whole([
+  test('excluded reasoning keeps only its encrypted content', () => {
+    const context = createContext({ reasoning: { exclude: true } })
+    const { final } = writeStream(
+      toEvents([
         { kind: 'reasoning', text: 'secret', summary: [], format: 'unknown' },
         {
           kind: 'reasoning',
@@ -192,19 +192,19 @@ describe('writing a stream', () => {
         },
         { kind: 'text', text: 'Hi' },
       ]),
-      facts,
+      context,
     )
     expect(asObjects(final?.output).map(({ type }) => type)).toEqual(['reasoning', 'message'])
     expect(asObjects(final?.output)[0]).toMatchObject({ summary: [], encrypted_content: 'e' })
   })
 
-  test('sound is words with bytes beside them, read back as they were', () => {
+  test('audio is a transcript with data, and is read back', () => {
     const part: OutputPart = { kind: 'audio', data: 'aGk=', format: 'wav', transcript: 'Hi', id: 'audio_1' }
-    expect(collected(written(whole([part])).text).choices[0]?.parts).toEqual([part])
+    expect(collectStream(writeStream(toEvents([part])).text).choices[0]?.parts).toEqual([part])
   })
 })
 
-describe('R29 thinking of every vendor survives the way to the client and back', () => {
+describe('R29 reasoning of every vendor survives the round trip to the client', () => {
   const signed: ReasoningPart[] = [
     { kind: 'reasoning', text: 'Hm.', summary: [], signature: 'c2ln', format: 'vendor_a-v1' },
     { kind: 'reasoning', text: '', summary: [], encrypted: 'cmVk', format: 'vendor_a-v1' },
@@ -230,8 +230,8 @@ describe('R29 thinking of every vendor survives the way to the client and back',
 
   for (const part of signed) {
     test(`${part.format}${part.text === '' ? ', hidden' : ''}`, () => {
-      const { text, final } = written(whole([part]))
-      // A strict client keeps only the fields it knows.
+      const { text, final } = writeStream(toEvents([part]))
+      // A strict client returns only the fields of its schema.
       const input = asObjects(final?.output).map(({ id, type, summary, encrypted_content }) => ({
         id,
         type,
@@ -241,13 +241,13 @@ describe('R29 thinking of every vendor survives the way to the client and back',
       expect(responses.client.decodeRequest({ input }).messages).toEqual([
         { role: 'assistant', parts: [part] },
       ])
-      expect(collected(text).choices[0]?.parts).toEqual([part])
+      expect(collectStream(text).choices[0]?.parts).toEqual([part])
     })
   }
 })
 
 describe('R28 any interleaving', () => {
-  const word = fc.string({ unit: 'grapheme', maxLength: 12 })
+  const anyText = fc.string({ unit: 'grapheme', maxLength: 12 })
   const content: fc.Arbitrary<OutputPart> = fc.oneof(
     fc.record({ kind: fc.constant('text' as const), text: fc.constant('') }),
     fc.record({ kind: fc.constant('refusal' as const), text: fc.constant('') }),
@@ -272,8 +272,8 @@ describe('R28 any interleaving', () => {
     }),
   )
 
-  test('is written in the grammar, and read back as the same parts and usage', () => {
-    const script = fc.array(fc.tuple(fc.nat(5), word, fc.boolean()), { maxLength: 40 })
+  test('is written as valid events, and read back as the same parts and usage', () => {
+    const script = fc.array(fc.tuple(fc.nat(5), anyText, fc.boolean()), { maxLength: 40 })
     fc.assert(
       fc.property(fc.array(content, { minLength: 1, maxLength: 6 }), script, (parts, steps) => {
         const events: ReplyEvent[] = parts.map((content, part) => ({
@@ -283,32 +283,32 @@ describe('R28 any interleaving', () => {
           content,
         }))
         const ended = new Set<number>()
-        for (const [number, piece, ends] of steps) {
+        for (const [number, chunk, ends] of steps) {
           const part = number % parts.length
           if (ended.has(part)) continue
           const kind = parts[part]!.kind
-          const delta = kind === 'tool-call' ? { arguments: piece } : { text: piece }
+          const delta = kind === 'tool-call' ? { arguments: chunk } : { text: chunk }
           events.push({ type: 'part-delta', choice: 0, part, delta })
           if (!ends) continue
           ended.add(part)
           events.push({ type: 'part-end', choice: 0, part })
         }
         events.push(end)
-        const { text } = written(events)
-        const back = collected(text)
-        const said = (reply: OutputPart[]) =>
+        const { text } = writeStream(events)
+        const back = collectStream(text)
+        const contentOf = (reply: OutputPart[]) =>
           reply.map(({ ...part }) => {
             if (part.kind === 'reasoning') return part.text
             const isEmpty = part.kind === 'tool-call' && !part.custom && part.arguments === ''
             return isEmpty ? { ...part, arguments: '{}' } : part
           })
         const expected = collectReply(events).choices[0]!.parts
-        // An item of the vendor's own that says nothing is left out by readers.
-        const kept = expected.filter(
+        // Readers drop empty native items.
+        const expectedParts = expected.filter(
           (part) => part.kind !== 'reasoning' || part.text !== '' || part.format !== 'vendor_b-responses-v1',
         )
-        expect(sorted(said(back.choices[0]?.parts ?? []))).toEqual(sorted(said(kept)))
-        expect(back.usage).toEqual({ ...usage, reportedCost: bill.total })
+        expect(sorted(contentOf(back.choices[0]?.parts ?? []))).toEqual(sorted(contentOf(expectedParts)))
+        expect(back.usage).toEqual({ ...usage, reportedCost: cost.total })
         expect(back.isComplete).toBe(true)
       }),
       { numRuns: 150 },
@@ -316,7 +316,7 @@ describe('R28 any interleaving', () => {
   })
 })
 
-/** Readers number parts as they begin to speak, so only what was said is compared. */
+/** Readers number parts in the order of their content, so the order is not compared. */
 function sorted(parts: unknown[]): string[] {
   return parts.map((part) => JSON.stringify(part)).sort()
 }

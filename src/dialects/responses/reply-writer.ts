@@ -13,7 +13,12 @@ import { type GatewayError, toServiceMetadata } from '../../errors/gateway-error
 import { asString, type JsonObject } from '../../lib/json-values.ts'
 import { encodeServiceMetadata, type ReplyContext, type ReplyWriter } from '../dialect.ts'
 import { encodeErrorCode, publicMessageOf } from './error.ts'
-import { encodeOutputItem, type ItemContext, type ItemStatus, isSealedReasoning } from './output-items.ts'
+import {
+  encodeOutputItem,
+  type ItemContext,
+  type ItemStatus,
+  isSealedReasoning,
+} from './output-items-encode.ts'
 import { type OpenItem, partWriters, writeSummariesDone } from './part-writer.ts'
 import { encodeChoiceEnd, encodeResponse, itemContextOf, type ResponseState } from './response-object.ts'
 import { encodeUsage } from './usage.ts'
@@ -22,7 +27,7 @@ export function createWriter(context: ReplyContext): ReplyWriter {
   return new ResponsesWriter(context)
 }
 
-/** One choice is all the format has: others are passed over. */
+/** The format has a single choice: events of others are ignored. */
 class ResponsesWriter implements ReplyWriter {
   finalBody: JsonObject | null = null
   readonly #context: ReplyContext
@@ -34,7 +39,7 @@ class ResponsesWriter implements ReplyWriter {
   #itemCount = 0
   #hasStarted = false
   #isOver = false
-  /** Takes back what `end` did: a reply that then fails never had that end. */
+  /** Restores the state before `end`, for a reply that fails afterwards. */
   #undoEnd: (() => void) | null = null
 
   constructor(context: ReplyContext) {
@@ -109,7 +114,7 @@ class ResponsesWriter implements ReplyWriter {
   }
 
   #encodeResponse(state: Omit<ResponseState, 'output' | 'start'>): JsonObject {
-    // Places of items that were never finished are left out.
+    // Unfinished items leave holes in the array.
     const output = this.#output.filter((item) => item !== undefined)
     return encodeResponse(this.#context, { ...state, output, start: this.#collector.reply.start })
   }
@@ -126,7 +131,7 @@ class ResponsesWriter implements ReplyWriter {
   #startPart(number: number, content: OutputPart, event: ReplyEvent): string {
     this.#collector.add(event)
     if (content.kind === 'opaque' && content.dialect !== 'responses') return ''
-    // Thinking that is not to be shown: whether anything is left of it is known at its end.
+    // Excluded reasoning is only written if it turns out to have encrypted content.
     if (content.kind === 'reasoning' && this.#context.call.reasoning?.exclude) {
       this.#open.set(number, 'later')
       return ''
@@ -166,7 +171,7 @@ class ResponsesWriter implements ReplyWriter {
   }
 
   #writeDelta(openItem: OpenItem, delta: PartDelta, part: OutputPart): string {
-    // A summary is over when the next begins.
+    // A summary ends when the next one starts.
     const closed =
       part.kind === 'reasoning' && delta.section !== undefined && delta.section >= openItem.summaryCount
         ? writeSummariesDone(openItem, part, this.#emit, delta.section)
@@ -206,7 +211,7 @@ function itemStatusFor(status: ResponseState['status']): ItemStatus {
   return status === 'incomplete' ? 'incomplete' : 'completed'
 }
 
-/** Which writer goes with a part is decided by its kind, so that each sees only its own. */
+/** The writer of a part's kind, typed so that it can be called with that part. */
 function writerOf<Part extends OutputPart>(part: Part) {
   type Writer = NonNullable<(typeof partWriters)['text']>
   type General = {
@@ -219,7 +224,7 @@ type ReplacePart<Args extends unknown[]> = {
   [Index in keyof Args]: Args[Index] extends OutputPart ? OutputPart : Args[Index]
 }
 
-/** The two events of a reply that broke off: clients look for either. */
+/** The two events of a reply that was cut off: some clients handle one, some the other. */
 export function writeFailureEvents(
   error: GatewayError,
   emit: (type: string, fields: JsonObject) => string,
@@ -232,7 +237,7 @@ export function writeFailureEvents(
     ...(error.availability && { availability: error.availability }),
   }
   const explanation = toServiceMetadata(error)
-  // What every format says of an error: `code` is the HTTP status it would have had.
+  // The error object common to all formats: `code` is the HTTP status.
   const common = { error: { code: error.row.status, message: responseError.message } }
   return (
     emit('error', {
@@ -273,7 +278,7 @@ export function encodeReply(reply: Reply, context: ReplyContext, cost: UsageCost
   return { ...failed, ...encodeServiceMetadata(context) }
 }
 
-/** Thinking that is not to be shown and that nobody needs back. */
+/** Excluded reasoning without encrypted content. */
 function isHiddenReasoning(part: OutputPart, { call }: ReplyContext): boolean {
   return part.kind === 'reasoning' && call.reasoning?.exclude === true && !isSealedReasoning(part)
 }

@@ -11,11 +11,11 @@ import {
 } from '../../lib/json-values.ts'
 import { hasUnknownCacheTtl, listUnknownMembers } from '../fields.ts'
 import { normalizeTier } from '../tier.ts'
-import { decodeCacheControl } from './content-decode.ts'
 import { decodeInput, listUnknownItemFields } from './items-decode.ts'
+import { decodeCacheControl } from './parts-decode.ts'
 import { decodeToolChoice, decodeTools, listUnknownToolFields } from './tools.ts'
 
-/** Read below, or about the gateway and the stored conversation, which others handle. */
+/** Fields read below, and fields of the gateway and of stored conversations, which other stages read. */
 const knownFields = new Set(
   `model models provider plugins route session_id stream stream_options usage preset fallbacks transforms debug
   trace cache_control cache_enabled cache_ttl_seconds stop_server_tools_when modalities image_config
@@ -54,7 +54,7 @@ function listUnknownFields(body: JsonObject): string[] {
   if (format && !decodeFormat(format)) names.push('response_format')
   if (body.truncation && body.truncation !== 'disabled') names.push('truncation')
   if (hasUnknownCacheTtl(body.cache_control)) names.push('cache_control.ttl')
-  if (Array.isArray(body.include) && !body.include.every((word) => knownIncludes.has(word)))
+  if (Array.isArray(body.include) && !body.include.every((name) => knownIncludes.has(name)))
     names.push('include')
   return names
 }
@@ -63,9 +63,9 @@ const knownReasoningFields = new Set([
   ...['effort', 'max_tokens', 'enabled', 'exclude', 'summary', 'generate_summary'],
 ])
 const knownTextFields = new Set(['format', 'verbosity'])
-/** The usage always comes, and what hides the length of events is the upstream's own affair. */
+/** Usage is always sent, and obfuscation only concerns the upstream's own stream. */
 const knownStreamOptions = new Set(['include_usage', 'include_obfuscation'])
-/** What is wished for here reaches every upstream that has it. */
+/** These are requested from every upstream that supports them. */
 const knownIncludes = new Set<unknown>(['reasoning.encrypted_content', logprobsInclude])
 
 function decodeMessages(body: JsonObject): Message[] {
@@ -140,7 +140,7 @@ function decodeFormat(format: JsonObject | undefined): ResponseFormat | undefine
   if (format?.type === 'json_object') return { kind: 'json' }
   if (format?.type === 'text') return { kind: 'text' }
   if (format?.type !== 'json_schema') return undefined
-  // A client that mixes the formats nests it, as chat does.
+  // Some clients nest the schema as the chat format does.
   const inner = asObject(format.json_schema) ?? format
   return omitUndefined({
     kind: 'schema' as const,

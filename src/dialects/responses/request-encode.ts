@@ -11,7 +11,7 @@ import { encodeToolChoice, encodeTools } from './tools.ts'
 export const requestPath = '/responses'
 export const encryptedInclude = 'reasoning.encrypted_content'
 
-/** What this format has no word for. */
+/** Fields this format does not have. */
 const unsupportedFields: CallField[] = [
   'topK',
   'minP',
@@ -28,10 +28,10 @@ const unsupportedFields: CallField[] = [
   'cache',
 ]
 
-/** The API refuses less. */
+/** The API rejects a lower limit. */
 const minOutputTokens = 16
 
-/** What a budget is measured against when nobody set a limit. */
+/** The limit a reasoning budget is measured against when none is set. */
 export const defaultMaxOutput = 64_000
 
 export function encodeRequest(original: ModelCall, target: Target): UpstreamRequest {
@@ -56,7 +56,7 @@ export function encodeRequest(original: ModelCall, target: Target): UpstreamRequ
   return { path: requestPath, headers: {}, body, dropped: losses.list() }
 }
 
-/** The first system message, when it is only text and something follows. */
+/** The first system message, if it is plain text and other messages follow. */
 function splitInstructions(messages: Message[]): { instructions?: string; rest: Message[] } {
   const [first, ...rest] = messages
   const isPlain = first?.role === 'system' && first.name === undefined && rest.length > 0
@@ -106,7 +106,7 @@ function encodeReasoning(call: ModelCall, target: Target, losses: Losses): JsonO
   if (!options) return undefined
   const isRequested = isReasoningRequested(options)
   if (!target.reasoning) return isRequested ? losses.add('reasoning') : undefined
-  // Left to itself, a model of this format may not think at all: `adaptive` wants it to.
+  // Without an effort, a model of this format may not reason at all.
   const adaptiveEffort = options.adaptive ? 'medium' : undefined
   const effort =
     resolveEffort(options, call.maxTokens ?? target.maxOutputTokens ?? defaultMaxOutput) ?? adaptiveEffort
@@ -118,7 +118,7 @@ function encodeReasoning(call: ModelCall, target: Target, losses: Losses): JsonO
   return Object.keys(reasoning).length > 0 ? reasoning : undefined
 }
 
-/** Nothing is stored upstream, so what the model thought must come back with the answer. */
+/** Nothing is stored upstream, so the reply must include the encrypted reasoning. */
 function encodeInclude(call: ModelCall, target: Target): string[] | undefined {
   const include: string[] = []
   if (target.reasoning) include.push(encryptedInclude)

@@ -6,7 +6,7 @@ import type { ModelCall } from '../../call/call.ts'
 import type { ReasoningPart } from '../../call/part.ts'
 import { packReasoning } from '../../call/reasoning.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
-import { target } from './fixtures/harness.ts'
+import { createTarget } from './fixtures/harness.ts'
 import { responses } from './responses.ts'
 import { responsesRequest } from './schema.ts'
 
@@ -31,8 +31,8 @@ const foreign: ReasoningPart = {
   format: 'vendor_a-v1',
 }
 
-describe('reading a request', () => {
-  test('a coding agent: developer role, groups of tools, free-text tools, sealed thinking', () => {
+describe('decoding a request', () => {
+  test('a coding agent: developer role, namespaces, free-text tools, encrypted reasoning', () => {
     expect(responsesRequest.safeParse(codex).success).toBe(true)
     const read = decodeRequest(codex)
     expect(
@@ -73,7 +73,7 @@ describe('reading a request', () => {
     })
   })
 
-  test('short forms: a string, messages without a type, null and empty things', () => {
+  test('short forms: a string, messages without a type, null and empty values', () => {
     expect(decodeRequest({ input: 'Hi' }).messages).toEqual([
       { role: 'user', parts: [{ kind: 'text', text: 'Hi' }] },
     ])
@@ -92,7 +92,7 @@ describe('reading a request', () => {
     })
   })
 
-  test('files, sound and film', () => {
+  test('files, audio and video', () => {
     const content = [
       { type: 'input_file', filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBERi0=' },
       { type: 'input_file', file_url: 'https://e.org/a.pdf' },
@@ -113,7 +113,7 @@ describe('reading a request', () => {
     ])
   })
 
-  test('what tools are allowed', () => {
+  test('tool choices', () => {
     const choice = (tool_choice: unknown) => decodeRequest({ input: '', tool_choice }).toolChoice
     expect(choice('required')).toEqual({ kind: 'required' })
     expect(choice({ type: 'function', name: 'f' })).toEqual({ kind: 'tool', name: 'f' })
@@ -131,13 +131,13 @@ describe('reading a request', () => {
     expect(choice({ type: 'web_search_preview' })?.kind).toBe('native')
   })
 
-  test('logprobs are asked for by number or by name', () => {
+  test('logprobs are requested by count or by `include`', () => {
     expect(decodeRequest({ input: '', top_logprobs: 3 })).toMatchObject({ logprobs: true, topLogprobs: 3 })
     expect(decodeRequest({ input: '', include: ['message.output_text.logprobs'] }).logprobs).toBe(true)
     expect(decodeRequest({ input: '' }).logprobs).toBeUndefined()
   })
 
-  test('what is wrong is named', () => {
+  test('errors name the field', () => {
     const wrong = (item: unknown) => () => decodeRequest({ input: [item] })
     expect(wrong({ role: 'tool', content: '' })).toThrow('input.0.role')
     expect(wrong({ role: 'user', content: [{ type: 'input_text' }] })).toThrow('input.0.content.0.text')
@@ -146,24 +146,24 @@ describe('reading a request', () => {
   })
 })
 
-describe('writing a request', () => {
-  test('R32 what was read is written so that it reads the same, schemas untouched', () => {
+describe('encoding a request', () => {
+  test('R32 a decoded request encodes to the same request, with schemas unmodified', () => {
     const read = decodeRequest(codex)
-    const { body, dropped } = encodeRequest(read, target())
+    const { body, dropped } = encodeRequest(read, createTarget())
     expect(dropped).toEqual(['client_metadata', 'new_vendor_field', 'phase'])
     expect(body).toMatchObject({ model: 'upstream-model', store: false, stream: true })
     expect(body.include).toEqual(['reasoning.encrypted_content'])
     expect(body.instructions).toBe('You are a coding agent running in a terminal.')
     const again = decodeRequest(body)
     expect(again.messages).toEqual(read.messages)
-    // Groups are flattened: names stay, by their flat form.
+    // Namespaces are flattened into the names.
     expect(again.tools?.[2]).toMatchObject({ name: 'mcp__files__read_file', deferLoading: true })
     const { tools } = codex as { tools: { parameters: unknown }[] }
     expect(isDeepStrictEqual((body.tools as JsonObject[])[0]?.parameters, tools[0]?.parameters)).toBe(true)
   })
 
-  test('R31 what the format has no word for is named', () => {
-    const given = call({
+  test('R31 fields the format does not have are reported', () => {
+    const request = call({
       messages: [{ role: 'user', name: 'Ann', parts: [{ kind: 'text', text: 'Hi', cache: {} }] }],
       topK: 1,
       seed: 2,
@@ -175,7 +175,7 @@ describe('writing a request', () => {
       tools: [{ kind: 'native', dialect: 'messages', type: 'bash_20250124', value: {} }],
       unknown: ['other'],
     })
-    expect(encodeRequest(given, target()).dropped).toEqual(
+    expect(encodeRequest(request, createTarget()).dropped).toEqual(
       [
         'cache_control',
         'frequency_penalty',
@@ -192,7 +192,7 @@ describe('writing a request', () => {
     )
   })
 
-  test('R29 only thinking of the upstream itself goes back to it', () => {
+  test('R29 only reasoning of the upstream itself is returned to it', () => {
     const own: ReasoningPart = {
       ...foreign,
       text: '',
@@ -201,15 +201,15 @@ describe('writing a request', () => {
       format: 'vendor_b-responses-v1',
     }
     delete own.signature
-    const given = call({ messages: [{ role: 'assistant', parts: [foreign, own] }] })
-    const { body, dropped } = encodeRequest(given, target())
+    const request = call({ messages: [{ role: 'assistant', parts: [foreign, own] }] })
+    const { body, dropped } = encodeRequest(request, createTarget())
     expect(body.input).toEqual([{ type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'e' }])
     expect(dropped).toEqual(['reasoning_signature'])
   })
 
-  test('how much to think, and whether to show it', () => {
-    const reasoning = (wish: ModelCall['reasoning'], changes = {}) =>
-      encodeRequest(call(wish ? { reasoning: wish } : {}), target(changes)).body.reasoning
+  test('reasoning effort and summary', () => {
+    const reasoning = (options: ModelCall['reasoning'], changes = {}) =>
+      encodeRequest(call(options ? { reasoning: options } : {}), createTarget(changes)).body.reasoning
     expect(
       reasoning({ effort: 'xhigh' }, { reasoning: { efforts: ['high', 'low'], budget: false } }),
     ).toEqual({
@@ -220,7 +220,7 @@ describe('writing a request', () => {
     expect(reasoning({ enabled: true, exclude: true })).toEqual({ effort: 'medium' })
     expect(reasoning({ effort: 'none' })).toEqual({ effort: 'none' })
     expect(reasoning(undefined)).toBeUndefined()
-    const plain = encodeRequest(call({ reasoning: { effort: 'low' } }), target({ reasoning: null }))
+    const plain = encodeRequest(call({ reasoning: { effort: 'low' } }), createTarget({ reasoning: null }))
     expect(plain).toMatchObject({ dropped: ['reasoning'] })
     expect(plain.body).not.toHaveProperty('include')
   })
@@ -251,7 +251,7 @@ describe('writing a request', () => {
         maxTokens: 1,
         serviceTier: 'fast',
       }),
-      target({ tier: 'priority' }),
+      createTarget({ tier: 'priority' }),
     )
     expect(body).toMatchObject({
       text: { format: { type: 'json_schema', name: 'n', schema, strict: true } },
@@ -278,25 +278,28 @@ describe('writing a request', () => {
     })
   })
 
-  test('what the upstream would refuse is left out and named', () => {
-    const given = call({ temperature: 1, topP: 0.5 })
-    const { body, dropped } = encodeRequest(given, target({ unsupportedFields: new Set(['temperature']) }))
+  test('fields the upstream rejects are dropped and reported', () => {
+    const request = call({ temperature: 1, topP: 0.5 })
+    const { body, dropped } = encodeRequest(
+      request,
+      createTarget({ unsupportedFields: new Set(['temperature']) }),
+    )
     expect(body).not.toHaveProperty('temperature')
     expect(body.top_p).toBe(0.5)
     expect(dropped).toEqual(['temperature'])
   })
 })
 
-describe('passing a request on', () => {
-  test('R31 everything the vendor may know stays as it is', () => {
-    const { body, dropped, path } = passRequest(codex, target())
+describe('passing a request', () => {
+  test('R31 unknown fields pass unmodified', () => {
+    const { body, dropped, path } = passRequest(codex, createTarget())
     expect(path).toBe('/responses')
     expect(dropped).toEqual([])
     expect(body).toEqual({ ...codex, model: 'upstream-model' })
   })
 
-  test('our own fields go, nothing is stored upstream, thinking comes back sealed', () => {
-    const given = {
+  test('gateway fields are removed, nothing is stored upstream, encrypted reasoning is included', () => {
+    const request = {
       input: 'Hi',
       model: 'a/b',
       provider: { order: ['x'] },
@@ -309,7 +312,7 @@ describe('passing a request on', () => {
       reasoning: { max_tokens: 2000, context: 'auto' },
       tools: [{ type: 'service:datetime' }, { type: 'web_search' }],
     }
-    const { body, dropped } = passRequest(given, target())
+    const { body, dropped } = passRequest(request, createTarget())
     expect(body).toEqual({
       input: 'Hi',
       model: 'upstream-model',
@@ -320,10 +323,10 @@ describe('passing a request on', () => {
       tools: [{ type: 'web_search' }],
     })
     expect(dropped).toEqual(['tool:service:datetime', 'top_k'])
-    expect(given.store).toBe(true)
+    expect(request.store).toBe(true)
   })
 
-  test('R29 thinking of other vendors stays here, and what was packed comes out as it was', () => {
+  test('R29 reasoning of other vendors is dropped, and packed reasoning is unpacked', () => {
     const item = (part: ReasoningPart) => ({
       type: 'reasoning',
       id: 'rs_ours',
@@ -338,7 +341,7 @@ describe('passing a request on', () => {
       format: 'vendor_d-responses-v1',
     }
     const input = [item(foreign), item(grok), { role: 'user', content: 'Hi' }]
-    const passed = passRequest({ input }, target({ signatureFormat: 'vendor_d-responses-v1' }))
+    const passed = passRequest({ input }, createTarget({ signatureFormat: 'vendor_d-responses-v1' }))
     expect(passed.body.input).toEqual([
       { type: 'reasoning', id: 'rs_x', summary: [], encrypted_content: 'sealed' },
       { role: 'user', content: 'Hi' },
@@ -346,12 +349,12 @@ describe('passing a request on', () => {
     expect(passed.dropped).toEqual(['reasoning_signature'])
   })
 
-  test('what the upstream would refuse is left out by its name in this format', () => {
+  test('fields the upstream rejects are dropped by their name in this format', () => {
     const unsupportedFields = new Set(['max_tokens', 'verbosity', 'temperature'])
-    const given = { input: 'Hi', max_output_tokens: 5, text: { verbosity: 'low' }, temperature: null }
+    const request = { input: 'Hi', max_output_tokens: 5, text: { verbosity: 'low' }, temperature: null }
     const { body, dropped } = passRequest(
-      given,
-      target({ unsupportedFields, reasoning: null, stream: false }),
+      request,
+      createTarget({ unsupportedFields, reasoning: null, stream: false }),
     )
     expect(body).toEqual({ input: 'Hi', model: 'upstream-model', store: false })
     expect(dropped).toEqual(['max_tokens', 'verbosity'])

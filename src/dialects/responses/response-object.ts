@@ -1,9 +1,9 @@
 import type { ChoiceEnd, ReplyStart } from '../../call/event.ts'
 import { asObject, asObjects, asString, type JsonObject } from '../../lib/json-values.ts'
 import type { ReplyContext } from '../dialect.ts'
-import type { ItemContext } from './output-items.ts'
+import type { ItemContext } from './output-items-encode.ts'
 
-/** The id a client knows a response by. */
+/** The id of a response, derived from the generation id. */
 export function responseIdOf(generationId: string): string {
   return `resp_${stripPrefix(generationId)}`
 }
@@ -18,7 +18,7 @@ export function itemContextOf({ id, call, formatNames }: ReplyContext): ItemCont
 
 export type ResponseStatus = 'queued' | 'in_progress' | 'completed' | 'incomplete' | 'failed'
 
-/** What of a response changes while it is made. */
+/** The fields of a response that change while it is generated. */
 export interface ResponseState {
   status: ResponseStatus
   output: JsonObject[]
@@ -29,7 +29,7 @@ export interface ResponseState {
   errorType?: string
 }
 
-/** The response as a client sees it: the same in events and as a whole reply. */
+/** The response object, the same in events and as a whole reply. */
 export function encodeResponse(context: ReplyContext, state: ResponseState): JsonObject {
   const { body } = context
   const response: JsonObject = {
@@ -54,7 +54,7 @@ export function encodeResponse(context: ReplyContext, state: ResponseState): Jso
   return response
 }
 
-/** What the client asked, as the format repeats it. */
+/** The request fields that the format echoes. */
 function echoRequest(body: JsonObject): JsonObject {
   const reasoning = asObject(body.reasoning)
   return {
@@ -80,7 +80,7 @@ function echoRequest(body: JsonObject): JsonObject {
   }
 }
 
-/** What the gateway keeps of a conversation: never the upstream's word, which keeps nothing for us. */
+/** Storage by the gateway, instead of the upstream's values: nothing is stored there. */
 export function encodeStorageFields(body: JsonObject): JsonObject {
   return {
     store: body.store === true,
@@ -97,7 +97,7 @@ export function joinOutputText(output: JsonObject[]): string {
     .join('')
 }
 
-/** How the end of a choice shows: cut short is `incomplete`, everything else completed. */
+/** The status of a finished choice: `incomplete` if it was cut short, else `completed`. */
 export function encodeChoiceEnd(end: ChoiceEnd | null): Pick<ResponseState, 'status' | 'incomplete'> {
   if (end?.reason === 'length') return { status: 'incomplete', incomplete: 'max_output_tokens' }
   if (end?.reason === 'content_filter') return { status: 'incomplete', incomplete: 'content_filter' }

@@ -9,7 +9,7 @@ import { createWriter, encodeReply } from './reply-writer.ts'
 import { decodeRequest } from './request-decode.ts'
 import { encodeRequest } from './request-encode.ts'
 
-/** The format of the OpenAI Responses API. */
+/** OpenAI's Responses format. */
 export const responses: Dialect = {
   name: 'responses',
   client: {

@@ -16,7 +16,7 @@ import {
   omitUndefined,
 } from '../../lib/json-values.ts'
 import { type Losses, listUnknownMembers } from '../fields.ts'
-import { decodeCacheControl } from './content-decode.ts'
+import { decodeCacheControl } from './parts-decode.ts'
 
 export function decodeTools(value: unknown): Tool[] {
   return asObjects(value).flatMap((tool, index) => decodeTool(tool, `tools.${index}`))
@@ -34,7 +34,7 @@ const knownToolFields = new Set([
   ...['cache_control', 'prompt_cache_breakpoint'],
 ])
 
-/** What is said of a tool beside what every format can be told; a vendor's own tool is lost whole. */
+/** Fields of a tool that other formats do not have. A native tool is dropped as a whole. */
 export function listUnknownToolFields(tool: JsonObject): string[] {
   return tool.type === 'function' || tool.type === 'custom'
     ? listUnknownMembers(tool, knownToolFields, 'tools')
@@ -51,7 +51,7 @@ function decodeNamespace(group: JsonObject, at: string): Tool[] {
 }
 
 function decodeFunction(outer: JsonObject, at: string): FunctionTool {
-  // A client that mixes the formats sends the chat form, nested under `function`.
+  // Some clients send the chat form, nested under `function`.
   const tool = outer.name === undefined ? (asObject(outer.function) ?? outer) : outer
   const control = asObject(outer.cache_control)
   return omitUndefined({
@@ -105,7 +105,7 @@ function chosenToolName(choice: JsonObject): string | undefined {
     : flattenToolName({ kind: 'custom', name, namespace })
 }
 
-/** Groups of tools go out flat: every upstream knows plain names, and the reply finds its way back by them. */
+/** Namespaces are flattened, because not every upstream has them; replies are mapped back by the flat name. */
 export function encodeTools(tools: Tool[], losses: Losses): JsonObject[] {
   return tools.map((tool) => encodeTool(tool, losses)).filter((tool) => tool !== undefined)
 }
@@ -122,7 +122,7 @@ function encodeTool(tool: Tool, losses: Losses): JsonObject | undefined {
     name: flattenToolName(tool),
     description: tool.description,
     parameters: tool.schema ?? { type: 'object', properties: {} },
-    // Left out it would mean true here, and a vendor may then rewrite or refuse the schema.
+    // The default is true here, with which a vendor may rewrite or reject the schema.
     strict: tool.strict ?? false,
     defer_loading: tool.deferLoading,
   })
@@ -133,7 +133,7 @@ function encodeNativeTool(tool: NativeTool, losses: Losses): JsonObject | undefi
   return known ? tool.value : losses.add(`tool:${tool.type}`)
 }
 
-/** Tools that the gateway runs itself: no upstream knows them. */
+/** Tools that the gateway runs; they are never sent upstream. */
 export function isGatewayTool(type: string): boolean {
   return type.startsWith('service:')
 }

@@ -9,9 +9,10 @@ import {
 import { asCount, asNumber, asObject, type JsonObject, omitUndefined } from '../../lib/json-values.ts'
 import { hasAnyCount } from '../token-counts.ts'
 
+/** The unit of one vendor's `cost_in_usd_ticks`. */
 const ticksPerDollar = 1e10
 
-/** From the vendor's nesting; null when it counts nothing. `searches` is what was counted in the output: the format itself does not tell. */
+/** Null without counts. `searches` is the number of searches in the output, for vendors that do not count them. */
 export function decodeUsage(value: unknown, searches: number): Usage | null {
   const usage = asObject(value)
   if (!usage || !hasAnyCount(usage, ['input_tokens', 'output_tokens'])) return null
@@ -34,11 +35,11 @@ function decodeInputUsage(total: number, details: JsonObject) {
     cacheReadTokens,
     asCount(asObject(details.cached_tokens_details)?.audio_tokens),
   )
-  // A cache larger than the prompt it is part of: this vendor counts it beside the prompt.
+  // More cached tokens than prompt tokens: this vendor counts them outside the prompt.
   const pool = new TokenPool(cacheReadTokens > total ? total : total - cacheReadTokens)
   const cacheWriteTokens = pool.take(asCount(details.cache_write_tokens))
   const cacheWrite1h = Math.min(cacheWriteTokens, asCount(details.cache_write_1h_tokens))
-  // Audio that came from the cache is among all audio.
+  // `audio_tokens` includes cached audio.
   const inputAudio = pool.take(subtractParts(asCount(details.audio_tokens), cacheReadAudio))
   const inputImage = pool.take(asCount(details.image_tokens))
   const inputVideo = pool.take(asCount(details.video_tokens))
@@ -57,7 +58,7 @@ function decodeInputUsage(total: number, details: JsonObject) {
 function decodeOutputUsage(usage: JsonObject, details: JsonObject) {
   const total = asCount(usage.output_tokens)
   const reasoningTokens = asCount(details.reasoning_tokens)
-  // Some vendors count thinking beside the output; their total gives it away.
+  // Some vendors count reasoning outside the output, which shows in their total.
   const all = asCount(usage.total_tokens)
   const isReasoningOutside =
     reasoningTokens > 0 && all === asCount(usage.input_tokens) + total + reasoningTokens
@@ -108,7 +109,7 @@ export function encodeUsage(usage: Usage, cost: UsageCost): JsonObject {
   })
 }
 
-/** The vendor's own usage with ours over it: what only the vendor tells stays. */
+/** The vendor's usage, including unknown fields, with the gateway's counts and cost in the known fields. */
 export function mergeUsage(vendor: unknown, usage: Usage, cost: UsageCost): JsonObject {
   const vendorUsage = asObject(vendor) ?? {}
   const encoded = encodeUsage(usage, cost)

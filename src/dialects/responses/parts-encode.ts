@@ -13,7 +13,7 @@ import type { Losses } from '../fields.ts'
 
 type PartEncoder<Part> = (part: Part, losses: Losses) => JsonObject | undefined
 
-/** What a user, the system or a tool says. */
+/** The content of user and system messages and of tool results. */
 export function encodeInputParts(parts: (InputPart | OutputPart)[], losses: Losses): JsonObject[] {
   return parts.map((part) => encodeInputPart(part, losses)).filter((part) => part !== undefined)
 }
@@ -52,12 +52,12 @@ const encodeFile: PartEncoder<FilePart> = ({ source, filename, context, citation
   if (isVendorFileUri(source)) return losses.add('file')
   if (citationsEnabled) losses.add('citations')
   if (context !== undefined) losses.add('file_context')
-  // Neither text nor an uploaded file can be given a name here.
+  // This format has no filename for text and uploaded files.
   if (filename !== undefined && (source.kind === 'text' || source.kind === 'file')) losses.add('filename')
   if (source.kind === 'text') return { type: 'input_text', text: source.text }
   if (source.kind === 'file') return { type: 'input_file', file_id: source.id }
   if (source.kind === 'url') return omitUndefined({ type: 'input_file', file_url: source.url, filename })
-  // Bytes without a name are refused, and the kind of a file is told by its name.
+  // The API requires a filename with data, and takes the file type from it.
   const name = filename ?? `file.${source.mediaType.split('/')[1] ?? 'bin'}`
   return { type: 'input_file', filename: name, file_data: urlOf(source) }
 }

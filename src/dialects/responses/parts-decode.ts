@@ -15,7 +15,7 @@ import { decodeAnnotations } from './annotations.ts'
 
 type Part = InputPart | OutputPart
 
-/** The content of a message: a string, null, or parts. `at` names it in errors. */
+/** The content of a message: a string, null, or parts. `at` is the path for error messages. */
 export function decodeContent(value: unknown, at: string): Part[] {
   if (value === null || value === undefined) return []
   if (typeof value === 'string') return [{ kind: 'text', text: value }]
@@ -57,7 +57,7 @@ function decodeText(entry: JsonObject, at: string): TextPart {
 }
 
 function decodeImage(entry: JsonObject, at: string): ImagePart {
-  // Some clients keep the chat form, an object around the address.
+  // Some clients send the chat form, an object around the URL.
   const url = asString(entry.image_url) ?? asString(asObject(entry.image_url)?.url)
   const source = url === undefined ? decodeFileId(entry.file_id) : decodeSource(url)
   if (!source) throw invalidFieldError(`${at}.image_url`, 'or file_id is required')
@@ -103,7 +103,7 @@ export function decodeCacheControl(control: JsonObject): CacheBreakpoint {
   return ttl === '5m' || ttl === '1h' ? { ttl } : {}
 }
 
-/** An address, or the bytes themselves in a `data:` one. */
+/** Splits a data URL; any other URL stays as it is. */
 export function decodeSource(url: string): MediaSource {
   const match = /^data:([^;,]*)(?:;[^;,]*)*;base64,/i.exec(url.slice(0, 200))
   if (!match) return sourceFromUrl(url)
@@ -114,7 +114,7 @@ export function decodeSource(url: string): MediaSource {
   }
 }
 
-/** `file_data` is a `data:` address, or with some clients bare base64. */
+/** `file_data` is a data URL; some clients send bare base64. */
 function decodeDataSource(data: string, filename: string | undefined): MediaSource {
   if (data.startsWith('data:') || /^https?:/.test(data)) return decodeSource(data)
   return { kind: 'data', mediaType: guessMediaType(filename), data }

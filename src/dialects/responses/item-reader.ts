@@ -10,12 +10,12 @@ import {
   omitUndefined,
 } from '../../lib/json-values.ts'
 import { decodeAnnotations, decodeLogprobs } from './annotations.ts'
-import { createOpaquePart } from './content-decode.ts'
 import { decodeImage, decodeReasoningItem } from './items-decode.ts'
-import { hasReasoningItemIds } from './output-items.ts'
+import { hasReasoningItemIds } from './output-items-encode.ts'
+import { createOpaquePart } from './parts-decode.ts'
 import { flattenItemName, type OpenItem, type OpenPart, type ReplyState } from './reply-state.ts'
 
-/** Begins a part for an item that is told piece by piece. Thinking begins when there is something to see. */
+/** Starts the part of a tool call. Other items start with their first content. */
 export function startItem(state: ReplyState, item: OpenItem, value: JsonObject): void {
   if (!state.isClientCall(value)) return
   const id = asString(value.call_id) ?? asString(value.id) ?? ''
@@ -23,7 +23,7 @@ export function startItem(state: ReplyState, item: OpenItem, value: JsonObject):
   state.startPart(item, 0, item.type === 'custom_tool_call' ? { ...call, custom: true } : call)
 }
 
-/** The whole item is known: fills in what no delta brought, and ends it. */
+/** Completes an item: emits what no delta has carried, and ends it. */
 export function completeItem(state: ReplyState, item: OpenItem, value: JsonObject): void {
   if (item.isDone) return
   const isVendorCall = item.type === 'custom_tool_call' && !state.isClientCall(value)
@@ -45,7 +45,7 @@ const itemCompleters = new Map<string, (state: ReplyState, item: OpenItem, value
   ],
 ])
 
-/** Opening a page it found is not another search. */
+/** Opening a result page is not a search. */
 export function isWebSearch(item: JsonObject): boolean {
   const action = asString(asObject(item.action)?.type)
   return action === undefined || action === 'search'
@@ -58,13 +58,13 @@ function startWholePart(state: ReplyState, item: OpenItem, content: OutputPart):
 function completeMessage(state: ReplyState, item: OpenItem, value: JsonObject): void {
   const openParts = [...item.parts.values()]
   asObjects(value.content).forEach((content, index) => {
-    // Vendors whose numbering in deltas is off by some: what began first is what stands first.
+    // Some vendors send wrong content indexes in deltas: fall back to the order of the parts.
     const part = item.parts.get(index) ?? openParts[index] ?? openContentPart(state, item, index, content)
     if (part) completeContent(state, part, content)
   })
 }
 
-/** The part for a piece of a message's content, begun if it is not. */
+/** The part of a message's content, started if needed. */
 export function openContentPart(
   state: ReplyState,
   item: OpenItem,
@@ -79,7 +79,7 @@ export function openContentPart(
   return state.startPart(item, index, audio ? decodeAudioStart(audio) : { kind: 'text', text: '' })
 }
 
-/** Sound is our own addition to this format: bytes beside the words of an `output_text`. */
+/** Audio is this API's extension of the format: data next to the text of an `output_text`. */
 function decodeAudioStart(audio: JsonObject): AudioPart {
   return omitUndefined({
     kind: 'audio' as const,
@@ -108,7 +108,7 @@ export function fillLogprobs(state: ReplyState, part: OpenPart, value: unknown):
   state.addDelta(part, { logprobs })
 }
 
-/** What is whole beyond what came in pieces. A whole that contradicts the pieces is not believed. */
+/** Emits the rest of a complete value that no delta has carried. A value that contradicts the deltas is ignored. */
 export function fillText(
   state: ReplyState,
   part: OpenPart,
@@ -135,7 +135,7 @@ function completeCall(state: ReplyState, item: OpenItem, value: JsonObject, text
   if (part) fillText(state, part, text, 'arguments')
 }
 
-/** The part for an item of thinking, begun if it is not. */
+/** The part of a reasoning item, started if needed. */
 export function openReasoningPart(state: ReplyState, item: OpenItem, reasoning: ReasoningPart): OpenPart {
   const open = item.parts.get(0)
   if (open) return open
@@ -144,7 +144,7 @@ export function openReasoningPart(state: ReplyState, item: OpenItem, reasoning: 
   return state.startPart(item, 0, id === undefined ? content : { ...content, id })
 }
 
-/** Thinking of another vendor has an id of ours on the wire; its own, if any, is in the packed text. */
+/** Reasoning of other vendors has a generated id on the wire; the original id is in the packed content. */
 export function decodeReasoningStart(value: JsonObject): ReasoningPart {
   const { id, ...reasoning } = decodeReasoningItem(value)
   return id !== undefined && hasReasoningItemIds(reasoning.format) ? { ...reasoning, id } : reasoning
@@ -155,7 +155,7 @@ function completeReasoning(state: ReplyState, item: OpenItem, value: JsonObject)
   const reasoning = packed ?? decodeReasoningStart(value)
   const { encrypted, signature } = reasoning
   const isSealed = encrypted !== undefined || signature !== undefined
-  // An item that says nothing is of no use to anyone: the vendor keeps no memory of it either.
+  // An empty item has no use: nothing is stored upstream under its id.
   if (
     !isSealed &&
     !packed &&
@@ -170,14 +170,14 @@ function completeReasoning(state: ReplyState, item: OpenItem, value: JsonObject)
   if (isSealed) state.addDelta(part, omitUndefined({ encrypted, signature }))
 }
 
-/** Sections come in order, whatever number a vendor gives them. */
+/** Sections are in order, whatever index a vendor sends. */
 export function summaryIndexOf(part: OpenPart, index: unknown): number {
   return Math.min(asCount(index), part.summaries.length)
 }
 
 export function fillSummary(state: ReplyState, part: OpenPart, section: number, whole: string): void {
   const known = part.summaries[section]
-  // The lengths first: comparing puts together what came in pieces, which must not happen for every event.
+  // Compare lengths first: `startsWith` flattens the concatenated string, too slow to do for every event.
   if (whole.length <= (known?.length ?? -1) || !whole.startsWith(known ?? '')) return
   part.summaries[section] = whole
   state.addDelta(part, { summary: whole.slice(known?.length ?? 0), section })

@@ -10,22 +10,23 @@ import type {
   ToolCallPart,
 } from '../../call/part.ts'
 import { packReasoning } from '../../call/reasoning.ts'
-import { asObject, asString, type JsonObject, omitUndefined } from '../../lib/json-values.ts'
+import { type JsonObject, omitUndefined } from '../../lib/json-values.ts'
+import { unwrapCustomInput } from '../custom-tools.ts'
 import { encodeReasoningFormat, type FormatNames } from '../reasoning-format.ts'
 import { encodeAnnotations, encodeLogprobs } from './annotations.ts'
 import { findTool } from './tools.ts'
 
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete'
 
-/** What the items of a reply need to know around them. */
+/** What the encoding of items depends on. */
 export interface ItemContext {
-  /** The generation's id without its prefix: item ids are made from it. */
+  /** The generation id without its prefix, the base of item ids. */
   idBase: string
   call: ModelCall
   formatNames?: FormatNames
 }
 
-/** The output item for a part; null for parts this format cannot say. `index` is the part's number. */
+/** The output item of a part; null if this format cannot express it. `index` is the part number. */
 export function encodeOutputItem(
   part: OutputPart,
   index: number,
@@ -71,7 +72,7 @@ export function encodeContent(part: TextPart | AudioPart | (OutputPart & { kind:
   }
 }
 
-/** The words where every client finds them, the sound beside them. */
+/** The transcript as text, which every client reads, with the audio next to it. */
 function encodeAudioContent({ data, format, transcript, id, expiresAt }: AudioPart): JsonObject {
   return {
     type: 'output_text',
@@ -82,7 +83,7 @@ function encodeAudioContent({ data, format, transcript, id, expiresAt }: AudioPa
   }
 }
 
-/** Whether a call goes out as free text: the model was asked for that, or the client had declared it so. */
+/** Whether a tool call is written as free text: the model made it so, or the client declared the tool so. */
 export function isCustomCall(part: ToolCallPart, { call }: ItemContext): boolean {
   return part.custom === true || findTool(call.tools, part.name)?.kind === 'custom'
 }
@@ -111,27 +112,22 @@ export function encodeToolName(part: ToolCallPart, tool: FunctionTool | CustomTo
     : { name: part.name }
 }
 
-/** The text of a call that an upstream without free-text tools made as `{"input": text}`. */
+/** The input of a free-text call, which upstreams without free-text tools wrap as `{"input": text}`. */
 export function customInputOf(part: ToolCallPart): string {
-  if (part.custom) return part.arguments
-  try {
-    return asString(asObject(JSON.parse(part.arguments))?.input) ?? part.arguments
-  } catch {
-    return part.arguments
-  }
+  return part.custom ? part.arguments : unwrapCustomInput(part.arguments)
 }
 
-/** Whether the format carries this thinking as it is; that of others is packed whole into its sealed text. */
+/** Whether the format can carry this reasoning natively; other reasoning is packed into `encrypted_content`. */
 function isNativeReasoning(part: ReasoningPart): boolean {
   return part.format === 'vendor_b-responses-v1'
 }
 
-/** Whether the vendor's own format has items of thinking with ids. */
+/** Whether the vendor's reasoning items have ids. */
 export function hasReasoningItemIds(format: ReasoningFormat): boolean {
   return format === 'vendor_b-responses-v1' || format === 'vendor_d-responses-v1'
 }
 
-/** Clients that ask for summaries show nothing else: the thinking of vendors that write none is told as one. */
+/** Clients that request summaries show nothing else, so the text of vendors without summaries becomes one. */
 export function isShownAsSummary(part: ReasoningPart, { call }: ItemContext): boolean {
   return (
     call.reasoning?.summary !== undefined && part.summary.length === 0 && !hasReasoningItemIds(part.format)
@@ -166,7 +162,7 @@ function encodeReasoningItem(
   })
 }
 
-/** Whether anything of thinking is left for a client that does not want to see it. */
+/** Whether a part must be sent even if the client excludes reasoning text. */
 export function isSealedReasoning(part: ReasoningPart): boolean {
   return part.signature !== undefined || part.encrypted !== undefined
 }
