@@ -15,22 +15,22 @@ const names = [
 
 describe.each(names)('R29 reasoning with the format name %s', (name, format) => {
   test('is decoded from a chat history', () => {
-    const details = [{ type: 'reasoning.encrypted', data: 'sealed', id: 'r1', format: name, index: 0 }]
+    const details = [{ type: 'reasoning.encrypted', data: 'encrypted', id: 'r1', format: name, index: 0 }]
     const message = { role: 'assistant', content: 'x', reasoning_details: details }
     const [request] = dialects.chat.client.decodeRequest({ messages: [message] }).messages
     expect(request?.parts[0]).toMatchObject({ kind: 'reasoning', id: 'r1', format })
   })
 
   test('is decoded from a Responses history, and passes to its own vendor only', () => {
-    const item = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'sealed', format: name }
+    const item = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'encrypted', format: name }
     const body = { input: [item] }
     const [request] = dialects.responses.client.decodeRequest(body).messages
-    expect(request?.parts[0]).toMatchObject({ kind: 'reasoning', id: 'rs_1', encrypted: 'sealed', format })
+    expect(request?.parts[0]).toMatchObject({ kind: 'reasoning', id: 'rs_1', encrypted: 'encrypted', format })
     const own = dialects.responses.passthrough.passRequest(
       body,
       createTarget('responses', { signatureFormat: format }),
     )
-    expect(own.body.input).toMatchObject([{ id: 'rs_1', encrypted_content: 'sealed' }])
+    expect(own.body.input).toMatchObject([{ id: 'rs_1', encrypted_content: 'encrypted' }])
     expect(own.dropped).toEqual([])
     const foreign = dialects.responses.passthrough.passRequest(
       body,
@@ -45,7 +45,7 @@ describe.each(names)('R29 signed reasoning in a reply, with the format name %s',
     { type: 'reply-start' },
     { type: 'part-start', choice: 0, part: 0, content: { kind: 'reasoning', text: '', summary: [], format } },
     { type: 'part-delta', choice: 0, part: 0, delta: { text: 'Hm.' } },
-    { type: 'part-delta', choice: 0, part: 0, delta: { signature: 'sealed' } },
+    { type: 'part-delta', choice: 0, part: 0, delta: { signature: 'encrypted' } },
     { type: 'part-end', choice: 0, part: 0 },
     { type: 'choice-end', choice: 0, reason: 'stop', native: null },
     { type: 'reply-end' },
@@ -75,7 +75,9 @@ describe.each(names)('R29 signed reasoning in a reply, with the format name %s',
   })
 
   test('a relayed chat reply has the requested names', () => {
-    const details = [{ type: 'reasoning.text', text: 'Hm.', signature: 'sealed', format: sdkName, index: 0 }]
+    const details = [
+      { type: 'reasoning.text', text: 'Hm.', signature: 'encrypted', format: sdkName, index: 0 },
+    ]
     const message = { role: 'assistant', content: 'Hi', reasoning_details: details }
     const chunk = (delta: object) => ({ choices: [{ index: 0, delta, finish_reason: null }] })
     for (const [formatNames, shown] of [

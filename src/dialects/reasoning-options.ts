@@ -14,11 +14,11 @@ export function resolveReasoning(
   if (reasoningMode === 'default' && isRequested === undefined) return { ...options, enabled: true }
   if (reasoningMode !== 'always' || isRequested !== false) return options
   const { effort: _effort, maxTokens: _budget, enabled: _switch, ...rest } = options ?? {}
-  const minimal = minimalReasoning(reasoning)
+  const minimal = resolveMinimalReasoning(reasoning)
   return Object.keys({ ...rest, ...minimal }).length > 0 ? { ...rest, ...minimal } : undefined
 }
 
-function minimalReasoning(capability: ReasoningCapability | null): ReasoningOptions {
+function resolveMinimalReasoning(capability: ReasoningCapability | null): ReasoningOptions {
   const lowest = capability?.efforts?.findLast((effort) => effort !== 'none')
   if (isEffort(lowest)) return { effort: lowest }
   return capability?.budget ? { maxTokens: minReasoningBudget } : {}

@@ -8,20 +8,20 @@ import { chat } from './chat.ts'
 import { cost, createContext, createTarget, parseFrames } from './fixtures/harness.ts'
 
 /** Mostly a value of the right type, sometimes any JSON. */
-const odd = (usual: fc.Arbitrary<unknown>) =>
-  fc.oneof({ weight: 4, arbitrary: usual }, { weight: 1, arbitrary: fc.jsonValue({ maxDepth: 2 }) })
+const maybeInvalid = (valid: fc.Arbitrary<unknown>) =>
+  fc.oneof({ weight: 4, arbitrary: valid }, { weight: 1, arbitrary: fc.jsonValue({ maxDepth: 2 }) })
 const record = (fields: Record<string, fc.Arbitrary<unknown>>) => fc.record(fields, { requiredKeys: [] })
-const anyText = odd(fc.constantFrom('', 'a', ' "b"', '}]}', '\\'))
+const anyText = maybeInvalid(fc.constantFrom('', 'a', ' "b"', '}]}', '\\'))
 
 const toolCall = record({
-  index: odd(fc.nat(2)),
-  id: odd(fc.constantFrom('c1', 'c2', '')),
-  type: odd(fc.constantFrom('function', 'custom')),
-  function: odd(record({ name: anyText, arguments: anyText })),
-  custom: odd(record({ name: anyText, input: anyText })),
+  index: maybeInvalid(fc.nat(2)),
+  id: maybeInvalid(fc.constantFrom('c1', 'c2', '')),
+  type: maybeInvalid(fc.constantFrom('function', 'custom')),
+  function: maybeInvalid(record({ name: anyText, arguments: anyText })),
+  custom: maybeInvalid(record({ name: anyText, input: anyText })),
 })
 const detail = record({
-  type: odd(
+  type: maybeInvalid(
     fc.constantFrom(
       'reasoning.text',
       'reasoning.summary',
@@ -33,49 +33,63 @@ const detail = record({
   summary: anyText,
   data: anyText,
   signature: anyText,
-  id: odd(fc.constantFrom('r1', 'r2')),
-  format: odd(fc.constantFrom('vendor_a-v1', 'vendor_c-v1', 'unknown')),
-  index: odd(fc.nat(3)),
+  id: maybeInvalid(fc.constantFrom('r1', 'r2')),
+  format: maybeInvalid(fc.constantFrom('vendor_a-v1', 'vendor_c-v1', 'unknown')),
+  index: maybeInvalid(fc.nat(3)),
 })
 const anyMessage = record({
   role: anyText,
-  content: odd(
+  content: maybeInvalid(
     fc.oneof(
       anyText,
-      fc.array(odd(record({ type: anyText, text: anyText, thinking: anyText })), { maxLength: 2 }),
+      fc.array(maybeInvalid(record({ type: anyText, text: anyText, thinking: anyText })), { maxLength: 2 }),
     ),
   ),
   reasoning: anyText,
   reasoning_content: anyText,
-  reasoning_details: odd(fc.array(odd(detail), { maxLength: 3 })),
+  reasoning_details: maybeInvalid(fc.array(maybeInvalid(detail), { maxLength: 3 })),
   refusal: anyText,
-  tool_calls: odd(fc.array(odd(toolCall), { maxLength: 3 })),
-  function_call: odd(record({ name: anyText, arguments: anyText })),
-  audio: odd(record({ id: anyText, data: anyText, transcript: anyText })),
-  images: odd(fc.array(odd(record({ image_url: odd(record({ url: anyText })) })), { maxLength: 2 })),
-  annotations: odd(
-    fc.array(odd(record({ url_citation: odd(record({ url: anyText, start_index: odd(fc.nat()) })) }))),
+  tool_calls: maybeInvalid(fc.array(maybeInvalid(toolCall), { maxLength: 3 })),
+  function_call: maybeInvalid(record({ name: anyText, arguments: anyText })),
+  audio: maybeInvalid(record({ id: anyText, data: anyText, transcript: anyText })),
+  images: maybeInvalid(
+    fc.array(maybeInvalid(record({ image_url: maybeInvalid(record({ url: anyText })) })), { maxLength: 2 }),
+  ),
+  annotations: maybeInvalid(
+    fc.array(
+      maybeInvalid(
+        record({ url_citation: maybeInvalid(record({ url: anyText, start_index: maybeInvalid(fc.nat()) })) }),
+      ),
+    ),
   ),
 })
 const choice = record({
-  index: odd(fc.nat(1)),
-  delta: odd(anyMessage),
-  message: odd(anyMessage),
-  finish_reason: odd(fc.constantFrom(null, 'stop', 'tool_calls')),
-  logprobs: odd(
-    record({ content: odd(fc.array(odd(record({ token: anyText, logprob: odd(fc.double()) })))) }),
+  index: maybeInvalid(fc.nat(1)),
+  delta: maybeInvalid(anyMessage),
+  message: maybeInvalid(anyMessage),
+  finish_reason: maybeInvalid(fc.constantFrom(null, 'stop', 'tool_calls')),
+  logprobs: maybeInvalid(
+    record({
+      content: maybeInvalid(
+        fc.array(maybeInvalid(record({ token: anyText, logprob: maybeInvalid(fc.double()) }))),
+      ),
+    }),
   ),
 })
 const chunk = record({
   id: anyText,
   model: anyText,
-  created: odd(fc.nat()),
-  choices: odd(fc.array(odd(choice), { maxLength: 2 })),
-  usage: odd(
-    record({ prompt_tokens: odd(fc.integer()), completion_tokens: odd(fc.nat()), cost: odd(fc.double()) }),
+  created: maybeInvalid(fc.nat()),
+  choices: maybeInvalid(fc.array(maybeInvalid(choice), { maxLength: 2 })),
+  usage: maybeInvalid(
+    record({
+      prompt_tokens: maybeInvalid(fc.integer()),
+      completion_tokens: maybeInvalid(fc.nat()),
+      cost: maybeInvalid(fc.double()),
+    }),
   ),
-  citations: odd(fc.array(anyText)),
-  search_results: odd(fc.array(odd(record({ url: anyText })))),
+  citations: maybeInvalid(fc.array(anyText)),
+  search_results: maybeInvalid(fc.array(maybeInvalid(record({ url: anyText })))),
 })
 
 /** Parts start in order, get deltas only while they are open, and all end. */
@@ -143,25 +157,31 @@ describe('hostile upstream data', () => {
 
 test('hostile requests are decoded, or rejected with a 400 that names a field', () => {
   const message = record({
-    role: odd(fc.constantFrom('system', 'user', 'assistant', 'tool', 'function')),
-    content: odd(
+    role: maybeInvalid(fc.constantFrom('system', 'user', 'assistant', 'tool', 'function')),
+    content: maybeInvalid(
       fc.oneof(
         anyText,
-        fc.array(odd(record({ type: odd(fc.constantFrom('text', 'image_url', 'file')), text: anyText }))),
+        fc.array(
+          maybeInvalid(
+            record({ type: maybeInvalid(fc.constantFrom('text', 'image_url', 'file')), text: anyText }),
+          ),
+        ),
       ),
     ),
-    tool_calls: odd(fc.array(odd(toolCall), { maxLength: 2 })),
+    tool_calls: maybeInvalid(fc.array(maybeInvalid(toolCall), { maxLength: 2 })),
     tool_call_id: anyText,
-    reasoning_details: odd(fc.array(odd(detail), { maxLength: 3 })),
+    reasoning_details: maybeInvalid(fc.array(maybeInvalid(detail), { maxLength: 3 })),
   })
   const body = record({
-    messages: odd(fc.array(odd(message), { minLength: 1, maxLength: 4 })),
-    tools: odd(fc.array(odd(record({ type: anyText, function: odd(record({ name: anyText })) })))),
+    messages: maybeInvalid(fc.array(maybeInvalid(message), { minLength: 1, maxLength: 4 })),
+    tools: maybeInvalid(
+      fc.array(maybeInvalid(record({ type: anyText, function: maybeInvalid(record({ name: anyText })) }))),
+    ),
     tool_choice: fc.jsonValue(),
     response_format: fc.jsonValue(),
     stop: fc.jsonValue(),
     reasoning: fc.jsonValue(),
-    temperature: odd(fc.double()),
+    temperature: maybeInvalid(fc.double()),
   })
   fc.assert(
     fc.property(body, (input) => {

@@ -9,23 +9,23 @@ const anything = fc.oneof(
   fc.integer(),
 )
 /** Mostly valid, so that whole bodies often are. */
-const mostly = (right: fc.Arbitrary<unknown>) =>
-  fc.oneof({ weight: 12, arbitrary: right }, { weight: 1, arbitrary: anything })
+const mostlyValid = (valid: fc.Arbitrary<unknown>) =>
+  fc.oneof({ weight: 12, arbitrary: valid }, { weight: 1, arbitrary: anything })
 
 const message = fc.record({
-  role: mostly(fc.constantFrom('system', 'user', 'assistant', 'developer', 'tool')),
-  content: mostly(fc.string()),
+  role: mostlyValid(fc.constantFrom('system', 'user', 'assistant', 'developer', 'tool')),
+  content: mostlyValid(fc.string()),
 })
 const bodies = fc.record(
   {
-    messages: mostly(fc.array(message, { minLength: 1, maxLength: 3 })),
-    model: mostly(fc.constant('a/b')),
-    stream: mostly(fc.boolean()),
-    temperature: mostly(fc.double({ min: 0, max: 2, noNaN: true })),
-    top_p: mostly(fc.double({ min: 0, max: 1, noNaN: true })),
-    max_tokens: mostly(fc.integer({ min: 1 })),
-    max_completion_tokens: mostly(fc.integer({ min: 1 })),
-    user: mostly(fc.string()),
+    messages: mostlyValid(fc.array(message, { minLength: 1, maxLength: 3 })),
+    model: mostlyValid(fc.constant('a/b')),
+    stream: mostlyValid(fc.boolean()),
+    temperature: mostlyValid(fc.double({ min: 0, max: 2, noNaN: true })),
+    top_p: mostlyValid(fc.double({ min: 0, max: 1, noNaN: true })),
+    max_tokens: mostlyValid(fc.integer({ min: 1 })),
+    max_completion_tokens: mostlyValid(fc.integer({ min: 1 })),
+    user: mostlyValid(fc.string()),
   },
   { requiredKeys: ['messages'] },
 )

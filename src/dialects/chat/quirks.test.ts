@@ -63,12 +63,12 @@ describe('reasoning', () => {
   })
 
   test('as chunks within the content', () => {
-    const thoughts = (text: string) => ({
+    const thinkingContent = (text: string) => ({
       content: [{ type: 'thinking', thinking: [{ type: 'text', text }] }],
     })
     const chunks = [
-      delta(thoughts('Hm.')),
-      delta(thoughts(' So.')),
+      delta(thinkingContent('Hm.')),
+      delta(thinkingContent(' So.')),
       delta({ content: [{ type: 'text', text: 'Yes' }] }),
       delta({ content: '.' }),
       finished,

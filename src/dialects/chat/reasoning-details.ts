@@ -30,7 +30,7 @@ interface OpenDetail {
   index: number | undefined
   sections: number
   hasText: boolean
-  isSealed: boolean
+  isSigned: boolean
 }
 
 /**
@@ -59,7 +59,7 @@ export class DetailReader {
       canContinue(previous, type, index)
     const current = isContinuation
       ? previous
-      : { id, format, type: '', index: undefined, sections: 0, hasText: false, isSealed: false }
+      : { id, format, type: '', index: undefined, sections: 0, hasText: false, isSigned: false }
     const delta = this.#applyEntry(current, entry, type, index)
     this.#current = current
     return { newPart: isContinuation ? null : newReasoningPart(id, format), delta }
@@ -78,13 +78,13 @@ export class DetailReader {
       if (text) delta.text = text
       if (signature) {
         delta.signature = signature
-        current.isSealed = true
+        current.isSigned = true
       }
     } else {
       // This vendor has signatures only: its encrypted entry carries one.
       if (current.format === 'vendor_c-v1') delta.signature = asString(entry.data) ?? ''
       else delta.encrypted = asString(entry.data) ?? ''
-      current.isSealed = true
+      current.isSigned = true
     }
     current.type = type
     current.index = index
@@ -97,11 +97,11 @@ function canContinue(previous: OpenDetail, type: string, index: number | undefin
   if (previous.id !== undefined && type !== 'reasoning.encrypted') return true
   if (type === previous.type) {
     // A signature ends its text, unless an index says that the text continues.
-    if (isSameIndex) return type !== 'reasoning.encrypted' && !(previous.isSealed && index === undefined)
+    if (isSameIndex) return type !== 'reasoning.encrypted' && !(previous.isSigned && index === undefined)
     return type === 'reasoning.summary' && index === (previous.index ?? 0) + 1
   }
   const isAdjacent = isSameIndex || index === (previous.index ?? 0) + 1
-  if (type === 'reasoning.encrypted') return !previous.isSealed && (previous.id !== undefined || isSameIndex)
+  if (type === 'reasoning.encrypted') return !previous.isSigned && (previous.id !== undefined || isSameIndex)
   return type === 'reasoning.text' && previous.type === 'reasoning.summary' && isAdjacent
 }
 

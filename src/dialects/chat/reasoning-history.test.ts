@@ -24,7 +24,7 @@ const encode = (parts: Message['parts'], reasoningHistory: ReasoningHistory) => 
   return { message: (body.messages as JsonObject[])[0], dropped }
 }
 
-const thought = (text: string, format: ReasoningFormat = 'unknown', signature?: string) => ({
+const reasoningPart = (text: string, format: ReasoningFormat = 'unknown', signature?: string) => ({
   kind: 'reasoning' as const,
   text,
   summary: [],
@@ -86,7 +86,7 @@ describe('R29 unsigned reasoning of earlier turns', () => {
     })
 
     test('is encoded from a client of another format', () => {
-      const encoded = encode([thought('Hm'), { kind: 'text', text: 'Hi' }], { field })
+      const encoded = encode([reasoningPart('Hm'), { kind: 'text', text: 'Hi' }], { field })
       expect(encoded).toEqual({ message: { role: 'assistant', ...expected }, dropped })
     })
   })
@@ -144,7 +144,7 @@ describe('R29 signed reasoning, for an upstream that forwards it to its vendor',
   })
 
   test('is returned from clients of other formats', () => {
-    const parts: Message['parts'] = [thought('Hm', 'vendor_a-v1', 'c2ln'), { kind: 'text', text: 'Hi' }]
+    const parts: Message['parts'] = [reasoningPart('Hm', 'vendor_a-v1', 'c2ln'), { kind: 'text', text: 'Hi' }]
     expect(encode(parts, relays)).toEqual({
       message: {
         role: 'assistant',

@@ -10,7 +10,7 @@ const text = (deltas: string[]) => [
   ...deltas.map((content) => delta({ content })),
 ]
 
-function relayed(frames: { event: string; data: string }[], context = createContext()) {
+function relayFrames(frames: { event: string; data: string }[], context = createContext()) {
   const relay = chat.passthrough.createRelay(context)
   const passed = frames.map((frame) => relay.pass(frame))
   return { relay, passed, chunks: parseFrames(passed.join('')).map(({ data }) => JSON.parse(data)) }
@@ -18,7 +18,7 @@ function relayed(frames: { event: string; data: string }[], context = createCont
 
 describe('relaying a stream', () => {
   test('replaces the id, model and provider in every chunk', () => {
-    const { chunks } = relayed(toFrames(text(['a', 'b', 'c'])))
+    const { chunks } = relayFrames(toFrames(text(['a', 'b', 'c'])))
     expect(chunks).toHaveLength(4)
     for (const chunk of chunks) {
       expect(chunk).toMatchObject({ id: 'gen-1763190000-Kx2', model: 'acme/large', provider: 'Acme' })
@@ -27,13 +27,13 @@ describe('relaying a stream', () => {
   })
 
   test('keeps unknown fields at every level (R31)', () => {
-    const odd = {
+    const extended = {
       choices: [{ index: 0, delta: { content: 'x', mood: 1 }, finish_reason: null, weight: 2 }],
       obfuscation: 'zz',
     }
     const head = { id: 'v', object: 'chat.completion.chunk', created: 1, model: 'm', region: 'eu-7' }
-    const { chunks, relay } = relayed(
-      toFrames([delta({ content: 'a' }), odd, { ...odd, ...delta({}, 'stop') }], head),
+    const { chunks, relay } = relayFrames(
+      toFrames([delta({ content: 'a' }), extended, { ...extended, ...delta({}, 'stop') }], head),
     )
     expect(chunks[1]).toMatchObject({
       region: 'eu-7',
@@ -49,7 +49,7 @@ describe('relaying a stream', () => {
     const before = text(['d', 'e', 'f']).map((chunk) => ({ usage: null, ...chunk }))
     const between = text(['g', 'h']).map((chunk) => ({ ...chunk, usage: null, obfuscation: 'zz' }))
     for (const input of [behind, before, between]) {
-      const { chunks } = relayed(toFrames(input))
+      const { chunks } = relayFrames(toFrames(input))
       expect(chunks).toHaveLength(input.length)
       for (const chunk of chunks) expect(chunk).not.toHaveProperty('usage')
     }
@@ -64,7 +64,7 @@ describe('relaying a stream', () => {
         data: data.replaceAll('":', '": ').replaceAll(',"', ', "'),
       }),
     )
-    const { chunks, relay } = relayed([...early, ...late, ...spaced])
+    const { chunks, relay } = relayFrames([...early, ...late, ...spaced])
     expect(chunks.map((chunk) => chunk.choices[0].delta.content).join('')).toBe('abcdef')
     expect(new Set(chunks.map(({ id, created, model }) => `${id} ${created} ${model}`)).size).toBe(1)
     expect(relay.summary.finishReasons).toEqual([{ reason: 'stop', native: 'stop' }])
@@ -75,7 +75,7 @@ describe('relaying a stream', () => {
       event: '',
       data: JSON.stringify({ ...chunk, id: 'v', model: 'm' }),
     }))
-    for (const chunk of relayed(frames).chunks)
+    for (const chunk of relayFrames(frames).chunks)
       expect(chunk).toMatchObject({ id: 'gen-1763190000-Kx2', model: 'acme/large' })
   })
 
@@ -88,14 +88,14 @@ describe('relaying a stream', () => {
       '}]}',
       '"reasoning_content":"',
     ]
-    const { chunks, relay } = relayed(toFrames(text(deltas)))
+    const { chunks, relay } = relayFrames(toFrames(text(deltas)))
     expect(chunks.slice(1).map((chunk) => chunk.choices[0].delta.content)).toEqual(deltas)
     expect(relay.summary).toMatchObject({ isComplete: false, failure: null, usage: null, finishReasons: [] })
   })
 
   test('holds the usage until the cost is known, and keeps the vendor’s own counts', () => {
     const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5, queue_time: 0.1 }
-    const { relay, passed } = relayed([
+    const { relay, passed } = relayFrames([
       ...toFrames([...text(['a']), delta({}, 'stop'), { choices: [], usage, service_tier: 'flex' }]),
       doneFrame,
     ])
@@ -116,7 +116,7 @@ describe('relaying a stream', () => {
   })
 
   test('adds usage if the vendor sends none', () => {
-    const { relay } = relayed([...toFrames([...text(['a']), delta({}, 'stop')]), doneFrame])
+    const { relay } = relayFrames([...toFrames([...text(['a']), delta({}, 'stop')]), doneFrame])
     expect(relay.summary.usage).toBeNull()
     expect(
       JSON.parse(parseFrames(relay.end({ ...zeroUsage, input: 4, output: 1 }, cost)).at(-2)!.data),
@@ -126,41 +126,41 @@ describe('relaying a stream', () => {
   })
 
   test('a reply is complete with a finish reason, and not before', () => {
-    const cut = relayed(toFrames(text(['a', 'b'])))
+    const cut = relayFrames(toFrames(text(['a', 'b'])))
     expect(cut.relay.summary).toMatchObject({ isComplete: false, hasContent: true })
-    expect(relayed(toFrames([...text(['a']), delta({}, 'length')])).relay.summary.isComplete).toBe(true)
+    expect(relayFrames(toFrames([...text(['a']), delta({}, 'length')])).relay.summary.isComplete).toBe(true)
   })
 
   test('with several choices, all of them must finish', () => {
     const context = createContext({ n: 2 })
     const chunks = [delta({ content: 'a' }), delta({ content: 'b' }, null, 1), delta({}, 'stop')]
-    expect(relayed(toFrames(chunks), context).relay.summary.isComplete).toBe(false)
-    expect(relayed(toFrames([...chunks, delta({}, 'length', 1)]), context).relay.summary).toMatchObject({
+    expect(relayFrames(toFrames(chunks), context).relay.summary.isComplete).toBe(false)
+    expect(relayFrames(toFrames([...chunks, delta({}, 'length', 1)]), context).relay.summary).toMatchObject({
       isComplete: true,
       finishReasons: [{ reason: 'stop' }, { reason: 'length' }],
     })
   })
 
   test('the finish reason is held until the end, because the reply may still fail (R33)', () => {
-    const { relay, passed } = relayed(toFrames([...text(['a']), delta({ content: 'b' }, 'stop')]))
+    const { relay, passed } = relayFrames(toFrames([...text(['a']), delta({ content: 'b' }, 'stop')]))
     expect(passed.join('')).not.toContain('"stop"')
     expect(relay.summary).toMatchObject({ isComplete: true, finishReasons: [{ reason: 'stop' }] })
     relay.pass({ event: '', data: '{"error":{"message":"Lost.","code":502}}' })
     expect(relay.summary.failure).toMatchObject({ message: 'Lost.' })
     expect(relay.fail(gatewayError('upstream_failed'))).not.toContain('"stop"')
-    const other = relayed(toFrames([...text(['a']), delta({ content: 'b' }, 'stop')])).relay
+    const other = relayFrames(toFrames([...text(['a']), delta({ content: 'b' }, 'stop')])).relay
     expect(parseFrames(other.end(zeroUsage, cost)).map(({ data }) => data)[0]).toContain('"content":"b"')
   })
 
   test('splices only JSON on one line', () => {
     const [first, ...frames] = toFrames(text(['a', 'b', 'c']))
     const lines = frames[1]!.data.replace('"choices"', '\n"choices"').replace('}]}', '}]\n}')
-    const apart = relayed([first!, frames[0]!, { event: '', data: lines }, frames[2]!])
+    const apart = relayFrames([first!, frames[0]!, { event: '', data: lines }, frames[2]!])
     expect(apart.chunks.map((chunk) => chunk.choices[0].delta.content)).toEqual(['', 'a', 'b', 'c'])
     const junk = ['},,, junk', '} {}', '},"x":1', ',,,}', ']}', ' junk}', ',"id":"v"}', '}}']
     for (const end of junk) {
       const data = frames[1]!.data.slice(0, -1) + end
-      const { passed, relay } = relayed([first!, frames[0]!, { event: '', data }, frames[2]!])
+      const { passed, relay } = relayFrames([first!, frames[0]!, { event: '', data }, frames[2]!])
       const shown = parseFrames(passed.join('')).map((frame) => JSON.parse(frame.data))
       for (const chunk of shown) expect(chunk.id).toBe('gen-1763190000-Kx2')
       if (end !== ',"id":"v"}') {
@@ -172,20 +172,20 @@ describe('relaying a stream', () => {
 
   test('there is no content before the first content delta', () => {
     const empty = [delta({ role: 'assistant', content: '' }), delta({ content: null, reasoning_content: '' })]
-    expect(relayed(toFrames(empty)).relay.summary.hasContent).toBe(false)
+    expect(relayFrames(toFrames(empty)).relay.summary.hasContent).toBe(false)
     for (const content of [
       { content: 'x' },
       { reasoning_content: 'x' },
       { refusal: 'x' },
       { audio: { data: 'AA' } },
     ]) {
-      expect(relayed(toFrames([...empty, delta(content)])).relay.summary.hasContent).toBe(true)
+      expect(relayFrames(toFrames([...empty, delta(content)])).relay.summary.hasContent).toBe(true)
     }
   })
 
   test('counts the characters of the content', () => {
     const deltas = Array.from({ length: 50 }, (_, at) => ` word${at}`)
-    const { characters } = relayed(toFrames(text(deltas))).relay.summary
+    const { characters } = relayFrames(toFrames(text(deltas))).relay.summary
     expect(characters).toBe(deltas.join('').length)
   })
 
@@ -193,7 +193,7 @@ describe('relaying a stream', () => {
     const chunks = ['Hm', ' "so"\\', '.'].map((thought) =>
       delta({ content: null, reasoning_content: thought }),
     )
-    const shown = relayed(toFrames(chunks)).chunks
+    const shown = relayFrames(toFrames(chunks)).chunks
     expect(shown.map((chunk) => chunk.choices[0].delta.reasoning).join('')).toBe('Hm "so"\\.')
     expect(shown[2].choices[0].delta).toEqual({
       content: null,
@@ -201,13 +201,13 @@ describe('relaying a stream', () => {
       reasoning_details: [{ type: 'reasoning.text', text: '.', format: 'unknown', index: 0 }],
       reasoning_content: '.',
     })
-    const hidden = relayed(toFrames(chunks), createContext({ reasoning: { exclude: true } }))
+    const hidden = relayFrames(toFrames(chunks), createContext({ reasoning: { exclude: true } }))
     expect(JSON.stringify(hidden.chunks)).not.toContain('reasoning')
     expect(hidden.relay.summary.hasContent).toBe(true)
   })
 
   test('a reply that is cut off ends with an error chunk and without [DONE]', () => {
-    const { relay } = relayed(toFrames(text(['a'])))
+    const { relay } = relayFrames(toFrames(text(['a'])))
     const end = relay.fail(gatewayError('request_timeout'))
     expect(end).not.toContain('[DONE]')
     expect(JSON.parse(parseFrames(end)[0]!.data)).toMatchObject({
@@ -258,30 +258,26 @@ test('a whole reply passes with the gateway fields, and unknown fields intact (R
 describe('a whole reply that was cut off carries the error (R33)', () => {
   const usage = { ...zeroUsage, input: 3, output: 2 }
   const choice = { index: 0, message: { role: 'assistant', content: 'Hi' } }
-  const passed = (body: object) => chat.passthrough.passReply({ ...body }, createContext(), cost, usage)
-  const translated = (body: object) =>
+  const pass = (body: object) => chat.passthrough.passReply({ ...body }, createContext(), cost, usage)
+  const translate = (body: object) =>
     chat.client.encodeReply(collectReply(chat.upstream.decodeReply({ ...body })), createContext(), cost)
   const error = { code: 503, message: 'Overloaded.', type: 'overloaded_error' }
 
   test.each([
     [
       'an error next to the choices',
-      { choices: [{ ...choice, finish_reason: 'stop' }], error: error },
+      { choices: [{ ...choice, finish_reason: 'stop' }], error },
       'Overloaded.',
     ],
-    [
-      'an error in a choice',
-      { choices: [{ ...choice, finish_reason: 'stop', error: error }] },
-      'Overloaded.',
-    ],
-    ['an error and no finish reason', { choices: [choice], error: error }, 'Overloaded.'],
+    ['an error in a choice', { choices: [{ ...choice, finish_reason: 'stop', error }] }, 'Overloaded.'],
+    ['an error and no finish reason', { choices: [choice], error }, 'Overloaded.'],
     [
       'a finish reason',
       { choices: [{ ...choice, finish_reason: 'network_error' }] },
       'ended its reply with an error',
     ],
   ])('%s', (_name, body, message) => {
-    for (const reply of [passed(body), translated(body)]) {
+    for (const reply of [pass(body), translate(body)]) {
       expect(reply).not.toHaveProperty('error')
       expect(reply.choices).toMatchObject([
         {
@@ -296,7 +292,7 @@ describe('a whole reply that was cut off carries the error (R33)', () => {
 
   test('a null error stays unchanged', () => {
     const body = { choices: [{ ...choice, finish_reason: 'stop' }], error: null }
-    expect(passed(body)).toMatchObject({ error: null, choices: [{ finish_reason: 'stop' }] })
+    expect(pass(body)).toMatchObject({ error: null, choices: [{ finish_reason: 'stop' }] })
   })
 
   test('the format can carry a failure', () => {

@@ -22,7 +22,7 @@ import {
   maxChoices,
   parseChunk,
 } from './reply-reader.ts'
-import { type ChunkSplice, learnSplice, spliceChunk } from './splice.ts'
+import { buildSplice, type ChunkSplice, spliceChunk } from './splice.ts'
 import { decodeUsage, findUsage, mergeUsage } from './usage.ts'
 
 export function createRelay(context: ReplyContext): Relay {
@@ -179,7 +179,7 @@ class ChatRelay implements Relay {
     if (this.#isSingleChoice && this.summary.hasContent) {
       const { hidesReasoning, formatNames } = this.#options
       const readsReasoning = hidesReasoning || formatNames === 'neutral'
-      this.#splice = learnSplice(chunk, data, this.#head, readsReasoning, this.#areIndexesUnchanged())
+      this.#splice = buildSplice(chunk, data, this.#head, readsReasoning, this.#areIndexesUnchanged())
     }
     return formatChunk(relayed)
   }

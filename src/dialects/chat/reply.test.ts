@@ -57,7 +57,7 @@ function eventsOf(parts: OutputPart[], cut = 3): ReplyEvent[] {
   return events
 }
 
-const thought: ReasoningPart = {
+const reasoningPart: ReasoningPart = {
   kind: 'reasoning',
   text: 'Let me see. Two and two.',
   summary: [],
@@ -66,7 +66,7 @@ const thought: ReasoningPart = {
 }
 
 const everything: OutputPart[] = [
-  thought,
+  reasoningPart,
   { kind: 'reasoning', text: '', summary: [], encrypted: 'EmwKAhgBEgy3va3p', format: 'vendor_a-v1' },
   {
     kind: 'text',

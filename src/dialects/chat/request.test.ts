@@ -231,7 +231,7 @@ describe('decoding a request', () => {
     ['messages[0].tool_call_id', { messages: [{ role: 'tool', content: 'x' }] }],
     ['tools[0].function.name', { tools: [{ type: 'function', function: {} }] }],
     ['n', { n: 'two' }],
-  ])('names %s when it is wrong', (field, body) => {
+  ])('the error names %s', (field, body) => {
     expect(errorMessage(() => decode(body))).toStartWith(`${field}:`)
   })
 
@@ -241,7 +241,7 @@ describe('decoding a request', () => {
     ['stop', 5],
     ['tool_choice', 'maybe'],
     ['messages', []],
-  ])('a wrong %s is refused by the schema', (name, value) => {
+  ])('the schema rejects an invalid %s', (name, value) => {
     const result = chatRequest.safeParse({ messages: [hello], [name]: value })
     expect(result.error?.issues[0]?.path[0]).toBe(name)
   })
@@ -363,14 +363,14 @@ describe('encoding a request', () => {
   test('sends unsigned reasoning to reasoning models', () => {
     const parts: Message['parts'] = [{ kind: 'reasoning', text: 'Hm', summary: [], format: 'unknown' }]
     const call: Partial<ModelCall> = { messages: [{ role: 'assistant', parts }] }
-    const thinks = createTarget({ reasoning: { efforts: null, budget: false } })
-    expect(encode(call, thinks).body.messages).toMatchObject([{ reasoning_content: 'Hm' }])
+    const reasoningTarget = createTarget({ reasoning: { efforts: null, budget: false } })
+    expect(encode(call, reasoningTarget).body.messages).toMatchObject([{ reasoning_content: 'Hm' }])
     expect(encode(call).dropped).toEqual(['reasoning'])
   })
 
   test('converts reasoning options to a supported effort', () => {
-    const thinks = createTarget({ reasoning: { efforts: ['high', 'medium', 'low'], budget: false } })
-    const effort = (reasoning: ModelCall['reasoning'], target = thinks) =>
+    const reasoningTarget = createTarget({ reasoning: { efforts: ['high', 'medium', 'low'], budget: false } })
+    const effort = (reasoning: ModelCall['reasoning'], target = reasoningTarget) =>
       encode({ ...(reasoning && { reasoning }) }, target)
     expect(effort({ effort: 'max' }).body.reasoning_effort).toBe('high')
     expect(effort({ enabled: true }).body.reasoning_effort).toBe('medium')

@@ -244,7 +244,7 @@ const requestValues = {
 }
 
 /** Clients may send null for a field they do not use. */
-function nullish<T extends z.ZodRawShape>(shape: T) {
+function allowNull<T extends z.ZodRawShape>(shape: T) {
   const wrapped: Record<string, z.ZodType> = {}
   for (const [name, field] of Object.entries(shape)) wrapped[name] = z.nullish(field as z.ZodType)
   return wrapped as { [K in keyof T]: z.ZodOptional<z.ZodNullable<T[K]>> }
@@ -256,7 +256,7 @@ function nullish<T extends z.ZodRawShape>(shape: T) {
  */
 export const chatRequest = withCrossFieldRules(
   z.looseObject({
-    ...nullish(fields),
+    ...allowNull(fields),
     ...requestValues,
     messages: z.array(requestMessage).min(1).nullish(),
     prompt: z.string().nullish().describe('A single user message, instead of `messages`'),

@@ -20,7 +20,7 @@ export interface ChunkSplice {
   toolCalls: { any: string; numbered: string; id: string; canPass: boolean }
 }
 
-export function learnSplice(
+export function buildSplice(
   chunk: JsonObject,
   data: string,
   head: JsonObject,

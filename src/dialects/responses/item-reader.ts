@@ -154,10 +154,10 @@ function completeReasoning(state: ReplyState, item: OpenItem, value: JsonObject)
   const packed = unpackReasoning(asString(value.encrypted_content) ?? '')
   const reasoning = packed ?? decodeReasoningStart(value)
   const { encrypted, signature } = reasoning
-  const isSealed = encrypted !== undefined || signature !== undefined
+  const hasSignature = encrypted !== undefined || signature !== undefined
   // An empty item has no use: nothing is stored upstream under its id.
   if (
-    !isSealed &&
+    !hasSignature &&
     !packed &&
     reasoning.text === '' &&
     reasoning.summary.length === 0 &&
@@ -167,7 +167,7 @@ function completeReasoning(state: ReplyState, item: OpenItem, value: JsonObject)
   const part = openReasoningPart(state, item, reasoning)
   fillText(state, part, reasoning.text, 'text')
   for (const [section, text] of reasoning.summary.entries()) fillSummary(state, part, section, text)
-  if (isSealed) state.addDelta(part, omitUndefined({ encrypted, signature }))
+  if (hasSignature) state.addDelta(part, omitUndefined({ encrypted, signature }))
 }
 
 /** Sections are in order, whatever index a vendor sends. */

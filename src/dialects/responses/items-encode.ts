@@ -138,9 +138,9 @@ function encodeResultContent(content: ToolResultPart['content'], losses: Losses)
 
 /** Only reasoning of the upstream's own format, with encrypted content or text. */
 function encodeReasoningItem(part: ReasoningPart, target: Target, losses: Losses): JsonObject[] {
-  const isSealed = part.encrypted !== undefined || part.signature !== undefined
-  if (!canReplayReasoning(part, target.signatureFormat) || (!isSealed && part.text === '')) {
-    losses.add(isSealed ? 'reasoning_signature' : 'reasoning')
+  const hasSignature = part.encrypted !== undefined || part.signature !== undefined
+  if (!canReplayReasoning(part, target.signatureFormat) || (!hasSignature && part.text === '')) {
+    losses.add(hasSignature ? 'reasoning_signature' : 'reasoning')
     return []
   }
   return [

@@ -163,7 +163,7 @@ function encodeReasoningItem(
 }
 
 /** Whether a part must be sent even if the client excludes reasoning text. */
-export function isSealedReasoning(part: ReasoningPart): boolean {
+export function hasSignature(part: ReasoningPart): boolean {
   return part.signature !== undefined || part.encrypted !== undefined
 }
 

@@ -81,9 +81,9 @@ class ResponsesRelay implements Relay {
     this.finalBody = null
     this.#sequence = this.#sequenceBeforeEnd ?? this.#sequence
     return writeFailureEvents(error, this.#emit, ({ error: responseError, errorType }) => ({
-      ...(this.#startedResponse ?? this.#emptyResponse()),
+      ...(this.#startedResponse ?? this.#buildEmptyResponse()),
       status: 'failed',
-      output: this.#finishedItems(),
+      output: this.#parseFinishedItems(),
       error: responseError,
       error_type: errorType,
     }))
@@ -147,16 +147,16 @@ class ResponsesRelay implements Relay {
 
   #withOutput(response: JsonObject): JsonObject {
     if (asObjects(response.output).length > 0 || this.#finishedFrames.length === 0) return response
-    return { ...response, output: this.#finishedItems() }
+    return { ...response, output: this.#parseFinishedItems() }
   }
 
-  #finishedItems(): JsonObject[] {
+  #parseFinishedItems(): JsonObject[] {
     return this.#finishedFrames
       .map((frame) => asObject(parseFrame(frame)?.event.item))
       .filter((item) => item !== undefined)
   }
 
-  #emptyResponse(): JsonObject {
+  #buildEmptyResponse(): JsonObject {
     const state: ResponseState = { status: 'failed', output: [], usage: null, start: { type: 'reply-start' } }
     return encodeResponse(this.#context, state)
   }

@@ -30,23 +30,23 @@ function toEvents(parts: OutputPart[]): ReplyEvent[] {
 const withoutTime = (response: JsonObject | null) => ({ ...response, completed_at: null })
 
 describe('reasoning of vendors without summaries', () => {
-  const thought: ReasoningPart = {
+  const reasoningPart: ReasoningPart = {
     kind: 'reasoning',
     text: 'Hm.',
     summary: [],
     signature: 'c2ln',
     format: 'vendor_a-v1',
   }
-  const shownIn = (context: ReplyContext) => {
-    const { final, events } = writeStream(toEvents([thought]), context)
-    const reply = responses.client.encodeReply(collectReply(toEvents([thought])), context, cost)
+  const writeReasoning = (context: ReplyContext) => {
+    const { final, events } = writeStream(toEvents([reasoningPart]), context)
+    const reply = responses.client.encodeReply(collectReply(toEvents([reasoningPart])), context, cost)
     const [item] = asObjects(final?.output)
     expect(item).toEqual(asObjects(reply.output)[0])
     return { item, types: events.map(({ type }) => type) }
   }
 
   test('is a summary for a client that requested one', () => {
-    const { item, types } = shownIn(createContext({ reasoning: { summary: 'auto' } }))
+    const { item, types } = writeReasoning(createContext({ reasoning: { summary: 'auto' } }))
     expect(item).toMatchObject({ summary: [{ type: 'summary_text', text: 'Hm.' }] })
     expect(item).not.toHaveProperty('content')
     expect(types).toContain('response.reasoning_summary_text.delta')
@@ -55,10 +55,10 @@ describe('reasoning of vendors without summaries', () => {
   })
 
   test('is text for any other client, and can be returned by both (R29)', () => {
-    const { item, types } = shownIn(createContext())
+    const { item, types } = writeReasoning(createContext())
     expect(item).toMatchObject({ summary: [], content: [{ type: 'reasoning_text', text: 'Hm.' }] })
     expect(types).toContain('response.reasoning_text.delta')
-    expect(shownIn(createContext({ reasoning: { summary: 'auto' } })).item?.encrypted_content).toBe(
+    expect(writeReasoning(createContext({ reasoning: { summary: 'auto' } })).item?.encrypted_content).toBe(
       item?.encrypted_content,
     )
   })
@@ -307,7 +307,7 @@ describe('R28 any interleaving', () => {
         const expectedParts = expected.filter(
           (part) => part.kind !== 'reasoning' || part.text !== '' || part.format !== 'vendor_b-responses-v1',
         )
-        expect(sorted(contentOf(back.choices[0]?.parts ?? []))).toEqual(sorted(contentOf(expectedParts)))
+        expect(sortJson(contentOf(back.choices[0]?.parts ?? []))).toEqual(sortJson(contentOf(expectedParts)))
         expect(back.usage).toEqual({ ...usage, reportedCost: cost.total })
         expect(back.isComplete).toBe(true)
       }),
@@ -317,6 +317,6 @@ describe('R28 any interleaving', () => {
 })
 
 /** Readers number parts in the order of their content, so the order is not compared. */
-function sorted(parts: unknown[]): string[] {
+function sortJson(parts: unknown[]): string[] {
   return parts.map((part) => JSON.stringify(part)).sort()
 }

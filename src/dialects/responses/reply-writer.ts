@@ -13,12 +13,7 @@ import { type GatewayError, toServiceMetadata } from '../../errors/gateway-error
 import { asString, type JsonObject } from '../../lib/json-values.ts'
 import { encodeServiceMetadata, type ReplyContext, type ReplyWriter } from '../dialect.ts'
 import { encodeErrorCode, publicMessageOf } from './error.ts'
-import {
-  encodeOutputItem,
-  type ItemContext,
-  type ItemStatus,
-  isSealedReasoning,
-} from './output-items-encode.ts'
+import { encodeOutputItem, hasSignature, type ItemContext, type ItemStatus } from './output-items-encode.ts'
 import { type OpenItem, partWriters, writeSummariesDone } from './part-writer.ts'
 import { encodeChoiceEnd, encodeResponse, itemContextOf, type ResponseState } from './response-object.ts'
 import { encodeUsage } from './usage.ts'
@@ -186,7 +181,7 @@ class ResponsesWriter implements ReplyWriter {
     let text = ''
     if (openItem === 'later') {
       this.#open.delete(number)
-      if (part.kind !== 'reasoning' || !isSealedReasoning(part)) return ''
+      if (part.kind !== 'reasoning' || !hasSignature(part)) return ''
       text = this.#startItem(number, { ...part, text: '', summary: [] })
       openItem = this.#open.get(number)
       if (!openItem || openItem === 'later') return ''
@@ -280,5 +275,5 @@ export function encodeReply(reply: Reply, context: ReplyContext, cost: UsageCost
 
 /** Excluded reasoning without encrypted content. */
 function isHiddenReasoning(part: OutputPart, { call }: ReplyContext): boolean {
-  return part.kind === 'reasoning' && call.reasoning?.exclude === true && !isSealedReasoning(part)
+  return part.kind === 'reasoning' && call.reasoning?.exclude === true && !hasSignature(part)
 }

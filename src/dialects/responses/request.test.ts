@@ -337,13 +337,13 @@ describe('passing a request', () => {
     const grok: ReasoningPart = {
       ...foreign,
       id: 'rs_x',
-      encrypted: 'sealed',
+      encrypted: 'encrypted',
       format: 'vendor_d-responses-v1',
     }
     const input = [item(foreign), item(grok), { role: 'user', content: 'Hi' }]
     const passed = passRequest({ input }, createTarget({ signatureFormat: 'vendor_d-responses-v1' }))
     expect(passed.body.input).toEqual([
-      { type: 'reasoning', id: 'rs_x', summary: [], encrypted_content: 'sealed' },
+      { type: 'reasoning', id: 'rs_x', summary: [], encrypted_content: 'encrypted' },
       { role: 'user', content: 'Hi' },
     ])
     expect(passed.dropped).toEqual(['reasoning_signature'])

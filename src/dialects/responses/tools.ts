@@ -84,10 +84,10 @@ export function decodeToolChoice(value: unknown): ToolChoice | undefined {
   if (value === 'auto' || value === 'none' || value === 'required') return { kind: value }
   const choice = asObject(value)
   if (!choice) return undefined
-  const name = chosenToolName(choice)
+  const name = toolNameOf(choice)
   if (name !== undefined) return { kind: 'tool', name }
   if (choice.type === 'allowed_tools') {
-    const names = asObjects(choice.tools).map(chosenToolName)
+    const names = asObjects(choice.tools).map(toolNameOf)
     const known = names.filter((entry) => entry !== undefined)
     if (known.length === names.length) {
       return { kind: 'allowed', required: choice.mode === 'required', names: known }
@@ -96,7 +96,7 @@ export function decodeToolChoice(value: unknown): ToolChoice | undefined {
   return { kind: 'native', dialect: 'responses', value: choice }
 }
 
-function chosenToolName(choice: JsonObject): string | undefined {
+function toolNameOf(choice: JsonObject): string | undefined {
   if (choice.type !== 'function' && choice.type !== 'custom') return undefined
   const name = asString(choice.name) ?? asString(asObject(choice.function)?.name)
   const namespace = asString(choice.namespace)

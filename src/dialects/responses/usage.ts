@@ -84,18 +84,18 @@ export function encodeUsage(usage: Usage, cost: UsageCost): JsonObject {
       cached_tokens: usage.cacheRead + usage.cacheReadAudio,
       cached_tokens_details: usage.cacheReadAudio > 0 ? { audio_tokens: usage.cacheReadAudio } : undefined,
       cache_write_tokens: usage.cacheWrite + usage.cacheWrite1h,
-      cache_write_1h_tokens: nonZero(usage.cacheWrite1h),
-      audio_tokens: nonZero(usage.inputAudio + usage.cacheReadAudio),
-      image_tokens: nonZero(usage.inputImage),
-      video_tokens: nonZero(usage.inputVideo),
+      cache_write_1h_tokens: omitZero(usage.cacheWrite1h),
+      audio_tokens: omitZero(usage.inputAudio + usage.cacheReadAudio),
+      image_tokens: omitZero(usage.inputImage),
+      video_tokens: omitZero(usage.inputVideo),
     }),
     output_tokens: output,
     output_tokens_details: omitUndefined({
       reasoning_tokens: usage.reasoning,
-      audio_tokens: nonZero(usage.outputAudio),
-      image_tokens: nonZero(usage.outputImage),
-      accepted_prediction_tokens: nonZero(usage.acceptedPrediction),
-      rejected_prediction_tokens: nonZero(usage.rejectedPrediction),
+      audio_tokens: omitZero(usage.outputAudio),
+      image_tokens: omitZero(usage.outputImage),
+      accepted_prediction_tokens: omitZero(usage.acceptedPrediction),
+      rejected_prediction_tokens: omitZero(usage.rejectedPrediction),
     }),
     total_tokens: input + output,
     server_tool_use_details: usage.webSearches > 0 ? { web_search_requests: usage.webSearches } : undefined,
@@ -127,6 +127,6 @@ export function mergeUsage(vendor: unknown, usage: Usage, cost: UsageCost): Json
   }
 }
 
-function nonZero(count: number): number | undefined {
+function omitZero(count: number): number | undefined {
   return count > 0 ? count : undefined
 }

@@ -80,7 +80,9 @@ const serverToolParameters = new Map<string, z.ZodType>([
   ['service:shell', container],
   [
     'service:datetime',
-    z.looseObject({ timezone: z.string().refine(isTimeZone, timeZoneErrorMessage()).optional() }),
+    z.looseObject({
+      timezone: z.string().refine(isTimeZone, 'must be an IANA time zone, such as Europe/Paris').optional(),
+    }),
   ],
   ['service:image_generation', z.looseObject({ model: z.string().optional() })],
   ['service:experimental__search_models', z.looseObject({ max_results: countUpTo(20) })],
@@ -96,10 +98,6 @@ function isTimeZone(name: string): boolean {
   } catch {
     return false
   }
-}
-
-function timeZoneErrorMessage(): string {
-  return 'must be an IANA time zone, such as Europe/Paris'
 }
 
 /** Validates the parameters of a server tool, in any format. */
