@@ -10,12 +10,12 @@ import { PartialArguments } from './partial-arguments.ts'
 import { generatedIdPrefix } from './parts-decode.ts'
 import { createSignaturePart, nativeFormat } from './thoughts.ts'
 
-/** Unique in a conversation, however many replies it has. */
+/** Unique across all replies of a conversation. */
 function newToolCallId(): string {
   return newId(generatedIdPrefix.slice(0, -1))
 }
 
-/** A citation in every chunk of a long text would take the square of its length. */
+/** Bounds the work of locating citations, which is quadratic when every chunk of a long text has some. */
 const maxSearchedCharacters = 16 * 1024 * 1024
 
 type OpenPart = {
@@ -26,9 +26,9 @@ type OpenPart = {
   leftover: Buffer
 }
 
-/** One answer: which of its parts is open, and how it ended. */
+/** Reads one candidate: tracks its open part and its finish reason. */
 export class CandidateReader {
-  /** The vendor's word, null until it came; it may come more than once. */
+  /** The vendor's finish reason; null until it arrives. It may arrive more than once. */
   finishReason: string | null = null
   searchCount = 0
   readonly #index: number
@@ -36,10 +36,10 @@ export class CandidateReader {
   #current: OpenPart | null = null
   #partCount = 0
   #hasToolCalls = false
-  /** Something of the answer came, and not thinking alone. */
+  /** Content other than reasoning has arrived. */
   #hasContent = false
   #explanation: string | undefined
-  /** Characters that citations were looked up in, the same text counted each time. */
+  /** Characters searched for citations; the same text counts each time. */
   #searchedCharacters = 0
   #partialToolCall: {
     id: string
@@ -76,7 +76,7 @@ export class CandidateReader {
     this.#emit(explanation === undefined ? end : { ...end, explanation })
   }
 
-  /** What is said about the text goes to its part while that is open: after the last text of the chunk. */
+  /** Citations and logprobs belong to the open text part, so they are emitted after the last text of the chunk. */
   #readAnnotatedParts(candidate: JsonObject, parts: JsonObject[]): void {
     const texts = parts.map(
       (part) => typeof part.text === 'string' && part.text !== '' && part.thought !== true,
@@ -132,7 +132,7 @@ export class CandidateReader {
     if (signature !== undefined) this.#closePart()
   }
 
-  /** A part of its own, before the part it came on. */
+  /** Emits the signature as a separate part before the part that carries it. */
   #emitSignature(signature: string, toolCallId?: string): void {
     const { signature: _, ...content } = createSignaturePart(signature, toolCallId)
     this.#openPart('reasoning', content)
@@ -140,7 +140,7 @@ export class CandidateReader {
     this.#closePart()
   }
 
-  /** Arguments come whole; where a client asked for them in pieces, they are put together first. */
+  /** Arguments usually arrive whole; streamed arguments are collected first. */
   #readToolCall(toolCall: JsonObject, signature: string | undefined): void {
     const name = asString(toolCall.name)
     const isAnother =
@@ -188,7 +188,7 @@ export class CandidateReader {
     else this.#emitPart({ kind: 'opaque', dialect: 'gemini', value: { inlineData: blob } })
   }
 
-  /** Each piece is base64 of its own: joined as text they would be broken, so bytes are carried over in threes. */
+  /** Every chunk is padded base64, which cannot be concatenated: bytes are re-encoded in multiples of three. */
   #readAudio(mediaType: string, data: string, format: string): void {
     if (this.#current?.kind !== 'audio' || this.#current.mediaType !== mediaType) {
       this.#openPart('audio', { kind: 'audio', data: '', format }, mediaType)

@@ -11,7 +11,7 @@ import {
 import { listOf, readField, readObjectField, toCamelCase, toSnakeCase } from './field-names.ts'
 import { toJsonSchema } from './json-schema.ts'
 
-/** Fields of `generationConfig` that are read; the others pass to the same dialect only. */
+/** Fields of `generationConfig` that a call represents; others reach only upstreams of this format. */
 const knownFields = new Set([
   'temperature',
   'topP',
@@ -39,7 +39,7 @@ export function decodeConfig(config: JsonObject, unknown: Set<string>): Partial<
     if (config[key] !== null && !knownFields.has(toCamelCase(key))) unknown.add(`generationConfig.${key}`)
   }
   const readNumber = (name: string) => asNumber(readField(config, name))
-  const stop = listOf(readField(config, 'stopSequences')).filter((word) => typeof word === 'string')
+  const stop = listOf(readField(config, 'stopSequences')).filter((sequence) => typeof sequence === 'string')
   return omitUndefined({
     temperature: readNumber('temperature'),
     topP: readNumber('topP'),
@@ -72,7 +72,7 @@ function decodeFormat(config: JsonObject, unknown: Set<string>): ResponseFormat 
   if (type === undefined || type === 'application/json') {
     return schema ? { kind: 'schema', schema } : { kind: 'json' }
   }
-  // `text/x.enum` and whatever follows: words without JSON around them, which no other format has.
+  // `text/x.enum` and other types have no counterpart in other formats.
   unknown.add('generationConfig.responseMimeType')
   return undefined
 }
@@ -102,7 +102,7 @@ function decodeModalities(value: unknown): string[] | undefined {
   return names.length > 0 ? names.map((name) => name.toLowerCase()) : undefined
 }
 
-/** A lone prebuilt voice goes by its name; anything richer stays as it is. */
+/** A single prebuilt voice becomes its name; other configurations are preserved. */
 function decodeSpeech(config: JsonObject | undefined): ModelCall['audio'] | undefined {
   if (!config) return undefined
   const prebuilt = readObjectField(readObjectField(config, 'voiceConfig'), 'prebuiltVoiceConfig')

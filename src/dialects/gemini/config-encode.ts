@@ -10,7 +10,7 @@ import type { ReasoningCapability, Target } from '../dialect.ts'
 import type { Losses } from '../fields.ts'
 import { readField, toCamelCase } from './field-names.ts'
 
-/** Where the fields of a call stand in `generationConfig`, by their public names. */
+/** Fields of `generationConfig` by the public name of the call's field. */
 export const configFields: Record<string, string[]> = {
   max_tokens: ['maxOutputTokens'],
   temperature: ['temperature'],
@@ -34,7 +34,7 @@ export function encodeConfig(call: ModelCall, target: Target, losses: Losses): J
   const config = omitUndefined({
     temperature: call.temperature,
     topP: call.topP,
-    // 0 switches the limit off elsewhere; here it is switched off by leaving it out.
+    // In other formats 0 disables the limit; here the field is omitted instead.
     topK: call.topK === 0 ? undefined : call.topK,
     maxOutputTokens: call.maxTokens,
     candidateCount: call.n,
@@ -69,9 +69,9 @@ function encodeFormat(format: ResponseFormat | undefined, losses: Losses): JsonO
   }
 }
 
-/** The largest budget that every thinking model of the vendor takes, for budgets that follow from an effort. */
+/** The largest budget that every reasoning model of the vendor accepts; caps budgets derived from an effort. */
 const maxEffortBudget = 24_576
-/** What most models answer with at most, where neither client nor catalogue says. */
+/** The output limit of most models, used when neither client nor catalogue has one. */
 const defaultMaxOutput = 65_536
 
 export function encodeReasoning(
@@ -83,7 +83,7 @@ export function encodeReasoning(
   const { reasoning: capability } = target
   const isRequested = isReasoningRequested(options)
   if (!capability) return isRequested === false ? undefined : losses.add('reasoning')
-  // `auto` asks to see the thinking, which is shown; a kind of summary cannot be chosen.
+  // `auto` only requests visible reasoning, which is shown; other summary types cannot be chosen.
   if (options.summary !== undefined && options.summary !== 'auto') losses.add('reasoning.summary')
   const maxOutput = maxTokens ?? target.maxOutputTokens ?? defaultMaxOutput
   const amount = capability.budget
@@ -100,7 +100,7 @@ function encodeBudget(options: ReasoningOptions, maxOutput: number): JsonObject 
   return budget === undefined ? undefined : { thinkingBudget: Math.min(budget, maxEffortBudget) }
 }
 
-/** Levels cannot switch thinking off: `minimal` comes nearest. */
+/** Levels cannot disable reasoning: `minimal` is the closest. */
 function encodeLevel(
   options: ReasoningOptions,
   maxOutput: number,

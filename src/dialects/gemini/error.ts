@@ -2,7 +2,7 @@ import { type FailureKind, failureKindForStatus, type UpstreamFailure } from '..
 import { type GatewayError, toErrorEnvelope } from '../../errors/gateway-error.ts'
 import { asNumber, asObject, asObjects, asString, type JsonObject } from '../../lib/json-values.ts'
 
-/** The vendor's words for a status. */
+/** The vendor's status names by HTTP status. */
 const statusNames: Record<number, string> = {
   400: 'INVALID_ARGUMENT',
   401: 'UNAUTHENTICATED',
@@ -21,7 +21,7 @@ const statusNames: Record<number, string> = {
   504: 'DEADLINE_EXCEEDED',
 }
 
-/** The vendor's error, with what the standard envelope has beside it. */
+/** The vendor's error body, extended with the fields of the API's error envelope. */
 export function encodeError(error: GatewayError, requestId: string): JsonObject {
   const { error: inner, ...rest } = toErrorEnvelope(error, requestId)
   const fallback = inner.code >= 500 ? 'UNAVAILABLE' : 'INVALID_ARGUMENT'
@@ -64,7 +64,7 @@ const invalidKeyReasons = new Set([
 ])
 const contextLengthPattern = /exceeds the maximum number of tokens|token count[^.]*(?:only supports|exceeds)/i
 
-/** A status of the answer, or null when the error came inside a stream. The vendor may wrap it in a list. */
+/** `status` is null for an error inside a stream. The vendor may wrap the error in an array. */
 export function decodeError(status: number | null, body: unknown): UpstreamFailure {
   const payload = asObject(Array.isArray(body) ? body[0] : body)
   const error = asObject(payload?.error) ?? (typeof payload?.message === 'string' ? payload : undefined)
@@ -74,7 +74,7 @@ export function decodeError(status: number | null, body: unknown): UpstreamFailu
   const failure: UpstreamFailure = {
     kind: classifyFailure(status ?? asNumber(error?.code) ?? 500, statusName, message, details),
     status,
-    message: message || `The upstream answered with an error${status === null ? '' : ` (${status})`}.`,
+    message: message || `The upstream returned an error${status === null ? '' : ` (${status})`}.`,
   }
   if (error) failure.detail = error
   const reason = details.map((detail) => asString(detail.reason)).find((text) => text !== undefined)
@@ -99,7 +99,7 @@ function classifyFailure(
   return (statusName !== undefined && failureKindsByStatus[statusName]) || failureKindForStatus(status)
 }
 
-/** `38s`, `1.5s`. */
+/** Parses durations such as `38s` and `1.5s`. */
 function decodeRetryDelay(details: JsonObject[]): number | undefined {
   for (const detail of details) {
     const seconds = /^(\d+(?:\.\d+)?)s$/.exec(asString(detail.retryDelay) ?? '')?.[1]

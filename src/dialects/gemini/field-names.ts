@@ -2,7 +2,7 @@ import { asObject, type JsonObject } from '../../lib/json-values.ts'
 
 const snakeCaseNames = new Map<string, string>()
 
-/** The vendor takes each field in two spellings, `inlineData` and `inline_data`. */
+/** The vendor accepts every field in two spellings, such as `inlineData` and `inline_data`. */
 export function toSnakeCase(name: string): string {
   const cached = snakeCaseNames.get(name)
   if (cached !== undefined) return cached
@@ -15,7 +15,7 @@ export function toCamelCase(name: string): string {
   return name.includes('_', 1) ? name.replace(/(?<=.)_([a-z])/g, (_, letter) => letter.toUpperCase()) : name
 }
 
-/** A field in either spelling; null counts as absent, as everywhere in this format. */
+/** A field in either spelling; null counts as absent. */
 export function readField(object: JsonObject, name: string): unknown {
   return object[name] ?? object[toSnakeCase(name)] ?? undefined
 }
@@ -24,7 +24,7 @@ export function readObjectField(object: JsonObject | undefined, name: string): J
   return object && asObject(readField(object, name))
 }
 
-/** The vendor also takes a single value where a list belongs. */
+/** The vendor also accepts a single value in place of a list. */
 export function listOf(value: unknown): unknown[] {
   if (value === undefined || value === null) return []
   return Array.isArray(value) ? value : [value]

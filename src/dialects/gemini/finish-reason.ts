@@ -14,7 +14,7 @@ const contentFilterReasons = [
 
 const errorReasons = ['LANGUAGE', 'OTHER', 'IMAGE_OTHER', 'NO_IMAGE']
 
-/** Something about a call was wrong: what was said until then is an answer all the same. */
+/** A tool call was invalid; content that preceded it is still a valid reply. */
 const invalidToolCallReasons = [
   'MALFORMED_FUNCTION_CALL',
   'UNEXPECTED_TOOL_CALL',
@@ -34,7 +34,7 @@ const finishReasons = new Map<string, FinishReason>([
   ]),
 ])
 
-/** The vendor says plain STOP after calls too. Words it adds later have always been failures. */
+/** The vendor reports STOP after tool calls too. Unknown reasons count as errors: new ones have always been failures. */
 export function decodeFinishReason(
   nativeReason: string,
   { hasToolCalls, hasContent }: { hasToolCalls: boolean; hasContent: boolean },
@@ -54,7 +54,7 @@ const wireReasons: Record<FinishReason, string> = {
   error: 'OTHER',
 }
 
-/** A refusal is text here; SAFETY is how a client can tell it from an answer. */
+/** The format has no refusals: they are sent as text with SAFETY, so that clients can detect them. */
 export function encodeFinishReason({ reason, native }: ChoiceEnd, hasRefusal: boolean): string {
   const isPlain = reason === 'stop' || reason === 'tool_calls'
   if (native !== null && isPlain && invalidToolCallReasons.includes(native)) return native

@@ -7,7 +7,7 @@ import { encodeReply, GeminiWriter } from './reply-writer.ts'
 import { decodeRequest } from './request-decode.ts'
 import { encodeRequest, passRequest } from './request-encode.ts'
 
-/** generateContent and streamGenerateContent. */
+/** Google's `generateContent` and `streamGenerateContent`. */
 export const gemini: Dialect = {
   name: 'gemini',
   client: {

@@ -10,8 +10,8 @@ import {
 import { TextOffsets } from '../../lib/text-offsets.ts'
 
 /**
- * Where an answer comes from. Supports tie passages of the text to sources; a source without any stands
- * for the whole text. `text`: the part that is cited; null when it cannot be pointed into any more.
+ * Citations of a candidate. Supports map ranges of the text to sources; a source without supports applies to
+ * the whole text. `text`: the text that ranges refer to; null to omit ranges.
  */
 export function decodeCitations(candidate: JsonObject, text: string | null): Citation[] {
   const grounding = asObject(candidate.groundingMetadata)
@@ -48,7 +48,7 @@ function encodeGroundingChunk({ url, title, citedText, file }: Citation): JsonOb
   }
 }
 
-/** The vendor counts bytes, from 0 where it says nothing. */
+/** The vendor's offsets count bytes; a missing start is 0. */
 function decodeTextRange(
   segment: JsonObject | undefined,
   offsets: TextOffsets | null,
@@ -89,7 +89,7 @@ export function encodeLogprobs(logprobs: TokenLogprob[]): JsonObject {
   }
 }
 
-/** Citations of any origin as grounding; `base` is where their text begins, in bytes. */
+/** Citations as grounding metadata; `base` is the byte offset of their text. */
 export function encodeGrounding(
   citedTexts: { text: string; base: number; citations: Citation[] }[],
 ): JsonObject {

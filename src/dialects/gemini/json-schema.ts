@@ -4,8 +4,8 @@ import { toCamelCase } from './field-names.ts'
 type KeywordConverter = (value: unknown) => unknown
 
 /**
- * The vendor's own schema language as JSON Schema: types in small letters, limits as numbers, keywords in
- * one spelling. Every keyword stays, known or not; values (enum, default, example) are not looked into.
+ * Converts the vendor's schema language to JSON Schema: types in lower case, limits as numbers, keywords in
+ * one spelling. Unknown keywords are preserved; values (enum, default, example) are not converted.
  */
 export function toJsonSchema(schema: JsonObject): JsonObject {
   const result: JsonObject = {}
@@ -32,7 +32,7 @@ const lowercaseType: KeywordConverter = (value) => {
   if (Array.isArray(value)) return value.map(lowercaseType)
   return typeof value === 'string' ? value.toLowerCase() : value
 }
-/** Whole numbers may come as text, as everywhere in the vendor's JSON. */
+/** The vendor's JSON may carry integers as strings. */
 const parseLimit: KeywordConverter = (value) =>
   typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value
 const identity: KeywordConverter = (value) => value

@@ -2,7 +2,7 @@ import type { AudioPart, FilePart, ImagePart, MediaSource, VideoPart } from '../
 
 type MediaPart = ImagePart | AudioPart | VideoPart | FilePart
 
-/** Names of audio formats whose media type is not `audio/<name>`. */
+/** Audio formats whose media type is not `audio/<name>`. */
 const audioMediaTypes: Record<string, string> = {
   pcm16: 'audio/L16;codec=pcm;rate=24000',
   pcm: 'audio/L16;codec=pcm;rate=24000',
@@ -12,10 +12,10 @@ export function encodeAudioFormat(format: string): string {
   return audioMediaTypes[format] ?? (format.includes('/') ? format : `audio/${format}`)
 }
 
-/** Media types that have a shorter name elsewhere; any other format goes by what follows the slash. */
+/** Subtypes with a shorter name in other formats; any other subtype is the format's name. */
 const audioFormatNames: Record<string, string> = { mpeg: 'mp3', 'x-wav': 'wav', wave: 'wav', 'x-m4a': 'm4a' }
 
-/** A rate other than the usual one stays in the name, because nothing else tells it. */
+/** A rate other than the default stays in the name, because no other field carries it. */
 function decodeAudioFormat(mediaType: string): string {
   if (mediaType.toLowerCase().startsWith('audio/l16')) {
     const rate = /rate=(\d+)/.exec(mediaType)?.[1]
@@ -33,7 +33,7 @@ export function decodeInlineMedia(mediaType: string, data: string): MediaPart {
   return { kind: 'file', source }
 }
 
-/** A web address anyone can fetch; other addresses (`gs:`, the vendor's file store) are handles. */
+/** Public URLs are fetched; other URIs (`gs:`, the vendor's file API) are file ids. */
 export function decodeLinkedMedia(
   uri: string,
   mediaType: string | undefined,
@@ -74,13 +74,13 @@ const mediaTypesByExtension: Record<string, string> = {
   flac: 'audio/flac',
 }
 
-/** What an address says of its content by its ending. */
+/** Media type by file extension. */
 export function guessMediaType(uri: string): string | undefined {
   const extension = /\.([a-z0-9]+)(?:[?#]|$)/i.exec(uri.slice(uri.lastIndexOf('/') + 1))?.[1]
   return extension && mediaTypesByExtension[extension.toLowerCase()]
 }
 
-/** A handle that this format can send: an address of some kind. */
+/** Whether a file id is a URI, the only kind that this format can send. */
 export function isUri(id: string): boolean {
   return id.includes('://') || id.startsWith('files/')
 }

@@ -2,7 +2,7 @@ import type { InputPart, OutputPart, ToolCallPart } from '../../call/part.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
 import { encodeAudio, encodeSource, parseToolArguments } from './parts-encode.ts'
 
-/** A part of an answer for a client; none for what this format cannot show. */
+/** The wire parts of a reply part; empty if the format cannot express it. */
 export function encodeOutputPart(part: InputPart | OutputPart): JsonObject[] {
   switch (part.kind) {
     case 'text':
@@ -18,7 +18,7 @@ export function encodeOutputPart(part: InputPart | OutputPart): JsonObject[] {
     case 'tool-call':
       return [encodeToolCall(part)]
     case 'opaque':
-      // A block of another format means nothing to a client of this one.
+      // Clients of this format cannot read native blocks of another.
       return part.dialect === 'gemini' ? [part.value] : []
     default:
       return []

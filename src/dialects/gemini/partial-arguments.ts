@@ -2,10 +2,10 @@ import { asObjects, asString, type JsonObject } from '../../lib/json-values.ts'
 
 type PathStep = string | number
 
-/** Arguments that come piece by piece, each piece with the path of the value it belongs to. */
+/** Collects streamed arguments: every delta has the path of its value. */
 export class PartialArguments {
   readonly value: JsonObject = {}
-  /** Items that were left out on the way to a later one. */
+  /** Array items that were skipped. */
   #gapCount = 0
 
   add(deltas: unknown): void {
@@ -42,10 +42,10 @@ function decodeValue(delta: JsonObject): unknown {
   return delta.stringValue ?? delta.numberValue ?? delta.boolValue ?? null
 }
 
-/** Items come in order, give or take a few: an index far beyond the end of its list could fill the memory by itself. */
+/** Items arrive roughly in order; without a limit a single large index could exhaust memory. */
 const maxGaps = 100
 
-/** The steps of a JSON path such as `$.places[0]['first name']`; none when it is another kind of path. */
+/** The steps of a JSON path such as `$.places[0]['first name']`; empty for other paths. */
 function parsePath(path: string): PathStep[] {
   if (!path.startsWith('$')) return []
   const steps: PathStep[] = []

@@ -15,7 +15,7 @@ import { createSignaturePart, nativeFormat, unpackForeignReasoning } from './tho
 
 type Part = InputPart | OutputPart
 
-/** Ids that we gave to calls the vendor gave none: never sent to an upstream of this format. */
+/** Prefix of ids generated for tool calls without one; never sent to an upstream of this format. */
 export const generatedIdPrefix = 'gcall_'
 
 interface ToolCallEntry {
@@ -25,7 +25,7 @@ interface ToolCallEntry {
   hasResult: boolean
 }
 
-/** The calls of a conversation, to find which one a result belongs to. */
+/** Matches tool results to the tool calls of a conversation. */
 export class ToolCallRegistry {
   readonly #toolCalls: ToolCallEntry[] = []
 
@@ -35,7 +35,7 @@ export class ToolCallRegistry {
     return id
   }
 
-  /** By id, or else the first call of that name that still waits. */
+  /** By id, otherwise the first call of that name without a result. */
   matchResult(name: string | undefined, vendorId: string | undefined): string {
     const pending = this.#toolCalls.filter((toolCall) => !toolCall.hasResult)
     const match =
@@ -50,14 +50,14 @@ interface DecodeContext {
   toolCalls: ToolCallRegistry
   unknown: Set<string>
   path: string
-  /** What a model said: clients keep a streamed answer as the pieces it came in. */
+  /** True for model turns: clients store a streamed reply as separate chunks. */
   joinsText: boolean
 }
 
-/** Fields beside a part's content that no other format has. */
+/** Fields of a part that no other format has. */
 const unmappedFields = ['videoMetadata', 'mediaResolution', 'partMetadata']
 
-/** Adds to the parts of a message what a content has. */
+/** Appends the parts of a content to those of a message. */
 export function decodeParts(value: unknown, context: DecodeContext, parts: Part[] = []): Part[] {
   listOf(value).forEach((entry, index) => {
     const part = typeof entry === 'string' ? { text: entry } : asObject(entry)
@@ -85,7 +85,7 @@ function decodePart(part: JsonObject, parts: Part[], context: DecodeContext): vo
     if (readField(part, fieldName) !== undefined) context.unknown.add(fieldName)
 }
 
-/** An empty text says nothing: it is where the vendor puts a late signature, or ends a stream. */
+/** Drops empty text, which the vendor sends to carry a late signature or to end a stream. */
 function appendPart(decoded: Part, parts: Part[], joinsText: boolean): void {
   const last = parts.at(-1)
   if (!joinsText || decoded.kind !== 'text') parts.push(decoded)
@@ -93,7 +93,7 @@ function appendPart(decoded: Part, parts: Part[], joinsText: boolean): void {
   else if (decoded.text !== '') parts.push(decoded)
 }
 
-/** Thoughts that follow each other are one, as they are when they come in a stream. */
+/** Joins consecutive thoughts, which are chunks of one streamed thought. */
 function appendThought(text: string, signature: string | undefined, parts: Part[]): void {
   const last = parts.at(-1)
   const openThought =
@@ -175,7 +175,7 @@ function decodeToolResult(value: unknown, context: DecodeContext): Part {
   return result
 }
 
-/** The words of a result: a lone `output`, `result` or `error` is only the vendor's wrapping. */
+/** The text of a result. A single `output`, `result` or `error` field is the vendor's wrapper. */
 function decodeResultContent(response: JsonObject | undefined): Pick<ToolResultPart, 'content' | 'isError'> {
   if (!response) return { content: [] }
   const [key, ...others] = Object.keys(response)

@@ -22,8 +22,8 @@ import { isBareSignature, nativeFormat } from './thoughts.ts'
 type Part = InputPart | OutputPart
 
 /**
- * Puts signatures on the parts they belong to: on the call with their id, or else on the part that follows;
- * one that nothing follows goes in an empty text, as the vendor itself sends it.
+ * Attaches signatures to their parts: the tool call with the same id, otherwise the next part. A signature
+ * without a next part is sent with an empty text, as the vendor does.
  */
 export function attachSignatures(
   parts: Part[],
@@ -68,7 +68,7 @@ export function attachSignatures(
 
 interface EncodeContext {
   losses: Losses
-  /** Names of the tools that were called, by the id of the call. */
+  /** Tool names by tool call id. */
   toolNames: ReadonlyMap<string, string>
 }
 
@@ -80,7 +80,7 @@ export function encodeParts(parts: Part[], context: EncodeContext): JsonObject[]
   )
 }
 
-/** The vendor's own thoughts go back; others are left out. */
+/** Only the vendor's own thoughts are sent back. */
 function encodeThought(part: ReasoningPart, losses: Losses): JsonObject | undefined {
   if (part.format !== nativeFormat) {
     const isSigned = part.signature !== undefined || part.encrypted !== undefined
@@ -154,7 +154,7 @@ export function encodeSource(source: MediaSource): JsonObject | undefined {
   }
 }
 
-/** Ids we made up for calls that came without one are ours alone: not every version of the API takes ids. */
+/** Omits generated ids: not every version of the API accepts ids. */
 function encodeToolCallId(id: string): string | undefined {
   return id === '' || id.startsWith(generatedIdPrefix) ? undefined : id
 }
@@ -170,8 +170,8 @@ function encodeToolCall(part: ToolCallPart): JsonObject {
 }
 
 /**
- * Arguments as the object this format wants. Free text goes under `input`, as the tool is declared; what is
- * no JSON object goes whole under `raw_arguments`, so that nothing of it is lost.
+ * Arguments as the object that the format requires. Free text becomes `input`, as the tool is declared; text
+ * that is not a JSON object becomes `raw_arguments`, so that nothing is lost.
  */
 export function parseToolArguments(part: Pick<ToolCallPart, 'arguments' | 'custom'>): JsonObject {
   if (part.custom) return { input: part.arguments }
@@ -189,7 +189,7 @@ function parseObject(text: string): JsonObject | undefined {
   }
 }
 
-/** Pictures and files of a result stand beside it: every model takes them there. */
+/** Images and files of a result follow it as separate parts, which every model accepts. */
 function encodeToolResult(part: ToolResultPart, context: EncodeContext): JsonObject[] {
   const texts = part.content.flatMap((item) => (item.kind === 'text' ? [item.text] : []))
   const attachments = part.content.flatMap((item) => (item.kind === 'text' ? [] : encodePart(item, context)))

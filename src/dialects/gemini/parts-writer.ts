@@ -5,17 +5,17 @@ import { encodeOutputPart } from './output-parts-encode.ts'
 import { isBareSignature, nativeFormat, packForeignReasoning } from './thoughts.ts'
 
 /**
- * The parts of one answer as they are shown in a stream. Text goes out as it comes. Calls go out whole, in
- * their order. Thinking is signed when it is over, which the start of another part also says.
+ * The streamed parts of one candidate. Text is written immediately, tool calls whole and in order. Reasoning
+ * gets its signature when it ends, which the start of another part implies.
  */
 export class PartsWriter {
   readonly #parts: OutputPart[] = []
   readonly #showsReasoning: boolean
-  /** Thinking that is not over, by the number of its part, with what was shown of it. */
+  /** Open reasoning parts by index, with the text already sent. */
   readonly #openReasoning = new Map<number, { part: ReasoningPart; visibleText: string; section: number }>()
-  /** Calls that have not gone out, in order. */
+  /** Tool calls that have not been written, in order. */
   readonly #heldToolCalls = new Map<number, { toolCall: ToolCallPart; isComplete: boolean }>()
-  /** Signatures for the calls with these ids, and one for whatever follows. */
+  /** Signatures by tool call id, and the one for the next part. */
   readonly #toolCallSignatures = new Map<string, string>()
   #pendingSignature: string | undefined
 
@@ -73,7 +73,7 @@ export class PartsWriter {
     return this.#openReasoning.has(index) ? this.#endReasoning(index) : []
   }
 
-  /** The answer is over: what was still open. */
+  /** Ends the candidate and writes what is still open. */
   finish(): JsonObject[] {
     const thoughts = this.#endReasoning()
     for (const held of this.#heldToolCalls.values()) held.isComplete = true
@@ -86,7 +86,7 @@ export class PartsWriter {
 
   #releaseToolCalls(): JsonObject[] {
     const released: JsonObject[] = []
-    // Parts are numbered as they start: the map has them in order.
+    // Indexes increase with the start of parts, so the map is in order.
     for (const [index, { toolCall, isComplete }] of this.#heldToolCalls) {
       if (!isComplete) break
       this.#heldToolCalls.delete(index)
@@ -148,7 +148,7 @@ export class PartsWriter {
     return pending === undefined ? [] : [{ text: '', thoughtSignature: pending }]
   }
 
-  /** Ends one part of thinking, or all. What comes for it later starts anew. */
+  /** Ends one reasoning part, or all. A later delta for it opens a new one. */
   #endReasoning(only?: number): JsonObject[] {
     return [...this.#openReasoning].flatMap(([index, { part }]) => {
       if (only !== undefined && index !== only) return []

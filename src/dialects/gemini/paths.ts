@@ -1,4 +1,4 @@
-/** Versions of the vendor's API that its clients ask for; the first is the documented address. */
+/** API versions that the vendor's clients use; the documented one comes first. */
 const apiVersions = ['v1beta', 'v1', 'v1alpha']
 const cloudVersions = ['v1beta1', 'v1']
 
@@ -7,14 +7,14 @@ interface RoutePaths {
   aliases: string[]
 }
 
-/** `/v1beta/models`, in every version. With `except` those that another format answers. */
+/** Paths such as `/v1beta/models` for every version but `except`, which another format serves. */
 export function buildApiPaths(rest: string, { prefix = '', except = '' } = {}): RoutePaths {
   return toRoutePaths(
     apiVersions.filter((version) => version !== except).map((version) => `${prefix}/${version}${rest}`),
   )
 }
 
-/** The same of the vendor's cloud, with a project or with a key alone. The author is the publisher. */
+/** Paths of the vendor's cloud API, with and without a project. The publisher is the model's author. */
 export function buildCloudPaths(rest: string): RoutePaths {
   const prefixes = ['', '/projects/{project}/locations/{location}']
   return toRoutePaths(
@@ -28,7 +28,7 @@ function toRoutePaths([path = '', ...aliases]: string[]): RoutePaths {
   return { path, aliases }
 }
 
-/** Other formats have addresses under `/v1` too; there the vendor's clients are known by where they put the key. */
+/** Other formats have paths under `/v1` too; clients of this one send their key in another header. */
 export function isGeminiClient({ headers }: Request): boolean {
   return headers.has('x-goog-api-key') && !headers.has('authorization')
 }

@@ -16,7 +16,7 @@ import { isDoneMarker, maxCandidates, parseChunks } from './reply-reader.ts'
 import { formatFrame } from './reply-writer.ts'
 import { decodeTier, decodeUsage, encodeCost, encodeServedTier, encodeUsage } from './usage.ts'
 
-/** Chunks that wait for the bill: one for each candidate, and some that only count. */
+/** Held chunks: the last one of each candidate, and those that only carry usage. */
 const maxHeldChunks = 1000
 
 interface CandidateState {
@@ -26,7 +26,7 @@ interface CandidateState {
   searchCount: number
 }
 
-/** The upstream's chunks with our name and id. Those that finish a candidate wait for the bill. */
+/** Passes chunks through with the gateway's model name and id. Final chunks are held until the cost is known. */
 export class GeminiRelay implements Relay {
   readonly finalBody = null
   readonly summary: ReplySummary = newReplySummary()
@@ -70,7 +70,7 @@ export class GeminiRelay implements Relay {
     return [...held, lastChunk].map((chunk) => formatFrame(this.#replaceIdentity(chunk))).join('')
   }
 
-  /** What was said in the chunks kept back counts, how they finished does not. */
+  /** Sends the content of held chunks without their finish reasons. */
   fail(error: GatewayError): string {
     const contentFrames = this.#heldChunks
       .flatMap(removeFinishReasons)
@@ -139,7 +139,7 @@ export class GeminiRelay implements Relay {
     state.searchCount = Math.max(state.searchCount, countSearches(candidate))
   }
 
-  /** Arguments are an object here, and so are never broken; a call that comes in pieces is named once. */
+  /** Arguments are an object and so always valid; a streamed call has its name only once. */
   #recordToolCall(choice: number, toolCall: JsonObject | undefined): void {
     const name = asString(toolCall?.name)
     if (!name) return
@@ -148,14 +148,14 @@ export class GeminiRelay implements Relay {
     toolCalls.push({ choice, part: toolCalls.length, name, arguments: '', custom: false })
   }
 
-  /** Counted when somebody asks: chunks come by the hundred, each with a count of its own. */
+  /** Computed on demand: a stream has hundreds of chunks, each with its own usage. */
   #computeUsage(): Usage | null {
     let searches = 0
     for (const state of this.#candidates.values()) searches += state.searchCount
     return decodeUsage(this.#usageMetadata, searches)
   }
 
-  /** Nothing more comes: an upstream that gave fewer candidates than were asked for has given all it has. */
+  /** End of the stream: the reply may be complete with fewer candidates than requested. */
   close(): string {
     if (!this.summary.isComplete && this.#candidates.size > 0) this.#recordFinishReasons(1)
     return ''
@@ -187,8 +187,8 @@ function countCharacters(part: JsonObject): number {
 }
 
 /**
- * The vendor's own characters with two values exchanged, so that what we do not know, and numbers we could
- * not hold, stay as they are. Null when a name is not there exactly once: then the parsed chunk is written.
+ * Replaces two values in the raw chunk, so that unknown fields and large numbers stay unchanged. Null when a
+ * key does not occur exactly once; the parsed chunk is written instead.
  */
 function spliceIdentity(raw: string, context: ReplyContext): string | null {
   const renamed = spliceValue(raw, '"modelVersion"', context.model)

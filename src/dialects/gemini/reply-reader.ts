@@ -6,7 +6,7 @@ import { CandidateReader } from './candidate-reader.ts'
 import { decodeError } from './error.ts'
 import { decodeTier, decodeUsage } from './usage.ts'
 
-/** A chunk of a stream, or a whole reply, which has the same form. Null when it is not JSON. */
+/** The chunks of a frame, which may be an array. A whole reply has the same form. Null when it is not JSON. */
 export function parseChunks(data: string): JsonObject[] | null {
   try {
     const value: unknown = JSON.parse(data)
@@ -16,19 +16,19 @@ export function parseChunks(data: string): JsonObject[] | null {
   }
 }
 
-/** Some proxies end the stream as other formats do. */
+/** Some proxies end the stream with the marker of other formats. */
 export function isDoneMarker({ data }: SseFrame): boolean {
   return data.trim() === '[DONE]'
 }
 
-/** More answers than anyone asks for: a hostile index must not fill the memory. */
+/** Bounds memory: an upstream could send any number of candidate indexes. */
 export const maxCandidates = 128
 
 export class GeminiReader implements ReplyReader {
   readonly #candidates = new Map<number, CandidateReader>()
   #events: ReplyEvent[] = []
   #isStarted = false
-  /** It failed, or its end was told: nothing after it counts. */
+  /** The reply ended or failed: later chunks are ignored. */
   #isOver = false
   #blockedEnd: ReplyEvent | null = null
   readonly #usageMetadata: JsonObject = {}
@@ -43,7 +43,7 @@ export class GeminiReader implements ReplyReader {
     return this.#flush()
   }
 
-  /** A whole reply is over when it is there, whether or not it says why. */
+  /** A whole reply is complete even without a finish reason. */
   readWhole(body: JsonObject): ReplyEvent[] {
     this.#readChunk(body)
     if (this.#isOver) return this.#flush()
@@ -109,7 +109,7 @@ export class GeminiReader implements ReplyReader {
     return candidate
   }
 
-  /** The prompt itself was refused: there is a reason and no candidate. */
+  /** A blocked prompt has a reason and no candidates. */
   #readPromptFeedback(feedback: JsonObject | undefined): void {
     const native = asString(feedback?.blockReason)
     if (!native || this.#candidates.size > 0) return
@@ -117,7 +117,7 @@ export class GeminiReader implements ReplyReader {
     this.#blockedEnd = { type: 'choice-end', choice: 0, reason: 'content_filter', native, explanation }
   }
 
-  /** Every chunk counts anew; some leave out what did not change. */
+  /** Every chunk carries usage; unchanged counts may be omitted. */
   #reportUsage(meta: JsonObject): void {
     Object.assign(this.#usageMetadata, meta)
     const tier = decodeTier(this.#usageMetadata)

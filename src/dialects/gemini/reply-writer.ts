@@ -18,7 +18,7 @@ export function formatFrame(value: JsonObject): string {
 }
 
 export class GeminiWriter implements ReplyWriter {
-  /** The last chunk of this format does not repeat the reply. */
+  /** The format's last chunk does not repeat the reply. */
   readonly finalBody = null
   readonly #context: ReplyContext
   #tier: ReplyContext['tier']
@@ -117,7 +117,7 @@ function encodeChoice({ parts, end, index }: Choice, showsReasoning: boolean): J
   return { content: { role: 'model', parts: encoded }, ...encodeChoiceEnd(parts, end), index }
 }
 
-/** How a candidate ended, and what is said about its text. */
+/** Finish reason, citations and logprobs of a candidate. */
 function encodeChoiceEnd(parts: OutputPart[], end: ChoiceEnd | null): JsonObject {
   const hasRefusal = parts.some((part) => part.kind === 'refusal')
   const texts = parts.filter((part) => part.kind === 'text')
@@ -134,9 +134,9 @@ function encodeTextGrounding(texts: TextPart[]): JsonObject {
   let base = 0
   return encodeGrounding(
     texts.map(({ text, citations = [] }) => {
-      const cited = { text, base, citations }
+      const citedText = { text, base, citations }
       base += Buffer.byteLength(text)
-      return cited
+      return citedText
     }),
   )
 }

@@ -8,7 +8,7 @@ import { listOf, readField, readObjectField, toCamelCase } from './field-names.t
 import { decodeParts, ToolCallRegistry } from './parts-decode.ts'
 import { decodeToolChoice, decodeTools } from './tools.ts'
 
-/** Fields that steer the gateway: an upstream never sees them. */
+/** Request fields that control the gateway; never sent to an upstream. */
 export const gatewayFields: ReadonlySet<string> = new Set([
   'model',
   'models',
@@ -34,7 +34,7 @@ export const gatewayFields: ReadonlySet<string> = new Set([
   'user',
 ])
 
-/** Fields of the vendor's that other formats can say too. `store` says how the vendor logs: nobody misses it. */
+/** Fields that a call represents. `store` only controls the vendor's logging, so it is not reported as dropped. */
 const knownFields = new Set([
   'contents',
   'systemInstruction',
@@ -86,7 +86,7 @@ function decodeSystem(body: JsonObject, unknown: Set<string>): Message[] {
   return decoded.length > 0 ? [{ role: 'system', parts: decoded }] : []
 }
 
-/** Contents of the model that follow each other are one message: the pieces of a streamed answer. */
+/** Joins consecutive model contents, which are chunks of one streamed reply. */
 function decodeMessages(body: JsonObject, unknown: Set<string>): Message[] {
   const toolCalls = new ToolCallRegistry()
   const messages: Message[] = []

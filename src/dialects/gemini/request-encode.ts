@@ -55,13 +55,13 @@ function encodeMessages(messages: Message[], losses: Losses): { system: JsonObje
     if (message.role === 'system' || isLeading) system.push(...filterTextParts(parts, losses))
     else addContent(contents, message.role === 'assistant' ? 'model' : 'user', parts)
   }
-  // The vendor wants something to answer, and wants the user to speak first.
+  // The vendor requires at least one content, and a user turn first.
   if (contents.length === 0) return { system: [], contents: [{ role: 'user', parts: system }] }
   if (contents[0]?.role === 'model') contents.unshift({ role: 'user', parts: [{ text: ' ' }] })
   return { system, contents }
 }
 
-/** What a model said in several messages is one turn: a signature may stand in one and its call in the next. */
+/** Joins consecutive assistant messages into one turn: a signature and its tool call may be in different messages. */
 function mergeAssistantMessages(messages: Message[]): Message[] {
   const result: Message[] = []
   for (const message of messages) {
@@ -89,7 +89,7 @@ function filterTextParts(parts: JsonObject[], losses: Losses): JsonObject[] {
   })
 }
 
-/** Turns alternate; the results of calls come first in the turn that answers them. */
+/** The vendor requires alternating turns, with tool results first. */
 function addContent(contents: Content[], role: Content['role'], parts: JsonObject[]): void {
   if (parts.length === 0) return
   const last = contents.at(-1)
@@ -110,7 +110,7 @@ function encodeTier(requestedTier: string | undefined, target: Target, losses: L
   return wireTiers[tier] ?? losses.add('service_tier')
 }
 
-/** The client's own body: only the gateway's fields and foreign signatures are taken out. */
+/** Passes the client's body without the gateway's fields and other vendors' signatures. */
 export function passRequest(body: JsonObject, target: Target): UpstreamRequest {
   const losses = new Losses()
   const passed: JsonObject = {}
@@ -133,7 +133,7 @@ function passTier(body: JsonObject, target: Target, losses: Losses): void {
   else body.serviceTier = tier
 }
 
-/** Thinking that the client neither asked for nor refused, and what cannot be refused. */
+/** Enables reasoning where it is the default and the client did not choose; does not disable it where it is mandatory. */
 function passReasoning(body: JsonObject, target: Target, losses: Losses): void {
   if (target.reasoningMode === null) return
   const spelling = 'generation_config' in body ? 'generation_config' : 'generationConfig'
@@ -142,14 +142,14 @@ function passReasoning(body: JsonObject, target: Target, losses: Losses): void {
   const isOff = requested !== undefined && readField(requested, 'thinkingBudget') === 0
   if (target.reasoningMode === 'default' ? requested !== undefined : !isOff) return
   const options = resolveReasoning(isOff ? { enabled: false } : undefined, target)
-  const { thinkingConfig: _said, [toSnakeCase('thinkingConfig')]: _snake, ...rest } = config
+  const { thinkingConfig: _camel, [toSnakeCase('thinkingConfig')]: _snake, ...rest } = config
   const limit = readField(config, 'maxOutputTokens')
   const thinkingConfig =
     options && encodeReasoning(options, typeof limit === 'number' ? limit : undefined, target, losses)
   body[spelling] = omitUndefined({ ...rest, thinkingConfig })
 }
 
-/** Contents pass as they are unless they hold foreign thinking, which may go through several of the model's. */
+/** Removes other vendors' reasoning, which may span consecutive model contents; the rest passes unchanged. */
 function passContents(contents: unknown, target: Target, losses: Losses): unknown {
   if (typeof contents === 'string') return [{ role: 'user', parts: [{ text: contents }] }]
   let changed = false
@@ -165,7 +165,7 @@ function passContents(contents: unknown, target: Target, losses: Losses): unknow
   return hasThinkingLevels(target) ? signUnsignedToolCalls(passed) : passed
 }
 
-/** Contents of the model that follow each other together, the others alone. */
+/** Groups consecutive model contents; every other content is its own group. */
 function groupModelContents(contents: unknown[]): unknown[][] {
   const runs: unknown[][] = []
   let isPreviousModel = false

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { sharedFields } from '../schema/shared-fields.ts'
 import { listOf, toSnakeCase } from './field-names.ts'
 
-/** Each field in both of its spellings. */
+/** Every field in both spellings. */
 function withSnakeCase<T extends Record<string, z.ZodType>>(fields: T): T {
   const result: Record<string, z.ZodType> = {}
   for (const [name, type] of Object.entries(fields)) {
@@ -12,7 +12,7 @@ function withSnakeCase<T extends Record<string, z.ZodType>>(fields: T): T {
   return result as T
 }
 
-/** A single value stands for a list of one; as a union, an error inside would not be named by its path. */
+/** Accepts a single value as a list of one. Not a union, because its errors would not have the path of the field. */
 function oneOrMany<T extends z.ZodType>(type: T) {
   return z.preprocess(
     (value) => (value === undefined || value === null ? value : listOf(value)),
@@ -116,13 +116,13 @@ const generationConfig = z.looseObject({
     imageConfig: optionalObject,
     mediaResolution: optionalText,
   }),
-  // An older name of `responseJsonSchema`.
+  // The old name of `responseJsonSchema`.
   _responseJsonSchema: optionalObject,
 })
 
 const safetySetting = z.looseObject({ category: optionalText, threshold: optionalText })
 
-/** A request in the generateContent format. What the vendor adds to it later passes. */
+/** A request in the generateContent format. Unknown fields pass. */
 export const geminiBody = z
   .looseObject({
     ...sharedFields,

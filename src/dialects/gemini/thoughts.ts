@@ -3,10 +3,10 @@ import { packReasoning, unpackReasoning } from '../../call/reasoning.ts'
 import { asObject, asString, type JsonObject } from '../../lib/json-values.ts'
 import { readField } from './field-names.ts'
 
-/** The format of signatures that this wire format carries by itself. */
+/** The signature format that this wire format carries without packing. */
 export const nativeFormat = 'vendor_c-v1'
 
-/** A signature of the vendor's that stands on a part and has no text of its own. */
+/** A signature that the vendor attached to another part, without text. */
 export function createSignaturePart(signature: string, toolCallId?: string): ReasoningPart {
   const part: ReasoningPart = { kind: 'reasoning', text: '', summary: [], signature, format: nativeFormat }
   if (toolCallId !== undefined) part.id = toolCallId
@@ -17,14 +17,14 @@ export function isBareSignature(part: ReasoningPart): boolean {
   return part.format === nativeFormat && part.text === '' && part.signature !== undefined
 }
 
-/** What a person reads of it. */
+/** The text that a client can read. */
 export function readableTextOf(part: ReasoningPart): string {
   return part.text !== '' ? part.text : part.summary.filter((section) => section !== '').join('\n\n')
 }
 
 /**
- * Foreign thinking for a client of this format. What somebody signed goes inside, to come back byte for
- * byte; text that nobody signed stays outside, in the thought that carries the mark.
+ * Packs another vendor's reasoning into a signature. Signed text is packed, so that it comes back unchanged;
+ * unsigned text stays in the thought that carries the signature.
  */
 export function packForeignReasoning(part: ReasoningPart, showsReasoning: boolean): string {
   const isTextOutside = showsReasoning && isUnsigned(part) && part.summary.length === 0
@@ -35,8 +35,8 @@ export function packForeignReasoning(part: ReasoningPart, showsReasoning: boolea
 }
 
 /**
- * Typed clients read a signature as bytes, so that it must be base64 from end to end, and may write it back
- * in the other alphabet. `hg1.` is how a packed part begins, `aGcxL` what that is in either.
+ * Typed clients decode signatures to bytes, so a packed one must be valid base64, and may come back in the
+ * other alphabet. Packed parts begin with `hg1.`, which is `aGcxL` in both alphabets.
  */
 function unpackSignature(signature: string): ReasoningPart | undefined {
   if (!signature.startsWith('aGcxL')) return undefined
@@ -49,7 +49,7 @@ function isUnsigned(part: ReasoningPart): boolean {
   return part.signature === undefined && part.encrypted === undefined
 }
 
-/** A packed part with the text that stayed outside. `before`: the thoughts that directly precede it. */
+/** A packed part with its text. `precedingText`: the text of the thoughts directly before it. */
 export function unpackForeignReasoning(
   packed: string,
   precedingText: string,
@@ -67,8 +67,8 @@ export function unpackForeignReasoning(
 }
 
 /**
- * A client's history without foreign thinking, which the vendor would refuse to verify. The thoughts shown
- * in front of a packed part are the same thinking, streamed.
+ * Removes other vendors' reasoning from a client's history, because the vendor rejects its signatures. The
+ * plain thoughts before a packed part are the same reasoning, streamed.
  */
 export function removeForeignReasoning(parts: unknown[]): {
   parts: unknown[]

@@ -4,7 +4,7 @@ import type { Losses } from '../fields.ts'
 import { listOf, readField, readObjectField, toCamelCase } from './field-names.ts'
 import { toJsonSchema } from './json-schema.ts'
 
-/** Words of a declaration that no other format has. */
+/** Fields of a declaration that no other format has. */
 const unmappedFields = ['response', 'responseJsonSchema', 'behavior']
 
 export function decodeTools(value: unknown, unknown: Set<string>): Tool[] {
@@ -51,7 +51,7 @@ export function decodeToolChoice(value: unknown, unknown: Set<string>): ToolChoi
   return decodeMode(mode, names)
 }
 
-/** Without a mode, and with the one that stands for none, the vendor decides. */
+/** Without a mode, or with `MODE_UNSPECIFIED`, the vendor uses its default. */
 const knownModes = new Set(['', 'MODE_UNSPECIFIED', 'AUTO', 'ANY', 'NONE', 'VALIDATED'])
 
 function decodeMode(mode: string, names: string[]): ToolChoice | undefined {
@@ -65,7 +65,7 @@ function decodeMode(mode: string, names: string[]): ToolChoice | undefined {
   return mode === 'AUTO' || mode === 'VALIDATED' ? { kind: 'auto' } : undefined
 }
 
-/** What a tool that takes free text is declared with where every tool takes an object. */
+/** Schema of a tool with free-text input: the format requires an object. */
 const freeTextSchema = {
   type: 'object',
   properties: { input: { type: 'string' } },
@@ -105,7 +105,7 @@ export function encodeToolChoice(call: ModelCall, losses: Losses): JsonObject | 
     return toolChoice.dialect === 'gemini' ? toolChoice.value : losses.add('tool_choice')
   }
   const hasFunctions = tools?.some((tool) => tool.kind !== 'native')
-  // The vendor refuses a choice among no functions.
+  // The vendor rejects a tool choice without functions.
   if (!hasFunctions) return ['auto', 'none'].includes(toolChoice.kind) ? undefined : losses.add('tool_choice')
   return { functionCallingConfig: encodeCallingConfig(toolChoice) }
 }
@@ -121,7 +121,7 @@ function encodeCallingConfig(choice: Exclude<ToolChoice, { kind: 'native' }>): J
     case 'tool':
       return { mode: 'ANY', allowedFunctionNames: [choice.name] }
     case 'allowed':
-      // AUTO takes no list of names; VALIDATED is the mode that may answer in words and takes one.
+      // AUTO accepts no names; VALIDATED accepts them and still allows a text reply.
       return { mode: choice.required ? 'ANY' : 'VALIDATED', allowedFunctionNames: choice.names }
   }
 }

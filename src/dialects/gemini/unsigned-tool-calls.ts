@@ -1,12 +1,12 @@
 import { asObject, type JsonObject } from '../../lib/json-values.ts'
 import { listOf, readField } from './field-names.ts'
 
-/** The word the vendor documents for calls that another model made, in place of a signature. */
+/** The documented placeholder signature for tool calls of other models. */
 const skipValidationSignature = 'skip_thought_signature_validator'
 
 /**
- * Models that think in levels refuse a turn in which the first call of a step bears no signature. Only the
- * turn that is going on is looked at: it begins after the last thing a user said.
+ * Models with thinking levels reject a turn in which the first tool call of a step has no signature. Only the
+ * current turn is checked: it starts after the last user message.
  */
 export function signUnsignedToolCalls(contents: unknown[]): unknown[] {
   const turnStart = contents.findLastIndex((entry) => {

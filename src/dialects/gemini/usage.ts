@@ -20,8 +20,8 @@ const countFields = [
 ]
 
 /**
- * The vendor's counts in buckets. The prompt includes what came from the cache, but not what tools put into
- * it; the candidates leave the thoughts out. Modalities count cached tokens too. Null when nothing is counted.
+ * Prompt tokens include cached tokens but not those of tool results; candidate tokens exclude thoughts.
+ * Modality details include cached tokens. Null when the upstream reported no counts.
  */
 export function decodeUsage(meta: JsonObject, webSearches: number): Usage | null {
   if (!hasAnyCount(meta, countFields)) return null
@@ -60,7 +60,7 @@ export function decodeUsage(meta: JsonObject, webSearches: number): Usage | null
   }
 }
 
-/** Some versions count the thoughts among the candidates: then the total has no room for them beside. */
+/** Some versions include thoughts in the candidates: then the total equals prompt plus candidates. */
 function countOutputTokens(meta: JsonObject, prompt: number, thoughts: number): number {
   const candidates = asCount(meta.candidatesTokenCount) || asCount(meta.responseTokenCount)
   return thoughts > 0 && asCount(meta.totalTokenCount) === prompt + candidates
@@ -83,7 +83,7 @@ function countModality(details: unknown, modality: string): number {
   return sum
 }
 
-/** Usage as a client of this format reads it; what the format has no word for stands beside, in its style. */
+/** Usage in this format, extended with counts that it does not have, in the same style. */
 export function encodeUsage(usage: Usage, cost: UsageCost): JsonObject {
   const prompt = countPromptTokens(usage)
   const candidates = subtractParts(countCompletionTokens(usage), usage.reasoning)
@@ -120,17 +120,17 @@ function encodeModalityDetails(total: number, others: [string, number][]): JsonO
   return all.flatMap(([modality, tokenCount]) => (tokenCount > 0 ? [{ modality, tokenCount }] : []))
 }
 
-/** One of the vendor's two houses says which tier served, the other what kind of traffic it was. */
+/** The vendor's two APIs report the tier in different fields. */
 export function decodeTier({ serviceTier, trafficType }: JsonObject): ServedTier | undefined {
   return decodeServedTier(serviceTier) ?? decodeServedTier(trafficType)
 }
 
-/** What others call the default tier is `standard` here. */
+/** This format calls the default tier `standard`. */
 export function encodeServedTier(tier: ServedTier | null): JsonObject {
   return tier === null ? {} : { serviceTier: tier === 'default' ? 'standard' : tier }
 }
 
-/** What the reply cost, in USD. */
+/** The cost of the reply in USD. */
 export function encodeCost(cost: UsageCost): JsonObject {
   return {
     cost: cost.total,

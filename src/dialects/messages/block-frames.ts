@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../lib/json-values.ts'
 
-/** The events of blocks: one is open at a time, and they are numbered as they start. */
+/** Events of content blocks. One block is open at a time; blocks are numbered in the order they start. */
 export class BlockFrames {
   #index = -1
   isOpen = false
@@ -11,7 +11,7 @@ export class BlockFrames {
     return formatFrame('content_block_start', { index: this.#index, content_block: block })
   }
 
-  /** For text that comes in pieces: `field` is where the piece is in a delta of that type. */
+  /** For streamed text: `field` is the member of the delta that carries it. */
   writeTextDelta(type: string, field: string, text: string): string {
     const delta = `{"type":"${type}","${field}":${JSON.stringify(text)}}`
     return `event: content_block_delta\ndata: {"type":"content_block_delta","index":${this.#index},"delta":${delta}}\n\n`

@@ -4,14 +4,14 @@ import { asObject, asString, type JsonObject } from '../../lib/json-values.ts'
 import { decodeCitation, decodeCitations } from './citation.ts'
 import { decodeFormatHint, decodeRedactedThinking, decodeThinking, nativeFormat } from './thinking.ts'
 
-/** Where the parts of a reply go. `start` gives the number of the part. */
+/** Receives the parts of a reply. `start` returns the index of the part. */
 interface PartSink {
   start(content: OutputPart): number
   delta(part: number, delta: PartDelta): void
   end(part: number): void
 }
 
-/** A block between its start and its stop. */
+/** A content block between its start and stop events. */
 export interface OpenBlock {
   add(delta: JsonObject): void
   close(): void
@@ -60,7 +60,7 @@ function openThinking(block: JsonObject, sink: PartSink): OpenBlock {
   const text = asString(block.thinking) ?? ''
   const content: ReasoningPart = { kind: 'reasoning', text, summary: [], format: format ?? nativeFormat }
   const part = sink.start(content)
-  // One signature a block: what comes later stands for all of it.
+  // A block has one signature: a later delta replaces an earlier one.
   let signature = asString(block.signature) ?? ''
   return {
     add: (delta) => {
@@ -74,7 +74,7 @@ function openThinking(block: JsonObject, sink: PartSink): OpenBlock {
   }
 }
 
-/** Thinking of another vendor, by way of another gateway: what it is stands in its signature, which comes last. */
+/** Another vendor's reasoning, packed by a gateway: its content is in the signature, which comes last. */
 function openPackedThinking(block: JsonObject, sink: PartSink): OpenBlock {
   const packedBlock: JsonObject = { ...block }
   return {
@@ -99,14 +99,14 @@ function openToolUse(block: JsonObject, sink: PartSink): OpenBlock {
       sink.delta(part, { arguments: json })
     },
     close: () => {
-      // The input is in the start when it does not come in pieces.
+      // Input that is not streamed is in the start event.
       if (!hasInput) sink.delta(part, { arguments: JSON.stringify(block.input || {}) })
       sink.end(part)
     },
   }
 }
 
-/** Not the vendor's: this is how `blockOf` writes a picture of another model. */
+/** The vendor sends no images; `encodeImageBlock` writes one for an image that another model generated. */
 function openImage(block: JsonObject, sink: PartSink): OpenBlock {
   const source = decodeImageSource(asObject(block.source) ?? {})
   return source ? openCompletePart({ kind: 'image', source }, sink) : openOpaque(block, sink)
@@ -118,7 +118,7 @@ function decodeImageSource(source: JsonObject): MediaSource | undefined {
   return url === undefined ? undefined : { kind: 'url', url }
 }
 
-/** A block that only this format has: complete when it stops. */
+/** A block that only this format has; emitted when it stops. */
 function openOpaque(block: JsonObject, sink: PartSink): OpenBlock {
   const value: JsonObject = { ...block }
   let input = ''

@@ -19,16 +19,16 @@ import {
 } from './thinking.ts'
 import { parseToolArguments } from './tools.ts'
 
-/** Writes one part of a reply. Nothing is opened before there is something to say. */
+/** Writes one part of a reply. A block is opened only when it has content. */
 export interface PartWriter {
   start(): string
   add(delta: PartDelta): string
-  /** Makes room for another part; null where the block must stay in one piece. */
+  /** Closes the block so that another part can be written; null where the block cannot be split. */
   pause(): string | null
   close(): string
 }
 
-/** Null for a part the format has no block for. */
+/** Null for a part that the format has no block for. */
 export function createPartWriter(
   content: OutputPart,
   frames: BlockFrames,
@@ -80,7 +80,7 @@ function createTextWriter(content: TextPart, frames: BlockFrames): PartWriter {
   }
 }
 
-/** The format has no sound: what was said is text. */
+/** The format has no audio: the transcript is sent as text. */
 function createAudioWriter(content: AudioPart, frames: BlockFrames): PartWriter {
   const writer = createTextWriter({ kind: 'text', text: content.transcript ?? '' }, frames)
   return { ...writer, add: ({ transcript }) => writer.add({ text: transcript ?? '' }) }
@@ -90,7 +90,7 @@ function createToolCallWriter(content: ToolCallPart, frames: BlockFrames): PartW
   const { id, name, custom } = content
   const writeJson = (text: string) =>
     text === '' ? '' : frames.writeTextDelta('input_json_delta', 'partial_json', text)
-  // Free text becomes the one string of an object, escaped as it comes.
+  // Free text becomes the only string of an object, escaped as it is streamed.
   const writeArguments = (text: string) => writeJson(custom ? JSON.stringify(text).slice(1, -1) : text)
   return {
     start: () =>
@@ -151,7 +151,7 @@ function writeSignature(part: ReasoningPart, frames: BlockFrames): string {
   return signature === '' ? '' : frames.writeTextDelta('signature_delta', 'signature', signature)
 }
 
-/** Nothing of it was readable. */
+/** Reasoning without readable text: only what the client must send back. */
 function writeUnreadableThinking(part: ReasoningPart, frames: BlockFrames): string {
   if (isRedacted(part)) return frames.writeBlock({ type: 'redacted_thinking', data: part.encrypted })
   if (encodeSignature(part) === '') return ''
@@ -174,7 +174,7 @@ function createHiddenReasoningWriter(content: ReasoningPart, frames: BlockFrames
   }
 }
 
-/** The block of a whole part; null where there is none. */
+/** The block of a complete part; null where the format has none. */
 export function encodeBlock(part: OutputPart, hidesReasoning: boolean): JsonObject | null {
   switch (part.kind) {
     case 'text':
@@ -206,7 +206,7 @@ function encodeTextBlock(part: TextPart): JsonObject | null {
   return { type: 'text', text: part.text, citations: citations.length > 0 ? citations : null }
 }
 
-/** The vendor's models make no pictures; this is the block by which a client sends one. */
+/** The vendor's models generate no images, so the block in which clients send images is used. */
 function encodeImageBlock({ source }: ImagePart): JsonObject | null {
   if (source.kind === 'data') {
     return {

@@ -14,7 +14,7 @@ import { decodeCitations } from './citation.ts'
 import { decodeRedactedThinking, decodeThinking } from './thinking.ts'
 
 type Part = InputPart | OutputPart
-/** `path` is where the block is in the body, for a 400 that names it. */
+/** `path` locates the block in the body, for error messages. */
 type BlockDecoder = (block: JsonObject, path: string) => Part
 
 const decoders: Record<string, BlockDecoder> = {
@@ -84,7 +84,7 @@ function decodeImage(block: JsonObject, path: string): Part {
   return source ? { kind: 'image', source } : createOpaquePart(block)
 }
 
-/** Undefined for a kind of source that only this format knows. */
+/** Undefined for a source that only this format has. */
 function decodeSource(value: unknown, path: string): MediaSource | undefined {
   const source = asObject(value)
   if (!source) throw invalidFieldError(path, 'must be an object')
@@ -101,7 +101,7 @@ function decodeSource(value: unknown, path: string): MediaSource | undefined {
   return source.type === 'content' ? decodeContentSource(source.content) : undefined
 }
 
-/** A document in pieces, as one text; undefined when there are pictures in it. */
+/** A document of several blocks as one text; undefined when it contains images. */
 function decodeContentSource(content: unknown): MediaSource | undefined {
   if (typeof content === 'string') return { kind: 'text', text: content }
   const texts = asObjects(content).map((block) => asString(block.text))
@@ -116,12 +116,12 @@ function decodeDocument(block: JsonObject, path: string): Part {
   const [filename, context] = [asString(block.title), asString(block.context)]
   if (filename !== undefined) part.filename = filename
   if (context !== undefined) part.context = context
-  const cite = asBoolean(asObject(block.citations)?.enabled)
-  if (cite !== undefined) part.citationsEnabled = cite
+  const citationsEnabled = asBoolean(asObject(block.citations)?.enabled)
+  if (citationsEnabled !== undefined) part.citationsEnabled = citationsEnabled
   return part
 }
 
-/** Every model can read it as text; only the vendor's own could cite it. */
+/** Sent as text, which every model can read; only the vendor's models can cite it. */
 function decodeSearchResult(block: JsonObject): Part {
   const head = [asString(block.title), asString(block.source)].filter((line) => line)
   const body = asObjects(block.content).map((item) => asString(item.text) ?? '')

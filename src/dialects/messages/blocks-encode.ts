@@ -50,7 +50,7 @@ const encoders: PartEncoders = {
   opaque: encodeOpaque,
 }
 
-/** The blocks of a message. Parts the format has no block for are named in the losses. */
+/** The blocks of a message. Parts that the format has no block for are reported as losses. */
 export function encodeParts(parts: Part[], context: EncodeContext): JsonObject[] {
   const blocks: JsonObject[] = []
   for (const part of parts) {
@@ -63,7 +63,7 @@ export function encodeParts(parts: Part[], context: EncodeContext): JsonObject[]
   return blocks
 }
 
-/** The vendor refuses empty text. */
+/** The vendor rejects empty text. */
 function encodeText(part: TextPart, { losses }: EncodeContext): JsonObject | undefined {
   if (part.text === '') return undefined
   const block: JsonObject = { type: 'text', text: part.text }
@@ -73,10 +73,10 @@ function encodeText(part: TextPart, { losses }: EncodeContext): JsonObject | und
   return block
 }
 
-/** Thinking goes back only to whom it came from. */
+/** Reasoning is sent back only to the vendor that produced it. */
 function encodeReasoning(part: ReasoningPart, { target, losses }: EncodeContext): JsonObject | undefined {
   const isSigned = part.signature !== undefined || part.encrypted !== undefined
-  // Nobody checks what nobody signed: such text is taken where the vendor signs nothing.
+  // Unsigned reasoning is accepted only by vendors that do not sign it.
   const isAccepted =
     canReplayReasoning(part, target.signatureFormat) && (isSigned || part.format === 'unknown')
   if (!isAccepted) return losses.add(isSigned ? 'reasoning_signature' : 'reasoning')
@@ -107,7 +107,7 @@ function encodeToolResult(part: ToolResultPart, context: EncodeContext): JsonObj
 
 const idPattern = /^[a-zA-Z0-9_-]+$/
 
-/** The vendor takes no other letters in ids; the same id always becomes the same. */
+/** The vendor accepts no other characters in ids; the mapping is deterministic. */
 function sanitizeId(id: string): string {
   return idPattern.test(id) ? id : `${id.replaceAll(/[^a-zA-Z0-9_-]/g, '_')}_${sha256(id).slice(0, 8)}`
 }
@@ -146,7 +146,7 @@ function encodeFile(part: FilePart, { losses, role }: EncodeContext): JsonObject
   }
 }
 
-/** Undefined for bytes that are neither a PDF, nor a picture, nor text, and for what another vendor holds. */
+/** Undefined for data that is not a PDF, an image or text, and for files stored at another vendor. */
 function encodeFileSource({ source }: FilePart): JsonObject | undefined {
   if (isVendorFileUri(source)) return undefined
   if (source.kind === 'file') return { type: 'file', file_id: source.id }
@@ -172,7 +172,7 @@ function encodeTextSource(data: string): JsonObject {
   return { type: 'text', media_type: 'text/plain', data }
 }
 
-/** What was said is kept, how it sounded is not. */
+/** The transcript is sent as text; the audio is lost. */
 function encodeAudio(part: AudioPart, { losses }: EncodeContext): JsonObject | undefined {
   losses.add('audio')
   return part.transcript ? { type: 'text', text: part.transcript } : undefined
@@ -184,7 +184,7 @@ function encodeOpaque(part: OpaquePart, { losses }: EncodeContext): JsonObject |
   return losses.add(`block:${type}`)
 }
 
-/** Results of tools that ran in the gateway: no vendor knows them. */
+/** Results of tools that ran in the gateway, which upstreams do not accept. */
 export function isGatewayBlock(type: string): boolean {
   return type.startsWith('service_')
 }

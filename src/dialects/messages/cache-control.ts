@@ -2,14 +2,14 @@ import type { CacheBreakpoint } from '../../call/part.ts'
 import { asObjects, type JsonObject } from '../../lib/json-values.ts'
 import type { Losses } from '../fields.ts'
 
-/** The vendor refuses a request with more. */
+/** The vendor rejects a request with more. */
 const maxCacheBreakpoints = 4
 
 export function encodeCacheControl(breakpoint: CacheBreakpoint): JsonObject {
   return { cache_control: { type: 'ephemeral', ...(breakpoint.ttl && { ttl: breakpoint.ttl }) } }
 }
 
-/** Takes the earliest marks away until no more are left than the vendor takes: later ones cover more. */
+/** Removes the earliest breakpoints beyond the vendor's limit: later ones cover a longer prefix. */
 export function limitCacheBreakpoints(body: JsonObject, losses: Losses): void {
   const breakpoints = [...asObjects(body.tools), ...asObjects(body.system)].filter(hasCacheControl)
   for (const message of asObjects(body.messages)) {

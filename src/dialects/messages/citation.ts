@@ -20,7 +20,7 @@ export function decodeCitations(value: unknown): Citation[] {
   return asObjects(value).map(decodeCitation)
 }
 
-/** Undefined for a citation this format has no form for. */
+/** Undefined for a citation that this format cannot express. */
 export function encodeCitation(citation: Citation): JsonObject | undefined {
   if (citation.native?.dialect === 'messages') return citation.native.value
   if (citation.url === undefined) return encodeFileCitation(citation)
@@ -33,7 +33,7 @@ export function encodeCitation(citation: Citation): JsonObject | undefined {
   }
 }
 
-/** A file of another vendor is a document that the request did not have: no place in it can be given. */
+/** A file stored at another vendor is not among the documents of the request, so it has no index or offsets. */
 function encodeFileCitation({ file, title, citedText }: Citation): JsonObject | undefined {
   if (!file) return undefined
   return {
@@ -47,7 +47,7 @@ function encodeFileCitation({ file, title, citedText }: Citation): JsonObject | 
   }
 }
 
-/** A citation that `writeCitation` made: it points at nothing of the vendor's, which would refuse it. */
+/** A citation written by `encodeCitation` for another model's reply; the vendor would reject it. */
 export function isGatewayCitation(value: JsonObject): boolean {
   if (value.type === 'web_search_result_location') return value.encrypted_index === ''
   return value.type === 'char_location' && value.end_char_index === 0

@@ -2,7 +2,7 @@ import { type FailureKind, failureKindForStatus, type UpstreamFailure } from '..
 import { type GatewayError, toErrorEnvelope, toServiceMetadata } from '../../errors/gateway-error.ts'
 import { asObject, asString, type JsonObject } from '../../lib/json-values.ts'
 
-/** The body of an error. It is the envelope of every other operation too: `error.code` is the status. */
+/** The vendor's error body, extended with the API's error envelope: `error.code` is the HTTP status. */
 export function encodeError(error: GatewayError, requestId: string): JsonObject {
   const { error: inner, ...rest } = toErrorEnvelope(error, requestId)
   return {
@@ -13,12 +13,12 @@ export function encodeError(error: GatewayError, requestId: string): JsonObject 
   }
 }
 
-/** Clients of this format go by it: the vendor's own where it said one. */
+/** The upstream's own error type if it sent one, because clients of this format branch on it. */
 function errorTypeOf({ vendor, row }: GatewayError): string {
   return asString(vendor?.type) ?? row.type
 }
 
-/** The event that ends a stream which broke off. */
+/** The event that ends a failed stream. */
 export function encodeErrorEvent(error: GatewayError, requestId: string): string {
   const { error: details } = toErrorEnvelope(error, requestId)
   const inner = { ...details, type: errorTypeOf(error), error_type: details.metadata.error_type }
@@ -37,7 +37,7 @@ const failureKindsByType = new Map<string, FailureKind>([
   ['timeout_error', 'timeout'],
 ])
 
-/** What an error of type `invalid_request_error` really is, by the vendor's words. */
+/** Classifies errors of type `invalid_request_error` by the vendor's message. */
 const messagePatterns: [RegExp, FailureKind][] = [
   [
     /(prompt|input) is too long|exceeds? (the )?(context|maximum context)|context window/i,
@@ -56,7 +56,7 @@ export function decodeError(status: number, body: unknown): UpstreamFailure {
   return failure
 }
 
-/** A page of a proxy in between says all it has to say at its beginning. */
+/** For HTML error pages of proxies: the beginning is enough. */
 const maxMessageLength = 500
 
 /** From an `error` object; `status` is null inside a stream. */
@@ -85,7 +85,7 @@ function classifyFailure(type: string | undefined, message: string, status: numb
   return type === 'invalid_request_error' ? 'invalid_request' : 'provider_unavailable'
 }
 
-/** A reply that is none. */
+/** The upstream sent something that is not a reply. */
 export function malformedReplyFailure(message: string): UpstreamFailure {
   return { kind: 'provider_unavailable', status: null, message }
 }

@@ -9,7 +9,7 @@ interface Turn {
   content: JsonObject[]
 }
 
-/** The prompt: what leads the conversation is `system`, the rest are turns that the vendor accepts. */
+/** Leading system messages become `system`; the rest become turns in the order the vendor requires. */
 export function encodeMessages(messages: Message[], target: Target, losses: Losses): JsonObject {
   if (messages.some(({ name }) => name !== undefined)) losses.add('message_name')
   const systemCount = countSystemMessages(messages)
@@ -23,7 +23,7 @@ export function encodeMessages(messages: Message[], target: Target, losses: Loss
   return { ...(system.length > 0 && { system }), messages: turns }
 }
 
-/** How many messages are the system prompt. A conversation needs a turn: if all are, the last one becomes it. */
+/** Number of leading system messages. The vendor requires a turn: if all are system messages, the last becomes it. */
 function countSystemMessages(messages: Message[]): number {
   const end = messages.findIndex(({ role }) => role === 'user' || role === 'assistant')
   return end >= 0 ? end : Math.max(0, messages.length - 1)
@@ -34,7 +34,7 @@ function encodeTurn(message: Message, target: Target, losses: Losses): Turn {
   if (role === 'user' || role === 'assistant') {
     return { role, content: encodeParts(parts, { target, losses, role }) }
   }
-  // Blocks of this format, such as changes of the tools, are allowed under this role alone.
+  // Native blocks, such as tool changes, are allowed only under this role.
   const hasNativeBlocks = parts.some((part) => part.kind === 'opaque')
   const content = encodeParts(parts, { target, losses, role: 'system' })
   return hasNativeBlocks
@@ -42,14 +42,14 @@ function encodeTurn(message: Message, target: Target, losses: Losses): Turn {
     : { role: 'user', content: content.map(wrapInstruction) }
 }
 
-/** Only newer models take instructions between turns; every model understands them so. */
+/** Only newer models accept system messages between turns; this form works with every model. */
 function wrapInstruction(block: JsonObject): JsonObject {
   return block.type === 'text'
     ? { ...block, text: `<system>\n${asString(block.text) ?? ''}\n</system>` }
     : block
 }
 
-/** Turns alternate, and none is empty. */
+/** The vendor requires alternating turns that are not empty. */
 function addTurn(turns: Turn[], turn: Turn): void {
   const last = turns.at(-1)
   if (turn.content.length === 0) return
@@ -57,13 +57,13 @@ function addTurn(turns: Turn[], turn: Turn): void {
   else turns.push(turn)
 }
 
-/** The vendor wants the results of tools before anything else that is said. */
+/** The vendor requires tool results before other content. */
 function moveToolResultsFirst(blocks: JsonObject[]): JsonObject[] {
   const isResult = (block: JsonObject) => block.type === 'tool_result'
   return [...blocks.filter(isResult), ...blocks.filter((block) => !isResult(block))]
 }
 
-/** The beginning of an answer, for the model to go on with: it must not end in white space. */
+/** A prefill, which the model continues, must not end in white space. */
 function trimPrefill(turns: Turn[]): void {
   const last = turns.at(-1)
   const block = last?.content.at(-1)
@@ -74,7 +74,7 @@ function trimPrefill(turns: Turn[]): void {
   if (last.content.length === 0) turns.pop()
 }
 
-/** Whether the turn that the model goes on with called tools without having thought in this vendor's way. */
+/** Whether the last assistant turn calls tools without starting with a thinking block. */
 export function hasToolUseWithoutThinking(messages: unknown): boolean {
   const turns = messages as Turn[]
   const last = turns.findLast(({ role }) => role === 'assistant')

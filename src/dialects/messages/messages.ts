@@ -8,7 +8,7 @@ import { createWriter, encodeReply, heartbeat } from './reply-writer.ts'
 import { decodeRequest } from './request-decode.ts'
 import { encodeRequest } from './request-encode.ts'
 
-/** The Messages format. */
+/** Anthropic's Messages format. */
 export const messages: Dialect = {
   name: 'messages',
   client: {

@@ -12,7 +12,7 @@ import { defaultMaxTokens, gatewayFields } from './request-fields.ts'
 import { nativeFormat } from './thinking.ts'
 import { gatewayToolPrefix } from './tools.ts'
 
-/** The fields of the body that stand for a field some upstream may refuse. */
+/** Body fields by the name under which a provider declares them unsupported. */
 const bodyFields: Record<string, string> = {
   tools: 'tools',
   tool_choice: 'tool_choice',
@@ -26,7 +26,7 @@ const bodyFields: Record<string, string> = {
   metadata: 'metadata',
 }
 
-/** Only what must change is copied; the rest is the client's own objects. */
+/** Copies only what must change; the rest of the client's body is passed by reference. */
 export function passRequest(clientBody: JsonObject, target: Target): UpstreamRequest {
   const losses = new Losses()
   const body: JsonObject = {}
@@ -44,20 +44,20 @@ export function passRequest(clientBody: JsonObject, target: Target): UpstreamReq
   return { path, headers: {}, body, dropped: losses.list() }
 }
 
-/** For a client that names no limit: one that leaves room for an answer after the thinking it asks for. */
+/** For a client that sets no limit: leaves room for text after the requested thinking budget. */
 function resolveMaxTokens(body: JsonObject, target: Target): number {
   if (target.maxOutputTokens !== null) return target.maxOutputTokens
   return defaultMaxTokens + asCount(asObject(body.thinking)?.budget_tokens)
 }
 
-/** Users are told apart, never named. */
+/** Upstreams receive a hash of the user id. */
 function passUser(clientBody: JsonObject, body: JsonObject): void {
   const metadata = asObject(clientBody.metadata)
   const user = asString(metadata?.user_id) ?? asString(clientBody.user)
   if (user !== undefined) body.metadata = { ...metadata, user_id: hashUser(user) }
 }
 
-/** Speed is dearer too: only the lane with prices of its own is asked for it. */
+/** Fast mode costs more, so it is requested only on the priority tier, which has its own prices. */
 function passTier(body: JsonObject, target: Target, losses: Losses): void {
   const tier = encodeTier(asString(body.service_tier), target, losses)
   if (tier !== undefined) body.service_tier = tier
@@ -67,7 +67,7 @@ function passTier(body: JsonObject, target: Target, losses: Losses): void {
   losses.add('speed')
 }
 
-/** Thinking that the client neither asked for nor refused, and what cannot be refused. */
+/** Enables thinking where it is the default and the client did not choose; does not disable it where it is mandatory. */
 function passReasoning(body: JsonObject, target: Target): void {
   const requestedThinking = asObject(body.thinking)
   if (target.reasoningMode === 'always' && requestedThinking?.type === 'disabled') delete body.thinking
@@ -79,7 +79,7 @@ function passReasoning(body: JsonObject, target: Target): void {
   if (effort !== undefined) body.output_config = { ...asObject(body.output_config), effort }
 }
 
-/** The vendor takes neither a temperature nor a forced tool together with thinking: whoever sends them wants none. */
+/** The vendor rejects these settings together with thinking, so default thinking stays off for such a request. */
 function isIncompatibleWithThinking({ temperature, top_k, top_p, tool_choice }: JsonObject): boolean {
   const isForced = ['any', 'tool'].includes(asString(asObject(tool_choice)?.type) ?? '')
   const isNarrow = typeof top_p === 'number' && top_p < 0.95
@@ -123,7 +123,7 @@ function passMessages(messages: unknown, target: Target, losses: Losses): unknow
   return changed ? passed : messages
 }
 
-/** The message itself when nothing in it must change; undefined when nothing of it is left. */
+/** The same object when nothing changes; undefined when no content is left. */
 function passMessage(message: unknown, target: Target, losses: Losses): unknown {
   const original = asObject(message)
   if (!original || !Array.isArray(original.content)) return message
@@ -144,11 +144,11 @@ function passBlock(block: JsonObject | undefined, role: unknown, target: Target,
   if (isGatewayBlock(type)) return losses.add(`block:${type}`)
   if (type === 'thinking') return passThinking(block, target, losses)
   if (type === 'text') return passText(block, losses)
-  // Pictures that another model made and this gateway showed as blocks.
+  // Images that another model generated and the gateway sent as blocks.
   return type === 'image' && role === 'assistant' ? losses.add('image') : block
 }
 
-/** Thinking of another vendor was packed here, and nobody else could read it. */
+/** Unpacks another vendor's reasoning, which only the gateway can read. */
 function passThinking(block: JsonObject, target: Target, losses: Losses): unknown {
   const packed = unpackReasoning(asString(block.signature) ?? '')
   if (packed) return restoreReasoning(packed, target, losses)
@@ -162,7 +162,7 @@ function restoreReasoning(part: ReasoningPart, target: Target, losses: Losses): 
   return encodeParts([part], { target, losses, role: 'assistant' })[0]
 }
 
-/** The vendor knows nothing of citations that other models made. */
+/** Removes citations of other models' replies, which the vendor would reject. */
 function passText(block: JsonObject, losses: Losses): JsonObject {
   const citations = asObjects(block.citations)
   if (!citations.some(isGatewayCitation)) return block

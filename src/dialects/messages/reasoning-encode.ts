@@ -10,21 +10,21 @@ import {
 import type { JsonObject } from '../../lib/json-values.ts'
 import type { ReasoningCapability, Target } from '../dialect.ts'
 
-/** The strengths of `output_config.effort`. */
+/** Values of `output_config.effort`. */
 const wireEfforts = efforts.filter((effort) => effort !== 'none' && effort !== 'minimal')
 
-/** The most of `max_tokens` that thinking may take, so that something is left for the answer. */
+/** Share of `max_tokens` that thinking may use, so that tokens are left for the text. */
 const maxBudgetShare = 0.95
 
 export interface ThinkingFields {
   thinking?: JsonObject
   effort?: string
   isEnabled: boolean
-  /** What was asked for and cannot be said. */
+  /** Reasoning was requested and cannot be enabled. */
   isLost: boolean
 }
 
-/** `max_tokens` is never raised for thinking: it is what the client is ready to pay for. */
+/** `max_tokens` is never raised for thinking: it limits what the client pays. */
 export function encodeReasoning(call: ModelCall, target: Target, maxTokens: number): ThinkingFields {
   const options = call.reasoning
   const isRequested = isReasoningRequested(options)
@@ -47,7 +47,7 @@ export function encodeReasoning(call: ModelCall, target: Target, maxTokens: numb
   return { thinking, isEnabled: true, isLost: false }
 }
 
-/** Newer models decide themselves, and show nothing unless asked to. */
+/** Newer models choose their own budget, and show no thinking by default. */
 function encodeAdaptiveReasoning(
   call: ModelCall,
   capability: ReasoningCapability,

@@ -17,7 +17,7 @@ import {
   mergeUsage,
 } from './usage.ts'
 
-/** Passes a stream of this format on. Only its first and last events are opened. */
+/** Passes a stream through. Only its first and last events are parsed. */
 class MessagesRelay implements Relay {
   readonly summary = newReplySummary()
   readonly finalBody = null
@@ -130,7 +130,7 @@ class MessagesRelay implements Relay {
     return frameOf('message_start', { ...event, message: spliced })
   }
 
-  /** A first event may have all of the message. How it stopped is told with the bill. */
+  /** The first event may carry the whole message. Its stop reason is sent at the end, with the cost. */
   #recordContent({ content, stop_reason, stop_sequence, stop_details }: JsonObject): void {
     const blocks = asObjects(content)
     if (blocks.length > 0) {
@@ -143,14 +143,14 @@ class MessagesRelay implements Relay {
     this.#recordMessageDelta({ delta: omitUndefined({ stop_reason, stop_sequence, stop_details }) })
   }
 
-  /** Nothing needs to follow a first event that has all. */
+  /** A first event with the whole message may be the last. */
   close(): string {
     if (this.#isWholeMessage && !this.summary.failure) this.summary.isComplete = true
     return ''
   }
 
   #recordMessageDelta(event: JsonObject): void {
-    // In place: copied for each event, fields that grow with every event would take the square of their number.
+    // Modified in place: copying growing fields at every event would take quadratic time.
     const delta = Object.assign(asObject(this.#messageDelta.delta) ?? {}, asObject(event.delta))
     Object.assign(this.#messageDelta, event, { delta })
     this.#recordUsage(event.usage)
@@ -172,26 +172,26 @@ export function createRelay(context: ReplyContext): Relay {
 
 const typePrefix = '{"type":"'
 
-/** Without parsing where the type is the first field, as it nearly always is. */
+/** Avoids parsing when the type is the first field, the usual case. */
 function eventTypeOf({ event, data }: SseFrame): string | undefined {
   if (data.startsWith(typePrefix)) return data.slice(typePrefix.length, data.indexOf('"', typePrefix.length))
   const parsed = parseEvent(data)
   return parsed && (asString(parsed.type) ?? (parsed.error ? 'error' : event))
 }
 
-/** As it came. */
+/** Keeps the upstream's bytes of `data`. */
 function formatRawFrame(type: string, data: string): string {
   const lines = data.includes('\n') ? data.replaceAll('\n', '\ndata: ') : data
   return type === '' ? `data: ${lines}\n\n` : `event: ${type}\ndata: ${lines}\n\n`
 }
 
-/** What is around the text of a delta. An estimate: it counts only when a stream breaks off without usage. */
+/** JSON around the text of a delta. An estimate, used only when a stream fails without usage. */
 const deltaOverhead = '{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":""}}'
   .length
 
 const emptyFieldPattern = /"(?:text|thinking|partial_json)":\s*""/
 
-/** A quote within a string is escaped: what looks like an empty field is one. */
+/** Quotes inside strings are escaped, so a match is always an empty field. */
 function isEmptyDelta(data: string): boolean {
   return data.includes('""') && emptyFieldPattern.test(data)
 }

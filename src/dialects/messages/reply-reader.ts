@@ -9,7 +9,7 @@ import { decodeFailure, malformedReplyFailure } from './error.ts'
 import { decodeChoiceEnd } from './stop-reason.ts'
 import { decodeTier, decodeUsage, mergeUsage } from './usage.ts'
 
-/** The events of a reply, from its pieces: the blocks of a stream, or of a whole reply one by one. */
+/** Builds the events of a reply from the blocks of a stream or of a whole reply. */
 class ReplyEventBuilder {
   readonly events: ReplyEvent[] = []
   readonly #openBlocks = new Map<unknown, OpenBlock>()
@@ -17,9 +17,9 @@ class ReplyEventBuilder {
   #partCount = 0
   #hasToolCalls = false
   #isFinished = false
-  /** The first event had all of the message: nothing needs to follow it. */
+  /** The first event carried the whole message, so no other event is required. */
   isWholeMessage = false
-  /** The vendor said that this was all, or that it failed: nothing after it counts. */
+  /** The upstream ended or failed the reply: later events are ignored. */
   isOver = false
 
   startReply(message: JsonObject): void {
@@ -53,7 +53,7 @@ class ReplyEventBuilder {
   }
 
   addDelta(index: unknown, delta: JsonObject): void {
-    // Not every imitation of the format says that a block of text begins.
+    // Some compatible servers omit the start event of a text block.
     if (!this.#openBlocks.has(index) && delta.type === 'text_delta')
       this.openBlock(index, { type: 'text', text: '' })
     this.#openBlocks.get(index)?.add(delta)
@@ -64,7 +64,7 @@ class ReplyEventBuilder {
     this.#openBlocks.delete(index)
   }
 
-  /** What a first event, or a whole reply, has of the message: all of it where it says how it stopped. */
+  /** Content of a first event or a whole reply. The message is whole if it has a stop reason. */
   addMessage(message: JsonObject): void {
     for (const block of asObjects(message.content)) {
       this.openBlock(block, block)
@@ -109,7 +109,7 @@ class ReplyEventBuilder {
 
 type EventHandler = (builder: ReplyEventBuilder, event: JsonObject) => void
 
-/** By `type`. Others, such as `ping`, say nothing about the reply. */
+/** By `type`. Other events, such as `ping`, are ignored. */
 const handlers: Record<string, EventHandler> = {
   message_start: (builder, event) => {
     const message = asObject(event.message) ?? {}
@@ -154,7 +154,7 @@ function readFrame(builder: ReplyEventBuilder, frame: SseFrame): void {
   if (Object.hasOwn(handlers, type)) handlers[type]?.(builder, event)
 }
 
-/** JSON.parse alone: half a surrogate pair may end one delta and begin the next. */
+/** Accepts lone surrogates: a pair may be split between two deltas. */
 export function parseEvent(data: string): JsonObject | undefined {
   try {
     return asObject(JSON.parse(data))

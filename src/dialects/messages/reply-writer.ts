@@ -12,7 +12,7 @@ import { emptyUsage, encodeCost, encodeServedTier, encodeUsage } from './usage.t
 
 export const heartbeat = 'event: ping\ndata: {"type": "ping"}\n\n'
 
-/** A part between its first and its last event. */
+/** A part between its start and end events. */
 interface PendingPart {
   content: OutputPart
   writer: PartWriter | null | undefined
@@ -21,7 +21,7 @@ interface PendingPart {
   isEnded: boolean
 }
 
-/** The format has one answer, in blocks one after the other: parts that come at the same time wait for each other. */
+/** The format has one choice with sequential blocks, so parts that are streamed in parallel are queued. */
 class MessagesWriter implements ReplyWriter {
   readonly finalBody = null
   readonly #context: ReplyContext
@@ -86,7 +86,7 @@ class MessagesWriter implements ReplyWriter {
     return formatFrame('message_start', { message: { ...createEmptyMessage(this.#context), usage } })
   }
 
-  /** Some vendors say only at the end what served. */
+  /** Some vendors report the service tier only at the end. */
   #encodeChangedTier(): JsonObject {
     const tier = encodeServedTier(this.#tier)
     return tier === this.#reportedTier ? {} : { service_tier: tier }
@@ -123,7 +123,7 @@ class MessagesWriter implements ReplyWriter {
     return part.writer?.close() ?? ''
   }
 
-  /** Lets those that wait have their turn, as far as the open block allows. */
+  /** Writes queued parts if the open block can be closed. */
   #advance(): string {
     let text = ''
     while (this.#queue.length > 0) {
@@ -180,7 +180,7 @@ export function encodeReply(reply: Reply, context: ReplyContext, cost: UsageCost
   }
 }
 
-/** A reply without its content. */
+/** A reply without content. */
 export function createEmptyMessage(context: ReplyContext): JsonObject {
   return {
     id: context.id,

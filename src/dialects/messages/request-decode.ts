@@ -81,7 +81,7 @@ function decodeOutput(body: JsonObject, call: ModelCall, unknown: Set<string>): 
   const reasoning = decodeReasoning(asObject(body.thinking), config?.effort, unknown)
   if (reasoning) call.reasoning = reasoning
   if (Array.isArray(body.stop_sequences)) {
-    call.stop = body.stop_sequences.filter((word) => typeof word === 'string')
+    call.stop = body.stop_sequences.filter((sequence) => typeof sequence === 'string')
   }
 }
 
@@ -109,7 +109,7 @@ function decodeReasoning(
   else if (thinking?.display) unknown.add('thinking.display')
   for (const name of listUnknownMembers(thinking, thinkingFields, 'thinking')) unknown.add(name)
   if (isEffort(effort)) {
-    // An effort would switch on what was switched off.
+    // An effort would enable thinking that the client disabled.
     if (options.enabled === false) unknown.add('output_config.effort')
     else options.effort = effort
   } else if (effort !== undefined && effort !== null) unknown.add('output_config.effort')

@@ -31,7 +31,7 @@ export function encodeRequest(originalCall: ModelCall, target: Target): Upstream
   return { path, headers: {}, body, dropped: losses.list() }
 }
 
-/** What the format has no word for at all. */
+/** Fields of a call that the format cannot express. */
 function addFieldLosses(call: ModelCall, losses: Losses): void {
   losses.addFields(
     call,
@@ -53,14 +53,14 @@ function addFieldLosses(call: ModelCall, losses: Losses): void {
   )
   if (call.n !== undefined && call.n > 1) losses.add('n')
   if (call.modalities?.some((modality) => modality !== 'text')) losses.add('modalities')
-  // `auto` asks to see the thinking, which is shown; a kind of summary cannot be chosen.
+  // `auto` only requests visible thinking, which is shown; other summary types cannot be chosen.
   const { summary } = call.reasoning ?? {}
   if (summary !== undefined && summary !== 'auto') losses.add('reasoning.summary')
 }
 
 function encodeReasoningFields(call: ModelCall, target: Target, body: JsonObject, losses: Losses): boolean {
   const { thinking, effort, isEnabled, isLost } = encodeReasoning(call, target, Number(body.max_tokens))
-  // With a budget, a turn that calls tools must begin with its thinking; one made elsewhere has none.
+  // With a budget, a turn with tool calls must start with a thinking block; turns of other models have none.
   const isImpossible = thinking?.type === 'enabled' && hasToolUseWithoutThinking(body.messages)
   if (isLost || isImpossible) losses.add('reasoning')
   if (thinking && !isImpossible) body.thinking = thinking
@@ -80,7 +80,7 @@ function encodeToolFields(call: ModelCall, body: JsonObject, isThinking: boolean
   if (choice) body.tool_choice = choice
 }
 
-/** The vendor's scale ends at 1, and it takes either a temperature or `top_p`; while thinking, neither. */
+/** The vendor's maximum is 1; it accepts either a temperature or `top_p`, and with thinking neither. */
 function encodeSampling(call: ModelCall, body: JsonObject, isThinking: boolean, losses: Losses): void {
   const temperature = call.temperature === undefined ? undefined : Math.min(Math.max(call.temperature, 0), 1)
   if (temperature !== call.temperature) losses.add('temperature')
@@ -92,7 +92,7 @@ function encodeSampling(call: ModelCall, body: JsonObject, isThinking: boolean, 
   if (isThinking) {
     if (hasTemperature) losses.add('temperature')
     if (topK !== undefined) losses.add('top_k')
-    // From here to 1 it is allowed.
+    // With thinking, values from 0.95 to 1 are allowed.
     if (topP !== undefined && topP >= 0.95) body.top_p = topP
     else if (topP !== undefined) losses.add('top_p')
     return
@@ -109,7 +109,7 @@ function encodeRemainingFields(call: ModelCall, body: JsonObject, target: Target
     body.output_config = { ...(body.output_config as JsonObject | undefined), format }
     if (call.format.description !== undefined) losses.add('response_format.description')
   } else if (call.format && call.format.kind !== 'text') losses.add('response_format')
-  const stop = call.stop?.filter((word) => word.trim() !== '') ?? []
+  const stop = call.stop?.filter((sequence) => sequence.trim() !== '') ?? []
   if (stop.length < (call.stop?.length ?? 0)) losses.add('stop')
   if (stop.length > 0) body.stop_sequences = stop
   if (call.user !== undefined) body.metadata = { user_id: hashUser(call.user) }
@@ -118,12 +118,12 @@ function encodeRemainingFields(call: ModelCall, body: JsonObject, target: Target
   if (tier !== undefined) body.service_tier = tier
 }
 
-/** Vendors want to tell users apart, not to know who they are. */
+/** Upstreams receive a stable hash, not the user id. */
 export function hashUser(user: string): string {
   return sha256(user).slice(0, 32)
 }
 
-/** Capacity that was bought ahead is used by whoever leaves the choice to the vendor; there is no other way to ask for it. */
+/** `auto` uses reserved capacity where the account has some; the vendor has no other value that requests it. */
 const wireTiers = new Map([
   ['auto', 'auto'],
   ['priority', 'auto'],

@@ -1,4 +1,4 @@
-/** Fields of a request that steer the gateway: no upstream is told about them. */
+/** Request fields that control the gateway; never sent to an upstream. */
 export const gatewayFields: ReadonlySet<string> = new Set([
   'models',
   'provider',
@@ -22,7 +22,7 @@ export const gatewayFields: ReadonlySet<string> = new Set([
   'user',
 ])
 
-/** Fields that a call has a place for. Others only an upstream of this format can be given. */
+/** Fields that a call represents. Others reach only upstreams of this format. */
 export const knownFields: ReadonlySet<string> = new Set([
   ...gatewayFields,
   'model',
@@ -44,5 +44,5 @@ export const knownFields: ReadonlySet<string> = new Set([
   'cache_control',
 ])
 
-/** The vendor refuses a request without `max_tokens`; this is for a model whose cap is not known. */
+/** The vendor requires `max_tokens`; used for models with an unknown output limit. */
 export const defaultMaxTokens = 4096

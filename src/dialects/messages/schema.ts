@@ -43,7 +43,7 @@ const toolFields = {
   parameters: z.unknown().optional(),
 }
 
-/** A tool without a type, or of type `custom`, is the client's own; others keep the shape of their vendor. */
+/** A tool without a type, or of type `custom`, is defined by the client; others are defined by the vendor. */
 function checkTool(
   toolBody: z.output<z.ZodObject<typeof toolFields, z.core.$loose>>,
   context: Parameters<typeof validateServerTool>[1],
@@ -62,7 +62,7 @@ function checkTool(
   }
 }
 
-/** As `checkTool` has it. */
+/** The rule of `checkTool` in JSON Schema. */
 const customTool = ifThen(
   { properties: { type: { const: 'custom' } } },
   { required: ['name', 'input_schema'] },
@@ -117,7 +117,7 @@ function hasOneModelList({ fallbacks, models }: { fallbacks?: unknown; models?: 
 }
 const modelListConflict = { path: ['fallbacks'], message: 'cannot be combined with models' }
 
-/** A request in the Messages format. Fields it does not have are left out. */
+/** A request in the Messages format. Unknown fields are removed. */
 export const messagesBody = z
   .object(fields)
   .refine(hasOneModelList, modelListConflict)
@@ -132,8 +132,8 @@ const lenientTool = z
   .meta({ override: customTool })
 
 /**
- * The same for inference: clients are newer than any list of ours, so fields, tools, modes and values that
- * are not known pass, and null is absent. Only a known field of the wrong type is refused.
+ * The same for inference: clients may be newer than this schema, so unknown fields, tools, modes and values
+ * pass, and null counts as absent. Only a known field of the wrong type is rejected.
  */
 export const messagesRequest = z
   .looseObject({

@@ -20,7 +20,7 @@ const stopReasons: Record<FinishReason, string> = {
   error: 'end_turn',
 }
 
-/** From `stop_reason` and its neighbours; a vendor that calls a tool may still say that it simply ended. */
+/** From `stop_reason` and related fields; some vendors report `end_turn` after tool calls. */
 export function decodeChoiceEnd(delta: JsonObject, hasToolCalls: boolean): ChoiceEnd {
   const native = asString(delta.stop_reason) ?? null
   const plain = native === null || native === 'end_turn'
@@ -60,7 +60,7 @@ function encodeStopReason(
 ): string {
   if (features.hasRefusal && (!end || end.reason === 'stop')) return 'refusal'
   if (!end) return features.hasToolCalls ? 'tool_use' : 'end_turn'
-  // A finer word of this very format, such as `pause_turn`, is kept.
+  // A more specific stop reason of this format, such as `pause_turn`, is preserved.
   if (end.native !== null && finishReasons.get(end.native) === end.reason) return end.native
   if (end.stopSequence !== undefined && end.reason === 'stop') return 'stop_sequence'
   return stopReasons[end.reason]

@@ -3,7 +3,7 @@ import { packReasoning, unpackReasoning } from '../../call/reasoning.ts'
 import { asString, type JsonObject } from '../../lib/json-values.ts'
 import { decodeReasoningFormat } from '../reasoning-format.ts'
 
-/** Whose signatures the blocks of this format have by themselves. */
+/** The signature format that thinking blocks carry without packing. */
 export const nativeFormat: ReasoningFormat = 'vendor_a-v1'
 
 export function decodeThinking(block: JsonObject): ReasoningPart {
@@ -30,12 +30,12 @@ export function decodeRedactedThinking(block: JsonObject): ReasoningPart {
   }
 }
 
-/** Said in the block itself, so that a reader of ours knows before the signature comes. */
+/** Sent in the block itself, so that the reader knows the format before the signature arrives. */
 export function decodeFormatHint(block: JsonObject): ReasoningFormat | undefined {
   return decodeReasoningFormat(block.format)
 }
 
-/** The field that says so; the vendor's own thinking does without, unless it must be packed. */
+/** The `format` field of a block; omitted for the vendor's own thinking unless it must be packed. */
 export function encodeFormatHint({ id, summary, format }: ReasoningPart): JsonObject {
   return format === nativeFormat && id === undefined && summary.length === 0 ? {} : { format }
 }
@@ -44,12 +44,12 @@ export function isRedacted(part: ReasoningPart): boolean {
   return part.format === nativeFormat && part.encrypted !== undefined && part.signature === undefined
 }
 
-/** What a client may read of it. */
+/** The text that a client can read. */
 export function readableTextOf(part: ReasoningPart): string {
   return part.text !== '' ? part.text : part.summary.join('\n\n')
 }
 
-/** The signature of its block: the vendor's own where that says all, everything packed where it does not. */
+/** The vendor's own signature where the block holds everything else; otherwise the whole part, packed. */
 export function encodeSignature(part: ReasoningPart): string {
   const { id, summary, signature, encrypted, format } = part
   const needsPacking = id !== undefined || summary.length > 0 || encrypted !== undefined
@@ -58,7 +58,7 @@ export function encodeSignature(part: ReasoningPart): string {
   return packReasoning(part)
 }
 
-/** Null when there is nothing to show or to keep. */
+/** Null when there is no text and nothing that must be sent back. */
 export function encodeThinking(part: ReasoningPart): JsonObject | null {
   if (isRedacted(part) && part.text === '') return { type: 'redacted_thinking', data: part.encrypted }
   const [thinking, signature] = [readableTextOf(part), encodeSignature(part)]
@@ -66,7 +66,7 @@ export function encodeThinking(part: ReasoningPart): JsonObject | null {
   return { type: 'thinking', thinking, signature, ...encodeFormatHint(part) }
 }
 
-/** For a client that does not want to see it: nothing but what must come back with the next turn. */
+/** For a client that hides reasoning: only what must be sent back with the next turn. */
 export function encodeHiddenThinking(part: ReasoningPart): JsonObject | null {
   if (part.signature === undefined && part.encrypted === undefined) return null
   if (isRedacted(part)) return { type: 'redacted_thinking', data: part.encrypted }

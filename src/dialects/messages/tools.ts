@@ -23,7 +23,7 @@ const knownToolFields = new Set([
   'defer_loading',
 ])
 
-/** `unknown` gets the names of fields that no other format could be told about. */
+/** `unknown` collects the names of fields that no other format has. */
 export function decodeTools(value: unknown, unknown: Set<string>): Tool[] {
   return asObjects(value).map((tool) => {
     const type = asString(tool.type)
@@ -68,7 +68,7 @@ export function encodeTools(tools: Tool[], choice: ToolChoice | undefined, losse
       else losses.add(`tool:${tool.type}`)
       continue
     }
-    // The format cannot restrict a choice to some tools; not to offer the others comes to the same.
+    // The format cannot restrict the choice to some tools; omitting the others has the same effect.
     if (choice?.kind === 'allowed' && !choice.names.includes(flattenToolName(tool))) continue
     encoded.push(tool.kind === 'custom' ? encodeCustomTool(tool) : encodeFunctionTool(tool))
   }
@@ -86,7 +86,7 @@ function encodeFunctionTool(tool: FunctionTool): JsonObject {
   }
 }
 
-/** Free text is one string argument, and a grammar is told in words. */
+/** Free-text input becomes one string argument; a grammar becomes part of the description. */
 function encodeCustomTool(tool: CustomTool): JsonObject {
   const grammar = tool.format && tool.format.type !== 'text' ? JSON.stringify(tool.format) : undefined
   const input = { type: 'string', ...(grammar && { description: `Text of this format: ${grammar}` }) }
@@ -97,14 +97,14 @@ function encodeCustomTool(tool: CustomTool): JsonObject {
   }
 }
 
-/** The arguments of a tool without a schema of its own. */
+/** The arguments of a tool with free-text input. */
 function wrapCustomInput(text: string): JsonObject {
   return { input: text }
 }
 
 /**
- * Arguments as the object that the format wants. What is not one goes under a name of its own, so that
- * the model sees what it wrote.
+ * Arguments as the object that the format requires. Other text is wrapped in `_raw`, so that the model still
+ * sees what it wrote.
  */
 export function parseToolArguments(text: string, custom: boolean | undefined): JsonObject {
   if (custom) return wrapCustomInput(text)
@@ -118,7 +118,7 @@ export function parseToolArguments(text: string, custom: boolean | undefined): J
   return { _raw: text }
 }
 
-/** `forced`: whether a choice that makes the model call a tool is possible at all. */
+/** `canForce`: whether the upstream accepts a choice that forces a tool call. */
 export function encodeToolChoice(
   choice: ToolChoice | undefined,
   parallel: boolean | undefined,

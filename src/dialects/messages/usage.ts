@@ -11,7 +11,7 @@ import type { ReplyContext } from '../dialect.ts'
 import { decodeServedTier } from '../tier.ts'
 import { hasAnyCount } from '../token-counts.ts'
 
-/** Later numbers replace earlier ones: what a stream says is cumulative, and may be corrected. */
+/** Later counts replace earlier ones: usage in a stream is cumulative and may be corrected. */
 export function mergeUsage(earlier: JsonObject, later: unknown): JsonObject {
   for (const [name, value] of Object.entries(asObject(later) ?? {})) {
     if (value !== null && value !== undefined) earlier[name] = value
@@ -26,7 +26,7 @@ const countFields = [
   'cache_read_input_tokens',
 ]
 
-/** Null when nothing is counted. */
+/** Null when the upstream reported no counts. */
 export function decodeUsage(raw: JsonObject): Usage | null {
   if (!hasAnyCount(raw, countFields)) return null
   const outputDetails = asObject(raw.output_tokens_details)
@@ -53,7 +53,7 @@ export function decodeUsage(raw: JsonObject): Usage | null {
   return usage
 }
 
-/** The format tells no media apart; where a gateway does, cached audio is among what came from the cache. */
+/** The vendor does not count audio; another gateway may, and then the total of cache reads includes it. */
 function decodeCacheReads(raw: JsonObject, details: JsonObject | undefined) {
   const total = asCount(raw.cache_read_input_tokens)
   const cacheReadAudio = Math.min(asCount(details?.cached_audio_tokens), total)
@@ -70,7 +70,7 @@ function decodeCacheWrites(raw: JsonObject): { cacheWrite: number; cacheWrite1h:
   return { cacheWrite: total - cacheWrite1h, cacheWrite1h }
 }
 
-/** What else the vendor's models did on the way: billed, and not in the totals. */
+/** Iterations that are billed but not included in the totals. */
 const extraIterationTypes: ReadonlySet<unknown> = new Set(['compaction', 'advisor_message'])
 
 function addIterations(usage: Usage, iterations: unknown): void {
@@ -90,18 +90,18 @@ function decodeCost(value: unknown): number | null {
   return cost !== undefined && cost >= 0 ? cost : null
 }
 
-/** What served a reply: speed is sold apart from capacity, and both are lanes with prices of their own. */
+/** Fast mode has its own field and its own prices; it counts as the priority tier. */
 export function decodeTier(value: unknown): ServedTier | undefined {
   const usage = asObject(value)
   return usage?.speed === 'fast' ? 'priority' : decodeServedTier(usage?.service_tier)
 }
 
-/** What others call the default tier is `standard` here. */
+/** This format calls the default tier `standard`. */
 export function encodeServedTier(tier: ServedTier | null | undefined): string {
   return tier === 'priority' || tier === 'flex' ? tier : 'standard'
 }
 
-/** Before anything is known. All fields a client may rely on are there. */
+/** Usage at the start of a reply, with every field that clients expect. */
 export const emptyUsage: JsonObject = {
   input_tokens: 0,
   cache_creation_input_tokens: 0,
@@ -143,7 +143,7 @@ export function encodeUsage(usage: Usage): JsonObject {
   }
 }
 
-/** Buckets the format does not have: named only where there is something in them. */
+/** Counts that the format does not have are added only when they are not zero. */
 function pickNonZero(counts: Record<string, number>): JsonObject | undefined {
   const some = Object.entries(counts).filter(([, count]) => count > 0)
   return some.length > 0 ? Object.fromEntries(some) : undefined
@@ -161,7 +161,7 @@ export function encodeCost(cost: UsageCost): JsonObject {
   }
 }
 
-/** The vendor's own usage with the bill; where it is silent or absurd, what was counted. */
+/** The vendor's usage with the cost; missing and invalid counts are replaced with the gateway's. */
 export function encodeUsageWithCost(
   raw: JsonObject,
   usage: Usage,

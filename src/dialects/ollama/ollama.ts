@@ -32,7 +32,7 @@ function createClientCodec(
     createWriter: (context) => new OllamaWriter(context, encodeContent),
     encodeReply: (reply, context, cost) => encodeReply(reply, context, cost, encodeContent),
     streamContentType: 'application/x-ndjson',
-    // Space between records: clients take every line for a record.
+    // A space, because clients parse every line as a record.
     heartbeat: ' ',
     replyLimits: createReplyLimits(null, ...unsupportedFeatures),
     encodeError,
@@ -40,6 +40,6 @@ function createClientCodec(
   }
 }
 
-/** The formats of `/api/chat` and `/api/generate` in Ollama's own API. Only clients speak them here. */
+/** Ollama's `/api/chat` and `/api/generate`, for clients only. */
 export const ollamaChat = createClientCodec(decodeChat, encodeChatContent)
 export const ollamaGenerate = createClientCodec(decodeGenerate, encodeGenerateContent)

@@ -14,7 +14,7 @@ import { encodeUsage } from '../chat/usage.ts'
 import { encodeServiceMetadata, type ReplyContext, type ReplyWriter } from '../dialect.ts'
 import { parseToolArguments } from '../messages/tools.ts'
 
-/** What a record says of the answer: chat and generate put it into different fields. */
+/** Content of a record; chat and generate encode it in different fields. */
 export interface RecordContent {
   text?: string
   thinking?: string
@@ -57,7 +57,7 @@ function encodeRecordHead({ model, provider, created }: ReplyContext): JsonObjec
   return { model, provider, created_at: new Date(created * 1000).toISOString() }
 }
 
-/** Durations are in nanoseconds; what was waited for before the first word counts as reading the prompt. */
+/** Durations are in nanoseconds; the time to the first content counts as prompt evaluation. */
 function encodeFinalFields(
   context: ReplyContext,
   end: Pick<ChoiceEnd, 'reason'> | null,
@@ -81,7 +81,7 @@ function encodeFinalFields(
 
 const formatLine = (record: JsonObject) => `${JSON.stringify(record)}\n`
 
-/** A record a line. Calls are shown whole, once their arguments are. */
+/** Writes one record per line. Tool calls are written when their arguments are complete. */
 export class OllamaWriter implements ReplyWriter {
   readonly finalBody = null
   readonly #context: ReplyContext
@@ -98,7 +98,7 @@ export class OllamaWriter implements ReplyWriter {
   }
 
   write(event: ReplyEvent): string {
-    // The format has room for one answer.
+    // The format has one choice.
     if (!('choice' in event) || event.choice !== 0) return ''
     switch (event.type) {
       case 'part-start':
@@ -190,7 +190,7 @@ export function encodeReply(
 
 export const errorSchema = z
   .looseObject({
-    error: z.string().describe('The message'),
+    error: z.string().describe('The error message'),
     code: z.int().describe('The HTTP status'),
     type: z.string().optional(),
     metadata: z.looseObject({ error_type: z.string(), reason: z.string() }).nullish(),
@@ -198,7 +198,7 @@ export const errorSchema = z
   })
   .meta({ id: 'OllamaError' })
 
-/** Clients show `error` as it is, so it is the message; the rest of the envelope stands beside it. */
+/** Clients display `error`, so it is the message; the other fields of the envelope are at the top level. */
 export function encodeError(error: GatewayError, requestId: string): JsonObject {
   const { error: inner, ...rest } = toErrorEnvelope(error, requestId)
   const { message, ...details } = inner

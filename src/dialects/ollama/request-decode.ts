@@ -10,7 +10,7 @@ const knownFields: ReadonlySet<string> = new Set([
   ...['options', 'keep_alive', 'logprobs', 'top_logprobs', 'raw'],
 ])
 
-/** Options that have another name, or the same one, in `decodeSampling`. */
+/** Fields of `decodeSampling` by option name. */
 const samplingFields: Record<string, string> = {
   temperature: 'temperature',
   top_p: 'top_p',
@@ -24,7 +24,7 @@ const samplingFields: Record<string, string> = {
   frequency_penalty: 'frequency_penalty',
 }
 
-/** How a model is to be run on one's own machine: nothing that an answer depends on here. */
+/** Options of a local runtime, which have no effect on a hosted model. */
 const runtimeOptions: ReadonlySet<string> = new Set([
   ...['numa', 'num_ctx', 'num_batch', 'num_gpu', 'main_gpu', 'low_vram', 'f16_kv', 'logits_all'],
   ...['vocab_only', 'use_mmap', 'use_mlock', 'embedding_only', 'num_thread', 'num_keep'],
@@ -37,7 +37,7 @@ export function decodeChat(body: JsonObject): ModelCall {
 }
 
 export function decodeGenerate(body: JsonObject): ModelCall {
-  // It would change what the text of the answer is.
+  // Ignoring it would change what the model generates.
   if (asString(body.suffix)) throw invalidFieldError('suffix', 'is not supported')
   const [system, prompt] = [asString(body.system), asString(body.prompt) ?? '']
   const parts: InputPart[] = [{ kind: 'text', text: prompt }, ...decodeImages(body.images)]
@@ -69,7 +69,7 @@ function mapSampling(options: JsonObject): JsonObject {
     const field = samplingFields[name]
     if (field !== undefined) sampling[field] = value
   }
-  // Below one it means without limit.
+  // Values below 1 mean no limit.
   if ((asNumber(sampling.max_tokens) ?? 1) < 1) delete sampling.max_tokens
   return sampling
 }
@@ -109,7 +109,7 @@ function decodeTool(tool: JsonObject): FunctionTool {
 
 function decodeMessages(wireMessages: JsonObject[]): Message[] {
   const messages: Message[] = []
-  /** Calls that have no result yet: most clients do not say which one they answer. */
+  /** Tool calls without a result: most clients send results without the id of the call. */
   let openToolCalls: ToolCallPart[] = []
   wireMessages.forEach((message, messageIndex) => {
     if (message.role === 'tool') {
@@ -147,7 +147,7 @@ function findToolCall(message: JsonObject, openToolCalls: ToolCallPart[]): ToolC
   )
 }
 
-/** Results of one turn's calls are one message. */
+/** Results of one turn's tool calls form one message. */
 function addToolResult(messages: Message[], message: JsonObject, id: string): void {
   const name = asString(message.tool_name)
   const content = [{ kind: 'text' as const, text: asString(message.content) ?? '' }]
@@ -179,7 +179,7 @@ function decodeToolCall(toolCall: JsonObject, fallbackId: string): ToolCallPart 
   }
 }
 
-/** How the base64 of an image begins, by its type: the format does not say it. */
+/** Detects the media type, which the format does not carry, by the first characters of the base64. */
 const imagePrefixes: [string, string][] = [
   ['iVBOR', 'image/png'],
   ['R0lGOD', 'image/gif'],

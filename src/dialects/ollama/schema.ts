@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-const images = z.array(z.string()).nullish().describe('Base64')
+const images = z.array(z.string()).nullish().describe('Images in base64')
 
 const options = z
   .looseObject({
@@ -9,7 +9,7 @@ const options = z
     top_k: z.number().nullish(),
     min_p: z.number().nullish(),
     seed: z.int().nullish(),
-    num_predict: z.int().nullish().describe('The most tokens of the answer; not positive: no limit'),
+    num_predict: z.int().nullish().describe('Maximum number of output tokens; no limit if zero or negative'),
     repeat_penalty: z.number().nullish(),
     presence_penalty: z.number().nullish(),
     frequency_penalty: z.number().nullish(),
@@ -19,18 +19,18 @@ const options = z
 
 const sharedFields = {
   model: z.string().min(1),
-  stream: z.boolean().nullish().describe('True unless it is said otherwise'),
+  stream: z.boolean().nullish().describe('Streams the reply; true by default'),
   format: z
     .union([z.literal(''), z.literal('json'), z.looseObject({})], 'must be "json" or a JSON schema')
     .nullish(),
   think: z
     .union(
       [z.boolean(), z.enum(['low', 'medium', 'high', 'max'])],
-      'must be true, false, low, medium or high',
+      'must be true, false, low, medium, high or max',
     )
     .nullish(),
   options,
-  keep_alive: z.union([z.string(), z.number()]).nullish().describe('Ignored: nothing is loaded here'),
+  keep_alive: z.union([z.string(), z.number()]).nullish().describe('Ignored: the gateway loads no models'),
   logprobs: z.boolean().nullish(),
   top_logprobs: z.int().min(0).max(20).nullish(),
 }
