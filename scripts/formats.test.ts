@@ -11,21 +11,21 @@ beforeAll(async () => {
 })
 afterAll(() => server.stop())
 
-describe.each(generateDialects.map((name) => [name] as const))('the page of the format %s', (name) => {
-  test('is what the conformance suite finds (npm run formats writes it)', async () => {
+describe.each(generateDialects.map((name) => [name] as const))('format page of %s', (name) => {
+  test('matches the results of the conformance suite (regenerate it with npm run formats)', async () => {
     expect(await Bun.file(pagePath(name)).text()).toBe(renderFormatPage(name))
   })
 
-  test('R31 its examples run', async () => {
+  test('R31 has examples that run', async () => {
     for (const { path, auth, body } of [pages[name].whole, pages[name].stream]) {
-      const answer = await fetch(`${server.url}${path}`, {
+      const response = await fetch(`${server.url}${path}`, {
         method: 'POST',
         headers: { 'content-type': 'application/json', ...auth(server.own.inferenceKey) },
         body: JSON.stringify(body),
       })
-      const told = await answer.text()
-      expect({ path, status: answer.status, told }).toMatchObject({ status: 200 })
-      expect(told).toContain('Hello')
+      const text = await response.text()
+      expect({ path, status: response.status, text }).toMatchObject({ status: 200 })
+      expect(text).toContain('Hello')
     }
   })
 })

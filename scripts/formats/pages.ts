@@ -1,24 +1,24 @@
 import type { GenerateDialect } from '../../src/catalogue/vocabulary.ts'
 import type { JsonObject } from '../../src/lib/json-values.ts'
 
-/** An example that runs against the sandbox as it stands. */
+/** A request that runs unchanged against the sandbox. */
 export interface Example {
   path: string
-  /** How the format's own clients send their key. */
+  /** The headers in which clients of the format send their key. */
   auth: (key: string) => Record<string, string>
   body: JsonObject
 }
 
 export interface FormatPage {
   title: string
-  /** As upstreams are called in tables. */
+  /** Column header in tables. */
   label: string
   intro: string
   whole: Example
   stream: Example
   streams: string
   errors: string
-  choices: string[]
+  details: string[]
 }
 
 const bearer = (key: string) => ({ Authorization: `Bearer ${key}` })
@@ -32,7 +32,7 @@ export const pages: Record<GenerateDialect, FormatPage> = {
     title: 'Chat Completions',
     label: 'Chat',
     intro:
-      'The format of OpenAI’s `POST /chat/completions`, which most clients and most providers speak. Point a client at `/api/v1` (or `/v1`) and give it a key of Headgate.',
+      'OpenAI’s `POST /chat/completions`, the format of most clients and providers. Set the base URL of the client to `/api/v1` (or `/v1`) on your server and the API key to a Headgate key.',
     whole: {
       path: '/api/v1/chat/completions',
       auth: bearer,
@@ -44,22 +44,22 @@ export const pages: Record<GenerateDialect, FormatPage> = {
       body: { model: 'sandbox/echo', stream: true, messages: hello },
     },
     streams:
-      'Each event is a `chat.completion.chunk`. The chunk that ends the reply carries the usage with its cost. With `stream_options.include_usage`, or with `usage: {include: true}`, the usage is in a chunk of its own before `[DONE]`, whose `choices` are empty.',
+      'Each event is a `chat.completion.chunk`. The last chunk of the reply has the usage and the cost. With `stream_options.include_usage` or `usage: {include: true}`, they are in a separate chunk before `[DONE]` whose `choices` are empty.',
     errors:
-      'Before the first byte an error has its status and the body below. Inside a stream it is a last chunk with an `error` beside its choices and the finish reason `error`; no `[DONE]` follows.',
-    choices: [
-      'Reasoning comes as `reasoning` (text) and as `reasoning_details`, which also hold signatures. Send the assistant message back as you got it, with `reasoning_details`: the signatures then reach the vendor that made them, unmodified.',
-      'The `format` of an entry of `reasoning_details` has the name that the published SDKs know (`anthropic-claude-v1`, `openai-responses-v1`, `google-gemini-v1`, `xai-responses-v1`, `unknown`): some of them discard entries with any other. Send the header `x-headgate-reasoning-formats: neutral` to get names without vendors (`vendor_a-v1`, `vendor_b-responses-v1`, `vendor_c-v1`, `vendor_d-responses-v1`). Requests may use either.',
-      'With `reasoning: {"exclude": true}` nothing of the thinking is in the reply, signatures included.',
-      'Tools that take free text (`type: "custom"`) work with every upstream. Where a format has only JSON arguments, the tool becomes a function with one string, and the text is taken out again.',
-      'A field that Headgate does not know goes on, untouched, to an upstream that speaks this format. Elsewhere it is left out and named.',
+      'Before the first byte, an error is an HTTP status with the body below. In a stream, it is a last chunk with an `error` field and the finish reason `error`; no `[DONE]` follows.',
+    details: [
+      'Replies have reasoning as text in `reasoning`, and with signatures in `reasoning_details`. Send the assistant message back unchanged, including `reasoning_details`, so that signatures reach the vendor that issued them.',
+      'The `format` of an entry in `reasoning_details` is the name used by published SDKs (`anthropic-claude-v1`, `openai-responses-v1`, `google-gemini-v1`, `xai-responses-v1`, `unknown`), because some SDKs discard entries with other names. Send the header `x-headgate-reasoning-formats: neutral` to receive vendor-neutral names (`vendor_a-v1`, `vendor_b-responses-v1`, `vendor_c-v1`, `vendor_d-responses-v1`). Requests may use either.',
+      'With `reasoning: {"exclude": true}` the reply contains no reasoning and no signatures.',
+      'Free-text tools (`type: "custom"`) work with every provider. In formats with JSON arguments only, the tool becomes a function with a string parameter; the reply contains the free text again.',
+      'Fields that Headgate does not know are passed unchanged to providers of this format. For other providers they are dropped and listed in `x-headgate-dropped`.',
     ],
   },
   messages: {
     title: 'Messages',
     label: 'Messages',
     intro:
-      'The format of Anthropic’s `POST /messages`. Anthropic’s SDKs and coding agents work with every model of the catalogue through it: set the base URL to the server’s and the API key to a key of Headgate.',
+      'Anthropic’s `POST /messages`. Anthropic’s SDKs and coding agents work with every model in the catalogue: set the base URL to your server and the API key to a Headgate key.',
     whole: {
       path: '/api/v1/messages',
       auth: apiKey,
@@ -71,19 +71,19 @@ export const pages: Record<GenerateDialect, FormatPage> = {
       body: { model: 'sandbox/echo', max_tokens: 100, stream: true, messages: hello },
     },
     streams:
-      'Blocks are open one at a time, as the format wants. Where an upstream writes several tool calls at once, one is written out as it comes and the others follow whole.',
+      'One content block is open at a time, as the format requires. If a provider streams several tool calls in parallel, one is streamed and the others follow when it ends.',
     errors:
-      'Before the first byte an error has its status and the body below. Inside a stream it is an `error` event, the last one; no `message_stop` follows.',
-    choices: [
-      'Thinking of another vendor is shown as a `thinking` block. Its `signature` holds the other vendor’s signature, packed. Send the block back as it is: Headgate unpacks it for that vendor and leaves it out, and names it, for every other.',
-      'Cache marks (`cache_control`) reach upstreams of this format, at most four of them, as the vendor takes no more.',
-      'A field or block that Headgate does not know goes on, untouched, to an upstream that speaks this format. Elsewhere it is left out and named.',
+      'Before the first byte, an error is an HTTP status with the body below. In a stream, it is an `error` event, the last one; no `message_stop` follows.',
+    details: [
+      'Reasoning of other vendors’ models is a `thinking` block whose `signature` contains the vendor’s signature in packed form. Send the block back unchanged: Headgate unpacks it for that vendor. For others it is dropped and listed in `x-headgate-dropped`.',
+      'Cache breakpoints (`cache_control`) are sent to providers of this format. At most four are sent, the vendor’s limit.',
+      'Fields and blocks that Headgate does not know are passed unchanged to providers of this format. For other providers they are dropped and listed in `x-headgate-dropped`.',
     ],
   },
   responses: {
     title: 'Responses',
     label: 'Responses',
-    intro: 'The format of OpenAI’s `POST /responses`, for agents that keep whole items, such as Codex.',
+    intro: 'OpenAI’s `POST /responses`, used by agents such as Codex.',
     whole: { path: '/api/v1/responses', auth: bearer, body: { model: 'sandbox/echo', input: 'Hello' } },
     stream: {
       path: '/api/v1/responses',
@@ -91,21 +91,22 @@ export const pages: Record<GenerateDialect, FormatPage> = {
       body: { model: 'sandbox/echo', stream: true, input: 'Hello' },
     },
     streams:
-      'Events are numbered from 0 without gaps. Items are added, filled and done; several may be open at once. The last event holds the whole response with its usage and cost.',
+      'Events have consecutive sequence numbers from 0. Several items may be open at once. The last event contains the whole response with usage and cost.',
     errors:
-      'Before the first byte an error has its status and the body below. Inside a stream it is `response.failed`, the last event, with the error in the response.',
-    choices: [
-      'Reasoning of another vendor is a `reasoning` item whose `encrypted_content` holds what that vendor signed, packed. Send the item back as it is.',
-      'Free-text tools (`custom`) and tools in a `namespace` work with every upstream: elsewhere they go by a flat name and one string, and the calls come back under the names you gave.',
-      'With `background: true` the answer comes at once, with status `queued`, whatever the provider is. `GET /responses/{id}` shows `in_progress`, then how it ended; with `?stream=true&starting_after=N` its events are streamed while it is being made. `POST /responses/{id}/cancel` ends it at once, and charges what was produced until then, or what a provider that goes on bills. A stream of more than 16 Mi characters cannot be followed event by event: whoever follows it then gets the event that ends it. Such a response must be stored, and is, however long; of one that failed or was cancelled, instructions and tools of more than 256 KiB are left out; one that a stop of the server interrupts has failed, with an error. How many a workspace may have at a time is set in headgate.yaml (`responses.background`).',
-      'An item or field that Headgate does not know goes on, untouched, to an upstream that speaks this format. Elsewhere it is left out and named.',
+      'Before the first byte, an error is an HTTP status with the body below. In a stream, it is a `response.failed` event, the last one, with the error in the response.',
+    details: [
+      'Reasoning of other vendors’ models is a `reasoning` item whose `encrypted_content` contains the vendor’s signature in packed form. Send the item back unchanged.',
+      'Free-text tools (`custom`) and tools in a `namespace` work with every provider. Other formats receive a flat name and a string parameter; tool calls in the reply have the original names.',
+      'With `background: true` the response is returned immediately with status `queued`, for every provider. `GET /responses/{id}` returns `in_progress` and then the result; with `?stream=true&starting_after=N` it streams the events. `POST /responses/{id}/cancel` cancels the response; what was generated until then is charged, or what the provider bills if it does not stop.',
+      'Background responses are always stored. If a stream exceeds 16 Mi characters, its events cannot be replayed, and clients receive only the final event. Failed and cancelled responses omit instructions and tools of more than 256 KiB. A response that is interrupted by a server stop ends as failed with an error. The number of concurrent background responses per workspace is set in headgate.yaml (`responses.background`).',
+      'Items and fields that Headgate does not know are passed unchanged to providers of this format. For other providers they are dropped and listed in `x-headgate-dropped`.',
     ],
   },
   gemini: {
     title: 'Gemini',
     label: 'Gemini',
     intro:
-      'The format of Google’s `models/{model}:generateContent`. The model stands in the path; the rest of the path is the vendor’s, so Google’s SDKs work with the server’s address as base URL.',
+      'Google’s `models/{model}:generateContent`, with the model in the path. Google’s SDKs work with your server as base URL and a Headgate key as API key.',
     whole: { path: '/v1beta/models/sandbox/echo:generateContent', auth: googleKey, body: { contents } },
     stream: {
       path: '/v1beta/models/sandbox/echo:streamGenerateContent?alt=sse',
@@ -113,13 +114,13 @@ export const pages: Record<GenerateDialect, FormatPage> = {
       body: { contents },
     },
     streams:
-      'Each event is a `GenerateContentResponse`. Text comes in pieces; a function call comes whole, when it is complete. The last event has the `finishReason` and the usage with its cost.',
+      'Each event is a `GenerateContentResponse`. Text is streamed; a function call is sent when it is complete. The last event has the `finishReason`, the usage and the cost.',
     errors:
-      'Before the first byte an error has its status and the body below. Inside a stream it is a last event with an `error`; no `finishReason` comes.',
-    choices: [
-      'Thoughts of another vendor are parts with `thought: true`. A `thoughtSignature` at their end holds what the other vendor signed, packed. Send the parts back as you got them.',
-      'Arguments of calls are objects in this format. What another model wrote that is not a JSON object stands whole under `raw_arguments`.',
-      'A field or part that Headgate does not know goes on, untouched, to an upstream that speaks this format. Elsewhere it is left out and named.',
+      'Before the first byte, an error is an HTTP status with the body below. In a stream, it is a last event with an `error` and no `finishReason`.',
+    details: [
+      'Reasoning of other vendors’ models is sent as parts with `thought: true`. The `thoughtSignature` at their end contains the vendor’s signature in packed form. Send the parts back unchanged.',
+      'Arguments of function calls are objects. If a model generates arguments that are not a JSON object, the text is in `raw_arguments`.',
+      'Fields and parts that Headgate does not know are passed unchanged to providers of this format. For other providers they are dropped and listed in `x-headgate-dropped`.',
     ],
   },
 }

@@ -2,7 +2,7 @@ import type { GenerateDialect } from '../../catalogue/vocabulary.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
 import { richSchema } from './request-scenario.ts'
 
-/** Requests as clients of each format write them, with what only that format has words for. */
+/** Requests as clients of each format send them, including fields that only that format has. */
 export const clientBodies: Record<GenerateDialect, Record<string, JsonObject>> = {
   chat: {
     'an agent with cached prompt, tools and signed thinking': {
@@ -45,7 +45,7 @@ export const clientBodies: Record<GenerateDialect, Record<string, JsonObject>> =
       plugins: [],
       vendor_extra: { a: 1 },
     },
-    'every sampling word': {
+    'every sampling parameter': {
       model: 'acme/large',
       messages: [{ role: 'user', content: 'Hello' }],
       max_tokens: 50,
@@ -70,7 +70,7 @@ export const clientBodies: Record<GenerateDialect, Record<string, JsonObject>> =
       metadata: { a: 'b' },
       prompt_cache_key: 'k',
     },
-    'pictures, files and sound': {
+    'images, files and audio': {
       model: 'acme/large',
       messages: [
         {
@@ -89,7 +89,7 @@ export const clientBodies: Record<GenerateDialect, Record<string, JsonObject>> =
     },
   },
   messages: {
-    'a coding agent with thinking and cache marks': {
+    'a coding agent with thinking and cache breakpoints': {
       model: 'acme/large',
       max_tokens: 8000,
       stream: true,
@@ -164,7 +164,7 @@ export const clientBodies: Record<GenerateDialect, Record<string, JsonObject>> =
     },
   },
   responses: {
-    'an agent with its own items': {
+    'an agent with native items': {
       model: 'acme/large',
       instructions: 'You write code.',
       input: [
@@ -237,7 +237,7 @@ export const clientBodies: Record<GenerateDialect, Record<string, JsonObject>> =
       service_tier: 'priority',
       vendor_extra: true,
     },
-    'a plain question': {
+    'a plain prompt': {
       model: 'acme/large',
       input: 'Hello',
       temperature: 0.5,
@@ -247,7 +247,7 @@ export const clientBodies: Record<GenerateDialect, Record<string, JsonObject>> =
     },
   },
   gemini: {
-    'an agent with thoughts and calls': {
+    'an agent with thoughts and function calls': {
       systemInstruction: { parts: [{ text: 'Rules.' }] },
       contents: [
         { role: 'user', parts: [{ text: 'Weather in Oslo?' }] },

@@ -2,11 +2,11 @@ import type { GenerateDialect } from '../../catalogue/vocabulary.ts'
 import { asObject, asObjects, asString, type JsonObject } from '../../lib/json-values.ts'
 import type { SseFrame } from '../../lib/sse.ts'
 
-/** What clients of each format keep of a reply and send back with their next question. */
+/** What clients of each format store of a reply and send back with their next request. */
 interface HistoryClient {
   /** From a whole reply. */
   readReply(reply: JsonObject): JsonObject[]
-  /** From a stream, put together as the format's SDKs do. */
+  /** From a stream, assembled as the format's SDKs do. */
   readStream(frames: SseFrame[]): JsonObject[]
   /** The next request. */
   buildNextRequest(history: JsonObject[]): JsonObject

@@ -54,7 +54,7 @@ const buildCachedInput = (control: JsonObject) => [
 ]
 const reasoningItem = { id: 'rs_68af4030baa48193', format: 'vendor_b-responses-v1' }
 
-/** What clients of our API may say beyond what vendors of the format understand, by the name of the story. */
+/** Bodies with fields that this API accepts and the vendors of the format do not, by scenario. */
 export const clientScenarioBodies: Record<GenerateDialect, Record<string, JsonObject>> = {
   chat: {
     'PDF by URL': buildChatBody({
@@ -93,22 +93,22 @@ export const clientScenarioBodies: Record<GenerateDialect, Record<string, JsonOb
       id: 'call_sig',
       format: 'vendor_c-v1',
     }),
-    'Cache mark on text': buildChatBody({
+    'Cache breakpoint on text': buildChatBody({
       messages: [{ role: 'user', content: buildCachedContent(ephemeral()) }],
     }),
-    'Cache mark of one hour': buildChatBody({
+    'Cache breakpoint with a TTL of one hour': buildChatBody({
       messages: [{ role: 'user', content: buildCachedContent(ephemeral('1h')) }],
     }),
-    'Cache mark on the system prompt': buildChatBody({
+    'Cache breakpoint on the system prompt': buildChatBody({
       messages: [
         { role: 'system', content: [{ type: 'text', text: 'Rules.', cache_control: ephemeral('5m') }] },
         { role: 'user', content: 'Question?' },
       ],
     }),
-    'Cache mark on a tool': buildChatBody({
+    'Cache breakpoint on a tool': buildChatBody({
       tools: [{ type: 'function', function: weatherTool, cache_control: ephemeral() }],
     }),
-    'Cache mark on a tool result': buildChatBody({
+    'Cache breakpoint on a tool result': buildChatBody({
       tools: [{ type: 'function', function: weatherTool }],
       messages: [
         { role: 'user', content: 'Weather?' },
@@ -129,7 +129,7 @@ export const clientScenarioBodies: Record<GenerateDialect, Record<string, JsonOb
     'Automatic caching': buildChatBody({ cache_control: ephemeral('5m') }),
   },
   messages: {
-    'Reasoning: as the model likes': buildMessagesBody({ thinking: { type: 'adaptive' } }),
+    'Reasoning: adaptive': buildMessagesBody({ thinking: { type: 'adaptive' } }),
     'Reasoning: hidden': buildMessagesBody({
       thinking: { type: 'adaptive', display: 'omitted' },
       output_config: { effort: 'medium' },
@@ -153,19 +153,19 @@ export const clientScenarioBodies: Record<GenerateDialect, Record<string, JsonOb
     stop: buildResponsesBody({ stop: ['END', '\n\nHuman:'] }),
     'Reasoning: budget': buildResponsesBody({ reasoning: { max_tokens: 2048 } }),
     'Reasoning: hidden': buildResponsesBody({ reasoning: { effort: 'medium', exclude: true } }),
-    'Cache mark on text': buildResponsesBody({
+    'Cache breakpoint on text': buildResponsesBody({
       input: [{ role: 'user', content: buildCachedInput(ephemeral()) }],
     }),
-    'Cache mark of one hour': buildResponsesBody({
+    'Cache breakpoint with a TTL of one hour': buildResponsesBody({
       input: [{ role: 'user', content: buildCachedInput(ephemeral('1h')) }],
     }),
-    'Cache mark on the system prompt': buildResponsesBody({
+    'Cache breakpoint on the system prompt': buildResponsesBody({
       input: [
         { role: 'system', content: [{ type: 'input_text', text: 'Rules.', cache_control: ephemeral('5m') }] },
         { role: 'user', content: 'Question?' },
       ],
     }),
-    'Cache mark on a tool': buildResponsesBody({
+    'Cache breakpoint on a tool': buildResponsesBody({
       tools: [{ type: 'function', ...weatherTool, cache_control: ephemeral() }],
     }),
     'Automatic caching': buildResponsesBody({ cache_control: ephemeral('5m') }),

@@ -3,7 +3,7 @@ import type { Citation, OutputPart, ReasoningPart, TokenLogprob } from '../../ca
 import type { Usage } from '../../call/usage.ts'
 import { isSameJson, parseJson } from './compare-request.ts'
 
-/** What of a reply did not come through, or came through changed, by feature. Empty: all the same. */
+/** Features of a reply that were lost or changed. Empty when the replies are equivalent. */
 export function compareReplies(sent: Reply, received: Reply): string[] {
   const names = new Set<string>()
   if (sent.isComplete !== received.isComplete) names.add('complete')
@@ -17,7 +17,7 @@ export function compareReplies(sent: Reply, received: Reply): string[] {
   return [...names].sort()
 }
 
-/** What a reply cost is told by the gateway, so it differs; every count must not. */
+/** The gateway sets the cost, so it may differ; counts may not. */
 function compareUsage(sent: Usage | null, received: Usage | null, names: Set<string>): void {
   for (const bucket of Object.keys(sent ?? {}) as (keyof Usage)[]) {
     if (bucket !== 'reportedCost' && sent?.[bucket] !== received?.[bucket]) names.add(`usage.${bucket}`)
@@ -48,7 +48,7 @@ function compareChoice(sent: Choice, received: Choice, names: Set<string>): void
   })
 }
 
-/** Texts that directly follow each other are one text; an empty one is none. */
+/** Joins consecutive text parts and drops empty ones. */
 function joinTexts(parts: OutputPart[]): OutputPart[] {
   const result: OutputPart[] = []
   for (const part of parts) {
@@ -92,7 +92,7 @@ function compareParts(sent: OutputPart, received: OutputPart, names: Set<string>
     const isWrapped =
       sent.custom && !received.custom && isSameJson({ input: sent.arguments }, parseJson(received.arguments))
     if (isWrapped) names.add('custom')
-    // No arguments at all become an empty object.
+    // An empty arguments string becomes an empty object.
     else if ((sent.arguments || (sent.custom ? '' : '{}')) !== received.arguments) {
       names.add(
         isSameJson(parseJson(sent.arguments), parseJson(received.arguments))
@@ -127,13 +127,13 @@ function compareCitations(sent: Citation[], received: Citation[], names: Set<str
     if (file?.id !== same?.id || file?.name !== same?.name) names.add('citations.file')
     const hasRange = citation.start !== undefined
     if (hasRange && (citation.start !== other.start || citation.end !== other.end))
-      names.add('citations.place')
+      names.add('citations.offsets')
   })
 }
 
 function compareLogprobs(sent: TokenLogprob[], received: TokenLogprob[], names: Set<string>): void {
   if (isSameJson(sent, received)) return
   const withoutBytes = (list: TokenLogprob[]) =>
-    list.map(({ top, ...token }) => [token, ...top].map(({ token: word, logprob }) => [word, logprob]))
+    list.map(({ top, ...token }) => [token, ...top].map((entry) => [entry.token, entry.logprob]))
   names.add(isSameJson(withoutBytes(sent), withoutBytes(received)) ? 'logprobs.bytes' : 'logprobs')
 }

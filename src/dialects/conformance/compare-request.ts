@@ -7,8 +7,8 @@ import { type CallField, fieldNames } from '../fields.ts'
 type Part = InputPart | OutputPart
 
 /**
- * What of a call did not arrive, or arrived changed in meaning, in the names of `x-headgate-dropped`.
- * What is there and was not asked for is `added:<name>`.
+ * What a call lost, or what changed its meaning, in the names of `x-headgate-dropped`.
+ * Content that was not in the call is `added:<name>`.
  */
 export function compareRequests(sent: ModelCall, received: ModelCall): string[] {
   const names = new Set<string>(sent.unknown)
@@ -35,7 +35,7 @@ function compareFields(sent: ModelCall, received: ModelCall, names: Set<string>)
   }
 }
 
-/** Words for one thing, and values that say no more than silence does. */
+/** Normalizes synonyms, and removes values that equal the default. */
 function normalizeField(field: CallField, call: ModelCall): unknown {
   const value = call[field]
   if (field === 'serviceTier' && value === 'auto') return undefined
@@ -55,7 +55,7 @@ function compareReasoning(sent: ModelCall, received: ModelCall, names: Set<strin
   }
   const maxTokens = sent.maxTokens ?? 8192
   const isSameSwitch = isReasoningRequested(sentOptions) === isReasoningRequested(receivedOptions)
-  // A budget and an effort are the same wish when one comes to the other.
+  // A budget and an effort are equivalent when one converts to the other.
   const isSameAmount = sentOptions.adaptive
     ? receivedOptions?.adaptive === true
     : resolveComparableEffort(sentOptions, maxTokens) ===
@@ -70,7 +70,7 @@ function compareReasoning(sent: ModelCall, received: ModelCall, names: Set<strin
   if (!isSameSummary(sentOptions.summary, receivedOptions)) names.add('reasoning.summary')
 }
 
-/** `auto` only asks to see the thinking, which formats that have no kinds of summaries say otherwise. */
+/** `auto` only requests visible reasoning, which formats without summary types express in another field. */
 function isSameSummary(sentSummary: string | undefined, received: ModelCall['reasoning']): boolean {
   if (sentSummary === undefined || received?.summary === sentSummary) return true
   return (
@@ -145,7 +145,7 @@ function isSameCacheControl(one: { ttl?: string } | undefined, other: { ttl?: st
   return (one.ttl ?? '5m') === (other.ttl ?? '5m')
 }
 
-/** A part and who said it; who gives instructions is called one thing. */
+/** A part with its role; `system` and `developer` count as one role. */
 interface MessagePart {
   role: string
   part: Part
@@ -197,7 +197,7 @@ function isSigned(part: ReasoningPart): boolean {
   return part.signature !== undefined || part.encrypted !== undefined
 }
 
-/** Whether this is where a part arrived: its substance is there, in one piece. */
+/** Whether a part contains all of the sent content. */
 function isMatch(sent: Part, { part: received, isMatched }: MessagePart): boolean {
   if (sent.kind === 'text') return received.kind === 'text' && received.text.includes(sent.text)
   if (isMatched) return false
@@ -234,8 +234,8 @@ function sourceKeyOf(source: MediaSource): string {
 }
 
 function compareAttributes(sent: Part, received: Part, all: MessagePart[], names: Set<string>): void {
-  const mark = (part: Part) => ('cache' in part ? part.cache : undefined)
-  if (!isSameCacheControl(mark(sent), mark(received))) names.add('cache_control')
+  const cacheOf = (part: Part) => ('cache' in part ? part.cache : undefined)
+  if (!isSameCacheControl(cacheOf(sent), cacheOf(received))) names.add('cache_control')
   if (sent.kind === 'image' && received.kind === 'image') {
     if ((sent.detail ?? 'auto') !== (received.detail ?? 'auto')) names.add('image_detail')
   } else if (sent.kind === 'file') compareFile(sent, received, names)
@@ -265,7 +265,7 @@ function compareFile(sent: Part & { kind: 'file' }, received: Part, names: Set<s
   if (sent.citationsEnabled && !file?.citationsEnabled) names.add('citations')
 }
 
-/** Byte for byte where both are text; as values where one of the formats has an object. */
+/** Compares bytes if both are text, values if one of the formats has an object. */
 function hasSameArguments(
   sent: Part & { kind: 'tool-call' },
   received: Part & { kind: 'tool-call' },
@@ -278,7 +278,7 @@ function hasSameArguments(
 
 export function parseJson(text: string): unknown {
   try {
-    // No arguments and an empty object are the same.
+    // An empty arguments string equals an empty object.
     return JSON.parse(text === '' ? '{}' : text) as JsonObject
   } catch {
     return text
@@ -296,7 +296,7 @@ function compareToolResult(
   const inside: MessagePart[] = received.content.map((part) => ({ role: 'user', part, isMatched: false }))
   for (const part of sent.content) {
     if (part.kind === 'text') continue
-    // Beside the result is as good as inside it.
+    // An attachment may follow the result instead of being inside it.
     const match = [...inside, ...all].find((other) => isMatch(part, other))
     if (match) match.isMatched = true
     else names.add(lossNameOf(part))

@@ -7,16 +7,16 @@ export interface FieldSample {
 }
 
 export interface FieldTable {
-  /** A body of the format with nothing but what it requires. */
+  /** A body with required fields only. */
   minimalBody: JsonObject
-  /** Fields the gateway acts on itself, with everything in them: nothing of them is for an upstream. */
+  /** Fields that the gateway handles itself and never sends to an upstream. */
   gatewayFields: readonly string[]
   samples: Record<string, FieldSample>
 }
 
 export const schema = { type: 'object', properties: { q: { type: 'string' } }, required: ['q'] }
 
-/** Routing, sessions, presets, the response cache, the shape of the reply: read by the pipeline. */
+/** Fields for routing, sessions, presets, the response cache and the form of the reply, read by the pipeline. */
 export const pipelineFields = [
   ...['model', 'models', 'provider', 'route', 'session_id', 'stream', 'preset', 'fallbacks'],
   ...['cache_enabled', 'cache_ttl_seconds'],

@@ -15,7 +15,7 @@ import { geminiFields } from './field-samples-gemini.ts'
 const lookUpFunction = { name: 'look_up', description: 'Looks up', parameters: schema, strict: true }
 const chatTool = { tools: [{ type: 'function', function: lookUpFunction }] }
 const chatFormat = (format: object) => ({ response_format: format })
-const namedSchema = { name: 'answer', description: 'The answer', schema, strict: true }
+const namedSchema = { name: 'answer', description: 'Output', schema, strict: true }
 const chatMessage = (fields: object) => ({ messages: [{ role: 'user', content: 'Hello', ...fields }] })
 
 const chatFields: FieldTable = {
@@ -90,7 +90,7 @@ const chatFields: FieldTable = {
     'response_format.json_schema.schema': {
       used: chatFormat({ type: 'json_schema', json_schema: { schema } }),
     },
-    // A label where a schema is always enforced.
+    // Only a label in formats that always enforce the schema.
     'response_format.json_schema.name': {
       used: chatFormat({ type: 'json_schema', json_schema: namedSchema }),
     },
@@ -234,7 +234,7 @@ const responsesFields: FieldTable = {
     prompt: { used: { prompt: { id: 'p' } } },
     'prompt.id': { used: { prompt: { id: 'p' } } },
     ...createSample('safety_identifier', 'u-1'),
-    // Not in the schema, which leaves items alone.
+    // Not in the schema, which does not validate items.
     'input.phase': {
       used: { input: [{ type: 'message', role: 'assistant', content: 'Hm.', phase: 'commentary' }] },
       unused: { input: [{ type: 'message', role: 'assistant', content: 'Hm.' }] },
@@ -243,7 +243,7 @@ const responsesFields: FieldTable = {
   },
 }
 
-/** One sample for each field that the schemas of the four formats know. */
+/** One sample for every field in the schemas of the four formats. */
 export const fieldTables: Record<GenerateDialect, FieldTable> = {
   chat: chatFields,
   messages: messagesFields,

@@ -12,7 +12,7 @@ const doneFields: Record<string, string> = {
   'response.reasoning_summary_text.done': 'text',
 }
 
-/** Numbered events; items and their parts are added, filled and done; the last event has the whole response. */
+/** Events are numbered; items and parts are added, filled and done; the last event has the whole response. */
 export function checkResponses(frames: SseFrame[]): void {
   const events = frames.map((frame) => {
     const event = JSON.parse(frame.data) as JsonObject
@@ -59,11 +59,11 @@ class ItemTracker {
     const isInPart = event.content_index !== undefined || event.summary_index !== undefined
     const key = isInPart ? part : item
     assertRule(this.#openItems.has(key), `${type} outside of what it belongs to`)
-    // Sound stands beside the words and has its own events.
+    // Audio is not a content part and has its own events.
     if (type.endsWith('.delta') && type !== 'response.audio.delta')
       this.#openItems.set(key, (this.#openItems.get(key) ?? '') + event.delta)
     const field = doneFields[type]
-    if (field) assertRule(event[field] === this.#openItems.get(key), `${type} says what its deltas said`)
+    if (field) assertRule(event[field] === this.#openItems.get(key), `${type} equals the sum of its deltas`)
   }
 
   assertComplete(output: unknown): void {

@@ -47,7 +47,7 @@ function checkChatToolCall(toolCall: JsonObject, state: { calls: number }): void
       'a new call has an id and a name',
     )
     state.calls++
-  } else assertRule(toolBody?.name === undefined, 'only the first piece of a call has its name')
+  } else assertRule(toolBody?.name === undefined, 'only the first delta of a tool call has its name')
 }
 
 const deltaTypes: Record<string, string[]> = {
@@ -119,7 +119,7 @@ function checkGemini(frames: SseFrame[]): void {
   assertRule(asObject(chunks.at(-1)?.usageMetadata) !== undefined, 'the last chunk has the usage')
 }
 
-/** What only a stream that ended well may say. */
+/** Markers that only a successful stream may contain. */
 export const successPatterns: Record<GenerateDialect, RegExp> = {
   chat: /\[DONE\]|"finish_reason":"(?!error)[a-z_]+"/,
   messages: /message_stop|message_delta/,

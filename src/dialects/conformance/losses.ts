@@ -1,37 +1,37 @@
 import type { GenerateDialect } from '../../catalogue/vocabulary.ts'
 
-/** Something that reaches an upstream in other words: nothing is lost, and nothing is reported as dropped. */
+/** A setting that reaches an upstream in another form: nothing is lost or reported as dropped. */
 export interface Adaptation {
   upstream: GenerateDialect
-  /** Names of request stories. */
+  /** Names of request scenarios. */
   scenarios: string[]
-  /** What a comparison word for word finds. */
+  /** Differences that an exact comparison reports. */
   differences: string[]
-  /** For the documents. */
+  /** Shown in the documentation. */
   note: string
 }
 
 const flatToolName = {
   scenarios: ['Tool in a namespace'],
   differences: ['tools.namespace'],
-  note: 'goes by the name `namespace__tool`; a Responses client gets its own names back',
+  note: 'sent as `namespace__tool`; Responses clients receive the original name',
 }
-const freeTextScenarios = ['Free-text tool', 'A call of a free-text tool']
+const freeTextScenarios = ['Free-text tool', 'Free-text tool call']
 const hiddenReasoning = {
   scenarios: ['Reasoning: hidden'],
   differences: ['reasoning.exclude'],
-  note: 'the model thinks, the gateway takes the thinking out of the reply',
+  note: 'the gateway removes the reasoning from the reply',
 }
-const adaptiveReasoning = { scenarios: ['Reasoning: as the model likes'], differences: ['reasoning'] }
+const adaptiveReasoning = { scenarios: ['Reasoning: adaptive'], differences: ['reasoning'] }
 const minBudget = {
-  scenarios: ['Reasoning: least effort'],
+  scenarios: ['Reasoning: minimal effort'],
   differences: ['reasoning'],
-  note: 'becomes a budget of 1,024 tokens, the least there is',
+  note: 'becomes a budget of 1,024 tokens, the minimum',
 }
 const schemaLabel = {
   scenarios: ['Structured output', 'Structured output with a description'],
   differences: ['response_format.name', 'response_format.strict'],
-  note: 'the schema is always enforced here; its name is a label that is not sent',
+  note: 'the schema is always enforced; its name is not sent',
 }
 
 export const adaptations: Adaptation[] = [
@@ -50,136 +50,134 @@ export const adaptations: Adaptation[] = [
     upstream: 'messages',
     scenarios: freeTextScenarios,
     differences: ['tools.custom'],
-    note: 'becomes a function with one string, `input`; the client gets free text back',
+    note: 'becomes a function with a string parameter, `input`; the client receives free text',
   },
   {
     upstream: 'gemini',
     scenarios: freeTextScenarios,
     differences: ['tools.custom'],
-    note: 'becomes a function with one string, `input`; the client gets free text back',
+    note: 'becomes a function with a string parameter, `input`; the client receives free text',
   },
   {
     upstream: 'messages',
     scenarios: ['Free-text tool with a grammar'],
     differences: ['tools.custom', 'tools.format'],
-    note: 'becomes a function with one string, `input`, and the grammar is told in its description',
+    note: 'becomes a function with a string parameter, `input`; the grammar goes into its description',
   },
   {
     upstream: 'gemini',
     scenarios: ['Free-text tool with a grammar'],
     differences: ['tools.custom'],
-    note: 'becomes a function with one string, `input`',
+    note: 'becomes a function with a string parameter, `input`',
   },
-  { upstream: 'chat', ...adaptiveReasoning, note: 'becomes a medium effort' },
-  { upstream: 'responses', ...adaptiveReasoning, note: 'becomes a medium effort' },
+  { upstream: 'chat', ...adaptiveReasoning, note: 'becomes medium effort' },
+  { upstream: 'responses', ...adaptiveReasoning, note: 'becomes medium effort' },
   {
     upstream: 'messages',
     ...adaptiveReasoning,
-    note: 'becomes a budget of half the limit, for models that cannot decide themselves',
+    note: 'becomes a budget of half of `max_tokens` for models without adaptive thinking',
   },
   {
     upstream: 'messages',
-    scenarios: ['No limit of the answer'],
+    scenarios: ['No output limit'],
     differences: ['added:max_tokens'],
-    note: 'the format wants a limit: that of the model is sent',
+    note: '`max_tokens` is required: the limit of the model is sent',
   },
   {
     upstream: 'messages',
-    scenarios: ['Tool choice: some tools'],
+    scenarios: ['Tool choice: allowed tools'],
     differences: ['tool_choice', 'tools'],
-    note: 'only the allowed tools are offered',
+    note: 'only the allowed tools are sent',
   },
   {
     upstream: 'messages',
-    scenarios: ['Parallel tool calls off'],
+    scenarios: ['Parallel tool calls disabled'],
     differences: ['added:tool_choice'],
-    note: 'said as part of `tool_choice: auto`',
+    note: 'sent as `disable_parallel_tool_use` in `tool_choice`',
   },
   {
     upstream: 'messages',
     scenarios: ['user'],
     differences: ['user'],
-    note: 'sent as a hash, in `metadata.user_id`',
+    note: 'sent as a hash in `metadata.user_id`',
   },
   {
     upstream: 'gemini',
-    scenarios: ['Document to cite from'],
+    scenarios: ['Document with citations'],
     differences: ['added:text', 'file_context'],
-    note: 'the context goes in front of the file as text',
+    note: 'the context is sent as text before the file',
   },
   {
     upstream: 'gemini',
     scenarios: ['Audio output'],
     differences: ['audio'],
-    note: 'the voice is sent; sound of this format is always `pcm16`',
+    note: 'the voice is sent; the audio format is always `pcm16`',
   },
 ]
 
-/** What the replies of a format have no room for, with what a client of it sees instead. */
+/** What replies of a format cannot carry, and what its clients receive instead. */
 export interface ReplyLoss {
-  /** What a comparison finds. */
+  /** Differences that a comparison reports. */
   differences: string[]
   note: string
 }
-
-const asTextNote = 'the words come as text'
 
 export const replyLosses: Record<GenerateDialect, ReplyLoss[]> = {
   chat: [
     {
       differences: ['citations'],
-      note: 'not told: the format cites addresses, and clients refuse anything else',
+      note: 'dropped: the format has citations of URLs only, and clients reject others',
     },
-    { differences: ['opaque'], note: 'not shown: only clients of its own format know it' },
+    { differences: ['opaque'], note: 'dropped: the format has no equivalent' },
     {
       differences: ['order'],
-      note: 'text, calls and pictures each have their place: which came first is not told',
+      note: 'text, tool calls and images are in separate fields, so their order is lost',
     },
   ],
   messages: [
-    { differences: ['custom'], note: 'a call with one string, `input`' },
-    { differences: ['opaque'], note: 'not shown: only clients of its own format know it' },
-    { differences: ['n'], note: 'only the first answer is given' },
-    { differences: ['logprobs'], note: 'not told' },
+    { differences: ['custom'], note: 'becomes a tool call with a string argument, `input`' },
+    { differences: ['opaque'], note: 'dropped: the format has no equivalent' },
+    { differences: ['n'], note: 'only the first choice is returned' },
+    { differences: ['logprobs'], note: 'dropped' },
     {
       differences: ['refusal', 'added:text', 'finish_reason'],
-      note: `${asTextNote}, with stop_reason \`refusal\``,
+      note: 'sent as text with stop_reason `refusal`',
     },
-    { differences: ['audio', 'added:text'], note: `the transcript comes as text, the sound does not` },
+    { differences: ['audio', 'added:text'], note: 'the transcript is sent as text; the audio is dropped' },
     {
       differences: ['arguments.bytes'],
-      note: 'in a whole reply the arguments of a call are an object: the same values, without the spaces',
+      note: 'without streaming, arguments are a JSON object, so white space is lost',
     },
-    { differences: ['citations.place'], note: 'a citation follows the passage it is about' },
+    { differences: ['citations.offsets'], note: 'citations follow the cited text; offsets are lost' },
   ],
   responses: [
-    { differences: ['opaque'], note: 'not shown: only clients of its own format know it' },
-    { differences: ['n'], note: 'only the first answer is given' },
-    { differences: ['stop_sequence'], note: 'which stop sequence it was is not told' },
-    { differences: ['explanation'], note: 'why the vendor refused is not told' },
+    { differences: ['opaque'], note: 'dropped: the format has no equivalent' },
+    { differences: ['n'], note: 'only the first choice is returned' },
+    { differences: ['stop_sequence'], note: 'the matched stop sequence is dropped' },
+    { differences: ['explanation'], note: 'the explanation is dropped' },
   ],
   gemini: [
-    { differences: ['custom'], note: 'a call with one string, `input`' },
-    { differences: ['opaque'], note: 'not shown: only clients of its own format know it' },
-    { differences: ['stop_sequence'], note: 'which stop sequence it was is not told' },
+    { differences: ['custom'], note: 'becomes a tool call with a string argument, `input`' },
+    { differences: ['opaque'], note: 'dropped: the format has no equivalent' },
+    { differences: ['stop_sequence'], note: 'the matched stop sequence is dropped' },
     {
       differences: ['refusal', 'added:text', 'finish_reason'],
-      note: `${asTextNote}, with finishReason \`SAFETY\``,
+      note: 'sent as text with finishReason `SAFETY`',
     },
     {
       differences: ['arguments.bytes'],
-      note: 'the arguments of a call are an object: the same values, without the spaces',
+      note: 'arguments are a JSON object, so white space is lost',
     },
     {
       differences: ['order'],
-      note: 'a call goes out when it is complete: text that came meanwhile comes before it',
+      note: 'tool calls are sent when complete, after text that arrived in the meantime',
     },
-    { differences: ['logprobs.bytes'], note: 'tokens come as text, without their bytes' },
-    { differences: ['citations.cited'], note: 'the words of the source are not repeated' },
-    { differences: ['audio.id', 'audio.transcript', 'added:text'], note: 'the transcript comes as text' },
+    { differences: ['logprobs.bytes'], note: 'tokens are sent without their bytes' },
+    { differences: ['citations.cited'], note: 'the cited text is dropped' },
+    { differences: ['audio.id', 'audio.transcript', 'added:text'], note: 'the transcript is sent as text' },
     {
       differences: ['reasoning_signature', 'reasoning', 'added:reasoning'],
-      note: 'thinking of other vendors is packed into `thoughtSignature` and comes back whole with the history',
+      note: 'packed into `thoughtSignature`, and restored when the client sends it back',
     },
   ],
 }

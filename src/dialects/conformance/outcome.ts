@@ -18,7 +18,7 @@ import type { RequestScenario } from './request-scenario.ts'
 import { encodeWhole, replyModes, roundTripReply, roundTripRequest, toWireJson } from './round-trip.ts'
 import { createTarget, nativeDialects, resolveTierTarget } from './targets.ts'
 
-/** How a client of a format asks for something; null when the format has no words for it. */
+/** The body with which a client requests a scenario; null when the format cannot express it. */
 export function buildClientBody(client: GenerateDialect, { name, call }: RequestScenario): JsonObject | null {
   const scenarioBody = clientScenarioBodies[client][name]
   const body = scenarioBody ?? roundTripRequest(call, client).body
@@ -27,7 +27,7 @@ export function buildClientBody(client: GenerateDialect, { name, call }: Request
   return losses.length === 0 ? body : null
 }
 
-/** What a format may lack, or write otherwise, and still ask for the same. */
+/** Differences that do not change the meaning of a request. */
 const ignoredDifferences: ReadonlySet<string> = new Set([
   'response_format.name',
   'response_format.strict',
@@ -35,7 +35,7 @@ const ignoredDifferences: ReadonlySet<string> = new Set([
   'added:tool_choice',
 ])
 
-/** A request that continues after a reply with this thinking, as a client sends back what it was given. */
+/** The outcome of a request whose history contains this reasoning. */
 export function computeReasoningOutcome(
   client: GenerateDialect,
   upstream: GenerateDialect,
@@ -58,13 +58,13 @@ export function computeReasoningOutcome(
 }
 
 export interface Outcome {
-  /** What is left out, in the names of `x-headgate-dropped`. */
+  /** Dropped fields, in the names of `x-headgate-dropped`. */
   dropped: string[]
-  /** What arrives in other words. */
+  /** Fields that arrive in another form. */
   notes: string[]
 }
 
-/** What becomes of a client's request at an upstream; the client's own bytes go on where both speak alike. */
+/** What an upstream receives of a client's request; passed through when both use the same format. */
 export function computeRequestOutcome(
   client: GenerateDialect,
   upstream: GenerateDialect,
@@ -87,7 +87,7 @@ export function computeRequestOutcome(
   return { dropped, notes }
 }
 
-/** What a client of a format does not see of a reply, in words; empty when it sees all. */
+/** Notes on what a client of a format does not receive; empty when it receives everything. */
 export function computeReplyOutcome(client: GenerateDialect, { events }: ReplyScenario): string[] {
   const lostNames = replyModes.flatMap((mode) =>
     compareReplies(collectReply(events), roundTripReply(client, mode, events)),

@@ -110,7 +110,7 @@ describe.each(generateDialects.map((name) => [name] as const))('a client of %s t
     for (const name of [
       'Anthropic thinking',
       'OpenAI reasoning item',
-      'Gemini thoughts and the signature of a call',
+      'Gemini thoughts with a tool call signature',
     ]) {
       const events = createReplyEvents(createPartEvents(vendorReasoning[name] ?? []), [
         createChoiceEnd('stop'),

@@ -2,7 +2,7 @@ import type { ChoiceEnd, FinishReason, PartDelta, ReplyEvent } from '../../call/
 import type { OutputPart, ReasoningPart, TokenLogprob } from '../../call/part.ts'
 import { type Usage, zeroUsage } from '../../call/usage.ts'
 
-/** One thing a model may answer with, as the events of a stream. */
+/** One kind of reply, as the events of a stream. */
 export interface ReplyScenario {
   name: string
   events: ReplyEvent[]
@@ -12,7 +12,7 @@ const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwA
 
 export const plainUsage: Usage = { ...zeroUsage, input: 20, output: 10 }
 
-/** Every bucket has another number, so that two that are mixed up show. */
+/** Every count is different, so that mixed-up counts are detected. */
 const fullUsage: Usage = {
   input: 1009,
   cacheRead: 503,
@@ -32,7 +32,7 @@ const fullUsage: Usage = {
   reportedCost: null,
 }
 
-/** A part as it streams: how it starts, and what follows. */
+/** A streamed part: its start and its deltas. */
 export interface StreamedPart {
   start: OutputPart
   deltas: PartDelta[]
@@ -44,7 +44,7 @@ export function createChoiceEnd(reason: FinishReason, more: Partial<ChoiceEnd> =
 
 const replyStart: ReplyEvent = { type: 'reply-start', id: 'up-1', model: 'upstream-model' }
 
-/** The events of parts that follow one another. */
+/** The events of consecutive parts. */
 export function createPartEvents(parts: StreamedPart[], choice = 0): ReplyEvent[] {
   return parts.flatMap(({ start: content, deltas }, part): ReplyEvent[] => [
     { type: 'part-start', choice, part, content },
@@ -53,7 +53,7 @@ export function createPartEvents(parts: StreamedPart[], choice = 0): ReplyEvent[
   ])
 }
 
-/** The events of a whole reply around what is inside. */
+/** Wraps content events in the events of a whole reply. */
 export function createReplyEvents(
   contentEvents: ReplyEvent[],
   ends: ChoiceEnd[],
@@ -89,7 +89,7 @@ function reasoningPart(format: ReasoningPart['format'], deltas: PartDelta[], id?
   }
 }
 
-/** What one vendor hangs on the part that follows. */
+/** A signature that the vendor attaches to the next part. */
 function signaturePart(signature: string, id?: string): StreamedPart {
   const part: ReasoningPart = {
     kind: 'reasoning',
@@ -103,7 +103,7 @@ function signaturePart(signature: string, id?: string): StreamedPart {
 
 const prose = 'Grüße aus Oslo: −4 °C, 雪 ❄️.\nMorgen wird es "klar" \\ kalt.\u2028Ende. '
 
-/** How each vendor's thinking streams. */
+/** Streamed reasoning of each vendor. */
 export const vendorReasoning: Record<string, StreamedPart[]> = {
   'Anthropic thinking': [
     reasoningPart('vendor_a-v1', [
@@ -146,19 +146,19 @@ export const vendorReasoning: Record<string, StreamedPart[]> = {
     ),
     textPart('It is cold.'),
   ],
-  'Gemini thoughts and the signature of a call': [
+  'Gemini thoughts with a tool call signature': [
     reasoningPart('vendor_c-v1', [{ text: '**Plan**\n' }, { text: 'Ask the tool.' }]),
     signaturePart('CiQBsigC+/==', 'call_g'),
     toolCallPart('call_g', 'get_weather', '{"city":"Oslo"}'),
   ],
-  'Gemini signatures of two calls': [
+  'Gemini signatures of two tool calls': [
     signaturePart('CiQBone+/==', 'call_1'),
     toolCallPart('call_1', 'get_weather', '{"city":"Oslo"}'),
     signaturePart('CiQBtwo+/==', 'call_2'),
     toolCallPart('call_2', 'get_weather', '{"city":"Bergen"}'),
   ],
-  'Gemini signature of a text': [signaturePart('CiQBtextC+/=='), textPart('It is cold.')],
-  'Unsigned thinking': [
+  'Gemini text signature': [signaturePart('CiQBtextC+/=='), textPart('It is cold.')],
+  'Unsigned reasoning': [
     reasoningPart('unknown', [{ text: 'Snow, ' }, { text: 'so cold.' }]),
     textPart('It is cold.'),
   ],
@@ -183,7 +183,7 @@ const [firstToolCall, secondToolCall] = [
   toolCallPart('call_b', 'get_weather', '{"city"', ':"京', '都","q":"a \\"b\\" \\\\"}'),
 ]
 
-/** Two calls whose arguments take turns. */
+/** Two tool calls with interleaved argument deltas. */
 function createInterleavedEvents(): ReplyEvent[] {
   const delta = (part: number, chunk: PartDelta | undefined): ReplyEvent[] =>
     chunk ? [{ type: 'part-delta', choice: 0, part, delta: chunk }] : []
@@ -199,26 +199,26 @@ function createInterleavedEvents(): ReplyEvent[] {
   ]
 }
 
-/** What one format has and the others have no word for. */
+/** Parts that only one format has. */
 const nativeBlocks: Record<string, OutputPart> = {
-  'Block that only Messages has': {
+  'Messages-only block': {
     kind: 'opaque',
     dialect: 'messages',
     value: { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: { query: 'ferry' } },
   },
-  'Item that only Responses has': {
+  'Responses-only item': {
     kind: 'opaque',
     dialect: 'responses',
     value: { id: 'fs_1', type: 'file_search_call', status: 'completed', queries: ['ferry'], results: null },
   },
-  'Part that only Gemini has': {
+  'Gemini-only part': {
     kind: 'opaque',
     dialect: 'gemini',
     value: { executableCode: { language: 'PYTHON', code: 'print(1)' } },
   },
 }
 
-/** A vendor that does not say when a call is over. */
+/** A vendor that does not mark the end of a tool call. */
 function createTextAfterToolCall(): ReplyEvent[] {
   const [events, isPartEnd] = [
     createPartEvents([toolCallPart('call_a', 'get_weather', '{"city":"Oslo"}'), textPart('I asked.')]),
@@ -229,8 +229,8 @@ function createTextAfterToolCall(): ReplyEvent[] {
 
 export const replyScenarios: ReplyScenario[] = [
   scenario('Text', [textPart('It is ', 'cold.')]),
-  scenario('Long text in small pieces', [textPart(...Array.from({ length: 6 }, () => [...prose]).flat())]),
-  scenario('An empty answer', []),
+  scenario('Long text in small chunks', [textPart(...Array.from({ length: 6 }, () => [...prose]).flat())]),
+  scenario('Empty reply', []),
   scenario(
     'Tool call',
     [textPart('I look.'), toolCallPart('call_a', 'get_weather', '{"city":', '"Oslo"}')],
@@ -241,17 +241,17 @@ export const replyScenarios: ReplyScenario[] = [
     events: createReplyEvents(createPartEvents([firstToolCall, secondToolCall]), [toolCallsEnd]),
   },
   {
-    name: 'Parallel tool calls that take turns',
+    name: 'Interleaved parallel tool calls',
     events: createReplyEvents(createInterleavedEvents(), [toolCallsEnd]),
   },
   { name: 'Text after a tool call', events: createReplyEvents(createTextAfterToolCall(), [toolCallsEnd]) },
   scenario(
-    'Tool call with spaces in its arguments',
+    'Tool call with white space in its arguments',
     [toolCallPart('call_a', 'get_weather', '{ "city" :', ' "Oslo"\n}')],
     toolCallsEnd,
   ),
   scenario(
-    'Call of a free-text tool',
+    'Free-text tool call',
     [
       {
         start: { kind: 'tool-call', id: 'call_p', name: 'patch', arguments: '', custom: true },
@@ -261,7 +261,7 @@ export const replyScenarios: ReplyScenario[] = [
     toolCallsEnd,
   ),
   scenario('Tool call without arguments', [toolCallPart('call_a', 'get_time', '{}')], toolCallsEnd),
-  scenario('Tool call with nothing for arguments', [toolCallPart('call_a', 'get_time')], toolCallsEnd),
+  scenario('Tool call with an empty arguments string', [toolCallPart('call_a', 'get_time')], toolCallsEnd),
   ...Object.entries(vendorReasoning).map(([name, parts]) =>
     scenario(
       name,
@@ -272,10 +272,10 @@ export const replyScenarios: ReplyScenario[] = [
   scenario('Refusal', [
     { start: { kind: 'refusal', text: '' }, deltas: [{ text: 'I will ' }, { text: 'not.' }] },
   ]),
-  scenario('Cut short', [textPart('It is')], createChoiceEnd('length')),
+  scenario('Truncated at the token limit', [textPart('It is')], createChoiceEnd('length')),
   scenario('Content filter', [textPart('It is')], createChoiceEnd('content_filter')),
   scenario(
-    'Content filter with its reason',
+    'Content filter with an explanation',
     [],
     createChoiceEnd('content_filter', { explanation: 'About weapons.' }),
   ),
@@ -297,7 +297,7 @@ export const replyScenarios: ReplyScenario[] = [
       ],
     },
   ]),
-  scenario('Citations of files', [
+  scenario('File citations', [
     {
       start: { kind: 'text', text: '' },
       deltas: [
@@ -322,7 +322,7 @@ export const replyScenarios: ReplyScenario[] = [
     },
   ]),
   {
-    name: 'Several answers (n)',
+    name: 'Multiple choices (`n`)',
     events: createReplyEvents(
       [...createPartEvents([textPart('Cold.')], 0), ...createPartEvents([textPart('Very ', 'cold.')], 1)],
       [createChoiceEnd('stop'), createChoiceEnd('length', {}, 1)],
@@ -341,5 +341,5 @@ export const replyScenarios: ReplyScenario[] = [
   ...Object.entries(nativeBlocks).map(([name, part]) =>
     scenario(name, [textPart('Done.'), { start: part, deltas: [] }]),
   ),
-  scenario('Usage with every bucket', [textPart('It is cold.')], createChoiceEnd('stop'), fullUsage),
+  scenario('Usage with every token count', [textPart('It is cold.')], createChoiceEnd('stop'), fullUsage),
 ]

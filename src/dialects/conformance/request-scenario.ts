@@ -2,9 +2,9 @@ import type { Message, ModelCall } from '../../call/call.ts'
 import type { InputPart, OutputPart } from '../../call/part.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
 
-/** One thing a client may ask for, in our own form. */
+/** One feature that a client may request, in the internal form. */
 export interface RequestScenario {
-  /** As the documents call it. */
+  /** Shown in the documentation. */
   name: string
   call: ModelCall
 }
@@ -37,7 +37,7 @@ export const png =
 export const pdf = 'JVBERi0xLjQKJeLjz9MKdHJhaWxlcgo8PC9Sb290IDEgMCBSPj4K'
 export const wav = 'UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQAAAAA='
 
-/** A schema with everything that translations like to lose. */
+/** A schema with the keywords that translations tend to lose. */
 export const richSchema: JsonObject = {
   type: 'object',
   properties: {

@@ -13,18 +13,18 @@ import { toolScenarios } from './scenarios-tools.ts'
 
 export const reasoningHistoryGroup = 'Reasoning in the history'
 
-/** By the headings of the documents. */
+/** By heading in the documentation. */
 export const requestGroups: Record<string, RequestScenario[]> = {
   Conversation: conversationScenarios,
-  'Images, files, sound': mediaScenarios,
+  'Images, files and audio': mediaScenarios,
   Tools: toolScenarios,
-  'The answer': outputScenarios,
+  Output: outputScenarios,
   Sampling: samplingScenarios,
   Reasoning: reasoningScenarios,
   [reasoningHistoryGroup]: reasoningHistoryScenarios,
   Caching: cachingScenarios,
-  'Around the request': metadataScenarios,
-  'What only one format has': nativeScenarios,
+  'Request metadata': metadataScenarios,
+  'Format-specific features': nativeScenarios,
 }
 
 export const requestScenarios: RequestScenario[] = Object.values(requestGroups).flat()

@@ -17,7 +17,7 @@ export const cost: UsageCost = {
   upstreamCompletion: 0.003,
 }
 
-/** A client that asked for all that a reply may hold. */
+/** Context of a client that requested every optional part of a reply. */
 export function createContext(call: Partial<ModelCall> = {}): ReplyContext {
   return {
     id: 'gen-1790000000-Kx2',
@@ -38,7 +38,7 @@ export function createContext(call: Partial<ModelCall> = {}): ReplyContext {
   }
 }
 
-/** What the wire does to a body. */
+/** The body after serialization. */
 export function toWireJson(body: JsonObject): JsonObject {
   return JSON.parse(JSON.stringify(body))
 }
@@ -46,13 +46,13 @@ export function toWireJson(body: JsonObject): JsonObject {
 export interface RequestRoundTrip {
   body: JsonObject
   decoded: ModelCall
-  /** What the encoder said it left out. */
+  /** Fields that the encoder reported as dropped. */
   dropped: string[]
-  /** What really differs. */
+  /** Differences that the comparison found. */
   differences: string[]
 }
 
-/** A call to an upstream, and as that upstream would understand it. */
+/** A call encoded for an upstream and decoded as that upstream would. */
 export function roundTripRequest(call: ModelCall, upstream: GenerateDialect): RequestRoundTrip {
   const dialect = dialects[upstream]
   const { body, dropped } = dialect.upstream.encodeRequest(
@@ -64,7 +64,7 @@ export function roundTripRequest(call: ModelCall, upstream: GenerateDialect): Re
   return { body: wire, decoded, dropped, differences: compareRequests(call, decoded) }
 }
 
-/** The bytes of a streamed reply, as a client of the format gets them. */
+/** The stream that a client of the format receives. */
 export function encodeStream(
   dialect: GenerateDialect,
   events: ReplyEvent[],
@@ -84,7 +84,7 @@ export function encodeWhole(
   return toWireJson(dialects[dialect].client.encodeReply(collectReply(events), context, cost))
 }
 
-/** The frames of a stream whose bytes came in these pieces. */
+/** The frames of a stream whose bytes are split at these positions. */
 export function parseFrames(stream: string | Uint8Array, cuts: number[] = []): SseFrame[] {
   const bytes = typeof stream === 'string' ? new TextEncoder().encode(stream) : stream
   const reader = new SseReader()
@@ -106,7 +106,7 @@ export function decodeFrames(dialect: GenerateDialect, frames: SseFrame[]): Repl
 export type ReplyMode = 'streamed' | 'whole'
 export const replyModes: readonly ReplyMode[] = ['streamed', 'whole']
 
-/** A reply written in a format and read again. */
+/** A reply encoded in a format and decoded again. */
 export function roundTripEvents(
   dialect: GenerateDialect,
   mode: ReplyMode,

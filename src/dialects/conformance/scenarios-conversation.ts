@@ -12,7 +12,7 @@ import {
 export const conversationScenarios = [
   scenario('Plain text', { messages: [userMessage('How cold is it in Oslo?')], maxTokens: 300 }),
   {
-    name: 'No limit of the answer',
+    name: 'No output limit',
     call: { messages: [userMessage('Tell me a tale.')], stream: false, unknown: [] },
   },
   conversation(
@@ -31,23 +31,23 @@ export const conversationScenarios = [
     userMessage('Cold?'),
   ),
   conversation(
-    'Several turns',
+    'Multiple turns',
     userMessage('Hello'),
     assistantMessage('Hello! What can I do?'),
     userMessage('Count to three.'),
   ),
   conversation(
-    'Instructions between turns',
+    'System message between turns',
     userMessage('Hello'),
     assistantMessage('Hi.'),
     { role: 'system', parts: [toPart('From now on, answer in Norwegian.')] },
     userMessage('How cold is it?'),
   ),
-  conversation('The beginning of the answer', userMessage('Write JSON.'), assistantMessage('{"city":')),
-  conversation('Several text blocks', userMessage('First block.', 'Second block.')),
-  conversation('Names of speakers', { ...userMessage('Hello'), name: 'kari' }),
+  conversation('Prefilled assistant message', userMessage('Write JSON.'), assistantMessage('{"city":')),
+  conversation('Multiple text blocks', userMessage('First block.', 'Second block.')),
+  conversation('Participant name', { ...userMessage('Hello'), name: 'kari' }),
   conversation(
-    'A refusal in the history',
+    'Refusal in the history',
     userMessage('Do it.'),
     assistantMessage({ kind: 'refusal', text: 'I will not.' }),
     userMessage('Why?'),
@@ -63,7 +63,7 @@ export const mediaScenarios = [
     }),
   ),
   conversation(
-    'Image as data',
+    'Image as base64',
     userMessage('And this?', { kind: 'image', source: { kind: 'data', mediaType: 'image/png', data: png } }),
   ),
   conversation(
@@ -74,7 +74,7 @@ export const mediaScenarios = [
     ),
   ),
   conversation(
-    'PDF as data',
+    'PDF as base64',
     userMessage(
       {
         kind: 'file',
@@ -96,7 +96,7 @@ export const mediaScenarios = [
     ),
   ),
   conversation(
-    'Document to cite from',
+    'Document with citations',
     userMessage(
       {
         kind: 'file',
@@ -120,7 +120,7 @@ export const mediaScenarios = [
     ),
   ),
   conversation(
-    'Video as data',
+    'Video as base64',
     userMessage(
       { kind: 'video', source: { kind: 'data', mediaType: 'video/mp4', data: wav } },
       'What happens?',

@@ -17,10 +17,10 @@ export const outputScenarios = [
   scenario('Structured output with a description', {
     format: { kind: 'schema', name: 'forecast', schema: richSchema, description: 'One day.' },
   }),
-  scenario('JSON without a schema', { format: { kind: 'json' } }),
-  scenario('Grammar for the answer', { format: { kind: 'grammar', grammar: 'root ::= "yes" | "no"' } }),
+  scenario('JSON mode', { format: { kind: 'json' } }),
+  scenario('Grammar', { format: { kind: 'grammar', grammar: 'root ::= "yes" | "no"' } }),
   scenario('Verbosity', { verbosity: 'low' }),
-  scenario('Several answers (n)', { n: 3 }),
+  scenario('Multiple choices (`n`)', { n: 3 }),
   scenario('Image output', { modalities: ['text', 'image'], imageConfig: { aspect_ratio: '16:9' } }),
   scenario('Audio output', { modalities: ['text', 'audio'], audio: { voice: 'alloy', format: 'pcm16' } }),
   scenario('Predicted output', { prediction: 'const a = 1\n' }),
@@ -45,11 +45,11 @@ export const samplingScenarios = [
 
 export const reasoningScenarios = [
   scenario('Reasoning: effort', { reasoning: { effort: 'high' } }),
-  scenario('Reasoning: least effort', { reasoning: { effort: 'minimal' } }),
+  scenario('Reasoning: minimal effort', { reasoning: { effort: 'minimal' } }),
   scenario('Reasoning: budget', { reasoning: { maxTokens: 2048 } }),
-  scenario('Reasoning: on', { reasoning: { enabled: true } }),
-  scenario('Reasoning: off', { reasoning: { enabled: false } }),
-  scenario('Reasoning: as the model likes', { reasoning: { adaptive: true } }),
+  scenario('Reasoning: enabled', { reasoning: { enabled: true } }),
+  scenario('Reasoning: disabled', { reasoning: { enabled: false } }),
+  scenario('Reasoning: adaptive', { reasoning: { adaptive: true } }),
   scenario('Reasoning: hidden', { reasoning: { effort: 'medium', exclude: true } }),
   scenario('Reasoning: detailed summary', { reasoning: { effort: 'medium', summary: 'detailed' } }),
 ]
@@ -108,20 +108,20 @@ export const reasoningHistoryScenarios = [
 
 export const cachingScenarios = [
   conversation(
-    'Cache mark on text',
+    'Cache breakpoint on text',
     userMessage({ kind: 'text', text: 'A long prefix.', cache: {} }, 'Question?'),
   ),
   conversation(
-    'Cache mark of one hour',
+    'Cache breakpoint with a TTL of one hour',
     userMessage({ kind: 'text', text: 'A long prefix.', cache: { ttl: '1h' } }, 'Question?'),
   ),
   conversation(
-    'Cache mark on the system prompt',
+    'Cache breakpoint on the system prompt',
     { role: 'system', parts: [{ kind: 'text', text: 'Rules.', cache: { ttl: '5m' } }] },
     userMessage('Question?'),
   ),
-  scenario('Cache mark on a tool', { tools: [{ ...weatherTool, cache: {} }] }),
-  scenario('Cache mark on a tool result', {
+  scenario('Cache breakpoint on a tool', { tools: [{ ...weatherTool, cache: {} }] }),
+  scenario('Cache breakpoint on a tool result', {
     tools: [weatherTool],
     messages: [
       userMessage('Weather?'),
@@ -139,11 +139,11 @@ export const metadataScenarios = [
   scenario('Service tier: priority', { serviceTier: 'priority' }),
   scenario('user', { user: 'user-7' }),
   scenario('metadata', { metadata: { ticket: 'T-12' } }),
-  scenario('A field only the client knows', { unknown: ['vendor_extra'] }),
+  scenario('Unknown field', { unknown: ['vendor_extra'] }),
 ]
 
 export const nativeScenarios = [
-  scenario('Server tool of Messages', {
+  scenario('Messages server tool', {
     tools: [
       {
         kind: 'native',
@@ -153,7 +153,7 @@ export const nativeScenarios = [
       },
     ],
   }),
-  scenario('Server tool of Responses', {
+  scenario('Responses server tool', {
     tools: [
       {
         kind: 'native',
@@ -163,11 +163,11 @@ export const nativeScenarios = [
       },
     ],
   }),
-  scenario('Server tool of Gemini', {
+  scenario('Gemini server tool', {
     tools: [{ kind: 'native', dialect: 'gemini', type: 'googleSearch', value: { googleSearch: {} } }],
   }),
   conversation(
-    'Block only Messages knows',
+    'Messages-only block',
     userMessage('Find it.'),
     assistantMessage(
       {
@@ -180,7 +180,7 @@ export const nativeScenarios = [
     userMessage('Thanks.'),
   ),
   conversation(
-    'Item only Responses knows',
+    'Responses-only item',
     userMessage('Find it.'),
     assistantMessage(
       {
@@ -193,7 +193,7 @@ export const nativeScenarios = [
     userMessage('Thanks.'),
   ),
   conversation(
-    'Part only Gemini knows',
+    'Gemini-only part',
     userMessage('Compute.'),
     assistantMessage(
       {
@@ -206,7 +206,7 @@ export const nativeScenarios = [
     userMessage('Thanks.'),
   ),
   conversation(
-    'Part only Chat knows',
+    'Chat-only part',
     userMessage(
       { kind: 'opaque', dialect: 'chat', value: { type: 'voice_note', voice_note: { id: 'v1' } } },
       'What?',

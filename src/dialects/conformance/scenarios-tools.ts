@@ -26,7 +26,7 @@ export const toolScenarios = [
   scenario('Tools', { tools: [weatherTool, clockTool] }),
   scenario('Tool with a strict schema', { tools: [{ ...weatherTool, strict: true }] }),
   scenario('Tool without arguments', { tools: [{ kind: 'function', name: 'ping' }] }),
-  scenario('Tool loaded when needed', { tools: [{ ...weatherTool, deferLoading: true }] }),
+  scenario('Deferred tool loading', { tools: [{ ...weatherTool, deferLoading: true }] }),
   scenario('Tool in a namespace', { tools: [{ ...weatherTool, namespace: 'north' }] }),
   scenario('Free-text tool', { tools: [{ kind: 'custom', name: 'patch', description: 'A patch.' }] }),
   scenario('Free-text tool with a grammar', {
@@ -41,11 +41,11 @@ export const toolScenarios = [
   scenario('Tool choice: auto', { tools: [weatherTool], toolChoice: { kind: 'auto' } }),
   scenario('Tool choice: none', { tools: [weatherTool], toolChoice: { kind: 'none' } }),
   scenario('Tool choice: required', { tools: [weatherTool], toolChoice: { kind: 'required' } }),
-  scenario('Tool choice: one tool', {
+  scenario('Tool choice: specific tool', {
     tools: [weatherTool, clockTool],
     toolChoice: { kind: 'tool', name: 'get_time' },
   }),
-  scenario('Tool choice: some tools', {
+  scenario('Tool choice: allowed tools', {
     tools: [
       weatherTool,
       clockTool,
@@ -53,9 +53,9 @@ export const toolScenarios = [
     ],
     toolChoice: { kind: 'allowed', required: true, names: ['get_weather', 'get_time'] },
   }),
-  scenario('Parallel tool calls off', { tools: [weatherTool], parallelToolCalls: false }),
+  scenario('Parallel tool calls disabled', { tools: [weatherTool], parallelToolCalls: false }),
   scenario('Parallel tool calls and their results', { tools: [weatherTool], messages: parallelConversation }),
-  scenario('A tool call without arguments', {
+  scenario('Tool call without arguments', {
     tools: [clockTool],
     messages: [
       userMessage('Time?'),
@@ -63,7 +63,7 @@ export const toolScenarios = [
       userMessage(toolResult('call_time', '12:00')),
     ],
   }),
-  scenario('A failed tool call', {
+  scenario('Failed tool call', {
     tools: [weatherTool],
     messages: [
       userMessage('Weather?'),
@@ -71,7 +71,7 @@ export const toolScenarios = [
       userMessage({ ...toolResult('call_a', 'no such city'), isError: true }),
     ],
   }),
-  scenario('An image as the result of a tool', {
+  scenario('Image in a tool result', {
     tools: [weatherTool],
     messages: [
       userMessage('Show me.'),
@@ -86,7 +86,7 @@ export const toolScenarios = [
       }),
     ],
   }),
-  scenario('A call of a free-text tool', {
+  scenario('Free-text tool call', {
     tools: [{ kind: 'custom', name: 'patch' }],
     messages: [
       userMessage('Fix it.'),

@@ -3,7 +3,7 @@ import type { ReasoningFormat } from '../../call/part.ts'
 import { type GenerateDialect, serviceTiers } from '../../catalogue/vocabulary.ts'
 import type { Target } from '../dialect.ts'
 
-/** Whose signatures the best known upstream of each format understands. */
+/** The signature format of the main vendor of each dialect. */
 export const nativeSignatures: Record<GenerateDialect, ReasoningFormat> = {
   chat: 'unknown',
   messages: 'vendor_a-v1',
@@ -11,7 +11,7 @@ export const nativeSignatures: Record<GenerateDialect, ReasoningFormat> = {
   gemini: 'vendor_c-v1',
 }
 
-/** The format in which a vendor signs its thinking. */
+/** The dialect in which each vendor sends signatures. */
 export const nativeDialects: Partial<Record<ReasoningFormat, GenerateDialect>> = {
   'vendor_a-v1': 'messages',
   'vendor_b-responses-v1': 'responses',
@@ -19,7 +19,7 @@ export const nativeDialects: Partial<Record<ReasoningFormat, GenerateDialect>> =
   'vendor_c-v1': 'gemini',
 }
 
-/** Where a request for a tier is routed to; nobody who speaks Messages has lanes to choose from. */
+/** The tier that a request is routed to; upstreams of Messages have no selectable tiers. */
 export function resolveTierTarget(
   dialect: GenerateDialect,
   { serviceTier }: ModelCall,
@@ -28,7 +28,7 @@ export function resolveTierTarget(
   return { tier: tier ?? null }
 }
 
-/** An upstream that knows every word of its format, and a model that reasons. */
+/** An upstream that supports every field of its format, with a reasoning model. */
 export function createTarget(dialect: GenerateDialect, changes: Partial<Target> = {}): Target {
   return {
     model: 'upstream-model',
