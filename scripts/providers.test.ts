@@ -16,7 +16,7 @@ import {
 
 const anyKey = '-----BEGIN PRIVATE KEY-----'
 
-/** Every variable is set, as `config check` would be told. */
+/** Reads an example with all of its variables set. */
 async function readExample(text: string) {
   const directory = mkdtempSync(join(tmpdir(), 'headgate-example-'))
   const path = join(directory, 'headgate.yaml')
@@ -29,26 +29,26 @@ async function readExample(text: string) {
   }
 }
 
-test('the list of providers is what there is (npm run providers writes it)', async () => {
+test('the list of providers is up to date (regenerate it with npm run providers)', async () => {
   expect(await Bun.file('docs/providers/README.md').text()).toBe(renderProvidersIndex())
 })
 
-test('the example of a server that is not built in is read', async () => {
+test('the example of an OpenAI-compatible server is valid', async () => {
   const page = await Bun.file('docs/providers/compatible.md').text()
   const [, example = ''] = /```yaml\n([\s\S]*?)```/.exec(page) ?? []
   expect((await readExample(example)).models).toHaveLength(1)
 })
 
 describe.each(documentedProviders.map((provider) => [provider.slug, provider] as const))(
-  'the page of %s',
+  'provider page of %s',
   (_, provider) => {
-    test('is what its data says (npm run providers writes it)', async () => {
+    test('is up to date (regenerate it with npm run providers)', async () => {
       expect(await Bun.file(pagePath(provider.slug)).text()).toBe(renderProviderPage(provider))
     })
 
-    test('has examples that are read', async () => {
+    test('has valid examples', async () => {
       for (const [, text] of buildYamlExamples(provider)) {
-        // Those with models alone stand beside a provider that is known.
+        // Some examples only add models to a built-in provider.
         const { providers, models } = await readExample(text)
         expect(providers.length + models.length).toBeGreaterThan(0)
       }

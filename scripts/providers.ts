@@ -1,4 +1,4 @@
-// Writes docs/providers: one page for each built-in provider, from its data and what notes.ts adds.
+// Generates docs/providers: one page per built-in provider, from its definition and notes.ts.
 import type { Provider } from '../src/catalogue/provider.ts'
 import { readSnapshot } from '../src/catalogue/snapshot.ts'
 import { isGenerateDialect } from '../src/catalogue/vocabulary.ts'
@@ -18,15 +18,15 @@ export function renderProviderPage(provider: Provider): string {
   const parts = [
     `# ${name}`,
     renderAttributes(provider),
-    '## By environment',
+    '## Environment variables',
     renderEnvironment(provider),
-    '## In headgate.yaml',
+    '## Configuration file',
     ...(hasModels(provider) ? [] : [noModelsNotice]),
     ...buildYamlExamples(provider).map(([title, text]) => `${title}:\n\n\`\`\`yaml\n${text}\n\`\`\``),
-    '## With a key of your own',
+    '## BYOK',
     renderByokSection(provider),
-    ...(notes[slug] ? ['## What to know', notes[slug].remarks.map((text) => `- ${text}`).join('\n')] : []),
-    `What it is sent, to the letter: [\`${slug}.json\`](../../test/providers/snapshots/${slug}.json). All providers: [README.md](README.md).`,
+    ...(notes[slug] ? ['## Notes', notes[slug].remarks.map((text) => `- ${text}`).join('\n')] : []),
+    `Recorded requests: [\`${slug}.json\`](../../test/providers/snapshots/${slug}.json). All providers: [README.md](README.md).`,
   ]
   const pageParts = hasGenerateDialect(provider)
     ? parts
@@ -43,7 +43,7 @@ function hasModels({ slug }: Provider): boolean {
 }
 
 const noModelsNotice =
-  'The catalogue that comes with Headgate has no models of this provider, so that its key alone makes nothing callable: declare the models you use, in this file or [while the server runs](../catalogue.md).'
+  'The built-in catalogue has no models of this provider. Declare the models that you use in headgate.yaml, or add them [through the API](../catalogue.md).'
 
 function hasGenerateDialect(provider: Provider): boolean {
   return provider.dialects.some(isGenerateDialect)
@@ -53,11 +53,11 @@ function renderAttributes(provider: Provider): string {
   const { slug, baseUrl, dataPolicy } = provider
   const rows = [
     ['Slug', `\`${slug}\``],
-    ['Address', `\`${baseUrl}\``],
+    ['Base URL', `\`${baseUrl}\``],
     ['Formats', provider.dialects.join(', ')],
-    ['Signs in with', describeSigning(provider)],
-    ['Trains on prompts', dataPolicy.training ? 'has not promised that it does not' : 'no'],
-    ['Keeps prompts', dataPolicy.retains ? 'yes, or has not promised that it does not' : 'no'],
+    ['Authentication', describeSigning(provider)],
+    ['Trains on prompts', dataPolicy.training ? 'yes, or not ruled out' : 'no'],
+    ['Stores prompts', dataPolicy.retains ? 'yes, or not ruled out' : 'no'],
     ...(provider.statusPageUrl ? [['Status', `<${provider.statusPageUrl}>`]] : []),
   ]
   return `| | |\n|---|---|\n${rows.map(([title, value]) => `| ${title} | ${value} |`).join('\n')}`
@@ -76,23 +76,23 @@ function describeSigning({ keyHeader, signIn, dialects: names }: Provider): stri
 function renderEnvironment(provider: Provider): string {
   const { keyVariable, keyFile, settings = {} } = provider
   const requiredSettings = listRequiredSettings(provider).map((name) => `\`${name}\``)
-  const set = requiredSettings.length > 0 ? `with ${requiredSettings.join(' and ')} said too` : 'set'
+  const condition = requiredSettings.length > 0 ? ` together with ${requiredSettings.join(' and ')}` : ''
   const key = keyFile
-    ? 'The credential, or the path of its file'
-    : `The credential; ${set}, it enables the provider`
+    ? 'The credential as JSON, or the path of its file'
+    : `The API key; enables the provider${condition}`
   const rows = [
     [keyVariable ?? '', key],
     ...Object.entries(settings).flatMap(([name, { variables }]) =>
-      variables.map((variable, place) => [
+      variables.map((variable, index) => [
         variable,
-        place === 0 ? `\`${name}\`` : `\`${name}\`, if the one before is not set`,
+        index === 0 ? `\`${name}\`` : `\`${name}\`, if \`${variables[index - 1]}\` is not set`,
       ]),
     ),
   ]
   return `| Variable | Meaning |\n|---|---|\n${rows.map(([name, meaning]) => `| \`${name}\` | ${meaning} |`).join('\n')}`
 }
 
-/** Settings that the address cannot do without. */
+/** Settings that are part of the base URL. */
 function listRequiredSettings({ baseUrl, settings = {} }: Provider): string[] {
   return Object.keys(settings).filter((name) => baseUrl.includes(`{${name}}`))
 }
@@ -116,7 +116,7 @@ export function buildYamlExamples(provider: Provider): [string, string][] {
     ...(filled ? [`    settings: { ${filled} }`] : []),
     ...(hasModels(provider) ? [] : buildSampleModel(slug)),
   ]
-  const title = hasModels(provider) ? 'A token' : 'A token, and a model'
+  const title = hasModels(provider) ? 'With an API key' : 'With an API key and a model'
   return [[title, plain.join('\n')], ...(notes[slug]?.yaml ?? [])]
 }
 
@@ -127,7 +127,7 @@ function buildSampleModel(slug: string): string[] {
     '    name: Acme Large',
     '    endpoints:',
     `      - provider: ${slug}`,
-    '        upstream_model: its-name-there',
+    '        upstream_model: name-at-the-provider',
     '        pricing: { prompt: "0.000001", completion: "0.000002" }',
   ]
 }
@@ -139,10 +139,10 @@ export function buildByokExamples({ slug }: Provider): [string, string][] {
 
 function renderByokSection(provider: Provider): string {
   const others = buildByokExamples(provider).map(
-    ([title, text]) => `${title}, as a text in \`key\`:\n\n\`\`\`json\n${text}\n\`\`\``,
+    ([title, text]) => `${title}, as a JSON string in \`key\`:\n\n\`\`\`json\n${text}\n\`\`\``,
   )
   return [
-    `\`POST /byok\` with \`"provider": "${provider.slug}"\` and a token in \`key\`; see [BYOK](../byok.md).`,
+    `\`POST /byok\` with \`"provider": "${provider.slug}"\` and an API key in \`key\`; see [BYOK](../byok.md).`,
     ...others,
   ].join('\n\n')
 }
@@ -150,11 +150,11 @@ function renderByokSection(provider: Provider): string {
 export function renderProvidersIndex(): string {
   const rows = documentedProviders.map(
     ({ slug, name, keyVariable, dialects: names }) =>
-      `| [${name}](${slug}.md) | \`${slug}\` | \`${keyVariable}\` | ${names.join(', ')} | ${listedProviders.has(slug) ? 'in the catalogue' : 'to be declared'} |`,
+      `| [${name}](${slug}.md) | \`${slug}\` | \`${keyVariable}\` | ${names.join(', ')} | ${listedProviders.has(slug) ? 'built in' : 'declare them'} |`,
   )
   return `# Providers
 
-Each is enabled by the environment variable its own tools use, by headgate.yaml, or, for one workspace, by a key of its own ([BYOK](../byok.md)). A server that is not listed: [any server of the OpenAI shape](compatible.md). Nothing at all: the [sandbox](../sandbox.md). These pages are made by \`npm run providers\`, but for [compatible.md](compatible.md).
+Enable a provider with its usual environment variable, in headgate.yaml, or for one workspace with a [BYOK](../byok.md) key. For servers that are not listed, see [OpenAI-compatible servers](compatible.md). To try Headgate without a provider, use the [sandbox](../sandbox.md). These pages, except [compatible.md](compatible.md), are generated by \`npm run providers\`.
 
 | Provider | Slug | Variable | Formats | Models |
 |---|---|---|---|---|

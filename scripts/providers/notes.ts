@@ -1,12 +1,12 @@
-/** What the data of a provider does not say. */
+/** Documentation that does not follow from the definition of a provider. */
 export interface ProviderNotes {
-  /** Entries for headgate.yaml beside the plain one, each under what it is for. */
+  /** More examples for headgate.yaml. */
   yaml?: [title: string, text: string][]
-  /** The variable of a token, where the usual one holds something else. */
+  /** The variable of an API key, if the usual one holds another kind of credential. */
   tokenVariable?: string
-  /** A region of this provider, for the examples. */
+  /** A region for the examples. */
   region?: string
-  /** Credentials of one's own beside a token, each under what it is. */
+  /** Other BYOK credentials than an API key. */
   keys?: [title: string, value: unknown][]
   remarks: string[]
 }
@@ -25,7 +25,7 @@ export const notes: Readonly<Record<string, ProviderNotes>> = {
   'amazon-bedrock': {
     yaml: [
       [
-        'An access key',
+        'With an access key',
         `providers:
   - slug: amazon-bedrock
     credentials:
@@ -35,7 +35,7 @@ export const notes: Readonly<Record<string, ProviderNotes>> = {
       region: eu-west-1`,
       ],
       [
-        'A second account, or another region',
+        'With a second account or region',
         `providers:
   - slug: bedrock-frankfurt
     name: Bedrock, Frankfurt
@@ -54,18 +54,18 @@ models:
     ],
     keys: [
       [
-        'An access key, with `sessionToken` if it is a temporary one',
+        'An access key, with `sessionToken` if it is temporary',
         { accessKeyId: 'AKIAIOSFODNN7EXAMPLE', secretAccessKey: 'wJalrXUtnFEMI...', region: 'eu-west-1' },
       ],
     ],
     remarks: [
-      '`AWS_ACCESS_KEY_ID` and its like are not read by themselves: many machines have them for other reasons. Name them in headgate.yaml, or put the JSON of an access key into `AWS_BEARER_TOKEN_BEDROCK`.',
-      'Models of Anthropic are asked with InvokeModel and InvokeModelWithResponseStream, in the Messages format: the model is in the path, `anthropic-beta` becomes `anthropic_beta` in the body, and the binary stream is given to clients as server-sent events. `tags` and `service_tier` are dropped and reported.',
-      'Models that have it are asked at the OpenAI-compatible address (`/openai/v1/chat/completions`): say `dialects: [chat]` where you declare one. Converse is not used; models that have nothing else cannot be reached.',
-      'Models that are called through an inference profile have it in their name. In an `upstream_model`, `regional.` stands for the profile of the region in use (`eu.`, `us.`, `jp.`, `au.`, `apac.`, `us-gov.`). The catalogue has two endpoints of each: `amazon-bedrock`, which is the global profile, and `amazon-bedrock/regional`, which is dearer; requests, guardrails and presets choose by these tags. A request that must stay in Europe or the US takes the regional profile in any case.',
-      'An API key says nothing of its region. One of your own is used in the region of the installation, or in `us-east-1` when that has none; the installation itself needs `AWS_REGION`.',
-      'A request that must stay in a region takes a credential of another one to `eu-west-1` or `us-east-1`.',
-      'Roles of machines and containers are not asked for credentials.',
+      '`AWS_ACCESS_KEY_ID` and related variables are not read automatically, because many machines set them for other purposes. Reference them in headgate.yaml, or set `AWS_BEARER_TOKEN_BEDROCK` to an access key as JSON.',
+      'Anthropic models are called with InvokeModel and InvokeModelWithResponseStream in the Messages format: the model is in the path, `anthropic-beta` becomes `anthropic_beta` in the body, and the binary event stream is converted to server-sent events. `tags` and `service_tier` are dropped and listed in `x-headgate-dropped`.',
+      'Other models are called through the OpenAI-compatible endpoint (`/openai/v1/chat/completions`): declare them with `dialects: [chat]`. The Converse API is not used, so models that only support Converse are not available.',
+      'The name of a model includes its inference profile. In `upstream_model`, the prefix `regional.` becomes the profile of the configured region (`eu.`, `us.`, `jp.`, `au.`, `apac.`, `us-gov.`). The catalogue has two endpoints for each model: `amazon-bedrock` for the global profile and `amazon-bedrock/regional`, which costs more; requests, guardrails and presets select them by these tags. Requests that must stay in Europe or the US always use the regional profile.',
+      'An API key does not include a region. BYOK keys use the region of the installation, or `us-east-1` if none is set; the API key of the installation requires `AWS_REGION`.',
+      'If a request must stay in a region and the credential belongs to another, `eu-west-1` or `us-east-1` is used.',
+      'Credentials of instance and container roles are not used.',
       '`count_tokens` is estimated.',
     ],
   },
@@ -74,7 +74,7 @@ models:
     region: 'europe-west1',
     yaml: [
       [
-        'The account in the file itself',
+        'With a service account',
         `providers:
   - slug: google-vertex
     credentials:
@@ -85,7 +85,7 @@ models:
       region: europe-west1`,
       ],
       [
-        'Claude, or an open model',
+        'With Claude or an open model',
         `models:
   - id: anthropic/claude-haiku-4.5
     name: Claude Haiku 4.5
@@ -97,20 +97,20 @@ models:
       - { provider: google-vertex, upstream_model: meta/llama-4-maverick-17b-128e-instruct-maas, dialects: [chat] }`,
       ],
     ],
-    keys: [['A service account, with `region` and `bucket` added if wanted', account]],
+    keys: [['A service account, optionally with `region` and `bucket`', account]],
     remarks: [
-      '`GOOGLE_APPLICATION_CREDENTIALS` is the path of the file of a service account, or its JSON. Other kinds of credentials (of a person, or federated) are not understood; the start says so in a warning and goes on.',
-      'A service account signs an assertion, which is exchanged for a token at `https://oauth2.googleapis.com/token` and nowhere else; `token_url` in headgate.yaml changes that for the installation. A token is kept for as long as it lasts, and replaced at 80 % of that.',
-      'A region is one such as `europe-west1`, or `global`, `eu` or `us`. An account of your own without one is used in the region of the installation, or in `global` when that has none. A request that must stay in a region does not take an account of another.',
-      'A token alone is an API key and goes into `x-goog-api-key`; with `key_header: authorization` it may be an access token. One of your own needs the project of the installation.',
-      'Ids of tool calls are unknown to this API and left out; calls and results are matched by their order. `service_tier` is dropped and reported.',
-      'Models of Anthropic are asked with rawPredict and streamRawPredict, in the Messages format; `tags` is dropped and reported, and `count_tokens` is estimated.',
+      '`GOOGLE_APPLICATION_CREDENTIALS` is the path of a service account file, or its JSON. Other credential types (user credentials, workload identity federation) are not supported; the server logs a warning and starts without the provider.',
+      'A service account signs a JWT assertion, which is exchanged for an access token at `https://oauth2.googleapis.com/token` only; `token_url` in headgate.yaml overrides it for the installation. Access tokens are cached and renewed after 80 % of their lifetime.',
+      'The region is a location such as `europe-west1`, or `global`, `eu` or `us`. A BYOK service account without a region uses that of the installation, or `global` if none is set. Requests that must stay in a region do not use accounts of another region.',
+      'An API key is sent in `x-goog-api-key`; with `key_header: authorization` it may be an access token. A BYOK API key requires the project of the installation.',
+      'This API does not accept tool call ids: they are omitted, and results are matched by order. `service_tier` is dropped and listed in `x-headgate-dropped`.',
+      'Anthropic models are called with rawPredict and streamRawPredict in the Messages format; `tags` is dropped and listed in `x-headgate-dropped`, and `count_tokens` is estimated.',
     ],
   },
   azure: {
     yaml: [
       [
-        'Resources and deployments',
+        'With resources and deployments',
         `providers:
   - slug: azure
     credentials:
@@ -121,7 +121,7 @@ models:
         model_id: my-o3`,
       ],
       [
-        'Deployments that are not named like their model',
+        'With a deployment whose name is not the model name',
         `models:
   - id: openai/o3
     name: o3
@@ -131,7 +131,7 @@ models:
     ],
     keys: [
       [
-        'Resources, which serve every model under the name of its deployment, and single deployments, which go before them for their model',
+        'Resources, which serve every model by deployment name, and single deployments, which take precedence for their model',
         [
           { api_key: 'my-azure-key', resource_name: 'my-resource', resource_type: 'ai_foundry' },
           {
@@ -145,39 +145,39 @@ models:
       ],
     ],
     remarks: [
-      'The model in a request is the name of a deployment. The catalogue takes it to be that of the model.',
-      '`resource_type` (`AZURE_RESOURCE_TYPE`) `ai_foundry` is `https://{resource}.services.ai.azure.com/openai/v1`; anything else, and nothing, is the address above.',
-      'The `endpoint_url` of a deployment ends in `/chat/completions` or `/responses`, and `?api-version=...` where there is one; that decides the format. In a credential of your own it must be an https address on the public internet, unless the operator lists it in `egress.allow_private`; the connection goes to exactly the addresses that were looked at.',
-      'Of several resources in one credential the first is used.',
+      'The model in a request is the name of a deployment. The catalogue assumes that deployments are named after their model.',
+      'With `resource_type: ai_foundry` (`AZURE_RESOURCE_TYPE`) the base URL is `https://{resource}.services.ai.azure.com/openai/v1`; otherwise it is the one above.',
+      'The path of a deployment’s `endpoint_url`, `/chat/completions` or `/responses`, selects the format; `?api-version=...` is optional. In a BYOK credential it must be an HTTPS URL on the public internet, unless the operator allows it in `egress.allow_private`; connections go only to the IP addresses that were checked.',
+      'If a credential has several resources, the first is used.',
     ],
   },
   anthropic: {
     remarks: [
-      'Clients of the Messages format pass unchanged, unknown fields and `anthropic-beta` included.',
-      '`count_tokens` is answered by the provider.',
+      'Requests in the Messages format are passed through, including unknown fields and `anthropic-beta`.',
+      '`count_tokens` is forwarded to the provider.',
     ],
   },
   openai: {
     remarks: [
-      'Requests in a format that it does not speak are asked with Responses, or with Chat Completions where that loses less.',
+      'Requests in other formats are translated to Responses, or to Chat Completions if that drops fewer fields.',
     ],
   },
   'google-ai-studio': {
     remarks: [
-      'The unpaid tier trains on prompts, and a key does not tell its tier: the catalogue says the worse. Say `data_policy` in headgate.yaml if yours is paid.',
+      'Google trains on prompts of the free tier, and an API key does not show its tier, so the catalogue assumes the free tier. If yours is paid, set `data_policy` in headgate.yaml.',
     ],
   },
-  mistral: { remarks: ['It refuses `stream_options`, and reports usage without it.'] },
+  mistral: { remarks: ['It rejects `stream_options`, and reports usage without it.'] },
   cohere: {
     remarks: [
-      'Its Compatibility API is used. It refuses `stream_options`: where a stream does not tell its usage, the charge is an estimate and marked so.',
+      'Headgate uses the Compatibility API, which rejects `stream_options`. If a stream does not report usage, the charge is estimated and marked as an estimate.',
     ],
   },
-  perplexity: { remarks: ['Its citations are kept as annotations.'] },
+  perplexity: { remarks: ['Citations are returned as annotations.'] },
   ollama: {
     yaml: [
       [
-        'A server of your own, which needs no key',
+        'With a self-hosted server, without an API key',
         `providers:
   - slug: ollama-local
     name: Ollama
@@ -190,28 +190,26 @@ models:
       - { provider: ollama-local, upstream_model: "gemma3:12b", pricing: { prompt: "0", completion: "0" } }`,
       ],
     ],
-    remarks: [
-      'The built-in provider is the one in the cloud. A server of your own is never sent the key for it.',
-    ],
+    remarks: ['The built-in provider is Ollama’s cloud. Its API key is never sent to a self-hosted server.'],
   },
   openrouter: {
     remarks: [
-      'Every model of the catalogue that it has can be asked through it; where another provider that is set up is cheaper, that is asked first more often.',
+      'OpenRouter serves every model that it shares with the catalogue; cheaper configured providers are usually tried first.',
     ],
   },
   moonshotai: {
-    remarks: ['Accounts of the mainland use `base_url: https://api.moonshot.cn/v1`.'],
+    remarks: ['Accounts in mainland China use `base_url: https://api.moonshot.cn/v1`.'],
   },
   'z-ai': {
     remarks: [
-      'Subscribers of the coding plan use `base_url: https://api.z.ai/api/coding/paas/v4`; accounts of the mainland `https://open.bigmodel.cn/api/paas/v4`.',
+      'The coding plan uses `base_url: https://api.z.ai/api/coding/paas/v4`; accounts in mainland China use `https://open.bigmodel.cn/api/paas/v4`.',
     ],
   },
-  minimax: { remarks: ['Accounts of the mainland use `base_url: https://api.minimaxi.com/v1`.'] },
+  minimax: { remarks: ['Accounts in mainland China use `base_url: https://api.minimaxi.com/v1`.'] },
   nvidia: {
-    remarks: [
-      'A NIM of your own is a server of the OpenAI shape: see [any server of the OpenAI shape](compatible.md).',
-    ],
+    remarks: ['A self-hosted NIM is an [OpenAI-compatible server](compatible.md).'],
   },
-  cloudflare: { remarks: ['The account is part of the address: the key alone does not enable it.'] },
+  cloudflare: {
+    remarks: ['The account id is part of the base URL, so the API key alone does not enable the provider.'],
+  },
 }
