@@ -12,7 +12,7 @@ import { createTarget } from './targets.ts'
 
 const pairs = generateDialects.flatMap((one) => generateDialects.map((other) => [one, other] as const))
 
-/** What throws when it is taken for a text or a number, and other surprises. */
+/** Values that throw when converted to a string or a number, and other unexpected values. */
 const traps: readonly unknown[] = [
   { toString: 1 },
   { valueOf: 1, toString: null },
@@ -22,91 +22,94 @@ const traps: readonly unknown[] = [
   '',
 ]
 
-/** The same JSON with a trap in the place of one of its values. */
-function* trapped(value: JsonObject): Generator<JsonObject> {
+/** The same JSON with one of its values replaced by a trap. */
+function* createVariants(body: JsonObject): Generator<JsonObject> {
   let count = 0
-  JSON.stringify(value, (_, inner) => {
+  JSON.stringify(body, (_, inner) => {
     count++
     return inner
   })
-  for (let at = 1; at < count; at++) {
+  for (let target = 1; target < count; target++) {
     for (const trap of traps) {
-      let summary = 0
-      yield JSON.parse(JSON.stringify(value, (_, inner) => (summary++ === at ? trap : inner)))
+      let visited = 0
+      yield JSON.parse(JSON.stringify(body, (_, inner) => (visited++ === target ? trap : inner)))
     }
   }
 }
 
-function expectNoCrash(run: () => unknown, what: unknown): void {
+function expectNoCrash(run: () => unknown, input: unknown): void {
   try {
     run()
   } catch (error) {
     if (error instanceof GatewayError && error.row.status === 400) return
-    throw new Error(JSON.stringify(what), { cause: error })
+    throw new Error(JSON.stringify(input), { cause: error })
   }
 }
 
-describe.each(pairs)('values of the wrong kind anywhere: from %s to %s', (from, to) => {
+describe.each(pairs)('values of the wrong type anywhere: from %s to %s', (from, to) => {
   test('in a request', () => {
     for (const body of Object.values(clientBodies[from])) {
-      for (const given of trapped(body)) expectNoCrash(() => carried(given, from, to), given)
+      for (const variant of createVariants(body)) expectNoCrash(() => translate(variant, from, to), variant)
     }
   })
 
   test('in a whole reply', () => {
-    for (const given of trapped(vendorReply(from, 'reasoningToolCall').body)) {
+    for (const variant of createVariants(vendorReply(from, 'reasoningToolCall').body)) {
       expectNoCrash(() => {
-        const events = dialects[from].upstream.decodeReply(given)
+        const events = dialects[from].upstream.decodeReply(variant)
         encodeWhole(to, events)
         encodeStream(to, events)
-      }, given)
+      }, variant)
     }
   })
 
   test('in an event of a stream', () => {
     const frames = parseFrames(vendorReply(from, 'reasoningToolCall').frames.join(''))
-    frames.forEach((frame, at) => {
+    frames.forEach((frame, index) => {
       if (frame.data === '[DONE]') return
-      for (const odd of trapped(JSON.parse(frame.data))) {
-        const given = frames.with(at, { ...frame, data: JSON.stringify(odd) })
-        expectNoCrash(() => encodeStream(to, decodeFrames(from, given)), odd)
+      for (const value of createVariants(JSON.parse(frame.data))) {
+        const variantFrames = frames.with(index, { ...frame, data: JSON.stringify(value) })
+        expectNoCrash(() => encodeStream(to, decodeFrames(from, variantFrames)), value)
       }
     })
   })
 })
 
-function carried(body: JsonObject, from: GenerateDialect, to: GenerateDialect): void {
+function translate(body: JsonObject, from: GenerateDialect, to: GenerateDialect): void {
   const target = createTarget(to)
   if (from === to) dialects[from].passthrough.passRequest(body, target)
   dialects[to].upstream.encodeRequest(dialects[from].client.decodeRequest(body), target)
 }
 
-describe.each(generateDialects.map((name) => [name] as const))('values of the wrong kind in %s', (name) => {
-  test('pass to a client of the same format', () => {
+describe.each(generateDialects.map((name) => [name] as const))('values of the wrong type in %s', (name) => {
+  test('are passed to a client of the same format', () => {
     const { body, frames } = vendorReply(name, 'reasoningToolCall')
-    for (const given of trapped(body)) {
-      const usage = collectReply(dialects[name].upstream.decodeReply(given)).usage
+    for (const variant of createVariants(body)) {
+      const usage = collectReply(dialects[name].upstream.decodeReply(variant)).usage
       if (usage)
-        expectNoCrash(() => dialects[name].passthrough.passReply(given, createContext(), cost, usage), given)
-      expectNoCrash(() => dialects[name].passthrough.summarizeReply?.(given), given)
+        expectNoCrash(
+          () => dialects[name].passthrough.passReply(variant, createContext(), cost, usage),
+          variant,
+        )
+      expectNoCrash(() => dialects[name].passthrough.summarizeReply?.(variant), variant)
     }
     const parsed = parseFrames(frames.join(''))
-    parsed.forEach((frame, at) => {
+    parsed.forEach((frame, index) => {
       if (frame.data === '[DONE]') return
-      for (const odd of trapped(JSON.parse(frame.data))) {
+      for (const value of createVariants(JSON.parse(frame.data))) {
         const relay = dialects[name].passthrough.createRelay(createContext())
-        const given = parsed.with(at, { ...frame, data: JSON.stringify(odd) })
-        expectNoCrash(() => given.map((one) => relay.pass(one)), odd)
+        const variantFrames = parsed.with(index, { ...frame, data: JSON.stringify(value) })
+        expectNoCrash(() => variantFrames.map((variantFrame) => relay.pass(variantFrame)), value)
       }
     })
   })
 
-  test('in an error are read', () => {
-    const told = {
+  test('in an error are accepted', () => {
+    const errorBody = {
       error: { message: 'No.', code: 'bad', loc: ['a', 1], details: [{ msg: 'x', loc: ['b'] }] },
     }
-    for (const given of trapped({ ...told, detail: [{ loc: ['body', 0], msg: 'wrong' }] })) {
-      expect(typeof dialects[name].upstream.decodeError(400, given).message).toBe('string')
+    for (const variant of createVariants({ ...errorBody, detail: [{ loc: ['body', 0], msg: 'wrong' }] })) {
+      expect(typeof dialects[name].upstream.decodeError(400, variant).message).toBe('string')
     }
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 4 }), (body) => {
@@ -116,7 +119,7 @@ describe.each(generateDialects.map((name) => [name] as const))('values of the wr
   })
 })
 
-test('thinking of an unknown kind from a client of chat does not stop a request', () => {
+test('reasoning of an unknown type from a chat client does not fail a request', () => {
   const message = { role: 'assistant', content: 'x', reasoning_details: [{ type: { toString: 1 } }] }
   const call = dialects.chat.client.decodeRequest({ messages: [message] })
   for (const name of generateDialects) dialects[name].upstream.encodeRequest(call, createTarget(name))

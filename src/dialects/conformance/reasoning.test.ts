@@ -25,102 +25,102 @@ import {
 } from './round-trip.ts'
 import { createTarget, nativeDialects, nativeSignatures } from './targets.ts'
 
-interface Thinker {
+interface ReasoningSample {
   name: string
   vendor: GenerateDialect
   format: ReasoningFormat
   events: ReplyEvent[]
-  /** What must come back byte for byte. */
-  seals: string[]
+  /** Signatures that must come back unmodified. */
+  signatures: string[]
 }
 
-function sealsOf(parts: OutputPart[]): string[] {
+function signaturesOf(parts: OutputPart[]): string[] {
   return parts.flatMap((part) =>
     part.kind === 'reasoning'
-      ? [part.signature ?? '', part.encrypted ?? ''].filter((seal) => seal !== '')
+      ? [part.signature ?? '', part.encrypted ?? ''].filter((signature) => signature !== '')
       : [],
   )
 }
 
-function whatStreamed({ start, deltas }: StreamedPart): string[] {
+function streamedSignatures({ start, deltas }: StreamedPart): string[] {
   const later = deltas.flatMap(({ signature, encrypted }) => [signature ?? '', encrypted ?? ''])
-  return [...sealsOf([start]), ...later.filter((seal) => seal !== '')]
+  return [...signaturesOf([start]), ...later.filter((signature) => signature !== '')]
 }
 
-/** The vendors' thinking as their own formats give it, and as our stories tell it. */
-function thinkers(): Thinker[] {
-  const told = Object.entries(vendorReasoning).flatMap(([name, parts]): Thinker[] => {
+/** Reasoning from the scenarios, and from recorded replies in the vendors' formats. */
+function listSamples(): ReasoningSample[] {
+  const fromScenarios = Object.entries(vendorReasoning).flatMap(([name, parts]): ReasoningSample[] => {
     const format =
       parts.flatMap(({ start }) => (start.kind === 'reasoning' ? [start.format] : []))[0] ?? 'unknown'
     const vendor = nativeDialects[format]
     if (!vendor) return []
     const reason = parts.some(({ start }) => start.kind === 'tool-call') ? 'tool_calls' : 'stop'
     const events = createReplyEvents(createPartEvents(parts), [createChoiceEnd(reason)])
-    return [{ name, vendor, format, events, seals: parts.flatMap(whatStreamed) }]
+    return [{ name, vendor, format, events, signatures: parts.flatMap(streamedSignatures) }]
   })
-  const sent = (['messages', 'responses', 'gemini'] as const).flatMap((vendor) =>
-    (['reasoning', 'reasoningToolCall'] as const).map((name): Thinker => {
+  const fromVendors = (['messages', 'responses', 'gemini'] as const).flatMap((vendor) =>
+    (['reasoning', 'reasoningToolCall'] as const).map((name): ReasoningSample => {
       const { frames, scenario } = vendorReply(vendor, name)
       const events = decodeFrames(vendor, parseFrames(frames.join('')))
-      const seals = 'reasoning' in scenario && scenario.reasoning ? [scenario.reasoning.signature] : []
-      return { name: `${vendor} ${name}`, vendor, format: nativeSignatures[vendor], events, seals }
+      const signatures = 'reasoning' in scenario && scenario.reasoning ? [scenario.reasoning.signature] : []
+      return { name: `${vendor} ${name}`, vendor, format: nativeSignatures[vendor], events, signatures }
     }),
   )
-  return [...told, ...sent]
+  return [...fromScenarios, ...fromVendors]
 }
 
-/** What a client that was given this reply asks next. */
-function nextRequest(client: GenerateDialect, way: ReplyMode, events: ReplyEvent[]): JsonObject {
+/** The next request of a client that received this reply. */
+function buildNextBody(client: GenerateDialect, mode: ReplyMode, events: ReplyEvent[]): JsonObject {
   const { readReply, readStream, buildNextRequest } = clients[client]
   const history =
-    way === 'whole'
+    mode === 'whole'
       ? readReply(encodeWhole(client, events))
       : readStream(parseFrames(encodeStream(client, events)))
   return toWireJson(buildNextRequest(history))
 }
 
-/** A vendor checks a signature against the very words it signed. */
-function signed(parts: (InputPart | OutputPart)[]) {
+/** Signed parts with their text, which vendors verify together. */
+function signedParts(parts: (InputPart | OutputPart)[]) {
   return parts.flatMap((part) =>
-    part.kind === 'reasoning' && sealsOf([part]).length > 0
+    part.kind === 'reasoning' && signaturesOf([part]).length > 0
       ? [{ text: part.text, summary: part.summary, signature: part.signature, encrypted: part.encrypted }]
       : [],
   )
 }
 
-function signedIn({ messages }: ModelCall) {
-  return signed(messages.flatMap(({ parts }) => parts))
+function signedPartsOf({ messages }: ModelCall) {
+  return signedParts(messages.flatMap(({ parts }) => parts))
 }
 
-function signedBy(events: ReplyEvent[]) {
-  return signed(collectReply(events).choices[0]?.parts ?? [])
+function signedPartsIn(events: ReplyEvent[]) {
+  return signedParts(collectReply(events).choices[0]?.parts ?? [])
 }
 
-const cases = generateDialects.flatMap((client) => replyModes.map((way) => [client, way] as const))
+const cases = generateDialects.flatMap((client) => replyModes.map((mode) => [client, mode] as const))
 
-describe.each(cases)('R29 thinking through a client of %s, %s', (client, way) => {
-  test.each(thinkers().map((thinker) => [thinker.name, thinker] as const))('%s', (_name, thinker) => {
-    const { vendor, format, events, seals } = thinker
-    const body = nextRequest(client, way, events)
+describe.each(cases)('R29 reasoning through a client of %s, %s', (client, mode) => {
+  test.each(listSamples().map((sample) => [sample.name, sample] as const))('%s', (_name, sample) => {
+    const { vendor, format, events, signatures } = sample
+    const body = buildNextBody(client, mode, events)
     const request = dialects[client].client.decodeRequest(body)
-    expect(seals.length).toBeGreaterThan(0)
+    expect(signatures.length).toBeGreaterThan(0)
     for (const upstream of generateDialects) {
-      const home = upstream === vendor
-      const target = createTarget(upstream, home ? { signatureFormat: format } : {})
+      const isVendor = upstream === vendor
+      const target = createTarget(upstream, isVendor ? { signatureFormat: format } : {})
       const requests = [dialects[upstream].upstream.encodeRequest(request, target)]
       if (upstream === client) requests.push(dialects[client].passthrough.passRequest(body, target))
-      for (const request of requests) {
-        const text = JSON.stringify(request.body)
-        for (const seal of seals)
-          expect({ upstream, there: text.includes(seal) }).toEqual({ upstream, there: home })
-        if (home)
-          expect(signedIn(dialects[vendor].client.decodeRequest(toWireJson(request.body)))).toEqual(
-            signedBy(events),
-          )
+      for (const upstreamRequest of requests) {
+        const text = JSON.stringify(upstreamRequest.body)
+        for (const signature of signatures)
+          expect({ upstream, isSent: text.includes(signature) }).toEqual({ upstream, isSent: isVendor })
+        if (isVendor)
+          expect(
+            signedPartsOf(dialects[vendor].client.decodeRequest(toWireJson(upstreamRequest.body))),
+          ).toEqual(signedPartsIn(events))
         expect({ upstream, packed: text.includes('hg1.') }).toEqual({ upstream, packed: false })
-        expect({ upstream, named: request.dropped.includes('reasoning_signature') }).toEqual({
+        expect({ upstream, isReported: upstreamRequest.dropped.includes('reasoning_signature') }).toEqual({
           upstream,
-          named: !home,
+          isReported: !isVendor,
         })
       }
     }

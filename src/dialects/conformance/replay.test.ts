@@ -15,9 +15,9 @@ import {
 } from './reply-scenarios.ts'
 import { decodeFrames, encodeStream, parseFrames } from './round-trip.ts'
 
-const told = (events: ReplyEvent[]): Reply => JSON.parse(JSON.stringify(collectReply(events)))
+const collectJson = (events: ReplyEvent[]): Reply => JSON.parse(JSON.stringify(collectReply(events)))
 
-const stories = [
+const allScenarios = [
   ...replyScenarios,
   ...Object.entries(vendorReasoning).map(([name, parts]) => ({
     name,
@@ -25,42 +25,46 @@ const stories = [
   })),
 ]
 
-describe('R36 a reply that is told once more', () => {
-  test('says the same', () => {
-    for (const { name, events } of stories) {
-      const { usage, ...reply } = told(events)
-      expect({ name, ...told(replayEvents({ ...reply, usage })), usage }).toEqual({ name, ...reply, usage })
+describe('R36 a replayed reply', () => {
+  test('has the same content', () => {
+    for (const { name, events } of allScenarios) {
+      const { usage, ...reply } = collectJson(events)
+      expect({ name, ...collectJson(replayEvents({ ...reply, usage })), usage }).toEqual({
+        name,
+        ...reply,
+        usage,
+      })
     }
   })
 
-  test.each(generateDialects)('is a stream of %s that says no less than the first one', (dialect) => {
-    for (const { name, events } of stories) {
-      const reply = told(events)
-      const again = encodeStream(dialect, replayEvents(reply))
-      grammarChecks[dialect](parseFrames(again))
+  test.each(generateDialects)('is a stream of %s that loses no more than the original', (dialect) => {
+    for (const { name, events } of allScenarios) {
+      const reply = collectJson(events)
+      const replayed = encodeStream(dialect, replayEvents(reply))
+      grammarChecks[dialect](parseFrames(replayed))
       const differences = (stream: string) => {
-        const read = collectReply(decodeFrames(dialect, parseFrames(stream)))
-        return compareReplies(reply, { ...read, usage: reply.usage })
+        const received = collectReply(decodeFrames(dialect, parseFrames(stream)))
+        return compareReplies(reply, { ...received, usage: reply.usage })
       }
-      const known = differences(encodeStream(dialect, events))
-      const lost = differences(again).filter((difference) => !known.includes(difference))
-      expect({ name, lost }).toEqual({ name, lost: [] })
+      const originalLosses = differences(encodeStream(dialect, events))
+      const newLosses = differences(replayed).filter((difference) => !originalLosses.includes(difference))
+      expect({ name, newLosses }).toEqual({ name, newLosses: [] })
     }
   })
 
-  test('comes in pieces that do not cut characters', () => {
-    const said = fc.string({ unit: 'grapheme', minLength: 1500, maxLength: 3000 })
+  test('is split without breaking characters', () => {
+    const texts = fc.string({ unit: 'grapheme', minLength: 1500, maxLength: 3000 })
     fc.assert(
-      fc.property(said, (whole) => {
+      fc.property(texts, (whole) => {
         const events = replayEvents(
-          told(createReplyEvents(createPartEvents([textPart(whole)]), [createChoiceEnd('stop')])),
+          collectJson(createReplyEvents(createPartEvents([textPart(whole)]), [createChoiceEnd('stop')])),
         )
-        const pieces = events.flatMap((event) =>
+        const chunks = events.flatMap((event) =>
           event.type === 'part-delta' ? [event.delta.text ?? ''] : [],
         )
-        expect(pieces.length).toBeGreaterThan(1)
-        expect(pieces.every((piece) => piece.isWellFormed() && piece.length <= 600)).toBe(true)
-        expect(pieces.join('')).toBe(whole)
+        expect(chunks.length).toBeGreaterThan(1)
+        expect(chunks.every((chunk) => chunk.isWellFormed() && chunk.length <= 600)).toBe(true)
+        expect(chunks.join('')).toBe(whole)
       }),
       { numRuns: 30 },
     )

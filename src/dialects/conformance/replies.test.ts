@@ -34,26 +34,28 @@ const pairs = generateDialects.flatMap((upstream) =>
   generateDialects.map((client) => [upstream, client] as const),
 )
 
-function declared(dialect: GenerateDialect): string[] {
+function listDeclaredLosses(dialect: GenerateDialect): string[] {
   return replyLosses[dialect].flatMap(({ differences }) => differences)
 }
 
-/** The reply in a client's hands is the upstream's, but for what the client's format cannot say. */
-function expectCarried(events: ReplyEvent[], client: GenerateDialect, what: string): void {
+/** The client receives the upstream's reply, except for declared losses of its format. */
+function expectOnlyDeclaredLosses(events: ReplyEvent[], client: GenerateDialect, label: string): void {
   const sent = collectReply(events)
-  for (const way of replyModes) {
-    const got = roundTripReply(client, way, events)
-    const lost = compareReplies(sent, got).filter((name) => !declared(client).includes(name))
-    expect({ what, way, lost }).toEqual({ what, way, lost: [] })
-    expect(got.usage?.reportedCost).toBe(cost.total)
+  for (const mode of replyModes) {
+    const received = roundTripReply(client, mode, events)
+    const undeclared = compareReplies(sent, received).filter(
+      (name) => !listDeclaredLosses(client).includes(name),
+    )
+    expect({ label, mode, undeclared }).toEqual({ label, mode, undeclared: [] })
+    expect(received.usage?.reportedCost).toBe(cost.total)
   }
 }
 
 describe.each(pairs)('R9 R31 replies of an upstream of %s to a client of %s', (upstream, client) => {
-  test('every story, streamed and whole, with its usage', () => {
+  test('every scenario, streamed and whole, with its usage', () => {
     for (const { name, events } of replyScenarios) {
-      for (const way of replyModes)
-        expectCarried(roundTripEvents(upstream, way, events), client, `${name}, ${way}`)
+      for (const mode of replyModes)
+        expectOnlyDeclaredLosses(roundTripEvents(upstream, mode, events), client, `${name}, ${mode}`)
     }
   })
 
@@ -65,17 +67,17 @@ describe.each(pairs)('R9 R31 replies of an upstream of %s to a client of %s', (u
         dialects[upstream].upstream.decodeReply(body),
       ]) {
         expect(collectReply(events)).toMatchObject({ isComplete: true, failure: null, usage })
-        expectCarried(events, client, name)
+        expectOnlyDeclaredLosses(events, client, name)
       }
     }
   })
 })
 
-/** A signature may come before its text in a whole reply and after it in a stream. */
-const vendorsDiffer = ['arguments.bytes', 'order']
+/** A vendor may send a signature before its text in a whole reply and after it in a stream. */
+const vendorDifferences = ['arguments.bytes', 'order']
 
 describe.each(generateDialects.map((name) => [name] as const))('a client of %s', (client) => {
-  test('gets streams that keep the rules of its format', () => {
+  test('receives streams that follow the rules of its format', () => {
     for (const { name, events } of replyScenarios) {
       try {
         grammarChecks[client](parseFrames(encodeStream(client, events)))
@@ -85,55 +87,59 @@ describe.each(generateDialects.map((name) => [name] as const))('a client of %s',
     }
   })
 
-  test('R31 loses exactly what the table says', () => {
-    const lost = replyModes.flatMap((way) =>
+  test('R31 loses exactly what is declared', () => {
+    const undeclared = replyModes.flatMap((mode) =>
       replyScenarios.flatMap(({ events }) =>
-        compareReplies(collectReply(events), roundTripReply(client, way, events)),
+        compareReplies(collectReply(events), roundTripReply(client, mode, events)),
       ),
     )
-    expect([...new Set(lost)].sort()).toEqual([...new Set(declared(client))].sort())
+    expect([...new Set(undeclared)].sort()).toEqual([...new Set(listDeclaredLosses(client))].sort())
   })
 
   test('R9 counts the same usage from a vendor, streamed and whole', () => {
     for (const name of Object.keys(scenarios) as ScenarioName[]) {
       const { frames, body } = vendorReply(client, name)
-      const one = collectReply(decodeFrames(client, parseFrames(frames.join(''))))
-      const other = collectReply(dialects[client].upstream.decodeReply(body))
-      expect(one.usage).toEqual(other.usage)
-      expect(compareReplies(one, other).filter((name) => !vendorsDiffer.includes(name))).toEqual([])
+      const streamed = collectReply(decodeFrames(client, parseFrames(frames.join(''))))
+      const whole = collectReply(dialects[client].upstream.decodeReply(body))
+      expect(streamed.usage).toEqual(whole.usage)
+      expect(compareReplies(streamed, whole).filter((name) => !vendorDifferences.includes(name))).toEqual([])
     }
   })
 })
 
-describe.each(generateDialects.map((name) => [name] as const))('a client of %s that asked', (client) => {
-  test('not to see the thinking does not see it, and R29 still sends its signature back', () => {
-    for (const name of [
-      'Anthropic thinking',
-      'OpenAI reasoning item',
-      'Gemini thoughts with a tool call signature',
-    ]) {
-      const events = createReplyEvents(createPartEvents(vendorReasoning[name] ?? []), [
-        createChoiceEnd('stop'),
-      ])
-      const facts = createContext({ reasoning: { effort: 'high', exclude: true } })
-      const [stream, body] = [encodeStream(client, events, facts), encodeWhole(client, events, facts)]
-      for (const shown of [stream, JSON.stringify(body)]) {
-        expect(shown).not.toMatch(/Snow|Looking|It snows|Ask the tool/)
+describe.each(generateDialects.map((name) => [name] as const))(
+  'a client of %s that hides reasoning',
+  (client) => {
+    test('receives none, and R29 still sends signatures back', () => {
+      for (const name of [
+        'Anthropic thinking',
+        'OpenAI reasoning item',
+        'Gemini thoughts with a tool call signature',
+      ]) {
+        const events = createReplyEvents(createPartEvents(vendorReasoning[name] ?? []), [
+          createChoiceEnd('stop'),
+        ])
+        const context = createContext({ reasoning: { effort: 'high', exclude: true } })
+        const [stream, body] = [encodeStream(client, events, context), encodeWhole(client, events, context)]
+        for (const shown of [stream, JSON.stringify(body)]) {
+          expect(shown).not.toMatch(/Snow|Looking|It snows|Ask the tool/)
+        }
+        const { readReply, readStream, buildNextRequest } = clients[client]
+        for (const history of [readReply(body), readStream(parseFrames(stream))]) {
+          const { messages } = dialects[client].client.decodeRequest(toWireJson(buildNextRequest(history)))
+          // Chat signatures would show the vendor, so they are hidden too.
+          const signatures =
+            client === 'chat' ? [] : listSignatures(collectReply(events).choices[0]?.parts ?? [])
+          expect(listSignatures(messages.flatMap(({ parts }) => parts))).toEqual(signatures)
+        }
       }
-      const { readReply, readStream, buildNextRequest } = clients[client]
-      for (const history of [readReply(body), readStream(parseFrames(stream))]) {
-        const { messages } = dialects[client].client.decodeRequest(toWireJson(buildNextRequest(history)))
-        // In this format hidden is hidden whole: it has no seal that would not show whose thinking it is.
-        const seals = client === 'chat' ? [] : sealsIn(collectReply(events).choices[0]?.parts ?? [])
-        expect(sealsIn(messages.flatMap(({ parts }) => parts))).toEqual(seals)
-      }
-    }
-  })
-})
+    })
+  },
+)
 
 test.each([['chat'], ['responses']] as const)(
-  'for a free-text tool in the words of %s gets its calls as text',
-  (asking) => {
+  'calls of a free-text tool reach a client of %s as text',
+  (client) => {
     const tools: Tool[] = [{ kind: 'custom', name: 'patch' }]
     const call = { kind: 'tool-call', id: 'call_p', name: 'patch', arguments: '' } as const
     const asText: StreamedPart = {
@@ -146,11 +152,11 @@ test.each([['chat'], ['responses']] as const)(
     }
     for (const part of [asText, asJson]) {
       const events = createReplyEvents(createPartEvents([part]), [createChoiceEnd('tool_calls')])
-      for (const got of [
-        decodeFrames(asking, parseFrames(encodeStream(asking, events, createContext({ tools })))),
-        dialects[asking].upstream.decodeReply(encodeWhole(asking, events, createContext({ tools }))),
+      for (const replyEvents of [
+        decodeFrames(client, parseFrames(encodeStream(client, events, createContext({ tools })))),
+        dialects[client].upstream.decodeReply(encodeWhole(client, events, createContext({ tools }))),
       ]) {
-        expect(collectReply(got).choices[0]?.parts).toEqual([
+        expect(collectReply(replyEvents).choices[0]?.parts).toEqual([
           { ...call, custom: true, arguments: '*** Begin "x"\n+1' },
         ])
       }
@@ -158,7 +164,7 @@ test.each([['chat'], ['responses']] as const)(
   },
 )
 
-function sealsIn(parts: (InputPart | OutputPart)[]): string[] {
+function listSignatures(parts: (InputPart | OutputPart)[]): string[] {
   return parts
     .flatMap((part) => (part.kind === 'reasoning' ? [part.signature ?? part.encrypted ?? ''] : []))
     .filter(Boolean)

@@ -8,13 +8,13 @@ import { compareReplies } from './compare-reply.ts'
 import { replyScenarios } from './reply-scenarios.ts'
 import { replyModes, roundTripReply } from './round-trip.ts'
 
-function lostIn(events: ReplyEvent[], limits: ReplyLimits): string[] {
-  const lost: string[] = []
-  for (const event of events) addReplyLosses(lost, event, limits)
-  return lost
+function listLosses(events: ReplyEvent[], limits: ReplyLimits): string[] {
+  const losses: string[] = []
+  for (const event of events) addReplyLosses(losses, event, limits)
+  return losses
 }
 
-/** What a comparison calls a thing that is not there, against the name it is reported with. */
+/** Names of differences in the comparison, and the names under which they are reported. */
 const names: [difference: string, reported: RegExp][] = [
   ['opaque', /^reply\.block:/],
   ['n', /^reply\.n$/],
@@ -28,37 +28,40 @@ const names: [difference: string, reported: RegExp][] = [
 
 describe.each(generateDialects.map((name) => [name] as const))('R31 a reply to a client of %s', (client) => {
   test.each(replyScenarios.map(({ name, events }) => [name, events] as const))(
-    '%s: what it cannot be told is named, and nothing else',
+    '%s: everything that is lost is reported, and nothing else',
     (_name, events) => {
-      const reported = lostIn(events, dialects[client].client.replyLimits)
-      for (const way of replyModes) {
-        const found = compareReplies(collectReply(events), roundTripReply(client, way, events))
-        const lost = names
-          .filter(([difference]) => found.includes(difference))
+      const reported = listLosses(events, dialects[client].client.replyLimits)
+      for (const mode of replyModes) {
+        const differences = compareReplies(collectReply(events), roundTripReply(client, mode, events))
+        const losses = names
+          .filter(([difference]) => differences.includes(difference))
           .map(([difference]) => difference)
-        const told = names.filter(([, name]) => reported.some((word) => name.test(word)))
-        expect({ way, told: told.map(([difference]) => difference) }).toEqual({ way, told: lost })
+        const reportedDifferences = names.filter(([, name]) => reported.some((loss) => name.test(loss)))
+        expect({ mode, reported: reportedDifferences.map(([difference]) => difference) }).toEqual({
+          mode,
+          reported: losses,
+        })
       }
     },
   )
 })
 
-const at = { choice: 0, part: 0 }
+const position = { choice: 0, part: 0 }
 
-test('R31 a citation without an address is only for clients of its own format', () => {
+test('R31 a citation without a URL reaches only clients of its own format', () => {
   const value = { type: 'char_location', cited_text: 'x' }
   const events: ReplyEvent[] = [
-    { type: 'part-start', ...at, content: { kind: 'text', text: '' } },
-    { type: 'part-delta', ...at, delta: { citation: { native: { dialect: 'messages', value } } } },
+    { type: 'part-start', ...position, content: { kind: 'text', text: '' } },
+    { type: 'part-delta', ...position, delta: { citation: { native: { dialect: 'messages', value } } } },
   ]
-  expect(lostIn(events, dialects.chat.client.replyLimits)).toEqual(['reply.citations'])
-  expect(lostIn(events, dialects.messages.client.replyLimits)).toEqual([])
+  expect(listLosses(events, dialects.chat.client.replyLimits)).toEqual(['reply.citations'])
+  expect(listLosses(events, dialects.messages.client.replyLimits)).toEqual([])
 })
 
-test('R31 the older text format names what is no text', () => {
+test('R31 the Completions format reports content that is not text', () => {
   const call = { kind: 'tool-call', id: 'c', name: 'look', arguments: '{}' } as const
   const events: ReplyEvent[] = [
-    { type: 'part-start', ...at, content: call },
+    { type: 'part-start', ...position, content: call },
     {
       type: 'part-start',
       choice: 0,
@@ -66,16 +69,19 @@ test('R31 the older text format names what is no text', () => {
       content: { kind: 'reasoning', text: '', summary: [], signature: 's', format: 'vendor_a-v1' },
     },
   ]
-  expect(lostIn(events, completions.replyLimits)).toEqual(['reply.tool_calls', 'reply.reasoning_signature'])
+  expect(listLosses(events, completions.replyLimits)).toEqual([
+    'reply.tool_calls',
+    'reply.reasoning_signature',
+  ])
 })
 
-test('names are few, and a comment stays a comment', () => {
+test('the number of names is bounded, and the comment stays on one line', () => {
   const events = Array.from({ length: 500 }, (_, part): ReplyEvent => {
     const value = { type: `odd\n\ndata: ${part}` }
     return { type: 'part-start', choice: 0, part, content: { kind: 'opaque', dialect: 'messages', value } }
   })
-  const lost = lostIn(events, createReplyLimits('chat'))
-  expect(lost.length).toBeLessThan(100)
-  expect(formatLossComment(lost).trimEnd()).not.toContain('\n')
+  const losses = listLosses(events, createReplyLimits('chat'))
+  expect(losses.length).toBeLessThan(100)
+  expect(formatLossComment(losses).trimEnd()).not.toContain('\n')
   expect(formatLossComment([])).toBe('')
 })

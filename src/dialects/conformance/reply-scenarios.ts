@@ -221,7 +221,10 @@ const nativeBlocks: Record<string, OutputPart> = {
 /** A vendor that does not mark the end of a tool call. */
 function createTextAfterToolCall(): ReplyEvent[] {
   const [events, isPartEnd] = [
-    createPartEvents([toolCallPart('call_a', 'get_weather', '{"city":"Oslo"}'), textPart('I asked.')]),
+    createPartEvents([
+      toolCallPart('call_a', 'get_weather', '{"city":"Oslo"}'),
+      textPart('I called the tool.'),
+    ]),
     (event: ReplyEvent) => event.type === 'part-end',
   ]
   return [...events.filter((event) => !isPartEnd(event)), ...events.filter(isPartEnd)]

@@ -10,44 +10,48 @@ import { adaptations } from './losses.ts'
 import { requestScenarios } from './request-scenarios.ts'
 import { roundTripRequest } from './round-trip.ts'
 
-function adapted(upstream: GenerateDialect, story?: string): string[] {
+function listAdaptations(upstream: GenerateDialect, scenario?: string): string[] {
   return adaptations
     .filter(
-      (entry) => entry.upstream === upstream && (story === undefined || entry.scenarios.includes(story)),
+      (entry) =>
+        entry.upstream === upstream && (scenario === undefined || entry.scenarios.includes(scenario)),
     )
     .flatMap(({ differences }) => differences)
 }
 
-/** Nothing is lost without being named, and nothing is named that arrived. */
-function expectHonest(carried: ReturnType<typeof roundTripRequest>, allowed: string[]): void {
-  const { differences, dropped } = carried
+/** Every loss is reported, and nothing is reported that arrived. */
+function expectReported(outcome: ReturnType<typeof roundTripRequest>, allowed: string[]): void {
+  const { differences, dropped } = outcome
   expect({
-    lostSilently: differences.filter((name) => !dropped.includes(name) && !allowed.includes(name)),
+    unreportedLosses: differences.filter((name) => !dropped.includes(name) && !allowed.includes(name)),
   }).toEqual({
-    lostSilently: [],
+    unreportedLosses: [],
   })
-  expect({ namedButThere: dropped.filter((name) => !differences.includes(name)) }).toEqual({
-    namedButThere: [],
+  expect({ falselyReported: dropped.filter((name) => !differences.includes(name)) }).toEqual({
+    falselyReported: [],
   })
 }
 
 describe.each(generateDialects.map((name) => [name] as const))(
   'R31 R32 requests to an upstream of %s',
   (upstream) => {
-    test.each(requestScenarios.map((story) => [story.name, story] as const))('%s', (name, story) => {
-      const carried = roundTripRequest(story.call, upstream)
-      expectHonest(carried, adapted(upstream, name))
-      for (const difference of adapted(upstream, name)) {
+    test.each(requestScenarios.map((entry) => [entry.name, entry] as const))('%s', (name, scenario) => {
+      const outcome = roundTripRequest(scenario.call, upstream)
+      expectReported(outcome, listAdaptations(upstream, name))
+      for (const difference of listAdaptations(upstream, name)) {
         const declared = adaptations.filter(
           (entry) => entry.upstream === upstream && entry.differences.includes(difference),
         )
-        const summary = declared.some(({ scenarios }) =>
+        const isObserved = declared.some(({ scenarios }) =>
           scenarios.some((other) => {
-            const told = requestScenarios.find((entry) => entry.name === other)
-            return told && roundTripRequest(told.call, upstream).differences.includes(difference)
+            const adaptedScenario = requestScenarios.find((entry) => entry.name === other)
+            return (
+              adaptedScenario &&
+              roundTripRequest(adaptedScenario.call, upstream).differences.includes(difference)
+            )
           }),
         )
-        expect({ difference, seen: summary }).toEqual({ difference, seen: true })
+        expect({ difference, isObserved }).toEqual({ difference, isObserved: true })
       }
     })
   },
@@ -58,11 +62,11 @@ const pairs = generateDialects.flatMap((client) =>
 )
 
 describe.each(pairs)('R31 R32 from a client of %s to an upstream of %s', (client, upstream) => {
-  test('what the client can say arrives, or is named', () => {
+  test('everything that the client sends arrives or is reported', () => {
     for (const { name, call } of requestScenarios) {
       const request = dialects[client].client.decodeRequest(roundTripRequest(call, client).body)
       try {
-        expectHonest(roundTripRequest(request, upstream), adapted(upstream))
+        expectReported(roundTripRequest(request, upstream), listAdaptations(upstream))
       } catch (error) {
         throw new Error(name, { cause: error })
       }
@@ -71,35 +75,35 @@ describe.each(pairs)('R31 R32 from a client of %s to an upstream of %s', (client
 
   test.each(Object.entries(clientBodies[client]))('%s', (_name, body) => {
     const request = dialects[client].client.decodeRequest(body)
-    expectHonest(roundTripRequest(request, upstream), adapted(upstream))
+    expectReported(roundTripRequest(request, upstream), listAdaptations(upstream))
   })
 })
 
-test('the table of adaptations names stories that exist', () => {
+test('adaptations name existing scenarios', () => {
   const names = requestScenarios.map(({ name }) => name)
-  for (const { scenarios } of adaptations) for (const story of scenarios) expect(names).toContain(story)
+  for (const { scenarios } of adaptations) expect(names).toEqual(expect.arrayContaining(scenarios))
   expect(new Set(names).size).toBe(names.length)
 })
 
-/** Fields of a body that are about the transport, or say what is the default anyway. */
-const silent = new Set(['model', 'stream', 'store', 'include', 'parallel_tool_calls'])
+/** Fields that only affect the transport, or equal the default. */
+const ignoredFields = new Set(['model', 'stream', 'store', 'include', 'parallel_tool_calls'])
 
 describe.each(generateDialects.map((name) => [name] as const))(
   'the comparison of requests of %s',
   (upstream) => {
-    test('notices anything that is taken out of a body', () => {
+    test('detects any removed field', () => {
       for (const { name, call } of requestScenarios) {
         const { body, differences, dropped } = roundTripRequest(call, upstream)
-        // What arrives in other words differs already.
+        // Adapted requests differ already.
         if (differences.some((difference) => !dropped.includes(difference))) continue
-        const whole = (key: string) => !silent.has(key) && !dropped.includes(key)
-        for (const field of Object.keys(body).filter(whole)) {
+        const isSignificant = (key: string) => !ignoredFields.has(key) && !dropped.includes(key)
+        for (const field of Object.keys(body).filter(isSignificant)) {
           const { [field]: _, ...rest } = body
-          const found = differencesIn(call, upstream, rest)
-          expect({ name, field, noticed: !isSameJson(found, differences) }).toEqual({
+          const remaining = differencesIn(call, upstream, rest)
+          expect({ name, field, isDetected: !isSameJson(remaining, differences) }).toEqual({
             name,
             field,
-            noticed: true,
+            isDetected: true,
           })
         }
       }
@@ -111,14 +115,17 @@ function differencesIn(call: ModelCall, upstream: GenerateDialect, body: JsonObj
   try {
     return compareRequests(call, dialects[upstream].client.decodeRequest(body))
   } catch {
-    return ['refused']
+    return ['rejected']
   }
 }
 
-describe.each(generateDialects.map((name) => [name] as const))('the words of a client of %s', (client) => {
-  test.each(Object.entries(clientScenarioBodies[client]))('%s: say what the story says', (name, body) => {
-    const story = requestScenarios.find((entry) => entry.name === name)
-    if (!story) throw new Error(`there is no story ${name}`)
-    expect(compareRequests(story.call, dialects[client].client.decodeRequest(body))).toEqual([])
-  })
+describe.each(generateDialects.map((name) => [name] as const))('scenario bodies of %s', (client) => {
+  test.each(Object.entries(clientScenarioBodies[client]))(
+    '%s: the body matches the scenario',
+    (name, body) => {
+      const scenario = requestScenarios.find((entry) => entry.name === name)
+      if (!scenario) throw new Error(`unknown scenario: ${name}`)
+      expect(compareRequests(scenario.call, dialects[client].client.decodeRequest(body))).toEqual([])
+    },
+  )
 })

@@ -20,43 +20,43 @@ const pairs = generateDialects.flatMap((upstream) =>
   generateDialects.map((client) => [upstream, client] as const),
 )
 
-/** Arguments as the model wrote them, cut anywhere. */
-const pieces = (whole: fc.Arbitrary<string>) =>
-  fc.tuple(whole, fc.array(fc.nat(200), { maxLength: 6 })).map(([said, cuts]) => {
-    const edges = [...cuts.map((cut) => cut % (said.length + 1)), said.length].sort((a, b) => a - b)
-    return edges.map((edge, at) => said.slice(edges[at - 1] ?? 0, edge))
+/** A text split at arbitrary positions. */
+const chunksOf = (whole: fc.Arbitrary<string>) =>
+  fc.tuple(whole, fc.array(fc.nat(200), { maxLength: 6 })).map(([text, cuts]) => {
+    const edges = [...cuts.map((cut) => cut % (text.length + 1)), text.length].sort((a, b) => a - b)
+    return edges.map((edge, index) => text.slice(edges[index - 1] ?? 0, edge))
   })
 
 const word = fc.string({ unit: 'grapheme', maxLength: 12 })
 const key = fc.stringMatching(/^[a-z][a-zé_]{0,6}$/).filter((name) => name !== '__proto__')
 const value = fc.oneof(word, fc.integer(), fc.boolean(), fc.constant(null), fc.array(word, { maxLength: 3 }))
-const compact = fc.dictionary(key, value, { maxKeys: 4 }).map((given) => JSON.stringify(given))
-/** As some models write it: the same values with spaces. */
-const spaced = fc.dictionary(key, value, { maxKeys: 4 }).map((given) => JSON.stringify(given, null, 1))
+const compact = fc.dictionary(key, value, { maxKeys: 4 }).map((entries) => JSON.stringify(entries))
+/** The same values with white space, as some models generate them. */
+const spaced = fc.dictionary(key, value, { maxKeys: 4 }).map((entries) => JSON.stringify(entries, null, 1))
 
 interface Plan {
   calls: string[][]
-  said: string[]
-  /** Which of the open parts says something next. */
+  texts: string[]
+  /** Selects the open part of the next delta. */
   turns: number[]
   cuts: number[]
 }
 
-const plans = (given: fc.Arbitrary<string>): fc.Arbitrary<Plan> =>
+const plans = (argumentsText: fc.Arbitrary<string>): fc.Arbitrary<Plan> =>
   fc.record({
-    calls: fc.array(pieces(given), { minLength: 1, maxLength: 4 }),
-    said: pieces(word),
+    calls: fc.array(chunksOf(argumentsText), { minLength: 1, maxLength: 4 }),
+    texts: chunksOf(word),
     turns: fc.array(fc.nat(100), { minLength: 5, maxLength: 30 }),
     cuts: fc.array(fc.nat(100_000), { maxLength: 12 }),
   })
 
-/** Text and calls that start in order and take turns as the plan says. */
-function interleaved({ calls, said, turns }: Plan): ReplyEvent[] {
+/** Text and tool calls with interleaved deltas. */
+function createInterleavedEvents({ calls, texts, turns }: Plan): ReplyEvent[] {
   const parts: StreamedPart[] = [
-    ...(said.join('') === '' ? [] : [textPart(...said)]),
+    ...(texts.join('') === '' ? [] : [textPart(...texts)]),
     ...calls.map((list, at) => toolCallPart(`call_${at}`, `tool_${at % 2}`, ...list)),
   ]
-  const waiting = parts.map(({ deltas }) => [...deltas])
+  const pendingDeltas = parts.map(({ deltas }) => [...deltas])
   const events: ReplyEvent[] = []
   const ended = new Set<number>()
   let started = 0
@@ -70,7 +70,7 @@ function interleaved({ calls, said, turns }: Plan): ReplyEvent[] {
       if (content) events.push({ type: 'part-start', choice: 0, part: started++, content })
       continue
     }
-    const delta = waiting[part]?.shift()
+    const delta = pendingDeltas[part]?.shift()
     if (delta) events.push({ type: 'part-delta', choice: 0, part, delta })
     else {
       ended.add(part)
@@ -80,96 +80,100 @@ function interleaved({ calls, said, turns }: Plan): ReplyEvent[] {
   return createReplyEvents(events, [createChoiceEnd('tool_calls')])
 }
 
-/** Bytes of the upstream's stream, split anywhere, as the client finally has them. */
-function relayed(plan: Plan, upstream: GenerateDialect, client: GenerateDialect): void {
-  const sent = interleaved(plan)
+/** The client receives the same tool calls and text when the bytes of the streams are split anywhere. */
+function expectRelayed(plan: Plan, upstream: GenerateDialect, client: GenerateDialect): void {
+  const sent = createInterleavedEvents(plan)
   const read = decodeFrames(upstream, parseFrames(encodeStream(upstream, sent), plan.cuts))
   const stream = encodeStream(client, read)
   grammarChecks[client](parseFrames(stream))
-  const got = collectReply(decodeFrames(client, parseFrames(stream, plan.cuts)))
-  const calls = (got.choices[0]?.parts ?? []).flatMap((part) =>
+  const received = collectReply(decodeFrames(client, parseFrames(stream, plan.cuts)))
+  const calls = (received.choices[0]?.parts ?? []).flatMap((part) =>
     part.kind === 'tool-call' ? [[part.id, part.name, part.arguments]] : [],
   )
   expect(calls.sort()).toEqual(plan.calls.map((list, at) => [`call_${at}`, `tool_${at % 2}`, list.join('')]))
-  const words = (got.choices[0]?.parts ?? []).map((part) => (part.kind === 'text' ? part.text : '')).join('')
-  expect(words).toBe(plan.said.join(''))
-  expect(got).toMatchObject({ isComplete: true, failure: null })
-  expect(got.choices[0]?.end?.reason).toBe('tool_calls')
+  const receivedText = (received.choices[0]?.parts ?? [])
+    .map((part) => (part.kind === 'text' ? part.text : ''))
+    .join('')
+  expect(receivedText).toBe(plan.texts.join(''))
+  expect(received).toMatchObject({ isComplete: true, failure: null })
+  expect(received.choices[0]?.end?.reason).toBe('tool_calls')
 }
 
 describe.each(pairs)('R28 from %s to %s', (upstream, client) => {
-  test('parallel calls in any order and bytes split anywhere: arguments byte for byte', () => {
-    const objects = upstream === 'gemini' || client === 'gemini'
-    const given = objects ? compact : fc.oneof(compact, spaced)
+  test('parallel tool calls in any order and bytes split anywhere: arguments are unmodified', () => {
+    const hasObjectArguments = upstream === 'gemini' || client === 'gemini'
+    const argumentsText = hasObjectArguments ? compact : fc.oneof(compact, spaced)
     fc.assert(
-      fc.property(plans(given), (plan) => relayed(plan, upstream, client)),
+      fc.property(plans(argumentsText), (plan) => expectRelayed(plan, upstream, client)),
       { numRuns: 40 },
     )
   })
 })
 
-/** Where a vendor of each format has said that its reply is over. */
-const endMarks: Record<GenerateDialect, RegExp> = {
+/** The event that ends a reply in each format. */
+const endPatterns: Record<GenerateDialect, RegExp> = {
   chat: /"finish_reason":"[a-z_]+"[^\n]*\}/,
   messages: /data: \{"type":"message_stop"\}/,
   responses: /data: \{"type":"response\.(?:completed|incomplete)"[^\n]*\}/,
   gemini: /"finishReason":"[A-Z_]+"[^\n]*\}/,
 }
 
-const broken: ScenarioName[] = ['toolCalls', 'reasoningToolCall', 'cutShort']
-const faults = generateDialects.flatMap((dialect) => broken.map((name) => [dialect, name] as const))
+const truncatedScenarios: ScenarioName[] = ['toolCalls', 'reasoningToolCall', 'cutShort']
+const faults = generateDialects.flatMap((dialect) =>
+  truncatedScenarios.map((name) => [dialect, name] as const),
+)
 
-describe.each(faults)('R33 a stream of %s, %s, cut at every byte', (dialect, name) => {
+describe.each(faults)('R33 a stream of %s, %s, truncated at every byte', (dialect, name) => {
   const stream = vendorReply(dialect, name).frames.join('')
   const bytes = new TextEncoder().encode(stream)
-  const mark = endMarks[dialect].exec(stream)
-  const marked = new TextEncoder().encode(
-    stream.slice(0, (mark?.index ?? 0) + (mark?.[0].length ?? 0)),
+  const endMatch = endPatterns[dialect].exec(stream)
+  const endOffset = new TextEncoder().encode(
+    stream.slice(0, (endMatch?.index ?? 0) + (endMatch?.[0].length ?? 0)),
   ).length
 
-  test('is complete only after the end mark', () => {
-    expect(mark).not.toBeNull()
+  test('is complete only after the end marker', () => {
+    expect(endMatch).not.toBeNull()
     for (let cut = 0; cut <= bytes.length; cut++) {
       const { isComplete } = collectReply(decodeFrames(dialect, parseFrames(bytes.subarray(0, cut))))
-      if (isComplete !== cut >= marked) {
-        // After the mark a later event may still be cut in half: then it is a failure, never a silent end.
-        expect({ cut, complete: isComplete }).toEqual({ cut, complete: cut >= marked && isComplete })
+      if (isComplete !== cut >= endOffset) {
+        // An event after the end marker may be truncated: a failure, never a silent end.
+        expect({ cut, isComplete }).toEqual({ cut, isComplete: cut >= endOffset && isComplete })
       }
     }
     expect(collectReply(decodeFrames(dialect, parseFrames(bytes))).isComplete).toBe(true)
   })
 
-  test('reaches every client as an error, never as a clean end', () => {
-    const step = Math.max(1, Math.floor(marked / 40))
-    for (let cut = 0; cut < marked; cut += step) {
+  test('reaches every client as an error, never as a success', () => {
+    const step = Math.max(1, Math.floor(endOffset / 40))
+    for (let cut = 0; cut < endOffset; cut += step) {
       const events = decodeFrames(dialect, parseFrames(bytes.subarray(0, cut)))
-      for (const client of generateDialects) expectBroken(client, events)
+      for (const client of generateDialects) expectFailure(client, events)
     }
   })
 })
 
-function expectBroken(client: GenerateDialect, events: ReplyEvent[], afterEnd = false): void {
+function expectFailure(client: GenerateDialect, events: ReplyEvent[], afterEnd = false): void {
   const writer = dialects[client].client.createWriter(createContext())
   const written = events.filter(({ type }) => type !== 'reply-error').map((event) => writer.write(event))
   if (afterEnd) writer.end(zeroUsage, cost)
-  const stream = written.join('') + writer.fail(gatewayError('upstream_failed', 'The connection broke off.'))
+  const stream = written.join('') + writer.fail(gatewayError('upstream_failed', 'The connection was lost.'))
   expect(writer.finalBody).toBeNull()
-  const got = collectReply(decodeFrames(client, parseFrames(stream)))
-  expect({ client, complete: got.isComplete, failed: got.failure !== null }).toEqual({
+  const received = collectReply(decodeFrames(client, parseFrames(stream)))
+  expect({ client, isComplete: received.isComplete, hasFailed: received.failure !== null }).toEqual({
     client,
-    complete: false,
-    failed: true,
+    isComplete: false,
+    hasFailed: true,
   })
-  expect(stream).toContain('The connection broke off.')
+  expect(stream).toContain('The connection was lost.')
   expect(stream).not.toMatch(successPatterns[client])
 }
 
-describe.each(pairs)('R33 I7 a reply of %s to a client of %s that cannot be settled', (upstream, client) => {
-  test('breaks off, though its end was written already: that was never sent', () => {
-    for (const name of broken) {
+describe.each(pairs)('R33 I7 a reply of %s to a client of %s whose settlement fails', (upstream, client) => {
+  test('ends with an error, even after its end was written', () => {
+    for (const name of truncatedScenarios) {
       const frames = parseFrames(vendorReply(upstream, name).frames.join(''))
-      expectBroken(client, decodeFrames(upstream, frames), true)
+      expectFailure(client, decodeFrames(upstream, frames), true)
     }
-    expectBroken(client, [], true)
+    expectFailure(client, [], true)
   })
 })

@@ -10,13 +10,13 @@ import { dialects } from '../all.ts'
 import { cost, createContext, decodeFrames, parseFrames, replyModes, roundTripReply } from './round-trip.ts'
 import { createTarget } from './targets.ts'
 
-/** What vendors really send, in their own formats, where it is not what their documents would lead one to expect. */
+/** Recorded vendor behaviour that differs from the vendors' documentation. */
 
-const named = new Set<GenerateDialect>(['messages', 'responses'])
+const dialectsWithEventNames = new Set<GenerateDialect>(['messages', 'responses'])
 
 function framesFor(dialect: GenerateDialect, events: JsonObject[]): SseFrame[] {
   return events.map((event) => ({
-    event: named.has(dialect) ? String(event.type) : '',
+    event: dialectsWithEventNames.has(dialect) ? String(event.type) : '',
     data: JSON.stringify(event),
   }))
 }
@@ -27,8 +27,8 @@ function readWhole(dialect: GenerateDialect, body: JsonObject): ReplyEvent[] {
   return dialects[dialect].upstream.decodeReply(body)
 }
 
-/** The frames of a stream as a client of the same format gets them, up to its end. */
-function relayed(dialect: GenerateDialect, frames: SseFrame[]): JsonObject[] {
+/** The events that a client of the same format receives. */
+function relayFrames(dialect: GenerateDialect, frames: SseFrame[]): JsonObject[] {
   const relay = dialects[dialect].passthrough.createRelay(createContext())
   const text = frames.map((frame) => relay.pass(frame)).join('') + (relay.close?.() ?? '')
   const rest = relay.summary.isComplete ? relay.end(zeroUsage, cost) : ''
@@ -46,15 +46,18 @@ const textIn = (reply: Reply) =>
     .map((part) => (part.kind === 'text' ? part.text : ''))
     .join('')
 
-/** Through every client format, streamed and whole. */
-function everywhere(events: ReplyEvent[], check: (reply: Reply, dialect: GenerateDialect) => void): void {
+/** Checks the reply in every client format, streamed and whole. */
+function checkEveryClient(
+  events: ReplyEvent[],
+  check: (reply: Reply, dialect: GenerateDialect) => void,
+): void {
   check(collectReply(events), 'chat')
   for (const dialect of generateDialects)
-    for (const way of replyModes) check(roundTripReply(dialect, way, events), dialect)
+    for (const mode of replyModes) check(roundTripReply(dialect, mode, events), dialect)
 }
 
-describe('R29 chat members that are present and empty', () => {
-  const empties = {
+describe('R29 chat fields that are present and empty', () => {
+  const emptyFields = {
     refusal: '',
     reasoning: '',
     reasoning_content: '',
@@ -74,7 +77,7 @@ describe('R29 chat members that are present and empty', () => {
   const chunk = (delta: object, finish: string | null = '') => ({
     id: 'c1',
     model: 'm',
-    choices: [{ index: 0, delta: { ...empties, ...delta }, finish_reason: finish }],
+    choices: [{ index: 0, delta: { ...emptyFields, ...delta }, finish_reason: finish }],
   })
   const stream = [
     ...framesFor('chat', [
@@ -90,17 +93,17 @@ describe('R29 chat members that are present and empty', () => {
     choices: [
       {
         index: 0,
-        message: { role: 'assistant', content: 'Look.', ...empties, tool_calls: [call] },
+        message: { role: 'assistant', content: 'Look.', ...emptyFields, tool_calls: [call] },
         finish_reason: '',
       },
     ],
   }
 
-  test('say nothing in a translation', () => {
+  test('are ignored in a translation', () => {
     for (const events of [decodeFrames('chat', stream), readWhole('chat', whole)]) {
-      everywhere(events, (reply) => {
+      checkEveryClient(events, (reply) => {
         expect(textIn(reply)).toBe('Look.')
-        expect(callsIn(reply).map(([name, given]) => [name, JSON.parse(given ?? '')])).toEqual([
+        expect(callsIn(reply).map(([name, text]) => [name, JSON.parse(text ?? '')])).toEqual([
           ['weather', { city: 'Graz' }],
         ])
         expect(partsOf(reply).map(({ kind }) => kind)).toEqual(['text', 'tool-call'])
@@ -110,13 +113,13 @@ describe('R29 chat members that are present and empty', () => {
     }
   })
 
-  test('a reply with nothing but text calls no tool', () => {
+  test('a reply with text only has no tool calls', () => {
     const frames = [...framesFor('chat', [chunk({ content: 'Hi' }), chunk({}, 'stop')]), done]
     expect(collectReply(decodeFrames('chat', frames)).choices[0]?.end?.reason).toBe('stop')
-    expect(relayed('chat', frames).at(-1)).toMatchObject({ choices: [{ finish_reason: 'stop' }] })
+    expect(relayFrames('chat', frames).at(-1)).toMatchObject({ choices: [{ finish_reason: 'stop' }] })
   })
 
-  test('are gone from a reply that passes', () => {
+  test('are removed from a reply that is passed through', () => {
     const { choices } = dialects.chat.passthrough.passReply(whole, createContext(), cost, zeroUsage)
     const [choice] = choices as JsonObject[]
     expect(choice).toMatchObject({
@@ -149,19 +152,19 @@ describe('R29 a Messages stream whose first event is the whole message', () => {
   const start = { type: 'message_start', message }
 
   test.each([
-    ['and nothing follows', [start]],
-    ['and only its end follows', [start, { type: 'message_stop' }]],
+    ['without further events', [start]],
+    ['with message_stop only', [start, { type: 'message_stop' }]],
     [
-      'and its last events follow',
+      'with the final events',
       [
         start,
         { type: 'message_delta', delta: { stop_reason: 'tool_use' }, usage: { output_tokens: 20 } },
         { type: 'message_stop' },
       ],
     ],
-  ])('is read, %s', (_, events) => {
+  ])('is read %s', (_, events) => {
     const frames = framesFor('messages', events)
-    everywhere(decodeFrames('messages', frames), (reply) => {
+    checkEveryClient(decodeFrames('messages', frames), (reply) => {
       expect(textIn(reply)).toBe('Look.')
       expect(callsIn(reply)).toEqual([['weather', '{"city":"Graz"}']])
       expect(reply.choices[0]?.end?.reason).toBe('tool_calls')
@@ -176,14 +179,14 @@ describe('R29 a Messages stream whose first event is the whole message', () => {
       finishReasons: [{ reason: 'tool_calls', native: 'tool_use' }],
       usage: { output: 20 },
     })
-    const passed = relayed('messages', frames)
-    // How it ended is told when it is charged, and not before.
+    const passed = relayFrames('messages', frames)
+    // The stop reason is sent after settlement, not before.
     expect(passed[0]).toMatchObject({ message: { content: message.content, stop_reason: null } })
     expect(passed.at(-2)).toMatchObject({ type: 'message_delta', delta: { stop_reason: 'tool_use' } })
   })
 })
 
-describe('R29 a free-text call that the vendor made and ran itself', () => {
+describe('R29 a free-text tool call that the vendor ran itself', () => {
   const item = {
     id: 'ctc_1',
     type: 'custom_tool_call',
@@ -221,18 +224,18 @@ describe('R29 a free-text call that the vendor made and ran itself', () => {
       { type: 'response.output_item.done', output_index: 1, item: message },
       { type: 'response.completed', response: response(tools, [item, message]) },
     ])
-  const own = [{ type: 'x_search' }]
-  const clients = [{ type: 'x_search' }, { type: 'custom', name: 'x_keyword_search' }]
+  const vendorTools = [{ type: 'x_search' }]
+  const clientTools = [{ type: 'x_search' }, { type: 'custom', name: 'x_keyword_search' }]
 
-  test('is not for the client to answer', () => {
+  test('is not sent to the client as a tool call', () => {
     for (const events of [
-      decodeFrames('responses', streamOf(own)),
-      readWhole('responses', response(own, [item, message])),
+      decodeFrames('responses', streamOf(vendorTools)),
+      readWhole('responses', response(vendorTools, [item, message])),
       readWhole('responses', response([], [{ ...item, output: 'A post.' }, message])),
     ]) {
-      everywhere(events, (reply, dialect) => {
+      checkEveryClient(events, (reply, dialect) => {
         expect(textIn(reply)).toBe('Found.')
-        // Read without the tools of the request, which a real reply repeats.
+        // The round trip has no tools of the request, which a real reply repeats.
         if (dialect === 'responses') return
         expect(callsIn(reply)).toEqual([])
         expect(reply.choices[0]?.end?.reason).toBe('stop')
@@ -241,19 +244,19 @@ describe('R29 a free-text call that the vendor made and ran itself', () => {
       expect(first).toMatchObject({ kind: 'opaque', value: { type: 'custom_tool_call', input: item.input } })
     }
     const relay = dialects.responses.passthrough.createRelay(createContext())
-    for (const frame of streamOf(own)) relay.pass(frame)
+    for (const frame of streamOf(vendorTools)) relay.pass(frame)
     expect(relay.summary).toMatchObject({ toolCalls: [], finishReasons: [{ reason: 'stop' }] })
   })
 
-  test('is the client’s where the client declared the tool', () => {
+  test('is a tool call if the client declared the tool', () => {
     for (const events of [
-      decodeFrames('responses', streamOf(clients)),
-      readWhole('responses', response(clients, [item, message])),
+      decodeFrames('responses', streamOf(clientTools)),
+      readWhole('responses', response(clientTools, [item, message])),
     ])
       expect(callsIn(collectReply(events))).toEqual([['x_keyword_search', item.input]])
   })
 
-  test('in a history, it is no call that waits for a result', () => {
+  test('in a history, it is not a pending tool call', () => {
     const input = [{ role: 'user', content: 'Posts?' }, item, message, { role: 'user', content: 'More.' }]
     const call = dialects.responses.client.decodeRequest({ input })
     const { body } = dialects.chat.upstream.encodeRequest(call, createTarget('chat'))
@@ -261,7 +264,7 @@ describe('R29 a free-text call that the vendor made and ran itself', () => {
   })
 })
 
-describe('R29 a tool found by tool search', () => {
+describe('R29 a tool that was loaded by tool search', () => {
   const item = {
     id: 'fc_1',
     type: 'function_call',
@@ -272,12 +275,12 @@ describe('R29 a tool found by tool search', () => {
     arguments: '{"city":"Graz"}',
   }
 
-  test('has its own name in every format', () => {
+  test('has its original name in every format', () => {
     const events = readWhole('responses', { id: 'resp_1', status: 'completed', output: [item] })
-    everywhere(events, (reply) => expect(callsIn(reply)).toEqual([['get_weather', '{"city":"Graz"}']]))
+    checkEveryClient(events, (reply) => expect(callsIn(reply)).toEqual([['get_weather', '{"city":"Graz"}']]))
   })
 
-  test('keeps it on the way back', () => {
+  test('has its original name in the history', () => {
     const input = [item, { type: 'function_call_output', call_id: 'call_1', output: 'snow' }]
     const tools = [{ type: 'function', name: 'get_weather', defer_loading: true }, { type: 'tool_search' }]
     const call = dialects.responses.client.decodeRequest({ input, tools })
@@ -289,8 +292,8 @@ describe('R29 a tool found by tool search', () => {
   })
 })
 
-describe('R29 a Gemini reply that ended over a tool call', () => {
-  const words = [
+describe('R29 a Gemini reply that ended with an invalid tool call', () => {
+  const reasons = [
     'UNEXPECTED_TOOL_CALL',
     'MALFORMED_FUNCTION_CALL',
     'TOO_MANY_TOOL_CALLS',
@@ -304,41 +307,41 @@ describe('R29 a Gemini reply that ended over a tool call', () => {
   })
   const functionCall = { name: 'weather', args: { city: 'Graz' } }
 
-  test.each(words)('%s keeps what was said', (word) => {
-    const body = replyWith([{ text: 'Look.' }, { functionCall }], word)
+  test.each(reasons)('%s keeps the content', (reason) => {
+    const body = replyWith([{ text: 'Look.' }, { functionCall }], reason)
     for (const events of [readWhole('gemini', body), decodeFrames('gemini', framesFor('gemini', [body]))]) {
-      everywhere(events, (reply) => {
+      checkEveryClient(events, (reply) => {
         expect(textIn(reply)).toBe('Look.')
         expect(callsIn(reply)).toEqual([['weather', '{"city":"Graz"}']])
         expect(reply.choices[0]?.end?.reason).toBe('tool_calls')
         expect(reply.failure).toBeNull()
       })
-      expect(collectReply(events).choices[0]?.end).toMatchObject({ native: word, explanation: 'Why.' })
+      expect(collectReply(events).choices[0]?.end).toMatchObject({ native: reason, explanation: 'Why.' })
     }
     const relay = dialects.gemini.passthrough.createRelay(createContext())
     for (const frame of framesFor('gemini', [body])) relay.pass(frame)
-    expect(relay.summary.finishReasons).toEqual([{ reason: 'tool_calls', native: word }])
-    expect(relay.end(zeroUsage, cost)).toContain(`"finishReason":"${word}"`)
+    expect(relay.summary.finishReasons).toEqual([{ reason: 'tool_calls', native: reason }])
+    expect(relay.end(zeroUsage, cost)).toContain(`"finishReason":"${reason}"`)
   })
 
-  test.each(words)('%s without anything said is an error', (word) => {
+  test.each(reasons)('%s without content is an error', (reason) => {
     for (const parts of [[], [{ text: '' }], [{ text: 'Hm.', thought: true }]]) {
-      const body = replyWith(parts, word)
+      const body = replyWith(parts, reason)
       expect(collectReply(readWhole('gemini', body)).choices[0]?.end?.reason).toBe('error')
       const relay = dialects.gemini.passthrough.createRelay(createContext())
       for (const frame of framesFor('gemini', [body])) relay.pass(frame)
-      expect(relay.summary.finishReasons).toEqual([{ reason: 'error', native: word }])
+      expect(relay.summary.finishReasons).toEqual([{ reason: 'error', native: reason }])
     }
   })
 
-  test('a client of the format is told the vendor’s own word', () => {
+  test('a Gemini client receives the native finish reason', () => {
     const events = readWhole('gemini', replyWith([{ functionCall }], 'UNEXPECTED_TOOL_CALL'))
-    const shown = dialects.gemini.client.encodeReply(collectReply(events), createContext(), cost)
-    expect(shown).toMatchObject({ candidates: [{ finishReason: 'UNEXPECTED_TOOL_CALL' }] })
+    const encoded = dialects.gemini.client.encodeReply(collectReply(events), createContext(), cost)
+    expect(encoded).toMatchObject({ candidates: [{ finishReason: 'UNEXPECTED_TOOL_CALL' }] })
   })
 })
 
-describe('R29 the text of a finishing chunk, when an error follows it', () => {
+describe('R29 the text of a final chunk before an error', () => {
   const error = new GatewayError('upstream_failed')
 
   test.each([
@@ -358,17 +361,20 @@ describe('R29 the text of a finishing chunk, when an error follows it', () => {
         { error: { code: 503, message: 'overloaded', status: 'UNAVAILABLE' } },
       ],
     ],
-  ] as [GenerateDialect, JsonObject[]][])('survives in %s, and does not end the reply', (dialect, events) => {
-    const frames = framesFor(dialect, events)
-    const relay = dialects[dialect].passthrough.createRelay(createContext())
-    const passed = frames.map((frame) => relay.pass(frame)).join('') + relay.fail(error)
-    expect(relay.summary.failure).not.toBeNull()
-    const read = collectReply(decodeFrames(dialect, parseFrames(passed)))
-    expect(textIn(read)).toBe('Before')
-    expect(read.failure).not.toBeNull()
-    expect(passed).not.toMatch(/"(?:finish_reason":"stop|finishReason)"/)
-    expect(textIn(collectReply(decodeFrames(dialect, frames)))).toBe('Before')
-  })
+  ] as [GenerateDialect, JsonObject[]][])(
+    'is preserved in %s and does not end the reply',
+    (dialect, events) => {
+      const frames = framesFor(dialect, events)
+      const relay = dialects[dialect].passthrough.createRelay(createContext())
+      const passed = frames.map((frame) => relay.pass(frame)).join('') + relay.fail(error)
+      expect(relay.summary.failure).not.toBeNull()
+      const read = collectReply(decodeFrames(dialect, parseFrames(passed)))
+      expect(textIn(read)).toBe('Before')
+      expect(read.failure).not.toBeNull()
+      expect(passed).not.toMatch(/"(?:finish_reason":"stop|finishReason)"/)
+      expect(textIn(collectReply(decodeFrames(dialect, frames)))).toBe('Before')
+    },
+  )
 })
 
 describe('R29 a tool call without arguments', () => {
@@ -378,7 +384,7 @@ describe('R29 a tool call without arguments', () => {
     type: 'function',
     function: { name: 'now', ...fields },
   })
-  const none: [string, object][] = [
+  const emptyArguments: [string, object][] = [
     ['empty', { arguments: '' }],
     ['null', { arguments: null }],
     ['missing', {}],
@@ -399,7 +405,7 @@ describe('R29 a tool call without arguments', () => {
     done,
   ]
 
-  test.each(none)('has an empty object in every format: %s', (_, fields) => {
+  test.each(emptyArguments)('has an empty object in every format: %s', (_, fields) => {
     const message = { role: 'assistant', content: null, tool_calls: [chatCall(fields)] }
     const replies = [
       decodeFrames('chat', chatStream(fields)),
@@ -418,10 +424,10 @@ describe('R29 a tool call without arguments', () => {
       readWhole('gemini', { candidates: [{ content: { parts: [{ functionCall: { name: 'now' } }] } }] }),
     ]
     for (const events of replies)
-      everywhere(events, (reply) => expect(callsIn(reply)).toEqual([['now', '{}']]))
+      checkEveryClient(events, (reply) => expect(callsIn(reply)).toEqual([['now', '{}']]))
   })
 
-  test.each(none)('has one in a reply that passes: %s', (_, fields) => {
+  test.each(emptyArguments)('has an empty object in a reply that is passed through: %s', (_, fields) => {
     const message = { role: 'assistant', content: null, tool_calls: [chatCall(fields)] }
     const chat = dialects.chat.passthrough.passReply(
       { choices: [{ message, finish_reason: 'stop' }] },
@@ -432,15 +438,15 @@ describe('R29 a tool call without arguments', () => {
     expect(chat).toMatchObject({
       choices: [{ message: { tool_calls: [{ function: { arguments: '{}' } }] } }],
     })
-    const frames = relayed('chat', chatStream(fields)).map((chunk) => ({
+    const frames = relayFrames('chat', chatStream(fields)).map((chunk) => ({
       event: '',
       data: JSON.stringify(chunk),
     }))
-    const given = frames.flatMap(({ data }) => JSON.parse(data).choices[0]?.delta?.tool_calls ?? [])
-    expect(given.map((piece: JsonObject) => (piece.function as JsonObject).arguments ?? '').join('')).toBe(
-      '{}',
-    )
-    const passed = relayed(
+    const toolCalls = frames.flatMap(({ data }) => JSON.parse(data).choices[0]?.delta?.tool_calls ?? [])
+    expect(
+      toolCalls.map((delta: JsonObject) => (delta.function as JsonObject).arguments ?? '').join(''),
+    ).toBe('{}')
+    const passed = relayFrames(
       'responses',
       framesFor('responses', [
         { type: 'response.created', response: { id: 'r' } },
@@ -459,7 +465,7 @@ describe('R29 a tool call without arguments', () => {
     expect(responses).toMatchObject({ output: [{ arguments: '{}' }] })
   })
 
-  test('arguments that come in pieces stay as they are', () => {
+  test('streamed arguments are unchanged', () => {
     const frames = [
       ...framesFor('chat', [
         { id: 'c', choices: [{ index: 0, delta: { content: 'a' }, finish_reason: null }] },
@@ -467,12 +473,12 @@ describe('R29 a tool call without arguments', () => {
           id: 'c',
           choices: [{ index: 0, delta: { tool_calls: [chatCall({ arguments: '' })] }, finish_reason: null }],
         },
-        ...['{"a"', ':1}'].map((piece) => ({
+        ...['{"a"', ':1}'].map((delta) => ({
           id: 'c',
           choices: [
             {
               index: 0,
-              delta: { tool_calls: [{ index: 0, function: { arguments: piece } }] },
+              delta: { tool_calls: [{ index: 0, function: { arguments: delta } }] },
               finish_reason: null,
             },
           ],
@@ -481,14 +487,14 @@ describe('R29 a tool call without arguments', () => {
       ]),
       done,
     ]
-    const given = relayed('chat', frames).flatMap((chunk) => {
+    const toolCalls = relayFrames('chat', frames).flatMap((chunk) => {
       const [choice] = chunk.choices as JsonObject[]
       return ((choice?.delta as JsonObject | undefined)?.tool_calls ?? []) as JsonObject[]
     })
-    expect(given.map((piece) => (piece.function as JsonObject).arguments).join('')).toBe('{"a":1}')
+    expect(toolCalls.map((delta) => (delta.function as JsonObject).arguments).join('')).toBe('{"a":1}')
   })
 
-  test.each(none)('goes to every upstream as an empty object: %s', (_, fields) => {
+  test.each(emptyArguments)('is sent to every upstream as an empty object: %s', (_, fields) => {
     const chatBody = { messages: [{ role: 'assistant', content: null, tool_calls: [chatCall(fields)] }] }
     const responsesBody = { input: [item(fields)] }
     const calls = [
@@ -509,7 +515,7 @@ describe('R29 a tool call without arguments', () => {
   })
 })
 
-describe('R29 a citation that has no address', () => {
+describe('R29 a citation without a URL', () => {
   const text = 'The ferry leaves at 8.'
   const annotations = [
     { type: 'file_citation', index: 21, file_id: 'file-1', filename: 'ferry.pdf' },
@@ -543,28 +549,29 @@ describe('R29 a citation that has no address', () => {
   const citationsIn = (reply: Reply) =>
     partsOf(reply).flatMap((part) => (part.kind === 'text' ? (part.citations ?? []) : []))
 
-  test.each(['messages', 'responses', 'gemini'] as const)('names its file to a client of %s', (dialect) => {
-    for (const way of replyModes) {
-      const files = citationsIn(roundTripReply(dialect, way, fromResponses)).map(({ file }) => file)
+  test.each(['messages', 'responses', 'gemini'] as const)('has its file for a client of %s', (dialect) => {
+    for (const mode of replyModes) {
+      const files = citationsIn(roundTripReply(dialect, mode, fromResponses)).map(({ file }) => file)
       expect(files).toContainEqual(expect.objectContaining({ id: 'file-1', name: 'ferry.pdf' }))
       expect(files).toContainEqual(expect.objectContaining({ id: 'cfile_1', name: 'plot.png' }))
-      const [cited] = citationsIn(roundTripReply(dialect, way, fromGemini))
-      expect(cited).toMatchObject({ title: 'ferry.pdf', file: { name: 'ferry.pdf' } })
+      const [citation] = citationsIn(roundTripReply(dialect, mode, fromGemini))
+      expect(citation).toMatchObject({ title: 'ferry.pdf', file: { name: 'ferry.pdf' } })
     }
   })
 
-  test('is left out in chat, whose clients know nothing but addresses', () => {
-    for (const way of replyModes) expect(citationsIn(roundTripReply('chat', way, fromResponses))).toEqual([])
+  test('is dropped in chat, whose citations are URLs only', () => {
+    for (const mode of replyModes)
+      expect(citationsIn(roundTripReply('chat', mode, fromResponses))).toEqual([])
   })
 
-  test('is as its vendor wrote it to a client of the vendor’s format', () => {
-    const shown = dialects.responses.client.encodeReply(collectReply(fromResponses), createContext(), cost)
-    expect(shown).toMatchObject({ output: [{ content: [{ annotations }] }] })
+  test('is unchanged for a client of the vendor’s format', () => {
+    const encoded = dialects.responses.client.encodeReply(collectReply(fromResponses), createContext(), cost)
+    expect(encoded).toMatchObject({ output: [{ content: [{ annotations }] }] })
   })
 
-  test('does not go back to a vendor that never made it', () => {
-    const shown = dialects.messages.client.encodeReply(collectReply(fromResponses), createContext(), cost)
-    const body = { max_tokens: 10, messages: [{ role: 'assistant', content: shown.content }] }
+  test('is not sent to a vendor that did not create it', () => {
+    const encoded = dialects.messages.client.encodeReply(collectReply(fromResponses), createContext(), cost)
+    const body = { max_tokens: 10, messages: [{ role: 'assistant', content: encoded.content }] }
     const passed = dialects.messages.passthrough.passRequest(body, createTarget('messages')).body
     expect(JSON.stringify(passed)).not.toContain('char_location')
   })

@@ -6,7 +6,7 @@ describe('errors with a status', () => {
     error: { code: 400, status, message, details },
   })
 
-  test('are understood by word, reason and message', () => {
+  test('are classified by status name, reason and message', () => {
     const kind = (status: number, value: unknown) => decodeError(status, value).kind
     const info = { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: 'API_KEY_INVALID' }
     expect(kind(400, body('INVALID_ARGUMENT', 'API key not valid.', [info]))).toBe('authentication')
@@ -26,7 +26,7 @@ describe('errors with a status', () => {
     expect(kind(504, null)).toBe('timeout')
   })
 
-  test('say when to come back', () => {
+  test('have the retry delay', () => {
     const wait = (retryDelay: string) =>
       decodeError(429, body('RESOURCE_EXHAUSTED', 'quota', [{ violations: [] }, { retryDelay }]))
     expect(wait('38s')).toMatchObject({ kind: 'rate_limit_exceeded', retryAfterMs: 38_000 })

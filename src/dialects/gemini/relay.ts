@@ -90,7 +90,7 @@ export class GeminiRelay implements Relay {
       candidates.length === 0 || candidates.some((candidate) => asString(candidate.finishReason))
     if (isFinishing) {
       if (this.#heldChunks.length >= maxHeldChunks) {
-        const message = 'The stream went on after its candidates had finished.'
+        const message = 'The upstream sent too many chunks after its candidates had finished.'
         this.summary.failure = { kind: 'provider_unavailable', status: null, message }
       } else this.#heldChunks.push(chunk)
       return ''

@@ -11,8 +11,8 @@ const fixture = (name: string) => readFileSync(new URL(`./fixtures/${name}`, imp
 
 function readBytes(bytes: Uint8Array, cuts: number[] = []): ReplyEvent[] {
   const [sse, reader] = [new SseReader(), new GeminiReader()]
-  const places = [0, ...cuts.map((cut) => cut % (bytes.length + 1)).sort((a, b) => a - b), bytes.length]
-  const frames = places.slice(1).flatMap((end, at) => sse.push(bytes.subarray(places[at], end)))
+  const edges = [0, ...cuts.map((cut) => cut % (bytes.length + 1)).sort((a, b) => a - b), bytes.length]
+  const frames = edges.slice(1).flatMap((end, index) => sse.push(bytes.subarray(edges[index], end)))
   return [...[...frames, ...sse.end()].flatMap((frame) => reader.read(frame)), ...reader.end()]
 }
 
@@ -27,10 +27,10 @@ const chunk = (parts: object[], rest: object = {}) => ({
 })
 const whole = (body: object) => collectReply(new GeminiReader().readWhole(body as Record<string, unknown>))
 
-describe('a streamed answer', () => {
+describe('a streamed reply', () => {
   const reply = collectReply(readBytes(fixture('text.sse')))
 
-  test('is thoughts, text and the signature that came last', () => {
+  test('has thoughts, text and a final signature', () => {
     expect(reply.start).toMatchObject({ id: 'q1Wfabc0', model: 'tidal-3-pro' })
     expect(reply.choices[0]?.parts).toEqual([
       {
@@ -52,11 +52,11 @@ describe('a streamed answer', () => {
     expect(reply.isComplete).toBe(true)
   })
 
-  test('R9: the last usage counts, thoughts beside the answer', () => {
+  test('R9: the last usage counts, with thoughts separate from text', () => {
     expect(reply.usage).toEqual({ ...zeroUsage, input: 14, output: 17, reasoning: 57 })
   })
 
-  test('R28: is the same however its bytes are split', () => {
+  test('R28: is the same wherever its bytes are split', () => {
     const bytes = fixture('text.sse')
     fc.assert(
       fc.property(fc.array(fc.nat(bytes.length), { maxLength: 12 }), (cuts) => {
@@ -66,7 +66,7 @@ describe('a streamed answer', () => {
     )
   })
 
-  test('R33: cut off at any byte, it is never complete', () => {
+  test('R33: is never complete when it is truncated', () => {
     const bytes = fixture('text.sse')
     const last = bytes.lastIndexOf('"finishReason"')
     for (let cut = 0; cut < last; cut += 7) {
@@ -76,7 +76,7 @@ describe('a streamed answer', () => {
   })
 })
 
-test('parallel calls are whole, get ids of their own, and the signature names its call', () => {
+test('parallel tool calls have unique ids, and the signature has the id of its call', () => {
   const { choices, usage } = collectReply(readBytes(fixture('tools.sse')))
   const [text, signature, first, second] = choices[0]?.parts ?? []
   expect(text).toEqual({ kind: 'text', text: 'Checking both ports.' })
@@ -90,7 +90,7 @@ test('parallel calls are whole, get ids of their own, and the signature names it
   expect(usage).toEqual({ ...zeroUsage, input: 53, cacheRead: 128, output: 43, reasoning: 64 })
 })
 
-test('a grounded answer has citations in characters, and its searches are counted', () => {
+test('a grounded reply has citations with character offsets, and its searches are counted', () => {
   const { choices, usage, isComplete } = whole(grounded)
   expect(isComplete).toBe(true)
   expect(choices[0]?.parts[0]).toMatchObject({ kind: 'reasoning', signature: 'CpQBAcu9s2QA' })
@@ -104,7 +104,7 @@ test('a grounded answer has citations in characters, and its searches are counte
   expect(usage).toEqual({ ...zeroUsage, input: 97, output: 21, reasoning: 48, webSearches: 2 })
 })
 
-test('grounding that comes with the last signature still goes to the text', () => {
+test('grounding in the chunk of the last signature belongs to the text', () => {
   const last = { finishReason: 'STOP', groundingMetadata: grounded.candidates[0]?.groundingMetadata }
   const { choices } = collectReply(
     readChunks(
@@ -116,7 +116,7 @@ test('grounding that comes with the last signature still goes to the text', () =
   expect(choices[0]?.parts[0]).toMatchObject({ citations: [{ start: 12 }, { start: 12 }] })
 })
 
-test('streamed pieces of arguments are put together by their paths', () => {
+test('streamed arguments are assembled by their paths', () => {
   const { choices } = collectReply(
     readChunks(
       chunk([{ functionCall: { name: 'f', willContinue: true }, thoughtSignature: 's' }]),
@@ -157,14 +157,14 @@ test('streamed pieces of arguments are put together by their paths', () => {
   })
 })
 
-test('pictures are whole, pieces of sound are joined byte by byte, code stays as it is', () => {
-  const sound = (text: string) => ({
+test('images are complete, audio chunks are joined, and code is preserved', () => {
+  const audio = (text: string) => ({
     inlineData: { mimeType: 'audio/L16;codec=pcm;rate=24000', data: Buffer.from(text).toString('base64') },
   })
   const { choices } = collectReply(
     readChunks(
-      chunk([{ inlineData: { mimeType: 'image/png', data: 'QUJD' } }, sound('a')]),
-      chunk([sound('bcde'), sound('fg')]),
+      chunk([{ inlineData: { mimeType: 'image/png', data: 'QUJD' } }, audio('a')]),
+      chunk([audio('bcde'), audio('fg')]),
       chunk([{ executableCode: { code: '1' } }], { finishReason: 'STOP' }),
     ),
   )
@@ -175,7 +175,7 @@ test('pictures are whole, pieces of sound are joined byte by byte, code stays as
   ])
 })
 
-test('candidates end by themselves, and log probabilities go to their text', () => {
+test('candidates end independently, and log probabilities belong to their text', () => {
   const logprobsResult = {
     chosenCandidates: [{ token: 'a', logProbability: -0.5 }],
     topCandidates: [{ candidates: [{ token: 'b', logProbability: -1 }] }],
@@ -202,7 +202,7 @@ test('candidates end by themselves, and log probabilities go to their text', () 
   })
 })
 
-test('a blocked prompt is a filtered answer with its reason', () => {
+test('a blocked prompt ends with content_filter and its reason', () => {
   const body = {
     promptFeedback: { blockReason: 'PROHIBITED_CONTENT' },
     usageMetadata: { promptTokenCount: 5 },
@@ -214,7 +214,7 @@ test('a blocked prompt is a filtered answer with its reason', () => {
   }
 })
 
-test('errors inside a stream, in a list, and what is no reply', () => {
+test('errors in a stream, in an array, and bodies that are not replies', () => {
   const error = { error: { code: 503, message: 'The model is overloaded.', status: 'UNAVAILABLE' } }
   for (const body of [error, [error]]) {
     const reply = collectReply(readChunks(chunk([{ text: 'a' }]), body, chunk([], { finishReason: 'STOP' })))
@@ -230,7 +230,7 @@ test('errors inside a stream, in a list, and what is no reply', () => {
   })
 })
 
-test('strange chunks never throw', () => {
+test('unexpected chunks never throw', () => {
   fc.assert(
     fc.property(fc.array(fc.jsonValue(), { maxLength: 4 }), (values) => {
       readChunks(...values, { candidates: values }, { candidates: [{ content: { parts: values } }] })

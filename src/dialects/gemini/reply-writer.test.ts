@@ -37,8 +37,8 @@ const framesOf = (bytes: Uint8Array) => {
 const chunksIn = (text: string): JsonObject[] =>
   framesOf(Buffer.from(text)).map(({ data }) => JSON.parse(data))
 
-function write(events: ReplyEvent[], facts = context): string {
-  const writer = gemini.client.createWriter(facts)
+function write(events: ReplyEvent[], replyContext = context): string {
+  const writer = gemini.client.createWriter(replyContext)
   return events.map((event) => writer.write(event)).join('') + writer.end(usage, cost)
 }
 
@@ -50,7 +50,7 @@ function read(text: string): Reply {
   ])
 }
 
-/** What a client that keeps the history sends back: the content of every chunk. */
+/** The history of a client: the content of every chunk. */
 function history(text: string): OutputPart[] {
   const contents = chunksIn(text).flatMap((chunk) =>
     asObjects(chunk.candidates).map(({ content }) => content),
@@ -73,18 +73,19 @@ function events(...parts: OutputPart[]): ReplyEvent[] {
 }
 
 describe('a written stream', () => {
-  test('read again is the reply it was written from', () => {
+  test('survives a round trip', () => {
     for (const name of ['text.sse', 'tools.sse']) {
       const first = read(fixture(name).toString())
       const reader = gemini.upstream.createReader()
       const all = framesOf(fixture(name)).flatMap((frame) => reader.read(frame))
-      const again = read(write([...all, ...reader.end()]))
-      const bare = (reply: Reply) => JSON.stringify(reply.choices).replaceAll(/gcall_[0-9a-f]{24}/g, 'id')
-      expect(bare(again)).toBe(bare(first))
+      const received = read(write([...all, ...reader.end()]))
+      const normalize = (reply: Reply) =>
+        JSON.stringify(reply.choices).replaceAll(/gcall_[0-9a-f]{24}/g, 'id')
+      expect(normalize(received)).toBe(normalize(first))
     }
   })
 
-  test('ends with reason, usage and bill in the last chunk and nowhere before', () => {
+  test('has the finish reason, usage and cost in the last chunk only', () => {
     const chunks = chunksIn(write(events({ kind: 'text', text: 'hi' })))
     expect(chunks[0]).toEqual({
       candidates: [{ content: { role: 'model', parts: [{ text: 'hi' }] }, index: 0 }],
@@ -108,7 +109,7 @@ describe('a written stream', () => {
     expect(read(write(events())).usage).toEqual({ ...usage, reportedCost: 0.25 })
   })
 
-  test('R33: a failure is an error in the vendor form and no finish', () => {
+  test('R33: a failure is an error in the vendor format without a finish reason', () => {
     const writer = gemini.client.createWriter(context)
     const started: ReplyEvent = {
       type: 'part-start',
@@ -122,34 +123,34 @@ describe('a written stream', () => {
     expect(read(text)).toMatchObject({ isComplete: false, failure: { kind: 'provider_unavailable' } })
   })
 
-  test('R28: calls whose arguments interleave go out whole, in order, byte-equal', () => {
+  test('R28: interleaved tool calls are written whole, in order, with unmodified arguments', () => {
     const args = fc.array(fc.record({ call: fc.nat(2), text: fc.string({ maxLength: 5 }) }), {
       maxLength: 20,
     })
     fc.assert(
-      fc.property(args, fc.shuffledSubarray([0, 1, 2], { minLength: 3 }), (pieces, order) => {
-        const given: ReplyEvent[] = [0, 1, 2].map((part) => ({
+      fc.property(args, fc.shuffledSubarray([0, 1, 2], { minLength: 3 }), (deltas, order) => {
+        const replyEvents: ReplyEvent[] = [0, 1, 2].map((part) => ({
           type: 'part-start',
           choice: 0,
           part,
           content: { kind: 'tool-call', id: `c${part}`, name: 'f', arguments: '{"v":"' },
         }))
         const texts = ['', '', '']
-        for (const { call, text } of pieces) {
+        for (const { call, text } of deltas) {
           const escaped = JSON.stringify(text).slice(1, -1)
           texts[call] += escaped
-          given.push({ type: 'part-delta', choice: 0, part: call, delta: { arguments: escaped } })
+          replyEvents.push({ type: 'part-delta', choice: 0, part: call, delta: { arguments: escaped } })
         }
         for (const part of order) {
-          given.push({ type: 'part-delta', choice: 0, part, delta: { arguments: '"}' } })
-          given.push({ type: 'part-end', choice: 0, part })
+          replyEvents.push({ type: 'part-delta', choice: 0, part, delta: { arguments: '"}' } })
+          replyEvents.push({ type: 'part-end', choice: 0, part })
         }
-        given.push({ type: 'choice-end', choice: 0, reason: 'tool_calls', native: 'tool_use' })
-        const calls = read(write(given)).choices[0]?.parts
+        replyEvents.push({ type: 'choice-end', choice: 0, reason: 'tool_calls', native: 'tool_use' })
+        const calls = read(write(replyEvents)).choices[0]?.parts
         expect(calls as unknown).toEqual(
-          texts.map((text, at) => ({
+          texts.map((text, index) => ({
             kind: 'tool-call',
-            id: `c${at}`,
+            id: `c${index}`,
             name: 'f',
             arguments: JSON.stringify({ v: JSON.parse(`"${text}"`) }),
           })),
@@ -159,7 +160,7 @@ describe('a written stream', () => {
     )
   })
 
-  test('arguments that are no object are wrapped whole; a refusal is text that ends in SAFETY', () => {
+  test('arguments that are not an object are wrapped; a refusal is text that ends with SAFETY', () => {
     const text = write(
       events(
         { kind: 'refusal', text: 'I will not.' },
@@ -172,7 +173,7 @@ describe('a written stream', () => {
   })
 })
 
-describe('R29: foreign thinking comes back as it was, streamed and whole', () => {
+describe('R29: reasoning of other vendors survives a round trip, streamed and whole', () => {
   const kinds: ReasoningPart[] = [
     { kind: 'reasoning', text: 'let me see', summary: [], signature: 'sig+/=', format: 'vendor_a-v1' },
     { kind: 'reasoning', text: '', summary: [], encrypted: 'redacted', format: 'vendor_a-v1' },
@@ -184,7 +185,7 @@ describe('R29: foreign thinking comes back as it was, streamed and whole', () =>
       encrypted: 'e',
       format: 'vendor_b-responses-v1',
     },
-    { kind: 'reasoning', text: 'nobody signed this', summary: [], format: 'unknown' },
+    { kind: 'reasoning', text: 'unsigned text', summary: [], format: 'unknown' },
   ]
   const rest: OutputPart[] = [
     { kind: 'text', text: 'answer' },
@@ -192,19 +193,19 @@ describe('R29: foreign thinking comes back as it was, streamed and whole', () =>
   ]
 
   for (const thinking of kinds) {
-    test(`${thinking.format}, ${thinking.encrypted ? 'encrypted' : 'in words'}`, () => {
+    test(`${thinking.format}, ${thinking.encrypted ? 'encrypted' : 'readable'}`, () => {
       expect(history(write(events(thinking, ...rest)))).toEqual([thinking, ...rest])
       const reply = collectReply(events(thinking, ...rest))
       const body = gemini.client.encodeReply(reply, context, cost)
       expect(history(`data: ${JSON.stringify(body)}\n\n`)).toEqual([thinking, ...rest])
       const hidden = { ...context, call: { ...context.call, reasoning: { exclude: true } } }
-      const quiet = write(events(thinking, ...rest), hidden)
-      expect(quiet).not.toContain(thinking.text || 'one')
-      expect(history(quiet)).toEqual([thinking, ...rest])
+      const hiddenText = write(events(thinking, ...rest), hidden)
+      expect(hiddenText).not.toContain(thinking.text || 'one')
+      expect(history(hiddenText)).toEqual([thinking, ...rest])
     })
   }
 
-  test('in base64 that typed clients can decode, whichever alphabet they write it back in', () => {
+  test('is packed in base64 that typed clients can decode and send back in either alphabet', () => {
     for (const thinking of kinds) {
       const text = write(events({ ...thinking, text: `${thinking.text}ÿ?>` }, ...rest))
       const signature = /"thoughtSignature":"([^"]+)"/.exec(text)?.[1] ?? ''
@@ -214,7 +215,7 @@ describe('R29: foreign thinking comes back as it was, streamed and whole', () =>
     }
   })
 
-  test('delta by delta, even when nothing says that it is over', () => {
+  test('is packed when it is streamed without an end event', () => {
     const start = { kind: 'reasoning', text: '', summary: [], format: 'vendor_a-v1' } as const
     const text = write([
       { type: 'part-start', choice: 0, part: 0, content: { ...start, summary: [] } },
@@ -228,20 +229,21 @@ describe('R29: foreign thinking comes back as it was, streamed and whole', () =>
   })
 })
 
-describe('the relay', () => {
-  function relayed(name: string) {
+describe('a relayed stream', () => {
+  function relayFixture(name: string) {
     const relay = gemini.passthrough.createRelay(context)
     const passed = framesOf(fixture(name)).map((frame) => relay.pass(frame))
     return { relay, passed, text: passed.join('') + relay.end(usage, cost) }
   }
 
-  test('means what the writer means, and keeps the finish back', () => {
+  test('has the same content, and holds the finish reason back', () => {
     for (const name of ['text.sse', 'tools.sse']) {
-      const { passed, text, relay } = relayed(name)
+      const { passed, text, relay } = relayFixture(name)
       expect(passed.at(-1)).toBe('')
       expect(passed.join('')).not.toContain('finishReason')
-      const bare = (reply: Reply) => JSON.stringify(reply.choices).replaceAll(/gcall_[0-9a-f]{24}/g, 'id')
-      expect(bare(read(text))).toBe(bare(read(fixture(name).toString())))
+      const normalize = (reply: Reply) =>
+        JSON.stringify(reply.choices).replaceAll(/gcall_[0-9a-f]{24}/g, 'id')
+      expect(normalize(read(text))).toBe(normalize(read(fixture(name).toString())))
       expect(relay.summary).toMatchObject({
         hasContent: true,
         isComplete: true,
@@ -254,27 +256,27 @@ describe('the relay', () => {
       }
       expect(chunksIn(text).at(-1)).toMatchObject({ usageMetadata: { cost: 0.25 } })
     }
-    expect(relayed('tools.sse').relay.summary.finishReasons).toEqual([
+    expect(relayFixture('tools.sse').relay.summary.finishReasons).toEqual([
       { reason: 'tool_calls', native: 'STOP' },
     ])
   })
 
-  test('R31: what it does not know passes, number for number', () => {
+  test('R31: unknown fields and large numbers pass unchanged', () => {
     const relay = gemini.passthrough.createRelay(context)
     const data =
       '{"candidates":[{"content":{"parts":[{"functionCall":{"name":"f","args":{"n":12345678901234567890,"x":1.0}}}]},"novel":{"a":1}}],"modelVersion":"m","responseId":"r","later":true}'
     expect(relay.pass({ event: '', data })).toBe(
       `data: ${data.replace('"m"', '"maker/tidal"').replace('"r"', '"gen-1"')}\n\n`,
     )
-    const odd =
+    const ambiguousData =
       '{"modelVersion":"m","candidates":[{"content":{"parts":[{"functionCall":{"args":{"modelVersion":"z"}}}]}}]}'
-    expect(chunksIn(relay.pass({ event: '', data: odd }))[0]).toMatchObject({
+    expect(chunksIn(relay.pass({ event: '', data: ambiguousData }))[0]).toMatchObject({
       modelVersion: 'maker/tidal',
       candidates: [{ content: { parts: [{ functionCall: { args: { modelVersion: 'z' } } }] } }],
     })
   })
 
-  test('an error of the upstream is seen, not passed', () => {
+  test('an error of the upstream is recorded, not passed', () => {
     const relay = gemini.passthrough.createRelay(context)
     expect(
       relay.pass({ event: '', data: '[{"error":{"code":429,"message":"m","status":"RESOURCE_EXHAUSTED"}}]' }),
@@ -283,7 +285,7 @@ describe('the relay', () => {
     expect(relay.summary).toMatchObject({ hasContent: false, isComplete: false })
   })
 
-  test('a whole reply keeps its own fields', () => {
+  test('a whole reply keeps its fields', () => {
     const passed = gemini.passthrough.passReply(structuredClone(grounded) as JsonObject, context, cost, usage)
     const { usageMetadata, ...rest } = grounded
     expect(passed).toMatchObject({ ...rest, modelVersion: 'maker/tidal', responseId: 'gen-1' })
@@ -291,15 +293,15 @@ describe('the relay', () => {
   })
 })
 
-test('a whole reply says what the stream says', () => {
+test('a whole reply survives a round trip', () => {
   const reply = collectReply(gemini.upstream.decodeReply(structuredClone(grounded) as JsonObject))
   const body = gemini.client.encodeReply(reply, context, cost)
-  const again = collectReply(gemini.upstream.decodeReply(body))
-  expect(again.choices).toEqual(reply.choices)
-  expect(again.usage).toEqual({ ...zeroUsage, ...reply.usage, reportedCost: 0.25 })
+  const received = collectReply(gemini.upstream.decodeReply(body))
+  expect(received.choices).toEqual(reply.choices)
+  expect(received.usage).toEqual({ ...zeroUsage, ...reply.usage, reportedCost: 0.25 })
 })
 
-test('errors have the vendor form inside the standard envelope', () => {
+test('errors have the fields of the vendor and of the API envelope', () => {
   const error = gatewayError('credential_invalid')
   expect(gemini.client.encodeError(error, 'req-1')).toMatchObject({
     error: {

@@ -6,8 +6,8 @@ import { decodeRequest } from './request-decode.ts'
 import { geminiBody } from './schema.ts'
 
 const decode = (body: object) => decodeRequest({ contents: 'hi', model: 'm', stream: false, ...body })
-const parts = (...given: object[]) =>
-  decode({ contents: [{ role: 'model', parts: given }] }).messages[0]?.parts
+const parts = (...modelParts: object[]) =>
+  decode({ contents: [{ role: 'model', parts: modelParts }] }).messages[0]?.parts
 
 function problems(body: object): string[] {
   const parsed = geminiBody.safeParse(body)
@@ -17,7 +17,7 @@ function problems(body: object): string[] {
 describe('a request of the vendor SDK', () => {
   const call = decodeRequest({ ...structuredClone(sdk), model: 'x/y', stream: true, session_id: 's' })
 
-  test('is valid and becomes a call', () => {
+  test('is valid and decoded', () => {
     expect(problems(sdk)).toEqual([])
     expect(call.stream).toBe(true)
     expect(call.messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'user'])
@@ -33,11 +33,11 @@ describe('a request of the vendor SDK', () => {
     })
   })
 
-  test('R31: fields that only this format has are named, our own are not', () => {
+  test('R31: fields that only this format has are reported, gateway fields are not', () => {
     expect(call.unknown.sort()).toEqual(['generationConfig.mediaResolution', 'safetySettings'])
   })
 
-  test('R32: schemas keep every keyword; only types change their case, not names or words', () => {
+  test('R32: schemas keep every keyword; only types change to lower case', () => {
     expect(call.tools?.[0]).toEqual({
       kind: 'function',
       name: 'tide_table',
@@ -65,7 +65,7 @@ describe('a request of the vendor SDK', () => {
     })
   })
 
-  test('calls get stable ids, and results find their calls in order', () => {
+  test('tool calls get stable ids, and results are matched in order', () => {
     const [, first, second] = call.messages[2]?.parts.filter((part) => part.kind !== 'text') ?? []
     expect(first).toMatchObject({ kind: 'tool-call', id: 'gcall_0', arguments: '{"port":"Brest","days":2}' })
     expect(second).toMatchObject({ kind: 'tool-call', id: 'gcall_1' })
@@ -80,7 +80,7 @@ describe('a request of the vendor SDK', () => {
     ])
   })
 
-  test('R29: a signature stands before its call and bears its id', () => {
+  test('R29: a signature precedes its tool call and has its id', () => {
     expect(call.messages[2]?.parts[1]).toEqual({
       kind: 'reasoning',
       id: 'gcall_0',
@@ -92,7 +92,7 @@ describe('a request of the vendor SDK', () => {
   })
 })
 
-test('both spellings, single values for lists and plain strings mean the same', () => {
+test('both spellings, single values for lists and plain strings are equivalent', () => {
   const snake = decode({
     system_instruction: { parts: { text: 'Be brief.' } },
     contents: { parts: [{ inline_data: { mime_type: 'audio/mpeg', data: 'AAAA' } }, 'hi'] },
@@ -113,7 +113,7 @@ test('both spellings, single values for lists and plain strings mean the same', 
   expect(snake.messages[1]?.parts[0]).toEqual({ kind: 'audio', data: 'AAAA', format: 'mp3' })
 })
 
-test('wrong types are refused with the path of the field; unknown fields are not', () => {
+test('wrong types are rejected with the path of the field; unknown fields pass', () => {
   expect(problems({})).toEqual(['contents'])
   expect(problems({ contents: [] })).toEqual(['contents'])
   expect(problems({ contents: [{ parts: [{ text: 5 }] }] })).toEqual(['contents.0.parts.0.text'])
@@ -124,12 +124,19 @@ test('wrong types are refused with the path of the field; unknown fields are not
   expect(() => decode({ contents: [{ parts: [{ inlineData: { data: '' } }] }] })).toThrow(GatewayError)
 })
 
-test('thinking wishes', () => {
-  const wish = (thinkingConfig: object) => decode({ generationConfig: { thinkingConfig } }).reasoning
-  expect(wish({ thinkingBudget: 0 })).toEqual({ enabled: false })
-  expect(wish({ thinkingBudget: -1, includeThoughts: true })).toEqual({ adaptive: true, exclude: false })
-  expect(wish({ thinkingLevel: 'HIGH', includeThoughts: false })).toEqual({ effort: 'high', exclude: true })
-  expect(wish({})).toBeUndefined()
+test('thinking options', () => {
+  const decodeThinking = (thinkingConfig: object) =>
+    decode({ generationConfig: { thinkingConfig } }).reasoning
+  expect(decodeThinking({ thinkingBudget: 0 })).toEqual({ enabled: false })
+  expect(decodeThinking({ thinkingBudget: -1, includeThoughts: true })).toEqual({
+    adaptive: true,
+    exclude: false,
+  })
+  expect(decodeThinking({ thinkingLevel: 'HIGH', includeThoughts: false })).toEqual({
+    effort: 'high',
+    exclude: true,
+  })
+  expect(decodeThinking({})).toBeUndefined()
 })
 
 test('tool choice', () => {
@@ -149,7 +156,7 @@ test('tool choice', () => {
   })
 })
 
-test('media by type, links by address', () => {
+test('inline media by type, linked media by URI', () => {
   expect(
     parts(
       { inlineData: { mimeType: 'application/pdf', data: 'QQ==' } },
@@ -169,7 +176,7 @@ test('media by type, links by address', () => {
 
 // The documentation of Google's libraries sends results in the role "tool".
 test.each(['function', 'tool'])(
-  'results in the role %s are matched by id before name; errors are told apart',
+  'results in the role %s are matched by id before name, and have an error flag',
   (role) => {
     const call = decode({
       contents: [
@@ -184,7 +191,7 @@ test.each(['function', 'tool'])(
   },
 )
 
-test('thoughts that follow each other are one, and a signature that came after the text stays after it', () => {
+test('consecutive thoughts are joined, and a signature after the text stays after it', () => {
   expect(
     parts(
       { text: 'a', thought: true },

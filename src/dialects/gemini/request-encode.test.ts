@@ -34,14 +34,14 @@ const foreign: ReasoningPart = {
   format: 'vendor_a-v1',
 }
 
-test('the path names the model and the way of answering', () => {
+test('the path has the model and the method', () => {
   expect(encode({}).path).toBe('/models/tidal-3-pro:generateContent')
   expect(encode({}, { ...target, stream: true }).path).toBe(
     '/models/tidal-3-pro:streamGenerateContent?alt=sse',
   )
 })
 
-test('system texts are gathered, turns of one role are one, and the user speaks first', () => {
+test('system texts and consecutive turns are merged, and a user turn comes first', () => {
   const { body } = encode({
     messages: [
       { role: 'developer', parts: [{ kind: 'text', text: 'dev' }] },
@@ -64,7 +64,7 @@ test('system texts are gathered, turns of one role are one, and the user speaks 
   ])
 })
 
-test('results follow their calls with the name of the call, objects as objects and words wrapped', () => {
+test('results have the name of their call; objects are sent as objects, and text is wrapped', () => {
   const call = (id: string, text: string, custom = false) =>
     ({ kind: 'tool-call', id, name: `n_${id}`, arguments: text, ...(custom && { custom }) }) as const
   const result = (id: string, text: string, isError = false): ToolResultPart => ({
@@ -118,7 +118,7 @@ describe('R29: thought signatures', () => {
   const model = (...parts: Message['parts']) =>
     (contents(user, { role: 'assistant', parts }) as { parts: JsonObject[] }[])[1]?.parts
 
-  test('go to the call with their id wherever they stand, to what follows, or to an empty text', () => {
+  test('are attached to the call with their id, to the next part, or to an empty text', () => {
     expect(model(sign('s', 'a'), { kind: 'text', text: 't' }, call('a'), call('b'))).toEqual([
       { text: 't' },
       { functionCall: { id: 'a', name: 'f', args: {} }, thoughtSignature: 's' },
@@ -134,12 +134,12 @@ describe('R29: thought signatures', () => {
     ])
   })
 
-  test('of the vendor SDK come through decode and encode unchanged, on the first of parallel calls only', () => {
+  test('of the vendor SDK survive a round trip, on the first of parallel calls only', () => {
     const { body } = encodeRequest(decodeRequest(structuredClone(sdk)), budgeted)
     expect((body.contents as JsonObject[])[1]).toEqual(sdk.contents[1] as JsonObject)
   })
 
-  test('that are missing on calls of another model are excused, in the turn that is going on only', () => {
+  test('that are missing on calls of another model are replaced in the current turn only', () => {
     const turn: Message[] = [
       { role: 'assistant', parts: [call('a'), call('b')] },
       { role: 'user', parts: [{ kind: 'tool-result', id: 'a', content: [] }] },
@@ -157,7 +157,7 @@ describe('R29: thought signatures', () => {
     expect(signatures(budgeted)).toEqual([null, null, null, null, null, null])
   })
 
-  test('find their call in the next message of the model', () => {
+  test('are matched to calls in the next message of the model', () => {
     expect(
       contents(
         user,
@@ -167,7 +167,7 @@ describe('R29: thought signatures', () => {
     ).toMatchObject([{}, { role: 'model', parts: [{ functionCall: { id: 'a' }, thoughtSignature: 's' }] }])
   })
 
-  test('of others are left out and reported', () => {
+  test('of other vendors are dropped and reported', () => {
     const unsigned: ReasoningPart = { kind: 'reasoning', text: 'x', summary: [], format: 'unknown' }
     const { body, dropped } = encode({
       messages: [user, { role: 'assistant', parts: [foreign, unsigned, { kind: 'text', text: 'a' }] }],
@@ -177,7 +177,7 @@ describe('R29: thought signatures', () => {
   })
 })
 
-test('R32: tool and answer schemas pass untouched', () => {
+test('R32: tool and response schemas pass unmodified', () => {
   const schema = {
     type: 'object',
     $defs: { a: { enum: ['X'] } },
@@ -204,7 +204,7 @@ test('R32: tool and answer schemas pass untouched', () => {
   expect(body.generationConfig).toEqual({ responseMimeType: 'application/json', responseJsonSchema: schema })
 })
 
-test('thinking is asked for in levels or budgets, as the model takes it', () => {
+test('thinking is requested by level or budget, depending on the model', () => {
   const config = (reasoning: NonNullable<ModelCall['reasoning']>, to = target) =>
     (encode({ reasoning, maxTokens: 10_000 }, to).body.generationConfig as JsonObject).thinkingConfig
   expect(config({ effort: 'xhigh' })).toEqual({ includeThoughts: true, thinkingLevel: 'high' })
@@ -220,7 +220,7 @@ test('thinking is asked for in levels or budgets, as the model takes it', () => 
   expect(plain.dropped).toEqual(['reasoning'])
 })
 
-test('R31: what this format cannot say is named', () => {
+test('R31: fields that this format cannot express are reported', () => {
   const { dropped, body } = encode(
     {
       messages: [
@@ -283,8 +283,8 @@ test('R31: what this format cannot say is named', () => {
   })
 })
 
-describe('the same dialect', () => {
-  test('R31: the body passes untouched but for our own fields', () => {
+describe('passthrough', () => {
+  test('R31: the body passes unchanged, except for gateway fields', () => {
     const body = { ...structuredClone(sdk), novel: { a: [1] }, cachedContent: 'cachedContents/1' }
     const {
       body: passed,
@@ -300,15 +300,15 @@ describe('the same dialect', () => {
     expect(path).toEndWith(':streamGenerateContent?alt=sse')
   })
 
-  test('R29: packed foreign thinking goes out with the thoughts it was streamed as', () => {
-    const own = { text: 'mine', thought: true, thoughtSignature: 'own' }
+  test('R29: packed reasoning of other vendors is removed with its streamed thoughts', () => {
+    const nativeThought = { text: 'mine', thought: true, thoughtSignature: 'own' }
     const { body, dropped } = passRequest(
       {
         contents: [
           {
             role: 'model',
             parts: [
-              own,
+              nativeThought,
               { text: 'h', thought: true },
               { text: 'm', thought: true },
               { text: '', thought: true, thoughtSignature: packForeignReasoning(foreign, true) },
@@ -319,11 +319,11 @@ describe('the same dialect', () => {
       },
       target,
     )
-    expect(body.contents).toEqual([{ role: 'model', parts: [own, { text: 'answer' }] }])
+    expect(body.contents).toEqual([{ role: 'model', parts: [nativeThought, { text: 'answer' }] }])
     expect(dropped).toEqual(['reasoning_signature'])
   })
 
-  test('what the upstream would refuse is taken out and named', () => {
+  test('unsupported fields are removed and reported', () => {
     const { body, dropped } = passRequest(
       { contents: 'x', generation_config: { top_p: 1, seed: 1 }, toolConfig: {} },
       { ...target, unsupportedFields: new Set(['top_p', 'tool_choice']) },

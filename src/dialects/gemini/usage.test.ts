@@ -6,7 +6,7 @@ import { decodeUsage } from './usage.ts'
 describe('R9: usage', () => {
   const count = (modality: string, tokenCount: number) => ({ modality, tokenCount })
 
-  test('is in buckets that do not overlap', () => {
+  test('has disjoint counts', () => {
     const usage = decodeUsage(
       {
         promptTokenCount: 1000,
@@ -40,7 +40,7 @@ describe('R9: usage', () => {
     })
   })
 
-  test('counts thoughts once where a version has them among the candidates', () => {
+  test('counts thoughts once if the candidates include them', () => {
     const meta = {
       promptTokenCount: 10,
       candidatesTokenCount: 30,
@@ -50,32 +50,39 @@ describe('R9: usage', () => {
     expect(decodeUsage(meta, 0)).toMatchObject({ input: 10, output: 10, reasoning: 20 })
   })
 
-  test('adds up to the prompt whatever the details say, and hostile numbers are nothing', () => {
+  test('adds up to the prompt whatever the details are, and invalid counts are ignored', () => {
     const number = fc.oneof(fc.nat(1e6), fc.constantFrom(-5, 1e18, '7', null, Number.NaN, 1.5))
     const detail = fc.array(
       fc.record({ modality: fc.constantFrom('TEXT', 'AUDIO', 'IMAGE', 'VIDEO'), tokenCount: number }),
       { maxLength: 4 },
     )
     fc.assert(
-      fc.property(fc.nat(1e6), number, detail, detail, number, (prompt, cached, given, kept, answer) => {
-        const usage = decodeUsage(
-          {
-            promptTokenCount: prompt,
-            cachedContentTokenCount: cached,
-            promptTokensDetails: given,
-            cacheTokensDetails: kept,
-            candidatesTokenCount: answer,
-            candidatesTokensDetails: given,
-          },
-          0,
-        )
-        if (!usage) throw new Error('no usage')
-        expect(countPromptTokens(usage)).toBe(prompt)
-        expect(countCompletionTokens(usage)).toBe(
-          Number.isSafeInteger(answer) && Number(answer) > 0 && typeof answer === 'number' ? answer : 0,
-        )
-        expect(Object.values(usage).every((bucket) => bucket === null || bucket >= 0)).toBe(true)
-      }),
+      fc.property(
+        fc.nat(1e6),
+        number,
+        detail,
+        detail,
+        number,
+        (prompt, cached, details, cachedDetails, output) => {
+          const usage = decodeUsage(
+            {
+              promptTokenCount: prompt,
+              cachedContentTokenCount: cached,
+              promptTokensDetails: details,
+              cacheTokensDetails: cachedDetails,
+              candidatesTokenCount: output,
+              candidatesTokensDetails: details,
+            },
+            0,
+          )
+          if (!usage) throw new Error('no usage')
+          expect(countPromptTokens(usage)).toBe(prompt)
+          expect(countCompletionTokens(usage)).toBe(
+            Number.isSafeInteger(output) && Number(output) > 0 && typeof output === 'number' ? output : 0,
+          )
+          expect(Object.values(usage).every((bucket) => bucket === null || bucket >= 0)).toBe(true)
+        },
+      ),
     )
   })
 })

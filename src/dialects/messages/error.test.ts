@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
 import { decodeError, encodeError } from './error.ts'
 
-test('an error is in the form of this format and in that of all others', () => {
+test('an error has the fields of the vendor and of the API envelope', () => {
   expect(encodeError(invalidFieldError('max_tokens', 'must be a number'), 'req-1')).toEqual({
     type: 'error',
     error: {
@@ -29,24 +29,28 @@ test('an error is in the form of this format and in that of all others', () => {
   })
 })
 
-const said = (type: string, message: string) => ({ type: 'error', error: { type, message } })
+const errorBody = (type: string, message: string) => ({ type: 'error', error: { type, message } })
 
 test.each([
   [
     400,
-    said('invalid_request_error', 'prompt is too long: 210000 tokens > 200000'),
+    errorBody('invalid_request_error', 'prompt is too long: 210000 tokens > 200000'),
     'context_length_exceeded',
   ],
-  [400, said('invalid_request_error', 'max_tokens: 90000 > 64000, the maximum'), 'max_tokens_exceeded'],
-  [400, said('invalid_request_error', 'Your credit balance is too low to use the API'), 'payment_required'],
-  [400, said('invalid_request_error', 'messages.0: bad'), 'invalid_request'],
-  [401, said('authentication_error', 'invalid x-api-key'), 'authentication'],
-  [403, said('permission_error', 'no'), 'permission_denied'],
-  [404, said('not_found_error', 'model: x'), 'not_found'],
-  [413, said('request_too_large', 'big'), 'payload_too_large'],
-  [429, said('rate_limit_error', 'slow down'), 'rate_limit_exceeded'],
-  [500, said('api_error', 'Internal server error'), 'provider_unavailable'],
-  [529, said('overloaded_error', 'Overloaded'), 'provider_overloaded'],
+  [400, errorBody('invalid_request_error', 'max_tokens: 90000 > 64000, the maximum'), 'max_tokens_exceeded'],
+  [
+    400,
+    errorBody('invalid_request_error', 'Your credit balance is too low to use the API'),
+    'payment_required',
+  ],
+  [400, errorBody('invalid_request_error', 'messages.0: bad'), 'invalid_request'],
+  [401, errorBody('authentication_error', 'invalid x-api-key'), 'authentication'],
+  [403, errorBody('permission_error', 'no'), 'permission_denied'],
+  [404, errorBody('not_found_error', 'model: x'), 'not_found'],
+  [413, errorBody('request_too_large', 'big'), 'payload_too_large'],
+  [429, errorBody('rate_limit_error', 'slow down'), 'rate_limit_exceeded'],
+  [500, errorBody('api_error', 'Internal server error'), 'provider_unavailable'],
+  [529, errorBody('overloaded_error', 'Overloaded'), 'provider_overloaded'],
   [529, '', 'provider_overloaded'],
   [502, '<html>Bad gateway</html>', 'provider_unavailable'],
   [
@@ -60,8 +64,8 @@ test.each([
   expect(decodeError(status, body)).toMatchObject({ kind, status })
 })
 
-test('the words of the vendor are kept, a page only in its beginning', () => {
-  expect(decodeError(429, said('rate_limit_error', 'slow down'))).toMatchObject({
+test('the message of the vendor is preserved, and a page is truncated', () => {
+  expect(decodeError(429, errorBody('rate_limit_error', 'slow down'))).toMatchObject({
     message: 'slow down',
     code: 'rate_limit_error',
   })

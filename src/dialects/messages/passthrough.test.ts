@@ -5,11 +5,11 @@ import { passRequest } from './passthrough.ts'
 
 const hello = [{ role: 'user', content: 'hello' }]
 
-test('R31: the body of a coding agent passes as it is, but for the model and the user', () => {
+test('R31: the body of a coding agent passes unchanged, except for the model and the user', () => {
   const body = readJsonFixture('coding-agent.json')
   const { body: sent, dropped, path } = passRequest(body, createTarget({ stream: true }))
   const { metadata, ...rest } = sent as { metadata: { user_id: string } }
-  const { metadata: _given, ...expected } = body
+  const { metadata: _metadata, ...expected } = body
   expect(rest as object).toEqual({ ...expected, model: 'claude-opus-4-6' })
   expect(metadata.user_id).toMatch(/^[0-9a-f]{32}$/)
   expect(sent.messages).toBe(body.messages)
@@ -17,7 +17,7 @@ test('R31: the body of a coding agent passes as it is, but for the model and the
   expect([path, dropped]).toEqual(['/messages', []])
 })
 
-test('what steers the gateway stays here', () => {
+test('gateway fields are not sent', () => {
   const { body } = passRequest(
     {
       model: 'x',
@@ -36,8 +36,8 @@ test('what steers the gateway stays here', () => {
   expect(Object.keys(body).sort()).toEqual(['made_up', 'max_tokens', 'messages', 'metadata', 'model'])
 })
 
-test('R29: thinking of other vendors is taken out and named, the own stays', () => {
-  const own = { type: 'thinking', thinking: 'a', signature: 'sig' }
+test('R29: reasoning of other vendors is removed and reported, native thinking is preserved', () => {
+  const nativeBlock = { type: 'thinking', thinking: 'a', signature: 'sig' }
   const foreign = packReasoning({
     kind: 'reasoning',
     text: '',
@@ -58,7 +58,7 @@ test('R29: thinking of other vendors is taken out and named, the own stays', () 
     {
       role: 'assistant',
       content: [
-        own,
+        nativeBlock,
         { type: 'thinking', thinking: '', signature: foreign, format: 'vendor_b-responses-v1' },
         { type: 'thinking', thinking: 'b', signature: restored },
         { type: 'thinking', thinking: 'c', signature: '' },
@@ -73,14 +73,18 @@ test('R29: thinking of other vendors is taken out and named, the own stays', () 
     ...hello,
     {
       role: 'assistant',
-      content: [own, { type: 'thinking', thinking: 'b', signature: 'sig2' }, { type: 'text', text: 'hi' }],
+      content: [
+        nativeBlock,
+        { type: 'thinking', thinking: 'b', signature: 'sig2' },
+        { type: 'text', text: 'hi' },
+      ],
     },
   ])
   expect(dropped).toEqual(['block:service_bash_tool_result', 'reasoning', 'reasoning_signature'])
 })
 
-test('tools that run here, tiers and fields the upstream refuses are taken out and named', () => {
-  const given = {
+test('gateway tools, tiers and unsupported fields are removed and reported', () => {
+  const clientBody = {
     model: 'x',
     messages: hello,
     tools: [{ type: 'service:web_search' }],
@@ -90,7 +94,7 @@ test('tools that run here, tiers and fields the upstream refuses are taken out a
     output_config: { effort: 'low', format: { type: 'json_schema', schema: {} } },
   }
   const { body, dropped } = passRequest(
-    given,
+    clientBody,
     createTarget({ unsupportedFields: new Set(['temperature', 'reasoning']) }),
   )
   expect(body).toEqual({

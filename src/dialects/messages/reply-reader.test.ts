@@ -8,8 +8,8 @@ import { messages } from './messages.ts'
 const { decodeReply, createReader } = messages.upstream
 const stream = readFixture('thinking-tools.sse')
 const read = (...events: object[]) => {
-  const one = createReader()
-  return collectReply(events.flatMap((event) => one.read({ event: '', data: JSON.stringify(event) })))
+  const reader = createReader()
+  return collectReply(events.flatMap((event) => reader.read({ event: '', data: JSON.stringify(event) })))
 }
 
 describe('a streamed reply', () => {
@@ -49,12 +49,12 @@ describe('a streamed reply', () => {
     expect(reply.isComplete).toBe(true)
   })
 
-  test('R9: usage in buckets that do not overlap, the last word of the vendor', () => {
+  test('R9: usage has disjoint counts from the last report of the vendor', () => {
     const usage = { ...zeroUsage, input: 45, cacheRead: 8000, cacheWrite: 200, cacheWrite1h: 1000 }
     expect(collectReply(readEvents(stream)).usage).toEqual({ ...usage, output: 100, reasoning: 20 })
   })
 
-  test('means what the same reply in one piece means', () => {
+  test('equals the same reply without streaming', () => {
     const [streamed, whole] = [
       collectReply(readEvents(stream)),
       collectReply(decodeReply(readJsonFixture('whole.json'))),
@@ -68,14 +68,14 @@ describe('a streamed reply', () => {
     expect(streamed.choices[0]?.end).toEqual(whole.choices[0]?.end)
   })
 
-  test('searches, citations, compactions: known to this format, kept whole', () => {
+  test('searches, citations and compactions are preserved', () => {
     const reply = collectReply(readEvents(readFixture('web-search.sse')))
-    const [call, found, text, compaction] = reply.choices[0]?.parts ?? []
+    const [call, searchResult, text, compaction] = reply.choices[0]?.parts ?? []
     expect(call).toMatchObject({
       kind: 'opaque',
       value: { type: 'server_tool_use', input: { query: 'first electric lighthouse' } },
     })
-    expect(found).toMatchObject({ kind: 'opaque', value: { type: 'web_search_tool_result' } })
+    expect(searchResult).toMatchObject({ kind: 'opaque', value: { type: 'web_search_tool_result' } })
     expect(text).toMatchObject({
       kind: 'text',
       citations: [{ url: 'https://lights.example/souter', title: 'Souter Lighthouse' }],
@@ -84,11 +84,11 @@ describe('a streamed reply', () => {
       value: { type: 'compaction', content: 'So far: lighthouses.', encrypted_content: 'EncCompaction' },
     })
     expect(reply.choices[0]?.end).toMatchObject({ reason: 'stop', native: 'pause_turn' })
-    // The compaction is billed beside the totals.
+    // The compaction is billed in addition to the totals.
     expect(reply.usage).toEqual({ ...zeroUsage, input: 6100, output: 128, webSearches: 1 })
   })
 
-  test('R28: is the same wherever its bytes are cut', () => {
+  test('R28: is the same wherever its bytes are split', () => {
     const whole = JSON.stringify(readEvents(stream))
     const size = new TextEncoder().encode(stream).length
     fc.assert(
@@ -99,7 +99,7 @@ describe('a streamed reply', () => {
     )
   })
 
-  test('R33: is never complete when it breaks off before its last event', () => {
+  test('R33: is never complete when it is truncated before its last event', () => {
     const bytes = new TextEncoder().encode(stream)
     const last = stream.lastIndexOf('{"type":"message_stop"}')
     for (let end = 0; end < new TextEncoder().encode(stream.slice(0, last)).length; end += 37) {
@@ -108,7 +108,7 @@ describe('a streamed reply', () => {
     }
   })
 
-  test('an error in the middle is a failure, and nothing follows it', () => {
+  test('an error ends the reply as a failure', () => {
     const error = { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } }
     const reply = read({ type: 'message_start', message: {} }, error, { type: 'message_stop' })
     expect(reply.failure).toMatchObject({
@@ -120,22 +120,22 @@ describe('a streamed reply', () => {
     expect(reply.isComplete).toBe(false)
   })
 
-  test('events that are no JSON, or unknown, or odd, never throw', () => {
-    const one = createReader()
-    expect(one.read({ event: 'novelty', data: '{"type":"novelty"}' })).toEqual([])
-    expect(one.read({ event: '', data: '{"type":"content_block_delta","index":9,"delta":7}' })).toEqual([])
-    expect(one.read({ event: '', data: '{"type":"message_start","message":[]}' })).toHaveLength(1)
-    expect(one.read({ event: '', data: '<html>' })).toMatchObject([{ type: 'reply-error' }])
+  test('invalid JSON, unknown events and unexpected values never throw', () => {
+    const reader = createReader()
+    expect(reader.read({ event: 'novelty', data: '{"type":"novelty"}' })).toEqual([])
+    expect(reader.read({ event: '', data: '{"type":"content_block_delta","index":9,"delta":7}' })).toEqual([])
+    expect(reader.read({ event: '', data: '{"type":"message_start","message":[]}' })).toHaveLength(1)
+    expect(reader.read({ event: '', data: '<html>' })).toMatchObject([{ type: 'reply-error' }])
   })
 
-  test('hostile numbers count as nothing', () => {
+  test('invalid counts are ignored', () => {
     const usage = { input_tokens: -5, output_tokens: 1e18, cache_read_input_tokens: '7', iterations: [null] }
     expect(read({ type: 'message_delta', delta: {}, usage }).usage).toBeNull()
     const zero = { ...usage, output_tokens: 0 }
     expect(read({ type: 'message_delta', delta: {}, usage: zero }).usage).toEqual(zeroUsage)
   })
 
-  test('input that is already in the start of a tool call', () => {
+  test('input in the start event of a tool call is read', () => {
     const block = { type: 'tool_use', id: 't', name: 'f', input: { a: 1 } }
     const reply = read(
       { type: 'content_block_start', index: 0, content_block: block },
@@ -165,7 +165,7 @@ describe('a streamed reply', () => {
   })
 })
 
-test('a body that is no reply is a failure', () => {
+test('a body that is not a reply is a failure', () => {
   expect(decodeReply({ hello: 1 })).toMatchObject([{ type: 'reply-error' }])
   const error = { type: 'error', error: { type: 'api_error', message: 'Internal' } }
   expect(decodeReply(error)).toMatchObject([

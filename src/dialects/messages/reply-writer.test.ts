@@ -12,11 +12,11 @@ import { decodeRequest } from './request-decode.ts'
 const { createWriter, encodeReply } = messages.client
 
 function write(events: ReplyEvent[], usage: Usage = zeroUsage, context = createContext()): string {
-  const one = createWriter(context)
-  return events.map((event) => one.write(event)).join('') + one.end(usage, cost)
+  const writer = createWriter(context)
+  return events.map((event) => writer.write(event)).join('') + writer.end(usage, cost)
 }
 
-/** The data of the events; their names must be their types. */
+/** The data of the events. Event names must equal types. */
 function dataOf(stream: string): JsonObject[] {
   return stream
     .split('\n\n')
@@ -57,18 +57,18 @@ function whole(content: OutputPart, part = 0): ReplyEvent[] {
 }
 
 describe('a stream', () => {
-  test.each(['thinking-tools.sse', 'web-search.sse'])('%s comes out as it went in', (name) => {
+  test.each(['thinking-tools.sse', 'web-search.sse'])('%s survives a round trip', (name) => {
     const events = readEvents(readFixture(name))
-    const given = collectReply(events)
-    const written = write(events, given.usage ?? zeroUsage)
+    const original = collectReply(events)
+    const written = write(events, original.usage ?? zeroUsage)
     checkGrammar(written)
-    const back = collectReply(readEvents(written))
-    expect(back.choices).toEqual(given.choices)
-    expect(back.usage).toEqual({ ...(given.usage ?? zeroUsage), reportedCost: cost.total })
-    expect(back.isComplete).toBe(true)
+    const received = collectReply(readEvents(written))
+    expect(received.choices).toEqual(original.choices)
+    expect(received.usage).toEqual({ ...(original.usage ?? zeroUsage), reportedCost: cost.total })
+    expect(received.isComplete).toBe(true)
   })
 
-  test('begins and ends with all that a client may rely on', () => {
+  test('starts and ends with every field that clients expect', () => {
     const events = dataOf(write(readEvents(readFixture('thinking-tools.sse')), { ...zeroUsage, output: 7 }))
     expect(events[0]).toEqual({
       type: 'message_start',
@@ -103,11 +103,11 @@ describe('a stream', () => {
     expect(events.at(-1)).toEqual({ type: 'message_stop' })
   })
 
-  test('R28: is valid, and arguments are whole, however the parts interleave', () => {
-    const piece = fc.string({ maxLength: 6, unit: 'binary' })
+  test('R28: is valid, with complete arguments, under any interleaving', () => {
+    const chunk = fc.string({ maxLength: 6, unit: 'binary' })
     const part = fc.record({
       kind: fc.constantFrom('text', 'tool-call', 'custom', 'reasoning', 'signed'),
-      pieces: fc.array(piece, { maxLength: 5 }),
+      chunks: fc.array(chunk, { maxLength: 5 }),
       ends: fc.boolean(),
     })
     fc.assert(
@@ -116,20 +116,20 @@ describe('a stream', () => {
         fc.infiniteStream(fc.nat()),
         (parts, order) => {
           const events = interleave(parts, () => order.next().value ?? 0)
-          const given = collectReply(events)
+          const original = collectReply(events)
           const written = write(events)
           checkGrammar(written)
-          const back = partsOf(collectReply(readEvents(written))) ?? []
-          expect(callsOf(back)).toEqual(callsOf(partsOf(given) ?? []))
-          expect(textOf(back, 'text').length).toBe(textOf(partsOf(given) ?? [], 'text').length)
-          expect(signaturesOf(back)).toEqual(signaturesOf(partsOf(given) ?? []))
+          const received = partsOf(collectReply(readEvents(written))) ?? []
+          expect(callsOf(received)).toEqual(callsOf(partsOf(original) ?? []))
+          expect(textOf(received, 'text').length).toBe(textOf(partsOf(original) ?? [], 'text').length)
+          expect(signaturesOf(received)).toEqual(signaturesOf(partsOf(original) ?? []))
         },
       ),
       { numRuns: 200 },
     )
   })
 
-  test('text that comes between the pieces of a tool call waits for its end', () => {
+  test('text between the deltas of a tool call is sent after its end', () => {
     const call: OutputPart = { kind: 'tool-call', id: 't', name: 'f', arguments: '' }
     const events: ReplyEvent[] = [
       { type: 'part-start', choice: 0, part: 0, content: { kind: 'text', text: 'a' } },
@@ -142,20 +142,20 @@ describe('a stream', () => {
     expect(partsOf(reply)).toMatchObject([{ text: 'a' }, { arguments: '{"x":1}' }, { text: 'b' }])
   })
 
-  test('that breaks off ends in an error and nothing else', () => {
-    const one = createWriter(createContext())
-    one.write({ type: 'reply-start' })
-    const [event] = dataOf(one.fail(gatewayError('internal')))
+  test('that fails ends with a single error event', () => {
+    const writer = createWriter(createContext())
+    writer.write({ type: 'reply-start' })
+    const [event] = dataOf(writer.fail(gatewayError('internal')))
     expect(event).toMatchObject({ type: 'error', error: { type: 'api_error', error_type: 'server' } })
     expect(asObject(event?.error)?.message).toContain('gen-1731650000-tide')
   })
 
-  test('is kept alive by a ping', () => {
+  test('has pings as heartbeats', () => {
     expect(messages.client.heartbeat).toBe('event: ping\ndata: {"type": "ping"}\n\n')
   })
 })
 
-describe('R29: thinking', () => {
+describe('R29: reasoning', () => {
   const thoughts: ReasoningPart[] = [
     { kind: 'reasoning', text: 'hm', summary: [], signature: 'sig', format: 'vendor_a-v1' },
     { kind: 'reasoning', text: '', summary: [], encrypted: 'data', format: 'vendor_a-v1' },
@@ -173,17 +173,17 @@ describe('R29: thinking', () => {
     { kind: 'reasoning', text: 'deep', summary: [], signature: 'CoE=', format: 'vendor_c-v1' },
   ]
 
-  test.each(thoughts)('%j survives client and gateway, streamed and whole', (part) => {
+  test.each(thoughts)('%j survives a round trip, streamed and whole', (part) => {
     const reply = collectReply([{ type: 'reply-start' }, ...whole(part)])
     const body = encodeReply(reply, createContext(), cost)
     for (const { content } of [body, accumulated(write(whole(part)))]) {
-      const back = decodeRequest({ model: 'm', messages: [{ role: 'assistant', content }] })
-      expect(back.messages[0]?.parts).toEqual([part])
+      const received = decodeRequest({ model: 'm', messages: [{ role: 'assistant', content }] })
+      expect(received.messages[0]?.parts).toEqual([part])
     }
     expect(partsOf(collectReply(readEvents(write(whole(part)))))).toEqual([part])
   })
 
-  test('is readable where it is a summary, section by section', () => {
+  test('shows the sections of a summary', () => {
     const part: ReasoningPart = { kind: 'reasoning', text: '', summary: [], format: 'vendor_b-responses-v1' }
     const events: ReplyEvent[] = [
       { type: 'part-start', choice: 0, part: 0, content: part },
@@ -197,13 +197,13 @@ describe('R29: thinking', () => {
     expect(partsOf(collectReply(readEvents(write(events))))).toEqual(partsOf(collectReply(events)))
   })
 
-  test('is not shown to who does not want it, but what must come back is there', () => {
+  test('is hidden on request, except for what must be sent back', () => {
     const context = createContext({ reasoning: { exclude: true } })
     for (const part of thoughts.slice(0, 1)) {
       const { content } = accumulated(write(whole(part), zeroUsage, context))
       expect(content).toMatchObject([{ type: 'thinking', thinking: '' }])
-      const back = decodeRequest({ model: 'm', messages: [{ role: 'assistant', content }] })
-      expect(back.messages[0]?.parts).toEqual([part])
+      const received = decodeRequest({ model: 'm', messages: [{ role: 'assistant', content }] })
+      expect(received.messages[0]?.parts).toEqual([part])
     }
     expect(accumulated(write(whole(thoughts[3] as ReasoningPart), zeroUsage, context)).content).toEqual([])
   })
@@ -228,7 +228,7 @@ describe('a whole reply', () => {
     })
   })
 
-  test('refusals, pictures, sound and free text find their place', () => {
+  test('refusals, images, audio and free text are encoded', () => {
     const events = [
       ...whole({ kind: 'refusal', text: 'No.' }, 0),
       ...whole({ kind: 'image', source: { kind: 'data', mediaType: 'image/png', data: 'iVBO' } }, 1),
@@ -248,7 +248,7 @@ describe('a whole reply', () => {
     ])
   })
 
-  test('R9: usage is the same read back, bucket by bucket', () => {
+  test('R9: every usage count survives a round trip', () => {
     const count = fc.nat(1_000_000)
     const buckets = Object.keys(zeroUsage).filter((name) => name !== 'reportedCost')
     const usages = fc.record(Object.fromEntries(buckets.map((name) => [name, count])))
@@ -268,7 +268,7 @@ describe('a whole reply', () => {
   })
 })
 
-/** The message as a client adds it up. */
+/** The message as a client assembles it. */
 function accumulated(stream: string): { content: JsonObject[] } {
   const content: JsonObject[] = []
   const json: string[] = []
@@ -289,11 +289,11 @@ function accumulated(stream: string): { content: JsonObject[] } {
 
 interface Wanted {
   kind: string
-  pieces: string[]
+  chunks: string[]
   ends: boolean
 }
 
-/** All parts' events, each part's in order, mixed by `pick`. */
+/** Interleaves the events of all parts by `pick`; the events of a part stay in order. */
 function interleave(parts: Wanted[], pick: () => number): ReplyEvent[] {
   const events: ReplyEvent[] = [{ type: 'reply-start' }]
   const queues: ReplyEvent[][] = []
@@ -302,9 +302,9 @@ function interleave(parts: Wanted[], pick: () => number): ReplyEvent[] {
     const event = ready[pick() % ready.length]?.shift()
     if (event) events.push(event)
   }
-  for (const [part, { kind, pieces, ends }] of parts.entries()) {
+  for (const [part, { kind, chunks, ends }] of parts.entries()) {
     events.push({ type: 'part-start', choice: 0, part, content: contentOf(kind, part) })
-    const deltas = pieces.map((text): ReplyEvent => {
+    const deltas = chunks.map((text): ReplyEvent => {
       const field = kind === 'tool-call' || kind === 'custom' ? { arguments: text } : { text }
       return { type: 'part-delta', choice: 0, part, delta: field }
     })
@@ -331,7 +331,7 @@ function contentOf(kind: string, part: number): OutputPart {
   }
 }
 
-/** Arguments by id; free text as the JSON it becomes, and no arguments as an empty object. */
+/** Arguments by id: free text as the JSON it becomes, no arguments as an empty object. */
 function callsOf(parts: OutputPart[]): [string, string][] {
   return parts
     .flatMap((part): [string, string][] => {

@@ -14,7 +14,7 @@ const decodeBlock = (block: object, role = 'user') =>
 describe('a coding agent', () => {
   const body = readJsonFixture('coding-agent.json')
 
-  test('is accepted however large and new its request is', () => {
+  test('sends large requests with new fields, which are accepted', () => {
     const tools = Array.from({ length: 80 }, (_, index) => ({
       name: `Tool${index}`,
       description: 'x'.repeat(1000),
@@ -34,7 +34,7 @@ describe('a coding agent', () => {
     expect(messages.client.decodeRequest(checked).tools).toHaveLength(84)
   })
 
-  test('is told which known field is of the wrong type', () => {
+  test('receives the path of a field with the wrong type', () => {
     const wrong = {
       temperature: 'hot',
       tools: [{ name: 'f' }],
@@ -50,7 +50,7 @@ describe('a coding agent', () => {
     expect(messagesRequest.safeParse({ ...body, ...nothing }).success).toBe(true)
   })
 
-  test('is understood: roles, thinking, tools, caches', () => {
+  test('sends roles, thinking, tools and cache breakpoints, which are decoded', () => {
     const call = decodeRequest(body)
     expect(call.messages.map(({ role }) => role)).toEqual([
       'system',
@@ -84,7 +84,7 @@ describe('a coding agent', () => {
     expect(call.maxTokens).toBe(32_000)
   })
 
-  test('R31: what only this format knows is named', () => {
+  test('R31: fields that only this format has are reported', () => {
     expect(decodeRequest(body).unknown.sort()).toEqual([
       'context_management',
       'diagnostics',
@@ -93,10 +93,10 @@ describe('a coding agent', () => {
     ])
   })
 
-  test('R32: schemas are the very objects of the client', () => {
+  test('R32: schemas are passed by reference', () => {
     const [first] = decodeRequest(body).tools ?? []
-    const [given] = body.tools as { input_schema: object }[]
-    expect(first?.kind === 'function' && first.schema === given?.input_schema).toBe(true)
+    const [clientTool] = body.tools as { input_schema: object }[]
+    expect(first?.kind === 'function' && first.schema === clientTool?.input_schema).toBe(true)
   })
 })
 
@@ -116,7 +116,7 @@ describe('fields', () => {
     expect(decode({ output_config: { effort: 'max' } }).reasoning).toEqual({ effort: 'max' })
   })
 
-  test('the choice of tools, with and without parallel calls', () => {
+  test('tool choice, with and without parallel calls', () => {
     expect(decode({ tool_choice: { type: 'any', disable_parallel_tool_use: true } })).toMatchObject({
       toolChoice: { kind: 'required' },
       parallelToolCalls: false,
@@ -146,7 +146,7 @@ describe('fields', () => {
     })
   })
 
-  test('nothing is there that was not asked for', () => {
+  test('absent fields stay absent', () => {
     expect(decode({})).toEqual({
       messages: [{ role: 'user', parts: [{ kind: 'text', text: 'hello' }] }],
       stream: false,
@@ -156,7 +156,7 @@ describe('fields', () => {
 })
 
 describe('blocks', () => {
-  test('pictures and documents from everywhere', () => {
+  test('images and documents from every source', () => {
     const source = { type: 'base64', media_type: 'image/png', data: 'iVBO' }
     expect(decodeBlock({ type: 'image', source })).toEqual({
       kind: 'image',
@@ -165,7 +165,7 @@ describe('blocks', () => {
     expect(decodeBlock({ type: 'image', source: { type: 'file', file_id: 'file_1' } })).toMatchObject({
       source: { kind: 'file', id: 'file_1' },
     })
-    const given = {
+    const block = {
       type: 'document',
       source: { type: 'url', url: 'https://a.example/b.pdf' },
       title: 'b.pdf',
@@ -173,7 +173,7 @@ describe('blocks', () => {
       citations: { enabled: true },
       cache_control: { type: 'ephemeral' },
     }
-    expect(decodeBlock(given)).toEqual({
+    expect(decodeBlock(block)).toEqual({
       kind: 'file',
       source: { kind: 'url', url: 'https://a.example/b.pdf' },
       filename: 'b.pdf',
@@ -181,16 +181,16 @@ describe('blocks', () => {
       citationsEnabled: true,
       cache: {},
     })
-    const pieces = [
+    const content = [
       { type: 'text', text: 'one' },
       { type: 'text', text: 'two' },
     ]
-    expect(decodeBlock({ type: 'document', source: { type: 'content', content: pieces } })).toMatchObject({
+    expect(decodeBlock({ type: 'document', source: { type: 'content', content } })).toMatchObject({
       source: { kind: 'text', text: 'one\ntwo' },
     })
   })
 
-  test('results of tools keep text, pictures and errors', () => {
+  test('tool results have text, images and errors', () => {
     const block = {
       type: 'tool_result',
       tool_use_id: 'toolu_1',
@@ -218,7 +218,7 @@ describe('blocks', () => {
     })
   })
 
-  test('R29: thinking of other vendors comes out of the signature it was packed in', () => {
+  test('R29: reasoning of other vendors is unpacked from its signature', () => {
     const part: ReasoningPart = {
       kind: 'reasoning',
       id: 'rs_1',
@@ -231,7 +231,7 @@ describe('blocks', () => {
     expect(decodeBlock(block, 'assistant')).toEqual(part)
   })
 
-  test('blocks nobody else knows stay whole', () => {
+  test('blocks that only this format has are preserved', () => {
     const value = { type: 'web_search_tool_result', tool_use_id: 's', content: [{ any: 1 }] }
     expect(decodeBlock(value, 'assistant')).toEqual({ kind: 'opaque', dialect: 'messages', value })
   })
@@ -248,7 +248,7 @@ describe('blocks', () => {
     expect(() => decodeBlock(block)).toThrow(message)
   })
 
-  test('so is a role that does not exist', () => {
+  test('an unknown role is a 400 that names the field', () => {
     expect(() => decode({ messages: [{ role: 'robot', content: 'x' }] })).toThrow('messages.0.role')
   })
 })

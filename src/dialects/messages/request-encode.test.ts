@@ -8,17 +8,17 @@ import { encodeRequest } from './request-encode.ts'
 
 const user = (...parts: InputPart[]): Message => ({ role: 'user', parts })
 const assistant = (...parts: OutputPart[]): Message => ({ role: 'assistant', parts })
-const text = (words: string) => ({ kind: 'text' as const, text: words })
+const text = (content: string) => ({ kind: 'text' as const, text: content })
 
-function encode(call: Partial<ModelCall>, where: Partial<Target> = {}) {
+function encode(call: Partial<ModelCall>, target: Partial<Target> = {}) {
   const whole = { messages: [user(text('hello'))], stream: false, unknown: [], ...call }
-  return encodeRequest(whole, createTarget(where))
+  return encodeRequest(whole, createTarget(target))
 }
 
 const turns = (...messages: Message[]) => encode({ messages }).body.messages
 
 describe('the conversation', () => {
-  test('what leads is the system prompt, what comes later is said by the user', () => {
+  test('leading system messages become the system prompt, later ones user turns', () => {
     const { body } = encode({
       messages: [
         { role: 'system', parts: [text('be kind')] },
@@ -48,7 +48,7 @@ describe('the conversation', () => {
     expect(JSON.stringify(body.messages)).toContain('only this')
   })
 
-  test('turns alternate, results of tools lead theirs, empty text is left out', () => {
+  test('turns alternate, tool results come first, and empty text is omitted', () => {
     const call = { kind: 'tool-call' as const, id: 'functions.f:0', name: 'f', arguments: '' }
     const result = { kind: 'tool-result' as const, id: 'functions.f:0', content: [text('42')] }
     const sent = turns(user(text('a')), assistant(text(''), call), user(text('b')), user(result))
@@ -68,7 +68,7 @@ describe('the conversation', () => {
     expect(ids).toHaveLength(2)
   })
 
-  test('the beginning of an answer does not end in white space, and no turn is empty', () => {
+  test('a prefill does not end in white space, and no turn is empty', () => {
     expect(turns(user(text('a')), assistant(text('Once \n')))).toMatchObject([
       {},
       { content: [{ text: 'Once' }] },
@@ -83,18 +83,18 @@ describe('the conversation', () => {
     ['[1]', undefined, { _raw: '[1]' }],
     ['{"a":', undefined, { _raw: '{"a":' }],
     ['*** Begin Patch', true, { input: '*** Begin Patch' }],
-  ])('arguments %j go as an object', (given, custom, input) => {
+  ])('arguments %j are sent as an object', (argumentsText, custom, input) => {
     const call = {
       kind: 'tool-call' as const,
       id: 't',
       name: 'f',
-      arguments: given,
+      arguments: argumentsText,
       ...(custom && { custom }),
     }
     expect(turns(user(text('a')), assistant(call))).toMatchObject([{}, { content: [{ input }] }])
   })
 
-  test('files by what they are; what the format lacks is named', () => {
+  test('files are sent by media type, and unsupported ones are reported', () => {
     const data = (mediaType: string, content: string): InputPart => ({
       kind: 'file',
       source: { kind: 'data', mediaType, data: btoa(content) },
@@ -139,28 +139,28 @@ describe('thinking', () => {
     expect(dropped).toEqual([])
   })
 
-  test('is left out, and named, where there is no room for it', () => {
+  test('is dropped and reported if max_tokens is too small', () => {
     const { body, dropped } = encode({ reasoning: { effort: 'low' }, maxTokens: 1000 })
     expect(body.thinking).toBeUndefined()
     expect(body.max_tokens).toBe(1000)
     expect(dropped).toEqual(['reasoning'])
   })
 
-  test('is adaptive, with the nearest effort, where the model takes no budget', () => {
-    const where = { reasoning: { efforts: ['high', 'medium', 'low'], budget: false } }
-    expect(encode({ reasoning: { effort: 'max' } }, where).body).toMatchObject({
+  test('is adaptive, with the nearest effort, if the model accepts no budget', () => {
+    const target = { reasoning: { efforts: ['high', 'medium', 'low'], budget: false } }
+    expect(encode({ reasoning: { effort: 'max' } }, target).body).toMatchObject({
       thinking: { type: 'adaptive', display: 'summarized' },
       output_config: { effort: 'high' },
     })
-    expect(encode({ reasoning: { effort: 'minimal' } }, where).body).toMatchObject({
+    expect(encode({ reasoning: { effort: 'minimal' } }, target).body).toMatchObject({
       output_config: { effort: 'low' },
     })
-    const quiet = encode({ reasoning: { adaptive: true, exclude: true } }, where).body
-    expect(quiet).toMatchObject({ thinking: { type: 'adaptive', display: 'omitted' } })
-    expect(quiet.output_config).toBeUndefined()
+    const hidden = encode({ reasoning: { adaptive: true, exclude: true } }, target).body
+    expect(hidden).toMatchObject({ thinking: { type: 'adaptive', display: 'omitted' } })
+    expect(hidden.output_config).toBeUndefined()
   })
 
-  test('drops and names what the vendor refuses beside it', () => {
+  test('drops and reports settings that the vendor rejects with it', () => {
     const { body, dropped } = encode({
       reasoning: { effort: 'low' },
       maxTokens: 10_000,
@@ -175,7 +175,7 @@ describe('thinking', () => {
     expect(dropped).toEqual(['temperature', 'tool_choice', 'top_k', 'top_p'])
   })
 
-  test('with a budget is not asked for in the middle of tool calls that another model made', () => {
+  test('with a budget is not requested after tool calls of another model', () => {
     const call = { kind: 'tool-call' as const, id: 't', name: 'f', arguments: '{}' }
     const result = { kind: 'tool-result' as const, id: 't', content: [text('1')] }
     const { body, dropped } = encode({
@@ -187,7 +187,7 @@ describe('thinking', () => {
     expect(dropped).toEqual(['reasoning'])
   })
 
-  test('R29: goes back to its own vendor only', () => {
+  test('R29: is sent back to its vendor only', () => {
     const part = (fields: Partial<ReasoningPart>): ReasoningPart => ({
       kind: 'reasoning',
       text: '',
@@ -224,7 +224,7 @@ describe('thinking', () => {
 })
 
 describe('tools', () => {
-  test('R32: every kind, schemas untouched', () => {
+  test('R32: every kind is sent, with unmodified schemas', () => {
     const schema = { type: 'object', properties: { a: { enum: ['x'] } }, required: ['a'], $defs: {} }
     const { body, dropped } = encode({
       tools: [
@@ -261,7 +261,7 @@ describe('tools', () => {
     expect(dropped).toEqual(['tool:file_search', 'tool:service:web_search'])
   })
 
-  test('a choice among some offers only those', () => {
+  test('a choice of allowed tools sends only those', () => {
     const { body } = encode({
       tools: [
         { kind: 'function', name: 'a' },
@@ -273,13 +273,13 @@ describe('tools', () => {
   })
 })
 
-describe('the rest', () => {
-  test('max_tokens is always there', () => {
+describe('other fields', () => {
+  test('max_tokens is always sent', () => {
     expect(encode({}).body.max_tokens).toBe(4096)
     expect(encode({}, { maxOutputTokens: 64_000 }).body.max_tokens).toBe(64_000)
   })
 
-  test('sampling within what the vendor takes', () => {
+  test('sampling is limited to what the vendor accepts', () => {
     expect(encode({ temperature: 1.7 }).body.temperature).toBe(1)
     expect(encode({ temperature: 1.7 }).dropped).toEqual(['temperature'])
     expect(encode({ temperature: 1 }).dropped).toEqual([])
@@ -290,18 +290,18 @@ describe('the rest', () => {
     expect(encode({ temperature: 0.5, topP: 1 }).dropped).toEqual([])
   })
 
-  test('a user is told apart, not named', () => {
+  test('the user id is sent as a hash', () => {
     const { metadata } = encode({ user: 'ada@example.org' }).body as { metadata: { user_id: string } }
     expect(metadata.user_id).toMatch(/^[0-9a-f]{32}$/)
   })
 
-  test('four marks of the cache at most, the last ones', () => {
-    const marked = (words: string): InputPart => ({ kind: 'text', text: words, cache: {} })
+  test('the last four cache breakpoints are sent', () => {
+    const cachedPart = (content: string): InputPart => ({ kind: 'text', text: content, cache: {} })
     const { body, dropped } = encode({
       messages: [
-        { role: 'system', parts: [marked('s')] },
-        user(marked('1'), marked('2')),
-        user(marked('3'), marked('4')),
+        { role: 'system', parts: [cachedPart('s')] },
+        user(cachedPart('1'), cachedPart('2')),
+        user(cachedPart('3'), cachedPart('4')),
       ],
       cache: { ttl: '1h' },
     })
@@ -311,7 +311,7 @@ describe('the rest', () => {
     expect(dropped).toEqual(['cache_control'])
   })
 
-  test('R31: what the format cannot say is named', () => {
+  test('R31: fields that the format cannot express are reported', () => {
     const { dropped } = encode({
       n: 2,
       seed: 1,
@@ -327,7 +327,7 @@ describe('the rest', () => {
     ])
   })
 
-  test('a request of this format comes out as it went in', () => {
+  test('a request of this format survives a round trip', () => {
     const body = readJsonFixture('coding-agent.json')
     const sent = encodeRequest(
       decodeRequest(body),

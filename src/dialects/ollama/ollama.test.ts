@@ -10,12 +10,12 @@ const decode = (body: JsonObject) => ollamaChat.decodeRequest({ model: 'm', ...b
 const hello = { role: 'user', content: 'Hello' }
 
 describe('requests', () => {
-  test('are streamed unless they say otherwise', () => {
+  test('are streamed by default', () => {
     expect(decode({ messages: [hello] }).stream).toBe(true)
     expect(decode({ messages: [hello], stream: false }).stream).toBe(false)
   })
 
-  test('options steer the model; those of an engine are left out, others named', () => {
+  test('sampling options are decoded, runtime options ignored, and others reported', () => {
     const options = {
       temperature: 0.5,
       num_predict: 9,
@@ -31,7 +31,7 @@ describe('requests', () => {
     expect(decode({ messages: [hello], options: { num_predict: -1 } }).maxTokens).toBeUndefined()
   })
 
-  test('results find the calls they answer: by id, by name, or in their order', () => {
+  test('tool results are matched by id, by name or in order', () => {
     const call = (name: string, id?: string) => ({
       ...(id && { id }),
       function: { name, arguments: { a: 1 } },
@@ -53,7 +53,7 @@ describe('requests', () => {
     expect(results([call('f'), call('f')], [{}, {}])).toEqual(['call_1_0', 'call_1_1'])
   })
 
-  test('images have the type their bytes begin with', () => {
+  test('the media type of images is detected', () => {
     const images = ['iVBORw0K', '/9j/4AAQ', 'R0lGODlh', 'UklGRh4A', 'data:image/png;base64,iVBORw0K']
     const parts = decode({ messages: [{ ...hello, images }] }).messages[0]?.parts.slice(1)
     const types = parts?.map((part) =>
@@ -62,7 +62,7 @@ describe('requests', () => {
     expect(types).toEqual(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/png'])
   })
 
-  test('formats and wishes for thinking', () => {
+  test('response formats and thinking options', () => {
     expect(decode({ messages: [hello], format: 'json' }).format).toEqual({ kind: 'json' })
     expect(decode({ messages: [hello], format: { type: 'object' } }).format).toEqual({
       kind: 'schema',
@@ -73,7 +73,7 @@ describe('requests', () => {
     expect(decode({ messages: [hello], think: 'low' }).reasoning).toEqual({ effort: 'low' })
   })
 
-  test('a suffix would change what the answer is', () => {
+  test('a suffix is rejected', () => {
     expect(() => ollamaGenerate.decodeRequest({ model: 'm', prompt: 'a', suffix: 'b' })).toThrow('suffix:')
   })
 })
@@ -106,7 +106,7 @@ describe('replies', () => {
   const called = [{ id: 'c', function: { name: 'f', arguments: { a: 1 } } }]
   const usage = { ...zeroUsage, input: 3, cacheRead: 2, output: 4, reasoning: 1 }
 
-  test('streamed: a record a line, calls whole, counts in the last', () => {
+  test('streamed: one record per line, complete tool calls, usage in the last record', () => {
     let clock = 0
     const context = { ...createContext(), elapsedMs: () => (clock += 10) }
     const writer = ollamaChat.createWriter(context)
@@ -128,7 +128,7 @@ describe('replies', () => {
     })
   })
 
-  test('whole, and for a prompt', () => {
+  test('without streaming, for chat and generate', () => {
     const reply = { ...collectReply(events), usage }
     expect(ollamaChat.encodeReply(reply, createContext(), cost)).toMatchObject({
       message: { role: 'assistant', content: 'Yes', thinking: 'Hm', tool_calls: called },
@@ -142,10 +142,8 @@ describe('replies', () => {
     expect(JSON.stringify(hidden)).not.toContain('Hm')
   })
 
-  test('R33 one that broke off ends with an error and no record that is done', () => {
-    const text = ollamaChat
-      .createWriter(createContext())
-      .fail(gatewayError('upstream_failed', 'It broke off.'))
+  test('R33 a failed stream ends with an error and without a done record', () => {
+    const text = ollamaChat.createWriter(createContext()).fail(gatewayError('upstream_failed', 'It broke off.'))
     expect(JSON.parse(text)).toMatchObject({ error: 'It broke off.', code: 502 })
     expect(text).not.toContain('"done"')
   })
