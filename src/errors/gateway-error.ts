@@ -9,14 +9,14 @@ interface ErrorDetails {
   vendor?: Record<string, unknown>
   /** Public: the field of the request that is wrong, as `error.param`. */
   param?: string
-  /** Public: why no model answers, as `error.availability`. */
+  /** Public: why no model is available, as `error.availability`. */
   availability?: Availability
   headers?: Record<string, string>
   /** Private: logged, never sent. */
   cause?: unknown
 }
 
-/** Whether and when a model can be had, for clients that choose another by themselves. */
+/** Whether and when a model becomes available, for clients that fall back to another model themselves. */
 export interface Availability {
   code:
     | 'model_not_found'
@@ -42,9 +42,9 @@ export class GatewayError extends Error {
   readonly param: string | null
   readonly availability: Availability | undefined
   readonly headers: Record<string, string>
-  /** Whose request it was, once that is known. */
+  /** The caller, once authenticated. */
   userId: string | null = null
-  /** How it came about, for a client that asked for it. */
+  /** The attempts that led to the error, for a client that requested them. */
   serviceMetadata: Record<string, unknown> | null = null
 
   constructor(code: ErrorCode, details: ErrorDetails = {}) {
@@ -59,7 +59,7 @@ export class GatewayError extends Error {
   }
 }
 
-/** What nobody expected is our own fault. */
+/** An unexpected error is an internal one. */
 export function toGatewayError(error: unknown): GatewayError {
   return error instanceof GatewayError ? error : new GatewayError('internal', { cause: error })
 }
@@ -72,7 +72,7 @@ export function gatewayError(
   return new GatewayError(code, { ...(message && { message }), ...(metadata && { metadata }) })
 }
 
-/** The database or the ledger cannot be used right now. */
+/** The database or the ledger is unavailable. */
 export function unavailableError(cause?: unknown): GatewayError {
   return new GatewayError('unavailable', { cause, headers: { 'retry-after': '5' } })
 }
@@ -82,7 +82,7 @@ export interface FieldIssue {
   message: string
 }
 
-/** Request fields that are wrong, in the one form every 400 about input has. The message is the first one. */
+/** The one form of every 400 about input. The message is that of the first invalid field. */
 export function invalidFieldsError([first, ...more]: readonly [FieldIssue, ...FieldIssue[]]): GatewayError {
   return new GatewayError('invalid_request', {
     message: `${first.field}: ${first.message}`,
@@ -95,7 +95,7 @@ export function invalidFieldError(field: string, problem: string): GatewayError 
   return invalidFieldsError([{ field, message: problem }])
 }
 
-/** A limit of ours on how often something may be asked: windows begin at multiples of their length. */
+/** A rate limit of this gateway. Windows begin at multiples of their length. */
 export function rateLimitError(message: string, limit: number, windowMs: number, now: number): GatewayError {
   const reset = (Math.floor(now / windowMs) + 1) * windowMs
   return new GatewayError('rate_limited', {
@@ -113,7 +113,7 @@ export interface ErrorEnvelope {
     code: number
     message: string
     type: string
-    /** `code` as the libraries of the Chat format expect it: a word. */
+    /** `code` as client libraries of the Chat format expect it: a string. */
     string_code: string
     param: string | null
     metadata: Record<string, unknown>
@@ -123,7 +123,7 @@ export interface ErrorEnvelope {
   user_id: string | null
 }
 
-/** What a client sees. The message of a 500 is generic: the details are in the log under the request id. */
+/** The body sent to the client. The message of a 500 is generic: the details are in the log under the request id. */
 export function toErrorEnvelope(error: GatewayError, requestId: string): ErrorEnvelope {
   const { status, type } = error.row
   const message = status === 500 ? `${error.row.message} Request id: ${requestId}` : error.message
@@ -142,13 +142,13 @@ export function toErrorEnvelope(error: GatewayError, requestId: string): ErrorEn
   }
 }
 
-/** What the provider's error object has beside the fields of ours. */
+/** Fields of the provider's error object that the envelope does not define. */
 export function vendorFieldsOf({ vendor = {} }: GatewayError): Record<string, unknown> {
   const { code: _code, message: _message, metadata: _metadata, availability: _availability, ...rest } = vendor
   return rest
 }
 
-/** The provider's words first: ours are what this API promises. */
+/** The provider's metadata first, so that the fields this API defines win. */
 export function toErrorMetadata({ row, code, metadata, vendor }: GatewayError): Record<string, unknown> {
   const vendorMetadata = vendor?.metadata
   return {
@@ -159,7 +159,7 @@ export function toErrorMetadata({ row, code, metadata, vendor }: GatewayError): 
   }
 }
 
-/** What libraries of the Chat format match errors by, beside the type. Their `code` is taken by the status. */
+/** What client libraries of the Chat format match errors by. Their `code` is a string; ours is the status. */
 export function toChatErrorFields({ code, metadata, param, vendor }: GatewayError) {
   const vendorParam = typeof vendor?.param === 'string' ? vendor.param : null
   return {
@@ -181,12 +181,12 @@ const chatErrorCodes: Partial<Record<ErrorCode, string>> = {
   upstream_rate_limited: 'rate_limit_exceeded',
 }
 
-/** Kinds of a provider's refusal that programs react to, under the names they already know. */
+/** Provider rejections that programs react to, under the names of the OpenAI API. */
 function toKnownErrorType(kind: unknown): string | undefined {
   return kind === 'context_length_exceeded' || kind === 'content_policy_violation' ? kind : undefined
 }
 
-/** What went wrong inside is nobody's business. */
+/** Not sent with a 500: internal details stay in the log. */
 export function toServiceMetadata({
   row,
   serviceMetadata,

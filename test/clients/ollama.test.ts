@@ -154,7 +154,7 @@ describe('errors are the text that clients show', () => {
     expect(unknown).toMatchObject({ status_code: 400, error: expect.stringContaining('lab/nothing') })
     expect(await rejection(client('sk-wrong').list())).toMatchObject({
       status_code: 401,
-      error: 'The API key is not valid.',
+      error: 'The API key is invalid.',
     })
     const poor = await rejection(client(lab().poorKey).chat({ model: modelOf('chat'), messages }))
     expect(poor).toMatchObject({ status_code: 402 })
