@@ -28,21 +28,21 @@ const run: CommandRunner = async (work) => printOutcome(await withGateway(work))
 
 program
   .command('serve')
-  .description('run the server (what npm start does)')
+  .description('start the server (npm start runs this)')
   .action(async () => {
     await serve(readConfig())
-    // Replies that nobody waits for any more may still be read.
+    // Upstream replies may still be draining.
     process.exit(0)
   })
 program
   .command('migrate')
-  .description('bring the database up to date without serving')
-  .action(() => run(async () => ({ value: { migrated: true }, text: 'The database is up to date.' })))
+  .description('apply database migrations and exit')
+  .action(() => run(async () => ({ value: { migrated: true }, text: 'The database schema is up to date.' })))
 program
   .command('config')
-  .description('look at the configuration')
+  .description('inspect the configuration')
   .command('check')
-  .description('check the environment and headgate.yaml, and say what is wrong')
+  .description('validate the environment variables and headgate.yaml')
   .action(() => printOutcome(validateConfig()))
 program.addCommand(signinCommand(run))
 program.addCommand(keysCommand(run))
@@ -62,19 +62,19 @@ function validateConfig(): CommandResult {
   }
 }
 
-/** One line for the operator. Where a fault of the program itself lies is shown with LOG_LEVEL=debug. */
+/** One line for the operator. LOG_LEVEL=debug adds the stack of an unexpected error. */
 function formatError(error: unknown): string {
   const isExpected =
     error instanceof ConfigError || error instanceof GatewayError || error instanceof UsageError
   if (isExpected) return error.message
   if (readConfig().logLevel === 'debug') return Bun.inspect(error)
-  return `Something unexpected went wrong: ${rootCauseMessage(error).replaceAll('\n', ' ')} (LOG_LEVEL=debug shows where)`
+  return `Unexpected error: ${rootCauseMessage(error).replaceAll('\n', ' ')} (set LOG_LEVEL=debug for the stack trace)`
 }
 
 try {
   await program.parseAsync(process.argv)
 } catch (error) {
   process.stderr.write(`headgate: ${formatError(error)}\n`)
-  // Whatever was opened until then, a port for one, would keep the process alive.
+  // Open handles, such as a listening port, would keep the process alive.
   process.exit(1)
 }

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 
-/** What the environment says. Fixed for the life of the process; headgate.yaml is in settings.ts. */
+/** The environment variables, fixed for the life of the process. headgate.yaml is in settings.ts. */
 export interface Config {
   host: string
   port: number
@@ -14,7 +14,7 @@ export interface Config {
   /** USD, a decimal string. */
   initialCredits: string
   logLevel: LogLevel
-  /** For `${NAME}` in headgate.yaml and the usual key variables of well-known providers. */
+  /** For `${NAME}` in headgate.yaml and the API key variables of well-known providers. */
   environment: Environment
 }
 
@@ -23,12 +23,12 @@ export type Environment = Readonly<Record<string, string | undefined>>
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 export type LogLevel = (typeof logLevels)[number]
 
-/** The message is one sentence for the operator; no stack is shown. */
+/** The message is shown to the operator without a stack. */
 export class ConfigError extends Error {}
 
-/** Fewer are a repetition, not a secret. */
+/** A secret with fewer is a repetition. */
 const minDistinctCharacters = 6
-/** What must be left of a secret once everything that can be guessed is taken out of it. */
+/** Characters that must remain once guessable words, sequences and repetitions are removed. */
 const minUnguessableCharacters = 4
 
 const guessablePattern =
@@ -55,7 +55,7 @@ function readPort(text: string | undefined): number {
   if (!text) return 8080
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN
   if (port <= 65_535) return port
-  throw new ConfigError(`PORT must be a whole number from 0 to 65535, not "${text}".`)
+  throw new ConfigError(`PORT must be an integer from 0 to 65535, not "${text}".`)
 }
 
 function readDatabaseUrl(text: string | undefined, dataDir: string): string {
@@ -65,17 +65,17 @@ function readDatabaseUrl(text: string | undefined, dataDir: string): string {
   return url ?? text
 }
 
-/** The value is left out of the sentence: such URLs carry passwords. */
+/** The value is not in the message: such URLs contain passwords. */
 function readUrl(name: string, text: string | undefined, protocols: string[]): string | null {
   if (!text) return null
   const url = URL.canParse(text) ? new URL(text) : null
   if (url && protocols.includes(url.protocol)) return text
   throw new ConfigError(
-    `${name} must be a URL that begins with ${protocols.map((p) => `${p}//`).join(' or ')}.`,
+    `${name} must be a URL that starts with ${protocols.map((p) => `${p}//`).join(' or ')}.`,
   )
 }
 
-/** Null when there is no headgate.yaml and none was named. */
+/** Null without a headgate.yaml, unless HEADGATE_CONFIG requires one. */
 export function findSettingsPath(environment: Environment): string | null {
   const text = environment.HEADGATE_CONFIG
   const path = resolve(text || './headgate.yaml')
@@ -88,20 +88,20 @@ function readSecret(name: string, value: string | undefined, minLength: number):
   if (value === undefined) return null
   if (value.length < minLength) throw new ConfigError(`${name} must have at least ${minLength} characters.`)
   if (!/^[\x21-\x7e]+$/.test(value)) {
-    throw new ConfigError(`${name} must be printable ASCII characters without spaces.`)
+    throw new ConfigError(`${name} must consist of printable ASCII characters without spaces.`)
   }
   if (new Set(value).size < minDistinctCharacters) {
     throw new ConfigError(`${name} must have at least ${minDistinctCharacters} different characters.`)
   }
   if (countUnguessable(value) < minUnguessableCharacters) {
     throw new ConfigError(
-      `${name} is too easy to guess; use a random one, such as openssl rand -hex 32 prints.`,
+      `${name} is too easy to guess. Generate a random value, for example with: openssl rand -hex 32`,
     )
   }
   return value
 }
 
-/** How many characters are no well-known word, no run of neighbours and no repetition. */
+/** Characters outside well-known words, keyboard or alphabet sequences, and repetitions. */
 function countUnguessable(value: string): number {
   const words = value.toLowerCase().replace(guessablePattern, '')
   const rest = words.replace(/(.{1,8}?)\1+/g, '$1').replace(/[^a-z0-9]/g, '')

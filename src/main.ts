@@ -46,11 +46,11 @@ import { TimeSlicer } from './lib/time-slicer.ts'
 import { Routing } from './routing/routing.ts'
 import { RequestSigner } from './sign-in/request-signer.ts'
 
-/** How long replies that were cut may take to be settled and sent. */
+/** Time for aborted replies to be settled and sent. */
 const abortGraceMs = 5000
 const maxDrains = 100
 
-/** The parts, put together: the only place that knows them all. */
+/** The composition root: the only module that knows every component. */
 export async function openGateway(
   config: Config,
   clock: Clock = createClock(config),
@@ -64,7 +64,7 @@ export async function openGateway(
     pino.destination(2),
   )
   const exposedPath = findExposedSecretFile(config.dataDir, config.secretKey)
-  if (exposedPath) log.warn(`${exposedPath} can be read by other users; run: chmod 600 ${exposedPath}`)
+  if (exposedPath) log.warn(`${exposedPath} is readable by other users; run: chmod 600 ${exposedPath}`)
   const db = await openDatabase(config.databaseUrl, { vault, log, queryTimeoutMs })
   const catalogueState = composeCatalogue({ config, settings, vault }, await readOverrides(db))
   logOverrideProblems({ log, overrides: catalogueState.overrides })
@@ -102,7 +102,7 @@ export async function openGateway(
   }
 }
 
-/** A credential that cannot be used may be there for other programs: it stops nothing. */
+/** Only a warning: an unusable credential in the environment may belong to another program. */
 function warnUnusableCredentials({ catalogue, log }: Pick<Gateway, 'catalogue' | 'log'>): void {
   for (const { slug, installation } of catalogue.providers) {
     if (installation.problem !== null)
@@ -116,12 +116,12 @@ function createEngine({ databaseUrl, dataDir }: Config, clock: Clock, log: Logge
     : new SqliteEngine(databaseUrl, clock, log)
 }
 
-/** Windows follow the clock of the database, where several nodes share one. */
+/** Nodes that share a PostgreSQL database use its clock, so that their windows agree. */
 function createClock({ databaseUrl }: Config): Clock {
   return isPostgresUrl(databaseUrl) ? new RemoteClock() : systemClock
 }
 
-/** Migrated, and sealed with this very key. */
+/** Migrates the database and verifies that its secrets are sealed with this key. */
 async function openDatabase(
   url: string,
   { vault, log, queryTimeoutMs }: { vault: Vault; log: Logger; queryTimeoutMs: number | undefined },
@@ -133,15 +133,15 @@ async function openDatabase(
     if (await hasMatchingVaultKey(db, vault)) return db
   } catch (error) {
     if (db) await closeDb(db)
-    throw new ConfigError(`The database cannot be used: ${rootCauseMessage(error)}`)
+    throw new ConfigError(`Cannot open the database: ${rootCauseMessage(error)}`)
   }
   await closeDb(db)
   throw new ConfigError(
-    'The secret key is not the one this database was sealed with; check HEADGATE_SECRET_KEY.',
+    'The secret key does not match this database. Set HEADGATE_SECRET_KEY to the key it was created with.',
   )
 }
 
-/** What is needed to find a fault: other properties of an error may hold what a client sent. */
+/** Other properties of an error may contain what a client sent. */
 export function serializeError(error: unknown) {
   if (!(error instanceof Error)) return { message: String(error) }
   const { name, message, stack } = error
@@ -157,18 +157,18 @@ export function startServer(gateway: Gateway): Server {
   return listen(gateway, operations, [...pages, ...buildSystemRoutes(operations)])
 }
 
-/** Reads headgate.yaml again; a mistake in it leaves everything as it was. */
+/** Reloads headgate.yaml. If it is invalid, the settings in effect remain. */
 export function reloadGateway(gateway: Gateway): void {
   try {
     reloadSettings(gateway)
     warnUnusableCredentials(gateway)
     gateway.log.info('headgate.yaml reloaded')
   } catch (error) {
-    gateway.log.error({ problem: rootCauseMessage(error) }, 'reload refused')
+    gateway.log.error({ problem: rootCauseMessage(error) }, 'reload of headgate.yaml failed')
   }
 }
 
-/** Runs until told to stop. The port is tried before anything is made: the keys of the first start are shown once. */
+/** Runs until a stop signal. The port is checked first: the keys of the first start are shown only once. */
 export async function serve(config: Config): Promise<void> {
   prepareDataDir(config.dataDir)
   const unlockDataDir = lockDataDir(config.dataDir)
@@ -182,7 +182,7 @@ export async function serve(config: Config): Promise<void> {
   await sendHeartbeat(gateway)
   await settleOrphanedHolds(gateway)
   assertNoNewerHolds(gateway)
-  // Before anybody is told that it runs: whoever was told may send a signal at once.
+  // Before the startup message: a supervisor may send a signal as soon as it reads it.
   const stopped = waitForStopSignal()
   process.on('SIGHUP', () => reloadGateway(gateway))
   const server = await withPortErrors(config, async () => startServer(gateway))
@@ -205,11 +205,11 @@ async function openLedger({ ledger }: Gateway): Promise<void> {
   }
 }
 
-/** Where nodes share a database, one of the newer version settles them. */
+/** With a shared database, a node of the newer version settles them. */
 function assertNoNewerHolds({ node, config }: Gateway): void {
   if (node.newerFormatHolds === 0 || isPostgresUrl(config.databaseUrl)) return
   throw new ConfigError(
-    `${node.newerFormatHolds} unfinished requests were recorded by a newer version of Headgate: start that version once and stop it, then this one.`,
+    `${node.newerFormatHolds} open holds were written by a newer version of Headgate. Start and stop that version once to settle them, then start this one.`,
   )
 }
 
@@ -221,7 +221,7 @@ async function withPortErrors<T>({ host, port }: Config, open: () => Promise<T>)
   }
 }
 
-/** A terminal sends Ctrl-C to every process of the group, so the same wish may arrive twice: only a later one insists. */
+/** A terminal sends Ctrl-C to the whole process group, so one signal may arrive twice: only a later one forces the exit. */
 async function waitForStopSignal(): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   let firstAt = 0
@@ -232,7 +232,7 @@ async function waitForStopSignal(): Promise<void> {
   }
   process.on('SIGINT', stop)
   process.on('SIGTERM', stop)
-  // The launcher is gone: nobody could stop this process any more.
+  // The launcher has exited and can no longer forward signals.
   process.on('disconnect', stop)
   await promise
 }

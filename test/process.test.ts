@@ -168,7 +168,7 @@ describe('the process', () => {
     expect(await program.exit()).toBe(1)
     await Bun.sleep(50)
     expect(program.output.trim().split('\n')).toHaveLength(1)
-    expect(program.output).toStartWith('headgate: The database cannot be used')
+    expect(program.output).toStartWith('headgate: Cannot open the database')
   })
 
   test('S10 a secret key file that others may read is warned of', async () => {
@@ -178,7 +178,7 @@ describe('the process', () => {
     chmodSync(file, 0o644)
     const program = start(dataDir)
     await program.url()
-    expect(program.output).toContain('secret.key can be read by other users')
+    expect(program.output).toContain('secret.key is readable by other users')
   })
 
   test('S10 a data directory that another process holds is refused, naming its pid', async () => {
@@ -230,9 +230,9 @@ describe('the process', () => {
   })
 
   test.each([
-    [{ DATABASE_URL: 'postgres://me:hunter2@127.0.0.1:1/none' }, 'The database cannot be used'],
-    [{ DATABASE_URL: 'sqlite:/nonexistent/x.db' }, 'The database cannot be used'],
-    [{ HEADGATE_CONFIG: tmpdir() }, 'The settings file'],
+    [{ DATABASE_URL: 'postgres://me:hunter2@127.0.0.1:1/none' }, 'Cannot open the database'],
+    [{ DATABASE_URL: 'sqlite:/nonexistent/x.db' }, 'Cannot open the database'],
+    [{ HEADGATE_CONFIG: tmpdir() }, 'Cannot read the settings file'],
     [{ HEADGATE_MANAGEMENT_KEY: 'headgate-management-key' }, 'HEADGATE_MANAGEMENT_KEY is too easy to guess'],
     [{ HEADGATE_SECRET_KEY: 'Password1234567890' }, 'HEADGATE_SECRET_KEY is too easy to guess'],
     [
@@ -261,7 +261,7 @@ describe('the process', () => {
     first.signal('SIGTERM')
     await first.exit()
     const second = start(dataDir, { HEADGATE_SECRET_KEY: 'another-secret-key-of-length' })
-    await second.says(/The secret key is not the one this database was sealed with/)
+    await second.says(/The secret key does not match this database/)
     expect(await second.exit()).toBe(1)
   })
 
@@ -426,12 +426,12 @@ describe('the command line', () => {
 
   test.each([
     [['keys', 'create'], "required option '--name <name>' not specified"],
-    [['keys', 'create', '--name', 'x', '--limit', 'lots'], 'It must be an amount in USD.'],
-    [['keys', 'revoke', 'ffffffff'], 'Nothing is set up yet'],
-    [['keys', 'revoke', ''], 'Give at least the first 8 characters'],
+    [['keys', 'create', '--name', 'x', '--limit', 'lots'], 'It must be an amount in USD'],
+    [['keys', 'revoke', 'ffffffff'], 'There is no organization yet'],
+    [['keys', 'revoke', ''], 'The hash must be 8 to 64 hexadecimal digits'],
     [['keys', 'create', '--name', ' '], 'It must be 1 to 200 characters'],
-    [['keys', 'create', '--name', 'x', '--limit', '9999999999999'], 'It must be an amount in USD.'],
-    [['orgs', 'create', '--name', 'x', '--owner-email', 'nobody'], 'It must be an e-mail address.'],
+    [['keys', 'create', '--name', 'x', '--limit', '9999999999999'], 'It must be an amount in USD'],
+    [['orgs', 'create', '--name', 'x', '--owner-email', 'nobody'], 'It must be an email address.'],
     [['nonsense'], "unknown command 'nonsense'"],
   ])('%j fails with a sentence', async (args, sentence) => {
     const { code, output } = await run(folder(), args)
@@ -458,6 +458,6 @@ describe('the command line', () => {
     chmodSync(file, 0o400)
     const { code, output } = await run(join(file, 'data'), ['migrate'])
     expect(code).toBe(1)
-    expect(output).toStartWith('headgate: The data directory')
+    expect(output).toStartWith('headgate: Cannot use the data directory')
   })
 })

@@ -17,12 +17,12 @@ import { computeEffectivePolicy, type EffectivePolicy } from '../policy/effectiv
 import { listLimits, listMeterScopes } from '../policy/limits.ts'
 import { loadLayers } from '../policy/store.ts'
 
-/** Other nodes, and the command line, change the same database: what they did is seen after this time. */
+/** How soon changes by other nodes and by the CLI, which share the database, are visible. */
 const freshMs = 1000
-/** While the database cannot be asked, what was known last counts for this long. */
+/** How long the last known values serve while the database is unavailable. */
 const staleMs = 60_000
 
-/** A database that is away is no fault of the request. */
+/** A failed query is a 503, not an internal error. */
 async function withUnavailableError<T>(query: Promise<T>): Promise<T> {
   try {
     return await query
@@ -31,21 +31,21 @@ async function withUnavailableError<T>(query: Promise<T>): Promise<T> {
   }
 }
 
-/** What stands around a key: what it may do, and what it may spend. */
+/** What applies to a key's requests: policy, limits, defaults and BYOK keys. */
 export interface KeyContext {
   policy: EffectivePolicy
-  /** The meters its requests count in, and what they must fit into. */
+  /** The meters its requests count in, and their limits. */
   meterScopes: readonly string[]
   limits: readonly Limit[]
-  /** Credits ever bought, in nano-dollars: they decide how much of what is free there is. */
+  /** Credits ever purchased, in nano-dollars: they raise the rate limit of free variants. */
   purchasedCredits: bigint
   defaultModel: string | null
   logging: IoLoggingSettings | null
-  /** Credentials for providers that its requests may use, in the order they are tried. */
+  /** BYOK keys its requests may use, in the order they are tried. */
   byokKeys: readonly ByokKey[]
 }
 
-/** What the hot path knows without asking the database. A change made by this process is seen at once. */
+/** Account data for the hot path, without a query. A change made by this process is visible at once. */
 export class AccountCache {
   readonly #keys: LoadingCache<string, ApiKey | undefined>
   readonly #contexts: LoadingCache<ApiKey, KeyContext>

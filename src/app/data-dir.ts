@@ -4,13 +4,13 @@ import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'no
 import { join } from 'node:path'
 import { ConfigError } from '../config.ts'
 
-/** Everything made in it is for its owner alone: it holds the database, the secret key and uploaded files. */
+/** The umask keeps the database, the secret key and uploaded files private to this user. */
 export function prepareDataDir(dataDir: string): void {
   process.umask(0o077)
   withDataDirErrors(dataDir, () => mkdirSync(join(dataDir, 'files'), { recursive: true }))
 }
 
-/** The address of the running server, for commands that print links to it. */
+/** The URL of the running server, for commands that print links to it. */
 export function siteFilePath(dataDir: string): string {
   return join(dataDir, 'headgate.url')
 }
@@ -22,27 +22,29 @@ export function lockDataDir(dataDir: string): () => void {
   const unlock = withDataDirErrors(dataDir, () => tryLockFile(join(dataDir, 'headgate.lock')))
   if (!unlock) {
     throw new ConfigError(
-      `The data directory ${dataDir} is in use by another Headgate process (pid ${readHolderPid()}).`,
+      `The data directory ${dataDir} is in use by another Headgate process (pid ${readHolderPid()}). Stop it, or set HEADGATE_DATA_DIR.`,
     )
   }
   withDataDirErrors(dataDir, () => writeFileSync(pidFile, String(process.pid)))
   return unlock
 }
 
-/** One server per SQLite file, wherever it lies: what it holds in memory is true only while nobody else writes. */
+/** One server per SQLite file, wherever it is: the meters in memory are valid only with a single writer. */
 export function lockDatabase(path: string): () => void {
   try {
     const unlock = tryLockFile(`${path}.lock`)
     if (unlock) return unlock
   } catch (error) {
-    throw new ConfigError(`The database cannot be used: ${messageOf(error)}`)
+    throw new ConfigError(`Cannot open the database: ${messageOf(error)}`)
   }
-  throw new ConfigError(`The database ${path} is in use by another Headgate process.`)
+  throw new ConfigError(
+    `The database ${path} is in use by another Headgate process. Stop that process first.`,
+  )
 }
 
 /**
- * Undefined when another process has it. The lock is held by the operating system through SQLite, so it ends
- * with the process however that dies; a pid file alone would not survive pids being used again.
+ * Undefined when another process holds it. The operating system holds the lock through SQLite, so it ends with
+ * the process in every case; a pid file alone would be wrong once the pid is reused.
  */
 function tryLockFile(path: string): (() => void) | undefined {
   const lock = new Database(path, { create: true })
@@ -66,10 +68,10 @@ function withDataDirErrors<T>(dataDir: string, work: () => T): T {
 }
 
 function dataDirError(dataDir: string, error: unknown): ConfigError {
-  return new ConfigError(`The data directory ${dataDir} cannot be used: ${messageOf(error)}.`)
+  return new ConfigError(`Cannot use the data directory ${dataDir}: ${messageOf(error)}.`)
 }
 
-/** HEADGATE_SECRET_KEY, or a key made once and kept beside the data. */
+/** HEADGATE_SECRET_KEY, or a key generated once and stored in the data directory. */
 export function loadMasterSecret(dataDir: string, configured: string | null): string {
   if (configured) return configured
   const path = secretFilePath(dataDir)
@@ -77,10 +79,13 @@ export function loadMasterSecret(dataDir: string, configured: string | null): st
     writeFileSync(path, randomBytes(32).toString('base64url'), { mode: 0o600, flag: 'wx' })
   } catch (error) {
     if (!existsSync(path))
-      throw new ConfigError(`The secret key file ${path} cannot be written: ${messageOf(error)}.`)
+      throw new ConfigError(`Cannot write the secret key file ${path}: ${messageOf(error)}.`)
   }
   const secret = withDataDirErrors(dataDir, () => readFileSync(path, 'utf8').trim())
-  if (secret.length < 32) throw new ConfigError(`The secret key file ${path} is damaged: it is too short.`)
+  if (secret.length < 32)
+    throw new ConfigError(
+      `The secret key file ${path} is damaged: it is too short. Restore it from a backup.`,
+    )
   return secret
 }
 
@@ -88,7 +93,7 @@ function secretFilePath(dataDir: string): string {
   return join(dataDir, 'secret.key')
 }
 
-/** Null unless the secret key lies in a file that other users of the machine may read. */
+/** Null unless the secret key is in a file that other users of the machine can read. */
 export function findExposedSecretFile(dataDir: string, configured: string | null): string | null {
   const path = secretFilePath(dataDir)
   const isExposed = process.platform !== 'win32' && !configured && (statSync(path).mode & 0o077) !== 0

@@ -23,8 +23,8 @@ import type { Metrics } from './metrics.ts'
 import type { Settings } from './settings.ts'
 
 /**
- * Everything a request may use, passed first. `settings`, `edits` and `catalog` are replaced when headgate.yaml
- * is reloaded or an operator edits the catalogue.
+ * The components of a running process, passed as the first argument. `settings`, `overrides` and `catalogue` are
+ * replaced when headgate.yaml is reloaded or an operator changes the catalogue.
  */
 export interface Gateway {
   readonly config: Config
@@ -39,21 +39,21 @@ export interface Gateway {
   readonly node: ClusterNode
   readonly rollUps: RollupThread
   readonly timer: CoarseTimer
-  /** Shared by everything that may work for long without waiting. */
+  /** Shared by all long synchronous work. */
   readonly timeSlicer: TimeSlicer
   readonly rateLimiter: MinuteRateLimiter
   readonly routing: Routing
   readonly origins: OriginReachability
   readonly requestSigner: RequestSigner
-  /** Replies that are read on although their client has left. */
+  /** Bounds the replies that are drained after their client disconnected. */
   readonly drainLimiter: ConcurrencyLimiter
-  /** Conversations with providers that are under way, to be cut when the process must stop. */
+  /** Upstream exchanges in flight, aborted at shutdown. */
   readonly exchanges: Set<{ stop(): void }>
-  /** Replies that may be given once more, on this node. */
+  /** The response cache of this node. */
   readonly responseCache: ByteCache
-  /** Responses that are made for clients who do not wait. */
+  /** Background responses in progress. */
   readonly backgroundRuns: BackgroundRuns
-  /** Keeps what clients have stored within bounds. */
+  /** Bounds the stored responses of each workspace. */
   readonly responseQuota: ResponseQuota
   settings: Settings
   overrides: CatalogueOverrides

@@ -18,14 +18,14 @@ interface Job {
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs
 const rollUpMs = 5000
-/** How long a few generations wait for more. */
+/** A few generations wait this long for more before they are rolled up. */
 const smallRollUpMs = 15 * minuteMs
-/** An edit of the catalogue counts on every node within two seconds. */
+/** A catalogue override is in effect on every node within two seconds. */
 const catalogueSyncMs = 1000
 
-/** What is done beside requests, each at its own pace and never twice at a time. */
+/** Background jobs, each at its own interval; runs of a job never overlap. */
 const jobs: Job[] = [
-  { name: 'sign of life', everyMs: liveness.beatMs, run: sendHeartbeat },
+  { name: 'heartbeat', everyMs: liveness.beatMs, run: sendHeartbeat },
   { name: 'orphaned holds', everyMs: liveness.beatMs, run: settleOrphanedHolds },
   { name: 'background responses', everyMs: catalogueSyncMs, run: maintainBackgroundResponses },
   { name: 'catalogue', everyMs: catalogueSyncMs, run: pollOverrides },
@@ -39,7 +39,7 @@ const jobs: Job[] = [
   { name: 'expired contents', everyMs: hourMs, run: deleteExpiredContents },
 ]
 
-/** An outage is told once an hour by each job, not at every attempt. */
+/** During an outage each job logs its failure once an hour, not at every run. */
 const failureLogIntervalMs = hourMs
 
 export function startJobs(gateway: Gateway): void {
@@ -70,14 +70,14 @@ function applyRetention({ rollUps, clock, settings }: Gateway): Promise<void> {
   return rollUps.runMaintenance(clock.now(), ages)
 }
 
-/** Says that this node is alive, by the clock that all of them share. */
+/** Recorded by the clock of the database, which all nodes share. */
 export async function sendHeartbeat({ db, node, clock }: Gateway): Promise<void> {
   if (clock instanceof RemoteClock) await clock.sync(() => readDatabaseTime(db))
   await node.sendHeartbeat(db, isoNow(clock))
 }
 
-/** Closes what others left open. */
+/** Settles holds of nodes that stopped without settling them. */
 export async function settleOrphanedHolds({ db, ledger, node, clock, log }: Gateway): Promise<void> {
   const settled = await node.settleOrphans(db, ledger, isoNow(clock))
-  if (settled > 0) log.warn({ settled }, 'holds without an owner were settled')
+  if (settled > 0) log.warn({ settled }, 'orphaned holds settled')
 }

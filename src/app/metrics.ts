@@ -8,18 +8,18 @@ interface RequestSeries {
   duration: Histogram.Internal<string>
 }
 
-/** Labels are operation names and statuses only: nothing a client could make grow without bound. */
+/** Labels are operation names, statuses and providers only, so that no client can grow their number. */
 export class Metrics {
   readonly #registry = new Registry()
   readonly #requests = new Counter({
     name: 'headgate_http_requests_total',
-    help: 'HTTP requests answered, by operation and status.',
+    help: 'HTTP requests, by operation and status.',
     labelNames: ['operation', 'status'],
     registers: [this.#registry],
   })
   readonly #duration = new Histogram({
     name: 'headgate_http_request_seconds',
-    help: 'Time from the request line to the first byte of the answer, by operation.',
+    help: 'Time from the request line to the first byte of the response, by operation.',
     labelNames: ['operation'],
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
     registers: [this.#registry],
@@ -27,26 +27,26 @@ export class Metrics {
 
   readonly #computedCost = new Counter({
     name: 'headgate_cost_computed_usd_total',
-    help: 'What replies cost by our prices, where the provider told its own figure too.',
+    help: 'Cost of replies at the catalogue prices, where the provider reported a cost too.',
     labelNames: ['provider'],
     registers: [this.#registry],
   })
   readonly #reportedCost = new Counter({
     name: 'headgate_cost_reported_usd_total',
-    help: 'What providers said the same replies cost.',
+    help: 'Cost of the same replies as reported by their providers.',
     labelNames: ['provider'],
     registers: [this.#registry],
   })
   readonly #flaggedCharges = new Counter({
     name: 'headgate_charges_flagged_total',
-    help: 'Charges that were out of the ordinary: capped at the hold, or counted by us.',
+    help: 'Charges capped at the hold, or computed from estimated usage.',
     labelNames: ['provider', 'flag'],
     registers: [this.#registry],
   })
 
   readonly #cacheLookups = new Counter({
     name: 'headgate_response_cache_requests_total',
-    help: 'Requests that asked for the response cache, by whether it had their answer.',
+    help: 'Lookups in the response cache, by hit or miss.',
     labelNames: ['status'],
     registers: [this.#registry],
   })
@@ -63,12 +63,11 @@ export class Metrics {
     duration.observe(seconds)
   }
 
-  /** Asked when somebody looks. */
   registerLedger(ledger: Pick<Ledger, 'waiting' | 'downSince'>): void {
     const registers = [this.#registry]
     new Gauge({
       name: 'headgate_ledger_waiting',
-      help: 'Holds and charges that wait to be written.',
+      help: 'Holds and charges waiting to be written.',
       registers,
       collect() {
         this.set(ledger.waiting)
@@ -76,7 +75,7 @@ export class Metrics {
     })
     new Gauge({
       name: 'headgate_ledger_up',
-      help: 'Whether the ledger can be written: without it, requests to models are answered with 503.',
+      help: '1 if the ledger can be written; otherwise inference requests fail with 503.',
       registers,
       collect() {
         this.set(ledger.downSince === null ? 1 : 0)
@@ -88,7 +87,7 @@ export class Metrics {
     const registers = [this.#registry]
     new Gauge({
       name: 'headgate_response_cache_bytes',
-      help: 'What the response cache holds, in bytes.',
+      help: 'Size of the response cache in bytes.',
       registers,
       collect() {
         this.set(cache.size)
@@ -96,7 +95,7 @@ export class Metrics {
     })
     new Gauge({
       name: 'headgate_response_cache_entries',
-      help: 'How many answers the response cache holds.',
+      help: 'Entries in the response cache.',
       registers,
       collect() {
         this.set(cache.count)
@@ -115,7 +114,7 @@ export class Metrics {
     this.#reportedCost.inc({ provider }, usage.reportedCost)
   }
 
-  /** Looking a series up by its labels costs more than counting in it. */
+  /** Cached, because looking up a series by its labels costs more than incrementing it. */
   #findSeries(operation: string, status: number): RequestSeries {
     const byStatus = this.#series.get(operation) ?? new Map<number, RequestSeries>()
     const known = byStatus.get(status)

@@ -5,7 +5,7 @@ import { providers } from '../providers/all.ts'
 import type { Gateway } from './gateway.ts'
 import { readSettings, type Settings } from './settings.ts'
 
-/** What the catalogue is made of before operators changed anything at run time. */
+/** The sources of the catalogue without its overrides. */
 export function buildCatalogueSources({
   config,
   settings,
@@ -13,7 +13,7 @@ export function buildCatalogueSources({
   return { settings, providers, environment: config.environment }
 }
 
-/** The catalogue with the edits over everything else. */
+/** The catalogue with the overrides applied last. */
 export function composeCatalogue(
   parts: Pick<Gateway, 'config' | 'settings' | 'vault'>,
   { version, rows }: { version: number; rows: readonly OverrideRow[] },
@@ -23,21 +23,21 @@ export function composeCatalogue(
   return { catalogue: buildCatalogue({ ...sources, settings: overrides.declared }), overrides }
 }
 
-/** Reads headgate.yaml again. */
+/** Reloads headgate.yaml. */
 export function reloadSettings(gateway: Gateway): void {
   replaceCatalogue(gateway, readSettings(gateway.config), gateway.overrides)
 }
 
-/** Edits made by other nodes. While the database is away, those known last stay. */
+/** Loads overrides written by other nodes. While the database is unavailable, the last known ones remain. */
 export async function pollOverrides(gateway: Gateway): Promise<void> {
   const current = gateway.overrides
   if ((await readCatalogueVersion(gateway.db)) === current.version) return
   const latest = await readOverrides(gateway.db)
-  // Otherwise this was overtaken by an edit made here, and looks again soon.
+  // Otherwise an override written by this node is newer, and the next poll compares again.
   if (gateway.overrides === current) replaceCatalogue(gateway, gateway.settings, latest)
 }
 
-/** Edits made here, which may come out of their order. */
+/** Overrides written by this node; concurrent writes may finish out of order. */
 export function installOverrides(
   gateway: Gateway,
   latest: { version: number; rows: readonly OverrideRow[] },
@@ -57,12 +57,12 @@ function replaceCatalogue(
   )
   resetMovedEndpoints(gateway, catalogue)
   Object.assign(gateway, { settings, catalogue, overrides })
-  // Replies of providers that may promise something else from now on.
+  // Cached replies may come from providers whose data policy has changed.
   gateway.responseCache.clear()
   logOverrideProblems(gateway, before)
 }
 
-/** Whoever asked for patience, or kept failing, was another account or another address. */
+/** Cooldowns and failures of a provider do not apply to its new account or address. */
 function resetMovedEndpoints(
   { catalogue: before, routing }: Gateway,
   { providers: now, models }: Catalogue,
@@ -81,7 +81,7 @@ function resetMovedEndpoints(
   }
 }
 
-/** Each once, on each node. */
+/** Logs each problem once per node. */
 export function logOverrideProblems(
   { log, overrides }: Pick<Gateway, 'log' | 'overrides'>,
   before?: CatalogueOverrides,
@@ -90,6 +90,6 @@ export function logOverrideProblems(
     const problem = overrides.problems.get(formatOverrideKey(row))?.message
     if (problem === undefined || problem === before?.problems.get(formatOverrideKey(row))?.message) continue
     const { kind, name, tag } = row
-    log.warn({ kind, name, ...(tag && { tag }), problem }, 'an edit of the catalogue is not in force')
+    log.warn({ kind, name, ...(tag && { tag }), problem }, 'catalogue override ignored')
   }
 }

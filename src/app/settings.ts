@@ -11,7 +11,7 @@ import { usdAmount } from '../ledger/money.ts'
 import { parseYaml, YamlError } from '../lib/yaml.ts'
 import { providers } from '../providers/all.ts'
 
-/** As browsers write it: no path, no trailing slash. */
+/** In the form of the Origin header: no path, no trailing slash. */
 const webOrigin = z
   .string()
   .refine(
@@ -19,7 +19,7 @@ const webOrigin = z
     'must be an origin such as https://app.example.com, or *',
   )
 
-/** Given in seconds, used in milliseconds. */
+/** Seconds in headgate.yaml, milliseconds in the code. */
 function secondsField(fallback: number) {
   return z
     .number()
@@ -29,7 +29,7 @@ function secondsField(fallback: number) {
     .transform((value) => value * 1000)
 }
 
-/** One count for each kind of record, with its default. */
+/** One maximum for each kind of record. */
 function buildCeilingFields() {
   const counts = Object.entries(recordCeilings).map(([kind, { defaultMax }]) => [
     kind,
@@ -40,7 +40,7 @@ function buildCeilingFields() {
 
 /** Every section of headgate.yaml. */
 export const settingsFields = z.strictObject({
-  /** Where browsers and links find this server, when it is behind a proxy. */
+  /** The public URL of this server when it is behind a proxy, for browsers and links. */
   public_url: z.url({ protocol: /^https?$/ }).optional(),
   regions: z
     .strictObject({
@@ -60,24 +60,23 @@ export const settingsFields = z.strictObject({
         .default([]),
     })
     .prefault({}),
-  /** What a request to a model may take. Sizes in bytes, times in seconds. */
+  /** Limits of an inference request. Sizes in bytes, times in seconds. */
   limits: z
     .strictObject({
-      /** Of the body of a request. */
       body_bytes: z
         .int()
         .min(1024)
         .default(32 * 1024 * 1024),
-      /** Values of all kinds in the JSON of a body: what it takes to parse grows with them, not with its bytes. */
+      /** JSON values in a body: the cost of parsing grows with their number, not with the bytes. */
       body_values: z.int().min(1000).default(500_000),
-      /** Messages, input items, contents, tools, entries of `logit_bias` or of any other list or object of a request, and its fields. */
+      /** Entries of any list or object in a request: messages, input items, contents, tools, `logit_bias`, top-level fields. */
       list_entries: z.int().min(100).default(10_000),
       /** Content parts of all messages together. */
       parts: z.int().min(100).default(20_000),
-      /** How long the sender of a body may pause, and the bytes a second it must send on average beyond that. */
+      /** How long the sender of a body may pause, and the average bytes per second required beyond that. */
       body_idle: secondsField(30),
       body_rate: z.int().min(1).default(4096),
-      /** Of a reply of a provider, whole or streamed. */
+      /** Of a provider's reply, streamed or not. */
       reply_bytes: z
         .int()
         .min(1024)
@@ -86,46 +85,46 @@ export const settingsFields = z.strictObject({
       reply_events: z.int().min(1).default(500_000),
       /** Tool calls, texts, images and other parts of a reply. */
       reply_parts: z.int().min(1).default(10_000),
-      /** To reach a provider. */
+      /** To connect to a provider. */
       connect: secondsField(10),
       /** From the request to the first byte of a stream. */
       first_byte: secondsField(120),
-      /** Until the first content of a stream, from when it has begun: reasoning that is not shown takes time. */
+      /** From the first byte of a stream to its first content: hidden reasoning takes time. */
       first_content: secondsField(600),
-      /** Between two events of a stream that add something to the reply; until the first one, between any two bytes. */
+      /** Between two events of a stream that carry content; before the first one, between any two bytes. */
       idle: secondsField(300),
-      /** For a reply that is not streamed, and for a stream from beginning to end. */
+      /** For a reply that is not streamed; `total` is for a whole stream. */
       whole_reply: secondsField(600),
       total: secondsField(3600),
-      /** How long a client may be sent nothing before it is sent a heartbeat. */
+      /** Interval of heartbeats to a client that would otherwise receive nothing. */
       heartbeat: secondsField(10),
-      /** The longest time that a provider's `Retry-After` keeps it from being used. */
+      /** The longest cooldown that a provider's `Retry-After` can cause. */
       cooldown: secondsField(300),
-      /** How long requests in flight may take to finish once the process was told to stop. */
+      /** Time for requests in flight to finish after a stop signal. */
       drain: secondsField(25),
-      /** Requests of one key in a minute, on one node: beyond it something is wrong. */
+      /** Requests of one key per minute and node: a guard against runaway clients. */
       requests_per_minute: z.int().min(1).default(1_000_000),
     })
     .prefault({}),
-  /** How many records of each kind one owner may have. */
+  /** Records of each kind that one owner may have. */
   ceilings: z.strictObject(buildCeilingFields()).prefault({}),
   billing: z
     .strictObject({
-      /** Share of the list price that a request with a key of one's own costs. */
+      /** Fee of a request with a BYOK key, as a share of the list price. */
       byok_fee: z.number().min(0).max(1).default(0.05),
-      /** The most that an endpoint without a price may cost: with it, keys with a limit may use such endpoints. */
+      /** Worst-case price of endpoints without a price, which lets keys with a limit use them. */
       unknown_price: pricing.optional(),
     })
     .prefault({}),
-  /** Responses that clients ask to be kept. */
+  /** Stored responses of the Responses API. */
   responses: z
     .strictObject({
-      /** Whether a response is kept when the request does not say. */
+      /** The default of `store` in a request. */
       store: z.boolean().default(true),
       retention_days: z.int().min(1).max(3650).default(30),
-      /** How many of one workspace may be made in the background at the same time. */
+      /** Background responses of one workspace in progress at the same time. */
       background: z.int().min(0).max(10_000).default(100),
-      /** Of one workspace: beyond either the oldest are deleted. */
+      /** Of one workspace. Beyond either bound, the oldest responses are deleted. */
       max_count: z.int().min(1).default(100_000),
       max_bytes: z
         .int()
@@ -133,45 +132,45 @@ export const settingsFields = z.strictObject({
         .default(4 * 1024 ** 3),
     })
     .prefault({}),
-  /** Replies that are given once more to who asks the same again, in the memory of this node. */
+  /** Replies cached in memory, on this node, for identical requests. */
   response_cache: z
     .strictObject({
       enabled: z.boolean().default(true),
-      /** Of all of them. */
+      /** Of all entries. */
       bytes: z
         .int()
         .min(0)
         .default(64 * 1024 * 1024),
-      /** Of one: a longer reply is not kept. */
+      /** Of one entry: a longer reply is not cached. */
       entry_bytes: z
         .int()
         .min(0)
         .default(4 * 1024 * 1024),
     })
     .prefault({}),
-  /** What is kept of requests once they are answered. */
+  /** Records of finished requests. */
   records: z
     .strictObject({
-      /** Generations, with what belongs to them; what they add up to stays. Null keeps them for ever. */
+      /** Generations and their details; the totals remain. Null retains them forever. */
       retention_days: z.int().min(1).max(3650).nullable().default(92),
-      /** Until charges of a day become one posting for each organization. Null: as long as generations are kept. */
+      /** Age at which the charges of a day are compacted to one posting per organization. Null: `retention_days`. */
       posting_days: z.int().min(1).max(3650).nullable().default(null),
-      /** Prompts and replies, in workspaces that have them kept. */
+      /** Prompts and replies, in workspaces that log them. */
       content_retention_days: z.int().min(1).max(3650).default(92),
     })
     .prefault({}),
-  /** Which web origins may call the API from a browser; `*` means any. */
+  /** Web origins that may call the API from a browser; `*` allows any. */
   cors: z
     .strictObject({
       inference: z.array(webOrigin).default(['*']),
       management: z.array(webOrigin).default([]),
     })
     .prefault({}),
-  /** `require_s256` refuses `plain` PKCE challenges and codes without a challenge. */
+  /** `require_s256` rejects `plain` PKCE challenges and codes without a challenge. */
   oauth: z
     .strictObject({
       require_s256: z.boolean().default(false),
-      /** The most, in USD, that a key a member approves on the consent page may spend. Null sets no limit. */
+      /** Maximum limit, in USD, of a key that a member approves on the consent page. Null: unlimited. */
       member_key_limit: usdAmount.nullable().prefault(10),
     })
     .prefault({}),
@@ -181,20 +180,20 @@ export const settingsFields = z.strictObject({
 
 const settingsSchema = settingsFields.superRefine(createDeclarationCheck(providers))
 
-/** What headgate.yaml says. */
+/** The validated headgate.yaml. */
 export type Settings = z.output<typeof settingsSchema> & Pick<DeclaredCatalogue, 'declaredAt'>
 
-/** The file is looked for anew each time: it may have been made since the start. */
+/** Looks for the file each time: it may have been created since the start. */
 export function readSettings(config: Config): Settings {
   const path = findSettingsPath(config.environment)
   if (path === null) return settingsSchema.parse({})
   try {
     const settings = parseYaml(readFileSync(path, 'utf8'), basename(path), settingsSchema, config.environment)
-    // A list has no times of its own: that of the file is the same after a restart.
+    // Declared models have no creation time; that of the file is stable across restarts.
     const changedAt = Math.floor(statSync(path).mtimeMs / 1000)
     return { ...settings, declaredAt: new Map(settings.models.map(({ id }) => [id, changedAt])) }
   } catch (error) {
     if (error instanceof YamlError) throw new ConfigError(error.message)
-    throw new ConfigError(`The settings file ${path} cannot be read.`, { cause: error })
+    throw new ConfigError(`Cannot read the settings file ${path}.`, { cause: error })
   }
 }

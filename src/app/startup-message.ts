@@ -2,7 +2,7 @@ import type { BootstrapResult } from '../account/bootstrap.ts'
 import type { Config } from '../config.ts'
 import type { Settings } from './settings.ts'
 
-/** Where people reach this server. */
+/** The URL of this server for browsers and links. */
 export function resolveSiteUrl(installation: { config: Config; settings: Settings; port: number }): string {
   if (installation.settings.public_url) return installation.settings.public_url.replace(/\/+$/, '')
   const isWildcard = ['0.0.0.0', '::'].includes(installation.config.host)
@@ -14,7 +14,7 @@ export function buildSigninUrl(site: string, token: string): string {
   return `${site}/signin?token=${token}`
 }
 
-/** What the terminal shows: everything a newcomer needs, and secrets only on the very first start. */
+/** Contains secrets only on the first start. */
 export function formatStartupMessage(site: string, start: BootstrapResult | undefined): string {
   const base = `${site}/api/v1`
   const lines = start ? formatFirstStart(start, site, base) : []
@@ -24,8 +24,8 @@ export function formatStartupMessage(site: string, start: BootstrapResult | unde
 function formatFirstStart(start: BootstrapResult, site: string, base: string): string[] {
   return [
     '',
-    'Welcome to Headgate. This is the first start, so here is what was made for you.',
-    'The keys are shown this once: keep them.',
+    'Welcome to Headgate. The first start created the following.',
+    'The keys are shown only once. Store them now.',
     '',
     `  Organization     ${start.organization.name} (${start.organization.id})`,
     `  Workspace        ${start.workspace.name} (${start.workspace.id})`,
@@ -33,7 +33,7 @@ function formatFirstStart(start: BootstrapResult, site: string, base: string): s
     `  Management key   ${start.managementKey ?? 'the value of HEADGATE_MANAGEMENT_KEY'}`,
     `  Inference key    ${start.inferenceKey}`,
     '',
-    'Sign in with the browser (works once, within the hour; "npm run headgate -- signin" prints another):',
+    'Sign in with a browser (valid once, for one hour; "npm run headgate -- signin" prints a new link):',
     `  ${buildSigninUrl(site, start.signinToken)}`,
     '',
     'Try it:',

@@ -7,32 +7,32 @@ import { maxUsd, nanosFromUsd } from '../ledger/money.ts'
 import { isUtcTimestamp } from '../lib/time.ts'
 import { openGateway } from '../main.ts'
 
-/** A mistake of the person at the terminal: one sentence, exit code 1. */
+/** Invalid input on the command line: the message is printed, and the exit code is 1. */
 export class UsageError extends Error {}
 
 export interface OrgOption {
   org?: string
 }
 
-/** The flag every command about one organization has. */
+/** The flag of every command about one organization. */
 export const orgFlag = [
   '--org <id>',
-  'organization id; default: the one that runs this installation',
+  'organization id (default: the organization that operates this installation)',
 ] as const
 
-/** What a command prints: `--json` gives the value, otherwise the text. */
+/** `--json` prints the value, otherwise the text is printed. */
 export interface CommandResult {
   value: unknown
   text: string
 }
 
-/** Opens the gateway, does the work, prints its result. */
+/** Opens the gateway, runs the command and prints its result. */
 export type CommandRunner = (work: (gateway: Gateway) => Promise<CommandResult>) => Promise<void>
 
-/** Whoever waits at a terminal can end it; a check of millions of records takes its time. */
+/** Long, because checking millions of records is slow and the user can interrupt a command. */
 const queryTimeoutMs = 30 * 60_000
 
-/** Opens the database beside a running server, which is safe: only serving needs the data directory alone. */
+/** Safe while a server runs: only `serve` needs exclusive use of the data directory. */
 export async function withGateway<T>(work: (gateway: Gateway) => Promise<T>): Promise<T> {
   const gateway = await openGateway(readConfig(), undefined, queryTimeoutMs)
   try {
@@ -48,13 +48,15 @@ export async function resolveOrganization(gateway: Gateway, id: string | undefin
     : await findOperatorOrganization(gateway.db)
   if (organization) return organization
   throw new UsageError(
-    id ? `There is no organization ${id}.` : 'Nothing is set up yet: start the server once.',
+    id
+      ? `Organization ${id} does not exist. Run "orgs list" to see the organizations.`
+      : 'There is no organization yet. Start the server once to create the first one.',
   )
 }
 
 export function parseAmount(text: string): bigint {
   const nanos = /^\d{1,10}(\.\d{1,9})?$/.test(text) && Number(text) <= maxUsd ? nanosFromUsd(text) : undefined
-  if (nanos === undefined) throw new InvalidArgumentError('It must be an amount in USD.')
+  if (nanos === undefined) throw new InvalidArgumentError('It must be an amount in USD, such as 100 or 0.5.')
   return nanos
 }
 
@@ -66,15 +68,15 @@ export function parseName(text: string): string {
 
 export function parseEmail(text: string): string {
   if (z.email().max(254).safeParse(text).success) return text
-  throw new InvalidArgumentError('It must be an e-mail address.')
+  throw new InvalidArgumentError('It must be an email address.')
 }
 
 export function parseTime(text: string): string {
   if (isUtcTimestamp(text) && Date.parse(text) > Date.now()) return text
-  throw new InvalidArgumentError('It must be a UTC time with seconds that is still to come.')
+  throw new InvalidArgumentError('It must be a UTC time in the future, such as 2027-01-31T23:59:59Z.')
 }
 
-/** Names come from clients of the API: none of them may speak to the terminal. */
+/** Names come from API clients: control characters could send escape sequences to the terminal. */
 export function printResult({ value, text }: CommandResult, json: boolean): void {
   const plain = text.replace(/(?!\n)\p{Cc}/gu, '?')
   process.stdout.write(`${json ? JSON.stringify(value) : plain}\n`)

@@ -22,21 +22,21 @@ interface SigninOptions extends OrgOption {
 
 export function signinCommand(run: CommandRunner): Command {
   return new Command('signin')
-    .description('print a one-time link that signs a member in with the browser')
-    .option('--email <email>', 'which member; default: the first admin of the organization')
+    .description('print a one-time sign-in link for a member')
+    .option('--email <email>', 'email of the member (default: the first admin of the organization)')
     .option(...orgFlag)
     .action((options: SigninOptions) => run((gateway) => runSignin(gateway, options)))
 }
 
 export function scimCommand(run: CommandRunner): Command {
-  const scim = new Command('scim').description('provisioning by an identity provider')
+  const scim = new Command('scim').description('manage SCIM provisioning by an identity provider')
   const tokens = scim
     .command('token')
-    .description('make, list and revoke the tokens identity providers push with')
+    .description('create, list and revoke the SCIM tokens of identity providers')
   tokens
     .command('create')
-    .description('create a token and print it, once')
-    .requiredOption('--name <name>', 'which identity provider it is for', parseName)
+    .description('create a token and print it (it is shown only once)')
+    .requiredOption('--name <name>', 'name of the token, such as the identity provider', parseName)
     .option(...orgFlag)
     .action((options: OrgOption & { name: string }) => run((gateway) => runCreateToken(gateway, options)))
   tokens
@@ -46,7 +46,7 @@ export function scimCommand(run: CommandRunner): Command {
     .action((options: OrgOption) => run((gateway) => runListTokens(gateway, options)))
   tokens
     .command('revoke')
-    .description('delete a token for good, by its id')
+    .description('revoke a token permanently, by its id')
     .argument('<id>')
     .option(...orgFlag)
     .action((id: string, options: OrgOption) => run((gateway) => runRevokeToken(gateway, id, options)))
@@ -58,16 +58,16 @@ async function runSignin(gateway: Gateway, options: SigninOptions): Promise<Comm
   const member = options.email
     ? await findMemberByEmail(gateway.db, organization.id, options.email)
     : await findFirstAdmin(gateway.db, organization.id)
-  if (!member) throw new UsageError('There is no such member.')
+  if (!member) throw new UsageError('The member does not exist. Check --email and --org.')
   const token = await createSigninToken(gateway.db, gateway.clock, member.id)
   const url = buildSigninUrl(findSiteUrl(gateway), token)
   return {
     value: { url, email: emailOf(member) },
-    text: `Sign in as ${displayNameOf(member)} (works once, within the hour):\n${url}`,
+    text: `Sign in as ${displayNameOf(member)} (valid once, for one hour):\n${url}`,
   }
 }
 
-/** Where the server last said it listens; before its first start, where it would. */
+/** The URL the server last listened on; before its first start, the one it is going to listen on. */
 function findSiteUrl(gateway: Gateway): string {
   const file = siteFilePath(gateway.config.dataDir)
   if (existsSync(file)) return readFileSync(file, 'utf8')
@@ -83,7 +83,7 @@ async function runCreateToken(
   const { token, secret } = await createScimToken(gateway.db, gateway.clock, newToken)
   return {
     value: { token: secret, id: token.id, name: token.name },
-    text: `${secret}\nShown this once. Id: ${token.id}`,
+    text: `${secret}\nThis token is shown only once. Id: ${token.id}`,
   }
 }
 
@@ -100,6 +100,6 @@ async function runListTokens(gateway: Gateway, options: OrgOption): Promise<Comm
 async function runRevokeToken(gateway: Gateway, id: string, options: OrgOption): Promise<CommandResult> {
   const organization = await resolveOrganization(gateway, options.org)
   const token = await deleteScimToken(gateway.db, organization.id, id.toLowerCase())
-  if (!token) throw new UsageError('There is no such token.')
+  if (!token) throw new UsageError('The token does not exist. Run "scim token list" to see the ids.')
   return { value: { revoked: token.id }, text: `Revoked ${token.label} (${token.name}).` }
 }

@@ -25,37 +25,36 @@ interface KeyOptions extends OrgOption {
 }
 
 export function keysCommand(run: CommandRunner): Command {
-  const keys = new Command('keys').description('make, list and revoke API keys')
+  const keys = new Command('keys').description('create, list and revoke API keys')
   keys
     .command('create')
-    .description('create a key and print its secret, once')
-    .requiredOption('--name <name>', 'what it is for', parseName)
-    .option('--management', 'a management key instead of an inference key')
-    .option('--workspace <id or slug>', 'default: the default workspace')
+    .description('create a key and print it (it is shown only once)')
+    .requiredOption('--name <name>', 'name of the key', parseName)
+    .option('--management', 'create a management key instead of an inference key')
+    .option('--workspace <id or slug>', 'workspace of the key (default: the default workspace)')
     .option('--limit <usd>', 'spending limit in USD', parseAmount)
     .addOption(limitResetOption)
-    .option('--expires-at <time>', 'UTC with seconds, such as 2027-01-31T23:59:59Z', parseTime)
+    .option('--expires-at <time>', 'expiry in UTC with seconds, such as 2027-01-31T23:59:59Z', parseTime)
     .option(...orgFlag)
     .action((options: KeyOptions) => run((gateway) => runCreate(gateway, options)))
   keys
     .command('list')
-    .description('list all keys of an organization, management keys too')
+    .description('list all keys of an organization, including management keys')
     .option(...orgFlag)
     .action((options: OrgOption) => run((gateway) => runList(gateway, options)))
   keys
     .command('revoke')
-    .description('delete a key for good, by its hash (or at least 8 characters of its beginning)')
+    .description('revoke a key permanently, by its hash or a prefix of at least 8 characters')
     .argument('<hash>')
     .option(...orgFlag)
     .action((hash: string, options: OrgOption) => run((gateway) => runRevoke(gateway, hash, options)))
   return keys
 }
 
-const limitResetOption = new Option('--limit-reset <interval>', 'when the limit starts again').choices([
-  'daily',
-  'weekly',
-  'monthly',
-])
+const limitResetOption = new Option(
+  '--limit-reset <interval>',
+  'interval after which the limit resets (default: never)',
+).choices(['daily', 'weekly', 'monthly'])
 
 async function runCreate(gateway: Gateway, options: KeyOptions): Promise<CommandResult> {
   const { db, clock } = gateway
@@ -71,11 +70,11 @@ async function runCreate(gateway: Gateway, options: KeyOptions): Promise<Command
   })
   return {
     value: { key: secret, hash: key.hash, kind: key.kind },
-    text: `${secret}\nShown this once. Hash: ${key.hash}`,
+    text: `${secret}\nThis key is shown only once. Hash: ${key.hash}`,
   }
 }
 
-/** A management key acts in all workspaces, so it needs no default one. */
+/** A management key acts in all workspaces, so it does not need a default workspace. */
 async function resolveWorkspaceId(db: Db, organizationId: string, options: KeyOptions): Promise<string> {
   if (options.workspace) return (await requireWorkspace(db, organizationId, options.workspace)).id
   if (options.management) return findFirstWorkspaceId(db, organizationId)
@@ -103,13 +102,13 @@ async function runList(gateway: Gateway, options: OrgOption): Promise<CommandRes
 
 async function runRevoke(gateway: Gateway, hash: string, options: OrgOption): Promise<CommandResult> {
   if (!/^[0-9a-f]{8,64}$/i.test(hash)) {
-    throw new UsageError('Give at least the first 8 characters of the hash.')
+    throw new UsageError('The hash must be 8 to 64 hexadecimal digits.')
   }
   const organization = await resolveOrganization(gateway, options.org)
   const keys = await listOrganizationKeys(gateway.db, organization.id)
   const [key, another] = keys.filter((candidate) => candidate.hash.startsWith(hash.toLowerCase()))
-  if (!key) throw new UsageError('There is no such key.')
-  if (another) throw new UsageError('Several keys begin with that hash.')
+  if (!key) throw new UsageError('The key does not exist. Run "keys list" to see the hashes.')
+  if (another) throw new UsageError('Several keys have this prefix. Use more digits of the hash.')
   await deleteKey(gateway.db, key.id)
   return { value: { revoked: key.hash }, text: `Revoked ${key.label} (${key.name}).` }
 }

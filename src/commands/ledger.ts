@@ -9,36 +9,37 @@ import { type CommandResult, type CommandRunner, UsageError } from './command.ts
 
 export function checkLedgerCommand(run: CommandRunner): Command {
   return new Command('check-ledger')
-    .description('prove that the books agree, beside a running server, and print their figures')
+    .description('verify the invariants of the ledger and print its totals (safe while the server runs)')
     .action(() => run(runCheck))
 }
 
 export function acceptJournalLossCommand(run: CommandRunner): Command {
   return new Command('accept-journal-loss')
-    .description('let the next start go on without charges whose journal files are missing or damaged')
+    .description('discard charges whose journal files are missing or damaged, so that the server can start')
     .action(() => run(runAcceptLoss))
 }
 
 async function runAcceptLoss({ config, db }: Gateway): Promise<CommandResult> {
   const { databaseUrl } = config
-  if (isPostgresUrl(databaseUrl)) throw new UsageError('With PostgreSQL there is no journal.')
+  if (isPostgresUrl(databaseUrl))
+    throw new UsageError('The journal exists only with SQLite; this installation uses PostgreSQL.')
   const unlock = lockDatabase(databaseUrl)
   try {
     const files = await acceptJournalLoss(db, databaseUrl)
-    const text = files.length === 0 ? 'No file was set aside.' : `Set aside: ${files.join(', ')}`
-    return { value: { set_aside: files }, text: `The next start goes on with what is there.\n${text}` }
+    const text = files.length === 0 ? 'No file was renamed.' : `Renamed: ${files.join(', ')}`
+    return { value: { set_aside: files }, text: `The server can start with the remaining journal.\n${text}` }
   } finally {
     unlock()
   }
 }
 
-/** Exit code 1 when something does not add up. */
+/** Exit code 1 when an invariant is violated. */
 async function runCheck(gateway: Gateway): Promise<CommandResult> {
   const { sound, findings, figures } = await checkLedger(gateway.db)
   const lines = [...findings.map(formatFinding), '', ...formatTotals(figures)]
-  if (!sound) throw new UsageError(`The ledger is not sound.\n${lines.join('\n')}`)
+  if (!sound) throw new UsageError(`The ledger violates its invariants.\n${lines.join('\n')}`)
   const value = { sound, findings, figures: toUsdTotals(figures) }
-  return { value, text: ['The ledger is sound.', ...lines].join('\n') }
+  return { value, text: ['The ledger satisfies its invariants.', ...lines].join('\n') }
 }
 
 function formatFinding({ invariant, statement, looked_at, violations }: Finding): string {

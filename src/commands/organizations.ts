@@ -30,13 +30,13 @@ interface GrantOptions extends OrgOption {
 
 export function organizationsCommand(run: CommandRunner): Command {
   const orgs = new Command('orgs').description(
-    'organizations: tenants with their own keys, members and credits',
+    'manage organizations: tenants with separate keys, members and credits',
   )
   orgs
     .command('create')
     .description('create an organization with a default workspace, an owner and a management key')
-    .requiredOption('--name <name>', 'what it is called', parseName)
-    .requiredOption('--owner-email <email>', 'its first admin', parseEmail)
+    .requiredOption('--name <name>', 'name of the organization', parseName)
+    .requiredOption('--owner-email <email>', 'email of its first admin', parseEmail)
     .action((options: NewOrganization) => run((gateway) => runCreate(gateway, options)))
   orgs
     .command('list')
@@ -46,14 +46,18 @@ export function organizationsCommand(run: CommandRunner): Command {
 }
 
 export function creditsCommand(run: CommandRunner): Command {
-  const credits = new Command('credits').description('credits of an organization')
+  const credits = new Command('credits').description('manage the credits of an organization')
   credits
     .command('grant')
-    .description('add credits')
+    .description('add credits to an organization')
     .argument('<usd>', 'amount in USD', parseAmount)
     .option(...orgFlag)
-    .addOption(new Option('--kind <kind>').choices(['grant', 'purchase']).default('grant'))
-    .option('--note <text>')
+    .addOption(
+      new Option('--kind <kind>', 'granted credits, or purchased ones')
+        .choices(['grant', 'purchase'])
+        .default('grant'),
+    )
+    .option('--note <text>', 'note on the ledger entry')
     .action((amount: bigint, options: GrantOptions) => run((gateway) => runGrant(gateway, amount, options)))
   return credits
 }
@@ -73,7 +77,7 @@ async function runCreate(gateway: Gateway, options: NewOrganization): Promise<Co
   })
   return {
     value: created,
-    text: `Organization ${created.organization_id}\nManagement key (shown this once): ${created.management_key}`,
+    text: `Organization ${created.organization_id}\nManagement key (shown only once): ${created.management_key}`,
   }
 }
 
@@ -85,7 +89,7 @@ async function runList(gateway: Gateway): Promise<CommandResult> {
 
 async function runGrant(gateway: Gateway, amount: bigint, options: GrantOptions): Promise<CommandResult> {
   const organization = await resolveOrganization(gateway, options.org)
-  if (amount === 0n) throw new UsageError('The amount must be more than zero.')
+  if (amount === 0n) throw new UsageError('The amount must be greater than zero.')
   await gateway.db.transaction().execute(async (tx) => {
     await lockOrganization(tx, organization.id)
     await postFunding(tx, {
@@ -99,5 +103,5 @@ async function runGrant(gateway: Gateway, amount: bigint, options: GrantOptions)
   })
   const { total } = await loadCreditTotals(gateway.db, organization.id)
   const value = { organization_id: organization.id, total_credits: usdFromNanos(total) }
-  return { value, text: `${organization.name} now has ${value.total_credits} USD of credits in all.` }
+  return { value, text: `${organization.name} now has ${value.total_credits} USD of credits in total.` }
 }

@@ -177,6 +177,6 @@ describe.if(databaseKinds.includes('postgres'))('an upgrade on PostgreSQL', () =
     const config = readConfig({ HEADGATE_DATA_DIR: folder, DATABASE_URL: url, LOG_LEVEL: 'silent' })
     const error = await openGateway(config).catch((thrown: unknown) => thrown)
     expect(error).toBeInstanceOf(ConfigError)
-    expect((error as ConfigError).message).toMatch(/^The database cannot be used: .*node-running.*$/)
+    expect((error as ConfigError).message).toMatch(/^Cannot open the database: .*node-running.*$/)
   })
 })

@@ -102,7 +102,7 @@ if (isLong && databaseKinds.includes('postgres')) {
       await Bun.sleep(3000)
       await dying.kill()
       const since = performance.now()
-      while (!living.log.includes('holds without an owner were settled')) {
+      while (!living.log.includes('orphaned holds settled')) {
         if (performance.now() - since > missedWithinMs) throw new Error('nobody missed the dead node')
         await Bun.sleep(200)
       }

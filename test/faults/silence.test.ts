@@ -37,7 +37,7 @@ describe.if(databaseKinds.includes('postgres'))('a node that stands still', () =
         await Bun.sleep(2600)
         const logged = living.log.length
         silent.pause()
-        await untilLogged(living, 'holds without an owner were settled', logged)
+        await untilLogged(living, 'orphaned holds settled', logged)
         silent.resume()
         const ends = await Promise.all(underWay)
         expect(ends.slice(0, 8).map(({ status, ended }) => [status, ended])).toEqual(

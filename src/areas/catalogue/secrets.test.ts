@@ -216,7 +216,7 @@ describeOnEachDatabase(
           { id: 'acme/known', endpoint_edits: [{ tag: 'groq', fields: null, problem: expect.any(String) }] },
         ])
         expect((await ask('acme/known')).status).not.toBe(400)
-        const told = lines.filter((line) => line.includes('not in force'))
+        const told = lines.filter((line) => line.includes('catalogue override ignored'))
         expect(told).toHaveLength(5)
       })
 
