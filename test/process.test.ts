@@ -251,7 +251,7 @@ describe('the process', () => {
   test('an invalid setting stops the start with one sentence and no stack', async () => {
     const program = start(folder(), { PORT: 'eighty' })
     expect(await program.exit()).toBe(1)
-    expect(program.output.trim()).toBe('headgate: PORT must be a whole number from 0 to 65535, not "eighty".')
+    expect(program.output.trim()).toBe('headgate: PORT must be an integer from 0 to 65535, not "eighty".')
   })
 
   test('the wrong secret key for the data is refused', async () => {

@@ -11,13 +11,13 @@ const exposedHeaders = [
 ].join(', ')
 const preflightMaxAgeSeconds = '600'
 
-/** Management operations are for servers: a browser may call them only from origins the operator listed. */
+/** Management operations are for servers: a browser may call them only from origins the operator lists. */
 function listAllowedOrigins(gateway: Gateway, access: Access): string[] {
   const { inference, management } = gateway.settings.cors
   return access === 'management' || access === 'operator' ? management : inference
 }
 
-/** The headers a browser needs to read the answer; refuses an origin that may not. */
+/** The headers a browser needs to read the response; throws for an origin that is not allowed. */
 export function buildCorsHeaders(gateway: Gateway, request: Request, access: Access): Record<string, string> {
   const origin = request.headers.get('origin')
   if (origin === null) return {}

@@ -4,32 +4,32 @@ import { version } from '../lib/version.ts'
 import { isSchema, type Operation } from './operation.ts'
 
 const statusTexts: Record<number, string> = {
-  400: 'Invalid or missing parameters, or a refused origin',
-  401: 'The key is missing, unknown, disabled or expired',
-  402: 'Not enough credits, or the limit of the key is reached',
-  403: 'Not allowed: wrong kind of key, or no permission',
+  400: 'Invalid or missing parameters, or an origin that is not allowed',
+  401: 'The key is missing, invalid, disabled or expired',
+  402: 'Insufficient credits, or the limit of the key is reached',
+  403: 'The wrong kind of key, or no permission',
   404: 'The resource does not exist',
-  408: 'The request or the provider took too long',
-  409: 'Conflict with the current state',
+  408: 'The request or the provider timed out',
+  409: 'The request conflicts with the current state of the resource',
   413: 'The request body is too large',
   422: 'The provider could not process the request',
-  429: 'Too many requests, here or at the provider',
-  500: 'Internal error',
-  502: 'The provider failed or gave an invalid reply',
+  429: 'Rate limited by the gateway or the provider',
+  500: 'Internal server error',
+  502: 'The provider failed or sent an invalid reply',
   503: 'No available provider meets the requirements',
 }
 
 const accessTexts = {
-  public: 'No key needed.',
-  any: 'Any valid key.',
-  inference: 'Needs an inference key.',
-  management: 'Needs a management key.',
-  operator: 'Needs a management key of the organization that runs this installation.',
+  public: 'No key is required.',
+  any: 'Requires an inference key or a management key.',
+  inference: 'Requires an inference key.',
+  management: 'Requires a management key.',
+  operator: 'Requires a management key of the organization that operates this installation.',
 }
 
 export type OpenApiDocument = ReturnType<typeof createDocument>
 
-/** The document is made from the operations alone, so it cannot say anything they do not do. */
+/** Built from the operations alone, so that it cannot differ from them. */
 export function buildOpenApiDocument(operations: Operation[]): OpenApiDocument {
   const paths: ZodOpenApiPathsObject = {}
   for (const operation of operations) {
@@ -42,11 +42,11 @@ export function buildOpenApiDocument(operations: Operation[]): OpenApiDocument {
     openapi: '3.1.0',
     info: {
       title: 'Headgate',
-      // Of the interface; the software has a version of its own.
+      // Of the API, which is not that of the software.
       version: '1.0.0',
       'x-headgate-version': version,
       description:
-        'One API in front of every model provider, and the accounts, money and policies around it.\n\nAmounts of money are US dollars with at most nine decimals. No text may hold U+0000, and no object a key `__proto__`. Unknown query parameters are ignored. A parameter may be given once. A name of a model, provider, key, member or workspace must be known here, which no schema can say: an unknown one is refused with 400 or 404.',
+        'One API for all model providers, with keys, credits, budgets and policies.\n\nAmounts are US dollars with at most nine decimals. Strings must not contain U+0000, and objects must not have a key `__proto__`. Unknown query parameters are ignored; a parameter must not be repeated. Models, providers, keys, members and workspaces must exist: a name or id that does not exist is rejected with 400 or 404.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/api/v1' }, { url: '/v1', description: 'The same API for clients that append /v1' }],
@@ -117,7 +117,7 @@ function errorSchemaOf({ inference, errorSchema }: Operation) {
   return inference?.errorSchema ?? errorSchema ?? { $ref: '#/components/schemas/Error' }
 }
 
-/** The statuses an operation's own parts can lead to, and those it declares. */
+/** The statuses that follow from the parts of an operation, and those it declares. */
 function listErrorStatuses(operation: Operation): number[] {
   const { params, query, body, rawBody, access, errors } = operation
   const statuses = new Set([500, ...errors])

@@ -6,8 +6,8 @@ import type { Caller } from '../pipeline/request/authenticate.ts'
 import type { RequestSource } from '../pipeline/request/content.ts'
 
 /**
- * Who may call: `public` needs no key, `any` takes every valid key, `inference` and `management` one
- * kind, `operator` a management key of the organization that runs this installation.
+ * Who may call: `public` needs no key, `any` accepts every valid key, `inference` and `management` one
+ * kind, `operator` a management key of the organization that operates this installation.
  */
 export type Access = 'public' | 'any' | 'inference' | 'management' | 'operator'
 
@@ -17,39 +17,39 @@ type Schema = z.ZodType
 type SchemaOutput<S> = S extends Schema ? z.output<S> : undefined
 type SchemaInput<S> = S extends Schema ? z.input<S> : undefined
 
-/** What a handler is given: parsed, checked, and authorised. */
+/** The input of a handler: parsed, validated and authorised. */
 export interface OperationContext<A extends Access, P, Q, B> {
   gateway: Gateway
   caller: A extends 'public' ? null : Caller
   params: SchemaOutput<P>
   query: SchemaOutput<Q>
   body: SchemaOutput<B>
-  /** The body as it came: its JSON, and what that was parsed into. */
+  /** The body as received: its JSON text and the value parsed from it. */
   source: RequestSource
   httpRequest: Request
   region: DataRegion
 }
 
-/** An answer that is not JSON, or a body that is not: handled by the operation itself, described here. */
+/** A request or response body that is not JSON: handled by the operation, described in openapi.json. */
 export interface RawContent {
   contentType: string
 }
 
-/** For requests that reach a model: any size a prompt may have, any field, and errors in the words of their format. */
+/** For inference: bodies of prompt size with unknown fields allowed, and errors in the client's format. */
 interface InferenceOptions extends Pick<ClientCodec, 'encodeError' | 'errorSchema'> {
-  /** Another format whose bodies are taken here too, recognised by a field that only it has. */
+  /** Another format accepted at this path, recognised by a field that only it has. */
   alternateFormat?: { field: string; body: Schema }
-  /** Says of the simplest bodies that the schema would accept them as they are. */
+  /** True for simple bodies that the schema would return unchanged: they skip validation. */
   isPlain?: (body: unknown) => boolean
   /** Also served under `/openai/deployments/{deployment}`, where the deployment is the model. */
   deployments?: true
 }
 
 interface OperationDeclaration<A extends Access, P, Q, B, R> {
-  /** Unique, camelCase: the name of the operation in openapi.json and metrics. */
+  /** Unique, camelCase: the `operationId` in openapi.json and the label in metrics. */
   id: string
   method: Method
-  /** `/keys/{hash}`, under every base path the server offers. */
+  /** `/keys/{hash}`, served under every base path. */
   path: string
   tag: string
   summary: string
@@ -57,34 +57,34 @@ interface OperationDeclaration<A extends Access, P, Q, B, R> {
   access: A
   params?: P
   query?: Q
-  /** Only described: headers are read where they are needed. */
+  /** For openapi.json only: handlers read headers themselves. */
   headers?: Schema
   body?: B
-  /** A request without a body is one with an empty object. */
+  /** An absent body is read as an empty object. */
   optionalBody?: boolean
-  /** A body that is not JSON, read by the handler itself. */
+  /** A body that is not JSON, read by the handler. */
   rawBody?: RawContent & { schema: Schema; maxBytes: number }
   inference?: InferenceOptions
-  /** For operations of a format that reach no model: its errors. */
+  /** The errors of a client format, for its operations without inference. */
   encodeError?: ClientCodec['encodeError']
   errorSchema?: ClientCodec['errorSchema']
-  /** The path is as it stands here, under no base path. */
+  /** The path is absolute, not under a base path. */
   root?: boolean
-  /** Other paths that clients know it by. */
+  /** Other paths that clients use for it. */
   aliases?: readonly string[]
   status?: number
-  /** A schema for JSON; a `Raw` where the handler makes the whole Response. */
+  /** A schema for JSON, or `RawContent` where the handler builds the whole Response. */
   response: R
-  /** Content types the answer may have beside JSON: a stream, a feed. */
+  /** Content types of the response other than JSON: a stream, a feed. */
   otherContentTypes?: readonly string[]
-  /** Statuses beyond those every operation can give (400, 401, 403, 500). */
+  /** Statuses in addition to those of every operation (400, 401, 403, 500). */
   errors?: number[]
   handle(
     context: OperationContext<A, P, Q, B>,
   ): Promise<R extends Schema ? SchemaInput<R> | Response : Response>
 }
 
-/** An operation with its types erased: what the server, openapi.json and the generic tests work from. */
+/** An operation with its types erased, for the server, openapi.json and the generic tests. */
 export interface Operation {
   id: string
   method: Method
@@ -119,7 +119,7 @@ export function defineOperation<
   B extends Schema | undefined = undefined,
 >(declaration: OperationDeclaration<A, P, Q, B, R>): Operation {
   const { status = 200, errors = [], ...rest } = declaration
-  // The server parses with these very schemas before it calls handle: the types are true by construction.
+  // The server validates with these schemas before it calls handle, so the types hold.
   return { ...rest, status, errors } as unknown as Operation
 }
 
@@ -127,10 +127,10 @@ export function isSchema(response: Schema | RawContent): response is Schema {
   return response instanceof z.ZodType
 }
 
-/** A request whose path was matched, with the values of its `:name` segments. */
+/** A request with the values of the `:name` segments of its path. */
 export type PathRequest = Request & { params?: Record<string, string> }
 
-/** Something served beside the API: an HTML page, or a protocol with rules of its own. */
+/** A route outside the API: an HTML page, or a protocol such as SCIM. */
 export interface RawRoute {
   method: Method
   /** `/scim/v2/Users/:id` */

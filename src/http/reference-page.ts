@@ -3,7 +3,7 @@ import type { OpenApiDocument } from './openapi.ts'
 
 type Json = Record<string, unknown>
 
-/** The API reference, drawn from openapi.json without a script: it works offline and under a strict policy. */
+/** The API reference, rendered from openapi.json without scripts: it works offline and under a strict CSP. */
 export function renderReferencePage(document: OpenApiDocument): Response {
   const sections = (document.tags ?? []).map((tag) =>
     renderSection(tag.name, listOperations(document, tag.name)),
@@ -13,7 +13,7 @@ export function renderReferencePage(document: OpenApiDocument): Response {
       `<details id="schema-${escapeHtml(name)}"><summary><code>${escapeHtml(name)}</code></summary>${renderJson(schema)}</details>`,
   )
   const body = `<h1>Headgate API reference</h1>
-<p>Version ${escapeHtml(document.info.version)}. Base URL <code>/api/v1</code> (also <code>/v1</code>). Send a key as <code>Authorization: Bearer &lt;API_KEY&gt;</code>. The same as a document: <a href="/openapi.json">openapi.json</a>.</p>
+<p>Version ${escapeHtml(document.info.version)}. Base URL <code>/api/v1</code> (also <code>/v1</code>). Send a key as <code>Authorization: Bearer &lt;API_KEY&gt;</code>. Machine-readable: <a href="/openapi.json">openapi.json</a>.</p>
 ${sections.join('')}<h2>Schemas</h2>${schemas.join('')}`
   return renderHtmlPage({
     title: 'Headgate API reference',
@@ -50,7 +50,7 @@ function renderEntry({ method, path, operation }: Entry): string {
     `<p>${escapeHtml(String(operation.description ?? '')).replaceAll('\n\n', '</p><p>')}</p>`,
     rows.length ? `<table>${rows.join('')}</table>` : '',
     operation.requestBody ? `<p>Body</p>${renderJson((operation.requestBody as Json).content)}` : '',
-    `<p>Answers</p>${Object.entries(operation.responses as Record<string, Json>)
+    `<p>Responses</p>${Object.entries(operation.responses as Record<string, Json>)
       .map(renderResponse)
       .join('')}`,
     `<p>Example</p><pre>${escapeHtml(formatCurl(method, path, operation))}</pre>`,

@@ -18,7 +18,7 @@ import type { Operation } from './operation.ts'
 const maxJsonBytes = 1024 * 1024
 const maxManagementValues = 20_000
 
-/** A body as it came, and what its schema made of it. */
+/** The text of a body and its validated value. */
 export async function readRequestBody(
   gateway: Gateway,
   request: Request,
@@ -33,7 +33,8 @@ export async function readRequestBody(
       counter.add(arrived),
     )
     const text = receivedText.trim() === '' && operation.optionalBody ? '{}' : receivedText
-    if (text.trim() === '') throw gatewayError('invalid_request', 'body: a JSON object is required.')
+    if (text.trim() === '')
+      throw gatewayError('invalid_request', 'body: is required and must be a JSON object')
     const { valueCount } = counter
     const isLargeBody = isLarge({ text, values: valueCount })
     if (isLargeBody) await yieldToEventLoop()
@@ -51,7 +52,7 @@ export async function readRequestBody(
   }
 }
 
-/** At the path of a deployment, that is the model. */
+/** In Azure paths the deployment is the model. */
 function setDeploymentModel(text: string, body: unknown, deployment: string | undefined) {
   const requestObject = asObject(body)
   if (deployment === undefined || !requestObject) return { text, body }
@@ -71,7 +72,6 @@ function validateBody(body: unknown, values: number, operation: Operation, schem
   return validateInput(isAlternate ? alternateFormat.body : schema, body, 'body', values)
 }
 
-/** The largest body that an operation takes. */
 export function maxBytesOf(gateway: Gateway, operation: Operation): number {
   if (operation.inference) return gateway.settings.limits.body_bytes
   return operation.rawBody?.maxBytes ?? maxJsonBytes

@@ -32,21 +32,21 @@ describeOnEachDatabase(
       },
     )
 
-    test('a known path with another verb is 405 with Allow, before any credential is looked at', async () => {
+    test('a known path with another method is 405 with Allow, before authentication', async () => {
       const response = await get('/api/v1/keys', {}, 'PUT')
       expect(response.status).toBe(405)
       expect(response.headers.get('allow')).toBe('GET, POST, HEAD, OPTIONS')
       checkEnvelope(405, await response.json())
     })
 
-    test('HEAD answers like GET without a body', async () => {
+    test('HEAD returns the headers of GET without a body', async () => {
       const response = await get('/api/v1/key', bearer(), 'HEAD')
       expect(response.status).toBe(200)
       expect(await response.text()).toBe('')
       expect(Number(response.headers.get('content-length'))).toBeGreaterThan(100)
     })
 
-    test('HEAD without a key asks whether anybody is there', async () => {
+    test('HEAD without a key succeeds', async () => {
       expect((await get('/api/v1/key', {}, 'HEAD')).status).toBe(200)
     })
 
@@ -58,7 +58,7 @@ describeOnEachDatabase(
       },
     )
 
-    test('the request id goes in and comes out; a strange one is replaced', async () => {
+    test('the request id of the client is returned; an invalid one is replaced', async () => {
       const own = await get('/api/v1/key', { ...bearer(), 'x-request-id': 'trace-1:a.b' })
       expect(own.headers.get('x-request-id')).toBe('trace-1:a.b')
       const strange = await get('/api/v1/key', { ...bearer(), 'x-request-id': 'a b\u00e9' })
@@ -83,7 +83,7 @@ describeOnEachDatabase(
         ['bearer in capitals', 'authorization', (key: string) => `BEARER ${key}`],
         ['bearer with more space', 'authorization', (key: string) => `bearer   ${key} `],
         ['x-api-key', 'x-api-key', (key: string) => key],
-      ])('%s is taken', async (_, header, value) => {
+      ])('%s is accepted', async (_, header, value) => {
         const response = await get('/api/v1/key', { [header]: value(server().own.inferenceKey) })
         expect(response.status).toBe(200)
       })
@@ -102,7 +102,7 @@ describeOnEachDatabase(
         expect(response.headers.get('x-should-retry')).toBe('false')
       })
 
-      test('a Bearer that is not valid is 401, whatever else was sent; a valid one is enough', async () => {
+      test('an invalid Bearer token is 401, whatever other headers are sent; a valid one is sufficient', async () => {
         const { inferenceKey } = server().own
         const wrong = { authorization: 'Bearer wrong', 'x-api-key': inferenceKey }
         expect((await get('/api/v1/key', wrong)).status).toBe(401)
@@ -166,24 +166,24 @@ describeOnEachDatabase(
       expect(inRegion.status).toBe(403)
     })
 
-    test('a query parameter given twice is 400, naming it', async () => {
-      const answer = await server().call('GET', '/keys?offset=0&offset=1')
-      expect(answer.status).toBe(400)
-      expect(answer.body.error.message).toStartWith('offset')
+    test('a repeated query parameter is 400, naming it', async () => {
+      const response = await server().call('GET', '/keys?offset=0&offset=1')
+      expect(response.status).toBe(400)
+      expect(response.body.error.message).toStartWith('offset')
     })
 
     describe('CORS', () => {
       const from = (origin: string, path = '/api/v1/key', method = 'GET') =>
         get(path, { ...bearer(), origin, 'access-control-request-method': 'GET' }, method)
 
-      test('a listed origin may read the answer', async () => {
+      test('a listed origin may read the response', async () => {
         const response = await from('https://app.example.com')
         expect(response.status).toBe(200)
         expect(response.headers.get('access-control-allow-origin')).toBe('https://app.example.com')
         expect(response.headers.get('vary')).toBe('origin')
       })
 
-      test('a refused origin is 400 in the envelope, as the spec says', async () => {
+      test('an origin that is not allowed is 400 in the envelope, as the spec says', async () => {
         const response = await from('https://evil.example.com')
         expect(response.status).toBe(400)
         checkEnvelope(400, await response.json())
@@ -195,12 +195,12 @@ describeOnEachDatabase(
         expect((await from('https://console.example.com', '/api/v1/keys')).status).toBe(403)
       })
 
-      test('the public URL and the own host are the same origin', async () => {
+      test('the public URL and the host of the server are the same origin', async () => {
         expect((await from('https://gate.example.com', '/api/v1/keys', 'OPTIONS')).status).toBe(204)
         expect((await from(server().url, '/api/v1/keys', 'OPTIONS')).status).toBe(204)
       })
 
-      test('preflight names the methods and echoes the wanted headers', async () => {
+      test('preflight lists the methods and echoes the requested headers', async () => {
         const response = await get(
           '/api/v1/key',
           { origin: 'https://app.example.com', 'access-control-request-headers': 'authorization,x-title' },
@@ -211,14 +211,14 @@ describeOnEachDatabase(
         expect(response.headers.get('access-control-allow-headers')).toBe('authorization,x-title')
       })
 
-      test('an error keeps the CORS headers, so that a browser can read it', async () => {
+      test('an error has the CORS headers, so that a browser can read it', async () => {
         const response = await get('/api/v1/key', { origin: 'https://app.example.com' })
         expect(response.status).toBe(401)
         expect(response.headers.get('access-control-allow-origin')).toBe('https://app.example.com')
       })
     })
 
-    test('R25 liveness, readiness and status are three things', async () => {
+    test('R25 liveness, readiness and status are separate', async () => {
       expect(await (await get('/healthz')).json()).toEqual({ status: 'ok' })
       expect(await (await get('/readyz')).json()).toEqual({ status: 'ready' })
       const status = (await (await get('/status')).json()) as Record<string, Record<string, unknown>>
@@ -227,7 +227,7 @@ describeOnEachDatabase(
       expect(status.catalogue?.snapshot).toMatch(/^\d{4}-\d{2}-\d{2}$/)
     })
 
-    test('metrics count requests by operation and status, and hold nothing a client sent', async () => {
+    test('metrics count requests by operation and status, and contain nothing a client sent', async () => {
       await get('/api/v1/key?canary=CANARY', { authorization: 'Bearer CANARY' })
       const text = await (await get('/metrics')).text()
       expect(text).toContain('headgate_http_requests_total{operation="getCurrentKey",status="401"}')
@@ -245,7 +245,7 @@ describeOnEachDatabase(
   { settings },
 )
 
-/** What no client library would send. */
+/** Sends what no client library would. */
 async function rawRequest(url: string, head: string, headers: Record<string, string>): Promise<string> {
   const { hostname, port } = new URL(url)
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
@@ -260,14 +260,14 @@ async function rawRequest(url: string, head: string, headers: Record<string, str
   return promise
 }
 
-describe('when the database is away', () => {
-  test('a fault that nobody expected is 500 with a generic text and a request id', async () => {
+describe('when the database is unavailable', () => {
+  test('an unexpected error is 500 with a generic message and a request id', async () => {
     const server = await startTestServer('sqlite')
     await server.gateway.db.destroy()
-    const answer = await server.call('GET', '/keys')
-    expect(answer.status).toBe(500)
-    expect(answer.body.error.message).toContain(answer.headers.get('x-request-id') ?? 'none')
-    expect(answer.body.error.message).not.toMatch(/database|sqlite|driver/i)
+    const response = await server.call('GET', '/keys')
+    expect(response.status).toBe(500)
+    expect(response.body.error.message).toContain(response.headers.get('x-request-id') ?? 'none')
+    expect(response.body.error.message).not.toMatch(/database|sqlite|driver/i)
     expect((await fetch(`${server.url}/readyz`)).status).toBe(503)
     await server.stop()
   })
@@ -282,10 +282,10 @@ describe('when the database is away', () => {
       await fault.execute(server.gateway.db)
       const name = 'x'.repeat(200)
       const fill = () => server.call('POST', '/keys', { body: { name } })
-      let answer = await fill()
-      for (let row = 0; row < 200 && answer.status === 201; row++) answer = await fill()
-      expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '5'])
-      expect(answer.body.error).toMatchObject({ code: 503, metadata: { reason: 'unavailable' } })
+      let response = await fill()
+      for (let row = 0; row < 200 && response.status === 201; row++) response = await fill()
+      expect([response.status, response.headers.get('retry-after')]).toEqual([503, '5'])
+      expect(response.body.error).toMatchObject({ code: 503, metadata: { reason: 'unavailable' } })
       const ready = await fetch(`${server.url}/readyz`)
       expect([ready.status, ready.headers.get('retry-after')]).toEqual([503, '5'])
       expect((await fetch(`${server.url}/healthz`)).status).toBe(200)

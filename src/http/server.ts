@@ -21,26 +21,26 @@ import { buildCorsHeaders, buildPreflightHeaders } from './cors.ts'
 import type { Operation, PathRequest, RawRoute } from './operation.ts'
 import { maxBytesOf, readRequestBody } from './request-body.ts'
 
-/** The canonical base first; the second is what clients of other services have configured. */
+/** The canonical base path first; the second is what clients of other services use. */
 const basePaths = ['/api/v1', '/v1']
 
-/** Clients add `/v1` themselves or do not, whatever their users configured: what they reach models by works anyway. */
+/** Some clients append `/v1` to the configured URL and others do not: inference works with either. */
 const lenientPaths = ['', '/api', '/anthropic'].flatMap((base) => [base, `${base}/v1`, `${base}/v1/v1`])
 
-/** Where the Azure clients of the OpenAI SDKs look for whatever is no deployment. */
+/** Base paths of the Azure clients of the OpenAI SDKs for everything but deployments. */
 const azurePaths = ['/openai', '/openai/v1']
 
-/** A slash in a deployment's name is escaped by some clients and not by others. */
+/** Some clients escape a slash in the name of a deployment, others do not. */
 const deploymentPaths = ['/openai/deployments/:deployment', '/openai/deployments/:author/:deployment']
 
-/** What a handler may ask of the server: how long its connection may be quiet. */
+/** Sets the idle timeout of a request's connection. */
 interface Connections {
   timeout(request: Request, seconds: number): void
 }
 
 type Handler = (request: PathRequest, connections: Connections) => Promise<Response>
 
-/** One path: which operations its methods lead to. */
+/** The operations of one path. */
 type OperationsByMethod = Map<string, Operation>
 
 function buildRoutes(
@@ -70,10 +70,10 @@ function listBasePaths(methods: OperationsByMethod): string[] {
   return all.some(({ path }) => openAiResourcePattern.test(path)) ? [...basePaths, ...azurePaths] : basePaths
 }
 
-/** What OpenAI has too, beside requests to models. */
+/** Paths of the OpenAI API other than inference. */
 const openAiResourcePattern = /^\/(?:models\/\{model\}|files)(?:\/|$)/
 
-/** Two formats may share an address under a base path, each with methods of its own. */
+/** Two formats may share an address, each with different methods. */
 function groupByAddress(operations: Operation[]): Map<string, OperationsByMethod> {
   const addresses = new Map<string, OperationsByMethod>()
   const add = (address: string, operation: Operation) => {
@@ -102,7 +102,7 @@ function groupByPath(operations: Operation[]): Map<string, OperationsByMethod> {
   return paths
 }
 
-/** From the matched path to the answer, in the order the checks are promised. HEAD is GET; the runtime drops the body. */
+/** The order of the checks is documented. HEAD is handled as GET; the runtime drops the body. */
 async function handleRequest(
   gateway: Gateway,
   request: PathRequest,
@@ -113,7 +113,7 @@ async function handleRequest(
   return respondWithEnvelope(gateway, request, operation, async () => {
     const allow = [...methods.keys(), ...(methods.has('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', ')
     if (request.method === 'OPTIONS') return handlePreflight(gateway, request, methods, allow)
-    // Without a key, HEAD only asks whether anybody is there: clients do so before they say who they are.
+    // Clients probe the server with HEAD before they send a key.
     if (request.method === 'HEAD' && (!operation || !hasCredential(request))) return new Response(null)
     if (!operation) throw new GatewayError('method_not_allowed', { headers: { allow } })
     assertDeclaredLength(request, maxBytesOf(gateway, operation))
@@ -155,11 +155,14 @@ async function authorizeCaller(
   if (caller.key.kind !== requiredKind) {
     throw gatewayError(
       'wrong_key_kind',
-      `This operation needs ${requiredKind === 'inference' ? 'an inference' : 'a management'} key.`,
+      `This operation requires ${requiredKind === 'inference' ? 'an inference' : 'a management'} key.`,
     )
   }
   if (access === 'operator' && (await findOperatorOrganization(gateway.db))?.id !== caller.organizationId) {
-    throw gatewayError('wrong_key_kind', 'Only the organization that runs this installation may do this.')
+    throw gatewayError(
+      'wrong_key_kind',
+      'This operation requires a management key of the organization that operates this installation.',
+    )
   }
   return caller
 }
@@ -177,10 +180,10 @@ async function runOperation(
     operation.query && validateInput(operation.query, validateParameters(parseQuery(httpRequest)), 'query')
   const source =
     operation.body && (await readRequestBody(gateway, httpRequest, operation, operation.body, deployment))
-  // A model may think for longer than a connection may be quiet; the pipeline has clocks of its own.
+  // A model may be silent for longer than the idle timeout; the pipeline has its own timeouts.
   if (operation.inference) connections.timeout(httpRequest, 0)
   const region = resolveRegion(gateway, httpRequest)
-  // Each value was parsed by the schema that types it; see operation().
+  // Each value was validated by the schema that types it; see defineOperation.
   const context = {
     gateway,
     caller,
@@ -195,13 +198,13 @@ async function runOperation(
   return result instanceof Response ? result : Response.json(result, { status: operation.status })
 }
 
-/** The name of the deployment, put together again where its slash was not escaped. */
+/** Joins the name of a deployment whose slash was not escaped. */
 function joinDeployment({ deployment, author, ...params }: Record<string, string>): Record<string, string> {
   if (deployment === undefined) return author === undefined ? params : { ...params, author }
   return { ...params, deployment: author === undefined ? deployment : `${author}/${deployment}` }
 }
 
-/** Undecodable percent signs come out of the router as U+FFFD; no database text may hold U+0000. */
+/** The router decodes invalid percent-encoding as U+FFFD; a database cannot store U+0000. */
 function validateParameters(values: Record<string, string>): Record<string, string> {
   for (const [name, value] of Object.entries(values)) {
     if (/[\0\uFFFD]/.test(value)) throw invalidFieldError(name, 'is not valid percent-encoded UTF-8')
@@ -210,12 +213,12 @@ function validateParameters(values: Record<string, string>): Record<string, stri
 }
 
 /**
- * A parameter given twice could mean one thing to a check and another to what follows it. Only a list in brackets
- * may repeat: `include[]=a&include[]=b` is read as `include=a,b`.
+ * A repeated parameter is rejected: validation and handler could read different values. Only a list in brackets may
+ * repeat: `include[]=a&include[]=b` is read as `include=a,b`.
  */
 function parseQuery(request: Request): Record<string, string> {
   const { searchParams } = parseRequestUrl(request)
-  // Azure clients send it with every request; there is one version here.
+  // Azure clients send it with every request; this API has one version.
   searchParams.delete('api-version')
   const query = new Map<string, string>()
   for (const parameter of new Set(searchParams.keys())) {
@@ -223,7 +226,7 @@ function parseQuery(request: Request): Record<string, string> {
     const name = isList ? parameter.slice(0, -2) : parameter
     const values = searchParams.getAll(parameter)
     if (query.has(name) || (values.length > 1 && !isList))
-      throw invalidFieldError(name, 'is given more than once')
+      throw invalidFieldError(name, 'is repeated; send it once')
     query.set(name, values.join(','))
   }
   return Object.fromEntries(query)
@@ -256,7 +259,7 @@ function handleUnknownPath(gateway: Gateway, request: Request): Promise<Response
   })
 }
 
-/** The one place where an error becomes an answer, and where every answer is counted and gets its request id. */
+/** The only place where an error becomes a response, and where a response is counted and gets its request id. */
 async function respondWithEnvelope(
   gateway: Gateway,
   request: Request,
@@ -270,7 +273,7 @@ async function respondWithEnvelope(
     buildErrorResponse(gateway, error, requestId, encodeError),
   )
   response.headers.set('x-request-id', requestId)
-  // The name the SDKs of the Messages format look for.
+  // The name that the Anthropic SDKs read.
   if (encodeError) response.headers.set('request-id', requestId)
   gateway.metrics.recordRequest(
     operation?.id ?? 'none',
@@ -295,7 +298,7 @@ function buildErrorResponse(
   })
 }
 
-/** A database that is away is no fault of the request, and no fault in the program. */
+/** An unavailable database is a 503, not an internal error. */
 function toClientError(error: unknown): GatewayError {
   const failure = toGatewayError(error)
   if (failure.code !== 'internal' || !isDatabaseUnavailable(failure.cause)) return failure
@@ -309,7 +312,7 @@ function addHeaders(response: Response, headers: Record<string, string>): Respon
 
 export type Server = ReturnType<typeof Bun.serve>
 
-/** Opens the port. It is open only while requests can be served. */
+/** The port is open only while requests can be served. */
 export function listen(gateway: Gateway, operations: Operation[], rawRoutes: RawRoute[]): Server {
   return Bun.serve({
     ...transportOptions,
@@ -321,13 +324,13 @@ export function listen(gateway: Gateway, operations: Operation[], rawRoutes: Raw
   })
 }
 
-/** Throws unless the port could be opened. */
+/** Throws if the port cannot be opened. */
 export async function assertPortFree({ host, port }: Config): Promise<void> {
   await Bun.serve({ hostname: host, port, fetch: () => new Response() }).stop(true)
 }
 
 const transportOptions = {
-  // Sizes are checked per operation, with our own error: the runtime's 413 has no envelope.
+  // Sizes are checked per operation: the runtime's 413 has no error envelope.
   maxRequestBodySize: Number.MAX_SAFE_INTEGER,
   idleTimeout: 120,
 }

@@ -7,10 +7,10 @@ import { buildOpenApiDocument } from './openapi.ts'
 import type { Operation, RawRoute } from './operation.ts'
 import { renderReferencePage } from './reference-page.ts'
 
-/** A database that does not answer in this time is reported as away. */
+/** A slower database is reported as down. */
 const probeTimeoutMs = 2000
 
-/** Pages about the server itself, outside the API. */
+/** Routes about the server, outside the API. */
 export function buildSystemRoutes(operations: Operation[]): RawRoute[] {
   const document = buildOpenApiDocument(operations)
   const json = JSON.stringify(document)
@@ -54,7 +54,7 @@ async function buildStatus(gateway: Gateway) {
       ledger: {
         status: isLedgerUp ? 'ok' : 'down',
         waiting: gateway.ledger.waiting,
-        when_down: 'requests to models are answered with 503; charges wait until they are written',
+        when_down: 'inference requests fail with 503; charges wait until they can be written',
       },
     },
     catalogue: { snapshot: gateway.catalogue.snapshotDate, models: gateway.catalogue.models.length },
@@ -66,7 +66,7 @@ interface ProbeResult {
   latencyMs: number
 }
 
-/** One probe serves everybody who asks at the same time, and for a moment after. */
+/** Concurrent and recent status requests share one probe. */
 const recentProbes = new WeakMap<Gateway, { at: number; probe: Promise<ProbeResult> }>()
 const probeTtlMs = 500
 
@@ -79,7 +79,7 @@ function probeCached(gateway: Gateway): Promise<ProbeResult> {
   return probe
 }
 
-/** Reads and writes: a full disk and a read-only database still answer a query. */
+/** Writes, because a full disk and a read-only database still serve queries. */
 async function probeDatabase({ db, clock }: Gateway, startedAt: number): Promise<ProbeResult> {
   const ok = await withDeadline(probeTimeoutMs, writeProbe(db, isoNow(clock)), () => new Error('late')).then(
     () => true,

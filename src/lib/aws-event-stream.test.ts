@@ -8,10 +8,10 @@ describe('event streams', () => {
     encodeEventMessage({}, ''),
     encodeEventMessage({ ':message-type': 'exception' }, 'Grüße 🌍'),
   ])
-  const read = (pieces: Uint8Array[]) => {
+  const read = (chunks: Uint8Array[]) => {
     const reader = new AwsEventStreamReader()
-    return pieces
-      .flatMap((piece) => reader.push(piece))
+    return chunks
+      .flatMap((chunk) => reader.push(chunk))
       .map(({ headers, body }) => [headers, Buffer.from(body).toString()])
   }
   const whole = read([stream])
@@ -24,14 +24,14 @@ describe('event streams', () => {
     ])
   })
 
-  test('the same messages come of bytes split anywhere', () => {
+  test('chunk boundaries do not change the messages', () => {
     for (let at = 1; at < stream.length; at++) {
       expect(read([stream.subarray(0, at), stream.subarray(at)])).toEqual(whole)
     }
     expect(read([...stream].map((byte) => Uint8Array.of(byte)))).toEqual(whole)
   })
 
-  test('a flipped bit anywhere is noticed or waited for, never read as something else', () => {
+  test('a flipped bit is an error or an incomplete message, never another message', () => {
     const [first] = whole
     const message = encodeEventMessage(...(first as [Record<string, string>, string]))
     for (let at = 0; at < message.length; at++) {
@@ -45,7 +45,7 @@ describe('event streams', () => {
     }
   })
 
-  test('S13 a length that no message has is refused before anything is kept for it', () => {
+  test('S13 an invalid length is rejected before anything is buffered', () => {
     expect(() => new AwsEventStreamReader().push(Buffer.from([0x7f, 0xff, 0xff, 0xff]))).toThrow('too long')
     expect(() => new AwsEventStreamReader().push(Buffer.from([0, 0, 0, 3]))).toThrow('too long')
   })

@@ -3,14 +3,14 @@ import { SseError } from './sse.ts'
 
 /** One message of `application/vnd.amazon.eventstream`. */
 export interface AwsEventMessage {
-  /** Those that are text, by name: `:message-type`, `:event-type` and the like. */
+  /** The text headers by name: `:message-type`, `:event-type` and the like. */
   headers: Readonly<Record<string, string>>
   body: Uint8Array
 }
 
-/** The format's own limit is 16 MiB for the payload, with headers beside it. */
+/** The format allows 16 MiB of payload, headers not included. */
 const maxMessageBytes = 17 * 1024 * 1024
-/** Two lengths and their checksum, and the checksum of it all. */
+/** Two lengths, their checksum, and the checksum of the message. */
 const minMessageBytes = 16
 
 const codec = new EventStreamCodec(
@@ -18,12 +18,12 @@ const codec = new EventStreamCodec(
   (text) => new TextEncoder().encode(text),
 )
 
-/** Cuts a byte stream into messages, wherever the bytes were split. */
+/** Splits a byte stream into messages, whatever the chunk boundaries. */
 export class AwsEventStreamReader {
-  /** Grows by doubling: a message may come in any number of pieces. */
+  /** Grows by doubling: a message may arrive in any number of chunks. */
   #buffer = new Uint8Array(0)
   #length = 0
-  /** How long the message is that is being received; 0 while that is not known. */
+  /** Length of the message being received; 0 while unknown. */
   #messageLength = 0
 
   push(bytes: Uint8Array): AwsEventMessage[] {
@@ -34,7 +34,7 @@ export class AwsEventStreamReader {
     return []
   }
 
-  /** What is waiting, with the new bytes behind it. */
+  /** The buffered bytes followed by the new ones. */
   #append(bytes: Uint8Array): Uint8Array {
     const length = this.#length + bytes.length
     if (length > this.#buffer.length) {
@@ -61,7 +61,7 @@ export class AwsEventStreamReader {
       at += length
       this.#messageLength = 0
     }
-    // A copy, so that what was read already can be forgotten.
+    // A copy, so that the bytes already read can be freed.
     this.#buffer = all.slice(at)
     this.#length = this.#buffer.length
     return messages

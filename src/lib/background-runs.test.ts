@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { BackgroundRuns, EventLog } from './background-runs.ts'
 
-test('readers of a log get every event from where they begin, and its end', async () => {
+test('readers of a log get every event from their start, and its end', async () => {
   const log = new EventLog()
   log.append('a')
   const late = log.read(1)
@@ -13,7 +13,7 @@ test('readers of a log get every event from where they begin, and its end', asyn
   expect(await log.read(2)).toBeNull()
 })
 
-test('a log does not grow without end', async () => {
+test('the size of a log is bounded', async () => {
   const log = new EventLog()
   const megabyte = 'x'.repeat(1024 * 1024)
   const early = log.read(3)
@@ -26,17 +26,17 @@ test('a log does not grow without end', async () => {
   expect(await log.read(21)).toBeNull()
 })
 
-test('the logs of a node do not grow without end together, and those that are over make room', () => {
-  const space = { used: 0 }
+test('the total size of the logs of a node is bounded, and ended logs free their share', () => {
+  const budget = { used: 0 }
   const megabyte = 'x'.repeat(1024 * 1024)
-  const logs = Array.from({ length: 20 }, () => new EventLog(space))
+  const logs = Array.from({ length: 20 }, () => new EventLog(budget))
   for (const log of logs) for (let count = 0; count < 10; count++) log.append(megabyte)
-  expect(space.used).toBeLessThanOrEqual(128 * megabyte.length)
+  expect(budget.used).toBeLessThanOrEqual(128 * megabyte.length)
   for (const log of logs) log.end()
-  expect(space.used).toBe(0)
+  expect(budget.used).toBe(0)
 })
 
-test('a reply that is complete is not cancelled, and one that is cancelled is not complete', () => {
+test('a complete reply cannot be cancelled, and a cancelled one cannot complete', () => {
   const runs = new BackgroundRuns()
   const [first, second] = [runs.start('first'), runs.start('second')]
   first.stop('cancelled')

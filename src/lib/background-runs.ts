@@ -1,18 +1,18 @@
-/** Beyond this the events of a reply are dropped, all but its last one: the reply itself goes on. */
+/** Beyond this, the events of a reply are dropped except the last one; the reply continues. */
 const maxCharacters = 16 * 1024 * 1024
-/** Of all logs of a node together. */
+/** Of all event logs of a node together. */
 const maxCharactersPerNode = 128 * 1024 * 1024
 
-/** What the logs of a node hold, in characters. */
+/** Characters in the event logs of a node. */
 export interface LogBudget {
   used: number
 }
 
-/** The events of a reply that is made without a reader, for readers that come and go. */
+/** The events of a background reply, for readers that connect and disconnect. */
 export class EventLog {
   readonly #budget: LogBudget
   #events: string[] = []
-  /** Of all events, those that were dropped included. */
+  /** Of all events, including dropped ones. */
   #count = 0
   #size = 0
   #isDropped = false
@@ -40,7 +40,7 @@ export class EventLog {
     this.#notify()
   }
 
-  /** Nothing follows. */
+  /** Ends the log: nothing can be appended. */
   end(): void {
     if (this.#isOver) return
     this.#isOver = true
@@ -49,8 +49,8 @@ export class EventLog {
   }
 
   /**
-   * The event with this number, as soon as it is there, and the number of the one to read next; null when there is
-   * none. Where events were dropped, the event that ends the reply takes the place of all of them.
+   * Waits for the event with this number and returns it with the number of the next one; null at the end of the log.
+   * If events were dropped, the last event of the reply stands for all of them.
    */
   async read(index: number): Promise<{ event: string; next: number } | null> {
     while (!this.#isOver && (this.#isDropped || index >= this.#events.length)) await this.#changed.promise
@@ -79,10 +79,10 @@ export class EventLog {
   }
 }
 
-/** Why a run was ended before its end. */
+/** Why a run was stopped early. */
 export type StopReason = 'cancelled' | 'shutdown'
 
-/** A reply that is made for a client that does not wait for it. */
+/** A background reply in progress. */
 export class BackgroundRun {
   readonly log: EventLog
   readonly #controller = new AbortController()
@@ -98,11 +98,11 @@ export class BackgroundRun {
   get signal(): AbortSignal {
     return this.#controller.signal
   }
-  /** Resolves when its last state is stored. */
+  /** Resolves when the final state is stored. */
   get done(): Promise<void> {
     return this.#done.promise
   }
-  /** Resolves when it is cancelled before its reply is complete: nobody waits for what the provider still sends. */
+  /** Resolves when the run is cancelled before its reply is complete; the rest of the upstream reply is not needed. */
   get cancelled(): Promise<void> {
     return this.#cancelled.promise
   }
@@ -116,7 +116,7 @@ export class BackgroundRun {
     if (this.#reason === 'cancelled' && !this.#isComplete) this.#cancelled.resolve()
   }
 
-  /** Whether a complete reply may be stored: not once it was cancelled. A cancellation after this changes nothing. */
+  /** Whether the complete reply may be stored: false once cancelled. A later cancellation has no effect. */
   complete(): boolean {
     this.#isComplete ||= this.#reason !== 'cancelled'
     return this.#isComplete
@@ -128,7 +128,7 @@ export class BackgroundRun {
   }
 }
 
-/** Those under way in this process, by the id of their response. */
+/** The runs of this process, by response id. */
 export class BackgroundRuns {
   readonly #runs = new Map<string, BackgroundRun>()
   readonly #logBudget: LogBudget = { used: 0 }
@@ -144,7 +144,7 @@ export class BackgroundRuns {
     return this.#runs.get(id)
   }
 
-  /** Lets what is under way finish for so long, then stops the rest. */
+  /** Waits for the runs to finish, and stops those that take longer. */
   async drain(ms: number): Promise<void> {
     const all = () => Promise.all([...this.#runs.values()].map(({ done }) => done))
     const deadline = setTimeout(() => {

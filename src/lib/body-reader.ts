@@ -2,7 +2,7 @@ import { GatewayError, gatewayError, invalidFieldError } from '../errors/gateway
 import { withDeadline } from './deadline.ts'
 import { yieldToEventLoop } from './time-slicer.ts'
 
-/** What a sender may take: how long it may pause, and how slow it may be over the whole of a body. */
+/** The longest pause of a sender, and its lowest average rate over a whole body. */
 export interface Pace {
   /** Milliseconds. */
   idle: number
@@ -17,8 +17,8 @@ export interface BodyLimits {
 const maxBufferedBytes = 1024 * 1024
 
 /**
- * The whole body as text, refused as soon as it is known to be too long, too slow or not UTF-8. `inspect` is given
- * the text as it arrives, and may refuse it by throwing.
+ * The whole body as text, rejected as soon as it is too long, too slow or not UTF-8. `inspect` receives the text as
+ * it arrives and may reject it by throwing.
  */
 export async function readBodyText(
   request: Request,
@@ -26,7 +26,7 @@ export async function readBodyText(
   inspect: (text: string) => void = () => undefined,
 ): Promise<string> {
   const declared = Number(request.headers.get('content-length') ?? Number.NaN)
-  // What comes in one piece is read in one: most requests are small, and this is the cheaper way.
+  // Most requests are small, and reading the whole body at once is cheaper.
   if (declared <= Math.min(maxBufferedBytes, limits.maxBytes)) {
     const text = decodeBuffer(await readBuffered(request, declared, limits.pace))
     inspect(text)
@@ -48,13 +48,13 @@ export async function readBodyText(
   return texts.join('')
 }
 
-/** So much is looked at in a millisecond or two. */
+/** Takes a millisecond or two to decode. */
 const decodeSliceBytes = 256 * 1024
 
-/** For texts in one piece: it keeps nothing between two of them. */
+/** Shared, because decoding a whole buffer leaves no state. */
 const bufferDecoder = new TextDecoder('utf-8', { fatal: true })
 
-/** Text sent on with characters replaced would not be what the client wrote: what is not UTF-8 is refused. */
+/** Invalid UTF-8 is rejected: with replacement characters the prompt would not be what the client sent. */
 function decodeBuffer(bytes: Uint8Array): string {
   try {
     return bufferDecoder.decode(bytes)
@@ -67,7 +67,7 @@ function invalidUtf8Error(offset: number): GatewayError {
   return gatewayError('malformed_json', `The request body is not valid UTF-8 near byte ${offset}.`)
 }
 
-/** The same for texts in several pieces. */
+/** For texts that arrive in chunks. */
 class Utf8Decoder {
   readonly #decoder = new TextDecoder('utf-8', { fatal: true })
   #bytes = 0
@@ -83,10 +83,10 @@ class Utf8Decoder {
   }
 }
 
-/** Where decoding with replacements stops giving back the same bytes. */
+/** The first byte that changes when the text is decoded with replacement characters and encoded again. */
 function findInvalidByte(bytes: Uint8Array): number {
   const replaced = Buffer.from(new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes))
-  const end = bytes.findIndex((byte, place) => byte !== replaced[place])
+  const end = bytes.findIndex((byte, index) => byte !== replaced[index])
   return end === -1 ? bytes.length : end
 }
 
@@ -95,11 +95,11 @@ async function readBuffered(request: Request, declared: number, pace: Pace): Pro
   try {
     return await withDeadline(ms, request.bytes(), tooSlowError)
   } catch (error) {
-    throw error instanceof GatewayError ? error : invalidFieldError('body', 'broke off')
+    throw error instanceof GatewayError ? error : invalidFieldError('body', 'ended before it was complete')
   }
 }
 
-/** The connection is of no use any more: the rest of the body may come at any time, or never. */
+/** Closes the connection, because the rest of the body may still arrive on it. */
 function tooSlowError(): GatewayError {
   return new GatewayError('request_timeout', {
     message: 'The request body arrived too slowly.',
@@ -107,18 +107,18 @@ function tooSlowError(): GatewayError {
   })
 }
 
-/** Content-Length alone is enough to refuse: nothing of the body needs to be read. */
+/** Rejects by Content-Length, before anything of the body is read. */
 export function assertDeclaredLength(request: Request, maxBytes: number): void {
   if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw bodyTooLargeError(maxBytes)
 }
 
 function bodyTooLargeError(maxBytes: number): GatewayError {
-  return gatewayError('body_too_large', `The request body is larger than ${maxBytes} bytes.`, {
+  return gatewayError('body_too_large', `The request body is larger than the maximum of ${maxBytes} bytes.`, {
     max_bytes: maxBytes,
   })
 }
 
-/** The body as it arrives. A sender that is gone has sent a broken body; that is no fault of ours. */
+/** The body as it arrives. A sender that disconnects has sent an invalid body, which is not an internal error. */
 export async function* readBodyChunks(
   request: Request,
   { maxBytes, pace }: BodyLimits,
@@ -126,7 +126,7 @@ export async function* readBodyChunks(
   const reader = request.body?.getReader()
   if (!reader) return undefined
   let size = 0
-  /** Time the sender had: what the reader of the chunks takes is not the sender's fault. */
+  /** Time spent waiting for the sender; the time of the consumer does not count. */
   let waitedMs = 0
   try {
     for (;;) {
@@ -140,7 +140,7 @@ export async function* readBodyChunks(
       yield value
     }
   } catch (error) {
-    throw error instanceof GatewayError ? error : invalidFieldError('body', 'broke off')
+    throw error instanceof GatewayError ? error : invalidFieldError('body', 'ended before it was complete')
   } finally {
     reader.releaseLock()
   }

@@ -1,20 +1,20 @@
-/** Something kept, and for how long: milliseconds of the wall clock. */
+/** Times are milliseconds since the epoch. */
 export interface ByteCacheEntry {
   bytes: Buffer
   at: number
   until: number
 }
 
-/** What an entry takes beside its key and its bytes, about. */
+/** Approximate memory of an entry in addition to its key and bytes. */
 const entryOverheadBytes = 256
 
-/** Bytes under keys, for a while, in bounded space: what was not asked for longest goes first. */
+/** A cache of byte arrays with expiry, bounded by size; the least recently used entry is evicted first. */
 export class ByteCache {
-  /** In the order of their last use. */
+  /** In order of last use. */
   readonly #entries = new Map<string, ByteCacheEntry>()
   #size = 0
 
-  /** Of everything in it, in bytes. */
+  /** In bytes. */
   get size(): number {
     return this.#size
   }
@@ -35,7 +35,7 @@ export class ByteCache {
     return undefined
   }
 
-  /** `most` is the size of the whole; what would not fit even alone is not kept. */
+  /** `maxBytes` bounds the whole cache; an entry larger than that is not stored. */
   set(key: string, entry: ByteCacheEntry, maxBytes: number): void {
     this.delete(key)
     const size = sizeOf(key, entry)

@@ -1,11 +1,11 @@
-/** Where the time comes from, so that a test can move it. Milliseconds since the epoch. */
+/** Milliseconds since the epoch. Injected, so that tests can set the time. */
 export interface Clock {
   now(): number
 }
 
 export const systemClock: Clock = { now: () => Date.now() }
 
-/** The clock of somewhere else, as far as it is known: nodes that share it agree on when a day begins. */
+/** An estimate of a shared clock, such as the database's, so that nodes agree on when a day begins. */
 export class RemoteClock implements Clock {
   #offsetMs = 0
 
@@ -13,7 +13,7 @@ export class RemoteClock implements Clock {
     return Date.now() + this.#offsetMs
   }
 
-  /** `ask` gives the time there; it is taken to have looked half-way between question and answer. */
+  /** The remote time is assumed to be read half-way through the round trip. */
   async sync(readTime: () => Promise<number>): Promise<void> {
     const sentAt = Date.now()
     const remoteTime = await readTime()

@@ -1,7 +1,7 @@
-/** The answer of `Watch.wait` when what was waited for takes longer. */
-export const timedOut = Symbol('quiet')
+/** The result of `Waiter.wait` after a timeout. */
+export const timedOut = Symbol('timed out')
 
-/** One clock for all who wait: a timer for each event of each stream would cost more than the event. */
+/** One interval for all waiters: a timer for each event of each stream would cost more than the event. */
 export class CoarseTimer {
   readonly #waiters = new Set<Waiter>()
   readonly #timer: ReturnType<typeof setInterval>
@@ -11,14 +11,14 @@ export class CoarseTimer {
     this.#timer.unref()
   }
 
-  /** For one who waits again and again; to be closed when it is over. */
+  /** For repeated waits. The caller must close it. */
   createWaiter(): Waiter {
     const waiter = new Waiter((done) => this.#waiters.delete(done))
     this.#waiters.add(waiter)
     return waiter
   }
 
-  /** What `work` gives, or `quiet` once `ms` have passed. */
+  /** The result of `work`, or `timedOut` after `ms`. */
   async wait<T>(work: Promise<T>, ms: number): Promise<T | typeof timedOut> {
     const waiter = this.createWaiter()
     try {
@@ -40,15 +40,15 @@ export class CoarseTimer {
 
 /** Waits for one thing at a time. */
 export class Waiter {
-  readonly #onClose: (watch: Waiter) => void
+  readonly #onClose: (waiter: Waiter) => void
   #wakeAt = Number.POSITIVE_INFINITY
   #wake: (() => void) | null = null
 
-  constructor(onClose: (watch: Waiter) => void) {
+  constructor(onClose: (waiter: Waiter) => void) {
     this.#onClose = onClose
   }
 
-  /** What `work` gives, or `quiet` once `ms` have passed; the work goes on and can be waited for again. */
+  /** The result of `work`, or `timedOut` after `ms`. The work continues and can be awaited again. */
   wait<T>(work: Promise<T>, ms: number): Promise<T | typeof timedOut> {
     return new Promise((resolve, reject) => {
       this.#wakeAt = performance.now() + ms

@@ -1,4 +1,4 @@
-/** A number of things that may go on at once. */
+/** Bounds how many operations run at the same time. */
 export class ConcurrencyLimiter {
   #free: number
 
@@ -6,7 +6,7 @@ export class ConcurrencyLimiter {
     this.#free = count
   }
 
-  /** Does the work if there is room for it; otherwise nothing. */
+  /** Runs the work, or skips it at the limit. */
   async tryRun(work: () => Promise<void>): Promise<void> {
     if (this.#free === 0) return
     this.#free--

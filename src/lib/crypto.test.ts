@@ -4,7 +4,7 @@ import { Vault } from './crypto.ts'
 const vault = new Vault('a master secret of a test')
 
 test.each([0, 1, 2, 3, 196_580, 196_608, 1_000_000])(
-  'a text of %d bytes that is sealed in pieces is opened as a whole',
+  'a text of %d bytes that is sealed in chunks opens as one text',
   async (length) => {
     const text = 'x'.repeat(length)
     const sealed = await vault.sealChunks([text.slice(0, 10), text.slice(10)], 'row')
@@ -15,8 +15,8 @@ test.each([0, 1, 2, 3, 196_580, 196_608, 1_000_000])(
   },
 )
 
-test('others have their turn while a long text is sealed', async () => {
-  const pieces = Array.from({ length: 256 }, () => 'x'.repeat(128 * 1024))
+test('sealing a long text yields to the event loop', async () => {
+  const chunks = Array.from({ length: 256 }, () => 'x'.repeat(128 * 1024))
   let turns = 0
   let isDone = false
   const count = () => {
@@ -24,7 +24,7 @@ test('others have their turn while a long text is sealed', async () => {
     if (!isDone) setImmediate(count)
   }
   setImmediate(count)
-  await vault.sealChunks(pieces, 'row')
+  await vault.sealChunks(chunks, 'row')
   isDone = true
   expect(turns).toBeGreaterThan(2)
 })

@@ -9,7 +9,7 @@ import {
 } from 'node:crypto'
 import { TimeSlicer } from './time-slicer.ts'
 
-/** API keys, codes and tokens are random, so a plain hash is enough to store them by. */
+/** API keys, codes and tokens are random, so an unsalted hash is sufficient. */
 export function sha256(text: string): string {
   return createHash('sha256').update(text).digest('hex')
 }
@@ -20,10 +20,10 @@ export function isSameText(a: string, b: string): boolean {
 
 const sealOverheadBytes = 12 + 16
 
-/** A multiple of three, so that the texts of slices can be joined. */
+/** A multiple of three, so that the base64 of slices can be concatenated. */
 const sliceBytes = 192 * 1024
 
-/** Seals what must be read back (vendor keys, signing secrets) and signs what must not be forged. */
+/** Encrypts secrets that must be read back (vendor keys, signing secrets) and signs tokens. */
 export class Vault {
   readonly #sealKey: Uint8Array
   readonly #signKey: Uint8Array
@@ -33,7 +33,7 @@ export class Vault {
     this.#signKey = deriveKey(master, 'headgate/sign')
   }
 
-  /** AES-256-GCM. `context` ties the text to its row, so that a sealed value cannot be moved to another. */
+  /** AES-256-GCM. `context` binds the ciphertext to its row, so that it cannot be moved to another. */
   seal(text: string, context: string): string {
     const nonce = randomBytes(12)
     const cipher = createCipheriv('aes-256-gcm', this.#sealKey, nonce).setAAD(Buffer.from(context))
@@ -41,13 +41,13 @@ export class Vault {
     return `v1.${Buffer.concat([nonce, cipher.getAuthTag(), body]).toString('base64url')}`
   }
 
-  /** As `seal`, for a long text that comes in pieces, with turns of the event loop for others. */
+  /** As `seal`, for a long text in chunks; yields to the event loop. */
   async sealChunks(chunks: Iterable<string>, context: string): Promise<string> {
     const slicer = new TimeSlicer()
     const nonce = randomBytes(12)
     const cipher = createCipheriv('aes-256-gcm', this.#sealKey, nonce).setAAD(Buffer.from(context))
     const body: Buffer[] = []
-    const parts = Iterator.from(chunks).map((piece) => cipher.update(piece, 'utf8'))
+    const parts = Iterator.from(chunks).map((chunk) => cipher.update(chunk, 'utf8'))
     for await (const part of slicer.iterate(parts)) body.push(part)
     body.push(cipher.final())
     let sealed = 'v1.'
@@ -64,7 +64,7 @@ export class Vault {
     return Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]).toString('utf8')
   }
 
-  /** How many bytes a sealed text has. */
+  /** Size of the plaintext of a sealed value. */
   static plaintextBytes(sealed: string): number {
     return Math.floor(((sealed.length - 'v1.'.length) * 3) / 4) - sealOverheadBytes
   }

@@ -1,4 +1,4 @@
-/** The work, or the error once it has taken too long; what comes of it later is nobody's concern. */
+/** The result of `work`, or the error after `ms`. A later result is ignored. */
 export function withDeadline<T>(ms: number, work: Promise<T>, timeoutError: () => Error): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(timeoutError()), ms)

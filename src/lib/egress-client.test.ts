@@ -8,7 +8,7 @@ import {
   sendStreaming,
 } from './egress-client.ts'
 
-/** A certificate for collector.test, and the key to it, of use nowhere else. */
+/** A certificate and key for collector.test, used only here. */
 const cert = `-----BEGIN CERTIFICATE-----
 MIIBpDCCAUqgAwIBAgIUW+/maTJmIfOo8bBmW6cai1ygdMAwCgYIKoZIzj0EAwIw
 GTEXMBUGA1UEAwwOY29sbGVjdG9yLnRlc3QwIBcNMjYxMTE1MDQxMTU0WhgPMjEy
@@ -26,25 +26,25 @@ HwW6YfdXDjBEokjQBmAh6Q//VIWhRANCAATpWMpTpIM+ml/cogr9dwPNoQAT9Cyj
 /qoTtjFJo4mlFchK6J909fzq/4f4H5UISpsGCxt/UEIQNsI6MrtVAhoh
 -----END PRIVATE KEY-----`
 
-interface Seen {
+interface ReceivedRequest {
   url: string
   method: string
   headers: Headers
   body: string
 }
 
-describe('S5 the one way out', () => {
-  const summary: Seen[] = []
+describe('S5 the egress client', () => {
+  const requests: ReceivedRequest[] = []
   let plain: ReturnType<typeof Bun.serve>
   let secure: ReturnType<typeof Bun.serve>
   beforeAll(() => {
-    const answer = async (request: Request) => {
+    const handle = async (request: Request) => {
       const { method, headers, url } = request
-      summary.push({ url, method, headers, body: await request.text() })
-      return behave(new URL(url).pathname)
+      requests.push({ url, method, headers, body: await request.text() })
+      return respond(new URL(url).pathname)
     }
-    plain = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: answer })
-    secure = Bun.serve({ port: 0, hostname: '127.0.0.1', tls: { key, cert }, fetch: answer })
+    plain = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: handle })
+    secure = Bun.serve({ port: 0, hostname: '127.0.0.1', tls: { key, cert }, fetch: handle })
   })
   afterAll(async () => {
     await plain.stop(true)
@@ -82,28 +82,28 @@ describe('S5 the one way out', () => {
     }
   }
 
-  test('sends what it is given to the listed host, under its own name', async () => {
-    summary.length = 0
+  test('sends the request to the listed host, with its name in the Host header', async () => {
+    requests.length = 0
     const { status, bytes } = await sendBuffered(
       request(here('/a?b=c'), { method: 'PUT', body: 'hello' }),
       options(),
     )
     expect(status).toBe(200)
     expect(new TextDecoder().decode(bytes)).toBe('thanks')
-    expect(summary).toHaveLength(1)
-    expect(summary[0]).toMatchObject({ url: here('/a?b=c'), method: 'PUT', body: 'hello' })
-    expect(summary[0]?.headers.get('host')).toBe(`collector.test:${plain.port}`)
-    expect(summary[0]?.headers.get('x-test')).toBe('yes')
+    expect(requests).toHaveLength(1)
+    expect(requests[0]).toMatchObject({ url: here('/a?b=c'), method: 'PUT', body: 'hello' })
+    expect(requests[0]?.headers.get('host')).toBe(`collector.test:${plain.port}`)
+    expect(requests[0]?.headers.get('x-test')).toBe('yes')
   })
 
-  test('S5 the name is asked for once, and the connection goes to that answer', async () => {
-    summary.length = 0
-    const answers = [['127.0.0.1'], ['192.0.2.1']]
-    let received = 0
-    const resolve = async () => answers[received++] ?? []
+  test('S5 the name is resolved once, and the connection goes to that address', async () => {
+    requests.length = 0
+    const results = [['127.0.0.1'], ['192.0.2.1']]
+    let lookups = 0
+    const resolve = async () => results[lookups++] ?? []
     expect((await sendBuffered(request(here()), options({ resolve }))).status).toBe(200)
-    expect(received).toBe(1)
-    expect(summary).toHaveLength(1)
+    expect(lookups).toBe(1)
+    expect(requests).toHaveLength(1)
   })
 
   test.each([
@@ -112,12 +112,12 @@ describe('S5 the one way out', () => {
     ['metadata', ['169.254.169.254']],
     ['one private among public ones', ['1.1.1.1', '10.0.0.1']],
     ['IPv4-mapped', ['::ffff:127.0.0.1']],
-    ['an answer that is no address', ['1.1.1.1', 'localhost']],
-  ])('S5 a name that leads to %s is refused before anything is sent', async (_, addresses) => {
-    summary.length = 0
+    ['a result that is not an address', ['1.1.1.1', 'localhost']],
+  ])('S5 a name that resolves to %s is rejected before anything is sent', async (_, addresses) => {
+    requests.length = 0
     const resolve = async () => addresses
     expect(await problemOf(`https://other.test:${plain.port}/`, { resolve })).toBe('address')
-    expect(summary).toHaveLength(0)
+    expect(requests).toHaveLength(0)
   })
 
   test.each([
@@ -128,18 +128,18 @@ describe('S5 the one way out', () => {
     'https://[::1]/',
     'https://[::ffff:127.0.0.1]/',
     'https://169.254.169.254/latest/meta-data',
-  ])('S5 %s is refused without a question to anyone', async (url) => {
-    let received = 0
+  ])('S5 %s is rejected without a DNS lookup', async (url) => {
+    let lookups = 0
     const resolve = async () => {
-      received++
+      lookups++
       return ['1.1.1.1']
     }
     expect(await problemOf(url, { resolve })).toBe('url')
-    expect(received).toBe(0)
+    expect(lookups).toBe(0)
   })
 
   test.each(['http://other.test/', 'ftp://collector.test/', 'https://user:pass@collector.test/', 'nonsense'])(
-    'S5 %s is no URL to send to',
+    'S5 %s is not an allowed URL',
     async (url) => {
       expect(await problemOf(url)).toBe('url')
     },
@@ -151,10 +151,10 @@ describe('S5 the one way out', () => {
     expect(await problemOf(here(), { resolve: broken })).toBe('unresolved')
   })
 
-  test('S5 a redirect is an answer and not followed', async () => {
-    summary.length = 0
+  test('S5 a redirect is returned and not followed', async () => {
+    requests.length = 0
     expect((await sendBuffered(request(here('/redirect')), options())).status).toBe(302)
-    expect(summary).toHaveLength(1)
+    expect(requests).toHaveLength(1)
   })
 
   test('S5 S13 time, bytes and headers are bounded, and nothing is decompressed', async () => {
@@ -169,7 +169,7 @@ describe('S5 the one way out', () => {
     expect(bytes.length).toBeLessThan(5000)
   })
 
-  test('what cannot be sent, and a host that is not there', async () => {
+  test('an invalid request, and an unreachable host', async () => {
     const bad = request(here(), { headers: { 'x-bad': 'yes\r\nx-injected: 1' } })
     expect(await problemOf(here(), {}, bad)).toBe('request')
     const allowPrivate = ['127.0.0.1:1']
@@ -184,26 +184,26 @@ describe('S5 the one way out', () => {
     expect(await problemOf(at('other.test'), { ca: cert, allowPrivate })).toBe('certificate')
   })
 
-  describe('an answer that is read as it comes', () => {
-    const conversation = (
+  describe('a streamed response', () => {
+    const stream = (
       path: string,
       more: Partial<BufferedOptions> = {},
       signal = new AbortController().signal,
     ) => sendStreaming(request(here(path)), { ...options(more), connectMs: 2000, signal })
 
-    test('has its status, its headers and its body, piece by piece', async () => {
-      const whole = await conversation('/a')
+    test('has its status, its headers and its body in chunks', async () => {
+      const whole = await stream('/a')
       expect([whole.status, await whole.text()]).toEqual([200, 'thanks'])
-      expect((await conversation('/redirect')).status).toBe(302)
-      expect((await conversation('/nothing')).status).toBe(204)
+      expect((await stream('/redirect')).status).toBe(302)
+      expect((await stream('/nothing')).status).toBe(204)
       const gone = new AbortController()
-      const reader = (await conversation('/drip', {}, gone.signal)).body?.getReader()
+      const reader = (await stream('/drip', {}, gone.signal)).body?.getReader()
       expect(new TextDecoder().decode((await reader?.read())?.value)).toBe('x')
       gone.abort()
       await expect(reader?.read()).rejects.toThrow()
     })
 
-    test('a host that is not there is waited for only so long, one that thinks is not hurried', async () => {
+    test('connecting has a timeout, a slow response has none', async () => {
       const signal = new AbortController().signal
       const resolve = () => new Promise<string[]>(() => undefined)
       const lost = sendStreaming(request(here()), { ...options({ resolve }), connectMs: 20, signal })
@@ -212,17 +212,17 @@ describe('S5 the one way out', () => {
       expect(await slow.text()).toBe('late')
     })
 
-    test('S5 comes by the same rules', async () => {
-      summary.length = 0
+    test('S5 obeys the same policy', async () => {
+      requests.length = 0
       const resolve = async () => ['10.0.0.1']
-      await expect(conversation('/', { resolve, allowPrivate: [] })).rejects.toHaveProperty('kind', 'url')
+      await expect(stream('/', { resolve, allowPrivate: [] })).rejects.toHaveProperty('kind', 'url')
       const secret = sendStreaming(request('https://other.test/'), {
         ...options({ resolve }),
         connectMs: 2000,
         signal: new AbortController().signal,
       })
       await expect(secret).rejects.toHaveProperty('kind', 'address')
-      expect(summary).toHaveLength(0)
+      expect(requests).toHaveLength(0)
     })
   })
 
@@ -256,7 +256,7 @@ async function listenOnly(): Promise<{ proxy: NetServer; port: number; connectio
   return { proxy, port: address.port, connections: () => count }
 }
 
-function behave(path: string): Response | Promise<Response> {
+function respond(path: string): Response | Promise<Response> {
   switch (path) {
     case '/redirect':
       return new Response(null, { status: 302, headers: { location: '/' } })

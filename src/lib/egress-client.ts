@@ -20,13 +20,13 @@ export interface EgressOptions {
 }
 
 export interface BufferedOptions extends EgressOptions {
-  /** For all of it: the name, the connection, the answer to its last byte. */
+  /** For the whole request: DNS, connection and response. */
   timeoutMs: number
-  /** Of the body of the answer, as it came: nothing is decompressed here. */
+  /** Of the response body as received: nothing is decompressed. */
   maxBytes: number
 }
 
-/** The addresses of a host name. */
+/** Resolves a host name to its addresses. */
 export type DnsResolver = (host: string) => Promise<string[]>
 
 export interface BufferedResponse {
@@ -34,17 +34,17 @@ export interface BufferedResponse {
   bytes: Uint8Array
 }
 
-/** Safe to show to whoever asked: no address, no header, nothing of the answer. */
+/** Safe to show to the caller: no address, no header, nothing of the response. */
 const errorMessages = {
-  url: 'The URL is not one that may be sent to.',
+  url: 'Requests to this URL are not allowed.',
   unresolved: 'The host name could not be resolved.',
   address:
-    'The host leads to an address that is not public, and the operator does not list it in egress.allow_private.',
+    'The host resolves to an address that is not public. The operator can allow it with egress.allow_private in headgate.yaml.',
   unreachable: 'The host could not be reached.',
   certificate: 'The certificate of the host could not be verified.',
-  timeout: 'The host took too long.',
-  too_large: 'The answer of the host was too large.',
-  request: 'The request could not be sent as it is.',
+  timeout: 'The host did not respond in time.',
+  too_large: 'The response of the host is too large.',
+  request: 'The request is not valid HTTP.',
 }
 
 export type EgressErrorKind = keyof typeof errorMessages
@@ -58,12 +58,12 @@ export class EgressError extends Error {
   }
 }
 
-/** The headers of an answer, names included. */
+/** The headers of a response, names included. */
 const maxHeaderBytes = 16 * 1024
 
 /**
- * The one way out to addresses that users name. The name is resolved once, every address it has must be
- * public, and the connection goes to one of exactly these; a redirect is an answer, not followed.
+ * The only way to send requests to addresses that users choose. The host is resolved once, all its addresses must be
+ * public, and the connection goes to one of them; redirects are returned, not followed.
  */
 export async function sendBuffered(
   request: EgressRequest,
@@ -79,12 +79,12 @@ export async function sendBuffered(
 }
 
 export interface StreamingOptions extends EgressOptions {
-  /** For the name and the connection. */
+  /** For DNS and connection. */
   connectMs: number
   signal: AbortSignal
 }
 
-/** The same way out, for an answer that is read as it comes; its time and length are the caller's to bound. */
+/** As `sendBuffered`, for a streamed response. The caller bounds its duration and size. */
 export async function sendStreaming(
   request: EgressRequest,
   { signal: abortSignal, connectMs, ...options }: StreamingOptions,
@@ -172,7 +172,7 @@ interface SendContext {
   onConnect: () => void
 }
 
-/** `agent: false` is a connection of its own, which no proxy variable of the environment redirects. */
+/** `agent: false` opens a separate connection that no proxy variable of the environment redirects. */
 function send(url: URL, addresses: [string, ...string[]], context: SendContext): Promise<IncomingMessage> {
   const { request, options, signal, onConnect } = context
   const start = url.protocol === 'https:' ? httpsRequest : httpRequest
@@ -193,7 +193,7 @@ function send(url: URL, addresses: [string, ...string[]], context: SendContext):
   })
 }
 
-/** Answers every question of the connection with the addresses that were looked at. */
+/** Resolves to the addresses that were checked, so that DNS cannot change between check and connection. */
 function pinAddresses(addresses: [string, ...string[]]): LookupFunction {
   const entries = addresses.map((address) => ({ address, family: isIP(address) }))
   return (_host, query, callback) => {
@@ -213,7 +213,7 @@ async function readBody(incoming: IncomingMessage, maxBytes: number): Promise<Ui
   return new Uint8Array(Buffer.concat(chunks))
 }
 
-/** The runtime's errors name addresses and headers: only their kind is passed on. */
+/** Errors of the runtime contain addresses and headers: only their kind is passed on. */
 function toPublicError(error: unknown): EgressError {
   if (error instanceof EgressError) return error
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''

@@ -44,7 +44,7 @@ describe('S5 public addresses', () => {
     ['not an address', 'example.com'],
     ['a number', '2130706433'],
     ['nothing', ''],
-  ])('%s is refused', (_, address) => {
+  ])('%s is rejected', (_, address) => {
     expect(isPublicAddress(address)).toBe(false)
   })
 
@@ -72,7 +72,7 @@ describe('S5 public addresses', () => {
   })
 })
 
-describe('URLs that may be sent to', () => {
+describe('allowed URLs', () => {
   const allow = ['collector.internal:4318', '127.0.0.1:80', '[::1]:443']
   const problem = (text: string) => findUrlProblem(URL.parse(text), allow)
 
@@ -81,7 +81,7 @@ describe('URLs that may be sent to', () => {
     'https://[::1]/',
     'http://COLLECTOR.internal:4318/v1',
     'http://127.1/',
-  ])('%s may be saved', (text) => {
+  ])('%s is allowed', (text) => {
     expect(problem(text)).toBeNull()
   })
 
@@ -98,7 +98,7 @@ describe('URLs that may be sent to', () => {
     ['a file', 'file:///etc/passwd'],
     ['a password', 'https://user:secret@example.com/'],
     ['a user', 'https://user@example.com/'],
-  ])('%s is refused', (_, text) => {
+  ])('%s is rejected', (_, text) => {
     expect(problem(text)).toBeString()
   })
 

@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net'
 
-/** IPv4 that is not public unicast: IANA's special-purpose registry, multicast and what is reserved. */
+/** IPv4 that is not public unicast: IANA's special-purpose registry, multicast and reserved ranges. */
 const specialV4 = [
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -17,11 +17,11 @@ const specialV4 = [
   '203.0.113.0/24',
   '224.0.0.0/4',
   '240.0.0.0/4',
-  // Answers cloud machines only, from an address that looks public.
+  // The platform endpoint of Azure machines, which looks public.
   '168.63.129.16/32',
 ]
 
-/** Public IPv6 is all of 2000::/3 but these: tunnels that carry an IPv4 address, tests and documentation. */
+/** Public IPv6 is 2000::/3 without these: tunnels that carry an IPv4 address, tests and documentation. */
 const specialV6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20']
 
 const blockedAddresses = createBlockList([...specialV4, ...specialV6])
@@ -36,7 +36,7 @@ function createBlockList(ranges: string[]): BlockList {
   return list
 }
 
-/** An address anyone on the internet may be asked to connect to. What is not understood is not public. */
+/** Text that is not an IP address is not public. */
 export function isPublicAddress(address: string): boolean {
   const version = isIP(address)
   if (version === 4) return !blockedAddresses.check(address, 'ipv4')
@@ -45,7 +45,7 @@ export function isPublicAddress(address: string): boolean {
   return publicV6.check(address, 'ipv6') && !blockedAddresses.check(address, 'ipv6')
 }
 
-/** The operator named this very host and port: it may be private, and plain http. */
+/** Whether the operator lists this host and port, which may then be private and plain http. */
 export function isAllowedPrivate(url: URL, allowPrivate: readonly string[]): boolean {
   const target = hostAndPort(url)
   return allowPrivate.some((entry) => {
@@ -58,17 +58,17 @@ function hostAndPort(url: URL): string {
   return `${url.hostname}:${url.port || (url.protocol === 'https:' ? '443' : '80')}`
 }
 
-/** Why nothing may be sent to this URL, or null. Where its name leads is looked at when it is connected to. */
+/** Why requests to this URL are not allowed, or null. The resolved addresses are checked when connecting. */
 export function findUrlProblem(url: URL | null, allowPrivate: readonly string[]): string | null {
   if (url === null) return 'must be an absolute URL'
   if (url.username || url.password) return 'must not contain a user name or password'
   const isWeb = url.protocol === 'https:' || url.protocol === 'http:'
   if (isWeb && isAllowedPrivate(url, allowPrivate)) return null
   if (url.protocol === 'https:' && !isLocalHostname(url.hostname)) return null
-  return 'must be an https URL with a public address; http and private addresses are only for a host and port the operator lists in egress.allow_private'
+  return 'must be an https URL with a public address; http and private addresses are allowed only for a host and port that the operator lists in egress.allow_private'
 }
 
-/** A host that is private whatever a name server says. */
+/** Whether the host is private without a DNS lookup. */
 function isLocalHostname(hostname: string): boolean {
   const host = hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
   if (isIP(host) !== 0) return !isPublicAddress(host)

@@ -1,4 +1,4 @@
-/** Text and attribute values; pages are built from nothing else. */
+/** For text and attribute values. */
 export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 }
@@ -9,7 +9,7 @@ interface PageParts {
   body: string
   status?: number
   headers?: Record<string, string>
-  /** Origins a form on this page may lead to, its redirects included. */
+  /** Origins a form on this page may submit or redirect to. */
   formTargets?: string[]
 }
 
@@ -21,7 +21,7 @@ button,input,select{font:inherit;padding:.45rem .9rem;border-radius:6px;border:1
 table{border-collapse:collapse;width:100%}td,th{text-align:left;vertical-align:top;padding:.25rem .75rem .25rem 0;border-bottom:1px solid #8883}
 details{margin:.35rem 0;border:1px solid #8884;border-radius:6px;padding:.4rem .75rem}summary{cursor:pointer}.method{display:inline-block;min-width:4.5rem;font-weight:600}.quiet{opacity:.7}`
 
-/** No scripts, no frames, nothing from elsewhere. */
+/** The CSP allows no scripts, frames or external resources. */
 export function renderHtmlPage(parts: PageParts): Response {
   const formAction = ["'self'", ...(parts.formTargets ?? [])].join(' ')
   return new Response(

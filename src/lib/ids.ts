@@ -6,9 +6,9 @@ export function newUuid(): string {
   return randomUUID()
 }
 
-/** The same id for the same words, for records that exist before anyone stored them. RFC 9562 version 5. */
-export function deriveUuid(...words: string[]): string {
-  const bytes = createHash('sha1').update(words.join('\0')).digest().subarray(0, 16)
+/** The same id for the same names, for records that are not stored. RFC 9562 version 5. */
+export function deriveUuid(...names: string[]): string {
+  const bytes = createHash('sha1').update(names.join('\0')).digest().subarray(0, 16)
   bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x50, 6)
   bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8)
   const hex = bytes.toString('hex')
@@ -25,7 +25,7 @@ function randomHex(): string {
   return randomUUID().replaceAll('-', '')
 }
 
-/** 32 hex digits that grow with time: rows that are written together lie together in an index. */
+/** 32 hex digits that grow with time, so that rows written together are adjacent in an index. */
 export function newTimeOrderedHex(): string {
   return Bun.randomUUIDv7().replaceAll('-', '')
 }

@@ -12,37 +12,37 @@ function count(texts: string[]) {
 }
 
 describe('counting JSON', () => {
-  test('S13 gives the same wherever the text was cut', () => {
+  test('S13 does not depend on the chunk boundaries', () => {
     const value = fc.jsonValue({ maxDepth: 4, stringUnit: fc.constantFrom('"', '\\', '{', ':', ',', 'a') })
     fc.assert(
       fc.property(value, fc.array(fc.nat(200), { maxLength: 6 }), (json, cuts) => {
         const text = JSON.stringify({ json })
-        const places = [0, ...cuts.map((cut) => cut % text.length).sort((a, b) => a - b), text.length]
-        const pieces = places.slice(1).map((end, place) => text.slice(places[place], end))
-        expect(count(pieces)).toEqual(count([text]))
-        expect(count(pieces).members).toBe(countMembers(JSON.parse(text)))
+        const offsets = [0, ...cuts.map((cut) => cut % text.length).sort((a, b) => a - b), text.length]
+        const chunks = offsets.slice(1).map((end, index) => text.slice(offsets[index], end))
+        expect(count(chunks)).toEqual(count([text]))
+        expect(count(chunks).members).toBe(countMembers(JSON.parse(text)))
       }),
     )
   })
 
-  test('S13 stops as soon as there are too many values, or too many levels', () => {
+  test('S13 stops at too many values or levels', () => {
     expect(() => new JsonCounter(1000).add(`[${'1,'.repeat(1000)}`)).toThrow('more than 1000 JSON values')
     expect(() => new JsonCounter(1000).add('{},'.repeat(600))).toThrow('more than 1000 JSON values')
     expect(() => new JsonCounter().add('['.repeat(129))).toThrow('nested deeper than 128 levels')
   })
 })
 
-describe('a key that is given twice', () => {
+describe('a duplicate key', () => {
   test.each([
     ['{"a":1,"b":2,"a":3}', 'a'],
     ['{"list":[{"x":1},{"y":{"k":1,"\\u006b":2}}]}', 'list.1.y.k'],
     ['{"a":{"b":"a"},"c":["a","a"],"":1,"":2}', ''],
   ])('is named: %s', (text, key) => {
     expect(findDuplicateKey(text)).toBe(key)
-    expect(() => parseJson(text)).toThrow(`the key "${key}" twice`)
+    expect(() => parseJson(text)).toThrow(`the duplicate key "${key}"`)
   })
 
-  test('is not seen where there is none', () => {
+  test('is not reported in valid JSON without one', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 4 }), (value) => {
         expect(findDuplicateKey(JSON.stringify(value))).toBeNull()

@@ -1,12 +1,12 @@
 import { JsonError } from './json-error.ts'
 import { findStringEnd, isEscaped } from './json-string.ts'
 
-/** Deeper than any real request; far below what exhausts the stack of a recursive reader. */
+/** Deeper than any real request; far below what overflows the stack of a recursive parser. */
 const maxDepth = 128
 
 /**
- * Counts what a JSON text is made of while it arrives, before anything is built from it: a parsed value takes many
- * times the memory of its text. Text that is not JSON is left for the parser to refuse.
+ * Counts the values of a JSON text while it arrives, before it is parsed: a parsed value takes many times the memory
+ * of its text. Invalid JSON is left for the parser to reject.
  */
 export class JsonCounter {
   readonly #maxValues: number
@@ -14,9 +14,9 @@ export class JsonCounter {
   #depth = 0
   #containers = 0
   #isInString = false
-  /** The last character so far was a backslash that escapes the next one. */
+  /** The text so far ends with a backslash that escapes the next character. */
   #isEscaping = false
-  /** Entries of lists and members of objects; an empty one counts as if it had one. */
+  /** Entries of arrays and members of objects; an empty container counts as one. */
   valueCount = 1
   memberCount = 0
 
@@ -39,12 +39,14 @@ export class JsonCounter {
       } else if (code === 0x7d || code === 0x5d) this.#depth--
     }
     if (this.valueCount > this.#maxValues)
-      throw new JsonError(`made of more than ${this.#maxValues} JSON values`)
+      throw new JsonError(`larger than the maximum: it has more than ${this.#maxValues} JSON values`)
     if (this.#containers > this.#maxContainers)
-      throw new JsonError(`made of more than ${this.#maxContainers} objects and lists`)
+      throw new JsonError(
+        `larger than the maximum: it has more than ${this.#maxContainers} objects and arrays`,
+      )
   }
 
-  /** To the quote that closes the string, or to the end of the text where that is still to come. */
+  /** Returns the position of the closing quote, or the end of the text if the string continues. */
   #skipString(text: string, from: number): number {
     const start = this.#isEscaping ? from + 1 : from
     const end = findStringEnd(text, start)

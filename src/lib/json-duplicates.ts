@@ -1,6 +1,6 @@
 import { findStringEnd } from './json-string.ts'
 
-/** Members of all objects in a parsed value: fewer than its text has where a key is given twice. */
+/** Members of all objects in a parsed value: fewer than in its text if a key is duplicated. */
 export function countMembers(value: unknown): number {
   let count = 0
   const open = [value]
@@ -18,17 +18,17 @@ export function countMembers(value: unknown): number {
   return count
 }
 
-/** An object or list that is being read. */
+/** An open object or array. */
 interface Level {
-  /** Null for a list. */
+  /** Null for an array. */
   keys: Set<string> | null
-  /** The key or the place of the value being read. */
+  /** The key or the index of the current value. */
   position: string | number
   /** The next string is a key. */
   expectsKey: boolean
 }
 
-/** The first key of valid JSON that its object has already, with the way to it: `filters.0.name`. */
+/** The path of the first duplicate key in valid JSON, such as `filters.0.name`. */
 export function findDuplicateKey(text: string): string | null {
   const levels: Level[] = []
   for (let at = 0; at < text.length; at++) {
@@ -53,7 +53,7 @@ function advance(level: Level): void {
   else level.position = Number(level.position) + 1
 }
 
-/** False for a key that was there before. */
+/** False for a duplicate key. */
 function addKey(level: Level, key: string): boolean {
   level.position = key
   level.expectsKey = false

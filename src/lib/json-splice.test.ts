@@ -5,7 +5,7 @@ import { spliceJson } from './json-splice.ts'
 const long = 'x "quoted" \\ \n'.repeat(3000)
 
 describe('splicing JSON', () => {
-  test('keeps the very text of members that did not change', () => {
+  test('copies the text of unchanged members', () => {
     const text = `{ "model" : "a", "big":\t${JSON.stringify(long)}, "n": 1.0e2, "deep": {"a":[1,{"b":"}"}]} }`
     const before = JSON.parse(text)
     const after = { ...before, model: 'b', added: [1], gone: undefined }
@@ -14,7 +14,7 @@ describe('splicing JSON', () => {
     expect(spliced).toContain('"n": 1.0e2')
   })
 
-  test('a name spelled with an escape, or given twice, is written anew', () => {
+  test('an escaped or duplicate name is serialised again', () => {
     for (const text of [
       `{"mod\\u0065l":"a","big":${JSON.stringify(long)}}`,
       `{"model":"a","model":"b","big":${JSON.stringify(long)}}`,

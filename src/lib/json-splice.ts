@@ -1,12 +1,12 @@
 import { countMembers } from './json-duplicates.ts'
 import { findStringEnd } from './json-string.ts'
 
-/** Shorter texts are written anew faster than they are searched. */
+/** Serialising a shorter text is faster than searching it. */
 const minSpliceLength = 16 * 1024
 
 /**
- * The JSON of `after`, which is `before` with some members changed, taken from the text `before` was parsed
- * from wherever a member is the very same value: a long prompt is copied, not written again.
+ * The JSON of `after`, which is `before` with some members changed. Unchanged members are copied from the text that
+ * `before` was parsed from, so that a long prompt is not serialised again.
  */
 export function spliceJson(
   text: string,
@@ -33,12 +33,12 @@ interface MemberSpan {
   memberCount: number
 }
 
-/** Readers differ about a key that is given twice: the upstream is told what was read here, and nothing beside it. */
+/** Parsers differ about duplicate keys: the upstream must receive only the value that was read here. */
 function hasNoDuplicateKeys({ memberCount }: MemberSpan, value: unknown): boolean {
   return memberCount === 1 + countMembers(value)
 }
 
-/** Where the members of the outermost object are; null for text that is written in a way not foreseen here. */
+/** The positions of the members of the outermost object; null if the text cannot be copied from. */
 function locateMembers(text: string): Map<string, MemberSpan> | null {
   const members = new Map<string, MemberSpan>()
   let at = text.indexOf('{') + 1
@@ -48,7 +48,7 @@ function locateMembers(text: string): Map<string, MemberSpan> | null {
     const nameEnd = findStringEnd(text, start + 1)
     const { end, members: count } = findValueEnd(text, nameEnd + 1)
     const name = text.slice(start + 1, nameEnd)
-    // Two spellings of a name, or two members of one, are left to whoever parsed them.
+    // An escaped or duplicate name cannot be matched with the parsed object.
     if (name.includes('\\') || members.has(name)) return null
     members.set(name, { start, end, memberCount: count })
     if (text.charCodeAt(end) === closeBrace) return members
@@ -61,7 +61,7 @@ const comma = 0x2c
 const colon = 0x3a
 const closeBrace = 0x7d
 
-/** From behind a name: over the colon and the value, to the comma or brace that follows. */
+/** From the end of a name, past the colon and the value, to the comma or brace that follows. */
 function findValueEnd(text: string, from: number): { end: number; members: number } {
   let depth = 0
   let members = 0

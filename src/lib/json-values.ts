@@ -1,4 +1,4 @@
-/** Reading JSON of unknown origin: what is not of the wanted kind is absent, never an exception. */
+/** Readers for untrusted JSON: a value of another type reads as absent and never throws. */
 export type JsonObject = { [name: string]: unknown }
 
 export function asObject(value: unknown): JsonObject | undefined {
@@ -19,7 +19,7 @@ export function asNumber(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isFinite(value) ? value : undefined
 }
 
-/** Counts from outside: whole, not negative, within what a number holds exactly. */
+/** An untrusted count: a non-negative safe integer, otherwise 0. */
 export function asCount(value: unknown): number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : 0
 }
@@ -28,7 +28,7 @@ export function asBoolean(value: unknown): boolean | undefined {
   return typeof value === 'boolean' ? value : undefined
 }
 
-/** Leaves out what is undefined, so that it is absent on the wire and not null. */
+/** Removes undefined fields, so that they are absent on the wire and not null. */
 export function omitUndefined<T extends JsonObject>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   const result: JsonObject = {}
   for (const name in fields) if (fields[name] !== undefined) result[name] = fields[name]

@@ -3,32 +3,32 @@ import { countMembers, findDuplicateKey } from './json-duplicates.ts'
 import { JsonError } from './json-error.ts'
 
 /**
- * JSON.parse for text from outside: bounded depth, no key twice, and nothing that trips what comes after. `counter`
- * has seen the text already, where it was counted as it arrived.
+ * JSON.parse for untrusted text that is stored: bounded depth, no duplicate keys, only storable characters. `counter`
+ * has counted the text already if it was counted as it arrived.
  */
 export function parseJson(text: string, counter = countJson(text)): unknown {
   const value = parseRaw(text)
-  // The text test is only a filter: an escaped spelling of the key still needs the walk.
+  // Only a filter: the key may also be spelled with escapes.
   if (text.includes('__proto__') || text.includes('\\u')) assertStorable(value)
   if (countMembers(value) !== counter.memberCount)
-    throw new JsonError(`not allowed to have the key "${findDuplicateKey(text)?.slice(0, 200)}" twice`)
+    throw new JsonError(`not allowed to have the duplicate key "${findDuplicateKey(text)?.slice(0, 200)}"`)
   return value
 }
 
-/** As `parseJson`, for what is passed on and not stored: a prompt may hold any character, and the last of two keys counts. */
+/** As `parseJson`, for prompts, which are not stored: any character is allowed, and the last duplicate key wins. */
 export function parseLenientJson(text: string, maxContainers = Number.POSITIVE_INFINITY): unknown {
   assertContainerLimit(text, maxContainers)
   return parseCountedLenientJson(text)
 }
 
-/** As `parsePrompt`, for a text that was counted as it arrived. */
+/** As `parseLenientJson`, for a text that was counted as it arrived. */
 export function parseCountedLenientJson(text: string): unknown {
   const value = parseRaw(text)
   if (text.includes('__proto__') || text.includes('\\u005')) assertNoProtoKey(value)
   return value
 }
 
-/** A list of empty lists takes twenty times its length in memory, and cannot be parsed in several goes. */
+/** An array of empty arrays takes twenty times its length in memory, and parsing cannot be interrupted. */
 export function assertContainerLimit(text: string, maxContainers: number): void {
   new JsonCounter(Number.POSITIVE_INFINITY, maxContainers).add(text)
 }
@@ -39,7 +39,7 @@ function countJson(text: string): JsonCounter {
   return counter
 }
 
-/** Only what was counted: a text that is too deep exhausts the stack. */
+/** Only for counted text: nesting that is too deep overflows the stack. */
 function parseRaw(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -48,7 +48,7 @@ function parseRaw(text: string): unknown {
   }
 }
 
-/** A key that reaches the prototype, and text that a database would refuse or change. */
+/** Rejects `__proto__`, and text that a database rejects or changes. */
 function assertStorable(value: unknown): void {
   if (typeof value === 'string' && (value.includes('\0') || !value.isWellFormed())) {
     throw new JsonError('not allowed to contain U+0000 or half a surrogate pair')

@@ -18,23 +18,23 @@ describe('parseJson', () => {
     )
   })
 
-  test('S13 refuses depth, and brackets in strings are not depth', () => {
+  test('S13 rejects deep nesting, and ignores brackets in strings', () => {
     expect(() => parseJson('['.repeat(100_000))).toThrow(JsonError)
     expect(() => parseJson(`${'['.repeat(129)}${']'.repeat(129)}`)).toThrow('nested deeper')
     expect(parseJson(JSON.stringify({ text: '[{'.repeat(1000) }))).toBeTruthy()
   })
 
-  test.each(['{"__proto__":{"x":1}}', '{"a":[{"\\u005f_proto__":1}]}'])('S14 refuses %s', (text) => {
+  test.each(['{"__proto__":{"x":1}}', '{"a":[{"\\u005f_proto__":1}]}'])('S14 rejects %s', (text) => {
     expect(() => parseJson(text)).toThrow(JsonError)
   })
 
-  test.each(['', '{', '{"a":1}x', "{'a':1}", 'undefined', '\u0000'])('refuses %j', (text) => {
+  test.each(['', '{', '{"a":1}x', "{'a':1}", 'undefined', '\u0000'])('rejects %j', (text) => {
     expect(() => parseJson(text)).toThrow(JsonError)
   })
 })
 
 describe('UTC times', () => {
-  test.each(['2027-01-31T23:59:59Z', '2028-02-29T00:00:00.123456Z'])('takes %s', (text) => {
+  test.each(['2027-01-31T23:59:59Z', '2028-02-29T00:00:00.123456Z'])('accepts %s', (text) => {
     expect(isUtcTimestamp(text)).toBe(true)
   })
   test.each([
@@ -47,7 +47,7 @@ describe('UTC times', () => {
     '2027-01-31T24:00:00Z',
     '2027-01-31T23:59:60Z',
     'tomorrow',
-  ])('refuses %s', (text) => {
+  ])('rejects %s', (text) => {
     expect(isUtcTimestamp(text)).toBe(false)
   })
 
@@ -69,7 +69,7 @@ describe('UTC times', () => {
 })
 
 describe('ids', () => {
-  test('a derived UUID is a UUID, and the same for the same words only', () => {
+  test('a derived UUID is a UUID, and the same only for the same names', () => {
     expect(deriveUuid('a', 'b')).toMatch(uuidPattern)
     expect(deriveUuid('a', 'b')).toBe(deriveUuid('a', 'b'))
     expect(deriveUuid('a', 'b')).not.toBe(deriveUuid('ab', ''))
@@ -79,24 +79,24 @@ describe('ids', () => {
 
 describe('the vault', () => {
   const vault = new Vault('a master secret of some length')
-  test('opens what it sealed, for the same context only', () => {
+  test('opens a sealed value only with the same context', () => {
     const sealed = vault.seal('sk-vendor-key', 'byok/1')
     expect(sealed).not.toContain('vendor')
     expect(vault.open(sealed, 'byok/1')).toBe('sk-vendor-key')
     expect(() => vault.open(sealed, 'byok/2')).toThrow()
     expect(() => new Vault('another master secret').open(sealed, 'byok/1')).toThrow()
   })
-  test('never seals the same text the same way', () => {
+  test('never seals the same text to the same value', () => {
     expect(vault.seal('x', 'c')).not.toBe(vault.seal('x', 'c'))
   })
 })
 
-describe('readYaml', () => {
+describe('parseYaml', () => {
   const schema = z.strictObject({ a: z.strictObject({ b: z.number() }), c: z.string().optional() })
   const read = (text: string, environment: Record<string, string> = {}) =>
     parseYaml(text, 'headgate.yaml', schema, environment)
 
-  test('fills in environment variables after parsing, so a value cannot change the structure', () => {
+  test('expands environment variables after parsing, so a value cannot change the structure', () => {
     expect(read('a: { b: 1 }\nc: "x-${NAME}"', { NAME: 'y"\na: 2' })).toEqual({
       a: { b: 1 },
       c: 'x-y"\na: 2',

@@ -1,37 +1,35 @@
-/** How many things are remembered before the oldest are forgotten. */
 const defaultMaxEntries = 100_000
 
-interface CacheSlot<V> {
+interface CacheEntry<V> {
   value: V
   version: number
   loadedAt: number
 }
 
 interface LoadingCacheOptions<S, V> {
-  /** How long a value may be believed when nothing is known to have changed. */
+  /** How long a value is served while the version is unchanged. */
   freshMs: number
-  /** How long it may still be believed when it cannot be loaded again. */
+  /** How long it is served while loading fails. */
   staleMs: number
-  /** Grows when what was loaded before may be out of date. */
+  /** Changes when cached values may be out of date. */
   version: () => number
   load: (source: S) => Promise<V>
   maxEntries?: number
 }
 
 /**
- * What is asked for again and again, remembered for a moment. Concurrent questions share one answer; what
- * turned out not to exist, and errors, are never remembered.
+ * A short-lived read-through cache. Concurrent lookups share one load; missing values and errors are not cached.
  */
 export class LoadingCache<S, V> {
   readonly #options: LoadingCacheOptions<S, V>
-  readonly #entries = new Map<string, CacheSlot<NonNullable<V>>>()
+  readonly #entries = new Map<string, CacheEntry<NonNullable<V>>>()
   readonly #loading = new Map<string, Promise<V>>()
 
   constructor(options: LoadingCacheOptions<S, V>) {
     this.#options = options
   }
 
-  /** Not a promise when it is remembered: the usual case costs nothing. `key` stands for the subject. */
+  /** A cached value is returned without a promise. `key` identifies `source`. */
   get(key: string, source: S): V | Promise<V> {
     const entry = this.#entries.get(key)
     const { version, freshMs } = this.#options

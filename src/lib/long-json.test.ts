@@ -10,7 +10,7 @@ describe('JSON with long strings', () => {
     const value = { a: [long, 'short', { k: 'x'.repeat(200_000) }], b: null, c: 1.5 }
     expect(parseLongJson(JSON.stringify(value), 100)).toEqual(value)
     expect([...encodeJsonChunks(value)].join('')).toBe(JSON.stringify(value))
-    expect(Math.max(...[...encodeJsonChunks(value)].map((piece) => piece.length))).toBeLessThan(300_000)
+    expect(Math.max(...[...encodeJsonChunks(value)].map((chunk) => chunk.length))).toBeLessThan(300_000)
   })
 
   test('of any shape', () => {
@@ -24,7 +24,7 @@ describe('JSON with long strings', () => {
     )
   })
 
-  test('S13 is not read where it is broken, or made of too many objects and lists', () => {
+  test('S13 is rejected if it is invalid or has too many objects and arrays', () => {
     const broken = [
       `{"a":"${'x'.repeat(200_000)}`,
       `{"a":"${'x'.repeat(200_000)}\\u12"}`,
@@ -32,10 +32,10 @@ describe('JSON with long strings', () => {
     ]
     for (const text of broken) expect(() => parseLongJson(text, 100)).toThrow(JsonError)
     expect(() => parseLongJson(`{"${'x'.repeat(200_000)}":1}`, 100)).toThrow(JsonError)
-    expect(() => parseLongJson(`[${'[],'.repeat(200)}[]]`, 100)).toThrow('more than 100 objects and lists')
+    expect(() => parseLongJson(`[${'[],'.repeat(200)}[]]`, 100)).toThrow('more than 100 objects and arrays')
   })
 
-  test('has about the length that is said', () => {
+  test('has about the estimated length', () => {
     const value = { a: [1, 'two', { three: null }], b: 'x'.repeat(1000) }
     expect(estimateJsonLength(value)).toBeWithin(1000, 1200)
   })

@@ -3,16 +3,16 @@ import { parseLenientJson } from './json.ts'
 import { JsonError } from './json-error.ts'
 import { findStringEnd } from './json-string.ts'
 
-/** Strings from this length on are not copied when JSON is read, and are written piece by piece. */
+/** Longer strings are not copied when JSON is parsed, and are serialised in chunks. */
 const minLongStringLength = 64 * 1024
 
 /**
- * As `parsePrompt`, for a text that may be very long. Its long strings become views of the text: they are not
- * copied, and not searched by whatever looks at the rest of the text.
+ * As `parseLenientJson`, for a text that may be very long. Long strings become slices of the text: they are neither
+ * copied nor scanned by the checks of the rest.
  */
 export function parseLongJson(text: string, maxContainers: number): unknown {
   if (text.length < 2 * minLongStringLength) return parseLenientJson(text, maxContainers)
-  // Stands for a long string; drawn by lot, so that no text that is received can contain it.
+  // Placeholder for a long string; random, so that no received text can contain it.
   const marker = `\0${randomUUID()}:`
   const { skeleton, strings } = extractLongStrings(text, marker)
   const value = parseLenientJson(skeleton, maxContainers)
@@ -47,7 +47,7 @@ function restoreLongStrings(value: unknown, extracted: LongStrings): unknown {
   if (typeof value !== 'object' || value === null) return value
   const holder = value as Record<string, unknown>
   for (const key of Object.keys(holder)) {
-    if (key.startsWith(marker)) throw new JsonError('the name of a member is too long')
+    if (key.startsWith(marker)) throw new JsonError('not allowed to have a key this long')
     const inner = holder[key]
     if (typeof inner === 'string' ? inner.startsWith(marker) : typeof inner === 'object') {
       holder[key] = restoreLongStrings(inner, extracted)
@@ -58,7 +58,7 @@ function restoreLongStrings(value: unknown, extracted: LongStrings): unknown {
 
 function unquoteString(marked: string, { strings, marker }: LongStrings): string {
   const quoted = strings[Number(marked.slice(marker.length))] ?? '""'
-  // A character that should have been escaped is let pass: looking for one would take longer than all the rest.
+  // Unescaped control characters are accepted: finding them would take longer than everything else.
   if (!quoted.includes('\\')) return quoted.slice(1, -1)
   try {
     return JSON.parse(quoted)
@@ -67,7 +67,7 @@ function unquoteString(marked: string, { strings, marker }: LongStrings): string
   }
 }
 
-/** How long a value is as JSON, about: escapes are not counted. */
+/** Approximate length of a value as JSON: escapes are not counted. */
 export function estimateJsonLength(value: unknown): number {
   if (typeof value === 'string') return value.length + 2
   if (typeof value !== 'object' || value === null) return 8
@@ -79,7 +79,7 @@ export function estimateJsonLength(value: unknown): number {
   return length
 }
 
-/** A JSON text in pieces: what has long strings is never one text as a whole. */
+/** Serialises in chunks, so that a value with long strings is never one string. */
 export function* encodeJsonChunks(value: unknown): Generator<string> {
   if (typeof value === 'string' && value.length > minLongStringLength) yield* encodeStringChunks(value)
   else if (typeof value !== 'object' || value === null || estimateJsonLength(value) < minLongStringLength) {

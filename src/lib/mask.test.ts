@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { fullMask, isMasked, maskSecret, maskUserinfo } from './mask.ts'
 
 describe('masking', () => {
-  test('S12 a user and a password in an address are not shown', () => {
+  test('S12 the user name and password of a URL are masked', () => {
     expect(maskUserinfo('http://them:secret@one.test:8080/v1')).toBe(`http://${fullMask}@one.test:8080/v1`)
     expect(maskUserinfo('http://them:p@ss@one.test/v1')).toBe(`http://${fullMask}@one.test/v1`)
     expect(maskUserinfo('https://one.test/v1/@x')).toBe('https://one.test/v1/@x')
@@ -15,7 +15,7 @@ describe('masking', () => {
     expect(maskSecret('')).toBe(fullMask)
   })
 
-  test('characters outside the first plane are not torn apart', () => {
+  test('surrogate pairs are not split', () => {
     expect(maskSecret('🔑'.repeat(20))).toBe('🔑🔑🔑********🔑🔑🔑')
   })
 

@@ -24,10 +24,10 @@ async function read(chunks: Uint8Array[], contentType = type, maxBytes = 1_000_0
   const headers = { 'content-type': contentType }
   const request = new Request('http://localhost/', { method: 'POST', headers, body })
   const parts: Read[] = []
-  for await (const { name, filename, body: pieces } of readFormParts(request, { maxBytes, pace })) {
-    const found: Buffer[] = []
-    for await (const piece of pieces) found.push(piece)
-    parts.push({ name, filename, text: Buffer.concat(found).toString('latin1') })
+  for await (const { name, filename, body: chunks } of readFormParts(request, { maxBytes, pace })) {
+    const received: Buffer[] = []
+    for await (const chunk of chunks) received.push(chunk)
+    parts.push({ name, filename, text: Buffer.concat(received).toString('latin1') })
   }
   return parts
 }
@@ -39,9 +39,9 @@ function part(disposition: string, body: string): string {
   return `--b0undary\r\nContent-Disposition: form-data; ${disposition}\r\n\r\n${body}\r\n`
 }
 
-describe('formParts', () => {
+describe('readFormParts', () => {
   const contents = fc.array(fc.uint8Array({ maxLength: 200 }), { minLength: 1, maxLength: 4 })
-  // Pieces of the delimiter itself are what a search over chunks gets wrong.
+  // Parts of the delimiter are what a search over chunks gets wrong.
   const tricky = fc
     .array(fc.constantFrom('\r', '\n', '-', '--', '\r\n--', '\r\n--b0undar', 'x'))
     .map((p) => p.join(''))
@@ -50,26 +50,26 @@ describe('formParts', () => {
     Buffer.from(`${bodies.map((body, i) => part(`name="p${i}"`, body)).join('')}--b0undary--\r\n`, 'latin1')
 
   function split(bytes: Buffer, cuts: number[]): Uint8Array[] {
-    const places = [0, ...cuts.map((cut) => cut % bytes.length).sort((a, b) => a - b), bytes.length]
-    return places.slice(1).map((end, i) => bytes.subarray(places[i], end))
+    const offsets = [0, ...cuts.map((cut) => cut % bytes.length).sort((a, b) => a - b), bytes.length]
+    return offsets.slice(1).map((end, i) => bytes.subarray(offsets[i], end))
   }
 
-  test('gives the same parts however the body is cut into chunks', async () => {
+  test('chunk boundaries do not change the parts', async () => {
     const bodies = fc.oneof(
       contents.map((list) => list.map((bytes) => Buffer.from(bytes).toString('latin1'))),
       fc.array(tricky, { minLength: 1, maxLength: 4 }),
     )
     await fc.assert(
-      fc.asyncProperty(bodies, fc.array(fc.nat()), async (wanted, cuts) => {
-        fc.pre(!wanted.some((body) => `\r\n${body}`.includes('\r\n--b0undary')))
-        const parts = await read(split(encode(wanted), cuts))
-        expect(parts.map(({ text }) => text)).toEqual(wanted)
-        expect(parts.map(({ name }) => name)).toEqual(wanted.map((_, i) => `p${i}`))
+      fc.asyncProperty(bodies, fc.array(fc.nat()), async (expected, cuts) => {
+        fc.pre(!expected.some((body) => `\r\n${body}`.includes('\r\n--b0undary')))
+        const parts = await read(split(encode(expected), cuts))
+        expect(parts.map(({ text }) => text)).toEqual(expected)
+        expect(parts.map(({ name }) => name)).toEqual(expected.map((_, i) => `p${i}`))
       }),
     )
   })
 
-  test('a body that ends at any byte before its last delimiter is refused, never waited for', async () => {
+  test('a body that ends before its last delimiter is rejected, never waited for', async () => {
     const bytes = encode(['first', 'second'])
     const end = bytes.lastIndexOf('--')
     for (let length = 0; length <= end + 1; length++) {
@@ -114,12 +114,12 @@ describe('formParts', () => {
     ])
   })
 
-  test('passes over a preamble and an epilogue', async () => {
+  test('skips a preamble and an epilogue', async () => {
     const parts = await readText(`preamble\r\n${part('name="a"', 'x')}--b0undary--\r\nepilogue`)
     expect(parts).toEqual([{ name: 'a', filename: undefined, text: 'x' }])
   })
 
-  test('reads what FormData makes', async () => {
+  test('reads a FormData body', async () => {
     const form = new FormData()
     form.append('file', new File(['hello'], 'a.txt'))
     form.append('purpose', 'batch')

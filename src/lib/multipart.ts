@@ -1,22 +1,21 @@
 import { type GatewayError, invalidFieldError } from '../errors/gateway-error.ts'
 import { type BodyLimits, readBodyChunks } from './body-reader.ts'
 
-/** One part of a form. The body is read to its end before the next part is asked for. */
+/** One part of a form. Its body must be read before the next part. */
 export interface FormPart {
   name: string
   filename: string | undefined
   body: AsyncGenerator<Buffer>
 }
 
-/** Room for a long filename in any encoding. */
+/** Enough for a long filename in any encoding. */
 const maxHeaderBytes = 16 * 1024
 const lineEnd = Buffer.from('\r\n')
 const headerEnd = Buffer.from('\r\n\r\n')
 
 /**
- * The parts of a multipart/form-data body (RFC 7578) as they arrive; nothing is held but the piece at hand.
- * Pulled, not pushed: the sender waits while a part is being stored, and a body that breaks off is an
- * error in the reader's own loop.
+ * The parts of a multipart/form-data body (RFC 7578) as they arrive, buffering only the current chunk. A pull parser:
+ * it applies backpressure while a part is being stored, and a truncated body throws in the caller's loop.
  */
 export async function* readFormParts(request: Request, limits: BodyLimits): AsyncGenerator<FormPart> {
   const boundary = parseBoundary(request)
@@ -40,8 +39,8 @@ export async function* readFormParts(request: Request, limits: BodyLimits): Asyn
 function parseBoundary(request: Request): string {
   const type = request.headers.get('content-type') ?? ''
   const boundary = /;\s*boundary=(?:"([^"]{1,200})"|([^\s;"]{1,200}))/i.exec(type)
-  const found = boundary?.[1] ?? boundary?.[2]
-  if (found && /^multipart\/form-data\s*;/i.test(type)) return found
+  const value = boundary?.[1] ?? boundary?.[2]
+  if (value && /^multipart\/form-data\s*;/i.test(type)) return value
   throw invalidFieldError('content-type', 'must be multipart/form-data with a boundary')
 }
 
@@ -51,18 +50,18 @@ function malformedFormError(problem: string): GatewayError {
 
 class MultipartScanner {
   readonly #chunks: AsyncGenerator<Uint8Array, undefined>
-  // The first delimiter has no line before it: this one makes it like the others.
+  // The first delimiter has no line end before it: this one makes it like the others.
   #buffer: Buffer = lineEnd
 
   constructor(chunks: AsyncGenerator<Uint8Array, undefined>) {
     this.#chunks = chunks
   }
 
-  /** Everything before the mark, in pieces; the mark itself is passed over. */
+  /** Everything before the delimiter, in chunks; the delimiter is consumed. */
   async *readUntil(delimiter: Buffer): AsyncGenerator<Buffer> {
     for (let at = -1; at < 0; ) {
       at = this.#buffer.indexOf(delimiter)
-      // What may be the beginning of the mark waits for the next chunk.
+      // A possible start of the delimiter waits for the next chunk.
       const end = at >= 0 ? at : Math.max(0, this.#buffer.length - delimiter.length + 1)
       const chunk = this.#buffer.subarray(0, end)
       this.#buffer = this.#buffer.subarray(at >= 0 ? at + delimiter.length : end)
@@ -89,7 +88,7 @@ class MultipartScanner {
 
   async #fill(): Promise<void> {
     const { done, value } = await this.#chunks.next()
-    if (done) throw malformedFormError('it ends too early')
+    if (done) throw malformedFormError('it ends before the last delimiter')
     this.#buffer = Buffer.concat([this.#buffer, value])
   }
 }
@@ -105,7 +104,7 @@ async function hasNextPart(scanner: MultipartScanner): Promise<boolean> {
 function parseDisposition(headers: Buffer): { name: string; filename: string | undefined } {
   const lines = headers.toString('utf8').split('\r\n')
   if (!lines.every((line) => /^[\w-]+:/.test(line)))
-    throw malformedFormError('a part has no headers, or broken ones')
+    throw malformedFormError('a part has no headers, or invalid ones')
   const line = lines.find((candidate) => /^content-disposition:/i.test(candidate)) ?? ''
   const parameters = parseParameters(line)
   const name = parameters.get('name')
@@ -124,7 +123,7 @@ function parseParameters(line: string): Map<string, string> {
   return parameters
 }
 
-/** `UTF-8''na%C3%AFve.txt`, the form of RFC 5987 that some clients use for names beyond ASCII. */
+/** `UTF-8''na%C3%AFve.txt`: the form of RFC 5987 that some clients use for non-ASCII names. */
 function decodeExtendedValue(extended: string | undefined): string | undefined {
   const encoded = /^utf-8'[^']*'(.*)$/i.exec(extended ?? '')?.[1]
   if (encoded === undefined) return undefined

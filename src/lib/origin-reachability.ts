@@ -1,14 +1,14 @@
 /** Opens a connection and closes it again. */
 export type ConnectFunction = (host: string, port: number) => Promise<void>
 
-/** A server that answered within this time is not asked again whether it is there. */
+/** A server that responded within this time is not probed again. */
 const reachableMs = 30_000
-/** Some addresses hold names that users chose. */
+/** Bounded, because some URLs contain names that users choose. */
 const maxOrigins = 10_000
 
 /**
- * Whether a server can be reached at all, which `fetch` alone cannot tell from one that takes its time: a
- * server that was not heard of lately is first connected to, within a time of its own.
+ * Whether a server is reachable. `fetch` cannot tell an unreachable server from a slow one, so a server without a recent
+ * response is first connected to, with a separate timeout.
  */
 export class OriginReachability {
   readonly #connect: ConnectFunction
@@ -29,7 +29,7 @@ export class OriginReachability {
     if (this.#reachedAt.size > maxOrigins) this.#reachedAt.delete(this.#reachedAt.keys().next().value ?? '')
   }
 
-  /** Rejects when the connection is refused; takes as long as the network does. */
+  /** Rejects when the connection fails. The caller bounds the time. */
   async probe(baseUrl: string): Promise<void> {
     const { hostname, port, protocol } = new URL(baseUrl)
     const host = hostname.replace(/^\[|\]$/g, '')

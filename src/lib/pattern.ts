@@ -1,20 +1,19 @@
 import { RE2JS, RE2JSException } from 're2js'
 
-/** A pattern that the engine cannot run, or that would cost too much; the message is for whoever wrote it. */
+/** A pattern that the engine does not support or that is too expensive; the message is for its author. */
 export class PatternError extends Error {}
 
-/** A regular expression of a user, on an engine whose time grows with the text alone. */
+/** A user's regular expression, on an engine that runs in linear time. */
 export interface Pattern {
   readonly source: string
-  /** Instructions of the compiled program: what it costs in memory, and in time for each character. */
+  /** Instructions of the compiled program: its memory, and its time per character. */
   readonly size: number
-  /** Whether it occurs anywhere in the text. */
   test(text: string): boolean
-  /** The text with a label in the place of each match. */
+  /** Replaces each match with the label. */
   redact(text: string, label: string): string
 }
 
-/** Ten repetitions of a thousand: a short text must not unfold into a program of millions. */
+/** Ten repetitions of a thousand: a short pattern must not compile to millions of instructions. */
 const maxGrowth = 10_000
 
 const maxReasonLength = 200
@@ -43,11 +42,11 @@ function compile(text: string): RE2JS {
   }
 }
 
-/** Each alternative is bounded or ends the scan where it fails, so that no text makes it slow. */
+/** Each alternative is bounded or ends the scan where it fails, so that no pattern makes it slow. */
 const tokenPattern =
   /\\Q[\s\S]*?(?:\\E|$)|\\[pPx]\{[^}]{0,64}\}|\\[\s\S]|\[\^?\]?(?:\\[\s\S]|\[:\^?\w{1,16}:\]|[^\]\\])*\]|\{\d{1,4}(?:,\d{0,4})?\}|[^[]/uy
 
-/** At least the size of the program, known before it is built: building is what must not get out of hand. */
+/** An upper bound of the program size, known before compiling, which is what must stay bounded. */
 function estimateProgramSize(text: string): number {
   const groups = [{ total: 0, last: 0 }]
   tokenPattern.lastIndex = 0
@@ -60,7 +59,7 @@ function estimateProgramSize(text: string): number {
 
 interface Group {
   total: number
-  /** Size of what a repetition would repeat. */
+  /** Size of the part that a repetition would repeat. */
   last: number
 }
 
@@ -89,13 +88,13 @@ function closeGroup(groups: Group[]): void {
   addSize(outer, inner.total)
 }
 
-/** What `{2}`, `{2,}` or `{2,5}` adds; an optional copy needs a branch of its own. */
+/** The size that `{2}`, `{2,}` or `{2,5}` adds; an optional copy needs an extra branch. */
 function computeRepetitionSize(size: number, repetition: string): number {
   const count = Math.max(1, ...repetition.slice(1, -1).split(',').map(Number))
   return size * (count - 1) + (repetition.includes(',') ? count : 1)
 }
 
-/** What several patterns may cost together: each text is held against them all. */
+/** The total cost of several patterns, which are all run on each text. */
 export class PatternBudget {
   #characters: number
   #size: number
@@ -105,16 +104,16 @@ export class PatternBudget {
     this.#size = limits.size
   }
 
-  /** Why the next pattern cannot be used, or null. Too many characters are not even compiled. */
+  /** Why the next pattern is not allowed, or null. A pattern with too many characters is not compiled. */
   findProblem(source: string): string | null {
     this.#characters -= source.length
-    if (this.#characters < 0) return 'with those before it, has too many characters'
+    if (this.#characters < 0) return 'exceeds the total length of all patterns; shorten or remove some'
     try {
       this.#size -= compilePattern(source).size
     } catch (error) {
       if (error instanceof PatternError) return error.message
       throw error
     }
-    return this.#size < 0 ? 'with those before it, is too large' : null
+    return this.#size < 0 ? 'exceeds the total size of all patterns; simplify or remove some' : null
   }
 }

@@ -1,15 +1,15 @@
 import { z } from 'zod'
 
-/** The largest whole number of fifteen digits. */
+/** The largest integer of fifteen digits, which a number holds exactly. */
 export const maxQueryInteger = 999_999_999_999_999
 
-/** A whole number in a query string. Empty and `null` mean absent, because clients send both. */
+/** An integer in a query string. Empty and `null` mean absent, because clients send both. */
 export function queryInteger(options: { min: number; max?: number; fallback: number }) {
   const { min, max = maxQueryInteger, fallback } = options
   const problem =
     options.max === undefined
-      ? `must be a whole number of at least ${min}`
-      : `must be a whole number from ${min} to ${max}`
+      ? `must be an integer of at least ${min}`
+      : `must be an integer from ${min} to ${max}`
   return z
     .string()
     .optional()
@@ -36,7 +36,7 @@ export function queryBoolean() {
     z
       .enum(['true', 'false'], 'must be true or false')
       .transform((text) => text === 'true')
-      // An object would leave the enum of strings in place, which no boolean satisfies.
+      // An object override would keep the enum of strings, which no boolean satisfies.
       .meta({
         override: (context) => {
           context.jsonSchema.type = 'boolean'

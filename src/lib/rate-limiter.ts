@@ -2,12 +2,12 @@ import { rateLimitError } from '../errors/gateway-error.ts'
 
 const minuteMs = 60_000
 
-/** Counts what is asked in the current minute, on this node. */
+/** A fixed window of one minute, on this node. */
 export class MinuteRateLimiter {
   #start = 0
   #counts = new Map<string, number>()
 
-  /** One more; an error once there are too many. */
+  /** Counts one request; throws beyond the limit. */
   consume(key: string, limit: number, now: number, message: string): void {
     const start = now - (now % minuteMs)
     if (start !== this.#start) {

@@ -2,7 +2,7 @@ import { newId } from './ids.ts'
 
 const ids = new WeakMap<Request, string>()
 
-/** The name a request has in answers, logs and records: the client's own, where it gave one that can be shown. */
+/** The id of a request in responses, logs and records: the client's `x-request-id` if it is safe to show. */
 export function resolveRequestId(request: Request): string {
   const known = ids.get(request)
   if (known !== undefined) return known

@@ -1,4 +1,4 @@
-/** The path and query of a request. The host is the client's word and may be nonsense, so it is not relied on. */
+/** The path and query of a request. The Host header may be invalid, so the host is not used. */
 export function parseRequestUrl(request: Request): URL {
   const url = URL.parse(request.url)
   if (url) return url

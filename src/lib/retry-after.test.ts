@@ -17,6 +17,6 @@ test.each([
   expect(parseRetryAfter(new Headers({ 'retry-after': text }), now)).toBe(expected)
 })
 
-test('milliseconds go before seconds', () => {
+test('milliseconds take precedence over seconds', () => {
   expect(parseRetryAfter(new Headers({ 'retry-after-ms': '250', 'retry-after': '7' }), now)).toBe(250)
 })

@@ -1,10 +1,10 @@
 import type { oas32 } from 'zod-openapi'
 
-// Rules between fields, for the `override` of a schema whose refinement JSON Schema would not show otherwise.
+// Rules between fields for the `override` of a schema, because refinements are not part of its JSON Schema.
 
 type Schema = Exclude<oas32.SchemaObject, boolean>
 
-/** These fields are there, and not null. */
+/** The fields are present and not null. */
 export function requireFields(...names: string[]): Schema {
   return {
     required: names,
@@ -22,7 +22,7 @@ export function ifFieldIn(field: string, values: readonly string[], then: Schema
   return ifThen({ required: [field], properties: { [field]: { enum: [...values] } } }, then)
 }
 
-/** At most one of two fields is given. */
+/** At most one of two fields is present. */
 export function excludeBoth(one: string, other: string): Schema {
   return { not: requireFields(one, other) }
 }

@@ -1,10 +1,10 @@
-/** Counts in slots of time. What is older than the slots reach is forgotten by itself. */
+/** Counts in time slots; older counts expire as their slots are reused. */
 export class SlidingCounter {
   readonly #slotMs: number
   readonly #slotCount: number
   readonly #fieldCount: number
   readonly #counts: Uint32Array
-  /** The slot of time that stands at each place. */
+  /** The time slot stored at each index. */
   readonly #stamps: Float64Array
 
   constructor(slotMs: number, slots: number, fields: number) {
@@ -16,17 +16,17 @@ export class SlidingCounter {
   }
 
   add(now: number, field: number): void {
-    const cacheKey = Math.floor(now / this.#slotMs)
-    const index = cacheKey % this.#slotCount
-    if (this.#stamps[index] !== cacheKey) {
-      this.#stamps[index] = cacheKey
+    const slot = Math.floor(now / this.#slotMs)
+    const index = slot % this.#slotCount
+    if (this.#stamps[index] !== slot) {
+      this.#stamps[index] = slot
       this.#counts.fill(0, index * this.#fieldCount, (index + 1) * this.#fieldCount)
     }
     const at = index * this.#fieldCount + field
     this.#counts[at] = (this.#counts[at] ?? 0) + 1
   }
 
-  /** Of the slots that reach into the window: nothing is forgotten before its time. A clock put back leaves some ahead. */
+  /** Includes slots that are partly in the window. After the clock is set back, slots in the future are skipped. */
   sum(now: number, windowMs: number, field: number): number {
     const oldest = (now - windowMs) / this.#slotMs - 1
     const newest = now / this.#slotMs

@@ -5,53 +5,53 @@ import { type Quantiles, SlidingHistogram } from './sliding-histogram.ts'
 const slotMs = 30_000
 const windowMs = 300_000
 
-function samplesOf(values: readonly number[], at = 0): SlidingHistogram {
-  const samples = new SlidingHistogram(slotMs, 61)
-  for (const value of values) samples.add(at, value)
-  return samples
+function createHistogram(values: readonly number[], at = 0): SlidingHistogram {
+  const histogram = new SlidingHistogram(slotMs, 61)
+  for (const value of values) histogram.add(at, value)
+  return histogram
 }
 
 const shares: Record<keyof Quantiles, number> = { p50: 0.5, p75: 0.75, p90: 0.9, p99: 0.99 }
 
-describe('samples', () => {
-  test('nothing is told from nothing', () => {
+describe('SlidingHistogram', () => {
+  test('there are no quantiles without values', () => {
     expect(new SlidingHistogram(slotMs, 61).quantiles(0, windowMs)).toBeNull()
-    expect(samplesOf([1]).quantiles(windowMs + slotMs, windowMs)).toBeNull()
+    expect(createHistogram([1]).quantiles(windowMs + slotMs, windowMs)).toBeNull()
   })
 
-  test('each percentile is right to five parts in a hundred', () => {
+  test('each percentile is accurate to 5 %', () => {
     fc.assert(
       fc.property(fc.array(fc.double({ min: 1, max: 1e6, noNaN: true }), { minLength: 1 }), (values) => {
         const sorted = values.toSorted((a, b) => a - b)
-        const told = samplesOf(values).quantiles(0, windowMs)
+        const quantiles = createHistogram(values).quantiles(0, windowMs)
         return (Object.keys(shares) as (keyof Quantiles)[]).every((name) => {
           const exact = sorted[Math.ceil(shares[name] * sorted.length) - 1] ?? 0
-          return Math.abs((told?.[name] ?? 0) / exact - 1) < 0.05
+          return Math.abs((quantiles?.[name] ?? 0) / exact - 1) < 0.05
         })
       }),
     )
   })
 
-  test('what is smaller or larger than can be told apart is kept at the edge', () => {
+  test('values out of range count in the first or last bucket', () => {
     for (const value of [0, -1, Number.NaN, Number.MAX_VALUE, Number.POSITIVE_INFINITY]) {
-      const { p50 = Number.NaN } = samplesOf([value]).quantiles(0, windowMs) ?? {}
+      const { p50 = Number.NaN } = createHistogram([value]).quantiles(0, windowMs) ?? {}
       expect(Number.isFinite(p50)).toBe(true)
       expect(p50).toBeGreaterThan(0)
     }
   })
 
-  test('remembers for the whole window, wherever in a slot it began, and forgets a slot later', () => {
+  test('counts for the whole window, wherever in a slot it began, and not a slot later', () => {
     for (const at of [600_000, 600_001, 629_999]) {
-      const samples = samplesOf([10], at)
-      expect(samples.quantiles(at + windowMs - 1, windowMs)).not.toBeNull()
-      expect(samples.quantiles(at + windowMs + slotMs, windowMs)).toBeNull()
+      const histogram = createHistogram([10], at)
+      expect(histogram.quantiles(at + windowMs - 1, windowMs)).not.toBeNull()
+      expect(histogram.quantiles(at + windowMs + slotMs, windowMs)).toBeNull()
     }
   })
 
-  test('a slot that comes round again begins empty', () => {
-    const samples = new SlidingHistogram(slotMs, 3)
-    for (let count = 0; count < 10; count++) samples.add(0, 1000)
-    samples.add(3 * slotMs, 1)
-    expect(samples.quantiles(3 * slotMs, 2 * slotMs)?.p99).toBeLessThan(1.1)
+  test('a reused slot starts empty', () => {
+    const histogram = new SlidingHistogram(slotMs, 3)
+    for (let count = 0; count < 10; count++) histogram.add(0, 1000)
+    histogram.add(3 * slotMs, 1)
+    expect(histogram.quantiles(3 * slotMs, 2 * slotMs)?.p99).toBeLessThan(1.1)
   })
 })

@@ -5,20 +5,20 @@ export interface Quantiles {
   p99: number
 }
 
-/** Neighbouring buckets differ by a tenth: a quantile is right to five parts in a hundred. */
+/** Adjacent buckets differ by 10 %, so a quantile is accurate to 5 %. */
 const bucketGrowth = 1.1
 const minValue = 0.5
 const bucketCount = 180
 
-/** A slot that has seen more of one bucket than this knows enough of it. */
+/** Saturates: more samples of a bucket in one slot do not change the quantiles noticeably. */
 const maxCountPerBucket = 0xffff
 
-/** How values were spread over the last while, in slots of time: small, and cheap to add to. */
+/** The distribution of recent values in time slots: small, and cheap to add to. */
 export class SlidingHistogram {
   readonly #slotMs: number
-  /** The slot of time that stands at each place. */
+  /** The time slot stored at each index. */
   readonly #stamps: Float64Array
-  /** Bucket by bucket for each place; nothing before the first value. */
+  /** The buckets of each index; allocated with the first value. */
   #counts: Uint16Array | null = null
 
   constructor(slotMs: number, slots: number) {
@@ -28,17 +28,17 @@ export class SlidingHistogram {
 
   add(now: number, value: number): void {
     this.#counts ??= new Uint16Array(this.#stamps.length * bucketCount)
-    const cacheKey = Math.floor(now / this.#slotMs)
-    const index = cacheKey % this.#stamps.length
-    if (this.#stamps[index] !== cacheKey) {
-      this.#stamps[index] = cacheKey
+    const slot = Math.floor(now / this.#slotMs)
+    const index = slot % this.#stamps.length
+    if (this.#stamps[index] !== slot) {
+      this.#stamps[index] = slot
       this.#counts.fill(0, index * bucketCount, (index + 1) * bucketCount)
     }
     const at = index * bucketCount + bucketOf(value)
     this.#counts[at] = Math.min(maxCountPerBucket, (this.#counts[at] ?? 0) + 1)
   }
 
-  /** Of the slots that reach into the window; null where there is nothing to tell from. */
+  /** Includes slots that are partly in the window; null without values. */
   quantiles(now: number, windowMs: number): Quantiles | null {
     if (!this.#counts) return null
     const oldest = (now - windowMs) / this.#slotMs - 1
@@ -64,7 +64,7 @@ function bucketOf(value: number): number {
   return Math.min(bucketCount - 1, Math.ceil(Math.log(value / minValue) / Math.log(bucketGrowth)))
 }
 
-/** The middle of the bucket in which the value of this rank lies. */
+/** The middle of the bucket that contains the value of this rank. */
 function valueAt(counts: Uint32Array, rank: number): number {
   let cumulative = 0
   for (const [bucket, count] of counts.entries()) {

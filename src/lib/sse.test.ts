@@ -41,16 +41,16 @@ describe('server-sent events', () => {
     expect(readAll(bytesOf('data: [DONE]'), [])).toEqual([{ event: '', data: '[DONE]', truncated: true }])
   })
 
-  test('S13 an event without end is refused', () => {
+  test('S13 an endless event is rejected', () => {
     const reader = new SseReader()
-    const piece = bytesOf('x'.repeat(1024 * 1024))
+    const chunk = bytesOf('x'.repeat(1024 * 1024))
     expect(() => {
-      for (let i = 0; i < 60; i++) reader.push(piece)
+      for (let i = 0; i < 60; i++) reader.push(chunk)
     }).toThrow(SseError)
   })
 })
 
-test('S13 a server that is trusted less may send shorter events', () => {
+test('S13 the maximum length of an event can be lower for untrusted servers', () => {
   const reader = new SseReader(10)
   expect(reader.push(bytesOf('data: 1\n\n'))).toEqual([{ event: '', data: '1' }])
   expect(() => reader.push(bytesOf('data: 1234567'))).toThrow(SseError)

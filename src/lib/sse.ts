@@ -4,27 +4,27 @@ import { StringBuilder } from './string-builder.ts'
 export interface SseFrame {
   event: string
   data: string
-  /** The stream ended before the blank line after it: it may be cut short. */
+  /** The stream ended before the blank line after the event, so it may be incomplete. */
   truncated?: true
 }
 
-/** Cuts a stream of bytes into events, wherever the bytes were split. */
+/** Splits a byte stream into events, whatever the chunk boundaries. */
 export interface FrameReader {
   push(bytes: Uint8Array): SseFrame[]
-  /** What is left when the stream is over. */
+  /** The rest, at the end of the stream. */
   end(): SseFrame[]
 }
 
-/** Longer events are not believed: an image in base64 fits, an endless line does not. */
+/** Large enough for an image in base64; bounds an endless line. */
 const maxFrameLength = 48 * 1024 * 1024
 
 export class SseError extends Error {}
 
-/** Cuts a byte stream into events, wherever the bytes were split. Comments are passed over. */
+/** Skips comments. */
 export class SseReader implements FrameReader {
   readonly #decoder = new TextDecoder()
   readonly #maxLength: number
-  /** Pieces of an event that is not complete; joined when a line ends, so that a long one is not copied each time. */
+  /** Chunks of an incomplete event, joined only at its end, so that a long event is not copied for each chunk. */
   readonly #buffer = new StringBuilder()
   #length = 0
   #tail = ''
@@ -38,7 +38,6 @@ export class SseReader implements FrameReader {
     const wasEmpty = this.#length === 0
     this.#length += decoded.length
     if (this.#length > this.#maxLength) throw new SseError('an event of the stream is too long')
-    // Only where a blank line ends is anything joined: a long event is not copied for each of its pieces.
     const seam = this.#tail + decoded
     this.#tail = seam.slice(-3)
     const hasFrameEnd = seam.includes('\n\n') || crBlankLine.test(seam)
@@ -52,7 +51,7 @@ export class SseReader implements FrameReader {
     return frames
   }
 
-  /** What was left without its blank line: a vendor may close right after its last event. */
+  /** A last event without its blank line: some vendors close the stream right after it. */
   end(): SseFrame[] {
     const rest = this.#buffer.take() + this.#decoder.decode()
     const frame = parseFrame(rest)
@@ -63,7 +62,7 @@ export class SseReader implements FrameReader {
 
 const crBlankLine = /\r\r|\n\r/
 
-/** Almost every vendor ends lines with \n alone; the others take the slower way. */
+/** Almost every vendor ends lines with \n alone; the others take the slower path. */
 function splitFrames(text: string): { frames: SseFrame[]; consumed: number } {
   return text.includes('\r') ? splitAnyFrames(text) : splitLfFrames(text)
 }

@@ -2,20 +2,20 @@ import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { StringBuilder } from './string-builder.ts'
 
-test('pieces of any size come out in one text, in order', () => {
-  const piece = fc.oneof(fc.string(), fc.constant('x'.repeat(3000)))
+test('chunks of any size are joined in order', () => {
+  const chunk = fc.oneof(fc.string(), fc.constant('x'.repeat(3000)))
   fc.assert(
-    fc.property(fc.array(piece), (given) => {
-      const pieces = new StringBuilder()
-      for (const each of given) pieces.add(each)
-      expect(pieces.take()).toBe(given.join(''))
-      expect(pieces.take()).toBe('')
+    fc.property(fc.array(chunk), (chunks) => {
+      const builder = new StringBuilder()
+      for (const text of chunks) builder.add(text)
+      expect(builder.take()).toBe(chunks.join(''))
+      expect(builder.take()).toBe('')
     }),
   )
 })
 
-test('S13 very many small pieces take little more than their text', () => {
-  const pieces = new StringBuilder()
-  for (let place = 0; place < 5000; place++) pieces.add(String(place % 10))
-  expect(pieces.take()).toHaveLength(5000)
+test('S13 very many small chunks are merged', () => {
+  const builder = new StringBuilder()
+  for (let index = 0; index < 5000; index++) builder.add(String(index % 10))
+  expect(builder.take()).toHaveLength(5000)
 })

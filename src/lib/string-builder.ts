@@ -1,7 +1,7 @@
 const minLargeLength = 1024
 const maxSmallCount = 1024
 
-/** A text that comes in pieces, and is joined once. Small ones are joined by the thousand: each takes many times its length. */
+/** Joins chunks once, at the end. Small chunks are merged by the thousand, because each has a large overhead. */
 export class StringBuilder {
   #parts: string[] = []
   #small: string[] = []
@@ -13,7 +13,7 @@ export class StringBuilder {
     } else if (text !== '' && this.#small.push(text) >= maxSmallCount) this.#merge()
   }
 
-  /** All of it; nothing is left. */
+  /** Returns the text and empties the builder. */
   take(): string {
     const parts = this.#parts.length === 0 ? this.#small : [...this.#parts, ...this.#small]
     this.#parts = []

@@ -1,17 +1,17 @@
 const stepBytes = 1024
 
-/** From bytes of UTF-8 to characters of a string and back, without counting from the beginning each time. */
+/** Converts between UTF-8 byte offsets and string offsets without counting from the start each time. */
 export class TextOffsets {
   readonly #text: string
   #utf8: Buffer | null = null
-  /** How many characters begin before each step; null where every character is one byte. */
+  /** Characters before each step; null if every character is one byte. */
   #steps: number[] | null = null
 
   constructor(text: string) {
     this.#text = text
   }
 
-  /** How many characters the first `bytes` bytes are; a character that is cut counts. */
+  /** Characters in the first `bytes` bytes; a partial character counts. */
   toCharacters(bytes: number): number {
     const utf8 = this.#encode()
     const at = Math.min(Math.max(0, Math.trunc(bytes)), utf8.length)
@@ -20,7 +20,7 @@ export class TextOffsets {
     return (this.#steps[step] ?? 0) + countCharacters(utf8, step * stepBytes, at)
   }
 
-  /** How many bytes the first `characters` characters are. */
+  /** Bytes of the first `characters` characters. */
   toBytes(characters: number): number {
     const utf8 = this.#encode()
     const target = Math.min(Math.max(0, Math.trunc(characters)), this.#text.length)
@@ -37,7 +37,7 @@ export class TextOffsets {
     return at
   }
 
-  /** Made when the first offset is asked for: most texts are cited by nobody. */
+  /** Lazy, because most texts have no citations. */
   #encode(): Buffer {
     if (this.#utf8) return this.#utf8
     const utf8 = Buffer.from(this.#text)
@@ -61,7 +61,7 @@ function isContinuation(byte = 0): boolean {
   return (byte & 0xc0) === 0x80
 }
 
-/** Of the character that begins with this byte; four bytes are a surrogate pair. */
+/** UTF-16 units of the character that starts with this byte; four bytes are a surrogate pair. */
 function charactersOf(byte = 0): number {
   return isContinuation(byte) ? 0 : byte >= 0xf0 ? 2 : 1
 }

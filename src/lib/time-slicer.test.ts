@@ -5,33 +5,33 @@ function work(ms: number): void {
   for (const until = performance.now() + ms; performance.now() < until; );
 }
 
-test('work goes on until its time is up, and then waits for a turn in which others were served', async () => {
-  const turns = new TimeSlicer()
-  turns.runCounted(() => work(0.1))
-  expect(turns.pendingYield).toBeNull()
-  turns.runCounted(() => work(10))
+test('work runs until its slice is used up, and then waits for the next turn', async () => {
+  const slicer = new TimeSlicer()
+  slicer.runCounted(() => work(0.1))
+  expect(slicer.pendingYield).toBeNull()
+  slicer.runCounted(() => work(10))
   let served = false
   setImmediate(() => {
     served = true
   })
-  await turns.pendingYield
+  await slicer.pendingYield
   expect(served).toBe(true)
-  expect(turns.pendingYield).toBeNull()
+  expect(slicer.pendingYield).toBeNull()
 })
 
-test('S13 a long row of small pieces leaves room for timers', async () => {
-  const turns = new TimeSlicer()
+test('S13 timers run during a long iteration', async () => {
+  const slicer = new TimeSlicer()
   let ticks = 0
   const timer = setInterval(() => ticks++, 1)
-  const pieces = Array.from({ length: 200 }, (_, place) => place)[Symbol.iterator]()
+  const items = Array.from({ length: 200 }, (_, index) => index)[Symbol.iterator]()
   const slow = {
     next: () => {
       work(0.5)
-      return pieces.next()
+      return items.next()
     },
   }
-  const summary = await Array.fromAsync(turns.iterate(slow))
+  const results = await Array.fromAsync(slicer.iterate(slow))
   clearInterval(timer)
-  expect(summary).toHaveLength(200)
+  expect(results).toHaveLength(200)
   expect(ticks).toBeGreaterThan(5)
 })

@@ -1,23 +1,23 @@
-/** How much work is done in one turn of the event loop before other requests get theirs. */
+/** Work per turn of the event loop before other requests get theirs. */
 const sliceMs = 4
 
-/** What awaiting a piece of work and handing over its result take beside it. */
+/** Time to await an item and pass its result on, in addition to the work. */
 const overheadMs = 0.01
 
 /**
- * Divides long work into turns of the event loop. Bytes that have already arrived are read without waiting, so
- * that a burst of small events would otherwise be one uninterrupted piece of work.
+ * Splits long work into turns of the event loop. Reading bytes that have already arrived does not yield, so a burst
+ * of small events would otherwise block the loop.
  */
 export class TimeSlicer {
   #workedMs = 0
   #pendingYield: Promise<void> | null = null
 
-  /** Counts work against the current turn, with what it takes to pass its result on. */
+  /** Counts work against the current turn. */
   recordWork(startedAt: number): void {
     this.#workedMs += performance.now() - startedAt + overheadMs
   }
 
-  /** What `work` gives, counted. */
+  /** Runs `work` and counts its time. */
   runCounted<T>(work: () => T): T {
     const startedAt = performance.now()
     const result = work()
@@ -25,7 +25,7 @@ export class TimeSlicer {
     return result
   }
 
-  /** The pieces one by one, each counted. */
+  /** Yields to the event loop between items as needed. */
   async *iterate<T>(items: Iterator<T>): AsyncGenerator<T> {
     for (;;) {
       for (let pending = this.pendingYield; pending; pending = this.pendingYield) await pending
@@ -36,8 +36,8 @@ export class TimeSlicer {
   }
 
   /**
-   * The next turn, to be awaited before more work; null while the current one has time left. To be asked again
-   * after it was awaited: others who waited for it may have used it up.
+   * The next turn, to be awaited before more work; null while the current turn has time left. Check again after
+   * awaiting: other waiters may have used up the turn.
    */
   get pendingYield(): Promise<void> | null {
     if (this.#workedMs < sliceMs) return null

@@ -1,12 +1,12 @@
 import { z } from 'zod'
 
-/** UTC with seconds: minute precision and other zones are refused, as the API promises. */
+/** UTC with seconds: the API rejects minute precision and other time zones. */
 const utcPattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?Z$/
 
 export function isUtcTimestamp(text: string): boolean {
   if (!utcPattern.test(text)) return false
   const time = Date.parse(text)
-  // Date.parse rolls 30 February over to March: the day must come back as it went in.
+  // Date.parse rolls 30 February over to March: the round trip detects it.
   return !Number.isNaN(time) && new Date(time).toISOString().slice(0, 19) === text.slice(0, 19)
 }
 

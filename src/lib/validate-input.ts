@@ -2,11 +2,11 @@ import type { z } from 'zod'
 import { invalidFieldsError } from '../errors/gateway-error.ts'
 import { flattenIssues } from './validation-issues.ts'
 
-/** In a larger value the search ends with the first list that has a problem: to describe each costs more than to check it. */
+/** In a larger value, validation stops at the first array with an issue: describing issues costs more than checking. */
 const maxValuesWithAllIssues = 1000
 const abortEarly: z.core.ParseContextInternal<z.core.$ZodIssue> = { abortEarly: true }
 
-/** Problems are listed in the metadata; the message is the first one. `values` says how large the value is. */
+/** `valueCount` is the number of JSON values in `value`. */
 export function validateInput<T>(schema: z.ZodType<T>, value: unknown, root: string, valueCount = 0): T {
   const result = schema.safeParse(value, valueCount > maxValuesWithAllIssues ? abortEarly : undefined)
   if (result.success) return result.data

@@ -5,10 +5,9 @@ export interface ValidationIssue {
   message: string
 }
 
-/** More are not worth reading. */
 const maxIssues = 50
 
-/** What is wrong with a value, one entry a field; an unknown field is named by itself, not by its parent. */
+/** One issue per field; an unknown field is reported under its own path, not that of its parent. */
 export function flattenIssues(error: z.ZodError): ValidationIssue[] {
   const issues = error.issues.slice(0, maxIssues).flatMap((issue) => {
     const path = issue.path.filter((key) => typeof key !== 'symbol')

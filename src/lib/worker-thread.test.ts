@@ -1,16 +1,16 @@
 import { expect, test } from 'bun:test'
 import { WorkerThread } from './worker-thread.ts'
 
-test('each question gets its own answer, in whatever order the worker gives them', async () => {
+test('each request gets its reply, whatever the order of the replies', async () => {
   const thread = new WorkerThread(new URL('../../test/support/gate-worker.ts', import.meta.url), 'open')
   const order: string[] = []
-  const ask = async (incoming: string) => {
-    const answer = await thread.call(incoming).catch((error: { code: string }) => error.code)
-    order.push(incoming)
-    return answer
+  const call = async (request: string) => {
+    const reply = await thread.call(request).catch((error: { code: string }) => error.code)
+    order.push(request)
+    return reply
   }
-  const answers = await Promise.all(['wait', 'fail', 'quick', 'release'].map(ask))
+  const replies = await Promise.all(['wait', 'fail', 'quick', 'release'].map(call))
   thread.terminate()
-  expect(answers).toEqual(['wait', 'E_FAILED', 'quick', 'release'])
+  expect(replies).toEqual(['wait', 'E_FAILED', 'quick', 'release'])
   expect(order.indexOf('quick')).toBeLessThan(order.indexOf('wait'))
 })

@@ -1,4 +1,4 @@
-/** What comes back from a thread: questions may be answered in another order than they were asked in. */
+/** Replies may arrive in another order than the requests. */
 interface WorkerReply {
   id: number
   result?: unknown
@@ -6,8 +6,8 @@ interface WorkerReply {
 }
 
 /**
- * A worker on a thread of its own. It is started when it is first asked, keeps no process
- * alive, and is replaced when it dies. Questions go as text: that is handed over faster than a copy of objects.
+ * A worker thread that starts with the first call, does not keep the process alive, and is replaced when it fails.
+ * Requests are sent as text, which is faster than a structured clone.
  */
 export class WorkerThread {
   readonly #file: URL
@@ -16,7 +16,7 @@ export class WorkerThread {
   #lastId = 0
   #worker: Worker | null = null
 
-  /** `opening` is the first thing a new worker is told. */
+  /** A new worker receives `initMessage` first. */
   constructor(file: URL, initMessage: unknown) {
     this.#file = file
     this.#initMessage = initMessage
@@ -60,7 +60,7 @@ export class WorkerThread {
     else pending?.resolve(result)
   }
 
-  /** Nothing that was asked of it will be answered; the next question goes to a new one. */
+  /** Rejects all pending calls; the next call starts a new worker. */
   #failPending(message: string): void {
     this.terminate()
     const pending = [...this.#pending.values()]
@@ -69,7 +69,7 @@ export class WorkerThread {
   }
 }
 
-/** The other side, in the file of the worker. */
+/** The worker's side. */
 export function handleRequests(handle: (request: unknown) => unknown): void {
   const worker = globalThis as unknown as Worker
   worker.onmessage = ({ data }: MessageEvent<string>) => {

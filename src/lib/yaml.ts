@@ -2,10 +2,10 @@ import { type Document, isMap, isNode, isScalar, LineCounter, parseDocument, vis
 import type { z } from 'zod'
 import { flattenIssues } from './validation-issues.ts'
 
-/** Says which file, which line, and what is wrong there. */
+/** The message names the file, the line and the problem. */
 export class YamlError extends Error {}
 
-/** Reads YAML text, fills in `${NAME}`, and checks it; every complaint names the line. */
+/** Parses YAML, expands `${NAME}` and validates the result. */
 export function parseYaml<Shape extends z.ZodType>(
   text: string,
   file: string,
@@ -25,7 +25,7 @@ export function parseYaml<Shape extends z.ZodType>(
   throw yamlError(file, findLine(document, path, lines), `${path.join('.')}: ${problem?.message}`)
 }
 
-/** An alias is only followed here: one that leads nowhere, or grows without bound, is an error. */
+/** Aliases are resolved here: an undefined one, or one that expands too far, is an error. */
 function toPlainValue(document: Document, file: string): unknown {
   try {
     return document.toJS() ?? {}
@@ -34,7 +34,7 @@ function toPlainValue(document: Document, file: string): unknown {
   }
 }
 
-/** In scalars, after parsing: a value can never change the structure of the file. */
+/** In scalars, after parsing, so that a value cannot change the structure of the file. */
 function expandVariables(
   document: Document,
   file: string,
@@ -54,7 +54,7 @@ function expandVariables(
   })
 }
 
-/** The line of the deepest part of the path that is in the file: a missing field has none of its own. */
+/** The line of the deepest part of the path that exists in the file: a missing field has no line. */
 function findLine(document: Document, path: (string | number)[], lines: LineCounter): number {
   for (let length = path.length; length > 0; length--) {
     const parent = length === 1 ? document.contents : document.getIn(path.slice(0, length - 1), true)

@@ -57,7 +57,7 @@ describeWithUpstreams(
       })
       expect([refused.status, (await readJson(refused)).error.message]).toEqual([
         400,
-        'The request body is made of more than 20000 JSON values.',
+        'The request body is larger than the maximum: it has more than 20000 JSON values.',
       ])
     })
 
@@ -197,7 +197,7 @@ describeWithUpstreams('a body of', (bench) => {
     const refused = await send('/v1/workspaces', '{"name":"a","slug":"a","name":"b"}')
     expect([refused.status, (await readJson(refused)).error.message]).toEqual([
       400,
-      'The request body is not allowed to have the key "name" twice.',
+      'The request body is not allowed to have the duplicate key "name".',
     ])
   })
 

@@ -2,7 +2,7 @@ import { handleRequests } from '../../src/lib/worker-thread.ts'
 
 const gate = Promise.withResolvers<void>()
 
-/** Answers each question with itself; `wait` and `fail` only once `release` was asked. */
+/** Echoes each request; `wait` and `fail` only after `release`. */
 handleRequests(async (incoming) => {
   if (incoming === 'release') gate.resolve()
   if (incoming === 'wait' || incoming === 'fail') await gate.promise

@@ -73,7 +73,7 @@ function assertStructure(data: string, mostContainers: number): void {
   try {
     assertContainerLimit(data, mostContainers)
   } catch (error) {
-    throw error instanceof JsonError ? new SseError(`an event of the stream has ${error.message}`) : error
+    throw error instanceof JsonError ? new SseError(`an event of the stream is ${error.message}`) : error
   }
 }
 
