@@ -8,24 +8,24 @@ import { buildBody, encodeRequest, type RequestSpec } from './requests.ts'
 export const candidateNames = ['direct', 'relay', 'headgate', 'many-keys', 'no-ledger', 'portkey'] as const
 export type CandidateName = (typeof candidateNames)[number]
 
-/** Something that answers chat requests, the last hop before the mock or the mock itself. */
+/** A server of chat requests: a gateway in front of the mock, or the mock itself. */
 export interface Candidate {
   name: CandidateName
-  /** Null for `direct`, where there is nothing between. */
+  /** Null for `direct`, where there is no gateway. */
   pid: number | null
   port: number
-  /** The bytes of a request, for the load: one for each key it may come with. */
+  /** The bytes of a request for the load generator, one per API key. */
   encodeRequests: (spec: RequestSpec) => Buffer[]
-  /** One request by an ordinary client, to look at the answer. */
+  /** One request with `fetch`, to check the response. */
   send: (spec: RequestSpec) => Promise<Response>
   stop: () => Promise<void>
 }
 
 export interface BenchEnvironment {
   mockPort: number
-  /** What the mock can be asked for. */
+  /** The models of the mock. */
   models: string[]
-  /** A folder for CPU profiles, when they are wanted. */
+  /** A folder for CPU profiles, or null for none. */
   profileDir: string | null
 }
 
@@ -63,7 +63,6 @@ const starters: Record<CandidateName, (environment: BenchEnvironment) => Promise
   },
 }
 
-/** Starts one in a process of its own. */
 export function startCandidate(name: CandidateName, environment: BenchEnvironment): Promise<Candidate> {
   return starters[name](environment)
 }
@@ -78,7 +77,7 @@ interface HeadgateOptions {
   preload?: string
 }
 
-/** As `scripts/launch.mjs serve` does it, with keys that have a limit in a workspace that has a budget. */
+/** As `scripts/launch.mjs serve`, with limited keys in a workspace with a budget. */
 async function startHeadgate(
   name: CandidateName,
   { mockPort, models, profileDir }: BenchEnvironment,
@@ -145,7 +144,7 @@ async function createLimitedKeys(base: string, managementKey: string, count: num
       body: JSON.stringify(body),
     })
     if (!response.ok)
-      throw new Error(`${method} ${resource} answered ${response.status}: ${await response.text()}`)
+      throw new Error(`${method} ${resource} failed with ${response.status}: ${await response.text()}`)
     return (await response.json()) as { key?: string }
   }
   await send('PUT', '/workspaces/default/budgets/monthly', { limit_usd: 10_000_000 })
@@ -177,7 +176,7 @@ function toCandidate(
   }
 }
 
-/** Nothing of the caller's environment: a key or a setting in it would change what is measured. */
+/** Without the caller's environment: a key or a setting in it would change the measurement. */
 function minimalEnvironment(): Record<string, string> {
   return { ...outboundEnvironment, PATH: process.env.PATH ?? '', HOME: tmpdir(), NODE_ENV: 'production' }
 }

@@ -2,7 +2,7 @@ import type { Socket } from 'bun'
 import { HttpResponseReader } from './http-response.ts'
 
 export interface Timing {
-  /** Milliseconds from the request to the first event; to the end, when there is none. */
+  /** Milliseconds from the request to the first event, or to the end if there is none. */
   first: number
   total: number
 }
@@ -11,13 +11,13 @@ interface PendingRequest {
   startedAt: number
   first: number
   reply: HttpResponseReader
-  /** Resolve at the first event: the stream is not going to end. */
+  /** Resolve at the first event, for a stream that does not end. */
   untilFirst: boolean
   resolve: (timing: Timing) => void
   reject: (error: Error) => void
 }
 
-/** One keep-alive connection with one request at a time: a client so light that it hardly disturbs what it measures. */
+/** One keep-alive connection with one request at a time: cheap, so that the client hardly affects the measurement. */
 export class Connection {
   #pending: PendingRequest | null = null
   #unsent: Buffer | null = null
@@ -80,12 +80,12 @@ export class Connection {
     const total = performance.now() - pending.startedAt
     this.#pending = null
     if (reply.status === 200) pending.resolve({ first: pending.first || total, total })
-    else pending.reject(new Error(`answered ${reply.status}: ${reply.bodyStart}`))
+    else pending.reject(new Error(`status ${reply.status}: ${reply.bodyStart}`))
   }
 
   #handleClose(): void {
     this.isOpen = false
-    this.#pending?.reject(new Error('the connection was closed within a reply'))
+    this.#pending?.reject(new Error('the connection was closed during a response'))
     this.#pending = null
   }
 }

@@ -9,9 +9,9 @@ const whole = 'HTTP/1.1 402 Payment Required\r\ncontent-length: 13\r\n\r\n{"erro
 
 function read(text: string, cuts: number[]): HttpResponseReader {
   const reply = new HttpResponseReader()
-  const places = [...new Set(cuts.map((cut) => cut % text.length)), text.length].sort((a, b) => a - b)
+  const offsets = [...new Set(cuts.map((cut) => cut % text.length)), text.length].sort((a, b) => a - b)
   let from = 0
-  for (const to of places) {
+  for (const to of offsets) {
     expect(reply.done).toBe(false)
     reply.feed(Buffer.from(text.slice(from, to)))
     from = to
@@ -19,13 +19,13 @@ function read(text: string, cuts: number[]): HttpResponseReader {
   return reply
 }
 
-describe('the reply reader of the load generator', () => {
-  test('sees the end of a chunked and of a plain reply however they are cut', () => {
+describe('the response reader of the load generator', () => {
+  test('finds the end of a chunked and of a plain response, whatever the packet boundaries', () => {
     const cuts = fc.array(fc.nat(), { maxLength: 12 })
     fc.assert(fc.property(cuts, (at) => read(streamed, at).done && read(whole, at).done))
   })
 
-  test('tells an event from a comment', () => {
+  test('distinguishes an event from a comment', () => {
     const reply = new HttpResponseReader()
     const [head = '', rest = ''] = streamed.split('10\r\n')
     reply.feed(Buffer.from(head))
@@ -34,7 +34,7 @@ describe('the reply reader of the load generator', () => {
     expect(reply).toMatchObject({ hasEvent: true, done: true, status: 200 })
   })
 
-  test('keeps the beginning of a refusal', () => {
+  test('has the start of an error body', () => {
     expect(read(whole, [5, 50])).toMatchObject({ status: 402, bodyStart: '{"error":"x"}' })
   })
 })

@@ -3,12 +3,12 @@ const lineEnd = Buffer.from('\r\n')
 const eventStart = Buffer.from('data:')
 const emptyBuffer = Buffer.alloc(0)
 
-/** Follows one HTTP/1.1 reply as its bytes come, only so far as to know its first event and its end. */
+/** Parses one HTTP/1.1 response incrementally, only to find its first event and its end. */
 export class HttpResponseReader {
   status = 0
   done = false
   hasEvent = false
-  /** How the reply begins, for the message when it is not what was hoped for. */
+  /** The start of the body, for error messages. */
   bodyStart = ''
   #rest: Buffer = emptyBuffer
   #inHead = true
@@ -43,15 +43,15 @@ export class HttpResponseReader {
     return emptyBuffer
   }
 
-  /** What is left over is the beginning of a chunk's size line. */
+  /** Returns the rest: the start of a chunk's size line. */
   #readChunks(start: Buffer): Buffer {
     let input = start
     while (input.length > 0) {
       if (this.#remaining > 0) {
-        const piece = input.subarray(0, this.#remaining)
-        this.#inspect(piece)
-        this.#remaining -= piece.length
-        input = input.subarray(piece.length)
+        const part = input.subarray(0, this.#remaining)
+        this.#inspect(part)
+        this.#remaining -= part.length
+        input = input.subarray(part.length)
         continue
       }
       const end = input.indexOf(lineEnd)

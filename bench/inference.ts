@@ -1,4 +1,4 @@
-// What the gateway costs on the way of a chat request: beside a bare relay on the same runtime, a peer, and nothing.
+// The cost of the gateway for a chat request, compared with a bare relay on the same runtime, a peer, and no gateway.
 import { cpus, release } from 'node:os'
 import { resolve } from 'node:path'
 import {
@@ -27,7 +27,7 @@ import { verifyCandidate } from './verify.ts'
 export interface BenchOptions {
   isQuick: boolean
   withProfile: boolean
-  /** Those to measure; all when empty. */
+  /** The candidates to measure; all if empty. */
   only: string[]
 }
 
@@ -35,7 +35,7 @@ const resultFile = 'bench/results/latest.json'
 
 export async function measureInference(options: BenchOptions): Promise<void> {
   if (!hasProcfs) {
-    process.stdout.write('The inference benchmark reads /proc, which this system does not have: left out.\n')
+    process.stdout.write('The inference benchmark needs /proc, which this system does not have: skipped.\n')
     return
   }
   stopProcessesOnExit()

@@ -2,16 +2,16 @@ import { Connection, type Timing } from './connection.ts'
 
 export interface Load {
   port: number
-  /** Taken in turn. */
+  /** Used in rotation. */
   requests: Buffer[]
   connections: number
-  /** No request begins after this; those under way end. 0: one request for each connection. */
+  /** No request starts after this; those in flight finish. 0: one request for each connection. */
   durationMs: number
   /** Between the end of a reply and the next request of a connection. */
   pauseMs: number
 }
 
-/** Keep-alive connections, each asking again as soon as it was answered. */
+/** Keep-alive connections that each send the next request as soon as the response has ended. */
 export async function generateLoad(load: Load, whenOpen: () => void = () => undefined): Promise<Timing[]> {
   const connections = await openConnections(load.port, load.connections)
   whenOpen()
@@ -35,8 +35,8 @@ export async function generateLoad(load: Load, whenOpen: () => void = () => unde
 const openTimeoutMs = 10_000
 
 /**
- * Streams that are begun and not finished, a few dozen at a time: more at once would overrun the listen queue.
- * Fewer than asked for when some do not open; the caller counts.
+ * Opens streams that do not end, a few dozen at a time: more at once would overflow the listen queue.
+ * Returns fewer than requested if some do not open.
  */
 export async function openStreams(port: number, requests: Buffer[], count: number): Promise<Connection[]> {
   const streams: Connection[] = []
@@ -65,7 +65,7 @@ function openConnections(port: number, count: number): Promise<Connection[]> {
   return Promise.all(Array.from({ length: count }, () => Connection.connect(port)))
 }
 
-/** The value that the given share of the values does not exceed. */
+/** The quantile of the values. */
 export function percentile(values: number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN

@@ -5,10 +5,10 @@ import { residentBytes } from './processes.ts'
 import type { Effort } from './scenarios.ts'
 
 export interface MemoryUsage {
-  /** Before the first stream, after the warm-up. */
+  /** After the warm-up, before the first stream. */
   idleBytes: number
-  steps: { asked: number; open: number; openUpstream: number; bytesPerStream: number }[]
-  /** Upstream streams still open after every client went away. */
+  steps: { requested: number; open: number; openUpstream: number; bytesPerStream: number }[]
+  /** Upstream streams still open after every client disconnected. */
   leftUpstream: number
 }
 
@@ -18,7 +18,7 @@ const leaveTimeoutMs = 4000
 const warmStreams = 100
 const warmRequests = { connections: 32, durationMs: 500, pauseMs: 0 }
 
-/** A process of its own for each: one that has worked hard has room for streams that a fresh one must ask for. */
+/** A fresh process for each: one that was under load already has memory that new streams would reuse. */
 export async function measureMemory(
   name: CandidateName,
   environment: BenchEnvironment,
@@ -41,12 +41,12 @@ async function measureSteps(candidate: Candidate, mockPort: number, counts: numb
   const streams: Connection[] = []
   const steps: MemoryUsage['steps'] = []
   try {
-    for (const asked of counts) {
-      streams.push(...(await openStreams(candidate.port, requests, asked - streams.length)))
+    for (const requested of counts) {
+      streams.push(...(await openStreams(candidate.port, requests, requested - streams.length)))
       await Bun.sleep(settleMs)
       const open = streams.filter((stream) => stream.isOpen).length
       const bytesPerStream = (residentBytes(pid) - idleBytes) / open
-      steps.push({ asked, open, openUpstream: await countOpenUpstream(mockPort), bytesPerStream })
+      steps.push({ requested, open, openUpstream: await countOpenUpstream(mockPort), bytesPerStream })
     }
   } finally {
     for (const stream of streams) stream.close()
@@ -54,7 +54,7 @@ async function measureSteps(candidate: Candidate, mockPort: number, counts: numb
   return { idleBytes, steps, leftUpstream: await countLeftOpen(mockPort) }
 }
 
-/** Thousands that leave at once take a moment; what is open after that is forgotten. */
+/** Closing thousands of streams takes a moment; those open after that are leaked. */
 async function countLeftOpen(mockPort: number): Promise<number> {
   const deadline = performance.now() + leaveTimeoutMs
   for (;;) {

@@ -1,14 +1,14 @@
-// The TypeScript peer, installed into a folder of its own: it is measured against, never depended on.
+// A TypeScript gateway to compare with, installed into a separate folder: it is not a dependency.
 import { createServer } from 'node:net'
 import { resolve } from 'node:path'
 
 const folder = resolve('bench/.peers/portkey')
 const version = '1.15.2'
-/** The ranges it declares reach releases it does not start with. */
+/** The version ranges it declares include releases it does not start with. */
 const overrides = { '@hono/node-server': '1.13.5', hono: '4.9.7', '@hono/node-ws': '1.2.0' }
 const installTimeoutMs = 120_000
 
-/** Null when it is there, otherwise why it is not. */
+/** Null on success, otherwise the error. */
 export async function installPortkey(): Promise<string | null> {
   const [node, npm] = [Bun.which('node'), Bun.which('npm')]
   if (!node || !npm) return 'node and npm are not on the PATH'
@@ -41,7 +41,7 @@ export async function portkeyCommand(): Promise<{ command: string[]; port: numbe
   return { command, port }
 }
 
-/** It cannot be told to choose one itself. */
+/** A free port, because it cannot choose one itself. */
 function freePort(): Promise<number> {
   return new Promise((done, failed) => {
     const server = createServer().once('error', failed)

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, rmSync } from 'node:fs'
 
 export interface Child {
   pid: number
-  /** What the process printed when it was ready. */
+  /** The match of the `ready` pattern in its output. */
   ready: RegExpExecArray
   stop: () => Promise<void>
 }
@@ -12,11 +12,11 @@ interface LaunchOptions {
   command: string[]
   cwd: string
   env: Record<string, string>
-  /** Matched against what it prints; then it takes requests. */
+  /** Matches its output once it accepts requests. */
   ready: RegExp
-  /** How long it may take to end by itself, once asked. */
+  /** Time to exit after SIGTERM before it is killed. */
   graceMs?: number
-  /** A folder that is its own, removed when it has ended. */
+  /** Its private folder, removed when it has exited. */
   folder?: string
 }
 
@@ -52,13 +52,13 @@ export async function startProcess({
     return { pid: child.pid, ready: await readUntil(child.stdout, ready), stop }
   } catch {
     await stop()
-    throw new Error(`${command.slice(0, 3).join(' ')} did not start`)
+    throw new Error(`${command.slice(0, 3).join(' ')} failed to start`)
   } finally {
     clearTimeout(readyTimer)
   }
 }
 
-/** Reads on afterwards: a full pipe would stop the process. */
+/** Continues to read afterwards: a full pipe would block the process. */
 async function readUntil(output: ReadableStream<Uint8Array>, pattern: RegExp): Promise<RegExpExecArray> {
   const { promise, resolve, reject } = Promise.withResolvers<RegExpExecArray>()
   void (async () => {
@@ -72,7 +72,7 @@ async function readUntil(output: ReadableStream<Uint8Array>, pattern: RegExp): P
       resolve(match)
       text = null
     }
-    reject(new Error('it ended'))
+    reject(new Error('the process exited'))
   })()
   return promise
 }
@@ -81,7 +81,7 @@ export async function stopProcesses(): Promise<void> {
   await Promise.all([...running].map((entry) => entry.stop()))
 }
 
-/** Whatever ends this process ends those it started, and no others. */
+/** Stops the started processes when this one is stopped. */
 export function stopProcessesOnExit(): void {
   process.on('exit', () => {
     for (const entry of running) entry.kill()
@@ -99,15 +99,15 @@ export const hasProcfs = existsSync('/proc/self/stat')
 
 const ticksPerSecond = hasProcfs ? Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' })) : 100
 
-/** Microseconds of CPU all threads of a process have used, in user space and in the kernel. */
+/** CPU time of all threads of a process in microseconds, user and kernel. */
 export function cpuMicros(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-  // The second field is the name and may hold spaces; utime and stime are fields 14 and 15.
+  // The second field is the name and may contain spaces; utime and stime are fields 14 and 15.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   return ((Number(fields[11]) + Number(fields[12])) * 1e6) / ticksPerSecond
 }
 
-/** Bytes of a process that are in memory. */
+/** Resident memory of a process. */
 export function residentBytes(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
   return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? Number.NaN) * 1024

@@ -1,4 +1,4 @@
-// Millions of generations as an installation has them: one organization has half, keys have their few models and apps.
+// Millions of generations, distributed as in production: one organization has half, and each key uses few models and apps.
 import { type RawBuilder, sql } from 'kysely'
 import { createKey } from '../src/account/keys.ts'
 import { createMember } from '../src/account/members.ts'
@@ -11,7 +11,7 @@ const keysOfLargest = 1000
 const keysOfOthers = 1000
 const rowsPerStatement = 100_000
 const dayMs = 86_400_000
-/** So that thirty whole days are among them. */
+/** More than thirty whole days. */
 const days = 30.9
 
 interface SeedKey {
@@ -24,9 +24,9 @@ interface SeedKey {
 
 interface SeedResult {
   small: Tenant
-  /** Of the keys of the largest organization. */
+  /** The key hashes of the largest organization. */
   hashes: string[]
-  /** Adds generations that end now. */
+  /** Adds generations up to the current time. */
   addLatest: (count: number) => Promise<void>
 }
 
@@ -106,7 +106,7 @@ async function createWorkspacesAndUsers({ gateway }: TestServer, tenant: Tenant,
   return { workspaces, users }
 }
 
-/** A number below `below` that looks random, for row `i`. */
+/** A pseudo-random number below `below` for row `i`. */
 function pseudoRandom(salt: number, below: number): RawBuilder<number> {
   return sql.raw(`((((i + ${salt}) * 48271 % 2147483647) * 69621 % 2147483647) / 7 % ${below})`)
 }
@@ -131,7 +131,7 @@ async function insertRows(
   const began = `cast(${Math.floor(start)} + i * ${perRow} as bigint)`
   const rolled = sql`select i, ${pseudoRandom(1, 1000)} as u, ${pseudoRandom(2, 1000)} as v, ${pseudoRandom(3, 1000)} as w, ${pseudoRandom(4, 1000)} as x,
     ${pseudoRandom(5, 100_000)} as y, ${pseudoRandom(6, 1000)} as z, ${sql.raw(began)} as began from (${series}) as rows`
-  // Half of all in the first organization; in each, few keys do most of the work.
+  // Half of them in the first organization; in each, few keys send most requests.
   const placed = sql`select *, case when u < 500 then v * v / 1000 * w / 1000
     else ${sql.lit(keysOfLargest)} + v * v / 1000 * (1000 + w) / 2000 end as n from (${rolled}) as rolled`
   const named = sql`select placed.*, (n * 7 + x * x / 1000 * 4 / 1000) % 40 as m from (${placed}) as placed`

@@ -1,4 +1,4 @@
-// What analytics cost once there are millions of generations: each call over HTTP, on both databases.
+// The cost of analytics with millions of generations: each call over HTTP, on both databases.
 import { sql } from 'kysely'
 import { isPostgres } from '../src/db/db.ts'
 import { compactSegments } from '../src/ledger/rollups/compact-segments.ts'
@@ -8,11 +8,11 @@ import { seedRecords } from './records-seed.ts'
 
 const repeats = 30
 const targetMs = 100
-/** Not rolled up yet: as many as there can be on a quiet day. */
+/** Generations that are not rolled up yet, as on a day with little traffic. */
 const unrolledCount = 2000
 
 interface Timing {
-  /** The fastest: what a call takes while nothing else runs on the machine. */
+  /** The fastest call: the least affected by other load on the machine. */
   best: number
   p50: number
   p95: number
@@ -50,7 +50,7 @@ async function measureOn(server: TestServer, rows: number): Promise<Report> {
   await compactSegments(gateway)
   const rolled = performance.now()
   await addLatest(unrolledCount)
-  // What the database does by itself within a minute of such a change.
+  // The database would do this itself within a minute.
   await (isPostgres(gateway.db)
     ? sql`analyze generations, unrolled_generations, usage_segments, usage_columns`
     : sql`analyze`
@@ -182,7 +182,7 @@ function buildWorkload(server: TestServer, hashes: string[], generations: string
   ]
 }
 
-/** A little earlier with each call, so that none repeats another. */
+/** Shifted with each call, so that no two calls are identical. */
 function lastDays(server: TestServer, days: number, i = 0) {
   const end = server.clock.now() - i * 977_000
   return { start: new Date(end - days * 86_400_000).toISOString(), end: new Date(end).toISOString() }
@@ -195,7 +195,7 @@ async function measureCall(
   body?: (i: number) => Body,
 ): Promise<Timing> {
   const times: number[] = []
-  // A new minute for each, because queries are limited by the minute.
+  // A new minute for each, because queries are rate limited per minute.
   server.clock.advance(60_000)
   for (let i = -5; i < repeats; i++) {
     const url = `${server.url}/api/v1${typeof path === 'string' ? path : path(i + 5)}`
@@ -227,7 +227,7 @@ async function sumRollUpBytes({ gateway }: TestServer): Promise<number> {
 function printReport(kind: string, report: Report): void {
   const { rows, seedSeconds, rollSeconds, rollUpBytes: bytes, calls } = report
   process.stdout.write(
-    `\n${kind}: ${rows.toLocaleString('en')} generations, half of them in the organization that asks ` +
+    `\n${kind}: ${rows.toLocaleString('en')} generations, half of them in the organization of the caller ` +
       `(seeded in ${seedSeconds.toFixed(0)} s, rolled up in ${rollSeconds.toFixed(0)} s into ${(bytes / 2 ** 20).toFixed(0)} MB)\n`,
   )
   for (const [name, { best, p50, p95 }] of Object.entries(calls)) {

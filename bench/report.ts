@@ -5,12 +5,12 @@ import { buildTargets, formatVerdict, type Measurements, type Row, summarize } f
 type Cell = string
 type Rows = Partial<Record<CandidateName, Row>>
 
-/** What people read; the same figures are in the JSON. */
+/** The human-readable form of the JSON result. */
 export function formatReport(measured: Measurements, scenarios: Scenario[]): string {
   const summary = summarize(measured)
   const tables = scenarios.map((scenario) => {
     const rows = summary[scenario.id] ?? {}
-    // Under full load a request waits for others: how long says how fast the machine is, not what the gateway adds.
+    // Under full load, latency is queueing: it measures the machine, not what the gateway adds.
     const lines = scenario.pauseMs > 0 ? buildLatencyTable(scenario, rows) : buildCpuTable(scenario, rows)
     return `\n${scenario.title}\n${formatTable(lines)}`
   })
@@ -51,7 +51,7 @@ function formatMemorySection({ memory }: Measurements): string {
     steps.map((step) => [
       name,
       formatNumber(idleBytes / 2 ** 20, 0),
-      String(step.asked),
+      String(step.requested),
       String(step.open),
       String(step.openUpstream),
       formatNumber(step.bytesPerStream / 1024, 1),

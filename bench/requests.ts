@@ -1,15 +1,15 @@
-/** What is asked: the same bytes of everyone, but for the model's name and the headers each of them wants. */
+/** Every candidate receives the same bytes, except for the model name and the headers it needs. */
 const sentence =
   'Summarise the "quarterly" report in three points:\n- revenue, cost and margin;\n- what changed, and why. '
 
 export interface RequestSpec {
-  /** What the mock is to do; see children/mock.ts. */
+  /** Selects the behaviour of the mock; see children/mock.ts. */
   model: string
   promptBytes: number
   streamed: boolean
 }
 
-/** The messages of a conversation of about so many bytes. */
+/** The messages of a conversation of about this many bytes. */
 function buildMessages(bytes: number): { role: string; content: string }[] {
   const turns = Math.max(2, Math.ceil(bytes / 10_000))
   const content = sentence.repeat(Math.ceil(bytes / turns / sentence.length)).slice(0, bytes / turns)

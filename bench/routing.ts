@@ -1,4 +1,4 @@
-// What it costs to decide where a request goes: CPU time of `route` with 500 models on 20 endpoints each.
+// The CPU time of a routing decision, with 500 models on 20 endpoints each.
 import type { InferenceRequest } from '../src/pipeline/request/inference-request.ts'
 import { planRoute } from '../src/pipeline/routing/plan.ts'
 import {
@@ -25,14 +25,14 @@ interface Case {
 
 interface Row {
   micros: number
-  timesLeast: number
+  timesBaseline: number
 }
 
 export async function measureRouting(isQuick: boolean): Promise<void> {
   const rounds = isQuick ? 15 : 60
   const cases = buildCases(seededRandom(1))
   const samples = cases.map((): number[] => [])
-  // The runtime compiles what is hot, and a gateway runs for weeks.
+  // Warm-up: the runtime compiles hot code, and a gateway runs for weeks.
   for (let round = 0; round < rounds / 3; round++) for (const one of cases) measureMicros(one, decideAll)
   const baseline: number[] = []
   for (let round = 0; round < rounds; round++) {
@@ -44,21 +44,23 @@ export async function measureRouting(isQuick: boolean): Promise<void> {
     cases.map(({ name }, index) => [name, summarizeCase(samples[index] ?? [], baseline)]),
   )
   printReport(rows, median(baseline))
-  const report = { at: new Date().toISOString(), leastMicros: median(baseline), rows }
+  const report = { at: new Date().toISOString(), baselineMicros: median(baseline), rows }
   await Bun.write('bench/results/routing.json', `${JSON.stringify(report, null, 2)}\n`)
 }
 
 function summarizeCase(samples: number[], baseline: number[]): Row {
   const ratios = samples.map((micros, round) => micros / (baseline[round] ?? micros))
-  return { micros: median(samples), timesLeast: median(ratios) }
+  return { micros: median(samples), timesBaseline: median(ratios) }
 }
 
 function printReport(rows: Record<string, Row>, baseline: number): void {
   const write = (text: string) => process.stdout.write(`${text}\n`)
   write(`\nCPU of a decision: ${modelCount} models on ${endpointCount} endpoints each`)
-  write(`  ${'the least: look up and draw'.padEnd(42)} ${baseline.toFixed(2).padStart(6)} us`)
-  for (const [name, { micros, timesLeast }] of Object.entries(rows)) {
-    write(`  ${name.padEnd(42)} ${micros.toFixed(2).padStart(6)} us  ${timesLeast.toFixed(1)} x the least`)
+  write(`  ${'baseline: lookup and weighted choice'.padEnd(42)} ${baseline.toFixed(2).padStart(6)} us`)
+  for (const [name, { micros, timesBaseline }] of Object.entries(rows)) {
+    write(
+      `  ${name.padEnd(42)} ${micros.toFixed(2).padStart(6)} us  ${timesBaseline.toFixed(1)} x the baseline`,
+    )
   }
   for (const name of targetedCases) {
     const { micros = Number.NaN } = rows[name] ?? {}
@@ -68,16 +70,17 @@ function printReport(rows: Record<string, Row>, baseline: number): void {
 
 function buildCases(random: () => number): Case[] {
   const models = buildModels(random)
-  const catalog = buildFakeCatalogue(models)
+  const catalogue = buildFakeCatalogue(models)
   const clock = { now: () => 1_800_000_000_000 }
-  const fresh = buildFakeGateway(catalog, clock, random)
-  const busy = buildFakeGateway(catalog, clock, random)
+  const fresh = buildFakeGateway(catalogue, clock, random)
+  const busy = buildFakeGateway(catalogue, clock, random)
   for (const { id } of models)
-    for (const endpoint of catalog.bySlug.get(id)?.endpoints ?? []) simulateTraffic(busy, endpoint.id, random)
+    for (const endpoint of catalogue.bySlug.get(id)?.endpoints ?? [])
+      simulateTraffic(busy, endpoint.id, random)
   busy.routing.sticky.remember('another conversation', 'endpoint', clock.now())
   const byokKeys = [0, 5, 10].map((index) => buildFakeByokKey(`key-${index}`, `provider-${index}`))
-  const requestsWith = (body: object, own = false) =>
-    models.map(({ id }) => buildFakeRequest({ model: id, ...body }, own ? { byokKeys } : {}))
+  const requestsWith = (body: object, isByok = false) =>
+    models.map(({ id }) => buildFakeRequest({ model: id, ...body }, isByok ? { byokKeys } : {}))
   const order = { provider: { order: ['provider-7', 'provider-3'] } }
   const tools = {
     tools: [{ type: 'function', function: { name: 'look_up', parameters: { type: 'object' } } }],
@@ -90,14 +93,14 @@ function buildCases(random: () => number): Case[] {
       'with max_price and only',
       { provider: { max_price: { prompt: 51 }, only: ['provider-1', 'provider-9'] } },
     ],
-    ['with tools and a session', { ...tools, session_id: 'talk' }],
-    ['with own keys', {}, true],
+    ['with tools and a session', { ...tools, session_id: 'conversation' }],
+    ['with BYOK keys', {}, true],
   ]
   return [fresh, busy].flatMap((gateway) =>
-    cases.map(([name, body, own]) => ({
+    cases.map(([name, body, isByok]) => ({
       name: gateway === busy ? `${name}, all with traffic` : name,
       gateway,
-      requests: requestsWith(body, own),
+      requests: requestsWith(body, isByok),
     })),
   )
 }
@@ -115,7 +118,7 @@ function buildModels(random: () => number): FakeModel[] {
   }))
 }
 
-/** Half an hour of traffic in which one in fifty fails. */
+/** Half an hour of traffic with 2 % failures. */
 function simulateTraffic({ routing, clock }: FakeGateway, id: string, random: () => number): void {
   const health = routing.health.getOrCreate(id)
   const now = clock.now()
@@ -138,7 +141,7 @@ function measureMicros(
   let decided = 0
   for (let count = 0; count < repeats; count++) decided += work(gateway, requests)
   const { user, system } = process.cpuUsage(before)
-  if (decided !== repeats * requests.length) throw new Error('not every request found its way')
+  if (decided !== repeats * requests.length) throw new Error('some requests have no candidate')
   return (user + system) / decided
 }
 
@@ -148,7 +151,7 @@ function decideAll(gateway: FakeGateway, requests: InferenceRequest[]): number {
   return decided
 }
 
-/** What no router can do without: find the model, and draw one of its endpoints by price. */
+/** The minimum of any router: look up the model and choose an endpoint weighted by price. */
 function decideBaseline({ catalogue, routing }: FakeGateway, requests: InferenceRequest[]): number {
   let decided = 0
   for (const { options } of requests) {

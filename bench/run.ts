@@ -1,4 +1,4 @@
-// One part of the benchmark in a process of its own; scripts/bench.mjs says which.
+// Runs one part of the benchmark; scripts/bench.mjs starts a process for each.
 import { parseArgs } from 'node:util'
 import { measureInference } from './inference.ts'
 
@@ -19,7 +19,7 @@ const parts: Record<string, () => Promise<void>> = {
       withProfile: values.profile,
       only: values.only.split(',').filter((name) => name !== ''),
     }),
-  // Loaded only when asked for: it brings the whole gateway into this process.
+  // Loaded on demand: it imports the whole gateway.
   storage: async () => (await import('./storage.ts')).measureStorage(),
   routing: async () => (await import('./routing.ts')).measureRouting(values.quick),
   records: async () => (await import('./records.ts')).measureRecords(values.quick),
@@ -27,7 +27,7 @@ const parts: Record<string, () => Promise<void>> = {
 
 const part = parts[positionals[0] ?? '']
 if (!part) {
-  process.stderr.write(`There is no benchmark "${positionals[0]}": inference, routing, storage or records.\n`)
+  process.stderr.write(`Unknown benchmark "${positionals[0]}". Use inference, routing, storage or records.\n`)
   process.exit(2)
 }
 try {

@@ -10,13 +10,13 @@ export interface Scenario {
   connections: number
   durationMs: number
   pauseMs: number
-  /** What the CPU time is divided by, for each request. */
+  /** Units per request that the CPU time is divided by. */
   units: number
 }
 
 export interface Sample {
   requests: number
-  /** Of the gateway's process alone; null where there is none. */
+  /** Of the gateway's process; null without a gateway. */
   cpuMicrosPerUnit: number | null
   perSecond: number
   p50: number
@@ -52,14 +52,14 @@ export const quick: Effort = {
 }
 
 const connections = 32
-/** 32 streams of one event in 8 ms: 4,000 events a second, few enough that each is read by itself. */
+/** 32 streams with one event per 8 ms: 4,000 events per second, few enough that each is read separately. */
 const paceMs = 8
 const smallPromptBytes = 880
 const longPromptBytes = 300_000
 
-/** Light: few enough requests that none waits for another, so that what is seen is the way and not the queue. */
+/** Light load: no request waits for another, so that latency is not queueing. */
 const lightLoad = { connections: 4, pauseMs: 5 }
-/** About a thousand a second. */
+/** About a thousand requests per second. */
 const steadyLoad = { connections: 32, pauseMs: 30 }
 
 export function buildScenarios({ blockMs, streamEvents }: Effort): Scenario[] {
@@ -124,10 +124,9 @@ export function listModels(scenarios: Scenario[]): string[] {
   return [...new Set([...scenarios.map((scenario) => scenario.spec.model), 'hold'])]
 }
 
-/** The plain request is what everything else is made of. */
 const warmUpShares: Record<string, number> = { whole: 0.7, prompt: 0.2, light: 0.05, first: 0.05 }
 
-/** Unmeasured, and long enough for the runtime to compile what is hot: a gateway runs for weeks, not for seconds. */
+/** Long enough for the runtime to compile hot code: a gateway runs for weeks, not for seconds. */
 export async function warmUp(candidate: Candidate, scenarios: Scenario[], warmMs: number): Promise<void> {
   for (const scenario of scenarios) {
     const requests = candidate.encodeRequests(scenario.spec)
@@ -162,7 +161,7 @@ export async function measure(candidate: Candidate, scenario: Scenario): Promise
 
 export type Samples = Record<string, Partial<Record<CandidateName, Sample[]>>>
 
-/** Short blocks in random order, so that what else the machine does meets everyone alike. */
+/** Short blocks in random order, so that other load on the machine affects all candidates alike. */
 export async function measureRounds(
   candidates: Candidate[],
   scenarios: Scenario[],

@@ -1,4 +1,4 @@
-// How list and lookup hold up as an installation grows: 100,000 keys and 10,000 members, on both databases.
+// Lists and lookups in a large installation: 100,000 keys and 10,000 members, on both databases.
 // Prints the median and the 99th percentile of each call over HTTP, and the ratio to a near-empty database.
 import { sql } from 'kysely'
 import { isPostgres } from '../src/db/db.ts'
@@ -121,7 +121,7 @@ async function seedDatabase(server: TestServer): Promise<void> {
     }))
     await db.insertInto('workspace_members').values(rows).execute()
   }
-  // What the database does by itself within a minute of such a change.
+  // The database would do this itself within a minute.
   await (isPostgres(db) ? sql`vacuum analyze` : sql`analyze`).execute(db)
 }
 

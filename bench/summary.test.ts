@@ -13,7 +13,7 @@ const sample = (cpuMicrosPerUnit: number | null, firstP50 = 1): Sample => ({
 })
 
 describe('the summary of a benchmark', () => {
-  test('compares within a round, so that a slow minute does not look like a slow gateway', () => {
+  test('compares within a round, so that a slow minute does not count as a slow gateway', () => {
     const samples = {
       whole: {
         relay: [50, 100, 500].map((cpu) => sample(cpu)),
@@ -24,12 +24,12 @@ describe('the summary of a benchmark', () => {
     expect(row).toMatchObject({ cpuMicros: 150, timesRelay: 1.5, timesPortkey: null, addedP50: null })
   })
 
-  test('says of each target whether it is met, and by how much it is missed', () => {
+  test('reports for each target whether it is met, or by how much it is missed', () => {
     const samples = {
       whole: { relay: [sample(50)], headgate: [sample(100)] },
       first: { direct: [sample(null, 0.5)], headgate: [sample(100, 1)] },
     }
-    const step = { asked: 10, open: 10, openUpstream: 10, bytesPerStream: 60 * 1024 }
+    const step = { requested: 10, open: 10, openUpstream: 10, bytesPerStream: 60 * 1024 }
     const memory = { headgate: { idleBytes: 0, steps: [step], leftUpstream: 0 } }
     expect(buildTargets({ samples, memory }).map(formatVerdict)).toEqual([
       'missed by 0.40 x relay (25 %)',

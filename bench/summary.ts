@@ -12,11 +12,11 @@ export interface Target {
   name: string
   unit: string
   atMost: number
-  /** Null when what it is compared with was not measured. */
+  /** Null if the reference was not measured. */
   value: number | null
 }
 
-/** One candidate in one scenario: medians over the rounds. Ratios and differences are taken within a round first. */
+/** One candidate in one scenario: medians over the rounds. Ratios and differences are computed within a round first. */
 export interface Row {
   cpuMicros: number | null
   timesRelay: number | null
@@ -90,7 +90,7 @@ function medianOf(values: (number | null)[]): number | null {
   return numbers.length === 0 ? null : median(numbers)
 }
 
-/** What the project has promised itself, and where it stands. */
+/** The performance targets of the project. */
 export function buildTargets(measured: Measurements): Target[] {
   const summary = summarize(measured)
   const of = (scenario: string) => summary[scenario]?.headgate

@@ -6,10 +6,10 @@ interface Chunk {
   usage?: { total_tokens?: number } | null
 }
 
-/** What the mock counts; see children/mock-replies.ts. */
+/** The usage that the mock reports; see children/mock-replies.ts. */
 const tokens = 370
 
-/** A gateway that leaves something out would win: before the load, each is asked once and its answer is read. */
+/** Checks one response before the load: a gateway that skips work would look faster. */
 export async function verifyCandidate(candidate: Candidate, scenario: Scenario): Promise<void> {
   const response = await candidate.send(scenario.spec)
   const text = await response.text()
@@ -17,7 +17,7 @@ export async function verifyCandidate(candidate: Candidate, scenario: Scenario):
   const isExpected =
     response.status === 200 && (events > 0 ? isExpectedStream(text, events) : isWholeReply(text))
   if (isExpected) return
-  const about = `${candidate.name}, ${scenario.id}: an unexpected answer, ${response.status}`
+  const about = `${candidate.name}, ${scenario.id}: an unexpected response, ${response.status}`
   throw new Error(`${about} ${text.slice(0, 500)}`)
 }
 

@@ -1,4 +1,4 @@
-// Runs the benchmark: what an inference request and its routing cost, then how storage and records hold up, on SQLite and a private PostgreSQL.
+// Runs the benchmarks: inference and routing, then storage and records on SQLite and a private PostgreSQL.
 import { spawn } from 'node:child_process'
 import { bunBinary, ensureInstalled, root } from './install.mjs'
 import { startPostgres } from './postgres.mjs'
@@ -26,7 +26,7 @@ for (const part of parts) {
 async function onDatabases(part) {
   const url = process.env.TEST_DATABASE_URL
   const postgres = url ? { url, stop: () => undefined } : await startPostgres()
-  if (!postgres) process.stderr.write('PostgreSQL is missing: measuring SQLite alone.\n')
+  if (!postgres) process.stderr.write('PostgreSQL is missing: measuring SQLite only.\n')
   const code = await run(part, { ...process.env, ...(postgres && { TEST_DATABASE_URL: postgres.url }) })
   postgres?.stop()
   return code

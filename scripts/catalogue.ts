@@ -1,4 +1,4 @@
-// Makes src/catalogue/snapshot.json from the price data of @pydantic/genai-prices: npm run catalogue [YYYY-MM-DD]
+// Writes src/catalogue/snapshot.json from the price data of @pydantic/genai-prices: npm run catalogue [YYYY-MM-DD]
 import { readFileSync, writeFileSync } from 'node:fs'
 import { buildSnapshot } from './catalogue/build.ts'
 import { formatSnapshot } from './catalogue/format-snapshot.ts'

@@ -3,14 +3,14 @@ import { spawn } from 'node:child_process'
 import { bunBinary, ensureInstalled, root } from './install.mjs'
 import { startPostgres } from './postgres.mjs'
 
-const wanted = process.argv.slice(2)
+const paths = process.argv.slice(2)
 
 ensureInstalled({ dev: true })
 const url = process.env.TEST_DATABASE_URL
 const postgres = url ? { url, stop: () => undefined } : await startPostgres()
-if (!postgres) process.stderr.write('PostgreSQL is missing: SQLite alone is put to the test.\n')
+if (!postgres) process.stderr.write('PostgreSQL is missing: testing SQLite only.\n')
 
-const files = wanted.length > 0 ? wanted : ['./test/faults']
+const files = paths.length > 0 ? paths : ['./test/faults']
 const child = spawn(bunBinary(), ['--no-env-file', 'test', '--timeout', '3600000', ...files], {
   cwd: root,
   stdio: 'inherit',

@@ -1,6 +1,5 @@
-// Writes the databases of this version, with data in them, to test/fixtures/schemas/<last migration>: the next
-// versions prove with them that they can take over. Run it once for each release that changed the schema, the form
-// of holds or the journal.
+// Writes databases of this version with data to test/fixtures/schemas/<last migration>, for the upgrade tests of later
+// versions. Run it once for each release that changes the schema, the format of holds or the journal.
 import { Database } from 'bun:sqlite'
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -37,8 +36,8 @@ async function writeFixture(kind: DatabaseKind): Promise<void> {
     server.clock.advance(minuteMs)
   }
   for (let count = 0; count < 3; count++) await chat()
-  const own = { provider: 'one-chat', key: 'own-credential-0123456789', is_byok_only: true }
-  await server.call('POST', '/byok', { body: own })
+  const byok = { provider: 'one-chat', key: 'own-credential-0123456789', is_byok_only: true }
+  await server.call('POST', '/byok', { body: byok })
   await chat()
   await server.gateway.ledger.flush()
   await rollUp({ db: server.gateway.db }, { fewest: 1 })
@@ -68,7 +67,7 @@ async function dumpDatabase(
   } else await dumpSqlite(databaseUrl, chat)
 }
 
-/** With a charge that is in the journal alone, as after a crash. */
+/** With a charge that is only in the journal, as after a crash. */
 async function dumpSqlite(path: string, chat: () => Promise<void>): Promise<void> {
   const database = new Database(path)
   database.run('begin immediate')
@@ -94,7 +93,7 @@ function dumpPostgres(url: string): string {
   return `${lines.join('\n')}\n`
 }
 
-/** What the API of this version says of it. */
+/** The responses of this version's API. */
 async function readExpected(server: TestServer, holds: unknown[]) {
   const { managementKey, inferenceKey } = server.own
   const credits = await server.call('GET', '/credits')

@@ -1,4 +1,4 @@
-// Writes docs/guarantees.md: what Headgate promises, and the tests that prove it, found by the number in their name.
+// Writes docs/guarantees.md: the guarantees, and the tests that prove them, found by the number in their title.
 import { readFileSync } from 'node:fs'
 import { Glob } from 'bun'
 import promises from '../docs/promises.json' with { type: 'json' }
@@ -17,7 +17,7 @@ export async function renderGuaranteesPage(): Promise<string> {
   })
   return `# What Headgate promises
 
-Each promise is a statement a test can falsify. This page is made by \`npm run guarantees\`: the last column lists the test files that have the number in a test's name, so a promise nobody tests says so.
+Each promise is a statement a test can falsify. \`npm run guarantees\` generates this page: the last column lists the test files with the number in a test title, or says that there is none.
 
 | | Promise | Proven in |
 |---|---|---|

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 
 export const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** Installs the locked dependencies when some are missing or of another version. No script of theirs is run. */
+/** Installs the locked dependencies if some are missing or of another version. Their install scripts do not run. */
 export function ensureInstalled({ dev, folder = '' }) {
   const directory = join(root, folder)
   if (isComplete(directory, dev)) return
@@ -24,7 +24,7 @@ export function ensureInstalled({ dev, folder = '' }) {
   }
 }
 
-/** npm keeps a copy of the lockfile of what it installed; platform packages of other machines are not in it. */
+/** npm stores a lockfile of what it installed, without the packages of other platforms. */
 function isComplete(directory, dev) {
   const copy = join(directory, 'node_modules', '.package-lock.json')
   if (!existsSync(copy)) return false
@@ -42,8 +42,8 @@ export function bunBinary() {
   const platform = `${process.platform === 'win32' ? 'windows' : process.platform}-${arch}`
   const file = process.platform === 'win32' ? 'bun.exe' : 'bun'
   const candidates = [`@oven/bun-${platform}`, `@oven/bun-${platform}-musl`]
-  const found = candidates.map((name) => join(root, 'node_modules', name, 'bin', file)).find(existsSync)
-  if (found) return found
-  process.stderr.write(`There is no Bun for this platform (${platform}).\n`)
+  const path = candidates.map((name) => join(root, 'node_modules', name, 'bin', file)).find(existsSync)
+  if (path) return path
+  process.stderr.write(`Bun does not support this platform (${platform}).\n`)
   return process.exit(1)
 }

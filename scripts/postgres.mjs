@@ -1,4 +1,4 @@
-// A private PostgreSQL for the test run: a fresh cluster in a temporary folder, on a free port of loopback.
+// A private PostgreSQL for the tests: a new cluster in a temporary folder, on a free loopback port.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -7,7 +7,7 @@ import { join } from 'node:path'
 
 const isRoot = process.getuid?.() === 0
 
-/** Its URL and how to stop it; null when PostgreSQL cannot be had here. */
+/** Its URL and how to stop it; null if PostgreSQL is not available. */
 export async function startPostgres() {
   const bin = findBinaries() ?? (installPackage() ? findBinaries() : null)
   if (!bin) return null
@@ -33,12 +33,12 @@ export async function startPostgres() {
 function findBinaries() {
   const debian = '/usr/lib/postgresql'
   const versions = existsSync(debian) ? readdirSync(debian).sort((a, b) => Number(b) - Number(a)) : []
-  const places = [
+  const folders = [
     ...versions.map((version) => join(debian, version, 'bin')),
     ...(process.env.PATH ?? '').split(':'),
   ]
   return (
-    places.find((place) => existsSync(join(place, 'initdb')) && existsSync(join(place, 'pg_ctl'))) ?? null
+    folders.find((folder) => existsSync(join(folder, 'initdb')) && existsSync(join(folder, 'pg_ctl'))) ?? null
   )
 }
 
@@ -50,7 +50,7 @@ function installPackage() {
   return apt('update', '-q') && apt('install', '-q', '-y', '--no-install-recommends', 'postgresql')
 }
 
-/** The server refuses to run as root. */
+/** PostgreSQL does not run as root. */
 function postgresUser() {
   const id = (flag) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }))
   return { uid: id('-u'), gid: id('-g') }

@@ -1,4 +1,4 @@
-// Measures the shape of the source: who imports whom, how long things are, where names and side effects live.
+// Checks the structure of the source: layers, cycles, lengths, names, and where side effects are allowed.
 import { readFileSync } from 'node:fs'
 import { dirname, join, normalize, relative } from 'node:path'
 import { Glob } from 'bun'
@@ -6,7 +6,7 @@ import { destinations } from '../src/destinations/all.ts'
 import { providers } from '../src/providers/all.ts'
 import { signInSchemes } from '../src/sign-in/all.ts'
 
-/** Each folder of src, or a file of one, by its distance from the ground. Imports go down, never up. */
+/** The layer of each folder or file of src. A module imports only from its own layer or below. */
 const layers: Record<string, number> = {
   'config.ts': 0,
   errors: 0,
@@ -36,10 +36,10 @@ const minModules = 50
 const maxFileLines = 350
 const maxFunctionLines = 60
 const bannedNames = /(^|\/)(index|utils|helpers|types)\.ts$/
-/** Tables of facts: they may be long, and are where names belong. */
+/** Data: these files may be long and may name providers. */
 const dataFiles =
   /^src\/(providers|db\/migrations)\/|^src\/(catalogue\/vocabulary|db\/schema|areas\/byok\/providers)\.ts$/
-/** The two ways out: to the providers the operator set up, and to addresses that users name. */
+/** The two HTTP clients: to the providers of the operator, and to addresses that users choose. */
 const egressModules = new Set(['src/pipeline/upstream/exchange.ts', 'src/lib/egress-client.ts'])
 const queryCall = /\.(selectFrom|insertInto|updateTable|deleteFrom)\(/
 const queryHomes = /(^|\/)store\.ts$|^src\/(account|ledger|catalogue|db)\//
@@ -53,7 +53,8 @@ interface Module {
 const problems: string[] = []
 const modules = readModules()
 
-if (modules.length < minModules) problems.push(`only ${modules.length} modules seen: the check is blind`)
+if (modules.length < minModules)
+  problems.push(`only ${modules.length} modules found: the check does not see the source`)
 for (const module of modules) {
   checkLayers(module)
   checkNames(module)
@@ -66,16 +67,16 @@ if (problems.length > 0) {
   process.stderr.write(`${problems.join('\n')}\n`)
   process.exit(1)
 }
-process.stdout.write(`shape: ${modules.length} modules, no complaint\n`)
+process.stdout.write(`shape: ${modules.length} modules, no problems\n`)
 
 function readModules(): Module[] {
   const transpiler = new Bun.Transpiler({ loader: 'ts' })
   const paths = [...new Glob('src/**/*.ts').scanSync('.')].filter((path) => !path.endsWith('.test.ts')).sort()
   return paths.map((path) => {
     const text = readFileSync(path, 'utf8')
-    // Type-only imports are arrows too: the transpiler drops them, so their text is read as well.
+    // The transpiler drops type-only imports, so they are read from the text.
     const typeImports = [...text.matchAll(/from '(\.[^']+)'/g)].map((match) => match[1] ?? '')
-    const all = [...transpiler.scanImports(text).map((found) => found.path), ...typeImports]
+    const all = [...transpiler.scanImports(text).map(({ path }) => path), ...typeImports]
     const local = all.filter((target) => target.startsWith('.') && target.endsWith('.ts'))
     return {
       path,
@@ -99,9 +100,9 @@ function areaOf(path: string): string | undefined {
 
 function checkLayers({ path, imports }: Module): void {
   for (const target of imports) {
-    if (layerOf(target) > layerOf(path)) problems.push(`${path}: imports upwards, ${target}`)
+    if (layerOf(target) > layerOf(path)) problems.push(`${path}: imports from a higher layer, ${target}`)
     const [from, to] = [areaOf(path), areaOf(target)]
-    if (from && to && from !== to) problems.push(`${path}: an area imports another, ${target}`)
+    if (from && to && from !== to) problems.push(`${path}: imports from another area, ${target}`)
   }
 }
 
@@ -120,7 +121,7 @@ function checkCycles(): void {
 
 /** Shared code reads properties of providers, destinations and sign-in schemes; it never checks which one it has. */
 function checkNames({ path, text }: Module): void {
-  if (bannedNames.test(path)) problems.push(`${path}: a name that says nothing`)
+  if (bannedNames.test(path)) problems.push(`${path}: a file name without meaning`)
   if (dataFiles.test(path)) return
   for (const { slug } of providers) {
     if (new RegExp(`['"\`]${slug.replace('/', '\\/')}['"\`]`).test(text)) {
@@ -157,7 +158,7 @@ function checkSideEffects({ path, text }: Module): void {
   }
 }
 
-/** The formatter puts the end of a function at the indentation of its start. */
+/** Relies on the formatter: the end of a function has the indentation of its start. */
 function checkLengths({ path, text }: Module): void {
   const lines = text.split('\n')
   if (lines.length > maxFileLines && !dataFiles.test(path)) {

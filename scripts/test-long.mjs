@@ -1,5 +1,5 @@
-// The long run: the command-line agents that must work with Headgate, each with a small task, and the client
-// libraries of other languages. They are large, so they are installed only here, into folders of their own.
+// The long tests: command-line agents, each with a small task, and the client libraries of other languages. They are
+// large, so they are installed only here, into separate folders.
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,29 +11,29 @@ const agents = { '@anthropic-ai/claude-code': '2.1.325', '@openai/codex': '0.166
 const folder = join(root, 'test', 'long', '.agents')
 const parts = { agents: installAgents, ...languages }
 
-const wanted = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(parts)
-const unknown = wanted.filter((name) => !Object.hasOwn(parts, name))
+const selected = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(parts)
+const unknown = selected.filter((name) => !Object.hasOwn(parts, name))
 if (unknown.length > 0) {
-  process.stderr.write(`${unknown.join(', ')}: the parts are ${Object.keys(parts).join(', ')}.\n`)
+  process.stderr.write(`Unknown: ${unknown.join(', ')}. Use ${Object.keys(parts).join(', ')}.\n`)
   process.exit(1)
 }
 
 ensureInstalled({ dev: true })
 ensureInstalled({ dev: true, folder: 'test/clients' })
-const places = Object.assign({}, ...wanted.map((name) => parts[name]()))
+const programPaths = Object.assign({}, ...selected.map((name) => parts[name]()))
 
 const url = process.env.TEST_DATABASE_URL
 const postgres = url ? { url, stop: () => undefined } : await startPostgres()
 if (!postgres) {
   process.stderr.write('PostgreSQL is missing: install it, or set TEST_DATABASE_URL.\n')
   if (process.env.CI) process.exit(1)
-  process.stderr.write('Outside CI the tests go on with SQLite alone.\n')
+  process.stderr.write('Not in CI: the tests continue with SQLite only.\n')
 }
 
 const child = spawn(bunBinary(), ['--no-env-file', 'test', '--timeout', '120000', './test/long'], {
   cwd: root,
   stdio: 'inherit',
-  env: { ...process.env, ...places, ...(postgres && { TEST_DATABASE_URL: postgres.url }) },
+  env: { ...process.env, ...programPaths, ...(postgres && { TEST_DATABASE_URL: postgres.url }) },
 })
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
 child.on('exit', (code) => {
@@ -41,7 +41,7 @@ child.on('exit', (code) => {
   process.exit(code ?? 130)
 })
 
-/** No script of theirs is run: the programs are in the packages for each platform, and the wrappers find them there. */
+/** Install scripts do not run: the wrappers find the programs in the packages of the platform. */
 function installAgents() {
   const environment = { HEADGATE_TEST_AGENTS: join(folder, 'node_modules') }
   if (Object.entries(agents).every(([name, version]) => installedVersion(name) === version))
@@ -50,8 +50,8 @@ function installAgents() {
   process.stderr.write('Installing the agents (about 800 MB)...\n')
   const packages = Object.entries(agents).map(([name, version]) => `${name}@${version}`)
   const quiet = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
-  const kept = ['--no-save', '--no-package-lock']
-  const result = spawnSync('npm', ['install', '--prefix', folder, ...quiet, ...kept, ...packages], {
+  const unsaved = ['--no-save', '--no-package-lock']
+  const result = spawnSync('npm', ['install', '--prefix', folder, ...quiet, ...unsaved, ...packages], {
     cwd: folder,
     stdio: ['ignore', 2, 2],
     shell: process.platform === 'win32',

@@ -1,4 +1,4 @@
-// Everything `npm test` does: set-up, type check, lint and format, shape, then the tests on both databases.
+// `npm test`: installs dependencies, checks types, lint, format and shape, then runs the tests on both databases.
 import { spawn, spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { bunBinary, ensureInstalled, root } from './install.mjs'
@@ -6,7 +6,7 @@ import { startPostgres } from './postgres.mjs'
 
 const args = process.argv.slice(2)
 const checksOnly = args.includes('--checks-only')
-const wanted = args.filter((argument) => !argument.startsWith('--'))
+const paths = args.filter((argument) => !argument.startsWith('--'))
 
 ensureInstalled({ dev: true })
 ensureInstalled({ dev: true, folder: 'test/clients' })
@@ -18,7 +18,7 @@ const checks = [
   ['shape', bun, ['scripts/shape.ts']],
 ]
 
-if (wanted.length === 0) {
+if (paths.length === 0) {
   for (const [name, command, commandArgs] of checks) {
     process.stdout.write(`check: ${name}\n`)
     const { status } = spawnSync(command, commandArgs, { cwd: root, stdio: 'inherit' })
@@ -33,7 +33,7 @@ const postgres = process.env.TEST_DATABASE_URL
 if (!postgres) {
   process.stderr.write('PostgreSQL is missing: install it, or set TEST_DATABASE_URL.\n')
   if (process.env.CI) finish(0, 1, 0)
-  process.stderr.write('Outside CI the tests go on with SQLite alone.\n')
+  process.stderr.write('Not in CI: the tests continue with SQLite only.\n')
 }
 
 for (const signal of ['SIGINT', 'SIGTERM']) {
@@ -54,7 +54,7 @@ function runTests() {
     ...process.env,
     ...(postgres && { TEST_DATABASE_URL: postgres.url }),
   }
-  const child = spawn(bun, ['--no-env-file', 'test', '--timeout', '60000', ...wanted], {
+  const child = spawn(bun, ['--no-env-file', 'test', '--timeout', '60000', ...paths], {
     cwd: root,
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -70,7 +70,7 @@ function runTests() {
     child.on('exit', (code) => {
       const count = (word) => Number(output.match(new RegExp(`^\\s*(\\d+) ${word}$`, 'm'))?.[1] ?? 0)
       const [passed, failed, skipped] = [count('pass'), count('fail'), count('skip')]
-      // A run that dies, or that finds no test, has failed whatever it counted.
+      // A run that crashes, or finds no test, has failed whatever it counted.
       const broken = failed === 0 && (code !== 0 || passed === 0)
       resolve({ passed, failed: broken ? 1 : failed, skipped })
     })

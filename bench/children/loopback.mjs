@@ -1,4 +1,4 @@
-// Loaded before a peer that can only listen on every interface: here it listens on loopback.
+// Preloaded into a peer that can only listen on all interfaces, to restrict it to loopback.
 import { Server } from 'node:net'
 
 const listen = Server.prototype.listen

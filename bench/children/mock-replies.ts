@@ -1,4 +1,4 @@
-/** What the mock upstream says, as the bytes it writes. */
+/** The replies of the mock upstream, as bytes. */
 const common = '"created":1767225600,"model":"mock","system_fingerprint":"fp_44709d6fcb"'
 const usage = '"usage":{"prompt_tokens":210,"completion_tokens":160,"total_tokens":370}'
 const words = 'The quick brown fox jumps over the lazy dog and runs into the forest. '

@@ -1,12 +1,12 @@
-// The mock upstream: a bare socket and ready-made bytes, so that it takes little of the machine.
-// What it does is in the model's name: `whole`, `stream-<events>-<ms between two>`, or `hold` (a stream that never ends).
+// The mock upstream: a raw socket and prepared bytes, so that it uses little CPU.
+// The model selects its behaviour: `whole`, `stream-<events>-<ms between events>`, or `hold` (a stream that never ends).
 import type { Socket } from 'bun'
 import { streamEnd, streamEvent, streamHead, wholeReply } from './mock-replies.ts'
 
 interface Peer {
   received: Buffer[]
   size: number
-  wanted: number
+  requestLength: number
   unsent: Buffer | null
 }
 
@@ -28,7 +28,7 @@ const server = Bun.listen<Peer>({
   port: 0,
   socket: {
     open(socket) {
-      socket.data = { received: [], size: 0, wanted: 0, unsent: null }
+      socket.data = { received: [], size: 0, requestLength: 0, unsent: null }
     },
     data: receive,
     drain(socket) {
@@ -47,14 +47,14 @@ function receive(socket: Socket<Peer>, chunk: Buffer): void {
   const peer = socket.data
   peer.received.push(chunk)
   peer.size += chunk.length
-  if (peer.wanted === 0) peer.wanted = requestLengthOf(Buffer.concat(peer.received))
-  if (peer.wanted === 0 || peer.size < peer.wanted) return
+  if (peer.requestLength === 0) peer.requestLength = requestLengthOf(Buffer.concat(peer.received))
+  if (peer.requestLength === 0 || peer.size < peer.requestLength) return
   const request = peer.received.length === 1 ? chunk : Buffer.concat(peer.received)
-  Object.assign(peer, { received: [], size: 0, wanted: 0 })
+  Object.assign(peer, { received: [], size: 0, requestLength: 0 })
   respond(socket, request)
 }
 
-/** Of the whole request; 0 while its head is not complete. */
+/** Of the whole request; 0 until its head is complete. */
 function requestLengthOf(start: Buffer): number {
   const end = start.indexOf(headEnd)
   if (end === -1) return 0
@@ -74,7 +74,7 @@ function respond(socket: Socket<Peer>, request: Buffer): void {
 }
 
 function startStream(socket: Socket<Peer>, model: string): void {
-  // The first token comes with the head, so that no timer stands between the request and it.
+  // The first token is sent with the head, so that no timer delays it.
   send(socket, Buffer.concat([streamHead, streamEvent]))
   if (model === 'hold') {
     held.add(socket)
@@ -82,7 +82,7 @@ function startStream(socket: Socket<Peer>, model: string): void {
   }
   const [, events = '1', pace = '1'] = model.split('-')
   streamCount++
-  // Streams begin together; their events are spread, as those of strangers are.
+  // Streams start together; their events are spread, as those of independent clients.
   const dueAt = performance.now() + 1 + (streamCount % Number(pace))
   paced.add({ socket, remainingEvents: Number(events) - 1, paceMs: Number(pace), dueAt })
 }
@@ -91,7 +91,7 @@ function sendDueEvents(): void {
   const now = performance.now()
   for (const stream of paced) {
     if (stream.dueAt > now) continue
-    // Never two at once, however late the timer is: a read should find one event.
+    // Never two at once, even if the timer is late: each read should return one event.
     stream.dueAt = Math.max(stream.dueAt + stream.paceMs, now + stream.paceMs / 2)
     send(stream.socket, stream.remainingEvents > 0 ? streamEvent : streamEnd)
     if (stream.remainingEvents-- === 0) paced.delete(stream)

@@ -1,4 +1,4 @@
-// Loaded before the gateway: a ledger that lets everything in and keeps nothing, to see what the real one costs.
+// Preloaded into the gateway: a ledger that admits everything and records nothing, to measure the cost of the real one.
 import { Ledger } from '../../src/ledger/ledger.ts'
 
 Ledger.prototype.admit = async () => null

@@ -1,4 +1,4 @@
-// The limit: the least a gateway on this runtime does. It parses the request and reads the usage of the reply.
+// The lower bound of a gateway on this runtime: it parses the request and reads the usage of the reply.
 const upstream = `http://127.0.0.1:${process.argv[2]}/v1/chat/completions`
 
 interface Usage {
@@ -25,7 +25,7 @@ async function relay(request: Bun.BunRequest): Promise<Response> {
     method: 'POST',
     headers: { 'content-type': 'application/json', authorization: 'Bearer bench' },
     body: text,
-    // Without it, a stream whose client has gone stays open until its next event.
+    // Without it, a stream whose client disconnected stays open until its next event.
     signal: request.signal,
   })
   if (requestBody.stream && reply.body) {
@@ -36,7 +36,7 @@ async function relay(request: Bun.BunRequest): Promise<Response> {
   return new Response(responseText, { headers: { 'content-type': 'application/json' } })
 }
 
-/** Each chunk is passed on as it comes; a generator, because it alone makes a slow reader slow the upstream down. */
+/** Forwards each chunk; a generator, because only that applies backpressure to the upstream. */
 async function* events(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
   const decoder = new TextDecoder()
   let rest = ''

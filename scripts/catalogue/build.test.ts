@@ -6,12 +6,12 @@ import { formatSnapshot } from './format-snapshot.ts'
 
 const committed = readFileSync(new URL('../../src/catalogue/snapshot.json', import.meta.url), 'utf8')
 
-test('src/catalogue/snapshot.json is what `npm run catalogue` makes of its day and package', () => {
+test('src/catalogue/snapshot.json is what `npm run catalogue` writes for its date and package version', () => {
   const { version, date } = JSON.parse(committed) as { version: string; date: string }
   expect(formatSnapshot(buildSnapshot(version, date)) === committed).toBe(true)
 })
 
-test('the snapshot has one model a line', () => {
+test('the snapshot has one model per line', () => {
   const { models } = JSON.parse(committed) as { models: unknown[] }
   expect(committed.trimEnd().split('\n')).toHaveLength(models.length + 2)
 })
@@ -31,6 +31,6 @@ test.each([
   expect(findReleaseDate(id, upstreams, names)).toBe(Date.parse(day) / 1000)
 })
 
-test('a release that no name tells stays unknown', () => {
+test('a release date that is in no name is unknown', () => {
   expect(findReleaseDate('deepseek/deepseek-r1-0528', ['deepseek-r1-0528'], [])).toBeUndefined()
 })

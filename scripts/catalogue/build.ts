@@ -9,7 +9,7 @@ import { inferTraits } from './traits.ts'
 
 type EndpointDeclaration = ModelDeclaration['endpoints'][number]
 
-/** One model of one provider, as the price data has it. */
+/** One model of one provider in the price data. */
 interface Offer {
   id: string
   upstream: string
@@ -25,7 +25,7 @@ export interface SnapshotDeclaration {
   models: ModelDeclaration[]
 }
 
-/** The same day and the same package always give the same snapshot. */
+/** Deterministic for a date and a package version. */
 export function buildSnapshot(version: string, date: string): SnapshotDeclaration {
   const known = sources.filter((source) => !source.isAttachOnly).flatMap((source) => listOffers(source, date))
   const ids = new Set(known.map((offer) => offer.id))
@@ -73,7 +73,7 @@ function acceptsVideo(id: string): boolean {
   return inferTraits(id).input_modalities?.includes('video') ?? false
 }
 
-/** Prices that, where one provider asks for them, another cannot have forgotten. */
+/** Where the maker has one of these prices, an offer without it is incomplete. */
 const distinguishingPrices: (keyof Pricing)[] = [
   'audio',
   'audio_output',
@@ -86,7 +86,7 @@ function toModel(all: Offer[], names: string[]): ModelDeclaration {
   const requiredPrices = distinguishingPrices.filter((key) => all[0]?.price.pricing[key] !== undefined)
   const offers = all.filter((offer) => requiredPrices.every((key) => offer.price.pricing[key] !== undefined))
   const [main] = offers
-  if (!main) throw new Error('a model without an offer')
+  if (!main) throw new Error('a model has no offer')
   const context = offers.find((offer) => offer.info.context_window)?.info.context_window
   const traits = inferTraits(main.id)
   const created = findReleaseDate(
@@ -127,18 +127,19 @@ function toEndpoint(
   }
 }
 
-/** What the source says of the maker's own model; what is not priced by tokens says so. */
+/** The maker's description, with the unit if it is not priced per token. */
 function describeOffer({ source, info, price }: Offer): string {
   const text = source.isMaker ? (info.description ?? '').replace(/\s+/g, ' ').trim() : ''
   const unit = price.promptUnit === 'second' ? 'Priced per second of audio.' : ''
   return [text, unit].filter(Boolean).join(' ')
 }
 
-/** As the router shows it if it does, else as its maker does; the price data has names all in lower case. */
+/** The router's name, else the maker's unless the price data has it in lower case. */
 function chooseDisplayName(id: string, offers: Offer[]): string {
   const routed = offers.find((offer) => offer.source.isRouter)?.info.name
-  const own = offers.find((offer) => offer.source.isMaker && offer.upstream === offer.info.id)?.info.name
-  const name = routed ?? (own && /[A-Z]/.test(own) ? own : toTitle(id))
+  const makerName = offers.find((offer) => offer.source.isMaker && offer.upstream === offer.info.id)?.info
+    .name
+  const name = routed ?? (makerName && /[A-Z]/.test(makerName) ? makerName : toTitle(id))
   return name.replace(/\s+/g, ' ').trim()
 }
 
@@ -149,7 +150,7 @@ function toTitle(id: string): string {
   return words.join(' ').replace(/^Gpt /, 'GPT-').replace(/ Tts$/, ' TTS') + suffix
 }
 
-/** The names under which the maker's own clients ask for the model. */
+/** The names that clients of the maker's API use for the model. */
 function listAliases(id: string, offers: Offer[]): string[] {
   const author = id.slice(0, id.indexOf('/'))
   const names = offers
@@ -158,7 +159,7 @@ function listAliases(id: string, offers: Offer[]): string[] {
   return [...new Set(names)].filter((name) => name !== id)
 }
 
-/** A name that two models answer to belongs to neither. */
+/** Removes aliases of more than one model. */
 function removeSharedAliases(models: ModelDeclaration[]): ModelDeclaration[] {
   const uses = new Map<string, number>()
   for (const name of models.flatMap((model) => [model.id, ...(model.aliases ?? [])])) {
@@ -170,7 +171,7 @@ function removeSharedAliases(models: ModelDeclaration[]): ModelDeclaration[] {
   })
 }
 
-/** Every name the price data spells out: some carry the day of release. */
+/** Every literal name in the price data; some contain the release date. */
 function listKnownNames(): string[] {
   const ids = [...new Set(sources.map(({ source }) => source))]
   return ids.flatMap((providerId) =>

@@ -1,9 +1,8 @@
 const dayPattern = String.raw`(20[2-3]\d)-?(0[1-9]|1[0-2])-?([0-3]\d)`
 
 /**
- * When a model came out, in seconds since 1970, as far as a name tells: the earliest day that any provider's
- * name for it carries, else the month in the author's own numbering (`-2512`, `-08-2024`). Unknown otherwise:
- * nothing is made up.
+ * The release date of a model, in seconds since 1970, from its names: the earliest day in any provider's name for it,
+ * else the month in the author's numbering (`-2512`, `-08-2024`), else unknown.
  */
 export function findReleaseDate(id: string, upstreams: string[], knownNames: string[]): number | undefined {
   const names = [id.slice(id.indexOf('/') + 1), ...upstreams].map((name) => name.replace(/-0$/, ''))

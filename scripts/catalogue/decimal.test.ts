@@ -8,7 +8,7 @@ function units(text: string): bigint {
   return BigInt(whole + fraction.padEnd(40, '0'))
 }
 
-/** Numbers as people write prices: up to nine digits, up to twelve decimals. */
+/** Typical prices: up to nine digits and twelve decimals. */
 const prices = fc
   .tuple(fc.integer({ min: 0, max: 999_999_999 }), fc.integer({ min: 0, max: 12 }))
   .map(([digits, decimals]) => ({ text: plain(digits, decimals), value: Number(`${digits}e-${decimals}`) }))
@@ -18,7 +18,7 @@ function plain(digits: number, decimals: number): string {
   return decimals === 0 ? padded : `${padded.slice(0, -decimals)}.${padded.slice(-decimals)}`
 }
 
-test('moving the point changes no digit: a million tokens cost exactly the price per million', () => {
+test('shifting the decimal point is exact: a million tokens cost the price per million', () => {
   fc.assert(
     fc.property(prices, fc.integer({ min: 0, max: 9 }), ({ text, value }, places) => {
       const shifted = shiftLeft(value, places)
@@ -53,7 +53,7 @@ test.each([
   },
 )
 
-test('what is no price is refused', () => {
+test('values that are not prices are rejected', () => {
   for (const value of [-1, Number.NaN, Number.POSITIVE_INFINITY]) {
     expect(() => shiftLeft(value, 6)).toThrow('not a price')
   }

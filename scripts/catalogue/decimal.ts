@@ -1,4 +1,4 @@
-/** A positive number as the digits it was written with, without an exponent. */
+/** A positive number in decimal notation without an exponent. */
 function parseDigits(value: number): { digits: string; scale: number } {
   if (!Number.isFinite(value) || value < 0) throw new Error(`not a price: ${value}`)
   const [mantissa = '', exponent = '0'] = String(value).split('e')
@@ -6,13 +6,13 @@ function parseDigits(value: number): { digits: string; scale: number } {
   return { digits: whole + fraction, scale: fraction.length - Number(exponent) }
 }
 
-/** Moves the decimal point to the left in the text, so that no digit is lost or made up. */
+/** Shifts the decimal point in the text, which is exact. */
 export function shiftLeft(value: number, places: number): string {
   const { digits, scale } = parseDigits(value)
   return placePoint(digits, scale + places)
 }
 
-/** Decimals far beyond a nano-dollar a day: rounding there never shows in a bill. */
+/** Enough decimals that rounding never changes a charge. */
 const quotientDecimals = 18
 
 /** For units that do not divide evenly, such as an hour into seconds. */

@@ -6,7 +6,7 @@ type Parameters = NonNullable<Image['supported_parameters']>
 
 const ratios = ['1:1', '2:3', '3:2', '3:4', '4:3', '4:5', '5:4', '9:16', '16:9', '21:9']
 
-/** What an image request may ask for, from the authors' documentation, by the model's name. */
+/** The parameters of image requests by model name, from the authors' documentation. */
 const parameterRules: [RegExp, Parameters, boolean][] = [
   [
     /\/gpt-image-1/,
@@ -31,7 +31,7 @@ const parameterRules: [RegExp, Parameters, boolean][] = [
   ],
 ]
 
-/** Images are billed by tokens: what a picture costs follows from its size and quality. */
+/** Images are billed by tokens, whose number depends on size and quality. */
 export function buildImageCapabilities(id: string, prices: Pricing): Image {
   const [, supported_parameters = {}, supports_streaming = false] =
     parameterRules.find(([pattern]) => pattern.test(id)) ?? []

@@ -10,7 +10,7 @@ const info = (prices: ModelInfo['prices'], rest: Partial<ModelInfo> = {}): Model
 })
 const today = '2026-11-15'
 
-test('prices per million become prices per token, and counts per thousand prices each', () => {
+test('prices per million become prices per token, and prices per thousand become prices per unit', () => {
   const converted = convertPrices(
     info({
       input_mtok: 3,
@@ -61,7 +61,7 @@ describe('conditions', () => {
     expect(convertPrices(dated, day)?.pricing.prompt).toBe(prompt)
   })
 
-  test('a time of day becomes a window; windows before the date in force are over', () => {
+  test('a time of day becomes a window; earlier windows are ignored', () => {
     const converted = convertPrices(
       info([
         { prices: { input_mtok: 1 } },
@@ -86,7 +86,7 @@ describe('conditions', () => {
 })
 
 describe('R8 three price states', () => {
-  test('R8 no price is free only where the source says so, and unknown otherwise', () => {
+  test('R8 without a price a model is free only if the source says so, and otherwise unknown', () => {
     expect(convertPrices(info({}), today)).toBeUndefined()
     expect(convertPrices(info({}, { id: 'model:free' }), today)?.pricing).toEqual({
       prompt: '0',
@@ -95,7 +95,7 @@ describe('R8 three price states', () => {
     expect(convertPrices(info({}, { price_comments: 'Free of charge.' }), today)).toBeDefined()
   })
 
-  test('R8 a unit without a price key is reported, so that nothing is sold below its price', () => {
+  test('R8 a unit without a price key is reported, so that nothing is charged below its price', () => {
     expect(convertPrices(info({ input_mtok: 1, output_citation_mtok: 2 }), today)?.unpriced).toEqual([
       'output_citation_mtok',
     ])

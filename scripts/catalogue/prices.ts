@@ -9,7 +9,7 @@ type ConditionalKey = Exclude<
   'min_prompt_tokens' | 'utc_start' | 'utc_end' | 'utc_days'
 >
 
-/** Per million tokens there, per token here. */
+/** Per million tokens in the source, per token in the catalogue. */
 const tokenKeys: Record<string, PriceKey> = {
   input_mtok: 'prompt',
   output_mtok: 'completion',
@@ -24,23 +24,23 @@ const tokenKeys: Record<string, PriceKey> = {
   output_reasoning_mtok: 'internal_reasoning',
 }
 
-/** Per thousand there, each here. */
+/** Per thousand in the source, per unit in the catalogue. */
 const countKeys: Record<string, PriceKey> = { requests_kcount: 'request', web_searches_kcount: 'web_search' }
 
 /**
- * Units without a key of their own that cost nothing to leave out: file search is not offered, cached image
- * tokens are then charged as image tokens, and `audio_hours` repeats `input_audio_hours`.
+ * Units without a price key that can be ignored: file search is not offered, cached image tokens are charged as
+ * image tokens, and `audio_hours` repeats `input_audio_hours`.
  */
 const ignoredUnits = new Set(['storage_searches_kcount', 'cache_image_read_mtok', 'audio_hours'])
 
 export interface ConvertedPrices {
   pricing: Pricing
   promptUnit: 'token' | 'second'
-  /** Units there is no price key for: what they measure cannot be offered. */
+  /** Units without a price key: they cannot be charged. */
   unpriced: string[]
 }
 
-/** The prices in force on a day; undefined where the source has none and does not say that it is free. */
+/** The prices in effect on a day; undefined if the source has none and does not say that the model is free. */
 export function convertPrices(info: ModelInfo, day: string): ConvertedPrices | undefined {
   const { base, windows } = selectPrices(info.prices, day)
   if (Object.keys(base).length === 0) return isFree(info) ? freePrices : undefined
@@ -87,7 +87,7 @@ interface PriceWindow {
   prices: ModelPrice
 }
 
-/** In the source the last entry that holds wins: only windows after the entry for the day can still apply. */
+/** In the source the last matching entry wins: only windows after the entry for the day can apply. */
 function selectPrices(
   prices: ModelInfo['prices'],
   day: string,
@@ -129,7 +129,7 @@ function buildFlatOverride(prices: ModelPrice): PricingOverride {
   return Object.fromEntries(entries.filter(([key]) => conditionalKeys.has(key)))
 }
 
-/** One override for each size at which any price changes; both sides mean "more tokens than this". */
+/** One override for each size at which a price changes; source and catalogue both mean "more tokens than this". */
 function buildTierOverrides(prices: ModelPrice, hours: Partial<PriceWindow['hours']>): PricingOverride[] {
   const steps = Object.values(prices).flatMap((price) => (isTiered(price) ? price.tiers : []))
   const starts = [...new Set(steps.map((step) => step.start))].sort((a, b) => a - b)

@@ -13,8 +13,8 @@ type Traits = Pick<
 type Rule<Value> = [RegExp, Value]
 
 /**
- * What the price data does not say, by the model's name, from the authors' documentation. The first rule that
- * fits decides; a model no rule knows is text in and text out with the parameters every server takes.
+ * Properties that are not in the price data, by model name, from the authors' documentation. The first matching rule
+ * wins; a model without a rule is text to text with the parameters that every server supports.
  */
 export function inferTraits(modelId: string): Traits {
   const id = modelId.replace(/:.*$/, '')
