@@ -1,7 +1,7 @@
 import { type BenchEnvironment, type Candidate, type CandidateName, startCandidate } from './candidates.ts'
 import type { Connection } from './connection.ts'
 import { generateLoad, openStreams } from './load.ts'
-import { residentBytes } from './processes.ts'
+import { readResidentBytes } from './processes.ts'
 import type { Effort } from './scenarios.ts'
 
 export interface MemoryUsage {
@@ -37,7 +37,7 @@ async function measureSteps(candidate: Candidate, mockPort: number, counts: numb
   const pid = candidate.pid ?? 0
   await warmUpStreams(candidate)
   const requests = candidate.encodeRequests(holdRequest)
-  const idleBytes = residentBytes(pid)
+  const idleBytes = readResidentBytes(pid)
   const streams: Connection[] = []
   const steps: MemoryUsage['steps'] = []
   try {
@@ -45,7 +45,7 @@ async function measureSteps(candidate: Candidate, mockPort: number, counts: numb
       streams.push(...(await openStreams(candidate.port, requests, requested - streams.length)))
       await Bun.sleep(settleMs)
       const open = streams.filter((stream) => stream.isOpen).length
-      const bytesPerStream = (residentBytes(pid) - idleBytes) / open
+      const bytesPerStream = (readResidentBytes(pid) - idleBytes) / open
       steps.push({ requested, open, openUpstream: await countOpenUpstream(mockPort), bytesPerStream })
     }
   } finally {

@@ -34,7 +34,7 @@ export async function installPortkey(): Promise<string | null> {
 }
 
 export async function portkeyCommand(): Promise<{ command: string[]; port: number }> {
-  const port = await freePort()
+  const port = await findFreePort()
   const shim = resolve('bench/children/loopback.mjs')
   const entry = `${folder}/node_modules/@portkey-ai/gateway/build/start-server.js`
   const command = [Bun.which('node') ?? 'node', '--import', shim, entry, '--headless', `--port=${port}`]
@@ -42,7 +42,7 @@ export async function portkeyCommand(): Promise<{ command: string[]; port: numbe
 }
 
 /** A free port, because it cannot choose one itself. */
-function freePort(): Promise<number> {
+function findFreePort(): Promise<number> {
   return new Promise((done, failed) => {
     const server = createServer().once('error', failed)
     server.listen(0, '127.0.0.1', () => {

@@ -108,7 +108,7 @@ export function cpuMicros(pid: number): number {
 }
 
 /** Resident memory of a process. */
-export function residentBytes(pid: number): number {
+export function readResidentBytes(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
   return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? Number.NaN) * 1024
 }

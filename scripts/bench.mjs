@@ -1,6 +1,6 @@
 // Runs the benchmarks: inference and routing, then storage and records on SQLite and a private PostgreSQL.
 import { spawn } from 'node:child_process'
-import { bunBinary, ensureInstalled, root } from './install.mjs'
+import { ensureInstalled, findBunBinary, root } from './install.mjs'
 import { startPostgres } from './postgres.mjs'
 
 const args = process.argv.slice(2)
@@ -33,7 +33,7 @@ async function onDatabases(part) {
 }
 
 function run(part, env) {
-  child = spawn(bunBinary(), ['--no-env-file', 'bench/run.ts', part, ...options], {
+  child = spawn(findBunBinary(), ['--no-env-file', 'bench/run.ts', part, ...options], {
     cwd: root,
     env,
     stdio: 'inherit',

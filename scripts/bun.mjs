@@ -1,10 +1,10 @@
 // Runs a script of the project under the Bun that npm installed.
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
-import { bunBinary, root } from './install.mjs'
+import { findBunBinary, root } from './install.mjs'
 
 export function startBun(script, args) {
-  const child = spawn(bunBinary(), [join(root, script), ...args], {
+  const child = spawn(findBunBinary(), [join(root, script), ...args], {
     // The channel closes with this process, however it dies: the server then stops too.
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     // Without this, Bun queues outbound requests past 256; it is read when the process starts.

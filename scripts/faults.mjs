@@ -1,6 +1,6 @@
 // The fault suite at full length: kills, outages and a million operations. `npm test` runs a short form of it.
 import { spawn } from 'node:child_process'
-import { bunBinary, ensureInstalled, root } from './install.mjs'
+import { ensureInstalled, findBunBinary, root } from './install.mjs'
 import { startPostgres } from './postgres.mjs'
 
 const paths = process.argv.slice(2)
@@ -11,7 +11,7 @@ const postgres = url ? { url, stop: () => undefined } : await startPostgres()
 if (!postgres) process.stderr.write('PostgreSQL is missing: testing SQLite only.\n')
 
 const files = paths.length > 0 ? paths : ['./test/faults']
-const child = spawn(bunBinary(), ['--no-env-file', 'test', '--timeout', '3600000', ...files], {
+const child = spawn(findBunBinary(), ['--no-env-file', 'test', '--timeout', '3600000', ...files], {
   cwd: root,
   stdio: 'inherit',
   env: {

@@ -1,6 +1,6 @@
 // `npm run fixture`: a private PostgreSQL, then scripts/fixture.ts on it.
 import { spawnSync } from 'node:child_process'
-import { bunBinary, ensureInstalled, root } from './install.mjs'
+import { ensureInstalled, findBunBinary, root } from './install.mjs'
 import { startPostgres } from './postgres.mjs'
 
 ensureInstalled({ dev: true })
@@ -10,6 +10,6 @@ if (!postgres) {
   process.exit(1)
 }
 const env = { ...process.env, TEST_DATABASE_URL: postgres.url }
-const { status } = spawnSync(bunBinary(), ['scripts/fixture.ts'], { cwd: root, env, stdio: 'inherit' })
+const { status } = spawnSync(findBunBinary(), ['scripts/fixture.ts'], { cwd: root, env, stdio: 'inherit' })
 postgres.stop()
 process.exit(status ?? 1)

@@ -37,7 +37,7 @@ function isComplete(directory, dev) {
 }
 
 /** The Bun binary comes inside an npm package, one for each platform. */
-export function bunBinary() {
+export function findBunBinary() {
   const arch = process.arch === 'arm64' ? 'aarch64' : process.arch
   const platform = `${process.platform === 'win32' ? 'windows' : process.platform}-${arch}`
   const file = process.platform === 'win32' ? 'bun.exe' : 'bun'

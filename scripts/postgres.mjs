@@ -12,13 +12,13 @@ export async function startPostgres() {
   const bin = findBinaries() ?? (installPackage() ? findBinaries() : null)
   if (!bin) return null
   const folder = mkdtempSync(join(tmpdir(), 'headgate-pg-'))
-  const user = isRoot ? postgresUser() : {}
+  const user = isRoot ? findPostgresUser() : {}
   if (isRoot) chownSync(folder, user.uid, user.gid)
   const run = (tool, args) =>
     execFileSync(join(bin, tool), args, { ...user, cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] })
   const data = join(folder, 'data')
   run('initdb', ['-D', data, '-U', 'headgate', '-A', 'trust', '-E', 'UTF8', '--no-sync'])
-  const port = await freePort()
+  const port = await findFreePort()
   const options = `-c listen_addresses=127.0.0.1 -p ${port} -k ${folder} -c fsync=off -c full_page_writes=off -c max_connections=300`
   run('pg_ctl', ['-D', data, '-w', '-t', '60', '-l', join(folder, 'log'), '-o', options, 'start'])
   return {
@@ -51,12 +51,12 @@ function installPackage() {
 }
 
 /** PostgreSQL does not run as root. */
-function postgresUser() {
+function findPostgresUser() {
   const id = (flag) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }))
   return { uid: id('-u'), gid: id('-g') }
 }
 
-function freePort() {
+function findFreePort() {
   return new Promise((resolve, reject) => {
     const server = createServer()
     server.once('error', reject)

@@ -3,7 +3,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { bunBinary, ensureInstalled, root } from './install.mjs'
+import { ensureInstalled, findBunBinary, root } from './install.mjs'
 import { languages } from './long-clients.mjs'
 import { startPostgres } from './postgres.mjs'
 
@@ -30,7 +30,7 @@ if (!postgres) {
   process.stderr.write('Not in CI: the tests continue with SQLite only.\n')
 }
 
-const child = spawn(bunBinary(), ['--no-env-file', 'test', '--timeout', '120000', './test/long'], {
+const child = spawn(findBunBinary(), ['--no-env-file', 'test', '--timeout', '120000', './test/long'], {
   cwd: root,
   stdio: 'inherit',
   env: { ...process.env, ...programPaths, ...(postgres && { TEST_DATABASE_URL: postgres.url }) },

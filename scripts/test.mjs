@@ -1,7 +1,7 @@
 // `npm test`: installs dependencies, checks types, lint, format and shape, then runs the tests on both databases.
 import { spawn, spawnSync } from 'node:child_process'
 import { join } from 'node:path'
-import { bunBinary, ensureInstalled, root } from './install.mjs'
+import { ensureInstalled, findBunBinary, root } from './install.mjs'
 import { startPostgres } from './postgres.mjs'
 
 const args = process.argv.slice(2)
@@ -10,7 +10,7 @@ const paths = args.filter((argument) => !argument.startsWith('--'))
 
 ensureInstalled({ dev: true })
 ensureInstalled({ dev: true, folder: 'test/clients' })
-const bun = bunBinary()
+const bun = findBunBinary()
 
 const checks = [
   ['types', process.execPath, [tool('typescript', 'bin/tsc'), '--noEmit']],

@@ -47,14 +47,14 @@ export function isPublicAddress(address: string): boolean {
 
 /** Whether the operator lists this host and port, which may then be private and plain http. */
 export function isAllowedPrivate(url: URL, allowPrivate: readonly string[]): boolean {
-  const target = hostAndPort(url)
+  const target = formatHostAndPort(url)
   return allowPrivate.some((entry) => {
     const listed = URL.parse(`http://${entry}`)
-    return listed !== null && hostAndPort(listed) === target
+    return listed !== null && formatHostAndPort(listed) === target
   })
 }
 
-function hostAndPort(url: URL): string {
+function formatHostAndPort(url: URL): string {
   return `${url.hostname}:${url.port || (url.protocol === 'https:' ? '443' : '80')}`
 }
 
