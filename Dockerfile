@@ -4,7 +4,7 @@ WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
 COPY scripts/install.mjs scripts/
-RUN mv "$(node -e "import('./scripts/install.mjs').then(({ bunBinary }) => console.log(bunBinary()))")" /usr/local/bin/bun \
+RUN mv "$(node -e "import('./scripts/install.mjs').then(({ findBunBinary }) => console.log(findBunBinary()))")" /usr/local/bin/bun \
   && rm -rf node_modules/@oven scripts
 COPY LICENSE NOTICE ./
 COPY src src

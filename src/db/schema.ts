@@ -1,4 +1,5 @@
 import type { Generated } from 'kysely'
+import type { GenerationTable } from './generation-table.ts'
 
 /**
  * The tables, in the subset SQLite and PostgreSQL share: times are ISO text, flags are 0 or 1,
@@ -495,88 +496,6 @@ export interface ScimSyncJobTable {
   deleted_groups: number | null
   error_message: string | null
 }
-
-export type GenerationStatus = 'completed' | 'failed' | 'cancelled'
-
-/** Where the token counts come from: the vendor, or our own count where it never said. */
-export type UsageSource = 'reported' | 'estimated' | 'none'
-
-/** One request that reached an upstream, or was answered with an earlier reply. Token columns do not overlap. */
-export interface GenerationTable {
-  id: string
-  organization_id: string
-  workspace_id: string
-  key_id: number
-  user_id: string | null
-  created_at: string
-  requested_model: string
-  model: string
-  /** Slug of the provider, and tag of its endpoint. */
-  provider: string
-  endpoint: string
-  dialect: string
-  upstream_dialect: string
-  streamed: Flag
-  status: GenerationStatus
-  error_code: string | null
-  finish_reason: string | null
-  native_finish_reason: string | null
-  tokens_input: number
-  tokens_cache_read: number
-  tokens_cache_write: number
-  tokens_cache_write_1h: number
-  tokens_input_audio: number
-  tokens_input_image: number
-  tokens_input_video: number
-  tokens_output: number
-  tokens_reasoning: number
-  tokens_output_audio: number
-  tokens_output_image: number
-  web_searches: number
-  usage_source: UsageSource
-  cost_nanos: bigint
-  upstream_cost_nanos: bigint
-  /** What the vendor says it charged. */
-  reported_cost_nanos: bigint | null
-  is_byok: Flag
-  latency_ms: number
-  first_token_ms: number | null
-  /** JSON array of the attempts that failed before this endpoint answered. */
-  attempts: string
-  /** JSON array of what the translation left out. */
-  dropped: string | null
-  preset_id: string | null
-  session_id: string | null
-  region: string
-  app_url: string | null
-  app_title: string | null
-  /** The end user, as the client names them. */
-  external_user: string | null
-  /** When it was settled. */
-  ended_at: string
-  /** The transaction in the ledger that its cost is part of; null when it cost nothing. */
-  posting_id: string | null
-  /** What was held for it. */
-  hold_nanos: bigint
-  /** What was out of the ordinary about its charge. */
-  flag: ChargeFlag | null
-  api_type: string | null
-  user_agent: string | null
-  request_id: string | null
-  /** The provider's own id of the reply. */
-  upstream_id: string | null
-  service_tier: string | null
-  input_images: number
-  tokens_cache_read_audio: number
-  /** The generation whose reply was given once more, where no provider was asked. */
-  response_cache_source_id: string | null
-}
-
-/**
- * `capped`: more was computed than was held. `implausible`: the provider's count was not believed.
- * `uncounted`: it ended its reply without a count that can be read. `interrupted`: the process ended first.
- */
-export type ChargeFlag = 'capped' | 'implausible' | 'uncounted' | 'interrupted'
 
 /** A generation that was settled for a node taken for dead, and that the node itself settled later. Kept for ever. */
 export interface CorrectionTable {

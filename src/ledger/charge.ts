@@ -1,6 +1,6 @@
 import { countCompletionTokens, countPromptTokens, type Usage, zeroUsage } from '../call/usage.ts'
 import type { Pricing } from '../catalogue/price.ts'
-import type { ChargeFlag, UsageSource } from '../db/schema.ts'
+import type { ChargeFlag, UsageSource } from '../db/generation-table.ts'
 import { type Cost, computeAuxiliaryCost, computeCost, zeroCost } from './cost.ts'
 import { nanosFromUsd } from './money.ts'
 

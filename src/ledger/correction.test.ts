@@ -7,12 +7,12 @@ import { newTimeOrderedHex } from '../lib/ids.ts'
 import { checkLedger } from './check.ts'
 import { compactEntries } from './compaction.ts'
 import type { Settlement } from './engine.ts'
+import { providedColumns } from './generation.ts'
 import { meterSubjects } from './meter-subjects.ts'
 import { queryRollups } from './rollups/query.ts'
 import { deleteOldGenerations } from './rollups/retention.ts'
 import { rollUp } from './rollups/roll-up.ts'
 import { createRelease } from './settlement.ts'
-import { generationColumns } from './tables.ts'
 
 /** Only where nodes share a database can one take another for dead. */
 describe.if(databaseKinds.includes('postgres'))('a charge that another node settled before', () => {
@@ -74,7 +74,7 @@ describe.if(databaseKinds.includes('postgres'))('a charge that another node sett
       ...createRelease(id, organization.id),
       isByok,
       spent,
-      generation: generationColumns.slice(0, -2).map((column) => row[column]),
+      generation: providedColumns.map((column) => row[column]),
       meteredIn: isOwn ? placeOf(keyId) : null,
     }
   }

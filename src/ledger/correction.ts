@@ -1,10 +1,11 @@
 import type { Batch, Row, Statement } from '../db/batch.ts'
+import { generationColumns } from '../db/generation-table.ts'
 import { buildListQuery } from '../db/statements.ts'
 import type { Settlement } from './engine.ts'
 import type { Amounts } from './ledger-state.ts'
 import { type Postings, postCharge } from './posting.ts'
 import { encodeUsageRecord, recordColumns } from './rollups/usage-record.ts'
-import { generationColumns, insertCorrected, insertCorrections, replaceGeneration } from './tables.ts'
+import { insertCorrected, insertCorrections, replaceGeneration } from './tables.ts'
 
 /** A request is not recorded anew when its record might have been deleted for its age: none goes within a day. */
 const maxCorrectionAgeMs = 86_400_000

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
-import { type DraftFormat, decodeCheckpoint, decodeDraft, draftFormats, NewerFormatError } from './draft.ts'
+import { type DraftFormat, draftFormats, generationColumns, generationTable } from '../db/generation-table.ts'
+import { decodeCheckpoint, decodeDraft, NewerFormatError } from './draft.ts'
 
 /** Two forms of which the second has a column more, in front. */
 const forms: DraftFormat[] = [
@@ -26,6 +27,12 @@ const released = [
 test('R7 every released form is as it was', () => {
   const forms = draftFormats.map(({ generation, target }) => `${generation.join(' ')} / ${target.join(' ')}`)
   expect(forms.slice(0, released.length)).toEqual(released)
+})
+
+test('R7 the format that is written has every column of a draft', () => {
+  const columns = generationColumns.filter((column) => generationTable[column].part === 'draft')
+  const written: readonly string[] = draftFormats.at(-1)?.generation ?? []
+  expect(written.toSorted()).toEqual(columns.toSorted())
 })
 
 test('R7 a draft of a newer form is not guessed at', () => {

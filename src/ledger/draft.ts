@@ -1,52 +1,21 @@
 import { zeroUsage } from '../call/usage.ts'
 import type { Pricing } from '../catalogue/price.ts'
 import type { ServedTier } from '../catalogue/vocabulary.ts'
-import type { GenerationTable } from '../db/schema.ts'
+import { type DraftFormat, draftFormats, emptyGeneration } from '../db/generation-table.ts'
 import type { BillableReply } from './charge.ts'
-
-export type Generation = Omit<GenerationTable, 'posting_id' | 'ended_at'>
-
-/** What of a generation is known before it begins, in the order it is written in. */
-const draftColumns = [
-  'id',
-  'organization_id',
-  'workspace_id',
-  'key_id',
-  'user_id',
-  'created_at',
-  'requested_model',
-  'dialect',
-  'streamed',
-  'preset_id',
-  'session_id',
-  'region',
-  'app_url',
-  'app_title',
-  'external_user',
-  'api_type',
-  'user_agent',
-  'request_id',
-  'input_images',
-] as const satisfies readonly (keyof Generation)[]
+import type { GenerationParts } from './generation.ts'
 
 /** A request as it begins. */
 export interface Draft {
-  generation: Pick<Generation, (typeof draftColumns)[number]>
+  generation: GenerationParts['draft']
   /** Where it goes first, and at which price. */
   initialTarget: UpstreamTarget
   promptTokens: number
   byokFee: number
 }
 
-/** Where a request is, or was last. */
-export interface UpstreamTarget {
-  model: string
-  provider: string
-  endpoint: string
-  upstream_dialect: string
-  is_byok: 0 | 1
-  pricing: Pricing | null
-}
+/** The endpoint that a request was sent to last. */
+export type UpstreamTarget = GenerationParts['target'] & { pricing: Pricing | null }
 
 /** How far a reply had come. */
 export interface Checkpoint {
@@ -56,47 +25,6 @@ export interface Checkpoint {
   firstTokenMs: number | null
   /** JSON array of attempts that failed. */
   attempts: string
-}
-
-/** In which order the values of a draft stand. */
-export interface DraftFormat {
-  generation: readonly string[]
-  target: readonly string[]
-}
-
-/**
- * Every form that drafts were written in; the last is written now, and its number with it. A form that was released
- * is never changed, only followed by another: holds outlive the version that placed them. Checkpoints have the form
- * of their hold, since one process writes both.
- */
-export const draftFormats: readonly DraftFormat[] = [
-  {
-    generation: draftColumns,
-    target: ['model', 'provider', 'endpoint', 'upstream_dialect', 'is_byok', 'pricing'],
-  },
-]
-
-/** For columns that a form does not have. */
-const emptyGeneration: Draft['generation'] = {
-  id: '',
-  organization_id: '',
-  workspace_id: '',
-  key_id: 0,
-  user_id: null,
-  created_at: '',
-  requested_model: '',
-  dialect: '',
-  streamed: 0,
-  preset_id: null,
-  session_id: null,
-  region: '',
-  app_url: null,
-  app_title: null,
-  external_user: null,
-  api_type: null,
-  user_agent: null,
-  request_id: null,
-  input_images: 0,
 }
 
 /** Without the names of its columns: it is written for every request, and read after a crash. */
@@ -109,9 +37,9 @@ export type EncodedDraft = [
 ]
 
 export function encodeDraft({ generation, initialTarget, promptTokens, byokFee }: Draft): EncodedDraft {
-  const { model, provider, endpoint, upstream_dialect, is_byok, pricing } = initialTarget
-  const target = [model, provider, endpoint, upstream_dialect, is_byok, pricing]
-  const values = draftColumns.map((column) => generation[column])
+  const format = draftFormats.at(-1) ?? draftFormats[0]
+  const values = format.generation.map((column) => generation[column])
+  const target = format.target.map((column) => initialTarget[column])
   return [draftFormats.length, values, target, promptTokens, byokFee]
 }
 

@@ -1,63 +1,88 @@
+import { type Usage, zeroUsage } from '../call/usage.ts'
+import {
+  type BucketOf,
+  type ColumnOf,
+  type GenerationColumn,
+  type GenerationTable,
+  generationColumns,
+  generationTable,
+} from '../db/generation-table.ts'
 import { type Charge, reportedCostToNanos } from './charge.ts'
-import type { Draft, Generation, UpstreamTarget } from './draft.ts'
-import { generationColumns } from './tables.ts'
 
-/** What is known before it is written; the ledger itself adds the rest. */
-const providedColumns = generationColumns.slice(0, -2) as (keyof Generation)[]
+type PartName = keyof GenerationParts
+type ProvidedColumn = ColumnOf<PartName>
 
-/** What a generation is put together from, without being copied into one object for every request. */
+/** The parts that a generation is built from, without copying them into one object for every request. */
 export interface GenerationParts {
-  draft: Draft['generation']
-  target: Omit<UpstreamTarget, 'pricing'>
-  tokens: ReturnType<typeof toUsageColumns>
-  end: Omit<
-    Generation,
-    keyof Draft['generation'] | keyof UpstreamTarget | keyof ReturnType<typeof toUsageColumns>
-  >
+  draft: Pick<GenerationTable, ColumnOf<'draft'>>
+  target: Pick<GenerationTable, ColumnOf<'target'>>
+  usage: Pick<GenerationTable, ColumnOf<'usage'>>
+  end: GenerationEnd
 }
 
-/** In which part each column is: the same for all. */
-let partByColumn: (keyof GenerationParts)[] | undefined
+/** How a reply ended; columns that are left out are empty. */
+export type GenerationEnd = Pick<GenerationTable, 'status'> & Partial<Pick<GenerationTable, ColumnOf<'end'>>>
 
-/** A plain loop: this runs for every column of every reply. */
+/** The ledger fills the rest as it writes a generation. */
+export const providedColumns = generationColumns.filter(
+  (column): column is ProvidedColumn => generationTable[column].part !== 'ledger',
+)
+
+const layout = providedColumns.map((column) => ({
+  column,
+  part: generationTable[column].part as PartName,
+  empty: encodeEmpty(column),
+}))
+
+/** The values of `providedColumns`. A plain loop: this runs for every column of every reply. */
 export function encodeGeneration(parts: GenerationParts): unknown[] {
-  partByColumn ??= mapColumnsToParts(parts)
   const values: unknown[] = []
-  for (let index = 0; index < providedColumns.length; index++) {
-    const part: Partial<Generation> = parts[partByColumn[index] as keyof GenerationParts]
-    const value = part[providedColumns[index] as keyof Generation]
-    values.push(typeof value === 'bigint' ? String(value) : value)
+  for (const { column, part, empty } of layout) {
+    const columns: Partial<GenerationTable> = parts[part]
+    const value = columns[column]
+    values.push(value === undefined ? empty : encodeValue(value))
   }
   return values
 }
 
-function mapColumnsToParts(parts: GenerationParts): (keyof GenerationParts)[] {
-  const names = Object.keys(parts) as (keyof GenerationParts)[]
-  return providedColumns.map((column) => {
-    const part = names.find((name) => column in parts[name])
-    if (!part) throw new Error(`no part of a generation has ${column}`)
-    return part
-  })
+/** Amounts are digits: both databases convert them, and text can be passed to another thread. */
+function encodeValue(value: unknown): unknown {
+  return typeof value === 'bigint' ? String(value) : value
 }
 
-export function toUsageColumns({ usage, source, cost, upstream }: Charge) {
+export function encodeEmpty(column: GenerationColumn): unknown {
+  return encodeValue(generationTable[column].empty)
+}
+
+export type BucketColumn = {
+  [Column in GenerationColumn]: [BucketOf<Column>] extends [never] ? never : Column
+}[GenerationColumn]
+type Bucket = BucketOf<BucketColumn>
+
+/** The columns that count what was used, and the counter of `Usage` that each of them stores. */
+const buckets = generationColumns.flatMap((column): [BucketColumn, Bucket & keyof Usage][] => {
+  const { bucket } = generationTable[column]
+  return bucket === undefined ? [] : [[column as BucketColumn, bucket]]
+})
+
+export const bucketColumns = buckets.map(([column]) => column)
+
+export function toUsageColumns({ usage, source, cost, upstream, flag }: Charge): GenerationParts['usage'] {
+  const counts = {} as Pick<GenerationTable, BucketColumn>
+  for (const [column, bucket] of buckets) counts[column] = usage[bucket]
   return {
-    tokens_input: usage.input,
-    tokens_cache_read: usage.cacheRead,
-    tokens_cache_read_audio: usage.cacheReadAudio,
-    tokens_cache_write: usage.cacheWrite,
-    tokens_cache_write_1h: usage.cacheWrite1h,
-    tokens_input_audio: usage.inputAudio,
-    tokens_input_image: usage.inputImage,
-    tokens_input_video: usage.inputVideo,
-    tokens_output: usage.output,
-    tokens_reasoning: usage.reasoning,
-    tokens_output_audio: usage.outputAudio,
-    tokens_output_image: usage.outputImage,
-    web_searches: usage.webSearches,
+    ...counts,
     usage_source: source,
     cost_nanos: cost,
     upstream_cost_nanos: upstream,
     reported_cost_nanos: reportedCostToNanos(usage.reportedCost),
+    flag,
   }
+}
+
+/** What a generation counted; the rest of `Usage` is not stored. */
+export function readUsage(row: Pick<GenerationTable, BucketColumn>): Usage {
+  const usage = { ...zeroUsage }
+  for (const [column, bucket] of buckets) usage[bucket] = row[column]
+  return usage
 }

@@ -1,6 +1,7 @@
 import { type Database, type Statement as Prepared, SQLiteError } from 'bun:sqlite'
 import { statSync } from 'node:fs'
 import { isRejectedData, type Statement, toBinding } from '../db/batch.ts'
+import { generationColumns } from '../db/generation-table.ts'
 import { newId } from '../lib/ids.ts'
 import {
   decodeAdmittedHold,
@@ -15,8 +16,6 @@ import { buildEntries, type Postings, postCharge } from './posting.ts'
 import {
   addMeterDays,
   createGenerationInsert,
-  generationColumns,
-  insertBareGenerations,
   insertEntries,
   insertGenerations,
   insertHolds,
@@ -218,7 +217,7 @@ class SegmentFlush {
     const message = this.#tryRun(this.#insert.singleRow, values)
     if (message === null) return true
     this.#rejected.push({ id, kind: 'record', message })
-    return this.#tryRun(insertBareGenerations.singleRow, stripGeneration(this.#columns, values)) === null
+    return this.#tryRun(insertGenerations.singleRow, stripGeneration(this.#columns, values)) === null
   }
 
   #runExtraStatements(id: string, extraStatements: readonly Statement[]): void {

@@ -1,5 +1,6 @@
 import { unlinkSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { generationColumns } from '../db/generation-table.ts'
 import { DurableSizes } from './durable-sizes.ts'
 import type { FlushThread } from './flush-thread.ts'
 import type { JournalSegment, RejectedWrite } from './journal-flusher.ts'
@@ -15,7 +16,6 @@ import {
   segmentPath,
   syncDirectory,
 } from './journal-segment.ts'
-import { generationColumns } from './tables.ts'
 
 /** A piece that has become this long is closed, so that none is too long to be read at once. */
 const maxSegmentBytes = 8 * 1024 * 1024

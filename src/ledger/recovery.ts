@@ -4,9 +4,8 @@ import { newId } from '../lib/ids.ts'
 import { priceReply, zeroCharge } from './charge.ts'
 import { decodeCheckpoint, decodeDraft, NewerFormatError } from './draft.ts'
 import type { Settlement } from './engine.ts'
-import { encodeGeneration, type GenerationParts, toUsageColumns } from './generation.ts'
 import type { Ledger } from './ledger.ts'
-import { createRelease } from './settlement.ts'
+import { buildSettlement, createRelease } from './settlement.ts'
 
 /**
  * How often a node sends a heartbeat, and after how long without one, while we were looking, it is taken for dead.
@@ -64,7 +63,7 @@ export class ClusterNode {
     for (let after = ''; ; ) {
       const orphans = await this.#findOrphans(db, deadNodes, now, after)
       const holds = orphans.filter(({ id }) => !ledger.isOpen(id))
-      const settlements = holds.map(tryBuildSettlement).filter((settlement) => settlement !== null)
+      const settlements = holds.map(tryRecoverSettlement).filter((settlement) => settlement !== null)
       await Promise.all(settlements.map((settlement) => ledger.settle(settlement)))
       settled += settlements.length
       this.newerFormatHolds += holds.length - settlements.length
@@ -119,16 +118,16 @@ async function listHoldOwners(db: Db): Promise<{ owner: string; seen_at: string 
 }
 
 /** One hold that cannot be read must not keep the others open. Null: a newer version can read it. */
-function tryBuildSettlement(hold: HoldTable): Settlement | null {
+function tryRecoverSettlement(hold: HoldTable): Settlement | null {
   try {
-    return buildSettlement(hold)
+    return recoverSettlement(hold)
   } catch (error) {
     return error instanceof NewerFormatError ? null : createRelease(hold.id, '')
   }
 }
 
 /** What is not known to have produced anything is free: nobody has seen any of it. */
-function buildSettlement(hold: HoldTable): Settlement {
+function recoverSettlement(hold: HoldTable): Settlement {
   const draft = decodeDraft(hold.draft)
   const checkpoint = hold.checkpoint === null ? null : decodeCheckpoint(hold.checkpoint)
   const target = checkpoint?.place ?? draft.initialTarget
@@ -144,30 +143,18 @@ function buildSettlement(hold: HoldTable): Settlement {
       })
     : zeroCharge
   const source = charge.source === 'none' ? 'none' : 'estimated'
-  const end: GenerationParts['end'] = {
-    status: 'failed',
-    error_code: 'interrupted',
-    finish_reason: null,
-    native_finish_reason: null,
-    hold_nanos: hold.amount_nanos,
-    flag: 'interrupted',
-    latency_ms: 0,
-    first_token_ms: checkpoint?.firstTokenMs ?? null,
-    attempts: checkpoint?.attempts ?? '[]',
-    dropped: null,
-    upstream_id: null,
-    service_tier: checkpoint?.tier ?? null,
-    response_cache_source_id: null,
-  }
-  const tokens = { ...toUsageColumns(charge), usage_source: source } as const
-  return {
-    op: 'settle',
-    id: hold.id,
-    organizationId: draft.generation.organization_id,
-    isByok: target.is_byok === 1,
-    spent: { amount: charge.cost, byok: charge.byok },
-    generation: encodeGeneration({ draft: draft.generation, target, tokens, end }),
+  return buildSettlement({
+    draft: draft.generation,
+    target,
+    charge: { ...charge, source, flag: 'interrupted' },
+    end: {
+      status: 'failed',
+      error_code: 'interrupted',
+      hold_nanos: hold.amount_nanos,
+      first_token_ms: checkpoint?.firstTokenMs ?? null,
+      attempts: checkpoint?.attempts ?? '[]',
+      service_tier: checkpoint?.tier ?? null,
+    },
     meteredIn: null,
-    extraStatements: [],
-  }
+  })
 }

@@ -1,14 +1,37 @@
+import type { Statement } from '../db/batch.ts'
+import type { Charge } from './charge.ts'
 import type { Settlement } from './engine.ts'
+import { encodeGeneration, type GenerationParts, toUsageColumns } from './generation.ts'
+
+interface SettledRequest extends Omit<GenerationParts, 'usage'> {
+  charge: Charge
+  meteredIn: Settlement['meteredIn']
+  extraStatements?: readonly Statement[]
+}
+
+/** Closes the hold of a request, charges for it, and records it. */
+export function buildSettlement(request: SettledRequest): Settlement {
+  const { draft, target, end, charge, meteredIn, extraStatements = [] } = request
+  return {
+    op: 'settle',
+    id: draft.id,
+    organizationId: draft.organization_id,
+    isByok: target.is_byok === 1,
+    spent: { amount: charge.cost, byok: charge.byok },
+    generation: encodeGeneration({ draft, target, usage: toUsageColumns(charge), end }),
+    meteredIn,
+    extraStatements,
+  }
+}
 
 /** Closes a hold whose request reached no provider. */
 export function createRelease(id: string, organizationId: string): Settlement {
-  const spent = { amount: 0n, byok: 0n }
   return {
     op: 'settle',
     id,
     organizationId,
     isByok: false,
-    spent,
+    spent: { amount: 0n, byok: 0n },
     generation: null,
     meteredIn: null,
     extraStatements: [],

@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import type { Settlement } from './engine.ts'
+import { providedColumns } from './generation.ts'
 import { encodeColumns } from './journal-line.ts'
 import { JournalError, SegmentFile, segmentPath } from './journal-segment.ts'
 import { createRelease } from './settlement.ts'
 import { Spool } from './spool.ts'
-import { generationColumns } from './tables.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'headgate-spool-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -24,7 +24,7 @@ function settlement(id: string): Settlement {
     ...createRelease(id, 'org'),
     isByok: true,
     spent: { amount: 7n, byok: 9n },
-    generation: generationColumns.slice(0, -2).map((column) => (column === 'id' ? id : `${column} \u2028\n`)),
+    generation: providedColumns.map((column) => (column === 'id' ? id : `${column} \u2028\n`)),
     meteredIn: { subjects: ['key:1', 'organization:org'], day: '2031-01-01' },
     extraStatements: [{ sql: 'insert into t values ($1)', values: ['a'] }],
   }
@@ -147,8 +147,8 @@ test('R7 a column that an earlier version did not write has the default of the t
   file.begin({ journal: 'unsent', number: 1 }, Promise.resolve(), 0)
   file.append([encodeColumns(['id']), 'settle gen-1 ["org",false,"7","0",["gen-1"],[]]'])
   const [found] = left(path)
-  const written = (column: (typeof generationColumns)[number]) =>
-    found?.generation?.[generationColumns.indexOf(column)]
+  const written = (column: (typeof providedColumns)[number]) =>
+    found?.generation?.[providedColumns.indexOf(column)]
   expect([written('id'), written('tokens_input'), written('is_byok'), written('flag')]).toEqual([
     'gen-1',
     0,

@@ -1,7 +1,9 @@
 import { existsSync, renameSync, unlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
+import { generationColumns } from '../db/generation-table.ts'
 import type { Settlement } from './engine.ts'
+import { encodeEmpty, providedColumns } from './generation.ts'
 import {
   decodeColumns,
   decodeSettlement,
@@ -19,7 +21,6 @@ import {
   SegmentFile,
   segmentPath,
 } from './journal-segment.ts'
-import { generationColumns, generationDefaults } from './tables.ts'
 
 /** A file that has become this long is closed, so that it can be removed while others are still written. */
 const maxFileBytes = 8 * 1024 * 1024
@@ -200,8 +201,8 @@ function newerVersionMessage(path: string): string {
 
 /** As this version of the program has them: another one may have written the file. */
 function reorderColumns(columns: readonly string[], values: readonly unknown[]): unknown[] {
-  return generationColumns.slice(0, -2).map((column) => {
+  return providedColumns.map((column) => {
     const index = columns.indexOf(column)
-    return index < 0 ? (generationDefaults.get(column) ?? null) : values[index]
+    return index < 0 ? encodeEmpty(column) : values[index]
   })
 }

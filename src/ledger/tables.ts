@@ -1,78 +1,12 @@
 import type { Row } from '../db/batch.ts'
-import type { CorrectionTable, GenerationTable, HoldTable, MeterDayTable, MeterTable } from '../db/schema.ts'
+import { generationColumns, generationTable } from '../db/generation-table.ts'
+import type { CorrectionTable, HoldTable, MeterDayTable, MeterTable } from '../db/schema.ts'
 import { buildAddClause, buildReplaceClause, InsertStatement } from '../db/statements.ts'
+import { encodeEmpty } from './generation.ts'
 import type { Hold } from './ledger-state.ts'
 import { type DayTotals, type Meter, newMeter, type WindowTotals } from './meter.ts'
 
-/** The last two are filled in when it is written. */
-export const generationColumns = [
-  'id',
-  'organization_id',
-  'workspace_id',
-  'key_id',
-  'user_id',
-  'created_at',
-  'requested_model',
-  'model',
-  'provider',
-  'endpoint',
-  'dialect',
-  'upstream_dialect',
-  'streamed',
-  'status',
-  'error_code',
-  'finish_reason',
-  'native_finish_reason',
-  'tokens_input',
-  'tokens_cache_read',
-  'tokens_cache_read_audio',
-  'tokens_cache_write',
-  'tokens_cache_write_1h',
-  'tokens_input_audio',
-  'tokens_input_image',
-  'tokens_input_video',
-  'tokens_output',
-  'tokens_reasoning',
-  'tokens_output_audio',
-  'tokens_output_image',
-  'input_images',
-  'web_searches',
-  'usage_source',
-  'cost_nanos',
-  'upstream_cost_nanos',
-  'reported_cost_nanos',
-  'hold_nanos',
-  'flag',
-  'is_byok',
-  'latency_ms',
-  'first_token_ms',
-  'attempts',
-  'dropped',
-  'preset_id',
-  'session_id',
-  'region',
-  'app_url',
-  'app_title',
-  'external_user',
-  'api_type',
-  'user_agent',
-  'request_id',
-  'upstream_id',
-  'service_tier',
-  'response_cache_source_id',
-  'posting_id',
-  'ended_at',
-] as const satisfies readonly (keyof GenerationTable)[]
-
-const zeroDefaultColumns = ['input_images', 'web_searches', 'hold_nanos', 'streamed', 'is_byok']
-
-/** What the table gives a column that an earlier version did not write; null for those that are not here. */
-export const generationDefaults: ReadonlyMap<string, number> = new Map(
-  generationColumns
-    .filter((column) => column.startsWith('tokens_') || zeroDefaultColumns.includes(column))
-    .map((column) => [column, 0]),
-)
-
+/** On conflict: a settlement that is repeated changes nothing. */
 export const insertGenerations = createGenerationInsert(generationColumns)
 
 export function createGenerationInsert(columns: readonly string[]): InsertStatement {
@@ -109,46 +43,11 @@ export const replaceGeneration = `update generations set ${generationColumns
   .map((column, index) => `${column} = $${index + 2}`)
   .join(', ')} where id = $1`
 
-/** What of a record its sums depend on. */
-const essentialColumns = [
-  'id',
-  'organization_id',
-  'workspace_id',
-  'key_id',
-  'user_id',
-  'created_at',
-  'status',
-  'usage_source',
-  'cost_nanos',
-  'upstream_cost_nanos',
-  'hold_nanos',
-  'is_byok',
-  'posting_id',
-  'ended_at',
-] as const satisfies readonly (keyof GenerationTable)[]
-
-/** What a record must have. */
-const blankColumns = {
-  requested_model: '',
-  model: '',
-  provider: '',
-  endpoint: '',
-  dialect: '',
-  upstream_dialect: '',
-  latency_ms: 0,
-  attempts: '[]',
-  region: '',
-} satisfies { [Column in keyof GenerationTable]?: string | number }
-
-export const insertBareGenerations = createGenerationInsert([
-  ...essentialColumns,
-  ...Object.keys(blankColumns),
-])
-
-/** A generation without its description. */
+/** The columns that balances depend on; the others are empty, so that no value of theirs can be rejected. */
 export function stripGeneration(columns: readonly string[], values: readonly unknown[]): unknown[] {
-  const essential = essentialColumns.map((column) => values[columns.indexOf(column)])
-  return [...essential, ...Object.values(blankColumns)]
+  return generationColumns.map((column) =>
+    generationTable[column].isEssential ? values[columns.indexOf(column)] : encodeEmpty(column),
+  )
 }
 
 const holdColumns = [

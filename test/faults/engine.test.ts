@@ -4,15 +4,15 @@ import { copyFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { pino } from 'pino'
 import { closeDb, isPostgresUrl, migrate, openDb } from '../../src/db/db.ts'
+import type { GenerationTable } from '../../src/db/generation-table.ts'
 import { PostgresBatchConnection } from '../../src/db/postgres-batch.ts'
-import type { Generation } from '../../src/ledger/draft.ts'
 import type { AdmitOperation, LedgerEngine, LedgerOperation, Settlement } from '../../src/ledger/engine.ts'
+import { providedColumns } from '../../src/ledger/generation.ts'
 import { listSegmentFiles } from '../../src/ledger/journal-segment.ts'
 import { meterSubjects } from '../../src/ledger/meter-subjects.ts'
 import { PostgresEngine } from '../../src/ledger/postgres-engine.ts'
 import { Spool } from '../../src/ledger/spool.ts'
 import { SqliteEngine } from '../../src/ledger/sqlite-engine.ts'
-import { generationColumns } from '../../src/ledger/tables.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { utcDay } from '../../src/lib/time.ts'
 import { databaseKinds } from '../support/harness.ts'
@@ -89,8 +89,7 @@ class Requests {
       created_at: request.day,
     }
     const isByok = random() < 0.3
-    const columns = generationColumns.slice(0, -2) as (keyof Generation)[]
-    const values = columns.map((column) => (row as Generation)[column])
+    const values = providedColumns.map((column) => (row as GenerationTable)[column])
     return {
       op: 'settle',
       id: request.id,

@@ -16,15 +16,15 @@ import { basename, dirname, join } from 'node:path'
 import { pino } from 'pino'
 import type { Statement } from '../../src/db/batch.ts'
 import { closeDb, migrate, openDb } from '../../src/db/db.ts'
-import type { Generation } from '../../src/ledger/draft.ts'
+import { type GenerationTable, generationColumns } from '../../src/db/generation-table.ts'
 import type { AdmitOperation, LedgerOperation, Settlement } from '../../src/ledger/engine.ts'
+import { providedColumns } from '../../src/ledger/generation.ts'
 import { JournalFlusher } from '../../src/ledger/journal-flusher.ts'
 import { encodeColumns, encodeSettlement } from '../../src/ledger/journal-line.ts'
 import { acceptJournalLoss } from '../../src/ledger/journal-loss.ts'
 import { listSegmentFiles, SegmentFile } from '../../src/ledger/journal-segment.ts'
 import { meterSubjects } from '../../src/ledger/meter-subjects.ts'
 import { SqliteEngine } from '../../src/ledger/sqlite-engine.ts'
-import { generationColumns } from '../../src/ledger/tables.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { blankGeneration } from '../support/generations.ts'
 import { findLedgerProblems, readLedgerSnapshot } from './reconciliation.ts'
@@ -89,7 +89,7 @@ function hold(amount = 100n): AdmitOperation {
 function charge(
   { request: { id } }: AdmitOperation,
   amount: bigint,
-  changes: Partial<Generation> = {},
+  changes: Partial<GenerationTable> = {},
   extraStatements: Statement[] = [],
 ): Settlement {
   const place = { organization_id: 'one', workspace_id: 'one', key_id: 1, created_at: '2028-01-01' }
@@ -100,9 +100,8 @@ function charge(
     cost_nanos: amount,
     hold_nanos: 100n,
     ...changes,
-  } as Generation
-  const columns = generationColumns.slice(0, -2) as (keyof Generation)[]
-  const values = columns.map((column) => row[column])
+  } as GenerationTable
+  const values = providedColumns.map((column) => row[column])
   const generation = values.map((value) => (typeof value === 'bigint' ? String(value) : value))
   const spent = { amount, byok: 0n }
   const meteredIn = null

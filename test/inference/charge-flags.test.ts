@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import type { ChargeFlag } from '../../src/db/schema.ts'
+import type { ChargeFlag } from '../../src/db/generation-table.ts'
 import { checkLedger } from '../../src/ledger/check.ts'
 import type { Settlement } from '../../src/ledger/engine.ts'
 import { ClusterNode } from '../../src/ledger/recovery.ts'

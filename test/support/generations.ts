@@ -1,5 +1,5 @@
 import type { Gateway } from '../../src/app/gateway.ts'
-import type { GenerationTable } from '../../src/db/schema.ts'
+import { emptyGeneration, type GenerationTable } from '../../src/db/generation-table.ts'
 import { buildContentStatement } from '../../src/ledger/generation-contents.ts'
 import { isoNow } from '../../src/lib/clock.ts'
 import { sha256 } from '../../src/lib/crypto.ts'
@@ -14,56 +14,24 @@ export const blankGeneration: Omit<
   Row,
   'id' | 'organization_id' | 'workspace_id' | 'key_id' | 'created_at' | 'ended_at'
 > = {
-  user_id: null,
+  ...emptyGeneration,
   requested_model: 'sandbox/echo',
   model: 'sandbox/echo',
   provider: 'sandbox',
   endpoint: 'sandbox',
   dialect: 'chat',
   upstream_dialect: 'chat',
-  streamed: 0,
   status: 'completed',
-  error_code: null,
   finish_reason: 'stop',
   native_finish_reason: 'stop',
   tokens_input: 10,
-  tokens_cache_read: 0,
-  tokens_cache_read_audio: 0,
-  tokens_cache_write: 0,
-  tokens_cache_write_1h: 0,
-  tokens_input_audio: 0,
-  tokens_input_image: 0,
-  tokens_input_video: 0,
   tokens_output: 20,
-  tokens_reasoning: 0,
-  tokens_output_audio: 0,
-  tokens_output_image: 0,
-  input_images: 0,
-  web_searches: 0,
   usage_source: 'reported',
   cost_nanos: 30_000n,
   upstream_cost_nanos: 30_000n,
-  reported_cost_nanos: null,
-  hold_nanos: 0n,
-  flag: null,
-  is_byok: 0,
   latency_ms: 120,
-  first_token_ms: null,
-  attempts: '[]',
-  dropped: null,
-  preset_id: null,
-  session_id: null,
   region: 'global',
-  app_url: null,
-  app_title: null,
-  external_user: null,
-  posting_id: null,
   api_type: 'completions',
-  user_agent: null,
-  request_id: null,
-  upstream_id: null,
-  response_cache_source_id: null,
-  service_tier: null,
 }
 
 /** A record as a finished request of the tenant's inference key leaves it. Returns its id. */

@@ -1,5 +1,5 @@
 import type { Db } from '../../src/db/db.ts'
-import type { GenerationTable } from '../../src/db/schema.ts'
+import type { GenerationTable } from '../../src/db/generation-table.ts'
 import { newTimeOrderedHex } from '../../src/lib/ids.ts'
 import { blankGeneration } from './generations.ts'
 import type { Tenant } from './harness.ts'

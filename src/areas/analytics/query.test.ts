@@ -9,7 +9,7 @@ import { buildGeneration, insertGenerations, seededDice } from '../../../test/su
 import { createKey } from '../../account/keys.ts'
 import { createMember } from '../../account/members.ts'
 import { createWorkspace } from '../../account/workspaces.ts'
-import type { GenerationTable } from '../../db/schema.ts'
+import type { GenerationTable } from '../../db/generation-table.ts'
 import { compactSegments } from '../../ledger/rollups/compact-segments.ts'
 import { rollUp } from '../../ledger/rollups/roll-up.ts'
 

@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely'
 import { z } from 'zod'
-import type { GenerationTable } from '../../db/schema.ts'
+import type { GenerationTable } from '../../db/generation-table.ts'
 import { asNumber, asObjects, asString, type JsonObject, omitUndefined } from '../../lib/json-values.ts'
 
 type GenerationRow = Selectable<GenerationTable>

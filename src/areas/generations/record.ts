@@ -1,10 +1,11 @@
 import type { Selectable } from 'kysely'
 import { z } from 'zod'
-import { countCompletionTokens, countPromptTokens, type Usage, zeroUsage } from '../../call/usage.ts'
+import { countCompletionTokens, countPromptTokens, type Usage } from '../../call/usage.ts'
 import type { Catalogue } from '../../catalogue/catalogue.ts'
 import { dataRegions } from '../../catalogue/vocabulary.ts'
-import type { GenerationTable } from '../../db/schema.ts'
+import type { GenerationTable } from '../../db/generation-table.ts'
 import { computeCost } from '../../ledger/cost.ts'
+import { type BucketColumn, bucketColumns, readUsage } from '../../ledger/generation.ts'
 import { usdFromNanos } from '../../ledger/money.ts'
 import { buildProviderResponses, type ProviderResponse, providerResponse } from './provider-responses.ts'
 
@@ -26,21 +27,18 @@ const tokenFields = {
   native_tokens_cached: count.describe('Of the prompt, read from a cache'),
 }
 
+type TokenColumn = Extract<BucketColumn, `tokens_${string}`>
+type TokenBucket = TokenColumn extends `tokens_${infer Name}` ? Name : never
+
+/** One value for each token column, under the name of the column without its prefix. */
+function mapTokenColumns<Value>(map: (column: TokenColumn) => Value): Record<TokenBucket, Value> {
+  const columns = bucketColumns.filter((column): column is TokenColumn => column.startsWith('tokens_'))
+  const entries = columns.map((column) => [column.slice('tokens_'.length), map(column)])
+  return Object.fromEntries(entries) as Record<TokenBucket, Value>
+}
+
 const tokenBuckets = z
-  .strictObject({
-    input: z.int(),
-    cache_read: z.int(),
-    cache_read_audio: z.int(),
-    cache_write: z.int(),
-    cache_write_1h: z.int(),
-    input_audio: z.int(),
-    input_image: z.int(),
-    input_video: z.int(),
-    output: z.int(),
-    reasoning: z.int(),
-    output_audio: z.int(),
-    output_image: z.int(),
-  })
+  .strictObject(mapTokenColumns(() => z.int()))
   .meta({ id: 'TokenBuckets' })
   .describe('Every token is in one of them only')
 
@@ -201,7 +199,7 @@ function toProviderFields(
 
 function toTokenFields(row: GenerationRow): Pick<GenerationRecord, keyof typeof tokenFields> {
   const isKnown = row.usage_source !== 'none' || row.response_cache_source_id !== null
-  const usage = toUsage(row)
+  const usage = readUsage(row)
   const known = (tokens: number) => (isKnown ? tokens : null)
   return {
     tokens_prompt: known(countPromptTokens(usage)),
@@ -211,25 +209,6 @@ function toTokenFields(row: GenerationRow): Pick<GenerationRecord, keyof typeof 
     native_tokens_reasoning: known(usage.reasoning),
     native_tokens_completion_images: known(usage.outputImage),
     native_tokens_cached: known(usage.cacheRead + usage.cacheReadAudio),
-  }
-}
-
-function toUsage(row: GenerationRow): Usage {
-  return {
-    ...zeroUsage,
-    input: row.tokens_input,
-    cacheRead: row.tokens_cache_read,
-    cacheReadAudio: row.tokens_cache_read_audio,
-    cacheWrite: row.tokens_cache_write,
-    cacheWrite1h: row.tokens_cache_write_1h,
-    inputAudio: row.tokens_input_audio,
-    inputImage: row.tokens_input_image,
-    inputVideo: row.tokens_input_video,
-    output: row.tokens_output,
-    reasoning: row.tokens_reasoning,
-    outputAudio: row.tokens_output_audio,
-    outputImage: row.tokens_output_image,
-    webSearches: row.web_searches,
   }
 }
 
@@ -246,7 +225,7 @@ function toUncachedUsage(usage: Usage): Usage {
 
 /** Null where the prices are no longer those that were charged. */
 function computeCacheDiscount({ bySlug }: Catalogue, row: GenerationRow): number | null {
-  const usage = toUsage(row)
+  const usage = readUsage(row)
   const uncached = toUncachedUsage(usage)
   if (uncached.input === usage.input && uncached.inputAudio === usage.inputAudio) return null
   const endpoint = bySlug.get(row.model)?.endpoints.find(({ tag }) => tag === row.endpoint)
@@ -268,20 +247,7 @@ function toDetails(row: GenerationRow): z.input<typeof detailsRecord> {
     upstream_format: row.upstream_dialect,
     user_id: row.user_id,
     app_title: row.app_title,
-    tokens: {
-      input: row.tokens_input,
-      cache_read: row.tokens_cache_read,
-      cache_read_audio: row.tokens_cache_read_audio,
-      cache_write: row.tokens_cache_write,
-      cache_write_1h: row.tokens_cache_write_1h,
-      input_audio: row.tokens_input_audio,
-      input_image: row.tokens_input_image,
-      input_video: row.tokens_input_video,
-      output: row.tokens_output,
-      reasoning: row.tokens_reasoning,
-      output_audio: row.tokens_output_audio,
-      output_image: row.tokens_output_image,
-    },
+    tokens: mapTokenColumns((column) => row[column]),
     web_searches: row.web_searches,
     usage_source: row.usage_source,
     list_cost: usdFromNanos(row.upstream_cost_nanos),

@@ -1,43 +1,20 @@
 import type { Selectable } from 'kysely'
-import type { GenerationTable } from '../../db/schema.ts'
+import {
+  type GenerationColumn,
+  type GenerationTable,
+  generationColumns,
+  generationTable,
+  type RollupOf,
+} from '../../db/generation-table.ts'
 
-/** What of a generation goes into the roll-ups. */
-export const recordColumns = [
-  'id',
-  'organization_id',
-  'workspace_id',
-  'key_id',
-  'user_id',
-  'created_at',
-  'ended_at',
-  'model',
-  'provider',
-  'endpoint',
-  'status',
-  'finish_reason',
-  'tokens_input',
-  'tokens_cache_read',
-  'tokens_cache_read_audio',
-  'tokens_cache_write',
-  'tokens_cache_write_1h',
-  'tokens_input_audio',
-  'tokens_input_image',
-  'tokens_input_video',
-  'tokens_output',
-  'tokens_reasoning',
-  'tokens_output_audio',
-  'tokens_output_image',
-  'cost_nanos',
-  'upstream_cost_nanos',
-  'is_byok',
-  'latency_ms',
-  'first_token_ms',
-  'app_url',
-  'app_title',
-  'external_user',
-] as const satisfies readonly (keyof GenerationTable)[]
+export type RecordColumn = {
+  [Column in GenerationColumn]: [RollupOf<Column>] extends [never] ? never : Column
+}[GenerationColumn]
 
-export type RecordColumn = (typeof recordColumns)[number]
+/** The columns of a generation that the roll-ups read. */
+export const recordColumns = generationColumns.filter(
+  (column): column is RecordColumn => generationTable[column].rollup !== undefined,
+)
 
 /** `sign` is -1 where it takes back what an earlier one counted. */
 export type UsageRecord = Pick<Selectable<GenerationTable>, RecordColumn> & { sign?: -1 }
@@ -102,59 +79,29 @@ export const histograms = {
   },
 } satisfies Record<string, (record: UsageRecord) => number>
 
-const promptColumns = [
-  'tokens_input',
-  'tokens_cache_read',
-  'tokens_cache_read_audio',
-  'tokens_cache_write',
-  'tokens_cache_write_1h',
-  'tokens_input_audio',
-  'tokens_input_image',
-  'tokens_input_video',
-] as const
-const completionColumns = [
-  'tokens_output',
-  'tokens_reasoning',
-  'tokens_output_audio',
-  'tokens_output_image',
-] as const
-const costColumns = ['is_byok', 'cost_nanos'] as const
-const upstreamColumns = ['is_byok', 'upstream_cost_nanos'] as const
-const speedColumns = ['status', 'first_token_ms', 'latency_ms'] as const
-
-/** What each of them is read from. */
-const sourceColumns: Record<LabelName | MeasureName | HistogramName, readonly RecordColumn[]> = {
-  workspace: ['workspace_id'],
-  key: ['key_id'],
-  user: ['user_id'],
-  model: ['model'],
-  provider: ['provider'],
-  endpoint: ['endpoint'],
-  app: ['app_url', 'app_title'],
-  finish: ['finish_reason'],
-  external: ['external_user'],
-  context: promptColumns,
-  requests: [],
-  prompt: promptColumns,
-  completion: completionColumns,
-  reasoning: ['tokens_reasoning'],
-  cached: ['tokens_cache_read', 'tokens_cache_read_audio'],
-  byok_requests: ['is_byok'],
-  credits: costColumns,
-  byok_fees: costColumns,
-  upstream: upstreamColumns,
-  byok_upstream: upstreamColumns,
-  latency: speedColumns,
-  throughput: [...speedColumns, ...completionColumns],
-}
-
-/** Of a generation, what is needed to know these; `time` and `id` always are. */
+/** The columns that are needed to compute what is selected; id and time always are. */
 export function selectSourceColumns(isSelected: (column: string) => boolean): RecordColumn[] {
-  const selected = Object.entries(sourceColumns).flatMap(([name, columns]) =>
-    isSelected(name) ? columns : [],
-  )
+  const selected = recordColumns.filter((column) => listRollups(column).some(isSelected))
   return [...new Set<RecordColumn>(['id', 'created_at', ...selected])]
 }
+
+function listRollups(column: RecordColumn): readonly RollupName[] {
+  return generationTable[column].rollup ?? []
+}
+
+type RollupName = LabelName | MeasureName | HistogramName | 'record'
+
+/** The columns that one of the roll-ups reads. */
+type SourceOf<Name extends RollupName> = {
+  [Column in RecordColumn]: Name extends RollupOf<Column> ? Column : never
+}[RecordColumn]
+
+const promptColumns = recordColumns.filter((column): column is SourceOf<'prompt'> =>
+  listRollups(column).includes('prompt'),
+)
+const completionColumns = recordColumns.filter((column): column is SourceOf<'completion'> =>
+  listRollups(column).includes('completion'),
+)
 
 /** Tokens a second are kept in hundredths. */
 export const throughputScale = 100
@@ -166,22 +113,17 @@ export type HistogramName = keyof typeof histograms
 export const measureNames = Object.keys(measures) as MeasureName[]
 
 function countPromptTokens(record: UsageRecord): number {
-  return (
-    record.tokens_input +
-    record.tokens_cache_read +
-    record.tokens_cache_read_audio +
-    record.tokens_cache_write +
-    record.tokens_cache_write_1h +
-    record.tokens_input_audio +
-    record.tokens_input_image +
-    record.tokens_input_video
-  )
+  return sumColumns(record, promptColumns)
 }
 
 function countCompletionTokens(record: UsageRecord): number {
-  return (
-    record.tokens_output + record.tokens_reasoning + record.tokens_output_audio + record.tokens_output_image
-  )
+  return sumColumns(record, completionColumns)
+}
+
+function sumColumns(record: UsageRecord, columns: readonly SourceOf<'prompt' | 'completion'>[]): number {
+  let sum = 0
+  for (const column of columns) sum += record[column]
+  return sum
 }
 
 /** The address says which app it is; the title goes along as its name. */

@@ -3,12 +3,13 @@ import type { Reply, ReplyEvent } from '../../call/event.ts'
 import { replayEvents } from '../../call/replay.ts'
 import { zeroUsage } from '../../call/usage.ts'
 import type { ServedTier } from '../../catalogue/vocabulary.ts'
+import type { Statement } from '../../db/batch.ts'
 import type { ReplyContext, ReplySummary } from '../../dialects/dialect.ts'
 import { addReplyLosses } from '../../dialects/reply-losses.ts'
 import { zeroCharge } from '../../ledger/charge.ts'
 import type { UpstreamTarget } from '../../ledger/draft.ts'
 import type { Settlement } from '../../ledger/engine.ts'
-import { encodeGeneration, toUsageColumns } from '../../ledger/generation.ts'
+import { buildSettlement } from '../../ledger/settlement.ts'
 import type { ByteCacheEntry } from '../../lib/byte-cache.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
 import { Transcript } from '../reply/transcript.ts'
@@ -16,7 +17,15 @@ import type { InferenceRequest } from '../request/inference-request.ts'
 import type { RoutingPlan } from '../routing/plan.ts'
 import { type Admission, admitFree, buildUpstreamTarget } from '../settlement/admit.ts'
 import { buildContentStatements } from '../settlement/content-log.ts'
-import { buildCost, type SettleFn, settle, settleOnce, tierOf } from '../settlement/settle.ts'
+import {
+  buildCost,
+  encodeDropped,
+  type SettleFn,
+  settle,
+  settleOnce,
+  tierOf,
+  toFinishColumns,
+} from '../settlement/settle.ts'
 import type { RequestTrace } from '../settlement/trace.ts'
 import { computeCacheHash, forbidsRetention, parseCacheOptions } from './options.ts'
 import { ReplyRecorder } from './recorder.ts'
@@ -142,7 +151,7 @@ export async function replayEntry(
     ...buildContentStatements(gateway, request, { transcript, error: null, attempts: [] }),
   ]
   const admission = await admitFree(gateway, request, plan)
-  await settle(gateway, { ...buildSettlement(request, admission, answer), extraStatements }, request)
+  await settle(gateway, createSettlement(request, admission, answer, extraStatements), request)
   const now = gateway.clock.now()
   const headers = {
     'x-service-cache-status': 'HIT',
@@ -198,43 +207,29 @@ function buildTranscript({ logsContent }: InferenceRequest, events: ReplyEvent[]
   return transcript
 }
 
-function buildSettlement(
+function createSettlement(
   request: InferenceRequest,
   { draft, meteredIn }: Admission,
-  answer: CacheEntry,
+  { place, finish, dropped, tier, sourceId }: CacheEntry,
+  extraStatements: Statement[],
 ): Settlement {
-  const { place, finish, dropped, tier, sourceId } = answer
   const latency = Math.round(performance.now() - request.startedAt)
-  const generation = encodeGeneration({
+  return buildSettlement({
     draft: draft.generation,
     target: { ...place, is_byok: 0 },
-    tokens: toUsageColumns(zeroCharge),
+    charge: zeroCharge,
     end: {
       status: 'completed',
-      error_code: null,
-      finish_reason: finish?.reason ?? null,
-      native_finish_reason: finish?.native?.slice(0, 100).replaceAll('\0', '') ?? null,
-      hold_nanos: 0n,
-      flag: null,
+      ...toFinishColumns(finish),
       latency_ms: latency,
       first_token_ms: request.content.call.stream ? latency : null,
-      attempts: '[]',
-      dropped: dropped.length === 0 ? null : JSON.stringify(dropped),
-      upstream_id: null,
+      dropped: encodeDropped(dropped),
       service_tier: tier,
       response_cache_source_id: sourceId,
     },
-  })
-  return {
-    op: 'settle',
-    id: request.id,
-    organizationId: request.caller.organizationId,
-    isByok: false,
-    spent: { amount: 0n, byok: 0n },
-    generation,
     meteredIn,
-    extraStatements: [],
-  }
+    extraStatements,
+  })
 }
 
 /** Settles a request, then caches its reply where the request wants that. */

@@ -8,9 +8,8 @@ import { GatewayError } from '../../errors/gateway-error.ts'
 import { type BillableReply, type Charge, minAmount, priceReply } from '../../ledger/charge.ts'
 import type { Checkpoint } from '../../ledger/draft.ts'
 import type { Settlement } from '../../ledger/engine.ts'
-import { encodeGeneration, type GenerationParts, toUsageColumns } from '../../ledger/generation.ts'
 import { usdFromNanos } from '../../ledger/money.ts'
-import { createRelease } from '../../ledger/settlement.ts'
+import { buildSettlement, createRelease } from '../../ledger/settlement.ts'
 import type { Candidate } from '../../routing/candidate.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
 import type { StreamedReply } from '../upstream/dispatch-stream.ts'
@@ -123,7 +122,7 @@ export function settleOnce(
       recordOutcome(gateway, request, trace, outcome)
       const told = { ...trace, error: outcome.error }
       const kept = [...companions, ...buildContentStatements(gateway, request, told)]
-      return settle(gateway, buildSettlement(gateway, admission, trace, outcome, kept), request)
+      return settle(gateway, createSettlement(gateway, admission, trace, outcome, kept), request)
     }
     closed ??= settled()
     return closed
@@ -144,61 +143,49 @@ export async function settle(
   }
 }
 
-function buildSettlement(
+/** A request that never reached a provider has nothing to account for: its hold is released. */
+function createSettlement(
   gateway: Gateway,
-  admission: Admission,
-  trace: RequestTrace,
-  outcome: Outcome,
-  extraStatements: Statement[] = [],
-): Settlement {
-  const { id, organization_id } = admission.draft.generation
-  const { candidate } = trace
-  const generation = buildGeneration(gateway, admission, trace, outcome)
-  if (!generation || !candidate) return createRelease(id, organization_id)
-  const { charge } = outcome
-  gateway.metrics.recordCharge(candidate.endpoint.provider.slug, charge)
-  return {
-    op: 'settle',
-    id,
-    organizationId: organization_id,
-    isByok: candidate.byokKey !== null,
-    spent: { amount: charge.cost, byok: charge.byok },
-    generation: encodeGeneration(generation),
-    meteredIn: admission.meteredIn,
-    extraStatements,
-  }
-}
-
-/** Null when the request never reached a provider: there is nothing to account for. */
-function buildGeneration(
-  gateway: Gateway,
-  { hold, draft }: Admission,
+  { hold, draft, meteredIn }: Admission,
   { candidate, translation, attempts, startedAt }: RequestTrace,
   { status, charge, summary, error, firstTokenMs }: Outcome,
-): GenerationParts | null {
-  if (!candidate || !translation) return null
-  const [finish] = summary?.finishReasons ?? []
-  const dropped = [...translation.upstreamRequest.dropped, ...(summary?.losses ?? [])]
-  return {
+  extraStatements: Statement[],
+): Settlement {
+  const { id, organization_id } = draft.generation
+  if (!candidate || !translation) return createRelease(id, organization_id)
+  gateway.metrics.recordCharge(candidate.endpoint.provider.slug, charge)
+  return buildSettlement({
     draft: draft.generation,
     target: buildUpstreamTarget(gateway, candidate, translation.dialect.name),
-    tokens: toUsageColumns(charge),
+    charge,
     end: {
       status,
       error_code: error?.code ?? null,
-      finish_reason: finish?.reason ?? null,
-      native_finish_reason: finish?.native?.slice(0, 100).replaceAll('\0', '') ?? null,
+      ...toFinishColumns(summary?.finishReasons[0]),
       hold_nanos: hold.amount,
-      flag: charge.flag,
       latency_ms: Math.round(performance.now() - startedAt),
       first_token_ms: firstTokenMs === null ? null : Math.round(firstTokenMs),
       attempts: encodeAttempts(attempts),
-      dropped: dropped.length === 0 ? null : JSON.stringify(dropped),
-      upstream_id: null,
+      dropped: encodeDropped([...translation.upstreamRequest.dropped, ...(summary?.losses ?? [])]),
       service_tier: tierOf(candidate, summary),
-      response_cache_source_id: null,
     },
+    meteredIn,
+    extraStatements,
+  })
+}
+
+const maxNativeReasonLength = 100
+
+export function toFinishColumns(finish: ReplySummary['finishReasons'][number] | null | undefined) {
+  return {
+    finish_reason: finish?.reason ?? null,
+    // PostgreSQL has no text with a NUL.
+    native_finish_reason: finish?.native?.slice(0, maxNativeReasonLength).replaceAll('\0', '') ?? null,
   }
+}
+
+export function encodeDropped(dropped: string[]): string | null {
+  return dropped.length === 0 ? null : JSON.stringify(dropped)
 }
 
 function encodeAttempts(attempts: FailedAttempt[]): string {

@@ -1,4 +1,4 @@
-import type { GenerationStatus } from '../../db/schema.ts'
+import type { GenerationStatus } from '../../db/generation-table.ts'
 import type { ReplyContext, ReplySummary } from '../../dialects/dialect.ts'
 import type { GatewayError } from '../../errors/gateway-error.ts'
 import type { Charge } from '../../ledger/charge.ts'

@@ -1,0 +1,197 @@
+/**
+ * The record of a request, declared once. The type of the table, the columns that are written, the draft of a hold,
+ * what the roll-ups read, and the token counts of the API follow from it.
+ *
+ * To add a column:
+ * 1. Write the migration and list it in `migrations/all.ts`. A column that is not nullable needs a default.
+ * 2. Declare the column here, before `posting_id`: its part, its empty value, and what the roll-ups read from it. A
+ *    `draft` column also goes into a new format at the end of `draftFormats`.
+ * 3. Set its value in the code that knows it. `draft`: `draftGeneration` in pipeline/settlement/admit.ts; `target`:
+ *    `buildUpstreamTarget` there; `usage`: `toUsageColumns` in ledger/generation.ts, where a column with a bucket
+ *    needs nothing; `end`: the caller of `buildSettlement` that knows it.
+ */
+
+export type GenerationStatus = 'completed' | 'failed' | 'cancelled'
+
+/** Where the token counts come from: the provider, or an estimate where it reported none. */
+export type UsageSource = 'reported' | 'estimated' | 'none'
+
+/**
+ * `capped`: the computed charge exceeded the hold. `implausible`: the provider's count was rejected. `uncounted`: the
+ * provider ended its reply without a readable count. `interrupted`: the process ended before the reply.
+ */
+export type ChargeFlag = 'capped' | 'implausible' | 'uncounted' | 'interrupted'
+
+/**
+ * What fills a column. `draft`: the request, at admission. `target`: the endpoint that replied or was tried last.
+ * `usage`: the charge. `end`: how the reply ended. `ledger`: the posting, as it is written.
+ */
+type Part = 'draft' | 'target' | 'usage' | 'end' | 'ledger'
+
+interface Column<Value, P extends Part, Rollup extends string, Bucket extends string> {
+  part: P
+  /** Stands in where the part has no value, and where an earlier version did not have the column. */
+  empty: Value
+  /** The labels, measures and histograms that read it; `record`: it identifies or dates the record. */
+  rollup?: readonly Rollup[]
+  /** Balances depend on it: written even when the database rejects the rest of the row. */
+  isEssential?: boolean
+  /** The counter of `Usage` that it stores. */
+  bucket?: Bucket
+}
+
+function createColumnType<Value>(empty: Value) {
+  return <P extends Part, Rollup extends string = never, Bucket extends string = never>(
+    part: P,
+    traits: Pick<Column<Value, P, Rollup, Bucket>, 'rollup' | 'isEssential' | 'bucket'> = {},
+  ): Column<Value, P, Rollup, Bucket> => ({ part, empty, ...traits })
+}
+
+const text = createColumnType<string>('')
+const nullableText = createColumnType<string | null>(null)
+const count = createColumnType<number>(0)
+const nullableCount = createColumnType<number | null>(null)
+const nanos = createColumnType<bigint>(0n)
+const nullableNanos = createColumnType<bigint | null>(null)
+const flag = createColumnType<0 | 1>(0)
+
+/** One request that reached a provider, or was served from the response cache. Token columns do not overlap. */
+export const generationTable = {
+  id: text('draft', { isEssential: true, rollup: ['record'] }),
+  organization_id: text('draft', { isEssential: true, rollup: ['record'] }),
+  workspace_id: text('draft', { isEssential: true, rollup: ['workspace'] }),
+  key_id: count('draft', { isEssential: true, rollup: ['key'] }),
+  user_id: nullableText('draft', { isEssential: true, rollup: ['user'] }),
+  created_at: text('draft', { isEssential: true, rollup: ['record'] }),
+  requested_model: text('draft'),
+  model: text('target', { rollup: ['model'] }),
+  /** Slug of the provider, and tag of its endpoint. */
+  provider: text('target', { rollup: ['provider'] }),
+  endpoint: text('target', { rollup: ['endpoint'] }),
+  dialect: text('draft'),
+  upstream_dialect: text('target'),
+  streamed: flag('draft'),
+  status: createColumnType<GenerationStatus>('failed')('end', {
+    isEssential: true,
+    rollup: ['latency', 'throughput'],
+  }),
+  error_code: nullableText('end'),
+  finish_reason: nullableText('end', { rollup: ['finish'] }),
+  native_finish_reason: nullableText('end'),
+  tokens_input: count('usage', { bucket: 'input', rollup: ['prompt', 'context'] }),
+  tokens_cache_read: count('usage', { bucket: 'cacheRead', rollup: ['prompt', 'context', 'cached'] }),
+  tokens_cache_read_audio: count('usage', {
+    bucket: 'cacheReadAudio',
+    rollup: ['prompt', 'context', 'cached'],
+  }),
+  tokens_cache_write: count('usage', { bucket: 'cacheWrite', rollup: ['prompt', 'context'] }),
+  tokens_cache_write_1h: count('usage', { bucket: 'cacheWrite1h', rollup: ['prompt', 'context'] }),
+  tokens_input_audio: count('usage', { bucket: 'inputAudio', rollup: ['prompt', 'context'] }),
+  tokens_input_image: count('usage', { bucket: 'inputImage', rollup: ['prompt', 'context'] }),
+  tokens_input_video: count('usage', { bucket: 'inputVideo', rollup: ['prompt', 'context'] }),
+  tokens_output: count('usage', { bucket: 'output', rollup: ['completion', 'throughput'] }),
+  tokens_reasoning: count('usage', {
+    bucket: 'reasoning',
+    rollup: ['completion', 'throughput', 'reasoning'],
+  }),
+  tokens_output_audio: count('usage', { bucket: 'outputAudio', rollup: ['completion', 'throughput'] }),
+  tokens_output_image: count('usage', { bucket: 'outputImage', rollup: ['completion', 'throughput'] }),
+  input_images: count('draft'),
+  web_searches: count('usage', { bucket: 'webSearches' }),
+  usage_source: createColumnType<UsageSource>('none')('usage', { isEssential: true }),
+  cost_nanos: nanos('usage', { isEssential: true, rollup: ['credits', 'byok_fees'] }),
+  upstream_cost_nanos: nanos('usage', { isEssential: true, rollup: ['upstream', 'byok_upstream'] }),
+  /** What the provider says it charged. */
+  reported_cost_nanos: nullableNanos('usage'),
+  hold_nanos: nanos('end', { isEssential: true }),
+  flag: createColumnType<ChargeFlag | null>(null)('usage'),
+  is_byok: flag('target', {
+    isEssential: true,
+    rollup: ['byok_requests', 'credits', 'byok_fees', 'upstream', 'byok_upstream'],
+  }),
+  latency_ms: count('end', { rollup: ['latency', 'throughput'] }),
+  first_token_ms: nullableCount('end', { rollup: ['latency', 'throughput'] }),
+  /** JSON array of the attempts that failed before this endpoint replied. */
+  attempts: createColumnType<string>('[]')('end'),
+  /** JSON array of the fields that the translation dropped. */
+  dropped: nullableText('end'),
+  preset_id: nullableText('draft'),
+  session_id: nullableText('draft'),
+  region: text('draft'),
+  app_url: nullableText('draft', { rollup: ['app'] }),
+  app_title: nullableText('draft', { rollup: ['app'] }),
+  /** The end user, as the client names them. */
+  external_user: nullableText('draft', { rollup: ['external'] }),
+  api_type: nullableText('draft'),
+  user_agent: nullableText('draft'),
+  request_id: nullableText('draft'),
+  /** The provider's own id of the reply. */
+  upstream_id: nullableText('end'),
+  service_tier: nullableText('end'),
+  /** The generation whose cached reply was served, where no provider was called. */
+  response_cache_source_id: nullableText('end'),
+  /** The ledger transaction that its cost is part of; null when it cost nothing. */
+  posting_id: nullableText('ledger', { isEssential: true }),
+  /** When it was settled. */
+  ended_at: text('ledger', { isEssential: true, rollup: ['record'] }),
+}
+
+type Declaration = typeof generationTable
+export type GenerationColumn = keyof Declaration
+
+export type GenerationTable = { [Name in GenerationColumn]: Declaration[Name]['empty'] }
+
+/** The columns that one of the parts fills. */
+export type ColumnOf<P extends Part> = {
+  [Name in GenerationColumn]: Declaration[Name]['part'] extends P ? Name : never
+}[GenerationColumn]
+
+/** What the roll-ups compute from a column. */
+export type RollupOf<Name extends GenerationColumn> = NonNullable<Declaration[Name]['rollup']>[number]
+
+/** The counter of `Usage` that a column stores. */
+export type BucketOf<Name extends GenerationColumn> = NonNullable<Declaration[Name]['bucket']>
+
+export const generationColumns = Object.keys(generationTable) as GenerationColumn[]
+
+export const emptyGeneration = Object.fromEntries(
+  generationColumns.map((column) => [column, generationTable[column].empty]),
+) as GenerationTable
+
+/** The order in which a draft has its values. */
+export interface DraftFormat {
+  generation: readonly ColumnOf<'draft'>[]
+  target: readonly (ColumnOf<'target'> | 'pricing')[]
+}
+
+/**
+ * Every format that drafts were written in; the last is written now, together with its number. Holds outlive the
+ * version that placed them, so a released format never changes and a new one is appended. Checkpoints have the format
+ * of their hold: one process writes both.
+ */
+export const draftFormats: readonly [DraftFormat, ...DraftFormat[]] = [
+  {
+    generation: [
+      'id',
+      'organization_id',
+      'workspace_id',
+      'key_id',
+      'user_id',
+      'created_at',
+      'requested_model',
+      'dialect',
+      'streamed',
+      'preset_id',
+      'session_id',
+      'region',
+      'app_url',
+      'app_title',
+      'external_user',
+      'api_type',
+      'user_agent',
+      'request_id',
+      'input_images',
+    ],
+    target: ['model', 'provider', 'endpoint', 'upstream_dialect', 'is_byok', 'pricing'],
+  },
+]
