@@ -4,28 +4,28 @@ import type { ChargeFlag, UsageSource } from '../db/generation-table.ts'
 import { type Cost, computeAuxiliaryCost, computeCost, zeroCost } from './cost.ts'
 import { nanosFromUsd } from './money.ts'
 
-/** What is known of a reply once it is over, however it ended. */
+/** What is known of a reply once it has ended, however it ended. */
 export interface BillableReply {
   usage: Usage | null
-  /** The provider marked the end: what it told is its last word. */
+  /** The provider marked the end, so its count is final. */
   complete: boolean
-  /** Of the answer. The text of an error is none of it. */
+  /** Of the reply, without the text of an error. */
   characters: number
-  /** Some finish reason was given. */
+  /** A finish reason was reported. */
   finished: boolean
   /** A finish reason was `error`. */
   failed: boolean
 }
 
-/** What its charge depends on beside the reply. */
+/** What the charge depends on besides the reply. */
 export interface ChargeTerms {
   pricing: Pricing | null
   /** When the request was made. */
   at: number
   isByok: boolean
-  /** Share of the list price that the use of a credential of one's own costs. */
+  /** The share of the list price that is charged for a request with the caller's BYOK key. */
   byokFee: number
-  /** What was set aside from credits, and how much more where own spending counts. */
+  /** What was held from credits, and how much more where BYOK usage counts towards limits. */
   hold: { amount: bigint; byok: bigint }
   promptEstimate: () => number
   inputImages: number
@@ -36,11 +36,11 @@ export interface Charge {
   source: UsageSource
   /** At list prices. */
   listPrice: Cost
-  /** Taken from credits: for a credential of one's own, the fee. */
+  /** Charged to credits: for a BYOK key, the fee. */
   cost: bigint
-  /** At list prices, where the credential is the caller's own. */
+  /** At list prices, where a BYOK key was used. */
   byok: bigint
-  /** The price of the provider as it is recorded: what BYOK usage counts, or else the list price. */
+  /** The provider's price as it is recorded: what BYOK usage counts, or else the list price. */
   upstream: bigint
   flag: ChargeFlag | null
 }
@@ -90,7 +90,7 @@ function resolveFlag(
   return complete && source === 'estimated' ? 'uncounted' : null
 }
 
-/** It ended with an error, or nothing came of it: neither output nor a word about how it ended. */
+/** The reply ended with an error, or produced neither output nor a finish reason. */
 function hasNoBillableTokens(
   { failed, finished, complete, characters }: BillableReply,
   reported: Usage | null,
@@ -105,21 +105,21 @@ function useReported(reported: Usage | null): CountedUsage {
   return reported === null ? { usage: zeroUsage, source: 'none' } : { usage: reported, source: 'reported' }
 }
 
-/** The provider's count, and ours for what it did not come to count. */
+/** The provider's count, completed with an estimate of what it did not count. */
 function countUsage(reported: Usage | null, reply: BillableReply, terms: ChargeTerms): CountedUsage {
   if (reported !== null && reply.complete) return useReported(reported)
   const usage = { ...(reported ?? zeroUsage) }
   if (countPromptTokens(usage) === 0) usage.input = terms.promptEstimate()
-  // What is told along the way is not the end of it: some vendors begin with a count of one.
+  // A count reported during the stream is not final: some providers start with a count of one.
   const uncounted = Math.ceil(reply.characters / charactersPerToken) - countCompletionTokens(usage)
   usage.output += Math.max(0, uncounted)
   return { usage, source: 'estimated' }
 }
 
-/** Where nobody counted. */
+/** For estimates. */
 const charactersPerToken = 4
 
-/** More than any model takes or gives: whoever counts so far does not count tokens. */
+/** More than any model reads or writes: a larger count is not a count of tokens. */
 const maxTokens = 50_000_000
 
 function isPlausible(usage: Usage): boolean {
@@ -131,13 +131,13 @@ function isPlausible(usage: Usage): boolean {
 const { reportedCost: _money, ...zeros } = zeroUsage
 const countNames = Object.keys(zeros) as (keyof typeof zeros)[]
 
-/** Where no price is known, what the provider says it charged. */
+/** Where no price is known, what the provider reports it charged. */
 function computeListPrice(usage: Usage, { pricing, at, inputImages }: ChargeTerms): Cost {
   if (pricing) return computeCost(usage, pricing, at, inputImages)
   return { ...zeroCost, total: reportedCostToNanos(usage.reportedCost) ?? 0n }
 }
 
-/** The fee is counted in billionths of the price; half a nano-dollar rounds up. */
+/** Fees are computed in billionths of the price; half a nano-dollar rounds up. */
 const feeUnit = 1_000_000_000n
 
 export function computeFee(price: bigint, fee: number): bigint {
@@ -148,10 +148,10 @@ export function minAmount(a: bigint, b: bigint): bigint {
   return a < b ? a : b
 }
 
-/** No reply costs as much. */
+/** More than any reply costs. */
 const maxReportedUsd = 1e6
 
-/** What a vendor says it charged, as near as nano-dollars come to it. */
+/** What a provider reports it charged, rounded to nano-dollars. */
 export function reportedCostToNanos(usd: number | null): bigint | null {
   if (usd === null || !(usd >= 0) || usd > maxReportedUsd) return null
   return nanosFromUsd(usd.toFixed(9)) ?? null

@@ -3,7 +3,7 @@ import { type Db, isPostgres, runInSnapshot } from '../db/db.ts'
 import type { MeterTable } from '../db/schema.ts'
 import { addToCounter, type Meter, newMeter, type Window, windowNames } from './meter.ts'
 
-/** One thing that must hold, how much was looked at, and where it does not. */
+/** An invariant, how many rows were checked, and which violate it. */
 export interface Finding {
   invariant: string
   statement: string
@@ -27,12 +27,12 @@ export interface LedgerCheck {
   figures: LedgerTotals
 }
 
-/** Enough to see what is wrong, however much is. */
+/** Enough to diagnose a problem, however large it is. */
 const maxViolationsShown = 20
 
 type InvariantCheck = (db: Db) => Promise<Finding>
 
-/** Looks whether the books agree, all as of one moment, beside a server that goes on working. */
+/** Checks every invariant against one snapshot, while the server keeps running. */
 export function checkLedger(db: Db): Promise<LedgerCheck> {
   return runInSnapshot(db, async (tx) => {
     const findings: Finding[] = []
@@ -42,7 +42,7 @@ export function checkLedger(db: Db): Promise<LedgerCheck> {
   })
 }
 
-/** What the roll-ups count that was corrected since, with what was charged first. */
+/** Generations that were corrected after the roll-ups counted them, with the amounts they counted. */
 const reversedUsage = sql`(select generations.organization_id, workspace_id, key_id, user_id,
     generations.created_at, previous_cost_nanos, previous_byok_nanos
   from unrolled_generations join generations on generations.id = unrolled_generations.generation_id
@@ -138,7 +138,7 @@ const checks: InvariantCheck[] = [
   ...createUsageChecks('member', sql`'member:' || workspace_id || ':' || user_id`, sql`user_id <> ''`),
 ]
 
-/** What every meter has spent and held in its week or month is what its days add up to. */
+/** What a meter has spent and held in its week or month equals the sum of its days. */
 function createWindowCheck(window: 'week' | 'month'): InvariantCheck {
   return (db) => {
     const lastDay =
@@ -167,7 +167,7 @@ const dayCounters = [
   { prefix: 'held_byok_', column: 'held_byok_nanos' },
 ]
 
-/** Usage as it is shown, beside what the roll-ups of the past and the generations not in them add up to. */
+/** Usage as the API shows it, compared with the sum of past roll-ups and of generations not yet in them. */
 function createUsageChecks(
   kind: string,
   subject: RawBuilder<unknown>,
@@ -205,7 +205,7 @@ function createUsageChecks(
   )
 }
 
-/** What every meter has held is what the holds in it amount to, window by window. */
+/** What a meter has held equals the sum of its holds, for each window. */
 async function checkHeldTotals(db: Db): Promise<Finding> {
   const [holds, meters] = [
     await db.selectFrom('holds').select(['subjects', 'day', 'amount_nanos', 'byok_nanos']).execute(),

@@ -2,10 +2,12 @@ import { sql } from 'kysely'
 import type { Db } from '../db/db.ts'
 import type { LedgerEntryTable } from '../db/schema.ts'
 
-/** Few enough that nobody who waits for the database notices, with the generations that name their postings. */
+/**
+ * Small enough that other users of the database do not notice, with the generations that name the postings.
+ */
 const defaultMaxEntries = 200
 
-/** What is left then is done the next time: another task may be waiting on the same thread. */
+/** The rest waits for the next run: other tasks may be waiting on the same thread. */
 const defaultMaxRunMs = 30_000
 
 type Entry = Pick<
@@ -14,9 +16,9 @@ type Entry = Pick<
 >
 
 /**
- * Replaces the charges posted until then by one posting for each organization and UTC day, which stands for their
- * sums and says how many there were and from when to when. Generations that still exist name it from then on.
- * Gives how many entries were replaced.
+ * Replaces the charges posted before a time by one posting for each organization and UTC day, which has their
+ * sums, their number, and the time of the first and last. Generations that still exist refer to it from then
+ * on. Returns how many entries were replaced.
  */
 export async function compactEntries(
   db: Db,
@@ -37,7 +39,7 @@ async function compactNext(tx: Db, until: string, maxEntries: number): Promise<n
   const next = await tx
     .selectFrom('ledger_entries')
     .select('transaction_id')
-    // As literals, or the index of these entries is not used.
+    // Literals, because with parameters the partial index is not used.
     .where(sql<boolean>`kind = 'charge' and entry_count is null`)
     .where('created_at', '<=', until)
     .orderBy('created_at')
@@ -47,7 +49,7 @@ async function compactNext(tx: Db, until: string, maxEntries: number): Promise<n
   return postings.length === 0 ? 0 : replacePostings(tx, postings)
 }
 
-/** Nodes that share the database compact one after the other: until the end of the transaction, others wait here. */
+/** Serializes nodes that share the database: others wait here until the transaction ends. */
 async function acquireCompactionLock(tx: Db): Promise<void> {
   await tx
     .updateTable('instance')
@@ -106,7 +108,9 @@ async function addToSummary(tx: Db, id: string, account: string, entries: readon
     .execute()
 }
 
-/** A posting and its generations have one time, and there is an index by it; a corrected generation has a later one. */
+/**
+ * A posting and its generations have the same time, which is indexed; a corrected generation has a later one.
+ */
 async function relinkGenerations(tx: Db, id: string, entries: readonly Entry[]): Promise<void> {
   const { from, to } = spanOf(entries)
   const postings = [...new Set(entries.map((entry) => entry.transaction_id))]

@@ -7,13 +7,16 @@ import { type Postings, postCharge } from './posting.ts'
 import { encodeUsageRecord, recordColumns } from './rollups/usage-record.ts'
 import { insertCorrected, insertCorrections, replaceGeneration } from './tables.ts'
 
-/** A request is not recorded anew when its record might have been deleted for its age: none goes within a day. */
+/**
+ * An older request is not recorded again, because its record may have been deleted for its age; none is
+ * deleted within a day.
+ */
 const maxCorrectionAgeMs = 86_400_000
 
-/** A settlement whose hold is gone, and what it finds in the place of it. */
+/** A settlement whose hold is gone, and what was settled instead. */
 export interface LateSettlement {
   settlement: Settlement
-  /** What another node settled in its place; null when that left no record. */
+  /** What another node settled instead; null when that left no record. */
   recorded: RecordedCharge | null
 }
 
@@ -22,13 +25,13 @@ interface RecordedCharge {
   byok: bigint
   isByok: boolean
   postingId: string | null
-  /** What the roll-ups count; null when they have yet to take it up. */
+  /** What the roll-ups count; null when they have not counted it yet. */
   rolledUp: string | null
 }
 
 /**
- * Finds the settlements that come after another node settled in their place. Those that were carried out before,
- * by whom nobody was told, are not among them.
+ * Finds the settlements that arrive after another node settled the same request. Settlements that were
+ * committed before without their process learning of it are not among them.
  */
 export async function findLateSettlements(
   batch: Batch,
@@ -62,7 +65,9 @@ function isRecent({ generation }: Settlement, now: string): boolean {
   return Date.parse(now) - Date.parse(createdAt) < maxCorrectionAgeMs
 }
 
-/** Which of them are not rolled up. Nobody rolls up what was read before until this transaction is over. */
+/**
+ * Which of them are not rolled up yet. No node can roll up rows it read earlier until this transaction ends.
+ */
 async function lockUnrolled(batch: Batch, late: readonly Settlement[]): Promise<Set<string>> {
   const sql = `update instance set value = cast(cast(value as bigint) + 1 as text) where name = 'roll_up_steps'`
   await batch.run([{ sql, values: [] }])
@@ -87,12 +92,12 @@ function decodeRecordedCharge(row: Row, isUnrolled: boolean): RecordedCharge {
   }
 }
 
-/** What the meters are to be changed by. */
+/** What the meters change by. */
 export function differenceOf({ settlement: { spent }, recorded }: LateSettlement): Amounts {
   return { amount: spent.amount - (recorded?.cost ?? 0n), byok: spent.byok - (recorded?.byok ?? 0n) }
 }
 
-/** Gives the record what is known of the reply now, and posts the difference. */
+/** Replaces the record with what is known of the reply now, and posts the difference. */
 export function buildCorrectionStatements(
   { settlement, recorded }: LateSettlement & { recorded: RecordedCharge },
   postings: Postings,

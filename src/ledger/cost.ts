@@ -12,8 +12,8 @@ export interface Cost {
 export const zeroCost: Cost = { total: 0n, prompt: 0n, completion: 0n }
 
 /**
- * `at` decides which conditional prices apply: the moment the request was made. `images` is how many were in
- * the request: no usage tells it.
+ * `at` is when the request was made and decides which conditional prices apply. `images` is how many images
+ * the request had: usage does not report it.
  */
 export function computeCost(usage: Usage, pricing: Pricing | null, at: number, images = 0): Cost {
   if (!pricing) return zeroCost
@@ -33,7 +33,7 @@ export function computeCost(usage: Usage, pricing: Pricing | null, at: number, i
   }
 }
 
-/** What was bought for a reply beside the model's own work. */
+/** What a reply bought besides the model's own tokens. */
 export function computeAuxiliaryCost(usage: Usage, pricing: Pricing | null, at: number): Cost {
   if (!pricing || usage.webSearches === 0) return zeroCost
   const list = priceListOf(pricing)

@@ -5,10 +5,10 @@ import { type DraftFormat, draftFormats, emptyGeneration } from '../db/generatio
 import type { BillableReply } from './charge.ts'
 import type { GenerationParts } from './generation.ts'
 
-/** A request as it begins. */
+/** A request at admission. */
 export interface Draft {
   generation: GenerationParts['draft']
-  /** Where it goes first, and at which price. */
+  /** The endpoint it is sent to first, with its prices. */
   initialTarget: UpstreamTarget
   promptTokens: number
   byokFee: number
@@ -17,17 +17,17 @@ export interface Draft {
 /** The endpoint that a request was sent to last. */
 export type UpstreamTarget = GenerationParts['target'] & { pricing: Pricing | null }
 
-/** How far a reply had come. */
+/** The progress of a reply. */
 export interface Checkpoint {
   place: UpstreamTarget
   reply: BillableReply
   tier: ServedTier | null
   firstTokenMs: number | null
-  /** JSON array of attempts that failed. */
+  /** JSON array of the attempts that failed. */
   attempts: string
 }
 
-/** Without the names of its columns: it is written for every request, and read after a crash. */
+/** Without column names: it is written for every request, and read only after a crash. */
 export type EncodedDraft = [
   form: number,
   generation: unknown[],
@@ -43,7 +43,7 @@ export function encodeDraft({ generation, initialTarget, promptTokens, byokFee }
   return [draftFormats.length, values, target, promptTokens, byokFee]
 }
 
-/** A newer version wrote it: only that one knows what it says. */
+/** A newer version wrote it, and only that version can decode it. */
 export class NewerFormatError extends Error {}
 
 export function decodeDraft(text: string, formats: readonly DraftFormat[] = draftFormats): Draft {
@@ -53,7 +53,7 @@ export function decodeDraft(text: string, formats: readonly DraftFormat[] = draf
     typeof encoded[0] === 'number' ? encoded : [1, ...encoded]
   ) as EncodedDraft
   const format = formats[number - 1]
-  if (!format) throw new NewerFormatError(`a hold has the form ${number}`)
+  if (!format) throw new NewerFormatError(`a hold has the draft format ${number}`)
   const generation = { ...emptyGeneration, ...zipColumns(format.generation, values) }
   return {
     generation,
@@ -67,7 +67,7 @@ function zipColumns(columns: readonly string[], values: readonly unknown[]): Rec
   return Object.fromEntries(columns.map((column, at) => [column, values[at]]))
 }
 
-/** What was not counted yet when it was written counts as nothing. */
+/** Counters that the version which wrote it did not have are zero. */
 export function decodeCheckpoint(text: string): Checkpoint {
   const checkpoint: Checkpoint = JSON.parse(text)
   const { usage } = checkpoint.reply

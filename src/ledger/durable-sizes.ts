@@ -2,31 +2,32 @@ import { closeSync, existsSync, fdatasync, openSync, readFileSync, unlinkSync, w
 import { dirname } from 'node:path'
 import { promisifyCall, type SegmentId, syncDirectory } from './journal-segment.ts'
 
-/** How much of a piece was on disk, and in which file of the journal. */
+/** How much of a segment was on disk, and in which file of the journal. */
 export interface DurableSize {
   fileNumber: number
   segmentId: SegmentId
   size: number
 }
 
-/** No record lies across two sectors: a power cut leaves each as it was or as it should be. */
+/** No record spans two sectors: after a power cut each is either old or new. */
 const recordBytes = 128
 const recordPattern = /^((\d+) (\w+) (\d+) (\d+)) (\d+) *\n$/
 
 /**
- * Beside the journal, one record for each of its files: a start holds what it finds against what was on disk when
- * clients were told. A record is written once the data is on disk, so that it never promises too much.
+ * One record next to the journal for each of its files: at start, what is found is compared with what was on
+ * disk when requests were acknowledged. A record is written after the data is on disk, so that it never
+ * claims too much.
  */
 export class DurableSizes {
   readonly path: string
   #file: number | null = null
 
-  /** Of the database with this path. */
+  /** For the database at this path. */
   constructor(database: string) {
     this.path = `${database}-ledger-durable`
   }
 
-  /** Null when there is no such file; damaged records promise nothing. */
+  /** Null when there is no such file; damaged records are ignored. */
   read(): DurableSize[] | null {
     if (!existsSync(this.path)) return null
     const text = readFileSync(this.path, 'latin1')
@@ -36,7 +37,7 @@ export class DurableSizes {
     )
   }
 
-  /** Begins anew; resolves when the file outlives a power cut. */
+  /** Starts a new file; resolves when it survives a power cut. */
   async create(): Promise<void> {
     this.close()
     this.#file = openSync(this.path, 'w', 0o600)
@@ -44,7 +45,7 @@ export class DurableSizes {
     await syncDirectory(dirname(this.path))
   }
 
-  /** Outlives this process once it returns. */
+  /** Survives the end of this process once it returns. */
   record({ fileNumber, segmentId, size }: DurableSize): void {
     if (this.#file === null) return
     const text = `${fileNumber} ${segmentId.journal} ${segmentId.number} ${size}`
@@ -52,7 +53,7 @@ export class DurableSizes {
     writeSync(this.#file, `${record}\n`, fileNumber * recordBytes)
   }
 
-  /** Resolves when the records outlive a power cut too. */
+  /** Resolves when the records also survive a power cut. */
   async sync(): Promise<void> {
     const file = this.#file
     if (file !== null) await promisifyCall((done) => fdatasync(file, done))

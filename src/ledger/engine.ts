@@ -2,16 +2,16 @@ import type { Statement } from '../db/batch.ts'
 import type { EncodedDraft } from './draft.ts'
 import type { Amounts, Hold, HoldRequest, LedgerState, Rejection } from './ledger-state.ts'
 
-/** Asks for a hold. */
+/** Requests a hold. */
 export interface AdmitOperation {
   op: 'admit'
   request: HoldRequest
   organizationId: string
   owner: string
   expiresAt: string
-  /** What is known of the generation before it begins. */
+  /** What is known of the generation at admission. */
   draft: EncodedDraft
-  /** It was asked for before, and nobody knows whether it was done. */
+  /** It was submitted before, and may have been committed. */
   isRetry?: boolean
 }
 
@@ -22,16 +22,16 @@ export interface Settlement {
   organizationId: string
   isByok: boolean
   spent: Amounts
-  /** As `generationValues` gives it; null when no provider was reached. */
+  /** As `encodeGeneration` returns it; null when no provider was reached. */
   generation: readonly unknown[] | null
-  /** Where it counts, should the hold be gone; null for whoever settles in the place of another. */
+  /** The meters to charge when the hold is gone; null when settling for another node. */
   meteredIn: Pick<Hold, 'subjects' | 'day'> | null
   /** Written in the same transaction. */
   extraStatements: readonly Statement[]
   isRetry?: boolean
 }
 
-/** Remembers how far a reply has come. */
+/** Stores the progress of a reply. */
 export interface CheckpointOperation {
   op: 'note'
   id: string
@@ -41,20 +41,20 @@ export interface CheckpointOperation {
 export type LedgerOperation = AdmitOperation | Settlement | CheckpointOperation
 
 /**
- * Null for everything that was done as asked. Otherwise why it was refused, or that the hold was closed before: by
- * this very settlement, or by another node's, which it corrected.
+ * Null when the operation was carried out. Otherwise why it was rejected, or that its hold was closed before:
+ * by the same settlement, or by that of another node, which it corrected.
  */
 export type OperationResult = Rejection | 'closed before' | 'corrected' | null
 
 export interface BatchOutcome {
   results: OperationResult[]
-  /** When the settlements among them outlive a power cut; null when they do already. */
+  /** Resolves when the settlements of the batch survive a power cut; null when they already do. */
   durable: Promise<void> | null
 }
 
 /**
- * Thrown before anything of a batch is done: these operations need rows that cannot be read now. The rest of the
- * batch can be carried out without them.
+ * Thrown before any operation of a batch takes effect: these need rows that cannot be read now. The rest of
+ * the batch can run without them.
  */
 export class UnreadableRowsError extends Error {
   readonly ops: ReadonlySet<LedgerOperation>
@@ -65,18 +65,18 @@ export class UnreadableRowsError extends Error {
   }
 }
 
-/** Carries out batches, one at a time: all of each, or nothing that anybody is told of. */
+/** Runs batches, one at a time: all of a batch, or nothing of it that was acknowledged. */
 export interface LedgerEngine {
-  /** Since when it can take no more, beyond what it was given; null while it can. */
+  /** Since when it accepts no new work; null while it does. */
   readonly fullSince: number | null
-  /** Takes up what an earlier process left; `deliver` carries out settlements that it could not. */
+  /** Recovers what an earlier process left; `deliver` runs the settlements that process could not commit. */
   open(deliver: (settlements: Settlement[]) => Promise<void>): Promise<void>
   run(ops: readonly LedgerOperation[], now: string): Promise<BatchOutcome>
-  /** Resolves when settlements that cannot be carried out now outlive this process. */
+  /** Resolves when settlements that cannot be committed now survive the end of this process. */
   spool(settlements: readonly Settlement[]): Promise<void>
-  /** A settlement that never will be carried out. */
+  /** Discards a settlement that can never be committed. */
   drop(settlement: Settlement): void
-  /** Until everything that was run is in the database; null when it is. */
+  /** Resolves when everything that was run is in the database; null when it already is. */
   flush(): Promise<void> | null
   close(): Promise<void>
 }
@@ -85,13 +85,13 @@ export function holdRequestsOf(op: LedgerOperation): HoldRequest[] {
   return op.op === 'admit' ? [op.request] : []
 }
 
-/** The holds that must be known before an operation. */
+/** The holds that must be loaded before an operation. */
 export function holdIdsOf(op: LedgerOperation): string[] {
   if (op.op === 'settle') return [op.id]
   return op.op === 'admit' && op.isRetry ? [op.request.id] : []
 }
 
-/** The meters that must be known before operations, once the holds are. */
+/** The meters that must be loaded before operations, once their holds are. */
 export function collectSubjects(state: LedgerState, ops: readonly LedgerOperation[]): string[] {
   const lists = ops.map((op) => {
     if (op.op === 'admit') return op.request.subjects

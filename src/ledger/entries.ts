@@ -3,9 +3,9 @@ import { invalidFieldError } from '../errors/gateway-error.ts'
 import { maxUsd } from './money.ts'
 
 /**
- * Double entry. An organization's `credits` grow when `funding` gives them; charges move them to `revenue`,
- * or to `byok_fees` where the provider is paid with somebody's own key. Every transaction sums to zero, and
- * entries are only ever added; old charges are replaced by their sums (`compaction.ts`).
+ * Double entry. `funding` adds to an organization's `credits`; charges move them to `revenue`, or to
+ * `byok_fees` where a BYOK key pays the provider. Every transaction sums to zero, and entries are only ever
+ * added; old charges are replaced by their sums (`compaction.ts`).
  */
 export type Account = 'credits' | 'funding' | 'revenue' | 'byok_fees'
 
@@ -50,7 +50,7 @@ export async function postFunding(db: Db, funding: Funding): Promise<void> {
     .execute()
 }
 
-/** Funding is never removed: a sum past 64 bits could not be read again. */
+/** Funding is never removed, and a sum beyond 64 bits could not be read. */
 async function assertInRange(db: Db, { organizationId, kind, amount }: Funding): Promise<void> {
   const sum = (await loadFundingTotals(db, organizationId)).get(kind) ?? 0n
   if (sum + amount > maxNanos || sum + amount < -maxNanos) {
@@ -59,7 +59,7 @@ async function assertInRange(db: Db, { organizationId, kind, amount }: Funding):
 }
 
 export interface PostedFunding extends Funding {
-  /** The organization's credits once this was posted, whatever followed. */
+  /** The organization's credits right after this was posted. */
   totalCredits: bigint
 }
 
@@ -97,7 +97,7 @@ function sumAmounts(totals: Map<string, bigint>): bigint {
   return totals.values().reduce((sum, amount) => sum + amount, 0n)
 }
 
-/** What was given to an organization, by kind; with `lastEntry`, up to and including that one. */
+/** Credits an organization received, by kind; with `lastEntry`, up to and including that entry. */
 async function loadFundingTotals(
   db: Db,
   organizationId: string,

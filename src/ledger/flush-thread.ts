@@ -2,16 +2,16 @@ import type { Row } from '../db/batch.ts'
 import { WorkerThread } from '../lib/worker-thread.ts'
 import type { JournalSegment, JournalState, RejectedWrite } from './journal-flusher.ts'
 
-/** A piece whose lines are in a file. */
+/** A segment whose lines are in a file. */
 type WrittenSegment = Omit<JournalSegment, 'lines'> & { size: number }
 
-/** Rows as they were when the pieces up to the number `folded` were in the database. */
+/** Rows as of the moment when the segments up to `flushedNumber` were in the database. */
 export interface Snapshot {
   flushedNumber: number
   rows: Row[]
 }
 
-/** What the thread is asked. */
+/** Requests to the thread. */
 export type FlushThreadRequest =
   | { kind: 'open'; path: string }
   | { kind: 'state' }
@@ -21,12 +21,12 @@ export type FlushThreadRequest =
   | { kind: 'close' }
 
 /**
- * SQLite waits for the disk where it is called, so it is called on a thread of its own: a slow disk holds
- * up nobody but those who wait for it.
+ * SQLite blocks its caller while it waits for the disk, so it runs on a thread of its own: a slow disk delays
+ * only those who wait for it.
  */
 export class FlushThread {
   readonly #thread: WorkerThread
-  /** A read does not wait behind a fold that waits for the write lock. */
+  /** So that a read does not wait behind a flush that waits for the write lock. */
   readonly #reader: WorkerThread
 
   constructor(path: string) {
@@ -44,7 +44,7 @@ export class FlushThread {
     await this.#send({ kind: 'mark', isOpen })
   }
 
-  /** What the query gives for each of the values, with the others the same each time. */
+  /** The rows of the query for each of the values, with the same parameters each time. */
   async rows(sql: string, values: readonly string[], ...parameters: string[]): Promise<Row[]> {
     return values.length === 0 ? [] : (await this.snapshot(sql, values, ...parameters)).rows
   }
@@ -54,7 +54,7 @@ export class FlushThread {
     return (await this.#reader.call(request)) as Snapshot
   }
 
-  /** Brings the piece that is in the file into the database, once. */
+  /** Applies the segment in the file to the database, once. */
   async flush(path: string, segment: WrittenSegment): Promise<RejectedWrite[]> {
     return (await this.#send({ kind: 'fold', path, ...segment })) as RejectedWrite[]
   }

@@ -5,7 +5,7 @@ import type { FlushThreadRequest, Snapshot } from './flush-thread.ts'
 import { JournalFlusher } from './journal-flusher.ts'
 import { readSegmentLines } from './journal-segment.ts'
 
-/** How long another connection may keep the file to itself. */
+/** How long another connection may lock the file. */
 const busyMs = 5000
 
 let database: Database | undefined
@@ -35,7 +35,7 @@ function open(path: string): void {
   flusher = new JournalFlusher(database)
 }
 
-/** In one transaction, so that the rows are those of the number. */
+/** In one transaction, so that rows and number belong together. */
 function snapshot(
   from: Database,
   journalFlusher: JournalFlusher,

@@ -1,4 +1,4 @@
-/** Requests to free variants: a minute, and a day, which depends on the credits ever bought. */
+/** Requests to free variants per minute, and per day, which depends on the credits ever purchased. */
 export const freeRequestsPerMinute = 20
 const baseFreeRequestsPerDay = 50
 const purchaserFreeRequestsPerDay = 1000

@@ -3,7 +3,7 @@ import type { Db } from '../db/db.ts'
 import type { Vault } from '../lib/crypto.ts'
 import type { JsonObject } from '../lib/json-values.ts'
 
-/** Whose generation it is, and when it began. */
+/** The owner of the generation, and when it began. */
 export interface ContentOwner {
   generationId: string
   organizationId: string
@@ -11,7 +11,7 @@ export interface ContentOwner {
   createdAt: string
 }
 
-/** Written in the transaction that charges for the generation; a second time it changes nothing. */
+/** Written in the transaction that charges for the generation; repeating it changes nothing. */
 export function buildContentStatement(
   db: Db,
   vault: Vault,

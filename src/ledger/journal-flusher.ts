@@ -26,40 +26,42 @@ import {
 
 type Rows = readonly (readonly unknown[])[]
 
-/** A piece of the journal, and what the meters it touches came to at its end. */
+/** A segment of the journal, and the values of the meters it touches at its end. */
 export interface JournalSegment {
   number: number
   lines: Iterable<JournalLine>
   meters: Rows
-  /** What changed in days other than their current ones. */
+  /** What changed in days other than the current day of a meter. */
   otherDays: Rows
   now: string
 }
 
-/** What the database knows of its journal. */
+/** What the database knows about its journal. */
 export interface JournalState {
-  /** The last piece that is there. */
+  /** The last segment that is in the database. */
   lastFlushed: SegmentId
-  /** A process that used this very file did not come to close its journal. */
+  /** A process that used this very file did not close its journal. */
   isOpen: boolean
 }
 
-/** What the database would not take: the rest is written all the same. */
+/** What the database rejected; the rest is written. */
 export interface RejectedWrite {
   id: string
-  kind: 'record' | 'companions'
+  kind: 'record' | 'extra statements'
   message: string
 }
 
 type Binding = string | number | bigint | null
 
-/** Which journal is this database's, and the number of its last piece that is here. */
+/** The journal of this database, and the number of its last segment that was flushed. */
 export const journalKey = 'ledger_journal'
 export const flushedKey = 'ledger_folded'
-/** Of which file the journal is open: a process that was killed leaves this behind, a copy is another file. */
+/**
+ * The file whose journal is open: a killed process leaves it set, and a copy of the database is another file.
+ */
 export const openKey = 'ledger_open'
 
-/** Brings pieces of the journal into the tables, each in one transaction and each once. */
+/** Applies segments of the journal to the tables, each in one transaction and each once. */
 export class JournalFlusher {
   readonly #database: Database
   readonly #prepared = new Map<string, Prepared<unknown, Binding[]>>()
@@ -68,7 +70,7 @@ export class JournalFlusher {
     this.#database = database
   }
 
-  /** The last piece that is there. */
+  /** The last segment that is in the database. */
   get lastFlushed(): SegmentId {
     const insert = 'insert into instance (name, value) values (?, ?) on conflict do nothing'
     this.#run(insert, [journalKey, newId('journal')])
@@ -84,7 +86,7 @@ export class JournalFlusher {
     return { lastFlushed: this.lastFlushed, isOpen: this.#findValue(openKey) === this.#fileIdentity }
   }
 
-  /** Whether files of the journal belong to what is here, until they are closed. */
+  /** While it is open, files of the journal belong to this database. */
   markOpen(isOpen: boolean): void {
     if (!isOpen) this.#run('delete from instance where name = ?', [openKey])
     else {
@@ -94,7 +96,7 @@ export class JournalFlusher {
     }
   }
 
-  /** A copy of the database has another number or another birth. */
+  /** A copy of the database has another inode number or another time of creation. */
   get #fileIdentity(): string {
     const { ino, birthtimeMs } = statSync(this.#database.filename)
     return `${ino} ${birthtimeMs}`
@@ -113,11 +115,11 @@ export class JournalFlusher {
     }
   }
 
-  /** False when it was folded before. */
+  /** False when the segment was flushed before. */
   #advance(number: number): boolean {
     const flushed = this.lastFlushedNumber
     if (flushed >= number) return false
-    if (flushed !== number - 1) throw new Error(`piece ${number} of the journal does not follow ${flushed}`)
+    if (flushed !== number - 1) throw new Error(`segment ${number} of the journal does not follow ${flushed}`)
     this.#run('update instance set value = ? where name = ?', [String(number), flushedKey])
     return true
   }
@@ -139,7 +141,7 @@ export class JournalFlusher {
     return this.#prepare(sql).run(...(values as Binding[])).changes
   }
 
-  /** There are few texts: each is prepared once. */
+  /** There are few distinct statements: each is prepared once. */
   #prepare(sql: string): Prepared<unknown, Binding[]> {
     const known = this.#prepared.get(sql)
     if (known) return known
@@ -151,17 +153,17 @@ export class JournalFlusher {
 
 type Run = (sql: string, values?: readonly unknown[]) => number
 
-/** One transaction. What was placed and settled within a piece was never there. */
+/** One transaction. A hold that is placed and settled within a segment is never written. */
 class SegmentFlush {
   readonly #segment: JournalSegment
   readonly #run: Run
-  /** Holds as the journal has them, and how far their replies came. */
+  /** Holds as the journal has them, and the checkpoints of their replies. */
   readonly #holds = new Map<string, string>()
   readonly #checkpoints = new Map<string, string>()
   readonly #postings: Postings = new Map()
   #columns: readonly string[] = generationColumns
   #insert = insertGenerations
-  /** Where the values of the columns stand; null: one after the other. */
+  /** Positions of the known columns among the values; null when all are known. */
   #columnIndexes: readonly number[] | null = null
   readonly #rejected: RejectedWrite[] = []
 
@@ -190,12 +192,12 @@ class SegmentFlush {
     return this.#rejected
   }
 
-  /** What the journal of another version has and this one does not know is left out. */
+  /** Columns of another version that this one does not know are ignored. */
   #setColumns(columns: string[]): void {
     const isKnown = (column: string) => (generationColumns as readonly string[]).includes(column)
     this.#columns = columns.filter(isKnown)
     this.#insert = createGenerationInsert(this.#columns)
-    const indexes = columns.flatMap((column, place) => (isKnown(column) ? [place] : []))
+    const indexes = columns.flatMap((column, index) => (isKnown(column) ? [index] : []))
     this.#columnIndexes = indexes.length === columns.length ? null : indexes
   }
 
@@ -206,13 +208,16 @@ class SegmentFlush {
     const posting = postCharge(this.#postings, organizationId, isByok, spent.amount)
     if (generation) {
       generation.push(posting, this.#segment.now)
-      const recorded = this.#columnIndexes?.map((place) => generation[place]) ?? generation
+      const recorded = this.#columnIndexes?.map((index) => generation[index]) ?? generation
       if (this.#record(id, recorded)) this.#run(insertUnrolled.singleRow, [id, organizationId])
     }
     if (extraStatements.length > 0) this.#runExtraStatements(id, extraStatements)
   }
 
-  /** A record that is refused is kept without its description: the sums must agree. Says whether it is there. */
+  /**
+   * A rejected record is written without its description, so that the balances agree. Returns whether it is
+   * there.
+   */
   #record(id: string, values: unknown[]): boolean {
     const message = this.#tryRun(this.#insert.singleRow, values)
     if (message === null) return true
@@ -221,18 +226,21 @@ class SegmentFlush {
   }
 
   #runExtraStatements(id: string, extraStatements: readonly Statement[]): void {
-    this.#run('savepoint companions')
+    this.#run('savepoint extra_statements')
     for (const { sql, values } of extraStatements) {
       const message = this.#tryRun(sql, values.map(toBinding))
       if (message === null) continue
-      this.#rejected.push({ id, kind: 'companions', message })
-      this.#run('rollback to companions')
+      this.#rejected.push({ id, kind: 'extra statements', message })
+      this.#run('rollback to extra_statements')
       break
     }
-    this.#run('release companions')
+    this.#run('release extra_statements')
   }
 
-  /** Null when it was done. What is not the database's own trouble is the data's, and will be again. */
+  /**
+   * Null when it succeeded. An error that is not the fault of the database is the fault of the data, and a
+   * retry would fail too.
+   */
   #tryRun(sql: string, values: readonly unknown[]): string | null {
     try {
       this.#run(sql, values)

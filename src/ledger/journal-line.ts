@@ -9,8 +9,8 @@ import {
 import type { HoldRequest } from './ledger-state.ts'
 
 /**
- * An operation that was carried out, as the journal has it: its kind, its id, and the rest as JSON without line
- * ends or tabs. Most holds are settled before anybody has to read their JSON.
+ * An operation that was carried out, as the journal stores it: its kind, its id, and the rest as JSON without
+ * line ends or tabs. Most holds are settled before their JSON has to be parsed.
  */
 export type JournalLine = string
 
@@ -29,10 +29,16 @@ type SettlePayload = [
 ]
 type CheckpointPayload = [checkpoint: string]
 
-/** Grows with every change of how lines are written. Earlier forms stay readable; a version refuses a later one. */
+/**
+ * Incremented whenever the way lines are written changes. Earlier formats stay readable; a later one is
+ * rejected.
+ */
 const lineFormat = 1
 
-/** Which form the lines that follow have, and which values their generations: another version may read them. */
+/**
+ * Declares the format of the lines that follow and the columns of their generations: another version may read
+ * them.
+ */
 export function encodeColumns(columns: readonly string[]): JournalLine {
   return `columns ${lineFormat} ${JSON.stringify(columns)}`
 }
@@ -63,7 +69,7 @@ function settlePayloadOf({
   return [organizationId, isByok, `${spent.amount}`, `${spent.byok}`, generation, extraStatements]
 }
 
-/** With what a settlement needs that may find its hold closed. */
+/** With what a settlement needs that may find its hold closed by another node. */
 export function encodeSpooledSettlement(op: Settlement): JournalLine {
   return `settle ${op.id} ${JSON.stringify([...settlePayloadOf(op), op.meteredIn])}`
 }
@@ -107,7 +113,7 @@ export function decodeCheckpointLine(rest: string): string {
   return (JSON.parse(rest) as CheckpointPayload)[0]
 }
 
-/** What was granted once is granted again: no limit is looked at a second time. */
+/** A hold that was granted before the crash is granted again, without checking limits a second time. */
 export function decodeHoldRequest(rest: string): HoldRequest {
   const [[id, , subjects, amount, byok, day], free] = JSON.parse(rest) as AdmitPayload
   const unlimited = { perMinute: Number.POSITIVE_INFINITY, perDay: Number.POSITIVE_INFINITY }

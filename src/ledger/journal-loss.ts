@@ -4,19 +4,22 @@ import { type DurableSize, DurableSizes } from './durable-sizes.ts'
 import { flushedKey, journalKey, openKey } from './journal-flusher.ts'
 import { type LeftoverFile, readLeftoverFiles, type SegmentId, segmentPath } from './journal-segment.ts'
 
-/** What a start finds of a journal. */
+/** What is found of a journal at start. */
 export interface JournalInspection {
   /** Path of the database. */
   databasePath: string
-  /** The last piece that is in the database. */
+  /** The last segment that is in the database. */
   lastFlushed: SegmentId
-  /** The files, by the numbers of their pieces. */
+  /** The files, ordered by the numbers of their segments. */
   leftovers: readonly LeftoverFile[]
-  /** What was on disk; null when nobody wrote it down. */
+  /** What was on disk; null when no record of it exists. */
   durableSizes: readonly DurableSize[] | null
 }
 
-/** In one line, why the journal cannot be taken up without losing what clients were told of; null when it can. */
+/**
+ * Why the journal cannot be recovered without losing charges that were acknowledged, in one line; null when
+ * it can.
+ */
 export function findJournalProblem(inspection: JournalInspection): string | null {
   return (
     findDamaged(inspection) ?? findMissing(inspection) ?? findTruncated(inspection) ?? findForeign(inspection)
@@ -26,9 +29,9 @@ export function findJournalProblem(inspection: JournalInspection): string | null
 const remedy =
   'Restore it, or run `npm run headgate -- accept-journal-loss` to start without the charges that are lost.'
 
-/** A server was stopped in the middle of its work, and what it wrote down of its journal is gone. */
+/** A server was stopped while running, and the record of its journal is gone. */
 export function formatMissingRecords(path: string): string {
-  return `${path} is missing, and with it what the last charges before the crash were. ${remedy}`
+  return `${path} is missing, and with it the record of the last charges before the crash. ${remedy}`
 }
 
 function findDamaged({ lastFlushed, leftovers }: JournalInspection): string | null {
@@ -38,7 +41,7 @@ function findDamaged({ lastFlushed, leftovers }: JournalInspection): string | nu
   return file ? `${file.path} is damaged in line ${file.damagedLine}. ${remedy}` : null
 }
 
-/** A piece of which some was on disk proves that all of the piece before was. */
+/** A segment of which some was on disk proves that all of the previous segment was. */
 function findTruncated({ lastFlushed, leftovers }: JournalInspection): string | null {
   for (const [index, next] of leftovers.entries()) {
     const previous = leftovers[index - 1]
@@ -98,7 +101,10 @@ function formatTruncated(path: string, size: number, expected: number): string {
   return `${path} has ${size} of the ${expected} bytes that were on disk before the crash. ${remedy}`
 }
 
-/** Lets the next start go on with what is there of the journal. Gives the names of the files that were set aside. */
+/**
+ * Lets the next start continue with what is left of the journal. Returns the names of the files that were
+ * renamed.
+ */
 export async function acceptJournalLoss(db: Db, databasePath: string): Promise<string[]> {
   const rows = await db.selectFrom('instance').selectAll().execute()
   const instanceValues = new Map(rows.map(({ name, value }) => [name, value]))
@@ -119,8 +125,8 @@ export async function acceptJournalLoss(db: Db, databasePath: string): Promise<s
 }
 
 /**
- * Leaves what a start can take up, one piece after the other from the last that is in the database, and puts
- * everything else under another name. Gives those names.
+ * Leaves the files that a start can recover, segment by segment from the last that is in the database, and
+ * renames all others. Returns the new names.
  */
 function quarantineLost({ databasePath, lastFlushed, leftovers, durableSizes }: JournalInspection): string[] {
   const records = filterUnflushed(durableSizes, lastFlushed)
@@ -139,7 +145,7 @@ function quarantineLost({ databasePath, lastFlushed, leftovers, durableSizes }: 
       truncateSync(path, size)
     }
     const expectedSize = Math.max(record?.size ?? 0, leftovers[index + 1]?.previousSize ?? 0)
-    // Nothing can follow a piece that is not whole.
+    // No segment can follow one that is incomplete.
     if (follows) expected = damagedLine !== null || size < expectedSize ? Number.NaN : expected + 1
   }
   return quarantined

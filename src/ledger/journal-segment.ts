@@ -12,36 +12,37 @@ import {
 import { basename, dirname, join } from 'node:path'
 import type { JournalLine } from './journal-line.ts'
 
-/** A journal that cannot be trusted: whoever runs the server must look at it. */
+/** The journal cannot be trusted: an operator has to look at it. */
 export class JournalError extends Error {}
 
-/** A wait for the disk costs the processor more than a charge does: those that end within this time share one. */
+/** A disk sync costs more CPU than a charge does: settlements that end within this time share one. */
 const syncIntervalMs = 2
 
-/** Which piece it is, of which database's journal: numbers follow one another. */
+/** The number of a segment, and the journal it belongs to: numbers are consecutive. */
 export interface SegmentId {
   journal: string
   number: number
 }
 
-/** Writes down how much of a piece is on disk; `isFirst`: of this piece nothing was written down before. */
+/** Records how much of a segment is on disk; `isFirst`: nothing was recorded for this segment before. */
 export type DurableSizeRecorder = (segmentId: SegmentId, size: number, isFirst: boolean) => Promise<void>
 
 /**
- * A file of the journal: a piece at a time, a line for each batch. It is written over when its piece is in the
- * database, because new room on a disk costs more than old; every line says which piece it is of.
+ * A file of the journal: one segment at a time, a line for each batch. It is overwritten once its segment is
+ * in the database, because allocating new disk space costs more than reusing it; every line names its
+ * segment.
  */
 export class SegmentFile {
   readonly path: string
   readonly #file: number
   #segmentId: SegmentId = { journal: '', number: 0 }
-  /** How much of it belongs to the piece; what a failed write left behind that is written over. */
+  /** How many bytes belong to the segment; what a failed write left behind them is overwritten. */
   #size = 0
   #unwritten = ''
-  /** What it builds upon: when that is on disk, and how long it is. */
+  /** The previous segment: when it is on disk, and its size. */
   #previousSync: Promise<void> = Promise.resolve()
   #previousSize = 0
-  /** How much of the piece is known to be on disk. */
+  /** How much of the segment is known to be on disk. */
   #syncedSize = 0
   #syncing: Promise<void> = Promise.resolve()
   #nextSync: Promise<void> | null = null
@@ -61,12 +62,12 @@ export class SegmentFile {
   get size(): number {
     return this.#size
   }
-  /** Nothing was ever to be written into the piece, not even in vain. */
+  /** Nothing was written to the segment, nor attempted to be. */
   get isEmpty(): boolean {
     return this.#size === 0 && this.#unwritten === ''
   }
 
-  /** `before`: when the piece that this one builds upon outlives a power cut; `beforeSize`: how long it is. */
+  /** `previousSync` resolves when the previous segment survives a power cut; `previousSize` is its size. */
   begin(segmentId: SegmentId, previousSync: Promise<void>, previousSize: number): void {
     this.#segmentId = segmentId
     this.#previousSync = previousSync
@@ -75,7 +76,10 @@ export class SegmentFile {
     this.#syncedSize = 0
   }
 
-  /** Outlives this process once it returns. What could not be written goes first the next time. */
+  /**
+   * Survives the end of this process once it returns. What could not be written is written first the next
+   * time.
+   */
   append(lines: readonly JournalLine[]): void {
     if (lines.length > 0)
       this.#unwritten += encodeLine(this.#segmentId, this.#previousSize, this.#syncedSize, lines)
@@ -87,7 +91,7 @@ export class SegmentFile {
     this.#unwritten = ''
   }
 
-  /** Resolves when what was appended until now outlives a power cut too. */
+  /** Resolves when what was appended so far also survives a power cut. */
   sync(): Promise<void> {
     this.#nextSync ??= this.#syncNext()
     return this.#nextSync
@@ -116,7 +120,7 @@ export class SegmentFile {
     this.#syncedSize = size
   }
 
-  /** Nobody waits for the disk any more. */
+  /** Resolves when no sync is pending. */
   async waitUntilIdle(): Promise<void> {
     await this.#nextSync?.catch(() => undefined)
     await this.#syncing.catch(() => undefined)
@@ -132,7 +136,7 @@ export class SegmentFile {
   }
 }
 
-/** A file has a name after a power cut only when its folder is on disk. */
+/** A file keeps its name after a power cut only if its directory was synced. */
 export async function syncDirectory(path: string): Promise<void> {
   const folder = openSync(path, 'r')
   try {
@@ -146,7 +150,10 @@ export function promisifyCall(call: (done: (error: Error | null) => void) => voi
   return new Promise((resolve, reject) => call((error) => (error ? reject(error) : resolve())))
 }
 
-/** What a line says beside the operations: how long the piece before is, and how much of this one was on disk by then. */
+/**
+ * A line has, besides the operations, the size of the previous segment and how much of this one was on disk
+ * by then.
+ */
 function encodeLine(
   { journal, number }: SegmentId,
   previousSize: number,
@@ -164,10 +171,10 @@ interface DecodedLine {
   content: string
 }
 
-/** `s`: JSON leaves U+2028 and U+2029 as they are, which end a line for a pattern, but not for a file. */
+/** `s`: JSON leaves U+2028 and U+2029 unescaped, which end a line for a pattern, but not in a file. */
 const linePattern = /^(\w+) (\d+) (\d+) ((\d+) (\d+) (.*))$/s
 
-/** Undefined when it is not whole. */
+/** Undefined when it is incomplete or damaged. */
 function decodeLine(text: string): DecodedLine | undefined {
   const [, journal = '', number, hash, hashed = '', previousSize, syncedSize, content] =
     linePattern.exec(text) ?? []
@@ -180,7 +187,7 @@ export function segmentPath(database: string, fileNumber: number): string {
   return `${database}-ledger-${fileNumber}`
 }
 
-/** The files that an earlier process left of the journal of a database. */
+/** The journal files that an earlier process left for a database. */
 export function listSegmentFiles(database: string): string[] {
   const prefix = basename(segmentPath(database, 0)).slice(0, -1)
   const folder = dirname(database)
@@ -190,27 +197,30 @@ export function listSegmentFiles(database: string): string[] {
 
 export interface LeftoverFile {
   path: string
-  /** Null when there is none. */
+  /** Null when the file has no segment. */
   segmentId: SegmentId | null
-  /** In bytes, as far as it can be read. */
+  /** In bytes, as far as the file is readable. */
   size: number
-  /** Of the piece before. */
+  /** Of the previous segment. */
   previousSize: number
-  /** How much of it was on disk, as its own lines say; more than nothing means that the piece before was, too. */
+  /**
+   * How much of it was on disk, according to its own lines; more than zero means that the previous segment
+   * was, too.
+   */
   syncedSize: number
-  /** A power cut took something away that was not on disk yet: nobody was told of it, nor of what came after. */
+  /** A power cut removed data that was not on disk yet: neither it nor anything after it was acknowledged. */
   isTruncated: boolean
-  /** The first line that cannot be read though it was on disk; null when all can. */
+  /** The first line that is unreadable although it was on disk; null when there is none. */
   damagedLine: number | null
 }
 
 /**
- * The piece that was begun last in a file. After it come a torn line, which nobody was told of, and what is left
- * of an earlier piece. A line that cannot be read between others was not on disk when the power went, unless one
- * of the others says that it was.
+ * The segment that was begun last in a file. It may be followed by a torn line, which was never acknowledged,
+ * and by the rest of an earlier segment. An unreadable line between others was not on disk at the power cut,
+ * unless one of the others says that it was.
  */
 export function readLeftoverFile(path: string): LeftoverFile {
-  // What comes after the last line end is torn.
+  // Whatever follows the last line end is torn.
   const texts = readFileSync(path, 'utf8').split('\n').slice(0, -1)
   const read = texts.map(decodeLine)
   const number = read.reduce((latest, line) => Math.max(latest, line?.segmentId.number ?? 0), 0)
@@ -234,7 +244,7 @@ export function readLeftoverFile(path: string): LeftoverFile {
   }
 }
 
-/** What an earlier process left of the journal of a database, by the numbers of the pieces. */
+/** What an earlier process left of the journal of a database, ordered by segment number. */
 export function readLeftoverFiles(database: string): LeftoverFile[] {
   const number = ({ segmentId }: LeftoverFile) => segmentId?.number ?? 0
   return listSegmentFiles(database)
@@ -242,7 +252,7 @@ export function readLeftoverFiles(database: string): LeftoverFile[] {
     .sort((a, b) => number(a) - number(b))
 }
 
-/** The lines of a piece that is known to be whole. */
+/** The lines of a segment that is known to be complete. */
 export function* readSegmentLines(path: string, size: number): Generator<JournalLine> {
   const text = readPrefix(path, size)
   for (let at = 0, end = 0; at < text.length; at = end + 1) {

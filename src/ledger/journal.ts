@@ -17,17 +17,17 @@ import {
   syncDirectory,
 } from './journal-segment.ts'
 
-/** A piece that has become this long is closed, so that none is too long to be read at once. */
+/** A segment of this size is closed, so that none is too large to be read at once. */
 const maxSegmentBytes = 8 * 1024 * 1024
-/** With more than this on its way into the database nothing new is begun. */
+/** With more than this waiting to be flushed, no new work is accepted. */
 const maxUnflushedBytes = 1024 * 1024 * 1024
 
-/** One is written and one is read; more were needed only while the database did not follow. */
+/** One is written and one is read; more exist only while the database falls behind. */
 const maxFreeFiles = 2
 
 const headerLine = encodeColumns(generationColumns)
 
-/** What the meters came to that were touched in a piece. */
+/** The values of the meters that a segment touched. */
 type SegmentMeters = Pick<JournalSegment, 'meters' | 'otherDays'>
 
 interface ClosedSegment {
@@ -38,35 +38,36 @@ interface ClosedSegment {
 
 export interface JournalOptions {
   thread: FlushThread
-  /** Called at the end of a piece. */
+  /** Called at the end of a segment. */
   collectMeters: () => SegmentMeters
   now: () => string
   onRejected: (onRejected: RejectedWrite) => void
 }
 
 /**
- * What was done and is not in the database yet, in files beside it. What is appended outlives this process at
- * once, and a power cut after `sync`; the database follows, a piece in one transaction.
+ * Operations that are not in the database yet, in files next to it. What is appended survives the end of this
+ * process at once, and a power cut after `sync`; a segment is then flushed to the database in one
+ * transaction.
  */
 export class Journal {
   readonly #databasePath: string
   readonly #options: JournalOptions
   readonly #durableSizes: DurableSizes
   #isOpen = false
-  /** That was closed, and how long it is. */
+  /** The segment that was closed last, and its size. */
   #lastClosed: SegmentId = { journal: '', number: 0 }
   #lastClosedSize = 0
   #segment: SegmentFile | null = null
-  /** Files that can be written over, and how many were ever made. */
+  /** Files that can be overwritten, and how many were ever created. */
   readonly #freeFiles: SegmentFile[] = []
   #fileCount = 1
   readonly #closed: ClosedSegment[] = []
-  /** When the last piece that was closed is on disk, in its file or in the database. */
+  /** Resolves when the segment that was closed last is on disk, in its file or in the database. */
   #closedSync: Promise<void> = Promise.resolve()
   #flushing: Promise<void> = Promise.resolve()
   #nextFlush: Promise<void> | null = null
 
-  /** Of the database with this path. */
+  /** For the database at this path. */
   constructor(databasePath: string, options: JournalOptions) {
     this.#databasePath = databasePath
     this.#options = options
@@ -77,24 +78,25 @@ export class Journal {
     return this.#closed.length * maxSegmentBytes > maxUnflushedBytes
   }
 
-  /** Pieces that are closed are on their way into the database. */
+  /** Closed segments are being flushed. */
   get isFlushing(): boolean {
     return this.#closed.length > 0
   }
 
-  /** What closed pieces change in other days, by the number of the piece, as long as they are not in the database. */
+  /** What closed segments change in other days, by segment number, until they are in the database. */
   get unflushedDays(): [number, JournalSegment['otherDays']][] {
     return this.#closed.map(({ segment, meters }) => [segment.segmentId.number, meters.otherDays])
   }
 
-  /** Brings what an earlier process left into the database; `replay` takes it into the book. */
+  /** Flushes what an earlier process left; `replay` applies it to the ledger state. */
   async recover(replay: (lines: JournalLine[]) => Promise<void>): Promise<void> {
     const { thread, collectMeters, now, onRejected } = this.#options
     const leftovers = await this.#inspectLeftovers()
     for (const [index, { path, segmentId, size }] of leftovers.entries()) {
-      // Of a piece that is in the database already nothing matters: a torn line of the next may stand over it.
+      // A segment that is already in the database is skipped: a torn line of the next may have overwritten
+      // it.
       if (segmentId && !isFlushed(segmentId, this.#lastClosed)) {
-        // Before the fold: once the piece is in the database, nothing tells that its end was cut.
+        // Before the flush: once the segment is in the database, nothing shows that its end was cut off.
         if (isTruncatedAt(leftovers, index)) await removeFiles(leftovers.splice(index + 1), dirname(path))
         await replay([...readSegmentLines(path, size)])
         const { number } = segmentId
@@ -110,7 +112,7 @@ export class Journal {
     this.#isOpen = true
   }
 
-  /** Everything is looked at before anything is changed. */
+  /** Everything is checked before anything is changed. */
   async #inspectLeftovers(): Promise<LeftoverFile[]> {
     const { lastFlushed, isOpen } = await this.#options.thread.state()
     this.#lastClosed = lastFlushed
@@ -127,7 +129,7 @@ export class Journal {
     return leftovers
   }
 
-  /** To be called before anything is changed that is appended afterwards: the disk may have no room for a file. */
+  /** Call before changing anything that is appended afterwards: the disk may have no space for a file. */
   prepare(): SegmentFile {
     if (this.#segment) return this.#segment
     const file = this.#freeFiles.pop() ?? this.#createFile(this.#fileCount++)
@@ -147,14 +149,17 @@ export class Journal {
     })
   }
 
-  /** What could not be appended goes first the next time. */
+  /** What could not be appended is written first the next time. */
   append(lines: readonly JournalLine[]): void {
     const segment = this.prepare()
     segment.append(segment.isEmpty ? [headerLine, ...lines] : lines)
     if (segment.size > maxSegmentBytes) this.#closeSegment(segment)
   }
 
-  /** Resolves when what was appended until now outlives a power cut: in its file or, should that fail, in the database. */
+  /**
+   * Resolves when what was appended so far survives a power cut: in its file or, if that fails, in the
+   * database.
+   */
   async sync(): Promise<void> {
     try {
       await (this.#segment ? this.#segment.sync() : this.#closedSync)
@@ -163,14 +168,14 @@ export class Journal {
     }
   }
 
-  /** Resolves when what was appended until now is in the database; null when it is. */
+  /** Resolves when what was appended so far is in the database; null when it already is. */
   flush(): Promise<void> | null {
     if (this.#closed.length === 0 && (this.#segment?.isEmpty ?? true)) return null
     this.#nextFlush ??= this.#flushNext()
     return this.#nextFlush
   }
 
-  /** Leaves no file that holds nothing. What comes all the same goes where the last was written. */
+  /** Leaves no empty file. Operations that still arrive are written to the last file. */
   async close(): Promise<void> {
     const empty = this.#segment?.isEmpty ? [this.#segment] : []
     if (empty.length > 0) this.#segment = null
@@ -195,7 +200,7 @@ export class Journal {
     await this.#flushClosed()
     const segment = this.#segment
     if (!segment || segment.isEmpty) return
-    // The meters know of everything that was done: so must the piece.
+    // The meters include every operation, so the segment must, too.
     segment.append([])
     this.#closeSegment(segment)
     await this.#flushClosed()
@@ -231,15 +236,15 @@ export class Journal {
   }
 }
 
-/** The last first, so that no number is missing between those that a crash leaves. */
+/** In descending order, so that a crash leaves no gap between the numbers. */
 async function removeFiles(files: readonly LeftoverFile[], directory: string): Promise<void> {
   for (const { path } of files.toReversed()) unlinkSync(path)
   await syncDirectory(directory)
 }
 
 /**
- * Whether less is there of a piece than there was when the next one was begun. Then a power cut took its end, and
- * nobody was told of anything that came after.
+ * Whether less is left of a segment than there was when the next one began. Then a power cut removed its end,
+ * and nothing after it was acknowledged.
  */
 function isTruncatedAt(leftovers: readonly LeftoverFile[], index: number): boolean {
   const [file, next] = [leftovers[index], leftovers[index + 1]]

@@ -2,7 +2,7 @@ import { addToCounter, countFreeInMinute, isSameMinute, type Meter, moveToDay, t
 
 export type LimitKind = 'credits' | 'key' | 'workspace' | 'guardrail'
 
-/** A sum that may not be passed. */
+/** An amount that must not be exceeded. */
 export interface Limit {
   kind: LimitKind
   subject: string
@@ -11,7 +11,7 @@ export interface Limit {
   amount: bigint
 }
 
-/** How often free variants may be asked, counted for the subject. */
+/** How often a subject may call free variants. */
 export interface FreeLimit {
   subject: string
   minute: string
@@ -20,19 +20,19 @@ export interface FreeLimit {
 }
 
 export interface Amounts {
-  /** Taken from credits. */
+  /** Charged to credits. */
   amount: bigint
-  /** At list prices, where somebody's own key pays the provider. */
+  /** At list prices, where a BYOK key pays the provider. */
   byok: bigint
 }
 
-/** What a request wants to be set aside for it. */
+/** What a request needs to have held. */
 export interface HoldRequest extends Amounts {
   id: string
   /** The meters it counts in. */
   subjects: readonly string[]
   day: string
-  /** In the order they are checked. */
+  /** In the order in which they are checked. */
   limits: readonly Limit[]
   free: FreeLimit | null
 }
@@ -40,11 +40,11 @@ export interface HoldRequest extends Amounts {
 export interface Hold extends Amounts {
   id: string
   subjects: readonly string[]
-  /** The day it began, in which it counts whatever the clock says when it is settled. */
+  /** The day it began, on which it counts whatever the clock says when it is settled. */
   day: string
 }
 
-/** Where a limit stands, and whether something more fits into it. */
+/** The state of a limit, and whether a request fits into it. */
 export interface LimitStatus {
   needed: bigint
   spent: bigint
@@ -62,7 +62,7 @@ export function evaluateLimit(
   const spent = meter.spent[window] + (includeByok ? meter.byok[window] : 0n)
   const held = meter.held[window] + (includeByok ? meter.heldByok[window] : 0n)
   const available = max - spent - held
-  // What costs nothing is stopped by debts, and by nothing else.
+  // A request that costs nothing is rejected only when the balance is negative.
   const fits = needed === 0n ? kind !== 'credits' || max >= spent : needed <= available
   return { needed, spent, held, available: available < 0n ? 0n : available, fits }
 }
@@ -72,16 +72,16 @@ export type Rejection =
   | { reason: 'rate'; per: 'minute' | 'day'; limit: number }
 
 /**
- * The rules of money, and nothing else: no clock, no database. Whoever fills the book with the meters and
- * holds that an operation touches gets the same answer everywhere.
+ * The rules of money alone, without a clock or a database: both engines load the meters and holds that an
+ * operation touches, and get the same result.
  */
 export class LedgerState {
   readonly meters = new Map<string, Meter>()
   readonly holds = new Map<string, Hold>()
 
-  /** Sets aside what a request may cost at most, in every meter at once, or says which limit is in the way. */
+  /** Holds what a request may cost at most, in every meter at once, or returns the limit it exceeds. */
   admit(request: HoldRequest): Rejection | null {
-    // Whoever was not told the first time asks again.
+    // A retry of an admission whose result was lost.
     if (this.holds.has(request.id)) return null
     const meters = request.subjects.map((subject) => this.#getMeter(subject))
     for (const meter of meters) moveToDay(meter, request.day)
@@ -97,7 +97,7 @@ export class LedgerState {
     return null
   }
 
-  /** Turns a hold into what was really spent. Null when it was settled before: then nothing changes. */
+  /** Replaces a hold by what was spent. Null when it was settled before, and then nothing changes. */
   settle(id: string, spent: Amounts): Hold | null {
     const hold = this.holds.get(id)
     if (!hold) return null
@@ -112,7 +112,7 @@ export class LedgerState {
     return hold
   }
 
-  /** Changes what was spent for a request that is settled. */
+  /** Changes what was spent on a request that is already settled. */
   correct({ subjects, day }: Pick<Hold, 'subjects' | 'day'>, difference: Amounts): void {
     for (const subject of subjects) {
       const meter = this.#getMeter(subject)

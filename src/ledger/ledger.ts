@@ -22,36 +22,38 @@ import {
 
 /** Bounds the size of one batch. */
 const maxBatchSize = 256
-/** Requests beyond this find the ledger too busy. */
+/** With more operations waiting than this, admissions are rejected. */
 const maxQueueLength = 20_000
-/** How long a request waits for a database that is away before it is told to come back. */
+/** How long an admission waits for an unavailable database before it is rejected with 503. */
 const admitTimeoutMs = 10_000
-/** How long the end of an answer waits. The charge itself waits for as long as it takes. */
+/**
+ * How long the end of a reply waits for its settlement. The settlement itself is retried until it succeeds.
+ */
 const settleTimeoutMs = 120_000
 const retryDelayMs = 250
-/** An outage is told at its beginning, its end, and so often. */
+/** An outage is logged when it begins, when it ends, and at this interval. */
 const outageLogIntervalMs = 30_000
-/** How often replies under way are noted down, and those who wait too long sent away. */
+/** How often checkpoints are written and operations past their deadline are rejected. */
 const tickIntervalMs = 2000
 const closeTimeoutMs = 10_000
 
 /**
- * The one way in and out of money. Group commit: an operation waits for the transaction that is under way,
- * then goes into the next one together with all others that came meanwhile. A quiet gateway commits at once.
+ * Every hold and charge goes through here. Group commit: an operation waits for the transaction in progress,
+ * then joins the next one with all others that arrived meanwhile. An idle gateway commits at once.
  */
 export class Ledger {
   readonly #engine: LedgerEngine
   readonly #clock: Clock
   readonly #log: Logger
   readonly #checkpoints = new CheckpointTracker()
-  /** Holds of requests that are under way here. */
+  /** Holds of requests in progress on this node. */
   readonly #inFlight = new Set<string>()
   #queue: QueuedOperation[] = []
-  /** Taken from the queue, and neither done nor put back. */
+  /** Taken from the queue, and neither finished nor put back. */
   readonly #executing = new Set<QueuedOperation>()
-  /** They need rows that cannot be read now, and are tried again after a while. */
+  /** They need rows that cannot be read now, and are retried later. */
   #deferred: QueuedOperation[] = []
-  /** Done, and not on disk yet. */
+  /** Committed, and not on disk yet. */
   readonly #unsynced = new Set<QueuedOperation>()
   #isRunning = false
   #downSince: number | null = null
@@ -66,7 +68,7 @@ export class Ledger {
     this.#log = log
   }
 
-  /** When it could not be written any more; null while it can. */
+  /** Since when it cannot be written; null while it can. */
   get downSince(): number | null {
     return this.#downSince ?? this.#engine.fullSince
   }
@@ -76,21 +78,21 @@ export class Ledger {
     return this.#queue.length + this.#deferred.length
   }
 
-  /** Takes up what an earlier process left; without it, the first operation does. */
+  /** Recovers what an earlier process left; without it, the first operation does. */
   open(): Promise<void> {
     return this.#engine.open(async (settlements) => {
       if (settlements.length > 0) {
         this.#log.warn(
           { count: settlements.length },
-          'charges are delivered that an earlier process could not',
+          'delivering charges that an earlier process could not commit',
         )
       }
-      // One that is refused is logged and given up, as ever.
+      // One that is rejected is logged and dropped, as usual.
       await Promise.allSettled(settlements.map((op) => this.#enqueue(op, Number.POSITIVE_INFINITY)))
     })
   }
 
-  /** Until everything that anybody was told of is in the database; null when it is. */
+  /** Resolves when everything that was acknowledged is in the database; null when it already is. */
   flush(): Promise<void> | null {
     return (
       this.#engine.flush()?.catch((cause: unknown) => {
@@ -99,7 +101,7 @@ export class Ledger {
     )
   }
 
-  /** Resolves when the hold is committed, or with the limit that is in its way. */
+  /** Resolves with null when the hold is committed, or with the limit that it exceeds. */
   async admit(op: AdmitOperation): Promise<Rejection | null> {
     if (this.waiting > maxQueueLength || this.#engine.fullSince !== null) throw unavailableError()
     this.#inFlight.add(op.request.id)
@@ -107,23 +109,23 @@ export class Ledger {
     return typeof result === 'string' ? null : result
   }
 
-  /** Resolves when the charge is durable. It goes on trying when waiting for it is given up. */
+  /** Resolves when the charge is durable. Retries continue after the caller stops waiting. */
   async settle(op: Settlement): Promise<void> {
     this.#checkpoints.untrack(op.id)
     await this.#enqueue(op, settleTimeoutMs)
   }
 
-  /** Whether its request is still under way here. */
+  /** Whether its request is still in progress on this node. */
   isOpen(id: string): boolean {
     return this.#inFlight.has(id)
   }
 
-  /** Keeps the progress of a reply, so that a crash does not forget what was produced. */
+  /** Stores the progress of a reply from now on, so that a crash does not lose what was produced. */
   trackProgress(id: string, progress: CheckpointSource): void {
     this.#checkpoints.track(id, progress)
   }
 
-  /** Waits a while for requests that are under way to be settled; what is left is settled after the next start. */
+  /** Waits a while for requests in progress to be settled; the rest is settled after the next start. */
   async close(): Promise<void> {
     const isBusy = () =>
       this.#isRunning || this.#inFlight.size > 0 || this.#unsynced.size > 0 || this.#deferred.length > 0
@@ -143,7 +145,7 @@ export class Ledger {
     return promise
   }
 
-  /** After what is at hand now: what came in together is committed together. */
+  /** In the next turn of the event loop: operations that arrive together are committed together. */
   #scheduleRun(): void {
     this.#isRunning = true
     this.#tickTimer ??= setInterval(() => this.#tick(), tickIntervalMs).unref()
@@ -183,7 +185,7 @@ export class Ledger {
     if (durable) void this.#finishWhenDurable(durable, unsynced)
   }
 
-  /** Others need not wait for the disk meanwhile. */
+  /** Other operations do not wait for the disk meanwhile. */
   async #finishWhenDurable(
     durable: Promise<void>,
     unsynced: [QueuedOperation, OperationResult][],
@@ -207,15 +209,16 @@ export class Ledger {
   #logUnusual({ id, isRetry }: Settlement, result: OperationResult): void {
     if (result === 'corrected')
       this.#log.warn({ id }, 'a late charge corrected what another node had settled')
-    // Whoever repeats what may have been done expects to find it done.
-    if (result === 'closed before' && !isRetry) this.#log.warn({ id }, 'a charge found its hold closed')
+    // A retry expects to find its settlement done.
+    if (result === 'closed before' && !isRetry)
+      this.#log.warn({ id }, 'the hold of a charge was already closed')
   }
 
-  /** One bad row must not cost the others theirs, and what goes along with a charge not the charge. */
+  /** One rejected row must not fail the other operations, nor extra statements the charge they come with. */
   async #retryIndividually(batch: QueuedOperation[], error: unknown): Promise<void> {
     const [only] = batch
     if (only && batch.length === 1 && !hasExtraStatements(only.op)) {
-      this.#log.error({ err: error, op: only.op.op }, 'the ledger refused an operation')
+      this.#log.error({ err: error, op: only.op.op }, 'the database rejected a ledger operation')
       this.#executing.delete(only)
       if (only.op.op === 'settle') {
         this.#inFlight.delete(only.op.id)
@@ -224,14 +227,17 @@ export class Ledger {
       return this.#rejectQueued(only, error)
     }
     if (only && batch.length === 1)
-      this.#log.warn({ err: error }, 'a charge is written without what goes along')
+      this.#log.warn(
+        { err: error },
+        'the database rejected the extra statements of a charge: the charge is written without them',
+      )
     for (const queued of batch) {
       queued.op = markRetry(batch.length === 1 ? withoutExtraStatements(queued.op) : queued.op)
       await this.#runBatch([queued])
     }
   }
 
-  /** One key whose meters cannot be read must not keep others from being charged. */
+  /** A key whose meters cannot be read must not delay the charges of others. */
   async #deferUnreadable(batch: QueuedOperation[], { ops, cause }: UnreadableRowsError): Promise<void> {
     this.#logOutage(cause)
     const unreadable = batch.filter(({ op }) => ops.has(op))
@@ -250,11 +256,14 @@ export class Ledger {
 
   #markUp(): void {
     if (this.#downSince === null) return
-    this.#log.warn({ seconds: (performance.now() - this.#downSince) / 1000 }, 'the ledger is back')
+    this.#log.warn(
+      { seconds: (performance.now() - this.#downSince) / 1000 },
+      'the ledger can be written again',
+    )
     this.#downSince = null
   }
 
-  /** What there is to do stays in line until it is done. */
+  /** Operations stay queued until they succeed. */
   async #handleOutage(batch: QueuedOperation[], error: unknown): Promise<void> {
     this.#downSince ??= performance.now()
     this.#logOutage(error)
@@ -275,14 +284,14 @@ export class Ledger {
     this.#log.error({ err, waiting: this.waiting }, 'the ledger cannot be written')
   }
 
-  /** A database that is away is noticed; a disk that hangs gives no sign at all. */
+  /** On a timer, because a failing database throws, but a hanging disk does not. */
   #tick(): void {
     this.#expireLate()
     void this.#spoolPending(tickIntervalMs)
     this.#writeCheckpoints()
   }
 
-  /** A process that ends while the database is away must not take with it what it is owed. */
+  /** A process that ends during an outage must not lose the charges that are waiting. */
   async #spoolPending(minWaitMs: number): Promise<void> {
     const since = performance.now() - minWaitMs
     const waiting = [...this.#executing, ...this.#deferred, ...this.#queue].filter(
@@ -293,11 +302,11 @@ export class Ledger {
     } catch (err) {
       if (performance.now() - this.#spoolErrorLoggedAt < outageLogIntervalMs) return
       this.#spoolErrorLoggedAt = performance.now()
-      this.#log.error({ err }, 'charges that wait for the database are not on disk')
+      this.#log.error({ err }, 'charges waiting for the database could not be written to disk')
     }
   }
 
-  /** Charges are written all the same; holds of requests that were sent away are taken back. */
+  /** Late settlements are still written; the holds of late admissions are released. */
   #expireLate(): void {
     const now = performance.now()
     const waiting = [...this.#executing, ...this.#unsynced, ...this.#deferred, ...this.#queue]
@@ -316,7 +325,7 @@ export class Ledger {
     reject(error)
     if (op.op !== 'admit') return
     this.#inFlight.delete(op.request.id)
-    // It may have been written all the same.
+    // The hold may have been committed all the same.
     this.#queue.push(createQueuedRelease(op))
   }
 

@@ -4,14 +4,14 @@ import type { HoldRequest, LedgerState } from './ledger-state.ts'
 import { computeDayRange, type Meter, moveToDay, newMeter, setOtherDays } from './meter.ts'
 import { decodeMeter, decodeMeterDay } from './tables.ts'
 
-/** Of which meters other days must be known, and which days. */
+/** The meters whose other days must be loaded, and which days. */
 export interface DayLookup {
   subjects: string[]
   from: string
   to: string
 }
 
-/** What must be looked up before meters can move to the days of the wishes; null when they are there already. */
+/** What must be loaded before meters can move to the days of the requests; null when nothing is missing. */
 export function planDayLookup(
   { meters }: LedgerState,
   requests: readonly Pick<HoldRequest, 'subjects' | 'day'>[],
@@ -24,7 +24,7 @@ export function planDayLookup(
   return { subjects: [...new Set(moving)], ...computeDayRange([...new Set(days)]) }
 }
 
-/** Takes the rows of `meter_days` into the meters that asked for them. */
+/** Adds rows of `meter_days` to the meters that need them. */
 export function applyOtherDays({ meters }: LedgerState, { subjects }: DayLookup, rows: readonly Row[]): void {
   const bySubject = Map.groupBy(rows, (row) => String(row.subject))
   for (const subject of subjects) {

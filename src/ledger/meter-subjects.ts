@@ -1,4 +1,4 @@
-/** Whose spending is metered, by the name of its meter. */
+/** The names of meters, by what they count for. */
 export const meterSubjects = {
   organization: (id: string) => `organization:${id}`,
   workspace: (id: string) => `workspace:${id}`,

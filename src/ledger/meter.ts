@@ -3,31 +3,31 @@ import { utcDay, utcMonthStart, utcWeekStart } from '../lib/time.ts'
 const dayMs = 86_400_000
 const minuteMs = 60_000
 
-/** What limits look at. Days are UTC, weeks begin on Monday. */
+/** The windows of limits. Days are UTC, weeks begin on Monday. */
 export const windowNames = ['total', 'day', 'week', 'month'] as const
 export type Window = (typeof windowNames)[number]
 
 export type WindowTotals = Record<Window, bigint>
 
-/** What is counted in a meter: spent and held, from credits and at list prices with somebody's own key. */
+/** The counters of a meter: spent and held, charged to credits and at list prices with BYOK keys. */
 export const counterNames = ['spent', 'byok', 'held', 'heldByok'] as const
 export type CounterName = (typeof counterNames)[number]
 
-/** What counts in one day. */
+/** The counters of one day. */
 export type DayTotals = Record<CounterName, bigint> & { free: number }
 
 /**
- * What one subject has spent and has held. The sums of a window are those of the window that `day` is in; every
- * other day keeps its own, because a clock may go back to it.
+ * What one subject has spent and held. The totals of a window are those of the window that contains `day`;
+ * every other day has totals of its own, because a clock may go back to it.
  */
 export interface Meter extends Record<CounterName, WindowTotals> {
   readonly subject: string
   day: string
   week: string
   month: string
-  /** What counts in days other than `day`, as far as it was looked up. */
+  /** Totals of days other than `day`, as far as they were loaded. */
   otherDays: Map<string, DayTotals>
-  /** How they have changed since they were written. */
+  /** How they changed since they were written. */
   changedDays: Map<string, DayTotals>
   /** Requests to free variants. */
   minute: string
@@ -91,22 +91,22 @@ export function computeDayRange(days: readonly string[]): { from: string; to: st
   return { from: from.sort()[0] ?? '', to: to.sort().at(-1) ?? '' }
 }
 
-/** What was read of other days, and what has changed since. A day that comes more than once is summed. */
+/** Adds loaded totals of other days to what changed since. A day that occurs more than once is summed. */
 export function setOtherDays(meter: Meter, days: Iterable<[string, DayTotals]>): void {
   meter.otherDays = new Map()
   for (const [day, totals] of days) addDayTotals(meter.otherDays, day, totals, 1)
   for (const [day, change] of meter.changedDays) addDayTotals(meter.otherDays, day, change, 1)
 }
 
-/** They are written: whoever needs them looks them up. */
+/** They are written, and loaded again when needed. */
 export function clearOtherDays(meter: Meter): void {
   meter.otherDays.clear()
   meter.changedDays.clear()
 }
 
 /**
- * Moves a meter to the windows of a day, a later or an earlier one. The days that share a week or a month with it
- * must have been looked up.
+ * Moves a meter to the windows of a later or earlier day. The days that share a week or a month with it must
+ * have been loaded.
  */
 export function moveToDay(meter: Meter, day: string): void {
   if (day === meter.day) return
@@ -135,7 +135,7 @@ function addToWindows(meter: Meter, day: string, totals: DayTotals): void {
   }
 }
 
-/** Adds what belongs to a day to that day, and to the windows of the meter that the day is in. */
+/** Adds an amount to its day, and to the windows of the meter that contain the day. */
 export function addToCounter(meter: Meter, name: CounterName, day: string, amount: bigint): void {
   if (amount === 0n) return
   const totals = meter[name]
@@ -165,7 +165,7 @@ export function countFreeInMinute(meter: Meter, minute: string): number {
   return isSameMinute(meter, minute) ? meter.freeMinute : 0
 }
 
-/** Of nodes whose clocks are a little apart, the one behind counts in the minute of the other. */
+/** With clocks slightly apart, the node that is behind counts in the minute of the other. */
 export function isSameMinute(meter: Meter, minute: string): boolean {
   return minute <= meter.minute && Date.parse(`${meter.minute}Z`) - Date.parse(`${minute}Z`) <= minuteMs
 }

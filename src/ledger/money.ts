@@ -3,7 +3,7 @@ import { z } from 'zod'
 /** Money is a bigint of nano-dollars: 1 USD = 1,000,000,000. */
 const nanosPerUsd = 1_000_000_000n
 
-/** Keeps every sum of balances far inside a 64-bit integer. */
+/** Keeps every sum of balances well within a 64-bit integer. */
 export const maxUsd = 1_000_000_000
 
 const decimalPattern = /^(-?)(\d+)(?:\.(\d{1,9}))?$/
@@ -22,7 +22,7 @@ const maxExactNanos = BigInt(Number.MAX_SAFE_INTEGER)
 
 /** The double nearest to the exact amount, so that what was stored reads back as it was sent. */
 export function usdFromNanos(nanos: bigint): number {
-  // Exact as a double, so that the quotient is the nearest one: nearly every amount there is.
+  // Exact as a double, so that the quotient is the nearest one: true of nearly every amount.
   if (nanos >= -maxExactNanos && nanos <= maxExactNanos) return Number(nanos) / 1e9
   const digits = (nanos < 0n ? -nanos : nanos).toString().padStart(10, '0')
   const value = Number(`${digits.slice(0, -9)}.${digits.slice(-9)}`)

@@ -35,7 +35,10 @@ import {
   replaceMeters,
 } from './tables.ts'
 
-/** Where others write to the same database: every batch is a transaction that reads and locks what it touches. */
+/**
+ * For a database that other nodes write to as well: every batch is a transaction that reads and locks the
+ * rows it touches.
+ */
 export class PostgresEngine implements LedgerEngine {
   readonly fullSince = null
   readonly #batches: BatchConnection
@@ -123,7 +126,7 @@ class BatchTransaction {
     return null
   }
 
-  /** Another node took this one for dead, and settled in its place. */
+  /** Another node considered this one dead and settled the request itself. */
   #correct({ id, meteredIn }: Settlement): OperationResult {
     const late = this.#lateSettlements.get(id)
     if (!late || !meteredIn) return 'closed before'
@@ -143,13 +146,13 @@ class BatchTransaction {
     }
   }
 
-  /** In a fixed order, so that two nodes never wait for each other's rows crosswise. */
+  /** In a fixed order, so that two nodes cannot deadlock. */
   async #loadMeters(subjects: string[]): Promise<void> {
     const sorted = subjects.toSorted()
     await this.#readMeters(sorted)
     const unknown = sorted.filter((subject) => !this.#state.meters.has(subject))
     if (unknown.length === 0) return
-    // A row that is not there cannot be locked.
+    // A row that does not exist cannot be locked.
     const insert = 'insert into meters (subject) values ($1) on conflict do nothing'
     await this.#batch.run(unknown.map((subject) => ({ sql: insert, values: [subject] })))
     await this.#readMeters(unknown)

@@ -10,7 +10,10 @@ interface Posting {
 /** By organization. */
 export type Postings = Map<string, Posting>
 
-/** What is charged to an organization goes into its one posting. Gives its id; null for nothing. */
+/**
+ * Adds a charge to the one posting of its organization. Returns the id of the posting; null for a charge of
+ * zero.
+ */
 export function postCharge(
   postings: Postings,
   organizationId: string,

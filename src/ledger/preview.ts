@@ -10,15 +10,15 @@ import {
 import { countFreeInMinute, newMeter } from './meter.ts'
 import { loadMetersForDay } from './meter-days.ts'
 
-/** What the ledger would say to a wish. */
+/** What the ledger would decide on a hold request. */
 export interface AdmissionPreview {
   rejection: Rejection | null
   limits: (LimitStatus & { limit: Limit })[]
-  /** Requests to free variants, where the wish is for one. */
+  /** Requests to free variants so far, when the request is for one. */
   free: { minute: number; day: number } | null
 }
 
-/** Asks the rules of the ledger with the meters as they are; nothing is set aside, and nothing written. */
+/** Applies the rules of the ledger to the meters as they are, without holding or writing anything. */
 export async function previewAdmission(db: Db, request: HoldRequest): Promise<AdmissionPreview> {
   const state = await loadState(db, request)
   const limits = request.limits.map((limit) => ({

@@ -1,18 +1,18 @@
 import type { AdmitOperation, LedgerOperation, OperationResult } from './engine.ts'
 import { createRelease } from './settlement.ts'
 
-/** An operation that somebody waits for. */
+/** An operation that a caller waits for. */
 export interface QueuedOperation {
   op: LedgerOperation
-  /** When it was asked for. */
+  /** When it was submitted. */
   enqueuedAt: number
-  /** Until when it is waited for. */
+  /** Until when the caller waits. */
   deadline: number
   resolve: (result: OperationResult) => void
   reject: (error: unknown) => void
 }
 
-/** Nobody knows whether it was done. */
+/** It may have been committed before. */
 export function markRetry(op: LedgerOperation): LedgerOperation {
   return op.op === 'note' ? op : { ...op, isRetry: true }
 }
@@ -25,7 +25,7 @@ export function withoutExtraStatements(op: LedgerOperation): LedgerOperation {
   return op.op === 'settle' ? { ...op, extraStatements: [] } : op
 }
 
-/** Takes back a hold that may have been placed. */
+/** Releases a hold that may have been placed. */
 export function createQueuedRelease({ request, organizationId }: AdmitOperation): QueuedOperation {
   const ignore = () => undefined
   return {

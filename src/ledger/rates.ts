@@ -1,10 +1,10 @@
 import type { Pricing, PricingOverride } from '../catalogue/price.ts'
 
-/** Prices have at most 30 decimals: as integers of 10^-30 USD nothing is lost. */
+/** Prices have at most 30 decimals: integers of 10^-30 USD are exact. */
 const decimals = 30
 const ratePerNano = 10n ** BigInt(decimals - 9)
 
-/** What is left to pay is counted in billionths: a discount with more decimals is not one anybody set. */
+/** The share that remains after a discount is counted in billionths: no discount has more decimals. */
 const shareScale = 1_000_000_000n
 
 /** One nano-dollar, in rates times a share. */
@@ -12,7 +12,7 @@ export const nanoScale = ratePerNano * shareScale
 
 type PriceKey = Exclude<keyof Pricing, 'discount' | 'overrides'>
 
-/** What one of each costs. What has no price of its own costs what it is a kind of. */
+/** The price of one of each. Whatever has no price of its own has that of the more general kind. */
 const priceKeysByRate = {
   input: ['prompt'],
   cacheRead: ['input_cache_read', 'prompt'],
@@ -37,9 +37,12 @@ export type Rates = Readonly<Record<RateName, bigint>>
 
 type Prices = { [Key in PriceKey]?: string | undefined }
 
-/** An endpoint's prices, read once. Which of them apply depends on the moment and the length of the prompt. */
+/**
+ * The prices of an endpoint, parsed once. Which of them apply depends on the time and the length of the
+ * prompt.
+ */
 class PriceList {
-  /** What the discount leaves, in billionths. */
+  /** The share that remains after the discount, in billionths. */
   readonly share: bigint
   readonly #pricing: Pricing
   readonly #overrides: readonly PricingOverride[]
@@ -53,7 +56,7 @@ class PriceList {
     this.#baseRates = parseRates(pricing)
   }
 
-  /** Those of a request made then with this many tokens. */
+  /** The rates of a request made at that time with this many tokens. */
   ratesAt(at: number, promptTokens: number): Rates {
     if (this.#overrides.length === 0) return this.#baseRates
     const chosen: number[] = []
@@ -63,7 +66,7 @@ class PriceList {
     return this.#withOverrides(chosen)
   }
 
-  /** All that a request made then may come to, if it has at most this many tokens. */
+  /** All rates that may apply to a request made at that time with at most this many tokens. */
   possibleRates(at: number, maxTokens: number): Rates[] {
     if (this.#overrides.length === 0) return [this.#baseRates]
     const lengths = new Set([0, maxTokens])

@@ -8,37 +8,37 @@ import type { Ledger } from './ledger.ts'
 import { buildSettlement, createRelease } from './settlement.ts'
 
 /**
- * How often a node sends a heartbeat, and after how long without one, while we were looking, it is taken for dead.
- * Nothing is gained by haste: one that is only cut off from the database still waits to settle what it has. Whatever
- * it settles later corrects what was settled in its place.
+ * How often a node sends a heartbeat, and how long it may be silent, while this node was watching, before it
+ * is considered dead. A long timeout costs nothing: a node that only lost its connection to the database
+ * still waits to settle its requests, and what it settles later corrects what was settled for it.
  */
 export const liveness = { beatMs: 5000, silentMs: 120_000 }
 const batchSize = 500
 
 interface Heartbeat {
   seenAt: string
-  /** Since when we have seen no later one. */
+  /** Since when this node has seen no later one. */
   observedSince: number
 }
 
-/** This process among those that share the database. */
+/** This process as one of the nodes that share the database. */
 export class ClusterNode {
   readonly id = newId('node')
-  /** Nobody else writes to this database. */
+  /** No other process writes to this database. */
   readonly #isSingleNode: boolean
   readonly #monotonicNow: () => number
   readonly #heartbeats = new Map<string, Heartbeat>()
   #checkedAt = Number.NEGATIVE_INFINITY
-  /** Orphans that only a newer version can read, and so can settle. */
+  /** Orphaned holds that only a newer version can decode and settle. */
   newerFormatHolds = 0
 
-  /** `steady` is a clock that nobody sets. */
+  /** `monotonicNow` is a clock that is never adjusted. */
   constructor(isSingleNode: boolean, monotonicNow: () => number = () => performance.now()) {
     this.#isSingleNode = isSingleNode
     this.#monotonicNow = monotonicNow
   }
 
-  /** Tells the others, if there are any, that this node is alive. */
+  /** Shows other nodes, if there are any, that this one is alive. */
   async sendHeartbeat(db: Db, now: string): Promise<void> {
     if (this.#isSingleNode) return
     await db
@@ -53,8 +53,8 @@ export class ClusterNode {
   }
 
   /**
-   * Settles the holds whose process is gone, and those that are long past their time: each for what had come
-   * of its reply when it was last looked at. Gives how many there were.
+   * Settles the holds of dead nodes, and those of this node that are long expired: each for what its last
+   * checkpoint shows. Returns how many there were.
    */
   async settleOrphans(db: Db, ledger: Pick<Ledger, 'isOpen' | 'settle'>, now: string): Promise<number> {
     const deadNodes = await this.#findDeadNodes(db)
@@ -74,7 +74,7 @@ export class ClusterNode {
     return settled
   }
 
-  /** Of nodes that are gone, and our own that are long past their time; those of others are their affair. */
+  /** Holds of dead nodes, and expired ones of this node; those of live nodes are settled by them. */
   async #findOrphans(db: Db, deadNodes: string[], now: string, after: string): Promise<HoldTable[]> {
     return db
       .selectFrom('holds')
@@ -91,7 +91,9 @@ export class ClusterNode {
       .execute()
   }
 
-  /** After a time without looking, an outage for one, everybody has all of theirs again to give a sign. */
+  /**
+   * After a gap in watching, such as an outage, every node has the full timeout again to send a heartbeat.
+   */
   async #findDeadNodes(db: Db): Promise<string[]> {
     const others = (await listHoldOwners(db)).filter(({ owner }) => owner !== this.id)
     if (this.#isSingleNode) return others.map(({ owner }) => owner)
@@ -108,7 +110,7 @@ export class ClusterNode {
   }
 }
 
-/** Everybody who has holds, and every node that says it is there. */
+/** Every owner of a hold, and every registered node. */
 async function listHoldOwners(db: Db): Promise<{ owner: string; seen_at: string | null }[]> {
   const nodes = await db.selectFrom('nodes').select(['id', 'seen_at']).execute()
   const lastSeen = new Map<string, string | null>(nodes.map(({ id, seen_at }) => [id, seen_at]))
@@ -117,7 +119,7 @@ async function listHoldOwners(db: Db): Promise<{ owner: string; seen_at: string 
   return [...lastSeen].map(([owner, seen_at]) => ({ owner, seen_at }))
 }
 
-/** One hold that cannot be read must not keep the others open. Null: a newer version can read it. */
+/** One undecodable hold must not keep the others open. Null: a newer version can decode it. */
 function tryRecoverSettlement(hold: HoldTable): Settlement | null {
   try {
     return recoverSettlement(hold)
@@ -126,7 +128,7 @@ function tryRecoverSettlement(hold: HoldTable): Settlement | null {
   }
 }
 
-/** What is not known to have produced anything is free: nobody has seen any of it. */
+/** A request without a checkpoint is free: nothing shows that it produced output. */
 function recoverSettlement(hold: HoldTable): Settlement {
   const draft = decodeDraft(hold.draft)
   const checkpoint = hold.checkpoint === null ? null : decodeCheckpoint(hold.checkpoint)

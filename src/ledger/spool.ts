@@ -22,33 +22,34 @@ import {
   segmentPath,
 } from './journal-segment.ts'
 
-/** A file that has become this long is closed, so that it can be removed while others are still written. */
+/** A file of this size is closed, so that it can be removed while others are still written. */
 const maxFileBytes = 8 * 1024 * 1024
-/** Beyond this a settlement waits in memory only: that many come with an outage of many hours. */
+/** Beyond this a settlement waits in memory only: it takes an outage of many hours to get there. */
 const maxSpoolBytes = 256 * 1024 * 1024
 
 interface SpoolFile {
   path: string
   bytes: number
-  /** Of the settlements in it that are not delivered. */
+  /** The settlements in it that are not delivered. */
   ids: Set<string>
   /** Null when an earlier process wrote it. */
   segment: SegmentFile | null
-  /** Everything in it outlives a power cut. */
+  /** All of it survives a power cut. */
   isDurable: boolean
-  /** The database refused one of its settlements. */
+  /** The database rejected one of its settlements. */
   isRejected: boolean
 }
 
 /**
- * Settlements that wait for a database that is away, in files of the data directory: a process that ends meanwhile
- * leaves them to the next. Delivering one twice changes nothing, so a file stays until all in it are delivered.
+ * Settlements that wait for an unavailable database, in files of the data directory: a process that ends
+ * meanwhile leaves them to the next. Delivering one twice changes nothing, so a file stays until all in it
+ * are delivered.
  */
 export class Spool {
   readonly #basePath: string
   readonly #log: Logger
   readonly #files = new Set<SpoolFile>()
-  /** The one that is written. */
+  /** The file being written. */
   #current: SpoolFile | null = null
   #fileCount = 0
 
@@ -57,7 +58,7 @@ export class Spool {
     this.#log = log
   }
 
-  /** What an earlier process left. Each file is removed when all in it are done. */
+  /** Settlements that an earlier process left. Each file is removed when all in it are delivered. */
   readLeftovers(): Settlement[] {
     const known = new Set([...this.#files].map(({ path }) => path))
     const leftovers = listSegmentFiles(this.#basePath)
@@ -73,7 +74,7 @@ export class Spool {
     return leftovers.flatMap(({ settlements }) => settlements)
   }
 
-  /** Resolves when they are on disk. Those that are there already are not written again. */
+  /** Resolves when they are on disk. Settlements that are there already are not written again. */
   async write(settlements: readonly Settlement[]): Promise<void> {
     const fresh = settlements.filter(({ id }) => !this.#isSpooled(id))
     const lines = fresh.map(encodeSpooledSettlement)
@@ -82,7 +83,7 @@ export class Spool {
     if (total <= maxSpoolBytes && fresh.length > 0) this.#append(fresh, lines, bytes)
     await this.#sync()
     if (total > maxSpoolBytes)
-      throw new Error('too many settlements wait for the database to keep more on disk')
+      throw new Error('the spool is full: too many settlements wait for the database')
   }
 
   /** They are in the database. */
@@ -93,7 +94,7 @@ export class Spool {
     }
   }
 
-  /** The database will never take it: the file that has it is kept for whoever runs the server. */
+  /** The database will never accept it: the file that contains it is preserved for the operator. */
   markRejected(settlement: Settlement): void {
     for (const file of this.#files) if (file.ids.has(settlement.id)) file.isRejected = true
     this.markDelivered([settlement])
@@ -103,7 +104,7 @@ export class Spool {
     return this.#files.values().some(({ ids }) => ids.has(id))
   }
 
-  /** What the disk does not take now stays in the segment, and goes first the next time. */
+  /** What the disk rejects now stays in the segment, and is written first the next time. */
   #append(fresh: readonly Settlement[], lines: readonly JournalLine[], bytes: number): void {
     const { file, segment } = this.#ensureFile()
     for (const { id } of fresh) file.ids.add(id)
@@ -140,8 +141,8 @@ export class Spool {
     this.#files.delete(file)
     if (this.#current === file) this.#current = null
     void this.#remove(file).catch((err: unknown) => {
-      // The next process delivers it once more, which changes nothing.
-      this.#log.warn({ err, path: file.path }, 'a file of delivered charges cannot be removed')
+      // The next process delivers it again, which changes nothing.
+      this.#log.warn({ err, path: file.path }, 'cannot remove a spool file whose charges are delivered')
     })
   }
 
@@ -153,7 +154,7 @@ export class Spool {
       segment?.close()
       this.#log.error(
         { path: quarantinePath },
-        'the database refused a charge: the file that has it is kept aside',
+        'the database rejected a charge: its spool file is preserved under another name',
       )
     } else if (segment) segment.remove()
     else unlinkSync(path)
@@ -199,7 +200,7 @@ function newerVersionMessage(path: string): string {
   return `${path} was written by a newer version of Headgate: start that version once and stop it, then this one.`
 }
 
-/** As this version of the program has them: another one may have written the file. */
+/** In the column order of this version: another one may have written the file. */
 function reorderColumns(columns: readonly string[], values: readonly unknown[]): unknown[] {
   return providedColumns.map((column) => {
     const index = columns.indexOf(column)

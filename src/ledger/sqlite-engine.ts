@@ -32,22 +32,22 @@ import { clearOtherDays, newMeter } from './meter.ts'
 import { applyOtherDays, type DayLookup, planDayLookup } from './meter-days.ts'
 import { decodeHold, decodeMeter, encodeChangedDays, encodeMeter, toMeterDayRow } from './tables.ts'
 
-/** How long the database may be behind: the longer, the less often a meter is written. */
+/** How far the database may be behind: the longer, the less often a meter is written. */
 const flushIntervalMs = 250
 const flushRetryMs = 1000
-/** How long a hold that must be read is waited for while the database does not follow. */
+/** How long to wait for a hold that must be read while the database is behind. */
 const flushWaitMs = 100
-/** An outage is told at its beginning, its end, and so often. */
+/** An outage is logged when it begins, when it ends, and at this interval. */
 const logIntervalMs = 30_000
-/** More meters than this are not kept in memory. */
+/** At most this many meters stay in memory. */
 const maxMeters = 100_000
 
 const newerVersionMessage =
   'The journal of the ledger was written by a newer version of Headgate: start that version once and stop it, then this one.'
 
 /**
- * Alone with its SQLite database: the book stays in memory, what is done goes into a journal beside the
- * database, and the database follows on a thread of its own.
+ * The only writer of its SQLite database: the ledger state stays in memory, operations go into a journal next
+ * to the database, and a thread of its own flushes the journal into the database.
  */
 export class SqliteEngine implements LedgerEngine {
   #state = new LedgerState()
@@ -103,11 +103,11 @@ export class SqliteEngine implements LedgerEngine {
   }
 
   async spool(): Promise<void> {
-    // What the journal cannot take, no other file of this disk can.
+    // When the journal cannot be written, no other file of this disk can.
   }
 
   drop(): void {
-    // Nothing is kept beside the journal.
+    // Nothing is stored outside the journal.
   }
 
   flush(): Promise<void> | null {
@@ -116,9 +116,15 @@ export class SqliteEngine implements LedgerEngine {
 
   async close(): Promise<void> {
     if (this.#timer) clearTimeout(this.#timer)
-    // What does not come into the database now does with the next start.
-    await this.flush()?.catch((err: unknown) => this.#log.warn({ err }, 'the journal is left as it is'))
-    await this.#journal.close().catch((err: unknown) => this.#log.warn({ err }, 'the journal is left open'))
+    // What cannot be flushed now is flushed after the next start.
+    await this.flush()?.catch((err: unknown) =>
+      this.#log.warn({ err }, 'the journal could not be flushed: the next start flushes it'),
+    )
+    await this.#journal
+      .close()
+      .catch((err: unknown) =>
+        this.#log.warn({ err }, 'the journal could not be closed: the next start recovers it'),
+      )
     await this.#thread.close()
   }
 
@@ -150,7 +156,7 @@ export class SqliteEngine implements LedgerEngine {
     for (const subject of subjects) this.#touched.add(subject)
   }
 
-  /** What was done before is done again, in a book that knows nothing of it yet. */
+  /** Repeats what was done before, on a state that does not include it yet. */
   async #replay(lines: JournalLine[]): Promise<void> {
     const parts = lines.map(splitLine)
     if (!parts.every(isKnownFormat)) throw new JournalError(newerVersionMessage)
@@ -174,11 +180,14 @@ export class SqliteEngine implements LedgerEngine {
 
   #replaySettlement(id: string, spent: Amounts): void {
     const hold = this.#state.settle(id, spent)
-    if (!hold) throw new JournalError(`The journal settles ${id}, and the database knows nothing of it.`)
+    if (!hold)
+      throw new JournalError(
+        `The journal settles ${id}, but neither the journal nor the database has its hold.`,
+      )
     this.#touch(hold.subjects)
   }
 
-  /** Whether the book has all that the operations touch. */
+  /** Whether the state has everything that the operations touch. */
   #hasLoaded(ops: readonly LedgerOperation[]): boolean {
     const { holds, meters } = this.#state
     const isMetered = (subject: string) => meters.has(subject)
@@ -207,7 +216,7 @@ export class SqliteEngine implements LedgerEngine {
     await this.#readOrDefer(moving, () => this.#loadOtherDays(moving.flatMap(holdRequestsOf)))
   }
 
-  /** What cannot be read keeps nobody waiting but the operations that need it. */
+  /** Rows that cannot be read delay only the operations that need them. */
   async #readOrDefer(ops: readonly LedgerOperation[], read: () => Promise<void>): Promise<void> {
     if (ops.length === 0) return
     await read().catch((cause: unknown) => {
@@ -218,7 +227,7 @@ export class SqliteEngine implements LedgerEngine {
   /** The database must have caught up first: it may have a hold that is settled already. */
   async #loadHoldsAfterFlush(ids: string[]): Promise<void> {
     const flushed = this.flush()
-    // While a lock is waited for, everybody else waits for this.
+    // While this waits for a lock, every other operation waits for it.
     await (this.#behindSince === null ? flushed : Promise.race([flushed, rejectAfterTimeout()]))
     await this.#loadHolds(ids)
   }
@@ -230,7 +239,7 @@ export class SqliteEngine implements LedgerEngine {
     const { subjects, from, to } = lookup
     const unflushedBefore = this.#journal.unflushedDays
     const { flushedNumber, rows } = await this.#thread.snapshot(select, subjects, from, to)
-    // A segment may have been closed, or have come into the database, while the rows were read.
+    // A segment may have been closed or flushed while the rows were read.
     const unflushed = new Map(
       [...unflushedBefore, ...this.#journal.unflushedDays].filter(([number]) => number > flushedNumber),
     )
@@ -255,7 +264,7 @@ export class SqliteEngine implements LedgerEngine {
     for (const subject of unique) if (!meters.has(subject)) meters.set(subject, newMeter(subject))
   }
 
-  /** Those that the database has as they are. */
+  /** Meters that are in the database unchanged. */
   #evictMeters(): void {
     if (this.#journal.isFlushing) return
     const { meters } = this.#state
@@ -291,14 +300,17 @@ export class SqliteEngine implements LedgerEngine {
     this.#behindSince ??= now
     if (now - this.#behindLoggedAt < logIntervalMs) return
     this.#behindLoggedAt = now
-    this.#log.error({ err }, 'the database does not take what the ledger has: it is kept in the journal')
+    this.#log.error(
+      { err },
+      'cannot write to the database: charges stay in the journal until it can be written',
+    )
   }
 
   #logRejected({ id, kind, message }: RejectedWrite): void {
     const text =
       kind === 'record'
-        ? 'the database refused a record: its charge is kept without it'
-        : 'a charge is written without what goes along'
+        ? 'the database rejected a record: its charge is written without the description'
+        : 'the database rejected the extra statements of a charge: the charge is written without them'
     this.#log.error({ id, err: { message } }, text)
   }
 }

@@ -6,20 +6,20 @@ import { encodeEmpty } from './generation.ts'
 import type { Hold } from './ledger-state.ts'
 import { type DayTotals, type Meter, newMeter, type WindowTotals } from './meter.ts'
 
-/** On conflict: a settlement that is repeated changes nothing. */
+/** Repeating a settlement changes nothing. */
 export const insertGenerations = createGenerationInsert(generationColumns)
 
 export function createGenerationInsert(columns: readonly string[]): InsertStatement {
   return new InsertStatement('generations', columns, 'on conflict (id) do nothing')
 }
 
-/** Written with each generation: the roll-ups have to take it up. */
+/** Written with each generation: the roll-ups have yet to count it. */
 export const insertUnrolled = new InsertStatement('unrolled_generations', [
   'generation_id',
   'organization_id',
 ])
 
-/** As above, for one that the roll-ups count as it was before. */
+/** For a generation that the roll-ups count with its previous values. */
 export const insertCorrected = new InsertStatement('unrolled_generations', [
   'generation_id',
   'organization_id',
@@ -37,7 +37,7 @@ export const insertCorrections = new InsertStatement('corrections', [
   'created_at',
 ] satisfies (keyof CorrectionTable)[])
 
-/** Everything but the id, which comes first in both. */
+/** Sets every column but the id. */
 export const replaceGeneration = `update generations set ${generationColumns
   .slice(1)
   .map((column, index) => `${column} = $${index + 2}`)
@@ -114,14 +114,14 @@ const meterDayColumns = [
   'free',
 ] as const satisfies readonly (keyof MeterDayTable)[]
 
-/** Adds to what is there. */
+/** Adds to existing rows. */
 export const addMeterDays = new InsertStatement(
   'meter_days',
   meterDayColumns,
   buildAddClause('meter_days', ['subject', 'day'], meterDayColumns),
 )
 
-/** How the other days of a meter have changed. */
+/** The changes of the other days of a meter. */
 export function encodeChangedDays({ subject, changedDays }: Meter): unknown[][] {
   return [...changedDays].map(([day, { spent, byok, held, heldByok, free }]) => [
     subject,
@@ -131,7 +131,7 @@ export function encodeChangedDays({ subject, changedDays }: Meter): unknown[][] 
   ])
 }
 
-/** The values of `changedDayValues` as a row, which is added to what the table has. */
+/** The values of `encodeChangedDays` as a row, which is added to the one in the table. */
 export function toMeterDayRow(values: readonly unknown[]): Row {
   return Object.fromEntries(meterDayColumns.map((column, index) => [column, values[index]]))
 }
@@ -142,7 +142,7 @@ export function decodeMeterDay(row: Row): [string, DayTotals] {
   return [String(row.day), { ...totals, free: Number(row.free) }]
 }
 
-/** Amounts go as digits: both databases make numbers of them, and text can be handed to another thread. */
+/** Amounts are digits: both databases convert them, and text can be passed to another thread. */
 export function encodeMeter(meter: Meter): unknown[] {
   return [
     meter.subject,
@@ -163,7 +163,7 @@ function encodeTotals({ total, day, week, month }: WindowTotals): string[] {
   return [String(total), String(day), String(week), String(month)]
 }
 
-/** Both databases hand integers over as bigint here. */
+/** Both databases return integers as bigint here. */
 export function decodeMeter(row: Row): Meter {
   return {
     ...newMeter(String(row.subject)),

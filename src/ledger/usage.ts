@@ -5,7 +5,7 @@ import type { Window, WindowTotals } from './meter.ts'
 import { loadMetersForDay } from './meter-days.ts'
 import { meterSubjects } from './meter-subjects.ts'
 
-/** Spend in nano-dollars: in all, and in the UTC day, Monday week and month that `now` is in. */
+/** Spend in nano-dollars: in total, and in the UTC day, Monday week and month of `now`. */
 export interface WindowedSpend {
   total: bigint
   daily: bigint
@@ -21,7 +21,7 @@ export interface KeyUsage {
 const zeroSpend: WindowedSpend = { total: 0n, daily: 0n, weekly: 0n, monthly: 0n }
 export const zeroUsage: KeyUsage = { credits: zeroSpend, byok: zeroSpend }
 
-/** Windows come from the clock at the moment of reading: nothing is ever reset. */
+/** Windows are derived from the clock when they are read: nothing is ever reset. */
 export async function loadKeyUsage(db: Db, keyIds: number[], now: number): Promise<Map<number, KeyUsage>> {
   const meters = await loadMetersForDay(db, keyIds.map(meterSubjects.key), utcDay(now))
   return new Map(
@@ -50,7 +50,7 @@ export const windowByReset: Record<LimitReset | 'lifetime', Window> = {
   lifetime: 'total',
 }
 
-/** What is left of a limit in its current window; null when there is no limit. */
+/** What remains of a limit in its current window; null without a limit. */
 export function computeRemainingLimit(limit: SpendingLimit, usage: KeyUsage): bigint | null {
   if (limit.amount === null) return null
   const window = limit.reset ?? 'total'

@@ -2,7 +2,7 @@ import type { RequestSize } from '../call/size.ts'
 import type { Pricing } from '../catalogue/price.ts'
 import { nanoScale, priceListOf, type Rates } from './rates.ts'
 
-/** What an endpoint takes and gives, and for how much. */
+/** The token limits of an endpoint, and its prices. */
 export interface EndpointCapacity {
   pricing: Pricing | null
   context_length: number | null
@@ -10,10 +10,12 @@ export interface EndpointCapacity {
   max_prompt_tokens: number | null
 }
 
-/** Where neither the client nor the catalogue says. */
+/** Used when neither the client nor the catalogue sets a limit. */
 const defaultOutputTokens = 32_768
 
-/** The most a request can cost at an endpoint, in nano-dollars, rounded up. Null: nobody knows the price. */
+/**
+ * The most a request can cost at an endpoint, in nano-dollars, rounded up. Null when the price is unknown.
+ */
 export function computeWorstCaseCost(
   size: RequestSize,
   endpoint: EndpointCapacity,
@@ -43,7 +45,7 @@ function computeMaxPromptTokens(
   return Math.min(clampCount(size.promptTokens), max_prompt_tokens ?? maxCount, context_length ?? maxCount)
 }
 
-/** What the request allows, if the endpoint gives as much; what the endpoint gives; or what is usual. */
+/** What the request allows, up to the limit of the endpoint; else that limit; else the default. */
 function computeMaxOutputTokens(
   size: RequestSize,
   { max_completion_tokens, context_length }: EndpointCapacity,
@@ -56,7 +58,7 @@ function computeMaxOutputTokens(
   return Math.min(requested, supported) * Math.max(1, clampCount(size.choices))
 }
 
-/** More than any count can be. */
+/** Larger than any real count. */
 const maxCount = 1e12
 
 function clampCount(count: number): number {
@@ -72,7 +74,9 @@ interface WorstCaseRates {
 
 const worstCaseCache = new WeakMap<Rates, WorstCaseRates>()
 
-/** Pictures may be in anything, a document for one; sound and an hour's cache are asked for. */
+/**
+ * Any input may contain images, a document for example; audio and the one-hour cache have to be requested.
+ */
 function computeWorstCaseRates(rates: Rates): WorstCaseRates {
   const cached = worstCaseCache.get(rates)
   if (cached) return cached
