@@ -46,7 +46,7 @@ async function measureOn(server: TestServer, rows: number): Promise<Report> {
   const seeding = performance.now()
   const { small, hashes, addLatest } = await seedRecords(server, rows)
   const rolling = performance.now()
-  await rollUp(gateway, { fewest: 1 })
+  await rollUp(gateway, { minRows: 1 })
   await compactSegments(gateway)
   const rolled = performance.now()
   await addLatest(unrolledCount)

@@ -40,7 +40,7 @@ async function writeFixture(kind: DatabaseKind): Promise<void> {
   await server.call('POST', '/byok', { body: byok })
   await chat()
   await server.gateway.ledger.flush()
-  await rollUp({ db: server.gateway.db }, { fewest: 1 })
+  await rollUp({ db: server.gateway.db }, { minRows: 1 })
   server.clock.advance(3 * 60 * minuteMs)
   await chat()
   const holds = [await createOrphanedHold(server, null), await createOrphanedHold(server, 12)]

@@ -125,7 +125,7 @@ for (const kind of databaseKinds) {
           const { data } = await get('/credits')
           expect(data.total_usage).toBeCloseTo(expected.credits.total_usage + owed, 9)
 
-          await rollUp({ db: gateway.db }, { fewest: 1 })
+          await rollUp({ db: gateway.db }, { minRows: 1 })
           expect(await problems(gateway)).toEqual([])
         } finally {
           await stop()

@@ -1,4 +1,7 @@
-/** A statement past the query builder, with the placeholders of its database. Values that are objects become JSON. */
+/**
+ * A statement outside the query builder, with the placeholders of its database. Objects among the values
+ * become JSON.
+ */
 export interface Statement {
   sql: string
   values: readonly unknown[]
@@ -6,24 +9,24 @@ export interface Statement {
 
 export type Row = Record<string, unknown>
 
-/** What is neither text nor number is kept as JSON. */
+/** Anything but text and numbers is stored as JSON. */
 export function toBinding(value: unknown): unknown {
   return typeof value === 'object' && value !== null ? JSON.stringify(value) : value
 }
 
-/** What may be done inside one transaction. */
+/** What can be done inside one transaction. */
 export interface Batch {
   rows(statements: readonly Statement[]): Promise<Row[]>
   run(statements: readonly Statement[]): Promise<void>
 }
 
-/** A connection of its own, for the few transactions that every request makes: all of each, or nothing. */
+/** A dedicated connection for the few transactions that every request makes. */
 export interface BatchConnection {
   transact<T>(work: (batch: Batch) => Promise<T>): Promise<T>
   close(): Promise<void>
 }
 
-/** The data itself was refused, and will be again; anything else may go better next time. */
+/** The database rejected the data itself, and a retry would fail again; other errors may be temporary. */
 export function isRejectedData(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const { code, errno } = error as { code?: unknown; errno?: unknown }

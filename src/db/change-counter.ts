@@ -1,6 +1,6 @@
 import type { CompiledQuery, DatabaseConnection } from 'kysely'
 
-/** Tables that change all the time: nothing the hot path remembers is read from them. */
+/** Tables that change all the time: caches of the hot path read none of them. */
 const uncachedTables = new Set([
   'nodes',
   'stored_responses',
@@ -15,8 +15,8 @@ const uncachedTables = new Set([
 const writePattern = /^(?:insert into|update|delete from) "(\w+)"/
 
 /**
- * Counts the changes this process made to what may be remembered in memory. A change counts when others
- * can see it: at the end of its statement, or of its transaction.
+ * Counts the changes this process made to data that may be cached in memory. A change counts when others can
+ * see it: at the end of its statement, or of its transaction.
  */
 export class ChangeCounter {
   count = 0

@@ -38,14 +38,14 @@ describeOnEachDatabase('the database', (server) => {
     expect(row).toEqual({ sum_nanos: large, count: 1, largest: expect.any(Number) })
   })
 
-  test('a unique violation is told from other errors', async () => {
+  test('a unique violation is distinguished from other errors', async () => {
     const twice = db().insertInto('instance').values({ name: 'first_start', value: 'again' }).execute()
     expect(isUniqueViolation(await twice.catch((error: unknown) => error))).toBe(true)
     const broken = sql`select * from no_such_table`.execute(db())
     expect(isUniqueViolation(await broken.catch((error: unknown) => error))).toBe(false)
   })
 
-  test('a transaction that throws leaves nothing, and the next query finds the connection free', async () => {
+  test('a transaction that throws leaves nothing, and the connection is free for the next query', async () => {
     const failing = db()
       .transaction()
       .execute(async (tx) => {
@@ -83,8 +83,8 @@ describeOnEachDatabase('the database', (server) => {
   })
 })
 
-describe('SQLite beside another process', () => {
-  test('a writer elsewhere is waited for, and everything else goes on meanwhile', async () => {
+describe('SQLite with another process', () => {
+  test('another writer is waited for without blocking anything else', async () => {
     const { startTestServer } = await import('../../test/support/harness.ts')
     const server = await startTestServer('sqlite')
     const other = new Database(server.gateway.config.databaseUrl)

@@ -16,10 +16,10 @@ import { ReadBarrier } from './read-barrier.ts'
 import type { Schema } from './schema.ts'
 import { BunSqliteDialect } from './sqlite.ts'
 
-/** A database or a transaction in it: queries take either. */
+/** A database or a transaction in it: queries accept either. */
 export type Db = Kysely<Schema>
 
-/** `url` is `postgres://...` or the path of a SQLite file. `answerMs` null: queries may take as long as they do. */
+/** `url` is `postgres://...` or the path of a SQLite file. `queryTimeoutMs` null: queries have no timeout. */
 export function openDb(url: string, queryTimeoutMs?: number | null): Db {
   const changes = new ChangeCounter()
   const barrier = new ReadBarrier()
@@ -34,17 +34,17 @@ export function openDb(url: string, queryTimeoutMs?: number | null): Db {
 
 const readBarriers = new WeakMap<Db, ReadBarrier>()
 
-/** What SQLite is asked about money waits until it has all that is known; `caughtUp` gives null when it has. */
+/** On SQLite, reads of ledger tables wait until the journal is flushed; `wait` returns null when it is. */
 export function setReadBarrier(db: Db, wait: () => Promise<void> | null): void {
   const barrier = readBarriers.get(db)
   if (barrier) barrier.wait = wait
 }
 
-/** Reads what every request needs and writes a row of its own: fails when requests could not be served. */
+/** Reads what every request needs and writes a row: fails when requests could not be served. */
 export async function writeProbe(db: Db, now: string): Promise<void> {
   await sql`select hash from api_keys limit 1`.execute(db)
   await db.transaction().execute(async (tx) => {
-    // Large enough to need room: an update in place succeeds on a full disk.
+    // Large enough to need disk space: an update in place succeeds on a full disk.
     for (const value of [now.padEnd(probeBytes), now]) {
       await sql`insert into instance (name, value) values ('probed_at', ${value})
         on conflict (name) do update set value = excluded.value`.execute(tx)
@@ -60,7 +60,7 @@ export function isPostgresUrl(url: string): boolean {
 
 const changeCounters = new WeakMap<Db, ChangeCounter>()
 
-/** What PostgreSQL's clock says, in milliseconds. */
+/** The clock of PostgreSQL, in milliseconds. */
 export async function readDatabaseTime(db: Db): Promise<number> {
   const { rows } = await sql<{
     ms: number
@@ -68,12 +68,12 @@ export async function readDatabaseTime(db: Db): Promise<number> {
   return Number(rows[0]?.ms)
 }
 
-/** Reads that belong together, as of one moment. Nobody who writes has to wait for them. */
+/** Reads from one snapshot, without blocking writers. */
 export function runInSnapshot<T>(db: Db, work: (tx: Db) => Promise<T>): Promise<T> {
   return db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only').execute(work)
 }
 
-/** Grows with every change this process makes to accounts and policies: what was read before may be out of date. */
+/** Grows with every change this process makes to accounts and policies: what was read before may be stale. */
 export function changeCountOf(db: Db): number {
   return changeCounters.get(db)?.count ?? 0
 }
@@ -83,8 +83,8 @@ export function isPostgres(db: Db): boolean {
 }
 
 /**
- * Both engines hand integers over differently (sums and counts above all). Here they become one thing:
- * columns named `..._nanos` are bigint, because money must not lose a digit; every other integer is a number.
+ * The two databases return integers differently, sums and counts above all. Here they are unified: columns
+ * named `..._nanos` are bigint, because money must be exact; every other integer is a number.
  */
 class IntegerPlugin implements KyselyPlugin {
   transformQuery({ node }: Parameters<KyselyPlugin['transformQuery']>[0]) {
@@ -120,10 +120,10 @@ export async function migrate(db: Db): Promise<string[]> {
   return (results ?? []).filter((result) => result.status === 'Success').map((result) => result.migrationName)
 }
 
-/** A database that is away cannot be closed politely. */
+/** An unavailable database cannot be closed cleanly. */
 const closeTimeoutMs = 5000
 
-/** Bounded, and never an error: whoever closes has nothing more to ask of it. */
+/** Bounded, and never an error: the caller has no further use for it. */
 export async function closeDb(db: Db): Promise<void> {
   await withDeadline(closeTimeoutMs, db.destroy(), () => new Error('the database does not close')).catch(
     () => undefined,
@@ -132,7 +132,7 @@ export async function closeDb(db: Db): Promise<void> {
 
 const uniqueViolations = new Set(['SQLITE_CONSTRAINT_UNIQUE', 'SQLITE_CONSTRAINT_PRIMARYKEY', '23505'])
 
-/** SQLite's error has a `code`, the state of PostgreSQL's is its `errno`. */
+/** SQLite's error has a `code`, PostgreSQL's has its state in `errno`. */
 export function isUniqueViolation(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const { code, errno } = error as { code?: unknown; errno?: unknown }

@@ -35,7 +35,7 @@ async function tablesOf(db: Db): Promise<string[]> {
 }
 
 for (const kind of databaseKinds) {
-  test(`R7 a migration that fails in its middle leaves nothing, and the next start succeeds (${kind})`, async () => {
+  test(`R7 a migration that fails halfway leaves nothing, and the next start succeeds (${kind})`, async () => {
     const db = openDb(await newDatabase(kind))
     await migratorOf(db).migrateTo('008-own-key-origin')
     // The migration creates this table after it has changed others.
@@ -129,10 +129,10 @@ describe.if(databaseKinds.includes('postgres'))('an upgrade on PostgreSQL', () =
     await locked.promise
     const upgrading = upgrade(impatient, { url, nodeTimeoutMs, log })
     await Promise.race([started, upgrading])
-    // Requests that wait for the same lock give up one after the other, and so would the migration meanwhile.
+    // Requests that wait for the same lock time out one by one, and so would the migration.
     for (let tries = 0; tries < 2; tries++) {
       const request = sql`select id from generations`.execute(impatient)
-      expect(await request.catch((error: Error) => error.message)).toBe('the database gives no answer')
+      expect(await request.catch((error: Error) => error.message)).toBe('the database does not respond')
     }
     waited.resolve()
     await locking
@@ -142,7 +142,7 @@ describe.if(databaseKinds.includes('postgres'))('an upgrade on PostgreSQL', () =
     await closeDb(db)
   })
 
-  test('R16 is refused while a node runs, and done once all have stopped', async () => {
+  test('R16 is rejected while a node runs, and runs once all have stopped', async () => {
     const url = await newDatabase('postgres')
     const db = await leaveEarlierVersion(url)
     const { log } = recordLog()
@@ -159,7 +159,7 @@ describe.if(databaseKinds.includes('postgres'))('an upgrade on PostgreSQL', () =
     await closeDb(db)
   })
 
-  test('R16 with nothing to migrate a node starts beside others', async () => {
+  test('R16 with nothing to migrate a node starts next to others', async () => {
     const url = await newDatabase('postgres')
     const db = openDb(url)
     const { log } = recordLog()
@@ -169,7 +169,7 @@ describe.if(databaseKinds.includes('postgres'))('an upgrade on PostgreSQL', () =
     await closeDb(db)
   })
 
-  test('a start that is refused says why in one line', async () => {
+  test('a rejected start says why in one line', async () => {
     const url = await newDatabase('postgres')
     const db = await leaveEarlierVersion(url)
     await leaveHeartbeat(db, 'node-running', 1000)

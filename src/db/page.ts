@@ -4,11 +4,11 @@ import type { Schema } from './schema.ts'
 
 export interface RowPage<Row> {
   rows: Row[]
-  /** How many there are in all. */
+  /** The number of rows on all pages. */
   total: number
 }
 
-/** One page of a query, oldest first unless told otherwise. */
+/** One page of a query, oldest first by default. */
 export async function fetchPage<Tables extends keyof Schema, Row>(
   all: SelectQueryBuilder<Schema, Tables, Row>,
   page: Pagination,

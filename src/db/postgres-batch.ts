@@ -2,7 +2,7 @@ import { type ReservedSQL, SQL } from 'bun'
 import { withDeadline } from '../lib/deadline.ts'
 import { type Batch, type BatchConnection, type Row, type Statement, toBinding } from './batch.ts'
 
-/** A transaction that takes longer is given up: whatever became of it, asking again is safe. */
+/** A transaction that takes longer is aborted: whatever became of it, repeating it is safe. */
 const transactionTimeoutMs = 10_000
 const connectTimeoutSeconds = 5
 const closeTimeoutSeconds = 2
@@ -21,7 +21,7 @@ export class PostgresBatchConnection implements BatchConnection {
     try {
       return await withDeadline(transactionTimeoutMs, runTransaction(pool, work), transactionTimeoutError)
     } catch (error) {
-      // Nobody knows what state a silent connection is in.
+      // The state of an unresponsive connection is unknown.
       if (error instanceof TransactionTimeoutError && pool === this.#pool) {
         this.#pool = this.#open()
         void pool.close({ timeout: 0 }).catch(() => undefined)
@@ -47,7 +47,7 @@ async function runTransaction<T>(pool: SQL, work: (batch: Batch) => Promise<T>):
     await connection.unsafe('commit')
     return result
   } catch (error) {
-    // A connection that is gone has nothing left to roll back.
+    // A lost connection has nothing to roll back.
     await connection.unsafe('rollback').catch(() => undefined)
     throw error
   } finally {
@@ -58,7 +58,7 @@ async function runTransaction<T>(pool: SQL, work: (batch: Batch) => Promise<T>):
 class TransactionTimeoutError extends Error {}
 
 function transactionTimeoutError(): Error {
-  return new TransactionTimeoutError('the database gives no answer')
+  return new TransactionTimeoutError('the database does not respond')
 }
 
 class PostgresBatch implements Batch {
@@ -77,7 +77,7 @@ class PostgresBatch implements Batch {
     await this.#sendAll(statements)
   }
 
-  /** One behind the other, without waiting in between. */
+  /** Pipelined, without waiting in between. */
   #sendAll(statements: readonly Statement[]): Promise<Row[][]> {
     return Promise.all(
       statements.map(({ sql, values }) => this.#connection.unsafe(sql, values.map(toBinding))),

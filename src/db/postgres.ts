@@ -16,13 +16,16 @@ import type { ChangeCounter } from './change-counter.ts'
 import { QueryTimeoutError } from './unavailable.ts'
 
 const poolSize = 10
-/** A server that gives no answer in this time is as good as away: requests must end. */
+/** A server that does not respond within this time counts as unavailable: requests must end. */
 const defaultQueryTimeoutMs = 15_000
 const connectTimeoutSeconds = 10
-/** A pool that cannot be closed in this time is left to the end of the process. */
+/** A pool that cannot be closed within this time is left to the end of the process. */
 const closeTimeoutSeconds = 5
 
-/** Kysely on the runtime's own client, which gets over a lost connection; the drivers tried before it hung. */
+/**
+ * Kysely on the runtime's own client, which recovers from a lost connection; the drivers tried before it
+ * hung.
+ */
 export class BunPostgresDialect implements Dialect {
   readonly #url: string
   readonly #changes: ChangeCounter
@@ -50,7 +53,7 @@ export class BunPostgresDialect implements Dialect {
 
 function withQueryTimeout<T>(queryTimeoutMs: number | null, work: Promise<T>): Promise<T> {
   if (queryTimeoutMs === null) return work
-  return withDeadline(queryTimeoutMs, work, () => new QueryTimeoutError('the database gives no answer'))
+  return withDeadline(queryTimeoutMs, work, () => new QueryTimeoutError('the database does not respond'))
 }
 
 class PostgresDriver implements Driver {
@@ -74,7 +77,7 @@ class PostgresDriver implements Driver {
       const connection = await withQueryTimeout(this.#queryTimeoutMs, reserving)
       return new PostgresConnection(connection, this.#changes, this.#queryTimeoutMs)
     } catch (error) {
-      // One that comes too late goes back to the pool.
+      // A connection that arrives too late goes back to the pool.
       void reserving.then(
         (connection) => connection.release(),
         () => undefined,
@@ -125,7 +128,7 @@ class PostgresConnection implements DatabaseConnection {
       this.#changes.recordQuery(this, query)
       return { rows: [...result], numAffectedRows: BigInt(result.count ?? 0) }
     } catch (error) {
-      // Nobody knows what state a silent connection is in.
+      // The state of an unresponsive connection is unknown.
       if (error instanceof QueryTimeoutError)
         void this.#connection.close({ timeout: 0 }).catch(() => undefined)
       throw error

@@ -2,8 +2,8 @@ import type { Generated } from 'kysely'
 import type { GenerationTable } from './generation-table.ts'
 
 /**
- * The tables, in the subset SQLite and PostgreSQL share: times are ISO text, flags are 0 or 1,
- * JSON is text, money is an integer of nano-dollars in a column named `..._nanos`.
+ * The tables, in the subset that SQLite and PostgreSQL share: times are ISO text, flags are 0 or 1, JSON is
+ * text, money is an integer of nano-dollars in a column named `..._nanos`.
  */
 export interface Schema {
   instance: InstanceTable
@@ -55,7 +55,7 @@ export interface Schema {
 
 export type Flag = 0 | 1
 
-/** Facts about this installation, one row each. */
+/** Properties of this installation, one row each. */
 export interface InstanceTable {
   name: string
   value: string
@@ -64,7 +64,7 @@ export interface InstanceTable {
 export interface OrganizationTable {
   id: string
   name: string
-  /** The first organization runs the installation: its management keys may use operator operations. */
+  /** The first organization runs the installation: its management keys may call operator operations. */
   is_operator: Flag
   created_at: string
 }
@@ -105,7 +105,7 @@ export interface WorkspaceTable {
   created_by: string | null
   created_at: string
   updated_at: string | null
-  /** Set when deleted: keys and records of the past still name their workspace. */
+  /** Set when deleted: keys and past records still refer to their workspace. */
   deleted_at: string | null
 }
 
@@ -114,7 +114,7 @@ export interface WorkspaceMemberTable {
   workspace_id: string
   user_id: string
   role: WorkspaceRole
-  /** 1 when someone added the member by hand; otherwise the row is there because a SCIM mapping grants it. */
+  /** 1 when the member was added manually; otherwise a SCIM mapping grants the row. */
   is_manual: Generated<Flag>
   created_at: string
 }
@@ -148,22 +148,22 @@ export interface ApiKeyTable {
   limit_reset: LimitReset | null
   include_byok_in_limit: Flag
   disabled: Flag
-  /** 1 while the member who created it is deactivated; it is refused like a disabled one. */
+  /** 1 while the member who created it is deactivated; it is rejected like a disabled one. */
   suspended: Generated<Flag>
   expires_at: string | null
   external_user: string | null
   /** SHA-256 of a secret the partner chose, which authenticates as this key too. */
   external_hash: string | null
-  /** `environment` for the key that HEADGATE_MANAGEMENT_KEY names, so that a changed value replaces it. */
+  /** `environment` for the key of HEADGATE_MANAGEMENT_KEY, so that a changed value replaces it. */
   source: 'api' | 'environment'
   created_at: string
   updated_at: string | null
 }
 
 /**
- * What one subject (an organization, a workspace, a key, a member in a workspace) has spent and has held: in
- * all, and in the UTC day, Monday week and month that `day`, `week` and `month` say. Written only together
- * with the holds and charges it sums up. Outlives its subject.
+ * What one subject (an organization, a workspace, a key, a member in a workspace) has spent and held: in
+ * total, and in the UTC day, Monday week and month named by `day`, `week` and `month`. Written only together
+ * with the holds and charges it sums. Outlives its subject.
  */
 export interface MeterTable {
   subject: string
@@ -192,7 +192,7 @@ export interface MeterTable {
   free_minute: number
 }
 
-/** What counts in a meter on a day that is not the meter's current one. */
+/** The totals of a meter on a day that is not the meter's current one. */
 export interface MeterDayTable {
   subject: string
   day: string
@@ -210,21 +210,21 @@ export interface NodeTable {
   seen_at: string
 }
 
-/** Money set aside for a request under way, with all that is needed to close it when its process is gone. */
+/** Money held for a request in progress, with all that is needed to settle it when its process is gone. */
 export interface HoldTable {
-  /** That of the generation. */
+  /** The id of the generation. */
   id: string
   owner: string
-  /** The meters it counts in, with a space between two. */
+  /** The meters it counts in, separated by spaces. */
   subjects: string
   amount_nanos: bigint
   byok_nanos: bigint
-  /** The day it counts in. */
+  /** The day it counts on. */
   day: string
   expires_at: string
-  /** JSON: what is known of the generation before it begins, prices included. */
+  /** JSON: what is known of the generation at admission, prices included. */
   draft: string
-  /** JSON: what had come of the reply when it was last looked at. */
+  /** JSON: the progress of the reply at its last checkpoint. */
   checkpoint: string | null
 }
 
@@ -237,9 +237,9 @@ export interface LedgerEntryTable {
   amount_nanos: bigint
   kind: string
   note: string | null
-  /** Of the earliest, where it stands for several. */
+  /** Of the earliest, where it replaces several. */
   created_at: string
-  /** How many entries it stands for, and when the last of them was made; null: it is one itself. */
+  /** How many entries it replaces, and the time of the last of them; null when it is a single entry. */
   entry_count: Generated<number | null>
   last_entry_at: Generated<string | null>
 }
@@ -268,7 +268,7 @@ export interface AuthCodeTable {
   created_at: string
   expires_at: string
   used_at: string | null
-  /** What it was exchanged for. */
+  /** The key it was exchanged for. */
   key_id: number | null
 }
 
@@ -287,7 +287,7 @@ export interface SessionTable {
 }
 
 export interface FileTable {
-  /** Order of upload: what pages are cut by. */
+  /** Order of upload, used for pagination. */
   seq: Generated<number>
   id: string
   organization_id: string
@@ -299,7 +299,7 @@ export interface FileTable {
   created_at: string
 }
 
-/** Lists are JSON arrays, null where nothing is said; switches are 0, 1 or null. */
+/** Lists are JSON arrays, null when not set; switches are 0, 1 or null. */
 export interface GuardrailTable {
   id: string
   organization_id: string
@@ -340,7 +340,7 @@ export interface GuardrailKeyTable {
   created_at: string
 }
 
-/** A member has at most one guardrail in each workspace, whose id is repeated here for that rule. */
+/** A member has at most one guardrail in each workspace, whose id is repeated here for that constraint. */
 export interface GuardrailMemberTable {
   id: string
   organization_id: string
@@ -374,7 +374,7 @@ export interface PresetVersionTable {
   id: string
   preset_id: string
   version: number
-  /** Whose field names the configuration has. */
+  /** The format whose field names the configuration uses. */
   format: PresetFormat
   system_prompt: string | null
   /** JSON object. */
@@ -401,11 +401,11 @@ export interface DestinationTable {
   api_key_hashes: string | null
   /** JSON object. */
   filter_rules: string | null
-  /** JSON object of what is not secret. */
+  /** JSON object of the settings that are not secret. */
   config: string
-  /** A sealed JSON object of what is. */
+  /** Sealed JSON object of the secrets. */
   sealed_secrets: string
-  /** The origin the secrets were entered for: they are sent nowhere else. */
+  /** The origin that the secrets were entered for: they are never sent elsewhere. */
   secrets_origin: string | null
   created_at: string
   updated_at: string
@@ -422,7 +422,7 @@ export interface ByokKeyTable {
   label: string
   /** Null once deleted: the key material is wiped. */
   sealed_key: string | null
-  /** Where the provider was when the key was entered; null: nobody knew. */
+  /** The origin of the provider when the key was entered; null when unknown. */
   origin: string | null
   disabled: Flag
   is_fallback: Flag
@@ -448,7 +448,7 @@ export interface ScimTokenTable {
   created_at: string
 }
 
-/** A member as an identity provider sees them. External ids never match ids of ours. */
+/** A member as an identity provider sees them. External ids never equal internal ids. */
 export interface ScimUserTable {
   id: string
   organization_id: string
@@ -497,21 +497,24 @@ export interface ScimSyncJobTable {
   error_message: string | null
 }
 
-/** A generation that was settled for a node taken for dead, and that the node itself settled later. Kept for ever. */
+/**
+ * A generation that was settled for a node considered dead, and that the node itself settled later. Never
+ * deleted.
+ */
 export interface CorrectionTable {
   generation_id: string
   organization_id: string
-  /** What was charged first, and the posting it is part of. */
+  /** What was charged first, and the posting that it is part of. */
   previous_posting_id: string | null
   previous_cost_nanos: bigint
   previous_byok_nanos: bigint
-  /** What was charged in addition, or given back where it is negative, and the posting that is part of. */
+  /** What was charged in addition, or refunded where it is negative, and the posting that it is part of. */
   posting_id: string | null
   difference_nanos: bigint
   created_at: string
 }
 
-/** What was asked and answered, kept only where the workspace wants it. */
+/** The content of a request and its reply, stored only where the workspace enables it. */
 export interface GenerationContentTable {
   generation_id: string
   organization_id: string
@@ -530,11 +533,14 @@ export interface GenerationFeedbackTable {
   created_at: string
 }
 
-/** Requests of one organization that began on one UTC day, as columns. Never changed, only replaced by a larger one. */
+/**
+ * Requests of one organization that began on one UTC day, as columns. Never changed, only replaced by a
+ * larger one.
+ */
 export interface UsageSegmentTable {
   id: string
   organization_id: string
-  /** What it tells apart: in `request`, every request stands alone. */
+  /** The labels it distinguishes; `request` has one row for each request. */
   level: 'request' | 'hour' | 'day' | 'ends' | 'people'
   day: string
   size: number
@@ -547,37 +553,37 @@ export interface UsageColumnTable {
   body: Uint8Array
 }
 
-/** A generation that the roll-ups do not know yet, or know as it was before it was corrected. */
+/** A generation that the roll-ups have not counted yet, or counted before it was corrected. */
 export interface UnrolledGenerationTable {
   generation_id: string
   organization_id: string
-  /** JSON: what of it the roll-ups count now and must take back; null when they do not know it. */
+  /** JSON: what the roll-ups count of it and must reverse; null when they have not counted it. */
   previous: string | null
 }
 
-/** What a key spent on the requests that began on a day, as far as they are rolled up. Kept for ever. */
+/** What a key spent on the requests that began on a day, as far as they are rolled up. Never deleted. */
 export interface KeyDayTable {
   key_id: number
   day: string
   organization_id: string
   workspace_id: string
-  /** Empty where there was no user. */
+  /** Empty when there was no user. */
   user_id: string
   requests: number
   usage_nanos: bigint
-  /** At list prices, paid to the provider with the caller's own credential. */
+  /** At list prices, paid to the provider with a BYOK key. */
   byok_usage_nanos: bigint
 }
 
-/** A response kept for its client: its own items are in `stored_pages`, those before it in the response it follows. */
+/** A stored response: its own items are in `stored_pages`, those before it in the response it follows. */
 export interface StoredResponseTable {
   id: string
   organization_id: string
   workspace_id: string
   previous_response_id: string | null
-  /** Items of its input; those of its output follow them. */
+  /** Number of input items; the output items follow them. */
   input_count: number
-  /** Of the JSON of its items, and of all that is stored of it. */
+  /** Of the JSON of its items, and of everything stored for it. */
   item_bytes: number
   stored_bytes: number
   created_at: string
@@ -586,12 +592,12 @@ export interface StoredResponseTable {
   body: string
 }
 
-/** A response that is made in the background, until it is finished and stored. */
+/** A response that is created in the background, until it is complete and stored. */
 export interface BackgroundResponseTable {
   id: string
   organization_id: string
   workspace_id: string
-  /** The node that makes it. */
+  /** The node that creates it. */
   node_id: string
   status: 'queued' | 'in_progress'
   is_cancelled: Flag
@@ -600,7 +606,7 @@ export interface BackgroundResponseTable {
   created_at: string
 }
 
-/** Items that follow each other, sealed together: a row for each would be many times their size. */
+/** Consecutive items, sealed together: a row for each would be many times their size. */
 export interface StoredPageTable {
   response_id: string
   /** The position of the first one. */
@@ -610,7 +616,7 @@ export interface StoredPageTable {
   items: string
 }
 
-/** Where an item that came with an id of its own is. */
+/** The position of an item that has an id of its own. */
 export interface StoredItemIdTable {
   item_id: string
   response_id: string
@@ -625,13 +631,13 @@ export interface ConversationTable {
   /** Sealed JSON. */
   metadata: string
   created_at: string
-  /** Moves on with every addition. */
+  /** Extended with every addition. */
   expires_at: string
 }
 
 export interface ConversationItemTable {
   conversation_id: string
-  /** Grows with time, so that nodes can add without asking each other. */
+  /** Grows with time, so that nodes can add items without coordination. */
   place: string
   item_id: string
   /** Sealed JSON. */
@@ -643,11 +649,11 @@ export interface CatalogueEditTable {
   kind: 'provider' | 'model' | 'endpoint'
   /** The slug of the provider, or the id of the model. */
   name: string
-  /** Which endpoint of the model; empty for the other kinds. */
+  /** The endpoint of the model; empty for the other kinds. */
   tag: string
-  /** What was sent, without secrets. */
+  /** The body that was sent, without secrets. */
   fields: string
-  /** Those of a provider, with the origin they were entered for. */
+  /** The secrets of a provider, with the origin they were entered for. */
   sealed_secrets: string | null
   updated_at: string
 }

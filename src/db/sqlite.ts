@@ -15,9 +15,9 @@ import type { ChangeCounter } from './change-counter.ts'
 import type { ReadBarrier } from './read-barrier.ts'
 
 /**
- * Kysely on bun:sqlite. Ours, and not a package, for three reasons: a transaction must begin IMMEDIATE
- * (a deferred one that turns into a writer fails at once when another process writes), waiting callers
- * are served in order, and statements are prepared once.
+ * Kysely on bun:sqlite. Not a package, for three reasons: a transaction must begin IMMEDIATE (a deferred one
+ * that becomes a writer fails at once when another process writes), waiting callers are served in order, and
+ * statements are prepared once.
  */
 export class BunSqliteDialect implements Dialect {
   readonly #path: string
@@ -44,14 +44,14 @@ export class BunSqliteDialect implements Dialect {
   }
 }
 
-/** SQLite rolls back changes of the schema as it does any other, so a migration that is interrupted leaves nothing. */
+/** SQLite rolls back schema changes like any others, so an interrupted migration leaves nothing behind. */
 class TransactionalSqliteAdapter extends SqliteAdapter {
   override get supportsTransactionalDdl() {
     return true
   }
 }
 
-/** How long another process may hold the database, and how often it is asked for. */
+/** How long another process may lock the database, and how often the lock is retried. */
 const busyTimeoutMs = 5000
 const busyRetryMs = 10
 
@@ -71,14 +71,14 @@ class SqliteDriver implements Driver {
   }
 
   async init(): Promise<void> {
-    // Waited for where it stands only here; later, another process that writes holds up nobody.
+    // Blocks only here; later, waiting for another process that writes blocks nothing else.
     const first = [`busy_timeout=${busyTimeoutMs}`, 'journal_mode=WAL']
     for (const pragma of [...first, 'synchronous=FULL', 'foreign_keys=ON', 'busy_timeout=0']) {
       this.#database.run(`PRAGMA ${pragma}`)
     }
   }
 
-  /** One connection, handed over in the order it was asked for. */
+  /** One connection, handed out in the order of requests. */
   async acquireConnection(): Promise<DatabaseConnection> {
     const { promise, resolve } = Promise.withResolvers<void>()
     const before = this.#lastHolder
@@ -93,7 +93,7 @@ class SqliteDriver implements Driver {
   }
 
   async beginTransaction(connection: DatabaseConnection, { accessMode }: TransactionSettings): Promise<void> {
-    // Whoever writes within it keeps the ledger out until the end.
+    // A write transaction locks out the ledger until it ends.
     await this.#barrier.wait()
     const begin = accessMode === 'read only' ? 'begin' : 'begin immediate'
     await connection.executeQuery(CompiledQuery.raw(begin))
@@ -113,7 +113,7 @@ class SqliteDriver implements Driver {
   }
 }
 
-/** Queries with lists have a text for each length: they come and go. */
+/** Queries with lists have one text for each length, so their statements are not cached. */
 const maxStatements = 500
 
 type Binding = string | number | bigint | boolean | null | Uint8Array
@@ -130,7 +130,9 @@ class SqliteConnection implements DatabaseConnection {
     this.#barrier = barrier
   }
 
-  /** Another process that writes is waited for without holding up this one; a busy statement has done nothing yet. */
+  /**
+   * Waits for another process that writes without blocking this one; a busy statement has done nothing yet.
+   */
   async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
     if (!this.#database.inTransaction && this.#barrier.appliesTo(query.sql)) await this.#barrier.wait()
     for (const deadline = performance.now() + busyTimeoutMs; ; await Bun.sleep(busyRetryMs)) {
@@ -153,7 +155,7 @@ class SqliteConnection implements DatabaseConnection {
     return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) }
   }
 
-  /** The runtime's own cache holds twenty, which is fewer than one request may need. */
+  /** The runtime's own cache has twenty entries, fewer than one request may need. */
   #prepare(sql: string): Statement<unknown, Binding[]> {
     const known = this.#statements.get(sql)
     if (known) return known

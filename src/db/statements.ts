@@ -2,14 +2,19 @@ import type { Statement } from './batch.ts'
 
 type Rows = readonly (readonly unknown[])[]
 
-/** `insert` with any number of rows: all at once where each statement is a journey, one by one where it is not. */
+/**
+ * `insert` with any number of rows: all at once where each statement is a round trip, one by one where it is
+ * not.
+ */
 export class InsertStatement {
-  /** Of one row, for SQLite. */
+  /** For one row, on SQLite. */
   readonly singleRow: string
   readonly #prefix: string
   readonly #columns: number
   readonly #conflict: string
-  /** A text is made once for each number of rows: building it anew for every request costs more than running it. */
+  /**
+   * A text is built once for each number of rows: building it for every request costs more than running it.
+   */
   readonly #sqlByRowCount = new Map<number, string>()
 
   constructor(table: string, columns: readonly string[], conflict = '') {
@@ -19,7 +24,7 @@ export class InsertStatement {
     this.singleRow = `${this.#prefix} (${columns.map(() => '?').join(', ')}) ${conflict}`
   }
 
-  /** Of many, for PostgreSQL. */
+  /** For many rows, on PostgreSQL. */
   forRows(rows: Rows): Statement[] {
     return [...splitChunks(rows)].map((chunk) => ({ sql: this.#sqlFor(chunk.length), values: chunk.flat() }))
   }
@@ -38,7 +43,10 @@ export class InsertStatement {
 
 const maxChunkRows = 64
 
-/** Of 64, 32, 16 ... rows: the server keeps every text it has seen prepared, so there must be few of them. */
+/**
+ * For 64, 32, 16 ... rows: the server keeps every text prepared that it has seen, so there must be few of
+ * them.
+ */
 function* splitChunks<T>(rows: readonly T[]): Generator<readonly T[]> {
   for (let at = 0, size = maxChunkRows; at < rows.length; ) {
     while (size > rows.length - at) size /= 2
@@ -60,7 +68,10 @@ export function buildAddClause(table: string, key: readonly string[], columns: r
   return `on conflict (${key.join(', ')}) do update set ${set.join(', ')}`
 }
 
-/** The same query for all of the values in one PostgreSQL statement: `$` stands where they go, `$2` ... for the others. */
+/**
+ * The same query for all of the values in one PostgreSQL statement: `$` stands for the values, `$2` ... for
+ * the other parameters.
+ */
 export function buildListQuery(sql: string, values: readonly string[], ...others: string[]): Statement[] {
   if (values.length === 0) return []
   const list = 'select json_array_elements_text(cast(cast($1 as text) as json))'

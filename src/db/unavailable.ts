@@ -1,16 +1,16 @@
-/** The file cannot be read or written as it should: a full disk, a file that is read-only, damaged or locked. */
+/** The file cannot be read or written: a full disk, or a file that is read-only, damaged or locked. */
 const sqliteCodes = /^SQLITE_(?:FULL|IOERR|READONLY|CORRUPT|NOTADB|CANTOPEN|BUSY|LOCKED|PROTOCOL|NOMEM)/
 
-/** Connection lost, too few resources, shutting down, read-only, input/output and damage. */
+/** Connection lost, insufficient resources, shutting down, read-only, input/output errors and damage. */
 const postgresClasses = /^(?:08|53|57P|58)[0-9A-Z]{2,3}$|^25006$|^XX00[12]$/
 
 const clientCodes =
   /^(?:ERR_POSTGRES_(?:CONNECTION|IDLE|LIFETIME|TLS)|ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENOTFOUND|ENOSPC|EROFS)/
 
-/** A database that gave no answer in time. */
+/** A database that did not respond in time. */
 export class QueryTimeoutError extends Error {}
 
-/** Whether an error says that the database cannot be used right now, and nothing about the request. */
+/** Whether an error means that the database is unavailable now, whatever the request is. */
 export function isDatabaseUnavailable(error: unknown): boolean {
   if (error instanceof QueryTimeoutError) return true
   if (!(error instanceof Error)) return false

@@ -10,8 +10,8 @@ export interface UpgradeOptions {
 }
 
 /**
- * Brings the schema up to date, on a connection of its own: a migration may take longer than a request may wait.
- * Refused while a node runs, because one of the version before would go on with the old tables.
+ * Migrates the schema, on a connection of its own: a migration may take longer than a request may wait. Fails
+ * while a node runs, because one of the previous version would continue with the old tables.
  */
 export async function upgrade(db: Db, { url, nodeTimeoutMs, log }: UpgradeOptions): Promise<void> {
   // In this order: a node that has just migrated sends its first heartbeat afterwards, and leaves nothing pending.
@@ -21,11 +21,11 @@ export async function upgrade(db: Db, { url, nodeTimeoutMs, log }: UpgradeOption
   const startedAt = performance.now()
   const isLogged = pending.length > 0 && !isNew
   if (isLogged) log.info({ migrations: pending }, 'database migration started')
-  const own = pending.length > 0 ? openDb(url, null) : db
+  const connection = pending.length > 0 ? openDb(url, null) : db
   try {
-    await migrate(own)
+    await migrate(connection)
   } finally {
-    if (own !== db) await closeDb(own)
+    if (connection !== db) await closeDb(connection)
   }
   if (isLogged) log.info({ ms: Math.round(performance.now() - startedAt) }, 'database migration finished')
 }
@@ -35,7 +35,7 @@ interface RunningNode {
   age_ms: number
 }
 
-/** By the clock of the database, which every node follows. */
+/** By the clock of the database, which all nodes share. */
 async function findRunningNode(db: Db, nodeTimeoutMs: number): Promise<RunningNode | null> {
   const tables = await db.introspection.getTables()
   if (!tables.some(({ name }) => name === 'nodes')) return null

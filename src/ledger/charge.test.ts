@@ -20,7 +20,7 @@ const inputImages = 2
 const promptEstimate = 700
 const much = 10n ** 15n
 
-function terms(given: Partial<ChargeTerms> = {}): ChargeTerms {
+function terms(changes: Partial<ChargeTerms> = {}): ChargeTerms {
   return {
     pricing,
     at,
@@ -29,7 +29,7 @@ function terms(given: Partial<ChargeTerms> = {}): ChargeTerms {
     hold: { amount: much, byok: 0n },
     promptEstimate: () => promptEstimate,
     inputImages,
-    ...given,
+    ...changes,
   }
 }
 
@@ -58,15 +58,15 @@ describe('R6 the settlement table of docs/billing.md', async () => {
     )
 
   const characters = 4000
-  const told = used({ input: 1000, cacheRead: 200, webSearches: 2, reportedCost: 0.5 })
+  const reported = used({ input: 1000, cacheRead: 200, webSearches: 2, reportedCost: 0.5 })
 
   const counts: Record<string, (hasOutput: boolean) => Usage | null> = {
-    complete: (hasOutput) => ({ ...told, output: hasOutput ? 50 : 0 }),
+    complete: (hasOutput) => ({ ...reported, output: hasOutput ? 50 : 0 }),
     'explicit zero': () => zeroUsage,
-    // Some vendors begin with a count of one.
-    partial: () => ({ ...told, output: 1 }),
+    // Some providers start with a count of one.
+    partial: () => ({ ...reported, output: 1 }),
     none: () => null,
-    implausible: () => ({ ...told, output: 60_000_000 }),
+    implausible: () => ({ ...reported, output: 60_000_000 }),
   }
 
   const over = { complete: true, finished: true, failed: false }
@@ -85,7 +85,8 @@ describe('R6 the settlement table of docs/billing.md', async () => {
   const ours = used({ input: promptEstimate })
   const prices: Record<string, (reply: BillableReply) => bigint> = {
     "provider's count": ({ usage }) => computeCost(usage!, pricing, at, inputImages).total,
-    'completed count': () => computeCost({ ...told, output: characters / 4 }, pricing, at, inputImages).total,
+    'completed count': () =>
+      computeCost({ ...reported, output: characters / 4 }, pricing, at, inputImages).total,
     'our count': (reply) =>
       computeCost({ ...ours, output: reply.characters / 4 }, pricing, at, inputImages).total,
     'searches only': ({ usage }) => BigInt(usage!.webSearches) * 10_000_000n,
@@ -109,20 +110,24 @@ describe('R6 the settlement table of docs/billing.md', async () => {
     const isUncounted = reply.complete && source === 'estimated'
     const flag = count === 'implausible' ? 'implausible' : isUncounted ? 'uncounted' : null
     expect(charge).toMatchObject({ source, byok: 0n, flag })
-    // A credential of one's own changes who is paid, never what counts.
-    const own = priceReply(reply, terms({ isByok: true, hold: { amount: much, byok: much } }))
-    expect(own).toMatchObject({ listPrice: charge.listPrice, byok: price, cost: computeFee(price, 0.05) })
+    // A BYOK key changes who is paid, never what is counted.
+    const withByok = priceReply(reply, terms({ isByok: true, hold: { amount: much, byok: much } }))
+    expect(withByok).toMatchObject({
+      listPrice: charge.listPrice,
+      byok: price,
+      cost: computeFee(price, 0.05),
+    })
   })
 
   test('has every end for every count, once', () => {
     const finished = ['stop', 'length', 'tool calls', 'content filter', 'error']
-    const wanted: Record<string, string[]> = {
+    const expected: Record<string, string[]> = {
       complete: [...finished, 'blank', 'client gone, read to the end'],
       'explicit zero': [...finished, 'blank'],
       partial: [...finished, 'stream cut', 'client gone'],
       none: [...finished, 'blank', 'stream cut', 'client gone'],
     }
-    for (const [count, all] of Object.entries(wanted)) {
+    for (const [count, all] of Object.entries(expected)) {
       const there = new Set(rows.filter((row) => row[0] === count).map((row) => row[1]!))
       expect({ count, there: [...there].sort() }).toEqual({ count, there: all.sort() })
     }
@@ -132,11 +137,11 @@ describe('R6 the settlement table of docs/billing.md', async () => {
 })
 
 describe('R6 what is counted', () => {
-  test('the provider is believed when it is done, also below our own count', () => {
+  test('the count of a complete reply is the one the provider reports, even if it is below the estimate', () => {
     expect(priceReply({ ...plain, characters: 1_000_000 }, terms()).usage).toEqual(plain.usage!)
   })
 
-  test('a count on the way is completed, never lessened, and its prompt estimated only when it has none', () => {
+  test('a count from an incomplete reply is completed, never reduced, and its prompt is estimated only when it has none', () => {
     const cut = { ...plain, complete: false, finished: false }
     const { usage } = priceReply({ ...cut, usage: used({ input: 9, reasoning: 90, output: 5 }) }, terms())
     expect(usage).toEqual(used({ input: 9, reasoning: 90, output: 5 }))
@@ -145,7 +150,7 @@ describe('R6 what is counted', () => {
     )
   })
 
-  test('nobody estimates a prompt that is not charged for', () => {
+  test('a prompt that is not charged is not estimated', () => {
     const never = () => {
       throw new Error('estimated')
     }
@@ -162,25 +167,25 @@ describe('R6 what is counted', () => {
     ['less than nothing', { input: -1 }],
     ['a fraction', { output: 1.5 }],
     ['no number', { cacheRead: Number.NaN }],
-  ])('a count that cannot be is replaced by ours and flagged: %s', (_, usage) => {
+  ])('an implausible count is replaced by an estimate and flagged: %s', (_, usage) => {
     const charge = priceReply({ ...plain, usage: used(usage) }, terms())
     expect(charge).toMatchObject({ source: 'estimated', flag: 'implausible' })
     expect(charge.usage).toEqual(used({ input: promptEstimate, output: 50 }))
   })
 
-  test('50 million tokens are still a count', () => {
+  test('50 million tokens are still plausible', () => {
     expect(priceReply({ ...plain, usage: used({ input: 50_000_000 }) }, terms()).flag).toBeNull()
   })
 })
 
-describe('R3 a charge is never more than what was held', () => {
-  test('it is cut to the hold and flagged', () => {
+describe('R3 a charge never exceeds its hold', () => {
+  test('it is capped at the hold and flagged', () => {
     const charge = priceReply(plain, terms({ hold: { amount: 4_000_000n, byok: 0n } }))
     expect(charge).toMatchObject({ cost: 4_000_000n, flag: 'capped', listPrice: { total: 5_100_000n } })
     expect(priceReply(plain, terms({ hold: { amount: 5_100_000n, byok: 0n } })).flag).toBeNull()
   })
 
-  test('so is the use of a credential of one own', () => {
+  test('so is BYOK usage', () => {
     const hold = { amount: 255_000n, byok: 5_000_000n }
     expect(priceReply(plain, terms({ isByok: true, hold }))).toMatchObject({
       cost: 255_000n,
@@ -189,7 +194,7 @@ describe('R3 a charge is never more than what was held', () => {
     })
   })
 
-  test('whatever a provider counts, and never less than nothing', () => {
+  test('whatever a provider counts, and it is never negative', () => {
     const count = fc.oneof(fc.nat(100_000_000), fc.constantFrom(-1, 0.5, Number.NaN, 1e300))
     const replies = fc.record({
       usage: fc.option(fc.record({ input: count, output: count, webSearches: count })),
@@ -199,14 +204,14 @@ describe('R3 a charge is never more than what was held', () => {
       failed: fc.boolean(),
     })
     fc.assert(
-      fc.property(replies, fc.boolean(), fc.bigInt(0n, 10n ** 12n), (given, isByok, amount) => {
-        const reply = { ...given, usage: given.usage && used(given.usage) }
+      fc.property(replies, fc.boolean(), fc.bigInt(0n, 10n ** 12n), (generated, isByok, amount) => {
+        const reply = { ...generated, usage: generated.usage && used(generated.usage) }
         const { cost, byok, listPrice, upstream } = priceReply(
           reply,
           terms({ isByok, hold: { amount, byok: amount } }),
         )
         expect(cost >= 0n && byok >= 0n && listPrice.total >= 0n).toBe(true)
-        // A charge that takes less than was held from credits leaves room for what counts beside them.
+        // Credits that were held and not charged leave room for BYOK usage.
         expect(cost <= amount && cost + byok <= 2n * amount).toBe(true)
         expect(isByok ? upstream : byok).toBe(isByok ? byok : 0n)
       }),
@@ -219,19 +224,19 @@ describe('R3 a charge is never more than what was held', () => {
   })
 })
 
-describe('the fee for credentials of one own', () => {
-  const own = (byokFee: number) => terms({ isByok: true, byokFee, hold: { amount: much, byok: much } })
+describe('the fee for BYOK keys', () => {
+  const byokTerms = (byokFee: number) => terms({ isByok: true, byokFee, hold: { amount: much, byok: much } })
 
-  test('is a share of the list price, which is kept apart', () => {
+  test('is a share of the list price, which is recorded separately', () => {
     const usage = used({ input: 19_000_000 - 3_000 - 2 * 500 })
-    const charge = priceReply({ ...plain, usage }, own(0.05))
+    const charge = priceReply({ ...plain, usage }, byokTerms(0.05))
     expect(charge).toMatchObject({
       cost: 950_000_000n,
       byok: 19_000_000_000n,
       listPrice: { total: 19_000_000_000n },
     })
-    expect(priceReply(plain, own(0))).toMatchObject({ cost: 0n, byok: 5_100_000n })
-    expect(priceReply(plain, own(1))).toMatchObject({ cost: 5_100_000n, byok: 5_100_000n })
+    expect(priceReply(plain, byokTerms(0))).toMatchObject({ cost: 0n, byok: 5_100_000n })
+    expect(priceReply(plain, byokTerms(1))).toMatchObject({ cost: 5_100_000n, byok: 5_100_000n })
   })
 
   test('is rounded once, half a nano-dollar up', () => {
@@ -240,20 +245,20 @@ describe('the fee for credentials of one own', () => {
     expect(computeFee(1_000_000_007n, 0.055)).toBe(55_000_000n)
   })
 
-  test('is a fee of the rest where only searches are charged', () => {
+  test('applies to searches when only those are charged', () => {
     const usage = used({ input: 10, webSearches: 1 })
-    const charge = priceReply({ ...plain, usage, failed: true }, own(0.05))
+    const charge = priceReply({ ...plain, usage, failed: true }, byokTerms(0.05))
     expect(charge).toMatchObject({ cost: 500_000n, byok: 10_000_000n })
   })
 })
 
-describe('R8 R10 prices nobody knows, and what providers say they charged', () => {
+describe('R8 R10 unknown prices and reported costs', () => {
   const reported = (reportedCost: number | null) => ({
     ...plain,
     usage: used({ input: 1000, output: 50, reportedCost }),
   })
 
-  test('R10 the computed cost is charged, and the reported one kept', () => {
+  test('R10 the computed cost is charged, and the reported one recorded', () => {
     const charge = priceReply(reported(0.5), terms())
     expect(charge.cost).toBe(5_100_000n)
     expect(charge.usage.reportedCost).toBe(0.5)
@@ -278,13 +283,13 @@ describe('R8 R10 prices nobody knows, and what providers say they charged', () =
     expect(priceReply({ ...reported(0.5), failed: true }, terms({ pricing: null })).cost).toBe(0n)
   })
 
-  test('R8 free is free, and counted all the same', () => {
+  test('R8 a free reply costs nothing and is still counted', () => {
     const charge = priceReply(plain, terms({ pricing: { prompt: '0', completion: '0' } }))
     expect(charge).toMatchObject({ cost: 0n, usage: plain.usage!, source: 'reported' })
   })
 })
 
-test('nothing is charged where nothing was', () => {
+test('the zero charge is zero throughout', () => {
   expect(zeroCharge).toEqual({
     usage: zeroUsage,
     source: 'none',

@@ -57,14 +57,14 @@ const checks: InvariantCheck[] = [
   }),
   createComparison({
     invariant: 'I2',
-    statement: 'what is settled is not held any more',
+    statement: 'no settled generation has a hold',
     rows: sql`select holds.id as subject, 0 as left_nanos,
         case when generations.id is null then 0 else 1 end as right_nanos
       from holds left join generations on generations.id = holds.id`,
   }),
   createComparison({
     invariant: 'I3',
-    statement: 'every posting is what its generations cost, each counted once',
+    statement: 'every posting equals the cost of its generations, each counted once',
     rows: sql`select posting_id as subject, cost_nanos as left_nanos, coalesce(-credits_nanos, 0) as right_nanos
       from (select posting_id, sum(cost_nanos) as cost_nanos from (
         select posting_id, cost_nanos from generations
@@ -88,14 +88,14 @@ const checks: InvariantCheck[] = [
   }),
   createComparison({
     invariant: 'I3',
-    statement: 'what a corrected generation costs is what was posted for it, first and later',
+    statement: 'the cost of a corrected generation equals its first posting plus its correction',
     rows: sql`select id as subject, cost_nanos as left_nanos,
         previous_cost_nanos + difference_nanos as right_nanos
       from corrections join generations on id = generation_id`,
   }),
   createComparison({
     invariant: 'I3',
-    statement: 'what cost something was posted, and what cost nothing was not',
+    statement: 'every generation with a cost has a posting, and no other has',
     rows: sql`select id as subject, case when cost_nanos = 0 then 0 else 1 end as left_nanos,
         case when posting_id is null then 0 else 1 end as right_nanos
       from generations where hold_nanos > 0 or posting_id is not null`,
@@ -103,14 +103,14 @@ const checks: InvariantCheck[] = [
   checkHeldTotals,
   createComparison({
     invariant: 'I4',
-    statement: 'no charge is negative, or more than was held for it',
+    statement: 'no charge is negative or exceeds its hold',
     rows: sql`select id as subject, 0 as left_nanos,
         case when cost_nanos < 0 or cost_nanos > hold_nanos then 1 else 0 end as right_nanos
       from generations where hold_nanos > 0 or posting_id is not null`,
   }),
   createComparison({
     invariant: 'I6',
-    statement: 'the usage of every organization is what was posted against its credits',
+    statement: 'the usage of every organization equals what was posted against its credits',
     rows: sql`select subject, sum(metered_nanos) as left_nanos, sum(posted_nanos) as right_nanos from (
         select subject, total_nanos as metered_nanos, 0 as posted_nanos from meters
           where subject like 'organization:%'
@@ -121,7 +121,7 @@ const checks: InvariantCheck[] = [
   createWindowCheck('month'),
   createComparison({
     invariant: 'I6',
-    statement: 'the usage of every key on every day is what its generations of that day amount to',
+    statement: 'the usage of every key on every day equals the sum of its generations',
     rows: sql`select subject || ' ' || day as subject, sum(metered_nanos) as left_nanos,
         sum(recorded_nanos) as right_nanos from (
         select subject, day, day_nanos as metered_nanos, 0 as recorded_nanos from meters
@@ -155,7 +155,7 @@ function createWindowCheck(window: 'week' | 'month'): InvariantCheck {
           and meter_days.day >= ${sql.ref(`meters.${window}`)} and meter_days.day <= ${lastDay}
         group by meters.subject, ${inWindow}, ${inDay}`
     })
-    const statement = `what every meter has spent and held in its ${window} is what its days add up to`
+    const statement = `what every meter has spent and held in its ${window} equals the sum of its days`
     return createComparison({ invariant: 'I6', statement, rows: sql.join(sides, sql` union all `) })(db)
   }
 }
@@ -178,7 +178,7 @@ function createUsageChecks(
       name: 'usage',
       metered: sql`total_nanos`,
       rolled: sql`usage_nanos`,
-      own: sql`cost_nanos`,
+      unrolled: sql`cost_nanos`,
       previous: sql`previous_cost_nanos`,
     },
     {
@@ -186,18 +186,18 @@ function createUsageChecks(
       metered: sql`byok_total_nanos`,
       rolled: sql`byok_usage_nanos`,
       previous: sql`previous_byok_nanos`,
-      own: sql`case when is_byok = 1 then upstream_cost_nanos else 0 end`,
+      unrolled: sql`case when is_byok = 1 then upstream_cost_nanos else 0 end`,
     },
   ]
-  return counters.map(({ name, metered, rolled, own, previous }) =>
+  return counters.map(({ name, metered, rolled, unrolled, previous }) =>
     createComparison({
       invariant: 'I6',
-      statement: `the ${name} of every ${kind} is what its generations amount to`,
+      statement: `the ${name} of every ${kind} equals the sum of its generations`,
       rows: sql`select subject, sum(metered_nanos) as left_nanos, sum(recorded_nanos) as right_nanos from (
           select subject, ${metered} as metered_nanos, 0 as recorded_nanos from meters
             where subject like ${sql.lit(`${kind}:%`)}
           union all select ${subject}, 0, ${rolled} from key_days where ${condition}
-          union all select ${subject}, 0, ${own} from generations
+          union all select ${subject}, 0, ${unrolled} from generations
             where ${condition} and id in (select generation_id from unrolled_generations)
           union all select ${subject}, 0, -${previous} from ${reversedUsage} where ${condition}
         ) as both_sides group by subject`,
@@ -230,9 +230,11 @@ async function checkHeldTotals(db: Db): Promise<Finding> {
   const wrong = [...unmetered, ...unequal.map(({ subject }) => subject)]
   return {
     invariant: 'I4',
-    statement: 'what every meter has held is what the holds in it amount to',
+    statement: 'what every meter has held equals the sum of its holds',
     looked_at: holds.length,
-    violations: wrong.slice(0, maxViolationsShown).map((subject) => `${subject}: its holds do not add up`),
+    violations: wrong
+      .slice(0, maxViolationsShown)
+      .map((subject) => `${subject}: what it has held differs from the sum of its holds`),
   }
 }
 

@@ -11,7 +11,7 @@ import { rollUp } from './rollups/roll-up.ts'
 
 const days = ['2026-03-01', '2026-03-02', '2026-03-03']
 
-/** Two organizations, three days, a charge with an own key each day; each request is a posting. */
+/** Two organizations, three days, a charge with a BYOK key each day; each request is a posting. */
 async function spendOnDays(bench: Bench): Promise<void> {
   const { server } = bench
   const pay = async (key: string) => {
@@ -37,12 +37,12 @@ describeWithUpstreams('compaction of the ledger', (bench) => {
     return (await checkLedger(gateway().db)).findings.flatMap(({ violations }) => violations)
   }
 
-  async function figures() {
+  async function readTotals() {
     const { server } = bench()
-    const { entries: _, generations: __, ...sums } = (await checkLedger(gateway().db)).figures
+    const { entries: _, generations: __, ...totals } = (await checkLedger(gateway().db)).figures
     const key = await server.call('GET', '/key', { key: server.own.inferenceKey })
     const credits = await server.call('GET', '/credits')
-    return { sums, usage: key.body.data.usage, credits: credits.body.data }
+    return { totals, usage: key.body.data.usage, credits: credits.body.data }
   }
 
   const charges = () =>
@@ -55,11 +55,11 @@ describeWithUpstreams('compaction of the ledger', (bench) => {
       ...{ transactionId: 'txn-foreign', at: '2026-01-01T00:00:00.000Z' },
     })
     await spendOnDays(bench())
-    const before = await figures()
+    const before = await readTotals()
     expect(await charges()).toHaveLength(3 * 5 * 2)
     expect(await problems()).toEqual([])
 
-    expect(await compactEntries(gateway().db, '2026-03-02T23:59:59.999Z', { most: 3 })).toBe(2 * 5 * 2)
+    expect(await compactEntries(gateway().db, '2026-03-02T23:59:59.999Z', { maxEntries: 3 })).toBe(2 * 5 * 2)
     const own = bench().server.own.organization.id
     const summaries = (await charges()).filter((row) => row.transaction_id === `charges-2026-03-01-${own}`)
     expect(summaries.toSorted((a, b) => a.account.localeCompare(b.account))).toMatchObject([
@@ -72,7 +72,7 @@ describeWithUpstreams('compaction of the ledger', (bench) => {
       },
       { account: 'revenue', amount_nanos: 30_000_000n, entry_count: 3 },
     ])
-    expect(await figures()).toEqual(before)
+    expect(await readTotals()).toEqual(before)
     expect(await problems()).toEqual([])
     expect(await compactEntries(gateway().db, '2026-03-02T23:59:59.999Z')).toBe(0)
   })
@@ -80,7 +80,7 @@ describeWithUpstreams('compaction of the ledger', (bench) => {
   test.each([
     ["account = 'credits'", ['I1', 'I3', 'I6']],
     ["account = 'revenue'", ['I1']],
-  ])('I1 I3 I6 a nano-dollar too much in a summary is found (%s)', async (condition, expected) => {
+  ])('I1 I3 I6 a nano-dollar too much in a summary is reported (%s)', async (condition, expected) => {
     const change = (sign: string) =>
       sql
         .raw(`update ledger_entries set amount_nanos = amount_nanos ${sign} 1
@@ -89,27 +89,27 @@ describeWithUpstreams('compaction of the ledger', (bench) => {
     await change('+')
     const { findings } = await checkLedger(gateway().db)
     await change('-')
-    const found = findings.filter(({ violations }) => violations.length > 0)
-    expect([...new Set(found.map(({ invariant }) => invariant))].sort()).toEqual(expected)
+    const violated = findings.filter(({ violations }) => violations.length > 0)
+    expect([...new Set(violated.map(({ invariant }) => invariant))].sort()).toEqual(expected)
   })
 
   test('R22 two nodes at once compact each posting once', async () => {
-    const before = await figures()
+    const before = await readTotals()
     const other = openDb(gateway().config.databaseUrl)
     const until = '2026-03-03T10:00:02.500Z'
-    const most = { most: 1 }
-    const done = await Promise.all([gateway().db, other].map((db) => compactEntries(db, until, most)))
+    const options = { maxEntries: 1 }
+    const done = await Promise.all([gateway().db, other].map((db) => compactEntries(db, until, options)))
     await closeDb(other)
     expect(done.reduce((sum, replaced) => sum + replaced, 0)).toBe(3 * 2)
-    expect(await figures()).toEqual(before)
+    expect(await readTotals()).toEqual(before)
     expect(await problems()).toEqual([])
   })
 
-  test('R23 I3 I6 retention takes the generations of a summary away bit by bit, and the books agree throughout', async () => {
+  test('R23 I3 I6 retention deletes the generations of a summary in steps, and the invariants hold throughout', async () => {
     const { clock } = bench().server
     clock.freeze('2026-03-03T12:00:00.000Z')
-    await rollUp({ db: gateway().db }, { fewest: 1 })
-    const before = await figures()
+    await rollUp({ db: gateway().db }, { minRows: 1 })
+    const before = await readTotals()
     for (const now of ['2026-03-12T10:00:01.500Z', '2026-03-12T12:00:00.000Z', '2026-03-20T00:00:00.000Z']) {
       clock.freeze(now)
       await deleteOldGenerations({ db: gateway().db, clock }, 10)
@@ -119,8 +119,8 @@ describeWithUpstreams('compaction of the ledger', (bench) => {
     }
     expect(await gateway().db.selectFrom('generations').select('id').execute()).toEqual([])
     expect(await charges()).toHaveLength(3 * (3 + 2))
-    expect((await figures()).sums).toEqual(before.sums)
-    // What is posted from now on is found behind what was compacted.
+    expect((await readTotals()).totals).toEqual(before.totals)
+    // Later postings come after the compacted ones.
     clock.freeze('2026-04-01T00:00:00.000Z')
     await (await sendRequest(bench(), 'chat', { model: 'test/cent' })).text()
     await gateway().ledger.flush()
@@ -150,19 +150,19 @@ describeOnEachDatabase('compaction of charges in any order', (server) => {
     return rows.map((row) => row.transaction_id)
   }
 
-  test('R23 charges of a clock that was ahead hold up no others, and are compacted when their time has come', async () => {
+  test('R23 charges of a clock that was ahead block no others, and are compacted when they are due', async () => {
     await post('post-first', '2026-01-01T00:00:00.000Z')
     await post('post-ahead', '2036-01-01T00:00:00.000Z')
     for (let count = 0; count < 5; count++) await post(`post-${count}`, early)
-    expect(await compactEntries(db(), '2028-01-01T00:00:00.000Z', { most: 2 })).toBe(12)
+    expect(await compactEntries(db(), '2028-01-01T00:00:00.000Z', { maxEntries: 2 })).toBe(12)
     expect(await uncompacted()).toEqual(['post-ahead'])
     expect(await compactEntries(db(), '2036-02-01T00:00:00.000Z')).toBe(2)
     expect(await uncompacted()).toEqual([])
   })
 
-  test('R23 a run ends when its time is over, and the next one goes on from there', async () => {
+  test('R23 a run ends when its time is up, and the next one continues from there', async () => {
     for (const id of ['post-a', 'post-b', 'post-c']) await post(id, early)
-    const step = { most: 2, limitMs: 0 }
+    const step = { maxEntries: 2, maxRunMs: 0 }
     expect(await compactEntries(db(), early, step)).toBe(2)
     expect(await uncompacted()).toHaveLength(2)
     expect(await compactEntries(db(), early, step)).toBe(2)

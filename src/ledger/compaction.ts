@@ -23,7 +23,7 @@ type Entry = Pick<
 export async function compactEntries(
   db: Db,
   until: string,
-  { most: maxEntries = defaultMaxEntries, limitMs: maxRunMs = defaultMaxRunMs } = {},
+  { maxEntries = defaultMaxEntries, maxRunMs = defaultMaxRunMs } = {},
 ): Promise<number> {
   const deadline = performance.now() + maxRunMs
   let replaced = 0

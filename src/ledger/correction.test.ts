@@ -14,7 +14,7 @@ import { deleteOldGenerations } from './rollups/retention.ts'
 import { rollUp } from './rollups/roll-up.ts'
 import { createRelease } from './settlement.ts'
 
-/** Only where nodes share a database can one take another for dead. */
+/** Only nodes that share a database can consider each other dead. */
 describe.if(databaseKinds.includes('postgres'))('a charge that another node settled before', () => {
   let server: TestServer
   beforeAll(async () => {
@@ -102,17 +102,17 @@ describe.if(databaseKinds.includes('postgres'))('a charge that another node sett
   const charge = fc.record({ cost: fc.oneof(fc.constant(0), fc.nat(100)), isByok: fc.boolean() })
   let keys = 1000
 
-  test('I1 I2 I3 I4 I6 is charged once, as its own node says, whatever was rolled up before', async () => {
+  test('I1 I2 I3 I4 I6 is charged once, as its own node settles it, whatever was rolled up before', async () => {
     const { ledger, db } = server.gateway
-    const story = fc.record({
+    const scenario = fc.record({
       early: fc.option(charge),
       late: charge,
       rolls: fc.tuple(fc.boolean(), fc.boolean(), fc.boolean()),
     })
     await fc.assert(
-      fc.asyncProperty(fc.array(story, { minLength: 1, maxLength: 4 }), async (stories) => {
+      fc.asyncProperty(fc.array(scenario, { minLength: 1, maxLength: 4 }), async (scenarios) => {
         const keyId = ++keys
-        const named = stories.map((told) => ({ ...told, id: `gen-${newTimeOrderedHex()}` }))
+        const named = scenarios.map((scenario) => ({ ...scenario, id: `gen-${newTimeOrderedHex()}` }))
         await Promise.all(named.map(({ id }) => admit(id, keyId)))
         await Promise.all(
           named.map(({ id, early }) =>
@@ -121,20 +121,20 @@ describe.if(databaseKinds.includes('postgres'))('a charge that another node sett
             ),
           ),
         )
-        if (stories[0]?.rolls[0]) await rollUp({ db }, { fewest: 1 })
+        if (scenarios[0]?.rolls[0]) await rollUp({ db }, { minRows: 1 })
         const settleAll = () =>
           Promise.all(named.map(({ id, late }) => ledger.settle(settlement(id, keyId, late, true))))
         await settleAll()
-        if (stories[0]?.rolls[1]) await rollUp({ db }, { fewest: 1 })
+        if (scenarios[0]?.rolls[1]) await rollUp({ db }, { minRows: 1 })
         await settleAll()
         const sum = (isByok: boolean | null) =>
-          stories.reduce(
+          scenarios.reduce(
             (all, { late }) => all + (isByok === null || late.isByok === isByok ? late.cost : 0),
             0,
           )
-        const expected = [['stop', stories.length, sum(false), sum(true), sum(null)]]
+        const expected = [['stop', scenarios.length, sum(false), sum(true), sum(null)]]
         expect(await shown(keyId)).toEqual(expected)
-        if (stories[0]?.rolls[2]) await rollUp({ db }, { fewest: 1 })
+        if (scenarios[0]?.rolls[2]) await rollUp({ db }, { minRows: 1 })
         expect(await shown(keyId)).toEqual(expected)
         const { findings } = await checkLedger(db)
         expect(findings.flatMap(({ violations }) => violations)).toEqual([])
@@ -143,13 +143,13 @@ describe.if(databaseKinds.includes('postgres'))('a charge that another node sett
     )
   }, 120_000)
 
-  test('I3 R23 a correction follows its posting when that is compacted, and goes with its record', async () => {
+  test('I3 R23 a correction follows its posting when that is compacted, and is deleted with its record', async () => {
     const { ledger, db } = server.gateway
     const [id, keyId] = [`gen-${newTimeOrderedHex()}`, ++keys]
     await admit(id, keyId)
     await ledger.settle(settlement(id, keyId, { cost: 5, isByok: false }, false))
     server.clock.advance(1000)
-    // The same cost: the record keeps the posting it had, and ends later than that was made.
+    // The same cost: the record retains its posting, and ends later than that.
     await ledger.settle(settlement(id, keyId, { cost: 5, isByok: false }, true))
     await compactEntries(db, isoNow(server.clock))
     const violations = async () => (await checkLedger(db)).findings.flatMap((finding) => finding.violations)
@@ -166,7 +166,7 @@ describe.if(databaseKinds.includes('postgres'))('a charge that another node sett
     expect(await violations()).toContain(`${id}: 0 is not 1`)
     await rename(String(named?.posting_id))
 
-    await rollUp({ db }, { fewest: 1 })
+    await rollUp({ db }, { minRows: 1 })
     server.clock.advance(2 * 86_400_000)
     await deleteOldGenerations({ db, clock: server.clock }, 1)
     server.clock.release()
@@ -184,7 +184,7 @@ describe.if(databaseKinds.includes('postgres'))('a charge that another node sett
     expect((await checkLedger(db)).sound).toBe(true)
   })
 
-  test('I3 what may have been recorded and deleted since is not recorded anew', async () => {
+  test('I3 a request whose record may have been deleted is not recorded again', async () => {
     const { ledger } = server.gateway
     const [id, keyId] = [`gen-${newTimeOrderedHex()}`, ++keys]
     const late = settlement(id, keyId, { cost: 50, isByok: false }, true)

@@ -104,7 +104,7 @@ describe('R9 the cost of a reply', () => {
     })
   })
 
-  test('cached audio costs what a cached token does, then what audio does', () => {
+  test('cached audio has the price of cached tokens, or else that of audio', () => {
     const cost = (prices: Partial<Pricing>) =>
       computeCost(used({ cacheReadAudio: 1 }), { prompt: '1', completion: '0', ...prices }, at).prompt /
       10n ** 9n
@@ -120,13 +120,13 @@ describe('R9 the cost of a reply', () => {
     expect(computeCost(used({ input: 1 }), { ...plain, image: '0' }, at, 5).total).toBe(1000n)
   })
 
-  test('a discount is taken from all of it', () => {
+  test('a discount applies to the whole cost', () => {
     expect(
       computeCost(used({ input: 1000 }), { prompt: '0.000003', completion: '0', discount: 0.1 }, at).total,
     ).toBe(2_700_000n)
   })
 
-  test('nothing, where no price is known', () => {
+  test('is zero where no price is known', () => {
     expect(computeCost(used({ input: 1000 }), null, at).total).toBe(0n)
   })
 
@@ -159,7 +159,7 @@ describe('R9 the cost of a reply', () => {
       expect(promptOf(weekend)).toBe(2_000_000n)
       expect(promptOf(weekend, 1000, at + 86_400_000)).toBe(1_000_000n)
     })
-    test('every minute of a week is the day and time that the calendar says', () => {
+    test('every minute of a week has the day and time of the calendar', () => {
       fc.assert(
         fc.property(fc.integer({ min: 0, max: 4_000_000_000_000 }), (when) => {
           const date = new Date(when)
@@ -177,7 +177,7 @@ describe('R9 the cost of a reply', () => {
       const both = [{ min_prompt_tokens: 10, utc_days: ['sunday' as const], prompt: '0.000002' }]
       expect(promptOf(both)).toBe(1_000_000n)
     })
-    test('cached tokens make a prompt long, and what has no price of its own follows the new one', () => {
+    test('cached tokens count towards a long prompt, and buckets without a price of their own follow the new one', () => {
       const pricing = priced([{ min_prompt_tokens: 100, prompt: '0.000003' }])
       expect(computeCost(used({ input: 1, cacheRead: 100 }), pricing, at).prompt).toBe(303_000n)
     })

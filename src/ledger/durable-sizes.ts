@@ -31,7 +31,7 @@ export class DurableSizes {
   read(): DurableSize[] | null {
     if (!existsSync(this.path)) return null
     const text = readFileSync(this.path, 'latin1')
-    const recordNumbers = Array.from({ length: Math.ceil(text.length / recordBytes) }, (_, place) => place)
+    const recordNumbers = Array.from({ length: Math.ceil(text.length / recordBytes) }, (_, index) => index)
     return recordNumbers.flatMap((recordNumber) =>
       decodeRecord(text.slice(recordNumber * recordBytes, (recordNumber + 1) * recordBytes)),
     )

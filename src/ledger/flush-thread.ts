@@ -17,7 +17,7 @@ export type FlushThreadRequest =
   | { kind: 'state' }
   | { kind: 'mark'; isOpen: boolean }
   | { kind: 'rows'; sql: string; values: readonly string[]; parameters: readonly string[] }
-  | ({ kind: 'fold'; path: string } & WrittenSegment)
+  | ({ kind: 'flush'; path: string } & WrittenSegment)
   | { kind: 'close' }
 
 /**
@@ -56,7 +56,7 @@ export class FlushThread {
 
   /** Applies the segment in the file to the database, once. */
   async flush(path: string, segment: WrittenSegment): Promise<RejectedWrite[]> {
-    return (await this.#send({ kind: 'fold', path, ...segment })) as RejectedWrite[]
+    return (await this.#send({ kind: 'flush', path, ...segment })) as RejectedWrite[]
   }
 
   async close(): Promise<void> {

@@ -229,7 +229,7 @@ export function readLeftoverFile(path: string): LeftoverFile {
   const intactLines = bad < 0 ? own.length : bad
   const size = texts.slice(0, intactLines).reduce((sum, text) => sum + Buffer.byteLength(text) + 1, 0)
   const syncedSize = own.reduce(
-    (most, line) => (line?.segmentId.number === number ? Math.max(most, line.syncedSize) : most),
+    (max, line) => (line?.segmentId.number === number ? Math.max(max, line.syncedSize) : max),
     0,
   )
   const last = own.at(-1)

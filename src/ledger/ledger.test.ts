@@ -7,10 +7,10 @@ import { createRelease } from './settlement.ts'
 
 const silent = pino({ level: 'silent' })
 
-/** Refuses `gen-bad`, and does not answer for `gen-slow` alone. */
+/** Rejects `gen-bad`, and never completes `gen-slow` alone. */
 class PickyEngine implements LedgerEngine {
   readonly fullSince = null
-  readonly kept: string[] = []
+  readonly spooled: string[] = []
   readonly dropped: string[] = []
   readonly slow = Promise.withResolvers<void>()
   readonly reached = Promise.withResolvers<void>()
@@ -30,7 +30,7 @@ class PickyEngine implements LedgerEngine {
   }
 
   async spool(settlements: readonly Settlement[]): Promise<void> {
-    this.kept.push(...settlements.map(({ id }) => id))
+    this.spooled.push(...settlements.map(({ id }) => id))
   }
 
   drop({ id }: Settlement): void {
@@ -46,16 +46,16 @@ class PickyEngine implements LedgerEngine {
   }
 }
 
-test('R7 a settlement that was refused is not kept for the next process', async () => {
+test('R7 a rejected settlement is not spooled for the next process', async () => {
   const engine = new PickyEngine()
   const ledger = new Ledger(engine, systemClock, silent)
   await expect(ledger.settle(createRelease('gen-bad', 'org'))).rejects.toThrow('refused')
   await ledger.close()
   expect(engine.dropped).toEqual(['gen-bad'])
-  expect(engine.kept).toEqual([])
+  expect(engine.spooled).toEqual([])
 })
 
-test('R7 settlements behind a refused one are kept when the process ends before their turn', async () => {
+test('R7 settlements behind a rejected one are spooled when the process ends before their turn', async () => {
   const engine = new PickyEngine()
   const ledger = new Ledger(engine, systemClock, silent)
   const bad = ledger.settle(createRelease('gen-bad', 'org')).catch(String)
@@ -63,7 +63,7 @@ test('R7 settlements behind a refused one are kept when the process ends before 
   await bad
   await engine.reached.promise
   await ledger.close()
-  expect([...new Set(engine.kept)]).toEqual(['gen-slow', 'gen-2'])
+  expect([...new Set(engine.spooled)]).toEqual(['gen-slow', 'gen-2'])
   engine.slow.resolve()
   await Promise.all(others)
 }, 30_000)

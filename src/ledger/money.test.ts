@@ -34,7 +34,7 @@ describe('money', () => {
     )
   })
 
-  test('to USD and back loses no nano-dollar that a double can tell', () => {
+  test('converting to USD and back is exact as far as a double is', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: -(10n ** 15n), max: 10n ** 15n }), (nanos) => {
         expect(nanosFromUsd(usdFromNanos(nanos).toFixed(9))).toBe(nanos)
@@ -42,7 +42,7 @@ describe('money', () => {
     )
   })
 
-  test.each([-1, Number.NaN, Number.POSITIVE_INFINITY, 1e12, 0.123456789012])('refuses %p', (amount) => {
+  test.each([-1, Number.NaN, Number.POSITIVE_INFINITY, 1e12, 0.123456789012])('rejects %p', (amount) => {
     expect(usdAmount.safeParse(amount).success).toBe(false)
   })
 })

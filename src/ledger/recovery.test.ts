@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { describeOnEachDatabase } from '../../test/support/harness.ts'
 import { ClusterNode } from './recovery.ts'
 
-describeOnEachDatabase('a node among others', (server) => {
+describeOnEachDatabase('a node of a cluster', (server) => {
   let time = 0
   const newNode = () => new ClusterNode(false, () => time)
 
@@ -28,7 +28,7 @@ describeOnEachDatabase('a node among others', (server) => {
     return node.settleOrphans(server().gateway.db, server().gateway.ledger, now)
   }
 
-  test('R2 R7 settles what another left only after two minutes of looking without a sign of it', async () => {
+  test('R2 R7 settles the holds of another node only after two minutes of watching without a heartbeat', async () => {
     const [watching, dead] = [newNode(), newNode()]
     await dead.sendHeartbeat(server().gateway.db, now)
     await leaveHold(dead.id)
@@ -38,12 +38,12 @@ describeOnEachDatabase('a node among others', (server) => {
     const registered = () =>
       server().gateway.db.selectFrom('nodes').select('id').where('id', '=', dead.id).execute()
     expect(await registered()).toEqual([])
-    // It was only silent, and says so.
+    // It was only silent, and sends a heartbeat again.
     await dead.sendHeartbeat(server().gateway.db, now)
     expect(await registered()).toEqual([{ id: dead.id }])
   })
 
-  test('R7 after an outage of the database everybody has all of their time again', async () => {
+  test('R7 after an outage of the database every node has the full timeout again', async () => {
     const [watching, cutOff] = [newNode(), newNode()]
     await cutOff.sendHeartbeat(server().gateway.db, now)
     await leaveHold(cutOff.id)
@@ -52,7 +52,7 @@ describeOnEachDatabase('a node among others', (server) => {
     expect(await look(watching, 30_000)).toBe(0)
   })
 
-  test('R7 leaves a hold that a newer version placed to that version, and settles the others', async () => {
+  test('R7 leaves the hold of a newer version to that version, and settles the others', async () => {
     const { db } = server().gateway
     await leaveHold('newer', '[99,["?"],["?"],0,0]')
     await leaveHold('older')

@@ -34,31 +34,31 @@ const silent = pino({ level: 'silent' })
 const left = (path: string) => new Spool(path, silent).readLeftovers()
 const idsLeft = (path: string) => left(path).map(({ id }) => id)
 
-/** Files are removed once nobody waits for the disk. */
+/** Files are removed once no sync is pending. */
 async function until(isDone: () => boolean): Promise<void> {
   while (!isDone()) await Bun.sleep(1)
 }
 
-test('R7 what is kept is what the next process reads, each once, until it is delivered', async () => {
+test('R7 spooled settlements are read by the next process, each once, until they are delivered', async () => {
   const path = newFolder()
   const spool = new Spool(path, silent)
   await spool.write([settlement('gen-1')])
   await spool.write([settlement('gen-1'), settlement('gen-2')])
   const next = new Spool(path, silent)
-  const found = next.readLeftovers()
-  expect(found).toEqual([
+  const leftovers = next.readLeftovers()
+  expect(leftovers).toEqual([
     { ...settlement('gen-1'), isRetry: true },
     { ...settlement('gen-2'), isRetry: true },
   ])
-  // What it has to keep itself goes elsewhere.
+  // It writes its own settlements to another file.
   await next.write([settlement('gen-3')])
   expect(idsLeft(path)).toEqual(['gen-1', 'gen-2', 'gen-3'])
-  next.markDelivered(found)
+  next.markDelivered(leftovers)
   await until(() => readdirSync(path).length === 1)
   expect(idsLeft(path)).toEqual(['gen-3'])
 })
 
-test('R7 the file is gone when all in it are done', async () => {
+test('R7 a file is removed when all in it are delivered', async () => {
   const path = newFolder()
   const spool = new Spool(path, silent)
   await spool.write([settlement('gen-1'), settlement('gen-2')])
@@ -70,7 +70,7 @@ test('R7 the file is gone when all in it are done', async () => {
   expect(idsLeft(path)).toEqual(['gen-4'])
 })
 
-test('R7 a torn end is left out; damage to what was on disk stops the start, and names the file', async () => {
+test('R7 a torn end is ignored; damage to what was on disk fails the start, and names the file', async () => {
   const path = newFolder()
   const spool = new Spool(path, silent)
   await spool.write([settlement('gen-1')])
@@ -84,7 +84,7 @@ test('R7 a torn end is left out; damage to what was on disk stops the start, and
   expect(() => left(path)).toThrow(file)
 })
 
-test('R7 a full disk is tried again with the same lines, and nothing is on disk until it is synced', async () => {
+test('R7 a write to a full disk is retried with the same lines, and counts only once it is synced', async () => {
   const path = newFolder()
   const spool = new Spool(path, silent)
   const waiting = [settlement('gen-1'), settlement('gen-2')]
@@ -110,7 +110,7 @@ test('R7 a full disk is tried again with the same lines, and nothing is on disk 
   expect(idsLeft(path)).toEqual(['gen-1', 'gen-2'])
 })
 
-test('R7 files are closed when they are long, and each goes when its settlements are done', async () => {
+test('R7 large files are closed, and each is removed when its settlements are delivered', async () => {
   const path = newFolder()
   const spool = new Spool(path, silent)
   const long = (id: string): Settlement => ({
@@ -132,7 +132,7 @@ test('R7 what an earlier process left is not written again while it waits', asyn
   expect(readdirSync(path)).toHaveLength(1)
 })
 
-test('R7 a file of a newer form stops the start, and names the file', () => {
+test('R7 a file of a newer format fails the start, and names the file', () => {
   const path = newFolder()
   const file = new SegmentFile(segmentPath(join(path, 'unsent'), 1))
   file.begin({ journal: 'unsent', number: 1 }, Promise.resolve(), 0)
@@ -141,14 +141,14 @@ test('R7 a file of a newer form stops the start, and names the file', () => {
   expect(() => left(path)).toThrow(file.path)
 })
 
-test('R7 a column that an earlier version did not write has the default of the table', () => {
+test('R7 a column that an earlier version did not write is empty', () => {
   const path = newFolder()
   const file = new SegmentFile(segmentPath(join(path, 'unsent'), 1))
   file.begin({ journal: 'unsent', number: 1 }, Promise.resolve(), 0)
   file.append([encodeColumns(['id']), 'settle gen-1 ["org",false,"7","0",["gen-1"],[]]'])
-  const [found] = left(path)
+  const [settled] = left(path)
   const written = (column: (typeof providedColumns)[number]) =>
-    found?.generation?.[providedColumns.indexOf(column)]
+    settled?.generation?.[providedColumns.indexOf(column)]
   expect([written('id'), written('tokens_input'), written('is_byok'), written('flag')]).toEqual([
     'gen-1',
     0,
@@ -157,7 +157,7 @@ test('R7 a column that an earlier version did not write has the default of the t
   ])
 })
 
-test('R7 a file with a settlement that the database refuses is kept aside', async () => {
+test('R7 a file with a settlement that the database rejects is preserved under another name', async () => {
   const path = newFolder()
   await new Spool(path, silent).write([settlement('gen-1'), settlement('gen-2')])
   const next = new Spool(path, silent)

@@ -60,14 +60,14 @@ function monthly(subject: string, amount: bigint): Limit {
   return { kind: 'key', subject, window: 'month', includeByok: false, amount }
 }
 
-test('R7 with the database locked, a new day begins, and requests under way are charged', async () => {
+test('R7 with the database locked, a new day begins, and requests in progress are charged', async () => {
   await ledger.admit(admission('gen-1', '2031-01-01'))
   lock.run('begin immediate')
   await Promise.all([ledger.admit(admission('gen-2', '2031-01-02')), ledger.settle(settlement('gen-1', 5n))])
   await ledger.admit(admission('gen-3', '2031-01-01'))
 })
 
-test('R7 with the database locked, a key that was not seen since the start is admitted', async () => {
+test('R7 with the database locked, a key that was not used since the start is admitted', async () => {
   await ledger.admit(admission('gen-1', '2031-01-01'))
   lock.run('begin immediate')
   await ledger.admit(admission('gen-2', '2031-01-01', 'key:2'))
@@ -79,10 +79,10 @@ test('R7 limits are exact across days while segments wait for a locked database'
   await ledger.settle(settlement('gen-1', 5n))
   await ledger.flush()
   lock.run('begin immediate')
-  for (const [place, day] of ['02', '01', '03', '02', '04', '01'].entries()) {
-    await ledger.admit(admission(`gen-${day}-${place}`, `2031-01-${day}`))
-    await ledger.settle(settlement(`gen-${day}-${place}`, 5n))
-    // Closes a segment, which cannot come into the database.
+  for (const [index, day] of ['02', '01', '03', '02', '04', '01'].entries()) {
+    await ledger.admit(admission(`gen-${day}-${index}`, `2031-01-${day}`))
+    await ledger.settle(settlement(`gen-${day}-${index}`, 5n))
+    // Closes a segment, which cannot be flushed.
     engine.flush()?.catch(() => undefined)
     await new Promise((resolve) => setImmediate(resolve))
   }
@@ -98,7 +98,7 @@ test('R7 limits are exact across days while segments wait for a locked database'
   expect(lock.query(sum).get()).toEqual({ total: 36, month: 36 })
 })
 
-test('R7 a settlement that needs a hold from a locked database holds up no other', async () => {
+test('R7 a settlement that needs a hold from a locked database delays no other', async () => {
   await ledger.admit(admission('gen-1', '2031-01-01'))
   lock.run('begin immediate')
   const unknown = ledger.settle(settlement('gen-unknown', 0n))

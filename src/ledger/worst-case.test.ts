@@ -38,12 +38,12 @@ const ceiling = (
   )
 
 describe('R3 the worst case of a request', () => {
-  test('R8 nobody knows it without a price, and free is nothing', () => {
+  test('R8 is unknown without a price, and zero when free', () => {
     expect(computeWorstCaseCost(size, endpoint, at)).toBeNull()
     expect(ceiling({})).toBe(0n)
   })
 
-  test('every byte a token, all the output that was asked for, for each choice', () => {
+  test('counts every byte as a token, and all the requested output for each choice', () => {
     expect(ceiling({ prompt: '0.000001' })).toBe(1_000_000n)
     expect(ceiling({ completion: '0.000002' })).toBe(200_000n)
     expect(ceiling({ completion: '0.000002' }, { choices: 4 })).toBe(800_000n)
@@ -56,7 +56,7 @@ describe('R3 the worst case of a request', () => {
     expect(ceiling({ completion: '0.000001' }, {}, limits)).toBe(40_000n)
   })
 
-  test('without a wish the output is what the endpoint gives, or 32,768 if its context is as large', () => {
+  test('without a limit the output is that of the endpoint, or 32,768 if its context is as large', () => {
     const output = (limits: Partial<EndpointCapacity>) =>
       ceiling({ completion: '0.000000001' }, { outputTokens: null }, limits)
     expect(output({ max_completion_tokens: 8000, context_length: 100_000 })).toBe(8000n)
@@ -65,7 +65,7 @@ describe('R3 the worst case of a request', () => {
     expect(output({})).toBe(32_768n)
   })
 
-  test('the dearest price a token can have; audio and an hour of cache only where they are asked for', () => {
+  test('uses the highest price a token can have; audio and the one-hour cache only where they are requested', () => {
     const write: Partial<Pricing> = { prompt: '0.000001', input_cache_write: '0.000002' }
     expect(ceiling(write)).toBe(2_000_000n)
     const rare: Partial<Pricing> = { ...write, input_cache_write_1h: '0.000004', audio: '0.000008' }
@@ -87,7 +87,7 @@ describe('R3 the worst case of a request', () => {
     expect(ceiling({ request: '0.0000000001' })).toBe(1n)
   })
 
-  test('a long prompt may be one, and may not', () => {
+  test('a prompt that may be long has the higher of both prices', () => {
     const dearer = [{ min_prompt_tokens: 999, prompt: '0.000002' }]
     expect(ceiling({ prompt: '0.000001', overrides: dearer })).toBe(2_000_000n)
     expect(ceiling({ prompt: '0.000001', overrides: [{ ...dearer[0], min_prompt_tokens: 1000 }] })).toBe(
@@ -172,7 +172,7 @@ const capacities = fc.record({
   max_prompt_tokens: limit,
 })
 
-/** Some of each kind, together no more than there is. */
+/** Some of each kind, in total no more than the limit. */
 function shared(total: number, kinds: (keyof Usage)[], weights: number[]): Partial<Usage> {
   let left = total
   const usage: Record<string, number> = {}

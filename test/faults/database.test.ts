@@ -57,7 +57,7 @@ describe.if(databaseKinds.includes('postgres'))('a database that drops its conne
     const answers = await Promise.all(
       Array.from({ length: 30 }, () => ask().catch((error: Error) => error.message)),
     )
-    expect(new Set(answers)).toEqual(new Set(['the database gives no answer']))
+    expect(new Set(answers)).toEqual(new Set(['the database does not respond']))
     proxy.silent = false
     let recovered: unknown
     for (let i = 0; i < 50 && recovered !== 1; i++) recovered = await ask().catch(() => undefined)

@@ -98,7 +98,7 @@ for (const kind of databaseKinds) {
     expect(key?.held).toEqual({ total: 5n, day: 5n, week: 5n, month: 5n })
     const [frozen] = await loadMetersForDay(db, ['key:1'], frozenDay)
     expect([frozen?.spent.day, frozen?.held.day, frozen?.freeDay]).toEqual([0n, 0n, 3])
-    expect(await rollUp({ db }, { fewest: 1 })).toBe(5)
+    expect(await rollUp({ db }, { minRows: 1 })).toBe(5)
     expect(await problems()).toEqual([])
     await closeDb(db)
   })

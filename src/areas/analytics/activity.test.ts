@@ -80,7 +80,7 @@ describeOnEachDatabase('GET /activity', (server) => {
   test('R13 R23 the last 30 completed days by day, model and endpoint, before and after they are rolled up', async () => {
     await check()
     server().clock.freeze('2028-03-15T00:20:00.000Z')
-    await rollUp(server().gateway, { fewest: 1 })
+    await rollUp(server().gateway, { minRows: 1 })
     await check()
   })
 

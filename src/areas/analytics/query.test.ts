@@ -310,12 +310,12 @@ describeOnEachDatabase('Analytics', (server) => {
     test('before anything is rolled up', compareEverything, 60_000)
     test('while part of it is', async () => {
       server().clock.freeze('2028-03-01T00:00:00.000Z')
-      await rollUp(server().gateway, { fewest: 1, most: 200 })
+      await rollUp(server().gateway, { minRows: 1, maxRows: 200 })
       server().clock.freeze(now)
       await compareEverything()
     }, 60_000)
     test('after it is', async () => {
-      await rollUp(server().gateway, { fewest: 1, most: 200 })
+      await rollUp(server().gateway, { minRows: 1, maxRows: 200 })
       await compareEverything()
     }, 60_000)
     test('after its days are put in order', async () => {

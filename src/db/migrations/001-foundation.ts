@@ -13,7 +13,7 @@ export const foundation: Migration = {
   },
 }
 
-/** A number that counts up: the order rows were made in. */
+/** A number that counts up: the order in which rows were created. */
 function serial(db: Kysely<unknown>) {
   const postgres = db.getExecutor().adapter instanceof PostgresAdapter
   return {

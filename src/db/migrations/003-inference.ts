@@ -24,7 +24,7 @@ const tokenColumns = [
   'web_searches',
 ]
 
-/** No reference to other tables: what was spent outlives keys, workspaces and models. */
+/** No references to other tables: records outlive keys, workspaces and models. */
 async function createGenerations(db: Kysely<unknown>) {
   let table = db.schema
     .createTable('generations')

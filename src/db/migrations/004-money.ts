@@ -50,7 +50,7 @@ async function createHolds(db: Kysely<unknown>) {
   await clustered(db, holds)
 }
 
-/** What was asked for before goes by the moment it ended: nothing that is looked for later can come before it. */
+/** Earlier requests are ordered by the time they ended: no later search can find one before it. */
 async function extendGenerations(db: Kysely<unknown>) {
   const text = ['posting_id', 'flag', 'api_type', 'user_agent', 'request_id', 'upstream_id', 'service_tier']
   for (const column of text) await db.schema.alterTable('generations').addColumn(column, 'text').execute()
@@ -88,7 +88,7 @@ async function createRecords(db: Kysely<unknown>) {
   await index(db, 'generation_feedback_generation', 'generation_feedback', ['generation_id'])
 }
 
-/** What keys, their workspaces and their organizations have spent until now. */
+/** What keys, their workspaces and their organizations have spent so far. */
 async function fillMeters(db: Kysely<unknown>) {
   const now = Date.now()
   const [day, week, month] = [utcDay(now), utcWeekStart(now), utcMonthStart(now)]
@@ -115,7 +115,7 @@ async function fillMeters(db: Kysely<unknown>) {
   }
 }
 
-/** What was spent before charges were posted is one posting for each organization. */
+/** What was spent before charges were posted becomes one posting for each organization. */
 async function postOpening(db: Kysely<unknown>) {
   const now = new Date().toISOString()
   for (const [account, sign] of [

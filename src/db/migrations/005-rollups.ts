@@ -27,7 +27,7 @@ async function createSegments(db: Kysely<unknown>) {
     .addColumn('body', 'bytea', required)
     .addPrimaryKeyConstraint('usage_columns_pk', ['segment_id', 'name'])
     .execute()
-  // Numbers are packed as tightly as they go: trying to compress them costs time at every read.
+  // Numbers are already packed tightly: trying to compress them costs time at every read.
   if (db.getExecutor().adapter instanceof PostgresAdapter) {
     await sql`alter table usage_columns alter column body set storage external`.execute(db)
   }

@@ -3,8 +3,8 @@ import type { Migration } from 'kysely/migration'
 import { clustered, flag, key, required } from './columns.ts'
 
 /**
- * What is rolled up no longer follows from the time a request ended, but from the order of settlement; and meters
- * know every day for itself, so that a clock may go back.
+ * Roll-ups follow the order of settlement instead of the time a request ended; and meters have totals for
+ * every day, so that a clock may go back.
  */
 export const settlementOrder: Migration = { up }
 
@@ -37,7 +37,7 @@ interface Day {
   day: string
 }
 
-/** Days with more generations than were rolled up, because a clock was ahead once, are rolled up anew. */
+/** Days with more generations than were rolled up, because a clock was once ahead, are rolled up again. */
 async function unrollBrokenDays(db: Kysely<unknown>) {
   const { rows } = await sql<Day>`
     select recorded.organization_id, recorded.day from (
@@ -83,7 +83,7 @@ const subjects = [
   sql`'member:' || workspace_id || ':' || user_id`,
 ]
 
-/** From the records: they say on which day each request began. */
+/** From the records, which have the day each request began. */
 async function fillSpent(db: Kysely<unknown>) {
   for (const subject of subjects) {
     await sql`insert into meter_days (subject, day, spent_nanos, byok_nanos)
@@ -122,13 +122,13 @@ async function fillHeld(db: Kysely<unknown>) {
   }
 }
 
-/** A request counts in the day it began, also where a clock that was ahead had it count later. */
+/** A request counts on the day it began, even where a clock that was ahead counted it later. */
 function dayBegan({ day, draft }: Hold): string {
   const createdAt = /"(\d{4}-\d\d-\d\d)T\d\d:\d\d:\d\d\.\d{3}Z"/.exec(draft)?.[1]
   return createdAt ?? day
 }
 
-/** The next request of each meter puts it into the windows of its day, also where a clock had frozen them. */
+/** The next request of each meter moves it to the windows of its day, even where a clock had frozen them. */
 async function clearWindows(db: Kysely<unknown>) {
   await sql`insert into meter_days (subject, day, free)
     select subject, day, free_day from meters where free_day > 0

@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely'
 import type { Migration } from 'kysely/migration'
 import { index, key, organization, required } from './columns.ts'
 
-/** Responses are kept for some days: what was stored in the older form is not carried over. */
+/** Responses are stored for a few days only: those in the older format are not migrated. */
 export const storedResponses: Migration = {
   async up(db: Kysely<unknown>) {
     await db.schema.dropTable('stored_items').execute()

@@ -17,7 +17,10 @@ export async function index(db: Kysely<unknown>, name: string, table: string, co
   await db.schema.createIndex(name).on(table).columns(columns).execute()
 }
 
-/** Kept by its key alone, where the database can: every request writes here, and each index would be written too. */
+/**
+ * Clustered by its key, where the database can: every request writes here, and each index would be written
+ * too.
+ */
 export async function clustered<T extends string>(db: Kysely<unknown>, table: CreateTableBuilder<T, string>) {
   const isPostgres = db.getExecutor().adapter instanceof PostgresAdapter
   await (isPostgres ? table : table.modifyEnd(sql`without rowid`)).execute()

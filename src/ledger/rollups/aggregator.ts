@@ -8,10 +8,10 @@ import type { HistogramName, LabelName, MeasureName } from './usage-record.ts'
 export const granularities = ['minute', 'hour', 'day', 'week', 'month'] as const
 export type Granularity = (typeof granularities)[number]
 
-/** `id` is known of single generations only; of `none` nothing is known. */
+/** `id` exists only for single generations; `none` groups nothing. */
 type ColumnName = LabelName | 'id' | 'none'
 
-/** What to group by: a column, and what its values stand for. */
+/** What to group by: a column, and how its values are shown. */
 export interface Dimension {
   column: ColumnName
   read: (value: string | null) => string | null
@@ -23,7 +23,7 @@ export interface Filter {
 }
 
 export interface RollupQuery {
-  /** Requests that began in this time; the end is no part of it. */
+  /** Requests that began in this period, without its end. */
   from: number
   to: number
   granularity: Granularity | null
@@ -34,7 +34,7 @@ export interface RollupQuery {
 }
 
 export interface Group {
-  /** The beginning of the bucket of time, where there is a grain. */
+  /** The start of the time bucket, where there is a granularity. */
   bucket: string | null
   values: readonly (string | null)[]
   sum: (measure: MeasureName) => bigint
@@ -45,9 +45,9 @@ export interface Group {
 export class TooManyGroupsError extends Error {}
 
 const maxGroups = 200_000
-/** Says whether anything is left of a group. */
+/** Whether anything is left of a group. */
 export const countMeasure: MeasureName = 'requests'
-/** A distribution takes four kilobytes. */
+/** A histogram takes four kilobytes. */
 const maxHistogramGroups = 10_000
 const dayMs = 86_400_000
 const granularityMs = { minute: 60_000, hour: 3_600_000 }
@@ -55,12 +55,12 @@ const granularityMs = { minute: 60_000, hour: 3_600_000 }
 /** Adds up segments, column by column. */
 export class Aggregator {
   readonly #query: RollupQuery
-  /** The buckets of time, then the values of each dimension, by the numbers they were given. */
+  /** The time buckets, then the values of each dimension, by the numbers they were assigned. */
   readonly #buckets = new Interner<string | null>()
   readonly #values: Interner<string | null>[]
   /** Combinations: of the first two, of these with the third, and so on. */
   readonly #combinations: Interner<number>[]
-  /** Those of all. */
+  /** The combinations of all dimensions. */
   readonly #groups = new Interner<number>()
   readonly #groupKeys: Pick<Group, 'bucket' | 'values'>[] = []
   readonly #totals: Map<MeasureName, GroupTotals>
@@ -94,11 +94,11 @@ export class Aggregator {
     }
   }
 
-  /** Without those of which every request was taken back. */
+  /** Without groups whose requests were all reversed. */
   groups(): Group[] {
     const counts = this.#totals.get(countMeasure)
     const groups = this.#groupKeys.map(({ bucket, values }, index) => ({
-      place: index,
+      index,
       bucket,
       values,
       sum: (measure: MeasureName) => this.#totals.get(measure)?.get(index) ?? 0n,
@@ -106,7 +106,7 @@ export class Aggregator {
       percentile: (histogram: HistogramName, share: number) =>
         this.#histograms.get(histogram)?.percentile(index, share) ?? null,
     }))
-    return groups.filter(({ place: index }) => counts?.get(index) !== 0n)
+    return groups.filter(({ index }) => counts?.get(index) !== 0n)
   }
 
   #assignGroups(segment: RollupSegment, skipped: Uint8Array | null): Int32Array {
@@ -155,15 +155,15 @@ export class Aggregator {
   }
 }
 
-/** Fewer than there can be of anything in one answer; a pair of numbers stays a safe integer. */
+/** Larger than the number of distinct values in any result; a pair of numbers stays a safe integer. */
 const maxIds = 2 ** 26
 
-/** An axis whose numbers mean something in one segment, with what that is for the whole tally. */
+/** An axis whose numbers are local to one segment, with their numbers in the whole result. */
 interface MappedAxis extends Axis {
   ids: number[]
 }
 
-/** Gives each item the next number. */
+/** Assigns each item the next number. */
 class Interner<T> {
   readonly #ids = new Map<T, number>()
   readonly #items: T[] = []

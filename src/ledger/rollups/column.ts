@@ -1,13 +1,14 @@
 /**
- * A column of a segment: whole numbers, or texts by their place in `values`. One that is the same in every row
- * has no `numbers`. Numbers below zero take back what was counted before; they are rare, and eight bytes wide.
+ * A column of a segment: integers, or texts as indexes into `values`. One that has the same value in every
+ * row has no `numbers`. Negative numbers reverse what was counted before; they are rare, and eight bytes
+ * wide.
  */
 export interface Column {
   numbers: Uint32Array | Float64Array | null
   constant: number
   /** The largest magnitude. */
   max: number
-  /** Of the magnitudes of all rows, as near as doubles come to it. */
+  /** Of the absolute values of all rows, as a double. */
   total: number
   values: readonly (string | null)[] | null
 }
@@ -81,7 +82,7 @@ export function decodeColumn(bytes: Uint8Array, size: number): Column {
   return { ...known, numbers: width === 0 ? null : widen(data, width, size) }
 }
 
-/** One kind of array for all widths: what runs over them is compiled once. */
+/** One kind of array for all widths, so that loops over them are compiled once. */
 function widen(data: Uint8Array, width: number, size: number): Uint32Array | Float64Array {
   const aligned = data.byteOffset % width === 0 ? data : data.slice()
   const { buffer, byteOffset } = aligned
@@ -90,7 +91,7 @@ function widen(data: Uint8Array, width: number, size: number): Uint32Array | Flo
   return width === 4 ? new Uint32Array(buffer, byteOffset, size) : new Float64Array(buffer, byteOffset, size)
 }
 
-/** Several columns in one, each under its name. */
+/** Several columns in one body, each under its name. */
 export function packColumns(columns: ReadonlyMap<string, Uint8Array>): Uint8Array {
   const offsets: Record<string, [at: number, length: number]> = {}
   let at = 0
@@ -108,7 +109,7 @@ export function unpackColumns(bytes: Uint8Array): Map<string, Uint8Array> {
   return new Map(Object.entries(header).map(([name, [at, length]]) => [name, data.subarray(at, at + length)]))
 }
 
-/** The length of the header, the header as JSON, and the data where numbers of eight bytes may begin. */
+/** The length of the header, the header as JSON, and the data aligned to eight bytes. */
 function frame(header: unknown, data: Uint8Array): Uint8Array {
   const text = new TextEncoder().encode(JSON.stringify(header))
   const start = alignTo8(4 + text.length)

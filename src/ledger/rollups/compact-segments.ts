@@ -12,13 +12,13 @@ import {
   type SegmentRow,
 } from './segment-store.ts'
 
-/** How long after its end a day is put in order: hardly anything comes later. */
+/** How long after its end a day is compacted: hardly any request is recorded later. */
 const settleDelayMs = 2 * 3_600_000
-/** A few pieces that came late are no reason to write a day anew. */
+/** A few late segments do not justify rewriting a day. */
 const minSegments = 4
 const maxSegmentRows = 65_536
 
-/** Makes few large segments of the many small ones that a day leaves behind. */
+/** Merges the many small segments of a day into few large ones. */
 export async function compactSegments({ db, clock }: { db: Db; clock: Clock }): Promise<void> {
   const day = utcDay(clock.now() - settleDelayMs)
   for (const scattered of await findFragmentedDays(db, day, { minSegments, maxRows: maxSegmentRows })) {
@@ -27,7 +27,7 @@ export async function compactSegments({ db, clock }: { db: Db; clock: Clock }): 
   }
 }
 
-/** Of about the largest size each. */
+/** Each of about the maximum size. */
 function splitBatches(rows: readonly SegmentRow[]): SegmentRow[][] {
   const batches: SegmentRow[][] = []
   let size = 0
@@ -42,7 +42,7 @@ function splitBatches(rows: readonly SegmentRow[]): SegmentRow[][] {
 
 class SegmentsReplacedError extends Error {}
 
-/** Another process may be doing the same: one of the two finds the segments gone, and leaves everything as it is. */
+/** When two processes do this at once, one of them finds the segments gone and changes nothing. */
 async function replaceSegments(db: Db, rows: SegmentRow[]): Promise<void> {
   const [first] = rows
   const segments = await loadSegments(db, rows, null)

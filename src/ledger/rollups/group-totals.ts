@@ -1,16 +1,19 @@
 import type { Column } from './column.ts'
 
-/** Half of what a double counts exactly, because the totals it is held against are rounded. */
+/** Half of what a double counts exactly, because the totals compared with it are rounded. */
 const maxSafeTotal = Number.MAX_SAFE_INTEGER / 2
 
-/** One sum a group. Doubles, which are fast, as long as no sum can lose a digit; what they held goes to `#carried` before. */
+/**
+ * One sum for each group. Doubles, which are fast, while no sum can lose precision; before that they are
+ * moved to `#carried`.
+ */
 export class GroupTotals {
   #numbers = new Float64Array(64)
   #overflow = new Map<number, bigint>()
-  /** No sum is larger. */
+  /** No sum exceeds it. */
   #bound = 0
 
-  /** `groups` says for each row to which sum it belongs; -1 for none. `count` is how many sums there are. */
+  /** `groups` has the group of each row, or -1 for none. `count` is the number of groups. */
   add(groups: Int32Array, column: Column, count: number): void {
     if (column.max === 0) return
     this.#grow(count)

@@ -1,23 +1,23 @@
 import type { Column } from './column.ts'
 
-/** Each step is 2 % above the one before it, so that a percentile is at most 1 % away from the truth. */
+/** Each step is 2 % above the previous one, so that a percentile is at most 1 % off. */
 const bucketGrowth = 1.02
 const bucketCount = 1024
 const bucketTableSize = 65_536
 
-/** The logarithms of nearly all values there are, taken once. */
+/** The logarithms of nearly all values, computed once. */
 const bucketTable = Uint16Array.from({ length: bucketTableSize }, (_, value) => computeBucket(value))
 
 function computeBucket(value: number): number {
   return value < 1 ? 0 : Math.min(bucketCount - 1, 1 + Math.floor(Math.log(value) / Math.log(bucketGrowth)))
 }
 
-/** How values are distributed in each group: how many there are, what they add up to, and how many near each size. */
+/** The distribution of values in each group: their number, their sum, and how many are near each size. */
 export class HistogramSet {
   #counts = new Uint32Array(bucketCount)
   #totals = new Float64Array(2)
 
-  /** As `Sums.add`. Values are kept one higher: 0 is none. */
+  /** As `GroupTotals.add`. Stored values are one higher: 0 is none. */
   add(groups: Int32Array, { numbers, constant, max }: Column, count: number): void {
     if (max === 0) return
     this.#grow(count)
@@ -30,7 +30,7 @@ export class HistogramSet {
     return count === 0 ? null : (this.#totals[group * 2 + 1] ?? 0) / count
   }
 
-  /** Of the values in order, the one at this share of them. */
+  /** The percentile of the values. */
   percentile(group: number, share: number): number | null {
     const count = this.#totals[group * 2] ?? 0
     if (count === 0) return null

@@ -1,17 +1,20 @@
 import type { LabelName } from './usage-record.ts'
 
-/** What a roll-up tells apart. What it leaves out is added up. */
+/** The labels of a roll-up. It aggregates over all others. */
 export interface LevelDefinition {
   labels: readonly LabelName[]
-  /** Whether it knows the hour of the day. */
+  /** Whether it has the hour of the day. */
   byHour: boolean
 }
 
 const endpointLabels = ['workspace', 'model', 'provider', 'endpoint'] as const
 
-/** `request` has every request as it is; each other one is small enough to be read whole. Another one is another line. */
+/**
+ * `request` has one row for each request; every other level is small enough to be read completely. A new
+ * level is one line.
+ */
 export const rollupLevels = {
-  /** All that may be asked about a whole year. */
+  /** Everything that can be queried for a whole year. */
   day: { labels: [...endpointLabels, 'key', 'user', 'app'], byHour: false },
   hour: { labels: endpointLabels, byHour: true },
   ends: { labels: [...endpointLabels, 'finish', 'context'], byHour: false },

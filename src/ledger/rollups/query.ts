@@ -21,7 +21,7 @@ import {
 } from './slices.ts'
 import { decodeReversal, selectSourceColumns } from './usage-record.ts'
 
-/** Read, then added up, before anybody else gets a turn. */
+/** How many rows are read and aggregated before yielding to the event loop. */
 const maxRowsPerBatch = 400_000
 const maxSliceRows = 5000
 const minSliceRows = 500
@@ -53,14 +53,14 @@ export async function queryRollups(
     if (!(await addUnrolled(db, aggregator, query, listing.unrolled, deadline))) continue
     return aggregator.groups()
   }
-  throw new RollupTimeoutError('the roll-ups are being put in order')
+  throw new RollupTimeoutError('the roll-ups were compacted during every attempt')
 }
 
 function scopeOf(organizationId: string, { from, to }: RollupQuery): QueryScope {
   return { organizationId, from: new Date(from).toISOString(), to: new Date(to).toISOString() }
 }
 
-/** False when a segment was replaced under way. */
+/** False when a segment was replaced meanwhile. */
 async function addSegments(
   db: Db,
   aggregator: Aggregator,
@@ -69,7 +69,7 @@ async function addSegments(
   deadline: number,
 ): Promise<boolean> {
   const chosen = chooseSegments(segments, query)
-  // Only days that are cut need the time of each request.
+  // Only days that are partly in the period need the time of each request.
   for (const [isWholeDays, some] of Map.groupBy(chosen, ({ day }) => isWholeDay(query, day))) {
     const names = selectColumns(query, isWholeDays)
     for (const batch of splitBatches(some)) {
@@ -82,7 +82,7 @@ async function addSegments(
   return true
 }
 
-/** Of each day, the smallest roll-up that knows what is asked. */
+/** For each day, the smallest roll-up that has the requested columns. */
 function chooseSegments(segments: readonly SegmentRow[], query: RollupQuery): SegmentRow[] {
   return [...Map.groupBy(segments, ({ day }) => day)].flatMap(([day, ofDay]) => {
     const byLevel = Map.groupBy(ofDay, ({ level }) => level)
@@ -133,7 +133,10 @@ function splitBatches(rows: readonly SegmentRow[]): SegmentRow[][] {
   return batches
 }
 
-/** What is in no segment yet, and what a segment counts that was corrected since. False when some of it is gone. */
+/**
+ * Adds what is in no segment yet, and reverses what a segment counts that was corrected since. False when
+ * some of it is gone.
+ */
 async function addUnrolled(
   db: Db,
   aggregator: Aggregator,
@@ -155,22 +158,22 @@ async function addUnrolled(
   return true
 }
 
-/** Lets others have a turn: a reply on its way must not wait for a statistic. */
+/** Yields to the event loop: a reply in progress must not wait for analytics. */
 async function yieldOrTimeout(deadline: number): Promise<void> {
-  if (performance.now() > deadline) throw new RollupTimeoutError('the time is up')
+  if (performance.now() > deadline) throw new RollupTimeoutError('the query took too long')
   await yieldToEventLoop()
 }
 
 export interface GenerationQueryRequest extends QueryRequest {
   /** Only these generations, or the newest. */
   ids: readonly string[] | null
-  /** How many of the newest are enough; null when all have to be seen. */
+  /** How many of the newest are enough; null when all have to be read. */
   limit: number | null
 }
 
 /**
- * Requests one by one, which no roll-up knows. Those that took longer than an hour, or during which the clock went
- * back by more, are not looked for by time.
+ * Single requests, which no roll-up has. A request that took longer than an hour, or during which the clock
+ * went back by more, is not found by time.
  */
 export async function queryGenerations(
   db: Db,

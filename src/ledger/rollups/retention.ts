@@ -7,9 +7,9 @@ import { compactSegments } from './compact-segments.ts'
 import { deleteSegments, findSegmentsBefore } from './segment-store.ts'
 
 const dayMs = 86_400_000
-/** Few enough that nobody who waits for the database notices. */
+/** Small enough that other users of the database do not notice. */
 const batchSize = 500
-/** Questions about single requests reach back a year; the roll-up by day stays. */
+/** Queries for single requests reach back a year; the daily roll-up is retained. */
 const segmentRetentionDays = 400
 
 export interface MaintenanceContext {
@@ -17,13 +17,13 @@ export interface MaintenanceContext {
   clock: Clock
 }
 
-/** How many days generations are kept, and charges are posted one by one; null: for ever. */
+/** How many days generations are retained, and charges are posted individually; null: forever. */
 export interface RetentionPolicy {
   retentionDays: number | null
   postingDays: number | null
 }
 
-/** No hurry: what makes queries faster, and what nobody needs any more. */
+/** Not urgent: speeds up queries, and deletes what is expired. */
 export async function runMaintenance(
   context: MaintenanceContext,
   { retentionDays, postingDays }: RetentionPolicy,
@@ -32,11 +32,11 @@ export async function runMaintenance(
   await deleteOldGenerations(context, retentionDays)
   await deleteOldSegments(context)
   if (postingDays !== null) await compactEntries(context.db, isoDaysAgo(context.clock, postingDays))
-  // PostgreSQL looks after its statistics by itself.
+  // PostgreSQL maintains its statistics itself.
   if (!isPostgres(context.db)) await sql`pragma optimize`.execute(context.db)
 }
 
-/** Deletes generations older than this many days, once they are rolled up, with what belongs to them. */
+/** Deletes generations older than this many days, once they are rolled up, with their dependent rows. */
 export async function deleteOldGenerations(
   { db, clock }: MaintenanceContext,
   days: number | null,
@@ -85,7 +85,7 @@ async function deleteGenerations(tx: Db, ids: string[]): Promise<void> {
   await tx.deleteFrom('generations').where('id', 'in', ids).execute()
 }
 
-/** Deletes the roll-ups of single requests that nobody can ask for any more. */
+/** Deletes the roll-ups of single requests that can no longer be queried. */
 export async function deleteOldSegments({ db, clock }: MaintenanceContext): Promise<void> {
   const day = utcDay(clock.now() - segmentRetentionDays * dayMs)
   for (;;) {

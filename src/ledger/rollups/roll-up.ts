@@ -8,23 +8,26 @@ import { insertSegments, type NewSegment } from './segment-store.ts'
 import { readGenerations } from './slices.ts'
 import { decodeReversal, recordColumns, type UsageRecord } from './usage-record.ts'
 
-/** A segment is worth its while from this size. */
+/** A smaller segment is not worth writing. */
 const defaultMinRows = 2000
-/** What is held in memory at once. */
+/** How many rows are held in memory at once. */
 const defaultMaxRows = 5000
 const maxRowsPerStatement = 500
 
-/** How often what is rolled up was changed: whoever raises it has the rows that were read at the number before. */
+/**
+ * Counts the changes of what is rolled up: incrementing it proves that the rows read at the previous number
+ * are current.
+ */
 export const stepCounterKey = 'roll_up_steps'
 
 /**
- * Moves settled generations into the roll-ups, in whatever order they were settled: no clock has a say in it. Until
- * then queries read the generations themselves, so that no answer depends on when this runs. With fewer than
- * `fewest` left it leaves them for later.
+ * Moves settled generations into the roll-ups in the order of settlement, independent of any clock. Until
+ * then queries read the generations themselves, so that no result depends on when this runs. With fewer than
+ * `minRows` left it leaves them for later.
  */
 export async function rollUp(
   { db }: { db: Db },
-  { fewest: minRows = defaultMinRows, most: maxRows = defaultMaxRows } = {},
+  { minRows = defaultMinRows, maxRows = defaultMaxRows } = {},
 ): Promise<number> {
   for (let rows = 0; ; ) {
     const steps = await readStepCount(db)
@@ -43,12 +46,12 @@ async function readStepCount(db: Db): Promise<string> {
   return row.value
 }
 
-/** By their ids, which grow with time: those of one day lie together. */
+/** By id, which grows with time, so that those of one day are adjacent. */
 async function findOldestUnrolled(db: Db, maxRows: number): Promise<UnrolledGenerationTable[]> {
   return db.selectFrom('unrolled_generations').selectAll().orderBy('generation_id').limit(maxRows).execute()
 }
 
-/** False when somebody else was faster. */
+/** False when another process was faster. */
 async function rollUpBatch(
   db: Db,
   steps: string,
@@ -71,7 +74,9 @@ async function rollUpBatch(
   })
 }
 
-/** Another process that read the same rows, or rows that were corrected meanwhile, finds the number changed. */
+/**
+ * Another process that read the same rows, or rows that were corrected meanwhile, finds the number changed.
+ */
 async function advanceStep(tx: Db, steps: string): Promise<boolean> {
   const result = await tx
     .updateTable('instance')

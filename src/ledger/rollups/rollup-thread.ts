@@ -6,7 +6,7 @@ export type RollupTask =
   | { kind: 'roll'; isAll: boolean }
   | { kind: 'tidy'; now: number; policy: RetentionPolicy }
 
-/** The keeping of roll-ups, on a thread and a connection of its own. */
+/** Maintains the roll-ups on a thread and a connection of its own. */
 export class RollupThread {
   readonly #thread: WorkerThread
 
@@ -15,7 +15,7 @@ export class RollupThread {
     this.#thread = new WorkerThread(new URL('rollup-worker.ts', import.meta.url), opening)
   }
 
-  /** Only if there are enough for segments that are worth their while, or all there are. */
+  /** Rolls up only if there are enough rows for a segment, or everything. */
   async rollUp({ isAll } = { isAll: false }): Promise<void> {
     await this.#send({ kind: 'roll', isAll })
   }

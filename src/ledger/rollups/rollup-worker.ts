@@ -6,7 +6,7 @@ import type { RollupTask } from './rollup-thread.ts'
 
 let db: Db | undefined
 
-/** Packing columns takes a while: here nobody waits for it. */
+/** On a thread of its own, because packing columns takes a while. */
 handleRequests(async (message) => {
   const task = message as RollupTask
   if (task.kind === 'open') db = openDb(task.url)
@@ -14,6 +14,6 @@ handleRequests(async (message) => {
 })
 
 async function runTask(on: Db, task: Exclude<RollupTask, { kind: 'open' }>): Promise<void> {
-  if (task.kind === 'roll') await rollUp({ db: on }, task.isAll ? { fewest: 1 } : {})
+  if (task.kind === 'roll') await rollUp({ db: on }, task.isAll ? { minRows: 1 } : {})
   else await runMaintenance({ db: on, clock: { now: () => task.now } }, task.policy)
 }

@@ -40,7 +40,7 @@ describe('columns', () => {
     fc.assert(
       fc.property(fc.array(fc.option(fc.string())), (texts) => {
         const column = decodeColumn(encodeColumn(createTextColumn(texts)), texts.length)
-        expect(read(column, texts.length).map((place) => column.values?.[place] ?? null)).toEqual(texts)
+        expect(read(column, texts.length).map((index) => column.values?.[index] ?? null)).toEqual(texts)
       }),
     )
   })
@@ -48,9 +48,9 @@ describe('columns', () => {
   test('a sum loses no digit, however large', () => {
     fc.assert(
       fc.property(fc.array(fc.array(fc.maxSafeInteger(), { minLength: 1 })), (parts) => {
-        const sums = new GroupTotals()
-        for (const part of parts) sums.add(new Int32Array(part.length), createNumberColumn(part), 1)
-        expect(sums.get(0)).toBe(parts.flat().reduce((sum, value) => sum + BigInt(value), 0n))
+        const totals = new GroupTotals()
+        for (const part of parts) totals.add(new Int32Array(part.length), createNumberColumn(part), 1)
+        expect(totals.get(0)).toBe(parts.flat().reduce((sum, value) => sum + BigInt(value), 0n))
       }),
     )
   })
@@ -64,7 +64,7 @@ describeOnEachDatabase('Roll-ups', (server) => {
   beforeEach(async () => {
     server().clock.freeze(now)
     tenant = await createTenant(gateway(), 'Tenant')
-    // The times of one test are those of the next.
+    // All tests use the same times.
     await gateway().db.deleteFrom('unrolled_generations').execute()
     await gateway().db.deleteFrom('generations').execute()
   })
@@ -91,8 +91,8 @@ describeOnEachDatabase('Roll-ups', (server) => {
     histograms: [],
   }
   const totals = async (incoming: Partial<RollupQuery> = {}) => {
-    const asking = { organizationId: tenant.organization.id, timeoutMs: 10_000 }
-    const [group] = await queryRollups(gateway().db, { ...asking, query: { ...whole, ...incoming } })
+    const scope = { organizationId: tenant.organization.id, timeoutMs: 10_000 }
+    const [group] = await queryRollups(gateway().db, { ...scope, query: { ...whole, ...incoming } })
     return group ? [Number(group.sum('requests')), group.sum('credits')] : [0, 0n]
   }
   const segments = () =>
@@ -111,10 +111,10 @@ describeOnEachDatabase('Roll-ups', (server) => {
       .orderBy('day')
       .execute()
 
-  test('R23 what is asked is exact before and after, and what a key spent on a day is kept', async () => {
+  test('R23 queries are exact before and after, and what a key spent on a day is retained', async () => {
     await insert(100, (i) => ({ key_id: 7, ...(i % 2 && { is_byok: 1, upstream_cost_nanos: 1000n }) }))
     expect(await totals({ measures: ['requests', 'credits', 'byok_fees'] })).toEqual([100, 2500n])
-    await rollUp(gateway(), { fewest: 1 })
+    await rollUp(gateway(), { minRows: 1 })
     expect(await rolledRequests()).toBe(100)
     expect(await totals()).toEqual([100, 2500n])
     expect(await keyDays()).toEqual([
@@ -131,52 +131,52 @@ describeOnEachDatabase('Roll-ups', (server) => {
     ])
   })
 
-  test('R13 a few wait for more, unless all are wanted; no clock has a say in what is rolled up', async () => {
+  test('R13 a few rows wait for more, unless all are requested; no clock decides what is rolled up', async () => {
     await insert(10, () => ({ ended_at: minutesAgo(-60) }))
     await insert(10, () => ({ ended_at: minutesAgo(60 * 24 * 400) }))
-    await rollUp(gateway(), { fewest: 21 })
+    await rollUp(gateway(), { minRows: 21 })
     expect(await rolledRequests()).toBe(0)
     expect((await totals())[0]).toBe(20)
-    await rollUp(gateway(), { fewest: 20 })
+    await rollUp(gateway(), { minRows: 20 })
     expect(await rolledRequests()).toBe(20)
     await insert(10, () => ({ ended_at: minutesAgo(5) }))
     expect((await totals())[0]).toBe(30)
-    await rollUp(gateway(), { fewest: 1 })
+    await rollUp(gateway(), { minRows: 1 })
     expect(await rolledRequests()).toBe(30)
     expect((await totals())[0]).toBe(30)
     expect(await unrolled()).toEqual([])
   })
 
-  test('R22 of several that roll up at once, each request counts once', async () => {
+  test('R22 with several roll-ups at once, each request counts once', async () => {
     const dice = seededDice(1)
     await insert(900, () => ({ ended_at: minutesAgo(1 + dice(60)), key_id: dice(5) }))
-    await Promise.all(Array.from({ length: 6 }, () => rollUp(gateway(), { fewest: 1, most: 100 })))
+    await Promise.all(Array.from({ length: 6 }, () => rollUp(gateway(), { minRows: 1, maxRows: 100 })))
     expect(await rolledRequests()).toBe(900)
     expect((await keyDays()).reduce((sum, { requests }) => sum + requests, 0)).toBe(900)
     expect(await totals()).toEqual([900, 405_450n])
   })
 
-  test('R7 a step that breaks off leaves everything as it was, and the next one makes up for it', async () => {
+  test('R7 a failed step changes nothing, and the next one catches up', async () => {
     const { db } = gateway()
     await insert(50)
     await sql`alter table key_days rename to key_days_away`.execute(db)
-    const failed = await rollUp(gateway(), { fewest: 1 }).catch(() => 'failed')
+    const failed = await rollUp(gateway(), { minRows: 1 }).catch(() => 'failed')
     await sql`alter table key_days_away rename to key_days`.execute(db)
     expect(failed).toBe('failed')
     expect(await unrolled()).toHaveLength(50)
     expect(await segments()).toEqual([])
     expect((await totals())[0]).toBe(50)
-    await rollUp(gateway(), { fewest: 1 })
+    await rollUp(gateway(), { minRows: 1 })
     expect(await rolledRequests()).toBe(50)
     expect((await totals())[0]).toBe(50)
   })
 
-  test('R13 a request that ends days later counts on the day it began, whatever was put in order before', async () => {
+  test('R13 a request that ends days later counts on the day it began, whatever was compacted before', async () => {
     const began = { created_at: '2028-02-29T23:59:59.999Z' }
     for (let i = 0; i < 5; i++) {
       server().clock.freeze(`2028-03-01T0${i}:30:00.000Z`)
       await insert(3, () => ({ ...began, ended_at: `2028-03-01T0${i}:00:00.000Z` }))
-      await rollUp(gateway(), { fewest: 1 })
+      await rollUp(gateway(), { minRows: 1 })
     }
     server().clock.freeze(now)
     expect(await segments()).toHaveLength(5 * 5)
@@ -185,13 +185,13 @@ describeOnEachDatabase('Roll-ups', (server) => {
     await insert(2, () => ({ ...began, ended_at: minutesAgo(2) }))
     const leapDay = { from: Date.parse('2028-02-29'), to: Date.parse('2028-03-01') }
     expect((await totals(leapDay))[0]).toBe(17)
-    await rollUp(gateway(), { fewest: 1 })
+    await rollUp(gateway(), { minRows: 1 })
     expect((await totals(leapDay))[0]).toBe(17)
     expect((await totals({ from: Date.parse('2028-03-01') }))[0]).toBe(0)
     expect((await keyDays()).map(({ day, requests }) => [day, requests])).toEqual([['2028-02-29', 17]])
   })
 
-  test('a day is put in order by several at once, while others ask', async () => {
+  test('a day is compacted by several processes at once, while others query it', async () => {
     for (let i = 0; i < 8; i++) {
       const ended = `2028-03-12T00:0${i}:00.000Z`
       server().clock.freeze(`2028-03-12T00:0${i}:45.000Z`)
@@ -200,7 +200,7 @@ describeOnEachDatabase('Roll-ups', (server) => {
         ended_at: ended,
         key_id: n % 4,
       }))
-      await rollUp(gateway(), { fewest: 1 })
+      await rollUp(gateway(), { minRows: 1 })
       server().clock.freeze(now)
     }
     const before = await totals()
@@ -208,11 +208,11 @@ describeOnEachDatabase('Roll-ups', (server) => {
     await Promise.all(Array.from({ length: 4 }, () => compactSegments(gateway())))
     for (const answered of await Promise.all(request)) expect(answered).toEqual(before)
     expect(await totals()).toEqual(before)
-    const found = await segments()
-    expect(found.filter(({ level }) => level === 'day').reduce((sum, { size }) => sum + size, 0)).toBe(8)
+    const remaining = await segments()
+    expect(remaining.filter(({ level }) => level === 'day').reduce((sum, { size }) => sum + size, 0)).toBe(8)
   })
 
-  test('R23 what is old goes once it is rolled up, with its feedback; what it adds up to stays', async () => {
+  test('R23 old generations are deleted once they are rolled up, with their feedback; their totals stay', async () => {
     const { db } = gateway()
     const old = '2028-01-05T10:00:00.000Z'
     await insert(700, () => ({ created_at: old, ended_at: old }))
@@ -244,7 +244,7 @@ describeOnEachDatabase('Roll-ups', (server) => {
       ).length
     await deleteOldGenerations(gateway(), 30)
     expect(await left()).toBe(705)
-    await rollUp(gateway(), { fewest: 1 })
+    await rollUp(gateway(), { minRows: 1 })
     const before = await totals()
     expect(await deleteOldGenerations(gateway(), null)).toBe(0)
     await deleteOldGenerations(gateway(), 30)

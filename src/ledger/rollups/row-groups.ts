@@ -1,18 +1,18 @@
 import type { Column } from './column.ts'
 
-/** One thing rows are told apart by: a number for each row, and how many there are. */
+/** A dimension of the rows: a number for each row, and how many numbers there are. */
 export interface Axis {
   numbers: Uint32Array | Float64Array
   size: number
 }
 
-/** What a key that was not seen before stands for. */
+/** Assigns a group to a key that is new. */
 type AssignGroup = (key: number) => number
 
-/** Tables up to this size are cheaper than looking each key up. */
+/** Up to this size a table is cheaper than a lookup of each key. */
 const maxDenseKeys = 65_536
 
-/** For each row the group its key stands for, or -1 where it is skipped. */
+/** For each row the group of its key, or -1 where it is skipped. */
 export function groupRows(
   axes: readonly Axis[],
   size: number,
@@ -34,7 +34,7 @@ function groupKeys(
     : groupSparse(keys, skipped, assignGroup)
 }
 
-/** All axes in one number a row. */
+/** Combines all axes into one number for each row. */
 function combineKeys(axes: readonly Axis[], size: number): Uint32Array | Float64Array {
   const [first, ...others] = axes.filter((axis) => axis.size > 1)
   if (!first) return new Uint32Array(size)
@@ -50,7 +50,7 @@ function mixAxis(keys: Float64Array, { numbers, size }: Axis): void {
   }
 }
 
-/** Numbers from 0 in the order they first appear, one for each combination, however many axes there are. */
+/** Numbers combinations from 0 in order of first appearance, for any number of axes. */
 export function combineAxes(axes: readonly Axis[], size: number): Uint32Array {
   let combined: Uint32Array = new Uint32Array(size)
   let count = 1
@@ -66,7 +66,7 @@ export function combineAxes(axes: readonly Axis[], size: number): Uint32Array {
   return combined
 }
 
-/** The numbers a key was made of, written into `codes`. */
+/** Writes the numbers that a key was made of into `codes`. */
 export function decodeKey(axes: readonly Axis[], key: number, codes: number[]): void {
   let rest = key
   for (let index = axes.length - 1; index >= 0; index--) {
@@ -117,16 +117,19 @@ function groupSparse(
   return groups
 }
 
-/** Says of each value whether it is wanted. */
+/** Whether each value is selected. */
 interface ColumnPredicate {
   column: string
   matches: (value: string | null) => boolean
 }
 
-/** A column nobody has: the same for all. */
+/** For a column that does not exist: the same value in every row. */
 export const emptyColumn: Column = { numbers: null, constant: 0, max: 0, total: 0, values: [null] }
 
-/** 1 for each row that is not wanted; null when all are. Times are in milliseconds of the segment's day. */
+/**
+ * 1 for each row that is not selected; null when all are. Times are in milliseconds of the day of the
+ * segment.
+ */
 export function findSkippedRows(
   { size, columns }: { size: number; columns: ReadonlyMap<string, Column> },
   time: { from: number; to: number; all: number },
@@ -160,11 +163,11 @@ function skipValues(numbers: Uint32Array | Float64Array, matching: Uint8Array, s
   for (let row = 0; row < skipped.length; row++) if (matching[numbers[row] as number] === 0) skipped[row] = 1
 }
 
-/** Which part of the day each row is in. */
+/** The part of the day each row is in. */
 export function bucketByTime(time: Column | undefined, size: number, bucketMs: number): Uint32Array {
   const buckets = new Uint32Array(size)
   const times = numbersOf(time, size)
-  // Numbers of this kind are cut to whole ones.
+  // Arrays of this type truncate to integers.
   for (let row = 0; row < size; row++) buckets[row] = (times[row] as number) / bucketMs
   return buckets
 }

@@ -10,7 +10,9 @@ export type SegmentRow = UsageSegmentTable
 
 export class RollupTimeoutError extends Error {}
 
-/** Segments of fewer rows are kept in one piece: their columns are too short to be worth a journey each. */
+/**
+ * Segments with fewer rows are stored as a whole: their columns are too short to be worth a round trip each.
+ */
 const minUnpackedRows = 2000
 const maxRowsPerInsert = 200
 const packedName = '*'
@@ -47,14 +49,14 @@ function encodeBodies({ size, columns }: RollupSegment): Map<string, Uint8Array>
   return size < minUnpackedRows ? new Map([[packedName, packColumns(bodies)]]) : bodies
 }
 
-/** False when they were not all there any more. */
+/** False when some of them were gone. */
 export async function deleteSegments(tx: Db, ids: string[]): Promise<boolean> {
   const result = await tx.deleteFrom('usage_segments').where('id', 'in', ids).executeTakeFirst()
   await tx.deleteFrom('usage_columns').where('segment_id', 'in', ids).execute()
   return Number(result.numDeletedRows) === ids.length
 }
 
-/** A generation that is in no segment as it is now; `previous` as `readTakenBack` reads it. */
+/** A generation that no segment has with its current values; `previous` as `decodeReversal` reads it. */
 export interface UnrolledGeneration {
   generationId: string
   previous: string | null
@@ -65,10 +67,10 @@ export interface SegmentListing {
   unrolled: UnrolledGeneration[]
 }
 
-/** With more than this there is no hope of an answer in time. */
+/** With more than this, no query would finish in time. */
 const maxUnrolled = 250_000
 
-/** In one statement, so that the segments and what is in none of them belong together. */
+/** In one statement, so that the segments and what is in none of them are consistent. */
 export async function listSegments(
   db: Db,
   where: { organizationId: string; fromDay: string; toDay: string },
@@ -131,7 +133,7 @@ function decodeSegment(
   return { day, size, columns: new Map(selected.map(([name, body]) => [name, decodeColumn(body, size)])) }
 }
 
-/** Days before `day` that are in many small pieces. */
+/** Days before `day` that have many small segments. */
 export async function findFragmentedDays(
   db: Db,
   day: string,

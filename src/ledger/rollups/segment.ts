@@ -11,7 +11,7 @@ export interface RollupSegment {
   columns: ReadonlyMap<string, Column>
 }
 
-/** Every request a row of its own. `time` is in milliseconds since the day began. */
+/** One row for each request. `time` is in milliseconds since the start of the day. */
 function buildSegment(day: string, records: readonly UsageRecord[], isSelected: ColumnFilter): RollupSegment {
   const columns = new Map<string, Column>()
   const start = Date.parse(day)
@@ -32,13 +32,13 @@ type ColumnFilter = (column: string) => boolean
 
 const idOf = ({ id }: UsageRecord) => id
 
-/** By the day they began on: a request belongs to the window it started in. */
+/** By the day on which they began: a request belongs to the window it started in. */
 export function buildSegments(records: readonly UsageRecord[], isSelected: ColumnFilter): RollupSegment[] {
   const days = Map.groupBy(records, (record) => record.created_at.slice(0, 10))
   return [...days].map(([day, some]) => buildSegment(day, some, isSelected))
 }
 
-/** Rows that a level does not tell apart become one, with their sums. */
+/** Merges rows that a level does not distinguish, and sums them. */
 export function aggregateSegment(
   segment: RollupSegment,
   { labels: names, byHour }: LevelDefinition,
@@ -68,7 +68,7 @@ function hoursOf({ columns, size }: RollupSegment): Uint32Array {
   return bucketByTime(columns.get('time'), size, hourMs)
 }
 
-/** Money must not lose a digit: where a sum could become too large for a number, every row stands alone. */
+/** Money must stay exact: where a sum could exceed a safe integer, rows are not merged. */
 function groupSafely({ columns, size }: RollupSegment, groupNumbers: Uint32Array): RowGroups {
   const isSafe = measureNames.every((name) => (columns.get(name)?.total ?? 0) < Number.MAX_SAFE_INTEGER / 2)
   if (!isSafe) {
@@ -96,10 +96,10 @@ function sumColumn(segment: RollupSegment, name: string, groups: Uint32Array, co
   return createNumberColumn(totals)
 }
 
-/** Segments of one day and level in one. Others get a turn after each column. */
+/** Merges segments of one day and level. Yields to the event loop after each column. */
 export async function mergeSegments(segments: readonly RollupSegment[]): Promise<RollupSegment> {
   const [first] = segments
-  if (!first) throw new Error('there is nothing to join')
+  if (!first) throw new Error('there are no segments to merge')
   const columns = new Map<string, Column>()
   for (const [name, { values }] of first.columns) {
     columns.set(name, values ? mergeTexts(segments, name) : mergeNumbers(segments, name))

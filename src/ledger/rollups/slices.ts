@@ -7,7 +7,7 @@ export interface GenerationSlice {
   to: string
 }
 
-/** Only these columns of them, where all are not needed: the others are not there. */
+/** Only these columns; the others are missing from the rows. */
 export async function readGenerations(
   db: Db,
   ids: readonly string[],
@@ -18,12 +18,12 @@ export async function readGenerations(
 
 export interface QueryScope {
   organizationId: string
-  /** When they began; the end is no part of it. */
+  /** When they began, without the end of the period. */
   from: string
   to: string
 }
 
-/** Only these columns of them: the others are not there. */
+/** Only these columns; the others are missing from the rows. */
 export async function readSlice(
   db: Db,
   { from, to }: GenerationSlice,
@@ -56,7 +56,7 @@ export async function readGenerationsInScope(
     .execute()
 }
 
-/** The newest first. One instant is never split, however many ended in it. Null when nothing ended since. */
+/** The newest first. Generations with the same end are never split. Null when nothing ended since. */
 export async function findPreviousSlice(
   db: Db,
   since: string,

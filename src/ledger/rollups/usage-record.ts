@@ -16,10 +16,10 @@ export const recordColumns = generationColumns.filter(
   (column): column is RecordColumn => generationTable[column].rollup !== undefined,
 )
 
-/** `sign` is -1 where it takes back what an earlier one counted. */
+/** `sign` is -1 where it reverses what an earlier one counted. */
 export type UsageRecord = Pick<Selectable<GenerationTable>, RecordColumn> & { sign?: -1 }
 
-/** Of a row of `generations`, as JSON that `readTakenBack` reads. */
+/** A row of `generations` as JSON that `decodeReversal` reads. */
 export function encodeUsageRecord(row: Readonly<Record<string, unknown>>): string {
   const values = recordColumns.map((column) => [column, row[column]])
   return JSON.stringify(Object.fromEntries(values), (name, value: unknown) =>
@@ -27,7 +27,7 @@ export function encodeUsageRecord(row: Readonly<Record<string, unknown>>): strin
   )
 }
 
-/** What a correction takes back. */
+/** What a correction reverses. */
 export function decodeReversal(text: string): UsageRecord {
   const record = JSON.parse(text) as UsageRecord
   const { cost_nanos, upstream_cost_nanos } = record
@@ -39,7 +39,7 @@ export function decodeReversal(text: string): UsageRecord {
   }
 }
 
-/** What requests are told apart by. */
+/** The dimensions of the roll-ups. */
 export const labels = {
   workspace: (record: UsageRecord) => record.workspace_id,
   key: (record: UsageRecord) => String(record.key_id),
@@ -53,7 +53,7 @@ export const labels = {
   context: (record: UsageRecord) => findContextBucket(countPromptTokens(record)),
 } satisfies Record<string, (record: UsageRecord) => string | null>
 
-/** What is added up. Money in nano-dollars. */
+/** What is summed. Money in nano-dollars. */
 export const measures = {
   requests: () => 1,
   prompt: countPromptTokens,
@@ -67,7 +67,7 @@ export const measures = {
   byok_upstream: (record: UsageRecord) => (record.is_byok ? Number(record.upstream_cost_nanos) : 0),
 } satisfies Record<string, (record: UsageRecord) => number>
 
-/** What has a distribution. One more than the value; 0 where there is none. */
+/** What has a distribution. One more than the value; 0 for none. */
 export const histograms = {
   latency: (record: UsageRecord) =>
     record.status === 'failed' ? 0 : (record.first_token_ms ?? record.latency_ms) + 1,
@@ -103,7 +103,7 @@ const completionColumns = recordColumns.filter((column): column is SourceOf<'com
   listRollups(column).includes('completion'),
 )
 
-/** Tokens a second are kept in hundredths. */
+/** Tokens per second are stored in hundredths. */
 export const throughputScale = 100
 
 export type LabelName = keyof typeof labels
@@ -126,7 +126,7 @@ function sumColumns(record: UsageRecord, columns: readonly SourceOf<'prompt' | '
   return sum
 }
 
-/** The address says which app it is; the title goes along as its name. */
+/** The URL identifies the app; the title is its display name. */
 function formatApp({ app_url, app_title }: UsageRecord): string | null {
   return app_url === null ? null : `${app_url}\n${app_title ?? ''}`
 }
