@@ -24,8 +24,8 @@ type SettlePayload = [
   amount: string,
   byok: string,
   generation: readonly unknown[] | null,
-  companions: readonly Statement[],
-  countsIn?: Settlement['meteredIn'],
+  extraStatements: readonly Statement[],
+  meteredIn?: Settlement['meteredIn'],
 ]
 type CheckpointPayload = [checkpoint: string]
 
@@ -56,10 +56,10 @@ export function encodeAdmit(op: AdmitOperation): JournalLine {
 }
 
 export function encodeSettlement(op: Settlement): JournalLine {
-  return `settle ${op.id} ${JSON.stringify(settlePayloadOf(op))}`
+  return `settle ${op.id} ${JSON.stringify(buildSettlePayload(op))}`
 }
 
-function settlePayloadOf({
+function buildSettlePayload({
   organizationId,
   isByok,
   spent,
@@ -71,7 +71,7 @@ function settlePayloadOf({
 
 /** With what a settlement needs that may find its hold closed by another node. */
 export function encodeSpooledSettlement(op: Settlement): JournalLine {
-  return `settle ${op.id} ${JSON.stringify([...settlePayloadOf(op), op.meteredIn])}`
+  return `settle ${op.id} ${JSON.stringify([...buildSettlePayload(op), op.meteredIn])}`
 }
 
 export function encodeCheckpoint({ id, checkpoint }: CheckpointOperation): JournalLine {
