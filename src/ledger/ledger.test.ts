@@ -7,7 +7,7 @@ import { createRelease } from './settlement.ts'
 
 const silent = pino({ level: 'silent' })
 
-/** Rejects `gen-bad`, and never completes `gen-slow` alone. */
+/** Rejects `gen-bad` and all extra statements, and does not complete `gen-slow` before `slow` resolves. */
 class PickyEngine implements LedgerEngine {
   readonly fullSince = null
   readonly spooled: string[] = []
@@ -21,7 +21,8 @@ class PickyEngine implements LedgerEngine {
 
   async run(ops: readonly LedgerOperation[]) {
     const ids = ops.map((op) => (op.op === 'admit' ? op.request.id : op.id))
-    if (ids.includes('gen-bad')) throw Object.assign(new Error('refused'), { errno: '23503' })
+    const hasExtras = ops.some((op) => op.op === 'settle' && op.extraStatements.length > 0)
+    if (ids.includes('gen-bad') || hasExtras) throw Object.assign(new Error('refused'), { errno: '23503' })
     if (ids.includes('gen-slow')) {
       this.reached.resolve()
       await this.slow.promise
@@ -53,6 +54,15 @@ test('R7 a rejected settlement is not spooled for the next process', async () =>
   await ledger.close()
   expect(engine.dropped).toEqual(['gen-bad'])
   expect(engine.spooled).toEqual([])
+})
+
+test('R7 a charge whose extra statements are rejected is written without them', async () => {
+  const engine = new PickyEngine()
+  const ledger = new Ledger(engine, systemClock, silent)
+  const extraStatements = [{ sql: 'insert into nowhere values ($1)', values: ['x'] }]
+  await ledger.settle({ ...createRelease('gen-1', 'org'), extraStatements })
+  await ledger.close()
+  expect([engine.dropped, engine.spooled]).toEqual([[], []])
 })
 
 test('R7 settlements behind a rejected one are spooled when the process ends before their turn', async () => {
