@@ -5,7 +5,7 @@ import { isoNow } from '../lib/clock.ts'
 import { asObject, asObjects, type JsonObject } from '../lib/json-values.ts'
 import { buildResponseStatements, type Owner, type StoreContext } from './stored-responses.ts'
 
-/** A response that is not finished: once it is, it is among the stored ones and no longer here. */
+/** An unfinished response: once it is finished, it is a stored response and its row here is deleted. */
 export interface UnfinishedResponse {
   id: string
   owner: Owner
@@ -13,7 +13,7 @@ export interface UnfinishedResponse {
   body: JsonObject
 }
 
-/** False when the workspace has as many as it may. */
+/** False if the workspace has reached its limit. */
 export async function queueResponse(
   store: StoreContext,
   response: UnfinishedResponse,
@@ -22,7 +22,7 @@ export async function queueResponse(
   const { db, vault, clock } = store
   const { id, owner, nodeId, body } = response
   return db.transaction().execute(async (tx) => {
-    // Locks the workspace, so that requests at the same time count each other.
+    // Locks the workspace, so that concurrent requests count each other.
     await sql`update workspaces set id = id where id = ${owner.workspaceId}`.execute(tx)
     const { count } = await tx
       .selectFrom('background_responses')
@@ -47,7 +47,7 @@ export async function queueResponse(
   })
 }
 
-/** As its client sees it; undefined when it is finished, or another workspace's. */
+/** The response as its client sees it; undefined if it is finished or belongs to another workspace. */
 export async function findUnfinishedResponse(
   store: StoreContext,
   owner: Owner,
@@ -67,7 +67,7 @@ export async function markInProgress(db: Db, id: string): Promise<void> {
   await db.updateTable('background_responses').set({ status: 'in_progress' }).where('id', '=', id).execute()
 }
 
-/** For the node that makes it, which looks for such requests. */
+/** Polled by the node that runs the response. */
 export async function requestCancellation(db: Db, id: string): Promise<void> {
   await db.updateTable('background_responses').set({ is_cancelled: 1 }).where('id', '=', id).execute()
 }
@@ -82,12 +82,12 @@ export async function listCancellationRequests(db: Db, nodeId: string): Promise<
   return rows.map(({ id }) => id)
 }
 
-/** It was never begun: its client is told why. */
+/** For a response that was never started and whose client gets an error. */
 export async function deleteUnfinishedResponse(db: Db, id: string): Promise<void> {
   await db.deleteFrom('background_responses').where('id', '=', id).execute()
 }
 
-/** Goes along with what stores a response that was completed. */
+/** Committed with the statements that store the completed response. */
 export function buildUnfinishedDelete(db: Db, id: string): Statement {
   const { sql: text, parameters } = db.deleteFrom('background_responses').where('id', '=', id).compile()
   return { sql: text, values: parameters }
@@ -99,11 +99,11 @@ export async function isUnfinished(db: Db, id: string): Promise<boolean> {
 }
 
 export interface FinishedResponse extends Omit<UnfinishedResponse, 'nodeId'> {
-  /** What it was asked. */
+  /** The input items of the request. */
   input: JsonObject[]
 }
 
-/** Stores how a response ended, and says how many bytes that takes: none when it has been done. */
+/** Stores a finished response and returns its size in bytes: 0 if it was stored before. */
 export async function finishResponse(
   store: StoreContext,
   { id, owner, body, input }: FinishedResponse,
@@ -125,7 +125,7 @@ export async function finishResponse(
   })
 }
 
-/** Those of nodes that are gone, on which nobody works any more. */
+/** Responses of nodes that no longer exist. */
 export async function listOrphanedResponses(
   store: StoreContext,
   nodeId: string,

@@ -15,7 +15,7 @@ import { createSigninToken } from './sessions.ts'
 import { findFirstWorkspaceId } from './workspaces.ts'
 
 export interface BootstrapResult extends CreatedOrganization {
-  /** Null when the operator brought one in the environment. */
+  /** Null if the operator set one in the environment. */
   managementKey: string | null
   inferenceKey: string
   signinToken: string
@@ -26,7 +26,7 @@ interface BootstrapOptions {
   initialCredits: bigint
 }
 
-/** The first organization and its keys; undefined when they exist. Safe when several nodes start at once. */
+/** Creates the first organization and its keys; undefined if they exist. Safe if several nodes start at once. */
 export async function bootstrapOrganization(
   db: Db,
   clock: Clock,
@@ -36,7 +36,7 @@ export async function bootstrapOrganization(
   try {
     return await db.transaction().execute((tx) => createFirstOrganization(tx, clock, options))
   } catch (error) {
-    // Another node was first: its row in `instance` is the one that counts.
+    // Another node was first: its row in `instance` wins.
     if (isUniqueViolation(error)) return undefined
     throw error
   }
@@ -84,20 +84,22 @@ async function createFirstOrganization(
   }
 }
 
-/** Makes HEADGATE_MANAGEMENT_KEY a key of the first organization, and the value it had before none. */
+/** Makes HEADGATE_MANAGEMENT_KEY a key of the first organization and revokes its previous value. */
 export async function syncEnvironmentKey(db: Db, clock: Clock, secret: string | null): Promise<void> {
   const organization = await findOperatorOrganization(db)
   if (!organization) return
   const hash = secret === null ? '' : sha256(secret)
   await db.transaction().execute(async (tx) => {
-    // Nodes that start together do this one after the other.
+    // Serializes nodes that start together.
     await lockOrganization(tx, organization.id)
     await tx.deleteFrom('api_keys').where('source', '=', 'environment').where('hash', '!=', hash).execute()
     if (secret === null) return
     const known = await findKeyBySecret(tx, secret)
     if (known?.kind === 'management' && known.organization_id === organization.id) return
     if (known)
-      throw new ConfigError('HEADGATE_MANAGEMENT_KEY is already another key; choose a value of its own.')
+      throw new ConfigError(
+        'HEADGATE_MANAGEMENT_KEY is already used by another key; choose a different value.',
+      )
     await createKey(tx, clock, {
       organizationId: organization.id,
       workspaceId: await findFirstWorkspaceId(tx, organization.id),
@@ -111,7 +113,7 @@ export async function syncEnvironmentKey(db: Db, clock: Clock, secret: string | 
 
 const sealContext = 'instance/seal_check'
 
-/** True when the vault opens what this database was sealed with; a new database is marked with the vault. */
+/** Whether the vault opens what this database was sealed with; a new database is marked with the vault. */
 export async function hasMatchingVaultKey(db: Db, vault: Vault): Promise<boolean> {
   await db
     .insertInto('instance')

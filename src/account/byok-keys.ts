@@ -2,13 +2,13 @@ import type { Db } from '../db/db.ts'
 import { booleanOf, decodeList } from '../db/values.ts'
 import type { ApiKey } from './keys.ts'
 
-/** A credential of the caller's own for a provider: sealed until a request goes out with it. */
+/** A BYOK key: sealed until a request is sent with it. */
 export interface ByokKey {
   id: string
   /** The provider's slug. */
   provider: string
   sealed: string
-  /** Where the provider was when the key was entered; null: nobody knew. */
+  /** The provider's origin when the key was entered; null if it was unknown. */
   origin: string | null
   /** Tried after shared capacity. */
   isFallback: boolean
@@ -16,13 +16,13 @@ export interface ByokKey {
   isRequired: boolean
   /** No shared capacity of the provider at all. */
   isByokOnly: boolean
-  /** Counts as keeping nothing, or never does; null: as the endpoint says. */
+  /** Whether it counts as zero data retention; null: as the endpoint declares. */
   declaredZdr: boolean | null
   /** Null: every model. */
   allowedModels: readonly string[] | null
 }
 
-/** Those a key may use, in the order they are tried. */
+/** The BYOK keys an API key may use, in the order they are tried. */
 export async function listByokKeys(db: Db, key: ApiKey): Promise<ByokKey[]> {
   const rows = await db
     .selectFrom('byok_keys')

@@ -4,20 +4,20 @@ import type { Schema } from '../db/schema.ts'
 import { gatewayError } from '../errors/gateway-error.ts'
 
 interface Ceiling {
-  /** How many there may be, unless headgate.yaml says otherwise. */
+  /** The default, which headgate.yaml can change. */
   defaultMax: number
-  /** What is counted, and what one of its owners is called. */
+  /** The words for the records and their owner in messages. */
   noun: string
   owner: string
   table: keyof Schema
   column: string
-  /** Deleted ones stay as rows, and do not count. */
+  /** Rows of deleted records do not count. */
   hasSoftDelete?: true
 }
 
 /**
- * The most records of each kind that one owner may have: far beyond what anybody needs, far below what would make
- * lists, joins and start-ups slow for others.
+ * The maximum number of records of each kind per owner: far above what is needed in practice, far below what
+ * slows down lists, joins and start-ups for others.
  */
 export const recordCeilings = {
   keys: perOrganization(10_000, 'API keys', 'api_keys'),
@@ -33,7 +33,7 @@ export const recordCeilings = {
   },
   guardrails: perWorkspace(1000, 'guardrails', 'guardrails'),
   destinations: { ...perWorkspace(100, 'destinations', 'destinations'), hasSoftDelete: true },
-  byok_keys: { ...perWorkspace(1000, 'provider credentials', 'byok_keys'), hasSoftDelete: true },
+  byok_keys: { ...perWorkspace(1000, 'BYOK keys', 'byok_keys'), hasSoftDelete: true },
   files: perWorkspace(10_000, 'files', 'files'),
   conversations: perWorkspace(50_000, 'conversations', 'conversations'),
   auth_codes: perOrganization(1000, 'authorization codes that have not expired', 'auth_codes'),
@@ -70,7 +70,7 @@ function perWorkspace(defaultMax: number, noun: string, table: keyof Schema): Ce
   return { defaultMax, noun, owner: 'workspace', table, column: 'workspace_id' }
 }
 
-/** Called in the transaction that has just made one: beyond the ceiling nothing of it stays. */
+/** Called after the insert in its transaction, which is rolled back above the ceiling. */
 export async function assertWithinCeiling(
   tx: Db,
   ceilings: Ceilings,
@@ -87,7 +87,7 @@ export async function assertWithinCeiling(
   if (Number(rows[0]?.count ?? 0) > max) throw ceilingReachedError(kind, max)
 }
 
-/** For records that nobody would want to delete by hand: the oldest make room for the new one. */
+/** For records that are not deleted manually: the oldest are removed. */
 export async function deleteBeyondCeiling(
   tx: Db,
   ceilings: Ceilings,
@@ -102,11 +102,11 @@ export async function deleteBeyondCeiling(
     ) as newest)`.execute(tx)
 }
 
-export function ceilingReachedError(kind: RecordKind, most: number) {
+export function ceilingReachedError(kind: RecordKind, max: number) {
   const { noun, owner }: Ceiling = recordCeilings[kind]
   return gatewayError(
     'ceiling_reached',
-    `This ${owner} has ${most} ${noun}, the most it may have (ceilings.${kind}). Delete some, or ask the operator for more.`,
-    { ceiling: kind, most },
+    `This ${owner} has reached the limit of ${max} ${noun} (ceilings.${kind}). Delete some, or ask the operator to raise the limit.`,
+    { ceiling: kind, most: max },
   )
 }

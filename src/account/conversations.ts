@@ -16,13 +16,13 @@ export interface Conversation {
   metadata: JsonObject
 }
 
-/** An item as it was given, and the id it is found by: vendors refuse ids they did not make. */
+/** An item as it was sent, and the id it is stored under: vendors reject ids they did not create. */
 export interface ConversationItem {
   id: string
   item: JsonObject
 }
 
-/** A conversation longer than this cannot be answered by any model. */
+/** The maximum number of items: no model accepts a longer conversation. */
 export const maxItems = 10_000
 
 export async function createConversation(
@@ -107,7 +107,7 @@ export async function addItems(
   return rows.map(({ item_id }, at) => ({ id: item_id, item: items[at] ?? {} }))
 }
 
-/** Written in the transaction that charges for the response; a conversation deleted meanwhile stays deleted. */
+/** Written in the settlement's transaction; a conversation deleted in between stays deleted. */
 export async function buildAppendStatements(
   store: StoreContext,
   id: string,
@@ -126,7 +126,7 @@ export async function buildAppendStatements(
   })
 }
 
-/** In one statement. */
+/** Rows per statement. */
 const rowsPerStatement = 100
 
 export interface ItemPageQuery {
@@ -135,7 +135,7 @@ export interface ItemPageQuery {
   after?: string | undefined
 }
 
-/** One more than the page has shows that there are others. */
+/** One row more than the page shows whether there are others. */
 export async function listItems(
   store: StoreContext,
   owner: Owner,
@@ -151,7 +151,7 @@ export async function listItems(
     .limit(limit + 1)
   if (after !== undefined) {
     const position = await findPosition(store, id, after)
-    if (position === undefined) throw invalidFieldError('after', 'is no item of this conversation')
+    if (position === undefined) throw invalidFieldError('after', 'is not an item of this conversation')
     query = query.where('place', order === 'asc' ? '>' : '<', position)
   }
   const rows = await query.execute()
@@ -191,7 +191,7 @@ export async function deleteItem(
   return conversation
 }
 
-/** Everything said so far, oldest first; `maxBytes` is what a request may have. */
+/** All items so far, oldest first; `maxBytes` is the limit of a request. */
 export async function readConversationItems(
   store: StoreContext,
   owner: Owner,
@@ -214,7 +214,7 @@ export async function deleteExpiredConversations({
   await db.deleteFrom('conversations').where('expires_at', '<=', isoNow(clock)).execute()
 }
 
-/** Not with every use, nor with the charge: requests that share a conversation need not wait for each other. */
+/** Neither on every use nor in the settlement: requests that share a conversation must not wait for each other. */
 async function extendRetention(
   { db, clock }: StoreContext,
   id: string,
@@ -241,7 +241,7 @@ async function measureConversation(
     ])
     .where('conversation_id', '=', id)
     .executeTakeFirst()
-  // Sums come as text from one of the databases.
+  // PostgreSQL returns sums as text.
   return { count: Number(row?.count ?? 0), bytes: Number(row?.bytes ?? 0) }
 }
 
@@ -274,10 +274,10 @@ async function buildItemRows({ vault }: StoreContext, id: string, items: JsonObj
   return rows
 }
 
-/** From this length on an item is sealed in several turns. */
+/** Longer items are sealed in several turns of the event loop. */
 const minChunkedLength = 256 * 1024
 
-/** As `map`, with turns of the event loop for others. */
+/** As `map`, but yields to the event loop in between. */
 async function mapInTurns<T, U>(values: T[], change: (value: T) => U): Promise<U[]> {
   const changed: U[] = []
   const changes = values.values().map(change)

@@ -24,7 +24,7 @@ export interface NewKey {
   expiresAt?: string | null
   externalUser?: string | null
   externalSecret?: string | null
-  /** A secret chosen elsewhere; otherwise one is made. */
+  /** A secret chosen by the caller; otherwise one is generated. */
   secret?: string
   source?: 'api' | 'environment'
 }
@@ -35,13 +35,13 @@ function newSecret(): string {
   return keyPrefix + randomBytes(32).toString('hex')
 }
 
-/** Enough to recognise a key by, far too little to guess it from. */
+/** Enough to recognize a key, far too little to guess it. */
 function formatLabel(secret: string): string {
   if (!secret.startsWith(keyPrefix)) return `${secret.slice(0, 3)}...`
   return `${secret.slice(0, keyPrefix.length + 3)}...${secret.slice(-3)}`
 }
 
-/** Stores the hash of a new key. The secret is returned here and never again. */
+/** Stores the hash of a new key. The secret is returned only here. */
 export async function createKey(
   db: Db,
   clock: Clock,
@@ -88,14 +88,14 @@ export async function createKey(
   }
 }
 
-/** A secret that is or was a key elsewhere must not open a door here, not even once that key is gone. */
+/** A secret that is or was a key elsewhere is rejected, even after that key is deleted. */
 async function rejectKnownSecret(db: Db, secret: string): Promise<void> {
   if (secret.startsWith(keyPrefix) || (await findKeyBySecret(db, secret))) {
     throw gatewayError('conflict', 'external.api_key: this secret cannot be used; choose a random one.')
   }
 }
 
-/** Who deletes a workspace, or removes or deactivates a member, stops its keys: none made meanwhile slips through. */
+/** Locks the owners, so that no key is created while a workspace is deleted or a member removed or deactivated. */
 export async function lockKeyOwners(tx: Db, key: KeyOwners): Promise<void> {
   if (!(await tryLockWorkspace(tx, key.organization_id, key.workspace_id))) {
     throw gatewayError('conflict', 'The workspace of this key was deleted.')
@@ -106,13 +106,13 @@ export async function lockKeyOwners(tx: Db, key: KeyOwners): Promise<void> {
   }
 }
 
-/** The key a credential belongs to, whatever its state: the caller decides what a disabled one means. */
+/** The key of a credential in any state: the caller handles disabled keys. */
 export async function findKeyBySecret(db: Db, secret: string): Promise<ApiKey | undefined> {
   return findKeyByHash(db, sha256(secret))
 }
 
 export async function findKeyByHash(db: Db, hash: string): Promise<ApiKey | undefined> {
-  // One column after the other, because not every planner uses both indexes for an OR.
+  // Two queries, because not every planner uses both indexes for an OR.
   return (await findKeyByColumn(db, 'hash', hash)) ?? findKeyByColumn(db, 'external_hash', hash)
 }
 
@@ -133,13 +133,13 @@ export async function findKey(db: Db, organizationId: string, hash: string): Pro
     .executeTakeFirst()
 }
 
-/** Keys that could still be used: neither disabled nor expired. */
+/** Usable keys: neither disabled nor expired. */
 export async function countActiveKeys(
   db: Db,
   clock: Clock,
   scope: { workspaceId: string; creatorUserIds?: string[] },
 ): Promise<number> {
-  // Expiry is stored as it was sent, with or without a fraction: whole seconds compare rightly with both.
+  // Expiry is stored as sent, with or without a fraction: whole seconds compare correctly with both.
   const thisSecond = isoNow(clock).slice(0, 19)
   let query = db
     .selectFrom('api_keys')
@@ -170,7 +170,7 @@ export async function disableKeys(
     .execute()
 }
 
-/** What a deactivated member created is refused until they are active again; `disabled` is somebody's own wish. */
+/** A deactivated member's keys are rejected until the member is active again; `disabled` is set by users. */
 export async function setKeysSuspended(db: Db, creatorUserId: string, suspended: Flag): Promise<void> {
   await db
     .updateTable('api_keys')
@@ -186,7 +186,7 @@ export async function deleteKey(db: Db, id: number): Promise<boolean> {
   return result.numDeletedRows > 0n
 }
 
-/** Both kinds, newest first: what the operator sees. */
+/** Both kinds, newest first, for the operator. */
 export async function listOrganizationKeys(db: Db, organizationId: string): Promise<ApiKey[]> {
   return db
     .selectFrom('api_keys')
@@ -196,7 +196,7 @@ export async function listOrganizationKeys(db: Db, organizationId: string): Prom
     .execute()
 }
 
-/** Of the given hashes, those of keys of this organization. */
+/** The given hashes that are keys of this organization. */
 export async function filterKnownHashes(
   db: Db,
   organizationId: string,

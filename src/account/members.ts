@@ -10,7 +10,7 @@ export type Member = Selectable<MemberTable>
 
 export interface NewMember {
   organizationId: string
-  /** Null where an identity provider gave none. */
+  /** Null if an identity provider sent none. */
   email: string | null
   firstName?: string | null
   lastName?: string | null
@@ -18,15 +18,15 @@ export interface NewMember {
 }
 
 /**
- * Every member of an organization is a member of its default workspace: both rows are written together.
- * Call it in a transaction that locked the organization, so that this workspace is not deleted meanwhile.
+ * Every member of an organization is a member of its default workspace: both rows are written together. Call it in
+ * a transaction that locked the organization, so that the workspace is not deleted concurrently.
  */
 export async function createMember(db: Db, clock: Clock, input: NewMember): Promise<Member> {
   const id = newId('user')
   const member: Member = {
     id,
     organization_id: input.organizationId,
-    // The column is unique and not null: who has no address is known by the id, which is none.
+    // The column is unique and not null: a member without an address gets the id, which is not an address.
     email: input.email?.toLowerCase() ?? id,
     first_name: input.firstName ?? null,
     last_name: input.lastName ?? null,
@@ -50,7 +50,7 @@ export function emailOf({ email }: Pick<Member, 'email'>): string | null {
   return email.includes('@') ? email : null
 }
 
-/** How a person is called on pages. */
+/** The display name of a person on pages. */
 export function displayNameOf(member: Member): string {
   const name = [member.first_name, member.last_name].filter(Boolean).join(' ')
   return emailOf(member) ?? (name || member.id)
@@ -60,7 +60,7 @@ function toWorkspaceRole(role: OrganizationRole): WorkspaceMemberTable['role'] {
   return role === 'org:admin' ? 'admin' : 'member'
 }
 
-/** Adds members by hand, or makes those already there so; with the role they hold in the organization. */
+/** Adds members manually, or marks existing memberships as manual, with the role of the organization. */
 export async function joinWorkspace(
   db: Db,
   clock: Clock,
@@ -128,7 +128,7 @@ export async function requireMember(db: Db, organizationId: string, id: string):
   return member
 }
 
-/** Of the given ids, the members of this organization. */
+/** The given ids that are members of this organization. */
 export async function findMembers(db: Db, organizationId: string, ids: string[]): Promise<Member[]> {
   return db
     .selectFrom('members')
@@ -138,7 +138,7 @@ export async function findMembers(db: Db, organizationId: string, ids: string[])
     .execute()
 }
 
-/** As `tryLockWorkspace`: a member found here is neither removed nor deactivated before the transaction ends. */
+/** As `tryLockWorkspace`: the member is neither removed nor deactivated before the transaction ends. */
 export async function tryLockMember(tx: Db, organizationId: string, id: string): Promise<Member | undefined> {
   return tx
     .updateTable('members')

@@ -10,7 +10,7 @@ import { applyGrants, applyRoles, splitIntoChunks } from './scim-grants.ts'
 import { deleteSigninCredentials } from './sessions.ts'
 import { createWorkspace, findDefaultWorkspace, type NewWorkspace, type Workspace } from './workspaces.ts'
 
-/** Well below what either database takes as parameters of one statement. */
+/** Well below the number of parameters that either database accepts in one statement. */
 const membersPerStatement = 500
 
 export interface NewOrganization {
@@ -25,7 +25,7 @@ export interface CreatedOrganization {
   owner: Member
 }
 
-/** An organization is never without a default workspace and an owner. Call it in a transaction. */
+/** Creates the organization with its default workspace and owner. Call it in a transaction. */
 export async function createOrganization(
   db: Db,
   clock: Clock,
@@ -67,7 +67,7 @@ export async function listOrganizations(db: Db): Promise<Selectable<Organization
   return db.selectFrom('organizations').selectAll().orderBy('created_at').orderBy('id').execute()
 }
 
-/** As `tryLockWorkspace`: changes of who is in an organization, and of its credits, happen one after another. */
+/** As `tryLockWorkspace`: serializes changes to the members of an organization and to its credits. */
 export async function lockOrganization(
   tx: Db,
   id: string,
@@ -82,7 +82,7 @@ export async function lockOrganization(
 
 export type MemberChanges = Partial<Pick<MemberTable, 'first_name' | 'last_name' | 'role'>>
 
-/** The role in every workspace follows the one in the organization, unless a SCIM mapping gives a higher one. */
+/** The role in every workspace follows the organization role, unless a SCIM mapping grants a higher one. */
 export async function updateMember(
   tx: Db,
   organizationId: string,
@@ -103,15 +103,15 @@ export async function updateMember(
   return changed
 }
 
-/** Everything the member could still sign in or call with goes too. */
+/** Also revokes everything the member could sign in or make requests with. */
 export async function removeMember(tx: Db, clock: Clock, organizationId: string, id: string): Promise<void> {
   await lockOrganization(tx, organizationId)
   await assertAnotherAdmin(tx, await requireMember(tx, organizationId, id))
-  // Before the member: whoever uses one of these locks it first and the member second.
+  // Before the member: using one of these locks it first and the member second.
   await deleteSigninCredentials(tx, id)
   await tx.deleteFrom('members').where('id', '=', id).execute()
   await disableKeys(tx, clock, { creatorUserId: id })
-  // Management keys belong to the organization and stay; what they make from now on has no creator.
+  // Management keys belong to the organization and stay; records they create from now on have no creator.
   await tx
     .updateTable('api_keys')
     .set({ creator_user_id: null })
@@ -120,7 +120,7 @@ export async function removeMember(tx: Db, clock: Clock, organizationId: string,
     .execute()
 }
 
-/** Nothing a deactivated member had works, and all of it comes back with them: sign-ins excepted. */
+/** Suspends the member's access, which reactivation restores, except for sign-ins. */
 export async function setMemberActive(
   tx: Db,
   clock: Clock,
@@ -161,7 +161,7 @@ async function assertAnotherAdmin(tx: Db, leaving: Member): Promise<void> {
   }
 }
 
-/** Where an organization has no default workspace any more, a new one becomes that, with everyone in it. */
+/** If an organization has no default workspace, a new one becomes it, with every member. */
 export async function addWorkspace(
   tx: Db,
   clock: Clock,

@@ -1,7 +1,7 @@
 import type { Db } from '../db/db.ts'
 import type { PresetFormat } from '../db/schema.ts'
 
-/** What a preset gives to a request. */
+/** The configuration a preset adds to a request. */
 export interface ActivePreset {
   id: string
   format: PresetFormat

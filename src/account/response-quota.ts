@@ -2,12 +2,12 @@ import { sql } from 'kysely'
 import type { Db } from '../db/db.ts'
 
 export interface ResponseLimits {
-  /** Of one workspace. */
+  /** Per workspace. */
   max_count: number
   max_bytes: number
 }
 
-/** After so much of the quota was added, it is looked at whether there is still room. */
+/** The quota is checked after this share of it was added. */
 const trimThreshold = 0.1
 const readBatchSize = 1000
 const deleteBatchSize = 100
@@ -19,8 +19,8 @@ interface PendingUsage {
 }
 
 /**
- * Keeps what a workspace stores within its quota: the oldest responses go. To count on every write would read all rows
- * each time, so that the quota may be passed by a tenth for a moment.
+ * Keeps the stored responses of a workspace within its quota by deleting the oldest. Counting on every write would
+ * read all rows each time, so the quota may be exceeded by a tenth for a moment.
  */
 export class ResponseQuota {
   readonly #db: Db
@@ -32,7 +32,7 @@ export class ResponseQuota {
     this.#onError = onError
   }
 
-  /** A response is about to be stored. The first one since the start counts as many: nobody knows what is there. */
+  /** Called before a response is stored. The first one after start-up triggers a check: the total is unknown. */
   recordResponse(workspaceId: string, bytes: number, limits: ResponseLimits): void {
     const pending = this.#pending.get(workspaceId) ?? { count: limits.max_count, bytes: 0, isTrimming: false }
     this.#pending.set(workspaceId, pending)
@@ -74,7 +74,7 @@ interface ResponseCursor {
   id: string
 }
 
-/** From the newest on: the first response that there is no room for. The newest itself stays, however large. */
+/** The newest response that exceeds the quota, counted from the newest on. The newest itself always stays. */
 async function findFirstBeyondQuota(
   db: Db,
   workspaceId: string,

@@ -4,7 +4,7 @@ import type { Flag, OrganizationRole, WorkspaceRole } from '../db/schema.ts'
 import { type Clock, isoNow } from '../lib/clock.ts'
 import { newUuid } from '../lib/ids.ts'
 
-/** Which memberships to look at: all of an organization, or those of some workspaces or members of it. */
+/** The memberships to update: all of an organization, or those of some workspaces or members. */
 export interface GrantScope {
   organizationId: string
   workspaceIds?: string[]
@@ -26,19 +26,18 @@ interface Membership extends Grant {
 
 interface MembershipDiff {
   missing: Grant[]
-  /** Ids of rows. */
+  /** Row ids. */
   ended: string[]
   changed: Record<WorkspaceRole, string[]>
 }
 
-/** Well below what either database takes as parameters of one statement. */
+/** Well below the number of parameters that either database accepts in one statement. */
 const rowsPerStatement = 500
 
 /**
- * The one place that decides who is in a workspace because of an identity provider. A membership exists when
- * it was made by hand, when the workspace is the default one, or when a mapping grants it to an active member
- * of its group; its role is the highest of the organization role and the mappings. Call it, with the
- * organization locked, after changing any of these.
+ * Decides who is in a workspace because of an identity provider. A membership exists if it is manual, if the
+ * workspace is the default one, or if a mapping grants it to an active member of its group; its role is the highest
+ * of the organization role and the mappings. Call it, with the organization locked, after changing any of these.
  */
 export async function applyGrants(tx: Db, clock: Clock, scope: GrantScope): Promise<void> {
   for (const part of splitScope(scope)) {
@@ -51,12 +50,12 @@ export async function applyGrants(tx: Db, clock: Clock, scope: GrantScope): Prom
   }
 }
 
-/** For a changed organization role, which neither makes nor ends a membership. */
+/** For a changed organization role, which neither creates nor ends a membership. */
 export async function applyRoles(tx: Db, scope: GrantScope): Promise<void> {
   for (const part of splitScope(scope)) await setRoles(tx, (await diffMemberships(tx, part)).changed)
 }
 
-/** Of the given users, those whom a mapping keeps in the workspace. */
+/** The given users whose membership in the workspace is granted by a mapping. */
 export async function listGrantedUsers(
   tx: Db,
   organizationId: string,
@@ -107,7 +106,7 @@ async function loadGrants(tx: Db, scope: GrantScope): Promise<Grant[]> {
     .innerJoin('scim_group_members as entry', 'entry.group_id', 'mapping.scim_group_id')
     .innerJoin('scim_users', 'scim_users.id', 'entry.scim_user_id')
     .innerJoin('members', 'members.id', 'scim_users.user_id')
-    // 'admin' sorts before 'member', so the least is the highest role.
+    // 'admin' sorts before 'member', so the minimum is the highest role.
     .select(sql<WorkspaceRole>`min(mapping.role)`.as('role'))
     .select(['mapping.workspace_id', 'members.id as user_id', 'members.role as organization_role'])
     .where('mapping.organization_id', '=', scope.organizationId)

@@ -12,7 +12,7 @@ export type ScimToken = Selectable<ScimTokenTable>
 
 const tokenPrefix = 'scim-hg-v1-'
 
-/** Stores the hash of a new token. The secret is returned here and never again. */
+/** Stores the hash of a new token. The secret is returned only here. */
 export async function createScimToken(
   db: Db,
   clock: Clock,

@@ -13,7 +13,7 @@ function isoAfter(clock: Clock, ms: number): string {
   return new Date(clock.now() + ms).toISOString()
 }
 
-/** A token for a sign-in link: works once, within the hour. */
+/** A token for a sign-in link: valid once, for an hour. */
 export async function createSigninToken(db: Db, clock: Clock, userId: string): Promise<string> {
   await deleteExpiredRows(db, clock, 'signin_links')
   const token = newToken()
@@ -29,7 +29,7 @@ export async function createSigninToken(db: Db, clock: Clock, userId: string): P
   return token
 }
 
-/** Whom a sign-in token would sign in; looking does not use it up. */
+/** The member a sign-in token belongs to, without using the token up. */
 export async function findSigninMember(db: Db, clock: Clock, token: string): Promise<Member | undefined> {
   return db
     .selectFrom('signin_links')
@@ -42,7 +42,7 @@ export async function findSigninMember(db: Db, clock: Clock, token: string): Pro
     .executeTakeFirst()
 }
 
-/** Trades a sign-in token for a session token; undefined when it is unknown, used or expired. */
+/** Exchanges a sign-in token for a session token; undefined if it is unknown, used or expired. */
 export async function createSession(
   { db, clock, settings }: { db: Db; clock: Clock; settings: { ceilings: Ceilings } },
   signinToken: string,
@@ -86,7 +86,7 @@ export async function findSessionMember(db: Db, clock: Clock, token: string): Pr
     .executeTakeFirst()
 }
 
-/** Everything a member could sign in with, and what they were about to give away. */
+/** Deletes a member's sign-in tokens, sessions and authorization codes. */
 export async function deleteSigninCredentials(tx: Db, userId: string): Promise<void> {
   for (const table of ['auth_codes', 'signin_links', 'sessions'] as const) {
     await tx.deleteFrom(table).where('user_id', '=', userId).execute()
@@ -103,17 +103,17 @@ const expiringTables = {
   sessions: 'token_hash',
 } as const
 
-/** More than one new row brings, so that what expired cannot pile up; few enough not to be noticed. */
+/** More than one, so that expired rows cannot accumulate; few enough to be cheap. */
 const deleteBatchSize = 100
 
-/** Called when a row is made: there is no timer to fail or to run on every node. */
+/** Called on every insert, so that no timer is needed. */
 export async function deleteExpiredRows(
   db: Db,
   clock: Clock,
   table: keyof typeof expiringTables,
 ): Promise<void> {
   const id = sql.ref(expiringTables[table])
-  // Two nodes that delete the same rows in different orders would wait for each other.
+  // A fixed order: two nodes that delete the same rows in different orders would deadlock.
   const unlocked = isPostgres(db) ? sql`for update skip locked` : sql``
   await sql`delete from ${sql.table(table)} where ${id} in (select ${id} from ${sql.table(table)}
     where expires_at <= ${isoAfter(clock, 0)} limit ${deleteBatchSize} ${unlocked})`.execute(db)

@@ -14,14 +14,14 @@ export async function findFile(db: Db, workspaceId: string, id: string): Promise
     .executeTakeFirst()
 }
 
-/** Where the bytes of a file are. */
+/** The path of a file's bytes. */
 export function resolveContentPath({ dataDir }: { dataDir: string }, id: string): string {
   return join(dataDir, 'files', id)
 }
 
 const idPrefix = 'hg_file_'
 
-/** The id under a name of the Gemini format, `files/4f1c...`, whose names have no underscores. */
+/** The id of a Gemini file name, `files/4f1c...`, whose names have no underscores. */
 export function toFileId(name: string): string {
   return name.startsWith(idPrefix) ? name : idPrefix + name
 }

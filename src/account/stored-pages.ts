@@ -14,7 +14,7 @@ export interface SealedPage {
   items: string
 }
 
-/** The items of a response in pages, sealed for its row, with the bytes of their JSON. */
+/** Splits the items of a response into sealed pages, with the size of their JSON. */
 export async function sealPages(
   vault: Vault,
   responseId: string,
@@ -42,12 +42,11 @@ function* splitIntoPages(items: JsonObject[]): Generator<{ first: number; items:
   }
 }
 
-/** The items of a page as they were. */
 export function openPage(vault: Vault, responseId: string, items: string): JsonObject[] {
   return asObjects(JSON.parse(vault.open(items, responseId)))
 }
 
-/** The page that has the item at a position; undefined when there is none. */
+/** The page with the item at a position; undefined if there is none. */
 export async function readPage(
   { db, vault }: { db: Db; vault: Vault },
   responseId: string,
@@ -70,7 +69,7 @@ export async function readPage(
   )
 }
 
-/** The items from one position to before another; the pages they are in, and no others, are read. */
+/** The items in a range of positions (end exclusive); reads only the pages they are in. */
 export async function readItems(
   { db, vault }: { db: Db; vault: Vault },
   responseId: string,

@@ -10,13 +10,13 @@ import { yieldToEventLoop } from '../lib/time-slicer.ts'
 import { splitIntoChunks } from './scim-grants.ts'
 import { openPage, readItems, readPage, sealPages } from './stored-pages.ts'
 
-/** Whose responses: another workspace's do not exist. */
+/** The owner of responses: those of other workspaces count as absent. */
 export interface Owner {
   organizationId: string
   workspaceId: string
 }
 
-/** What the store needs of the gateway. */
+/** The parts of the gateway the store uses. */
 export interface StoreContext {
   db: Db
   vault: Vault
@@ -35,15 +35,15 @@ export interface NewResponse {
 
 export const dayMs = 24 * 60 * 60_000
 
-/** A conversation longer than this is no conversation. */
+/** The maximum number of responses in a conversation. */
 const maxTurns = 5000
 
-/** What may stand in a column that is searched: ids of vendors are, anything else need not be found again. */
+/** Ids that are indexed: the form of vendors' ids; others need not be found again. */
 export function isItemId(value: unknown): value is string {
   return typeof value === 'string' && /^[\w.:-]{1,200}$/.test(value)
 }
 
-/** Written in the transaction that charges for the response: whoever has seen its end can go on from it. */
+/** Written in the settlement's transaction: a client that received the end of the reply can refer to the response. */
 export async function buildResponseStatements(
   { db, vault, clock }: StoreContext,
   response: NewResponse,
@@ -81,12 +81,11 @@ export async function buildResponseStatements(
   return { statements, bytes }
 }
 
-/** What a row costs beside its texts, its place in an index included. */
+/** The overhead of a row and its index entry. */
 const rowOverheadBytes = 100
-/** Rows in one statement. */
 const idsPerStatement = 200
 
-/** Items that came with an id can be found by it; the first one, where an id is there twice. */
+/** Indexes the items that have an id; the first one if an id occurs twice. */
 function buildIdRows(responseId: string, items: JsonObject[]) {
   const positions = new Map<string, number>()
   for (const [position, { id }] of items.entries()) {
@@ -95,7 +94,7 @@ function buildIdRows(responseId: string, items: JsonObject[]) {
   return [...positions].map(([item_id, position]) => ({ item_id, response_id: responseId, position }))
 }
 
-/** What came without an id can be referred to by its place; the item itself stays as it was. */
+/** An item without an id is referred to by its position; the item itself stays unchanged. */
 function formatPositionId(responseId: string, position: number): string {
   return `msg_${responseId}_${position}`
 }
@@ -113,7 +112,7 @@ export async function findResponse(store: StoreContext, owner: Owner, id: string
   return { ...asObject(JSON.parse(store.vault.open(row.body, id))), output }
 }
 
-/** Without opening its output. */
+/** Does not open the output. */
 export async function findResponseStatus(store: StoreContext, owner: Owner, id: string): Promise<unknown> {
   const { body } = await requireResponseRow(store, owner, id)
   return asObject(JSON.parse(store.vault.open(body, id)))?.status
@@ -147,7 +146,7 @@ export interface ItemPage {
   hasMore: boolean
 }
 
-/** A page of what a response was asked, each item with an id. */
+/** A page of a response's input items, each with an id. */
 export async function listInputItems(
   store: StoreContext,
   owner: Owner,
@@ -157,7 +156,7 @@ export async function listInputItems(
   const { input_count: count } = await requireResponseRow(store, owner, id)
   const after = page.after === undefined ? undefined : await findPosition(store, id, page.after)
   if (page.after !== undefined && (after === undefined || after >= count))
-    throw invalidFieldError('after', 'is no item of this response')
+    throw invalidFieldError('after', 'is not an item of this response')
   const isAscending = page.order === 'asc'
   const from = isAscending ? (after ?? -1) + 1 : Math.max(0, (after ?? count) - page.limit)
   const to = isAscending ? Math.min(count, from + page.limit) : (after ?? count)
@@ -186,7 +185,7 @@ async function findPosition(
   return row?.position
 }
 
-/** Everything said up to and including a response, oldest first; `maxBytes` is what a request may have. */
+/** All items up to and including a response, oldest first; `maxBytes` is the limit of a request. */
 export async function loadConversation(
   store: StoreContext,
   owner: Owner,
@@ -211,17 +210,17 @@ export async function loadConversation(
   return { items, bytes }
 }
 
-/** Pages that are opened before others have a turn: about a megabyte. */
+/** The number of pages opened before yielding to the event loop: about a megabyte. */
 const pagesPerTurn = 16
 
 interface Turn {
   response_id: string
   previous_response_id: string | null
-  /** Sealed; null for a response without any items. */
+  /** Sealed; null for a response without items. */
   items: string | null
 }
 
-/** The responses a conversation consists of, the newest with age 0. */
+/** The responses of a conversation, the newest with age 0. */
 function buildTurnsQuery({ clock }: StoreContext, owner: Owner, id: string) {
   const ownerCondition = sql`r.organization_id = ${owner.organizationId} and r.workspace_id = ${owner.workspaceId}
     and r.expires_at > ${isoNow(clock)}`
@@ -242,7 +241,7 @@ async function measureConversation(
   const { rows } = await sql<{ turns: number; bytes: number }>`${buildTurnsQuery(store, owner, id)}
     select coalesce(max(turns.age), 0) + 1 as turns, coalesce(sum(stored_responses.item_bytes), 0) as bytes
     from turns join stored_responses on stored_responses.id = turns.id`.execute(store.db)
-  // Sums come as text from one of the databases.
+  // PostgreSQL returns sums as text.
   return { turns: Number(rows[0]?.turns ?? 0), bytes: Number(rows[0]?.bytes ?? 0) }
 }
 
@@ -255,8 +254,8 @@ async function loadTurns(store: StoreContext, owner: Owner, id: string): Promise
 }
 
 /**
- * Items that a request refers to by id, as they were stored, one after the other, so that the caller can stop when they
- * become too much. Every page is opened once, and all pages together have at most `maxBytes`.
+ * Yields the stored items that a request refers to by id, one after the other, so that the caller can stop when they
+ * exceed its limit. Every page is opened once, and all pages together have at most `maxBytes`.
  */
 export async function* findItems(
   store: StoreContext,
@@ -284,7 +283,7 @@ export async function* findItems(
 
 const itemsTooLargeMessage = 'The stored items that input refers to are too large to be read for one request.'
 
-/** Those in one page follow each other. */
+/** Groups consecutive references to the same page. */
 function sortByPosition(positions: ItemPosition[]): ItemPosition[] {
   return positions.toSorted((a, b) =>
     a.response_id === b.response_id ? a.position - b.position : a.response_id < b.response_id ? -1 : 1,
@@ -297,7 +296,7 @@ interface ItemPosition {
   position: number
 }
 
-/** Where items are in the responses of their owner; in the newest one, where an id is in several. */
+/** The locations of items in their owner's responses; in the newest one if an id occurs in several. */
 async function findItemPositions(store: StoreContext, owner: Owner, ids: string[]): Promise<ItemPosition[]> {
   const ownerCondition = sql`r.organization_id = ${owner.organizationId} and r.workspace_id = ${owner.workspaceId}
     and r.expires_at > ${isoNow(store.clock)}`

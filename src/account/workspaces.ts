@@ -78,13 +78,12 @@ function slugConflictError(error: unknown, slug: string | undefined): unknown {
     : error
 }
 
-/** A UUID or a slug; other text names no workspace and never reaches the database. */
+/** A UUID or a slug; other text names no workspace and is not looked up. */
 function resolveColumn(ref: string): 'id' | 'slug' | undefined {
   if (uuidPattern.test(ref)) return 'id'
   return slugPattern.test(ref) ? 'slug' : undefined
 }
 
-/** By UUID or slug, within one organization. */
 async function findWorkspace(db: Db, organizationId: string, ref: string): Promise<Workspace | undefined> {
   const column = resolveColumn(ref)
   if (!column) return undefined
@@ -98,9 +97,8 @@ async function findWorkspace(db: Db, organizationId: string, ref: string): Promi
 }
 
 /**
- * Finds a workspace and lets no other change of it begin before this transaction ends: an update that
- * changes nothing is the row lock both databases have. Where several are needed, the organization is
- * locked first, then the workspace, then the member.
+ * Finds a workspace and locks it against other changes until the transaction ends: a no-op update takes a row lock
+ * in both databases. If several locks are needed, the order is organization, workspace, member.
  */
 export async function tryLockWorkspace(
   tx: Db,
@@ -135,7 +133,7 @@ export async function requireWorkspace(db: Db, organizationId: string, ref: stri
   return workspace
 }
 
-/** For a workspace named in a body or query, where one the caller may not enter is 403, not 404. */
+/** For a workspace in a body or query: one the caller may not access is 403, not 404. */
 export async function resolveWorkspace(
   db: Db,
   organizationId: string,
@@ -143,18 +141,18 @@ export async function resolveWorkspace(
 ): Promise<Workspace> {
   if (id === undefined) return requireDefaultWorkspace(db, organizationId)
   const workspace = await findWorkspace(db, organizationId, id)
-  if (!workspace) throw gatewayError('forbidden', 'workspace_id: this key may not enter that workspace.')
+  if (!workspace) throw gatewayError('forbidden', 'workspace_id: this key cannot access that workspace.')
   return workspace
 }
 
 export async function requireDefaultWorkspace(db: Db, organizationId: string): Promise<Workspace> {
   const workspace = await findDefaultWorkspace(db, organizationId)
   if (!workspace)
-    throw gatewayError('invalid_request', 'workspace_id: there is no default workspace; name one.')
+    throw gatewayError('invalid_request', 'workspace_id: is required, because there is no default workspace.')
   return workspace
 }
 
-/** Undefined once it was deleted; the next workspace that is made takes its place. */
+/** Undefined once it is deleted, until the next workspace is created. */
 export async function findDefaultWorkspace(db: Db, organizationId: string): Promise<Workspace | undefined> {
   return db
     .selectFrom('workspaces')
@@ -165,7 +163,7 @@ export async function findDefaultWorkspace(db: Db, organizationId: string): Prom
     .executeTakeFirst()
 }
 
-/** A management key acts in all workspaces but names one: the first, which exists even when it was deleted. */
+/** A management key acts in all workspaces but belongs to the first, whose row exists even after its deletion. */
 export async function findFirstWorkspaceId(db: Db, organizationId: string): Promise<string> {
   const { id } = await db
     .selectFrom('workspaces')
@@ -177,7 +175,7 @@ export async function findFirstWorkspaceId(db: Db, organizationId: string): Prom
   return id
 }
 
-/** The model of requests that name none. */
+/** The default model of requests that do not name one. */
 export async function findDefaultTextModel(db: Db, workspaceId: string): Promise<string | null> {
   const row = await db
     .selectFrom('workspaces')
@@ -187,15 +185,15 @@ export async function findDefaultTextModel(db: Db, workspaceId: string): Promise
   return row?.default_text_model ?? null
 }
 
-/** Which requests of a workspace have their prompts and replies kept. */
+/** The requests of a workspace whose prompts and replies are stored. */
 export interface IoLoggingSettings {
   /** From 0.0001 to 1. */
   samplingRate: number
-  /** Null: those of every key. */
+  /** Null: those of all keys. */
   keyIds: ReadonlySet<number> | null
 }
 
-/** Null where nothing is kept. */
+/** Null if nothing is stored. */
 export async function loadIoLogging(db: Db, workspaceId: string): Promise<IoLoggingSettings | null> {
   const row = await db
     .selectFrom('workspaces')

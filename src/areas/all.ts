@@ -32,7 +32,7 @@ import { scimServerPages } from './scim/pages.ts'
 import { videoOperations } from './video/operations.ts'
 import { workspaceOperations } from './workspaces/operations.ts'
 
-/** Every operation the API has. An area is a folder here and one line in this list. */
+/** All operations of the API. An area is a folder here and one line in this list. */
 export const operations: Operation[] = [
   ...chatOperations,
   ...completionOperations,

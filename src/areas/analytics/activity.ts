@@ -17,7 +17,7 @@ const dayMs = 86_400_000
 const timeoutMs = 10_000
 
 export const activityQuery = z.strictObject({
-  date: z.iso.date().optional().describe('One UTC day of the last 30'),
+  date: z.iso.date().optional().describe('A UTC day of the last 30.'),
   api_key_hash: z
     .string()
     .regex(/^[0-9a-f]{64}$/i, 'must be the SHA-256 of a key in hex')
@@ -36,11 +36,13 @@ export const activityItem = z
     provider_name: z.string(),
     requests: z.int(),
     prompt_tokens: z.int(),
-    completion_tokens: z.int().describe('Reasoning included'),
+    completion_tokens: z.int().describe('Includes reasoning tokens.'),
     reasoning_tokens: z.int(),
-    usage: z.number().describe('Credits used, USD'),
-    byok_usage_inference: z.number().describe('Paid to providers with own keys, at list prices, USD'),
-    workspace_id: z.string().optional().describe('With `group_by=workspace`'),
+    usage: z.number().describe('Credits used, in USD.'),
+    byok_usage_inference: z
+      .number()
+      .describe('The amount paid to providers with BYOK keys, at list prices, in USD.'),
+    workspace_id: z.string().optional().describe('Present with `group_by=workspace`.'),
   })
   .meta({ id: 'ActivityItem' })
 
@@ -78,7 +80,7 @@ export async function readActivity(
   return groups.map((group) => toActivityItem(gateway, group, endpointId)).sort(compareNewestFirst)
 }
 
-/** Completed days only: today is not over. */
+/** Completed UTC days only. */
 function resolveRange(now: number, date: string | undefined) {
   const today = Date.parse(utcDay(now))
   const from = today - activityDays * dayMs
@@ -108,7 +110,7 @@ async function buildFilters(db: Db, organizationId: string, query: ActivityQuery
 
 type EndpointIdResolver = (model: string, tag: string) => string
 
-/** The same few come again on every day. */
+/** Memoized, because the same few endpoints occur on every day. */
 function memoizeEndpointIds(): EndpointIdResolver {
   const known = new Map<string, string>()
   return (model, tag) => {

@@ -6,18 +6,18 @@ type NullableText = string | null
 export interface DimensionDefinition {
   name: string
   label: string
-  /** May be asked for at most 31 days; others for 365. */
+  /** Limited to queries of at most 31 days; others may cover 365. */
   isShort: boolean
   column: Dimension['column']
-  /** What a stored value stands for. */
+  /** Converts a stored value to the one in the result. */
   read: (value: NullableText, catalogue: Catalogue) => NullableText
-  /** Further names a filter may use for it. */
+  /** Aliases a filter may use. */
   aliases?: (value: NullableText) => NullableText
 }
 
 const identity = (value: NullableText) => value
 
-/** Every dimension of the API, and where it comes from. */
+/** Every dimension of the API and its column. */
 export const dimensions: readonly DimensionDefinition[] = [
   {
     name: 'model',
@@ -58,7 +58,7 @@ export const dimensionsByName: ReadonlyMap<string, DimensionDefinition> = new Ma
   dimensions.map((dimension) => [dimension.name, dimension]),
 )
 
-/** The name that never changes; what the catalogue no longer knows keeps the one it was asked by. */
+/** The permanent slug; a model that is no longer in the catalogue keeps the requested name. */
 export function resolvePermaslug(model: NullableText, catalogue: Catalogue): NullableText {
   return model === null ? null : (catalogue.bySlug.get(model)?.canonical_slug ?? model)
 }
@@ -71,7 +71,7 @@ export function resolveProviderName(slug: NullableText, catalogue: Catalogue): N
   return slug === null ? null : (catalogue.providerByName.get(slug)?.name ?? slug)
 }
 
-/** An app is stored with its address and title, a line each. */
+/** An app is stored as its URL and title, one per line. */
 export function urlOf(app: NullableText): NullableText {
   return app?.split('\n')[0] ?? null
 }

@@ -9,7 +9,7 @@ type FilterValue = string | number
 export interface ParsedFilters {
   filters: Filter[]
   warnings: string[]
-  /** The generations it is about, where the filters say so. */
+  /** The generation ids, if the filters name them. */
   generationIds: string[] | null
 }
 
@@ -42,7 +42,7 @@ function toList(value: RequestFilter['value']): FilterValue[] {
 
 const hashPattern = /^[0-9a-f]{64}$/i
 
-/** Keys go by their number; a hash is looked up first. */
+/** Keys are stored by number; a hash is looked up first. */
 async function resolveKeyIds(
   { db }: Gateway,
   organizationId: string,
@@ -85,7 +85,7 @@ function isOrdered(operator: 'gt' | 'gte' | 'lt' | 'lte', order: number): boolea
   return operator === 'lt' ? order < 0 : order <= 0
 }
 
-/** Numbers by their size, everything else as text. */
+/** Compares numbers by value, everything else as text. */
 function compareValues(a: FilterValue, b: FilterValue): number {
   const difference = a === '' || b === '' ? Number.NaN : Number(a) - Number(b)
   if (!Number.isNaN(difference)) return difference

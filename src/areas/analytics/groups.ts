@@ -7,7 +7,7 @@ export interface GroupPage {
   truncated: boolean
 }
 
-/** The groups that are shown, in their order. */
+/** The groups of the result, in order. */
 export function sortAndLimitGroups(groups: readonly Group[], body: QueryBody): GroupPage {
   const keyOf = createSortKey(body)
   const sign = body.order_by?.direction === 'asc' ? 1 : -1
@@ -20,13 +20,13 @@ export function sortAndLimitGroups(groups: readonly Group[], body: QueryBody): G
   }
 }
 
-/** With the one they are ordered by, which need not be asked for. */
+/** Includes the metric of the order, which need not be requested. */
 export function resolveMetrics({ metrics, order_by }: QueryBody): Metric[] {
   const names = new Set([...metrics, ...(order_by ? [order_by.field] : [])])
   return [...names].flatMap((name) => metricsByName.get(name) ?? [])
 }
 
-/** The largest groups; null when these are all. */
+/** The largest groups; null if these are all. */
 export function selectLargestGroups(groups: readonly Group[], body: QueryBody, max: number): Group[] | null {
   if (groups.length <= max) return null
   const rank = resolveRankingMetric(body)
@@ -37,7 +37,7 @@ export function selectLargestGroups(groups: readonly Group[], body: QueryBody, m
     .map(({ group }) => group)
 }
 
-/** Only what adds up says how large a group is. */
+/** Only a metric that adds up ranks groups. */
 export function resolveRankingMetric(body: QueryBody): Metric {
   const [first] = [body.order_by?.field ?? '', ...body.metrics]
     .flatMap((name) => metricsByName.get(name) ?? [])
@@ -54,7 +54,7 @@ function createSortKey(body: QueryBody): (group: Group) => string | number | nul
   return (group) => metric?.value(group) ?? null
 }
 
-/** Newest first where there is time, largest first where there is none. */
+/** Newest first with a granularity, largest first without one. */
 function resolveDefaultOrder({ granularity, dimensions, metrics }: QueryBody): string {
   if (granularity) return 'date'
   return dimensions.find((name) => name === 'generation_id') ?? metrics[0] ?? ''
@@ -72,7 +72,7 @@ function compareGroupValues(a: Group, b: Group): number {
   return 0
 }
 
-/** What is not there comes before everything else. */
+/** Null sorts before everything else. */
 function compareNullable(a: string | number | null, b: string | number | null): number {
   if (a === b) return 0
   if (a === null || b === null) return Number(a !== null) - Number(b !== null)
@@ -83,7 +83,7 @@ function compareTexts(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-/** Whole days and longer are named by their date, shorter buckets by their moment. */
+/** Buckets of a day or longer are named by date, shorter ones by time. */
 export function bucketFieldOf(grain: Granularity): string {
   return grain === 'minute' || grain === 'hour' ? `created_at__${grain}` : `date__${grain}`
 }

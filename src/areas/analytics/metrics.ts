@@ -9,7 +9,7 @@ export interface Metric {
   name: string
   label: string
   format: (typeof displayFormats)[number]
-  /** May be asked for at most 31 days; others for 365. */
+  /** Limited to queries of at most 31 days; others may cover 365. */
   isShort: boolean
   isRate: boolean
   measures: readonly MeasureName[]
@@ -29,7 +29,7 @@ function costMetric(name: string, label: string, measures: MeasureName[], traits
   return { ...defaultTraits, ...traits, name, label, format: 'currency', measures, value }
 }
 
-/** Nothing is recorded that it could be computed from. */
+/** There is no recorded data to compute it from. */
 function unavailableMetric(
   name: string,
   label: string,

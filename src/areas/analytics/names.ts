@@ -8,10 +8,10 @@ interface DisplayName {
   email?: string | null
 }
 
-/** What ids are shown as. One whose record is gone stands for itself. */
+/** The display names of ids. An id without a record is its own name. */
 export type DisplayNames = ReadonlyMap<string, DisplayName>
 
-/** Titles of apps, by address. */
+/** Titles of apps, by URL. */
 export type AppTitles = ReadonlyMap<string, string>
 
 type FindNames = (
@@ -44,7 +44,7 @@ const nameFinders: Record<string, FindNames> = {
     new Map(ids.map((url) => [url, { name: titles.get(url) || url }])),
 }
 
-/** For each dimension, the names of what is shown. */
+/** For each dimension, the names of the values in the result. */
 export async function loadDisplayNames(
   gateway: Gateway,
   organizationId: string,

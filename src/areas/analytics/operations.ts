@@ -34,11 +34,11 @@ const analyticsResult = z
   .strictObject({
     data: z
       .array(z.record(z.string(), z.union([z.string(), z.number(), z.null()])))
-      .describe('Metrics and dimensions by their names, and the bucket of time with a granularity'),
+      .describe('Metrics and dimensions by name, and the time bucket if there is a granularity.'),
     metadata: z.strictObject({
       query_time_ms: z.number(),
       row_count: z.int(),
-      truncated: z.boolean().describe('There are more rows than these'),
+      truncated: z.boolean().describe('Whether there are more rows than these.'),
     }),
     warnings: z.array(z.string()).optional(),
   })
@@ -49,7 +49,7 @@ const getActivity = defineOperation({
   method: 'GET',
   path: '/activity',
   tag,
-  summary: 'Read the usage of the last 30 completed UTC days, by day, model and endpoint',
+  summary: 'Retrieves the usage of the last 30 completed UTC days, by day, model and endpoint.',
   access: 'management',
   query: activityQuery,
   errors: [404],
@@ -64,7 +64,7 @@ const getAnalyticsMeta = defineOperation({
   method: 'GET',
   path: '/analytics/meta',
   tag,
-  summary: 'List the metrics, dimensions, operators and granularities that queries may use',
+  summary: 'Lists the metrics, dimensions, operators and granularities of queries.',
   access: 'management',
   response: z.strictObject({ data: analyticsMeta }),
   handle: async () => ({ data: meta }),
@@ -86,14 +86,14 @@ const meta: z.input<typeof analyticsMeta> = {
 }
 
 const maxQueriesPerMinute = 64
-const rateLimitMessage = `At most ${maxQueriesPerMinute} queries a minute.`
+const rateLimitMessage = `At most ${maxQueriesPerMinute} queries per minute are allowed.`
 
 const queryAnalytics = defineOperation({
   id: 'queryAnalytics',
   method: 'POST',
   path: '/analytics/query',
   tag,
-  summary: 'Ask for metrics over a range of time, by up to two dimensions',
+  summary: 'Queries metrics over a time range, by up to two dimensions.',
   description: rateLimitMessage,
   access: 'management',
   body: queryBody,

@@ -24,7 +24,7 @@ import { type DisplayNames, loadDisplayNames } from './names.ts'
 import { type QueryBody, resolveTimeRange, type TimeRange } from './request.ts'
 
 const timeoutMs = 10_000
-/** A list in one statement. */
+/** The maximum number of values in one statement. */
 const maxGenerations = 1000
 
 type ResultRow = Record<string, string | number | null>
@@ -55,7 +55,7 @@ export async function runQuery(
   }
 }
 
-/** Assigned one by one: there are thousands of rows. */
+/** Assigned one by one for speed: there are thousands of rows. */
 function buildRow(
   { granularity, dimensions, metrics }: QueryBody,
   group: Group,
@@ -105,8 +105,8 @@ function buildRollupQuery(
 type RunRollup = (query: RollupQuery) => Promise<Group[]>
 
 /**
- * Lines of a chart that nobody can tell apart are left out: the largest groups stay, with all their buckets of
- * time. They are found first, so that a group that is left out costs nothing more.
+ * Limits a chart to its largest groups, with all their time buckets. They are determined first, so that an omitted
+ * group costs nothing more.
  */
 async function loadTopGroups(
   body: QueryBody,
@@ -128,7 +128,7 @@ async function loadTopGroups(
   return { groups: groups.filter(({ values }) => names.has(JSON.stringify(values))), isTruncated: true }
 }
 
-/** Null where every group is kept. */
+/** Null if every group is returned. */
 function computeGroupLimit(body: QueryBody, { from, to }: RollupQuery): number | null {
   if (body.dimensions.length === 0) return null
   if (body.group_limit !== undefined) return body.group_limit
@@ -137,7 +137,7 @@ function computeGroupLimit(body: QueryBody, { from, to }: RollupQuery): number |
   return Math.max(1, Math.floor(body.limit / buckets))
 }
 
-/** The latest title an app gave itself is its name. */
+/** The latest title of an app is its name. */
 function recordTitle(app: string | null, titles: Map<string, string>): void {
   const title = app?.split('\n')[1]
   if (title) titles.set(urlOf(app) ?? '', title)
@@ -169,7 +169,7 @@ async function queryGroups(
   }
 }
 
-/** The newest generations are found without reading all of them, one more than is shown. */
+/** Finds the newest generations without reading all of them, one more than is returned. */
 function computeNewestLimit({ order_by, dimensions, granularity, limit }: QueryBody): number | null {
   const newestFirst = !order_by || (order_by.field === 'generation_id' && order_by.direction === 'desc')
   return newestFirst && dimensions.includes('generation_id') && !granularity ? limit + 1 : null

@@ -24,10 +24,13 @@ const metricName = z.enum(metrics.map(({ name }) => name))
 
 const filter = z
   .strictObject({
-    field: dimensionName.describe('A dimension'),
+    field: dimensionName.describe('The dimension to filter by.'),
     operator: z.enum(operators.map(({ name }) => name)),
-    value: filterValue.describe('Ids, not names; a list for `in` and `not_in`'),
-    include_unset: z.boolean().optional().describe('With `in` and `not_in`: requests without a value too'),
+    value: filterValue.describe('Ids, not names; a list for `in` and `not_in`.'),
+    include_unset: z
+      .boolean()
+      .optional()
+      .describe('With `in` and `not_in`: includes requests without a value.'),
   })
   .meta({ id: 'AnalyticsFilter' })
 
@@ -37,26 +40,28 @@ export const queryBody = z
   .strictObject({
     metrics: z.array(metricName).min(1).max(metrics.length),
     dimensions: z.array(dimensionName).max(2).default([]),
-    filters: z.array(filter).max(20).default([]).describe('All of them must hold'),
+    filters: z.array(filter).max(20).default([]).describe('A request must match all filters.'),
     granularity: z
       .enum(granularities)
       .optional()
-      .describe('One row a bucket of time; minutes for at most three hours'),
+      .describe('Returns one row per time bucket. Minutes are limited to three hours.'),
     time_range: z
       .strictObject({ start: utcTimestamp, end: utcTimestamp })
       .optional()
-      .describe('Requests that began in it, the end excluded. Default: the last 7 days'),
+      .describe('The time range in which requests started, end exclusive. Defaults to the last 7 days.'),
     order_by: z
       .strictObject({ field: text, direction: z.enum(['asc', 'desc']) })
       .optional()
-      .describe('A metric or dimension of the query, `request_count` or `date`'),
+      .describe('A metric or dimension of the query, `request_count` or `date`.'),
     limit: z.int().min(1).max(10_000).default(1000),
     group_limit: z
       .int()
       .min(1)
       .max(10_000)
       .optional()
-      .describe('How many groups are kept, largest first. Default with granularity: as many as fit'),
+      .describe(
+        'The maximum number of groups, largest first. With a granularity, defaults to as many as fit.',
+      ),
     classifier_dimensions: z
       .strictObject({
         classifier_id: z.uuid(),
@@ -83,13 +88,13 @@ export interface TimeRange {
   to: number
 }
 
-/** What the schema alone cannot say. */
+/** Rules that the schema cannot express. */
 export function resolveTimeRange(body: QueryBody, now: number): TimeRange {
   for (const field of ['classifier_dimensions', 'classifier_filters'] as const) {
     if (body[field]) throw invalidFieldError(field, 'classifiers are not available')
   }
   if (new Set(body.dimensions).size < body.dimensions.length) {
-    throw invalidFieldError('dimensions.1', 'is given twice')
+    throw invalidFieldError('dimensions.1', 'is sent twice')
   }
   for (const [index, filter] of body.filters.entries()) validateFilter(filter, `filters.${index}`)
   validateOrder(body)
@@ -111,7 +116,7 @@ function validateFilter({ operator, value, include_unset }: RequestFilter, path:
     throw invalidFieldError(`${path}.value`, expectsList ? 'must be a list' : 'must be a single value')
   }
   if (include_unset !== undefined && !expectsList) {
-    throw invalidFieldError(`${path}.include_unset`, 'goes with in and not_in only')
+    throw invalidFieldError(`${path}.include_unset`, 'is allowed only with in and not_in')
   }
 }
 

@@ -6,7 +6,7 @@ interface KeyName {
   name: string
 }
 
-/** Of an organization, by number or by hash. Those that were deleted have no name any more. */
+/** Keys of an organization, by number or by hash. Deleted keys have no name. */
 export async function findKeys(
   db: Db,
   organizationId: string,
@@ -20,7 +20,7 @@ export async function findKeys(
   return by.hashes.length === 0 ? [] : query.where('hash', 'in', by.hashes).execute()
 }
 
-/** Deleted ones included: their past has a name. */
+/** Includes deleted workspaces, whose past usage needs a name. */
 export async function listWorkspaceNames(
   db: Db,
   organizationId: string,

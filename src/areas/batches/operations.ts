@@ -16,7 +16,7 @@ interface BatchPath {
   path: string
 }
 
-/** A 404, not a 501: many clients try any status from 500 on again. */
+/** A 404, not a 501: many clients retry every status from 500 on. */
 function buildNotOfferedOperation(
   { id, method, path }: BatchPath,
   { encodeError }: ClientCodec,
@@ -27,7 +27,7 @@ function buildNotOfferedOperation(
     method,
     path,
     tag: 'Batches',
-    summary: 'Not offered: answers 404 with the reason `not_offered`',
+    summary: 'Not supported: returns 404 with the reason `not_offered`.',
     description: batchesUnsupported,
     access: 'inference',
     encodeError,

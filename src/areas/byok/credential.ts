@@ -12,15 +12,15 @@ import { isMasked, maskSecret } from '../../lib/mask.ts'
 
 const maxCredentialLength = 64 * 1024
 
-/** Before the provider is known: what holds for every credential. */
+/** The rules for every credential, before the provider is known. */
 export const credentialText = z
   .string()
   .trim()
   .min(1)
   .max(maxCredentialLength)
-  .describe('A token, or the JSON some providers use. Sealed at once; never shown again')
+  .describe('A token, or the JSON credential of some providers. Encrypted when stored and never returned.')
 
-/** The label of a credential that is well formed; the problem names a field, never what is in it. */
+/** Validates a credential and returns its label; the error names a field, never its value. */
 export function resolveLabel(
   text: string,
   form: CredentialForm | undefined,
@@ -38,7 +38,7 @@ export function resolveLabel(
   }
 }
 
-/** What a user writes is held to the rules for such addresses, here and when something is sent there. */
+/** A user-supplied address must follow the egress rules, here and when a request is sent to it. */
 function validateAddresses(credential: Credential, allowPrivate: readonly string[]): void {
   if (credential.kind !== 'deployments') return
   for (const { index, url } of credential.deployments) {

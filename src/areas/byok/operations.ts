@@ -42,10 +42,10 @@ const listByokKeys = defineOperation({
   method: 'GET',
   path: '/byok',
   tag,
-  summary: 'List the provider credentials of a workspace, in the order they are tried',
+  summary: 'Lists the BYOK keys of a workspace in the order they are tried.',
   access: 'management',
   query: pageQuery.extend({
-    workspace_id: z.uuid().optional().describe('Default: the default workspace'),
+    workspace_id: z.uuid().optional().describe('Defaults to the default workspace.'),
     provider: z.string().min(1).max(100).optional(),
   }),
   response: z.strictObject({ data: z.array(byokRecord), total_count: z.int() }),
@@ -62,7 +62,7 @@ const createByokKey = defineOperation({
   method: 'POST',
   path: '/byok',
   tag,
-  summary: 'Bring your own credential for a provider',
+  summary: 'Creates a BYOK key: your own credential for a provider.',
   access: 'management',
   body: createBody,
   status: 201,
@@ -83,7 +83,7 @@ const createByokKey = defineOperation({
       if (count >= maxCredentialsPerProvider)
         throw gatewayError(
           'conflict',
-          `The workspace has ${maxCredentialsPerProvider} credentials for ${provider} already.`,
+          `The workspace has ${maxCredentialsPerProvider}BYOK keys for ${provider} already: delete one first.`,
         )
       const created = await insertCredential(tx, gateway.clock, {
         ...defaultSettings,
@@ -109,7 +109,7 @@ const getByokKey = defineOperation({
   method: 'GET',
   path: '/byok/{id}',
   tag,
-  summary: 'Read a provider credential, without the credential itself',
+  summary: 'Retrieves a BYOK key, without the credential.',
   access: 'management',
   params: idParam,
   errors: [404],
@@ -126,7 +126,7 @@ const updateByokKey = defineOperation({
   method: 'PATCH',
   path: '/byok/{id}',
   tag,
-  summary: 'Change a provider credential; only the fields sent change, and `key` replaces it in place',
+  summary: 'Updates a BYOK key. Fields that are not sent stay unchanged; `key` replaces the credential.',
   access: 'management',
   params: idParam,
   body: updateBody,
@@ -155,7 +155,7 @@ const deleteByokKey = defineOperation({
   method: 'DELETE',
   path: '/byok/{id}',
   tag,
-  summary: 'Delete a provider credential; its key material is wiped',
+  summary: 'Deletes a BYOK key and wipes its credential.',
   access: 'management',
   params: idParam,
   errors: [404],
@@ -184,20 +184,20 @@ const defaultSettings = {
   allowed_user_ids: null,
 } as const
 
-/** The slug of the catalogue, for every name a provider goes by. */
+/** Maps any name of a provider to its catalogue slug. */
 function resolveProviderSlug(gateway: Gateway, name: string): string {
   const slug = neutralNames.get(name) ?? name
   const known = gateway.catalogue.providerByName.get(slug)
-  // The catalogue knows display names too, which are no slugs.
+  // The catalogue also resolves display names, which are not valid here.
   if (known && (known.slug === slug || known.vendor === slug)) return known.slug
   if (uncataloguedProviders.has(name)) return name
-  throw invalidFieldError('provider', 'is not a provider that is known here')
+  throw invalidFieldError('provider', 'is not a known provider')
 }
 
-/** Requests there would cost the fee alone, while the installation pays for what answers them. */
+/** Such requests would cost only the fee, while the installation pays for the upstream. */
 function rejectKeylessProvider({ catalogue }: Gateway, slug: string): void {
   const known = catalogue.providerByName.get(slug)
-  if (known && isKeyless(known)) throw invalidFieldError('provider', 'is called without a key here')
+  if (known && isKeyless(known)) throw invalidFieldError('provider', 'does not use a key on this server')
 }
 
 function resolveKeyLabel({ catalogue, settings }: Gateway, provider: string, key: string): string {
@@ -206,7 +206,7 @@ function resolveKeyLabel({ catalogue, settings }: Gateway, provider: string, key
   return resolveLabel(key, form, settings.egress.allow_private)
 }
 
-/** A key goes there and nowhere else, wherever the provider is moved to. */
+/** The key is sent to this origin only, even if the provider's address changes. */
 function findProviderOrigin({ catalogue }: Gateway, provider: string): string | null {
   const known = catalogue.providerByName.get(provider)
   return known ? originOf(known) : null
@@ -216,7 +216,7 @@ function sealKey(gateway: Gateway, id: string, key: string): string {
   return gateway.vault.seal(key, `byok/${id}`)
 }
 
-/** Models by their canonical slugs; every key and member is one of the organization. */
+/** Normalizes models to canonical slugs and checks that keys and members belong to the organization. */
 async function validateSettings(
   gateway: Gateway,
   db: Db,
@@ -247,12 +247,12 @@ function rejectUnknown(field: string, values: string[], known: ReadonlySet<strin
   if (unknown >= 0) throw invalidFieldError(`${field}.${unknown}`, `${values[unknown]} ${problem}`)
 }
 
-/** One leaves the provider out when own keys fail; the other is there for when the rest fails. */
+/** BYOK-only excludes shared capacity; a fallback key is tried after shared capacity. */
 function validateCombination(settings: { is_fallback: number; is_byok_only: number }): void {
   if (settings.is_fallback === 1 && settings.is_byok_only === 1)
     throw invalidFieldError('is_byok_only', 'cannot be combined with is_fallback')
 }
 
 function credentialNotFoundError() {
-  return gatewayError('not_found', 'The credential does not exist.')
+  return gatewayError('not_found', 'The BYOK key does not exist.')
 }

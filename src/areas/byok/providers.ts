@@ -1,6 +1,6 @@
 import type { CredentialForm } from '../../catalogue/credential.ts'
 
-/** Providers a credential may be kept for although the catalogue does not know them yet. */
+/** Providers that accept a credential although the catalogue does not have them yet. */
 export const uncataloguedProviders: ReadonlySet<string> = new Set(
   `
   ai21 aion-labs akashml amazon-bedrock/vendor_a-on-aws amazon-nova ambient assemblyai atlas-cloud avian
@@ -15,13 +15,13 @@ export const uncataloguedProviders: ReadonlySet<string> = new Set(
     .split(/\s+/),
 )
 
-/** Neutral names beyond those of the four vendors, which the catalogue knows itself. */
+/** Neutral names beyond those of the four vendors, which the catalogue resolves itself. */
 export const neutralNames: ReadonlyMap<string, string> = new Map([
   ['vendor_c-studio', 'google-ai-studio'],
   ['vendor_c-cloud', 'google-vertex'],
 ])
 
-/** What a credential may be beside a token, for those that the catalogue does not know. */
+/** The credential forms other than a token, for providers that are not in the catalogue. */
 export const uncataloguedForms: ReadonlyMap<string, CredentialForm> = new Map([
   ['amazon-bedrock/vendor_a-on-aws', 'access-key'],
 ])

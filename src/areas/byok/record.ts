@@ -11,24 +11,24 @@ const filterList = z.array(z.string()).nullable()
 export const byokRecord = z
   .strictObject({
     id: z.uuid(),
-    workspace_id: z.uuid().nullable().describe('null: usable in every workspace'),
+    workspace_id: z.uuid().nullable().describe('null if it can be used in every workspace.'),
     provider: z.string(),
     name: z.string().nullable(),
-    label: z.string().describe('A masked snippet of the credential'),
+    label: z.string().describe('The masked credential.'),
     disabled: z.boolean(),
-    is_fallback: z.boolean().describe('Tried after shared capacity'),
+    is_fallback: z.boolean().describe('Whether the key is tried after shared capacity.'),
     is_required: z
       .boolean()
-      .describe('No shared capacity of the provider for the models this credential applies to'),
-    is_byok_only: z.boolean().describe('No shared capacity of the provider for any model'),
+      .describe('Whether shared capacity of the provider is excluded for the models this key applies to.'),
+    is_byok_only: z.boolean().describe('Whether shared capacity of the provider is excluded for all models.'),
     declared_zdr: z
       .boolean()
       .nullable()
-      .describe('Counts as zero data retention, or never does; null: as the endpoint says'),
-    allowed_models: filterList.describe('null: no restriction; an empty list: none'),
-    allowed_api_key_hashes: filterList.describe('null: no restriction'),
-    allowed_user_ids: filterList.describe('null: no restriction; an empty list: nobody'),
-    sort_order: z.int().describe('Lower is tried first, within the provider'),
+      .describe('Whether the key counts as zero data retention; null to follow the endpoint.'),
+    allowed_models: filterList.describe('null if there is no restriction; an empty list allows no model.'),
+    allowed_api_key_hashes: filterList.describe('null if there is no restriction.'),
+    allowed_user_ids: filterList.describe('null if there is no restriction; an empty list allows no member.'),
+    sort_order: z.int().describe('The order within the provider; lower values are tried first.'),
     created_at: z.string(),
   })
   .meta({ id: 'ByokKey' })
@@ -52,7 +52,7 @@ const settingFields = {
 export const createBody = z.strictObject({
   provider: z.string().min(1).max(100),
   key: credentialText,
-  workspace_id: z.uuid().optional().describe('Default: the default workspace'),
+  workspace_id: z.uuid().optional().describe('Defaults to the default workspace.'),
   ...settingFields,
 })
 
@@ -60,7 +60,7 @@ export const updateBody = z.strictObject({ key: credentialText.optional(), ...se
 
 export type ByokSettings = Omit<z.output<typeof updateBody>, 'key'>
 
-/** The columns for the fields that were sent. */
+/** Converts only the fields that were sent. */
 export function toSettingColumns(body: ByokSettings) {
   return {
     ...(body.name !== undefined && { name: body.name }),

@@ -7,7 +7,7 @@ import { fullMask } from '../../lib/mask.ts'
 import type { Pagination } from '../../lib/query-params.ts'
 import type { ByokRow } from './record.ts'
 
-/** In the order they are tried, provider by provider. */
+/** By provider, in the order they are tried. */
 export async function listCredentials(
   db: Db,
   where: { workspaceId: string; provider: string | undefined },
@@ -21,7 +21,7 @@ export async function listCredentials(
   return fetchPage(all.selectAll(), page, ['provider', 'sort_order', 'id'])
 }
 
-/** How many there are, and the place after them. The caller has locked the workspace. */
+/** The number of credentials and the next sort order. The caller has locked the workspace. */
 export async function findNextSortOrder(
   tx: Db,
   workspaceId: string,
@@ -64,7 +64,7 @@ export async function findCredential(
     .executeTakeFirst()
 }
 
-/** As `tryLockWorkspace`: an update that changes nothing, so that changes of one record follow one another. */
+/** As `tryLockWorkspace`: a no-op update serializes changes to one record. */
 export async function lockCredential(
   tx: Db,
   organizationId: string,
@@ -94,7 +94,7 @@ export async function updateCredential(
     .executeTakeFirstOrThrow()
 }
 
-/** The row stays for what the past says of it; nothing of the credential does. */
+/** Keeps the row, because past records refer to it, and wipes the credential. */
 export async function removeCredential(
   db: Db,
   clock: Clock,

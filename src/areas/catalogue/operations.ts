@@ -25,7 +25,7 @@ const tag = 'Catalogue'
 const access = 'operator'
 const deletedResponse = z.strictObject({ deleted: z.literal(true) })
 const listQuery = pageQuery.extend({
-  source: z.enum(sources).optional().describe('Only what this one speaks of'),
+  source: z.enum(sources).optional().describe('Lists only entries from this source.'),
 })
 
 const slugPath = z.object({ slug: declaredProvider.shape.slug })
@@ -34,13 +34,13 @@ const modelPath = z.object({
   slug: z
     .string()
     .regex(/^[A-Za-z0-9][A-Za-z0-9_.-]*(:[a-z0-9-]+)?$/, 'must be the second half of a model id')
-    .describe('May end in a variant such as `:free`'),
+    .describe('Can end in a variant such as `:free`.'),
 })
 const endpointPath = modelPath.extend({
   tag: z
     .string()
     .regex(/^[a-z0-9][a-z0-9._-]*(\/[a-z0-9][a-z0-9._-]*)?$/, 'must be provider or provider/variant')
-    .describe('`provider`, or `provider/variant` with the slash as `%2F`'),
+    .describe('`provider`, or `provider/variant` with the slash escaped as `%2F`.'),
 })
 
 const listProviders = defineOperation({
@@ -48,7 +48,7 @@ const listProviders = defineOperation({
   method: 'GET',
   path: '/catalogue/providers',
   tag,
-  summary: 'List the providers as they are in force, and where that comes from',
+  summary: 'Lists the providers as they are in force, with their sources.',
   access,
   query: listQuery,
   response: z.strictObject({ data: z.array(catalogueProvider), total_count: z.int() }),
@@ -60,7 +60,7 @@ const getProvider = defineOperation({
   method: 'GET',
   path: '/catalogue/providers/{slug}',
   tag,
-  summary: 'Read a provider as it is in force',
+  summary: 'Retrieves a provider as it is in force.',
   access,
   params: slugPath,
   errors: [404],
@@ -73,9 +73,9 @@ const putProvider = defineOperation({
   method: 'PUT',
   path: '/catalogue/providers/{slug}',
   tag,
-  summary: 'Add a provider, or change one that there is',
+  summary: 'Creates or overrides a provider.',
   description:
-    'The fields of a provider in headgate.yaml. Of one that there is, only what is to change; what was changed before and is not sent again is as it was. A masked secret stays as it is, unless `base_url` leads to another origin.',
+    'The fields of a provider in headgate.yaml. For an existing provider, send only the fields to override: the request replaces the previous override. A masked secret stays unchanged, unless `base_url` changes to another origin.',
   access,
   params: slugPath,
   body: providerOverride,
@@ -101,7 +101,7 @@ const deleteProvider = defineOperation({
   method: 'DELETE',
   path: '/catalogue/providers/{slug}',
   tag,
-  summary: 'Take back what was changed of a provider; its secrets are wiped',
+  summary: 'Deletes the override of a provider and wipes its secrets.',
   access,
   params: slugPath,
   errors: [404, 409],
@@ -117,7 +117,7 @@ const listModels = defineOperation({
   method: 'GET',
   path: '/catalogue/models',
   tag,
-  summary: 'List the models as they are in force, and where that comes from',
+  summary: 'Lists the models as they are in force, with their sources.',
   access,
   query: listQuery,
   response: z.strictObject({ data: z.array(catalogueModel), total_count: z.int() }),
@@ -129,7 +129,7 @@ const getModel = defineOperation({
   method: 'GET',
   path: '/catalogue/models/{author}/{slug}',
   tag,
-  summary: 'Read a model as it is in force',
+  summary: 'Retrieves a model as it is in force.',
   access,
   params: modelPath,
   errors: [404],
@@ -142,9 +142,9 @@ const putModel = defineOperation({
   method: 'PUT',
   path: '/catalogue/models/{author}/{slug}',
   tag,
-  summary: 'Add a model, or change one that there is',
+  summary: 'Creates or overrides a model.',
   description:
-    'The fields of a model in headgate.yaml. Of one that there is, only what is to change; what was changed before and is not sent again is as it was. `endpoints` takes the place of all of them.',
+    'The fields of a model in headgate.yaml. For an existing model, send only the fields to override: the request replaces the previous override. `endpoints` replaces all endpoints.',
   access,
   params: modelPath,
   body: modelOverride,
@@ -162,7 +162,7 @@ const deleteModel = defineOperation({
   method: 'DELETE',
   path: '/catalogue/models/{author}/{slug}',
   tag,
-  summary: 'Take back what was changed of a model; endpoints that were changed by themselves stay so',
+  summary: 'Deletes the override of a model. Overrides of single endpoints stay.',
   access,
   params: modelPath,
   errors: [404, 409],
@@ -178,9 +178,9 @@ const putEndpoint = defineOperation({
   method: 'PUT',
   path: '/catalogue/models/{author}/{slug}/endpoints/{tag}',
   tag,
-  summary: 'Add an endpoint to a model, or change one, such as its price',
+  summary: 'Creates or overrides an endpoint of a model, such as its price.',
   description:
-    'The fields of an endpoint in headgate.yaml. Of one that there is, only what is to change: `pricing` alone changes the price, for requests that come from now on.',
+    'The fields of an endpoint in headgate.yaml. For an existing endpoint, send only the fields to override: `pricing` alone changes the price of new requests.',
   access,
   params: endpointPath,
   body: endpointOverride,
@@ -199,7 +199,7 @@ const deleteEndpoint = defineOperation({
   method: 'DELETE',
   path: '/catalogue/models/{author}/{slug}/endpoints/{tag}',
   tag,
-  summary: 'Take back what was changed of an endpoint',
+  summary: 'Deletes the override of an endpoint.',
   access,
   params: endpointPath,
   errors: [404],

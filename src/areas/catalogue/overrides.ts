@@ -17,7 +17,7 @@ import { isoNow } from '../../lib/clock.ts'
 
 type OverrideColumns = Pick<OverrideRow, 'fields' | 'sealed_secrets'>
 
-/** Puts an edit in the place of the one there may be, which `make` is given. */
+/** Creates or replaces an override; `build` gets the existing one. */
 export function putOverride(
   gateway: Gateway,
   name: OverrideKey,
@@ -41,7 +41,7 @@ export function putOverride(
 export function deleteOverride(gateway: Gateway, name: OverrideKey): Promise<void> {
   return changeCatalogue(gateway, async (tx, rows) => {
     const after = rows.filter((row) => !isSameOverride(row, name))
-    if (after.length === rows.length) throw gatewayError('not_found', 'Nothing was changed here at run time.')
+    if (after.length === rows.length) throw gatewayError('not_found', 'There is no override to delete.')
     rejectBrokenDependents(
       after,
       previewOverrides(gateway, rows).problems,
@@ -52,7 +52,7 @@ export function deleteOverride(gateway: Gateway, name: OverrideKey): Promise<voi
   })
 }
 
-/** In force here before the answer is sent; on other nodes as soon as they look. */
+/** In force on this node before the response is sent; other nodes pick it up when they poll. */
 async function changeCatalogue(
   gateway: Gateway,
   work: (tx: Db, rows: OverrideRow[]) => Promise<OverrideRow[]>,
@@ -72,7 +72,7 @@ function previewOverrides(gateway: Gateway, rows: readonly OverrideRow[]) {
   return applyOverrides(buildCatalogueSources(gateway), rows, gateway.vault)
 }
 
-/** What others were built on stays: a provider that a model names, a model whose endpoint was changed. */
+/** Rejects a change that breaks other overrides: a model of this provider, an endpoint of this model. */
 function rejectBrokenDependents(
   rows: readonly OverrideRow[],
   before: CatalogueOverrides['problems'],
@@ -83,6 +83,9 @@ function rejectBrokenDependents(
     if (!row) continue
     const { kind, name, tag } = row
     const what = kind === 'endpoint' ? `endpoint ${tag} of ${name}` : `${kind} ${name}`
-    throw gatewayError('conflict', `The ${what} was made at run time and needs this: ${problem.message}.`)
+    throw gatewayError(
+      'conflict',
+      `The ${what} was created at run time and depends on this: ${problem.message}.`,
+    )
   }
 }

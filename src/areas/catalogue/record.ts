@@ -16,28 +16,32 @@ import { maskUserinfo } from '../../lib/mask.ts'
 export const sources = ['built_in', 'snapshot', 'headgate.yaml', 'runtime'] as const
 export type Source = (typeof sources)[number]
 
-const sourcesField = z.array(z.enum(sources)).describe('Who speaks of it; a later one counts more')
+const sourcesField = z
+  .array(z.enum(sources))
+  .describe('The sources that define it; a later one takes precedence.')
 
 function overrideSchema<Fields extends z.ZodType>(fields: Fields) {
   return z.strictObject({
-    fields: fields.nullable().describe('As sent, secrets masked; null when they cannot be read'),
-    problem: z.string().nullable().describe('Why it is not in force'),
+    fields: fields
+      .nullable()
+      .describe('The fields as sent, with masked secrets; null if they cannot be read.'),
+    problem: z.string().nullable().describe('Why the override is not in force.'),
     updated_at: z.string(),
   })
 }
 
 const providerInForce = z.strictObject({
   ...providerOverride.shape,
-  api_key: z.string().nullable().describe('Masked'),
-  headers: z.record(z.string(), z.string()).describe('Masked'),
+  api_key: z.string().nullable().describe('The masked key.'),
+  headers: z.record(z.string(), z.string()).describe('The headers with masked values.'),
 })
 
 export const catalogueProvider = z
   .strictObject({
     slug: z.string(),
     sources: sourcesField,
-    enabled: z.boolean().describe('It has what it needs to be called'),
-    edit: overrideSchema(providerOverride).nullable().describe('What was changed at run time'),
+    enabled: z.boolean().describe('Whether the provider has everything required to call it.'),
+    edit: overrideSchema(providerOverride).nullable().describe('The override set at run time.'),
     in_force: providerInForce.nullable(),
   })
   .meta({ id: 'CatalogueProvider' })
@@ -46,7 +50,7 @@ export const catalogueModel = z
   .strictObject({
     id: z.string(),
     sources: sourcesField,
-    edit: overrideSchema(modelOverride).nullable().describe('What was changed at run time'),
+    edit: overrideSchema(modelOverride).nullable().describe('The override set at run time.'),
     endpoint_edits: z.array(overrideSchema(endpointOverride).extend({ tag: z.string() })),
     in_force: declaredModel.nullable(),
   })
@@ -133,7 +137,7 @@ function stateOf({ overrides }: Gateway, row: OverrideRow) {
   }
 }
 
-/** What cannot be read is not shown; the problem says why. */
+/** Null if it cannot be read; the problem says why. */
 export function readOrNull<T>(read: () => T): T | null {
   try {
     return read()

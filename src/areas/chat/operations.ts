@@ -15,8 +15,8 @@ const createChatCompletion = defineOperation({
   method: 'POST',
   path: '/chat/completions',
   tag: 'Chat',
-  summary: 'Ask a model, in the OpenAI Chat Completions format',
-  description: 'With `stream: true` the answer is a stream of server-sent events.',
+  summary: 'Creates a chat completion in the OpenAI Chat Completions format.',
+  description: 'With `stream: true` the response is a stream of server-sent events.',
   access: 'inference',
   inference: {
     encodeError: chat.client.encodeError,
@@ -47,9 +47,9 @@ const createChatCompletion = defineOperation({
 
 export const chatOperations = [createChatCompletion]
 
-/** What is stored is known to POST /responses alone: to forget it silently would be another conversation. */
+/** Only POST /responses resolves stored state: ignoring it silently would change the conversation. */
 function rejectStoredReferences({ previous_response_id, conversation, background, input }: JsonObject): void {
-  const problem = 'is known to POST /responses only'
+  const problem = 'is supported by POST /responses only'
   if (conversation) throw invalidFieldError('conversation', problem)
   if (previous_response_id) throw invalidFieldError('previous_response_id', problem)
   if (background === true) throw invalidFieldError('background', problem)

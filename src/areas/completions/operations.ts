@@ -12,8 +12,9 @@ const createCompletion = defineOperation({
   method: 'POST',
   path: '/completions',
   tag: 'Chat',
-  summary: 'Complete a prompt, in the format before chat',
-  description: 'For clients that know nothing else. The prompt is asked as a single user message.',
+  summary: 'Completes a prompt in the legacy OpenAI Completions format.',
+  description:
+    'For clients that do not support chat completions. The prompt is sent as a single user message.',
   access: 'inference',
   inference: { encodeError: completions.encodeError, deployments: true },
   body: completionsRequest,

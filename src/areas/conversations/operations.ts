@@ -17,11 +17,11 @@ import { asString, type JsonObject } from '../../lib/json-values.ts'
 import { ownerOf } from '../../pipeline/request/authenticate.ts'
 
 const tag = 'Conversations'
-const storedId = z.string().regex(/^[\w.:-]{1,200}$/, 'must be the id of something stored')
+const storedId = z.string().regex(/^[\w.:-]{1,200}$/, 'must be the id of a stored object')
 const conversationPath = z.strictObject({ conversation_id: storedId })
 const itemPath = z.strictObject({ conversation_id: storedId, item_id: storedId })
 
-/** As many as the SDKs of this format say that a request may have. */
+/** The maximum that the SDKs of this format document. */
 const newItems = z.array(z.looseObject({ type: z.string().optional() })).max(20)
 
 const conversation = z
@@ -48,9 +48,9 @@ const createConversationOperation = defineOperation({
   method: 'POST',
   path: '/conversations',
   tag,
-  summary: 'Begin a conversation that responses are added to',
+  summary: 'Creates a conversation that responses are added to.',
   description:
-    'Name it as `conversation` in `POST /responses`: what it holds goes in front of the input, and input and output are added to it. It is kept as long as stored responses are, counted from its last use.',
+    'Send its id as `conversation` in `POST /responses`: its items are prepended to the input, and the input and output are added to it. It is stored as long as responses are, counted from its last use.',
   access: 'inference',
   optionalBody: true,
   body: z.strictObject({ items: newItems.nullish(), metadata: metadataPairs.nullish() }),
@@ -71,7 +71,7 @@ const getConversationOperation = defineOperation({
   method: 'GET',
   path: '/conversations/{conversation_id}',
   tag,
-  summary: 'Read a conversation',
+  summary: 'Retrieves a conversation.',
   access: 'inference',
   params: conversationPath,
   errors: [404],
@@ -85,7 +85,7 @@ const updateConversationOperation = defineOperation({
   method: 'POST',
   path: '/conversations/{conversation_id}',
   tag,
-  summary: 'Change the metadata of a conversation',
+  summary: 'Updates the metadata of a conversation.',
   access: 'inference',
   params: conversationPath,
   body: z.strictObject({ metadata: metadataPairs.nullable() }),
@@ -102,7 +102,7 @@ const deleteConversationOperation = defineOperation({
   method: 'DELETE',
   path: '/conversations/{conversation_id}',
   tag,
-  summary: 'Delete a conversation and its items',
+  summary: 'Deletes a conversation and its items.',
   access: 'inference',
   params: conversationPath,
   errors: [404],
@@ -122,7 +122,7 @@ const createConversationItems = defineOperation({
   method: 'POST',
   path: '/conversations/{conversation_id}/items',
   tag,
-  summary: 'Add items to a conversation, at most 20 at a time',
+  summary: 'Adds up to 20 items to a conversation.',
   access: 'inference',
   params: conversationPath,
   body: z.strictObject({ items: newItems.min(1) }),
@@ -140,13 +140,13 @@ const listConversationItems = defineOperation({
   method: 'GET',
   path: '/conversations/{conversation_id}/items',
   tag,
-  summary: 'List the items of a conversation',
+  summary: 'Lists the items of a conversation.',
   access: 'inference',
   params: conversationPath,
   query: z.object({
     limit: z.coerce.number().int().min(1).max(100).default(20),
     order: z.enum(['asc', 'desc']).default('desc'),
-    after: storedId.optional().describe('The id of the last item of the page before'),
+    after: storedId.optional().describe('The id of the last item on the previous page.'),
   }),
   errors: [404],
   response: itemList,
@@ -159,7 +159,7 @@ const getConversationItem = defineOperation({
   method: 'GET',
   path: '/conversations/{conversation_id}/items/{item_id}',
   tag,
-  summary: 'Read an item of a conversation',
+  summary: 'Retrieves an item of a conversation.',
   access: 'inference',
   params: itemPath,
   errors: [404],
@@ -173,7 +173,7 @@ const deleteConversationItem = defineOperation({
   method: 'DELETE',
   path: '/conversations/{conversation_id}/items/{item_id}',
   tag,
-  summary: 'Delete an item of a conversation',
+  summary: 'Deletes an item of a conversation.',
   access: 'inference',
   params: itemPath,
   errors: [404],
@@ -219,7 +219,7 @@ function toItemList(items: ConversationItem[], limit = items.length) {
   }
 }
 
-/** A message in its full form: clients may leave out its type, and write its content as text. */
+/** Normalizes a message: clients may omit its type and send its content as a string. */
 function normalizeItem(input: JsonObject): JsonObject {
   const role = asString(input.role)
   if (role === undefined || (input.type !== undefined && input.type !== 'message')) return input

@@ -19,8 +19,8 @@ import { ifFieldIn } from '../../lib/schema-rules.ts'
 
 const credits = z
   .strictObject({
-    total_credits: z.number().describe('Credits purchased and granted, USD'),
-    total_usage: z.number().describe('Credits used, USD; the balance is the difference'),
+    total_credits: z.number().describe('Credits purchased and granted, in USD.'),
+    total_usage: z.number().describe('Credits used, in USD. The balance is the difference.'),
   })
   .meta({ id: 'Credits' })
 
@@ -30,28 +30,28 @@ const creditGrant = z
   .strictObject({
     transaction_id: z.string(),
     organization_id: z.string(),
-    amount: z.number().describe('USD'),
+    amount: z.number().describe('The amount in USD.'),
     kind,
     note: z.string().nullable(),
     created_at: z.string(),
-    total_credits: z.number().describe('Credits of the organization right after this, USD'),
+    total_credits: z.number().describe("The organization's total credits after this entry, in USD."),
   })
   .meta({ id: 'CreditGrant' })
 
 const grantBody = z
   .strictObject({
-    amount: signedUsdAmount.describe('USD; only an adjustment may be negative'),
-    kind: kind.default('grant').describe('Only a purchase counts towards the limits of free models'),
+    amount: signedUsdAmount.describe('The amount in USD. Only an adjustment can be negative.'),
+    kind: kind.default('grant').describe('Only purchases count towards the limits of free models.'),
     note: z.string().max(500).nullish(),
-    organization_id: z.string().min(1).max(100).optional().describe("Default: the caller's own"),
+    organization_id: z.string().min(1).max(100).optional().describe("Defaults to the caller's organization."),
     idempotency_key: z
       .string()
       .min(1)
       .max(255)
       .optional()
-      .describe('The same key again adds nothing and answers as the first time'),
+      .describe('Repeating a key adds nothing and returns the first response.'),
   })
-  // As `refuseAmount` has it.
+  // Documents what `rejectAmount` enforces.
   .meta({
     override: {
       ...ifFieldIn('kind', ['adjustment'], { properties: { amount: { not: { const: 0 } } } }),
@@ -64,7 +64,7 @@ const getCredits = defineOperation({
   method: 'GET',
   path: '/credits',
   tag: 'Credits',
-  summary: 'Read the credits of the organization and what was used of them',
+  summary: 'Retrieves the credits and usage of the organization.',
   access: 'management',
   response: z.strictObject({ data: credits }),
   handle: async ({ gateway, caller }) => {
@@ -79,7 +79,7 @@ const grantCredits = defineOperation({
   method: 'POST',
   path: '/credits/grants',
   tag: 'Admin',
-  summary: 'Give credits to an organization, record a purchase, or correct a balance',
+  summary: 'Grants credits to an organization, records a purchase, or adjusts a balance.',
   access: 'operator',
   body: grantBody,
   status: 201,
@@ -113,7 +113,7 @@ function deriveTransactionId(organizationId: string, idempotencyKey: string | un
   return `txn_${deriveUuid('credit-grant', organizationId, idempotencyKey)}`
 }
 
-/** With the organization locked, entries get their numbers in the order they count: a replay adds up the same. */
+/** The organization lock numbers entries in the order they count, so that a replay adds up the same. */
 async function postFundingOnce(tx: Db, funding: Funding): Promise<PostedFunding> {
   if (!(await lockOrganization(tx, funding.organizationId))) {
     throw gatewayError('not_found', 'organization_id: the organization does not exist.')
@@ -121,7 +121,7 @@ async function postFundingOnce(tx: Db, funding: Funding): Promise<PostedFunding>
   if (!(await findFunding(tx, funding.transactionId))) await postFunding(tx, funding)
   const posted = await findFunding(tx, funding.transactionId)
   if (!posted || !isSameFunding(posted, funding)) {
-    throw gatewayError('conflict', 'idempotency_key: was used for another grant.')
+    throw gatewayError('conflict', 'idempotency_key: was used with a different grant.')
   }
   return posted
 }

@@ -8,7 +8,7 @@ const listEmbeddingModels = defineOperation({
   method: 'GET',
   path: '/embeddings/models',
   tag: 'Embeddings',
-  summary: 'List the models that make embeddings',
+  summary: 'Lists the models that create embeddings.',
   access: 'any',
   query: z.object({ ...listQuery, ...availabilityQuery }),
   response: modelList,

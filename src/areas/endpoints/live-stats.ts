@@ -4,10 +4,10 @@ import type { Endpoint } from '../../catalogue/model.ts'
 import type { Quantiles } from '../../lib/sliding-histogram.ts'
 import type { EndpointHealth } from '../../routing/health.ts'
 
-/** Of fewer attempts a share says nothing. */
+/** A share of fewer attempts is not meaningful. */
 const minAttempts = 10
 
-/** With the installation's own credential alone: what the keys of a tenant show is nobody else's business. */
+/** Counts the installation's own credential only: the traffic of a tenant's BYOK keys stays private. */
 export function readLiveStats({ routing, clock }: Gateway, { id, provider }: Endpoint): LiveStats {
   const now = clock.now()
   const health = routing.health.find(id)

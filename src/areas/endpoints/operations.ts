@@ -8,7 +8,7 @@ import { readLiveStats } from './live-stats.ts'
 const tag = 'Endpoints'
 
 const liveNote =
-  'Speeds, uptimes and states are those of the requests that this process served with the keys of the installation; keys of the callers themselves do not count.'
+  'Speeds, uptimes and states are measured over the requests this process sent with the keys of the installation; BYOK keys do not count.'
 
 const modelEndpoints = z
   .strictObject({
@@ -26,7 +26,7 @@ const listModelEndpoints = defineOperation({
   method: 'GET',
   path: '/models/{author}/{slug}/endpoints',
   tag,
-  summary: 'List the endpoints of a model',
+  summary: 'Lists the endpoints of a model.',
   description: liveNote,
   access: 'any',
   params: modelPath,
@@ -54,7 +54,7 @@ const listZdrEndpoints = defineOperation({
   method: 'GET',
   path: '/endpoints/zdr',
   tag,
-  summary: 'List the endpoints that keep nothing of a request once it is answered',
+  summary: 'Lists the endpoints with zero data retention.',
   description: liveNote,
   access: 'any',
   response: z.strictObject({ data: z.array(endpointRecord) }),

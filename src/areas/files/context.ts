@@ -10,7 +10,7 @@ import { loadWorkspaceLayers } from '../../policy/store.ts'
 import { removeContent } from './disk.ts'
 import { removeFile } from './store.ts'
 
-/** Who asks, and for which workspace and storage. */
+/** The caller of a file operation, and the requested workspace and storage. */
 export interface FileContext {
   gateway: Gateway
   caller: Caller
@@ -18,7 +18,7 @@ export interface FileContext {
   query: { workspace_id?: string | undefined; provider?: string | undefined }
 }
 
-/** The workspace a request acts in: an inference key's own, for a management key any of its organization. */
+/** The workspace of the request: an inference key's own; for a management key, any of its organization. */
 export async function authorizeWorkspace({
   gateway,
   caller,
@@ -29,17 +29,17 @@ export async function authorizeWorkspace({
   const { kind, workspace_id: keyWorkspaceId } = caller.key
   const requestedId = query.workspace_id?.toLowerCase()
   if (kind === 'inference' && requestedId !== undefined && requestedId !== keyWorkspaceId) {
-    throw gatewayError('forbidden', 'workspace_id: this key may not enter that workspace.')
+    throw gatewayError('forbidden', 'workspace_id: this key cannot access that workspace.')
   }
   const id = kind === 'inference' ? keyWorkspaceId : requestedId
   const workspace = await resolveWorkspace(gateway.db, caller.organizationId, id)
   assertRegionAllowed(await loadPolicy(gateway, caller, workspace), region)
-  // The place for a vendor's own storage: nobody can have given a key for it yet.
-  if (query.provider) throw invalidFieldError('provider', 'no key of your own is configured for this vendor')
+  // Reserved for storage at a vendor, for which no BYOK key can be configured yet.
+  if (query.provider) throw invalidFieldError('provider', 'no BYOK key is configured for this vendor')
   return workspace
 }
 
-/** A management key is bound by what holds for everybody in the workspace. */
+/** A management key is subject to the workspace's policy. */
 async function loadPolicy(
   { db, accounts }: Gateway,
   { key, organizationId }: Caller,
@@ -56,7 +56,6 @@ export async function requireFile(context: FileContext, id: string): Promise<Sto
   return file
 }
 
-/** Removes a file for good. */
 export async function deleteStoredFile(context: FileContext, id: string): Promise<void> {
   const workspace = await authorizeWorkspace(context)
   if (!(await removeFile(context.gateway.db, workspace.id, id))) throw fileNotFoundError()

@@ -5,11 +5,11 @@ import type { Gateway } from '../../app/gateway.ts'
 import { newId } from '../../lib/ids.ts'
 import { filterIdsWithRow } from './store.ts'
 
-/** Long enough for any upload under way to have ended. */
+/** Longer than any upload in progress. */
 export const abandonedAfterMs = 60 * 60 * 1000
 const idsPerQuery = 500
 
-/** The only names on disk are ids made here, with a suffix until the upload is complete. */
+/** File names on disk are generated ids only, with a suffix until the upload is complete. */
 const storedNamePattern = /^(hg_file_[0-9a-f]+)(\.part)?$/
 
 export function newFileId(): string {
@@ -20,7 +20,7 @@ export function resolvePartialPath(gateway: Gateway, id: string): string {
   return `${resolveContentPath(gateway.config, id)}.part`
 }
 
-/** Where the bytes of an upload in several requests gather: a folder for each workspace. */
+/** Holds the bytes of uploads in several requests: one folder per workspace. */
 export function resolveSessionPath(gateway: Gateway, workspaceId: string, id: string): string {
   return join(resolveUploadsFolder(gateway), workspaceId, id)
 }
@@ -29,7 +29,7 @@ function resolveUploadsFolder(gateway: Gateway): string {
   return join(gateway.config.dataDir, 'uploads')
 }
 
-/** The row is gone and with it the file: bytes that cannot be removed now are left for the sweep. */
+/** The row is deleted already: bytes that cannot be removed now are left for the sweep. */
 export async function removeContent(gateway: Gateway, id: string): Promise<void> {
   try {
     await rm(resolveContentPath(gateway.config, id), { force: true })
@@ -38,7 +38,7 @@ export async function removeContent(gateway: Gateway, id: string): Promise<void>
   }
 }
 
-/** Removes what a crash left behind: uploads never completed, and bytes without a row. Returns how many. */
+/** Removes what a crash left behind: incomplete uploads and bytes without a row. Returns how many. */
 export async function sweepFiles(gateway: Gateway): Promise<number> {
   const names = await readdir(join(gateway.config.dataDir, 'files'))
   let removed = 0
@@ -51,7 +51,7 @@ export async function sweepFiles(gateway: Gateway): Promise<number> {
   return removed + (await sweepUploads(gateway))
 }
 
-/** Uploads in several requests that nobody has gone on with. */
+/** Abandoned uploads in several requests. */
 async function sweepUploads(gateway: Gateway): Promise<number> {
   const entries = await readdir(resolveUploadsFolder(gateway), {
     recursive: true,
@@ -83,7 +83,7 @@ async function findLeftovers(gateway: Gateway, names: string[]): Promise<string[
 }
 
 async function isAbandoned(gateway: Gateway, path: string): Promise<boolean> {
-  // A file deleted while the sweep looks is not the sweep's business.
+  // The file was deleted during the sweep.
   const stats = await stat(path).catch(() => null)
   return stats !== null && gateway.clock.now() - stats.mtimeMs > abandonedAfterMs
 }

@@ -3,19 +3,19 @@ import { readAt } from './read-at.ts'
 
 const officeTypePrefix = 'application/vnd.openxmlformats-officedocument'
 
-/** An Office document is a zip whose parts are in a folder named for the program. */
+/** An Office document is a zip whose parts are in a folder named after the application. */
 const officeTypes = [
   { folder: 'word/', type: `${officeTypePrefix}.wordprocessingml.document` },
   { folder: 'xl/', type: `${officeTypePrefix}.spreadsheetml.sheet` },
   { folder: 'ppt/', type: `${officeTypePrefix}.presentationml.presentation` },
 ]
 
-/** The longest a zip's end record can be: 22 bytes and a comment. */
+/** The maximum size of a zip's end record: 22 bytes and a comment. */
 const maxEndRecordBytes = 22 + 0xffff
 /** Tens of thousands of names; real documents have a few hundred. */
 const maxDirectoryBytes = 4 * 1024 * 1024
 
-/** By the names in the zip's directory; nothing is unpacked. */
+/** Reads the names in the zip's directory; nothing is unpacked. */
 export async function detectOfficeType(file: FileHandle, size: number): Promise<string | undefined> {
   const names = await readEntryNames(file, size)
   if (!names.includes('[Content_Types].xml')) return undefined

@@ -28,7 +28,7 @@ import { defaultLimits, receiveFile } from './upload.ts'
 
 const tag = 'Files'
 
-/** Vendors with a storage of their own, by neutral name; a provider that is one of them, by its slug too. */
+/** Vendors with their own file storage, by neutral name and provider slug. */
 const storageVendors = ['vendor_a', 'vendor_b']
 const storageProviders = providers.filter(({ vendor }) => vendor && storageVendors.includes(vendor))
 
@@ -36,12 +36,12 @@ const scopeQuery = z.object({
   workspace_id: z
     .uuid()
     .optional()
-    .describe('Default: the workspace of the key; for a management key, the default workspace'),
+    .describe('Defaults to the workspace of the key; for a management key, to the default workspace.'),
   provider: z
     .enum([...storageVendors, ...storageProviders.map(({ slug }) => slug)])
     .optional()
     .describe(
-      'Keep the file with this vendor, through your own key for it; omit for the storage of this server',
+      'The vendor to store the file at, with your BYOK key. Omit it to store the file on this server.',
     ),
 })
 
@@ -55,21 +55,21 @@ const fileParam = z.object({ file_id: fileId })
 
 const listQuery = scopeQuery.extend({
   limit: queryInteger({ min: 1, max: 1000, fallback: 100 }),
-  cursor: z.string().min(1).max(1024).optional().describe('From the page before'),
-  after: fileId.optional().describe('The id of the last file of the page before'),
-  after_id: fileId.optional().describe('As `after`'),
-  before_id: fileId.optional().describe('Not supported by the storage of this server'),
+  cursor: z.string().min(1).max(1024).optional().describe('The cursor from the previous page.'),
+  after: fileId.optional().describe('The id of the last file on the previous page.'),
+  after_id: fileId.optional().describe('An alias of `after`.'),
+  before_id: fileId.optional().describe('Not supported by the storage of this server.'),
   order: z
     .enum(['asc', 'desc'])
     .optional()
-    .describe('The storage of this server lists in order of upload: asc'),
-  purpose: z.enum(purposes).optional().describe('Only files uploaded for this'),
+    .describe('The storage of this server lists in upload order only: asc.'),
+  purpose: z.enum(purposes).optional().describe('Lists only files uploaded for this purpose.'),
 })
 
 const uploadForm = z.strictObject({
   file: z.string().meta({ format: 'binary' }),
   purpose: z.enum(uploadPurposes).optional(),
-  'expires_after[anchor]': z.string().optional().describe('Accepted and without effect: files do not expire'),
+  'expires_after[anchor]': z.string().optional().describe('Accepted and ignored: files do not expire.'),
   'expires_after[seconds]': z.string().optional(),
 })
 
@@ -78,7 +78,7 @@ const listAllFiles = defineOperation({
   method: 'GET',
   path: '/files',
   tag,
-  summary: 'List the files of a workspace in the order of upload',
+  summary: 'Lists the files of a workspace in upload order.',
   access: 'any',
   query: listQuery,
   errors: [403, 404],
@@ -100,9 +100,9 @@ const uploadFile = defineOperation({
   method: 'POST',
   path: '/files',
   tag,
-  summary: 'Upload a file of at most 100 MiB',
+  summary: 'Uploads a file of at most 100 MiB.',
   description:
-    'The type is found from the content: PDF, PNG, JPEG, GIF, WebP, DOCX, XLSX, PPTX, MP3, WAV, FLAC, OGG or UTF-8 text. A workspace holds at most 10 GiB.',
+    'The type is detected from the content: PDF, PNG, JPEG, GIF, WebP, DOCX, XLSX, PPTX, MP3, WAV, FLAC, OGG or UTF-8 text. A workspace can store at most 10 GiB.',
   access: 'any',
   query: scopeQuery,
   rawBody: {
@@ -124,7 +124,7 @@ const getFile = defineOperation({
   method: 'GET',
   path: '/files/{file_id}',
   tag,
-  summary: 'Read what is known of a file',
+  summary: 'Retrieves the metadata of a file.',
   access: 'any',
   params: fileParam,
   query: scopeQuery,
@@ -143,7 +143,7 @@ const downloadFile = defineOperation({
   method: 'GET',
   path: '/files/{file_id}/content',
   tag,
-  summary: 'Download a file',
+  summary: 'Downloads a file.',
   access: 'any',
   params: fileParam,
   query: scopeQuery,
@@ -153,7 +153,7 @@ const downloadFile = defineOperation({
     const file = await requireFile(context, context.params.file_id)
     const content = Bun.file(resolveContentPath(context.gateway.config, file.id))
     if (!(await content.exists())) {
-      // Deleted since it was looked up: then this says so.
+      // Throws not_found if the file was deleted since the lookup.
       await requireFile(context, file.id)
       throw new GatewayError('internal', { cause: new Error(`the bytes of ${file.id} are missing`) })
     }
@@ -172,7 +172,7 @@ const deleteFile = defineOperation({
   method: 'DELETE',
   path: '/files/{file_id}',
   tag,
-  summary: 'Delete a file for good',
+  summary: 'Deletes a file permanently.',
   access: 'any',
   params: fileParam,
   query: scopeQuery,
@@ -195,14 +195,14 @@ export const fileOperations = [
   ...geminiFileOperations,
 ]
 
-/** Their own names of the parameters, which mean nothing to other clients of the same address. */
+/** The parameter names of this vendor, which mean nothing to other clients of the same path. */
 function parseGeminiPage(request: Request) {
   return validateInput(geminiPageQuery, Object.fromEntries(parseRequestUrl(request).searchParams), 'query')
 }
 
 type ListQuery = z.output<typeof listQuery>
 
-/** Parameters that only one vendor's clients know. */
+/** Parameters that only one vendor's clients send. */
 function isVendorBQuery({ after, purpose }: ListQuery): boolean {
   return after !== undefined || purpose !== undefined
 }
@@ -213,10 +213,10 @@ function rejectUnsupported(query: ListQuery): void {
   if (second) throw invalidFieldError(second, `must not be combined with ${first}`)
   if (query.before_id !== undefined) throw invalidFieldError('before_id', 'is not supported by this storage')
   if (query.order === 'desc')
-    throw invalidFieldError('order', 'must be asc: this storage lists in order of upload')
+    throw invalidFieldError('order', 'must be asc: this storage lists in upload order')
 }
 
-/** The page begins after this place in the order of upload. */
+/** The page starts after this position in upload order. */
 async function resolveStart(gateway: Gateway, workspace: Workspace, query: ListQuery): Promise<number> {
   if (query.cursor !== undefined)
     return decodeCursor(gateway, workspace, { field: 'cursor', token: query.cursor })

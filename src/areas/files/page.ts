@@ -7,7 +7,7 @@ import { listFiles } from './store.ts'
 export interface FilePage {
   files: StoredFile[]
   hasMore: boolean
-  /** Leads to the next page; null on the last one. */
+  /** The cursor of the next page; null on the last one. */
   cursor: string | null
 }
 
@@ -20,12 +20,12 @@ export async function readPage(
   const files = rows.slice(0, limit)
   const hasMore = rows.length > files.length
   const last = files.at(-1)
-  // Sealed, because the number itself would tell how many files all tenants have.
+  // Sealed, because the sequence number would reveal how many files all tenants have.
   const cursor = hasMore && last ? vault.seal(String(last.seq), cursorContextOf(workspace)) : null
   return { files, hasMore, cursor }
 }
 
-/** The place in the order of upload that a cursor stands for. */
+/** The position in upload order that a cursor stands for. */
 export function decodeCursor(
   { vault }: Gateway,
   workspace: Workspace,

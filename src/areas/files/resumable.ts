@@ -13,10 +13,10 @@ import { abandonedAfterMs, resolvePartialPath } from './disk.ts'
 import { uploadNotFoundError } from './session-file.ts'
 import { defaultLimits, openContent, storeContent, writeAll } from './upload.ts'
 
-/** What an upload in several requests is about. It travels sealed in the address that the bytes are sent to. */
+/** The state of an upload in several requests, sealed into the upload URL. */
 const sessionSchema = z.strictObject({
   id: z.string(),
-  /** The bytes may come without a key: the key that the session was begun with must still be valid. */
+  /** The bytes may be sent without a key: the key that started the session must still be valid. */
   keyHash: z.string(),
   organizationId: z.string(),
   workspaceId: z.string(),
@@ -33,7 +33,7 @@ export function sealSession({ vault, clock }: Gateway, fields: Omit<UploadSessio
   return vault.seal(JSON.stringify(session), sealContext)
 }
 
-/** 404 for an address that was never given out, or not lately; else as if its key had been sent with the bytes. */
+/** 404 for an unknown or expired upload URL; otherwise as if the request carried the session's key. */
 export async function openUploadSession(
   gateway: Gateway,
   sealed: string,
@@ -54,7 +54,7 @@ function unsealSession({ vault }: Gateway, sealed: string): UploadSession | unde
   }
 }
 
-/** Appends what the request carries, all of it or nothing; `offset` is where the client believes to be. */
+/** Appends the whole body or nothing; `offset` is where the client expects to continue. */
 export async function receiveChunk(
   gateway: Gateway,
   path: string,
@@ -81,7 +81,7 @@ export async function countReceivedBytes(path: string): Promise<number> {
   return (await stat(path)).size
 }
 
-/** The bytes become a file. Whatever is wrong with them, the upload is over. */
+/** Turns the bytes into a file. The session ends even if they are rejected. */
 export async function finishUpload(
   gateway: Gateway,
   path: string,

@@ -6,10 +6,10 @@ import { gatewayError } from '../../errors/gateway-error.ts'
 import { newUuid } from '../../lib/ids.ts'
 import { resolveSessionPath } from './disk.ts'
 
-/** Of one workspace. What is abandoned stays on disk until it is swept. */
+/** Per workspace. Abandoned sessions stay on disk until they are swept. */
 const maxUnfinishedUploads = 16
 
-/** Beyond the longest pause of a sender: a writer that is silent for longer has crashed. */
+/** Longer than any pause of a client: a writer silent for longer has crashed. */
 const staleMarginMs = 60_000
 
 interface SessionRef {
@@ -17,7 +17,7 @@ interface SessionRef {
   workspaceId: string
 }
 
-/** Counts and creates under the lock of the workspace, so that parallel requests cannot pass the limit. */
+/** Counts and creates under the workspace lock, so that parallel requests cannot exceed the limit. */
 export async function createSessionFile(gateway: Gateway, workspace: Workspace, id: string): Promise<void> {
   const path = resolveSessionPath(gateway, workspace.id, id)
   await gateway.db.transaction().execute(async (tx) => {
@@ -49,14 +49,14 @@ export async function withSessionFile<T>(
 }
 
 async function acquireSessionFile(gateway: Gateway, path: string, heldPath: string): Promise<void> {
-  // A rename keeps the time of the last write, from which a crashed writer is recognized.
+  // A rename preserves the modification time, which identifies a crashed writer.
   const now = new Date(gateway.clock.now())
   const isTouched = await ignoreMissing(utimes(path, now, now))
   if (isTouched && (await renameIfPresent(path, heldPath))) return
   throw await acquireError(gateway, path)
 }
 
-/** What a crashed writer left is removed: where its last chunk ended is not known. */
+/** Removes the file of a crashed writer: the end of its last chunk is unknown. */
 async function acquireError(gateway: Gateway, path: string) {
   const folder = dirname(path)
   const names = await readdir(folder).catch(() => [])
@@ -78,7 +78,7 @@ async function renameIfPresent(from: string, to: string): Promise<boolean> {
   return ignoreMissing(rename(from, to))
 }
 
-/** Whether the file was there. */
+/** Returns whether the file existed. */
 async function ignoreMissing(done: Promise<void>): Promise<boolean> {
   try {
     await done
@@ -90,7 +90,7 @@ async function ignoreMissing(done: Promise<void>): Promise<boolean> {
 }
 
 export function uploadNotFoundError() {
-  return gatewayError('not_found', 'This upload does not exist, has ended or has expired. Begin a new one.')
+  return gatewayError('not_found', 'This upload does not exist, has ended or has expired. Start a new one.')
 }
 
 function tooManyUnfinishedError() {

@@ -3,27 +3,27 @@ import type { StoredFile } from '../../account/stored-files.ts'
 import { parseRequestUrl } from '../../lib/request-url.ts'
 import type { FilePage } from './page.ts'
 
-/** Whose library the answer is for. They differ in what `created_at` is, and in what a deletion says. */
+/** The client library a response is for. They differ in the type of `created_at` and in the response to a deletion. */
 export type Shape = 'service' | 'vendor_a' | 'vendor_b'
 
 export const uploadPurposes = ['assistants', 'batch', 'fine-tune', 'vision', 'user_data', 'evals'] as const
 export type Purpose = (typeof uploadPurposes)[number]
 export const purposes = [...uploadPurposes, 'assistants_output', 'batch_output', 'fine-tune-results'] as const
 
-/** In every shape, so that each library finds the names it knows whichever it is given. */
+/** Has the fields of every shape, so that each library finds those it knows. */
 const sharedFields = {
   id: z.string(),
   type: z.literal('file'),
   object: z.literal('file'),
   filename: z.string(),
-  mime_type: z.string().describe('Found from the content'),
+  mime_type: z.string().describe('The media type, detected from the content.'),
   size_bytes: z.int(),
-  bytes: z.int().describe('As `size_bytes`'),
+  bytes: z.int().describe('The same as `size_bytes`.'),
   purpose: z.enum(purposes),
   status: z.literal('processed'),
   downloadable: z.boolean(),
 }
-const isoTime = z.string().describe('ISO 8601')
+const isoTime = z.string().describe('An ISO 8601 timestamp.')
 const serviceFile = z
   .strictObject({ _shape: z.literal('service'), ...sharedFields, created_at: isoTime })
   .meta({ id: 'ServiceFile' })
@@ -34,7 +34,7 @@ const vendorBFile = z
   .strictObject({
     _shape: z.literal('vendor_b'),
     ...sharedFields,
-    created_at: z.int().describe('Unix seconds'),
+    created_at: z.int().describe('A Unix timestamp in seconds.'),
   })
   .meta({ id: 'VendorBFile' })
 
@@ -56,7 +56,7 @@ export const fileListResponse = z
         _shape: z.literal('service'),
         data: z.array(serviceFile),
         ...pageFields,
-        cursor: z.string().nullable().describe('Ask for the next page with it; null on the last one'),
+        cursor: z.string().nullable().describe('The cursor of the next page; null on the last page.'),
       })
       .meta({ id: 'ServiceFileList' }),
     z

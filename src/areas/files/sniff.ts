@@ -3,7 +3,7 @@ import { detectOfficeType } from './office.ts'
 import { readAt } from './read-at.ts'
 import { detectTextType, looksLikeText } from './text.ts'
 
-/** More than any signature needs, and enough of a text to tell it from noise. */
+/** More than any signature needs, and enough to tell text from noise. */
 export const headBytes = 4096
 
 type Signature = { type: string; marks: [offset: number, bytes: string][] }
@@ -36,12 +36,12 @@ const signatures: Signature[] = [
 
 const zipSignature = 'PK\x03\x04'
 
-/** False when nothing that begins like this is accepted, however it goes on. */
+/** False if no supported file starts like this. */
 export function canBeAccepted(head: Buffer): boolean {
   return matchSignature(head) !== undefined || hasBytesAt(head, 0, zipSignature) || looksLikeText(head)
 }
 
-/** The media type of a whole file by its content, or undefined for one that is not accepted. */
+/** The media type of a whole file by its content; undefined if unsupported. */
 export async function sniffType(
   file: FileHandle,
   size: number,
@@ -65,7 +65,7 @@ function hasBytesAt(head: Buffer, offset: number, bytes: string): boolean {
   return head.toString('latin1', offset, offset + bytes.length) === bytes
 }
 
-/** MP3 without a tag begins with a frame: eleven set bits, layer III, a bit rate and a sample rate that exist. */
+/** MP3 without a tag starts with a frame: eleven set bits, layer III, a valid bit rate and sample rate. */
 function isMpegFrame(head: Buffer): boolean {
   const [sync = 0, version = 0, rates = 0] = head
   const layerThree = sync === 0xff && (version & 0xe6) === 0xe2 && (version & 0x18) !== 0x08

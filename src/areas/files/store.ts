@@ -8,8 +8,8 @@ import { type Clock, isoNow } from '../../lib/clock.ts'
 export type NewFile = Omit<StoredFile, 'seq' | 'created_at'>
 
 /**
- * The row and the bytes appear together: `place` puts the bytes where the row says they are. Uploads of
- * one workspace pass here one after another, so that neither the quota nor the order of pages can be raced.
+ * The row and the bytes appear together: `place` moves the bytes to the path of the row. Uploads to one workspace
+ * are serialized here, so that neither the quota nor the page order can be raced.
  */
 export async function addFile(
   db: Db,
@@ -48,7 +48,7 @@ export async function sumStoredBytes(db: Db, workspaceId: string): Promise<numbe
   return Number(row?.used ?? 0)
 }
 
-/** In the order of upload, those after `afterSeq`. */
+/** In upload order, those after `afterSeq`. */
 export async function listFiles(
   db: Db,
   where: { workspaceId: string; afterSeq: number; limit: number; purpose?: string | undefined },
@@ -74,7 +74,7 @@ export async function removeFile(db: Db, workspaceId: string, id: string): Promi
   return result.numDeletedRows > 0n
 }
 
-/** Which of these ids have a row, in whatever workspace: for the sweep alone. */
+/** The given ids that have a row, in any workspace: for the sweep only. */
 export async function filterIdsWithRow(db: Db, ids: string[]): Promise<Set<string>> {
   const rows = await db.selectFrom('files').select('id').where('id', 'in', ids).execute()
   return new Set(rows.map((row) => row.id))

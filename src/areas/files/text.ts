@@ -1,21 +1,21 @@
 import type { FileHandle } from 'node:fs/promises'
 import { readAt } from './read-at.ts'
 
-/** A text longer than this is judged by its beginning: parsing more would hold up other requests. */
+/** A longer text is judged by its beginning: parsing more would block other requests. */
 const maxParsedBytes = 1024 * 1024
 const chunkBytes = 64 * 1024
 
-/** Of the control characters, those that texts do have: bell to carriage return, and escape. */
+/** The control characters that occur in text: bell to carriage return, and escape. */
 function isBinaryByte(byte: number): boolean {
   return (byte < 0x20 && !(byte >= 0x07 && byte <= 0x0d) && byte !== 0x1b) || byte === 0x7f
 }
 
-/** Judges the beginning of a file, which may end inside a character. */
+/** Checks the beginning of a file, which may end inside a character. */
 export function looksLikeText(head: Buffer): boolean {
   return !head.some(isBinaryByte) && isUtf8Chunk(new TextDecoder('utf-8', { fatal: true }), head)
 }
 
-/** Which kind of text, or undefined when a later part of the file is not UTF-8 text. */
+/** The kind of text; undefined if a later part of the file is not UTF-8. */
 export async function detectTextType(
   file: FileHandle,
   size: number,
@@ -51,13 +51,13 @@ function isUtf8Chunk(decoder: TextDecoder, chunk: Buffer, last = false): boolean
   }
 }
 
-/** Lines with something on them; the last one of a beginning is cut short, so it does not count. */
+/** Non-empty lines, without the last one of a beginning, which is cut short. */
 function splitLines(text: string, isComplete: boolean): string[] {
   const lines = text.split(/\r?\n/)
   return (isComplete ? lines : lines.slice(0, -1)).filter((line) => line.trim() !== '')
 }
 
-/** A number or a word alone is a text, not a document. */
+/** A bare number or word is text, not a JSON document. */
 function isJson(text: string): boolean {
   if (!/^\s*[{[]/.test(text)) return false
   try {
@@ -68,13 +68,13 @@ function isJson(text: string): boolean {
   }
 }
 
-/** One line of JSON is a JSON document, unless its name says that more may follow. */
+/** One line of JSON is a JSON document, unless its name says JSON Lines. */
 function isNdjson(lines: string[], filename: string): boolean {
   const hasNdjsonName = /\.(jsonl|ndjson)$/i.test(filename)
   return lines.length >= (hasNdjsonName ? 1 : 2) && lines.every(isJson)
 }
 
-/** Too long to parse: begins as JSON must, and ends with the bracket it began with. */
+/** Too long to parse: starts like JSON and ends with the matching bracket. */
 function isLongJson(beginning: string, last: string): boolean {
   const start = /^\s*(?:\{\s*["}]|\[\s*(?:[[{"\]\d-]|true|false|null))/.exec(beginning)?.[0].trim()
   return start !== undefined && last === (start.startsWith('{') ? '}' : ']')

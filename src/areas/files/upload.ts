@@ -15,7 +15,7 @@ const mebibyte = 1024 * 1024
 
 export interface UploadLimits {
   fileBytes: number
-  /** For everything a form has beside the file's bytes. */
+  /** For everything in a form other than the file's bytes. */
   formBytes: number
   /** For all files of a workspace together. */
   quotaBytes: number
@@ -29,7 +29,7 @@ export const defaultLimits: UploadLimits = {
 
 const maxFieldBytes = 1024
 
-/** What the OpenAI SDKs send beside the file. Files do not expire here, so an expiry changes nothing. */
+/** The fields OpenAI SDKs send with the file. Files do not expire here, so an expiry has no effect. */
 const ignoredFields = new Set(['expires_after[anchor]', 'expires_after[seconds]'])
 
 interface UploadForm {
@@ -43,7 +43,7 @@ interface FileContent {
   size: number
 }
 
-/** From the request's body to a file that is there: whatever fails on the way leaves nothing behind. */
+/** Stores the body as a file; a failure leaves nothing behind. */
 export async function receiveFile(
   gateway: Gateway,
   workspace: Workspace,
@@ -62,7 +62,7 @@ export async function receiveFile(
   }
 }
 
-/** What cannot be kept is refused before any of it is sent. */
+/** Rejects what cannot be stored before any of it is sent. */
 export async function assertStorageAvailable(
   { db }: Gateway,
   workspace: Workspace,
@@ -73,7 +73,7 @@ export async function assertStorageAvailable(
   if ((await sumStoredBytes(db, workspace.id)) + size > quotaBytes) throw storageFullError(quotaBytes)
 }
 
-/** The bytes that lie at the partial path become a file. */
+/** Turns the bytes at the partial path into a file. */
 export async function storeContent(
   gateway: Gateway,
   workspace: Workspace,
@@ -149,7 +149,7 @@ async function saveContent(part: FormPart, path: string, maxBytes: number): Prom
   }
 }
 
-/** Bytes that have all arrived already. */
+/** Bytes that have fully arrived. */
 export async function openContent(path: string, filename: string): Promise<FileContent> {
   const file = await open(path, 'r+')
   try {
@@ -165,12 +165,12 @@ async function describeContent(file: FileHandle, size: number, filename: string)
   if (size === 0) throw invalidFieldError('file', 'is empty')
   const mimeType = await sniffType(file, size, filename)
   if (!mimeType) throw unknownTypeError()
-  // The row is durable when it is committed; the bytes it speaks of must be by then.
+  // The commit makes the row durable, so its bytes must be durable before.
   await file.sync()
   return { filename, mimeType, size }
 }
 
-/** A file that cannot be accepted is refused from its beginning, not after all of it was sent. */
+/** Rejects an unsupported file by its first bytes, not after all of it was sent. */
 async function writeContent(part: FormPart, file: FileHandle, maxBytes: number): Promise<number> {
   let size = 0
   let head = Buffer.alloc(0)

@@ -6,28 +6,29 @@ import { asObject, asString, type JsonObject } from '../../lib/json-values.ts'
 import { parseRequestUrl } from '../../lib/request-url.ts'
 import type { IncomingRequest } from '../../pipeline/request/inference-request.ts'
 
-/** `files/4f1c...`, alone or at the end of an address: names of this server are 24 hexadecimal digits. */
+/** `files/4f1c...`, alone or at the end of a URL: this server's names are 24 hexadecimal digits. */
 const fileNamePattern = /(?:^|\/)files\/((?:hg_file_)?[0-9a-f]{24})$/
 
-/** A prompt names a file at most as often as this. */
+/** The maximum number of file references in a request. */
 const maxFiles = 64
 
 /**
- * The body with the files of this server in place of their names: no provider could fetch them. Addresses
- * elsewhere stay as they are.
+ * Replaces references to this server's files by their content, because no provider could fetch them. Other URLs
+ * stay unchanged.
  */
 export async function inlineFiles(gateway: Gateway, incoming: IncomingRequest): Promise<JsonObject> {
   const { body } = incoming
   const contents = listOf(body.contents)
   const references = contents.flatMap((content, at) => findReferences(content, `contents.${at}`))
   if (references.length === 0) return body
-  if (references.length > maxFiles) throw invalidFieldError('contents', `name more than ${maxFiles} files`)
+  if (references.length > maxFiles)
+    throw invalidFieldError('contents', `refer to more than ${maxFiles} files`)
   const replacements = await readReferences(gateway, incoming, references)
   return { ...body, contents: contents.map((content) => replaceParts(content, replacements)) }
 }
 
 interface FileReference {
-  /** The part as it came. */
+  /** The original part. */
   part: JsonObject
   uri: string
   id: string
@@ -44,7 +45,7 @@ function findReferences(content: unknown, path: string): FileReference[] {
   })
 }
 
-/** What stands for each part; those whose file is not here are left out. */
+/** The replacement of each part, without those whose file is on another host. */
 async function readReferences(
   gateway: Gateway,
   { caller, httpRequest }: IncomingRequest,
@@ -58,14 +59,14 @@ async function readReferences(
     if (!file && isOtherHost(uri, httpRequest)) continue
     if (!file) throw invalidFieldError(path, 'the file does not exist')
     const content = Bun.file(resolveContentPath(gateway.config, file.id))
-    // Deleted since it was looked up.
+    // Deleted since the lookup.
     if (!(await content.exists())) throw invalidFieldError(path, 'the file does not exist')
-    // What is read counts, whatever the row says.
+    // Counts the actual size on disk, not the one in the row.
     remainingBytes -= (await content.stat()).size
     if (remainingBytes < 0) {
       throw gatewayError(
         'body_too_large',
-        `${path}: the files of a request may have ${maxBytes} bytes together.`,
+        `${path}: the files of a request can have at most ${maxBytes} bytes in total.`,
       )
     }
     parts.set(part, await toPart(file, content))
@@ -73,7 +74,7 @@ async function readReferences(
   return parts
 }
 
-/** As much as the request itself could have carried in base64. */
+/** As much as the request itself could carry in base64. */
 function maxInlineBytes({ settings }: Gateway): number {
   return Math.floor((settings.limits.body_bytes * 3) / 4)
 }
@@ -83,7 +84,7 @@ function isOtherHost(uri: string, request: Request): boolean {
   return host !== undefined && host !== parseRequestUrl(request).host
 }
 
-/** Text is sent as text, which every model reads. */
+/** Text is sent as text, which every model can read. */
 async function toPart(file: StoredFile, content: Blob): Promise<JsonObject> {
   if (textTypePattern.test(file.mime_type)) return { text: await content.text() }
   const data = Buffer.from(await content.arrayBuffer()).toString('base64')

@@ -24,9 +24,9 @@ const format = formats.gemini
 const common = {
   method: 'POST',
   tag: 'Gemini',
-  summary: 'Ask a model, in the Gemini generateContent format',
+  summary: 'Generates content in the Gemini generateContent format.',
   access: 'inference',
-  // A batch has requests in the place of contents: it gets as far as being refused for what it is.
+  // A batch has requests instead of contents: it passes validation to get the error for batches.
   inference: { ...gemini.client, alternateFormat: { field: 'batch', body: z.looseObject({}) } },
   root: true,
   body: geminiBody,
@@ -46,7 +46,7 @@ const generateContent = defineOperation({
   ...common,
   ...buildApiPaths('/models/{model}'),
   id: 'generateContent',
-  description: `${methodsNote}`,
+  description: methodsNote,
   params: z.object({ model: modelMethodSegment }),
   handle: ({ gateway, params, body, ...context }) =>
     handleMethod(gateway, params.model, { ...context, body: body as JsonObject, format }),
@@ -56,7 +56,7 @@ const generateAuthorContent = defineOperation({
   ...common,
   ...buildApiPaths('/models/{author}/{slug}'),
   id: 'generateContentOfAuthor',
-  description: `${methodsNote}`,
+  description: methodsNote,
   params: z.object({ author: pathSegment, slug: modelMethodSegment }),
   handle: ({ gateway, params, body, ...context }) =>
     handleMethod(gateway, `${params.author}/${params.slug}`, {
@@ -68,7 +68,7 @@ const generateAuthorContent = defineOperation({
 
 const batchMethods: ReadonlySet<string> = new Set(['batchGenerateContent', 'asyncBatchEmbedContent'])
 
-const cloudNote = `${methodsNote} Project and location mean nothing here.`
+const cloudNote = `${methodsNote} Project and location are ignored.`
 
 const generatePublisherContent = defineOperation({
   ...common,
@@ -84,7 +84,7 @@ const generatePublisherAuthorContent = defineOperation({
   ...common,
   ...buildCloudPaths('/{author}/{slug}'),
   id: 'generateContentOfPublisherAndAuthor',
-  description: `${cloudNote} For clients that put the vendor's own publisher before every name.`,
+  description: `${cloudNote} For clients that prefix every name with the vendor's own publisher.`,
   params: z.object({ publisher: pathSegment, author: pathSegment, slug: modelMethodSegment }),
   handle: ({ gateway, params, body, ...context }) =>
     handleMethod(gateway, `${params.author}/${params.slug}`, {
@@ -101,7 +101,7 @@ export const geminiOperations = [
   generatePublisherAuthorContent,
 ]
 
-/** A name with a slash has its author with it, whoever is said to publish it. */
+/** A name with a slash already contains its author, whatever the publisher is. */
 function resolvePublisherModel({ publisher, model }: { publisher: string; model: string }): string {
   return model.includes('/') ? model : `${publisher}/${model}`
 }

@@ -21,20 +21,24 @@ const error = z
 
 const toolCall = z.strictObject({ id: z.string(), name: z.string(), arguments: z.string() })
 
-/** As src/pipeline/content.ts writes it. */
+/** The format that src/pipeline/content.ts writes. */
 export const generationContent = z
   .strictObject({
     input: z.union([
       z.strictObject({ prompt: z.string() }),
-      z.strictObject({ messages: z.array(z.unknown()).describe('In the format of the client') }),
+      z.strictObject({
+        messages: z.array(z.unknown()).describe('The messages in the format of the client.'),
+      }),
     ]),
     output: z.strictObject({
       completion: z.string().nullable(),
       reasoning: z.string().nullable(),
-      tool_calls: z.array(toolCall).describe('An extension: the tools the model wants to be called'),
+      tool_calls: z.array(toolCall).describe('An extension: the tool calls of the model.'),
     }),
     error: error.nullable(),
-    truncated: z.boolean().describe('An extension: true when something was too long to be kept whole'),
+    truncated: z
+      .boolean()
+      .describe('An extension: true if the content was too long to be stored completely.'),
   })
   .meta({ id: 'GenerationContent' })
 

@@ -11,7 +11,7 @@ const tag = 'Generations'
 
 const generationId = z.string().min(1).max(256)
 const idQuery = z.object({
-  id: generationId.describe('The id of the generation: the header `X-Generation-Id` of the answer'),
+  id: generationId.describe('The id of the generation, from the response header `X-Generation-Id`.'),
 })
 
 const feedbackBody = z.strictObject({
@@ -33,9 +33,9 @@ const getGeneration = defineOperation({
   method: 'GET',
   path: '/generation',
   tag,
-  summary: 'Read what is on record of a request to a model: tokens, cost, latency, attempts',
+  summary: 'Retrieves the record of a request to a model: tokens, cost, latency and attempts.',
   description:
-    'An inference key sees the generations of its workspace, a management key those of its organization. There is a record of every request that reached a provider, from the moment its answer is complete.',
+    'An inference key can read the generations of its workspace, a management key those of its organization. Every request that reached a provider has a record as soon as its response is complete.',
   access: 'any',
   query: idQuery,
   errors: [404],
@@ -53,9 +53,9 @@ const getGenerationContent = defineOperation({
   method: 'GET',
   path: '/generation/content',
   tag,
-  summary: 'Read the prompt and the reply of a generation, where they were kept',
+  summary: 'Retrieves the prompt and the reply of a generation, if they were stored.',
   description:
-    'They are kept only where `is_observability_io_logging_enabled` was on in the workspace, and are read with a management key or with the key that made the request.',
+    'They are stored only while `is_observability_io_logging_enabled` is on in the workspace. Requires a management key or the key that made the request.',
   access: 'any',
   query: idQuery,
   errors: [403, 404],
@@ -63,7 +63,7 @@ const getGenerationContent = defineOperation({
   handle: async ({ gateway, caller, query }) => {
     const stored = await findContent(gateway, ownerOf(caller), query.id)
     if (!stored)
-      throw gatewayError('not_found', 'No content was kept for this generation, or it does not exist.')
+      throw gatewayError('not_found', 'No content was stored for this generation, or it does not exist.')
     if (caller.key.kind !== 'management' && caller.key.id !== stored.keyId) throw notOwnerError()
     return { data: stored.content }
   },
@@ -74,7 +74,7 @@ const submitFeedback = defineOperation({
   method: 'POST',
   path: '/generation/feedback',
   tag,
-  summary: 'Say what was wrong with a generation',
+  summary: 'Submits feedback about a generation.',
   access: 'management',
   body: feedbackBody,
   errors: [404, 409],
@@ -97,7 +97,7 @@ const submitFeedback = defineOperation({
 
 export const generationOperations = [getGeneration, getGenerationContent, submitFeedback]
 
-/** What another workspace asked is no business of an inference key. */
+/** An inference key sees the generations of its own workspace only. */
 function ownerOf({ organizationId, key }: Caller): Owner {
   return { organizationId, workspaceId: key.kind === 'management' ? null : key.workspace_id }
 }
@@ -109,6 +109,6 @@ function generationNotFoundError() {
 function notOwnerError() {
   return gatewayError(
     'forbidden',
-    'Only a management key, or the key that made the request, may read what was asked and answered.',
+    'Only a management key, or the key that made the request, can read the prompt and the reply.',
   )
 }

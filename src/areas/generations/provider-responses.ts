@@ -9,12 +9,12 @@ const tiers = ['flex', 'priority'] as const
 
 export const providerResponse = z
   .strictObject({
-    id: z.string().optional().describe("The provider's own id of the reply"),
-    endpoint_id: z.string().optional().describe('The tag of the endpoint'),
+    id: z.string().optional().describe("The provider's id of the reply."),
+    endpoint_id: z.string().optional().describe('The tag of the endpoint.'),
     model_permaslug: z.string().optional(),
     provider_name: z.string().optional(),
-    status: z.int().nullable().describe('null when the provider gave none'),
-    latency: z.number().optional().describe('Milliseconds'),
+    status: z.int().nullable().describe('The HTTP status; null if the provider returned none.'),
+    latency: z.number().optional().describe('The latency in milliseconds.'),
     is_byok: z.boolean().optional(),
     routed_service_tier: z.enum(tiers).optional(),
   })
@@ -22,7 +22,7 @@ export const providerResponse = z
 
 export type ProviderResponse = z.input<typeof providerResponse>
 
-/** The attempts that failed, then the one that answered or was under way at the end. */
+/** The failed attempts, then the one that replied or was in progress at the end. */
 export function buildProviderResponses(
   row: GenerationRow,
   provider: string,
@@ -68,7 +68,7 @@ function toFinalResponse(row: GenerationRow, provider: string, permaslug: string
   }
 }
 
-/** A reply had begun, whatever came of it. */
+/** The reply had started, however it ended. */
 function hasReply({ status, first_token_ms, usage_source }: GenerationRow): boolean {
   return status === 'completed' || first_token_ms !== null || usage_source !== 'none'
 }

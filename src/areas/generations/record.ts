@@ -18,13 +18,13 @@ const count = z.int().nullable()
 const usd = z.number()
 
 const tokenFields = {
-  tokens_prompt: count.describe('null when nothing is known of what was used'),
-  tokens_completion: count.describe('Thinking included'),
+  tokens_prompt: count.describe('null if the usage is unknown.'),
+  tokens_completion: count.describe('Includes reasoning tokens.'),
   native_tokens_prompt: count,
   native_tokens_completion: count,
-  native_tokens_reasoning: count.describe('Of the completion'),
-  native_tokens_completion_images: count.describe('Of the completion'),
-  native_tokens_cached: count.describe('Of the prompt, read from a cache'),
+  native_tokens_reasoning: count.describe('Part of the completion tokens.'),
+  native_tokens_completion_images: count.describe('Part of the completion tokens.'),
+  native_tokens_cached: count.describe('The prompt tokens read from a cache.'),
 }
 
 type TokenColumn = Extract<BucketColumn, `tokens_${string}`>
@@ -40,70 +40,73 @@ function mapTokenColumns<Value>(map: (column: TokenColumn) => Value): Record<Tok
 const tokenBuckets = z
   .strictObject(mapTokenColumns(() => z.int()))
   .meta({ id: 'TokenBuckets' })
-  .describe('Every token is in one of them only')
+  .describe('Disjoint counts: every token is in exactly one of them.')
 
 const detailsRecord = z
   .strictObject({
     status: z.enum(['completed', 'failed', 'cancelled']),
-    error_code: text.describe('The `reason` of the error the client was given'),
+    error_code: text.describe('The `reason` of the error returned to the client.'),
     ended_at: text,
     requested_model: z.string(),
-    endpoint: z.string().describe('The tag of the endpoint that answered, or was tried last'),
-    format: z.string().describe('Of the client'),
+    endpoint: z.string().describe('The tag of the endpoint that replied or was tried last.'),
+    format: z.string().describe('The format of the client.'),
     upstream_format: z.string(),
-    user_id: text.describe('Who made the key'),
+    user_id: text.describe('The member who created the key.'),
     app_title: text,
     tokens: tokenBuckets,
     web_searches: z.int(),
     usage_source: z
       .enum(['reported', 'estimated', 'none'])
-      .describe('Who counted: the provider, or this server because the provider did not'),
-    list_cost: usd.describe('What was computed from the prices of the endpoint, USD'),
-    reported_cost: usd.nullable().describe('What the provider says it charged, USD'),
+      .describe('Whether the provider reported the usage or this server estimated it.'),
+    list_cost: usd.describe('The cost at the prices of the endpoint, in USD.'),
+    reported_cost: usd.nullable().describe('The cost reported by the provider, in USD.'),
     flag: z
       .enum(['capped', 'implausible', 'uncounted', 'interrupted'])
       .nullable()
-      .describe('What was out of the ordinary about the charge'),
-    dropped: z.array(z.string()).describe('Fields of the request that could not be carried to the provider'),
+      .describe('Anomalies of the charge.'),
+    dropped: z.array(z.string()).describe("Fields of the request that the provider's format cannot carry."),
   })
   .meta({ id: 'GenerationDetails' })
-  .describe('An extension: what only this server tells')
+  .describe('An extension: details that only this server reports.')
 
 export const generationRecord = z
   .strictObject({
     id: z.string(),
     request_id: text,
-    upstream_id: text.describe("The provider's own id of the reply"),
+    upstream_id: text.describe("The provider's id of the reply."),
     workspace_id: text,
     created_at: z.string(),
     model: z.string(),
     provider_name: text,
-    provider_responses: z.array(providerResponse).nullable().describe('Every attempt, in order'),
+    provider_responses: z.array(providerResponse).nullable().describe('All attempts, in order.'),
     api_type: z.enum(apiTypes).nullable(),
     streamed: z.boolean().nullable(),
     cancelled: z.boolean().nullable(),
     finish_reason: text,
     native_finish_reason: text,
     ...tokenFields,
-    num_media_prompt: count.describe('Images in the prompt'),
+    num_media_prompt: count.describe('The number of images in the prompt.'),
     num_media_completion: count,
     num_input_audio_prompt: count,
     num_search_results: count,
     num_fetches: count,
     web_search_engine: text,
-    usage: usd.describe('What was charged, USD'),
-    total_cost: usd.describe('As `usage`'),
+    usage: usd.describe('The amount charged, in USD.'),
+    total_cost: usd.describe('The same as `usage`.'),
     upstream_inference_cost: usd
       .nullable()
-      .describe("Of requests through your own provider key: the provider's price, USD"),
+      .describe("For requests with a BYOK key: the provider's price, in USD."),
     cache_discount: usd
       .nullable()
       .describe(
-        'What the cache saved, or cost when negative, USD; null without one, or when prices have changed',
+        'The amount the cache saved, in USD, or cost if negative; null without caching, or if prices have changed.',
       ),
     is_byok: z.boolean(),
-    latency: z.number().nullable().describe('Milliseconds to the first token; of a whole reply, to its end'),
-    generation_time: z.number().nullable().describe('Milliseconds from the request to the end of the reply'),
+    latency: z
+      .number()
+      .nullable()
+      .describe('Milliseconds to the first token, or to the end of a reply that was not streamed.'),
+    generation_time: z.number().nullable().describe('Milliseconds from the request to the end of the reply.'),
     moderation_latency: z.number().nullable(),
     data_region: z.enum(dataRegions),
     external_user: text,
@@ -112,11 +115,11 @@ export const generationRecord = z
     service_tier: text,
     router: text,
     response_cache_source_id: text.describe(
-      'The generation whose reply was given once more: no provider was asked',
+      'The generation whose cached reply was returned without calling a provider.',
     ),
     app_id: count,
     http_referer: text,
-    origin: z.string().describe('Of the app, or empty'),
+    origin: z.string().describe('The origin of the app, or an empty string.'),
     user_agent: text,
     headgate: detailsRecord,
   })
@@ -167,13 +170,13 @@ export function toGenerationRecord(
   }
 }
 
-/** Null for what is no address, or one without an origin. */
+/** Null for text that is not a URL, or a URL without an origin. */
 export function originOf(url: string | null): string | null {
   const origin = url === null ? undefined : URL.parse(url)?.origin
   return origin && origin !== 'null' ? origin : null
 }
 
-/** What is asked for in this record and happens nowhere in this server. */
+/** Fields of the record that this server does not count. */
 const uncountedFields = {
   num_media_completion: null,
   num_input_audio_prompt: null,
@@ -212,7 +215,7 @@ function toTokenFields(row: GenerationRow): Pick<GenerationRecord, keyof typeof 
   }
 }
 
-/** The same tokens, had there been no cache. */
+/** The same tokens as if nothing had been cached. */
 function toUncachedUsage(usage: Usage): Usage {
   const { input, inputAudio, cacheRead, cacheReadAudio, cacheWrite, cacheWrite1h } = usage
   return {
@@ -223,7 +226,7 @@ function toUncachedUsage(usage: Usage): Usage {
   }
 }
 
-/** Null where the prices are no longer those that were charged. */
+/** Null if the prices have changed since the charge. */
 function computeCacheDiscount({ bySlug }: Catalogue, row: GenerationRow): number | null {
   const usage = readUsage(row)
   const uncached = toUncachedUsage(usage)

@@ -6,7 +6,7 @@ import { newId } from '../../lib/ids.ts'
 import { type GenerationContent, generationContent } from './content.ts'
 import { type GenerationRow, originOf } from './record.ts'
 
-/** Whose generations: null for those of every workspace. */
+/** The owner of generations; null for those of every workspace. */
 export interface Owner {
   organizationId: string
   workspaceId: string | null
@@ -23,7 +23,7 @@ export async function findGeneration(db: Db, owner: Owner, id: string): Promise<
     .executeTakeFirst()
 }
 
-/** An app is known by its origin; a request may name a page of it. */
+/** An app is identified by its origin; a request may name a page of it. */
 export async function findAppId(db: Db, organizationId: string, url: string | null): Promise<number | null> {
   if (url === null) return null
   const row = await db
@@ -37,7 +37,7 @@ export async function findAppId(db: Db, organizationId: string, url: string | nu
 }
 
 export interface StoredContent {
-  /** Of the key that made the request; null when that is no longer on record. */
+  /** The hash of the key that made the request; null if the key was deleted. */
   keyId: number | null
   content: GenerationContent
 }
@@ -83,10 +83,10 @@ export async function insertFeedback(db: Db, clock: Clock, feedback: NewFeedback
 
 const dayMs = 24 * 60 * 60_000
 
-/** Few enough that nobody waits for a lock. */
+/** Few enough that no other statement waits for a lock. */
 const deleteBatchSize = 500
 
-/** Drops what is older than the settings have it kept, a few at a time. Returns how many. */
+/** Deletes content older than the retention period in small batches. Returns how many rows. */
 export async function deleteExpiredContents({
   db,
   clock,

@@ -53,10 +53,10 @@ const membersBody = z.strictObject({ member_user_ids: names })
 const keyPage = z.strictObject({ data: z.array(keyAssignment), total_count: z.int() })
 const memberPage = z.strictObject({ data: z.array(memberAssignment), total_count: z.int() })
 const assignedResponse = z.strictObject({
-  assigned_count: z.int().describe('How many now have this guardrail'),
+  assigned_count: z.int().describe('The number of keys or members that now have this guardrail.'),
 })
 const unassignedResponse = z.strictObject({
-  unassigned_count: z.int().describe('How many had this guardrail'),
+  unassigned_count: z.int().describe('The number of keys or members that had this guardrail.'),
 })
 
 const listGuardrailKeyAssignments = defineOperation({
@@ -64,7 +64,7 @@ const listGuardrailKeyAssignments = defineOperation({
   method: 'GET',
   path: '/guardrails/assignments/keys',
   tag,
-  summary: 'List which keys of the organization have which guardrail',
+  summary: 'Lists the guardrail assignments of all keys of the organization.',
   access: 'management',
   query: pageQuery,
   response: keyPage,
@@ -80,7 +80,7 @@ const listGuardrailMemberAssignments = defineOperation({
   method: 'GET',
   path: '/guardrails/assignments/members',
   tag,
-  summary: 'List which members of the organization have which guardrail',
+  summary: 'Lists the guardrail assignments of all members of the organization.',
   access: 'management',
   query: pageQuery,
   response: memberPage,
@@ -96,7 +96,7 @@ const listGuardrailKeys = defineOperation({
   method: 'GET',
   path: '/guardrails/{id}/assignments/keys',
   tag,
-  summary: 'List the keys a guardrail is assigned to',
+  summary: 'Lists the keys a guardrail is assigned to.',
   access: 'management',
   params: idParam,
   query: pageQuery,
@@ -115,7 +115,7 @@ const listGuardrailMembers = defineOperation({
   method: 'GET',
   path: '/guardrails/{id}/assignments/members',
   tag,
-  summary: 'List the members a guardrail is assigned to',
+  summary: 'Lists the members a guardrail is assigned to.',
   access: 'management',
   params: idParam,
   query: pageQuery,
@@ -134,7 +134,7 @@ const assignGuardrailKeys = defineOperation({
   method: 'POST',
   path: '/guardrails/{id}/assignments/keys',
   tag,
-  summary: 'Assign a guardrail to keys of its workspace, in the place of any they had',
+  summary: 'Assigns a guardrail to keys of its workspace, replacing their previous one.',
   access: 'management',
   params: idParam,
   body: keysBody,
@@ -155,7 +155,7 @@ const assignGuardrailMembers = defineOperation({
   method: 'POST',
   path: '/guardrails/{id}/assignments/members',
   tag,
-  summary: 'Assign a guardrail to members: it applies to their keys in its workspace',
+  summary: 'Assigns a guardrail to members. It applies to their keys in its workspace.',
   access: 'management',
   params: idParam,
   body: membersBody,
@@ -177,7 +177,7 @@ const unassignGuardrailKeys = defineOperation({
   method: 'POST',
   path: '/guardrails/{id}/assignments/keys/remove',
   tag,
-  summary: 'Take a guardrail off keys; those that do not have it are passed over',
+  summary: 'Removes a guardrail from keys. Keys that do not have it are ignored.',
   access: 'management',
   params: idParam,
   body: keysBody,
@@ -195,7 +195,7 @@ const unassignGuardrailMembers = defineOperation({
   method: 'POST',
   path: '/guardrails/{id}/assignments/members/remove',
   tag,
-  summary: 'Take a guardrail off members; those that do not have it are passed over',
+  summary: 'Removes a guardrail from members. Members who do not have it are ignored.',
   access: 'management',
   params: idParam,
   body: membersBody,
@@ -221,7 +221,7 @@ export const assignmentOperations = [
 
 function rejectDefaultGuardrail(guardrail: GuardrailRow): void {
   if (isDefaultGuardrail(guardrail)) {
-    throw gatewayError('invalid_request', 'A default guardrail applies by itself: it is not assigned.')
+    throw gatewayError('invalid_request', 'A default guardrail applies automatically and cannot be assigned.')
   }
 }
 
@@ -250,7 +250,7 @@ function rejectUnknown(field: string, requested: string[], existing: string[]): 
   }
 }
 
-/** A thousand names would bury the message. */
+/** Truncates the list, so that the message stays readable. */
 function formatList(names: string[]): string {
   const shown = names.slice(0, 10).join(', ')
   return names.length > 10 ? `${shown} and ${names.length - 10} more` : shown

@@ -29,15 +29,15 @@ const settingFields = {
     .refine((nanos) => nanos > 0n, 'must be more than 0')
     .meta({ override: { minimum: minUsd } })
     .nullish()
-    .describe('Goes together with reset_interval'),
+    .describe('The budget in USD. Requires reset_interval.'),
   reset_interval: resetInterval.nullish(),
   include_byok_in_budgets: z.boolean().optional(),
   allowed_data_regions: z.array(z.enum(dataRegions)).min(1).max(maxNames).nullish(),
   allowed_models: names.describe(
-    'Slugs, canonical slugs or aliases; with a suffix such as :free, only that variant',
+    'Slugs, canonical slugs or aliases. A suffix such as :free selects only that variant.',
   ),
   ignored_models: names,
-  allowed_providers: names.describe('Slugs or display names'),
+  allowed_providers: names.describe('Provider slugs or display names.'),
   ignored_providers: names,
   content_filter_builtins: builtinFilters.nullish(),
   content_filters: customFilters.nullish(),
@@ -54,7 +54,7 @@ const settingFields = {
 
 export const createBody = z
   .strictObject({ name, workspace_id: z.uuid().optional(), ...settingFields })
-  // As `refuseHalfBudget` has it.
+  // Documents what `rejectIncompleteBudget` enforces.
   .meta({
     override: {
       anyOf: [
@@ -67,7 +67,7 @@ export const updateBody = z.strictObject({ name: name.optional(), ...settingFiel
 
 type GuardrailBody = z.output<typeof updateBody>
 
-/** The columns for the fields that were sent. */
+/** Converts only the fields that were sent. */
 export function toChanges(body: GuardrailBody, catalogue: Catalogue): Partial<GuardrailSettings> {
   return {
     ...(body.name !== undefined && { name: body.name }),
@@ -131,7 +131,7 @@ function toSwitchChanges(body: GuardrailBody): Partial<GuardrailSettings> {
   }
 }
 
-/** The deprecated field speaks for each vendor that the same request does not name. */
+/** The deprecated field applies to each vendor that the request does not set. */
 function toZdrChanges(body: GuardrailBody): Partial<GuardrailSettings> {
   const resolveZdr = (value: boolean | null | undefined) => (value === undefined ? body.enforce_zdr : value)
   const [a, b, c, d, other] = [
@@ -151,7 +151,7 @@ function toZdrChanges(body: GuardrailBody): Partial<GuardrailSettings> {
   }
 }
 
-/** A new guardrail says both. Changed later, a limit without an interval is one that never resets. */
+/** A new guardrail needs both. In an update, a limit without an interval never resets. */
 export function validateBudget(settings: Pick<GuardrailSettings, 'limit_nanos' | 'reset_interval'>): void {
   const { limit_nanos, reset_interval } = settings
   if ((limit_nanos === null) === (reset_interval === null)) return

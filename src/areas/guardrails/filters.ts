@@ -7,7 +7,7 @@ import { builtinSlug, filterAction, scanScope } from './record.ts'
 const maxLabelLength = 100
 const maxFilters = 100
 
-/** For the patterns of one guardrail together, as for a single one: every message is held against them all. */
+/** For all patterns of one guardrail together, as for a single one: every message is matched against them all. */
 const maxPatternCharacters = 100_000
 const maxPatternSize = 110_000
 
@@ -15,8 +15,8 @@ const builtinInput = z
   .strictObject({
     slug: builtinSlug,
     action: filterAction,
-    scan_scope: scanScope.optional().describe(`Only for ${scopedBuiltin}; default all_messages`),
-    label: z.string().max(maxLabelLength).optional().meta({ deprecated: true, description: 'Ignored' }),
+    scan_scope: scanScope.optional().describe(`Only for ${scopedBuiltin}. Defaults to all_messages.`),
+    label: z.string().max(maxLabelLength).optional().meta({ deprecated: true, description: 'Ignored.' }),
   })
   .refine(({ slug, scan_scope }) => scan_scope === undefined || slug === scopedBuiltin, {
     path: ['scan_scope'],
@@ -36,12 +36,12 @@ export const builtinFilters = z
     const slugs = new Set<string>()
     for (const [index, { slug }] of filters.entries()) {
       if (slugs.has(slug)) {
-        context.addIssue({ code: 'custom', path: [index, 'slug'], message: `${slug} is there twice` })
+        context.addIssue({ code: 'custom', path: [index, 'slug'], message: `${slug} is sent twice` })
       }
       slugs.add(slug)
     }
   })
-  .describe('Each slug once')
+  .describe('Each slug at most once.')
 
 const customInput = z
   .strictObject({
@@ -50,9 +50,9 @@ const customInput = z
       .min(1)
       .max(maxPatternCharacters)
       .meta({ format: 'regex' })
-      .describe('A regular expression without lookaround and backreferences'),
+      .describe('A regular expression without lookaround and backreferences.'),
     action: filterAction,
-    label: z.string().max(maxLabelLength).nullish().describe('Stands in the place of what was found'),
+    label: z.string().max(maxLabelLength).nullish().describe('The text that replaces a match.'),
   })
   .transform(({ pattern, action, label = null }): CustomFilter => ({ pattern, action, label }))
 

@@ -19,7 +19,7 @@ export async function requireGuardrail(db: Db, organizationId: string, id: strin
   return row
 }
 
-/** Locks the workspace before the guardrail: what is assigned in one workspace changes one call at a time. */
+/** Locks the workspace before the guardrail, which serializes changes to the assignments of one workspace. */
 export async function lockGuardrail(tx: Db, organizationId: string, id: string): Promise<GuardrailRow> {
   const { workspace_id } = await requireGuardrail(tx, organizationId, id)
   if (workspace_id !== null && !(await tryLockWorkspace(tx, organizationId, workspace_id))) {

@@ -41,10 +41,10 @@ const listGuardrailsOperation = defineOperation({
   method: 'GET',
   path: '/guardrails',
   tag,
-  summary: 'List the guardrails of a workspace, oldest first',
+  summary: 'Lists the guardrails of a workspace, oldest first.',
   access: 'management',
   query: pageQuery.extend({
-    workspace_id: z.uuid().optional().describe('Default: the default workspace'),
+    workspace_id: z.uuid().optional().describe('Defaults to the default workspace.'),
   }),
   response: z.strictObject({ data: z.array(guardrailRecord), total_count: z.int() }),
   handle: async ({ gateway, caller, query }) => {
@@ -62,7 +62,7 @@ const createGuardrailOperation = defineOperation({
   method: 'POST',
   path: '/guardrails',
   tag,
-  summary: 'Create a guardrail; it applies to the keys and members it is assigned to',
+  summary: 'Creates a guardrail, which applies to the keys and members it is assigned to.',
   access: 'management',
   body: createBody,
   status: 201,
@@ -88,7 +88,7 @@ const getGuardrailOperation = defineOperation({
   method: 'GET',
   path: '/guardrails/{id}',
   tag,
-  summary: 'Read a guardrail; a default one that was never changed is 404',
+  summary: 'Retrieves a guardrail. A default guardrail that was never updated returns 404.',
   access: 'management',
   params: idParam,
   errors: [404],
@@ -102,9 +102,9 @@ const updateGuardrailOperation = defineOperation({
   method: 'PATCH',
   path: '/guardrails/{id}',
   tag,
-  summary: 'Change a guardrail; only the fields sent change, and a list replaces the whole list',
+  summary: 'Updates a guardrail. Fields that are not sent stay unchanged; a list replaces the whole list.',
   description:
-    'The default guardrail of a workspace and the one of the organization are stored when they are first changed here.',
+    'The default guardrails of a workspace and of the organization are stored on their first update.',
   access: 'management',
   params: idParam,
   body: updateBody,
@@ -126,7 +126,7 @@ const deleteGuardrailOperation = defineOperation({
   method: 'DELETE',
   path: '/guardrails/{id}',
   tag,
-  summary: 'Delete a guardrail and its assignments; a default one is reset',
+  summary: 'Deletes a guardrail and its assignments. A default guardrail is reset.',
   access: 'management',
   params: idParam,
   errors: [404],
@@ -149,7 +149,7 @@ export const guardrailOperations = [
   ...policyOperations,
 ]
 
-/** Two first changes may come at once: both find one row, one after the other. */
+/** Creates the row of a default guardrail on its first change; concurrent first changes share one row. */
 async function lockOrCreateGuardrail(
   tx: Db,
   clock: Clock,
@@ -168,7 +168,7 @@ async function lockOrCreateGuardrail(
   return row
 }
 
-/** The id says nothing of its workspace: it is found by deriving it again. */
+/** The id does not contain its workspace: it is found by deriving the id of each. */
 async function findDefaultGuardrail(
   tx: Db,
   organizationId: string,
@@ -182,11 +182,11 @@ async function findDefaultGuardrail(
 
 function validateRename(row: GuardrailRow, name: string | undefined): void {
   if (name === undefined || name === row.name) return
-  if (isDefaultGuardrail(row)) throw invalidFieldError('name', 'a default guardrail keeps its name')
+  if (isDefaultGuardrail(row)) throw invalidFieldError('name', 'cannot be changed for a default guardrail')
   if (row.workspace_id !== null) rejectDefaultName(row.workspace_id, name)
 }
 
-/** The default guardrail has its name already, though it may not be stored yet. */
+/** The default guardrail's name is reserved, even while it is not stored. */
 function rejectDefaultName(workspaceId: string, name: string): void {
   if (name === buildWorkspaceGuardrail(workspaceId).name) {
     throw gatewayError('conflict', `name: "${name}" is the name of the default guardrail of the workspace.`)

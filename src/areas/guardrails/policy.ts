@@ -18,17 +18,20 @@ import { loadLayers } from '../../policy/store.ts'
 import { builtinSlug, filterAction, resetInterval, scanScope } from './record.ts'
 
 const layer = z.enum(layerNames)
-const layers = z.array(layer).describe('The layers this comes from')
-const sources = z.array(z.strictObject({ layer, action: filterAction })).describe('What each layer asks for')
+const layers = z.array(layer).describe('The layers that set this.')
+const sources = z.array(z.strictObject({ layer, action: filterAction })).describe('The action of each layer.')
 
 const restriction = <T extends z.ZodType>(value: T) =>
   z.strictObject({
-    values: z.array(value).nullable().describe('null: no restriction; an empty list allows nothing'),
+    values: z
+      .array(value)
+      .nullable()
+      .describe('null if there is no restriction; an empty list allows nothing.'),
     layers,
   })
 const denied = z.array(z.strictObject({ value: z.string(), layers }))
 const choice = z.strictObject({
-  value: z.boolean().nullable().describe('false refuses such endpoints; null: no layer says anything'),
+  value: z.boolean().nullable().describe('false excludes such endpoints; null if no layer sets it.'),
   layers,
 })
 const enforced = z.strictObject({ value: z.boolean(), layers })
@@ -37,17 +40,15 @@ const budget = z.strictObject({
   layer,
   guardrail_id: z.uuid(),
   limit_usd: z.number(),
-  reset_interval: resetInterval.nullable().describe('null: it never resets'),
+  reset_interval: resetInterval.nullable().describe('null if the budget never resets.'),
   include_byok_in_budgets: z.boolean(),
-  scope: z
-    .enum(['key', 'member'])
-    .describe('Whose spending counts: of this key, or of all keys of its creator'),
+  scope: z.enum(['key', 'member']).describe('Whose spending counts: this key, or all keys of its creator.'),
 })
 
 const layerRecord = z.strictObject({
   layer,
-  guardrail_id: z.uuid().nullable().describe('null: none is assigned'),
-  configured: z.boolean().describe('false: the layer says nothing'),
+  guardrail_id: z.uuid().nullable().describe('null if no guardrail is assigned.'),
+  configured: z.boolean().describe('Whether the layer has any setting.'),
   name: z.string().nullable(),
 })
 
@@ -74,8 +75,8 @@ const policyRecord = z
     enable_free_model_publication: choice,
     enable_free_model_training: choice,
     enable_paid_model_training: choice,
-    enforce_zdr: z.record(z.enum(zdrGroups), enforced).describe('Zero data retention, by vendor'),
-    budgets: z.array(budget).describe('Each stands alone: a request must fit into every one'),
+    enforce_zdr: z.record(z.enum(zdrGroups), enforced).describe('Zero data retention, by vendor.'),
+    budgets: z.array(budget).describe('The budgets; a request must fit into each of them.'),
     layers: z.array(layerRecord),
   })
   .meta({ id: 'KeyPolicy' })
@@ -85,11 +86,11 @@ const getKeyPolicy = defineOperation({
   method: 'GET',
   path: '/keys/{hash}/policy',
   tag: 'Admin',
-  summary: 'Read what applies to a key, and from where',
+  summary: 'Retrieves the effective policy of a key and the layers it comes from.',
   description:
-    'All guardrails of a key apply at once: that of the organization, the default of its workspace, that of the member who created it, and its own. Allow-lists intersect, deny-lists and filters unite, the strictest action counts.',
+    'All guardrails of a key apply together: the guardrail of the organization, the default guardrail of its workspace, the guardrail of the member who created it, and its own. Allow-lists are intersected, deny-lists and filters are combined, and the strictest action applies.',
   access: 'management',
-  params: z.object({ hash: z.string().min(1).describe('SHA-256 of the key, in hex') }),
+  params: z.object({ hash: z.string().min(1).describe("The key's hash (SHA-256, in hex).") }),
   errors: [404],
   response: z.strictObject({ data: policyRecord }),
   handle: async ({ gateway, caller, params }) => {
@@ -132,7 +133,7 @@ function toBudgetRecord({ limit_nanos, ...rest }: Budget): z.input<typeof budget
   return { ...rest, limit_usd: usdFromNanos(limit_nanos) }
 }
 
-/** The first two layers have an id before anyone stored them: it is what a first PATCH needs. */
+/** The first two layers have an id before they are stored: the first PATCH needs it. */
 function toLayerRecord(key: ApiKey, name: Layer, keyLayers: Layers): z.input<typeof layerRecord> {
   const defaultGuardrail = {
     organization: buildOrganizationGuardrail(key.organization_id),

@@ -10,7 +10,9 @@ import {
   scanScopes,
 } from '../../policy/guardrail.ts'
 
-export const filterAction = z.enum(filterActions).describe('flag only reports; block is the strictest')
+export const filterAction = z
+  .enum(filterActions)
+  .describe('`flag` only reports a match; `block` is the strictest action.')
 export const resetInterval = z.enum(['daily', 'weekly', 'monthly'])
 export const builtinSlug = z.enum(builtinSlugs)
 export const scanScope = z.enum(scanScopes)
@@ -20,7 +22,7 @@ const builtinEntry = z
     slug: builtinSlug,
     action: filterAction,
     scan_scope: scanScope.optional(),
-    label: z.string().describe('What stands in the place of what was found'),
+    label: z.string().describe('The text that replaces a match.'),
   })
   .meta({ id: 'GuardrailBuiltinFilter' })
 
@@ -36,15 +38,20 @@ export const guardrailRecord = z
     id: z.uuid(),
     name: z.string(),
     description: z.string().nullable(),
-    scope: z.enum(['organization', 'workspace']).describe('organization: it applies to every workspace'),
-    workspace_id: z.uuid().describe('For the guardrail of the organization, its default workspace'),
+    scope: z.enum(['organization', 'workspace']).describe('`organization` applies to every workspace.'),
+    workspace_id: z
+      .uuid()
+      .describe('The workspace; for the guardrail of the organization, its default workspace.'),
     limit_usd: z.number().nullable(),
-    reset_interval: resetInterval.nullable().describe('null: the limit never resets'),
+    reset_interval: resetInterval.nullable().describe('null if the limit never resets.'),
     include_byok_in_budgets: z.boolean(),
-    allowed_data_regions: z.array(z.enum(dataRegions)).nullable().describe('null: every region'),
-    allowed_models: names.describe('Canonical slugs, or variants of them; null: every model'),
+    allowed_data_regions: z
+      .array(z.enum(dataRegions))
+      .nullable()
+      .describe('The allowed data regions; null for every region.'),
+    allowed_models: names.describe('Canonical slugs, or variants of them; null for every model.'),
     ignored_models: names,
-    allowed_providers: names.describe('Slugs; null: every provider'),
+    allowed_providers: names.describe('Provider slugs; null for every provider.'),
     ignored_providers: names,
     content_filter_builtins: z.array(builtinEntry).nullable(),
     content_filters: z.array(customEntry).nullable(),
@@ -56,13 +63,13 @@ export const guardrailRecord = z
     enforce_zdr_vendor_b: choice,
     enforce_zdr_vendor_c: choice,
     enforce_zdr_vendor_d: choice,
-    enforce_zdr_other: choice.describe('Models of none of the four vendors'),
+    enforce_zdr_other: choice.describe('For models of none of the four vendors.'),
     created_at: z.string(),
     updated_at: z.string(),
   })
   .meta({ id: 'Guardrail' })
 
-/** `workspaceId` is the workspace it belongs to. */
+/** `workspaceId` is the workspace the guardrail belongs to. */
 export function toGuardrailRecord(
   guardrail: Guardrail,
   workspaceId: string,

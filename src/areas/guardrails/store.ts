@@ -35,7 +35,7 @@ export async function findGuardrail(
     .executeTakeFirst()
 }
 
-/** As `tryLockWorkspace`: after the workspace, where both are needed. */
+/** As `tryLockWorkspace`; the workspace is locked first if both are needed. */
 export async function tryLockGuardrail(
   tx: Db,
   organizationId: string,
@@ -99,7 +99,7 @@ export async function createGuardrail(db: Db, clock: Clock, input: NewGuardrail)
   }
 }
 
-/** Whoever comes second finds the row of the first. */
+/** A concurrent insert of the same guardrail wins. */
 export async function createGuardrailIfAbsent(tx: Db, clock: Clock, input: NewGuardrail): Promise<void> {
   await tx
     .insertInto('guardrails')
@@ -132,7 +132,7 @@ function nameConflictError(error: unknown, name: string | undefined): unknown {
     : error
 }
 
-/** Its assignments go with it. */
+/** Its assignments are deleted with it. */
 export async function deleteGuardrail(tx: Db, id: string): Promise<void> {
   await tx.deleteFrom('guardrails').where('id', '=', id).execute()
 }
@@ -178,7 +178,7 @@ export async function listMemberAssignments(
   return fetchPage(all, page)
 }
 
-/** Inference keys by hash; those found are not deleted before the transaction ends. */
+/** Finds inference keys by hash and locks them against deletion until the transaction ends. */
 export async function lockKeys(
   tx: Db,
   organizationId: string,
@@ -211,7 +211,7 @@ export interface NewAssignments {
   by: string | null
 }
 
-/** A key leaves the guardrail it had; one that has this guardrail already keeps its assignment. */
+/** Moves keys from other guardrails to this one; a key that already has it keeps its assignment. */
 export async function assignKeys(
   tx: Db,
   clock: Clock,

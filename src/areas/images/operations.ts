@@ -11,7 +11,7 @@ const tag = 'Images'
 
 const supportedParameters = z
   .record(z.string(), capability)
-  .meta({ id: 'SupportedParameters', description: 'Parameter name to what it may be' })
+  .meta({ id: 'SupportedParameters', description: 'The supported values of each parameter, by name.' })
 
 const imageEndpoint = z
   .strictObject({
@@ -21,7 +21,7 @@ const imageEndpoint = z
     supported_parameters: supportedParameters,
     allowed_passthrough_parameters: z
       .array(z.string())
-      .describe('Accepted under `provider.options[provider_slug]`'),
+      .describe('Options accepted under `provider.options[provider_slug]`.'),
     supports_streaming: z.boolean(),
     pricing: z.array(z.strictObject({ ...imagePriceFields, cost_usd: z.number() })),
   })
@@ -39,7 +39,7 @@ const imageModel = z
     }),
     supported_parameters: supportedParameters,
     supports_streaming: z.boolean(),
-    endpoints: z.string().describe('The path of the endpoints listing'),
+    endpoints: z.string().describe('The path that lists the endpoints.'),
   })
   .meta({ id: 'ImageModel' })
 
@@ -48,7 +48,7 @@ const listImageModels = defineOperation({
   method: 'GET',
   path: '/images/models',
   tag,
-  summary: 'List the models that make images',
+  summary: 'Lists the models that generate images.',
   access: 'any',
   query: z.object(availabilityQuery),
   response: z.strictObject({ data: z.array(imageModel) }),
@@ -65,7 +65,7 @@ const listImageEndpoints = defineOperation({
   method: 'GET',
   path: '/images/models/{author}/{slug}/endpoints',
   tag,
-  summary: 'List the endpoints of an image model and what each accepts and costs',
+  summary: 'Lists the endpoints of an image model with their parameters and prices.',
   access: 'any',
   params: modelPath,
   errors: [404],
@@ -75,7 +75,7 @@ const listImageEndpoints = defineOperation({
     const endpoints = model.endpoints.flatMap((endpoint) =>
       endpoint.image ? [toImageEndpoint(endpoint, endpoint.image)] : [],
     )
-    if (endpoints.length === 0) throw gatewayError('not_found', 'The model does not make images.')
+    if (endpoints.length === 0) throw gatewayError('not_found', 'The model does not generate images.')
     return { id: latest ?? model.id, endpoints }
   },
 })
@@ -96,7 +96,7 @@ function toImageModel(model: Model, capabilities: ImageCapabilities[]): z.input<
       input_modalities: [...model.input_modalities],
       output_modalities: [...model.output_modalities],
     },
-    // The first endpoint says what a parameter may be; others add what only they accept.
+    // The first endpoint's value of a parameter wins; others add the parameters only they support.
     supported_parameters: Object.assign({}, ...capabilities.map((one) => one.supported_parameters).reverse()),
     supports_streaming: capabilities.some((one) => one.supports_streaming),
     endpoints: `/api/v1/images/models/${model.id}/endpoints`,

@@ -22,16 +22,16 @@ import { currentKey, keyRecord, limitReset, toKeyRecord, toLimitFields, toUsageF
 import { isWorkspaceDeleted, listKeys, updateKey } from './store.ts'
 
 const tag = 'API Keys'
-const hashParam = z.object({ hash: z.string().min(1).describe('SHA-256 of the key, in hex') })
+const hashParam = z.object({ hash: z.string().min(1).describe("The key's hash (SHA-256, in hex).") })
 const name = z.string().trim().min(1).max(200)
 
-/** A secret a partner brings must not be guessable: long, and not a few characters repeated. */
+/** A secret chosen by a partner must not be guessable: long, and not a few repeated characters. */
 const partnerSecret = z
   .string()
   .min(32)
   .max(512)
   .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII characters without spaces')
-  .refine((secret) => new Set(secret).size >= 10, 'must have more different characters')
+  .refine((secret) => new Set(secret).size >= 10, 'must have at least 10 different characters')
 
 const createBody = z.strictObject({
   name,
@@ -60,7 +60,7 @@ const getCurrentKey = defineOperation({
   path: '/key',
   aliases: ['/auth/key'],
   tag,
-  summary: 'Read the limits and usage of the calling key',
+  summary: 'Retrieves the limits and usage of the calling key.',
   access: 'any',
   response: z.strictObject({ data: currentKey }),
   handle: async ({ gateway, caller }) => {
@@ -95,12 +95,12 @@ const listApiKeys = defineOperation({
   method: 'GET',
   path: '/keys',
   tag,
-  summary: 'List the keys of a workspace, newest first, 100 a page',
+  summary: 'Lists the API keys of a workspace, newest first, 100 per page.',
   access: 'management',
   query: z.object({
     include_disabled: queryBoolean().optional(),
     offset: queryInteger({ min: 0, fallback: 0 }),
-    workspace_id: z.uuid().optional().describe('Default: the default workspace'),
+    workspace_id: z.uuid().optional().describe('Defaults to the default workspace.'),
   }),
   response: z.strictObject({ data: z.array(keyRecord) }),
   handle: async ({ gateway, caller, query }) => {
@@ -124,7 +124,7 @@ const createApiKey = defineOperation({
   method: 'POST',
   path: '/keys',
   tag,
-  summary: 'Create a key; the secret is in this answer and never shown again',
+  summary: 'Creates an API key. The secret is shown only in this response.',
   access: 'management',
   body: createBody,
   status: 201,
@@ -161,7 +161,7 @@ const getKey = defineOperation({
   method: 'GET',
   path: '/keys/{hash}',
   tag,
-  summary: 'Read a key',
+  summary: 'Retrieves an API key.',
   access: 'management',
   params: hashParam,
   errors: [404],
@@ -178,7 +178,7 @@ const updateApiKey = defineOperation({
   method: 'PATCH',
   path: '/keys/{hash}',
   tag,
-  summary: 'Change a key; only the fields sent change',
+  summary: 'Updates an API key. Fields that are not sent stay unchanged.',
   access: 'management',
   params: hashParam,
   body: updateBody,
@@ -209,7 +209,7 @@ const deleteApiKey = defineOperation({
   method: 'DELETE',
   path: '/keys/{hash}',
   tag,
-  summary: 'Delete a key for good',
+  summary: 'Deletes an API key permanently.',
   access: 'management',
   params: hashParam,
   errors: [404],
@@ -227,7 +227,7 @@ async function requireChangeableKey(db: Db, caller: Caller, hash: string): Promi
   const key = await findKey(db, caller.organizationId, hash)
   if (!key) throw keyNotFoundError()
   if (key.kind === 'management')
-    throw gatewayError('forbidden', 'Management keys are changed with the command line.')
+    throw gatewayError('forbidden', 'Management keys can be changed only with the command line.')
   return key
 }
 

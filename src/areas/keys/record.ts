@@ -7,20 +7,20 @@ import { computeRemainingLimit, type KeyUsage } from '../../ledger/usage.ts'
 export const limitReset = z.enum(['daily', 'weekly', 'monthly'])
 
 const usageFields = {
-  usage: z.number().describe('Credits used in all, USD'),
-  usage_daily: z.number().describe('Credits used this UTC day'),
-  usage_weekly: z.number().describe('Credits used this UTC week, Monday to Sunday'),
-  usage_monthly: z.number().describe('Credits used this UTC month'),
-  byok_usage: z.number().describe('The same for requests paid through your own provider keys'),
+  usage: z.number().describe('Credits used in total, in USD.'),
+  usage_daily: z.number().describe('Credits used in the current UTC day, in USD.'),
+  usage_weekly: z.number().describe('Credits used in the current UTC week, Monday to Sunday, in USD.'),
+  usage_monthly: z.number().describe('Credits used in the current UTC month, in USD.'),
+  byok_usage: z.number().describe("The provider's price of requests with BYOK keys, in USD."),
   byok_usage_daily: z.number(),
   byok_usage_weekly: z.number(),
   byok_usage_monthly: z.number(),
 }
 
 const limitFields = {
-  limit: z.number().nullable().describe('Spending limit in USD; null is unlimited'),
+  limit: z.number().nullable().describe('The spending limit in USD; null if unlimited.'),
   limit_remaining: z.number().nullable(),
-  limit_reset: limitReset.nullable().describe('null: the limit never resets'),
+  limit_reset: limitReset.nullable().describe('null if the limit never resets.'),
   include_byok_in_limit: z.boolean(),
 }
 
@@ -46,7 +46,7 @@ export const currentKey = z
     label: z.string(),
     ...limitFields,
     ...usageFields,
-    is_free_tier: z.boolean().describe('True until credits were purchased'),
+    is_free_tier: z.boolean().describe('True until credits are purchased.'),
     is_management_key: z.boolean(),
     is_provisioning_key: z.boolean().meta({ deprecated: true }),
     creator_user_id: z.string().nullable(),

@@ -5,7 +5,7 @@ import { type Clock, isoNow } from '../../lib/clock.ts'
 
 const keysPerPage = 100
 
-/** Newest first. Management keys are not listed: they are made and revoked with the command line. */
+/** Newest first. Management keys are not listed: they are created and revoked with the command line. */
 export async function listKeys(
   db: Db,
   where: { workspaceId: string; includeDisabled: boolean; offset: number },
@@ -16,7 +16,7 @@ export async function listKeys(
     .where('workspace_id', '=', where.workspaceId)
     .where('kind', '=', 'inference')
   if (!where.includeDisabled) page = page.where('disabled', '=', 0)
-  // The page is cut in the index, so that rows before it are counted and not read.
+  // The page is cut in the index, so that the rows before it are counted and not read.
   const ids = page.orderBy('id', 'desc').limit(keysPerPage).offset(where.offset)
   return db.selectFrom('api_keys').selectAll().where('id', 'in', ids).orderBy('id', 'desc').execute()
 }

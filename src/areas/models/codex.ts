@@ -4,7 +4,7 @@ import type { Model } from '../../catalogue/model.ts'
 const efforts = ['xhigh', 'high', 'medium', 'low', 'minimal', 'none'] as const
 type Effort = (typeof efforts)[number]
 
-/** A model as the Codex command line expects its catalogue: it asks with `client_version`. */
+/** A model in the catalogue format of the Codex CLI, which sends `client_version`. */
 export const codexModel = z
   .strictObject({
     slug: z.string(),
@@ -30,7 +30,7 @@ export const codexModel = z
   })
   .meta({ id: 'CodexModel' })
 
-/** How much of a tool's output the client keeps, in tokens: the client's own default. */
+/** How much of a tool's output the client keeps, in tokens: the client's default. */
 const maxToolOutputTokens = 10_000
 
 export function toCodexModel(model: Model, priority: number): z.input<typeof codexModel> {

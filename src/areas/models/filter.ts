@@ -6,18 +6,18 @@ import { categories, inputModalities, parameterNames, tokenizerGroups } from '..
 import { maxQueryInteger, queryBoolean } from '../../lib/query-params.ts'
 import type { LiveMetrics } from './live-metrics.ts'
 
-const usdPerMillion = queryNumber({ min: 0 }).optional().describe('USD per million tokens')
+const usdPerMillion = queryNumber({ min: 0 }).optional().describe('In USD per million tokens.')
 const index = queryNumber({ min: 0 }).optional()
 const rate = queryNumber({ min: 0, max: 1 }).optional()
 const days = queryNumber({ min: 0, isInteger: true }).optional()
 
 export const filterQuery = {
   output_modalities: outputModalitiesQuery,
-  input_modalities: commaListQuery(inputModalities).optional().describe('Takes all of these'),
-  supported_parameters: commaListQuery(parameterNames).optional().describe('Supports all of these'),
+  input_modalities: commaListQuery(inputModalities).optional().describe('Accepts all of these.'),
+  supported_parameters: commaListQuery(parameterNames).optional().describe('Supports all of these.'),
   category: z.enum(categories).optional(),
-  q: z.string().optional().describe('Words in the id, name or description'),
-  context: queryNumber({ min: 1, isInteger: true }).optional().describe('The least context length'),
+  q: z.string().optional().describe('Words in the id, name or description.'),
+  context: queryNumber({ min: 1, isInteger: true }).optional().describe('The minimum context length.'),
   min_price: usdPerMillion,
   max_price: usdPerMillion,
   min_output_price: usdPerMillion,
@@ -26,7 +26,9 @@ export const filterQuery = {
   model_authors: queryList(),
   providers: queryList(),
   distillable: queryBoolean().optional(),
-  zdr: queryBoolean().optional().describe('true: at least one endpoint keeps nothing'),
+  zdr: queryBoolean()
+    .optional()
+    .describe('true lists models with at least one endpoint with zero data retention.'),
   region: z.enum(['eu', 'us']).optional(),
   min_age_days: days,
   max_age_days: days,
@@ -36,7 +38,9 @@ export const filterQuery = {
   max_coding_index: index,
   min_agentic_index: index,
   max_agentic_index: index,
-  min_tool_success_rate: rate.describe('Of replies with tool calls, the share in which every call was right'),
+  min_tool_success_rate: rate.describe(
+    'The minimum share of replies with tool calls in which every call was valid.',
+  ),
   max_tool_success_rate: rate,
 }
 
@@ -48,10 +52,10 @@ type FilterRules = {
   [Name in keyof FilterValues]: (model: Model, value: FilterValues[Name], metrics: LiveMetrics) => boolean
 }
 
-/** Nobody has measured it: what asks for a measure finds nothing. */
+/** There is no data for this filter, so it matches no model. */
 const matchesNothing = () => false
 
-/** A model of which the thing asked for is not known does not pass. */
+/** A model with an unknown value does not match. */
 const filterRules: FilterRules = {
   output_modalities: (model, value) => value.some((modality) => model.output_modalities.includes(modality)),
   input_modalities: (model, value) => value.every((modality) => model.input_modalities.includes(modality)),
@@ -100,7 +104,7 @@ function passesRule<Name extends keyof FilterValues>(
 
 const ruleNames = Object.keys(filterRules) as (keyof FilterValues)[]
 
-/** Undefined where there is no price, or none that is asked per token. */
+/** Undefined without a price, or if the price is not per token. */
 export function computePricePerMillion(model: Model, key: 'prompt' | 'completion'): number | undefined {
   const { pricing, prompt_unit } = model.top_endpoint
   return pricing && prompt_unit === 'token' ? estimatePerMillion(pricing[key], pricing.discount) : undefined
@@ -129,7 +133,7 @@ function queryList() {
     .string()
     .transform((text) => text.split(',').map((name) => name.trim().toLowerCase()))
     .optional()
-    .meta({ override: { type: 'string' }, description: 'A comma-separated list' })
+    .meta({ override: { type: 'string' }, description: 'A comma-separated list.' })
 }
 
 function queryNumber({ min, max, isInteger = false }: { min: number; max?: number; isInteger?: boolean }) {

@@ -8,10 +8,10 @@ import { defineOperation } from '../../http/operation.ts'
 import { queryInteger } from '../../lib/query-params.ts'
 import { listReachableModels, type ModelViewer } from '../../pipeline/routing/model-access.ts'
 
-/** A model as the clients of the Gemini format read it. What is not known is absent. */
+/** A model in the Gemini format. Unknown values are absent. */
 const geminiModel = z
   .strictObject({
-    name: z.string().describe('`models/author/slug`'),
+    name: z.string().describe('The resource name, `models/author/slug`.'),
     baseModelId: z.string(),
     displayName: z.string(),
     description: z.string(),
@@ -27,7 +27,7 @@ const geminiModel = z
 
 const publisherModel = z
   .strictObject({
-    name: z.string().describe('`publishers/author/models/slug`'),
+    name: z.string().describe('The resource name, `publishers/author/models/slug`.'),
     versionId: z.string(),
     displayName: z.string(),
     description: z.string(),
@@ -36,7 +36,7 @@ const publisherModel = z
 
 export const geminiPageQuery = z.object({
   pageSize: queryInteger({ min: 1, max: 1000, fallback: 50 }),
-  pageToken: z.string().max(300).optional().describe('From the page before'),
+  pageToken: z.string().max(300).optional().describe('The token from the previous page.'),
 })
 
 const common = {
@@ -47,15 +47,15 @@ const common = {
   encodeError: gemini.client.encodeError,
 } as const
 
-const nextPageToken = z.string().optional().describe('Absent on the last page')
+const nextPageToken = z.string().optional().describe('Absent on the last page.')
 
 const listGeminiModels = defineOperation({
   ...common,
   ...buildApiPaths('/models', { except: 'v1' }),
   id: 'listGeminiModels',
-  summary: 'List the models that can be used, in the Gemini format',
+  summary: 'Lists the available models in the Gemini format.',
   description:
-    'Models that answer generateContent. `GET /v1/models` gives the same to clients that send their key as `x-goog-api-key`.',
+    'Lists the models that support generateContent. `GET /v1/models` returns the same to clients that send their key as `x-goog-api-key`.',
   query: geminiPageQuery,
   response: z.strictObject({ models: z.array(geminiModel), nextPageToken }).meta({ id: 'GeminiModelList' }),
   handle: (context) => readGeminiModelPage(context, context.query),
@@ -65,8 +65,8 @@ const getGeminiModel = defineOperation({
   ...common,
   ...buildApiPaths('/models/{model}', { except: 'v1' }),
   id: 'getGeminiModel',
-  summary: 'Read a model, in the Gemini format',
-  params: z.object({ model: z.string().min(1).describe('Such as sandbox%2Fecho') }),
+  summary: 'Retrieves a model in the Gemini format.',
+  params: z.object({ model: z.string().min(1).describe('The model id, such as sandbox%2Fecho.') }),
   errors: [404],
   response: geminiModel,
   handle: async ({ gateway, params }) =>
@@ -77,7 +77,7 @@ const getGeminiAuthorModel = defineOperation({
   ...common,
   ...buildApiPaths('/models/{author}/{slug}', { except: 'v1' }),
   id: 'getGeminiModelOfAuthor',
-  summary: 'Read a model by its plain id, in the Gemini format',
+  summary: 'Retrieves a model by its unescaped id in the Gemini format.',
   params: modelPath,
   errors: [404],
   response: geminiModel,
@@ -88,8 +88,8 @@ const listPublisherModels = defineOperation({
   ...common,
   ...buildCloudPaths(''),
   id: 'listPublisherModels',
-  summary: 'List the models that can be used, as publisher models',
-  description: 'Those of every publisher, whichever the path names.',
+  summary: 'Lists the available models as publisher models.',
+  description: 'Lists the models of every publisher, whichever publisher the path names.',
   params: z.object({ publisher: z.string().min(1) }),
   query: geminiPageQuery,
   response: z
@@ -105,7 +105,7 @@ const getPublisherModel = defineOperation({
   ...common,
   ...buildCloudPaths('/{model}'),
   id: 'getPublisherModel',
-  summary: 'Read a publisher model',
+  summary: 'Retrieves a publisher model.',
   params: z.object({ publisher: z.string().min(1), model: z.string().min(1) }),
   errors: [404],
   response: publisherModel,
@@ -143,7 +143,7 @@ function canGenerateContent({ output_modalities }: Model): boolean {
   return output_modalities.includes('text') || output_modalities.includes('image')
 }
 
-/** A token is the id of the last model of the page before. */
+/** A page token is the id of the last model on the previous page. */
 function findIndexAfter(models: readonly Model[], id: string): number {
   const index = models.findIndex((model) => model.id === id)
   if (index < 0) throw invalidFieldError('pageToken', 'is not a token of this list')

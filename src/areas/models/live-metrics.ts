@@ -2,14 +2,14 @@ import type { Gateway } from '../../app/gateway.ts'
 import type { Model } from '../../catalogue/model.ts'
 import type { EndpointHealth } from '../../routing/health.ts'
 
-/** What live traffic through this process has shown of a model: that of its best endpoint; undefined without any. */
+/** Metrics of a model's best endpoint from this process's live traffic; undefined without traffic. */
 export interface LiveMetrics {
   now: number
-  /** Tokens a second, half of the replies. */
+  /** Median tokens per second. */
   throughput(model: Model): number | undefined
-  /** Milliseconds to the first token, half of the replies. */
+  /** Median milliseconds to the first token. */
   latency(model: Model): number | undefined
-  /** Share of the replies with tool calls in which every call was right. */
+  /** Share of the replies with tool calls in which every call was valid. */
   toolSuccess(model: Model): number | undefined
 }
 
@@ -17,7 +17,7 @@ export function readLiveMetrics({ routing, clock }: Gateway): LiveMetrics {
   const now = clock.now()
   const collectValues = (model: Model, value: (health: EndpointHealth) => number | null | undefined) =>
     model.endpoints.flatMap(({ id, service_tier }) => {
-      // A lane that must be asked for says nothing about what a request gets.
+      // A service tier that must be requested is not representative.
       const health = service_tier === null ? routing.health.find(id) : null
       return (health && value(health)) ?? []
     })

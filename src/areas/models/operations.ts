@@ -35,15 +35,15 @@ const listModels = defineOperation({
   method: 'GET',
   path: '/models',
   tag,
-  summary: 'List the models that can be used',
+  summary: 'Lists the available models.',
   description:
-    'Those with a provider that the installation, or the caller, has a credential for; `include_unavailable=true` lists the whole catalogue. Clients that send their key as `x-goog-api-key` get the list of the Gemini format. Without `offset` and `limit` the whole list is one page. `use_rss=true` gives the list as an RSS feed. With `client_version` the list is repeated under `models` in the form the Codex command line reads.',
+    'A model is available if the installation or the caller has a credential for one of its providers; `include_unavailable=true` lists the whole catalogue. Clients that send their key as `x-goog-api-key` get the Gemini format. Without `offset` and `limit` the whole list is one page. `use_rss=true` returns the list as an RSS feed. With `client_version` the list is repeated under `models` in the format of the Codex CLI.',
   access: 'any',
   query: z.object({
     ...filterQuery,
     ...listQuery,
     ...availabilityQuery,
-    sort: orderQuery.describe('What is not known of a model puts it last'),
+    sort: orderQuery.describe('The sort order. Models with an unknown value come last.'),
     use_rss: queryBoolean().optional(),
     use_rss_chat_links: queryBoolean().optional(),
     client_version: z.string().optional(),
@@ -71,7 +71,7 @@ const countModels = defineOperation({
   method: 'GET',
   path: '/models/count',
   tag,
-  summary: 'Count the models that GET /models lists',
+  summary: 'Counts the models that GET /models lists.',
   access: 'any',
   query: z.object({ output_modalities: outputModalitiesQuery, ...availabilityQuery }),
   response: z.strictObject({ data: z.strictObject({ count: z.int() }) }),
@@ -86,9 +86,9 @@ const listUserModels = defineOperation({
   method: 'GET',
   path: '/models/user',
   tag,
-  summary: 'List the models that the caller can really use',
+  summary: 'Lists the models that the caller can use.',
   description:
-    'Those with an endpoint that the caller may be sent to: its provider has a key, of the installation or of the caller, no guardrail is in the way, and it is in the region of the host name.',
+    'A model is listed if the caller can be routed to one of its endpoints: the installation or the caller has a key for its provider, no guardrail excludes it, and it is in the region of the host name.',
   access: 'any',
   query: z.object({ ...listQuery, output_modalities: outputModalitiesQuery }),
   response: modelList,
@@ -104,7 +104,7 @@ const getModel = defineOperation({
   method: 'GET',
   path: '/model/{author}/{slug}',
   tag,
-  summary: 'Read a model',
+  summary: 'Retrieves a model.',
   access: 'any',
   params: modelPath,
   errors: [404],
@@ -120,11 +120,11 @@ const retrieveModel = defineOperation({
   method: 'GET',
   path: '/models/{model}',
   tag,
-  summary: 'Read a model as the OpenAI and Anthropic SDKs do',
+  summary: 'Retrieves a model, as the OpenAI and Anthropic SDKs do.',
   description:
-    'The id is one segment, its slash written as %2F, and the record stands by itself. An id with a plain slash is read the same way.',
+    'The id is one path segment, with its slash escaped as %2F, and the record is not wrapped in `data`. An id with a plain slash is accepted too.',
   access: 'any',
-  params: z.object({ model: z.string().min(1).describe('Such as sandbox%2Fecho') }),
+  params: z.object({ model: z.string().min(1).describe('The model id, such as sandbox%2Fecho.') }),
   errors: [404],
   response: modelRecord,
   handle: async ({ gateway, params, httpRequest }) => {
@@ -138,8 +138,8 @@ const retrieveModelOfAuthor = defineOperation({
   method: 'GET',
   path: '/models/{author}/{slug}',
   tag,
-  summary: 'Read a model by its plain id',
-  description: 'For clients that do not escape the slash. The record stands by itself.',
+  summary: 'Retrieves a model by its unescaped id.',
+  description: 'For clients that do not escape the slash. The record is not wrapped in `data`.',
   access: 'any',
   params: modelPath,
   errors: [404],
@@ -163,7 +163,7 @@ function toModelResponse(request: Request, { model, latest }: ResolvedModel) {
   return isGeminiClient(request) ? Response.json(toGeminiModel(model)) : toModelRecord(model, latest)
 }
 
-/** Their own names of the parameters, which mean nothing to other clients of the same address. */
+/** The parameter names of this vendor, which mean nothing to other clients of the same path. */
 function parseGeminiPage(request: Request) {
   return validateInput(geminiPageQuery, Object.fromEntries(parseRequestUrl(request).searchParams), 'query')
 }

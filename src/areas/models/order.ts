@@ -21,7 +21,7 @@ type OrderName = (typeof orderNames)[number]
 
 type SortKey = (model: Model, metrics: LiveMetrics) => number | undefined
 
-/** Nobody has measured it yet: the order stays as it is. */
+/** There is no data for this order, so it changes nothing. */
 const noSortKey: SortKey = () => undefined
 
 const totalPrice: SortKey = (model) => {
@@ -30,7 +30,7 @@ const totalPrice: SortKey = (model) => {
   return prompt === undefined || completion === undefined ? undefined : prompt + completion
 }
 
-/** The lowest value comes first. */
+/** Sorted in ascending order. */
 const sortKeys: Record<OrderName, SortKey> = {
   'most-popular': negateKey(noSortKey),
   newest: negateKey((model) => model.created || undefined),
@@ -65,7 +65,7 @@ function negateKey(sortKey: SortKey): SortKey {
   }
 }
 
-/** What is not known comes last, whichever way the rest is sorted. */
+/** Unknown values come last in either direction. */
 function compareUndefinedLast(a: number | undefined, b: number | undefined): number {
   if (a === b) return 0
   if (a === undefined) return 1

@@ -1,7 +1,7 @@
 import type { Model } from '../../catalogue/model.ts'
 import { escapeHtml } from '../../lib/html.ts'
 
-/** The list as a feed, for readers that tell their user about new models. */
+/** The list as an RSS feed, for readers that announce new models. */
 export function renderRssFeed(models: readonly Model[], origin: string): Response {
   const items = models.map((model) => renderItem(model, origin)).join('')
   const text = `<?xml version="1.0" encoding="UTF-8"?><rss version="2.0"><channel><title>Models</title><link>${escapeHtml(origin)}</link><description>The models of this gateway</description>${items}</channel></rss>`

@@ -10,7 +10,7 @@ import { bodyPace } from '../../pipeline/request/body-pace.ts'
 import { isOwnOrigin } from '../../pipeline/request/origin.ts'
 import { renderProblemPage } from './views.ts'
 
-/** A page whose refusals are pages too. */
+/** Renders errors as HTML pages too. */
 export function createPage(method: RawRoute['method'], path: string, handle: RawRoute['handle']): RawRoute {
   return {
     method,
@@ -30,10 +30,10 @@ export function createPage(method: RawRoute['method'], path: string, handle: Raw
   }
 }
 
-/** Our forms are a few short fields and one URL. */
+/** The forms have a few short fields and one URL. */
 const maxFormBytes = 16 * 1024
 
-/** The fields of a form of ours; one that another site sent is refused. */
+/** Parses a form of these pages and rejects one sent from another site. */
 export async function readForm(gateway: Gateway, request: Request): Promise<Map<string, string>> {
   const text = await readBodyText(request, { maxBytes: maxFormBytes, pace: bodyPace(gateway) })
   if (!request.headers.get('content-type')?.startsWith('application/x-www-form-urlencoded')) {
@@ -43,17 +43,17 @@ export async function readForm(gateway: Gateway, request: Request): Promise<Map<
   return parseFields(new URLSearchParams(text))
 }
 
-/** A name given twice could mean one thing to a check and another to what follows it. */
+/** Rejects duplicate fields, which a check and later code could read differently. */
 export function parseFields(params: URLSearchParams): Map<string, string> {
   const fields = new Map<string, string>()
   for (const [name, value] of params) {
-    if (fields.has(name)) throw invalidFieldError(name, 'is given more than once')
+    if (fields.has(name)) throw invalidFieldError(name, 'is sent more than once')
     fields.set(name, value)
   }
   return fields
 }
 
-/** Browsers say where a form came from; behind a proxy that rewrites `Host` only the first of the two is right. */
+/** Behind a proxy that rewrites `Host`, only `Sec-Fetch-Site` is reliable. */
 function rejectCrossSite(gateway: Gateway, request: Request): void {
   const site = request.headers.get('sec-fetch-site')
   const origin = request.headers.get('origin')
@@ -94,7 +94,7 @@ export async function findVisitor(gateway: Gateway, request: Request): Promise<V
 
 interface CookieOptions {
   name: string
-  /** Empty: the browser forgets it. */
+  /** An empty value makes the browser delete the cookie. */
   value: string
   path: string
   maxAge: number
@@ -133,7 +133,7 @@ function isSecure(gateway: Gateway, request: Request): boolean {
   return schemes.some((scheme) => scheme.startsWith('https:'))
 }
 
-/** Proves that a form came from a page this visitor was shown. */
+/** Proves that the form comes from a page served to this visitor. */
 export function createCsrfToken(gateway: Gateway, visitor: Visitor, purpose: string): string {
   return gateway.vault.sign(`${purpose}:${sha256(visitor.sessionToken)}`)
 }
@@ -145,9 +145,6 @@ export function verifyCsrfToken(
   sent: string | undefined,
 ): void {
   if (!isSameText(sent ?? '', createCsrfToken(gateway, visitor, purpose))) {
-    throw gatewayError(
-      'forbidden',
-      'This form is not valid any more. Go back, reload the page and try again.',
-    )
+    throw gatewayError('forbidden', 'This form has expired. Go back, reload the page and try again.')
   }
 }

@@ -8,19 +8,19 @@ import { utcTimestamp } from '../../lib/time.ts'
 
 export const challengeMethod = z.enum(['S256', 'plain'])
 
-/** Browsers and proxies agree on no more than this. */
+/** The URL length that browsers and proxies support in common. */
 const maxUrlLength = 2048
 
-/** Any https URL; without TLS only this computer. Read once: everything later uses the parsed URL. */
+/** Any https URL, and http on loopback. Parsed once: later code uses the parsed URL only. */
 function parseCallback(text: string): URL | undefined {
   const written = /^https?:\/\/([^\s\\/?#]+)(?:[/?][^\s\\#]*)?$/i.exec(text)?.[1]
   if (written === undefined || !URL.canParse(text)) return undefined
   const url = new URL(text)
-  // `https://localhost@evil.example` looks like another place than it leads to.
+  // `https://localhost@evil.example` looks like a different host than it is.
   if (url.username !== '' || url.password !== '') return undefined
-  // WHATWG hosts may contain `;`, `*` and quotes, which mean something in a security policy.
+  // WHATWG hosts may contain `;`, `*` and quotes, which are syntax in a Content-Security-Policy.
   if (!/^[a-z0-9._-]+$|^\[[0-9a-f:.]+\]$/.test(url.hostname)) return undefined
-  // As it was written: a browser also takes `0x7f.1` and other spellings for this computer.
+  // Compares the raw text: a browser also resolves `0x7f.1` and similar spellings to loopback.
   const local = /^(?:localhost|127\.0\.0\.1)(?::\d*)?$/i.test(written)
   return url.protocol === 'https:' || local ? url : undefined
 }
@@ -51,23 +51,35 @@ const keyLabel = z
   .refine((text) => !/\p{Cc}/u.test(text), 'must not contain control characters')
   .meta({ pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*$' })
 
-const telemetry = z.string().max(256).optional().describe('Accepted and not kept')
+const telemetry = z.string().max(256).optional().describe('Accepted and ignored.')
 
 const codeFields = {
-  code_challenge: codeChallenge.optional().describe('PKCE challenge of RFC 7636'),
-  code_challenge_method: challengeMethod.optional().describe('Default, with a challenge: plain (RFC 7636)'),
-  key_label: keyLabel.optional().describe('Name of the key; default: the name of the app, its host'),
-  usage_limit_type: z.enum(['daily', 'weekly', 'monthly']).optional().describe('When the limit starts again'),
+  code_challenge: codeChallenge.optional().describe('The PKCE code challenge (RFC 7636).'),
+  code_challenge_method: challengeMethod
+    .optional()
+    .describe('The PKCE method. Defaults to `plain` if a challenge is sent (RFC 7636).'),
+  key_label: keyLabel
+    .optional()
+    .describe('The name of the key. Defaults to the name of the app, which is its host.'),
+  usage_limit_type: z
+    .enum(['daily', 'weekly', 'monthly'])
+    .optional()
+    .describe('When the credit limit resets.'),
 }
 
 /** The body of E3. */
 export const codeRequest = z
   .strictObject({
-    callback_url: callbackUrl.describe('An https URL, or http on localhost or 127.0.0.1, any port'),
+    callback_url: callbackUrl.describe(
+      'An https URL, or an http URL on localhost or 127.0.0.1, with any port.',
+    ),
     ...codeFields,
-    expires_at: utcTimestamp.nullish().describe('When the key expires'),
-    limit: usdAmount.optional().describe('Credit limit of the key, USD'),
-    workspace_id: z.uuid().optional().describe('Workspace of the key; default: the default workspace'),
+    expires_at: utcTimestamp.nullish().describe('When the key expires.'),
+    limit: usdAmount.optional().describe('The credit limit of the key, in USD.'),
+    workspace_id: z
+      .uuid()
+      .optional()
+      .describe('The workspace of the key. Defaults to the default workspace.'),
     spawn_agent: telemetry,
     spawn_cloud: telemetry,
   })
@@ -87,14 +99,14 @@ const formAmount = z
   .transform(Number)
   .pipe(usdAmount)
 
-/** The same, as the consent page is asked for it: without a callback the code is shown on the screen. */
+/** The query of the consent page: without a callback the code is shown on the screen. */
 export const consentRequest = z.object({
   callback_url: callbackUrl.optional(),
   ...codeFields,
   limit: formAmount.optional(),
 })
 
-/** What someone wants a code for, from either side. */
+/** A code request from the API or the consent page. */
 export type CodeRequest = Omit<z.output<typeof codeRequest>, 'callback_url'> & {
   callback_url?: URL | undefined
 }
@@ -104,7 +116,7 @@ export interface Pkce {
   code_challenge_method: 'S256' | 'plain' | null
 }
 
-/** The rules no single field can state. */
+/** Rules that span several fields. */
 export function validateCodeRequest(gateway: Gateway, requested: CodeRequest): Pkce {
   if (requested.expires_at && Date.parse(requested.expires_at) <= gateway.clock.now()) {
     throw invalidFieldError('expires_at', 'is in the past')
@@ -135,7 +147,7 @@ function validateChallenge(gateway: Gateway, requested: CodeRequest): Pkce {
   return { code_challenge, code_challenge_method }
 }
 
-/** A verifier for a code without a challenge is refused too: somebody stripped the challenge on its way. */
+/** Rejects a verifier for a code without a challenge too: the challenge may have been stripped in transit. */
 export function isVerifierValid(pkce: Pkce, verifier: string | undefined): boolean {
   if (pkce.code_challenge === null) return verifier === undefined
   if (verifier === undefined) return false
@@ -151,7 +163,7 @@ export interface App {
   name: string
 }
 
-/** An app without a callback is known by the address OAuth has for "shown on the screen". */
+/** An app without a callback is identified by OAuth's out-of-band URN. */
 const outOfBandApp: App = { url: 'urn:ietf:wg:oauth:2.0:oob', name: 'Command-line app' }
 
 export function appOf(callback: URL | undefined): App {
@@ -162,7 +174,7 @@ export function keyNameOf(requested: CodeRequest): string {
   return requested.key_label?.trim() || appOf(requested.callback_url).name.slice(0, 100)
 }
 
-/** The callback with the outcome added; the rest of its query stays as the app wrote it. */
+/** Adds the outcome to the callback and leaves the rest of its query unchanged. */
 export function buildReturnUrl(callback: URL, outcome: { code: string } | { error: string }): string {
   const url = new URL(callback)
   for (const name of ['code', 'error']) if (url.searchParams.has(name)) url.searchParams.delete(name)

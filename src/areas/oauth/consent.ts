@@ -24,12 +24,12 @@ import { renderCodePage, renderConsentPage, renderDeniedPage } from './views.ts'
 
 const csrfPurpose = 'oauth/consent'
 
-/** What an app may put into the link. */
+/** The fields an app may set in the link. */
 const linkFields = ['callback_url', 'code_challenge', 'code_challenge_method', 'key_label']
-/** What the member adds; left empty in the form, they are absent. */
+/** The fields the member fills in; an empty field counts as absent. */
 const choiceFields = ['limit', 'usage_limit_type']
 
-/** Admins may make keys without a limit. */
+/** Admins may create keys without a limit. */
 function resolveMaxKeyLimit({ settings }: Gateway, { role }: Member): bigint | null {
   return role === 'org:admin' ? null : settings.oauth.member_key_limit
 }
@@ -86,7 +86,7 @@ async function handleDecision(gateway: Gateway, request: Request): Promise<Respo
   return endSessionOnSameHost(gateway, request, visitor, response, requested)
 }
 
-/** Browsers send cookies to every port of a host: an app beside us must not get the session with its code. */
+/** Browsers send cookies to every port of a host, so an app on the same host would receive the session cookie. */
 async function endSessionOnSameHost(
   gateway: Gateway,
   request: Request,

@@ -9,14 +9,14 @@ interface ExchangeRequest {
   code_challenge_method?: 'S256' | 'plain' | null | undefined
 }
 
-/** Trades a code for its key. All refusals but one read the same, so that they tell a thief nothing. */
+/** Exchanges a code for its key. All errors but one read the same, so that they reveal nothing to an attacker. */
 export async function exchangeCode(gateway: Gateway, sent: ExchangeRequest) {
   const { db, clock } = gateway
   const code = await findCode(db, clock, sent.code)
   if (!code) throw invalidCodeError()
   const method = sent.code_challenge_method ?? code.code_challenge_method
   if (method !== code.code_challenge_method) {
-    throw gatewayError('invalid_request', 'code_challenge_method: is not the one the code was made with.')
+    throw gatewayError('invalid_request', 'code_challenge_method: does not match the method of the code.')
   }
   if (!isVerifierValid(code, sent.code_verifier)) throw invalidCodeError()
   if (code.used_at !== null) {
@@ -29,12 +29,12 @@ export async function exchangeCode(gateway: Gateway, sent: ExchangeRequest) {
   return { key, user_id: code.user_id }
 }
 
-/** The workspace was deleted or the member removed: to who holds the code, that is a code that does not work. */
+/** A code whose workspace or member is gone is reported as an invalid code. */
 function ignoreConflict(error: unknown): undefined {
   if (error instanceof GatewayError && error.code === 'conflict') return undefined
   throw error
 }
 
 function invalidCodeError(): GatewayError {
-  return gatewayError('forbidden', 'The code is unknown, used or expired, or the verifier does not fit it.')
+  return gatewayError('forbidden', 'The code is unknown, used or expired, or the code verifier is wrong.')
 }

@@ -10,11 +10,11 @@ import { findOrCreateApp, saveCode } from './store.ts'
 interface CodeOwner {
   organizationId: string
   userId: string | null
-  /** The most a key may spend in its whole life, in nano-dollars; null where the role sets no limit. */
+  /** The most a key may spend over its lifetime, in nano-dollars; null if the role sets no limit. */
   maxKeyLimit: bigint | null
 }
 
-/** Makes a code: the one way, for the API and for the consent page. */
+/** Creates an authorization code, for both the API and the consent page. */
 export async function issueCode(gateway: Gateway, owner: CodeOwner, requested: CodeRequest) {
   const { clock, settings } = gateway
   const pkce = validateCodeRequest(gateway, requested)
@@ -40,14 +40,14 @@ export async function issueCode(gateway: Gateway, owner: CodeOwner, requested: C
   })
 }
 
-/** Who may not spend without limit cannot make a key that does, nor one whose limit starts again. */
+/** A member with a spending limit may create only keys with a limit that does not reset. */
 function resolveKeyLimit({ maxKeyLimit }: CodeOwner, requested: CodeRequest): bigint | null {
   const limit = requested.limit ?? null
   if (maxKeyLimit === null) return limit
   if (requested.usage_limit_type !== undefined) {
     throw invalidFieldError(
       'usage_limit_type',
-      'must be left out: the limit of your role is for the life of the key',
+      'is not allowed: the limit of your role applies to the lifetime of the key',
     )
   }
   if (limit !== null && limit <= maxKeyLimit) return limit

@@ -8,7 +8,7 @@ const tag = 'OAuth'
 
 const authCode = z
   .strictObject({
-    id: z.string().describe('The code, to be exchanged within ten minutes'),
+    id: z.string().describe('The authorization code, valid for ten minutes.'),
     app_id: z.int(),
     created_at: z.string(),
   })
@@ -16,8 +16,12 @@ const authCode = z
 
 const exchangeBody = z.strictObject({
   code: z.string().min(1).max(512),
-  code_verifier: z.string().max(512).optional().describe('Required when the code was made with a challenge'),
-  code_challenge_method: challengeMethod.nullish().describe('If sent, it must be that of the code'),
+  code_verifier: z
+    .string()
+    .max(512)
+    .optional()
+    .describe('The PKCE code verifier. Required if the code was created with a challenge.'),
+  code_challenge_method: challengeMethod.nullish().describe('If sent, it must match the method of the code.'),
 })
 
 const createAuthCode = defineOperation({
@@ -25,9 +29,9 @@ const createAuthCode = defineOperation({
   method: 'POST',
   path: '/auth/keys/code',
   tag,
-  summary: 'Create an authorization code that an app exchanges for a key',
+  summary: 'Creates an authorization code that an app exchanges for an API key.',
   description:
-    'The code works once, within ten minutes. A challenge without a method is taken as `plain`, as RFC 7636 says; the operator can require `S256`.',
+    'The code is valid once, for ten minutes. A challenge without a method uses `plain`, as RFC 7636 defines; the operator can require `S256`.',
   access: 'management',
   body: codeRequest,
   errors: [409],
@@ -43,9 +47,9 @@ const exchangeAuthCode = defineOperation({
   method: 'POST',
   path: '/auth/keys',
   tag,
-  summary: 'Exchange an authorization code for a key; the key is shown this once',
+  summary: 'Exchanges an authorization code for an API key. The key is shown only once.',
   description:
-    '403 when the code is unknown, used or expired, or when the verifier is missing or wrong; a wrong verifier does not use the code up. A code that is used a second time disables the key it was exchanged for. 400 when the method is not that of the code.',
+    'Returns 403 if the code is unknown, used or expired, or if the verifier is missing or wrong; a wrong verifier does not use up the code. Using a code a second time disables the key it was exchanged for. Returns 400 if the method does not match the code.',
   access: 'public',
   body: exchangeBody,
   errors: [403, 409],

@@ -324,7 +324,7 @@ describeOnEachDatabase('Consent page', (server) => {
     const path = `${authPath({ callback_url: callback })}&callback_url=https://evil.example`
     const { status, html } = await visit(server(), path, { cookie: await signedIn(server()) })
     expect(status).toBe(400)
-    expect(html).toContain('callback_url: is given more than once')
+    expect(html).toContain('callback_url: is sent more than once')
   })
 
   test.each([

@@ -20,13 +20,13 @@ import {
   renderSigninPage,
 } from './views.ts'
 
-/** Where to go after signing in. Sent back to the sign-in page alone. */
+/** Where to continue after sign-in. Sent to the sign-in page only. */
 const returnCookie = { name: 'headgate_return', path: '/signin', maxAge: 600 }
 
 /** Browsers drop a cookie of 4096 bytes, its name and attributes included. */
 const maxReturnLength = 3800
 
-/** Shows the way to sign in, and remembers the consent page that was asked for. */
+/** Explains how to sign in and remembers the requested consent page. */
 export function promptSignin(gateway: Gateway, request: Request): Response {
   const { pathname, search } = parseRequestUrl(request)
   const value = pathname + search
@@ -46,7 +46,7 @@ function readReturnPath(request: Request): string | undefined {
   return pathname + search
 }
 
-/** Only shows a button: what previews links must not use them up. */
+/** Shows only a button, so that link previews do not use up the token. */
 async function showSignin(gateway: Gateway, request: Request): Promise<Response> {
   const token = parseRequestUrl(request).searchParams.get('token')
   if (token === null) {

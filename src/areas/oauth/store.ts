@@ -14,7 +14,7 @@ export type AuthCode = Selectable<AuthCodeTable>
 
 const codeTtlMs = 10 * 60_000
 
-/** One record for an app in an organization, however many ask at once. */
+/** Creates one record per app and organization, also under concurrent requests. */
 export async function findOrCreateApp(
   db: Db,
   clock: Clock,
@@ -45,7 +45,7 @@ async function findApp(db: Db, organizationId: string, url: string): Promise<num
 
 type NewAuthCode = Omit<AuthCode, 'code_hash' | 'created_at' | 'expires_at' | 'used_at' | 'key_id'>
 
-/** Only the hash of the code is kept. */
+/** Stores only the hash of the code. */
 export async function saveCode(db: Db, clock: Clock, code: string, input: NewAuthCode): Promise<string> {
   await deleteExpiredRows(db, clock, 'auth_codes')
   const created_at = isoNow(clock)
@@ -67,7 +67,7 @@ export async function findCode(db: Db, clock: Clock, code: string): Promise<Auth
     .executeTakeFirst()
 }
 
-/** Uses the code up and makes its key; no key when somebody else was first. Throws when its owners are gone. */
+/** Redeems the code and creates its key; undefined if it was redeemed before. Throws if its owner was deleted. */
 export async function redeemCode(
   { db, clock, settings }: Gateway,
   code: AuthCode,
@@ -94,7 +94,7 @@ export async function redeemCode(
   })
 }
 
-/** Two have the code: one of them is a thief, and nobody knows which. */
+/** A code redeemed twice was stolen: its key is revoked, because either holder may be the thief. */
 export async function revokeKey(db: Db, clock: Clock, { key_id }: AuthCode): Promise<void> {
   if (key_id === null) return
   await db

@@ -9,7 +9,7 @@ class Markup {
   }
 }
 
-/** Everything put into it is escaped, except what it made itself. */
+/** Escapes every interpolated value except its own output. */
 function html(texts: TemplateStringsArray, ...values: (string | Markup | Markup[])[]): Markup {
   const parts = values.map((value) => {
     if (typeof value === 'string') return escapeHtml(value)
@@ -33,13 +33,13 @@ function renderPage({ title, body, ...rest }: PageView): Response {
     ...rest,
     title: `${title} · Headgate`,
     body: html`<main><h1>${title}</h1>${body}</main>`.text,
-    // With `no-referrer` browsers hide the origin of our own forms from us as well.
+    // With `no-referrer`, browsers also omit the origin of these pages' own forms.
     headers: { 'referrer-policy': 'same-origin' },
   })
 }
 
 export function renderProblemPage(status: number, message: string): Response {
-  return renderPage({ title: 'That did not work', body: html`<p>${message}</p>`, status })
+  return renderPage({ title: 'Something went wrong', body: html`<p>${message}</p>`, status })
 }
 
 const signinCommand = html`<p>On the computer that runs Headgate, this prints a link that signs you in:</p>
@@ -48,7 +48,7 @@ const signinCommand = html`<p>On the computer that runs Headgate, this prints a 
 
 export function renderSigninNeededPage(): Response {
   return renderPage({
-    title: 'Sign in first',
+    title: 'Sign in required',
     body: html`<p>You are not signed in on this browser.</p>${signinCommand}
 <p>Open the link in this browser; then you can go on where you were.</p>`,
     status: 401,
@@ -57,8 +57,8 @@ export function renderSigninNeededPage(): Response {
 
 export function renderDeadLinkPage(): Response {
   return renderPage({
-    title: 'This sign-in link does not work',
-    body: html`<p>Each link works once, within an hour.</p>${signinCommand}`,
+    title: 'This sign-in link is invalid or expired',
+    body: html`<p>Each link is valid once, for an hour.</p>${signinCommand}`,
     status: 401,
   })
 }
@@ -90,7 +90,7 @@ export interface ConsentView {
   workspaceName: string
   requested: CodeRequest
   csrf: string
-  /** USD, for the life of the key; null where the role sets no limit. */
+  /** In USD, over the lifetime of the key; null if the role sets no limit. */
   maxKeyLimit: number | null
 }
 
@@ -102,20 +102,20 @@ export function renderConsentPage({
   maxKeyLimit,
 }: ConsentView): Response {
   const app = appOf(requested.callback_url)
-  const asks = requested.callback_url
-    ? html`The app at <strong><code>${app.url}</code></strong> asks`
-    : html`An app without a website asks`
+  const appDescription = requested.callback_url
+    ? html`The app at <strong><code>${app.url}</code></strong>`
+    : html`An app without a website`
   const returns = requested.callback_url
     ? html`<code>${requested.callback_url.href}</code>`
-    : html`nowhere: a code is shown here, for you to paste into the app`
+    : html`no URL: a code is shown here to paste into the app`
   return renderPage({
     title: `Give ${app.name} a key?`,
     formTargets: requested.callback_url ? [toPolicySource(requested.callback_url)] : [],
     body: html`${renderSignedInAs(member)}
-<p>${asks} for an API key that spends the credits of your organization. Approve only what you began yourself.</p>
-<table><tr><th>Name of the key</th><td><bdi>${keyNameOf(requested)}</bdi></td></tr>
+<p>${appDescription} requests an API key that can spend the credits of your organization. Approve only if you started this request.</p>
+<table><tr><th>Key name</th><td><bdi>${keyNameOf(requested)}</bdi></td></tr>
 <tr><th>Workspace</th><td><bdi>${workspaceName}</bdi></td></tr>
-<tr><th>Leads back to</th><td>${returns}</td></tr></table>
+<tr><th>Redirects to</th><td>${returns}</td></tr></table>
 <form method="post" action="/auth">${renderHiddenFields(requested, csrf)}
 <p><label for="limit">Credit limit in USD (${maxKeyLimit === null ? 'empty: none' : `at most ${maxKeyLimit}, for the life of the key`})</label><br>
 <input id="limit" name="limit" inputmode="decimal" autocomplete="off"></p>
@@ -129,7 +129,7 @@ const resetChoice = html`<p><label for="reset">The limit starts again</label><br
 <select id="reset" name="usage_limit_type"><option value="">never</option><option value="daily">every day</option>
 <option value="weekly">every week</option><option value="monthly">every month</option></select></p>`
 
-/** A policy cannot name an IPv6 address. */
+/** A Content-Security-Policy cannot name an IPv6 address. */
 function toPolicySource(callback: URL): string {
   return callback.hostname.startsWith('[') ? callback.protocol : callback.origin
 }
@@ -150,10 +150,10 @@ function renderHiddenFields(requested: CodeRequest, csrf: string): Markup[] {
 export function renderCodePage(code: string): Response {
   return renderPage({
     title: 'Your code',
-    body: html`<p>Paste it into the app within ten minutes. It works once.</p><pre>${code}</pre>`,
+    body: html`<p>Paste it into the app within ten minutes. It is valid once.</p><pre>${code}</pre>`,
   })
 }
 
 export function renderDeniedPage(): Response {
-  return renderPage({ title: 'Denied', body: html`<p>No key was made. You can close this page.</p>` })
+  return renderPage({ title: 'Denied', body: html`<p>No key was created. You can close this page.</p>` })
 }

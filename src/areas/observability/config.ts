@@ -6,10 +6,10 @@ import { findUrlProblem } from '../../lib/egress-policy.ts'
 import { fullMask, isMasked, maskSecret } from '../../lib/mask.ts'
 import { flattenIssues } from '../../lib/validation-issues.ts'
 
-/** A sealed text is of use in its own row alone. */
+/** Binds a sealed value to its row. */
 const contextOf = (id: string) => `destination/${id}`
 
-/** The columns a config is stored in: what is secret is sealed, in one piece. */
+/** The columns of a config: its secrets are sealed together. */
 export function sealConfig(vault: Vault, kind: Destination, id: string, config: DestinationConfig) {
   const entries = Object.entries(config)
   const part = (secret: boolean) =>
@@ -30,7 +30,7 @@ function isSecret(kind: Destination, field: string): boolean {
   return field === 'headers' || kind.secrets.includes(field)
 }
 
-/** What a response may show. */
+/** The config as a response may show it. */
 export function maskConfig(
   kind: Destination,
   config: DestinationConfig,
@@ -46,7 +46,7 @@ export function maskConfig(
   }
 }
 
-/** Each secret there is, by name. */
+/** The names of all secrets that are set. */
 export function listSecrets(kind: Destination, config: DestinationConfig): string[] {
   const fields = kind.secrets.filter((name) => config[name] !== undefined)
   return [...fields, ...Object.keys(config.headers ?? {}).map(headerSecretName)]
@@ -58,11 +58,11 @@ function headerSecretName(name: string): string {
 
 export interface MergedConfig {
   config: DestinationConfig
-  /** The secrets that were sent anew. */
+  /** The secrets that were entered again. */
   renewed: ReadonlySet<string>
 }
 
-/** What was sent over what is held: null clears, a masked secret stays as it is. `headers` are replaced together. */
+/** Merges a PATCH: null clears a field, a masked secret leaves it unchanged, `headers` are replaced as a whole. */
 export function mergeConfig(
   kind: Destination,
   stored: DestinationConfig,
@@ -71,7 +71,7 @@ export function mergeConfig(
   const merged: Record<string, unknown> = { ...stored }
   const renewed = new Set<string>()
   for (const [field, value] of Object.entries(sent)) {
-    // Only its own fields: `constructor` is in every object.
+    // Own fields only: every object has `constructor`.
     if (!Object.hasOwn(kind.config.shape, field))
       throw invalidFieldError(`config.${field}`, 'is not a known field')
     const schema = kind.config.shape[field] as z.ZodType
@@ -89,7 +89,7 @@ export function mergeConfig(
   return { config: parseConfig(kind, merged), renewed }
 }
 
-/** Anything but a map is left for the schema to refuse. */
+/** Values other than an object are left for the schema to reject. */
 function mergeHeaders(stored: Record<string, string>, sent: unknown, renewed: Set<string>): unknown {
   if (typeof sent !== 'object' || sent === null || Array.isArray(sent)) return sent
   const known = new Map(Object.entries(stored).map(([name, value]) => [name.toLowerCase(), value]))
@@ -113,7 +113,7 @@ function parseConfig(kind: Destination, config: Record<string, unknown>): Destin
   throw invalidFieldsError([first ?? { field: 'config', message: 'is not valid' }, ...more])
 }
 
-/** A mask is no secret: whoever copies a destination must enter the real ones. */
+/** Rejects masked secrets, which a copied destination would contain. */
 export function rejectMaskedValues(kind: Destination, config: DestinationConfig): void {
   for (const field of kind.secrets) {
     const value = config[field]
@@ -125,7 +125,7 @@ export function rejectMaskedValues(kind: Destination, config: DestinationConfig)
   }
 }
 
-/** Where the reports go, if that is an address one may be sent to. */
+/** The origin reports are sent to; null if the config has no valid target. */
 export function originOf(kind: Destination, config: DestinationConfig): string | null {
   const target = kind.target(config)
   return target === null ? null : (URL.parse(target)?.origin ?? null)

@@ -17,7 +17,7 @@ const fields = [
   'completion_tokens',
 ] as const
 
-/** What each operator compares with. */
+/** The value each operator compares with. */
 const operators = {
   equals: 'any',
   not_equals: 'any',
@@ -44,7 +44,7 @@ const rule = z
       .union([z.string().max(1000), z.number()], 'must be a string of at most 1000 characters, or a number')
       .optional()
       .describe(
-        'A number for gt, lt, gte and lte; for regex, RE2 syntax. Not for exists and not_exists. Without it, a rule compares with the empty text, or with 0',
+        'A number for gt, lt, gte and lte; a pattern in RE2 syntax for regex. Not allowed for exists and not_exists. Defaults to the empty string, or to 0.',
       ),
   })
   .superRefine(({ operator, value }, context) => {
@@ -74,11 +74,11 @@ function findValueProblem(operator: Operator, value: string | number | undefined
 }
 
 const group = z.strictObject({
-  logic: z.enum(['and', 'or']).default('and').describe('How the rules of this group combine'),
+  logic: z.enum(['and', 'or']).default('and').describe('How the rules of this group are combined.'),
   rules: z.array(rule).max(50),
 })
 
-/** For all patterns of one destination: every report is held against them. */
+/** For all patterns of one destination together: every report is matched against them. */
 const patternLimits = { characters: 5000, size: 10_000 }
 
 export const filterRules = z
@@ -89,7 +89,7 @@ export const filterRules = z
       for (const [index, { operator, value }] of rules.entries()) {
         const problem = operator === 'regex' ? budget.findProblem(String(value ?? '')) : null
         if (problem === null) continue
-        const message = `is not a pattern that can be used: ${problem}`
+        const message = `is not a supported pattern: ${problem}`
         context.addIssue({ code: 'custom', path: ['groups', at, 'rules', index, 'value'], message })
         return
       }

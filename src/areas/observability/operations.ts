@@ -40,7 +40,7 @@ import { testDestination, testResult } from './test-destination.ts'
 
 const tag = 'Observability'
 
-/** Of one type in one workspace. */
+/** Per destination type in one workspace. */
 const maxPerType = 5
 
 const idParam = z.object({ id: z.uuid().toLowerCase() })
@@ -51,9 +51,11 @@ const listObservabilityDestinations = defineOperation({
   method: 'GET',
   path: '/observability/destinations',
   tag,
-  summary: 'List the destinations of a workspace, oldest first',
+  summary: 'Lists the destinations of a workspace, oldest first.',
   access: 'management',
-  query: pageQuery.extend({ workspace_id: z.uuid().optional().describe('Default: the default workspace') }),
+  query: pageQuery.extend({
+    workspace_id: z.uuid().optional().describe('Defaults to the default workspace.'),
+  }),
   response: z.strictObject({ data: z.array(destinationRecord), total_count: z.int() }),
   handle: async ({ gateway, caller, query }) => {
     const workspace = await resolveWorkspace(gateway.db, caller.organizationId, query.workspace_id)
@@ -67,8 +69,8 @@ const createObservabilityDestination = defineOperation({
   method: 'POST',
   path: '/observability/destinations',
   tag,
-  summary: 'Create a destination that finished calls are reported to',
-  description: 'A workspace has at most five of each type.',
+  summary: 'Creates a destination that finished requests are reported to.',
+  description: 'A workspace can have at most five destinations of each type.',
   access: 'management',
   body: createBody,
   status: 201,
@@ -108,7 +110,7 @@ const getObservabilityDestination = defineOperation({
   method: 'GET',
   path: '/observability/destinations/{id}',
   tag,
-  summary: 'Read a destination',
+  summary: 'Retrieves a destination.',
   access: 'management',
   params: idParam,
   errors: [404],
@@ -126,9 +128,9 @@ const updateObservabilityDestination = defineOperation({
   method: 'PATCH',
   path: '/observability/destinations/{id}',
   tag,
-  summary: 'Change a destination; only the fields sent change',
+  summary: 'Updates a destination. Fields that are not sent stay unchanged.',
   description:
-    'When the address moves to another origin, the secrets are kept but not sent there until all of them, header values included, are entered again in one request.',
+    'If the address changes to another origin, the secrets stay stored but are not sent until all of them, including header values, are entered again in one request.',
   access: 'management',
   params: idParam,
   body: updateBody,
@@ -138,7 +140,7 @@ const updateObservabilityDestination = defineOperation({
     gateway.db.transaction().execute(async (tx) => {
       const { organizationId } = caller
       const existing = await requireDestination(tx, organizationId, params.id)
-      // The workspace before the record, as when the workspace is deleted.
+      // Locks the workspace before the record, in the same order as deleting a workspace.
       if (body.enabled && !(await tryLockWorkspace(tx, organizationId, existing.workspace_id)))
         throw gatewayError('conflict', 'The workspace of this destination was deleted.')
       const row = await lockDestination(tx, organizationId, params.id)
@@ -160,7 +162,7 @@ const deleteObservabilityDestination = defineOperation({
   method: 'DELETE',
   path: '/observability/destinations/{id}',
   tag,
-  summary: 'Delete a destination; its secrets are wiped',
+  summary: 'Deletes a destination and wipes its secrets.',
   access: 'management',
   params: idParam,
   errors: [404],
@@ -177,8 +179,8 @@ const testObservabilityDestination = defineOperation({
   method: 'POST',
   path: '/observability/destinations/{id}/test',
   tag: 'Admin',
-  summary: 'Send a test to a destination and say how it went',
-  description: 'The request is marked with the header `X-Test-Connection: true`.',
+  summary: 'Sends a test request to a destination and returns the outcome.',
+  description: 'The request carries the header `X-Test-Connection: true`.',
   access: 'management',
   params: idParam,
   errors: [404],
@@ -213,7 +215,7 @@ const defaultSettings = {
   filter_rules: null,
 } as const
 
-/** The secrets belong to the new origin only when every one of them was entered for it. */
+/** The secrets move to the new origin only if all of them were entered again. */
 function toConfigChanges(gateway: Gateway, row: DestinationRow, sent: Record<string, unknown>) {
   const kind = getDestination(row.type)
   const { config, renewed } = mergeConfig(kind, openConfig(gateway.vault, row), sent)

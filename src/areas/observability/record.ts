@@ -15,10 +15,12 @@ const types = destinations.map((kind) => kind.type)
 
 const switchFields = {
   enabled: z.boolean(),
-  privacy_mode: z.boolean().describe('Only metadata is sent, no input and no output'),
-  broadcast_generation_cost: z.boolean().describe('Adds cost and billing'),
-  broadcast_generation_identity: z.boolean().describe('Adds who called'),
-  broadcast_generation_request_context: z.boolean().describe('Adds the context of the request'),
+  privacy_mode: z.boolean().describe('Whether only metadata is sent, without input and output.'),
+  broadcast_generation_cost: z.boolean().describe('Whether cost and billing are included.'),
+  broadcast_generation_identity: z.boolean().describe('Whether the identity of the caller is included.'),
+  broadcast_generation_request_context: z
+    .boolean()
+    .describe('Whether the context of the request is included.'),
 }
 
 type SwitchName = keyof typeof switchFields
@@ -32,15 +34,18 @@ export const destinationRecord = z
     ...switchFields,
     regions: z.array(z.enum(dataRegions)).min(1),
     sampling_rate: z.number(),
-    api_key_hashes: z.array(z.string()).nullable().describe('null: all keys'),
+    api_key_hashes: z
+      .array(z.string())
+      .nullable()
+      .describe('The keys whose requests are reported; null for all keys.'),
     filter_rules: filterRules.nullable(),
     config: z
       .record(z.string(), z.union([z.string(), z.record(z.string(), z.string())]))
-      .describe('The fields of the type; secrets are masked'),
+      .describe('The fields of the destination type, with masked secrets.'),
     secrets_held_back: z
       .boolean()
       .describe(
-        'An extension: true after the address moved to another origin. The secrets are kept, and sent nowhere, until all of them are entered again.',
+        'An extension: true after the address changed to another origin. The secrets stay stored, but are not sent until all of them are entered again.',
       ),
     created_at: z.string(),
     updated_at: z.string(),
@@ -50,13 +55,13 @@ export const destinationRecord = z
 const name = z.string().trim().min(1).max(200)
 const keyHash = z.string().min(1).max(128)
 
-/** `eu` is another word for `europe`; what is said twice counts once. */
+/** `eu` is an alias of `europe`; duplicates are removed. */
 const regions = z
   .array(z.enum([...dataRegions, 'eu']))
   .min(1)
   .max(10)
   .transform((input) => [...new Set(input.map((region) => (region === 'eu' ? 'europe' : region)))])
-  .describe('Of global, europe, us; `eu` is read as europe')
+  .describe('Any of global, europe and us; `eu` is an alias of europe.')
 
 const settingFields = {
   enabled: switchFields.enabled.optional(),
@@ -66,7 +71,12 @@ const settingFields = {
   broadcast_generation_request_context: switchFields.broadcast_generation_request_context.optional(),
   sampling_rate: z.number().min(0.0001).max(1).optional(),
   regions: regions.optional(),
-  api_key_hashes: z.array(keyHash).min(1).max(1000).nullish().describe('null: all keys'),
+  api_key_hashes: z
+    .array(keyHash)
+    .min(1)
+    .max(1000)
+    .nullish()
+    .describe('The keys whose requests are reported; null for all keys.'),
   filter_rules: filterRules.nullish(),
 }
 
@@ -75,7 +85,7 @@ const createCommon = { name, workspace_id: z.uuid().optional(), ...settingFields
 const [firstKind, ...otherKinds] = destinations.map((kind) =>
   z.strictObject({ type: z.literal(kind.type), ...createCommon, config: kind.config }),
 )
-if (!firstKind) throw new Error('there are no kinds of destinations')
+if (!firstKind) throw new Error('no destination types are registered')
 
 export const createBody = z.discriminatedUnion('type', [firstKind, ...otherKinds], {
   error: `must be one of ${types.join(', ')}`,
@@ -87,12 +97,12 @@ export const updateBody = z.strictObject({
   config: z
     .record(z.string(), z.unknown())
     .optional()
-    .describe('Fields not sent keep their value, masked secrets are ignored, null clears an optional field'),
+    .describe('Fields that are not sent and masked secrets stay unchanged; null clears an optional field.'),
 })
 
 type DestinationSettings = z.output<typeof updateBody>
 
-/** The columns for the fields that were sent. */
+/** Converts only the fields that were sent. */
 export function toSettingColumns(body: Omit<DestinationSettings, 'config'>) {
   return {
     ...(body.name !== undefined && { name: body.name }),
@@ -144,7 +154,7 @@ export function toDestinationRecord(vault: Vault, row: DestinationRow): z.output
   }
 }
 
-/** S6: secrets go to the origin they were entered for, and to no other. */
+/** S6: secrets are sent only to the origin they were entered for. */
 export function areSecretsHeldBack(
   row: Pick<DestinationRow, 'type' | 'secrets_origin'>,
   config: DestinationConfig,

@@ -57,7 +57,7 @@ export async function findDestination(
     .executeTakeFirst()
 }
 
-/** As `tryLockWorkspace`: an update that changes nothing, so that changes of one record follow one another. */
+/** As `tryLockWorkspace`: a no-op update serializes changes to one record. */
 export async function lockDestination(
   tx: Db,
   organizationId: string,
@@ -87,7 +87,7 @@ export async function updateDestination(
     .executeTakeFirstOrThrow()
 }
 
-/** The row stays for what the past says of it; its secrets do not. */
+/** Keeps the row, because past records refer to it, and wipes its secrets. */
 export async function removeDestination(
   db: Db,
   clock: Clock,

@@ -9,7 +9,10 @@ import { areSecretsHeldBack, type DestinationRow } from './record.ts'
 export const testResult = z
   .strictObject({
     delivered: z.boolean(),
-    status: z.int().nullable().describe('What the destination answered; null when nothing was sent or came'),
+    status: z
+      .int()
+      .nullable()
+      .describe('The HTTP status of the destination; null if nothing was sent or received.'),
     error: z.string().nullable(),
     duration_ms: z.number(),
   })
@@ -17,7 +20,7 @@ export const testResult = z
 
 type TestOutcome = Omit<z.output<typeof testResult>, 'duration_ms'>
 
-/** Someone waits for the answer. */
+/** A client waits for the result. */
 const limits = { timeoutMs: 10_000, maxBytes: 64 * 1024 }
 
 export async function testDestination(
@@ -33,16 +36,15 @@ async function sendTest(gateway: Gateway, row: DestinationRow): Promise<TestOutc
   const kind = getDestination(row.type)
   const config = openConfig(gateway.vault, row)
   const target = kind.target(config)
-  if (target === null)
-    return notSentOutcome(`config.${kind.address} is not set, so there is nowhere to send to.`)
+  if (target === null) return notSentOutcome(`config.${kind.address} is not set: set it to send reports.`)
   if (areSecretsHeldBack(row, config)) {
     return notSentOutcome(
-      `The secrets were entered for ${row.secrets_origin ?? 'no address'} and are held back: enter all of them again to send them to this one.`,
+      `The secrets were entered for ${row.secrets_origin ?? 'no address'} and are not sent to this origin: enter all of them again.`,
     )
   }
   const probe = kind.probe(config, target)
   if (URL.parse(probe.request.url)?.origin !== originOf(kind, config)) {
-    return notSentOutcome('The address leads somewhere else than it says.')
+    return notSentOutcome('The address resolves to a different origin than the one entered.')
   }
   return deliverProbe(probe, gateway.settings.egress.allow_private)
 }
@@ -62,8 +64,8 @@ async function deliverProbe(
 }
 
 function describeStatus(status: number): string {
-  if (status >= 300 && status < 400) return 'The destination answered with a redirect, which is not followed.'
-  return `The destination answered with status ${status}.`
+  if (status >= 300 && status < 400) return 'The destination returned a redirect, which is not followed.'
+  return `The destination returned status ${status}.`
 }
 
 function notSentOutcome(error: string): TestOutcome {

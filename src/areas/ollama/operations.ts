@@ -17,7 +17,7 @@ import { listReachableModels } from '../../pipeline/routing/model-access.ts'
 const tag = 'Ollama'
 const { encodeError, errorSchema } = ollamaChat
 
-/** Of the API these operations follow: clients look for features by it. */
+/** The Ollama version these operations follow: clients detect features by it. */
 const apiVersion = '0.12.6'
 
 const replyRecord = z.looseObject({ model: z.string(), created_at: z.string(), done: z.boolean() })
@@ -28,9 +28,9 @@ const chatOperation = defineOperation({
   path: '/api/chat',
   root: true,
   tag,
-  summary: "Ask a model, in the format of Ollama's chat",
+  summary: 'Creates a chat completion in the Ollama chat format.',
   description:
-    'Streams newline-delimited JSON unless `stream` is false. Without messages it answers at once, as if the model had been loaded.',
+    'Streams newline-delimited JSON unless `stream` is false. A request without messages returns at once, as if the model had been loaded.',
   access: 'inference',
   inference: ollamaChat,
   body: ollamaChatRequest,
@@ -62,9 +62,9 @@ const generateOperation = defineOperation({
   path: '/api/generate',
   root: true,
   tag,
-  summary: "Complete a prompt, in the format of Ollama's generate",
+  summary: 'Completes a prompt in the Ollama generate format.',
   description:
-    'Streams newline-delimited JSON unless `stream` is false. Without a prompt it answers at once, as if the model had been loaded.',
+    'Streams newline-delimited JSON unless `stream` is false. A request without a prompt returns at once, as if the model had been loaded.',
   access: 'inference',
   inference: ollamaGenerate,
   body: ollamaGenerateRequest,
@@ -92,7 +92,7 @@ const getVersion = defineOperation({
   path: '/api/version',
   root: true,
   tag,
-  summary: "The version of Ollama's API that is spoken here",
+  summary: 'Returns the supported version of the Ollama API.',
   access: 'any',
   encodeError,
   errorSchema,
@@ -115,8 +115,8 @@ const listTags = defineOperation({
   path: '/api/tags',
   root: true,
   tag,
-  summary: 'List the models that answer with text, as Ollama lists those it has',
-  description: 'Those that `GET /models` lists.',
+  summary: 'Lists the models with text output in the Ollama format.',
+  description: 'The same models as `GET /models`.',
   access: 'any',
   encodeError,
   errorSchema,
@@ -126,7 +126,7 @@ const listTags = defineOperation({
         name: z.string(),
         model: z.string(),
         modified_at: z.string(),
-        size: z.int().describe('0: nothing is stored here'),
+        size: z.int().describe('Always 0: no model files are stored here.'),
         digest: z.string(),
         details,
       }),
@@ -152,7 +152,7 @@ const showModel = defineOperation({
   path: '/api/show',
   root: true,
   tag,
-  summary: 'What a model can do, as Ollama shows it',
+  summary: 'Retrieves the capabilities of a model in the Ollama format.',
   access: 'any',
   encodeError,
   errorSchema,
@@ -187,7 +187,7 @@ const showModel = defineOperation({
 
 export const ollamaOperations = [chatOperation, generateOperation, getVersion, listTags, showModel]
 
-/** Clients add the tag to every name without one. */
+/** Clients append this tag to names that have none. */
 function stripLatestTag(name: string): string {
   return name.endsWith(':latest') ? name.slice(0, -':latest'.length) : name
 }
@@ -197,7 +197,7 @@ function normalizeModel(body: JsonObject): JsonObject {
   return name.endsWith(':latest') ? { ...body, model: stripLatestTag(name) } : body
 }
 
-/** Clients also ask this to learn whether a model exists. */
+/** Clients also use this to check whether a model exists. */
 function buildLoadResponse(
   { catalogue, clock }: Gateway,
   { model }: JsonObject,
@@ -208,7 +208,7 @@ function buildLoadResponse(
   return Response.json({ model, created_at: isoNow(clock), ...empty, done: true, done_reason: 'load' })
 }
 
-/** In the words that clients look for before they offer to pull it. */
+/** Clients match this text before they offer to pull the model. */
 function modelNotFoundError(name: string): GatewayError {
   return gatewayError('not_found', `model '${name.slice(0, 200)}' not found`)
 }

@@ -6,8 +6,8 @@ import { invalidFieldError } from '../../errors/gateway-error.ts'
 type RequestField = keyof ChatBody | keyof MessagesBody | keyof ResponsesBody
 
 /**
- * What becomes of each field of a request that a preset is made from: how to answer is kept, what was
- * asked and by whom is not. The compiler holds it complete: a field that a format gains must be decided here.
+ * Whether a preset keeps a field of the request it is created from: configuration is kept, the content and the
+ * caller's identity are not. The type makes the table complete: a new field of a format must be added here.
  */
 const fieldRetention: Record<RequestField, 'kept' | 'dropped'> = {
   model: 'kept',
@@ -57,7 +57,7 @@ const fieldRetention: Record<RequestField, 'kept' | 'dropped'> = {
   image_config: 'kept',
   max_tool_calls: 'kept',
 
-  // Kept, but as the system prompt.
+  // Stored as the system prompt.
   system: 'dropped',
   instructions: 'dropped',
 
@@ -84,10 +84,10 @@ const fieldRetention: Record<RequestField, 'kept' | 'dropped'> = {
 
 export type PresetConfig = Record<string, unknown>
 
-/** A page of versions is sent whole: this keeps it from growing without bound. */
+/** Bounds the size of a page of versions. */
 export const maxPartBytes = 256 * 1024
 
-/** The fields a preset keeps, under the names they were sent by. Null says nothing, as it does in a request. */
+/** The fields a preset keeps, under the names they were sent with. Null counts as absent, as in a request. */
 export function extractConfig(body: Partial<Record<RequestField, unknown>>): PresetConfig {
   const retained = Object.entries(fieldRetention).flatMap(([field, retention]) => {
     const value = body[field as RequestField]
@@ -96,12 +96,12 @@ export function extractConfig(body: Partial<Record<RequestField, unknown>>): Pre
   })
   const config = Object.fromEntries(retained)
   if (Buffer.byteLength(JSON.stringify(config)) > maxPartBytes) {
-    throw invalidFieldError('body', `the configuration in it is larger than ${maxPartBytes} bytes`)
+    throw invalidFieldError('body', `its configuration is larger than ${maxPartBytes} bytes`)
   }
   return config
 }
 
-/** A preset is read by many: what a tool signs in with is not configuration, and is sent with each request. */
+/** Many members can read a preset: a tool's credentials are not configuration and are sent with each request. */
 const credentialFields = new Set(['authorization', 'authorization_token', 'headers'])
 
 function stripCredentials(tools: unknown): unknown {

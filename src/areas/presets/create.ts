@@ -16,7 +16,7 @@ import { extractChatPrompt, extractMessagesPrompt, extractResponsesPrompt } from
 
 const presetResponse = z.strictObject({ data: fullRecord })
 const description =
-  'Only configuration is kept, and the system prompt; everything else in the body is checked and ignored. An archived preset takes no new version.'
+  'Only the configuration and the system prompt are stored; everything else in the body is validated and ignored. An archived preset accepts no new version.'
 
 const common = {
   method: 'POST' as const,
@@ -32,7 +32,7 @@ const createPresetFromChat = defineOperation({
   ...common,
   id: 'createPresetFromChat',
   path: '/presets/{slug}/chat/completions',
-  summary: 'Make a preset, or a new version of it, from a chat request',
+  summary: 'Creates a preset, or a new version of it, from a chat request.',
   body: chatBody,
   handle: ({ gateway, caller, params, body }) =>
     saveVersion(gateway, caller, params.slug, {
@@ -46,7 +46,7 @@ const createPresetFromMessages = defineOperation({
   ...common,
   id: 'createPresetFromMessages',
   path: '/presets/{slug}/messages',
-  summary: 'Make a preset, or a new version of it, from a Messages request',
+  summary: 'Creates a preset, or a new version of it, from a Messages request.',
   body: messagesBody,
   handle: ({ gateway, caller, params, body }) =>
     saveVersion(gateway, caller, params.slug, {
@@ -60,7 +60,7 @@ const createPresetFromResponses = defineOperation({
   ...common,
   id: 'createPresetFromResponses',
   path: '/presets/{slug}/responses',
-  summary: 'Make a preset, or a new version of it, from a Responses request',
+  summary: 'Creates a preset, or a new version of it, from a Responses request.',
   body: responsesBody,
   handle: ({ gateway, caller, params, body }) =>
     saveVersion(gateway, caller, params.slug, {
@@ -104,7 +104,7 @@ async function saveVersion(
   })
 }
 
-/** A key made for no member, such as the one from the environment, stands for itself. */
+/** A key without a member, such as the one from the environment, is its own creator. */
 function resolveCreatorId(caller: Caller): string {
   return caller.userId ?? `key:${caller.key.hash}`
 }

@@ -31,7 +31,7 @@ import {
 const tag = 'Presets'
 const presetResponse = z.strictObject({ data: fullRecord })
 
-/** The column is a 32-bit integer: larger numbers name no version. */
+/** The column is a 32-bit integer: no version has a larger number. */
 const maxVersion = 2 ** 31 - 1
 
 const listPresetsOperation = defineOperation({
@@ -39,7 +39,7 @@ const listPresetsOperation = defineOperation({
   method: 'GET',
   path: '/presets',
   tag,
-  summary: 'List the presets of the organization, most recently updated first',
+  summary: 'Lists the presets of the organization, most recently updated first.',
   access: 'management',
   query: pageQuery,
   response: z.strictObject({ data: z.array(presetRecord), total_count: z.int() }),
@@ -54,7 +54,7 @@ const getPresetOperation = defineOperation({
   method: 'GET',
   path: '/presets/{slug}',
   tag,
-  summary: 'Read a preset and its designated version',
+  summary: 'Retrieves a preset and its designated version.',
   access: 'management',
   params: slugParam,
   errors: [404],
@@ -70,7 +70,7 @@ const listPresetVersions = defineOperation({
   method: 'GET',
   path: '/presets/{slug}/versions',
   tag,
-  summary: 'List the versions of a preset, oldest first',
+  summary: 'Lists the versions of a preset, oldest first.',
   access: 'management',
   params: slugParam,
   query: pageQuery,
@@ -88,13 +88,13 @@ const getPresetVersion = defineOperation({
   method: 'GET',
   path: '/presets/{slug}/versions/{version}',
   tag,
-  summary: 'Read one version of a preset',
+  summary: 'Retrieves a version of a preset.',
   access: 'management',
   params: slugParam.extend({
     version: z
       .string()
       .regex(/^\d{1,20}$/, 'must be a whole number')
-      .describe('The number of the version, from 1'),
+      .describe('The version number, starting at 1.'),
   }),
   errors: [404],
   response: z.strictObject({ data: versionRecord }),
@@ -116,7 +116,7 @@ const updateBody = z.strictObject({
     .min(1)
     .max(maxVersion)
     .optional()
-    .describe('The number of the version that requests use'),
+    .describe('The number of the version that requests use.'),
 })
 
 const updatePresetOperation = defineOperation({
@@ -124,7 +124,8 @@ const updatePresetOperation = defineOperation({
   method: 'PATCH',
   path: '/presets/{slug}',
   tag: 'Admin',
-  summary: 'Rename a preset, set its status or designate a version; only the fields sent change',
+  summary:
+    'Updates the name, status or designated version of a preset. Fields that are not sent stay unchanged.',
   access: 'management',
   params: slugParam,
   body: updateBody,
@@ -145,7 +146,7 @@ const deletePresetOperation = defineOperation({
   method: 'DELETE',
   path: '/presets/{slug}',
   tag: 'Admin',
-  summary: 'Delete a preset and all its versions',
+  summary: 'Deletes a preset and all its versions.',
   access: 'management',
   params: slugParam,
   errors: [404],
@@ -166,7 +167,7 @@ export const presetOperations = [
   deletePresetOperation,
 ]
 
-/** The columns for the fields that were sent. */
+/** Converts only the fields that were sent. */
 async function toChanges(
   tx: Db,
   preset: Preset,

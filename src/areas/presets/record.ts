@@ -25,12 +25,12 @@ export const versionRecord = z
     preset_id: z.uuid(),
     creator_id: z
       .string()
-      .describe('The member who made it, or "key:" and the hash of the key where no member stands behind it'),
+      .describe('The member who created it, or "key:" and the hash of a key without a member.'),
     version: z.int().min(1),
     system_prompt: z.string().nullable(),
     config: z
       .record(z.string(), z.unknown())
-      .describe('The configuration fields of the request, under the names they were sent by'),
+      .describe('The configuration fields of the request, under the names they were sent with.'),
     created_at: z.string(),
     updated_at: z.string(),
   })

@@ -11,7 +11,7 @@ import type { Pagination } from '../../lib/query-params.ts'
 export type Preset = Selectable<PresetTable>
 export type PresetVersion = Selectable<PresetVersionTable>
 
-/** Most recently updated first; the id decides between those of one millisecond. */
+/** Most recently updated first; ties are broken by id. */
 export async function listPresets(
   db: Db,
   organizationId: string,
@@ -36,7 +36,7 @@ function presetNotFoundError() {
   return gatewayError('not_found', 'The preset does not exist.')
 }
 
-/** Lets no other change of the preset begin before this transaction ends. */
+/** Locks the preset against other changes until the transaction ends. */
 export async function lockPreset(tx: Db, organizationId: string, slug: string): Promise<Preset> {
   const preset = await tx
     .updateTable('presets')
@@ -55,7 +55,7 @@ export interface NewPreset {
   creatorUserId: string | null
 }
 
-/** As `lockPreset`, and made first where it is absent: one statement, so that nobody comes in between. */
+/** As `lockPreset`, but creates an absent preset: in one statement, so that there is no race. */
 export async function lockOrCreatePreset(tx: Db, clock: Clock, input: NewPreset): Promise<Preset> {
   const now = isoNow(clock)
   return tx
@@ -63,7 +63,7 @@ export async function lockOrCreatePreset(tx: Db, clock: Clock, input: NewPreset)
     .values({
       id: newUuid(),
       organization_id: input.organizationId,
-      // A preset belongs to the organization: it does without, once the default workspace was deleted.
+      // A preset belongs to the organization: it has no workspace once the default workspace is deleted.
       workspace_id: (await findDefaultWorkspace(tx, input.organizationId))?.id ?? null,
       slug: input.slug,
       name: input.slug,
@@ -84,7 +84,7 @@ export async function lockOrCreatePreset(tx: Db, clock: Clock, input: NewPreset)
 
 export type VersionContent = Pick<PresetVersion, 'format' | 'system_prompt' | 'config' | 'creator_id'>
 
-/** The next version. The preset must be locked, or two could be given one number. */
+/** The preset must be locked, or two versions could get the same number. */
 export async function addVersion(
   tx: Db,
   clock: Clock,
@@ -132,7 +132,7 @@ export async function updatePreset(
     .executeTakeFirstOrThrow()
 }
 
-/** Its versions go with it. */
+/** Its versions are deleted with it. */
 export async function deletePreset(db: Db, organizationId: string, slug: string): Promise<void> {
   const result = await db
     .deleteFrom('presets')
@@ -142,7 +142,7 @@ export async function deletePreset(db: Db, organizationId: string, slug: string)
   if (result.numDeletedRows === 0n) throw presetNotFoundError()
 }
 
-/** What the designation points at. Gone only if the preset was deleted since it was read. */
+/** The designated version. Missing only if the preset was deleted since it was read. */
 export async function findDesignatedVersion(db: Db, preset: Preset): Promise<PresetVersion | null> {
   if (preset.designated_version_id === null) return null
   const version = await db

@@ -27,7 +27,7 @@ function extractTexts(content: PromptContent): string[] {
   return content.filter((part) => part.type === 'text').map((part) => part.text ?? '')
 }
 
-/** A blank line between texts, because that is how models read separate instructions. */
+/** Separates texts by a blank line, as models expect of separate instructions. */
 function joinPrompt(field: string, texts: string[]): string | null {
   const prompt = texts.filter((text) => text !== '').join('\n\n')
   if (Buffer.byteLength(prompt) > maxPartBytes) {

@@ -5,8 +5,11 @@ const providerRecord = z
   .strictObject({
     name: z.string(),
     slug: z.string(),
-    headquarters: z.string().nullable().describe('ISO 3166-1 alpha-2'),
-    datacenters: z.array(z.string()).nullable().describe('ISO 3166-1 alpha-2'),
+    headquarters: z.string().nullable().describe('The country of the headquarters (ISO 3166-1 alpha-2).'),
+    datacenters: z
+      .array(z.string())
+      .nullable()
+      .describe('The countries of the data centers (ISO 3166-1 alpha-2).'),
     privacy_policy_url: z.string().nullable(),
     terms_of_service_url: z.string().nullable(),
     status_page_url: z.string().nullable(),
@@ -18,7 +21,7 @@ const listProviders = defineOperation({
   method: 'GET',
   path: '/providers',
   tag: 'Providers',
-  summary: 'List the providers',
+  summary: 'Lists the providers.',
   access: 'any',
   response: z.strictObject({ data: z.array(providerRecord) }),
   handle: async ({ gateway }) => ({

@@ -2,12 +2,12 @@ import type { DeniedItem, EffectivePolicy, Layer, LayeredValue, Restriction } fr
 import { zdrGroups } from '../../policy/guardrail.ts'
 import type { Exclusion } from '../../routing/decide.ts'
 
-/** What a guardrail says that has to do with where requests may go. */
+/** A guardrail rule that restricts where requests may be sent. */
 export interface GuardrailRule {
   field: string
   layers: Layer[]
   effect: string
-  /** Endpoints that it leaves out for this request. */
+  /** The number of endpoints it excludes for this request. */
   excludes: number
 }
 
@@ -18,13 +18,13 @@ export function describeRules(policy: EffectivePolicy, excluded: readonly Exclus
   return descriptions.map((rule) => ({ ...rule, excludes: countExcluded(rule.field, excluded) }))
 }
 
-/** The router names one rule for all vendors. */
+/** The router reports one rule for all vendors. */
 function countExcluded(field: string, excluded: readonly Exclusion[]): number {
   const name = field.startsWith('enforce_zdr') ? 'enforce_zdr' : field
   return excluded.filter(({ reason }) => reason === `guardrail:${name}`).length
 }
 
-/** Each field, and what it means for requests; null when it says nothing. */
+/** The effect of each field on requests; null if it has none. */
 const ruleEffects: Record<string, (policy: EffectivePolicy) => Omit<RuleDescription, 'field'> | null> = {
   allowed_data_regions: (policy) =>
     describeAllowList(policy.allowed_data_regions, 'Requests may be made in these regions only'),
@@ -75,7 +75,7 @@ function describePlacement(policy: EffectivePolicy): RuleDescription[] {
 function describeRetention({ enforce_zdr }: EffectivePolicy): RuleDescription[] {
   return zdrGroups.flatMap((group) => {
     const { value, layers } = enforce_zdr[group]
-    const effect = `Endpoints for models of ${group} that keep prompts are not used.`
+    const effect = `Endpoints for models of ${group} that retain prompts are not used.`
     return value ? [{ field: `enforce_zdr_${group}`, layers, effect }] : []
   })
 }

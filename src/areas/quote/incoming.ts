@@ -24,7 +24,7 @@ type FormatName = keyof typeof formatSchemas
 
 export const formatName = z.enum(['chat', 'completions', 'messages', 'responses', 'gemini'])
 
-/** A body of whichever format, as the operation of that format would take it. */
+/** Parses a body of any format as the operation of that format would. */
 export async function resolveIncoming(
   gateway: Gateway,
   input: Omit<IncomingRequest, 'format'>,
@@ -39,7 +39,7 @@ export async function resolveIncoming(
   return { ...incoming, body: opened.body }
 }
 
-/** By what only one format has; Messages bodies differ from chat in nothing but the header of their clients. */
+/** Detects the format by fields only it has; Messages bodies differ from chat only in their client's header. */
 function detectFormat(body: JsonObject, headers: Headers): FormatName {
   if (body.input !== undefined) return 'responses'
   if (body.contents !== undefined) return 'gemini'

@@ -6,7 +6,7 @@ import { windowNames } from '../../pipeline/settlement/admit.ts'
 
 type LimitInterval = (typeof windowNames)[Window] | 'minute'
 
-/** A limit as a client sees it: in USD, or in requests. */
+/** A limit as a client sees it: in USD or in requests. */
 export interface LimitPreview {
   kind: LimitKind | 'free_requests'
   /** Whose spending is counted. */
@@ -21,10 +21,10 @@ export interface LimitPreview {
   would_fit: boolean
 }
 
-/** What the whole account has is for management keys; whether the request fits into it is not. */
+/** Account totals are visible to management keys only; whether the request fits is visible to all. */
 const hiddenAmounts = { limit: null, spent: null, held: null }
 
-/** In the order they are checked. */
+/** In the order of enforcement. */
 export function toLimitPreviews(
   { free }: HoldRequest,
   { limits, free: used }: AdmissionPreview,
@@ -70,7 +70,7 @@ function toRequestLimit(
   }
 }
 
-/** The name of a meter begins with whose it is. */
+/** The name of a meter starts with its scope. */
 function subjectOf(meter: string): string {
   return meter.slice(0, meter.indexOf(':'))
 }

@@ -13,26 +13,26 @@ const usd = z.number().nullable()
 const available = z.strictObject({
   model: z.string(),
   provider: z.string(),
-  selected: z.boolean().describe('Always false here: nothing is sent'),
+  selected: z.boolean().describe('Always false: nothing is sent.'),
   tag: z.string(),
-  rank: z.int().min(1).describe('The order in which they would be asked'),
-  why: z.string().describe('A code for what decided its rank'),
-  reason: z.string().describe('The same for people'),
+  rank: z.int().min(1).describe('The position in the order the endpoints would be tried in.'),
+  why: z.string().describe('The code of the rule that decided its rank.'),
+  reason: z.string().describe('A human-readable explanation of `why`.'),
   share: z
     .number()
     .min(0)
     .max(1)
     .optional()
-    .describe('How often the draw by price would put it before the others of its model'),
-  own_key: z.string().optional().describe('The id of the credential of your own that would be used'),
+    .describe('How often the price-weighted draw would rank it first among the endpoints of its model.'),
+  own_key: z.string().optional().describe('The id of the BYOK key that would be used.'),
   price: z
     .strictObject({ prompt: usd, completion: usd, worst_case: usd, expected: usd })
-    .describe('USD: for a million tokens, and for this request; null where nobody knows'),
+    .describe('In USD, per million tokens and for this request; null if unknown.'),
   health: z
     .strictObject({
-      latency: z.number().nullable().describe('Milliseconds to the first token, median of five minutes'),
-      throughput: z.number().nullable().describe('Tokens a second, median of five minutes'),
-      uptime: z.number().nullable().describe('Per cent of half an hour'),
+      latency: z.number().nullable().describe('Median milliseconds to the first token over five minutes.'),
+      throughput: z.number().nullable().describe('Median tokens per second over five minutes.'),
+      uptime: z.number().nullable().describe('The percentage over 30 minutes.'),
       unstable: z.boolean(),
     })
     .nullable(),
@@ -42,24 +42,26 @@ const excluded = z.strictObject({
   model: z.string(),
   provider: z.string(),
   tag: z.string(),
-  reason: z.string().describe('A code for what leaves it out'),
-  detail: z.string().describe('The same for people'),
+  reason: z.string().describe('The code of the rule that excludes it.'),
+  detail: z.string().describe('A human-readable explanation of `reason`.'),
   own_key: z.string().optional(),
 })
 
 const limit = z.strictObject({
   kind: z.enum(['credits', 'key', 'workspace', 'guardrail', 'free_requests']),
-  subject: z.string().describe('Whose spending is counted: organization, workspace, key or member'),
+  subject: z.string().describe('Whose spending counts: organization, workspace, key or member.'),
   interval: z.enum(['lifetime', 'monthly', 'weekly', 'daily', 'minute']),
   unit: z.enum(['usd', 'requests']),
   limit: z
     .number()
     .nullable()
-    .describe('null, with `spent` and `held`, for the credits of the account: management keys read those'),
+    .describe(
+      'null, as are `spent` and `held`, for the credits of the account, which only management keys can read.',
+    ),
   spent: z.number().nullable(),
-  held: z.number().nullable().describe('Set aside for requests under way'),
+  held: z.number().nullable().describe('The amount held for requests in progress.'),
   remaining: z.number(),
-  needed: z.number().describe('What would be set aside for this request'),
+  needed: z.number().describe('The amount that would be held for this request.'),
   would_fit: z.boolean(),
 })
 
@@ -67,7 +69,7 @@ const guardrail = z.strictObject({
   field: z.string(),
   layers: z.array(z.enum(layerNames)),
   effect: z.string(),
-  excludes: z.int().describe('How many endpoints it leaves out for this request'),
+  excludes: z.int().describe('The number of endpoints it excludes for this request.'),
 })
 
 const quote = z
@@ -76,31 +78,33 @@ const quote = z
     strategy: z.enum(['direct', 'alias', 'latest', 'fallback']),
     region: z.enum(dataRegions),
     summary: z.string(),
-    attempt: z.int().describe('Always 0 here'),
+    attempt: z.int().describe('Always 0.'),
     is_byok: z.boolean(),
     endpoints: z.strictObject({
       total: z.int(),
       available: z.array(available),
       excluded: z.array(excluded),
     }),
-    params: z.looseObject({}).optional().describe('What the request says about its way'),
+    params: z.looseObject({}).optional().describe('The routing options of the request.'),
     price: z.strictObject({
-      worst_case: usd.describe('What would be set aside: the dearest endpoint that may be reached'),
-      worst_case_at_provider: usd.describe('The most the provider would take from your own account there'),
-      expected: usd.describe('On average over the endpoints that may be asked first'),
+      worst_case: usd.describe(
+        'The amount that would be held: the price at the most expensive endpoint that may be reached.',
+      ),
+      worst_case_at_provider: usd.describe('The most the provider would charge your own account with it.'),
+      expected: usd.describe('The average over the endpoints that may be tried first.'),
       assumed: z.strictObject({
         prompt_tokens: z.int(),
         completion_tokens: z
           .int()
           .describe(
-            `What the expected price is reckoned with: max_tokens, at most ${defaultCompletionTokens}`,
+            `The completion tokens assumed for the expected price: max_tokens, at most ${defaultCompletionTokens}.`,
           ),
       }),
     }),
     limits: z.array(limit),
     guardrails: z.array(guardrail),
     would: z.enum(['be_sent', 'be_refused']),
-    refusal: z.looseObject({}).nullable().describe('The error the request would get'),
+    refusal: z.looseObject({}).nullable().describe('The error the request would get.'),
   })
   .meta({ id: 'Quote' })
 
@@ -109,13 +113,13 @@ const quoteRequest = defineOperation({
   method: 'POST',
   path: '/quote',
   tag: 'Quote',
-  summary: 'Ask where a request would go and what it would cost, without sending it',
+  summary: 'Quotes where a request would be routed and what it would cost, without sending it.',
   description:
-    'Takes the body of any request to a model. Without `format` it is told from the body: `input` is Responses, `contents` is Gemini (with `model` beside it), `prompt` is the older text format, `messages` is chat, or Messages when the header `anthropic-version` is there. Nothing is sent, set aside or recorded.',
+    'Accepts the body of any request to a model. Without `format` the format is detected from the body: `input` is Responses, `contents` is Gemini (with an additional `model`), `prompt` is the legacy text format, `messages` is chat, or Messages if the header `anthropic-version` is sent. Nothing is sent, held or recorded.',
   access: 'inference',
   inference: { encodeError: chat.client.encodeError },
   query: z.strictObject({ format: formatName.optional() }),
-  body: z.looseObject({}).meta({ description: 'A body of any of the formats' }),
+  body: z.looseObject({}).meta({ description: 'A body in any of the formats.' }),
   errors: [404, 429],
   response: z.strictObject({ data: quote }),
   handle: async ({ gateway, caller, region, httpRequest, query, body, source }) => {

@@ -8,16 +8,16 @@ import type { InferenceRequest } from '../../pipeline/request/inference-request.
 import { worstCaseAt } from '../../pipeline/settlement/admit.ts'
 import type { Candidate } from '../../routing/candidate.ts'
 
-/** What an answer is taken to have, where the request does not allow fewer. */
+/** The assumed length of a reply, unless the request allows fewer tokens. */
 export const defaultCompletionTokens = 500
 
 export interface Price {
-  /** The most that is taken from credits; null where nobody knows the price. */
+  /** The most that is charged to credits; null if the price is unknown. */
   worst_case: number | null
   expected: number | null
 }
 
-/** What a request costs at an endpoint, in USD. */
+/** The price of a request at an endpoint, in USD. */
 export function estimatePrice(
   gateway: Gateway,
   request: InferenceRequest,
@@ -33,7 +33,7 @@ export function estimatePrice(
   }
 }
 
-/** Nothing from a cache, no thinking, and as many tokens as `completionAt` takes for usual. */
+/** Assumes no cache hit, no reasoning and `estimateCompletionTokens` tokens of output. */
 function computeExpectedCost(
   gateway: Gateway,
   { content, at }: InferenceRequest,
@@ -51,7 +51,7 @@ export function estimateCompletionTokens(maxTokens: number | undefined): number 
   return Math.min(maxTokens ?? defaultCompletionTokens, defaultCompletionTokens)
 }
 
-/** What a request is expected to cost: at the endpoint that is asked first, or on average where it is drawn. */
+/** The expected price at the first endpoint, or the average weighted by share if the endpoint is drawn. */
 export function computeExpectedPrice(
   candidates: readonly Candidate[],
   prices: readonly Price[],

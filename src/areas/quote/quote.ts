@@ -24,12 +24,12 @@ import { describeRules } from './guardrails.ts'
 import { toLimitPreviews } from './limits.ts'
 import { computeExpectedPrice, estimateCompletionTokens, estimatePrice } from './price.ts'
 
-/** What would become of a request: decided and reckoned as if it were made, and then not made. */
+/** A dry run of a request: routed and priced as if it were sent. */
 export async function buildQuote(gateway: Gateway, incoming: IncomingRequest) {
   const parsed = await parseRequest(gateway, incoming)
   const request: InferenceRequest = { ...parsed, options: { ...parsed.options, wantsMetadata: true } }
   enforceRateLimit(gateway, request)
-  // How often each one would be drawn is told beside it.
+  // Without a random draw: the quote reports each endpoint's share instead.
   const routed = buildPlan(gateway, request, null)
   const { plan, hold, preview, error } = await dryRunRequest(gateway, request, routed)
   return {
@@ -43,13 +43,13 @@ export async function buildQuote(gateway: Gateway, incoming: IncomingRequest) {
 
 interface DryRun {
   plan: RoutingPlan
-  /** Null when the request would not come as far as the ledger. */
+  /** Null if the request would be rejected before it reaches the ledger. */
   hold: HoldRequest | null
   preview: AdmissionPreview | null
   error: GatewayError | null
 }
 
-/** The checks of a real request; of several errors the one it would meet first. */
+/** Runs the checks of a real request and reports the error it would get first. */
 async function dryRunRequest(
   gateway: Gateway,
   request: InferenceRequest,
@@ -70,7 +70,7 @@ async function dryRunRequest(
   return { plan, hold, preview, error: earlyError ?? rejectionError ?? findLossError(request, plan) }
 }
 
-/** What no endpoint could be told, where the client wants all of it told. */
+/** The error if every endpoint would drop a field and the client requires all of them. */
 function findLossError(request: InferenceRequest, { candidates }: RoutingPlan): GatewayError | null {
   const losses = candidates.map(({ model, endpoint }) =>
     captureError(() => encodeFor(request, model, endpoint)),
@@ -92,14 +92,13 @@ function catchGatewayError<T>(work: () => T): T | GatewayError {
   }
 }
 
-/** In the words of the format, as its client would be given it. */
+/** Encodes the error in the client's format. */
 function encodeRefusal(request: InferenceRequest, error: GatewayError) {
   error.userId = request.caller.userId
   return request.format.replyCodec.encodeError(error, resolveRequestId(request.httpRequest))
 }
 
-/** The explanation, with what each endpoint would take. */
-/** With a key of the caller's own. */
+/** The worst case if every endpoint is called with a BYOK key. */
 function computeWorstCaseAtProvider(
   gateway: Gateway,
   request: InferenceRequest,

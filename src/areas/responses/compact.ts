@@ -8,7 +8,7 @@ import { buildSummaryRequest, compactItems } from '../../pipeline/request/compac
 import { resolveConversation } from '../../pipeline/request/conversation.ts'
 import type { IncomingRequest } from '../../pipeline/request/inference-request.ts'
 
-/** Has the model of the request summarise what it would be sent. */
+/** Has the request's model summarize the conversation. */
 export async function compactConversation(
   gateway: Gateway,
   incoming: Omit<IncomingRequest, 'format'>,
@@ -20,7 +20,7 @@ export async function compactConversation(
   const response = await handleInference(gateway, { ...incoming, body, source, format: formats.responses })
   const reply = asObject(await response.json()) ?? {}
   const summary = asString(reply.output_text)?.trim()
-  if (!summary) throw gatewayError('upstream_failed', 'The model answered without a summary.')
+  if (!summary) throw gatewayError('upstream_failed', 'The model returned no summary.')
   return Response.json(toCompactedResponse(reply, compactItems(gateway, owner, opened.body, summary)), {
     headers: response.headers,
   })

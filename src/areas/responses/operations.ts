@@ -35,9 +35,9 @@ const createResponse = defineOperation({
   method: 'POST',
   path: '/responses',
   tag,
-  summary: 'Ask a model, in the OpenAI Responses format',
+  summary: 'Creates a response in the OpenAI Responses format.',
   description:
-    'With `stream: true` the answer is a stream of server-sent events. Responses are kept here, for any provider, unless `store` is false. With `background: true` the answer comes at once, with status `queued`: read the response until it has ended.',
+    'With `stream: true` the response is a stream of server-sent events. Responses are stored on this server, for any provider, unless `store` is false. With `background: true` the request returns at once with status `queued`: poll the response until it has ended.',
   access: 'inference',
   inference: responses.client,
   body: responsesRequest,
@@ -60,9 +60,9 @@ const getResponse = defineOperation({
   method: 'GET',
   path: '/responses/{response_id}',
   tag,
-  summary: 'Read a stored response',
+  summary: 'Retrieves a stored response.',
   description:
-    'One that is made in the background is there from its first moment, with status `queued` or `in_progress`. With `stream=true` its events are streamed while it is being made.',
+    'A background response can be retrieved from the start, with status `queued` or `in_progress`. With `stream=true` its events are streamed while it is generated.',
   access: 'inference',
   params: idParam,
   query: z.looseObject({
@@ -72,7 +72,7 @@ const getResponse = defineOperation({
       .int()
       .min(0)
       .optional()
-      .describe('The number of the last event that was received'),
+      .describe('The sequence number of the last event received.'),
   }),
   errors: [404],
   otherContentTypes: streamTypes,
@@ -89,9 +89,9 @@ const cancelBackgroundResponse = defineOperation({
   method: 'POST',
   path: '/responses/{response_id}/cancel',
   tag,
-  summary: 'Cancel a response that is made in the background',
+  summary: 'Cancels a background response.',
   description:
-    'What was produced until then is charged. A response that has ended stays as it ended. One that another node makes is cancelled within two seconds.',
+    'The output generated so far is charged. A response that has ended stays unchanged. A response that runs on another node is cancelled within two seconds.',
   access: 'inference',
   params: idParam,
   errors: [404],
@@ -105,7 +105,7 @@ const removeResponse = defineOperation({
   method: 'DELETE',
   path: '/responses/{response_id}',
   tag,
-  summary: 'Delete a stored response',
+  summary: 'Deletes a stored response.',
   access: 'inference',
   params: idParam,
   errors: [404, 409],
@@ -113,7 +113,7 @@ const removeResponse = defineOperation({
   handle: async ({ gateway, caller, params }) => {
     const owner = ownerOf(caller)
     if (await findUnfinishedResponse(gateway, owner, params.response_id))
-      throw gatewayError('conflict', 'The response is still being made. Cancel it first.')
+      throw gatewayError('conflict', 'The response is still in progress. Cancel it first.')
     await deleteResponse(gateway, owner, params.response_id)
     return { id: params.response_id, object: 'response' as const, deleted: true as const }
   },
@@ -124,18 +124,18 @@ const listResponseInputItems = defineOperation({
   method: 'GET',
   path: '/responses/{response_id}/input_items',
   tag,
-  summary: 'List what a stored response was asked',
+  summary: 'Lists the input items of a stored response.',
   access: 'inference',
   params: idParam,
   query: z.strictObject({
     limit: z.coerce.number().int().min(1).max(100).default(20),
     order: z.enum(['asc', 'desc']).default('desc'),
-    after: z.string().max(128).optional().describe('The id of the last item of the page before'),
+    after: z.string().max(128).optional().describe('The id of the last item on the previous page.'),
     include: z
       .string()
       .max(1000)
       .optional()
-      .describe('Accepted, as `include[]` too; adds nothing, because items are listed with all their fields'),
+      .describe('Accepted, also as `include[]`, and ignored: items are listed with all their fields.'),
   }),
   errors: [404],
   response: z.strictObject({
@@ -163,8 +163,9 @@ const countResponseTokens = defineOperation({
   method: 'POST',
   path: '/responses/input_tokens',
   tag,
-  summary: 'Count the tokens of a prompt, without asking the model',
-  description: 'Free. The provider counts where it can; otherwise the number is an estimate.',
+  summary: 'Counts the tokens of a prompt without calling the model.',
+  description:
+    'Free of charge. The provider counts the tokens if it can; otherwise the number is an estimate.',
   access: 'inference',
   inference: responses.client,
   body: responsesRequest,
@@ -187,9 +188,9 @@ const compactResponse = defineOperation({
   method: 'POST',
   path: '/responses/compact',
   tag,
-  summary: 'Shorten a conversation to its user messages and a summary',
+  summary: 'Compacts a conversation to its user messages and a summary.',
   description:
-    'The model writes the summary, which is charged as any request. It is sealed for the workspace in a `compaction` item; send `output` as the input of later requests, to any model.',
+    'The model writes the summary, which is charged like any request. It is sealed for the workspace in a `compaction` item; send `output` as the input of later requests, to any model.',
   access: 'inference',
   inference: responses.client,
   body: responsesRequest,

@@ -18,7 +18,7 @@ const getServiceProviderConfig: ScimHandler = async ({ base }) =>
       {
         type: 'oauthbearertoken',
         name: 'SCIM token',
-        description: 'A token made with POST /api/v1/scim/tokens, sent as Authorization: Bearer.',
+        description: 'A token created with POST /api/v1/scim/tokens, sent as Authorization: Bearer.',
         primary: true,
       },
     ],
@@ -44,7 +44,7 @@ function buildResourceTypes(base: string): Json[] {
   ]
 }
 
-// The display name of a member is the userName, not for clients to set; RFC 7643, 8.7.1 has none at all.
+// A member's displayName is the userName and read-only; RFC 7643, 8.7.1 does not define it.
 const displayConfig = Schemas.Group.definition.attribute('members.display').config
 displayConfig.mutable = false
 displayConfig.returned = 'request'
@@ -56,12 +56,12 @@ function buildSchemas(base: string): Json[] {
   })
 }
 
-/** The library's attributes become definitions only as JSON. */
+/** The library's attributes are serialized by their toJSON. */
 function toPlainAttributes(attributes: unknown): Json[] {
   return JSON.parse(JSON.stringify(attributes)) as Json[]
 }
 
-/** Somebody is active or not, so that `active` cannot be removed; a client that leaves it out means what it was. */
+/** `active` is always set and cannot be removed; omitting it leaves it unchanged. */
 function toPublishedAttribute(attribute: Json): Json {
   return attribute.name === 'active' ? { ...attribute, required: true } : attribute
 }
@@ -76,7 +76,7 @@ function createCollectionHandler(entries: (base: string) => Json[]): ScimHandler
 function createEntryHandler(entries: (base: string) => Json[]): ScimHandler {
   return async ({ base, id }) => {
     const match = entries(base).find((entry) => String(entry.id).toLowerCase() === id.toLowerCase())
-    if (!match) throw new ScimError(404, undefined, 'There is nothing of that name.')
+    if (!match) throw new ScimError(404, undefined, 'This resource does not exist.')
     return scimResponse(match)
   }
 }

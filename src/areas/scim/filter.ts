@@ -1,35 +1,35 @@
 import { Types } from 'scimmy'
 import { enterpriseUrn, isObject, type Json, ScimError } from './protocol.ts'
 
-/** An equality the database can look for. */
+/** An equality that SQL can express. */
 export interface Term {
   /** Lower case, such as `username` or `emails.value`. */
   path: string
   value: string | boolean
 }
 
-/** Whether the database answers an equality of this attribute rightly, or only finds no fewer than it should. */
+/** Whether SQL decides an equality of this attribute exactly, or may return too many rows. */
 export type FilterableFields = ReadonlyMap<string, 'exact' | 'narrowing'>
 
 export interface FilterPlan {
-  /** Any of these, each all of its terms: at least what matches. Null: everything. */
+  /** A disjunction of conjunctions that every match satisfies. Null: everything. */
   branches: Term[][] | null
-  /** The branches say it all, and nothing needs to be compared in memory. */
+  /** The branches are exact, and nothing needs to be compared in memory. */
   isExact: boolean
-  /** Paths the filter names, in lower case. */
+  /** The paths in the filter, in lower case. */
   paths: Set<string>
   matches(resource: Json): boolean
 }
 
-/** More than any provider sends, and few enough that multiplying them out stays small. */
+/** More than any provider sends, and few enough that expanding them stays cheap. */
 const maxOperators = 16
 const maxFilterLength = 4096
 
-/** Attributes with many values, which mean their `value` when no part of them is named. */
+/** Multi-valued attributes, which stand for their `value` if no sub-attribute is named. */
 const multiValuedAttributes = new Set(['emails', 'members', 'groups', 'phonenumbers'])
 const caseExactAttributes = new Set(['id', 'externalid'])
 
-/** The library would take the URN apart at the dot of its version. */
+/** The library would split the URN at the dot of its version. */
 const enterpriseName = 'enterpriseextension'
 const enterprisePrefix = new RegExp(`\\b${enterpriseUrn.replace('.', '\\.')}:`, 'gi')
 
@@ -62,7 +62,7 @@ export function planFilter(text: string | null, fields: FilterableFields): Filte
   }
 }
 
-/** The values a filter of the form `value eq "a" or value eq "b"` names; undefined when it says something else. */
+/** The values of a filter of the form `value eq "a" or value eq "b"`; undefined for any other filter. */
 export function parseValueFilter(text: string): string[] | undefined {
   const values: string[] = []
   for (const branch of parseFilter(text)) {
@@ -74,7 +74,7 @@ export function parseValueFilter(text: string): string[] | undefined {
   return values
 }
 
-/** The equalities of a filter without alternatives, by attribute: what an element that matches must have. */
+/** The equalities of a filter without alternatives, by attribute: a matching element must have these values. */
 export function parseEqualities(text: string): Json | undefined {
   const [branch, ...others] = parseFilter(text)
   if (!branch || others.length > 0 || !branch.every(isPlainEquality)) return undefined
@@ -87,18 +87,18 @@ function isPlainEquality({ comparator, negated, path, value }: Clause): boolean 
 }
 
 /**
- * The library's parser sees no quoted text, only numbered stand-ins: it knows no escapes, and what is inside
- * quotes must not be able to change the structure.
+ * The library's parser gets numbered placeholders instead of quoted text: it does not know escapes, and quoted
+ * text must not change the structure.
  */
 function parseFilter(text: string): Clause[][] {
   if (text.length > maxFilterLength || text.includes('\0'))
-    throw invalidFilterError('it is too long or not text')
+    throw invalidFilterError('it is too long or not a string')
   const texts: string[] = []
   const masked = text
     .replace(/"(?:[^"\\]|\\.)*"/gs, (literal) => `"#${texts.push(unquote(literal)) - 1}#"`)
     .replace(/\burn:ietf:params:scim:schemas:core:2\.0:\w+:/gi, '')
     .replace(enterprisePrefix, `${enterpriseName}.`)
-    // The library takes them in any case, but then for false.
+    // The library accepts them in any case, but reads other cases as false.
     .replace(/\b(true|false|null)\b/gi, (word) => word.toLowerCase())
   validateStructure(masked)
   try {
@@ -110,22 +110,22 @@ function parseFilter(text: string): Clause[][] {
   }
 }
 
-/** What the library would read past, or take too long for. */
+/** Rejects filters that the library would misread or take too long for. */
 function validateStructure(masked: string): void {
-  // Counted wherever the library sees one: to it, "trueor" and "or_" hold one too.
+  // Counts operators as the library does, which also finds one in "trueor" and "or_".
   if ((masked.match(/(and|or)(?![a-z0-9])/gi) ?? []).length > maxOperators) {
-    throw invalidFilterError('it has too many parts')
+    throw invalidFilterError('it has too many conditions')
   }
   // The library turns "not (a or b)" into "not a or not b".
   if (/\bnot\s*\([^)]*\b(and|or)\b/i.test(masked))
-    throw invalidFilterError('"not" may hold only one comparison')
+    throw invalidFilterError('"not" supports only one comparison')
   if (/\burn:/i.test(masked)) throw invalidFilterError('it names a schema that users and groups do not have')
   if (danglingOperatorPattern.test(masked) || juxtaposedPattern.test(masked))
     throw invalidFilterError('it is not a SCIM filter')
 }
 
 function invalidFilterError(why: string): ScimError {
-  return new ScimError(400, 'invalidFilter', `The filter cannot be answered: ${why}.`)
+  return new ScimError(400, 'invalidFilter', `The filter is not supported: ${why}.`)
 }
 
 function unquote(literal: string): string {
@@ -133,9 +133,9 @@ function unquote(literal: string): string {
     const value: unknown = JSON.parse(literal)
     if (typeof value === 'string' && !value.includes('\0')) return value
   } catch {
-    // Falls through to the refusal below.
+    // Falls through to the error below.
   }
-  throw invalidFilterError('a quoted text in it is not a JSON string')
+  throw invalidFilterError('a quoted value in it is not a JSON string')
 }
 
 function parseClauses(branch: Json, prefix: string, texts: string[]): Clause[] {
@@ -166,7 +166,7 @@ function parseClause(path: string, expression: unknown[], texts: string[]): Clau
 function validateClauseValue(clause: Clause): void {
   const isPresence = clause.comparator === 'pr' || clause.comparator === 'np'
   if (isPresence === (clause.value === undefined)) return
-  const problem = isPresence ? 'takes no value' : 'compares with nothing'
+  const problem = isPresence ? 'takes no value' : 'needs a value'
   throw invalidFilterError(`"${clause.path} ${clause.comparator}" ${problem}`)
 }
 
@@ -181,14 +181,14 @@ function toTerms(clause: Clause, fields: FilterableFields): Term[] {
     : []
 }
 
-/** Attributes compare without regard to case, except the ids: both sides are made lower case for the library. */
+/** Attributes other than ids compare case-insensitively: both sides are lower-cased for the library. */
 function createMatcher(branches: Clause[][]): (resource: Json) => boolean {
   const filter = createFilter(branches.map(buildExpression))
   return (resource) => {
     try {
       return filter.match([lowerCaseResource(resource)]).length > 0
     } catch {
-      // The library throws where a complex attribute is absent, and so does not match.
+      // The library throws if a complex attribute is absent, which means no match.
       return false
     }
   }

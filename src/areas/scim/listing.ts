@@ -10,10 +10,10 @@ import {
 
 export const maxResults = 200
 const defaultResults = 100
-/** Beyond any list, and a number either database takes. */
+/** Larger than any list, and in range for both databases. */
 const maxInteger = 1_000_000_000
 
-/** `startIndex` counts from one; RFC 7644, 3.4.2.4 says what values below the least mean. */
+/** `startIndex` counts from one; RFC 7644, 3.4.2.4 defines lower values. */
 export function parsePage(query: URLSearchParams): Pagination {
   const start = Math.max(1, parseInteger(query, 'startIndex', 1))
   const count = parseInteger(query, 'count', defaultResults)
@@ -42,7 +42,7 @@ export interface ResourcePage {
   total: number
 }
 
-/** The resources of a page of those that the filter of the query matches. */
+/** One page of the resources that match the filter. */
 export type FindResources = (context: ScimContext, page: Pagination) => Promise<ResourcePage>
 
 export function createListHandler(find: FindResources): ScimHandler {
@@ -53,7 +53,7 @@ export function createListHandler(find: FindResources): ScimHandler {
   }
 }
 
-/** Which attributes of a resource were asked for: RFC 7644, 3.9. */
+/** The requested attributes of a resource: RFC 7644, 3.9. */
 export class AttributeSelection {
   readonly #included: string[] | null
   readonly #excluded: string[]
@@ -68,14 +68,14 @@ export class AttributeSelection {
     return this.#included !== null
   }
 
-  /** Whether a top-level attribute will be shown at all, so that costly ones need not be read. */
+  /** Whether a top-level attribute is returned at all, so that expensive ones need not be read. */
   isIncluded(attribute: string): boolean {
     const name = attribute.toLowerCase()
     if (this.#included) return this.#included.some((path) => path.split('.')[0] === name)
     return !this.#excluded.includes(name)
   }
 
-  /** Whether `attributes` has this very path, for what is shown only on request. */
+  /** Whether `attributes` has exactly this path, for attributes returned only on request. */
   isRequested(path: string): boolean {
     return this.#included?.includes(path) ?? false
   }

@@ -49,7 +49,7 @@ const listScimGroupMappings = defineOperation({
   method: 'GET',
   path: '/scim/group-mappings',
   tag,
-  summary: 'List which groups give access to which workspaces, oldest first',
+  summary: 'Lists the group mappings, oldest first.',
   access: 'management',
   query: pageQuery,
   errors: [404],
@@ -65,9 +65,9 @@ const createScimGroupMapping = defineOperation({
   method: 'POST',
   path: '/scim/group-mappings',
   tag,
-  summary: 'Give the members of a group access to a workspace',
+  summary: 'Creates a group mapping, which grants the members of a group access to a workspace.',
   description:
-    'The same mapping with the same role again is a success and is applied again. With another role it is 409. Of several mappings of a member to one workspace the highest role counts.',
+    'Repeating a mapping with the same role succeeds and applies it again; with another role it returns 409. If several mappings grant a member access to one workspace, the highest role applies.',
   access: 'management',
   body: createBody,
   status: 201,
@@ -82,7 +82,7 @@ const createScimGroupMapping = defineOperation({
       if (existing && existing.role !== body.role) {
         throw gatewayError(
           'conflict',
-          `role: this group has the role ${existing.role} in this workspace; change it there.`,
+          `role: this group has the role ${existing.role} in this workspace already; update that mapping.`,
         )
       }
       const mapping = existing ?? (await insertMapping(tx, gateway.clock, { ...targets, role: body.role }))
@@ -97,7 +97,7 @@ const getScimGroupMapping = defineOperation({
   method: 'GET',
   path: '/scim/group-mappings/{id}',
   tag,
-  summary: 'Read a group mapping',
+  summary: 'Retrieves a group mapping.',
   access: 'management',
   params: idParam,
   errors: [404],
@@ -112,7 +112,7 @@ const updateScimGroupMapping = defineOperation({
   method: 'PATCH',
   path: '/scim/group-mappings/{id}',
   tag,
-  summary: 'Change the role a group mapping gives; it is applied to the members of the group',
+  summary: 'Updates the role of a group mapping and applies it to the members of the group.',
   access: 'management',
   params: idParam,
   body: z.strictObject({ role }),
@@ -133,9 +133,9 @@ const deleteScimGroupMapping = defineOperation({
   method: 'DELETE',
   path: '/scim/group-mappings/{id}',
   tag,
-  summary: 'Delete a group mapping, and with it or without it the access it gave',
+  summary: 'Deletes a group mapping, with or without the access it granted.',
   description:
-    'With keep_members=false, those who are in the workspace only through this mapping leave it. With keep_members=true they stay as if added by hand, with the role they hold in the organization. There is no default.',
+    'With keep_members=false, members who are in the workspace only through this mapping are removed. With keep_members=true they stay as if added manually, with their organization role. There is no default.',
   access: 'management',
   params: idParam,
   query: z.object({ keep_members: queryBoolean() }),

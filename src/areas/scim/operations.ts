@@ -10,7 +10,7 @@ const groupRecord = z
   .strictObject({
     id: z.uuid(),
     organization_id: z.string(),
-    external_id: z.string().nullable().describe('The id the identity provider has for it'),
+    external_id: z.string().nullable().describe('The id of the group at the identity provider.'),
     display_name: z.string(),
     created_at: z.string(),
     updated_at: z.string(),
@@ -22,7 +22,7 @@ const listScimGroups = defineOperation({
   method: 'GET',
   path: '/scim/groups',
   tag: 'SCIM',
-  summary: 'List the groups an identity provider has pushed, oldest first',
+  summary: 'Lists the groups pushed by an identity provider, oldest first.',
   access: 'management',
   query: pageQuery,
   errors: [404],

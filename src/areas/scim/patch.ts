@@ -8,16 +8,16 @@ export interface PatchOperation {
 
 export interface PathOperation extends PatchOperation {
   path: string
-  /** The path is the name of an attribute in a value, not one the client wrote as a path. */
+  /** The path is an attribute name from a value object, not a path the client sent. */
   isImplied: boolean
 }
 
-/** Attributes of ours that some clients send along with what they change. */
+/** Read-only attributes that some clients send with their changes. */
 const readOnlyAttributes = new Set(['id', 'schemas', 'meta', 'groups'])
 
 /**
- * The operations of a PATCH, each with a path: one without, whose value is an object of attributes, becomes
- * one operation for each of them.
+ * The operations of a PATCH, each with a path: an operation without one, whose value is an object of attributes,
+ * becomes one operation per attribute.
  */
 export function parseOperations(body: Json, max: number): PathOperation[] {
   const list = fieldOf(body, 'operations')
@@ -64,7 +64,7 @@ function expandPaths(operation: PatchOperation): PathOperation[] {
     .map(([name, inner]) => ({ op, path: name, value: inner, isImplied: true }))
 }
 
-/** Names of attributes have no case: RFC 7643, 2.1. */
+/** Attribute names are case-insensitive: RFC 7643, 2.1. */
 export function fieldOf(object: Json, name: string): unknown {
   const key = Object.keys(object).find((known) => known.toLowerCase() === name)
   return key === undefined ? undefined : object[key]
@@ -79,7 +79,7 @@ export interface PathParts {
 
 const pathPattern = /^(urn:[^[\]]+:)?([a-z$][\w$-]*)(?:\[(.*)\])?(?:\.([a-z$][\w$-]*))?$/is
 
-/** `emails[type eq "work"].value` taken apart. */
+/** The parts of `emails[type eq "work"].value`. */
 export function parsePath(path: string): PathParts {
   const [, urn = '', name, filter, sub] = pathPattern.exec(path) ?? []
   if (name === undefined) throw invalidPathError(path)

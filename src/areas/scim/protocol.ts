@@ -40,7 +40,7 @@ export class ScimError extends Error {
 
 export const enterpriseUrn = 'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User'
 
-/** A parsed JSON object whose shape is not known yet. */
+/** A parsed JSON object, not yet validated. */
 export type Json = Record<string, unknown>
 
 export function isObject(value: unknown): value is Json {
@@ -52,9 +52,9 @@ export interface ScimContext {
   organizationId: string
   request: PathRequest
   query: URLSearchParams
-  /** The last segment of the path, where it has one. */
+  /** The last path segment, if the route has one. */
   id: string
-  /** What `meta.location` begins with: `https://gate.example.com/scim/v2`. */
+  /** The base of `meta.location`: `https://gate.example.com/scim/v2`. */
   base: string
 }
 
@@ -63,16 +63,16 @@ export type ScimHandler = (context: ScimContext) => Promise<Response>
 const scimRoot = '/scim/v2'
 const methods: Method[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 
-/** Every method of a path, so that the ones it does not take are refused in the words of SCIM. */
+/** Handles every method of a path, so that unsupported ones get a SCIM error. */
 export function scimPages(path: string, handlers: Partial<Record<Method, ScimHandler>>): RawRoute[] {
   const reject: ScimHandler = () => {
     const allow = Object.keys(handlers).join(', ')
     const error = allow
-      ? new ScimError(405, undefined, `This address takes only ${allow}.`, { allow })
-      : new ScimError(404, undefined, 'There is nothing at this address.')
+      ? new ScimError(405, undefined, `This path supports only ${allow}.`, { allow })
+      : new ScimError(404, undefined, 'This path does not exist.')
     return Promise.reject(error)
   }
-  // Some clients end every path with a slash; after a wildcard it means nothing.
+  // Some clients end every path with a slash, which a wildcard route would take as part of the id.
   const paths = path.endsWith('*') ? [path] : [path, `${path}/`]
   return paths.flatMap((spelling) =>
     methods.map((method) => ({
@@ -111,10 +111,10 @@ function toErrorResponse(gateway: Gateway, error: unknown): Response {
   })
 }
 
-/** What the shared code throws, in the words of SCIM; anything unforeseen is ours and stays private. */
+/** Converts gateway errors to SCIM errors; unexpected errors stay private. */
 function toScimError(error: unknown): ScimError {
   if (!(error instanceof GatewayError) || error.row.status >= 500) {
-    return new ScimError(500, undefined, 'Something went wrong on our side.')
+    return new ScimError(500, undefined, 'Internal error.')
   }
   const { row, message, headers } = error
   return new ScimError(row.status, row.status === 400 ? 'invalidValue' : undefined, message, headers)
@@ -136,7 +136,7 @@ export function notFoundError(kind: 'User' | 'Group'): ScimError {
 }
 
 const maxBodyBytes = 1024 * 1024
-/** A group of some ten thousand members. */
+/** Enough for a group of about ten thousand members. */
 const maxValues = 50_000
 
 export async function readObject({ gateway, request }: ScimContext): Promise<Json> {

@@ -4,11 +4,11 @@ import { fieldOf } from './patch.ts'
 import { type Json, readObject, ScimError, type ScimHandler, scimPages } from './protocol.ts'
 import { findUsers } from './users/handlers.ts'
 
-/** A user or group has a few dozen attributes, and each name is compared with each of them. */
+/** A user or group has a few dozen attributes, and every name is compared with each of them. */
 const maxNames = 200
 const maxNameLength = 256
 
-/** A query in the body of a POST, which keeps personal data out of addresses: RFC 7644, 3.4.3. */
+/** A query in the body of a POST, which keeps personal data out of URLs: RFC 7644, 3.4.3. */
 function createSearchHandler(find: FindResources): ScimHandler {
   const list = createListHandler(find)
   return async (context) => list({ ...context, query: parseSearchBody(await readObject(context)) })
@@ -30,7 +30,7 @@ function parseSearchBody(body: Json): URLSearchParams {
 function parseText(body: Json, name: string): string | undefined {
   const value = fieldOf(body, name.toLowerCase()) ?? undefined
   if (value === undefined || typeof value === 'string') return value
-  throw new ScimError(400, 'invalidValue', `${name} must be a text.`)
+  throw new ScimError(400, 'invalidValue', `${name} must be a string.`)
 }
 
 function parseInteger(body: Json, name: string): string | undefined {
@@ -51,7 +51,7 @@ function isName(item: unknown): boolean {
   return typeof item === 'string' && item.length <= maxNameLength && !item.includes(',')
 }
 
-/** Users come before groups; an attribute that a resource does not have matches nothing: RFC 7644, 3.4.2.1. */
+/** Users before groups; an attribute that a resource does not have matches nothing: RFC 7644, 3.4.2.1. */
 const findAllResources: FindResources = async (context, page) => {
   const users = await findUsers(context, page)
   const groups = await findGroups(context, {

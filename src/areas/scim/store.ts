@@ -75,7 +75,7 @@ export async function deleteMapping(tx: Db, id: string): Promise<void> {
   await tx.deleteFrom('scim_group_mappings').where('id', '=', id).execute()
 }
 
-/** From now on as if somebody had added by hand those whom the mapping grants access. */
+/** Turns the memberships that the mapping grants into manual ones. */
 export async function makeMembershipsManual(tx: Db, mapping: Mapping): Promise<void> {
   const granted = tx
     .selectFrom('scim_group_members')
@@ -126,7 +126,7 @@ export async function findJob(db: Db, organizationId: string, id: string): Promi
     .executeTakeFirst()
 }
 
-/** Only a job that is still under way: one given up meanwhile keeps its verdict. */
+/** Updates an unfinished job only: a job marked as failed stays failed. */
 export async function updateJob(
   db: Db,
   id: string,
@@ -140,7 +140,7 @@ export async function updateJob(
     .execute()
 }
 
-/** Jobs begun before `before` died with the process that ran them. */
+/** Jobs started before `before` ended with the process that ran them. */
 export async function failJobsBefore(
   db: Db,
   clock: Clock,

@@ -25,7 +25,7 @@ const jobRecord = z
 
 const jobResponse = z.strictObject({ data: jobRecord })
 
-/** A job takes seconds; one this old has lost the process that ran it. */
+/** A job takes seconds; after this time its process must have crashed. */
 const maxJobMs = 10 * 60_000
 
 const createScimSyncJob = defineOperation({
@@ -33,9 +33,9 @@ const createScimSyncJob = defineOperation({
   method: 'POST',
   path: '/scim/sync-jobs',
   tag,
-  summary: 'Work out again what every group mapping grants',
+  summary: 'Starts a job that applies every group mapping again.',
   description:
-    'Identity providers push every change, so nothing is fetched: the job compares each workspace with the groups as they are and corrects it. deleted_groups is therefore always 0.',
+    'Identity providers push every change, so nothing is fetched: the job compares the members of each workspace with the current groups and corrects them. deleted_groups is therefore always 0.',
   access: 'management',
   status: 202,
   errors: [404],
@@ -54,7 +54,7 @@ const getScimSyncJob = defineOperation({
   method: 'GET',
   path: '/scim/sync-jobs/{id}',
   tag,
-  summary: 'Read how far a sync job is',
+  summary: 'Retrieves the progress of a sync job.',
   access: 'management',
   params: z.object({ id: z.uuid() }),
   errors: [404],
@@ -74,7 +74,7 @@ async function failLostJobs(gateway: Gateway, organizationId: string): Promise<v
   await failJobsBefore(gateway.db, gateway.clock, organizationId, before)
 }
 
-/** One after another, so that jobs waiting for one organization never hold every connection to the database. */
+/** Runs jobs one after another, so that jobs waiting for one organization do not use up the connection pool. */
 const lastJobs = new WeakMap<Gateway, Promise<void>>()
 
 function enqueueJob(gateway: Gateway, job: SyncJob): void {
@@ -85,7 +85,7 @@ function enqueueJob(gateway: Gateway, job: SyncJob): void {
   )
 }
 
-/** Never throws: nobody waits for it. */
+/** Never throws, because it runs in the background. */
 async function runJob(gateway: Gateway, job: SyncJob): Promise<void> {
   const { db, clock, log } = gateway
   const organizationId = job.organization_id
@@ -103,7 +103,7 @@ async function runJob(gateway: Gateway, job: SyncJob): Promise<void> {
     })
   } catch (error) {
     log.error({ err: error, job: job.id }, 'SCIM sync job failed')
-    const error_message = 'Something went wrong on our side.'
+    const error_message = 'Internal error.'
     await updateJob(db, job.id, { status: 'failed', finished_at: isoNow(clock), error_message }).catch(
       (second: unknown) =>
         log.error({ err: second, job: job.id }, 'SCIM sync job could not be marked failed'),

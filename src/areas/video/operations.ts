@@ -14,7 +14,10 @@ const videoModel = z
     model_hub_id: z.string().nullable(),
     ...videoFields,
     allowed_passthrough_parameters: z.array(z.string()),
-    pricing_skus: z.record(z.string(), z.string()).nullable().describe('USD for each unit that is billed'),
+    pricing_skus: z
+      .record(z.string(), z.string())
+      .nullable()
+      .describe('The price of each billed unit, in USD.'),
   })
   .meta({ id: 'VideoModel' })
 
@@ -23,7 +26,7 @@ const listVideoModels = defineOperation({
   method: 'GET',
   path: '/videos/models',
   tag: 'Video Generation',
-  summary: 'List the models that make videos',
+  summary: 'Lists the models that generate videos.',
   access: 'any',
   query: z.object(availabilityQuery),
   response: z.strictObject({ data: z.array(videoModel) }),

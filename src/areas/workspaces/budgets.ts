@@ -8,7 +8,7 @@ import { deleteBudget, listBudgets, putBudget, type WorkspaceBudget } from './st
 
 const tag = 'Workspaces'
 
-/** From the narrowest to the broadest: each budget must be larger than those before it. */
+/** From the shortest interval to the longest: each budget must be larger than those before it. */
 const intervals = ['daily', 'weekly', 'monthly', 'lifetime'] as const
 const interval = z.enum(intervals)
 
@@ -17,16 +17,16 @@ const budgetRecord = z
     id: z.uuid(),
     workspace_id: z.uuid(),
     limit_usd: z.number(),
-    reset_interval: interval.describe('lifetime: a budget that never resets'),
+    reset_interval: interval.describe('How often the budget resets; `lifetime` never resets.'),
     created_at: z.string(),
     updated_at: z.string(),
   })
   .meta({ id: 'WorkspaceBudget' })
 
-const includeByok = z.boolean().describe('BYOK spend counts towards the budgets of this workspace')
+const includeByok = z.boolean().describe('Whether BYOK spend counts towards the budgets of this workspace.')
 const budgetResponse = z.strictObject({ data: budgetRecord, include_byok_in_budgets: includeByok })
 
-const workspaceRef = z.string().min(1).describe('UUID or slug of the workspace')
+const workspaceRef = z.string().min(1).describe('The UUID or slug of the workspace.')
 const workspaceParam = z.object({ workspace_ref: workspaceRef })
 const budgetParams = z.object({ workspace_ref: workspaceRef, interval })
 
@@ -35,7 +35,7 @@ const listWorkspaceBudgets = defineOperation({
   method: 'GET',
   path: '/workspaces/{workspace_ref}/budgets',
   tag,
-  summary: 'List the budgets of a workspace, daily first',
+  summary: 'Lists the budgets of a workspace, daily first.',
   access: 'management',
   params: workspaceParam,
   errors: [404],
@@ -55,7 +55,7 @@ const getWorkspaceBudget = defineOperation({
   method: 'GET',
   path: '/workspaces/{workspace_ref}/budgets/{interval}',
   tag,
-  summary: 'Read one budget of a workspace',
+  summary: 'Retrieves a budget of a workspace.',
   access: 'management',
   params: budgetParams,
   errors: [404],
@@ -74,8 +74,8 @@ const putWorkspaceBudget = defineOperation({
   method: 'PUT',
   path: '/workspaces/{workspace_ref}/budgets/{interval}',
   tag,
-  summary: 'Set one budget of a workspace',
-  description: 'Those that exist must satisfy lifetime > monthly > weekly > daily.',
+  summary: 'Creates or updates a budget of a workspace.',
+  description: 'The budgets of a workspace must satisfy lifetime > monthly > weekly > daily.',
   access: 'management',
   params: budgetParams,
   body: z.strictObject({
@@ -103,7 +103,7 @@ const deleteWorkspaceBudget = defineOperation({
   method: 'DELETE',
   path: '/workspaces/{workspace_ref}/budgets/{interval}',
   tag,
-  summary: 'Remove one budget of a workspace, whether or not there is one',
+  summary: 'Deletes a budget of a workspace, if it exists.',
   access: 'management',
   params: budgetParams,
   errors: [404],

@@ -29,7 +29,7 @@ const memberRecord = z
   })
   .meta({ id: 'WorkspaceMember' })
 
-const idParam = z.object({ id: z.string().min(1).describe('UUID or slug of the workspace') })
+const idParam = z.object({ id: z.string().min(1).describe('The UUID or slug of the workspace.') })
 
 const usersBody = z.strictObject({
   user_ids: z
@@ -44,7 +44,7 @@ const listMembers = defineOperation({
   method: 'GET',
   path: '/workspaces/{id}/members',
   tag,
-  summary: 'List the members of a workspace; the default one has every member of the organization',
+  summary: 'Lists the members of a workspace. The default workspace has every member of the organization.',
   access: 'management',
   params: idParam,
   query: pageQuery,
@@ -62,13 +62,13 @@ const addMembers = defineOperation({
   method: 'POST',
   path: '/workspaces/{id}/members/add',
   tag,
-  summary: 'Add members of the organization to a workspace, with the role they hold there',
+  summary: 'Adds members of the organization to a workspace, with their organization role.',
   access: 'management',
   params: idParam,
   body: usersBody,
   errors: [404],
   response: z.strictObject({
-    added_count: z.int().describe('Memberships created or updated'),
+    added_count: z.int().describe('The number of memberships created or updated.'),
     data: z.array(memberRecord),
   }),
   handle: ({ gateway, caller, params, body }) =>
@@ -92,7 +92,7 @@ const removeMembers = defineOperation({
   method: 'POST',
   path: '/workspaces/{id}/members/remove',
   tag,
-  summary: 'Remove members from a workspace, unless they have active keys in it or SCIM manages them',
+  summary: 'Removes members from a workspace, unless they have active keys in it or are managed by SCIM.',
   access: 'management',
   params: idParam,
   body: usersBody,
@@ -133,11 +133,14 @@ function rejectDefaultWorkspace(workspace: Workspace): void {
 async function rejectGrantedMembers(tx: Db, workspace: Workspace, userIds: string[]): Promise<void> {
   const granted = await listGrantedUsers(tx, workspace.organization_id, workspace.id, userIds)
   if (granted.length > 0) {
-    throw invalidFieldError('user_ids', `are here through a SCIM group mapping: ${granted.sort().join(', ')}`)
+    throw invalidFieldError(
+      'user_ids',
+      `are members through a SCIM group mapping: ${granted.sort().join(', ')}`,
+    )
   }
 }
 
-/** One count answers the usual case; who it was is only asked when somebody has to be told. */
+/** One count covers the common case; the members are looked up only for the error message. */
 async function rejectKeyHolders(tx: Db, clock: Clock, workspaceId: string, userIds: string[]): Promise<void> {
   if ((await countActiveKeys(tx, clock, { workspaceId, creatorUserIds: userIds })) === 0) return
   const holders: string[] = []

@@ -15,7 +15,7 @@ import { deleteWorkspace, listWorkspaces } from './store.ts'
 
 const tag = 'Workspaces'
 
-const idParam = z.object({ id: z.string().min(1).describe('UUID or slug') })
+const idParam = z.object({ id: z.string().min(1).describe('The UUID or slug of the workspace.') })
 const workspaceResponse = z.strictObject({ data: workspaceRecord })
 
 const listWorkspacesOperation = defineOperation({
@@ -23,7 +23,7 @@ const listWorkspacesOperation = defineOperation({
   method: 'GET',
   path: '/workspaces',
   tag,
-  summary: 'List the workspaces of the organization, oldest first',
+  summary: 'Lists the workspaces of the organization, oldest first.',
   access: 'management',
   query: pageQuery,
   response: z.strictObject({ data: z.array(workspaceRecord), total_count: z.int() }),
@@ -38,8 +38,8 @@ const createWorkspaceOperation = defineOperation({
   method: 'POST',
   path: '/workspaces',
   tag,
-  summary: 'Create a workspace',
-  description: 'It becomes the default workspace if the organization has none any more.',
+  summary: 'Creates a workspace.',
+  description: 'It becomes the default workspace if the organization has none.',
   access: 'management',
   body: createBody,
   status: 201,
@@ -62,7 +62,7 @@ const getWorkspaceOperation = defineOperation({
   method: 'GET',
   path: '/workspaces/{id}',
   tag,
-  summary: 'Read a workspace',
+  summary: 'Retrieves a workspace.',
   access: 'management',
   params: idParam,
   errors: [404],
@@ -77,7 +77,7 @@ const updateWorkspaceOperation = defineOperation({
   method: 'PATCH',
   path: '/workspaces/{id}',
   tag,
-  summary: 'Change a workspace; only the fields sent change',
+  summary: 'Updates a workspace. Fields that are not sent stay unchanged.',
   access: 'management',
   params: idParam,
   body: updateBody,
@@ -97,9 +97,9 @@ const deleteWorkspaceOperation = defineOperation({
   method: 'DELETE',
   path: '/workspaces/{id}',
   tag,
-  summary: 'Delete a workspace, its memberships and budgets',
+  summary: 'Deletes a workspace with its memberships and budgets.',
   description:
-    'Refused while the workspace has active keys. Deleting the default workspace must be confirmed, and disables its inference keys instead.',
+    'A workspace with active keys cannot be deleted. Deleting the default workspace must be confirmed, and disables its inference keys instead.',
   access: 'management',
   params: idParam,
   query: z.object({ confirm_default_workspace_deletion: queryBoolean().optional() }),

@@ -25,14 +25,19 @@ export const workspaceRecord = z
     slug: z.string(),
     name: z.string(),
     description: z.string().nullable(),
-    default_guardrail_id: z.uuid().describe('Exists from the start; stored when it is first changed'),
+    default_guardrail_id: z
+      .uuid()
+      .describe('The id of the default guardrail, which is stored on its first update.'),
     default_text_model: z.string().nullable(),
     default_image_model: z.string().nullable(),
     default_provider_sort: z.string().nullable(),
     include_byok_in_budgets: z.boolean(),
     is_observability_io_logging_enabled: z.boolean(),
     io_logging_sampling_rate: z.number(),
-    io_logging_api_key_ids: z.array(z.int()).nullable().describe('null: all keys'),
+    io_logging_api_key_ids: z
+      .array(z.int())
+      .nullable()
+      .describe('The ids of the keys whose input and output are logged; null for all keys.'),
     is_data_discount_logging_enabled: z.boolean(),
     is_observability_broadcast_enabled: z.boolean(),
     disabled_server_tools: z.array(z.string()).nullable(),
@@ -59,20 +64,24 @@ const settingFields = {
   default_provider_sort: z.enum(['price', 'throughput', 'latency', 'exacto']).nullish(),
   is_observability_io_logging_enabled: z.boolean().optional(),
   io_logging_sampling_rate: z.number().min(0.0001).max(1).optional(),
-  io_logging_api_key_ids: z.array(z.int().min(1)).max(1000).nullish().describe('null: all keys'),
+  io_logging_api_key_ids: z
+    .array(z.int().min(1))
+    .max(1000)
+    .nullish()
+    .describe('The ids of the keys whose input and output are logged; null for all keys.'),
   is_data_discount_logging_enabled: z.boolean().optional(),
   is_observability_broadcast_enabled: z.boolean().optional(),
   disabled_server_tools: z
     .array(serverTool)
     .max(100)
     .nullish()
-    .describe('An empty list and null both clear it'),
+    .describe('An empty list and null both clear it.'),
 }
 
 export const createBody = z.strictObject({ name, slug, ...settingFields })
 export const updateBody = z.strictObject({ name: name.optional(), slug: slug.optional(), ...settingFields })
 
-/** The columns for the fields that were sent. */
+/** Converts only the fields that were sent. */
 export function toSettingColumns(body: z.output<typeof updateBody>): Partial<WorkspaceSettings> {
   return {
     ...(body.name !== undefined && { name: body.name }),

@@ -22,7 +22,7 @@ export async function listWorkspaces(
   return fetchPage(all.selectAll(), page)
 }
 
-/** The row stays, because keys and records of the past name it. */
+/** Keeps the row, because keys and past records refer to it. */
 export async function deleteWorkspace(tx: Db, clock: Clock, id: string): Promise<void> {
   await tx.deleteFrom('scim_group_mappings').where('workspace_id', '=', id).execute()
   await tx.deleteFrom('workspace_members').where('workspace_id', '=', id).execute()
@@ -65,7 +65,7 @@ export async function listMemberships(
     .execute()
 }
 
-/** Of the given users, those in the workspace. */
+/** The given users who are members of the workspace. */
 export async function listUsersInWorkspace(
   db: Db,
   workspaceId: string,

@@ -37,9 +37,9 @@ import {
   updateGroup,
 } from './store.ts'
 
-/** How many groups a filter the database does not know is tried on. */
+/** The maximum number of groups scanned for a filter that SQL cannot express. */
 const maxScanned = 2000
-/** More would make one answer of many megabytes. */
+/** More would make a response of many megabytes. */
 const maxMembersShown = 100_000
 
 export const findGroups: FindResources = async (context, page) => {
@@ -50,7 +50,7 @@ export const findGroups: FindResources = async (context, page) => {
     return { resources: await buildResources(context, rows), total }
   }
   if ([...plan.paths].some((path) => path.startsWith('members'))) {
-    throw new ScimError(400, 'invalidFilter', 'Of members, only "members.value eq" can be looked for.')
+    throw new ScimError(400, 'invalidFilter', 'Only "members.value eq" can filter by members.')
   }
   const rows = await listFirstGroups(db, context.organizationId, plan.branches, maxScanned + 1)
   if (rows.length > maxScanned) {
@@ -91,7 +91,7 @@ const replaceGroup: ScimHandler = async (context) => {
   return scimResponse(await buildResource(context, row))
 }
 
-/** Without a body, because that would be every member; a client that wants some attributes says which. */
+/** Returns no body, which would list every member, unless the client requests attributes. */
 const patchGroup: ScimHandler = async (context) => {
   const row = await changeGroup(context, parseGroupPatch(await readObject(context)))
   return new AttributeSelection(context.query).isExplicit
@@ -142,7 +142,7 @@ async function requireGroup(db: Db, organizationId: string, id: string): Promise
   return row
 }
 
-/** Providers find a group again by its name, so that two of one name would be mistaken for each other. */
+/** Providers look a group up by name, so two groups must not share one. */
 async function rejectTakenName(tx: Db, organizationId: string, name: string, ownId?: string): Promise<void> {
   const other = await findGroupByName(tx, organizationId, name)
   if (other && other.id !== ownId) {
@@ -162,7 +162,11 @@ async function buildResources(context: ScimContext, rows: GroupRow[]): Promise<J
   }
   const ids = rows.map((row) => row.id)
   if ((await countMembers(context.gateway.db, ids)) > maxMembersShown) {
-    throw new ScimError(400, 'tooMany', 'There are too many members to show: add excludedAttributes=members.')
+    throw new ScimError(
+      400,
+      'tooMany',
+      'There are too many members to return: add excludedAttributes=members.',
+    )
   }
   const members = await listMembersByGroup(context.gateway.db, ids)
   const describe = selection.isRequested('members.display') ? toMemberWithDisplay : toMemberReference

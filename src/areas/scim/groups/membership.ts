@@ -13,7 +13,7 @@ import {
   removeFromGroup,
 } from './store.ts'
 
-/** Changes who is in a group, and with it who is in the workspaces it is mapped to. */
+/** Changes the members of a group, and with them the members of its mapped workspaces. */
 export async function changeMembers(
   tx: Db,
   clock: Clock,
@@ -36,7 +36,7 @@ export async function changeMembers(
   })
 }
 
-/** Mappings of a group end with it, and so does what they alone granted. */
+/** Deletes the group with its mappings and the memberships that only they granted. */
 export async function removeGroup(tx: Db, clock: Clock, group: GroupRow): Promise<void> {
   const workspaceIds = await listMappedWorkspaces(tx, group.id)
   const people = await findMemberIds(tx, group.organization_id, await listScimUserIds(tx, group.id))

@@ -8,9 +8,9 @@ import {
 } from '../patch.ts'
 import { isObject, type Json, ScimError } from '../protocol.ts'
 
-/** What a request says about the members of a group. Ids are of SCIM users. */
+/** The requested changes to a group's members, as SCIM user ids. */
 export interface MemberChange {
-  /** Everyone who is not in `add` goes. */
+  /** Members who are not in `add` are removed. */
   reset: boolean
   add: Set<string>
   remove: Set<string>
@@ -22,11 +22,11 @@ export interface GroupChange {
   members: MemberChange
 }
 
-/** One request changes no more members than this; clients send longer lists in parts. */
+/** The maximum number of members one request changes; clients split longer lists. */
 const maxMembers = 10_000
 const maxNameLength = 256
 
-/** All operations taken together, so that a thousand of one member each cost no more than one of a thousand. */
+/** Merges all operations, so that a thousand with one member each cost no more than one with a thousand. */
 export function parseGroupPatch(body: Json): GroupChange {
   const change: GroupChange = { members: { reset: false, add: new Set(), remove: new Set() } }
   for (const operation of parseOperations(body, maxMembers)) applyOperation(change, operation)
@@ -70,18 +70,18 @@ function applyMemberOperation(
 function parseFilteredIds(op: PatchOperation['op'], filter: string): string[] {
   const ids = op === 'remove' ? parseValueFilter(filter) : undefined
   if (ids) return ids
-  throw new ScimError(400, 'invalidPath', 'Of members, only those with "value eq" can be removed.')
+  throw new ScimError(400, 'invalidPath', 'Members can be removed only by "value eq".')
 }
 
 function isNullish(value: unknown): boolean {
   return value === undefined || value === null
 }
 
-/** `[{"value": "id"}, ...]`, one of them alone, or nobody. */
+/** `[{"value": "id"}, ...]`, a single one, or no value. */
 export function parseMemberIds(value: unknown): string[] {
   const list = isNullish(value) ? [] : Array.isArray(value) ? value : [value]
   if (list.length > maxMembers) {
-    throw new ScimError(413, undefined, `One request takes at most ${maxMembers} members.`)
+    throw new ScimError(413, undefined, `A request can change at most ${maxMembers} members.`)
   }
   return list.map((item) => {
     const id = isObject(item) ? item.value : item
@@ -90,7 +90,7 @@ export function parseMemberIds(value: unknown): string[] {
   })
 }
 
-/** An older style of one provider wraps single values: [{"value": "x"}]. */
+/** One provider wraps single values in its older requests: [{"value": "x"}]. */
 function unwrapSingle(value: unknown): unknown {
   const [only] = Array.isArray(value) && value.length === 1 ? value : []
   return isObject(only) ? only.value : value
@@ -98,7 +98,7 @@ function unwrapSingle(value: unknown): unknown {
 
 export function parseDisplayName(value: unknown): string {
   if (typeof value !== 'string' || value.trim() === '') {
-    throw new ScimError(400, 'invalidValue', 'displayName must be a text that is not empty.')
+    throw new ScimError(400, 'invalidValue', 'displayName must be a non-empty string.')
   }
   return validateLength('displayName', value)
 }
@@ -106,7 +106,7 @@ export function parseDisplayName(value: unknown): string {
 export function parseExternalId(value: unknown): string | null {
   if (isNullish(value) || value === '') return null
   if (typeof value === 'string') return validateLength('externalId', value)
-  throw new ScimError(400, 'invalidValue', 'externalId must be a text.')
+  throw new ScimError(400, 'invalidValue', 'externalId must be a string.')
 }
 
 function validateLength(name: string, text: string): string {

@@ -49,7 +49,7 @@ export async function listGroups(
   return fetchPage(selectGroups(db, organizationId, await resolveNames(db, organizationId, branches)), page)
 }
 
-/** In the order of `listGroups`; for filters that the database does not know. */
+/** In the order of `listGroups`; for filters that SQL cannot express. */
 export async function listFirstGroups(
   db: Db,
   organizationId: string,
@@ -60,7 +60,7 @@ export async function listFirstGroups(
   return selectGroups(db, organizationId, resolved).orderBy('created_at').orderBy('id').limit(limit).execute()
 }
 
-/** The databases disagree on the lower case of letters beyond ASCII: such names are compared here. */
+/** The databases lower-case non-ASCII letters differently: such names are compared here. */
 async function resolveNames(
   db: Db,
   organizationId: string,
@@ -136,7 +136,7 @@ export async function updateGroup(
     .executeTakeFirstOrThrow()
 }
 
-/** Its members and mappings go with it. */
+/** Its members and mappings are deleted with it. */
 export async function deleteGroup(tx: Db, id: string): Promise<void> {
   await tx.deleteFrom('scim_groups').where('id', '=', id).execute()
 }
@@ -151,7 +151,7 @@ export async function countMembers(db: Db, groupIds: string[]): Promise<number> 
   return count
 }
 
-/** The members of each of these groups, by the id of the group. */
+/** The members of each group, by group id. */
 export async function listMembersByGroup(db: Db, groupIds: string[]): Promise<Map<string, GroupMember[]>> {
   if (groupIds.length === 0) return new Map()
   const rows = await db
@@ -164,7 +164,7 @@ export async function listMembersByGroup(db: Db, groupIds: string[]): Promise<Ma
   return Map.groupBy(rows, (row) => row.group_id)
 }
 
-/** Member ids of the people behind SCIM users of this organization, by the id of the SCIM user. */
+/** The member ids of SCIM users of this organization, by SCIM user id. */
 export async function findMemberIds(
   db: Db,
   organizationId: string,
@@ -212,7 +212,7 @@ export async function removeFromGroup(tx: Db, groupId: string, scimUserIds: stri
   }
 }
 
-/** The workspaces that mappings of the group give access to. */
+/** The workspaces that the group's mappings grant access to. */
 export async function listMappedWorkspaces(db: Db, groupId: string): Promise<string[]> {
   const rows = await db
     .selectFrom('scim_group_mappings')

@@ -34,7 +34,7 @@ import {
   userFields,
 } from './store.ts'
 
-/** How many users a filter the database does not know is tried on. */
+/** The maximum number of users scanned for a filter that SQL cannot express. */
 const maxScanned = 2000
 
 export const findUsers: FindResources = async (context, page) => {
@@ -88,7 +88,7 @@ const replaceUser: ScimHandler = async (context) => {
 const patchUser: ScimHandler = async (context) => {
   const body = await readObject(context)
   const before = await requireUser(context.gateway.db, context.organizationId, context.id)
-  // Worked out before the organization is locked, and again only if somebody else was faster.
+  // Computed before the organization is locked, and again only if the user changed in between.
   const input = await computePatchedUser(before, body)
   const row = await changeUser(context, async (current) =>
     isDeepStrictEqual(current, before) ? input : computePatchedUser(current, body),
@@ -142,7 +142,7 @@ async function saveUser(
     await rejectTakenName(tx, organizationId, input.userName)
   }
   if (email !== row.email && (await findMemberByEmail(tx, organizationId, email))) throw emailTakenError()
-  // First, because it locks what a member signs in with, and that is locked before the member.
+  // First, because it locks the member's credentials, which are locked before the member.
   await setMemberActive(tx, gateway.clock, organizationId, row.user_id, input.active ?? row.active === 1)
   await updateMemberProfile(tx, row.user_id, {
     email,
@@ -162,7 +162,7 @@ function emailTakenError(): ScimError {
   return new ScimError(409, 'uniqueness', 'Another member of the organization has this e-mail address.')
 }
 
-/** Somebody who was a member before stays what they were: only the names follow the identity provider. */
+/** An existing member keeps their role and memberships: only the names come from the identity provider. */
 async function findOrCreateMember(
   tx: Db,
   gateway: Gateway,

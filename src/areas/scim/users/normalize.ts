@@ -3,8 +3,8 @@ import { enterpriseUrn, isObject, type Json } from '../protocol.ts'
 const booleanAttributes = new Set(['active', 'primary'])
 
 /**
- * What identity providers write differently from the standard, made standard: booleans as text, null for
- * absent, a manager as a bare id.
+ * Normalizes what identity providers send differently from the standard: booleans as strings, null for
+ * absent values, a manager as a bare id.
  */
 export function normalizeUser(body: Json): Json {
   const user = normalizeValue(body) as Json

@@ -26,11 +26,11 @@ import type { UserInput, UserRow } from './store.ts'
 const maxOperations = 200
 const maxSteps = 100
 
-/** What a PATCH makes of a user; nothing is kept when one of its operations is refused. */
+/** Computes the user after a PATCH; one failing operation rejects all of it. */
 export async function computePatchedUser(row: UserRow, body: Json): Promise<UserInput> {
   const current = toUserResource(row, [], '')
   const { emails, ...rest } = await patchUser(current, body)
-  // An address that was only shown must not become one that stays when userName changes.
+  // An e-mail derived from userName must not be stored, or it would stay when userName changes.
   const isSame = isDeepStrictEqual(emails, current.emails)
   return toUserInput({ ...rest, emails: isSame ? readStoredEmails(row) : (toNonEmptyList(emails) ?? null) })
 }
@@ -57,7 +57,7 @@ function toSteps(operation: PathOperation): PatchStep[] {
     return toExtensionSteps(operation)
   rejectLongList(path, operation.value)
   const value = normalizeStepValue(path, operation.value)
-  // Null is how some clients say that there is nothing.
+  // Some clients send null for an absent value.
   if (op !== 'remove' && value !== null) return [{ op, path, value }]
   return op === 'add' ? [] : [{ op: 'remove', path, ...(typeof value === 'object' && value && { value }) }]
 }
@@ -69,7 +69,7 @@ function toExtensionSteps({ op, value }: PathOperation): PatchStep[] {
   )
 }
 
-/** Unknown attributes of a value are dropped, as in a whole user. */
+/** Drops unknown sub-attributes, as in a whole user. */
 function findCanonicalPath(name: string): string | undefined {
   try {
     return toCanonicalPath(name)
@@ -83,7 +83,7 @@ function normalizeStepValue(path: string, value: unknown): unknown {
   const clean = normalizeValue(value, lastSegmentOf(path))
   if (/:manager$/i.test(path)) return normalizeManager(clean)
   if (path.includes(':') || path.includes('[') || isCompound(path)) return clean
-  // An older style of one provider wraps single values: [{"value": "x"}].
+  // One provider wraps single values in its older requests: [{"value": "x"}].
   const [only] = Array.isArray(clean) && clean.length === 1 ? clean : []
   return isObject(only) && 'value' in only ? normalizeValue(only.value, lastSegmentOf(path)) : clean
 }
@@ -92,7 +92,7 @@ function lastSegmentOf(path: string): string {
   return path.split(/[.:]/).at(-1) ?? ''
 }
 
-/** The library finds an attribute whatever its case, but changes it only under its own name. */
+/** The library finds an attribute in any case, but changes it only under its canonical name. */
 function toCanonicalPath(path: string): string {
   if (path.toLowerCase() === enterpriseUrn.toLowerCase()) return enterpriseUrn
   const { urn, name, filter, sub } = parsePath(path)
@@ -110,7 +110,7 @@ function toCanonicalPath(path: string): string {
   return `${attribute}[${toCanonicalFilter(attribute, filter)}]${part === undefined ? '' : `.${part}`}`
 }
 
-/** Written anew, so that the library reads in it what we did: it multiplies out and knows no escapes. */
+/** Rewrites the filter for the library, which expands alternatives and does not know escapes. */
 function toCanonicalFilter(attribute: string, filter: string): string {
   const clauses = Object.entries(parseEqualities(filter) ?? {}).map(([name, value]) => {
     const part = findSpelling(attribute, name)?.split('.')[1]
@@ -118,7 +118,7 @@ function toCanonicalFilter(attribute: string, filter: string): string {
     return part === undefined || text.includes('\\') ? undefined : `${part} eq ${text}`
   })
   if (clauses.length > 0 && !clauses.includes(undefined)) return clauses.join(' and ')
-  throw new ScimError(400, 'invalidFilter', 'The filter of a path takes only "eq", joined by "and".')
+  throw new ScimError(400, 'invalidFilter', 'The filter of a path supports only "eq", joined by "and".')
 }
 
 async function applyStep(user: Json, step: PatchStep): Promise<Json> {
@@ -138,7 +138,7 @@ function omitAttribute(user: Json, attribute: string): Json {
   return Object.fromEntries(Object.entries(user).filter(([name]) => name !== attribute))
 }
 
-/** Not left to the library, which would make a filter of the values. */
+/** Done here, because the library would turn the values into a filter. */
 async function removeValues(user: Json, { path, value }: PatchStep): Promise<Json> {
   const list = user[path]
   if (!Array.isArray(list)) return patchAttribute(user, { op: 'remove', path })
@@ -153,7 +153,7 @@ function isMatchingItem(item: unknown, pattern: unknown): boolean {
   return parts.length > 0 && parts.every(([name, value]) => fieldOf(item, name.toLowerCase()) === value)
 }
 
-/** Setting `emails[type eq "work"].value` where there is no such e-mail adds one: what providers expect. */
+/** Setting `emails[type eq "work"].value` without such an e-mail adds one, as identity providers expect. */
 function toElementStep(step: PatchStep): PatchStep | undefined {
   const { name, filter, sub } = parsePath(step.path)
   const equal = filter === undefined ? undefined : parseEqualities(filter)
@@ -162,7 +162,7 @@ function toElementStep(step: PatchStep): PatchStep | undefined {
   return isObject(rest) ? { op: 'add', path: name, value: [{ ...equal, ...rest }] } : undefined
 }
 
-/** Adding a value that is there changes nothing: RFC 7644, 3.5.2.1. */
+/** Adding an existing value changes nothing: RFC 7644, 3.5.2.1. */
 function removeDuplicates(user: Json): Json {
   return Object.fromEntries(
     Object.entries(user).map(([name, value]) => [

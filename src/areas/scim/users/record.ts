@@ -15,7 +15,7 @@ export function parseUserInput(body: Json): UserInput {
   return toUserInput(parseUser(normalizeUser(body)))
 }
 
-/** `user` has been through the schema. A password is never kept; groups and meta are ours to say. */
+/** `user` has passed the schema. The password is never stored; groups and meta are read-only. */
 export function toUserInput(user: Json): UserInput {
   const { schemas, id, meta, externalId, active, groups, password, name, ...rest } = user
   const { givenName, familyName, ...otherNames } = isObject(name) ? name : {}
@@ -49,7 +49,7 @@ function parseText(name: string, value: unknown): string | null {
   throw new ScimError(400, 'invalidValue', `${name} is longer than ${maxNameLength} characters.`)
 }
 
-/** The primary e-mail, else the one for work, else the first; else a user name that is an address. */
+/** The primary e-mail, else the work e-mail, else the first; else a user name that is an address. */
 function resolveEmail(emails: unknown, userName: string): string | undefined {
   const list = Array.isArray(emails) ? emails.filter(isObject).filter((email) => email.value) : []
   const chosen =
@@ -60,18 +60,18 @@ function resolveEmail(emails: unknown, userName: string): string | undefined {
   throw new ScimError(400, 'invalidValue', 'emails: the address is not an e-mail address.')
 }
 
-/** The e-mails a client set; null when a PATCH removed them, undefined when there never were any. */
+/** The e-mails a client set; null if a PATCH removed them, undefined if none were ever set. */
 export function readStoredEmails(row: UserRow): unknown[] | null | undefined {
   const { emails } = JSON.parse(row.resource) as Json
   return emails === null ? null : toNonEmptyList(emails)
 }
 
-/** An empty list is the same as none: RFC 7643, 2.5. */
+/** An empty list is the same as no value: RFC 7643, 2.5. */
 export function toNonEmptyList(value: unknown): unknown[] | undefined {
   return Array.isArray(value) && value.length > 0 ? value : undefined
 }
 
-/** The whole user as a client sees it; also what a PATCH starts from. */
+/** The user resource as a client sees it; a PATCH starts from it. */
 export function toUserResource(row: UserRow, groups: UserGroup[], base: string): Json {
   const { userName, name, emails, ...rest } = JSON.parse(row.resource) as Json
   const names = {
@@ -103,7 +103,7 @@ export function toUserResource(row: UserRow, groups: UserGroup[], base: string):
   }
 }
 
-/** Where no client set or removed any, the address of the member. */
+/** The member's address if no client set or removed e-mails. */
 function toEmails(row: UserRow, emails: unknown): Json {
   if (emails === null) return {}
   if (toNonEmptyList(emails)) return { emails }

@@ -4,12 +4,12 @@ import { enterpriseUrn, isObject, type Json, ScimError, type ScimType } from '..
 const patchUrn = 'urn:ietf:params:scim:api:messages:2.0:PatchOp'
 
 Schemas.User.definition.extend(Schemas.EnterpriseUser.definition)
-// The types of RFC 7643 are suggestions; a provider with one more must not have its users refused.
+// RFC 7643 only suggests the types: a user with another type must not be rejected.
 for (const name of ['emails', 'phoneNumbers', 'ims', 'photos', 'addresses', 'roles', 'x509Certificates']) {
   Schemas.User.definition.attribute(`${name}.type`).config.canonicalValues = false
 }
 
-/** One step of a PATCH with a path; `op` is in lower case. */
+/** One step of a PATCH, always with a path; `op` is lower case. */
 export interface PatchStep {
   op: 'add' | 'remove' | 'replace'
   path: string
@@ -19,10 +19,10 @@ export interface PatchStep {
 /** RFC 7643, 3.1, and the list of schemas. */
 const commonAttributes = new Set(['schemas', 'id', 'externalid', 'meta'])
 
-/** More than anybody has of anything. */
+/** More values than any real attribute has. */
 const maxValues = 100
 
-/** The attributes the schema knows, each of its type; others, and groups, are dropped. */
+/** Validates the attributes of the schema and drops all others, and groups. */
 export function parseUser(body: Json): Json {
   const attributes = Object.fromEntries(
     Object.entries(body).filter(([name]) => name.toLowerCase() !== 'groups'),
@@ -31,8 +31,8 @@ export function parseUser(body: Json): Json {
 }
 
 /**
- * Before the library sees it, whose work grows faster than a list does. What was long before may stay, so that
- * every user can still be changed, and above all deactivated.
+ * Runs before the library, whose work grows faster than the list. A list that is already longer may stay, so
+ * that every user can still be changed, and above all deactivated.
  */
 export function rejectLongList(name: string, value: unknown, before?: unknown): void {
   const max = Math.max(maxValues, Array.isArray(before) ? before.length : 0)
@@ -40,7 +40,7 @@ export function rejectLongList(name: string, value: unknown, before?: unknown): 
   throw new ScimError(400, 'invalidValue', `${name.slice(0, 100)} has more than ${maxValues} values.`)
 }
 
-/** The user after one step. The library sees only what the step is about: it checks all it sees. */
+/** Applies one step. The library gets only the attribute concerned, because it validates everything it gets. */
 export async function patchAttribute(user: Json, step: PatchStep): Promise<Json> {
   const name = step.path.startsWith(enterpriseUrn) ? enterpriseUrn : (step.path.split(/[.[]/)[0] ?? '')
   const { schemas, userName, [name]: value, ...rest } = user
@@ -52,20 +52,20 @@ async function patchPart(part: Json, step: PatchStep): Promise<Json> {
   const before = withScimErrors(() => new Schemas.User(part, 'both'))
   try {
     const patch = new Messages.PatchOp({ schemas: [patchUrn], Operations: [step] })
-    // Nothing comes back when nothing changed.
+    // The library returns nothing if nothing changed.
     return toPlainJson((await patch.apply(before)) ?? before)
   } catch (error) {
     throw toScimError(error)
   }
 }
 
-/** How the schema spells an attribute or part of one; undefined when it has none of that name. */
+/** The attribute path as the schema spells it; undefined if the schema does not have it. */
 export function findSpelling(name: string, sub?: string): string | undefined {
   return findSpellingIn(Schemas.User, name, sub)
 }
 
 export function findEnterpriseSpelling(name: string, sub?: string): string | undefined {
-  // The library gives every schema the attributes that only whole resources have.
+  // The library adds attributes to every schema that only whole resources have.
   if (commonAttributes.has(name.toLowerCase())) return undefined
   return findSpellingIn(Schemas.EnterpriseUser, name, sub)
 }
@@ -78,7 +78,7 @@ function findSpellingIn(schema: typeof Types.Schema, name: string, sub?: string)
   return part && `${attribute.name}.${part.name}`
 }
 
-/** Whether values of the attribute, spelt as the schema does, are lists or objects. */
+/** Whether the attribute (in the schema's spelling) holds lists or objects. */
 export function isCompound(path: string): boolean {
   const { type, config } = Schemas.User.definition.attribute(path)
   return type === 'complex' || config.multiValued === true
@@ -88,7 +88,7 @@ function isSameName(known: { name: string }, name: string): boolean {
   return known.name.toLowerCase() === name.toLowerCase()
 }
 
-/** The library's objects guard and compute; what is kept is their JSON. */
+/** The library's objects have setters and computed values; plain JSON is stored. */
 function toPlainJson(user: unknown): Json {
   const value: unknown = JSON.parse(JSON.stringify(user))
   return isObject(value) ? value : {}
@@ -102,15 +102,15 @@ function withScimErrors<T>(work: () => T): T {
   }
 }
 
-/** How the library begins what it says of a request; it also passes on what the engine said to it. */
+/** The prefixes of the library's own messages; it also passes on messages of the JavaScript engine. */
 const libraryMessagePattern =
   /^((Complex |Required )?attribute '|Invalid (attribute )?path '|Filter '|The request body )/i
 
-/** Only ever around calls of the library: what it throws is about the request. */
+/** Use only around calls of the library: its errors are about the request. */
 function toScimError(error: unknown): ScimError {
   const { scimType, message } = error as { scimType?: ScimType; message: string }
   const detail = libraryMessagePattern.test(message)
     ? message
-    : 'A value does not fit the attribute it is for.'
+    : 'A value does not match the type of its attribute.'
   return new ScimError(400, scimType ?? 'invalidValue', detail)
 }

@@ -8,7 +8,7 @@ import { newUuid, uuidPattern } from '../../../lib/ids.ts'
 import type { Pagination } from '../../../lib/query-params.ts'
 import type { FilterableFields, Term } from '../filter.ts'
 
-/** A SCIM user together with the member it stands for. */
+/** A SCIM user together with its member. */
 export interface UserRow {
   id: string
   user_id: string
@@ -23,15 +23,15 @@ export interface UserRow {
   active: Flag
 }
 
-/** What a request says about a user, in the terms of our tables. */
+/** A user request converted to columns. */
 export interface UserInput {
   userName: string
   externalId: string | null
-  /** Lower case. Undefined when the request names none. */
+  /** Lower case. Undefined if the request has none. */
   email: string | undefined
   firstName: string | null
   lastName: string | null
-  /** Undefined: as it is. */
+  /** Undefined: unchanged. */
   active: boolean | undefined
   /** The attributes that have no column, as JSON. */
   resource: string
@@ -43,7 +43,7 @@ export interface UserGroup {
   display_name: string
 }
 
-/** Of e-mails only the primary one has a column; the others are looked for in the text of the rest. */
+/** Only the primary e-mail has a column; the others are matched in the stored JSON. */
 export const userFields: FilterableFields = new Map([
   ['id', 'exact'],
   ['externalid', 'exact'],
@@ -67,7 +67,7 @@ const activeFlags = new Map([
   ['true', 1],
   ['false', 0],
 ])
-/** What no flag is, for a text that is no boolean. */
+/** Matches no row: the value is not a boolean. */
 const noFlag = -1
 
 function buildCondition({ path, value }: Term): Expression<SqlBool> {
@@ -80,7 +80,7 @@ function buildCondition({ path, value }: Term): Expression<SqlBool> {
   return sql`(members.email = ${address} or lower(scim_users.resource) like ${toLikePattern(address)} escape '!')`
 }
 
-/** A pattern that finds the text inside JSON. */
+/** A LIKE pattern that matches the text inside JSON. */
 function toLikePattern(text: string): string {
   return `%${JSON.stringify(text).slice(1, -1).replace(/[!%_]/g, '!$&')}%`
 }
@@ -96,7 +96,7 @@ export async function listUsers(
   return fetchPage(selectUsers(db, organizationId, branches), page, userOrder)
 }
 
-/** In the order of `listUsers`; for filters that the database does not know. */
+/** In the order of `listUsers`; for filters that SQL cannot express. */
 export async function listFirstUsers(
   db: Db,
   organizationId: string,
@@ -179,7 +179,7 @@ export async function updateMemberProfile(
   await tx.updateTable('members').set({ email, first_name, last_name }).where('id', '=', memberId).execute()
 }
 
-/** The groups of each of these users, by the id of the user. */
+/** The groups of each user, by SCIM user id. */
 export async function listGroupsByUser(db: Db, ids: string[]): Promise<Map<string, UserGroup[]>> {
   const groups: UserGroup[] = []
   for (const batch of splitIntoChunks(ids, 500)) {
