@@ -23,15 +23,7 @@ import {
   toSettingColumns,
   updateBody,
 } from './record.ts'
-import {
-  findCredential,
-  findNextSortOrder,
-  insertCredential,
-  listCredentials,
-  lockCredential,
-  removeCredential,
-  updateCredential,
-} from './store.ts'
+import { byokKeys, findNextSortOrder } from './store.ts'
 
 const tag = 'BYOK'
 const idParam = z.object({ id: z.uuid().toLowerCase() })
@@ -52,7 +44,8 @@ const listByokKeys = defineOperation({
   handle: async ({ gateway, caller, query }) => {
     const provider = query.provider === undefined ? undefined : resolveProviderSlug(gateway, query.provider)
     const workspace = await resolveWorkspace(gateway.db, caller.organizationId, query.workspace_id)
-    const { rows, total } = await listCredentials(gateway.db, { workspaceId: workspace.id, provider }, query)
+    const scope = { workspaceId: workspace.id, filters: { provider } }
+    const { rows, total } = await byokKeys.list(gateway.db, scope, query)
     return { data: rows.map(toByokRecord), total_count: total }
   },
 })
@@ -80,12 +73,12 @@ const createByokKey = defineOperation({
     const row = await gateway.db.transaction().execute(async (tx) => {
       await lockWorkspace(tx, organizationId, workspaceId)
       const { count, sortOrder } = await findNextSortOrder(tx, workspaceId, provider)
-      if (count >= maxCredentialsPerProvider)
+      if (count >= maxKeysPerProvider)
         throw gatewayError(
           'conflict',
-          `The workspace has ${maxCredentialsPerProvider}BYOK keys for ${provider} already: delete one first.`,
+          `The workspace has ${maxKeysPerProvider} BYOK keys for ${provider} already: delete one first.`,
         )
-      const created = await insertCredential(tx, gateway.clock, {
+      const created = await byokKeys.insert(tx, gateway.clock, {
         ...defaultSettings,
         ...settings,
         id,
@@ -115,8 +108,8 @@ const getByokKey = defineOperation({
   errors: [404],
   response: byokResponse,
   handle: async ({ gateway, caller, params }) => {
-    const row = await findCredential(gateway.db, caller.organizationId, params.id)
-    if (!row) throw credentialNotFoundError()
+    const row = await byokKeys.find(gateway.db, caller.organizationId, params.id)
+    if (!row) throw byokKeyNotFoundError()
     return { data: toByokRecord(row) }
   },
 })
@@ -134,8 +127,8 @@ const updateByokKey = defineOperation({
   response: byokResponse,
   handle: ({ gateway, caller, params, body }) =>
     gateway.db.transaction().execute(async (tx) => {
-      const row = await lockCredential(tx, caller.organizationId, params.id)
-      if (!row) throw credentialNotFoundError()
+      const row = await byokKeys.lock(tx, caller.organizationId, params.id)
+      if (!row) throw byokKeyNotFoundError()
       const changes = {
         ...toSettingColumns(await validateSettings(gateway, tx, caller.organizationId, body)),
         ...(body.key !== undefined && {
@@ -146,7 +139,7 @@ const updateByokKey = defineOperation({
       }
       validateCombination({ ...row, ...changes })
       if (Object.keys(changes).length === 0) return { data: toByokRecord(row) }
-      return { data: toByokRecord(await updateCredential(tx, gateway.clock, row.id, changes)) }
+      return { data: toByokRecord(await byokKeys.update(tx, gateway.clock, row.id, changes)) }
     }),
 })
 
@@ -161,14 +154,14 @@ const deleteByokKey = defineOperation({
   errors: [404],
   response: z.strictObject({ deleted: z.literal(true) }),
   handle: async ({ gateway, caller, params }) => {
-    if (!(await removeCredential(gateway.db, gateway.clock, caller.organizationId, params.id)))
-      throw credentialNotFoundError()
+    if (!(await byokKeys.remove(gateway.db, gateway.clock, caller.organizationId, params.id)))
+      throw byokKeyNotFoundError()
     return { deleted: true as const }
   },
 })
 
 /** One request may try each of them. */
-const maxCredentialsPerProvider = 50
+const maxKeysPerProvider = 50
 
 export const byokOperations = [listByokKeys, createByokKey, getByokKey, updateByokKey, deleteByokKey]
 
@@ -253,6 +246,6 @@ function validateCombination(settings: { is_fallback: number; is_byok_only: numb
     throw invalidFieldError('is_byok_only', 'cannot be combined with is_fallback')
 }
 
-function credentialNotFoundError() {
+function byokKeyNotFoundError() {
   return gatewayError('not_found', 'The BYOK key does not exist.')
 }

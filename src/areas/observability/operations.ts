@@ -27,15 +27,7 @@ import {
   toSettingColumns,
   updateBody,
 } from './record.ts'
-import {
-  countDestinations,
-  findDestination,
-  insertDestination,
-  listDestinations,
-  lockDestination,
-  removeDestination,
-  updateDestination,
-} from './store.ts'
+import { countDestinations, destinations } from './store.ts'
 import { testDestination, testResult } from './test-destination.ts'
 
 const tag = 'Observability'
@@ -59,7 +51,7 @@ const listObservabilityDestinations = defineOperation({
   response: z.strictObject({ data: z.array(destinationRecord), total_count: z.int() }),
   handle: async ({ gateway, caller, query }) => {
     const workspace = await resolveWorkspace(gateway.db, caller.organizationId, query.workspace_id)
-    const { rows, total } = await listDestinations(gateway.db, workspace.id, query)
+    const { rows, total } = await destinations.list(gateway.db, { workspaceId: workspace.id }, query)
     return { data: rows.map((row) => toDestinationRecord(gateway.vault, row)), total_count: total }
   },
 })
@@ -88,7 +80,7 @@ const createObservabilityDestination = defineOperation({
       await lockWorkspace(tx, caller.organizationId, workspaceId)
       if ((await countDestinations(tx, workspaceId, kind.type)) >= maxPerType)
         throw tooManyDestinationsError(kind.type)
-      const created = await insertDestination(tx, gateway.clock, {
+      const created = await destinations.insert(tx, gateway.clock, {
         ...defaultSettings,
         ...toSettingColumns(body),
         ...sealConfig(gateway.vault, kind, id, config),
@@ -143,7 +135,7 @@ const updateObservabilityDestination = defineOperation({
       // Locks the workspace before the record, in the same order as deleting a workspace.
       if (body.enabled && !(await tryLockWorkspace(tx, organizationId, existing.workspace_id)))
         throw gatewayError('conflict', 'The workspace of this destination was deleted.')
-      const row = await lockDestination(tx, organizationId, params.id)
+      const row = await destinations.lock(tx, organizationId, params.id)
       if (!row) throw destinationNotFoundError()
       await rejectUnknownKeys(tx, organizationId, body.api_key_hashes)
       const changes = {
@@ -152,7 +144,10 @@ const updateObservabilityDestination = defineOperation({
       }
       if (Object.keys(changes).length === 0) return { data: toDestinationRecord(gateway.vault, row) }
       return {
-        data: toDestinationRecord(gateway.vault, await updateDestination(tx, gateway.clock, row.id, changes)),
+        data: toDestinationRecord(
+          gateway.vault,
+          await destinations.update(tx, gateway.clock, row.id, changes),
+        ),
       }
     }),
 })
@@ -168,7 +163,7 @@ const deleteObservabilityDestination = defineOperation({
   errors: [404],
   response: z.strictObject({ deleted: z.literal(true) }),
   handle: async ({ gateway, caller, params }) => {
-    if (!(await removeDestination(gateway.db, gateway.clock, caller.organizationId, params.id)))
+    if (!(await destinations.remove(gateway.db, gateway.clock, caller.organizationId, params.id)))
       throw destinationNotFoundError()
     return { deleted: true as const }
   },
@@ -243,7 +238,7 @@ async function rejectUnknownKeys(
 }
 
 async function requireDestination(db: Db, organizationId: string, id: string): Promise<DestinationRow> {
-  const row = await findDestination(db, organizationId, id)
+  const row = await destinations.find(db, organizationId, id)
   if (!row) throw destinationNotFoundError()
   return row
 }
