@@ -82,13 +82,14 @@ const fieldRetention: Record<RequestField, 'kept' | 'dropped'> = {
   debug: 'dropped',
 }
 
+export type RequestFields = Partial<Record<RequestField, unknown>>
 export type PresetConfig = Record<string, unknown>
 
 /** Bounds the size of a page of versions. */
 export const maxPartBytes = 256 * 1024
 
 /** The fields a preset keeps, under the names they were sent with. Null counts as absent, as in a request. */
-export function extractConfig(body: Partial<Record<RequestField, unknown>>): PresetConfig {
+export function extractConfig(body: RequestFields): PresetConfig {
   const retained = Object.entries(fieldRetention).flatMap(([field, retention]) => {
     const value = body[field as RequestField]
     if (retention === 'dropped' || value === undefined || value === null) return []

@@ -8,7 +8,7 @@ import { responsesBody } from '../../dialects/responses/schema.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
 import type { Caller } from '../../pipeline/request/authenticate.ts'
-import { extractConfig, type PresetConfig } from './config.ts'
+import { extractConfig, type PresetConfig, type RequestFields } from './config.ts'
 import { fullRecord, toFullRecord } from './record.ts'
 import { slugParam } from './slug.ts'
 import { addVersion, lockOrCreatePreset, updatePreset } from './store.ts'
@@ -18,59 +18,64 @@ const presetResponse = z.strictObject({ data: fullRecord })
 const description =
   'Only the configuration and the system prompt are stored; everything else in the body is validated and ignored. An archived preset accepts no new version.'
 
-const common = {
-  method: 'POST' as const,
-  tag: 'Presets',
-  description,
-  access: 'management' as const,
-  params: slugParam,
-  errors: [404, 409],
-  response: presetResponse,
+interface PresetSource<Body> {
+  id: string
+  path: string
+  format: PresetFormat
+  formatName: string
+  body: z.ZodType<Body>
+  extractPrompt(body: Body): string | null
 }
 
-const createPresetFromChat = defineOperation({
-  ...common,
-  id: 'createPresetFromChat',
-  path: '/presets/{slug}/chat/completions',
-  summary: 'Creates a preset, or a new version of it, from a chat request.',
-  body: chatBody,
-  handle: ({ gateway, caller, params, body }) =>
-    saveVersion(gateway, caller, params.slug, {
-      format: 'chat',
-      config: extractConfig(body),
-      prompt: extractChatPrompt(body),
-    }),
-})
+function defineCreateOperation<Body extends RequestFields>(source: PresetSource<Body>) {
+  const { id, path, format, formatName, extractPrompt } = source
+  return defineOperation({
+    id,
+    method: 'POST',
+    path,
+    tag: 'Presets',
+    summary: `Creates a preset, or a new version of it, from a ${formatName} request.`,
+    description,
+    access: 'management',
+    params: slugParam,
+    body: source.body,
+    errors: [404, 409],
+    response: presetResponse,
+    handle: ({ gateway, caller, params, body }) =>
+      saveVersion(gateway, caller, params.slug, {
+        format,
+        config: extractConfig(body),
+        prompt: extractPrompt(body),
+      }),
+  })
+}
 
-const createPresetFromMessages = defineOperation({
-  ...common,
-  id: 'createPresetFromMessages',
-  path: '/presets/{slug}/messages',
-  summary: 'Creates a preset, or a new version of it, from a Messages request.',
-  body: messagesBody,
-  handle: ({ gateway, caller, params, body }) =>
-    saveVersion(gateway, caller, params.slug, {
-      format: 'messages',
-      config: extractConfig(body),
-      prompt: extractMessagesPrompt(body),
-    }),
-})
-
-const createPresetFromResponses = defineOperation({
-  ...common,
-  id: 'createPresetFromResponses',
-  path: '/presets/{slug}/responses',
-  summary: 'Creates a preset, or a new version of it, from a Responses request.',
-  body: responsesBody,
-  handle: ({ gateway, caller, params, body }) =>
-    saveVersion(gateway, caller, params.slug, {
-      format: 'responses',
-      config: extractConfig(body),
-      prompt: extractResponsesPrompt(body),
-    }),
-})
-
-export const createOperations = [createPresetFromChat, createPresetFromMessages, createPresetFromResponses]
+export const createOperations = [
+  defineCreateOperation({
+    id: 'createPresetFromChat',
+    path: '/presets/{slug}/chat/completions',
+    format: 'chat',
+    formatName: 'chat',
+    body: chatBody,
+    extractPrompt: extractChatPrompt,
+  }),
+  defineCreateOperation({
+    id: 'createPresetFromMessages',
+    path: '/presets/{slug}/messages',
+    format: 'messages',
+    formatName: 'Messages',
+    body: messagesBody,
+    extractPrompt: extractMessagesPrompt,
+  }),
+  defineCreateOperation({
+    id: 'createPresetFromResponses',
+    path: '/presets/{slug}/responses',
+    format: 'responses',
+    formatName: 'Responses',
+    body: responsesBody,
+    extractPrompt: extractResponsesPrompt,
+  }),
+]
 
 interface PresetContent {
   format: PresetFormat
