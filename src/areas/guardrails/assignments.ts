@@ -1,22 +1,25 @@
 import { z } from 'zod'
 import type { Db } from '../../db/db.ts'
+import type { RowPage } from '../../db/page.ts'
 import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
-import { pageQuery } from '../../lib/query-params.ts'
+import { type Pagination, pageQuery } from '../../lib/query-params.ts'
 import { isDefaultGuardrail } from '../../policy/default-guardrail.ts'
 import type { GuardrailRow } from '../../policy/guardrail.ts'
 import { idParam, lockGuardrail, requireGuardrail, tag } from './guardrail.ts'
 import {
-  assignKeys,
-  assignMembers,
+  type AssignmentScope,
+  type AssignmentTable,
+  assignGuardrail,
   type KeyAssignment,
+  keyAssignments,
   listKeyAssignments,
   listMemberAssignments,
   lockKeys,
   lockMembers,
   type MemberAssignment,
-  unassignKeys,
-  unassignMembers,
+  memberAssignments,
+  unassignGuardrail,
 } from './store.ts'
 
 const keyAssignment = z
@@ -47,11 +50,7 @@ const names = z
   .min(1)
   .max(1000)
   .transform((list) => [...new Set(list)])
-const keysBody = z.strictObject({ key_hashes: names })
-const membersBody = z.strictObject({ member_user_ids: names })
 
-const keyPage = z.strictObject({ data: z.array(keyAssignment), total_count: z.int() })
-const memberPage = z.strictObject({ data: z.array(memberAssignment), total_count: z.int() })
 const assignedResponse = z.strictObject({
   assigned_count: z.int().describe('The number of keys or members that now have this guardrail.'),
 })
@@ -59,164 +58,155 @@ const unassignedResponse = z.strictObject({
   unassigned_count: z.int().describe('The number of keys or members that had this guardrail.'),
 })
 
-const listGuardrailKeyAssignments = defineOperation({
-  id: 'listGuardrailKeyAssignments',
-  method: 'GET',
-  path: '/guardrails/assignments/keys',
-  tag,
-  summary: 'Lists the guardrail assignments of all keys of the organization.',
-  access: 'management',
-  query: pageQuery,
-  response: keyPage,
-  handle: async ({ gateway, caller, query }) => {
-    const scope = { organizationId: caller.organizationId }
-    const { rows, total } = await listKeyAssignments(gateway.db, scope, query)
-    return { data: rows.map(toKeyAssignment), total_count: total }
+/** What differs between the assignments of keys and of members. */
+interface Assignees<Row, Assignment, Body> {
+  plural: 'keys' | 'members'
+  ids: { listAll: string; list: string; assign: string; unassign: string }
+  summaries: { assign: string; unassign: string }
+  record: z.ZodType<unknown, Assignment>
+  toRecord(row: Row): Assignment
+  body: z.ZodType<Body>
+  namesOf(body: Body): string[]
+  table: AssignmentTable
+  list(db: Db, scope: AssignmentScope, page: Pagination): Promise<RowPage<Row>>
+  /** Locks the named keys or members; throws if one is unknown. */
+  requireIds(tx: Db, guardrail: GuardrailRow, names: string[]): Promise<(number | string)[]>
+}
+
+const common = { tag, access: 'management' } as const
+
+function defineLists<Row, Assignment, Body>(assignees: Assignees<Row, Assignment, Body>) {
+  const { plural, ids, record, toRecord, list } = assignees
+  const response = z.strictObject({ data: z.array(record), total_count: z.int() })
+  const listPage = async (db: Db, scope: AssignmentScope, page: Pagination) => {
+    const { rows, total } = await list(db, scope, page)
+    return { data: rows.map(toRecord), total_count: total }
+  }
+  const listAll = defineOperation({
+    ...common,
+    id: ids.listAll,
+    method: 'GET',
+    path: `/guardrails/assignments/${plural}`,
+    summary: `Lists the guardrail assignments of all ${plural} of the organization.`,
+    query: pageQuery,
+    response,
+    handle: ({ gateway, caller, query }) =>
+      listPage(gateway.db, { organizationId: caller.organizationId }, query),
+  })
+  const listOne = defineOperation({
+    ...common,
+    id: ids.list,
+    method: 'GET',
+    path: `/guardrails/{id}/assignments/${plural}`,
+    summary: `Lists the ${plural} a guardrail is assigned to.`,
+    params: idParam,
+    query: pageQuery,
+    errors: [404],
+    response,
+    handle: async ({ gateway, caller: { organizationId }, params, query }) => {
+      const { id } = await requireGuardrail(gateway.db, organizationId, params.id)
+      return listPage(gateway.db, { organizationId, guardrailId: id }, query)
+    },
+  })
+  return { listAll, listOne }
+}
+
+function defineChanges<Row, Assignment, Body>(assignees: Assignees<Row, Assignment, Body>) {
+  const { plural, ids, summaries, namesOf, table, requireIds } = assignees
+  const assign = defineOperation({
+    ...common,
+    id: ids.assign,
+    method: 'POST',
+    path: `/guardrails/{id}/assignments/${plural}`,
+    summary: summaries.assign,
+    params: idParam,
+    body: assignees.body,
+    errors: [404],
+    response: assignedResponse,
+    handle: ({ gateway, caller, params, body }) =>
+      gateway.db.transaction().execute(async (tx) => {
+        const guardrail = await lockGuardrail(tx, caller.organizationId, params.id)
+        rejectDefaultGuardrail(guardrail)
+        const assigneeIds = await requireIds(tx, guardrail, namesOf(body))
+        const assignments = { guardrail, by: caller.userId, ids: assigneeIds }
+        await assignGuardrail(tx, gateway.clock, table, assignments)
+        return { assigned_count: assigneeIds.length }
+      }),
+  })
+  const unassign = defineOperation({
+    ...common,
+    id: ids.unassign,
+    method: 'POST',
+    path: `/guardrails/{id}/assignments/${plural}/remove`,
+    summary: summaries.unassign,
+    params: idParam,
+    body: assignees.body,
+    errors: [404],
+    response: unassignedResponse,
+    handle: ({ gateway, caller, params, body }) =>
+      gateway.db.transaction().execute(async (tx) => {
+        const guardrail = await lockGuardrail(tx, caller.organizationId, params.id)
+        return { unassigned_count: await unassignGuardrail(tx, table, guardrail, namesOf(body)) }
+      }),
+  })
+  return [assign, unassign]
+}
+
+const keys: Assignees<KeyAssignment, z.input<typeof keyAssignment>, { key_hashes: string[] }> = {
+  plural: 'keys',
+  ids: {
+    listAll: 'listGuardrailKeyAssignments',
+    list: 'listGuardrailKeys',
+    assign: 'assignGuardrailKeys',
+    unassign: 'unassignGuardrailKeys',
   },
-})
-
-const listGuardrailMemberAssignments = defineOperation({
-  id: 'listGuardrailMemberAssignments',
-  method: 'GET',
-  path: '/guardrails/assignments/members',
-  tag,
-  summary: 'Lists the guardrail assignments of all members of the organization.',
-  access: 'management',
-  query: pageQuery,
-  response: memberPage,
-  handle: async ({ gateway, caller, query }) => {
-    const scope = { organizationId: caller.organizationId }
-    const { rows, total } = await listMemberAssignments(gateway.db, scope, query)
-    return { data: rows.map(toMemberAssignment), total_count: total }
+  summaries: {
+    assign: 'Assigns a guardrail to keys of its workspace, replacing their previous one.',
+    unassign: 'Removes a guardrail from keys. Keys that do not have it are ignored.',
   },
-})
+  record: keyAssignment,
+  toRecord: toKeyAssignment,
+  body: z.strictObject({ key_hashes: names }),
+  namesOf: (body) => body.key_hashes,
+  table: keyAssignments,
+  list: listKeyAssignments,
+  requireIds: requireKeys,
+}
 
-const listGuardrailKeys = defineOperation({
-  id: 'listGuardrailKeys',
-  method: 'GET',
-  path: '/guardrails/{id}/assignments/keys',
-  tag,
-  summary: 'Lists the keys a guardrail is assigned to.',
-  access: 'management',
-  params: idParam,
-  query: pageQuery,
-  errors: [404],
-  response: keyPage,
-  handle: async ({ gateway, caller, params, query }) => {
-    const { id } = await requireGuardrail(gateway.db, caller.organizationId, params.id)
-    const scope = { organizationId: caller.organizationId, guardrailId: id }
-    const { rows, total } = await listKeyAssignments(gateway.db, scope, query)
-    return { data: rows.map(toKeyAssignment), total_count: total }
+const members: Assignees<
+  MemberAssignment,
+  z.input<typeof memberAssignment>,
+  { member_user_ids: string[] }
+> = {
+  plural: 'members',
+  ids: {
+    listAll: 'listGuardrailMemberAssignments',
+    list: 'listGuardrailMembers',
+    assign: 'assignGuardrailMembers',
+    unassign: 'unassignGuardrailMembers',
   },
-})
-
-const listGuardrailMembers = defineOperation({
-  id: 'listGuardrailMembers',
-  method: 'GET',
-  path: '/guardrails/{id}/assignments/members',
-  tag,
-  summary: 'Lists the members a guardrail is assigned to.',
-  access: 'management',
-  params: idParam,
-  query: pageQuery,
-  errors: [404],
-  response: memberPage,
-  handle: async ({ gateway, caller, params, query }) => {
-    const { id } = await requireGuardrail(gateway.db, caller.organizationId, params.id)
-    const scope = { organizationId: caller.organizationId, guardrailId: id }
-    const { rows, total } = await listMemberAssignments(gateway.db, scope, query)
-    return { data: rows.map(toMemberAssignment), total_count: total }
+  summaries: {
+    assign: 'Assigns a guardrail to members. It applies to their keys in its workspace.',
+    unassign: 'Removes a guardrail from members. Members who do not have it are ignored.',
   },
-})
+  record: memberAssignment,
+  toRecord: toMemberAssignment,
+  body: z.strictObject({ member_user_ids: names }),
+  namesOf: (body) => body.member_user_ids,
+  table: memberAssignments,
+  list: listMemberAssignments,
+  requireIds: requireMembers,
+}
 
-const assignGuardrailKeys = defineOperation({
-  id: 'assignGuardrailKeys',
-  method: 'POST',
-  path: '/guardrails/{id}/assignments/keys',
-  tag,
-  summary: 'Assigns a guardrail to keys of its workspace, replacing their previous one.',
-  access: 'management',
-  params: idParam,
-  body: keysBody,
-  errors: [404],
-  response: assignedResponse,
-  handle: ({ gateway, caller, params, body }) =>
-    gateway.db.transaction().execute(async (tx) => {
-      const guardrail = await lockGuardrail(tx, caller.organizationId, params.id)
-      rejectDefaultGuardrail(guardrail)
-      const ids = await requireKeys(tx, guardrail, body.key_hashes)
-      await assignKeys(tx, gateway.clock, { guardrail, by: caller.userId }, ids)
-      return { assigned_count: ids.length }
-    }),
-})
-
-const assignGuardrailMembers = defineOperation({
-  id: 'assignGuardrailMembers',
-  method: 'POST',
-  path: '/guardrails/{id}/assignments/members',
-  tag,
-  summary: 'Assigns a guardrail to members. It applies to their keys in its workspace.',
-  access: 'management',
-  params: idParam,
-  body: membersBody,
-  errors: [404],
-  response: assignedResponse,
-  handle: ({ gateway, caller, params, body }) =>
-    gateway.db.transaction().execute(async (tx) => {
-      const guardrail = await lockGuardrail(tx, caller.organizationId, params.id)
-      rejectDefaultGuardrail(guardrail)
-      const ids = await lockMembers(tx, caller.organizationId, body.member_user_ids)
-      rejectUnknown('member_user_ids', body.member_user_ids, ids)
-      await assignMembers(tx, gateway.clock, { guardrail, by: caller.userId }, ids)
-      return { assigned_count: ids.length }
-    }),
-})
-
-const unassignGuardrailKeys = defineOperation({
-  id: 'unassignGuardrailKeys',
-  method: 'POST',
-  path: '/guardrails/{id}/assignments/keys/remove',
-  tag,
-  summary: 'Removes a guardrail from keys. Keys that do not have it are ignored.',
-  access: 'management',
-  params: idParam,
-  body: keysBody,
-  errors: [404],
-  response: unassignedResponse,
-  handle: ({ gateway, caller, params, body }) =>
-    gateway.db.transaction().execute(async (tx) => {
-      const guardrail = await lockGuardrail(tx, caller.organizationId, params.id)
-      return { unassigned_count: await unassignKeys(tx, guardrail, body.key_hashes) }
-    }),
-})
-
-const unassignGuardrailMembers = defineOperation({
-  id: 'unassignGuardrailMembers',
-  method: 'POST',
-  path: '/guardrails/{id}/assignments/members/remove',
-  tag,
-  summary: 'Removes a guardrail from members. Members who do not have it are ignored.',
-  access: 'management',
-  params: idParam,
-  body: membersBody,
-  errors: [404],
-  response: unassignedResponse,
-  handle: ({ gateway, caller, params, body }) =>
-    gateway.db.transaction().execute(async (tx) => {
-      const guardrail = await lockGuardrail(tx, caller.organizationId, params.id)
-      return { unassigned_count: await unassignMembers(tx, guardrail, body.member_user_ids) }
-    }),
-})
+const [keyLists, memberLists] = [defineLists(keys), defineLists(members)]
 
 export const assignmentOperations = [
-  listGuardrailKeyAssignments,
-  listGuardrailMemberAssignments,
-  listGuardrailKeys,
-  assignGuardrailKeys,
-  unassignGuardrailKeys,
-  listGuardrailMembers,
-  assignGuardrailMembers,
-  unassignGuardrailMembers,
+  keyLists.listAll,
+  memberLists.listAll,
+  keyLists.listOne,
+  ...defineChanges(keys),
+  memberLists.listOne,
+  ...defineChanges(members),
 ]
 
 function rejectDefaultGuardrail(guardrail: GuardrailRow): void {
@@ -240,6 +230,12 @@ async function requireKeys(tx: Db, guardrail: GuardrailRow, hashes: string[]): P
     )
   }
   return keys.map((key) => key.id)
+}
+
+async function requireMembers(tx: Db, guardrail: GuardrailRow, userIds: string[]): Promise<string[]> {
+  const ids = await lockMembers(tx, guardrail.organization_id, userIds)
+  rejectUnknown('member_user_ids', userIds, ids)
+  return ids
 }
 
 function rejectUnknown(field: string, requested: string[], existing: string[]): void {

@@ -1,4 +1,4 @@
-import type { Selectable } from 'kysely'
+import { type Expression, type Selectable, sql } from 'kysely'
 import type { ApiKey } from '../../account/keys.ts'
 import { type Db, isPostgres, isUniqueViolation } from '../../db/db.ts'
 import { fetchPage, type RowPage } from '../../db/page.ts'
@@ -206,50 +206,60 @@ export async function lockMembers(tx: Db, organizationId: string, ids: string[])
   return rows.map((row) => row.id)
 }
 
+/** Where the assignments of keys or members are stored. */
+export interface AssignmentTable {
+  table: 'guardrail_keys' | 'guardrail_members'
+  idColumn: 'key_id' | 'user_id'
+  /** Columns of the guardrail within which a key or member has at most one. */
+  scopeColumns: readonly 'workspace_id'[]
+  /** The values of `idColumn` for the names a client sends. */
+  selectIds(tx: Db, organizationId: string, names: string[]): Expression<unknown> | string[]
+}
+
+export const keyAssignments: AssignmentTable = {
+  table: 'guardrail_keys',
+  idColumn: 'key_id',
+  scopeColumns: [],
+  selectIds: (tx, organizationId, hashes) =>
+    tx
+      .selectFrom('api_keys')
+      .select('id')
+      .where('organization_id', '=', organizationId)
+      .where('hash', 'in', hashes),
+}
+
+export const memberAssignments: AssignmentTable = {
+  table: 'guardrail_members',
+  idColumn: 'user_id',
+  scopeColumns: ['workspace_id'],
+  selectIds: (_tx, _organizationId, userIds) => userIds,
+}
+
 export interface NewAssignments {
   guardrail: GuardrailRow
   by: string | null
+  ids: (number | string)[]
 }
 
-/** Moves keys from other guardrails to this one; a key that already has it keeps its assignment. */
-export async function assignKeys(
+/** Replaces the guardrail of keys or members; one that already has this guardrail keeps its assignment. */
+export async function assignGuardrail(
   tx: Db,
   clock: Clock,
-  { guardrail, by }: NewAssignments,
-  keyIds: number[],
+  { table, idColumn, scopeColumns }: AssignmentTable,
+  { guardrail, by, ids }: NewAssignments,
 ): Promise<void> {
-  await tx
-    .deleteFrom('guardrail_keys')
-    .where('key_id', 'in', keyIds)
+  const previous = tx
+    .deleteFrom(table)
+    .where(sql.ref(idColumn), 'in', ids)
     .where('guardrail_id', '!=', guardrail.id)
+  await scopeColumns
+    .reduce((query, column) => query.where(sql.ref(column), '=', guardrail[column]), previous)
     .execute()
+  const scope = Object.fromEntries(scopeColumns.map((column) => [column, guardrail[column]]))
   await tx
-    .insertInto('guardrail_keys')
-    .values(keyIds.map((keyId) => ({ ...buildAssignment(clock, guardrail, by), key_id: keyId })))
-    .onConflict((conflict) => conflict.column('key_id').doNothing())
-    .execute()
-}
-
-/** The same for members, in the workspace of the guardrail. */
-export async function assignMembers(
-  tx: Db,
-  clock: Clock,
-  { guardrail, by }: NewAssignments,
-  userIds: string[],
-): Promise<void> {
-  const { workspace_id } = guardrail
-  await tx
-    .deleteFrom('guardrail_members')
-    .where('user_id', 'in', userIds)
-    .where('workspace_id', '=', workspace_id)
-    .where('guardrail_id', '!=', guardrail.id)
-    .execute()
-  await tx
-    .insertInto('guardrail_members')
-    .values(
-      userIds.map((userId) => ({ ...buildAssignment(clock, guardrail, by), workspace_id, user_id: userId })),
-    )
-    .onConflict((conflict) => conflict.columns(['user_id', 'workspace_id']).doNothing())
+    .insertInto(table)
+    .values(ids.map((id) => ({ ...buildAssignment(clock, guardrail, by), ...scope, [idColumn]: id })))
+    .onConflict((conflict) => conflict.columns([idColumn, ...scopeColumns]).doNothing())
     .execute()
 }
 
@@ -263,25 +273,17 @@ function buildAssignment(clock: Clock, guardrail: GuardrailRow, by: string | nul
   }
 }
 
-export async function unassignKeys(tx: Db, guardrail: GuardrailRow, hashes: string[]): Promise<number> {
-  const keys = tx
-    .selectFrom('api_keys')
-    .select('id')
-    .where('organization_id', '=', guardrail.organization_id)
-    .where('hash', 'in', hashes)
+/** Returns how many had this guardrail. */
+export async function unassignGuardrail(
+  tx: Db,
+  { table, idColumn, selectIds }: AssignmentTable,
+  guardrail: GuardrailRow,
+  names: string[],
+): Promise<number> {
   const result = await tx
-    .deleteFrom('guardrail_keys')
+    .deleteFrom(table)
     .where('guardrail_id', '=', guardrail.id)
-    .where('key_id', 'in', keys)
-    .executeTakeFirst()
-  return Number(result.numDeletedRows)
-}
-
-export async function unassignMembers(tx: Db, guardrail: GuardrailRow, userIds: string[]): Promise<number> {
-  const result = await tx
-    .deleteFrom('guardrail_members')
-    .where('guardrail_id', '=', guardrail.id)
-    .where('user_id', 'in', userIds)
+    .where(sql.ref(idColumn), 'in', selectIds(tx, guardrail.organization_id, names))
     .executeTakeFirst()
   return Number(result.numDeletedRows)
 }
