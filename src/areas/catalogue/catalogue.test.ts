@@ -325,7 +325,7 @@ describeOnEachDatabase(
       await done(put('models/acme/fast', model()))
       const before = { ...gateway }
       // What a node that knew nothing of it yet comes to.
-      const other = { ...gateway, edits: { ...gateway.overrides, version: -1, rows: [] } }
+      const other = { ...gateway, overrides: { ...gateway.overrides, version: -1, rows: [] } }
       await pollOverrides(other)
       expect(other.catalogue.bySlug.get('acme/fast')).toEqual(gateway.catalogue.bySlug.get('acme/fast'))
       const away = openDb(':memory:')
