@@ -23,8 +23,8 @@ describeOnEachDatabase('GET /activity', (server) => {
     const organizationId = tenant.organization.id
     const owner = { organizationId, createdBy: null }
     second = (await createWorkspace(db, clock, owner, { name: 'Second', slug: 'second' })).id
-    const wanted = { organizationId, workspaceId: second, kind: 'inference' as const, name: 'k' }
-    key = (await createKey(db, clock, wanted)).key
+    const requested = { organizationId, workspaceId: second, kind: 'inference' as const, name: 'k' }
+    key = (await createKey(db, clock, requested)).key
     const row = (created_at: string, change: Partial<Parameters<typeof buildGeneration>[1]> = {}) =>
       buildGeneration(tenant, {
         created_at,
@@ -103,7 +103,7 @@ describeOnEachDatabase('GET /activity', (server) => {
     ])
   })
 
-  test('R12 400 for what cannot be asked, 404 for whom nobody knows, 403 for a workspace one may not enter', async () => {
+  test('R12 400 for an invalid query, 404 for an unknown key, 403 for a workspace without access', async () => {
     for (const bad of [
       '?date=2028-02-13',
       '?date=2028-03-15',

@@ -17,7 +17,7 @@ type Row = Record<string, string | number | null>
 const now = '2028-03-15T12:00:00.000Z'
 const dayMs = 86_400_000
 
-/** Random generations of the last 40 days: some that end days later, keys, apps, own credentials, failures. */
+/** Random generations of the last 40 days: some that end days later, keys, apps, BYOK keys, failures. */
 async function makeRows(server: TestServer, tenant: Tenant, count: number, seed: number) {
   const { db, clock } = server.gateway
   const organizationId = tenant.organization.id
@@ -103,7 +103,7 @@ function appOf(url: string | null) {
   return { app_url: url, app_title: url && `The app at ${url}` }
 }
 
-/** The same, said once more in the plainest way. */
+/** A naive reimplementation of the query, to compare with. */
 const naive: Record<string, (rows: GenerationTable[]) => number | null> = {
   request_count: (rows) => rows.length,
   tokens_total: (rows) => Number(sum(rows, (row) => prompt(row) + completion(row))),
@@ -138,7 +138,7 @@ const throughput = (row: GenerationTable) => {
   return row.status === 'failed' || completion(row) === 0 ? null : completion(row) / seconds
 }
 
-/** Percentiles are promised to one per cent. */
+/** Percentiles are documented to be accurate to one percent. */
 const near: Record<string, (rows: GenerationTable[]) => number | null> = {}
 for (const [name, read] of Object.entries({ latency, throughput })) {
   const values = (rows: GenerationTable[]) =>
@@ -209,15 +209,15 @@ describeOnEachDatabase('Analytics', (server) => {
 
   let calls = 0
   const post = async (body: object, key = tenant.managementKey) => {
-    // Queries are limited by the minute; the clock moves on by hours so that the rows stay old.
+    // Queries are rate limited per minute, so the clock advances by hours.
     if (++calls % 60 === 0) await resetMinute(server())
     return server().call('POST', '/analytics/query', { key, body })
   }
   const query = async (body: object): Promise<Row[]> => {
-    const { status, body: answer } = await post({ limit: 10_000, ...body })
-    expect(status, JSON.stringify(answer)).toBe(200)
-    expect(answer.data.metadata.row_count).toBe(answer.data.data.length)
-    return answer.data.data
+    const { status, body: result } = await post({ limit: 10_000, ...body })
+    expect(status, JSON.stringify(result)).toBe(200)
+    expect(result.data.metadata.row_count).toBe(result.data.data.length)
+    return result.data.data
   }
   const range = (days: number) => {
     const start = Date.parse(now) - days * dayMs
@@ -238,7 +238,7 @@ describeOnEachDatabase('Analytics', (server) => {
     return shown === null ? null : String(shown)
   }
 
-  /** Every group of the answer against the same group of the rows. */
+  /** Compares every group of the response with the same group of the rows. */
   const compareAll = async (
     rows: Row[],
     source: GenerationTable[],
@@ -271,7 +271,7 @@ describeOnEachDatabase('Analytics', (server) => {
     for (const dimension of Object.keys(dimensionsOf)) {
       const rows = await query({ metrics: all, dimensions: [dimension], time_range: month })
       await compareAll(rows, within(month), [dimension], all)
-      // Alone: what is read for another must not be what makes it right.
+      // Each metric alone: columns read for another metric must not make it correct.
       const alone = await query({ metrics: ['request_count'], dimensions: [dimension], time_range: month })
       await compareAll(alone, within(month), [dimension], ['request_count'])
     }
@@ -380,7 +380,7 @@ describeOnEachDatabase('Analytics', (server) => {
       )
     })
 
-    test('a key by its number or its hash; a hash nobody has warns and finds nothing', async () => {
+    test('a key by its number or its hash; an unknown hash warns and finds nothing', async () => {
       const [key] = made.keys
       const own = expected((row) => row.key_id === key!.id)
       expect(await count({ field: 'api_key_id', operator: 'eq', value: key!.id })).toBe(own)
@@ -390,25 +390,25 @@ describeOnEachDatabase('Analytics', (server) => {
         dimensions: ['model'],
         filters: [{ field: 'api_key_id', operator: 'eq', value: 'f'.repeat(64) }],
       }
-      const { body: answer } = await post(body)
-      expect(answer.data.data).toEqual([])
-      expect(answer.data.warnings).toEqual([expect.stringContaining('f'.repeat(64))])
+      const { body: result } = await post(body)
+      expect(result.data.data).toEqual([])
+      expect(result.data.warnings).toEqual([expect.stringContaining('f'.repeat(64))])
     })
 
     test('a generation by its id', async () => {
-      const wanted = within(range(31)).slice(0, 3)
+      const requested = within(range(31)).slice(0, 3)
       const rows = await query({
         metrics: ['total_usage', 'request_count'],
         dimensions: ['generation_id'],
-        filters: [{ field: 'generation_id', operator: 'in', value: wanted.map((row) => row.id) }],
+        filters: [{ field: 'generation_id', operator: 'in', value: requested.map((row) => row.id) }],
         time_range: range(31),
       })
-      expect(rows.map((row) => row.generation_id).sort()).toEqual(wanted.map((row) => row.id).sort())
+      expect(rows.map((row) => row.generation_id).sort()).toEqual(requested.map((row) => row.id).sort())
     })
   })
 
   describe('rows', () => {
-    test('the newest first, the largest first, or as asked', async () => {
+    test('newest first, largest first, or in the requested order', async () => {
       const metrics = ['request_count', 'tokens_total']
       const days = (await query({ metrics, granularity: 'day' })).map((row) => String(row.date__day))
       expect(days).toEqual(days.toSorted().reverse())
@@ -429,8 +429,8 @@ describeOnEachDatabase('Analytics', (server) => {
 
     test('the row limit says that it cut', async () => {
       const body = { metrics: ['request_count'], dimensions: ['api_key_id'], limit: 2 }
-      const { body: answer } = await post(body)
-      expect(answer.data.metadata).toMatchObject({ row_count: 2, truncated: true })
+      const { body: result } = await post(body)
+      expect(result.data.metadata).toMatchObject({ row_count: 2, truncated: true })
       expect((await post({ ...body, limit: 4 })).body.data.metadata.truncated).toBe(false)
     })
 
@@ -438,12 +438,12 @@ describeOnEachDatabase('Analytics', (server) => {
       const body = { metrics: ['request_count'], dimensions: ['api_key_id'], granularity: 'day' }
       const sizes = Map.groupBy(within(range(7)), (row) => row.key_id)
       const [largest] = [...sizes].sort((a, b) => b[1].length - a[1].length)
-      const { body: answer } = await post({ ...body, group_limit: 1 })
+      const { body: result } = await post({ ...body, group_limit: 1 })
       const name = made.keys.find((key) => key.id === largest?.[0])?.name
-      expect(new Set(answer.data.data.map((row: Row) => row.api_key_id))).toEqual(new Set([name]))
-      const total = answer.data.data.reduce((count: number, row: Row) => count + Number(row.request_count), 0)
+      expect(new Set(result.data.data.map((row: Row) => row.api_key_id))).toEqual(new Set([name]))
+      const total = result.data.data.reduce((count: number, row: Row) => count + Number(row.request_count), 0)
       expect(total).toBe(largest?.[1].length)
-      expect(answer.data.metadata.truncated).toBe(true)
+      expect(result.data.metadata.truncated).toBe(true)
     })
 
     test('an app is shown by its title, and the past of a deleted key by its number', async () => {
@@ -542,7 +542,7 @@ describeOnEachDatabase('Analytics', (server) => {
     expect(again.status).toBe(200)
   })
 
-  test('the list of what may be asked is what is taken', async () => {
+  test('the listed metrics and dimensions are those queries accept', async () => {
     const { body } = await server().call('GET', '/analytics/meta')
     const names = (list: { name: string }[]) => list.map(({ name }) => name)
     expect(names(body.data.metrics).sort()).toEqual(all.toSorted())
@@ -554,7 +554,7 @@ describeOnEachDatabase('Analytics', (server) => {
 
 const simple = { metrics: ['request_count'] }
 
-/** Another minute and back: the count of this one is forgotten. */
+/** Moves to another minute and back, which resets the rate limit. */
 async function resetMinute(server: TestServer): Promise<void> {
   server.clock.freeze('2028-03-15T13:00:00.000Z')
   await server.call('POST', '/analytics/query', { body: simple })

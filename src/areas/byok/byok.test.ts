@@ -35,9 +35,9 @@ describeOnEachDatabase(
     const call = (method: string, path = '', body?: unknown) =>
       server().call(method, `/byok${path}`, body === undefined ? {} : { body })
     const create = async (more: Record<string, unknown> = {}) => {
-      const answer = await call('POST', '', { provider: 'groq', key: canary, ...more })
-      expect(answer.status).toBe(201)
-      return answer.body.data
+      const response = await call('POST', '', { provider: 'groq', key: canary, ...more })
+      expect(response.status).toBe(201)
+      return response.body.data
     }
     const workspace = async () => {
       const slug = `w-${crypto.randomUUID().slice(0, 8)}`
@@ -50,7 +50,7 @@ describeOnEachDatabase(
       (await server().call('POST', '/keys', { body: { name: 'k' } })).body.data.hash as string
 
     describe('POST /byok', () => {
-      test('what is not said has its default, in the default workspace', async () => {
+      test('absent fields have defaults, in the default workspace', async () => {
         expect(await create({ provider: 'cerebras' })).toEqual({
           id: expect.any(String),
           workspace_id: server().own.workspace.id,
@@ -70,8 +70,8 @@ describeOnEachDatabase(
         })
       })
 
-      test('everything that is said is kept', async () => {
-        const said = {
+      test('every field is stored', async () => {
+        const values = {
           name: 'EU account',
           disabled: true,
           is_fallback: true,
@@ -81,8 +81,8 @@ describeOnEachDatabase(
           allowed_user_ids: [server().own.owner.id],
           workspace_id: await workspace(),
         }
-        const made = await create(said)
-        expect(made).toMatchObject(said)
+        const made = await create(values)
+        expect(made).toMatchObject(values)
         expect((await call('GET', `/${made.id}`)).body.data).toEqual(made)
       })
 
@@ -109,7 +109,7 @@ describeOnEachDatabase(
         ['hashes empty', { allowed_api_key_hashes: [] }, 'allowed_api_key_hashes'],
         ['a hash in capitals', { allowed_api_key_hashes: ['A'.repeat(64)] }, 'allowed_api_key_hashes.0'],
         ['a hash of no key', { allowed_api_key_hashes: ['a'.repeat(64)] }, 'allowed_api_key_hashes.0'],
-        ['a model nobody knows', { allowed_models: ['sandbox/echo', 'no/model'] }, 'allowed_models.1'],
+        ['an unknown model', { allowed_models: ['sandbox/echo', 'no/model'] }, 'allowed_models.1'],
         ['101 models', { allowed_models: Array(101).fill('sandbox/echo') }, 'allowed_models'],
         ['a user who is no member', { allowed_user_ids: ['user_nobody'] }, 'allowed_user_ids.0'],
         ['101 users', { allowed_user_ids: Array(101).fill('user') }, 'allowed_user_ids'],
@@ -117,9 +117,9 @@ describeOnEachDatabase(
         ['workspace_id null', { workspace_id: null }, 'workspace_id'],
         ['R12 sort_order', { sort_order: 1 }, 'sort_order'],
       ])('400 naming the field: %s', async (_, more, field) => {
-        const answer = await call('POST', '', { provider: 'groq', key: 'k', ...more })
-        expect(answer.status).toBe(400)
-        expect(answer.body.error.message).toStartWith(field)
+        const response = await call('POST', '', { provider: 'groq', key: 'k', ...more })
+        expect(response.status).toBe(400)
+        expect(response.body.error.message).toStartWith(field)
       })
 
       test('a key or member of another organization is none of ours', async () => {
@@ -134,7 +134,7 @@ describeOnEachDatabase(
         expect((await call('POST', '', { provider: 'groq', key: 'k', workspace_id })).status).toBe(403)
       })
 
-      test('models are kept by their canonical slugs, each once', async () => {
+      test('models are stored by their canonical slugs, each once', async () => {
         const allowed_models = ['acme/fast-2', 'acme/quick', 'acme/fast-2-20260101']
         expect((await create({ allowed_models })).allowed_models).toEqual(['acme/fast-2-20260101'])
       })
@@ -149,7 +149,7 @@ describeOnEachDatabase(
         ['openai', 'openai'],
         ['databricks', 'databricks'],
         ['amazon-bedrock/vendor_a-on-aws', 'amazon-bedrock/vendor_a-on-aws'],
-      ])('the provider %s is kept as %s', async (provider, kept) => {
+      ])('the provider %s is stored as %s', async (provider, kept) => {
         expect((await create({ provider })).provider).toBe(kept)
       })
     })
@@ -238,7 +238,7 @@ describeOnEachDatabase(
         expect(documented).toHaveLength(112)
       })
 
-      test('R37 404 for what is not there, and for another organization', async () => {
+      test('R37 404 for an unknown id, and for another organization', async () => {
         const { body } = await server().call('POST', '/byok', {
           body: { provider: 'groq', key: 'k' },
           key: server().foreign.managementKey,
@@ -265,9 +265,11 @@ describeOnEachDatabase(
 
       test('a mask is no key: sending the label back is refused, and the key stays', async () => {
         const made = await create({ provider: 'groq', key: canary })
-        const answer = await server().call('PATCH', `/byok/${made.id}`, { body: { key: ` ${made.label} ` } })
-        expect(answer.status).toBe(400)
-        expect(answer.body.error.message).toStartWith('key')
+        const response = await server().call('PATCH', `/byok/${made.id}`, {
+          body: { key: ` ${made.label} ` },
+        })
+        expect(response.status).toBe(400)
+        expect(response.body.error.message).toStartWith('key')
       })
 
       test('a new key rotates in place and makes a new label', async () => {
@@ -282,20 +284,20 @@ describeOnEachDatabase(
 
       test('fallback and only cannot come together, one after the other either', async () => {
         const made = await create({ is_fallback: true })
-        const answer = await call('PATCH', `/${made.id}`, { is_byok_only: true })
-        expect(answer.status).toBe(400)
-        expect(answer.body.error.message).toStartWith('is_byok_only')
+        const response = await call('PATCH', `/${made.id}`, { is_byok_only: true })
+        expect(response.status).toBe(400)
+        expect(response.body.error.message).toStartWith('is_byok_only')
         const both = { is_fallback: false, is_byok_only: true }
         expect((await call('PATCH', `/${made.id}`, both)).body.data).toMatchObject(both)
       })
 
       test('a race of fallback and only has one winner', async () => {
         const made = await create()
-        const answers = await Promise.all([
+        const responses = await Promise.all([
           call('PATCH', `/${made.id}`, { is_fallback: true }),
           call('PATCH', `/${made.id}`, { is_byok_only: true }),
         ])
-        expect(answers.map(({ status }) => status).sort()).toEqual([200, 400])
+        expect(responses.map(({ status }) => status).sort()).toEqual([200, 400])
       })
 
       test.each([
@@ -303,22 +305,22 @@ describeOnEachDatabase(
         ['workspace_id stays', { workspace_id: crypto.randomUUID() }, 'workspace_id'],
         ['key null', { key: null }, 'key'],
         ['hashes empty', { allowed_api_key_hashes: [] }, 'allowed_api_key_hashes'],
-        ['a model nobody knows', { allowed_models: ['no/model'] }, 'allowed_models.0'],
+        ['an unknown model', { allowed_models: ['no/model'] }, 'allowed_models.0'],
       ])('400 naming the field: %s', async (_, body, field) => {
         const made = await create()
-        const answer = await call('PATCH', `/${made.id}`, body)
-        expect(answer.status).toBe(400)
-        expect(answer.body.error.message).toStartWith(field)
+        const response = await call('PATCH', `/${made.id}`, body)
+        expect(response.status).toBe(400)
+        expect(response.body.error.message).toStartWith(field)
       })
     })
 
     test('S13 409 beyond what a workspace may have for one provider, however many race', async () => {
       const workspace_id = await workspace()
       const body = { provider: 'mistral', key: canary, workspace_id }
-      const answers = await Promise.all(Array.from({ length: 52 }, () => call('POST', '', body)))
-      const made = answers.filter(({ status }) => status === 201)
+      const responses = await Promise.all(Array.from({ length: 52 }, () => call('POST', '', body)))
+      const made = responses.filter(({ status }) => status === 201)
       expect(made).toHaveLength(50)
-      expect(answers.filter(({ status }) => status === 409)).toHaveLength(2)
+      expect(responses.filter(({ status }) => status === 409)).toHaveLength(2)
       await call('DELETE', `/${made[0]?.body.data.id}`)
       await create(body)
       await create({ ...body, provider: 'cohere' })
@@ -339,7 +341,7 @@ describeOnEachDatabase(
       expect(await row(made.id)).toMatchObject({ sealed_key: null, label: '********', disabled: 1 })
     })
 
-    test('R40 S12 a planted credential is in no answer, no log line and no row', async () => {
+    test('R40 S12 a planted credential is in no response, no log line and no row', async () => {
       const lines: string[] = []
       const stream = new Writable({
         write: (chunk, _, done) => {
@@ -349,11 +351,11 @@ describeOnEachDatabase(
       })
       const gateway = server().gateway as { log: Logger }
       gateway.log = pino({ level: 'trace' }, stream)
-      const answers: unknown[] = []
+      const responses: unknown[] = []
       const keep = async (method: string, path: string, body?: unknown) => {
-        const answer = await call(method, path, body)
-        answers.push(answer.body, [...answer.headers])
-        return answer.body
+        const response = await call(method, path, body)
+        responses.push(response.body, [...response.headers])
+        return response.body
       }
       const { data } = await keep('POST', '', { provider: 'groq', key: canary })
       await keep('GET', `/${data.id}`)
@@ -374,7 +376,8 @@ describeOnEachDatabase(
       )
       const dump = JSON.stringify(rows, (_, value) => (typeof value === 'bigint' ? String(value) : value))
       expect(dump).toContain(data.id)
-      for (const text of [JSON.stringify(answers), lines.join(''), dump]) expect(text).not.toContain('5ecret')
+      for (const text of [JSON.stringify(responses), lines.join(''), dump])
+        expect(text).not.toContain('5ecret')
     })
   },
   { settings },

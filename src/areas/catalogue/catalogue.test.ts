@@ -35,8 +35,8 @@ describeOnEachDatabase(
     const put = (path: string, body: unknown) => server().call('PUT', `/catalogue/${path}`, { body })
     const get = (path: string) => server().call('GET', `/catalogue/${path}`)
     const remove = (path: string) => server().call('DELETE', `/catalogue/${path}`)
-    const done = async (answer: Promise<{ status: number; body: { data: unknown } }>) => {
-      const { status, body } = await answer
+    const done = async (response: Promise<{ status: number; body: { data: unknown } }>) => {
+      const { status, body } = await response
       expect({ status, body }).toMatchObject({ status: 200 })
     }
     const provider = (more = {}) => ({
@@ -50,7 +50,7 @@ describeOnEachDatabase(
       endpoints: [{ provider: 'local', upstream_model: 'fast', pricing: price('0.001', '0.002') }],
       ...more,
     })
-    const ask = (name: string, headers = {}) =>
+    const send = (name: string, headers = {}) =>
       server().call('POST', '/chat/completions', {
         key: server().own.inferenceKey,
         headers,
@@ -68,10 +68,10 @@ describeOnEachDatabase(
       expect((await shown('/models/acme/fast/endpoints')).endpoints).toMatchObject([
         { tag: 'local', pricing: { prompt: '0.001', completion: '0.002' } },
       ])
-      const answer = await ask('acme/fast')
-      expect(answer.status).toBe(200)
-      // 87 tokens of the prompt and 41 of the answer: what the upstream counts.
-      expect(answer.body.usage.cost).toBe(0.169)
+      const response = await send('acme/fast')
+      expect(response.status).toBe(200)
+      // 87 prompt tokens and 41 completion tokens, as the upstream counts them.
+      expect(response.body.usage.cost).toBe(0.169)
       const { path, headers, json } = upstream.requests.at(-1)!
       expect(path).toBe('/v1/chat/completions')
       expect(json.model).toBe('fast')
@@ -82,20 +82,20 @@ describeOnEachDatabase(
       await done(put('providers/local', provider()))
       await done(put('models/acme/fast', model()))
       upstream.enqueue(() => ({ waitMs: 200, ...{ json: reply } }))
-      const under = ask('acme/fast')
+      const under = send('acme/fast')
       await upstream.waitForRequests(upstream.requests.length + 1)
       await done(put('models/acme/fast/endpoints/local', { pricing: price('0.01', '0.02') }))
       expect((await under).body.usage.cost).toBe(0.005)
       upstream.enqueue({ json: reply })
-      expect((await ask('acme/fast')).body.usage.cost).toBe(0.05)
+      expect((await send('acme/fast')).body.usage.cost).toBe(0.05)
       await done(remove('models/acme/fast/endpoints/local'))
       upstream.enqueue({ json: reply })
-      expect((await ask('acme/fast')).body.usage.cost).toBe(0.005)
+      expect((await send('acme/fast')).body.usage.cost).toBe(0.005)
     })
 
-    test('answers that were kept are forgotten with an edit', async () => {
+    test('an override invalidates cached replies', async () => {
       const status = async () =>
-        (await ask('sandbox/echo', { 'x-service-cache': 'true' })).headers.get('x-service-cache-status')
+        (await send('sandbox/echo', { 'x-service-cache': 'true' })).headers.get('x-service-cache-status')
       expect([await status(), await status()]).toEqual(['MISS', 'HIT'])
       await done(put('models/sandbox/echo', { description: 'Other' }))
       expect(await status()).toBe('MISS')
@@ -104,18 +104,18 @@ describeOnEachDatabase(
     test('the price of a built-in model is changed and comes back, and nothing else of it', async () => {
       resetRouting(server())
       const before = await shown('/models/sandbox/echo/endpoints')
-      const cost = (await ask('sandbox/echo')).body.usage.cost
+      const cost = (await send('sandbox/echo')).body.usage.cost
       const pricing = { ...price('0.01', '0.01'), input_cache_read: '0.01' }
       await done(put('models/sandbox/echo/endpoints/sandbox', { pricing }))
       resetRouting(server())
       const [endpoint] = (await shown('/models/sandbox/echo/endpoints')).endpoints
       expect(endpoint).toEqual({ ...before.endpoints[0], pricing })
-      const answer = await ask('sandbox/echo')
-      expect(answer.body.usage.cost).toBeCloseTo(answer.body.usage.total_tokens / 100, 9)
+      const response = await send('sandbox/echo')
+      expect(response.body.usage.cost).toBeCloseTo(response.body.usage.total_tokens / 100, 9)
       await done(remove('models/sandbox/echo/endpoints/sandbox'))
       resetRouting(server())
       expect(await shown('/models/sandbox/echo/endpoints')).toEqual(before)
-      expect((await ask('sandbox/echo')).body.usage.cost).toBe(cost)
+      expect((await send('sandbox/echo')).body.usage.cost).toBe(cost)
     })
 
     test('an endpoint is added to a built-in model, with a variant', async () => {
@@ -126,7 +126,7 @@ describeOnEachDatabase(
         ({ tag }: { tag: string }) => tag,
       )
       expect(tags).toEqual(['sandbox', 'local/turbo'])
-      expect((await ask('sandbox/echo')).body.provider).toBe('Local')
+      expect((await send('sandbox/echo')).body.provider).toBe('Local')
       expect(upstream.requests.at(-1)?.json.model).toBe('mine')
       const { body } = await get('models/sandbox/echo')
       expect(body.data).toMatchObject({
@@ -135,7 +135,7 @@ describeOnEachDatabase(
         endpoint_edits: [{ tag: 'local/turbo', problem: null, fields: { upstream_model: 'mine' } }],
       })
       await done(remove(path))
-      expect((await ask('sandbox/echo')).body.provider).not.toBe('Local')
+      expect((await send('sandbox/echo')).body.provider).not.toBe('Local')
     })
 
     test('a model that there is needs only what is to change; endpoints replace all of them', async () => {
@@ -229,7 +229,7 @@ describeOnEachDatabase(
         ['without endpoints', 'models/a/b', { name: 'B' }, 'endpoints'],
         ['with none', 'models/a/b', { name: 'B', endpoints: [] }, 'endpoints'],
         [
-          'on nobody',
+          'of an unknown provider',
           'models/a/b',
           { name: 'B', endpoints: [{ provider: 'nobody', upstream_model: 'm' }] },
           'endpoints.0.provider',
@@ -261,9 +261,14 @@ describeOnEachDatabase(
           { pricing: price('1') },
           'upstream_model',
         ],
-        ['an endpoint on nobody', 'models/sandbox/echo/endpoints/nobody', { upstream_model: 'm' }, 'tag'],
         [
-          'a lane without a name of its own',
+          'an endpoint of an unknown provider',
+          'models/sandbox/echo/endpoints/nobody',
+          { upstream_model: 'm' },
+          'tag',
+        ],
+        [
+          'a service tier without its own tag',
           'models/sandbox/echo/endpoints/sandbox',
           { service_tier: 'flex' },
           'service_tier',
@@ -288,15 +293,15 @@ describeOnEachDatabase(
           'provider',
         ],
       ])('%s', async (_, path, body, field) => {
-        const answer = await put(path, body)
-        expect(answer.status).toBe(400)
-        expect(answer.body.error.message).toStartWith(`${field}:`)
-        expect(answer.body.error.metadata.issues[0].field).toBe(field)
+        const response = await put(path, body)
+        expect(response.status).toBe(400)
+        expect(response.body.error.message).toStartWith(`${field}:`)
+        expect(response.body.error.metadata.issues[0].field).toBe(field)
         expect(server().gateway.overrides.rows).toEqual([])
       })
     })
 
-    test('404 for what nobody knows and what was not changed', async () => {
+    test('404 for unknown entries and for entries without an override', async () => {
       for (const path of ['providers/nobody', 'models/a/b']) expect((await get(path)).status).toBe(404)
       for (const path of ['providers/filed', 'models/acme/filed', 'models/acme/filed/endpoints/filed']) {
         expect((await remove(path)).status).toBe(404)
@@ -316,7 +321,7 @@ describeOnEachDatabase(
       expect((await put('models/acme/fast', model(moved))).status).toBe(409)
       await done(put('providers/filed', { name: 'Other' }))
       await done(remove('providers/filed'))
-      expect((await ask('acme/fast')).status).toBe(200)
+      expect((await send('acme/fast')).status).toBe(200)
     })
 
     test('another node, a restart, and a database that is away', async () => {
@@ -324,7 +329,7 @@ describeOnEachDatabase(
       await done(put('providers/local', provider()))
       await done(put('models/acme/fast', model()))
       const before = { ...gateway }
-      // What a node that knew nothing of it yet comes to.
+      // A node that has not loaded the change yet.
       const other = { ...gateway, overrides: { ...gateway.overrides, version: -1, rows: [] } }
       await pollOverrides(other)
       expect(other.catalogue.bySlug.get('acme/fast')).toEqual(gateway.catalogue.bySlug.get('acme/fast'))

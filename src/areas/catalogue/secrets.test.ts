@@ -53,12 +53,12 @@ describeOnEachDatabase(
     const get = async (slug: string) => (await server().call('GET', `/catalogue/providers/${slug}`)).body.data
     const local = (more = {}) => ({ name: 'L', base_url: `${upstream.url}/v1`, dialects: ['chat'], ...more })
     const refused = async (slug: string, body: unknown, field: string) => {
-      const { status, body: answer } = await put(slug, body)
+      const { status, body: response } = await put(slug, body)
       expect(status).toBe(400)
-      expect(answer.error.message).toStartWith(`${field}:`)
-      expect(JSON.stringify(answer)).not.toContain('5ecret')
+      expect(response.error.message).toStartWith(`${field}:`)
+      expect(JSON.stringify(response)).not.toContain('5ecret')
     }
-    const ask = async (model: string) => {
+    const send = async (model: string) => {
       const body = { model, messages: [{ role: 'user', content: 'Hello' }] }
       return server().call('POST', '/chat/completions', { key: server().own.inferenceKey, body })
     }
@@ -76,7 +76,7 @@ describeOnEachDatabase(
       expect(() => vault.open(sealed, 'catalogue/provider/other')).toThrow()
     })
 
-    test('a masked value that is sent back stays; one that is left out goes', async () => {
+    test('a masked value sent back stays unchanged; an absent one is removed', async () => {
       await put('groq', { base_url: upstream.url, api_key: canary, headers: { 'x-a': 'one', 'x-b': 'two' } })
       await put('groq', {
         name: 'Renamed',
@@ -84,14 +84,14 @@ describeOnEachDatabase(
         api_key: shown,
         headers: { 'x-a': '********', 'x-c': 'three' },
       })
-      expect((await ask('acme/known')).status).toBe(200)
+      expect((await send('acme/known')).status).toBe(200)
       const { path, headers } = upstream.requests.at(-1)!
       expect(path).toBe('/v2/chat/completions')
       expect(headers).toMatchObject({ authorization: `Bearer ${canary}`, 'x-a': 'one', 'x-c': 'three' })
       expect(headers['x-b']).toBeUndefined()
     })
 
-    test('a masked value nobody entered is refused', async () => {
+    test('a masked value without a stored secret is rejected', async () => {
       await refused('local', local({ api_key: shown }), 'api_key')
       await refused('local', local({ headers: { 'x-team': '********' } }), 'headers.x-team')
     })
@@ -113,7 +113,7 @@ describeOnEachDatabase(
       await put('open', { base_url: `${elsewhere.url}/v1`, api_key: canary })
       await refused('open', { api_key: shown }, 'api_key')
       await server().call('DELETE', '/catalogue/providers/open')
-      expect((await ask('acme/open')).status).toBe(200)
+      expect((await send('acme/open')).status).toBe(200)
       expect(lastKey(upstream)).toBeUndefined()
     })
 
@@ -126,7 +126,7 @@ describeOnEachDatabase(
       await refused('groq', { base_url: `${elsewhere.url}/{GROQ_API_KEY}`, api_key: 'mine' }, 'base_url')
       expect((await put('groq', { base_url, api_key: 'mine' })).status).toBe(200)
       expect((await put('filed', { base_url, api_key: 'mine', headers: {} })).status).toBe(200)
-      for (const model of ['acme/known', 'acme/filed']) expect((await ask(model)).status).toBe(200)
+      for (const model of ['acme/known', 'acme/filed']) expect((await send(model)).status).toBe(200)
       expect(elsewhere.requests).toHaveLength(2)
       expect(JSON.stringify(elsewhere.requests)).not.toContain('5ecret')
       expect(lastKey(elsewhere)).toBe('Bearer mine')
@@ -134,10 +134,10 @@ describeOnEachDatabase(
 
     test('S6 an address that headgate.yaml moves beneath a key leaves the key out, and says so', async () => {
       await put('open', { api_key: canary })
-      expect((await ask('acme/open')).status).toBe(200)
+      expect((await send('acme/open')).status).toBe(200)
       expect(lastKey(upstream)).toBe(`Bearer ${canary}`)
       await reload(filed(`${elsewhere.url}/v1`))
-      expect((await ask('acme/open')).status).toBe(200)
+      expect((await send('acme/open')).status).toBe(200)
       expect(lastKey(elsewhere)).toBeUndefined()
       expect(await get('open')).toMatchObject({
         edit: {
@@ -150,12 +150,14 @@ describeOnEachDatabase(
       expect(await get('open')).toMatchObject({ edit: { problem: null }, in_force: { api_key: shown } })
     })
 
-    test('R40 S12 secrets are in no answer, no log and no row', async () => {
+    test('R40 S12 secrets are in no response, no log and no row', async () => {
       const lines = logged()
-      const answers: unknown[] = []
+      const responses: unknown[] = []
       const keep = async (method: string, path: string, body?: unknown) => {
-        const { body: answer, headers } = await server().call(method, `/catalogue/providers${path}`, { body })
-        answers.push(answer, [...headers])
+        const { body: response, headers } = await server().call(method, `/catalogue/providers${path}`, {
+          body,
+        })
+        responses.push(response, [...headers])
       }
       await keep('PUT', '/local', local({ api_key: canary, headers: { 'x-team': canary } }))
       await keep('PUT', '/local', local({ api_key: { nested: canary } }))
@@ -166,7 +168,7 @@ describeOnEachDatabase(
       const rows = await server().gateway.db.selectFrom('catalogue_edits').selectAll().execute()
       await keep('DELETE', '/local')
       expect(rows).toHaveLength(1)
-      expect(JSON.stringify([answers, rows, lines])).not.toContain('5ecret')
+      expect(JSON.stringify([responses, rows, lines])).not.toContain('5ecret')
     })
 
     describe('what another version, or a hand, wrote', () => {
@@ -188,7 +190,7 @@ describeOnEachDatabase(
         await pollOverrides(gateway)
       }
 
-      test('is skipped where it cannot be read, told once, and shown', async () => {
+      test('is skipped if it cannot be read, logged once, and shown', async () => {
         const lines = logged()
         const model = { kind: 'model', fields: '[]' } as const
         await write(
@@ -215,9 +217,9 @@ describeOnEachDatabase(
           },
           { id: 'acme/known', endpoint_edits: [{ tag: 'groq', fields: null, problem: expect.any(String) }] },
         ])
-        expect((await ask('acme/known')).status).not.toBe(400)
-        const told = lines.filter((line) => line.includes('catalogue override ignored'))
-        expect(told).toHaveLength(5)
+        expect((await send('acme/known')).status).not.toBe(400)
+        const warnings = lines.filter((line) => line.includes('catalogue override ignored'))
+        expect(warnings).toHaveLength(5)
       })
 
       test('can be put right, and deleted', async () => {

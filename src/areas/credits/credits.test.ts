@@ -11,7 +11,7 @@ describeOnEachDatabase('Credits', (server) => {
   const creditsOf = async (key: string) => (await server().call('GET', '/credits', { key })).body.data
 
   describe('GET /credits', () => {
-    test('I6 what was given and what was used, of the own organization only', async () => {
+    test('I6 total credits and usage of the own organization only', async () => {
       const own = await tenant()
       const organization_id = own.organization.id
       expect(await creditsOf(own.managementKey)).toEqual({ total_credits: 0, total_usage: 0 })
@@ -78,16 +78,16 @@ describeOnEachDatabase('Credits', (server) => {
       [{ amount: 1, transaction_id: 'txn_1' }, 'transaction_id'],
     ])('R12 400 naming the field: %j', async (body, field) => {
       const before = await creditsOf(server().own.managementKey)
-      const answer = await grant(body)
-      expect(answer.status).toBe(400)
-      expect(answer.body.error.message).toStartWith(`${field}:`)
+      const response = await grant(body)
+      expect(response.status).toBe(400)
+      expect(response.body.error.message).toStartWith(`${field}:`)
       expect(await creditsOf(server().own.managementKey)).toEqual(before)
     })
 
     test('404 for an unknown organization', async () => {
-      const answer = await grant({ amount: 1, organization_id: 'org_nobody' })
-      expect(answer.status).toBe(404)
-      expect(answer.body.error.message).toStartWith('organization_id:')
+      const response = await grant({ amount: 1, organization_id: 'org_nobody' })
+      expect(response.status).toBe(404)
+      expect(response.body.error.message).toStartWith('organization_id:')
     })
 
     test('403 for an organization that does not run the installation, even for itself', async () => {
@@ -115,7 +115,7 @@ describeOnEachDatabase('Credits', (server) => {
       expect(again.body).toEqual(first.body)
     })
 
-    test('I3 the same idempotency key again adds nothing and answers the same, even after other grants', async () => {
+    test('I3 repeating an idempotency key adds nothing and returns the same, even after other grants', async () => {
       const own = await tenant()
       const body = {
         amount: 7,
@@ -135,25 +135,25 @@ describeOnEachDatabase('Credits', (server) => {
       const own = await tenant()
       const organization_id = own.organization.id
       const body = { amount: 2, organization_id, idempotency_key: `storm ${organization_id}` }
-      const answers = await Promise.all(Array.from({ length: 40 }, () => grant(body)))
-      for (const answer of answers) expect(answer.body).toEqual(answers[0]!.body)
+      const responses = await Promise.all(Array.from({ length: 40 }, () => grant(body)))
+      for (const response of responses) expect(response.body).toEqual(responses[0]!.body)
       expect((await creditsOf(own.managementKey)).total_credits).toBe(2)
     })
 
     test('I3 409 when the key was used for another grant, one after another or at the same moment', async () => {
       const [one, two] = [await tenant(), await tenant()]
       const idempotency_key = `mixed ${one.organization.id}`
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         [one, two].map(({ organization }) =>
           grant({ amount: 3, organization_id: organization.id, idempotency_key }),
         ),
       )
-      expect(answers.map((answer) => answer.status).sort()).toEqual([201, 409])
-      const winner = answers[0]?.status === 201 ? one : two
+      expect(responses.map((response) => response.status).sort()).toEqual([201, 409])
+      const winner = responses[0]?.status === 201 ? one : two
       const organization_id = winner.organization.id
       for (const change of [{ amount: 4 }, { kind: 'purchase' }]) {
-        const answer = await grant({ amount: 3, organization_id, idempotency_key, ...change })
-        expect(answer.status).toBe(409)
+        const response = await grant({ amount: 3, organization_id, idempotency_key, ...change })
+        expect(response.status).toBe(409)
       }
       expect((await creditsOf(winner.managementKey)).total_credits).toBe(3)
     })
@@ -161,12 +161,12 @@ describeOnEachDatabase('Credits', (server) => {
     test('I1 R22 after a storm, entries sum to zero and every answer saw its own place in the sum', async () => {
       const own = await tenant()
       const organization_id = own.organization.id
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: 50 }, (_, i) =>
           grant({ organization_id, amount: i % 5 ? 0.01 : -0.01, kind: 'adjustment' }),
         ),
       )
-      expect(answers.map((answer) => answer.status)).toEqual(Array(50).fill(201))
+      expect(responses.map((response) => response.status)).toEqual(Array(50).fill(201))
       expect((await creditsOf(own.managementKey)).total_credits).toBe(0.3)
       const rows = await server()
         .gateway.db.selectFrom('ledger_entries')
@@ -184,8 +184,8 @@ describeOnEachDatabase('Credits', (server) => {
       let sum = 0n
       for (const step of steps) {
         sum += step.amount_nanos
-        const answer = answers.find(({ body }) => body.data.transaction_id === step.transaction_id)
-        expect(answer?.body.data.total_credits).toBe(Number(sum) / 1e9)
+        const response = responses.find(({ body }) => body.data.transaction_id === step.transaction_id)
+        expect(response?.body.data.total_credits).toBe(Number(sum) / 1e9)
       }
     })
   })

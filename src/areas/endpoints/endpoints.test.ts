@@ -82,7 +82,7 @@ describeOnEachDatabase(
         })
       })
 
-      test('finds a model by all its names, and answers 404 for none', async () => {
+      test('finds a model by all its names, and returns 404 for none', async () => {
         expect((await get('/models/acme/fast-1:nitro/endpoints')).data.id).toBe('acme/fast-1')
         expect((await get('/models/~acme/fast-latest/endpoints')).data.id).toBe('~acme/fast-latest')
         expect((await server().call('GET', '/models/acme/slow-1/endpoints')).status).toBe(404)

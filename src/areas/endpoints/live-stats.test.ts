@@ -108,7 +108,7 @@ describeOnEachDatabase(
         expect(await status()).toBe(-3)
       })
 
-      test('-5 for one that asked to be left alone', async () => {
+      test('-5 for one in a cooldown', async () => {
         failOnce('acme/lanes-1 local', 'rate_limit_exceeded', 60_000)
         expect(await status()).toBe(-5)
       })
@@ -125,7 +125,7 @@ describeOnEachDatabase(
       expect(listed[0]).toMatchObject({ latency_last_30m: null, uptime_last_5m: null })
     })
 
-    test('what the own key of a tenant showed is in no listing', async () => {
+    test('statistics of a tenant’s BYOK key are in no listing', async () => {
       succeed('acme/lanes-1 openai 7f6f2c', 20, 200, 50)
       for (let i = 0; i < 5; i++) failOnce('acme/lanes-1 openai 7f6f2c')
       expect(await row('openai')).toMatchObject({ status: -1, latency_last_30m: null, uptime_last_5m: null })

@@ -29,7 +29,7 @@ describeOnEachDatabase(
     }
 
     describe('shapes', () => {
-      test('service is the shape of every answer unless the client is known', async () => {
+      test('service is the default shape of a response', async () => {
         const file = await upload('{"a": 1}', 'data.json')
         expect(file).toEqual({
           _shape: 'service',
@@ -150,15 +150,15 @@ describeOnEachDatabase(
         ['C:\\Users\\me\\a.txt', 'a.txt'],
         ['folder/a.txt', 'folder/a.txt'],
       ])(
-        'of the absolute path that some libraries of vendor_b send, %s, the name is kept',
+        'of the absolute path that some libraries of vendor_b send, %s, the name is stored',
         async (given, kept) => {
           const body = [
             '--b\r\nContent-Disposition: form-data; name="purpose"\r\n\r\nuser_data\r\n',
             `--b\r\nContent-Disposition: form-data; name="file"; filename="${given}"\r\n\r\nhi\r\n--b--\r\n`,
           ].join('')
           const headers = { 'content-type': 'multipart/form-data; boundary=b' }
-          const answer = await server().call('POST', '/files', { body, headers })
-          expect([answer.status, answer.body.filename]).toEqual([200, kept])
+          const result = await server().call('POST', '/files', { body, headers })
+          expect([result.status, result.body.filename]).toEqual([200, kept])
         },
       )
 
@@ -171,7 +171,7 @@ describeOnEachDatabase(
     describe('E7 DELETE /files/{file_id}', () => {
       const onDisk = (id: string) => existsSync(join(server().gateway.config.dataDir, 'files', id))
 
-      test('E7 removes the record and the bytes for good', async () => {
+      test('E7 removes the record and the bytes permanently', async () => {
         const { id } = await upload()
         expect(onDisk(id)).toBe(true)
         expect((await server().call('DELETE', `/files/${id}`)).status).toBe(200)
@@ -198,9 +198,9 @@ describeOnEachDatabase(
           ['GET', `/files/${id}`],
           ['GET', `/files/${id}/content`],
         ] as const) {
-          const answer = await server().call(method, path)
-          expect(answer.status).toBe(400)
-          expect(answer.body.error.message).toStartWith('file_id')
+          const result = await server().call(method, path)
+          expect(result.status).toBe(400)
+          expect(result.body.error.message).toStartWith('file_id')
         }
       })
 
@@ -304,8 +304,8 @@ describeOnEachDatabase(
         ['GET', '/files/x/content', {}],
         ['DELETE', '/files/x', {}],
       ] as const) {
-        const answer = await server().call(method, path, { headers, ...extra })
-        expect(answer.body.error.metadata.reason).toBe('region_refused')
+        const result = await server().call(method, path, { headers, ...extra })
+        expect(result.body.error.metadata.reason).toBe('region_refused')
       }
     })
 
@@ -321,18 +321,18 @@ describeOnEachDatabase(
       for (const key of [managementKey, inferenceKey]) {
         const again = new FormData()
         again.append('file', new File(['x'], 'a.txt'))
-        const answer = await server().call('POST', '/files', { key, body: again })
-        expect([answer.status, answer.body.error.metadata.reason]).toEqual([403, 'guardrail_blocked'])
+        const result = await server().call('POST', '/files', { key, body: again })
+        expect([result.status, result.body.error.metadata.reason]).toEqual([403, 'guardrail_blocked'])
       }
     })
 
     test.each(['vendor_a', 'vendor_b', 'anthropic', 'openai'])(
-      '400 for provider=%s while no own key for it is configured',
+      '400 for provider=%s while no BYOK key for it is configured',
       async (provider) => {
         for (const path of ['/files', '/files/x', '/files/x/content']) {
-          const answer = await server().call('GET', `${path}?provider=${provider}`)
-          expect(answer.status).toBe(400)
-          expect(answer.body.error.message).toStartWith('provider: no key of your own')
+          const result = await server().call('GET', `${path}?provider=${provider}`)
+          expect(result.status).toBe(400)
+          expect(result.body.error.message).toStartWith('provider: no key of your own')
         }
       },
     )

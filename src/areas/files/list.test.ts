@@ -21,7 +21,7 @@ describeOnEachDatabase('GET /files', (server) => {
     ids = []
     for (let i = 0; i < 7; i++) {
       ids.push(await upload(`file ${i}`))
-      // Others upload in between: their files take places in the same order.
+      // Other tenants upload in between: their files share the upload order.
       const body = new FormData()
       body.append('file', new File(['x'], 'x.txt'))
       await server().call('POST', '/files', { body, key: server().foreign.inferenceKey })
@@ -103,9 +103,9 @@ describeOnEachDatabase('GET /files', (server) => {
     ['workspace_id=default', 'workspace_id'],
     ['provider=vendor_c', 'provider'],
   ])('400 naming the field: %s', async (query, field) => {
-    const answer = await server().call('GET', `/files?${query}`)
-    expect(answer.status).toBe(400)
-    expect(answer.body.error.message).toStartWith(`${field}:`)
+    const response = await server().call('GET', `/files?${query}`)
+    expect(response.status).toBe(400)
+    expect(response.body.error.message).toStartWith(`${field}:`)
   })
 
   test('purpose filters the list, page by page', async () => {
@@ -131,8 +131,8 @@ describeOnEachDatabase('GET /files', (server) => {
   })
 
   test('404 for a page after a file that does not exist', async () => {
-    const answer = await server().call('GET', '/files?after=hg_file_0')
-    expect(answer.status).toBe(404)
-    expect(answer.body.error.message).toStartWith('after:')
+    const response = await server().call('GET', '/files?after=hg_file_0')
+    expect(response.status).toBe(404)
+    expect(response.body.error.message).toStartWith('after:')
   })
 })

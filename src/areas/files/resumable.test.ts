@@ -20,12 +20,12 @@ describeOnEachDatabase(
     beforeEach(() => rmSync(uploads(), { recursive: true, force: true }))
 
     const start = async (body: object = {}, headers: Record<string, string> = {}, key?: string) => {
-      const answer = await server().call('POST', '/upload/v1beta/files', {
+      const result = await server().call('POST', '/upload/v1beta/files', {
         body,
         headers,
         ...(key && { key }),
       })
-      return { ...answer, url: answer.headers.get('x-goog-upload-url') ?? '' }
+      return { ...result, url: result.headers.get('x-goog-upload-url') ?? '' }
     }
     const send = async (url: string, command: string, offset = 0, body = '') => {
       const headers = { 'x-goog-upload-command': command, 'x-goog-upload-offset': String(offset) }
@@ -100,7 +100,7 @@ describeOnEachDatabase(
       }
     })
 
-    test('S1 nobody can make up an address', async () => {
+    test('S1 an upload URL cannot be forged', async () => {
       const { url } = await start()
       const forged = `${url.slice(0, -4)}AAAA`
       expect(await send(forged, 'upload', 0, 'x')).toMatchObject({
@@ -123,12 +123,12 @@ describeOnEachDatabase(
         ],
         ['a display name that is no name', { file: { displayName: '../x' } }, {}, 400, 'file'],
       ] as const)('%s', async (_, body, headers, status, field) => {
-        const answer = await start(body, headers)
-        expect(answer.status).toBe(status)
-        expect(answer.body.error.message).toStartWith(field)
+        const result = await start(body, headers)
+        expect(result.status).toBe(status)
+        expect(result.body.error.message).toStartWith(field)
       })
 
-      test('a piece that does not continue the one before, and keeps that', async () => {
+      test('a chunk that does not continue the previous one, which is preserved', async () => {
         const { url } = await start()
         await send(url, 'upload', 0, 'hello')
         expect(await send(url, 'upload', 3, 'x')).toMatchObject({
@@ -140,8 +140,8 @@ describeOnEachDatabase(
 
       test('bytes of no accepted type, and nothing of them stays', async () => {
         const { url } = await start()
-        const answer = await send(url, 'upload, finalize', 0, '\u0001\u0002\u0003\u0000')
-        expect(answer).toMatchObject({ status: 400, state: 'cancelled' })
+        const result = await send(url, 'upload, finalize', 0, '\u0001\u0002\u0003\u0000')
+        expect(result).toMatchObject({ status: 400, state: 'cancelled' })
         expect(unfinished()).toEqual([])
       })
 
@@ -164,7 +164,7 @@ describeOnEachDatabase(
     })
 
     describe('one request at a time writes to an upload', () => {
-      /** Sends the first bytes, and the others when told to; resolves once the first are on disk. */
+      /** Sends the first bytes, and the rest on demand; resolves once the first are on disk. */
       const sendSlowly = async (url: string, offset: number, [first, ...others]: string[]) => {
         const gate = Promise.withResolvers<void>()
         const body = new ReadableStream({
@@ -188,7 +188,7 @@ describeOnEachDatabase(
       }
 
       test.each(['upload', 'upload, finalize', 'finalize', 'query', 'cancel'])(
-        '%s beside a chunk under way is a 409 that clients send again',
+        '%s during a chunk in progress is a 409 that clients retry',
         async (command) => {
           const { url } = await start()
           await send(url, 'upload', 0, 'hello')
@@ -202,7 +202,7 @@ describeOnEachDatabase(
         },
       )
 
-      test('of chunks at the same offset one is taken', async () => {
+      test('of chunks at the same offset one is accepted', async () => {
         const { url } = await start()
         const chunks = ['a', 'b', 'c'].map((letter) => send(url, 'upload', 0, letter.repeat(50)))
         const statuses = (await Promise.all(chunks)).map(({ status }) => status)
@@ -213,8 +213,8 @@ describeOnEachDatabase(
       test('of requests that finish an upload one has the file', async () => {
         const { url } = await start()
         await send(url, 'upload', 0, 'hello')
-        const answers = await Promise.all(Array.from({ length: 5 }, () => send(url, 'finalize')))
-        const statuses = answers.map(({ status }) => status)
+        const responses = await Promise.all(Array.from({ length: 5 }, () => send(url, 'finalize')))
+        const statuses = responses.map(({ status }) => status)
         expect(statuses.filter((status) => status === 200)).toHaveLength(1)
         expect(statuses.filter((status) => status >= 500)).toEqual([])
       })

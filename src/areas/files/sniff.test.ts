@@ -159,7 +159,7 @@ test('any bytes at all have a type or none, and a type is never refused from its
   )
 })
 
-/** A zip of empty, stored files: only what a reader of its directory looks at. */
+/** A zip of empty, stored files, with only the parts that a directory reader uses. */
 function zipOf(names: string[], comment = ''): Buffer {
   const locals: Buffer[] = []
   const directory: Buffer[] = []

@@ -74,9 +74,9 @@ describeOnEachDatabase('POST /files', (server) => {
       ['an unknown binary', `${filePart('\x00\x01\x02')}--b--`, type, 'file'],
       ['a long unknown binary', `${filePart(`\x00${'x'.repeat(10_000)}`)}--b--`, type, 'file'],
     ])('400 naming the field: %s', async (_, body, contentType, name) => {
-      const answer = await post(body, contentType)
-      expect(answer.status).toBe(400)
-      expect(answer.body.error.message).toStartWith(`${name}:`)
+      const uploaded = await post(body, contentType)
+      expect(uploaded.status).toBe(400)
+      expect(uploaded.body.error.message).toStartWith(`${name}:`)
       await nothingLeft()
     })
 
@@ -102,9 +102,9 @@ describeOnEachDatabase('POST /files', (server) => {
       '',
       'x'.repeat(256),
     ])('400 for the filename %j', async (filename) => {
-      const answer = await post(`${filePart('x', filename)}--b--`)
-      expect(answer.status).toBe(400)
-      expect(answer.body.error.message).toStartWith('file: the filename')
+      const uploaded = await post(`${filePart('x', filename)}--b--`)
+      expect(uploaded.status).toBe(400)
+      expect(uploaded.body.error.message).toStartWith('file: the filename')
       await nothingLeft()
     })
 
@@ -135,9 +135,9 @@ describeOnEachDatabase('POST /files', (server) => {
 
     test('413 for a declared length beyond the limit, before any of it is sent', async () => {
       const length = defaultLimits.fileBytes + defaultLimits.formBytes + 1
-      const answer = await raw(server().url, head(server().own.managementKey, `content-length: ${length}`))
-      expect(answer).toStartWith('HTTP/1.1 413')
-      expect(answer).toContain('"code":413')
+      const uploaded = await raw(server().url, head(server().own.managementKey, `content-length: ${length}`))
+      expect(uploaded).toStartWith('HTTP/1.1 413')
+      expect(uploaded).toContain('"code":413')
     })
 
     test('413 for a file beyond 100 MiB that comes in chunks of undeclared number', async () => {
@@ -169,7 +169,7 @@ describeOnEachDatabase('POST /files', (server) => {
       await nothingLeft()
     })
 
-    test('a row that cannot be placed on disk is not kept', async () => {
+    test('a row whose bytes cannot be moved into place is not stored', async () => {
       const { organization, workspace } = server().own
       const row = {
         id: 'hg_file_0',
@@ -189,17 +189,17 @@ describeOnEachDatabase('POST /files', (server) => {
   })
 
   test.each(['a', 'folder/sub folder/a.txt', 'naïve 日本 😀.txt', '...', '😀'.repeat(255), "it's (1).txt"])(
-    'the filename %j is kept as it is, and never becomes a name on disk',
+    'the filename %j is stored unchanged, and is never used as a name on disk',
     async (filename) => {
-      const answer = await post(`${filePart('x', filename)}--b--`)
-      expect(answer.body.filename).toBe(filename)
-      expect(onDisk()).toEqual([answer.body.id])
+      const uploaded = await post(`${filePart('x', filename)}--b--`)
+      expect(uploaded.body.filename).toBe(filename)
+      expect(onDisk()).toEqual([uploaded.body.id])
     },
   )
 
   test('a file of exactly 100 MiB is accepted', async () => {
-    const answer = await post(form('a'.repeat(defaultLimits.fileBytes)))
-    expect(answer.body).toMatchObject({ size_bytes: defaultLimits.fileBytes, mime_type: 'text/plain' })
+    const uploaded = await post(form('a'.repeat(defaultLimits.fileBytes)))
+    expect(uploaded.body).toMatchObject({ size_bytes: defaultLimits.fileBytes, mime_type: 'text/plain' })
   })
 
   test('50 parallel uploads and deletes: what is listed is on disk, and nothing else', async () => {
@@ -207,14 +207,14 @@ describeOnEachDatabase('POST /files', (server) => {
     const ids = uploads.map(({ body }) => body.id as string)
     expect(new Set(ids).size).toBe(50)
     expect(onDisk()).toEqual([...ids].sort())
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       ids.flatMap((id, i) => [
         server().call('DELETE', `/files/${id}`),
         server().call('DELETE', `/files/${id}`),
         post(form(`more ${i}`)),
       ]),
     )
-    const statuses = Map.groupBy(answers, ({ status }) => status)
+    const statuses = Map.groupBy(responses, ({ status }) => status)
     expect(statuses.get(200)).toHaveLength(100)
     expect(statuses.get(404)).toHaveLength(50)
     expect(onDisk()).toHaveLength(50)
@@ -261,13 +261,13 @@ function head(key: string, length: string): string {
   return `POST /v1/files HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${key}\r\ncontent-type: ${type}\r\n${length}\r\n\r\n`
 }
 
-/** What the server says to these bytes; the connection is closed with the first answer. */
+/** The raw response to these bytes; the connection is closed after the first chunk of it. */
 async function raw(url: string, text: string): Promise<string> {
-  const answer = Promise.withResolvers<string>()
+  const reply = Promise.withResolvers<string>()
   const socket = connect(Number(new URL(url).port), '127.0.0.1', () => socket.write(text))
-  socket.once('data', (data) => answer.resolve(data.toString()))
-  socket.once('error', answer.reject)
-  return answer.promise.finally(() => socket.destroy())
+  socket.once('data', (data) => reply.resolve(data.toString()))
+  socket.once('error', reply.reject)
+  return reply.promise.finally(() => socket.destroy())
 }
 
 async function until(condition: () => boolean): Promise<void> {

@@ -22,7 +22,7 @@ models:
         pricing: { prompt: "0.000010", completion: "0.000020", input_cache_read: "0.000001", input_cache_write: "0.0000125" }
 `
 
-/** Hostile ids: what they name is never there, and nothing breaks on the way. */
+/** Hostile ids: they never exist and never cause an internal error. */
 const unknownIds = [
   'gen-unknown',
   'x'.repeat(256),
@@ -218,12 +218,12 @@ describeOnEachDatabase(
         })
       })
 
-      test('I6 is there when its answer is, and says the same', async () => {
+      test('I6 exists as soon as its response is complete, with the same usage', async () => {
         const body = { model: 'sandbox/echo', messages: [{ role: 'user', content: 'Hello' }] }
         const key = own().inferenceKey
-        const answer = await server().call('POST', '/chat/completions', { key, body })
-        const { data } = (await read(answer.headers.get('x-generation-id') ?? '', key)).body
-        const { usage } = answer.body
+        const response = await server().call('POST', '/chat/completions', { key, body })
+        const { data } = (await read(response.headers.get('x-generation-id') ?? '', key)).body
+        const { usage } = response.body
         expect(data).toMatchObject({
           usage: usage.cost,
           tokens_prompt: usage.prompt_tokens,
@@ -283,7 +283,7 @@ describeOnEachDatabase(
         })
       })
 
-      test('a discount is told only at the prices that were charged', async () => {
+      test('a discount is reported only at the prices that were charged', async () => {
         const at = { model: 'acme/fast-1', provider: 'acme', endpoint: 'acme', tokens_cache_read: 10 }
         const discountOf = async (changes: object) =>
           (await read(await insert({ ...at, ...changes }))).body.data.cache_discount
@@ -310,7 +310,7 @@ describeOnEachDatabase(
           { ...failed, attempts: attempts(refused), first_token_ms: 5 },
           [500, 200],
         ],
-        ['nobody had answered yet', { ...failed, status: 'cancelled' }, [null]],
+        ['no reply had started', { ...failed, status: 'cancelled' }, [null]],
         ['cancelled in the middle', { status: 'cancelled', first_token_ms: 9 }, [200]],
         [
           'an attempt without a status',
@@ -335,7 +335,7 @@ describeOnEachDatabase(
         })
       })
 
-      test('S3 R37 I9 seen in its workspace and by management keys of its organization, by nobody else', async () => {
+      test('S3 R37 I9 visible in its workspace and to management keys of its organization, to no other key', async () => {
         const id = await insert()
         for (const key of [own().managementKey, own().inferenceKey, sibling]) {
           expect((await read(id, key)).status).toBe(200)
@@ -362,7 +362,7 @@ describeOnEachDatabase(
     })
 
     describe('GET /generation/content', () => {
-      test('what was kept', async () => {
+      test('the stored content', async () => {
         const id = await insert()
         await insertContent(server().gateway, own(), id)
         const { status, body } = await content(id)
@@ -370,11 +370,11 @@ describeOnEachDatabase(
         expect(body.data).toEqual(sampleContent)
       })
 
-      test('404 when nothing was kept', async () => {
+      test('404 when nothing was stored', async () => {
         expect((await content(await insert())).status).toBe(404)
       })
 
-      test('S3 I9 read with a management key and the key that asked, with no other', async () => {
+      test('S3 I9 readable with a management key and the requesting key, with no other', async () => {
         const id = await insert()
         await insertContent(server().gateway, own(), id)
         expect((await content(id, own().inferenceKey)).status).toBe(200)
@@ -437,13 +437,13 @@ describeOnEachDatabase(
     describe('both', () => {
       for (const path of ['/generation', '/generation/content']) {
         test.each(unknownIds)(`${path}: 404 for the id %j`, async (id) => {
-          const answer = await server().call('GET', `${path}?id=${encodeURIComponent(id)}`)
-          expect(answer.status).toBe(404)
+          const response = await server().call('GET', `${path}?id=${encodeURIComponent(id)}`)
+          expect(response.status).toBe(404)
         })
         test.each(badQueries)(`${path}: 400 for the query %j`, async (query) => {
-          const answer = await server().call('GET', path + query)
-          expect(answer.status).toBe(400)
-          expect(answer.body.error.message).toStartWith('id:')
+          const response = await server().call('GET', path + query)
+          expect(response.status).toBe(400)
+          expect(response.body.error.message).toStartWith('id:')
         })
       }
     })
@@ -460,11 +460,11 @@ describeOnEachDatabase(
           .orderBy('category')
           .execute()
 
-      test('is kept, as often as it is given', async () => {
+      test('is stored, as often as it is sent', async () => {
         const id = await insert()
         const comment = 'ü'.repeat(1000)
-        const answer = await send({ generation_id: id, category: 'latency', comment })
-        expect(answer).toMatchObject({ status: 200, body: { data: { success: true } } })
+        const response = await send({ generation_id: id, category: 'latency', comment })
+        expect(response).toMatchObject({ status: 200, body: { data: { success: true } } })
         expect((await send({ generation_id: id, category: 'other' })).status).toBe(200)
         const organization_id = own().organization.id
         expect(await kept(id)).toEqual([
@@ -473,7 +473,7 @@ describeOnEachDatabase(
         ])
       })
 
-      test('S3 404 for a generation of nobody, and of somebody else', async () => {
+      test('S3 404 for an unknown generation, and for one of another organization', async () => {
         const foreign = await insert({}, server().foreign)
         for (const generation_id of [foreign, ...unknownIds]) {
           expect((await send({ generation_id, category: 'billing' })).status).toBe(404)
@@ -495,9 +495,9 @@ describeOnEachDatabase(
         ['generation_id', { category: 'other', generation_id: undefined }],
         ['generation_id', { category: 'other', generation_id: null }],
       ])('R12 400 names %s in %j', async (field, change) => {
-        const answer = await send({ generation_id: await insert(), ...change })
-        expect(answer.status).toBe(400)
-        expect(answer.body.error.message).toStartWith(`${field}:`)
+        const response = await send({ generation_id: await insert(), ...change })
+        expect(response.status).toBe(400)
+        expect(response.body.error.message).toStartWith(`${field}:`)
       })
 
       test('400 for text that no database keeps', async () => {
@@ -510,7 +510,7 @@ describeOnEachDatabase(
       })
     })
 
-    test('a key of a deleted one does not inherit what it asked', async () => {
+    test('a recreated key does not inherit the generations of a deleted one', async () => {
       const { gateway } = server()
       const tenant = await createTenant(gateway, 'Short-lived')
       const id = await insert({}, tenant)

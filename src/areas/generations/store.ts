@@ -48,12 +48,12 @@ export async function findContent(
   id: string,
 ): Promise<StoredContent | undefined> {
   const row = await db
-    .selectFrom('generation_contents as kept')
-    .leftJoin('generations', 'generations.id', 'kept.generation_id')
-    .select(['kept.sealed_content', 'generations.key_id'])
-    .where('kept.generation_id', '=', id)
-    .where('kept.organization_id', '=', organizationId)
-    .$if(workspaceId !== null, (query) => query.where('kept.workspace_id', '=', workspaceId ?? ''))
+    .selectFrom('generation_contents as content')
+    .leftJoin('generations', 'generations.id', 'content.generation_id')
+    .select(['content.sealed_content', 'generations.key_id'])
+    .where('content.generation_id', '=', id)
+    .where('content.organization_id', '=', organizationId)
+    .$if(workspaceId !== null, (query) => query.where('content.workspace_id', '=', workspaceId ?? ''))
     .executeTakeFirst()
   if (!row) return undefined
   const content = generationContent.parse(JSON.parse(vault.open(row.sealed_content, id)))

@@ -65,10 +65,10 @@ describeOnEachDatabase('Guardrail assignments', (server) => {
       const [id, hash] = [await newGuardrail(), await newKey()]
       const { foreign, own } = server()
       for (const bad of ['0'.repeat(64), sha256(foreign.inferenceKey), sha256(own.managementKey)]) {
-        const answer = await assignKeys(id, [hash, bad])
-        expect(answer.status).toBe(404)
-        expect(answer.body.error.message).toContain(bad)
-        expect(answer.body.error.message).not.toContain(hash)
+        const response = await assignKeys(id, [hash, bad])
+        expect(response.status).toBe(404)
+        expect(response.body.error.message).toContain(bad)
+        expect(response.body.error.message).not.toContain(hash)
       }
       expect(await keysOf(id)).toEqual([])
     })
@@ -76,10 +76,10 @@ describeOnEachDatabase('Guardrail assignments', (server) => {
     test('400 naming a key of another workspace; nothing is assigned', async () => {
       const id = await newGuardrail()
       const [here, elsewhere] = [await newKey(), await newKey(await newWorkspace())]
-      const answer = await assignKeys(id, [here, elsewhere])
-      expect(answer.status).toBe(400)
-      expect(answer.body.error.message).toStartWith('key_hashes')
-      expect(answer.body.error.message).toContain(elsewhere)
+      const response = await assignKeys(id, [here, elsewhere])
+      expect(response.status).toBe(400)
+      expect(response.body.error.message).toStartWith('key_hashes')
+      expect(response.body.error.message).toContain(elsewhere)
       expect(await keysOf(id)).toEqual([])
     })
 
@@ -93,20 +93,23 @@ describeOnEachDatabase('Guardrail assignments', (server) => {
     test('R22 two guardrails that take the same keys at the same moment: each key ends with one', async () => {
       const [first, second] = [await newGuardrail(), await newGuardrail()]
       const hashes = await Promise.all(Array.from({ length: 10 }, () => newKey()))
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: 10 }, (_, i) =>
           assignKeys(i % 2 ? first : second, i % 3 ? hashes : hashes.toReversed()),
         ),
       )
-      expect(answers.map((answer) => answer.status)).toEqual(Array(10).fill(200))
+      expect(responses.map((response) => response.status)).toEqual(Array(10).fill(200))
       expect([...(await keysOf(first)), ...(await keysOf(second))].sort()).toEqual(hashes.sort())
     })
 
     test('R22 assigning keys that are deleted at the same moment is 200 or 404, never 500', async () => {
       for (let round = 0; round < 5; round++) {
         const [id, hash] = [await newGuardrail(), await newKey()]
-        const [answer] = await Promise.all([assignKeys(id, [hash]), server().call('DELETE', `/keys/${hash}`)])
-        expect([200, 404]).toContain(answer.status)
+        const [response] = await Promise.all([
+          assignKeys(id, [hash]),
+          server().call('DELETE', `/keys/${hash}`),
+        ])
+        expect([200, 404]).toContain(response.status)
         expect(await keysOf(id)).toEqual([])
       }
     })
@@ -138,9 +141,9 @@ describeOnEachDatabase('Guardrail assignments', (server) => {
     ])('E10 400 naming the field: %s', async (_, body) => {
       const id = await newGuardrail()
       for (const path of ['keys/remove', 'keys']) {
-        const answer = await post(`/guardrails/${id}/assignments/${path}`, body)
-        expect(answer.status).toBe(400)
-        expect(answer.body.error.message).toStartWith('key_hashes')
+        const response = await post(`/guardrails/${id}/assignments/${path}`, body)
+        expect(response.status).toBe(400)
+        expect(response.body.error.message).toStartWith('key_hashes')
       }
     })
 
@@ -170,7 +173,7 @@ describeOnEachDatabase('Guardrail assignments', (server) => {
       })
     })
 
-    test('E9 pages: offset 0 and limit 50 unless told, null is absent', async () => {
+    test('E9 pages: offset defaults to 0 and limit to 50, null is absent', async () => {
       const id = await newGuardrail()
       const users: string[] = []
       for (let i = 0; i < 3; i++) {
@@ -192,15 +195,15 @@ describeOnEachDatabase('Guardrail assignments', (server) => {
       'E9 400 for %s',
       async (query) => {
         const id = await newGuardrail()
-        const answer = await server().call('GET', `/guardrails/${id}/assignments/members?${query}`)
-        expect(answer.status).toBe(400)
-        expect(answer.body.error.message).toStartWith(query.split('=')[0] ?? '')
+        const response = await server().call('GET', `/guardrails/${id}/assignments/members?${query}`)
+        expect(response.status).toBe(400)
+        expect(response.body.error.message).toStartWith(query.split('=')[0] ?? '')
       },
     )
 
     test('E9 404 for an unknown guardrail', async () => {
-      const answer = await server().call('GET', `/guardrails/${newUuid()}/assignments/members`)
-      expect(answer.status).toBe(404)
+      const response = await server().call('GET', `/guardrails/${newUuid()}/assignments/members`)
+      expect(response.status).toBe(404)
     })
 
     test('a member has one guardrail in each workspace', async () => {
@@ -213,17 +216,17 @@ describeOnEachDatabase('Guardrail assignments', (server) => {
       expect(await membersOf(elsewhere)).toEqual([user])
     })
 
-    test('R37 404 naming a user who is unknown or foreign; nobody is assigned', async () => {
+    test('R37 404 naming an unknown or foreign user; no member is assigned', async () => {
       const [id, user] = [await newGuardrail(), await newMember()]
       for (const bad of ['user_nobody', server().foreign.owner.id]) {
-        const answer = await assignMembers(id, [user, bad])
-        expect(answer.status).toBe(404)
-        expect(answer.body.error.message).toContain(bad)
+        const response = await assignMembers(id, [user, bad])
+        expect(response.status).toBe(404)
+        expect(response.body.error.message).toContain(bad)
       }
       expect(await membersOf(id)).toEqual([])
     })
 
-    test('remove counts those that had this guardrail; others are passed over', async () => {
+    test('remove counts those that had this guardrail and ignores others', async () => {
       const id = await newGuardrail()
       const [a, b] = [await newMember(), await newMember()]
       await assignMembers(id, [a, b])
@@ -238,18 +241,18 @@ describeOnEachDatabase('Guardrail assignments', (server) => {
     test('R22 assigning members who are removed at the same moment is 200 or 404, never 500', async () => {
       for (let round = 0; round < 5; round++) {
         const [id, user] = [await newGuardrail(), await newMember()]
-        const [answer] = await Promise.all([
+        const [response] = await Promise.all([
           assignMembers(id, [user]),
           server().call('DELETE', `/organization/members/${user}`),
         ])
-        expect([200, 404]).toContain(answer.status)
+        expect([200, 404]).toContain(response.status)
         expect(await membersOf(id)).toEqual([])
       }
     })
   })
 
   describe('the lists of the organization', () => {
-    test('have every assignment, and nobody else’s', async () => {
+    test('have every assignment of the organization, and no others', async () => {
       const [id, hash, user] = [await newGuardrail(), await newKey(), await newMember()]
       await assignKeys(id, [hash])
       await assignMembers(id, [user])
@@ -267,7 +270,7 @@ describeOnEachDatabase('Guardrail assignments', (server) => {
       expect(page.body.total_count).toBeGreaterThan(1)
     })
 
-    test('a deleted guardrail takes its assignments along', async () => {
+    test('deleting a guardrail deletes its assignments', async () => {
       const [id, hash, user] = [await newGuardrail(), await newKey(), await newMember()]
       await assignKeys(id, [hash])
       await assignMembers(id, [user])

@@ -70,8 +70,8 @@ describeOnEachDatabase('Default guardrails', (server) => {
           { allowed_providers: ['sandbox'] },
           { limit_usd: 3, reset_interval: 'daily' },
         ]
-        const answers = await Promise.all(changes.map((change) => patch(default_guardrail_id, change)))
-        expect(answers.map((answer) => answer.status)).toEqual([200, 200, 200, 200])
+        const responses = await Promise.all(changes.map((change) => patch(default_guardrail_id, change)))
+        expect(responses.map((response) => response.status)).toEqual([200, 200, 200, 200])
         expect((await get(default_guardrail_id)).body.data).toMatchObject(Object.assign({}, ...changes))
       }
     })
@@ -113,12 +113,12 @@ describeOnEachDatabase('Default guardrails', (server) => {
 
       const path = `/guardrails/${layer.guardrail_id}`
       expect((await server().call('GET', path, { key })).status).toBe(404)
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         [{ description: 'all of us' }, { ignored_models: ['sandbox/painter'] }].map((body) =>
           server().call('PATCH', path, { key, body }),
         ),
       )
-      expect(answers.map((answer) => answer.status)).toEqual([200, 200])
+      expect(responses.map((response) => response.status)).toEqual([200, 200])
       const { body } = await server().call('GET', path, { key })
       expect(body.data).toMatchObject({
         id: layer.guardrail_id,

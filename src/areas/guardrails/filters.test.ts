@@ -65,9 +65,9 @@ describeOnEachDatabase('Content filters', (server) => {
       ['R12 unknown field', [{ slug: 'email', action: 'flag', level: 3 }], 'content_filter_builtins.0.level'],
       ['not a list', { slug: 'email', action: 'flag' }, 'content_filter_builtins'],
     ])('E15 400 naming the field: %s', async (_, content_filter_builtins, field) => {
-      const answer = await create({ content_filter_builtins })
-      expect(answer.status).toBe(400)
-      expect(answer.body.error.message).toStartWith(field)
+      const response = await create({ content_filter_builtins })
+      expect(response.status).toBe(400)
+      expect(response.body.error.message).toStartWith(field)
     })
   })
 
@@ -102,14 +102,14 @@ describeOnEachDatabase('Content filters', (server) => {
         { pattern: 'fine', action: 'flag' },
         { pattern, action: 'flag' },
       ]
-      const answer = await create({ content_filters })
-      expect(answer.status).toBe(400)
-      expect(answer.body.error.message).toStartWith(message)
+      const response = await create({ content_filters })
+      expect(response.status).toBe(400)
+      expect(response.body.error.message).toStartWith(message)
     })
 
     test('E15 nested quantifiers are accepted: this engine is linear', async () => {
-      const answer = await create({ content_filters: [{ pattern: '(a+)+$', action: 'block' }] })
-      expect(answer.status).toBe(201)
+      const response = await create({ content_filters: [{ pattern: '(a+)+$', action: 'block' }] })
+      expect(response.status).toBe(201)
     })
 
     test('S13 there are bounds: 100 filters, and a size in all', async () => {
@@ -135,9 +135,9 @@ describeOnEachDatabase('Content filters', (server) => {
         'content_filters.0.scan_scope',
       ],
     ])('E15 400 naming the field: %s', async (_, filter, field) => {
-      const answer = await create({ content_filters: [filter] })
-      expect(answer.status).toBe(400)
-      expect(answer.body.error.message).toStartWith(field)
+      const response = await create({ content_filters: [filter] })
+      expect(response.status).toBe(400)
+      expect(response.body.error.message).toStartWith(field)
     })
   })
 })

@@ -8,9 +8,9 @@ describeOnEachDatabase('Guardrails', (server) => {
   const nextName = () => `guardrail ${++made}`
 
   const create = async (body: Record<string, unknown> = {}) => {
-    const answer = await server().call('POST', '/guardrails', { body: { name: nextName(), ...body } })
-    expect(answer.body.error?.message).toBeUndefined()
-    return answer.body.data as Record<string, unknown> & { id: string; name: string }
+    const response = await server().call('POST', '/guardrails', { body: { name: nextName(), ...body } })
+    expect(response.body.error?.message).toBeUndefined()
+    return response.body.data as Record<string, unknown> & { id: string; name: string }
   }
   const patch = (id: string, body: unknown) => server().call('PATCH', `/guardrails/${id}`, { body })
   const newWorkspace = async () => {
@@ -88,7 +88,7 @@ describeOnEachDatabase('Guardrails', (server) => {
       expect((await server().call('POST', '/guardrails', { body })).status).toBe(403)
     })
 
-    test('R12 an id cannot be chosen, and the name of a default guardrail is taken', async () => {
+    test('R12 an id cannot be chosen, and the name of a default guardrail is reserved', async () => {
       const chosen = await server().call('POST', '/guardrails', { body: { name: 'x', id: newUuid() } })
       expect(chosen.status).toBe(400)
       const name = `Workspace ${server().own.workspace.id} Default`
@@ -107,10 +107,10 @@ describeOnEachDatabase('Guardrails', (server) => {
 
     test('R22 of 20 that want one name at the same moment, one gets it', async () => {
       const body = { name: nextName() }
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: 20 }, () => server().call('POST', '/guardrails', { body })),
       )
-      const statuses = answers.map((answer) => answer.status).sort()
+      const statuses = responses.map((response) => response.status).sort()
       expect(statuses).toEqual([201, ...Array(19).fill(409)])
     })
   })
@@ -228,9 +228,9 @@ describeOnEachDatabase('Guardrails', (server) => {
         [{ limit_usd: 5 }, 'reset_interval'],
         [{ reset_interval: 'daily' }, 'limit_usd'],
       ] as const) {
-        const answer = await server().call('POST', '/guardrails', { body: { name: 'half', ...half } })
-        expect(answer.status).toBe(400)
-        expect(answer.body.error.message).toStartWith(missing)
+        const response = await server().call('POST', '/guardrails', { body: { name: 'half', ...half } })
+        expect(response.status).toBe(400)
+        expect(response.body.error.message).toStartWith(missing)
       }
     })
 
@@ -259,8 +259,8 @@ describeOnEachDatabase('Guardrails', (server) => {
     test('E15 of 20 that are renamed to one name at the same moment, one gets it', async () => {
       const all = await Promise.all(Array.from({ length: 20 }, () => create()))
       const name = nextName()
-      const answers = await Promise.all(all.map(({ id }) => patch(id, { name })))
-      expect(answers.map((answer) => answer.status).sort()).toEqual([200, ...Array(19).fill(409)])
+      const responses = await Promise.all(all.map(({ id }) => patch(id, { name })))
+      expect(responses.map((response) => response.status).sort()).toEqual([200, ...Array(19).fill(409)])
     })
 
     test('E15 changes of different fields at the same moment are all there', async () => {

@@ -40,7 +40,7 @@ describeOnEachDatabase(
     const get = async (path: string) => (await server().call('GET', path)).body
 
     describe('E8 GET /images/models/{author}/{slug}/endpoints', () => {
-      test('E8 every endpoint says what it accepts and costs', async () => {
+      test('E8 every endpoint has its parameters and prices', async () => {
         expect(await get('/images/models/acme/painter-1/endpoints')).toEqual({
           id: 'acme/painter-1',
           endpoints: [
@@ -104,18 +104,18 @@ describeOnEachDatabase(
         })
       })
 
-      test('E8 the id is the model slug, and known aliases and variants lead to it', async () => {
+      test('E8 the id is the model slug, and aliases and variants resolve to it', async () => {
         expect((await get('/images/models/acme/painter-1:nitro/endpoints')).id).toBe('acme/painter-1')
         expect((await get('/images/models/~acme/painter-latest/endpoints')).id).toBe('~acme/painter-latest')
       })
 
-      test('E8 404 for a model that does not exist, and for one that makes no images', async () => {
+      test('E8 404 for a model that does not exist, and for one that generates no images', async () => {
         for (const slug of ['acme/nothing', 'sandbox/echo', 'openai/gpt-4o', 'sandbox/filmmaker']) {
           expect((await server().call('GET', `/images/models/${slug}/endpoints`)).status).toBe(404)
         }
       })
 
-      test('E8 a key is needed, and any key will do', async () => {
+      test('E8 requires a key of any kind', async () => {
         const path = '/images/models/acme/painter-1/endpoints'
         expect((await server().call('GET', path, { key: null })).status).toBe(401)
         expect((await server().call('GET', path, { key: server().own.inferenceKey })).status).toBe(200)
@@ -123,7 +123,7 @@ describeOnEachDatabase(
     })
 
     describe('GET /images/models', () => {
-      test('lists every model that makes images, and each leads to its endpoints (E8)', async () => {
+      test('lists every model that generates images, with the path of its endpoints (E8)', async () => {
         const { data } = await get('/images/models?include_unavailable=true')
         const ids = data.map((model: { id: string }) => model.id)
         expect(ids).toEqual(
@@ -131,13 +131,13 @@ describeOnEachDatabase(
         )
         expect(ids).not.toContain('openai/gpt-4o')
         for (const model of data) {
-          const answer = await get(model.endpoints.replace('/api/v1', ''))
-          expect(answer.id).toBe(model.id)
-          expect(answer.endpoints.length).toBeGreaterThan(0)
+          const response = await get(model.endpoints.replace('/api/v1', ''))
+          expect(response.id).toBe(model.id)
+          expect(response.endpoints.length).toBeGreaterThan(0)
         }
       })
 
-      test('a model can do what any of its endpoints can; the first says how far', async () => {
+      test('a model has the capabilities of all its endpoints; the first one’s values win', async () => {
         const { data } = await get('/images/models')
         expect(data.find((model: { id: string }) => model.id === 'acme/painter-1')).toMatchObject({
           created: Date.parse('2026-01-01') / 1000,

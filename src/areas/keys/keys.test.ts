@@ -5,8 +5,8 @@ import { sha256 } from '../../lib/crypto.ts'
 
 describeOnEachDatabase('API keys', (server) => {
   const create = async (body: Record<string, unknown> = {}) => {
-    const { body: answer } = await server().call('POST', '/keys', { body: { name: 'test', ...body } })
-    return answer as { data: Record<string, unknown> & { hash: string }; key: string }
+    const { body: response } = await server().call('POST', '/keys', { body: { name: 'test', ...body } })
+    return response as { data: Record<string, unknown> & { hash: string }; key: string }
   }
 
   describe('POST /keys', () => {
@@ -51,15 +51,15 @@ describeOnEachDatabase('API keys', (server) => {
       ],
       ['R12 unknown field', { name: 'x', limits: 5 }, 'limits'],
     ])('400 naming the field: %s', async (_, body, field) => {
-      const answer = await server().call('POST', '/keys', { body })
-      expect(answer.status).toBe(400)
-      expect(answer.body.error.message).toStartWith(field)
+      const response = await server().call('POST', '/keys', { body })
+      expect(response.status).toBe(400)
+      expect(response.body.error.message).toStartWith(field)
     })
 
     test('403 for a workspace of another organization', async () => {
       const workspace_id = server().foreign.workspace.id
-      const answer = await server().call('POST', '/keys', { body: { name: 'x', workspace_id } })
-      expect(answer.status).toBe(403)
+      const response = await server().call('POST', '/keys', { body: { name: 'x', workspace_id } })
+      expect(response.status).toBe(403)
     })
 
     test('a partner authenticates with the secret it chose, which is never returned', async () => {
@@ -67,8 +67,8 @@ describeOnEachDatabase('API keys', (server) => {
       const { data } = await create({ external: { user: 'customer-7', api_key } })
       expect(data.external_user).toBe('customer-7')
       expect(JSON.stringify(data)).not.toContain(api_key)
-      const answer = await server().call('GET', '/key', { key: api_key })
-      expect(answer.status).toBe(200)
+      const response = await server().call('GET', '/key', { key: api_key })
+      expect(response.status).toBe(200)
       const stolen = await server().call('POST', '/keys', {
         body: { name: 'x', external: { user: 'u', api_key: server().foreign.inferenceKey } },
       })
@@ -81,7 +81,7 @@ describeOnEachDatabase('API keys', (server) => {
   })
 
   describe('E1 GET /key', () => {
-    test('answers at /auth/key too', async () => {
+    test('is served at /auth/key too', async () => {
       const { key } = await create()
       const [here, there] = await Promise.all(
         ['/key', '/auth/key'].map((path) => server().call('GET', path, { key })),
@@ -188,7 +188,7 @@ describeOnEachDatabase('API keys', (server) => {
   })
 
   describe('GET /keys', () => {
-    test('newest first, one workspace, disabled ones only when asked', async () => {
+    test('newest first, one workspace, disabled ones only on request', async () => {
       const workspace = await server().call('POST', '/workspaces', {
         body: { name: 'Listing', slug: 'listing' },
       })
@@ -247,9 +247,9 @@ describeOnEachDatabase('API keys', (server) => {
 
     test('R12 workspace and expiry cannot be changed', async () => {
       const { data } = await create()
-      const answer = await server().call('PATCH', `/keys/${data.hash}`, { body: { expires_at: null } })
-      expect(answer.status).toBe(400)
-      expect(answer.body.error.message).toStartWith('expires_at')
+      const response = await server().call('PATCH', `/keys/${data.hash}`, { body: { expires_at: null } })
+      expect(response.status).toBe(400)
+      expect(response.body.error.message).toStartWith('expires_at')
     })
 
     test('an expired key is 401 from its very millisecond', async () => {
@@ -262,7 +262,7 @@ describeOnEachDatabase('API keys', (server) => {
       expect(refused.body.error.metadata.reason).toBe('key_expired')
     })
 
-    test('a deleted key is gone, its usage is not', async () => {
+    test('a deleted key is 404, its usage stays', async () => {
       const { data, key } = await create()
       const row = await keyRow(server(), data.hash)
       const before = await server().call('GET', '/credits')

@@ -16,14 +16,14 @@ models:
 `
 
 describeOnEachDatabase(
-  'models that nobody can be sent to',
+  'models that no request can be routed to',
   (server) => {
     const list = async (path: string, key?: string): Promise<string[]> => {
       const { body } = await server().call('GET', path, { ...(key && { key }) })
       return body.data.map(({ id }: { id: string }) => id)
     }
 
-    test('GET /models leaves out what has no credential, and shows it when asked', async () => {
+    test('GET /models omits models without a credential, and lists them on request', async () => {
       const served = await list('/models')
       expect(served).toContain('acme/open-1')
       expect(served).toContain('sandbox/echo')
@@ -67,16 +67,16 @@ describeOnEachDatabase(
       expect(await list(`${path}?include_unavailable=true`)).toContain(id)
     })
 
-    describe('asking one of them', () => {
-      const ask = (path: string, body: object) =>
+    describe('a request to one of them', () => {
+      const send = (path: string, body: object) =>
         server().call('POST', path, { body, key: server().own.inferenceKey })
       const messages = [{ role: 'user', content: 'Hi' }]
 
       test('is a 404 that no client retries', async () => {
-        const answer = await ask('/chat/completions', { model: 'acme/closed-1', messages })
-        expect(answer.status).toBe(404)
-        expect(answer.headers.get('x-should-retry')).toBe('false')
-        expect(answer.body.error).toMatchObject({
+        const result = await send('/chat/completions', { model: 'acme/closed-1', messages })
+        expect(result.status).toBe(404)
+        expect(result.headers.get('x-should-retry')).toBe('false')
+        expect(result.body.error).toMatchObject({
           message: expect.stringContaining('acme/closed-1'),
           metadata: { error_type: 'not_found', reason: 'no_endpoints' },
           availability: { code: 'no_endpoints', retryable: false },
@@ -85,10 +85,10 @@ describeOnEachDatabase(
 
       test('requirements that no provider meets stay a 503, which says not to retry', async () => {
         const provider = { only: ['openai'] }
-        const answer = await ask('/chat/completions', { model: 'acme/open-1', messages, provider })
-        expect(answer.status).toBe(503)
-        expect(answer.headers.get('x-should-retry')).toBe('false')
-        expect(answer.body.error.metadata.reason).toBe('no_provider')
+        const result = await send('/chat/completions', { model: 'acme/open-1', messages, provider })
+        expect(result.status).toBe(503)
+        expect(result.headers.get('x-should-retry')).toBe('false')
+        expect(result.body.error.metadata.reason).toBe('no_provider')
       })
     })
 

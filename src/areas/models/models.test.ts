@@ -56,7 +56,7 @@ describeOnEachDatabase(
     const ours = async (query: string) => (await ids(query)).filter((id) => id.startsWith('acme/'))
 
     describe('GET /models', () => {
-      test('the whole catalogue of text models is one page unless a page is asked for', async () => {
+      test('the whole catalogue of text models is one page unless a page is requested', async () => {
         const list = await get('/models')
         expect(list.total_count).toBe(list.data.length)
         expect(list).toMatchObject({
@@ -110,7 +110,7 @@ describeOnEachDatabase(
         })
       })
 
-      test('pages: offset and limit, and the link to the next keeps the question', async () => {
+      test('pages: offset and limit, and the link to the next page preserves the query', async () => {
         const first = await get('/models?limit=2&q=acme')
         expect(first).toMatchObject({ total_count: 4, has_more: true, last_id: 'acme/dear-2' })
         expect(first.links.next).toBe('/api/v1/models?limit=2&q=acme&offset=2')
@@ -222,7 +222,7 @@ describeOnEachDatabase(
         expect((await server().call('GET', '/models?min_price=1e-05&max_price=5E%2B2')).status).toBe(200)
       })
 
-      test('R8 a price that nobody stated is -1, not free', async () => {
+      test('R8 an unknown price is -1, not free', async () => {
         const [model] = (await get('/models?q=acme/unpriced')).data
         expect(model.pricing).toEqual({ prompt: '-1', completion: '-1' })
       })
@@ -352,13 +352,13 @@ describeOnEachDatabase(
 
       test('E16 a key is needed, and any key will do', async () => {
         expect((await server().call('GET', '/model/acme/cheap-1', { key: null })).status).toBe(401)
-        const answer = await server().call('GET', '/model/acme/cheap-1', {
+        const response = await server().call('GET', '/model/acme/cheap-1', {
           key: server().foreign.inferenceKey,
         })
-        expect(answer.status).toBe(200)
+        expect(response.status).toBe(200)
       })
 
-      test('the SDKs of two vendors ask for one segment and want the record by itself', async () => {
+      test('the SDKs of two vendors request one segment and expect the bare record', async () => {
         const { status, body } = await server().call('GET', '/models/acme%2Fcheap-1')
         expect([status, body.id, body.object, body.type]).toEqual([200, 'acme/cheap-1', 'model', 'model'])
         expect((await server().call('GET', '/models/acme%2Fnone')).status).toBe(404)

@@ -23,7 +23,7 @@ describeOnEachDatabase(
       const { body } = await server().call('GET', `/models/user${query}`, { key, headers })
       return body.data.map(({ id }: { id: string }) => id).filter((id: string) => id.startsWith('acme/'))
     }
-    /** A key in a workspace of its own, whose guardrail says this. */
+    /** A key in a new workspace with this guardrail. */
     const keyUnder = async (guardrail: Record<string, unknown>) => {
       const slug = `w-${crypto.randomUUID().slice(0, 8)}`
       const workspace = (await server().call('POST', '/workspaces', { body: { name: slug, slug } })).body.data
@@ -53,7 +53,7 @@ describeOnEachDatabase(
       expect(await list(key)).toEqual([...expected])
     })
 
-    describe('own keys', () => {
+    describe('BYOK keys', () => {
       const ownKey = (workspaceId: string, more: Record<string, unknown> = {}) =>
         server().call('POST', '/byok', {
           body: { provider: 'groq', key: 'gsk-1234567890', workspace_id: workspaceId, ...more },

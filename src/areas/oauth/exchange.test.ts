@@ -8,28 +8,28 @@ import { findCode, redeemCode } from './store.ts'
 
 const callback_url = 'https://app.example.com/done'
 const verifier = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk'
-/** The pair RFC 7636 gives in its appendix B. */
+/** The example pair of RFC 7636, appendix B. */
 const word = 'a-plain-verifier.of_43~characters-or-a-few-more'
 const s256 = { code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM', code_challenge_method: 'S256' }
 const minute = 60_000
 
 describeOnEachDatabase('POST /auth/keys', (server) => {
-  const ask = (body: Record<string, unknown>, options: CallOptions = {}) =>
+  const send = (body: Record<string, unknown>, options: CallOptions = {}) =>
     server().call('POST', '/auth/keys/code', { body: { callback_url, ...body }, ...options })
   const codeFor = async (body: Record<string, unknown> = {}): Promise<string> => {
-    const answer = await ask(body)
-    expect(answer.status).toBe(200)
-    return answer.body.data.id
+    const response = await send(body)
+    expect(response.status).toBe(200)
+    return response.body.data.id
   }
   const exchange = (body: Record<string, unknown>) => server().call('POST', '/auth/keys', { body, key: null })
   const keyFor = async (body: Record<string, unknown> = {}) => {
-    const { body: answer } = await exchange({ code: await codeFor(body) })
-    return (await server().call('GET', `/keys/${sha256(answer.key)}`)).body.data
+    const { body: response } = await exchange({ code: await codeFor(body) })
+    return (await server().call('GET', `/keys/${sha256(response.key)}`)).body.data
   }
 
   afterEach(() => server().clock.release())
 
-  test('needs no key, and gives one that works, with the user it belongs to', async () => {
+  test('requires no key and returns a working key with its user', async () => {
     const { status, body } = await exchange({ code: await codeFor() })
     expect(status).toBe(200)
     expect(body).toEqual({
@@ -40,16 +40,16 @@ describeOnEachDatabase('POST /auth/keys', (server) => {
     expect(current.data).toMatchObject({ is_management_key: false, limit: null })
   })
 
-  test('everything the code was made with is carried to the key', async () => {
+  test('the key has every setting of the code', async () => {
     const { gateway, own } = server()
     const owner = { organizationId: own.organization.id, createdBy: null }
     const workspace = await createWorkspace(gateway.db, gateway.clock, owner, {
       slug: 'apps',
       name: 'Apps',
     })
-    const wanted = { key_label: 'My phone', limit: 0.000000001, usage_limit_type: 'weekly' }
+    const requested = { key_label: 'My phone', limit: 0.000000001, usage_limit_type: 'weekly' }
     const expires_at = '2099-12-31T23:59:59.5Z'
-    const key = await keyFor({ ...wanted, expires_at, workspace_id: workspace.id })
+    const key = await keyFor({ ...requested, expires_at, workspace_id: workspace.id })
     expect(key).toMatchObject({
       name: 'My phone',
       limit: 0.000000001,
@@ -70,18 +70,18 @@ describeOnEachDatabase('POST /auth/keys', (server) => {
     })
   })
 
-  test('a code works once: of 50 at the same time one gets a key, and there is one key', async () => {
+  test('a code works once: of 50 concurrent requests one gets a key, and there is one key', async () => {
     const key_label = 'fifty'
     const code = await codeFor({ ...s256, key_label })
     const tries = Array.from({ length: 50 }, () => exchange({ code, code_verifier: verifier }))
-    const statuses = (await Promise.all(tries)).map((answer) => answer.status)
+    const statuses = (await Promise.all(tries)).map((response) => response.status)
     expect(statuses.filter((status) => status === 200)).toHaveLength(1)
     expect(statuses.filter((status) => status === 403)).toHaveLength(49)
     const { body } = await server().call('GET', '/keys?include_disabled=true')
     expect(body.data.filter((key: { name: string }) => key.name === key_label)).toHaveLength(1)
   })
 
-  test('of 50 that have all found the code usable, one gets a key', async () => {
+  test('of 50 requests that all found the code valid, one gets a key', async () => {
     const { db, clock } = server().gateway
     const code = (await findCode(db, clock, await codeFor()))!
     const secrets = await Promise.all(Array.from({ length: 50 }, () => redeemCode(server().gateway, code)))
@@ -124,14 +124,14 @@ describeOnEachDatabase('POST /auth/keys', (server) => {
     expect((await exchange({ code: await codeFor(request), ...sent })).status).toBe(status)
   })
 
-  test('a wrong verifier or method does not use the code up', async () => {
+  test('a wrong verifier or method does not use up the code', async () => {
     const code = await codeFor(s256)
     expect((await exchange({ code, code_verifier: 'wrong' })).status).toBe(403)
     expect((await exchange({ code, code_challenge_method: 'plain' })).status).toBe(400)
     expect((await exchange({ code, code_verifier: verifier })).status).toBe(200)
   })
 
-  test('a code lives ten minutes, to the millisecond', async () => {
+  test('a code expires after ten minutes, to the millisecond', async () => {
     server().clock.freeze('2028-03-01T00:00:00.000Z')
     const [used, late] = [await codeFor(), await codeFor()]
     server().clock.advance(10 * minute - 1)
@@ -140,7 +140,7 @@ describeOnEachDatabase('POST /auth/keys', (server) => {
     expect((await exchange({ code: late })).status).toBe(403)
   })
 
-  test('a code that is used twice disables the key it gave; without the right verifier it does not', async () => {
+  test('using a code twice disables its key; without the right verifier it does not', async () => {
     const code = await codeFor(s256)
     const { body } = await exchange({ code, code_verifier: verifier })
     const isAlive = async () => (await server().call('GET', '/key', { key: body.key })).status === 200
@@ -150,7 +150,7 @@ describeOnEachDatabase('POST /auth/keys', (server) => {
     expect(await isAlive()).toBe(false)
   })
 
-  test('all refusals read the same', async () => {
+  test('all errors read the same', async () => {
     const [used, wrong, expired] = [await codeFor(), await codeFor(s256), await codeFor()]
     await exchange({ code: used })
     const bodies = [
@@ -161,8 +161,8 @@ describeOnEachDatabase('POST /auth/keys', (server) => {
     ]
     server().clock.advance(11 * minute)
     bodies.push(await exchange({ code: expired }))
-    expect(bodies.map((answer) => answer.status)).toEqual([403, 403, 403, 403, 403])
-    expect(new Set(bodies.map((answer) => JSON.stringify(answer.body))).size).toBe(1)
+    expect(bodies.map((response) => response.status)).toEqual([403, 403, 403, 403, 403])
+    expect(new Set(bodies.map((response) => JSON.stringify(response.body))).size).toBe(1)
   })
 
   test('403 when the key would have expired by now', async () => {
@@ -172,7 +172,7 @@ describeOnEachDatabase('POST /auth/keys', (server) => {
     expect((await exchange({ code })).status).toBe(403)
   })
 
-  test('403 when the workspace was deleted meanwhile', async () => {
+  test('403 if the workspace was deleted in between', async () => {
     const { gateway, own } = server()
     const owner = { organizationId: own.organization.id, createdBy: null }
     const { id } = await createWorkspace(gateway.db, gateway.clock, owner, { slug: 'gone', name: 'Gone' })
@@ -180,10 +180,10 @@ describeOnEachDatabase('POST /auth/keys', (server) => {
     const deleted_at = new Date().toISOString()
     await gateway.db.updateTable('workspaces').set({ deleted_at }).where('id', '=', id).execute()
     expect((await exchange({ code })).status).toBe(403)
-    expect((await ask({ workspace_id: id })).status).toBe(403)
+    expect((await send({ workspace_id: id })).status).toBe(403)
   })
 
-  test('403 when the member was removed meanwhile; a key they left behind makes codes of nobody', async () => {
+  test('403 if the member was removed in between; their remaining key creates codes without a user', async () => {
     const { gateway, own } = server()
     const organizationId = own.organization.id
     const member = await gateway.db
@@ -198,9 +198,9 @@ describeOnEachDatabase('POST /auth/keys', (server) => {
       name: 'left behind',
       creatorUserId: member.id,
     })
-    const before = await ask({}, { key: secret })
+    const before = await send({}, { key: secret })
     await gateway.db.deleteFrom('members').where('id', '=', member.id).execute()
-    const after = await ask({}, { key: secret })
+    const after = await send({}, { key: secret })
     expect((await exchange({ code: before.body.data.id })).status).toBe(403)
     const { status, body } = await exchange({ code: after.body.data.id })
     expect([status, body.user_id]).toEqual([200, null])
@@ -214,14 +214,14 @@ describeOnEachDatabase('POST /auth/keys', (server) => {
     ['method unknown', { code: 'x', code_challenge_method: 'S512' }, 'code_challenge_method'],
     ['R12 an unknown field', { code: 'x', grant_type: 'authorization_code' }, 'grant_type'],
   ])('400 naming the field: %s', async (_, body, field) => {
-    const answer = await exchange(body as Record<string, unknown>)
-    expect(answer.status).toBe(400)
-    expect(answer.body.error.message).toStartWith(`${field}:`)
+    const response = await exchange(body as Record<string, unknown>)
+    expect(response.status).toBe(400)
+    expect(response.body.error.message).toStartWith(`${field}:`)
   })
 
   test('405 for another method', async () => {
-    const answer = await server().call('GET', '/auth/keys')
-    expect(answer.status).toBe(405)
-    expect(answer.headers.get('allow')).toContain('POST')
+    const response = await server().call('GET', '/auth/keys')
+    expect(response.status).toBe(405)
+    expect(response.headers.get('allow')).toContain('POST')
   })
 })

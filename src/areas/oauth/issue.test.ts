@@ -5,17 +5,17 @@ import { findOrCreateApp } from './store.ts'
 
 const callback_url = 'https://app.example.com/done'
 const verifier = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk'
-/** The pair RFC 7636 gives in its appendix B. */
+/** The example pair of RFC 7636, appendix B. */
 const s256 = { code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM', code_challenge_method: 'S256' }
 const minute = 60_000
 
 describeOnEachDatabase('E3 POST /auth/keys/code', (server) => {
-  const ask = (body: Record<string, unknown>, options: CallOptions = {}) =>
+  const send = (body: Record<string, unknown>, options: CallOptions = {}) =>
     server().call('POST', '/auth/keys/code', { body: { callback_url, ...body }, ...options })
   const codeFor = async (body: Record<string, unknown> = {}): Promise<string> => {
-    const answer = await ask(body)
-    expect(answer.status).toBe(200)
-    return answer.body.data.id
+    const response = await send(body)
+    expect(response.status).toBe(200)
+    return response.body.data.id
   }
   const codeRows = () => server().gateway.db.selectFrom('auth_codes').selectAll().execute()
 
@@ -43,11 +43,11 @@ describeOnEachDatabase('E3 POST /auth/keys/code', (server) => {
     ['usage_limit_type monthly', { limit: 1, usage_limit_type: 'monthly' }],
     ['spawn_agent and spawn_cloud', { spawn_agent: 'agent', spawn_cloud: 'cloud' }],
   ])('E3 accepts %s', async (_, body) => {
-    const { status, body: answer } = await ask(body)
+    const { status, body: response } = await send(body)
     expect(status).toBe(200)
-    expect(answer.data.id).toMatch(/^[\w-]{43}$/)
-    expect(answer.data.app_id).toBeInteger()
-    expect(Date.parse(answer.data.created_at)).not.toBeNaN()
+    expect(response.data.id).toMatch(/^[\w-]{43}$/)
+    expect(response.data.app_id).toBeInteger()
+    expect(Date.parse(response.data.created_at)).not.toBeNaN()
   })
 
   test.each<[string, Record<string, unknown>, string]>([
@@ -104,32 +104,32 @@ describeOnEachDatabase('E3 POST /auth/keys/code', (server) => {
     ['spawn_cloud endless', { spawn_cloud: 'x'.repeat(257) }, 'spawn_cloud'],
     ['R12 an unknown field', { scope: 'all' }, 'scope'],
   ])('E3 400 naming the field: %s', async (_, body, field) => {
-    const answer = await ask(body)
-    expect(answer.status).toBe(400)
-    expect(answer.body.error.message).toStartWith(`${field}:`)
+    const response = await send(body)
+    expect(response.status).toBe(400)
+    expect(response.body.error.message).toStartWith(`${field}:`)
   })
 
   test('E3 needs a management key: 401 without one, 403 with an inference key', async () => {
-    expect((await ask({}, { key: null })).status).toBe(401)
-    expect((await ask({}, { key: server().own.inferenceKey })).status).toBe(403)
+    expect((await send({}, { key: null })).status).toBe(401)
+    expect((await send({}, { key: server().own.inferenceKey })).status).toBe(403)
   })
 
   test('E3 403 for a workspace of another organization', async () => {
-    expect((await ask({ workspace_id: server().foreign.workspace.id })).status).toBe(403)
+    expect((await send({ workspace_id: server().foreign.workspace.id })).status).toBe(403)
   })
 
-  test('E3 one app for an origin, also when 20 ask at once; another for another origin or organization', async () => {
+  test('E3 one app per origin, also with 20 concurrent requests; another for another origin or organization', async () => {
     const at = (path: string) => ({ callback_url: `https://many.example.com/${path}` })
-    const answers = await Promise.all(Array.from({ length: 20 }, (_, i) => ask(at(String(i)))))
-    const ids = new Set(answers.map((answer) => answer.body.data.app_id))
+    const responses = await Promise.all(Array.from({ length: 20 }, (_, i) => send(at(String(i)))))
+    const ids = new Set(responses.map((response) => response.body.data.app_id))
     expect(ids.size).toBe(1)
-    const other = await ask({ callback_url: 'https://many.example.com:444/' })
+    const other = await send({ callback_url: 'https://many.example.com:444/' })
     expect(ids).not.toContain(other.body.data.app_id)
-    const foreign = await ask(at(''), { key: server().foreign.managementKey })
+    const foreign = await send(at(''), { key: server().foreign.managementKey })
     expect(ids).not.toContain(foreign.body.data.app_id)
   })
 
-  test('E3 one app when 20 have all found that there is none', async () => {
+  test('E3 one app when 20 requests all found none', async () => {
     const { gateway, own } = server()
     const app = { url: 'https://race.example.com', name: 'race.example.com' }
     const tries = Array.from({ length: 20 }, () =>
@@ -145,7 +145,7 @@ describeOnEachDatabase('E3 POST /auth/keys/code', (server) => {
     expect(JSON.stringify(rows, (_, v) => (typeof v === 'bigint' ? String(v) : v))).not.toContain(code)
   })
 
-  test('E3 expired codes are deleted when new ones are made', async () => {
+  test('E3 expired codes are deleted when new ones are created', async () => {
     await codeFor()
     server().clock.advance(10 * minute)
     const code = await codeFor()
@@ -162,8 +162,8 @@ describeOnEachDatabase(
       ['no method, which is plain', { code_challenge: verifier }, 400],
       ['no challenge', {}, 400],
     ])('E3 %s', async (_, body, status) => {
-      const answer = await server().call('POST', '/auth/keys/code', { body: { callback_url, ...body } })
-      expect(answer.status).toBe(status)
+      const response = await server().call('POST', '/auth/keys/code', { body: { callback_url, ...body } })
+      expect(response.status).toBe(status)
     })
   },
   { settings: 'oauth:\n  require_s256: true\n' },

@@ -13,7 +13,7 @@ const minute = 60_000
 describeOnEachDatabase('Sign-in pages', (server) => {
   afterEach(() => server().clock.release())
 
-  test('a link shows a button first: what previews links does not use it up', async () => {
+  test('a link shows a button first, so that link previews do not use it up', async () => {
     const token = await newLink(server())
     for (let i = 0; i < 3; i++) {
       const { status, html, cookies } = await visit(server(), `/signin?token=${token}`)
@@ -31,31 +31,31 @@ describeOnEachDatabase('Sign-in pages', (server) => {
     expect(session).not.toContain('Secure')
   })
 
-  test('a token signs in once, also when ten try at the same time', async () => {
+  test('a token signs in once, also with ten concurrent requests', async () => {
     const token = await newLink(server())
     const tries = Array.from({ length: 10 }, () => visit(server(), '/signin', { form: { token } }))
-    const statuses = (await Promise.all(tries)).map((answer) => answer.status)
+    const statuses = (await Promise.all(tries)).map((result) => result.status)
     expect(statuses.sort()).toEqual([303, ...Array(9).fill(401)])
   })
 
-  test('a used, expired, unknown or missing token is a 401 page that says what to do', async () => {
+  test('a used, expired, unknown or missing token is a 401 page with a remedy', async () => {
     const [used, expired] = [await newLink(server()), await newLink(server())]
     await visit(server(), '/signin', { form: { token: used } })
     server().clock.advance(61 * minute)
     for (const token of [used, expired, 'unknown', '']) {
-      for (const answer of [
+      for (const result of [
         await visit(server(), `/signin?token=${token}`),
         await visit(server(), '/signin', { form: { token } }),
       ]) {
-        expect(answer.status).toBe(401)
-        expect(answer.html).toContain('headgate signin')
-        expect(answer.cookies).toEqual([])
+        expect(result.status).toBe(401)
+        expect(result.html).toContain('headgate signin')
+        expect(result.cookies).toEqual([])
       }
     }
     expect((await visit(server(), '/signin')).status).toBe(401)
   })
 
-  test('the cookie is Secure when the browser came by https', async () => {
+  test('the cookie is Secure over https', async () => {
     const headers = { 'x-forwarded-proto': 'https' }
     const { cookies } = await visit(server(), '/signin', {
       form: { token: await newLink(server()) },
@@ -79,7 +79,7 @@ describeOnEachDatabase('Sign-in pages', (server) => {
     expect((await visit(server(), '/signin', { cookie })).status).toBe(401)
   })
 
-  test('expired links and sessions are deleted when new ones are made', async () => {
+  test('expired links and sessions are deleted when new ones are created', async () => {
     await signedIn(server())
     server().clock.advance(8 * 24 * 60 * minute)
     await signedIn(server())
@@ -93,7 +93,7 @@ describeOnEachDatabase('Sign-in pages', (server) => {
     ['a hidden origin', { origin: 'null' }],
     ['another site', { 'sec-fetch-site': 'cross-site' }],
     ['a neighbouring site', { 'sec-fetch-site': 'same-site' }],
-  ])('a form sent from %s is 403 and uses nothing up', async (_, headers) => {
+  ])('a form sent from %s is 403 and uses up nothing', async (_, headers) => {
     const token = await newLink(server())
     expect((await visit(server(), '/signin', { form: { token }, headers })).status).toBe(403)
     const cookie = await signedIn(server())
@@ -151,7 +151,7 @@ describeOnEachDatabase('Consent page', (server) => {
     '/auth',
     '/auth/../x?',
     'javascript:alert(1)',
-  ])('only the consent page is come back to, not %s', async (path) => {
+  ])('sign-in returns only to the consent page, not to %s', async (path) => {
     const cookie = `headgate_return=${encodeURIComponent(path)}`
     const { location } = await visit(server(), '/signin', {
       form: { token: await newLink(server()) },
@@ -160,13 +160,13 @@ describeOnEachDatabase('Consent page', (server) => {
     expect(location).toBe('/docs')
   })
 
-  test('a line break in what is come back to stays inside the address', async () => {
+  test('a line break in the return URL stays inside the URL', async () => {
     const cookie = `headgate_return=${encodeURIComponent('/auth?a\r\nset-cookie: b=c')}`
-    const answer = await visit(server(), '/signin', { form: { token: await newLink(server()) }, cookie })
-    expect(answer.location).toBe('/auth?aset-cookie:%20b=c')
+    const result = await visit(server(), '/signin', { form: { token: await newLink(server()) }, cookie })
+    expect(result.location).toBe('/auth?aset-cookie:%20b=c')
   })
 
-  test('shows who is signed in, who asks and what for; a form may lead to the app and nowhere else', async () => {
+  test('shows the member, the app and the requested key; the form may redirect only to the app', async () => {
     const { status, html, policy, headers } = await open({ callback_url: callback, key_label: 'My phone' })
     expect(status).toBe(200)
     for (const text of ['owner@localhost', 'My phone', 'Default']) expect(html).toContain(text)
@@ -174,21 +174,21 @@ describeOnEachDatabase('Consent page', (server) => {
     expect(policy).toContain("form-action 'self' https://app.example.com;")
     expect(policy).toContain("frame-ancestors 'none'")
     expect(html).not.toContain('<script')
-    // Under `no-referrer` a browser would send `Origin: null` with our own form.
+    // Under `no-referrer` a browser would send `Origin: null` with the form of this page.
     expect(headers.get('referrer-policy')).toBe('same-origin')
   })
 
-  test('approve: back to the app with a code, its query kept; the code gives the key that was shown', async () => {
+  test('approve: redirects to the app with a code and its query; the code returns the key that was shown', async () => {
     const cookie = await signedIn(server())
     const query = { callback_url: callback, code_challenge: challenge, code_challenge_method: 'S256' }
     const { html } = await open({ ...query, key_label: 'My phone' }, cookie)
     const choices = { decision: 'approve', limit: ' 2.50 ', usage_limit_type: 'monthly' }
     const headers = { origin: server().url, 'sec-fetch-site': 'same-origin' }
-    const answer = await send({ ...formOf(html), ...choices }, cookie, headers)
-    expect(answer.status).toBe(303)
-    const [start, code = ''] = answer.location!.split('&code=')
+    const result = await send({ ...formOf(html), ...choices }, cookie, headers)
+    expect(result.status).toBe(303)
+    const [start, code = ''] = result.location!.split('&code=')
     expect(start).toBe(callback)
-    expect(answer.headers.get('referrer-policy')).toBe('no-referrer')
+    expect(result.headers.get('referrer-policy')).toBe('no-referrer')
     const { body } = await exchange({ code, code_verifier: verifier })
     expect(body.user_id).toBe(server().own.owner.id)
     const key = await server().call('GET', `/keys/${sha256(body.key)}`)
@@ -215,10 +215,10 @@ describeOnEachDatabase('Consent page', (server) => {
     ['', '', 10, undefined],
     ['3', '', 3, undefined],
     ['10.01', '', null, 'limit: must be at most 10 for your role'],
-    ['3', 'daily', null, 'usage_limit_type: must be left out'],
-    ['', 'monthly', null, 'usage_limit_type: must be left out'],
+    ['3', 'daily', null, 'usage_limit_type: is not allowed'],
+    ['', 'monthly', null, 'usage_limit_type: is not allowed'],
   ])(
-    'a member who asks for a limit of "%s" reset "%s" gets %p: keys that spend more are for admins',
+    'a member who requests a limit of "%s" reset "%s" gets %p: keys that spend more are for admins',
     async (limit, reset, given, problem) => {
       const { gateway, own } = server()
       const member = await gateway.db.transaction().execute((tx) =>
@@ -233,10 +233,10 @@ describeOnEachDatabase('Consent page', (server) => {
       expect(html).toContain('at most 10, for the life of the key')
       expect(html).not.toContain('usage_limit_type')
       const form = { ...formOf(html), decision: 'approve', limit, usage_limit_type: reset }
-      const answer = await send(form, cookie)
+      const result = await send(form, cookie)
       if (problem)
-        return expect([answer.status, answer.html]).toEqual([400, expect.stringContaining(problem)])
-      const { body } = await exchange({ code: new URL(answer.location!).searchParams.get('code') })
+        return expect([result.status, result.html]).toEqual([400, expect.stringContaining(problem)])
+      const { body } = await exchange({ code: new URL(result.location!).searchParams.get('code') })
       const key = await server().call('GET', `/keys/${sha256(body.key)}`)
       expect(key.body.data).toMatchObject({ limit: given, limit_reset: null })
     },
@@ -247,14 +247,14 @@ describeOnEachDatabase('Consent page', (server) => {
     async (decision) => {
       const cookie = await signedIn(server())
       const { html } = await open({ callback_url: 'http://127.0.0.1:3999/cb' }, cookie)
-      const answer = await send({ ...formOf(html), decision }, cookie)
-      expect(answer.location).toStartWith('http://127.0.0.1:3999/cb?')
-      expect(answer.headers.get('set-cookie')).toContain('headgate_session=;')
+      const result = await send({ ...formOf(html), decision }, cookie)
+      expect(result.location).toStartWith('http://127.0.0.1:3999/cb?')
+      expect(result.headers.get('set-cookie')).toContain('headgate_session=;')
       expect((await open({ callback_url: callback }, cookie)).status).toBe(401)
     },
   )
 
-  test('deny: back to the app with access_denied, and no code is made', async () => {
+  test('deny: redirects to the app with access_denied and creates no code', async () => {
     const cookie = await signedIn(server())
     const { html } = await open({ callback_url: `${callback}&code=old&error=old` }, cookie)
     const before = (await codes()).length
@@ -274,9 +274,9 @@ describeOnEachDatabase('Consent page', (server) => {
       const cookie = await signedIn(server())
       const { html, policy } = await open(query, cookie)
       expect(policy).toContain("form-action 'self';")
-      const answer = await send({ ...formOf(html), decision: 'approve' }, cookie)
-      expect(answer.status).toBe(200)
-      const code = /<pre>([\w-]{43})<\/pre>/.exec(answer.html)?.[1]
+      const result = await send({ ...formOf(html), decision: 'approve' }, cookie)
+      expect(result.status).toBe(200)
+      const code = /<pre>([\w-]{43})<\/pre>/.exec(result.html)?.[1]
       expect((await exchange({ code })).status).toBe(403)
       expect((await exchange({ code, code_verifier: verifier })).status).toBe(200)
     })
@@ -284,8 +284,8 @@ describeOnEachDatabase('Consent page', (server) => {
     test('deny shows a page', async () => {
       const cookie = await signedIn(server())
       const { html } = await open(query, cookie)
-      const answer = await send({ ...formOf(html), decision: 'deny' }, cookie)
-      expect([answer.status, answer.location]).toEqual([200, null])
+      const result = await send({ ...formOf(html), decision: 'deny' }, cookie)
+      expect([result.status, result.location]).toEqual([200, null])
     })
 
     test('the challenge is mandatory', async () => {
@@ -312,15 +312,15 @@ describeOnEachDatabase('Consent page', (server) => {
     const shown = await open(query, cookie)
     const { csrf = '' } = formOf((await open({ callback_url: callback }, cookie)).html)
     const approved = await send({ ...query, csrf, decision: 'approve' }, cookie)
-    const answers = [shown, approved]
-    if (field === 'callback_url') answers.push(await send({ ...query, csrf, decision: 'deny' }, cookie))
-    for (const answer of answers) {
-      expect([answer.status, answer.location]).toEqual([400, null])
-      expect(answer.html).toContain(`${field}:`)
+    const responses = [shown, approved]
+    if (field === 'callback_url') responses.push(await send({ ...query, csrf, decision: 'deny' }, cookie))
+    for (const result of responses) {
+      expect([result.status, result.location]).toEqual([400, null])
+      expect(result.html).toContain(`${field}:`)
     }
   })
 
-  test('a parameter given twice is refused', async () => {
+  test('a duplicate parameter is rejected', async () => {
     const path = `${authPath({ callback_url: callback })}&callback_url=https://evil.example`
     const { status, html } = await visit(server(), path, { cookie: await signedIn(server()) })
     expect(status).toBe(400)
@@ -338,9 +338,9 @@ describeOnEachDatabase('Consent page', (server) => {
   ])('a wrong choice is a 400 page naming it: %s %s', async (name, value) => {
     const cookie = await signedIn(server())
     const { html } = await open({ callback_url: callback }, cookie)
-    const answer = await send({ ...formOf(html), decision: 'approve', [name]: value }, cookie)
-    expect(answer.status).toBe(400)
-    expect(answer.html).toContain(`${name}:`)
+    const result = await send({ ...formOf(html), decision: 'approve', [name]: value }, cookie)
+    expect(result.status).toBe(400)
+    expect(result.html).toContain(`${name}:`)
   })
 
   test('the CSRF token must be that of this session: 403, and no code', async () => {
@@ -351,8 +351,8 @@ describeOnEachDatabase('Consent page', (server) => {
     const before = (await codes()).length
     for (const tried of [without, { ...form, csrf: 'wrong' }, { ...form, csrf: foreign }]) {
       for (const decision of ['approve', 'deny']) {
-        const answer = await send({ ...tried, decision }, cookie)
-        expect([answer.status, answer.location]).toEqual([403, null])
+        const result = await send({ ...tried, decision }, cookie)
+        expect([result.status, result.location]).toEqual([403, null])
       }
     }
     const elsewhere = { origin: 'https://evil.example' }
@@ -361,7 +361,7 @@ describeOnEachDatabase('Consent page', (server) => {
     expect(await codes()).toHaveLength(before)
   })
 
-  test('what is echoed is escaped', async () => {
+  test('echoed values are escaped', async () => {
     const attack = `"><script>alert(1)</script>'&`
     const shown = await open({ callback_url: `https://app.example.com/${attack}`, key_label: attack })
     expect(shown.status).toBe(200)
@@ -384,7 +384,7 @@ describeOnEachDatabase('Consent page', (server) => {
     expect(html).toContain('https://xn--pple-43d.com')
   })
 
-  test('a member of another organization makes codes of that organization', async () => {
+  test('a member of another organization creates codes of that organization', async () => {
     const token = await newLink(server(), server().foreign.owner.id)
     const cookie = sentBack((await visit(server(), '/signin', { form: { token } })).cookies)
     const { html } = await open({ callback_url: callback }, cookie)
@@ -419,7 +419,7 @@ describeOnEachDatabase(
   { settings: 'public_url: https://gate.example.com\noauth:\n  require_s256: true\n' },
 )
 
-/** A browser's part in the tests of the pages: follows no redirect, keeps no cookie by itself. */
+/** A minimal browser: follows no redirects and stores no cookies. */
 interface Sent {
   cookie?: string
   form?: Record<string, string>
@@ -447,7 +447,7 @@ function newLink(server: TestServer, userId = server.own.owner.id): Promise<stri
   return createSigninToken(server.gateway.db, server.gateway.clock, userId)
 }
 
-/** What the browser would send back. */
+/** The cookies that a browser would send back. */
 function sentBack(cookies: string[]): string {
   return cookies.map((cookie) => cookie.split(';')[0]).join('; ')
 }

@@ -9,7 +9,7 @@ const problem = (value: unknown) => {
 }
 
 describe('E17 filter_rules', () => {
-  test('E17 rules are enabled and combined with and, unless said otherwise', () => {
+  test('E17 rules are enabled and combined with and by default', () => {
     expect(filterRules.parse(rules({ field: 'model', operator: 'equals', value: 'x' }))).toEqual({
       enabled: true,
       groups: [{ logic: 'and', rules: [{ field: 'model', operator: 'equals', value: 'x' }] }],
@@ -50,11 +50,11 @@ describe('E17 filter_rules', () => {
     ['a pattern with a back-reference', { field: 'input', operator: 'regex', value: '(a)\\1' }, 'value'],
     ['a field too many', { field: 'model', operator: 'exists', not: true }, 'not'],
     ['too long a value', { field: 'model', operator: 'equals', value: 'x'.repeat(1001) }, 'value'],
-  ])('E17 %s is refused', (_, rule, field) => {
+  ])('E17 %s is rejected', (_, rule, field) => {
     expect(problem(rules(rule))).toBe(`groups.0.rules.0.${field}`)
   })
 
-  test('S13 all patterns together are bounded, and the one too many is named', () => {
+  test('S13 all patterns together are bounded, and the error names the first one too many', () => {
     const heavy = { field: 'input', operator: 'regex', value: `(?i)${'\\pL'.repeat(320)}` }
     expect(problem(rules(heavy))).toBeNull()
     expect(problem(rules(...Array(50).fill(heavy)))).toMatch(/^groups\.0\.rules\.[1-5]\.value$/)

@@ -8,7 +8,7 @@ describeOnEachDatabase('Observability destinations', (server) => {
   const call = (method: string, path = '', body?: unknown) =>
     server().call(method, `${base}${path}`, body === undefined ? {} : { body })
 
-  /** Each test has a workspace of its own, because one has few of a kind. */
+  /** Each test has its own workspace, because a workspace has a limit per type. */
   const workspace = async () => {
     const slug = `w-${crypto.randomUUID().slice(0, 8)}`
     return (await server().call('POST', '/workspaces', { body: { name: slug, slug } })).body.data.id as string
@@ -21,16 +21,16 @@ describeOnEachDatabase('Observability destinations', (server) => {
   })
   const create = async (more: Record<string, unknown> = {}) => {
     const body = webhook({ workspace_id: await workspace(), ...more })
-    const answer = await call('POST', '', body)
-    expect(answer.status).toBe(201)
-    return answer.body.data
+    const response = await call('POST', '', body)
+    expect(response.status).toBe(201)
+    return response.body.data
   }
   const patch = (id: string, body: unknown) => call('PATCH', `/${id}`, body)
   const key = async () =>
     (await server().call('POST', '/keys', { body: { name: 'k' } })).body.data.hash as string
 
   describe('POST', () => {
-    test('what is not said has its default', async () => {
+    test('absent fields have defaults', async () => {
       const workspace_id = await workspace()
       expect(await create({ workspace_id })).toEqual({
         id: expect.any(String),
@@ -53,8 +53,8 @@ describeOnEachDatabase('Observability destinations', (server) => {
       })
     })
 
-    test('everything that is said is kept', async () => {
-      const said = {
+    test('every field is stored', async () => {
+      const settings = {
         enabled: false,
         privacy_mode: true,
         broadcast_generation_cost: true,
@@ -67,8 +67,8 @@ describeOnEachDatabase('Observability destinations', (server) => {
           groups: [{ logic: 'or', rules: [{ field: 'total_cost', operator: 'gt', value: 0.5 }] }],
         },
       }
-      const made = await create({ ...said, regions: ['us', 'eu'] })
-      expect(made).toMatchObject({ ...said, regions: ['us', 'europe'] })
+      const made = await create({ ...settings, regions: ['us', 'eu'] })
+      expect(made).toMatchObject({ ...settings, regions: ['us', 'europe'] })
       expect((await call('GET', `/${made.id}`)).body.data).toEqual(made)
     })
 
@@ -99,9 +99,9 @@ describeOnEachDatabase('Observability destinations', (server) => {
       ['api_key_hashes unknown', { api_key_hashes: ['0'.repeat(64)] }, 'api_key_hashes.0'],
       ['workspace_id not a UUID', { workspace_id: 'default' }, 'workspace_id'],
     ])('400 naming the field: %s', async (_, more, field) => {
-      const answer = await call('POST', '', webhook(more))
-      expect(answer.status).toBe(400)
-      expect(answer.body.error.message).toStartWith(field)
+      const response = await call('POST', '', webhook(more))
+      expect(response.status).toBe(400)
+      expect(response.body.error.message).toStartWith(field)
     })
 
     test('403 for a workspace of another organization', async () => {
@@ -120,11 +120,11 @@ describeOnEachDatabase('Observability destinations', (server) => {
       expect((await call('POST', '', body)).status).toBe(201)
     })
 
-    test('a race for the last places fills them and no more', async () => {
+    test('concurrent creates do not exceed the limit', async () => {
       const body = webhook({ workspace_id: await workspace() })
-      const answers = await Promise.all(Array.from({ length: 30 }, () => call('POST', '', body)))
-      const made = answers.filter(({ status }) => status === 201)
-      const refused = answers.filter(({ status }) => status === 409)
+      const responses = await Promise.all(Array.from({ length: 30 }, () => call('POST', '', body)))
+      const made = responses.filter(({ status }) => status === 201)
+      const refused = responses.filter(({ status }) => status === 409)
       expect([made.length, refused.length]).toEqual([5, 25])
     })
   })
@@ -140,7 +140,7 @@ describeOnEachDatabase('Observability destinations', (server) => {
       expect(everyone.body.total_count).toBe(0)
     })
 
-    test('R37 404 for what is not there, and for another organization', async () => {
+    test('R37 404 for an unknown id, and for another organization', async () => {
       const { body } = await server().call('POST', base, {
         body: webhook(),
         key: server().foreign.managementKey,
@@ -169,7 +169,7 @@ describeOnEachDatabase('Observability destinations', (server) => {
       expect(nothing.body.data).toEqual(body.data)
     })
 
-    test('E17 every switch can be turned', async () => {
+    test('E17 every switch can be changed', async () => {
       const made = await create()
       const changes = {
         enabled: false,
@@ -182,7 +182,7 @@ describeOnEachDatabase('Observability destinations', (server) => {
       expect((await patch(made.id, changes)).body.data).toMatchObject(changes)
     })
 
-    test('E17 eu is read as europe, and what is said twice counts once', async () => {
+    test('E17 eu is an alias of europe, and duplicates are removed', async () => {
       const made = await create()
       const { body } = await patch(made.id, { regions: ['eu', 'europe', 'us', 'eu'] })
       expect(body.data.regions).toEqual(['europe', 'us'])
@@ -199,7 +199,7 @@ describeOnEachDatabase('Observability destinations', (server) => {
       expect(body.data).toMatchObject({ api_key_hashes: null, filter_rules: null })
     })
 
-    test('E17 a key hash must be of the organization, and the answer names it', async () => {
+    test('E17 a key hash must belong to the organization, and the error names it', async () => {
       const made = await create()
       const foreign = sha256(server().foreign.inferenceKey)
       const { status, body } = await patch(made.id, { api_key_hashes: [await key(), foreign] })
@@ -227,13 +227,13 @@ describeOnEachDatabase('Observability destinations', (server) => {
       ['a header is a text', { config: { headers: { a: 1 } } }, 'config.headers.a'],
     ])('E17 400 naming the field: %s', async (_, body, field) => {
       const made = await create()
-      const answer = await patch(made.id, body)
-      expect(answer.status).toBe(400)
-      expect(answer.body.error.message).toStartWith(field)
+      const response = await patch(made.id, body)
+      expect(response.status).toBe(400)
+      expect(response.body.error.message).toStartWith(field)
       expect((await call('GET', `/${made.id}`)).body.data).toEqual(made)
     })
 
-    test('E17 changes at the same time are all kept', async () => {
+    test('E17 concurrent changes are all stored', async () => {
       const { id } = await create({ type: 'langsmith', config: { apiKey: 'k', workspaceId: 'w' } })
       await Promise.all([
         patch(id, { config: { project: 'p' } }),
@@ -251,7 +251,7 @@ describeOnEachDatabase('Observability destinations', (server) => {
   })
 
   describe('DELETE', () => {
-    test('a deleted destination is gone and its secrets are wiped; the row stays', async () => {
+    test('a deleted destination is 404 and its secrets are wiped; the row stays', async () => {
       const { id } = await create({ type: 'posthog', config: { apiKey: 'phc_0123456789abcdefghij' } })
       expect((await call('DELETE', `/${id}`)).body).toEqual({ deleted: true })
       expect((await call('GET', `/${id}`)).status).toBe(404)
@@ -265,14 +265,14 @@ describeOnEachDatabase('Observability destinations', (server) => {
       expect(row.deleted_at).not.toBeNull()
     })
 
-    test('a deleted workspace leaves its destinations disabled for good', async () => {
+    test('deleting a workspace disables its destinations permanently', async () => {
       const made = await create()
       expect((await server().call('DELETE', `/workspaces/${made.workspace_id}`)).status).toBe(200)
       expect((await call('GET', `/${made.id}`)).body.data.enabled).toBe(false)
       expect((await patch(made.id, { enabled: true })).status).toBe(409)
     })
 
-    test('R22 deleting a workspace and enabling its destination leave it disabled, whoever is first', async () => {
+    test('R22 deleting a workspace and enabling its destination leaves it disabled in either order', async () => {
       const made = await create({ enabled: false })
       const [gone] = await Promise.all([
         server().call('DELETE', `/workspaces/${made.workspace_id}`),

@@ -18,7 +18,7 @@ const receive = async (request: Request) => {
   summary.push({ method, headers, url, body: await request.text() })
   return new Response('received', { status, headers: status === 302 ? { location: '/elsewhere' } : {} })
 }
-/** Two places that are listened at, so that something can be sent to the wrong one. */
+/** Two listeners, so that a request can reach the wrong one. */
 const receivers = [1, 2].map(() => Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: receive }))
 afterAll(() => Promise.all(receivers.map((receiver) => receiver.stop(true))))
 const [first = '', second = ''] = receivers.map(({ port }) => `http://127.0.0.1:${port}`)
@@ -47,7 +47,7 @@ describeOnEachDatabase(
     const attempt = async (id: string) => (await server().call('POST', `${base}/${id}/test`)).body.data
 
     describe('E17 masking', () => {
-      test('E17 secrets are masked in every answer, header values entirely', async () => {
+      test('E17 secrets are masked in every response, header values entirely', async () => {
         const made = await create('langfuse', {
           publicKey: 'pk-lf-public',
           secretKey: canary,
@@ -68,7 +68,7 @@ describeOnEachDatabase(
         }
       })
 
-      test('E17 what is masked or not sent keeps its value, null clears what is optional', async () => {
+      test('E17 a masked or absent field stays unchanged, null clears an optional field', async () => {
         const { id, config } = await create('otel-collector', {
           endpoint: `${first}/v1/traces`,
           headers: { 'X-Keep': 'keep-me', 'X-Drop': 'drop-me', 'X-Change': 'old' },
@@ -87,7 +87,7 @@ describeOnEachDatabase(
         expect((await patch(id, { headers: null })).config).toEqual({ endpoint: `${first}/other` })
       })
 
-      test('E17 a mask from before a rotation does not become the secret', async () => {
+      test('E17 a mask from before a rotation does not overwrite the secret', async () => {
         const { id, config } = await create('langfuse', {
           publicKey: 'p',
           secretKey: canary,
@@ -115,7 +115,7 @@ describeOnEachDatabase(
     })
 
     describe('E17 S6 the origin a secret was entered for', () => {
-      test('E17 S6 after a move the secrets are kept, and not sent until all are entered again', async () => {
+      test('E17 S6 after a change of origin the secrets stay stored, and are not sent until all are entered again', async () => {
         const { id, secrets_held_back } = await create('langfuse', {
           publicKey: 'p',
           secretKey: canary,
@@ -139,14 +139,14 @@ describeOnEachDatabase(
         expect(summary[0]?.headers.get('x-a')).toBe('again')
       })
 
-      test('E17 S6 a move back, or one with the secrets, holds nothing back', async () => {
+      test('E17 S6 a change back, or one with all secrets, sends them', async () => {
         const { id } = await create('grafana', { apiKey: canary, instanceId: '1', baseUrl: first })
         await patch(id, { baseUrl: second })
         expect((await patch(id, { baseUrl: `${first}/sub` })).secrets_held_back).toBe(false)
         expect((await patch(id, { baseUrl: second, apiKey: 'new' })).secrets_held_back).toBe(false)
       })
 
-      test('E17 S6 without secrets there is nothing to hold back', async () => {
+      test('E17 S6 without secrets nothing is withheld', async () => {
         const { id } = await create('webhook', { url: first })
         expect((await patch(id, { url: second })).secrets_held_back).toBe(false)
         expect((await patch(id, { headers: { 'x-a': 'b' } })).secrets_held_back).toBe(false)
@@ -160,7 +160,7 @@ describeOnEachDatabase(
     })
 
     describe('POST /observability/destinations/{id}/test', () => {
-      test('a webhook gets an empty export, marked as a test, with its own method and headers', async () => {
+      test('a webhook gets an empty export, marked as a test, with its configured method and headers', async () => {
         const { id } = await create('webhook', {
           url: `${first}/in?x=1`,
           method: 'PUT',
@@ -190,7 +190,7 @@ describeOnEachDatabase(
         ['ramp', { apiKey: 'k', baseUrl: first }],
         ['s3', { bucketName: 'b', accessKeyId: 'a', secretAccessKey: 's', endpoint: first }],
         ['weave', { apiKey: 'k', entity: 'e', project: 'p', baseUrl: first }],
-      ])('%s is really asked', async (type, config) => {
+      ])('%s receives a request', async (type, config) => {
         const { id } = await create(type, config)
         expect(await attempt(id)).toMatchObject({ delivered: true, status: 200 })
         expect(summary).toHaveLength(1)
@@ -202,7 +202,7 @@ describeOnEachDatabase(
         [302, false],
         [401, false],
         [500, false],
-      ])('an answer of %i means delivered: %p', async (answered, delivered) => {
+      ])('status %i means delivered: %p', async (answered, delivered) => {
         const { id } = await create('otel-collector', { endpoint: first })
         status = answered
         const result = await attempt(id)
@@ -211,7 +211,7 @@ describeOnEachDatabase(
         expect(summary).toHaveLength(1)
       })
 
-      test('a query that is refused is not delivered', async () => {
+      test('a rejected query is not delivered', async () => {
         const { id } = await create('clickhouse', {
           host: first,
           database: 'd',
@@ -222,10 +222,13 @@ describeOnEachDatabase(
         expect(await attempt(id)).toMatchObject({ delivered: false, status: 400 })
       })
 
-      test('S5 a private address is refused when it is saved, saying what the operator can do', async () => {
+      test('S5 a private address is rejected when it is saved, with a remedy for the operator', async () => {
         const body = { type: 'webhook', name: 'x', config: { url: 'https://127.0.0.1:9/' } }
-        const { status, body: answer } = await server().call('POST', base, { body })
-        expect([status, answer.error.message]).toEqual([400, expect.stringContaining('egress.allow_private')])
+        const { status, body: response } = await server().call('POST', base, { body })
+        expect([status, response.error.message]).toEqual([
+          400,
+          expect.stringContaining('egress.allow_private'),
+        ])
       })
 
       test('without an address nothing is sent', async () => {
@@ -237,13 +240,13 @@ describeOnEachDatabase(
       })
     })
 
-    test('R40 S12 a planted secret is in no answer, no log line and no row', async () => {
+    test('R40 S12 a planted secret is in no response, no log line and no row', async () => {
       const lines = captureLog(server())
-      const answers: unknown[] = []
+      const responses: unknown[] = []
       const call = async (method: string, path: string, body?: unknown) => {
-        const answer = await server().call(method, path, body === undefined ? {} : { body })
-        answers.push(answer.body, [...answer.headers])
-        return answer.body
+        const response = await server().call(method, path, body === undefined ? {} : { body })
+        responses.push(response.body, [...response.headers])
+        return response.body
       }
       const config = { publicKey: 'p', secretKey: canary, baseUrl: first, headers: { 'x-a': `h-${canary}` } }
       const { data } = await call('POST', base, { type: 'langfuse', name: 'x', config })
@@ -259,7 +262,7 @@ describeOnEachDatabase(
         config: { ...config, baseUrl: 'http://a.example' },
       })
       await call('POST', `${path}/test`)
-      // An error of ours is logged with its cause: the sealed text is made unreadable.
+      // An internal error is logged with its cause: the sealed text is corrupted.
       const sabotage = (sealed_secrets: string) =>
         server().gateway.db.updateTable('destinations').set({ sealed_secrets }).where('id', '=', data.id)
       const row = await server()
@@ -271,14 +274,14 @@ describeOnEachDatabase(
       await call('GET', path)
       await sabotage(row.sealed_secrets).execute()
       expect(lines.length).toBeGreaterThan(0)
-      for (const text of [JSON.stringify(answers), lines.join(''), await dump(server().gateway.db)]) {
+      for (const text of [JSON.stringify(responses), lines.join(''), await dump(server().gateway.db)]) {
         expect(text).not.toContain('5ecret')
         expect(text).not.toContain(btoa(canary).slice(4, 20))
       }
       await call('DELETE', path)
     })
 
-    test('a sealed text is of no use in another row', async () => {
+    test('a sealed text cannot be opened in another row', async () => {
       const one = await create('posthog', { apiKey: canary })
       const other = await create('posthog', { apiKey: 'other' })
       const { db } = server().gateway

@@ -10,9 +10,9 @@ describeOnEachDatabase('Organization members', (server) => {
   const email = () => `${newId('p')}@example.com`
 
   const add = async (key: string, body: Record<string, unknown> = {}) => {
-    const answer = await server().call('POST', path, { key, body: { email: email(), ...body } })
-    expect(answer.status).toBe(201)
-    return answer.body.data as { id: string; email: string; role: string }
+    const response = await server().call('POST', path, { key, body: { email: email(), ...body } })
+    expect(response.status).toBe(201)
+    return response.body.data as { id: string; email: string; role: string }
   }
   const patch = (key: string, id: string, body: unknown) =>
     server().call('PATCH', `${path}/${id}`, { key, body })
@@ -86,12 +86,12 @@ describeOnEachDatabase('Organization members', (server) => {
       [{ email: 'a@example.com', id: 'user_mine' }, 'id'],
       [{ email: 'a@example.com', organization_id: 'org_theirs' }, 'organization_id'],
     ])('R12 400 naming the field: %j', async (body, field) => {
-      const answer = await server().call('POST', path, { body })
-      expect(answer.status).toBe(400)
-      expect(answer.body.error.message).toStartWith(`${field}:`)
+      const response = await server().call('POST', path, { body })
+      expect(response.status).toBe(400)
+      expect(response.body.error.message).toStartWith(`${field}:`)
     })
 
-    test('409 for an address that is taken, in any case; another organization may have it', async () => {
+    test('409 for an address in use, in any case; another organization may have it', async () => {
       const { managementKey: key } = await tenant()
       const first = await add(key)
       const again = await server().call('POST', path, { key, body: { email: first.email.toUpperCase() } })
@@ -102,10 +102,10 @@ describeOnEachDatabase('Organization members', (server) => {
     test('R22 of 30 with one address at the same moment, one is added', async () => {
       const { managementKey: key } = await tenant()
       const body = { email: email() }
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: 30 }, () => server().call('POST', path, { key, body })),
       )
-      expect(answers.map((answer) => answer.status).sort()).toEqual([201, ...Array(29).fill(409)])
+      expect(responses.map((response) => response.status).sort()).toEqual([201, ...Array(29).fill(409)])
       const { body: members } = await server().call('GET', '/workspaces/default/members', { key })
       expect(members.total_count).toBe(2)
     })
@@ -161,9 +161,9 @@ describeOnEachDatabase('Organization members', (server) => {
       [{ role: 'owner' }, 'role'],
       [{ role: null }, 'role'],
     ])('R12 400 naming the field: %j', async (body, field) => {
-      const answer = await patch(server().own.managementKey, server().own.owner.id, body)
-      expect(answer.status).toBe(400)
-      expect(answer.body.error.message).toStartWith(`${field}:`)
+      const response = await patch(server().own.managementKey, server().own.owner.id, body)
+      expect(response.status).toBe(400)
+      expect(response.body.error.message).toStartWith(`${field}:`)
     })
 
     test('I9 404 for an unknown member and for one of another organization', async () => {
@@ -231,10 +231,10 @@ describeOnEachDatabase('Organization members', (server) => {
         const key = own.managementKey
         const others = await Promise.all(Array.from({ length: 9 }, () => add(key, { role: 'org:admin' })))
         const admins = [own.owner.id, ...others.map((member) => member.id)]
-        const answers = await Promise.all(
+        const responses = await Promise.all(
           admins.map((id, i) => (i % 2 ? remove(key, id) : patch(key, id, { role: 'org:member' }))),
         )
-        expect(answers.map((answer) => answer.status).sort()).toEqual([...Array(9).fill(200), 409])
+        expect(responses.map((response) => response.status).sort()).toEqual([...Array(9).fill(200), 409])
         expect(await adminsOf(own)).toHaveLength(1)
       }
     })
@@ -246,7 +246,8 @@ describeOnEachDatabase('Organization members', (server) => {
         const body = { name: 'race', creator_user_id: member.id }
         const calls = Array.from({ length: 8 }, () => server().call('POST', '/keys', { key, body }))
         calls.splice(round % 8, 0, remove(key, member.id))
-        for (const answer of await Promise.all(calls)) expect([200, 201, 400, 409]).toContain(answer.status)
+        for (const response of await Promise.all(calls))
+          expect([200, 201, 400, 409]).toContain(response.status)
         const active = await server()
           .gateway.db.selectFrom('api_keys')
           .select('id')
@@ -282,7 +283,7 @@ describeOnEachDatabase('Organization members', (server) => {
     await call('POST', '/workspaces', { name: 'Storm', slug: 'storm' })
     const members = await Promise.all(Array.from({ length: 10 }, () => add(key)))
     const user_ids = members.map((member) => member.id)
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       user_ids.flatMap((id, i) => [
         call('POST', '/workspaces/storm/members/add', { user_ids: i % 2 ? user_ids : user_ids.toReversed() }),
         call('POST', '/keys', { name: 'k', creator_user_id: id }),
@@ -293,6 +294,6 @@ describeOnEachDatabase('Organization members', (server) => {
         ...(i === 9 ? [call('DELETE', '/workspaces/storm')] : []),
       ]),
     )
-    for (const answer of answers) expect(answer.status).toBeLessThan(500)
+    for (const response of responses) expect(response.status).toBeLessThan(500)
   })
 })

@@ -189,9 +189,11 @@ describeOnEachDatabase('Presets: request bodies', (server) => {
   for (const [path, base, wrong] of formats) {
     describe(path, () => {
       test.each([...wrongEverywhere, ...wrong])('E14 400 naming the field: %j', async (fields, field) => {
-        const answer = await server().call('POST', `/presets/wrong/${path}`, { body: { ...base, ...fields } })
-        expect(answer.status).toBe(400)
-        expect(answer.body.error.message).toStartWith(`${field}: `)
+        const response = await server().call('POST', `/presets/wrong/${path}`, {
+          body: { ...base, ...fields },
+        })
+        expect(response.status).toBe(400)
+        expect(response.body.error.message).toStartWith(`${field}: `)
       })
     })
   }
@@ -202,7 +204,7 @@ describeOnEachDatabase('Presets: request bodies', (server) => {
 
   const right: [string, Record<string, unknown>][] = [
     ['the longest user and session_id', { user: 'u'.repeat(256), session_id: 's'.repeat(256) }],
-    ['no fallbacks beside models', { fallbacks: null, models: ['m/1'] }],
+    ['no fallbacks with models', { fallbacks: null, models: ['m/1'] }],
     ['metadata with a null user_id', { metadata: { user_id: null } }],
     ['thinking disabled', { thinking: { type: 'disabled' } }],
     ['thinking adaptive', { thinking: { type: 'adaptive', block_binding: null } }],
@@ -250,7 +252,7 @@ describeOnEachDatabase('Presets: request bodies', (server) => {
   ]
   test.each(right)('E14 accepts %s', async (_, fields) => {
     const body = { model: 'sandbox/echo', messages: [message], ...fields }
-    const answer = await server().call('POST', '/presets/right/messages', { body })
-    expect([answer.status, answer.body.error?.message]).toEqual([200, undefined])
+    const response = await server().call('POST', '/presets/right/messages', { body })
+    expect([response.status, response.body.error?.message]).toEqual([200, undefined])
   })
 })

@@ -165,28 +165,28 @@ describe('the fields of a request', () => {
 })
 
 describeOnEachDatabase('Presets: credentials', (server) => {
-  test('R40 S12 what a tool signs in with is not kept', async () => {
+  test('R40 S12 credentials of tools are not stored', async () => {
     const tool = { type: 'mcp', server_label: 'x', server_url: 'https://mcp.example.com' }
     const body = { tools: [{ ...tool, authorization: 'CANARY-A', headers: { Authorization: 'CANARY-B' } }] }
-    const answer = await server().call('POST', '/presets/with-mcp/responses', { body })
-    expect(answer.body.data.designated_version.config).toEqual({ tools: [tool] })
+    const response = await server().call('POST', '/presets/with-mcp/responses', { body })
+    expect(response.body.data.designated_version.config).toEqual({ tools: [tool] })
     const rows = await server().gateway.db.selectFrom('preset_versions').selectAll().execute()
     expect(JSON.stringify(rows)).not.toContain('CANARY')
   })
 })
 
-describeOnEachDatabase('Presets: what is kept', (server) => {
+describeOnEachDatabase('Presets: stored fields', (server) => {
   const saved = async (format: Format, slug: string, fields: Record<string, unknown>) => {
     const body = { ...format.required, ...fields }
-    const answer = await server().call('POST', `/presets/${slug}/${format.path}`, { body })
-    expect([answer.status, answer.body.error?.message]).toEqual([200, undefined])
-    return answer.body.data.designated_version
+    const response = await server().call('POST', `/presets/${slug}/${format.path}`, { body })
+    expect([response.status, response.body.error?.message]).toEqual([200, undefined])
+    return response.body.data.designated_version
   }
 
   for (const [name, format] of Object.entries(formats)) {
     const always = 'model' in format.required ? { model: format.required.model } : {}
 
-    test.each(Object.entries(format.kept))(`E14 ${name}: %s is kept as it was sent`, async (field, value) => {
+    test.each(Object.entries(format.kept))(`E14 ${name}: %s is stored as sent`, async (field, value) => {
       const { config } = await saved(format, `kept-${name}`, { [field]: value })
       expect(config).toEqual({ ...always, [field]: value })
       const read = await server().call('GET', `/presets/kept-${name}`)
@@ -194,14 +194,14 @@ describeOnEachDatabase('Presets: what is kept', (server) => {
     })
 
     test.each(Object.entries(format.dropped))(
-      `E14 ${name}: %s is checked and not kept`,
+      `E14 ${name}: %s is validated and not stored`,
       async (field, value) => {
         const { config } = await saved(format, `dropped-${name}`, { [field]: value })
         expect(config).toEqual(always)
       },
     )
 
-    test(`E14 ${name}: fields of nobody and of other formats are ignored, null says nothing`, async () => {
+    test(`E14 ${name}: unknown fields and fields of other formats are ignored, null counts as absent`, async () => {
       const foreign = Object.values(formats)
         .flatMap((other) => Object.entries(other.kept))
         .filter(([field]) => !(field in format.shape))
@@ -272,7 +272,7 @@ describeOnEachDatabase('Presets: what is kept', (server) => {
   })
 
   describe('S13 bounds', () => {
-    // Two bytes a letter in UTF-8: the bound is of bytes.
+    // Two bytes per letter in UTF-8: the limit counts bytes.
     const letters = (bytes: number) => 'é'.repeat(bytes / 2)
     const send = (path: string, fields: Record<string, unknown>) =>
       server().call('POST', `/presets/big/${path}`, {
@@ -286,7 +286,7 @@ describeOnEachDatabase('Presets: what is kept', (server) => {
       expect((await send('messages', config(256 * 1024))).status).toBe(200)
       const refused = await send('messages', config(256 * 1024 + 2))
       expect(refused.status).toBe(400)
-      expect(refused.body.error.message).toStartWith('body: the configuration')
+      expect(refused.body.error.message).toStartWith('body: its configuration')
     })
 
     test.each([

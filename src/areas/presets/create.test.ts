@@ -89,10 +89,10 @@ describeOnEachDatabase('Presets: making them', (server) => {
 
     test('E14 R22 50 at once to one new slug: one preset, versions 1 to 50', async () => {
       const slug = nextSlug()
-      const answers = await Promise.all(Array.from({ length: 50 }, (_, i) => post(slug, { top_k: i })))
-      expect(answers.map((answer) => answer.status)).toEqual(Array(50).fill(200))
-      expect(new Set(answers.map((answer) => answer.body.data.id)).size).toBe(1)
-      const numbers = answers.map((answer) => answer.body.data.designated_version.version as number)
+      const results = await Promise.all(Array.from({ length: 50 }, (_, i) => post(slug, { top_k: i })))
+      expect(results.map((response) => response.status)).toEqual(Array(50).fill(200))
+      expect(new Set(results.map((response) => response.body.data.id)).size).toBe(1)
+      const numbers = results.map((response) => response.body.data.designated_version.version as number)
       const upTo50 = Array.from({ length: 50 }, (_, i) => i + 1)
       expect(numbers.sort((a, b) => a - b)).toEqual(upTo50)
       const { data, total_count } = await read(`${slug}/versions?limit=100`)
@@ -125,14 +125,14 @@ describeOnEachDatabase('Presets: making them', (server) => {
     test.each(['s'.repeat(101), 'a%20b', 'a.b', 'a%2Fb', '%C3%A9', 'a%0A', '@preset', 'a%3Fb'])(
       'E14 400 for the slug %s',
       async (slug) => {
-        const answers = [
+        const results = [
           await post(slug),
           await server().call('GET', `/presets/${slug}`),
           await server().call('GET', `/presets/${slug}/versions`),
           await change(slug, { name: 'x' }),
           await server().call('DELETE', `/presets/${slug}`),
         ]
-        for (const { status, body } of answers) {
+        for (const { status, body } of results) {
           expect(status).toBe(400)
           expect(body.error.message).toStartWith('slug')
         }

@@ -42,9 +42,9 @@ describeOnEachDatabase('Presets: reading and changing them', (server) => {
       const slug = nextSlug()
       await post(slug)
       for (const path of ['/presets', `/presets/${slug}/versions`]) {
-        const answer = await server().call('GET', `${path}?${query}`)
-        expect(answer.status).toBe(400)
-        expect(answer.body.error.message).toStartWith(query.split('=')[0] ?? '')
+        const response = await server().call('GET', `${path}?${query}`)
+        expect(response.status).toBe(400)
+        expect(response.body.error.message).toStartWith(query.split('=')[0] ?? '')
       }
     })
   })
@@ -79,9 +79,9 @@ describeOnEachDatabase('Presets: reading and changing them', (server) => {
     ])('version %s is %i', async (version, status) => {
       const slug = nextSlug()
       await post(slug)
-      const answer = await server().call('GET', `/presets/${slug}/versions/${version}`)
-      expect(answer.status).toBe(status)
-      if (status === 400) expect(answer.body.error.message).toStartWith('version')
+      const response = await server().call('GET', `/presets/${slug}/versions/${version}`)
+      expect(response.status).toBe(status)
+      if (status === 400) expect(response.body.error.message).toStartWith('version')
     })
   })
 
@@ -148,9 +148,9 @@ describeOnEachDatabase('Presets: reading and changing them', (server) => {
     ])('R12 400 for %j', async (body, field) => {
       const slug = nextSlug()
       const before = (await post(slug)).body.data
-      const answer = await change(slug, { name: 'changed', ...body })
-      expect(answer.status).toBe(400)
-      expect(answer.body.error.message).toStartWith(field)
+      const response = await change(slug, { name: 'changed', ...body })
+      expect(response.status).toBe(400)
+      expect(response.body.error.message).toStartWith(field)
       expect((await read(slug)).data).toEqual(before)
     })
   })
@@ -160,8 +160,8 @@ describeOnEachDatabase('Presets: reading and changing them', (server) => {
       const slug = nextSlug()
       const old = (await post(slug)).body.data
       await post(slug)
-      const answer = await server().call('DELETE', `/presets/${slug}`)
-      expect(answer.body).toEqual({ deleted: true })
+      const response = await server().call('DELETE', `/presets/${slug}`)
+      expect(response.body).toEqual({ deleted: true })
       for (const path of [slug, `${slug}/versions`, `${slug}/versions/1`]) {
         expect((await server().call('GET', `/presets/${path}`)).status).toBe(404)
       }
@@ -171,18 +171,18 @@ describeOnEachDatabase('Presets: reading and changing them', (server) => {
         .where('preset_id', '=', old.id)
         .execute()
       expect(left).toBeEmpty()
-      const anew = (await post(slug)).body.data
-      expect(anew.id).not.toBe(old.id)
-      expect(anew.designated_version.version).toBe(1)
+      const recreated = (await post(slug)).body.data
+      expect(recreated.id).not.toBe(old.id)
+      expect(recreated.designated_version.version).toBe(1)
     })
 
     test('R22 of 20 that delete it at the same moment, one does', async () => {
       const slug = nextSlug()
       await post(slug)
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: 20 }, () => server().call('DELETE', `/presets/${slug}`)),
       )
-      expect(answers.map((answer) => answer.status).sort()).toEqual([200, ...Array(19).fill(404)])
+      expect(responses.map((response) => response.status).sort()).toEqual([200, ...Array(19).fill(404)])
     })
   })
 })

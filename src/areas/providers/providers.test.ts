@@ -21,7 +21,7 @@ describeOnEachDatabase(
       }
     })
 
-    test('GET /providers shows what a provider says of itself, and what headgate.yaml changes', async () => {
+    test('GET /providers shows a provider’s metadata and the overrides of headgate.yaml', async () => {
       const providers = await list()
       expect(providers.find((provider) => provider.slug === 'local')).toEqual({
         slug: 'local',
@@ -39,14 +39,14 @@ describeOnEachDatabase(
       })
     })
 
-    test('R40 keys of providers appear nowhere in the catalogue', async () => {
+    test('R40 provider keys are never in the catalogue', async () => {
       for (const path of ['/providers', '/models', '/endpoints/zdr', '/images/models']) {
         const { body } = await server().call('GET', path)
         expect(JSON.stringify(body)).not.toContain('planted-canary')
       }
     })
 
-    test('a key is needed', async () => {
+    test('requires a key', async () => {
       expect((await server().call('GET', '/providers', { key: null })).status).toBe(401)
     })
   },

@@ -30,7 +30,7 @@ describe('SCIM filters', () => {
         ],
       ],
     ],
-  ])('the database answers %s', (text, branches) => {
+  ])('SQL decides %s', (text, branches) => {
     expect(planFilter(text, fields)).toMatchObject({ branches, isExact: true })
   })
 
@@ -74,7 +74,7 @@ describe('SCIM filters', () => {
     expect(planFilter(text, fields).matches(alice)).toBe(expected)
   })
 
-  test('what the database only narrows down, or does not know, is not exact', () => {
+  test('a filter that SQL only narrows down, or cannot express, is not exact', () => {
     expect(planFilter('emails.value eq "a"', fields)).toMatchObject({
       isExact: false,
       branches: [[{ path: 'emails.value', value: 'a' }]],
@@ -121,7 +121,7 @@ describe('SCIM filters', () => {
   ])('400 invalidFilter for %s', (text) => {
     const attempt = () => planFilter(text, fields)
     expect(attempt).toThrow(ScimError)
-    expect(attempt).toThrow('filter cannot be answered')
+    expect(attempt).toThrow('filter is not supported')
   })
 
   test('the filter of a path names values or describes an element', () => {

@@ -51,7 +51,7 @@ describeOnEachDatabase('SCIM groups', (server) => {
     expect(request.body.members).toEqual([{ value: user.id, display: user.email }])
   })
 
-  test('409 uniqueness for a name that is taken, in any case, also by renaming', async () => {
+  test('409 uniqueness for a name in use, in any case, also by renaming', async () => {
     const [one, two] = [newId('Name'), newId('Name')]
     const id = await provider.createGroup(one)
     await provider.createGroup(two)
@@ -78,12 +78,12 @@ describeOnEachDatabase('SCIM groups', (server) => {
     expect((await patch(id, { op: 'replace', path: 'displayName', value: lower })).status).toBe(204)
   })
 
-  test('400 invalidValue for a member that is nobody, and nothing changes; leaving is always fine', async () => {
+  test('400 invalidValue for an unknown member, and nothing changes; removing an unknown member succeeds', async () => {
     const id = await provider.createGroup(newId('g'), [people[0]!])
     const unknown = newUuid()
     for (const value of [values(people[1], unknown), values('x'), [{ display: 'no value' }], [7], [null]]) {
-      const answer = await patch(id, { op: 'add', path: 'members', value })
-      expect(answer).toMatchObject({ status: 400, body: { scimType: 'invalidValue' } })
+      const response = await patch(id, { op: 'add', path: 'members', value })
+      expect(response).toMatchObject({ status: 400, body: { scimType: 'invalidValue' } })
     }
     const named = await patch(id, { op: 'add', path: 'members', value: values(unknown) })
     expect(named.body.detail).toContain(unknown)
@@ -102,7 +102,7 @@ describeOnEachDatabase('SCIM groups', (server) => {
     ['replace without a path', [{ op: 'replace', value: { members: [] } }], []],
     ['remove everyone', [{ op: 'remove', path: 'members' }], []],
     ['remove by value', [{ op: 'Remove', path: 'Members', value: [1] }], []],
-    ['remove nobody', [{ op: 'remove', path: 'members', value: [] }], [1]],
+    ['remove no member', [{ op: 'remove', path: 'members', value: [] }], [1]],
     [
       'in order',
       [
@@ -130,13 +130,13 @@ describeOnEachDatabase('SCIM groups', (server) => {
     expect(await membersOf(id)).toEqual(expected.map((i) => people[i]!).sort())
   })
 
-  test('removes several by one filter, and answers with a body when attributes are named', async () => {
+  test('removes several by one filter, and returns a body when attributes are requested', async () => {
     const id = await provider.createGroup(newId('g'), people)
     const path = `members[value eq "${people[0]}" or value eq "${people[1]}"]`
     const body = buildPatchBody({ op: 'remove', path })
-    const answer = await provider.send('PATCH', `/Groups/${id}?attributes=displayName`, body)
-    expect(answer.status).toBe(200)
-    expect(Object.keys(answer.body).sort()).toEqual(['displayName', 'id', 'schemas'])
+    const response = await provider.send('PATCH', `/Groups/${id}?attributes=displayName`, body)
+    expect(response.status).toBe(200)
+    expect(Object.keys(response.body).sort()).toEqual(['displayName', 'id', 'schemas'])
     expect(await membersOf(id)).toEqual(people.slice(2).sort())
   })
 
@@ -155,30 +155,30 @@ describeOnEachDatabase('SCIM groups', (server) => {
     expect(await patch(id, operation)).toMatchObject({ status: 400, body: { scimType } })
   })
 
-  test('413 for more members in one request than are taken', async () => {
+  test('413 for too many members in one request', async () => {
     const members = Array.from({ length: 10_001 }, (_, i) => ({ value: `u${i}` }))
     expect((await provider.send('POST', '/Groups', { displayName: newId('g'), members })).status).toBe(413)
   })
 
   test('R22 parallel PATCHes that add different members all land', async () => {
     const id = await provider.createGroup(newId('g'))
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       people.map((person) => patch(id, { op: 'add', path: 'members', value: values(person) })),
     )
-    expect(answers.map((answer) => answer.status)).toEqual([204, 204, 204, 204])
+    expect(responses.map((response) => response.status)).toEqual([204, 204, 204, 204])
     expect(await membersOf(id)).toEqual(people.toSorted())
   })
 
   test('R22 of 10 creates of one name, one is 201 and the rest 409', async () => {
     const displayName = newId('race')
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 10 }, () => provider.send('POST', '/Groups', { displayName })),
     )
-    expect(answers.map((answer) => answer.status).sort()).toEqual([201, ...Array(9).fill(409)])
+    expect(responses.map((response) => response.status).sort()).toEqual([201, ...Array(9).fill(409)])
   })
 
   describe('finding', () => {
-    test('by name, externalId, member, and what the database does not know', async () => {
+    test('by name, externalId, member, and filters that SQL cannot express', async () => {
       const other = await createTenant(server().gateway, 'Groups')
       const idp = await connectIdentityProvider(server(), other)
       const user = await idp.createUser(newId('u'))

@@ -23,7 +23,7 @@ describeOnEachDatabase('SCIM group mappings', (server) => {
     (await map(group, into, role)).body.data.id as string
   const unmap = (id: string, keep: unknown) =>
     call('DELETE', `/scim/group-mappings/${id}?keep_members=${keep}`)
-  /** Who is in a workspace, and as what. */
+  /** The members of a workspace and their roles. */
   const rolesIn = async (id: string): Promise<Record<string, string>> => {
     const { body } = await call('GET', `/workspaces/${id}/members?limit=100`)
     return Object.fromEntries(
@@ -106,14 +106,14 @@ describeOnEachDatabase('SCIM group mappings', (server) => {
         newId('g'),
       )
       for (const id of [newUuid(), foreign]) {
-        const answer = await map(id, w)
-        expect(answer.status).toBe(404)
-        expect(answer.body.error.message).toStartWith('scim_group_id')
+        const response = await map(id, w)
+        expect(response.status).toBe(404)
+        expect(response.body.error.message).toStartWith('scim_group_id')
       }
       for (const id of [newUuid(), server().foreign.workspace.id]) {
-        const answer = await map(group, id)
-        expect(answer.status).toBe(404)
-        expect(answer.body.error.message).toStartWith('workspace_id')
+        const response = await map(group, id)
+        expect(response.status).toBe(404)
+        expect(response.body.error.message).toStartWith('workspace_id')
       }
     })
 
@@ -125,21 +125,23 @@ describeOnEachDatabase('SCIM group mappings', (server) => {
       [{ organization_id: 'org_x' }, 'organization_id'],
     ])('R12 400 naming the field: %j', async (change, field) => {
       const body = { scim_group_id: newUuid(), workspace_id: newUuid(), role: 'member', ...change }
-      const answer = await call('POST', '/scim/group-mappings', body)
-      expect(answer.status).toBe(400)
-      expect(answer.body.error.message).toStartWith(`${field}:`)
+      const response = await call('POST', '/scim/group-mappings', body)
+      expect(response.status).toBe(400)
+      expect(response.body.error.message).toStartWith(`${field}:`)
     })
 
     test('R22 of 10 creates with two roles, one role wins and the others are 409', async () => {
       const [group, w] = [await provider.createGroup(newId('g')), await workspace()]
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: 10 }, (_, i) => map(group, w, i % 2 ? 'admin' : 'member')),
       )
-      expect(answers.map((answer) => answer.status).sort()).toEqual([
+      expect(responses.map((response) => response.status).sort()).toEqual([
         ...Array(5).fill(201),
         ...Array(5).fill(409),
       ])
-      const ids = answers.filter((answer) => answer.status === 201).map((answer) => answer.body.data.id)
+      const ids = responses
+        .filter((response) => response.status === 201)
+        .map((response) => response.body.data.id)
       expect(new Set(ids).size).toBe(1)
     })
   })
@@ -165,12 +167,12 @@ describeOnEachDatabase('SCIM group mappings', (server) => {
     const ada = await provider.createUser(newId('ada'))
     const w = await workspace()
     const id = await mapped(await provider.createGroup(newId('g'), [ada.id]), w)
-    const answer = await call('PATCH', `/scim/group-mappings/${id}`, { role: 'admin' })
-    expect(answer.body.data).toMatchObject({ id, role: 'admin' })
+    const response = await call('PATCH', `/scim/group-mappings/${id}`, { role: 'admin' })
+    expect(response.body.data).toMatchObject({ id, role: 'admin' })
     expect(await rolesIn(w)).toEqual({ [ada.member]: 'admin' })
-    expect((await call('GET', `/scim/group-mappings/${id}`)).body).toEqual(answer.body)
+    expect((await call('GET', `/scim/group-mappings/${id}`)).body).toEqual(response.body)
     const listed = await call('GET', '/scim/group-mappings?limit=100')
-    expect(listed.body.data).toContainEqual(answer.body.data)
+    expect(listed.body.data).toContainEqual(response.body.data)
     expect((await call('PATCH', `/scim/group-mappings/${id}`, {})).status).toBe(400)
     expect((await call('PATCH', `/scim/group-mappings/${newUuid()}`, { role: 'admin' })).status).toBe(404)
   })
@@ -180,9 +182,9 @@ describeOnEachDatabase('SCIM group mappings', (server) => {
       'E12 400 naming keep_members for the query "%s", and the mapping stays',
       async (query) => {
         const id = await mapped(await provider.createGroup(newId('g')), await workspace())
-        const answer = await call('DELETE', `/scim/group-mappings/${id}${query}`)
-        expect(answer.status).toBe(400)
-        expect(answer.body.error.message).toStartWith('keep_members:')
+        const response = await call('DELETE', `/scim/group-mappings/${id}${query}`)
+        expect(response.status).toBe(400)
+        expect(response.body.error.message).toStartWith('keep_members:')
         expect((await call('GET', `/scim/group-mappings/${id}`)).status).toBe(200)
       },
     )
@@ -207,7 +209,7 @@ describeOnEachDatabase('SCIM group mappings', (server) => {
       expect((await unmap(id, false)).status).toBe(404)
     })
 
-    test('E12 keep_members=true leaves them as if added by hand', async () => {
+    test('E12 keep_members=true makes the memberships manual', async () => {
       const [ada, asleep] = [
         await provider.createUser(newId('ada')),
         await provider.createUser(newId('off'), { active: false }),
@@ -225,12 +227,12 @@ describeOnEachDatabase('SCIM group mappings', (server) => {
 
     test('E12 R37 404 for one of another organization', async () => {
       const id = await mapped(await provider.createGroup(newId('g')), await workspace())
-      const answer = await server().call('DELETE', `/scim/group-mappings/${id}?keep_members=true`)
-      expect(answer.status).toBe(404)
+      const response = await server().call('DELETE', `/scim/group-mappings/${id}?keep_members=true`)
+      expect(response.status).toBe(404)
     })
   })
 
-  test('E6 adding by hand somebody a mapping grants keeps the higher role, and outlives the mapping', async () => {
+  test('E6 manually adding a member granted by a mapping keeps the higher role, and outlives the mapping', async () => {
     const ada = await provider.createUser(newId('ada'))
     const w = await workspace()
     const id = await mapped(await provider.createGroup(newId('g'), [ada.id]), w, 'admin')
@@ -239,7 +241,7 @@ describeOnEachDatabase('SCIM group mappings', (server) => {
     expect(await rolesIn(w)).toEqual({ [ada.member]: 'member' })
   })
 
-  test('E6 400 for removing by hand somebody a mapping grants, naming them', async () => {
+  test('E6 400 for manually removing a member granted by a mapping, naming the member', async () => {
     const [ada, bob] = [await provider.createUser(newId('ada')), await provider.createUser(newId('bob'))]
     const w = await workspace()
     await map(await provider.createGroup(newId('g'), [ada.id]), w)
@@ -262,7 +264,7 @@ describeOnEachDatabase('SCIM group mappings', (server) => {
     expect(await rolesIn(w)).toEqual({})
   })
 
-  test('R38 deactivation takes the grants and reactivation returns them; what was made by hand stays', async () => {
+  test('R38 deactivation removes the grants and reactivation restores them; manual memberships stay', async () => {
     const ada = await provider.createUser(newId('ada'))
     const group = await provider.createGroup(newId('g'), [ada.id])
     const [w, manual] = [await workspace(), await workspace()]
@@ -325,7 +327,7 @@ describeOnEachDatabase('SCIM group mappings', (server) => {
       }
     }
 
-    test('a job puts right what has drifted, and says how many groups it looked at', async () => {
+    test('a job corrects drifted memberships, and reports how many groups it checked', async () => {
       const { db } = server().gateway
       const [ada, eve] = [await provider.createUser(newId('ada')), await provider.createUser(newId('eve'))]
       const w = await workspace()
@@ -347,7 +349,7 @@ describeOnEachDatabase('SCIM group mappings', (server) => {
       expect(await rolesIn(w)).toEqual({ [ada.member]: 'admin' })
     })
 
-    test('a job whose process died is failed when it is next looked at, not before its time', async () => {
+    test('a job whose process crashed is failed when it is next read, not before its timeout', async () => {
       const { db } = server().gateway
       const id = newUuid()
       const now = new Date(server().clock.now()).toISOString()
@@ -373,12 +375,12 @@ describeOnEachDatabase('SCIM group mappings', (server) => {
     })
   })
 
-  test('R22 a storm of pushes, mappings and hands ends without a deadlock and with what follows', async () => {
+  test('R22 concurrent pushes, mappings and manual changes end without a deadlock and in a consistent state', async () => {
     const users = await Promise.all(Array.from({ length: 4 }, () => provider.createUser(newId('s'))))
     const groups = await Promise.all([1, 2].map(() => provider.createGroup(newId('s'))))
     const w = await workspace()
     for (const group of groups) await map(group, w)
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 40 }, (_, i) => {
         const user = users[i % 4]!
         const group = groups[i % 2]!
@@ -388,7 +390,7 @@ describeOnEachDatabase('SCIM group mappings', (server) => {
         return patchGroup(group, i % 5 === 3 ? 'add' : 'remove', user.id)
       }),
     )
-    for (const answer of answers) expect(answer.status).toBeLessThan(300)
+    for (const response of responses) expect(response.status).toBeLessThan(300)
     const { id } = (await call('POST', '/scim/sync-jobs')).body.data
     const before = await rolesIn(w)
     for (;;) {

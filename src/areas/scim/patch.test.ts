@@ -40,8 +40,8 @@ describeOnEachDatabase('SCIM PATCH of users', (server) => {
     ])('400 invalidFilter at once for the path %s', async (path) => {
       const { id } = await provider.createUser(newId('filter'))
       const operation = { op: 'replace', path, value: 'x@example.com' }
-      const answer = await within(500, () => patch(id, operation))
-      expect(answer).toMatchObject({ status: 400, body: { scimType: 'invalidFilter' } })
+      const response = await within(500, () => patch(id, operation))
+      expect(response).toMatchObject({ status: 400, body: { scimType: 'invalidFilter' } })
     })
 
     test('the values of a remove are compared, and never read as a filter', async () => {
@@ -100,16 +100,16 @@ describeOnEachDatabase('SCIM PATCH of users', (server) => {
         .set({ resource: JSON.stringify({ userName: email, entitlements }) })
         .where('id', '=', id)
         .execute()
-      const answer = await patch(id, { op: 'replace', path: 'active', value: false })
-      expect(answer).toMatchObject({ status: 200, body: { active: false } })
-      expect(answer.body.entitlements).toHaveLength(150)
+      const response = await patch(id, { op: 'replace', path: 'active', value: false })
+      expect(response).toMatchObject({ status: 200, body: { active: false } })
+      expect(response.body.entitlements).toHaveLength(150)
     })
   })
 
   test.each([[{ toString: 1 }], [1], [null], [['add']]])('400 for the op %j', async (op) => {
     const { id } = await provider.createUser(newId('op'))
-    const answer = await patch(id, { op, path: 'title', value: 'x' })
-    expect(answer).toMatchObject({ status: 400, body: { scimType: 'invalidSyntax' } })
+    const response = await patch(id, { op, path: 'title', value: 'x' })
+    expect(response).toMatchObject({ status: 400, body: { scimType: 'invalidSyntax' } })
   })
 
   describe('the enterprise schema', () => {
@@ -133,12 +133,12 @@ describeOnEachDatabase('SCIM PATCH of users', (server) => {
       { op: 'remove', path: enterprise },
       { op: 'replace', path: enterprise.toLowerCase(), value: null },
       { op: 'replace', value: { [enterprise]: null } },
-    ])('all of it goes with %j', async (operation) => {
+    ])('all of it is removed by %j', async (operation) => {
       const { id } = await provider.createUser(newId('ent'), { [enterprise]: { department: 'D1' } })
-      const answer = await patch(id, operation)
-      expect(answer.status).toBe(200)
-      expect(answer.body).not.toHaveProperty([enterprise])
-      expect(answer.body.schemas).not.toContain(enterprise)
+      const response = await patch(id, operation)
+      expect(response.status).toBe(200)
+      expect(response.body).not.toHaveProperty([enterprise])
+      expect(response.body.schemas).not.toContain(enterprise)
     })
 
     test.each([
@@ -147,8 +147,8 @@ describeOnEachDatabase('SCIM PATCH of users', (server) => {
     ])('a value of all of it may name its schemas: %j', async (operation) => {
       const { id } = await provider.createUser(newId('ent'))
       const value = { schemas: [enterprise], id: 'x', meta: {}, department: 'D1' }
-      const answer = await patch(id, { ...operation, value })
-      expect(answer).toMatchObject({ status: 200, body: { [enterprise]: { department: 'D1' } } })
+      const response = await patch(id, { ...operation, value })
+      expect(response).toMatchObject({ status: 200, body: { [enterprise]: { department: 'D1' } } })
       const own = await patch(id, { op: 'add', path: `${enterprise}:schemas`, value: [enterprise] })
       expect(own).toMatchObject({ status: 400, body: { scimType: 'invalidPath' } })
     })
@@ -177,7 +177,7 @@ describeOnEachDatabase('SCIM PATCH of users', (server) => {
     { op: 'add', path: 'emails.value', value: 'x' },
     { op: 'replace', path: 'name.givenName', value: { a: 1 } },
     { op: 'add', path: `${enterprise}:manager.value`, value: [[]] },
-  ])('what the engine says is not passed on: %j', async (operation) => {
+  ])('messages of the JavaScript engine are not exposed: %j', async (operation) => {
     const { id } = await provider.createUser(newId('eng'))
     const { status, body } = await patch(id, operation)
     if (status !== 200) expect(status).toBe(400)
@@ -187,9 +187,9 @@ describeOnEachDatabase('SCIM PATCH of users', (server) => {
   test('an unknown attribute of a value is dropped, as it is in a whole user', async () => {
     const { id } = await provider.createUser(newId('unk'))
     const value = { active: false, unknownThing: 'x', 'urn:example:custom:2.0:User': { a: 1 } }
-    const answer = await patch(id, { op: 'replace', value })
-    expect(answer).toMatchObject({ status: 200, body: { active: false } })
-    expect(answer.body).not.toHaveProperty('unknownThing')
+    const response = await patch(id, { op: 'replace', value })
+    expect(response).toMatchObject({ status: 200, body: { active: false } })
+    expect(response.body).not.toHaveProperty('unknownThing')
   })
 
   test.each([

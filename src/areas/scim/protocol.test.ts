@@ -35,12 +35,12 @@ describeOnEachDatabase('SCIM protocol', (server) => {
       expect((await server().call('DELETE', `/scim/tokens/${data.id}`)).status).toBe(404)
     })
 
-    test('S1 an API key is no SCIM token, and a SCIM token no API key', async () => {
+    test('S1 an API key is not a SCIM token, and a SCIM token not an API key', async () => {
       const { managementKey, inferenceKey } = server().own
       for (const token of [managementKey, inferenceKey, 'scim-hg-v1-unknown', 'x'.repeat(2000), null]) {
-        const answer = await sendScim(server(), 'GET', '/Users', { token })
-        expect(answer.status).toBe(401)
-        expect(answer.headers.get('www-authenticate')).toStartWith('Bearer')
+        const response = await sendScim(server(), 'GET', '/Users', { token })
+        expect(response.status).toBe(401)
+        expect(response.headers.get('www-authenticate')).toStartWith('Bearer')
       }
       const header = { 'x-api-key': provider.token }
       expect((await sendScim(server(), 'GET', '/Users', { token: null, headers: header })).status).toBe(401)
@@ -58,7 +58,7 @@ describeOnEachDatabase('SCIM protocol', (server) => {
   })
 
   describe('discovery', () => {
-    test('ServiceProviderConfig says what works', async () => {
+    test('ServiceProviderConfig lists the supported features', async () => {
       for (const path of ['/ServiceProviderConfig', '/ServiceProviderConfig/']) {
         const { body } = await provider.send('GET', path)
         expect(body).toMatchObject({
@@ -91,7 +91,7 @@ describeOnEachDatabase('SCIM protocol', (server) => {
     })
   })
 
-  test('the schemas say what clients may set: active always has a value, display of a member is ours', async () => {
+  test('the schemas declare what clients may set: active is required, display of a member is read-only', async () => {
     const { body } = await provider.send('GET', '/Schemas')
     const attribute = (schema: string, name: string) =>
       body.Resources.find((entry: { name: string }) => entry.name === schema).attributes.find(
@@ -109,13 +109,13 @@ describeOnEachDatabase('SCIM protocol', (server) => {
       async (route) => {
         const [method = '', path = ''] = route.split(' ')
         for (const body of ['{', '', '[]', '"x"', 'null', '{"__proto__":{}}']) {
-          const answer = await provider.send(method, path, body)
-          expect(answer).toMatchObject({ status: 400, body: { scimType: 'invalidSyntax' } })
+          const response = await provider.send(method, path, body)
+          expect(response).toMatchObject({ status: 400, body: { scimType: 'invalidSyntax' } })
         }
       },
     )
 
-    test('application/json is taken too; other types are 415', async () => {
+    test('application/json is accepted too; other types are 415', async () => {
       const body = buildUserBody(`${newId('j')}@example.com`)
       const json = await provider.send('POST', '/Users', body, {
         headers: { 'content-type': 'application/json; charset=utf-8' },
@@ -130,19 +130,19 @@ describeOnEachDatabase('SCIM protocol', (server) => {
       expect((await provider.send('POST', '/Users', body)).status).toBe(413)
     })
 
-    test('404 for an unknown address or id, 405 for another method', async () => {
+    test('404 for an unknown path or id, 405 for another method', async () => {
       for (const path of ['/Nothing', '/Users/x/y', `/Users/${newUuid()}`, '/Users/%FF', '/Groups/%00']) {
         expect((await provider.send('GET', path)).status).toBe(404)
       }
       for (const route of ['PATCH /Users', 'DELETE /Groups', 'POST /Users/x', 'PUT /Schemas']) {
         const [method = '', path = ''] = route.split(' ')
-        const answer = await provider.send(method, path, {})
-        expect(answer.status).toBe(405)
-        expect(answer.headers.get('allow')).toStartWith('GET')
+        const response = await provider.send(method, path, {})
+        expect(response.status).toBe(405)
+        expect(response.headers.get('allow')).toStartWith('GET')
       }
     })
 
-    test('a count or startIndex beyond any list is no mistake', async () => {
+    test('a count or startIndex beyond any list is valid', async () => {
       for (const query of [
         'count=1000000000',
         `count=${'9'.repeat(400)}`,
@@ -160,7 +160,7 @@ describeOnEachDatabase('SCIM protocol', (server) => {
     )
   })
 
-  test('I9 R37 a token of another organization sees and changes nothing of ours', async () => {
+  test('I9 R37 a token of another organization reads and changes nothing of this one', async () => {
     const { id } = await provider.createUser(newId('ours'))
     const group = await provider.createGroup(newId('ours'), [id])
     const theirs = await connectIdentityProvider(server(), server().foreign)
@@ -182,12 +182,12 @@ describeOnEachDatabase('SCIM protocol', (server) => {
   })
 })
 
-test('R21 I8 a failing database is 500 in the form of SCIM, and never 401 or 404', async () => {
+test('R21 I8 a failing database is a SCIM error 500, never 401 or 404', async () => {
   const server = await startTestServer('sqlite')
   const provider = await connectIdentityProvider(server)
   await server.gateway.db.schema.dropTable('scim_group_members').execute()
   const group = await provider.send('POST', '/Groups', { displayName: 'x' })
-  expect(group).toMatchObject({ status: 500, body: { detail: 'Something went wrong on our side.' } })
+  expect(group).toMatchObject({ status: 500, body: { detail: 'Internal error.' } })
   await server.gateway.db.schema.dropTable('scim_tokens').execute()
   expect((await provider.send('GET', '/Users')).status).toBe(500)
   await server.stop()

@@ -10,10 +10,10 @@ interface Step {
   path: string
   body?: unknown
   status: number
-  /** What the answer must at least have. */
+  /** Fields the response must contain. */
   expect?: Record<string, unknown>
   absent?: string[]
-  /** The name under which later steps know the id of the answer. */
+  /** The name by which later steps refer to the id of the response. */
   save?: string
 }
 
@@ -29,14 +29,14 @@ describeOnEachDatabase('R38 conversations with identity providers', (server) => 
       JSON.parse(JSON.stringify(value).replace(/\{\{(\w+)\}\}/g, (_whole, word) => ids.get(word) ?? '?'))
     const provider = await connectIdentityProvider(server())
     for (const { name, method, path, body, status, absent = [], save, ...step } of steps) {
-      const answer = await provider.send(method, filled(path), body && filled(body))
-      expect({ name, status: answer.status, body: answer.body }).toMatchObject({
+      const response = await provider.send(method, filled(path), body && filled(body))
+      expect({ name, status: response.status, body: response.body }).toMatchObject({
         name,
         status,
         ...(step.expect && { body: filled(step.expect) }),
       })
-      for (const attribute of absent) expect(answer.body).not.toHaveProperty(attribute)
-      if (save) ids.set(save, answer.body.id)
+      for (const attribute of absent) expect(response.body).not.toHaveProperty(attribute)
+      if (save) ids.set(save, response.body.id)
     }
   })
 })

@@ -82,7 +82,7 @@ describeOnEachDatabase('SCIM search with POST', (server) => {
     }
   })
 
-  test('I9 R37 another organization finds nothing of ours, and nobody without a token does', async () => {
+  test('I9 R37 another organization finds nothing of this one, and a request without a token finds nothing', async () => {
     const theirs = await connectIdentityProvider(server(), server().foreign)
     const found = await theirs.send('POST', '/.search', { filter: `id eq "${users[0]}"` })
     expect(found.body).toMatchObject({ totalResults: 0, Resources: [] })

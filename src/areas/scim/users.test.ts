@@ -31,7 +31,7 @@ describeOnEachDatabase('SCIM users', (server) => {
     provider.send('GET', `/Users?filter=${encodeURIComponent(filter)}${rest}`)
 
   describe('creating', () => {
-    test('makes a member of the organization, with the role org:member whatever roles say', async () => {
+    test('creates a member of the organization, with the role org:member whatever roles are sent', async () => {
       const name = newId('new')
       const { member, id } = await provider.createUser(name, {
         name: { givenName: 'Ada', familyName: 'Lovelace' },
@@ -70,23 +70,23 @@ describeOnEachDatabase('SCIM users', (server) => {
       expect((await provider.send('PATCH', `/Users/${id}`, replace)).body[attribute]).toEqual(values)
     })
 
-    test('answers 201 with the address of what it made', async () => {
-      const answer = await provider.send('POST', '/Users/', buildUserBody(`${newId('u')}@example.com`))
-      expect(answer.status).toBe(201)
-      expect(answer.headers.get('location')).toBe(answer.body.meta.location)
+    test('returns 201 with the location of the user', async () => {
+      const response = await provider.send('POST', '/Users/', buildUserBody(`${newId('u')}@example.com`))
+      expect(response.status).toBe(201)
+      expect(response.headers.get('location')).toBe(response.body.meta.location)
     })
 
     test('links to the member who has the e-mail, without changing their role', async () => {
       const { owner } = server().own
       const body = { ...buildUserBody('someone.else'), emails: [{ value: owner.email.toUpperCase() }] }
-      const answer = await provider.send('POST', '/Users', { ...body, name: { givenName: 'Olive' } })
-      expect(answer.status).toBe(201)
+      const response = await provider.send('POST', '/Users', { ...body, name: { givenName: 'Olive' } })
+      expect(response.status).toBe(201)
       expect(await memberOf(owner.id)).toMatchObject({ role: 'org:admin', first_name: 'Olive' })
       const again = await provider.send('POST', '/Users', { ...body, userName: 'another.name' })
       expect(again).toMatchObject({ status: 409, body: { scimType: 'uniqueness' } })
     })
 
-    test('R37 an externalId equal to the id or e-mail of an admin, or to a number, touches nobody', async () => {
+    test('R37 an externalId equal to the id or e-mail of an admin, or to a number, changes no other member', async () => {
       const other = await createTenant(server().gateway, 'External')
       const idp = await connectIdentityProvider(server(), other)
       const before = await server().gateway.db.selectFrom('members').selectAll().orderBy('id').execute()
@@ -113,8 +113,8 @@ describeOnEachDatabase('SCIM users', (server) => {
       expect(body).toMatchObject({ active: true, emails: [{ value: email, primary: true }] })
       const names = [newId('plain'), newId('plain')]
       const made = await Promise.all(names.map((userName) => provider.send('POST', '/Users', { userName })))
-      expect(made.map((answer) => answer.status)).toEqual([201, 201])
-      expect(made.every((answer) => answer.body.emails === undefined)).toBe(true)
+      expect(made.map((response) => response.status)).toEqual([201, 201])
+      expect(made.every((response) => response.body.emails === undefined)).toBe(true)
       const members = await server().call('GET', '/organization/members?limit=100')
       expect(members.body.data.filter((member: { email: string }) => member.email === '')).toHaveLength(2)
       const add = buildPatchBody({ op: 'add', path: 'emails', value: [{ value: `${names[0]}@example.com` }] })
@@ -131,24 +131,24 @@ describeOnEachDatabase('SCIM users', (server) => {
       [{ userName: 'a@example.com', active: 'perhaps' }, 'active'],
       [{ userName: 'a@example.com', name: 'Ada' }, 'name'],
     ])('400 invalidValue naming the attribute: %j', async (body, attribute) => {
-      const answer = await provider.send('POST', '/Users', body)
-      expect(answer).toMatchObject({ status: 400, body: { scimType: 'invalidValue' } })
-      expect(answer.body.detail).toContain(attribute)
+      const response = await provider.send('POST', '/Users', body)
+      expect(response).toMatchObject({ status: 400, body: { scimType: 'invalidValue' } })
+      expect(response.body.detail).toContain(attribute)
     })
 
     test('R22 of 20 creates of one userName, in any case, one is 201 and the rest 409', async () => {
       const name = `${newId('race')}@example.com`
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: 20 }, (_, i) =>
           provider.send('POST', '/Users', buildUserBody(i % 2 ? name : name.toUpperCase())),
         ),
       )
-      const statuses = answers.map((answer) => answer.status).sort()
+      const statuses = responses.map((response) => response.status).sort()
       expect(statuses).toEqual([201, ...Array(19).fill(409)])
       expect((await find(`userName eq "${name}"`)).body.totalResults).toBe(1)
     })
 
-    test('R40 a password is neither kept nor shown', async () => {
+    test('R40 a password is neither stored nor returned', async () => {
       const password = newId('secret')
       const { id } = await provider.createUser(newId('pw'), { password })
       await provider.send('PATCH', `/Users/${id}`, buildPatchBody({ op: 'replace', value: { password } }))
@@ -159,7 +159,7 @@ describeOnEachDatabase('SCIM users', (server) => {
   })
 
   describe('changing', () => {
-    test('names and e-mail follow in the member; PUT clears what it leaves out, except active', async () => {
+    test('the member gets the names and e-mail; PUT clears absent attributes, except active', async () => {
       const { id, member, email } = await provider.createUser(newId('put'), {
         name: { givenName: 'A', familyName: 'B' },
         title: 'Engineer',
@@ -167,14 +167,14 @@ describeOnEachDatabase('SCIM users', (server) => {
       await activate(id, false)
       const changed = `${newId('moved')}@example.com`
       const body = { userName: email, emails: [{ value: changed, primary: true }], name: { givenName: 'C' } }
-      const answer = await provider.send('PUT', `/Users/${id}`, body)
-      expect(answer.body).toMatchObject({ active: false, name: { givenName: 'C' } })
-      expect(answer.body.name).not.toHaveProperty('familyName')
-      expect(answer.body).not.toHaveProperty('title')
+      const response = await provider.send('PUT', `/Users/${id}`, body)
+      expect(response.body).toMatchObject({ active: false, name: { givenName: 'C' } })
+      expect(response.body.name).not.toHaveProperty('familyName')
+      expect(response.body).not.toHaveProperty('title')
       expect(await memberOf(member)).toMatchObject({ email: changed, first_name: 'C', last_name: null })
     })
 
-    test('409 uniqueness for a userName or e-mail that is taken, and nothing changes', async () => {
+    test('409 uniqueness for a userName or e-mail in use, and nothing changes', async () => {
       const [one, two] = [await provider.createUser(newId('one')), await provider.createUser(newId('two'))]
       const name = buildPatchBody({ op: 'replace', path: 'userName', value: two.email.toUpperCase() })
       expect(await provider.send('PATCH', `/Users/${one.id}`, name)).toMatchObject({ status: 409 })
@@ -193,8 +193,8 @@ describeOnEachDatabase('SCIM users', (server) => {
         { op: 'replace', path: 'displayName', value: 'changed' },
         { op: 'replace', path: 'noSuchThing', value: 'x' },
       )
-      const answer = await provider.send('PATCH', `/Users/${id}`, body)
-      expect(answer).toMatchObject({ status: 400, body: { scimType: 'invalidPath' } })
+      const response = await provider.send('PATCH', `/Users/${id}`, body)
+      expect(response).toMatchObject({ status: 400, body: { scimType: 'invalidPath' } })
       expect((await provider.send('GET', `/Users/${id}`)).body).not.toHaveProperty('displayName')
     })
 
@@ -217,8 +217,8 @@ describeOnEachDatabase('SCIM users', (server) => {
       [{ OP: 'Replace', Path: 'title', Value: 'T' }, { title: 'T' }],
     ])('PATCH %j', async (operation, expected) => {
       const { id } = await provider.createUser(newId('patch'))
-      const answer = await provider.send('PATCH', `/Users/${id}`, buildPatchBody(operation))
-      expect(answer).toMatchObject({ status: 200, body: expected })
+      const response = await provider.send('PATCH', `/Users/${id}`, buildPatchBody(operation))
+      expect(response).toMatchObject({ status: 200, body: expected })
       expect((await provider.send('DELETE', `/Users/${id}`)).status).toBe(204)
     })
 
@@ -233,8 +233,8 @@ describeOnEachDatabase('SCIM users', (server) => {
       [{ op: 'replace', path: 'id', value: 'x' }, 'mutability'],
     ])('400 for PATCH %j', async (operation, scimType) => {
       const { id } = await provider.createUser(newId('bad'))
-      const answer = await provider.send('PATCH', `/Users/${id}`, buildPatchBody(operation))
-      expect(answer).toMatchObject({ status: 400, body: { scimType } })
+      const response = await provider.send('PATCH', `/Users/${id}`, buildPatchBody(operation))
+      expect(response).toMatchObject({ status: 400, body: { scimType } })
     })
 
     test('adding an e-mail twice keeps one', async () => {
@@ -333,7 +333,7 @@ describeOnEachDatabase('SCIM users', (server) => {
       expect((await idp.send('DELETE', `/Users/${id}`)).status).toBe(204)
     })
 
-    test('R38 the management key of a deactivated admin still works, and makes keys without a creator', async () => {
+    test('R38 the management key of a deactivated admin still works, and creates keys without a creator', async () => {
       const other = await createTenant(server().gateway, 'Two admins')
       const idp = await connectIdentityProvider(server(), other)
       const key = other.managementKey
@@ -347,21 +347,21 @@ describeOnEachDatabase('SCIM users', (server) => {
       expect(await works(made.body.key)).toBe(200)
     })
 
-    test('R22 a key made while its creator is deactivated is refused or suspended', async () => {
+    test('R22 a key created while its creator is deactivated is rejected or suspended', async () => {
       const { id, member } = await provider.createUser(newId('race'))
       const body = { name: 'k', creator_user_id: member }
-      const [, ...answers] = await Promise.all([
+      const [, ...responses] = await Promise.all([
         activate(id, false),
         ...Array.from({ length: 10 }, () => server().call('POST', '/keys', { body })),
       ])
-      for (const answer of answers) {
-        if (answer.status === 201) expect(await works(answer.body.key)).toBe(401)
-        else expect(answer.status).toBe(409)
+      for (const response of responses) {
+        if (response.status === 201) expect(await works(response.body.key)).toBe(401)
+        else expect(response.status).toBe(409)
       }
     })
   })
 
-  test('deleting removes the member and stops their keys; the name is free again', async () => {
+  test('deleting removes the member and disables their keys; the name can be used again', async () => {
     const name = newId('gone')
     const { id, member } = await provider.createUser(name)
     const { key } = await keyFor(member)
@@ -445,7 +445,7 @@ describeOnEachDatabase('SCIM users', (server) => {
       }
     })
 
-    test('shows the attributes asked for, always with the id', async () => {
+    test('returns the requested attributes, always with the id', async () => {
       const { id } = await provider.createUser(newId('sel'), { name: { givenName: 'G', familyName: 'F' } })
       const only = await provider.send('GET', `/Users/${id}?attributes=userName,name.givenName`)
       expect(Object.keys(only.body).sort()).toEqual(['id', 'name', 'schemas', 'userName'])

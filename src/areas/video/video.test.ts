@@ -16,7 +16,7 @@ describeOnEachDatabase(
   (server) => {
     const list = async () => (await server().call('GET', '/videos/models')).body.data as { id: string }[]
 
-    test('GET /videos/models says what a model can be asked for and what it costs', async () => {
+    test('GET /videos/models lists the parameters and prices of a model', async () => {
       expect((await list()).find((model) => model.id === 'sandbox/filmmaker')).toMatchObject({
         canonical_slug: 'sandbox/filmmaker',
         supported_durations: [4, 8],

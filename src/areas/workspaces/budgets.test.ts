@@ -41,7 +41,7 @@ describeOnEachDatabase('Workspace budgets', (server) => {
       }
     })
 
-    test('E4 daily, weekly, monthly, lifetime, whatever the order they were made in', async () => {
+    test('E4 daily, weekly, monthly, lifetime, in any order of creation', async () => {
       const { id, slug } = await create()
       for (const [interval, usd] of [
         ['lifetime', 1000],
@@ -85,7 +85,7 @@ describeOnEachDatabase('Workspace budgets', (server) => {
       expect((await get(workspace[by], 'daily')).status).toBe(404)
     })
 
-    test('400 for an interval that is not one, before the workspace is looked for', async () => {
+    test('400 for an unknown interval, before the workspace is looked up', async () => {
       for (const ref of ['default', 'nothing-here']) {
         for (const interval of ['yearly', 'Daily', 'null']) {
           expect((await get(ref, interval)).status).toBe(400)
@@ -97,7 +97,7 @@ describeOnEachDatabase('Workspace budgets', (server) => {
   })
 
   describe('PUT /workspaces/{workspace_ref}/budgets/{interval}', () => {
-    test('creates, and then changes the same budget', async () => {
+    test('creates, then updates the same budget', async () => {
       const { id, slug } = await create()
       server().clock.freeze('2030-05-05T00:00:00.000Z')
       const first = await put(slug, 'weekly', 12.5)
@@ -134,9 +134,9 @@ describeOnEachDatabase('Workspace budgets', (server) => {
       [{ limit_usd: 1, reset_interval: 'daily' }, 'reset_interval'],
     ])('R12 400 naming the field: %j', async (body, field) => {
       const { slug } = await create()
-      const answer = await server().call('PUT', `/workspaces/${slug}/budgets/daily`, { body })
-      expect(answer.status).toBe(400)
-      expect(answer.body.error.message).toStartWith(`${field}:`)
+      const response = await server().call('PUT', `/workspaces/${slug}/budgets/daily`, { body })
+      expect(response.status).toBe(400)
+      expect(response.body.error.message).toStartWith(`${field}:`)
       expect(await limitsOf(slug)).toEqual({})
     })
 
@@ -195,17 +195,17 @@ describeOnEachDatabase('Workspace budgets', (server) => {
     test('R22 of two that together break the order, one loses', async () => {
       for (let round = 0; round < 20; round++) {
         const { slug } = await create()
-        const answers = await Promise.all([put(slug, 'daily', 10), put(slug, 'monthly', 5)])
-        expect(answers.map((answer) => answer.status).sort()).toEqual([200, 400])
+        const responses = await Promise.all([put(slug, 'daily', 10), put(slug, 'monthly', 5)])
+        expect(responses.map((response) => response.status).sort()).toEqual([200, 400])
       }
     })
 
     test('R22 after 50 at the same moment, the budgets are in order', async () => {
       const { slug } = await create()
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: 50 }, (_, i) => put(slug, intervals[i % 4] ?? 'daily', ((i * 7) % 13) + 1)),
       )
-      for (const answer of answers) expect([200, 400]).toContain(answer.status)
+      for (const response of responses) expect([200, 400]).toContain(response.status)
       const limits = await limitsOf(slug)
       const inOrder = intervals.flatMap((interval) => limits[interval] ?? [])
       expect(inOrder).toEqual([...new Set(inOrder)].sort((a, b) => a - b))
@@ -217,9 +217,9 @@ describeOnEachDatabase('Workspace budgets', (server) => {
       const { id, slug } = await create()
       await put(slug, interval, 5)
       for (const ref of [slug, id, slug]) {
-        const answer = await remove(ref, interval)
-        expect(answer.status).toBe(200)
-        expect(answer.body).toEqual({ deleted: true })
+        const response = await remove(ref, interval)
+        expect(response.status).toBe(200)
+        expect(response.body).toEqual({ deleted: true })
         expect((await get(ref, interval)).status).toBe(404)
       }
     })
@@ -249,8 +249,8 @@ describeOnEachDatabase('Workspace budgets', (server) => {
     test('E5 R22 30 at the same moment all succeed', async () => {
       const { slug } = await create()
       await put(slug, 'daily', 1)
-      const answers = await Promise.all(Array.from({ length: 30 }, () => remove(slug, 'daily')))
-      for (const answer of answers) expect(answer.body).toEqual({ deleted: true })
+      const responses = await Promise.all(Array.from({ length: 30 }, () => remove(slug, 'daily')))
+      for (const response of responses) expect(response.body).toEqual({ deleted: true })
     })
   })
 })

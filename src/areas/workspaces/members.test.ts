@@ -8,8 +8,8 @@ describeOnEachDatabase('Workspace members', (server) => {
 
   const person = async (role = 'org:member') => {
     const body = { email: `${newId('p')}@example.com`, role }
-    const answer = await server().call('POST', '/organization/members', { body })
-    return answer.body.data.id as string
+    const response = await server().call('POST', '/organization/members', { body })
+    return response.body.data.id as string
   }
 
   const create = async () => {
@@ -67,18 +67,18 @@ describeOnEachDatabase('Workspace members', (server) => {
       expect(body.data.map((member: { user_id: string }) => member.user_id)).toEqual(people.slice(0, 2))
     })
 
-    test('E6 an unknown or foreign id is 404 naming it, and nobody is added', async () => {
+    test('E6 an unknown or foreign id is 404 naming it, and no member is added', async () => {
       const { id } = await create()
       const foreign = server().foreign.owner.id
-      const answer = await add(id, [people[0], 'user_nobody', foreign])
-      expect(answer.status).toBe(404)
-      expect(answer.body.error.message).toContain('user_nobody')
-      expect(answer.body.error.message).toContain(foreign)
-      expect(answer.body.error.message).not.toContain(people[0]!)
+      const response = await add(id, [people[0], 'user_nobody', foreign])
+      expect(response.status).toBe(404)
+      expect(response.body.error.message).toContain('user_nobody')
+      expect(response.body.error.message).toContain(foreign)
+      expect(response.body.error.message).not.toContain(people[0]!)
       expect(await usersOf(id)).toBeEmpty()
     })
 
-    test('E6 100 are taken; 0 and 101 are 400', async () => {
+    test('E6 100 are accepted; 0 and 101 are 400', async () => {
       const { id } = await create()
       const ids = await Promise.all(Array.from({ length: 100 }, () => person()))
       expect((await add(id, [])).status).toBe(400)
@@ -100,9 +100,9 @@ describeOnEachDatabase('Workspace members', (server) => {
     ])('E6 R12 400 naming the field: %j', async (body, field) => {
       const { id } = await create()
       for (const verb of ['add', 'remove']) {
-        const answer = await server().call('POST', `/workspaces/${id}/members/${verb}`, { body })
-        expect(answer.status).toBe(400)
-        expect(answer.body.error.message).toStartWith(`${field}:`)
+        const response = await server().call('POST', `/workspaces/${id}/members/${verb}`, { body })
+        expect(response.status).toBe(400)
+        expect(response.body.error.message).toStartWith(`${field}:`)
       }
     })
 
@@ -127,28 +127,28 @@ describeOnEachDatabase('Workspace members', (server) => {
 
     test('E6 R22 overlapping lists in opposite orders: no deadlock, one membership each', async () => {
       const workspaces = [await create(), await create(), await create()]
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: 30 }, (_, i) =>
           add(workspaces[i % 3]!.id, i % 2 ? people : people.toReversed()),
         ),
       )
-      for (const answer of answers) expect(answer.body.added_count).toBe(5)
+      for (const response of responses) expect(response.body.added_count).toBe(5)
       for (const workspace of workspaces) {
         expect(((await usersOf(workspace.id)) as string[]).sort()).toEqual(people.toSorted())
       }
     })
 
-    test('E6 R22 adding somebody who is being removed from the organization: 200 or 404, never a ghost', async () => {
+    test('E6 R22 adding a member who is being removed from the organization: 200 or 404, never an orphaned row', async () => {
       const { id } = await create()
       const leaving = await Promise.all(Array.from({ length: 10 }, () => person()))
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         leaving.flatMap((user) => [
           add(id, [user]),
           server().call('DELETE', `/organization/members/${user}`),
           add(id, [user]),
         ]),
       )
-      for (const answer of answers) expect([200, 404]).toContain(answer.status)
+      for (const response of responses) expect([200, 404]).toContain(response.status)
       expect(await usersOf(id)).toBeEmpty()
     })
   })
@@ -185,13 +185,19 @@ describeOnEachDatabase('Workspace members', (server) => {
     test.each(['id', 'slug'] as const)('by %s: counts who was removed, ignores the rest', async (by) => {
       const workspace = await create()
       await add(workspace.id, people.slice(0, 3))
-      const answer = await remove(workspace[by], [people[0], people[0], people[1], people[4], 'user_nobody'])
-      expect(answer.body).toEqual({ removed_count: 2 })
+      const response = await remove(workspace[by], [
+        people[0],
+        people[0],
+        people[1],
+        people[4],
+        'user_nobody',
+      ])
+      expect(response.body).toEqual({ removed_count: 2 })
       expect(await usersOf(workspace.id)).toEqual([people[2]])
       expect((await remove(workspace[by], [people[0]])).body).toEqual({ removed_count: 0 })
     })
 
-    test('100 ids are taken; 0 and 101 are 400', async () => {
+    test('100 ids are accepted; 0 and 101 are 400', async () => {
       const { id } = await create()
       const ids = Array.from({ length: 101 }, (_, i) => `user_${i}`)
       expect((await remove(id, ids.slice(0, 100))).body).toEqual({ removed_count: 0 })
@@ -206,7 +212,7 @@ describeOnEachDatabase('Workspace members', (server) => {
       expect(await usersOf('default')).toContain(people[0]!)
     })
 
-    test('400 naming who has active keys there; nobody is removed', async () => {
+    test('400 naming the members with active keys; no member is removed', async () => {
       const { id } = await create()
       await add(id, people)
       const key = { name: 'k', workspace_id: id, creator_user_id: people[1] }
@@ -232,13 +238,13 @@ describeOnEachDatabase('Workspace members', (server) => {
     test('R22 of 20 that remove the same member, one does', async () => {
       const { id } = await create()
       await add(id, [people[0]])
-      const answers = await Promise.all(Array.from({ length: 20 }, () => remove(id, [people[0]])))
-      const counts = answers.map((answer) => answer.body.removed_count as number)
+      const responses = await Promise.all(Array.from({ length: 20 }, () => remove(id, [people[0]])))
+      const counts = responses.map((response) => response.body.removed_count as number)
       expect(counts.reduce((sum, count) => sum + count, 0)).toBe(1)
     })
   })
 
-  test('I9 a foreign organization keeps its own members', async () => {
+  test('I9 another organization’s members stay unchanged', async () => {
     const other = await createTenant(server().gateway, 'Other')
     const { body } = await server().call('GET', '/workspaces/default/members', { key: other.managementKey })
     expect(body).toMatchObject({ data: [{ user_id: other.owner.id, role: 'admin' }], total_count: 1 })

@@ -7,20 +7,20 @@ describeOnEachDatabase('Workspaces', (server) => {
   const nextSlug = () => `workspace-${++made}`
 
   const create = async (body: Record<string, unknown> = {}, key?: string) => {
-    const answer = await server().call('POST', '/workspaces', {
+    const response = await server().call('POST', '/workspaces', {
       body: { name: 'Test', slug: nextSlug(), ...body },
       ...(key !== undefined && { key }),
     })
-    expect(answer.status).toBe(201)
-    return answer.body.data as Record<string, unknown> & { id: string; slug: string }
+    expect(response.status).toBe(201)
+    return response.body.data as Record<string, unknown> & { id: string; slug: string }
   }
 
   const createKeyIn = async (workspace_id: string, key?: string) => {
-    const answer = await server().call('POST', '/keys', {
+    const response = await server().call('POST', '/keys', {
       body: { name: 'k', workspace_id },
       ...(key !== undefined && { key }),
     })
-    return answer.body as { data: { hash: string }; key: string }
+    return response.body as { data: { hash: string }; key: string }
   }
 
   const tenant = () => createTenant(server().gateway, 'Tenant')
@@ -97,12 +97,12 @@ describeOnEachDatabase('Workspaces', (server) => {
       ['R12 budget setting', { include_byok_in_budgets: true }, 'include_byok_in_budgets'],
     ])('400 naming the field: %s', async (_, change, field) => {
       const body = { name: 'x', slug: nextSlug(), ...change }
-      const answer = await server().call('POST', '/workspaces', { body })
-      expect(answer.status).toBe(400)
-      expect(answer.body.error.message).toStartWith(field)
+      const response = await server().call('POST', '/workspaces', { body })
+      expect(response.status).toBe(400)
+      expect(response.body.error.message).toStartWith(field)
     })
 
-    test('a name of 100 and a slug of 50 and of 1 are taken', async () => {
+    test('a name of 100 and a slug of 50 and of 1 characters are accepted', async () => {
       await create({ name: 'n'.repeat(100), slug: 's'.repeat(50) })
       await create({ slug: '7' })
     })
@@ -116,10 +116,10 @@ describeOnEachDatabase('Workspaces', (server) => {
 
     test('R22 of 50 that want one slug at the same moment, one gets it', async () => {
       const body = { name: 'Race', slug: nextSlug() }
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: 50 }, () => server().call('POST', '/workspaces', { body })),
       )
-      const statuses = answers.map((answer) => answer.status).sort()
+      const statuses = responses.map((response) => response.status).sort()
       expect(statuses).toEqual([201, ...Array(49).fill(409)])
     })
 
@@ -163,9 +163,9 @@ describeOnEachDatabase('Workspaces', (server) => {
     })
 
     test.each(['limit=0', 'limit=101', 'limit=1.5', 'limit=x', 'offset=-1'])('400 for %s', async (query) => {
-      const answer = await server().call('GET', `/workspaces?${query}`)
-      expect(answer.status).toBe(400)
-      expect(answer.body.error.message).toStartWith(query.split('=')[0] ?? '')
+      const response = await server().call('GET', `/workspaces?${query}`)
+      expect(response.status).toBe(400)
+      expect(response.body.error.message).toStartWith(query.split('=')[0] ?? '')
     })
 
     test('I9 only those of the own organization', async () => {
@@ -251,9 +251,9 @@ describeOnEachDatabase('Workspaces', (server) => {
       [{ include_byok_in_budgets: true }, 'include_byok_in_budgets'],
     ])('R12 400 for %j', async (body, field) => {
       const { id } = await create()
-      const answer = await server().call('PATCH', `/workspaces/${id}`, { body })
-      expect(answer.status).toBe(400)
-      expect(answer.body.error.message).toStartWith(field)
+      const response = await server().call('PATCH', `/workspaces/${id}`, { body })
+      expect(response.status).toBe(400)
+      expect(response.body.error.message).toStartWith(field)
     })
   })
 
@@ -278,8 +278,8 @@ describeOnEachDatabase('Workspaces', (server) => {
           ['PUT', '/budgets/daily', { limit_usd: 1 }],
           ['DELETE', '/budgets/daily', undefined],
         ] as const) {
-          const answer = await server().call(method, `/workspaces/${ref}${path}`, body && { body })
-          expect([method, path, answer.status]).toEqual([method, path, 404])
+          const response = await server().call(method, `/workspaces/${ref}${path}`, body && { body })
+          expect([method, path, response.status]).toEqual([method, path, 404])
         }
       }
       const listed = await server().call('GET', '/workspaces?limit=100')
@@ -306,9 +306,9 @@ describeOnEachDatabase('Workspaces', (server) => {
       await server().call('DELETE', `/keys/${deleted.data.hash}`)
       expect((await remove()).status).toBe(400)
       server().clock.freeze('2098-01-01T00:00:01.000Z')
-      const answer = await remove()
+      const response = await remove()
       server().clock.release()
-      expect(answer.status).toBe(200)
+      expect(response.status).toBe(200)
       const key = await server().call('GET', `/keys/${disabled.data.hash}`)
       expect(key.body.data.workspace_id).toBe(workspace.id)
     })
@@ -361,16 +361,19 @@ describeOnEachDatabase('Workspaces', (server) => {
     })
 
     test('400 for a confirmation that is neither true nor false', async () => {
-      const answer = await server().call('DELETE', '/workspaces/default?confirm_default_workspace_deletion=1')
-      expect(answer.status).toBe(400)
+      const response = await server().call(
+        'DELETE',
+        '/workspaces/default?confirm_default_workspace_deletion=1',
+      )
+      expect(response.status).toBe(400)
     })
 
     test('R22 of 20 that delete it at the same moment, one does', async () => {
       const { id } = await create()
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: 20 }, () => server().call('DELETE', `/workspaces/${id}`)),
       )
-      expect(answers.map((answer) => answer.status).sort()).toEqual([200, ...Array(19).fill(404)])
+      expect(responses.map((response) => response.status).sort()).toEqual([200, ...Array(19).fill(404)])
     })
 
     test('R22 keys made while it is deleted either stop the deletion or are refused', async () => {
@@ -379,17 +382,17 @@ describeOnEachDatabase('Workspaces', (server) => {
         const body = { name: 'race', workspace_id: workspace.id }
         const calls = Array.from({ length: 8 }, () => server().call('POST', '/keys', { body }))
         calls.splice(round % 8, 0, server().call('DELETE', `/workspaces/${workspace.id}`))
-        const answers = await Promise.all(calls)
+        const responses = await Promise.all(calls)
         const active = await server()
           .gateway.db.selectFrom('api_keys')
           .select('id')
           .where('workspace_id', '=', workspace.id)
           .where('disabled', '=', 0)
           .execute()
-        const deletion = answers.splice(round % 8, 1)[0]
+        const deletion = responses.splice(round % 8, 1)[0]
         if (deletion?.status === 200) expect(active).toBeEmpty()
         else expect(deletion?.status).toBe(400)
-        for (const answer of answers) expect([201, 403, 409]).toContain(answer.status)
+        for (const response of responses) expect([201, 403, 409]).toContain(response.status)
       }
     })
   })
