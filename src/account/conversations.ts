@@ -135,7 +135,7 @@ export interface ItemPageQuery {
   after?: string | undefined
 }
 
-/** One row more than the page shows whether there are others. */
+/** Reads one row more than the page, to know whether there are others. */
 export async function listItems(
   store: StoreContext,
   owner: Owner,

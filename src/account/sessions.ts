@@ -113,7 +113,7 @@ export async function deleteExpiredRows(
   table: keyof typeof expiringTables,
 ): Promise<void> {
   const id = sql.ref(expiringTables[table])
-  // A fixed order: two nodes that delete the same rows in different orders would deadlock.
+  // Skips locked rows: two nodes that delete the same rows in different orders would deadlock.
   const unlocked = isPostgres(db) ? sql`for update skip locked` : sql``
   await sql`delete from ${sql.table(table)} where ${id} in (select ${id} from ${sql.table(table)}
     where expires_at <= ${isoAfter(clock, 0)} limit ${deleteBatchSize} ${unlocked})`.execute(db)

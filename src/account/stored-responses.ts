@@ -283,7 +283,7 @@ export async function* findItems(
 
 const itemsTooLargeMessage = 'The stored items that input refers to are too large to be read for one request.'
 
-/** Groups consecutive references to the same page. */
+/** Makes items of the same page adjacent. */
 function sortByPosition(positions: ItemPosition[]): ItemPosition[] {
   return positions.toSorted((a, b) =>
     a.response_id === b.response_id ? a.position - b.position : a.response_id < b.response_id ? -1 : 1,

@@ -51,7 +51,7 @@ const grantBody = z
       .optional()
       .describe('Repeating a key adds nothing and returns the first response.'),
   })
-  // Documents what `rejectAmount` enforces.
+  // Documents what `validateAmount` enforces.
   .meta({
     override: {
       ...ifFieldIn('kind', ['adjustment'], { properties: { amount: { not: { const: 0 } } } }),

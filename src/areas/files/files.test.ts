@@ -332,7 +332,7 @@ describeOnEachDatabase(
         for (const path of ['/files', '/files/x', '/files/x/content']) {
           const result = await server().call('GET', `${path}?provider=${provider}`)
           expect(result.status).toBe(400)
-          expect(result.body.error.message).toStartWith('provider: no key of your own')
+          expect(result.body.error.message).toStartWith('provider: no BYOK key')
         }
       },
     )

@@ -6,7 +6,7 @@ import { newId } from '../../lib/ids.ts'
 import { type GenerationContent, generationContent } from './content.ts'
 import { type GenerationRow, originOf } from './record.ts'
 
-/** The owner of generations; null for those of every workspace. */
+/** The owner of generations; without a workspace, those of all workspaces. */
 export interface Owner {
   organizationId: string
   workspaceId: string | null
@@ -37,7 +37,7 @@ export async function findAppId(db: Db, organizationId: string, url: string | nu
 }
 
 export interface StoredContent {
-  /** The hash of the key that made the request; null if the key was deleted. */
+  /** The key that made the request; null if the generation is no longer on record. */
   keyId: number | null
   content: GenerationContent
 }

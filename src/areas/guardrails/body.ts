@@ -54,7 +54,7 @@ const settingFields = {
 
 export const createBody = z
   .strictObject({ name, workspace_id: z.uuid().optional(), ...settingFields })
-  // Documents what `rejectIncompleteBudget` enforces.
+  // Documents what `validateBudget` enforces.
   .meta({
     override: {
       anyOf: [

@@ -44,7 +44,7 @@ function buildResourceTypes(base: string): Json[] {
   ]
 }
 
-// A member's displayName is the userName and read-only; RFC 7643, 8.7.1 does not define it.
+// The display of a group member is its userName and read-only; RFC 7643, 8.7.1 does not define it.
 const displayConfig = Schemas.Group.definition.attribute('members.display').config
 displayConfig.mutable = false
 displayConfig.returned = 'request'

@@ -72,7 +72,7 @@ export function scimPages(path: string, handlers: Partial<Record<Method, ScimHan
       : new ScimError(404, undefined, 'This path does not exist.')
     return Promise.reject(error)
   }
-  // Some clients end every path with a slash, which a wildcard route would take as part of the id.
+  // Some clients end every path with a slash; a wildcard route matches it anyway.
   const paths = path.endsWith('*') ? [path] : [path, `${path}/`]
   return paths.flatMap((spelling) =>
     methods.map((method) => ({
