@@ -11,7 +11,7 @@ const usageFields = {
   usage_daily: z.number().describe('Credits used in the current UTC day, in USD.'),
   usage_weekly: z.number().describe('Credits used in the current UTC week, Monday to Sunday, in USD.'),
   usage_monthly: z.number().describe('Credits used in the current UTC month, in USD.'),
-  byok_usage: z.number().describe("The provider's price of requests with BYOK keys, in USD."),
+  byok_usage: z.number().describe('The list price of requests with BYOK keys, in USD.'),
   byok_usage_daily: z.number(),
   byok_usage_weekly: z.number(),
   byok_usage_monthly: z.number(),
