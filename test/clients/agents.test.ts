@@ -7,24 +7,20 @@ import {
   setTracingDisabled,
   tool,
 } from '@openai/agents'
-import OpenAI, { AuthenticationError, BadRequestError, RateLimitError } from 'openai'
+import { AuthenticationError, BadRequestError, RateLimitError } from 'openai'
 import { z } from 'zod'
 import {
-  askedDuring,
-  expectClosedSoon,
-  incoming,
-  lastAsked,
-  limitsRate,
   modelOf,
+  prompt,
   rejection,
-  replies,
+  reportSchema,
   scenarios,
-  stalls,
   type TextDialect,
   textDialects,
   useLab,
   weatherIn,
 } from './lab.ts'
+import { type ClientOptions, openaiClient } from './sdks.ts'
 
 setTracingDisabled(true)
 
@@ -32,26 +28,15 @@ const lab = useLab()
 
 type Api = 'responses' | 'chat'
 
-function model(api: Api, name: string, options: { key?: string; maxRetries?: number } = {}) {
-  const client = new OpenAI({
-    baseURL: `${lab().url}/v1`,
-    apiKey: options.key ?? lab().key,
-    maxRetries: options.maxRetries ?? 0,
-  })
-  // The two packages bring a client of their own each; they are the same version.
+function model(api: Api, name: string, options?: ClientOptions) {
+  const client = openaiClient(lab(), options)
+  // The agents package has its own copy of the OpenAI package, of the same version.
   return api === 'responses'
     ? new OpenAIResponsesModel(client as never, name)
     : new OpenAIChatCompletionsModel(client as never, name)
 }
 
 const runner = new Runner({ tracingDisabled: true })
-
-const report = z.object({
-  city: z.string(),
-  degrees: z.number(),
-  warnings: z.array(z.string()),
-  sky: z.object({ cover: z.number(), snow: z.boolean() }),
-})
 
 function agent(api: Api, dialect: TextDialect, cities: string[] = []) {
   return new Agent({
@@ -77,79 +62,79 @@ const cases = (['responses', 'chat'] as const).flatMap((api) =>
 )
 
 describe.each(cases)('agents with %s over an upstream of format %s', (api, dialect) => {
-  test('a run answers', async () => {
-    const { finalOutput, state } = await runner.run(agent(api, dialect), incoming)
+  test('a run has a reply', async () => {
+    const { finalOutput, state } = await runner.run(agent(api, dialect), prompt)
     expect(finalOutput).toBe(scenarios.text.text)
     expect(state.usage).toMatchObject({ inputTokens: 87, outputTokens: 41 })
   })
 
-  test.each(['whole', 'streamed'])('a run uses its tools in parallel, %s', async (manner) => {
-    replies(lab(), dialect, 'toolCalls', 'text')
+  test.each(['whole', 'streamed'])('a run uses its tools in parallel, %s', async (mode) => {
+    lab().reply(dialect, 'toolCalls', 'text')
     const cities: string[] = []
     const agentWithTool = agent(api, dialect, cities)
-    if (manner === 'streamed') {
-      const result = await runner.run(agentWithTool, incoming, { stream: true })
+    if (mode === 'streamed') {
+      const result = await runner.run(agentWithTool, prompt, { stream: true })
       for await (const _event of result);
       await result.completed
       expect(result.finalOutput).toBe(scenarios.text.text)
     } else {
-      expect((await runner.run(agentWithTool, incoming)).finalOutput).toBe(scenarios.text.text)
+      expect((await runner.run(agentWithTool, prompt)).finalOutput).toBe(scenarios.text.text)
     }
     expect(cities.toSorted()).toEqual(['Oslo', '京都'])
-    expect(lastAsked(lab()).text).toContain(weatherIn('Oslo'))
-    expect(lastAsked(lab()).text).toContain(weatherIn('京都'))
+    expect(lab().lastRequest().text).toContain(weatherIn('Oslo'))
+    expect(lab().lastRequest().text).toContain(weatherIn('京都'))
   })
 
   test('reasoning goes back in with the tool call it belongs to', async () => {
-    replies(lab(), dialect, 'reasoningToolCall', 'text')
-    const { finalOutput } = await runner.run(agent(api, dialect), incoming)
+    lab().reply(dialect, 'reasoningToolCall', 'text')
+    const { finalOutput } = await runner.run(agent(api, dialect), prompt)
     expect(finalOutput).toBe(scenarios.text.text)
-    // Signatures have no place in the chat format of this client, nor in that of the upstream.
+    // Chat formats carry no signatures, neither here nor upstream.
     if (api === 'chat' || dialect === 'chat') return
-    expect(lastAsked(lab()).text).toContain(scenarios.reasoningToolCall.reasoning.signature)
+    expect(lab().lastRequest().text).toContain(scenarios.reasoningToolCall.reasoning.signature)
   })
 
   test('structured output', async () => {
-    replies(lab(), dialect, 'structured')
+    lab().reply(dialect, 'structured')
     const typed = new Agent({
       name: 'Reporter',
       model: model(api, modelOf(dialect)),
-      outputType: report,
+      outputType: reportSchema,
     })
-    const { finalOutput } = await runner.run(typed, incoming)
+    const { finalOutput } = await runner.run(typed, prompt)
     expect(finalOutput).toEqual(JSON.parse(scenarios.structured.text))
   })
 
   test('a rate limit of the upstream is a RateLimitError', async () => {
-    limitsRate(lab(), dialect, '1')
-    const error = await rejection(runner.run(agent(api, dialect), incoming))
+    lab().rateLimit(dialect, '1')
+    const error = await rejection(runner.run(agent(api, dialect), prompt))
     expect(error).toBeInstanceOf(RateLimitError)
   })
 
   test('abort of a run closes the connection to the upstream', async () => {
-    stalls(lab(), dialect)
+    lab().stall(dialect)
     const controller = new AbortController()
-    const result = await runner.run(agent(api, dialect), incoming, {
+    const result = await runner.run(agent(api, dialect), prompt, {
       stream: true,
       signal: controller.signal,
     })
     let leftAt = 0
     const reading = async () => {
-      for await (const piece of result.toTextStream()) {
-        if (!piece || leftAt > 0) continue
+      for await (const delta of result.toTextStream()) {
+        if (!delta || leftAt > 0) continue
         leftAt = Date.now()
         controller.abort()
       }
       await result.completed
     }
     await reading().catch(() => undefined)
-    await expectClosedSoon(lab(), leftAt)
+    await lab().expectClosedSoon(leftAt)
   })
 })
 
 describe.each(['responses', 'chat'] as const)('errors of agents with %s', (api) => {
   const run = (name: string, key = lab().key) =>
-    runner.run(new Agent({ name: 'Nobody', model: model(api, name, { key }) }), incoming)
+    runner.run(new Agent({ name: 'Unnamed', model: model(api, name, { key }) }), prompt)
 
   test('a wrong key, an unknown model, no credits', async () => {
     expect(await rejection(run(modelOf('chat'), 'sk-hg-v1-wrong'))).toBeInstanceOf(AuthenticationError)
@@ -158,8 +143,8 @@ describe.each(['responses', 'chat'] as const)('errors of agents with %s', (api) 
   })
 
   test('a rate limit is retried', async () => {
-    limitsRate(lab(), 'messages', '1')
+    lab().rateLimit('messages', '1')
     const patient = new Agent({ name: 'Patient', model: model(api, modelOf('messages'), { maxRetries: 1 }) })
-    expect(await askedDuring(lab(), () => runner.run(patient, incoming))).toHaveLength(2)
+    expect(await lab().requestsDuring(() => runner.run(patient, prompt))).toHaveLength(2)
   })
 })

@@ -14,20 +14,13 @@ import {
   streamText,
   tool,
 } from 'ai'
-import { z } from 'zod'
 import {
   argumentsOf,
-  askedDuring,
-  dawdles,
-  expectClosedSoon,
-  incoming,
-  lastAsked,
-  limitsRate,
   modelOf,
+  prompt,
   rejection,
-  replies,
+  reportSchema,
   scenarios,
-  stalls,
   type TextDialect,
   textDialects,
   useLab,
@@ -77,25 +70,18 @@ const tools = (cities: string[]) => ({
   }),
 })
 
-const report = z.object({
-  city: z.string(),
-  degrees: z.number(),
-  warnings: z.array(z.string()),
-  sky: z.object({ cover: z.number(), snow: z.boolean() }),
-})
-
 describe.each(cases)('%s over an upstream of format %s', (_, dialect, create) => {
   const model = (key = lab().key, name = modelOf(dialect)) =>
     create({ baseURL: `${lab().url}/v1`, apiKey: key }, name)
-  const ask = (key?: string, name?: string) => ({
+  const options = (key?: string, name?: string) => ({
     model: model(key, name),
-    prompt: incoming,
+    prompt,
     maxRetries: 0,
     maxOutputTokens: 2000,
   })
 
   test('generateText() has text and usage', async () => {
-    const { text, usage, finishReason, warnings } = await generateText(ask())
+    const { text, usage, finishReason, warnings } = await generateText(options())
     expect(text).toBe(scenarios.text.text)
     expect(finishReason).toBe('stop')
     expect(usage).toMatchObject({ inputTokens: 87, outputTokens: 41 })
@@ -104,50 +90,50 @@ describe.each(cases)('%s over an upstream of format %s', (_, dialect, create) =>
   })
 
   test('streamText() has the same text and usage', async () => {
-    const result = streamText(ask())
+    const result = streamText(options())
     let text = ''
-    for await (const piece of result.textStream) text += piece
+    for await (const delta of result.textStream) text += delta
     expect(text).toBe(scenarios.text.text)
     expect(await result.finishReason).toBe('stop')
     expect(await result.usage).toMatchObject({ inputTokens: 87, outputTokens: 41 })
   })
 
-  test.each(['whole', 'streamed'])('parallel tools make the round trip, %s', async (manner) => {
-    replies(lab(), dialect, 'toolCalls', 'text')
+  test.each(['whole', 'streamed'])('parallel tools make the round trip, %s', async (mode) => {
+    lab().reply(dialect, 'toolCalls', 'text')
     const cities: string[] = []
-    const wish = { ...ask(), tools: tools(cities), stopWhen: isStepCount(3) }
-    const steps = manner === 'whole' ? (await generateText(wish)).steps : await streamText(wish).steps
+    const request = { ...options(), tools: tools(cities), stopWhen: isStepCount(3) }
+    const steps = mode === 'whole' ? (await generateText(request)).steps : await streamText(request).steps
     expect(steps).toHaveLength(2)
     expect(steps[0]?.toolCalls.map((call) => call.input)).toEqual(argumentsOf('toolCalls') as never)
     expect(steps[1]?.text).toBe(scenarios.text.text)
     expect(cities).toEqual(['Oslo', '京都'])
-    const { text } = lastAsked(lab())
+    const { text } = lab().lastRequest()
     expect(text).toContain(weatherIn('Oslo'))
     expect(text).toContain(weatherIn('京都'))
   })
 
   test('an object of a schema', async () => {
-    replies(lab(), dialect, 'structured')
-    const { output } = await generateText({ ...ask(), output: Output.object({ schema: report }) })
+    lab().reply(dialect, 'structured')
+    const { output } = await generateText({ ...options(), output: Output.object({ schema: reportSchema }) })
     expect(output).toEqual(JSON.parse(scenarios.structured.text))
   })
 
   test('a streamed object of a schema', async () => {
-    replies(lab(), dialect, 'structured')
-    const { output } = streamText({ ...ask(), output: Output.object({ schema: report }) })
+    lab().reply(dialect, 'structured')
+    const { output } = streamText({ ...options(), output: Output.object({ schema: reportSchema }) })
     expect(await output).toEqual(JSON.parse(scenarios.structured.text))
   })
 
   test('an unknown model is an APICallError of status 400', async () => {
-    const error = await rejection(generateText(ask(undefined, 'lab/none')))
+    const error = await rejection(generateText(options(undefined, 'lab/none')))
     expect(APICallError.isInstance(error)).toBe(true)
     expect(error).toMatchObject({ statusCode: 400, isRetryable: false })
     expect((error as APICallError).message).toContain('lab/none')
   })
 
   test('a rate limit of the upstream is an APICallError that may be retried', async () => {
-    limitsRate(lab(), dialect, '7')
-    const error = await rejection(generateText(ask()))
+    lab().rateLimit(dialect, '7')
+    const error = await rejection(generateText(options()))
     expect(APICallError.isInstance(error)).toBe(true)
     expect(error).toMatchObject({ statusCode: 429, isRetryable: true })
     expect((error as APICallError).responseHeaders?.['retry-after']).toBe('7')
@@ -155,21 +141,21 @@ describe.each(cases)('%s over an upstream of format %s', (_, dialect, create) =>
   })
 
   test('abort() of a stream closes the connection to the upstream', async () => {
-    stalls(lab(), dialect)
+    lab().stall(dialect)
     const controller = new AbortController()
-    const result = streamText({ ...ask(), abortSignal: controller.signal, onError: () => undefined })
+    const result = streamText({ ...options(), abortSignal: controller.signal, onError: () => undefined })
     let leftAt = 0
-    for await (const piece of result.textStream) {
-      if (!piece || leftAt > 0) continue
+    for await (const delta of result.textStream) {
+      if (!delta || leftAt > 0) continue
       leftAt = Date.now()
       controller.abort()
     }
-    await expectClosedSoon(lab(), leftAt)
+    await lab().expectClosedSoon(leftAt)
   })
 })
 
-/** The formats' own names for the wish; the chat provider of `@ai-sdk/openai` shows no reasoning at all. */
-const thinking: Record<string, Record<string, Record<string, string | object>>> = {
+/** How each provider turns reasoning on; the chat provider of `@ai-sdk/openai` shows none. */
+const reasoningOptions: Record<string, Record<string, Record<string, string | object>>> = {
   '@ai-sdk/openai': {
     openai: { reasoningEffort: 'high', reasoningSummary: 'auto', forceReasoning: true } as never,
   },
@@ -178,73 +164,70 @@ const thinking: Record<string, Record<string, Record<string, string | object>>> 
   '@openrouter/ai-sdk-provider': { openrouter: { reasoning: { effort: 'high' } } },
 }
 
-describe.each(cases.filter(([name]) => name in thinking))(
+describe.each(cases.filter(([name]) => name in reasoningOptions))(
   'reasoning with %s over %s',
   (name, dialect, create) => {
-    const ask = () => ({
+    const options = () => ({
       model: create({ baseURL: `${lab().url}/v1`, apiKey: lab().key }, modelOf(dialect)),
-      prompt: incoming,
+      prompt,
       maxRetries: 0,
-      providerOptions: thinking[name] as never,
+      providerOptions: reasoningOptions[name] as never,
     })
 
-    test.each(['whole', 'streamed'])('it is shown, %s', async (manner) => {
-      // This one shows summaries only, and what other formats think is no summary.
+    test.each(['whole', 'streamed'])('it is shown, %s', async (mode) => {
+      // This provider shows summaries only; the reasoning of other formats is not one.
       if (name === '@ai-sdk/openai' && dialect !== 'responses') return
-      replies(lab(), dialect, 'reasoning')
-      const result = manner === 'whole' ? await generateText(ask()) : streamText(ask())
+      lab().reply(dialect, 'reasoning')
+      const result = mode === 'whole' ? await generateText(options()) : streamText(options())
       expect(await result.reasoningText).toBe(scenarios.reasoning.reasoning.text)
       expect(await result.text).toBe(scenarios.reasoning.text)
     })
 
-    test.each(['whole', 'streamed'])(
-      'it goes back in with the tool call it belongs to, %s',
-      async (manner) => {
-        replies(lab(), dialect, 'reasoningToolCall', 'text')
-        const wish = { ...ask(), tools: tools([]), stopWhen: isStepCount(3) }
-        const text = manner === 'whole' ? (await generateText(wish)).text : await streamText(wish).text
-        expect(text).toBe(scenarios.text.text)
-        // The chat format has no signatures, and this provider knows none.
-        if (dialect === 'chat' || name === '@ai-sdk/openai-compatible') return
-        expect(lastAsked(lab()).text).toContain(scenarios.reasoningToolCall.reasoning.signature)
-      },
-    )
+    test.each(['whole', 'streamed'])('it goes back in with the tool call it belongs to, %s', async (mode) => {
+      lab().reply(dialect, 'reasoningToolCall', 'text')
+      const request = { ...options(), tools: tools([]), stopWhen: isStepCount(3) }
+      const text = mode === 'whole' ? (await generateText(request)).text : await streamText(request).text
+      expect(text).toBe(scenarios.text.text)
+      // The chat format has no signatures, and this provider sends none.
+      if (dialect === 'chat' || name === '@ai-sdk/openai-compatible') return
+      expect(lab().lastRequest().text).toContain(scenarios.reasoningToolCall.reasoning.signature)
+    })
   },
 )
 
 describe.each(providers)('errors with %s', (_, create) => {
-  const ask = (key: string, maxRetries = 0) => ({
+  const options = (key: string, maxRetries = 0) => ({
     model: create({ baseURL: `${lab().url}/v1`, apiKey: key }, modelOf('messages')),
-    prompt: incoming,
+    prompt,
     maxRetries,
   })
 
   test('a wrong key is an APICallError of status 401, not retried', async () => {
-    const error = await rejection(generateText(ask('sk-hg-v1-wrong', 2)))
+    const error = await rejection(generateText(options('sk-hg-v1-wrong', 2)))
     expect(error).toMatchObject({ statusCode: 401, isRetryable: false })
   })
 
   test('an account without credits gets status 402, not retried', async () => {
-    const error = await rejection(generateText(ask(lab().poorKey, 2)))
+    const error = await rejection(generateText(options(lab().poorKey, 2)))
     expect(error).toMatchObject({ statusCode: 402, isRetryable: false })
   })
 
-  test('a rate limit is retried after the time it was told, and then given up', async () => {
-    limitsRate(lab(), 'messages', '1')
-    const request = await askedDuring(lab(), () => generateText(ask(lab().key, 1)))
-    expect(request).toHaveLength(2)
-    expect(request[1]!.at - request[0]!.at).toBeGreaterThanOrEqual(900)
-    limitsRate(lab(), 'messages', '1')
-    limitsRate(lab(), 'messages', '1')
-    expect(RetryError.isInstance(await rejection(generateText(ask(lab().key, 1))))).toBe(true)
+  test('a rate limit is retried after the given delay, then gives up', async () => {
+    lab().rateLimit('messages', '1')
+    const requests = await lab().requestsDuring(() => generateText(options(lab().key, 1)))
+    expect(requests).toHaveLength(2)
+    expect(requests[1]!.at - requests[0]!.at).toBeGreaterThanOrEqual(900)
+    lab().rateLimit('messages', '1')
+    lab().rateLimit('messages', '1')
+    expect(RetryError.isInstance(await rejection(generateText(options(lab().key, 1))))).toBe(true)
   })
 })
 
-test('signs of life in a slow stream do no harm', async () => {
-  const told = providers.map(async ([, create]) => {
-    dawdles(lab(), 'messages')
+test('heartbeats in a slow stream do no harm', async () => {
+  const replies = providers.map(async ([, create]) => {
+    lab().replySlowly('messages')
     const model = create({ baseURL: `${lab().url}/v1`, apiKey: lab().key }, modelOf('messages'))
-    return streamText({ model, prompt: incoming, maxRetries: 0 }).text
+    return streamText({ model, prompt, maxRetries: 0 }).text
   })
-  expect(await Promise.all(told)).toEqual(providers.map(() => scenarios.text.text))
+  expect(await Promise.all(replies)).toEqual(providers.map(() => scenarios.text.text))
 })

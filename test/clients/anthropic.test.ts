@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import Anthropic, {
+import type Anthropic from '@anthropic-ai/sdk'
+import {
   APIError,
   APIUserAbortError,
   AuthenticationError,
@@ -8,57 +9,30 @@ import Anthropic, {
 } from '@anthropic-ai/sdk'
 import { betaTool } from '@anthropic-ai/sdk/helpers/beta/json-schema'
 import { zodOutputFormat } from '@anthropic-ai/sdk/helpers/zod'
-import { z } from 'zod'
 import {
   argumentsOf,
-  askedDuring,
-  dawdles,
-  expectClosedSoon,
-  incoming,
-  lastAsked,
-  limitsRate,
+  messages,
   modelOf,
   rejection,
-  replies,
+  reportSchema,
   scenarios,
-  stalls,
   textDialects,
   useLab,
   weatherIn,
   weatherParameters,
 } from './lab.ts'
+import { type AnthropicOptions, anthropicClient } from './sdks.ts'
 
 const lab = useLab()
 
-interface Wishes {
-  key?: string
-  maxRetries?: number
-  base?: string
-  bearer?: boolean
-  headers?: Record<string, string>
-}
+const client = (options?: AnthropicOptions) => anthropicClient(lab(), options)
 
-function client({ key = lab().key, maxRetries = 0, base = '', bearer = false, headers = {} }: Wishes = {}) {
-  return new Anthropic({
-    baseURL: lab().url + base,
-    ...(bearer ? { apiKey: null, authToken: key } : { apiKey: key, authToken: null }),
-    maxRetries,
-    defaultHeaders: headers,
-  })
-}
-
-const request = { max_tokens: 2000, messages: [{ role: 'user' as const, content: incoming }] }
+const request = { max_tokens: 2000, messages }
 const weatherTool = {
   name: 'get_weather',
   description: 'Weather of a city',
   input_schema: weatherParameters as unknown as Anthropic.Tool.InputSchema,
 }
-const report = z.object({
-  city: z.string(),
-  degrees: z.number(),
-  warnings: z.array(z.string()),
-  sky: z.object({ cover: z.number(), snow: z.boolean() }),
-})
 
 function textIn({ content }: Anthropic.Message): string {
   return content.map((block) => (block.type === 'text' ? block.text : '')).join('')
@@ -67,18 +41,18 @@ function textIn({ content }: Anthropic.Message): string {
 describe.each(textDialects)('the Anthropic SDK over an upstream of format %s', (dialect) => {
   const model = modelOf(dialect)
 
-  test('a whole answer has text and usage', async () => {
-    const answer = await client().messages.create({ model, ...request })
-    expect(textIn(answer)).toBe(scenarios.text.text)
-    expect(answer).toMatchObject({ type: 'message', role: 'assistant', stop_reason: 'end_turn', model })
-    expect(answer.usage).toMatchObject({ input_tokens: 23, cache_read_input_tokens: 64, output_tokens: 41 })
+  test('a whole reply has text and usage', async () => {
+    const reply = await client().messages.create({ model, ...request })
+    expect(textIn(reply)).toBe(scenarios.text.text)
+    expect(reply).toMatchObject({ type: 'message', role: 'assistant', stop_reason: 'end_turn', model })
+    expect(reply.usage).toMatchObject({ input_tokens: 23, cache_read_input_tokens: 64, output_tokens: 41 })
   })
 
   test('stream() ends with the same message', async () => {
     const stream = client().messages.stream({ model, ...request })
     let text = ''
-    stream.on('text', (piece) => {
-      text += piece
+    stream.on('text', (delta) => {
+      text += delta
     })
     const final = await stream.finalMessage()
     expect(text).toBe(scenarios.text.text)
@@ -87,8 +61,8 @@ describe.each(textDialects)('the Anthropic SDK over an upstream of format %s', (
     expect(final.usage).toMatchObject({ input_tokens: 23, cache_read_input_tokens: 64, output_tokens: 41 })
   })
 
-  test('parallel tools make the round trip: calls, results, answer', async () => {
-    replies(lab(), dialect, 'toolCalls', 'text')
+  test('parallel tools make the round trip: calls, results, reply', async () => {
+    lab().reply(dialect, 'toolCalls', 'text')
     const cities: string[] = []
     const final = await client().beta.messages.toolRunner({
       model,
@@ -107,13 +81,13 @@ describe.each(textDialects)('the Anthropic SDK over an upstream of format %s', (
     })
     expect(JSON.stringify(final.content)).toContain('Oslo: 4 °C')
     expect(cities).toEqual(['Oslo', '京都'])
-    const { text } = lastAsked(lab())
+    const { text } = lab().lastRequest()
     expect(text).toContain(weatherIn('Oslo'))
     expect(text).toContain(weatherIn('京都'))
   })
 
   test('streamed parallel tool calls come out whole', async () => {
-    replies(lab(), dialect, 'toolCalls')
+    lab().reply(dialect, 'toolCalls')
     const final = await client()
       .messages.stream({ model, ...request, tools: [weatherTool] })
       .finalMessage()
@@ -125,23 +99,23 @@ describe.each(textDialects)('the Anthropic SDK over an upstream of format %s', (
 
   test.each(['whole', 'streamed'])(
     'thinking comes out and goes back in with its signature, %s',
-    async (manner) => {
-      replies(lab(), dialect, 'reasoningToolCall', 'text')
-      const wish = {
+    async (mode) => {
+      lab().reply(dialect, 'reasoningToolCall', 'text')
+      const params = {
         model,
         ...request,
         tools: [weatherTool],
         thinking: { type: 'enabled' as const, budget_tokens: 1024 },
       }
       const { messages } = client()
-      const first = await (manner === 'streamed'
-        ? messages.stream(wish).finalMessage()
-        : messages.create(wish))
+      const first = await (mode === 'streamed'
+        ? messages.stream(params).finalMessage()
+        : messages.create(params))
       const thinking = first.content.find((block) => block.type === 'thinking')
       expect(thinking?.thinking).toBe(scenarios.reasoningToolCall.reasoning.text)
       expect(first.content.at(-1)).toMatchObject({ type: 'tool_use', input: { city: 'Bergen' } })
       const second = await messages.create({
-        ...wish,
+        ...params,
         messages: [
           ...request.messages,
           { role: 'assistant', content: first.content },
@@ -154,26 +128,26 @@ describe.each(textDialects)('the Anthropic SDK over an upstream of format %s', (
       expect(textIn(second)).toBe(scenarios.text.text)
       // The chat format has no signatures.
       if (dialect !== 'chat') {
-        expect(lastAsked(lab()).text).toContain(scenarios.reasoningToolCall.reasoning.signature)
+        expect(lab().lastRequest().text).toContain(scenarios.reasoningToolCall.reasoning.signature)
       }
     },
   )
 
   test('parse() gives an object of the schema', async () => {
-    replies(lab(), dialect, 'structured')
-    const answer = await client().messages.parse({
+    lab().reply(dialect, 'structured')
+    const reply = await client().messages.parse({
       model,
       ...request,
-      output_config: { format: zodOutputFormat(report) },
+      output_config: { format: zodOutputFormat(reportSchema) },
     })
-    expect(answer.parsed_output).toEqual(JSON.parse(scenarios.structured.text))
-    expect(lastAsked(lab()).text).toContain('"warnings"')
+    expect(reply.parsed_output).toEqual(JSON.parse(scenarios.structured.text))
+    expect(lab().lastRequest().text).toContain('"warnings"')
   })
 
-  test('an answer that was cut short is known by its stop reason', async () => {
-    replies(lab(), dialect, 'cutShort')
-    const answer = await client().messages.create({ model, ...request, max_tokens: 8 })
-    expect(answer.stop_reason).toBe('max_tokens')
+  test('a truncated reply is known by its stop reason', async () => {
+    lab().reply(dialect, 'cutShort')
+    const reply = await client().messages.create({ model, ...request, max_tokens: 8 })
+    expect(reply.stop_reason).toBe('max_tokens')
   })
 
   test('tokens are counted', async () => {
@@ -182,7 +156,7 @@ describe.each(textDialects)('the Anthropic SDK over an upstream of format %s', (
   })
 
   test('a rate limit of the upstream is a RateLimitError with its retry-after', async () => {
-    limitsRate(lab(), dialect, '7')
+    lab().rateLimit(dialect, '7')
     const error = await rejection(client().messages.create({ model, ...request }))
     expect(error).toBeInstanceOf(RateLimitError)
     expect((error as RateLimitError).headers.get('retry-after')).toBe('7')
@@ -191,84 +165,85 @@ describe.each(textDialects)('the Anthropic SDK over an upstream of format %s', (
   })
 
   test('abort() of a stream closes the connection to the upstream', async () => {
-    stalls(lab(), dialect)
+    lab().stall(dialect)
     const stream = client().messages.stream({ model, ...request })
     await new Promise((resolve) => stream.once('text', resolve))
     const leftAt = Date.now()
     stream.abort()
     expect(await rejection(stream.done())).toBeInstanceOf(APIUserAbortError)
-    await expectClosedSoon(lab(), leftAt)
+    await lab().expectClosedSoon(leftAt)
   })
 })
 
-describe('the ways in, with the Anthropic SDK', () => {
+describe('base URLs, keys and errors of the Anthropic SDK', () => {
   const model = modelOf('messages')
-  const ask = (options: Wishes, name = model) => client(options).messages.create({ model: name, ...request })
+  const create = (options: AnthropicOptions, name = model) =>
+    client(options).messages.create({ model: name, ...request })
 
   test.each(['', '/v1', '/api', '/api/v1', '/anthropic'])('the base URL may end in "%s"', async (base) => {
-    expect(textIn(await ask({ base }))).toBe(scenarios.text.text)
+    expect(textIn(await create({ base }))).toBe(scenarios.text.text)
     const counted = await client({ base }).messages.countTokens({ model, messages: request.messages })
     expect(counted.input_tokens).toBeGreaterThan(0)
   })
 
-  // The SDK adds /v1 of its own; /v1/v1 works under the other bases.
+  // The SDK adds another /v1.
   test('the base URL may end in "/anthropic/v1"', async () => {
-    expect(textIn(await ask({ base: '/anthropic/v1' }))).toBe(scenarios.text.text)
+    expect(textIn(await create({ base: '/anthropic/v1' }))).toBe(scenarios.text.text)
   })
 
   test.each(['bearer token', 'x-api-key'])('the key may be a %s', async (way) => {
-    expect(textIn(await ask({ bearer: way === 'bearer token' }))).toBe(scenarios.text.text)
+    expect(textIn(await create({ bearer: way === 'bearer token' }))).toBe(scenarios.text.text)
   })
 
   test.each(['2023-06-01', '2026-10-21'])(
-    'version %s of the API is spoken, and passed on',
+    'version %s of the API is accepted and passed on',
     async (version) => {
-      expect(textIn(await ask({ headers: { 'anthropic-version': version } }))).toBe(scenarios.text.text)
-      expect(lastAsked(lab()).headers['anthropic-version']).toBe(version)
+      expect(textIn(await create({ headers: { 'anthropic-version': version } }))).toBe(scenarios.text.text)
+      expect(lab().lastRequest().headers['anthropic-version']).toBe(version)
     },
   )
 
   test('betas are passed on to an upstream of the same format', async () => {
     await client().beta.messages.create({ model, ...request, betas: ['context-management-2025-06-27'] })
-    expect(lastAsked(lab()).headers['anthropic-beta']).toContain('context-management-2025-06-27')
+    expect(lab().lastRequest().headers['anthropic-beta']).toContain('context-management-2025-06-27')
   })
 
-  test('fields nobody here knows reach an upstream of the same format', async () => {
+  test('unknown fields reach an upstream of the same format', async () => {
     await client().messages.create({
       model,
       ...request,
       brand_new: { a: [1] },
     } as Anthropic.MessageCreateParamsNonStreaming)
-    expect(lastAsked(lab()).json.brand_new).toEqual({ a: [1] })
+    expect(lab().lastRequest().json.brand_new).toEqual({ a: [1] })
   })
 
   test('a wrong key is an AuthenticationError', async () => {
-    const error = await rejection(ask({ key: 'sk-hg-v1-wrong', maxRetries: 2 }))
+    const error = await rejection(create({ key: 'sk-hg-v1-wrong', maxRetries: 2 }))
     expect(error).toBeInstanceOf(AuthenticationError)
     expect((error as AuthenticationError).type).toBe('authentication_error')
   })
 
   test('an unknown model is a BadRequestError that names it', async () => {
-    const error = await rejection(ask({}, 'lab/none'))
+    const error = await rejection(create({}, 'lab/none'))
     expect(error).toBeInstanceOf(BadRequestError)
     expect((error as BadRequestError).message).toContain('lab/none')
   })
 
   test('an account without credits gets status 402 and a billing_error', async () => {
-    const error = await rejection(ask({ key: lab().poorKey }))
+    const error = await rejection(create({ key: lab().poorKey }))
     expect(error).toBeInstanceOf(APIError)
     expect(error).toMatchObject({ status: 402, type: 'billing_error' })
   })
 
-  test('signs of life in a slow stream do no harm', async () => {
-    dawdles(lab(), 'chat')
+  test('heartbeats in a slow stream do no harm', async () => {
+    lab().replySlowly('chat')
     const stream = client().messages.stream({ model: modelOf('chat'), ...request })
     expect(textIn(await stream.finalMessage())).toBe(scenarios.text.text)
   })
 
-  test('the client retries a rate limit after the time it was told', async () => {
-    limitsRate(lab(), 'messages', '1')
-    const requests = await askedDuring(lab(), () =>
+  test('the client retries a rate limit after the given delay', async () => {
+    lab().rateLimit('messages', '1')
+    const requests = await lab().requestsDuring(() =>
       client({ maxRetries: 2 }).messages.create({ model, ...request }),
     )
     expect(requests).toHaveLength(2)
@@ -284,10 +259,10 @@ describe('the ways in, with the Anthropic SDK', () => {
     expect(await rejection(stream.finalMessage())).toBeInstanceOf(APIError)
   })
 
-  // The SDK reads `request-id`; the server sends `x-request-id` alone.
-  test('an answer says its request id where the SDK looks for it', async () => {
-    expect((await ask({}))._request_id).toBeString()
-    expect(((await rejection(ask({}, 'lab/none'))) as APIError).requestID).toBeString()
+  // The SDK reads `request-id`, not `x-request-id`.
+  test('the request id is where the SDK looks for it', async () => {
+    expect((await create({}))._request_id).toBeString()
+    expect(((await rejection(create({}, 'lab/none'))) as APIError).requestID).toBeString()
   })
 
   test('models are listed and read', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { AzureOpenAI, NotFoundError } from 'openai'
-import { incoming, lastAsked, modelOf, rejection, scenarios, textDialects, useLab } from './lab.ts'
+import { messages, modelOf, prompt, rejection, scenarios, textDialects, useLab } from './lab.ts'
 
 const lab = useLab()
 
@@ -12,7 +12,6 @@ const client = (deployment?: string) =>
     maxRetries: 0,
     ...(deployment !== undefined && { deployment }),
   })
-const messages = [{ role: 'user' as const, content: incoming }]
 
 describe.each(textDialects)('the Azure client of the OpenAI SDK over an upstream of format %s', (dialect) => {
   const model = modelOf(dialect)
@@ -23,21 +22,21 @@ describe.each(textDialects)('the Azure client of the OpenAI SDK over an upstream
     expect(reply.model).toBe(model)
   })
 
-  test('a deployment of the client counts, whatever model the request names', async () => {
+  test('the deployment of the client overrides the model of the request', async () => {
     const stream = await client(model).chat.completions.create({ model: 'gpt-4o', messages, stream: true })
     let text = ''
     for await (const chunk of stream) text += chunk.choices[0]?.delta.content ?? ''
     expect(text).toBe(scenarios.text.text)
-    expect(JSON.stringify(lastAsked(lab()))).toContain(`vendor-${dialect}`)
+    expect(JSON.stringify(lab().lastRequest())).toContain(`vendor-${dialect}`)
   })
 
   test('responses are made, read and listed', async () => {
-    const made = await client().responses.create({ model, input: incoming })
+    const made = await client().responses.create({ model, input: prompt })
     expect(made.output_text).toBe(scenarios.text.text)
     const read = await client().responses.retrieve(made.id)
     expect(read.output_text).toBe(scenarios.text.text)
     const items = await client().responses.inputItems.list(made.id)
-    expect(JSON.stringify(items.data)).toContain(incoming)
+    expect(JSON.stringify(items.data)).toContain(prompt)
   })
 })
 
@@ -45,12 +44,12 @@ test('a long body keeps everything but its model', async () => {
   const long = 'word '.repeat(10_000)
   const content = [{ role: 'user' as const, content: long }]
   await client(modelOf('chat')).chat.completions.create({ model: 'gpt-4o', messages: content, max_tokens: 7 })
-  const sent = lastAsked(lab()).json
+  const sent = lab().lastRequest().json
   expect(sent).toMatchObject({ model: 'vendor-chat', messages: content, max_tokens: 7 })
 })
 
 test('older completions have a deployment too', async () => {
-  const reply = await client().completions.create({ model: modelOf('chat'), prompt: incoming })
+  const reply = await client().completions.create({ model: modelOf('chat'), prompt })
   expect(reply.choices[0]?.text).toBe(scenarios.text.text)
 })
 
@@ -83,8 +82,8 @@ test.each(['lab/chat', 'lab%2Fchat', 'chat-deployment'])(
   },
 )
 
-test('what has no operation here is 404, in the envelope', async () => {
-  const speech = client().audio.speech.create({ model: modelOf('chat'), voice: 'alloy', input: incoming })
+test('an unknown operation is 404, in the envelope', async () => {
+  const speech = client().audio.speech.create({ model: modelOf('chat'), voice: 'alloy', input: prompt })
   const error = await rejection(speech)
   expect(error).toBeInstanceOf(NotFoundError)
   expect((error as NotFoundError).error).toMatchObject({ code: 404, metadata: { reason: 'route_unknown' } })

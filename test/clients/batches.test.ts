@@ -1,15 +1,13 @@
 import { expect, test } from 'bun:test'
-import Anthropic from '@anthropic-ai/sdk'
-import { GoogleGenAI } from '@google/genai'
-import OpenAI from 'openai'
-import { askedDuring, incoming, modelOf, rejection, useLab } from './lab.ts'
+import { messages, modelOf, prompt, rejection, useLab } from './lab.ts'
+import { anthropicClient, googleClient, openaiClient } from './sdks.ts'
 
 const lab = useLab()
 
-const openai = () => new OpenAI({ baseURL: `${lab().url}/v1`, apiKey: lab().key })
-const anthropic = () => new Anthropic({ baseURL: lab().url, apiKey: lab().key })
-const google = () => new GoogleGenAI({ apiKey: lab().key, httpOptions: { baseUrl: lab().url } })
-const messages = [{ role: 'user' as const, content: incoming }]
+// With retries, so that an unwanted one is noticed.
+const openai = () => openaiClient(lab(), { maxRetries: 2 })
+const anthropic = () => anthropicClient(lab(), { maxRetries: 2 })
+const google = () => googleClient(lab())
 
 const attempts: [string, () => PromiseLike<unknown>][] = [
   [
@@ -40,23 +38,23 @@ const attempts: [string, () => PromiseLike<unknown>][] = [
     () =>
       google().batches.create({
         model: modelOf('gemini'),
-        src: [{ contents: [{ role: 'user', parts: [{ text: incoming }] }] }],
+        src: [{ contents: [{ role: 'user', parts: [{ text: prompt }] }] }],
       }),
   ],
   ['Google, get', () => google().batches.get({ name: 'batches/1' })],
   ['Google, list', () => google().batches.list()],
 ]
 
-test.each(attempts)('batches are not offered, says %s, and is not tried again', async (_, attempt) => {
-  const request = await askedDuring(lab(), async () => {
+test.each(attempts)('batches are not offered and the request is not retried: %s', async (_, attempt) => {
+  const requests = await lab().requestsDuring(async () => {
     const error = (await rejection(attempt())) as Error & { status?: number }
     expect(error.message).toContain('Batches are not offered')
     expect(error.status).toBe(404)
   })
-  expect(request).toEqual([])
+  expect(requests).toEqual([])
 })
 
-test('the answer is the envelope, and asks not to be tried again', async () => {
+test('the error has the envelope and tells clients not to retry', async () => {
   const response = await fetch(`${lab().url}/v1/messages/batches`, {
     method: 'POST',
     headers: { authorization: `Bearer ${lab().key}`, 'content-type': 'application/json' },

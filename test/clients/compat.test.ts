@@ -1,11 +1,19 @@
 import { describe, expect, test } from 'bun:test'
-import { incoming, lastAsked, modelOf, replies, scenarios, useLab, weatherParameters } from './lab.ts'
-import { chatBody, events, json, messagesBody, responsesBody, send as sendTo, type Wish } from './raw.ts'
+import { modelOf, prompt, scenarios, useLab, weatherParameters } from './lab.ts'
+import {
+  chatBody,
+  events,
+  json,
+  messagesBody,
+  responsesBody,
+  type SendOptions,
+  send as sendTo,
+} from './raw.ts'
 
-// What programs send that no library here sends: by hand, as it was seen on the wire.
+// Requests that no library here sends, as programs were seen to send them.
 const lab = useLab()
 
-const send = (path: string, wish: Wish = {}) => sendTo(lab(), path, wish)
+const send = (path: string, options?: SendOptions) => sendTo(lab(), path, options)
 
 describe('base URLs as people configure them', () => {
   const bases = ['', '/v1', '/api/v1', '/v1/v1', '/api', '/api/v1/v1']
@@ -57,7 +65,7 @@ describe('base URLs as people configure them', () => {
   })
 
   test.each(['/', '/api/hello', '/v1', '/v1/chat/completions', '/v1/messages', '/nothing/here'])(
-    'HEAD %s is answered with 200',
+    'HEAD %s returns 200',
     async (path) => {
       expect((await send(path, { method: 'HEAD', key: null })).status).toBe(200)
     },
@@ -66,18 +74,18 @@ describe('base URLs as people configure them', () => {
 
 describe('where clients put their key', () => {
   test.each(['x-api-key', 'api-key', 'x-goog-api-key'])('the header %s', async (header) => {
-    const wish = { body: chatBody, key: null, headers: { [header]: lab().key } }
-    expect((await send('/v1/chat/completions', wish)).status).toBe(200)
+    const options = { body: chatBody, key: null, headers: { [header]: lab().key } }
+    expect((await send('/v1/chat/completions', options)).status).toBe(200)
   })
 
-  test('a Bearer that is not valid is refused beside a valid key, and a valid one is enough', async () => {
-    const wrong = { body: messagesBody, key: 'sk-ant-of-somebody', headers: { 'x-api-key': lab().key } }
+  test('a Bearer that is not valid is rejected even with a valid x-api-key, and a valid one is enough', async () => {
+    const wrong = { body: messagesBody, key: 'sk-ant-of-another', headers: { 'x-api-key': lab().key } }
     expect((await send('/v1/messages', wrong)).status).toBe(401)
-    const right = { body: messagesBody, headers: { 'x-api-key': 'sk-ant-of-somebody' } }
+    const right = { body: messagesBody, headers: { 'x-api-key': 'sk-ant-of-another' } }
     expect((await send('/v1/messages', right)).status).toBe(200)
   })
 
-  test('no key is a 401 in the words of the route', async () => {
+  test('a missing key is a 401 in the format of the route', async () => {
     const chat = await send('/v1/chat/completions', { body: chatBody, key: null })
     expect(chat.status).toBe(401)
     expect(await chat.json()).toMatchObject({ error: { code: 401, type: 'authentication_error' } })
@@ -95,7 +103,7 @@ describe('an editor that sends Responses bodies to the chat path', () => {
     stream_options: { include_usage: true },
     input: [
       { role: 'system', content: 'You edit code.' },
-      { role: 'user', content: [{ type: 'input_text', text: incoming }] },
+      { role: 'user', content: [{ type: 'input_text', text: prompt }] },
     ],
     tools: [
       {
@@ -114,7 +122,7 @@ describe('an editor that sends Responses bodies to the chat path', () => {
     metadata: { cursorConversationId: 'x' },
   }
 
-  test('is answered with chat chunks', async () => {
+  test('the response has chat chunks', async () => {
     const data = await events(await send('/v1/chat/completions', { body }))
     expect(data.at(-1)).toBe('[DONE]')
     const chunks = data.slice(0, -1).map((text) => JSON.parse(text))
@@ -122,15 +130,17 @@ describe('an editor that sends Responses bodies to the chat path', () => {
     const text = chunks.map((chunk) => chunk.choices[0]?.delta.content ?? '').join('')
     expect(text).toBe(scenarios.text.text)
     expect(chunks.at(-1).usage.total_tokens).toBe(128)
-    const names = lastAsked(lab()).json.tools.map((tool: { name: string }) => tool.name)
+    const names = lab()
+      .lastRequest()
+      .json.tools.map((tool: { name: string }) => tool.name)
     expect(names).toEqual(['get_weather', 'apply_patch'])
   })
 
-  test('and without a stream with a chat completion', async () => {
+  test('without a stream it is a chat completion', async () => {
     const { stream, stream_options, ...whole } = body
-    const answer = await json(send('/v1/chat/completions', { body: whole }))
-    expect(answer.object).toBe('chat.completion')
-    expect(answer.choices[0].message.content).toBe(scenarios.text.text)
+    const reply = await json(send('/v1/chat/completions', { body: whole }))
+    expect(reply.object).toBe('chat.completion')
+    expect(reply.choices[0].message.content).toBe(scenarios.text.text)
   })
 })
 
@@ -147,7 +157,7 @@ describe('bodies that are not quite what the format says', () => {
       ]
       const body = { model: modelOf(dialect), messages: [{ role: 'user', content }] }
       expect((await send('/v1/chat/completions', { body })).status).toBe(200)
-      expect(lastAsked(lab()).text).toContain(pixel.slice(pixel.indexOf(',') + 1))
+      expect(lab().lastRequest().text).toContain(pixel.slice(pixel.indexOf(',') + 1))
     },
   )
 
@@ -170,7 +180,7 @@ describe('bodies that are not quite what the format says', () => {
     },
   )
 
-  test('penalties, stop words and the like are not refused where the upstream has none', async () => {
+  test('penalties, stop words and the like are not rejected where the upstream has none', async () => {
     const more = {
       user: 'u',
       stop: ['x'],
@@ -208,7 +218,7 @@ describe('bodies that are not quite what the format says', () => {
         },
       ],
       messages: [
-        { role: 'user', content: [{ type: 'text', text: incoming, cache_control: { type: 'ephemeral' } }] },
+        { role: 'user', content: [{ type: 'text', text: prompt, cache_control: { type: 'ephemeral' } }] },
         { role: 'system', content: 'Be quick.' },
       ],
     }
@@ -219,20 +229,20 @@ describe('bodies that are not quite what the format says', () => {
       'x-app': 'cli',
     }
     for (const dialect of ['messages', 'chat', 'responses', 'gemini'] as const) {
-      const wish = { body: { ...body, model: modelOf(dialect) }, headers }
-      const data = await events(await send('/v1/messages?beta=true', wish))
+      const options = { body: { ...body, model: modelOf(dialect) }, headers }
+      const data = await events(await send('/v1/messages?beta=true', options))
       expect([dialect, JSON.parse(data.at(-1) ?? '{}').type]).toEqual([dialect, 'message_stop'])
-      expect(lastAsked(lab()).text).toContain('Be quick.')
+      expect(lab().lastRequest().text).toContain('Be quick.')
     }
   })
 })
 
-describe('an upstream nobody here knows by name', () => {
+describe('an upstream that is no known vendor', () => {
   const { signature } = scenarios.reasoningToolCall.reasoning
   const { id, name } = scenarios.reasoningToolCall.toolCalls[0]!
 
   test('gets its own signatures back from a client of its own format', async () => {
-    replies(lab(), 'messages', 'reasoningToolCall')
+    lab().reply('messages', 'reasoningToolCall')
     const body = { ...messagesBody, model: 'lab/proxy' }
     const { content } = await json(send('/v1/messages', { body }))
     const result = { type: 'tool_result', tool_use_id: id, content: 'Snow' }
@@ -241,16 +251,16 @@ describe('an upstream nobody here knows by name', () => {
       { role: 'user', content: [result] },
     ]
     await json(send('/v1/messages', { body: { ...body, messages: [...body.messages, ...more] } }))
-    expect(lastAsked(lab()).text).toContain(signature)
+    expect(lab().lastRequest().text).toContain(signature)
   })
 
   // A provider of headgate.yaml cannot say whose signatures it understands, and none are sent to it.
   test('gets its own signatures back from a client of another format', async () => {
-    replies(lab(), 'messages', 'reasoningToolCall')
+    lab().reply('messages', 'reasoningToolCall')
     const body = { ...chatBody, model: 'lab/proxy' }
     const { choices } = await json(send('/v1/chat/completions', { body }))
     const more = [choices[0].message, { role: 'tool', tool_call_id: id, name, content: 'Snow' }]
     await json(send('/v1/chat/completions', { body: { ...body, messages: [...body.messages, ...more] } }))
-    expect(lastAsked(lab()).text).toContain(signature)
+    expect(lab().lastRequest().text).toContain(signature)
   })
 })

@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'bun:test'
 import { truncate } from 'node:fs/promises'
 import { ApiError, createPartFromUri, GoogleGenAI, type HttpOptions } from '@google/genai'
-import { incoming, lastAsked, modelOf, rejection, scenarios, textDialects, useLab } from './lab.ts'
+import { modelOf, prompt, rejection, scenarios, textDialects, useLab } from './lab.ts'
 import { json, send } from './raw.ts'
+import { googleClient } from './sdks.ts'
 
 const lab = useLab()
 
-const client = (httpOptions: HttpOptions = {}) =>
-  new GoogleGenAI({ apiKey: lab().key, httpOptions: { baseUrl: lab().url, ...httpOptions } })
+const client = (options?: HttpOptions) => googleClient(lab(), options)
 
-const cloud = (apiVersion?: string) =>
+const vertex = (apiVersion?: string) =>
   new GoogleGenAI({
     vertexai: true,
     apiKey: lab().key,
@@ -17,24 +17,24 @@ const cloud = (apiVersion?: string) =>
   })
 
 /** All pages of a listing. */
-async function all<T>(pages: Promise<AsyncIterable<T>>): Promise<T[]> {
+async function collect<T>(pages: Promise<AsyncIterable<T>>): Promise<T[]> {
   return Array.fromAsync(await pages)
 }
 
-describe.each(['v1beta', 'v1', 'v1alpha'])('the Google SDK asking version %s', (apiVersion) => {
-  test('answers, streams and counts', async () => {
+describe.each(['v1beta', 'v1', 'v1alpha'])('the Google SDK, version %s', (apiVersion) => {
+  test('generates, streams and counts', async () => {
     const { models } = client({ apiVersion })
-    const wish = { model: modelOf('gemini'), contents: incoming }
-    expect((await models.generateContent(wish)).text).toBe(scenarios.text.text)
+    const params = { model: modelOf('gemini'), contents: prompt }
+    expect((await models.generateContent(params)).text).toBe(scenarios.text.text)
     let text = ''
-    for await (const chunk of await models.generateContentStream(wish)) text += chunk.text ?? ''
+    for await (const chunk of await models.generateContentStream(params)) text += chunk.text ?? ''
     expect(text).toBe(scenarios.text.text)
-    expect((await models.countTokens(wish)).totalTokens).toBeGreaterThan(0)
+    expect((await models.countTokens(params)).totalTokens).toBeGreaterThan(0)
   })
 
   test('lists models page by page, and reads one', async () => {
     const { models } = client({ apiVersion })
-    const names = (await all(models.list({ config: { pageSize: 2 } }))).map(({ name }) => name)
+    const names = (await collect(models.list({ config: { pageSize: 2 } }))).map(({ name }) => name)
     for (const dialect of textDialects) expect(names).toContain(`models/${modelOf(dialect)}`)
     expect(new Set(names).size).toBe(names.length)
     expect(await models.get({ model: modelOf('chat') })).toMatchObject({
@@ -53,20 +53,20 @@ describe.each(['v1beta', 'v1', 'v1alpha'])('the Google SDK asking version %s', (
   })
 })
 
-describe.each(['v1beta1', 'v1'])('the Google SDK in its cloud manner, version %s', (apiVersion) => {
-  test('answers, counts, lists and reads', async () => {
-    const { models } = cloud(apiVersion)
-    const wish = { model: modelOf('messages'), contents: incoming }
-    expect((await models.generateContent(wish)).text).toBe(scenarios.text.text)
-    expect((await models.countTokens(wish)).totalTokens).toBeGreaterThan(0)
-    const names = (await all(models.list())).map(({ name }) => name)
+describe.each(['v1beta1', 'v1'])('the Google SDK for Vertex AI, version %s', (apiVersion) => {
+  test('generates, counts, lists and reads', async () => {
+    const { models } = vertex(apiVersion)
+    const params = { model: modelOf('messages'), contents: prompt }
+    expect((await models.generateContent(params)).text).toBe(scenarios.text.text)
+    expect((await models.countTokens(params)).totalTokens).toBeGreaterThan(0)
+    const names = (await collect(models.list())).map(({ name }) => name)
     expect(names).toContain('publishers/lab/models/messages')
     expect(await models.get({ model: modelOf('messages') })).toMatchObject({ displayName: 'Lab messages' })
   })
 })
 
 describe('paths by hand', () => {
-  const body = { contents: [{ parts: [{ text: incoming }] }] }
+  const body = { contents: [{ parts: [{ text: prompt }] }] }
   const project = '/projects/p-1/locations/europe-west4'
 
   test.each([
@@ -78,18 +78,18 @@ describe('paths by hand', () => {
     `/v1${project}/publishers/google/models/lab%2Fchat:generateContent`,
     '/v1beta1/publishers/google/models/lab/chat:generateContent',
   ])('%s', async (path) => {
-    const answer = await json(send(lab(), path, { body }))
-    expect(answer.candidates[0].content.parts[0].text).toBe(scenarios.text.text)
+    const reply = await json(send(lab(), path, { body }))
+    expect(reply.candidates[0].content.parts[0].text).toBe(scenarios.text.text)
   })
 
-  test('GET /v1/models is the list of the client that asks, known by where it puts its key', async () => {
-    const ours = await json(send(lab(), '/v1/models'))
-    expect(ours).toMatchObject({ object: 'list', data: expect.any(Array) })
-    expect(ours).not.toHaveProperty('models')
+  test('GET /v1/models has the format of the client, known by the header of its key', async () => {
+    const openaiList = await json(send(lab(), '/v1/models'))
+    expect(openaiList).toMatchObject({ object: 'list', data: expect.any(Array) })
+    expect(openaiList).not.toHaveProperty('models')
     const headers = { 'x-goog-api-key': lab().key }
-    const theirs = await json(send(lab(), '/v1/models?pageSize=3', { key: null, headers }))
-    expect(theirs.models).toHaveLength(3)
-    expect(theirs.nextPageToken).toBe(theirs.models[2].baseModelId)
+    const geminiList = await json(send(lab(), '/v1/models?pageSize=3', { key: null, headers }))
+    expect(geminiList.models).toHaveLength(3)
+    expect(geminiList.nextPageToken).toBe(geminiList.models[2].baseModelId)
     const agent = { 'user-agent': 'google-genai-sdk/3.0.0 gl-python/3.13' }
     expect(await json(send(lab(), '/v1/models', { headers: agent }))).toHaveProperty('data')
     const one = await json(send(lab(), '/v1/models/lab/chat', { key: null, headers }))
@@ -98,11 +98,11 @@ describe('paths by hand', () => {
   })
 
   test.each([
-    ['a token that is none', '/v1beta/models?pageToken=x', 400, 'INVALID_ARGUMENT'],
+    ['an invalid token', '/v1beta/models?pageToken=x', 400, 'INVALID_ARGUMENT'],
     ['a page of nothing', '/v1beta/models?pageSize=0', 400, 'INVALID_ARGUMENT'],
     ['no such model', '/v1beta/models/lab/none', 404, 'NOT_FOUND'],
     ['no such file', '/v1beta/files/4f1c4f1c4f1c4f1c4f1c4f1c', 404, 'NOT_FOUND'],
-  ])('errors are in the words of the format: %s', async (_, path, code, status) => {
+  ])('errors have the format of the Gemini API: %s', async (_, path, code, status) => {
     const response = await send(lab(), path)
     expect(response.status).toBe(code)
     expect(await response.json()).toMatchObject({ error: { code, status } })
@@ -131,13 +131,13 @@ describe.each(['v1beta', 'v1'])('files with the Google SDK, version %s', (apiVer
     })
     const name = file.name ?? ''
     expect(await files().get({ name })).toEqual(file)
-    expect((await all(files().list({ config: { pageSize: 1 } }))).map((one) => one.name)).toContain(name)
+    expect((await collect(files().list({ config: { pageSize: 1 } }))).map((one) => one.name)).toContain(name)
     const contents = [
       { role: 'user', parts: [{ text: 'Read:' }, createPartFromUri(file.uri ?? '', 'text/plain')] },
     ]
-    const answer = await client({ apiVersion }).models.generateContent({ model: modelOf('chat'), contents })
-    expect(answer.text).toBe(scenarios.text.text)
-    expect(lastAsked(lab()).text).toContain(text)
+    const reply = await client({ apiVersion }).models.generateContent({ model: modelOf('chat'), contents })
+    expect(reply.text).toBe(scenarios.text.text)
+    expect(lab().lastRequest().text).toContain(text)
     await files().delete({ name })
     expect(await rejection(files().get({ name }))).toMatchObject({ status: 404 })
   })
@@ -149,7 +149,7 @@ describe.each(['v1beta', 'v1'])('files with the Google SDK, version %s', (apiVer
     await files().delete({ name: file.name ?? '' })
   })
 
-  test('a type that is not accepted is said once, without retries', async () => {
+  test('an unsupported type is an error, without retries', async () => {
     const blob = new Blob([new Uint8Array(64).fill(0x80)])
     const began = performance.now()
     const error = await rejection(files().upload({ file: blob, config: { mimeType: 'video/mp4' } }))
@@ -198,6 +198,6 @@ test('pictures are inlined for providers of every format', async () => {
       { role: 'user', parts: [{ text: 'What is it?' }, createPartFromUri(file.uri ?? '', 'image/png')] },
     ]
     await models.generateContent({ model: modelOf(dialect), contents })
-    expect(lastAsked(lab()).text).toContain(pixel)
+    expect(lab().lastRequest().text).toContain(pixel)
   }
 })

@@ -1,29 +1,21 @@
 import { describe, expect, test } from 'bun:test'
-import { ApiError, type Content, type GenerateContentParameters, GoogleGenAI, type Part } from '@google/genai'
+import { ApiError, type Content, type GenerateContentParameters, type Part } from '@google/genai'
 import {
   argumentsOf,
-  askedDuring,
-  dawdles,
-  expectClosedSoon,
-  incoming,
-  lastAsked,
-  limitsRate,
   modelOf,
+  prompt,
   rejection,
-  replies,
   scenarios,
-  stalls,
   textDialects,
   useLab,
   weatherIn,
   weatherParameters,
 } from './lab.ts'
+import { googleClient } from './sdks.ts'
 
 const lab = useLab()
 
-function models(apiKey = lab().key) {
-  return new GoogleGenAI({ apiKey, httpOptions: { baseUrl: lab().url } }).models
-}
+const models = (key?: string) => googleClient(lab(), {}, key).models
 
 const tools = [
   {
@@ -42,9 +34,9 @@ const schema = {
   required: ['city', 'degrees'],
 }
 
-async function gathered(wish: GenerateContentParameters): Promise<Part[]> {
+async function collectParts(request: GenerateContentParameters): Promise<Part[]> {
   const parts: Part[] = []
-  for await (const chunk of await models().generateContentStream(wish)) {
+  for await (const chunk of await models().generateContentStream(request)) {
     parts.push(...(chunk.candidates?.[0]?.content?.parts ?? []))
   }
   return parts
@@ -54,17 +46,17 @@ const thoughtsIn = (parts: Part[]) => parts.map((part) => (part.thought ? part.t
 const callsIn = (parts: Part[]) => parts.flatMap((part) => part.functionCall ?? [])
 
 describe.each(textDialects)('the Google SDK over an upstream of format %s', (dialect) => {
-  const ask = (more: Partial<GenerateContentParameters> = {}) => ({
+  const params = (more: Partial<GenerateContentParameters> = {}) => ({
     model: modelOf(dialect),
-    contents: incoming as GenerateContentParameters['contents'],
+    contents: prompt as GenerateContentParameters['contents'],
     ...more,
   })
 
-  test('a whole answer has text and usage', async () => {
-    const answer = await models().generateContent(ask())
-    expect(answer.text).toBe(scenarios.text.text)
-    expect(String(answer.candidates?.[0]?.finishReason)).toBe('STOP')
-    expect(answer.usageMetadata).toMatchObject({
+  test('a whole reply has text and usage', async () => {
+    const reply = await models().generateContent(params())
+    expect(reply.text).toBe(scenarios.text.text)
+    expect(String(reply.candidates?.[0]?.finishReason)).toBe('STOP')
+    expect(reply.usageMetadata).toMatchObject({
       promptTokenCount: 87,
       cachedContentTokenCount: 64,
       candidatesTokenCount: 41,
@@ -75,7 +67,7 @@ describe.each(textDialects)('the Google SDK over an upstream of format %s', (dia
   test('a stream has the same text and usage', async () => {
     let text = ''
     let total = 0
-    for await (const chunk of await models().generateContentStream(ask())) {
+    for await (const chunk of await models().generateContentStream(params())) {
       text += chunk.text ?? ''
       total = chunk.usageMetadata?.totalTokenCount ?? total
     }
@@ -83,17 +75,17 @@ describe.each(textDialects)('the Google SDK over an upstream of format %s', (dia
     expect(total).toBe(128)
   })
 
-  test.each(['whole', 'streamed'])('parallel tools make the round trip, %s', async (manner) => {
-    replies(lab(), dialect, 'toolCalls', 'text')
-    const wish = ask({ config: { tools } })
+  test.each(['whole', 'streamed'])('parallel tools make the round trip, %s', async (mode) => {
+    lab().reply(dialect, 'toolCalls', 'text')
+    const request = params({ config: { tools } })
     const parts =
-      manner === 'streamed'
-        ? await gathered(wish)
-        : ((await models().generateContent(wish)).candidates?.[0]?.content?.parts ?? [])
+      mode === 'streamed'
+        ? await collectParts(request)
+        : ((await models().generateContent(request)).candidates?.[0]?.content?.parts ?? [])
     const calls = callsIn(parts)
     expect(calls.map((call) => call.args)).toEqual(argumentsOf('toolCalls') as never)
     const contents: Content[] = [
-      { role: 'user', parts: [{ text: incoming }] },
+      { role: 'user', parts: [{ text: prompt }] },
       { role: 'model', parts },
       {
         role: 'user',
@@ -106,85 +98,85 @@ describe.each(textDialects)('the Google SDK over an upstream of format %s', (dia
         })),
       },
     ]
-    const second = await models().generateContent(ask({ contents, config: { tools } }))
+    const second = await models().generateContent(params({ contents, config: { tools } }))
     expect(second.text).toBe(scenarios.text.text)
-    expect(lastAsked(lab()).text).toContain(weatherIn('Oslo'))
-    expect(lastAsked(lab()).text).toContain(weatherIn('京都'))
+    expect(lab().lastRequest().text).toContain(weatherIn('Oslo'))
+    expect(lab().lastRequest().text).toContain(weatherIn('京都'))
   })
 
   test.each(['whole', 'streamed'])(
     'thoughts come out and go back in with their signature, %s',
-    async (manner) => {
-      replies(lab(), dialect, 'reasoningToolCall', 'text')
+    async (mode) => {
+      lab().reply(dialect, 'reasoningToolCall', 'text')
       const config = { tools, thinkingConfig: { includeThoughts: true, thinkingBudget: 1024 } }
-      const wish = ask({ config })
+      const request = params({ config })
       const parts =
-        manner === 'streamed'
-          ? await gathered(wish)
-          : ((await models().generateContent(wish)).candidates?.[0]?.content?.parts ?? [])
+        mode === 'streamed'
+          ? await collectParts(request)
+          : ((await models().generateContent(request)).candidates?.[0]?.content?.parts ?? [])
       expect(thoughtsIn(parts)).toBe(scenarios.reasoningToolCall.reasoning.text)
       const [call] = callsIn(parts)
       expect(call?.args).toEqual({ city: 'Bergen' })
-      const answered = {
+      const result = {
         ...(call?.id && { id: call.id }),
         name: 'get_weather',
         response: { output: weatherIn('Bergen') },
       }
       const contents: Content[] = [
-        { role: 'user', parts: [{ text: incoming }] },
+        { role: 'user', parts: [{ text: prompt }] },
         { role: 'model', parts },
-        { role: 'user', parts: [{ functionResponse: answered }] },
+        { role: 'user', parts: [{ functionResponse: result }] },
       ]
-      const second = await models().generateContent(ask({ contents, config }))
+      const second = await models().generateContent(params({ contents, config }))
       expect(second.text).toBe(scenarios.text.text)
       // The chat format has no signatures.
       if (dialect !== 'chat') {
-        expect(lastAsked(lab()).text).toContain(scenarios.reasoningToolCall.reasoning.signature)
+        expect(lab().lastRequest().text).toContain(scenarios.reasoningToolCall.reasoning.signature)
       }
     },
   )
 
   test('structured output', async () => {
-    replies(lab(), dialect, 'structured')
+    lab().reply(dialect, 'structured')
     const config = { responseMimeType: 'application/json', responseJsonSchema: schema }
-    const answer = await models().generateContent(ask({ config }))
-    expect(JSON.parse(answer.text ?? '')).toEqual(JSON.parse(scenarios.structured.text))
-    expect(lastAsked(lab()).text).toContain('"warnings"')
+    const reply = await models().generateContent(params({ config }))
+    expect(JSON.parse(reply.text ?? '')).toEqual(JSON.parse(scenarios.structured.text))
+    expect(lab().lastRequest().text).toContain('"warnings"')
   })
 
   test('tokens are counted', async () => {
-    const { totalTokens } = await models().countTokens({ model: modelOf(dialect), contents: incoming })
+    const { totalTokens } = await models().countTokens({ model: modelOf(dialect), contents: prompt })
     expect(totalTokens).toBeGreaterThan(0)
   })
 
   test('a rate limit of the upstream is an ApiError of status 429', async () => {
-    limitsRate(lab(), dialect, '7')
-    const error = await rejection(models().generateContent(ask()))
+    lab().rateLimit(dialect, '7')
+    const error = await rejection(models().generateContent(params()))
     expect(error).toBeInstanceOf(ApiError)
     expect(error).toMatchObject({ status: 429 })
     expect((error as ApiError).message).toContain('RESOURCE_EXHAUSTED')
   })
 
   test('abort of a stream closes the connection to the upstream', async () => {
-    stalls(lab(), dialect)
+    lab().stall(dialect)
     const controller = new AbortController()
     let leftAt = 0
     const reading = async () => {
-      const wish = ask({ config: { abortSignal: controller.signal } })
-      for await (const chunk of await models().generateContentStream(wish)) {
+      const request = params({ config: { abortSignal: controller.signal } })
+      for await (const chunk of await models().generateContentStream(request)) {
         if (!chunk.text || leftAt > 0) continue
         leftAt = Date.now()
         controller.abort()
       }
     }
     await reading().catch(() => undefined)
-    await expectClosedSoon(lab(), leftAt)
+    await lab().expectClosedSoon(leftAt)
   })
 })
 
-test('signs of life in a slow stream do no harm', async () => {
-  dawdles(lab(), 'messages')
-  const parts = await gathered({ model: modelOf('messages'), contents: incoming })
+test('heartbeats in a slow stream do no harm', async () => {
+  lab().replySlowly('messages')
+  const parts = await collectParts({ model: modelOf('messages'), contents: prompt })
   expect(parts.map((part) => part.text).join('')).toBe(scenarios.text.text)
 })
 
@@ -193,22 +185,19 @@ describe('errors with the Google SDK', () => {
     ['a wrong key', 401, 'UNAUTHENTICATED', () => models('wrong'), modelOf('gemini')],
     ['an unknown model', 400, 'INVALID_ARGUMENT', () => models(), 'lab/none'],
     ['no credits', 402, 'FAILED_PRECONDITION', () => models(lab().poorKey), modelOf('gemini')],
-  ])('%s has status %i', async (_, status, word, given, model) => {
-    const error = await rejection(given().generateContent({ model, contents: incoming }))
+  ])('%s has status %i', async (_, status, word, createModels, model) => {
+    const error = await rejection(createModels().generateContent({ model, contents: prompt }))
     expect(error).toBeInstanceOf(ApiError)
     expect(error).toMatchObject({ status })
     expect((error as ApiError).message).toContain(word)
   })
 
-  test('the client retries a rate limit when it is told to', async () => {
-    limitsRate(lab(), 'gemini', '1')
-    const patient = new GoogleGenAI({
-      apiKey: lab().key,
-      httpOptions: { baseUrl: lab().url, retryOptions: { attempts: 2 } },
-    })
+  test('the client retries a rate limit when it is configured to', async () => {
+    lab().rateLimit('gemini', '1')
+    const patient = googleClient(lab(), { retryOptions: { attempts: 2 } })
     expect(
-      await askedDuring(lab(), () =>
-        patient.models.generateContent({ model: modelOf('gemini'), contents: incoming }),
+      await lab().requestsDuring(() =>
+        patient.models.generateContent({ model: modelOf('gemini'), contents: prompt }),
       ),
     ).toHaveLength(2)
   })

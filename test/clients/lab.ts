@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect } from 'bun:test'
+import { z } from 'zod'
 import { resetRouting, startTestServer, type TestServer } from '../support/harness.ts'
 import {
   longScenario,
@@ -19,7 +20,7 @@ import {
 export type { TextDialect }
 export { scenarios, textDialects }
 
-/** Libraries fetch things on their own account: nothing may leave this machine. */
+/** Libraries fetch updates and metadata unasked; no test may reach another machine. */
 const realFetch = globalThis.fetch
 globalThis.fetch = Object.assign(
   async (...[input, init]: Parameters<typeof fetch>) => {
@@ -31,19 +32,78 @@ globalThis.fetch = Object.assign(
   { preconnect: realFetch.preconnect },
 )
 
-/** A gateway with one provider for each format, all of them the same recorded upstream. */
-export interface Lab {
-  server: TestServer
-  upstream: Upstream
-  /** What the upstream answers next; without anything, a short text. */
-  next: ResponseSource[]
-  url: string
-  key: string
-  managementKey: string
+/** A gateway with one provider per format, all of them the same scripted upstream. */
+export class Lab {
+  readonly url: string
+  readonly key: string
+  readonly managementKey: string
   /** Of an account without credits. */
-  poorKey: string
+  readonly poorKey: string
+
+  constructor(
+    readonly server: TestServer,
+    readonly upstream: Upstream,
+    /** The upstream's next responses; without any it replies with a short text. */
+    readonly next: ResponseSource[],
+  ) {
+    this.url = server.url
+    this.key = server.own.inferenceKey
+    this.managementKey = server.own.managementKey
+    this.poorKey = server.foreign.inferenceKey
+  }
+
+  /** Scripts the next replies of the upstream: streamed where the request asks for a stream. */
+  reply(dialect: TextDialect, ...names: (ScenarioName | Scenario)[]): void {
+    const sources = names.map((name) => replyOf(dialect, typeof name === 'string' ? scenarios[name] : name))
+    this.next.push(...sources)
+  }
+
+  /** The upstream rejects the next request with 429. */
+  rateLimit(dialect: TextDialect, retryAfter = '1'): void {
+    this.next.push({ status: 429, headers: { 'retry-after': retryAfter }, json: rateErrors[dialect] })
+  }
+
+  /** The upstream pauses before and within the next stream, for longer than the heartbeat interval. */
+  replySlowly(dialect: TextDialect): void {
+    const { frames } = vendorReplies[dialect](scenarios.text)
+    const bytes = frames.reduce((sum, frame) => sum + Buffer.byteLength(frame), 0)
+    this.next.push({ sse: frames, waitMs: 1500, splitBytes: Math.ceil(bytes / 2), delayMs: 1500 })
+  }
+
+  /** The upstream begins the next stream and then sends nothing more. */
+  stall(dialect: TextDialect): void {
+    const { frames } = vendorReplies[dialect](longScenario(200))
+    this.next.push({ sse: frames.slice(0, 20), hang: true })
+  }
+
+  /** The last request the upstream received. */
+  lastRequest(): ReceivedRequest {
+    const last = this.upstream.requests.at(-1)
+    if (!last) throw new Error('the upstream received no request')
+    return last
+  }
+
+  /** The requests the upstream received during `work`. */
+  async requestsDuring(work: () => Promise<unknown>): Promise<ReceivedRequest[]> {
+    const before = this.upstream.requests.length
+    await work()
+    return this.upstream.requests.slice(before)
+  }
+
+  /** After a client disconnects, the connection to the upstream is closed as well. */
+  async expectClosedSoon(leftAt: number): Promise<void> {
+    const { closedByPeerAt } = await this.lastRequest().done
+    expect(closedByPeerAt).not.toBeNull()
+    expect((closedByPeerAt ?? 0) - leftAt).toBeLessThanOrEqual(250)
+  }
+
+  async stop(): Promise<void> {
+    await this.server.stop()
+    await this.upstream.stop()
+  }
 }
 
+/** Starts a lab for the tests of one file, and clears what the upstream was told before each of them. */
 export function useLab(): () => Lab {
   let lab: Lab
   beforeAll(async () => {
@@ -53,10 +113,7 @@ export function useLab(): () => Lab {
     lab.next.length = 0
     resetRouting(lab.server)
   })
-  afterAll(async () => {
-    await lab.server.stop()
-    await lab.upstream.stop()
-  })
+  afterAll(() => lab.stop())
   return () => lab
 }
 
@@ -67,17 +124,7 @@ export async function openLab(): Promise<Lab> {
     const source = next.shift() ?? replyOf(dialectOf(request), scenarios.text)
     return typeof source === 'function' ? source(request) : source
   })
-  const server = await startTestServer('sqlite', { settings: settingsFor(upstream.url) })
-  const { own, foreign } = server
-  return {
-    server,
-    upstream,
-    next,
-    url: server.url,
-    key: own.inferenceKey,
-    managementKey: own.managementKey,
-    poorKey: foreign.inferenceKey,
-  }
+  return new Lab(await startTestServer('sqlite', { settings: settingsFor(upstream.url) }), upstream, next)
 }
 
 export function modelOf(dialect: TextDialect): string {
@@ -90,7 +137,7 @@ function dialectOf({ path, json }: ReceivedRequest): TextDialect {
   return textDialects.find((dialect) => named.includes(`vendor-${dialect}`)) ?? 'chat'
 }
 
-/** Vendors whose formats sign reasoning are known here by name: signatures are for the one who made them. */
+/** Signed reasoning goes back only to the vendor that signed it, so these have the vendors' slugs. */
 const slugs: Record<TextDialect, string> = {
   chat: 'chat-lab',
   messages: 'anthropic',
@@ -135,11 +182,6 @@ function settingsFor(upstreamUrl: string): string {
   return JSON.stringify({ providers, models, limits: { heartbeat: 1 } })
 }
 
-/** The upstream answers with this next, streamed when that is asked for. */
-export function replies({ next }: Lab, dialect: TextDialect, ...names: (ScenarioName | Scenario)[]): void {
-  next.push(...names.map((name) => replyOf(dialect, typeof name === 'string' ? scenarios[name] : name)))
-}
-
 export function replyOf(dialect: TextDialect, scenario: Scenario): ResponseSource {
   const { frames, body } = vendorReplies[dialect](scenario)
   return ({ path, json }) => {
@@ -156,64 +198,24 @@ const rateErrors: Record<TextDialect, object> = {
   gemini: { error: { code: 429, message: slowDown, status: 'RESOURCE_EXHAUSTED' } },
 }
 
-/** The upstream is asked for too much; it says when to come back. */
-export function limitsRate({ next }: Lab, dialect: TextDialect, retryAfter = '1'): void {
-  next.push({ status: 429, headers: { 'retry-after': retryAfter }, json: rateErrors[dialect] })
-}
-
-/** The upstream is silent before and within a stream, for longer than a client is left without a sign of life. */
-export function dawdles({ next }: Lab, dialect: TextDialect): void {
-  const { frames } = vendorReplies[dialect](scenarios.text)
-  const bytes = frames.reduce((sum, frame) => sum + Buffer.byteLength(frame), 0)
-  next.push({ sse: frames, waitMs: 1500, splitBytes: Math.ceil(bytes / 2), delayMs: 1500 })
-}
-
-/** The upstream begins a stream and then says nothing more. */
-export function stalls({ next }: Lab, dialect: TextDialect): void {
-  const { frames } = vendorReplies[dialect](longScenario(200))
-  next.push({ sse: frames.slice(0, 20), hang: true })
-}
-
-/** The last request the upstream was sent. */
-export function lastAsked({ upstream }: Lab): ReceivedRequest {
-  const last = upstream.requests.at(-1)
-  if (!last) throw new Error('the upstream was asked nothing')
-  return last
-}
-
-/** How many requests the upstream was sent while something was done. */
-export async function askedDuring(
-  { upstream }: Lab,
-  work: () => Promise<unknown>,
-): Promise<ReceivedRequest[]> {
-  const before = upstream.requests.length
-  await work()
-  return upstream.requests.slice(before)
-}
-
-/** What a client that leaves must lead to: the upstream's connection is closed, soon. */
-export async function expectClosedSoon(lab: Lab, leftAt: number): Promise<void> {
-  const { closedByPeerAt } = await lastAsked(lab).done
-  expect(closedByPeerAt).not.toBeNull()
-  expect((closedByPeerAt ?? 0) - leftAt).toBeLessThanOrEqual(250)
-}
-
-/** What a promise was rejected with. */
+/** The error a promise rejects with. */
 export async function rejection(promise: PromiseLike<unknown>): Promise<unknown> {
   try {
     await promise
   } catch (error) {
     return error
   }
-  throw new Error('it was not rejected')
+  throw new Error('the promise was not rejected')
 }
 
-/** Arguments may be written with other spaces where a format carries them as an object. */
+/** Parsed: formats that carry arguments as an object do not preserve white space. */
 export function argumentsOf(name: ScenarioName): unknown[] {
   return scenarios[name].toolCalls.map((call) => JSON.parse(call.arguments))
 }
 
-export const incoming = 'What is the weather in Oslo and in Kyoto?'
+export const prompt = 'What is the weather in Oslo and in Kyoto?'
+
+export const messages = [{ role: 'user' as const, content: prompt }]
 
 export const weatherParameters = {
   type: 'object',
@@ -226,5 +228,19 @@ export const weatherParameters = {
   required: ['city'],
 } as const
 
-/** What a tool says about a city. */
+/** The tool in the format of chat completions. */
+export const weatherTool = {
+  type: 'function' as const,
+  function: { name: 'get_weather', description: 'Weather of a city', parameters: weatherParameters },
+}
+
+/** The result of the tool. */
 export const weatherIn = (city: string) => `It is snowing in ${city}.`
+
+/** Of the scenario `structured`. */
+export const reportSchema = z.object({
+  city: z.string(),
+  degrees: z.number(),
+  warnings: z.array(z.string()),
+  sky: z.object({ cover: z.number(), snow: z.boolean() }),
+})

@@ -5,17 +5,11 @@ import { ChatOpenAI, type ChatOpenAIFields } from '@langchain/openai'
 import { z } from 'zod'
 import {
   argumentsOf,
-  askedDuring,
-  dawdles,
-  expectClosedSoon,
-  incoming,
-  lastAsked,
-  limitsRate,
   modelOf,
+  prompt,
   rejection,
-  replies,
+  reportSchema,
   scenarios,
-  stalls,
   textDialects,
   useLab,
   weatherIn,
@@ -32,13 +26,6 @@ const weather = tool(({ city }) => weatherIn(city), {
   schema: z.object({ city: z.string() }),
 })
 
-const report = z.object({
-  city: z.string(),
-  degrees: z.number(),
-  warnings: z.array(z.string()),
-  sky: z.object({ cover: z.number(), snow: z.boolean() }),
-})
-
 function chat(model: string, more: ChatOpenAIFields = {}): ChatOpenAI {
   return new ChatOpenAI({
     model,
@@ -49,7 +36,7 @@ function chat(model: string, more: ChatOpenAIFields = {}): ChatOpenAI {
   })
 }
 
-/** The types of a message depend on what it may contain; the counts are there whatever it is. */
+/** The type of a message depends on its content; every one has usage. */
 function usageOf(message: object): UsageMetadata | undefined {
   return (message as { usage_metadata?: UsageMetadata }).usage_metadata
 }
@@ -66,15 +53,15 @@ describe.each(cases)('LangChain with %s over an upstream of format %s', (_, dial
   const model = (more: ChatOpenAIFields = {}) => chat(modelOf(dialect), { useResponsesApi, ...more })
 
   test('invoke() has text and usage', async () => {
-    const answer = await model().invoke(incoming)
-    expect(answer.text).toBe(scenarios.text.text)
-    expect(answer.usage_metadata).toMatchObject({ input_tokens: 87, output_tokens: 41, total_tokens: 128 })
+    const reply = await model().invoke(prompt)
+    expect(reply.text).toBe(scenarios.text.text)
+    expect(reply.usage_metadata).toMatchObject({ input_tokens: 87, output_tokens: 41, total_tokens: 128 })
   })
 
   test('stream() has the same text and usage', async () => {
     let text = ''
     let tokens = 0
-    for await (const chunk of await model().stream(incoming)) {
+    for await (const chunk of await model().stream(prompt)) {
       text += chunk.text
       tokens = usageOf(chunk)?.total_tokens ?? tokens
     }
@@ -82,71 +69,73 @@ describe.each(cases)('LangChain with %s over an upstream of format %s', (_, dial
     expect(tokens).toBe(128)
   })
 
-  test.each(['whole', 'streamed'])('bindTools() makes the round trip, %s', async (manner) => {
-    replies(lab(), dialect, 'toolCalls', 'text')
-    const bound = model({ streaming: manner === 'streamed' }).bindTools([weather])
-    const first = await bound.invoke([new HumanMessage(incoming)])
+  test.each(['whole', 'streamed'])('bindTools() makes the round trip, %s', async (mode) => {
+    lab().reply(dialect, 'toolCalls', 'text')
+    const bound = model({ streaming: mode === 'streamed' }).bindTools([weather])
+    const first = await bound.invoke([new HumanMessage(prompt)])
     const calls = first.tool_calls ?? []
     expect(calls.map((call) => call.args)).toEqual(argumentsOf('toolCalls') as never)
     const results = await Promise.all(calls.map((call) => weather.invoke({ ...call, type: 'tool_call' })))
     expect(results.every((result) => result instanceof ToolMessage)).toBe(true)
     expect(first).toBeInstanceOf(AIMessage)
-    const second = await bound.invoke([new HumanMessage(incoming), first, ...results])
+    const second = await bound.invoke([new HumanMessage(prompt), first, ...results])
     expect(second.text).toBe(scenarios.text.text)
-    expect(lastAsked(lab()).text).toContain(weatherIn('Oslo'))
-    expect(lastAsked(lab()).text).toContain(weatherIn('京都'))
+    expect(lab().lastRequest().text).toContain(weatherIn('Oslo'))
+    expect(lab().lastRequest().text).toContain(weatherIn('京都'))
   })
 
   test('withStructuredOutput() gives an object of the schema', async () => {
-    replies(lab(), dialect, 'structured')
-    const told = await model().withStructuredOutput(report, { method: 'jsonSchema' }).invoke(incoming)
-    expect(told).toEqual(JSON.parse(scenarios.structured.text))
+    lab().reply(dialect, 'structured')
+    const output = await model().withStructuredOutput(reportSchema, { method: 'jsonSchema' }).invoke(prompt)
+    expect(output).toEqual(JSON.parse(scenarios.structured.text))
   })
 
   test('withStructuredOutput() by a tool', async () => {
     const { text, ...rest } = scenarios.structured
-    replies(lab(), dialect, {
+    lab().reply(dialect, {
       ...rest,
       text: '',
       finish: 'tool_calls',
       toolCalls: [{ id: 'call_1', name: 'extract', arguments: text }],
     })
-    const told = await model().withStructuredOutput(report, { method: 'functionCalling' }).invoke(incoming)
-    expect(told).toEqual(JSON.parse(text))
+    const output = await model()
+      .withStructuredOutput(reportSchema, { method: 'functionCalling' })
+      .invoke(prompt)
+    expect(output).toEqual(JSON.parse(text))
   })
 
   test('reasoning does not get in the way, and is counted', async () => {
-    replies(lab(), dialect, 'reasoning')
-    const answer = await model({ reasoning: { effort: 'high' } }).invoke(incoming)
-    expect(answer.text).toBe(scenarios.reasoning.text)
-    expect(usageOf(answer)?.output_tokens).toBe(46)
+    lab().reply(dialect, 'reasoning')
+    const reply = await model({ reasoning: { effort: 'high' } }).invoke(prompt)
+    expect(reply.text).toBe(scenarios.reasoning.text)
+    expect(usageOf(reply)?.output_tokens).toBe(46)
   })
 
   test('a rate limit of the upstream is an error of status 429', async () => {
-    limitsRate(lab(), dialect, '1')
-    expect(await rejection(model().invoke(incoming))).toMatchObject({ status: 429 })
+    lab().rateLimit(dialect, '1')
+    expect(await rejection(model().invoke(prompt))).toMatchObject({ status: 429 })
   })
 
   test('abort of a stream closes the connection to the upstream', async () => {
-    stalls(lab(), dialect)
+    lab().stall(dialect)
     const controller = new AbortController()
     let leftAt = 0
     const reading = async () => {
-      for await (const chunk of await model().stream(incoming, { signal: controller.signal })) {
+      for await (const chunk of await model().stream(prompt, { signal: controller.signal })) {
         if (!chunk.text || leftAt > 0) continue
         leftAt = Date.now()
         controller.abort()
       }
     }
     await reading().catch(() => undefined)
-    await expectClosedSoon(lab(), leftAt)
+    await lab().expectClosedSoon(leftAt)
   })
 })
 
-test('signs of life in a slow stream do no harm', async () => {
-  dawdles(lab(), 'messages')
+test('heartbeats in a slow stream do no harm', async () => {
+  lab().replySlowly('messages')
   let text = ''
-  for await (const chunk of await chat(modelOf('messages')).stream(incoming)) text += chunk.text
+  for await (const chunk of await chat(modelOf('messages')).stream(prompt)) text += chunk.text
   expect(text).toBe(scenarios.text.text)
 })
 
@@ -156,12 +145,12 @@ describe('errors with LangChain', () => {
     ['an unknown model', 400, () => chat('lab/none')],
     ['no credits', 402, () => chat(modelOf('chat'), { apiKey: lab().poorKey })],
   ])('%s has status %i', async (_, status, model) => {
-    expect(await rejection(model().invoke(incoming))).toMatchObject({ status })
+    expect(await rejection(model().invoke(prompt))).toMatchObject({ status })
   })
 
   test('a rate limit is retried', async () => {
-    limitsRate(lab(), 'chat', '1')
+    lab().rateLimit('chat', '1')
     const patient = chat(modelOf('chat'), { maxRetries: 2 })
-    expect(await askedDuring(lab(), () => patient.invoke(incoming))).toHaveLength(2)
+    expect(await lab().requestsDuring(() => patient.invoke(prompt))).toHaveLength(2)
   })
 })

@@ -2,44 +2,32 @@ import { describe, expect, test } from 'bun:test'
 import { type ChatResponse, type GenerateResponse, Ollama, type Tool } from 'ollama'
 import {
   argumentsOf,
-  askedDuring,
-  dawdles,
-  expectClosedSoon,
-  incoming,
-  lastAsked,
-  limitsRate,
+  messages,
   modelOf,
+  prompt,
   rejection,
-  replies,
   scenarios,
-  stalls,
   textDialects,
   useLab,
   weatherIn,
-  weatherParameters,
+  weatherTool,
 } from './lab.ts'
 
 const lab = useLab()
 
 const client = (key = lab().key) =>
   new Ollama({ host: lab().url, headers: { authorization: `Bearer ${key}` } })
-const messages = [{ role: 'user', content: incoming }]
-const tools = [
-  {
-    type: 'function',
-    function: { name: 'get_weather', description: 'Weather of a city', parameters: weatherParameters },
-  },
-] as unknown as Tool[]
+const tools = [weatherTool] as unknown as Tool[]
 const pixel =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 
-async function collected<T>(stream: AsyncIterable<T>): Promise<T[]> {
+async function collect<T>(stream: AsyncIterable<T>): Promise<T[]> {
   const all: T[] = []
   for await (const one of stream) all.push(one)
   return all
 }
 
-const counts = (last: ChatResponse | GenerateResponse | undefined) => {
+const expectCounts = (last: ChatResponse | GenerateResponse | undefined) => {
   expect(last).toMatchObject({ done: true, prompt_eval_count: 87, eval_count: 41, load_duration: 0 })
   expect(last?.total_duration).toBeGreaterThan(0)
   expect((last?.prompt_eval_duration ?? 0) + (last?.eval_duration ?? 0)).toBe(last?.total_duration ?? -1)
@@ -52,32 +40,32 @@ describe.each(textDialects)('the Ollama client over an upstream of format %s', (
     const reply = await client().chat({ model, messages })
     expect(reply).toMatchObject({ model, message: { role: 'assistant', content: scenarios.text.text } })
     expect(reply.done_reason).toBe('stop')
-    counts(reply)
+    expectCounts(reply)
   })
 
   test('chat, streamed', async () => {
-    const records = await collected(await client().chat({ model, messages, stream: true }))
+    const records = await collect(await client().chat({ model, messages, stream: true }))
     expect(records.map(({ message }) => message.content).join('')).toBe(scenarios.text.text)
     expect(records.slice(0, -1).every(({ done }) => !done)).toBe(true)
     expect(records.length).toBeGreaterThan(2)
-    counts(records.at(-1))
+    expectCounts(records.at(-1))
   })
 
   test('generate, whole and streamed', async () => {
-    const reply = await client().generate({ model, prompt: incoming, system: 'Be brief.' })
+    const reply = await client().generate({ model, prompt, system: 'Be brief.' })
     expect(reply.response).toBe(scenarios.text.text)
-    counts(reply)
-    const sent = JSON.stringify(lastAsked(lab()).json)
+    expectCounts(reply)
+    const sent = JSON.stringify(lab().lastRequest().json)
     expect(sent).toContain('Be brief.')
-    const records = await collected(await client().generate({ model, prompt: incoming, stream: true }))
+    const records = await collect(await client().generate({ model, prompt, stream: true }))
     expect(records.map(({ response }) => response).join('')).toBe(scenarios.text.text)
-    counts(records.at(-1))
+    expectCounts(records.at(-1))
   })
 
   test.each([false, true])('tools make the round trip, streamed: %p', async (stream) => {
-    replies(lab(), dialect, 'toolCalls', 'text')
+    lab().reply(dialect, 'toolCalls', 'text')
     const request = stream
-      ? await collected(await client().chat({ model, messages, tools, stream: true }))
+      ? await collect(await client().chat({ model, messages, tools, stream: true }))
       : [await client().chat({ model, messages, tools })]
     const calls = request.flatMap(({ message }) => message.tool_calls ?? [])
     expect(calls.map((call) => call.function.arguments)).toEqual(argumentsOf('toolCalls') as object[])
@@ -87,7 +75,7 @@ describe.each(textDialects)('the Ollama client over an upstream of format %s', (
       tools,
       messages: [
         ...messages,
-        // Older clients know nothing of ids.
+        // Older clients send no ids.
         {
           role: 'assistant',
           content: '',
@@ -97,7 +85,7 @@ describe.each(textDialects)('the Ollama client over an upstream of format %s', (
       ],
     })
     expect(final.message.content).toBe(scenarios.text.text)
-    const sent = JSON.stringify(lastAsked(lab()).json)
+    const sent = JSON.stringify(lab().lastRequest().json)
     for (const city of cities) expect(sent).toContain(weatherIn(city))
   })
 
@@ -108,7 +96,7 @@ describe.each(textDialects)('the Ollama client over an upstream of format %s', (
       format: { type: 'object', properties: { colour: { type: 'string' } }, required: ['colour'] },
       options: { num_predict: 77, num_ctx: 4096 },
     })
-    const sent = JSON.stringify(lastAsked(lab()).json)
+    const sent = JSON.stringify(lab().lastRequest().json)
     expect(sent).toContain(pixel)
     expect(sent).toContain('colour')
     expect(sent).toContain('77')
@@ -116,13 +104,13 @@ describe.each(textDialects)('the Ollama client over an upstream of format %s', (
   })
 })
 
-test('thinking is shown apart from the answer', async () => {
+test('thinking is shown apart from the reply', async () => {
   for (const stream of [false, true]) {
-    replies(lab(), 'messages', 'reasoning')
-    const asking = { model: modelOf('messages'), messages, think: true }
+    lab().reply('messages', 'reasoning')
+    const params = { model: modelOf('messages'), messages, think: true }
     const records = stream
-      ? await collected(await client().chat({ ...asking, stream: true }))
-      : [await client().chat(asking)]
+      ? await collect(await client().chat({ ...params, stream: true }))
+      : [await client().chat(params)]
     const thinking = records.map(({ message }) => message.thinking ?? '').join('')
     expect(thinking).not.toBe('')
     expect(records.map(({ message }) => message.content).join('')).not.toContain(thinking)
@@ -132,11 +120,11 @@ test('thinking is shown apart from the answer', async () => {
 test('a name may have the tag that clients add, and an empty request loads nothing', async () => {
   const model = `${modelOf('chat')}:latest`
   expect((await client().chat({ model, messages })).model).toBe(modelOf('chat'))
-  const request = await askedDuring(lab(), async () => {
+  const requests = await lab().requestsDuring(async () => {
     expect((await client().generate({ model, prompt: '' })).done_reason).toBe('load')
     expect((await client().chat({ model, messages: [] })).done_reason).toBe('load')
   })
-  expect(request).toEqual([])
+  expect(requests).toEqual([])
 })
 
 test('models are listed and shown, and the version is one that clients accept', async () => {
@@ -163,15 +151,15 @@ describe('errors are the text that clients show', () => {
     expect(await rejection(loading)).toMatchObject({ status_code: 404 })
   })
 
-  test('of a provider that is asked too much', async () => {
-    limitsRate(lab(), 'chat')
+  test('of a provider that is rate limited', async () => {
+    lab().rateLimit('chat')
     const limited = await rejection(client().chat({ model: modelOf('chat'), messages }))
     expect(limited).toMatchObject({ status_code: 429 })
   })
 })
 
-test('a quiet stream is kept alive without a line that is no record', async () => {
-  dawdles(lab(), 'chat')
+test('heartbeats of a quiet stream are no records', async () => {
+  lab().replySlowly('chat')
   const response = await fetch(`${lab().url}/api/chat`, {
     method: 'POST',
     headers: { authorization: `Bearer ${lab().key}`, 'content-type': 'application/json' },
@@ -188,25 +176,25 @@ test('a quiet stream is kept alive without a line that is no record', async () =
   expect(records.map(({ message }) => message.content).join('')).toBe(scenarios.text.text)
 }, 15_000)
 
-test('R4 a client that leaves ends the request at the provider', async () => {
-  stalls(lab(), 'chat')
+test('R4 a client that disconnects ends the request at the provider', async () => {
+  lab().stall('chat')
   const ollama = client()
   const stream = await ollama.chat({ model: modelOf('chat'), messages, stream: true })
   for await (const _record of stream) break
   const leftAt = Date.now()
   stream.abort()
-  await expectClosedSoon(lab(), leftAt)
+  await lab().expectClosedSoon(leftAt)
 })
 
 test('R33 a reply that breaks off is an error, not an end', async () => {
   lab().next.push({ sse: ['data: {"choices":[{"index":0,"delta":{"content":"Half"}}]}\n\n'] })
   const stream = await client().chat({ model: modelOf('chat'), messages, stream: true })
-  const summary: string[] = []
+  const texts: string[] = []
   const error = await rejection(
     (async () => {
-      for await (const { message } of stream) summary.push(message.content)
+      for await (const { message } of stream) texts.push(message.content)
     })(),
   )
-  expect(summary.join('')).toBe('Half')
+  expect(texts.join('')).toBe('Half')
   expect((error as Error).message).not.toContain('Did not receive done')
 })

@@ -1,55 +1,48 @@
 import { describe, expect, test } from 'bun:test'
-import OpenAI, { NotFoundError } from 'openai'
-import {
-  askedDuring,
-  incoming,
-  lastAsked,
-  modelOf,
-  rejection,
-  scenarios,
-  textDialects,
-  useLab,
-} from './lab.ts'
+import type OpenAI from 'openai'
+import { NotFoundError } from 'openai'
+import { modelOf, prompt, rejection, scenarios, textDialects, useLab } from './lab.ts'
+import { type ClientOptions, openaiClient } from './sdks.ts'
 
 const lab = useLab()
 
-const client = (key = lab().key) => new OpenAI({ baseURL: `${lab().url}/v1`, apiKey: key, maxRetries: 0 })
+const client = (options?: ClientOptions) => openaiClient(lab(), options)
 
 describe.each(textDialects)('conversations of the OpenAI SDK over an upstream of format %s', (dialect) => {
   const model = modelOf(dialect)
 
   test('a conversation is begun, used and listed', async () => {
     const { id } = await client().conversations.create()
-    const first = await client().responses.create({ model, input: incoming, conversation: id })
+    const first = await client().responses.create({ model, input: prompt, conversation: id })
     expect(first.conversation).toEqual({ id })
     const stream = client().responses.stream({ model, input: 'And tomorrow?', conversation: id })
     expect((await stream.finalResponse()).output_text).toBe(scenarios.text.text)
-    expect(JSON.stringify(lastAsked(lab()).json)).toContain(incoming)
+    expect(JSON.stringify(lab().lastRequest().json)).toContain(prompt)
     const texts: string[] = []
     for await (const item of client().conversations.items.list(id, { order: 'asc', limit: 1 }))
       if (item.type === 'message') texts.push(`${item.role}: ${JSON.stringify(item.content)}`)
     expect(texts).toHaveLength(4)
-    expect(texts[0]).toContain(incoming)
+    expect(texts[0]).toContain(prompt)
     expect(texts[3]).toContain('assistant')
   })
 
   test('input tokens are counted', async () => {
-    const counted = await client().responses.inputTokens.count({ model, input: incoming })
+    const counted = await client().responses.inputTokens.count({ model, input: prompt })
     expect(counted.object).toBe('response.input_tokens')
     expect(counted.input_tokens).toBeGreaterThan(0)
   })
 
-  test('a conversation is compacted, and goes on from there', async () => {
+  test('a conversation is compacted, and continues from there', async () => {
     const compacted = await client().responses.compact({
       model,
-      input: [{ role: 'user', content: incoming }],
+      input: [{ role: 'user', content: prompt }],
     })
     expect(compacted.object).toBe('response.compaction')
     expect(compacted.output.at(-1)?.type).toBe('compaction')
     const input = [...compacted.output, { role: 'user', content: 'Go on.' }] as OpenAI.Responses.ResponseInput
     const next = await client().responses.create({ model, input })
     expect(next.output_text).toBe(scenarios.text.text)
-    expect(JSON.stringify(lastAsked(lab()).json)).toContain('Summary of the conversation so far')
+    expect(JSON.stringify(lab().lastRequest().json)).toContain('Summary of the conversation so far')
   })
 })
 
@@ -59,7 +52,7 @@ test('metadata and items are changed, read and deleted', async () => {
   expect(made.metadata).toEqual({ topic: 'snow' })
   await conversations.update(made.id, { metadata: { topic: 'rain' } })
   expect((await conversations.retrieve(made.id)).metadata).toEqual({ topic: 'rain' })
-  const added = await conversations.items.create(made.id, { items: [{ role: 'user', content: incoming }] })
+  const added = await conversations.items.create(made.id, { items: [{ role: 'user', content: prompt }] })
   const itemId = added.data[0]?.id ?? ''
   const at = { conversation_id: made.id }
   expect(await conversations.items.retrieve(itemId, at)).toMatchObject({ id: itemId, role: 'user' })
@@ -72,15 +65,15 @@ test('metadata and items are changed, read and deleted', async () => {
   expect(await rejection(conversations.retrieve(made.id))).toBeInstanceOf(NotFoundError)
 })
 
-test('I9 another organization finds nothing, and nobody is asked', async () => {
+test('I9 another organization finds nothing, and no upstream is called', async () => {
   const { id } = await client().conversations.create()
-  const request = await askedDuring(lab(), async () => {
-    const used = client(lab().poorKey).responses.create({
+  const requests = await lab().requestsDuring(async () => {
+    const used = client({ key: lab().poorKey }).responses.create({
       model: modelOf('chat'),
       input: 'x',
       conversation: id,
     })
     expect(await rejection(used)).toBeInstanceOf(NotFoundError)
   })
-  expect(request).toEqual([])
+  expect(requests).toEqual([])
 })

@@ -1,33 +1,30 @@
 import { describe, expect, test } from 'bun:test'
-import OpenAI from 'openai'
 import {
   argumentsOf,
-  incoming,
-  lastAsked,
+  messages,
   modelOf,
-  replies,
   scenarios,
   textDialects,
   useLab,
   weatherIn,
   weatherParameters,
 } from './lab.ts'
+import { openaiClient } from './sdks.ts'
 
 const lab = useLab()
 
-const client = () => new OpenAI({ baseURL: `${lab().url}/v1`, apiKey: lab().key, maxRetries: 0 })
-const messages = [{ role: 'user' as const, content: incoming }]
+const client = () => openaiClient(lab())
 const functions = [
   { name: 'get_weather', description: 'Weather of a city', parameters: { ...weatherParameters } },
 ]
 const firstCall = scenarios.toolCalls.toolCalls[0]
 const firstArguments = () => argumentsOf('toolCalls')[0]
 
-describe.each(textDialects)('functions, as clients before tools send them, over format %s', (dialect) => {
+describe.each(textDialects)('legacy functions over format %s', (dialect) => {
   const model = modelOf(dialect)
 
   test('a whole reply calls the function in `function_call`', async () => {
-    replies(lab(), dialect, 'toolCalls')
+    lab().reply(dialect, 'toolCalls')
     const reply = await client().chat.completions.create({ model, messages, functions })
     const [choice] = reply.choices
     expect(choice?.finish_reason).toBe('function_call')
@@ -37,7 +34,7 @@ describe.each(textDialects)('functions, as clients before tools send them, over 
   })
 
   test('a stream does so in its deltas', async () => {
-    replies(lab(), dialect, 'toolCalls')
+    lab().reply(dialect, 'toolCalls')
     const stream = client().chat.completions.stream({ model, messages, functions, function_call: 'auto' })
     const message = await stream.finalMessage()
     expect(message.function_call?.name).toBe(firstCall?.name ?? '')
@@ -47,8 +44,8 @@ describe.each(textDialects)('functions, as clients before tools send them, over 
     expect(choice?.finish_reason).toBe('function_call')
   })
 
-  test('the result goes back as a message of role `function`, and is answered with text', async () => {
-    replies(lab(), dialect, 'text')
+  test('the result goes back as a message of role `function`, and the reply is text', async () => {
+    lab().reply(dialect, 'text')
     const reply = await client().chat.completions.create({
       model,
       functions,
@@ -65,7 +62,7 @@ describe.each(textDialects)('functions, as clients before tools send them, over 
     })
     expect(reply.choices[0]?.message.content).toBe(scenarios.text.text)
     expect(reply.choices[0]?.finish_reason).toBe('stop')
-    const sent = JSON.stringify(lastAsked(lab()).json)
+    const sent = JSON.stringify(lab().lastRequest().json)
     expect(sent).toContain(weatherIn('Oslo'))
     expect(sent).not.toContain('"function_call":{')
     expect(sent).not.toContain('"functions"')

@@ -1,33 +1,24 @@
 import { describe, expect, test } from 'bun:test'
-import OpenAI, { APIError, NotFoundError, RateLimitError } from 'openai'
+import type OpenAI from 'openai'
+import { APIError, NotFoundError, RateLimitError } from 'openai'
 import { zodTextFormat } from 'openai/helpers/zod'
-import { z } from 'zod'
 import {
   argumentsOf,
-  expectClosedSoon,
-  incoming,
-  lastAsked,
-  limitsRate,
   modelOf,
+  prompt,
   rejection,
-  replies,
+  reportSchema,
   scenarios,
-  stalls,
   textDialects,
   useLab,
   weatherIn,
   weatherParameters,
 } from './lab.ts'
+import { type ClientOptions, openaiClient } from './sdks.ts'
 
 const lab = useLab()
 
-function client(options: { key?: string; maxRetries?: number } = {}): OpenAI {
-  return new OpenAI({
-    baseURL: `${lab().url}/v1`,
-    apiKey: options.key ?? lab().key,
-    maxRetries: options.maxRetries ?? 0,
-  })
-}
+const client = (options?: ClientOptions) => openaiClient(lab(), options)
 
 const flatTool = {
   type: 'function' as const,
@@ -36,25 +27,19 @@ const flatTool = {
   parameters: weatherParameters,
   strict: false,
 }
-const report = z.object({
-  city: z.string(),
-  degrees: z.number(),
-  warnings: z.array(z.string()),
-  sky: z.object({ cover: z.number(), snow: z.boolean() }),
-})
 
 describe.each(textDialects)('responses of the OpenAI SDK over an upstream of format %s', (dialect) => {
   const model = modelOf(dialect)
 
-  test('a whole answer has text and usage', async () => {
-    const answer = await client().responses.create({ model, input: incoming })
-    expect(answer.output_text).toBe(scenarios.text.text)
-    expect(answer.status).toBe('completed')
-    expect(answer.usage).toMatchObject({ input_tokens: 87, output_tokens: 41, total_tokens: 128 })
+  test('a whole reply has text and usage', async () => {
+    const reply = await client().responses.create({ model, input: prompt })
+    expect(reply.output_text).toBe(scenarios.text.text)
+    expect(reply.status).toBe('completed')
+    expect(reply.usage).toMatchObject({ input_tokens: 87, output_tokens: 41, total_tokens: 128 })
   })
 
   test('stream() ends with the same response, its events numbered', async () => {
-    const stream = client().responses.stream({ model, input: incoming })
+    const stream = client().responses.stream({ model, input: prompt })
     const numbers: number[] = []
     let text = ''
     for await (const event of stream) {
@@ -69,31 +54,31 @@ describe.each(textDialects)('responses of the OpenAI SDK over an upstream of for
   })
 
   test('parallel tools make the round trip by previous_response_id', async () => {
-    replies(lab(), dialect, 'toolCalls', 'text')
-    const first = await client().responses.create({ model, input: incoming, tools: [flatTool] })
+    lab().reply(dialect, 'toolCalls', 'text')
+    const first = await client().responses.create({ model, input: prompt, tools: [flatTool] })
     const calls = first.output.filter((item) => item.type === 'function_call')
     expect(calls.map((call) => JSON.parse(call.arguments))).toEqual(argumentsOf('toolCalls'))
     const second = await client().responses.create({
       model,
       previous_response_id: first.id,
       tools: [flatTool],
-      input: calls.map(({ call_id, arguments: given }) => ({
+      input: calls.map(({ call_id, arguments: args }) => ({
         type: 'function_call_output',
         call_id,
-        output: weatherIn(JSON.parse(given).city),
+        output: weatherIn(JSON.parse(args).city),
       })),
     })
     expect(second.output_text).toBe(scenarios.text.text)
     expect(second.previous_response_id).toBe(first.id)
-    const { text } = lastAsked(lab())
-    expect(text).toContain(incoming)
+    const { text } = lab().lastRequest()
+    expect(text).toContain(prompt)
     expect(text).toContain(weatherIn('Oslo'))
     expect(text).toContain(weatherIn('京都'))
   })
 
   test('streamed tool calls come out whole', async () => {
-    replies(lab(), dialect, 'toolCalls')
-    const stream = client().responses.stream({ model, input: incoming, tools: [flatTool] })
+    lab().reply(dialect, 'toolCalls')
+    const stream = client().responses.stream({ model, input: prompt, tools: [flatTool] })
     const { output } = await stream.finalResponse()
     const calls = output.filter((item) => item.type === 'function_call')
     expect(calls.map((call) => call.call_id)).toEqual(scenarios.toolCalls.toolCalls.map((call) => call.id))
@@ -101,10 +86,10 @@ describe.each(textDialects)('responses of the OpenAI SDK over an upstream of for
   })
 
   test('reasoning comes back as an item, and goes in again', async () => {
-    replies(lab(), dialect, 'reasoningToolCall', 'text')
+    lab().reply(dialect, 'reasoningToolCall', 'text')
     const first = await client().responses.create({
       model,
-      input: incoming,
+      input: prompt,
       store: false,
       include: ['reasoning.encrypted_content'],
       reasoning: { effort: 'high', summary: 'auto' },
@@ -118,7 +103,7 @@ describe.each(textDialects)('responses of the OpenAI SDK over an upstream of for
       store: false,
       tools: [flatTool],
       input: [
-        { role: 'user', content: incoming },
+        { role: 'user', content: prompt },
         ...(first.output as OpenAI.Responses.ResponseInputItem[]),
         { type: 'function_call_output', call_id: 'call_bergen9Lk', output: weatherIn('Bergen') },
       ],
@@ -126,49 +111,49 @@ describe.each(textDialects)('responses of the OpenAI SDK over an upstream of for
     expect(second.output_text).toBe(scenarios.text.text)
     // The chat format has no signatures.
     if (dialect !== 'chat') {
-      expect(lastAsked(lab()).text).toContain(scenarios.reasoningToolCall.reasoning.signature)
+      expect(lab().lastRequest().text).toContain(scenarios.reasoningToolCall.reasoning.signature)
     }
   })
 
   test('parse() gives an object of the schema', async () => {
-    replies(lab(), dialect, 'structured')
-    const answer = await client().responses.parse({
+    lab().reply(dialect, 'structured')
+    const reply = await client().responses.parse({
       model,
-      input: incoming,
-      text: { format: zodTextFormat(report, 'report') },
+      input: prompt,
+      text: { format: zodTextFormat(reportSchema, 'report') },
     })
-    expect(answer.output_parsed).toEqual(JSON.parse(scenarios.structured.text))
+    expect(reply.output_parsed).toEqual(JSON.parse(scenarios.structured.text))
   })
 
   test('stream() gives an object of the schema', async () => {
-    replies(lab(), dialect, 'structured')
+    lab().reply(dialect, 'structured')
     const stream = client().responses.stream({
       model,
-      input: incoming,
-      text: { format: zodTextFormat(report, 'report') },
+      input: prompt,
+      text: { format: zodTextFormat(reportSchema, 'report') },
     })
     expect((await stream.finalResponse()).output_parsed).toEqual(JSON.parse(scenarios.structured.text))
   })
 
   test('a rate limit of the upstream is a RateLimitError', async () => {
-    limitsRate(lab(), dialect, '7')
-    const error = await rejection(client().responses.create({ model, input: incoming, stream: true }))
+    lab().rateLimit(dialect, '7')
+    const error = await rejection(client().responses.create({ model, input: prompt, stream: true }))
     expect(error).toBeInstanceOf(RateLimitError)
     expect((error as RateLimitError).headers?.get('retry-after')).toBe('7')
   })
 
   test('a stream that is left closes the connection to the upstream', async () => {
-    stalls(lab(), dialect)
-    const stream = await client().responses.create({ model, input: incoming, stream: true })
+    lab().stall(dialect)
+    const stream = await client().responses.create({ model, input: prompt, stream: true })
     for await (const event of stream) if (event.type === 'response.output_text.delta') break
-    await expectClosedSoon(lab(), Date.now())
+    await lab().expectClosedSoon(Date.now())
   })
 })
 
 describe('stored responses with the OpenAI SDK', () => {
   test.each(textDialects)('one of format %s is read, listed and deleted', async (dialect) => {
     const { responses } = client()
-    const made = await responses.create({ model: modelOf(dialect), input: incoming })
+    const made = await responses.create({ model: modelOf(dialect), input: prompt })
     expect(await responses.retrieve(made.id)).toEqual(
       expect.objectContaining({ id: made.id, status: 'completed' }),
     )
@@ -176,20 +161,20 @@ describe('stored responses with the OpenAI SDK', () => {
     const items = []
     for await (const item of responses.inputItems.list(made.id)) items.push(item)
     expect(items).toHaveLength(1)
-    expect(JSON.stringify(items)).toContain(incoming)
+    expect(JSON.stringify(items)).toContain(prompt)
     await responses.delete(made.id)
     expect(await rejection(responses.retrieve(made.id))).toBeInstanceOf(NotFoundError)
   })
 
   test('a streamed one is there as soon as it has ended', async () => {
     const { responses } = client()
-    const { id } = await responses.stream({ model: modelOf('messages'), input: incoming }).finalResponse()
+    const { id } = await responses.stream({ model: modelOf('messages'), input: prompt }).finalResponse()
     expect((await responses.retrieve(id)).output_text).toBe(scenarios.text.text)
   })
 
   test('one in the background is polled until it has ended, and stays as it ended', async () => {
     const { responses } = client()
-    const queued = await responses.create({ model: modelOf('chat'), input: incoming, background: true })
+    const queued = await responses.create({ model: modelOf('chat'), input: prompt, background: true })
     expect(queued.status).toBe('queued')
     let made = queued
     while (made.status === 'queued' || made.status === 'in_progress')
@@ -198,28 +183,28 @@ describe('stored responses with the OpenAI SDK', () => {
     expect((await responses.cancel(queued.id)).status).toBe('completed')
   })
 
-  test('with store: false nothing is kept', async () => {
+  test('with store: false nothing is stored', async () => {
     const { responses } = client()
-    const made = await responses.create({ model: modelOf('chat'), input: incoming, store: false })
+    const made = await responses.create({ model: modelOf('chat'), input: prompt, store: false })
     expect(await rejection(responses.retrieve(made.id))).toBeInstanceOf(NotFoundError)
     const next = responses.create({ model: modelOf('chat'), input: 'And?', previous_response_id: made.id })
     expect(await rejection(next)).toBeInstanceOf(APIError)
   })
 
   test('one of another account does not exist', async () => {
-    const made = await client().responses.create({ model: modelOf('chat'), input: incoming })
-    const theirs = client({ key: lab().poorKey }).responses.retrieve(made.id)
-    expect(await rejection(theirs)).toBeInstanceOf(NotFoundError)
+    const made = await client().responses.create({ model: modelOf('chat'), input: prompt })
+    const foreign = client({ key: lab().poorKey }).responses.retrieve(made.id)
+    expect(await rejection(foreign)).toBeInstanceOf(NotFoundError)
   })
 
   test('input items come in pages', async () => {
     const { responses } = client()
     const input = ['one', 'two', 'three'].map((content) => ({ role: 'user' as const, content }))
     const made = await responses.create({ model: modelOf('chat'), input })
-    const summary: string[] = []
+    const texts: string[] = []
     for await (const item of responses.inputItems.list(made.id, { limit: 2, order: 'asc' })) {
-      summary.push(JSON.stringify(item))
+      texts.push(JSON.stringify(item))
     }
-    expect(summary.map((text) => /one|two|three/.exec(text)?.[0])).toEqual(['one', 'two', 'three'])
+    expect(texts.map((text) => /one|two|three/.exec(text)?.[0])).toEqual(['one', 'two', 'three'])
   })
 })

@@ -1,73 +1,46 @@
 import { describe, expect, test } from 'bun:test'
-import OpenAI, {
-  APIError,
-  APIUserAbortError,
-  AuthenticationError,
-  BadRequestError,
-  RateLimitError,
-} from 'openai'
+import type OpenAI from 'openai'
+import { APIError, APIUserAbortError, AuthenticationError, BadRequestError, RateLimitError } from 'openai'
 import { zodResponseFormat } from 'openai/helpers/zod'
 import type { JSONSchema } from 'openai/lib/jsonschema'
-import { z } from 'zod'
 import {
   argumentsOf,
-  askedDuring,
-  dawdles,
-  expectClosedSoon,
-  incoming,
-  lastAsked,
-  limitsRate,
+  messages,
   modelOf,
+  prompt,
   rejection,
-  replies,
+  reportSchema,
   scenarios,
-  stalls,
   textDialects,
   useLab,
   weatherIn,
   weatherParameters,
+  weatherTool,
 } from './lab.ts'
+import { type ClientOptions, openaiClient } from './sdks.ts'
 
 const lab = useLab()
 
-function client(options: { key?: string; maxRetries?: number } = {}): OpenAI {
-  return new OpenAI({
-    baseURL: `${lab().url}/v1`,
-    apiKey: options.key ?? lab().key,
-    maxRetries: options.maxRetries ?? 0,
-  })
-}
-
-const messages = [{ role: 'user' as const, content: incoming }]
-const weatherTool = {
-  type: 'function' as const,
-  function: { name: 'get_weather', description: 'Weather of a city', parameters: weatherParameters },
-}
-const report = z.object({
-  city: z.string(),
-  degrees: z.number(),
-  warnings: z.array(z.string()),
-  sky: z.object({ cover: z.number(), snow: z.boolean() }),
-})
+const client = (options?: ClientOptions) => openaiClient(lab(), options)
 
 describe.each(textDialects)('chat completions of the OpenAI SDK over an upstream of format %s', (dialect) => {
   const model = modelOf(dialect)
 
-  test('a whole answer has text, usage and cost', async () => {
-    const answer = await client().chat.completions.create({ model, messages })
-    expect(answer.choices[0]?.message.content).toBe(scenarios.text.text)
-    expect(answer.choices[0]?.finish_reason).toBe('stop')
-    expect(answer.model).toBe(model)
-    expect(answer.usage).toMatchObject({
+  test('a whole reply has text, usage and cost', async () => {
+    const reply = await client().chat.completions.create({ model, messages })
+    expect(reply.choices[0]?.message.content).toBe(scenarios.text.text)
+    expect(reply.choices[0]?.finish_reason).toBe('stop')
+    expect(reply.model).toBe(model)
+    expect(reply.usage).toMatchObject({
       prompt_tokens: 87,
       completion_tokens: 41,
       total_tokens: 128,
       prompt_tokens_details: { cached_tokens: 64 },
     })
-    expect(answer._request_id).toBeString()
+    expect(reply._request_id).toBeString()
   })
 
-  test('a stream has the same text, and usage when it is asked for', async () => {
+  test('a stream has the same text, and usage when it is requested', async () => {
     const stream = await client().chat.completions.create({
       model,
       messages,
@@ -84,8 +57,8 @@ describe.each(textDialects)('chat completions of the OpenAI SDK over an upstream
     expect(usage).toMatchObject({ prompt_tokens: 87, completion_tokens: 41, total_tokens: 128 })
   })
 
-  test('parallel tools make the round trip: calls, results, answer', async () => {
-    replies(lab(), dialect, 'toolCalls', 'text')
+  test('parallel tools make the round trip: calls, results, reply', async () => {
+    lab().reply(dialect, 'toolCalls', 'text')
     const cities: string[] = []
     const runner = client().chat.completions.runTools({
       model,
@@ -96,8 +69,8 @@ describe.each(textDialects)('chat completions of the OpenAI SDK over an upstream
           function: {
             ...weatherTool.function,
             parameters: weatherParameters as unknown as JSONSchema,
-            function: (given: string) => {
-              const { city } = JSON.parse(given)
+            function: (args: string) => {
+              const { city } = JSON.parse(args)
               cities.push(city)
               return weatherIn(city)
             },
@@ -107,13 +80,13 @@ describe.each(textDialects)('chat completions of the OpenAI SDK over an upstream
     })
     expect(await runner.finalContent()).toBe(scenarios.text.text)
     expect(cities).toEqual(['Oslo', '京都'])
-    const results = lastAsked(lab()).text
+    const results = lab().lastRequest().text
     expect(results).toContain(weatherIn('Oslo'))
     expect(results).toContain(weatherIn('京都'))
   })
 
   test('streamed parallel tool calls come out whole', async () => {
-    replies(lab(), dialect, 'toolCalls')
+    lab().reply(dialect, 'toolCalls')
     const stream = client().chat.completions.stream({ model, messages, tools: [weatherTool] })
     const { message, finish_reason } = (await stream.finalChatCompletion()).choices[0]!
     const calls = message.tool_calls ?? []
@@ -125,44 +98,44 @@ describe.each(textDialects)('chat completions of the OpenAI SDK over an upstream
   })
 
   test('reasoning is shown, and is counted', async () => {
-    replies(lab(), dialect, 'reasoning')
-    const answer = await client().chat.completions.create({ model, messages, reasoning_effort: 'high' })
-    const message = answer.choices[0]?.message as { content: string; reasoning?: string }
+    lab().reply(dialect, 'reasoning')
+    const reply = await client().chat.completions.create({ model, messages, reasoning_effort: 'high' })
+    const message = reply.choices[0]?.message as { content: string; reasoning?: string }
     expect(message.content).toBe(scenarios.reasoning.text)
     expect(message.reasoning).toBe(scenarios.reasoning.reasoning.text)
-    expect(answer.usage?.completion_tokens).toBe(46)
+    expect(reply.usage?.completion_tokens).toBe(46)
   })
 
   test('parse() gives an object of the schema', async () => {
-    replies(lab(), dialect, 'structured')
-    const answer = await client().chat.completions.parse({
+    lab().reply(dialect, 'structured')
+    const reply = await client().chat.completions.parse({
       model,
       messages,
-      response_format: zodResponseFormat(report, 'report'),
+      response_format: zodResponseFormat(reportSchema, 'report'),
     })
-    expect(answer.choices[0]?.message.parsed).toEqual(JSON.parse(scenarios.structured.text))
-    expect(lastAsked(lab()).text).toContain('"warnings"')
+    expect(reply.choices[0]?.message.parsed).toEqual(JSON.parse(scenarios.structured.text))
+    expect(lab().lastRequest().text).toContain('"warnings"')
   })
 
   test('stream() gives an object of the schema', async () => {
-    replies(lab(), dialect, 'structured')
+    lab().reply(dialect, 'structured')
     const stream = client().chat.completions.stream({
       model,
       messages,
-      response_format: zodResponseFormat(report, 'report'),
+      response_format: zodResponseFormat(reportSchema, 'report'),
     })
     const final = await stream.finalChatCompletion()
     expect(final.choices[0]?.message.parsed).toEqual(JSON.parse(scenarios.structured.text))
   })
 
-  test('an answer that was cut short is known by its finish reason', async () => {
-    replies(lab(), dialect, 'cutShort')
-    const answer = await client().chat.completions.create({ model, messages, max_tokens: 8 })
-    expect(answer.choices[0]?.finish_reason).toBe('length')
+  test('a truncated reply is known by its finish reason', async () => {
+    lab().reply(dialect, 'cutShort')
+    const reply = await client().chat.completions.create({ model, messages, max_tokens: 8 })
+    expect(reply.choices[0]?.finish_reason).toBe('length')
   })
 
   test('a rate limit of the upstream is a RateLimitError with its retry-after', async () => {
-    limitsRate(lab(), dialect, '7')
+    lab().rateLimit(dialect, '7')
     const error = await rejection(client().chat.completions.create({ model, messages }))
     expect(error).toBeInstanceOf(RateLimitError)
     expect((error as RateLimitError).headers?.get('retry-after')).toBe('7')
@@ -170,55 +143,55 @@ describe.each(textDialects)('chat completions of the OpenAI SDK over an upstream
   })
 
   test('a stream that is left closes the connection to the upstream', async () => {
-    stalls(lab(), dialect)
+    lab().stall(dialect)
     const stream = await client().chat.completions.create({ model, messages, stream: true })
     for await (const chunk of stream) if (chunk.choices[0]?.delta.content) break
-    await expectClosedSoon(lab(), Date.now())
+    await lab().expectClosedSoon(Date.now())
   })
 
   test('abort() of a stream closes the connection to the upstream', async () => {
-    stalls(lab(), dialect)
+    lab().stall(dialect)
     const stream = client().chat.completions.stream({ model, messages })
     await new Promise((resolve) => stream.once('content', resolve))
     const leftAt = Date.now()
     stream.abort()
     expect(await rejection(stream.done())).toBeInstanceOf(APIUserAbortError)
-    await expectClosedSoon(lab(), leftAt)
+    await lab().expectClosedSoon(leftAt)
   })
 })
 
 describe('errors and models with the OpenAI SDK', () => {
-  const ask = (given: OpenAI, model = modelOf('chat')) => given.chat.completions.create({ model, messages })
+  const create = (sdk: OpenAI, model = modelOf('chat')) => sdk.chat.completions.create({ model, messages })
 
-  test('a wrong key is an AuthenticationError, asked once', async () => {
-    const error = await rejection(ask(client({ key: 'sk-hg-v1-wrong', maxRetries: 2 })))
+  test('a wrong key is an AuthenticationError, not retried', async () => {
+    const error = await rejection(create(client({ key: 'sk-hg-v1-wrong', maxRetries: 2 })))
     expect(error).toBeInstanceOf(AuthenticationError)
   })
 
   test('an unknown model is a BadRequestError that names it', async () => {
-    const error = await rejection(ask(client(), 'lab/none'))
+    const error = await rejection(create(client(), 'lab/none'))
     expect(error).toBeInstanceOf(BadRequestError)
     expect((error as BadRequestError).message).toContain('lab/none')
     expect((error as BadRequestError).type).toBe('invalid_request_error')
   })
 
-  test('an account without credits gets status 402, and the upstream is not asked', async () => {
+  test('an account without credits gets status 402, and no request reaches the upstream', async () => {
     let error: unknown
-    const request = await askedDuring(lab(), async () => {
-      error = await rejection(ask(client({ key: lab().poorKey })))
+    const requests = await lab().requestsDuring(async () => {
+      error = await rejection(create(client({ key: lab().poorKey })))
     })
     expect(error).toBeInstanceOf(APIError)
     expect((error as APIError).status).toBe(402)
-    expect(request).toEqual([])
+    expect(requests).toEqual([])
   })
 
-  test('the client retries a rate limit after the time it was told', async () => {
-    limitsRate(lab(), 'messages', '1')
-    const request = await askedDuring(lab(), () =>
+  test('the client retries a rate limit after the given delay', async () => {
+    lab().rateLimit('messages', '1')
+    const requests = await lab().requestsDuring(() =>
       client({ maxRetries: 2 }).chat.completions.create({ model: modelOf('messages'), messages }),
     )
-    expect(request).toHaveLength(2)
-    expect(request[1]!.at - request[0]!.at).toBeGreaterThanOrEqual(900)
+    expect(requests).toHaveLength(2)
+    expect(requests[1]!.at - requests[0]!.at).toBeGreaterThanOrEqual(900)
   })
 
   test('models are listed and read', async () => {
@@ -229,12 +202,12 @@ describe('errors and models with the OpenAI SDK', () => {
     expect((await client().models.retrieve('lab/chat')).object).toBe('model')
   })
 
-  test('the sandbox answers: reasoning, tools and errors without any upstream', async () => {
-    const told = await client().chat.completions.create({
+  test('the sandbox replies: reasoning, tools and errors without any upstream', async () => {
+    const reply = await client().chat.completions.create({
       model: 'sandbox/reasoner',
       messages: [{ role: 'user', content: 'Hello' }],
     })
-    expect(told.choices[0]?.message.content).toContain('Hello')
+    expect(reply.choices[0]?.message.content).toContain('Hello')
     const failing = client().chat.completions.create({
       model: 'sandbox/echo',
       messages: [{ role: 'user', content: 'sandbox:error=429 sandbox:retry-after=3' }],
@@ -242,23 +215,23 @@ describe('errors and models with the OpenAI SDK', () => {
     expect(await rejection(failing)).toBeInstanceOf(RateLimitError)
   })
 
-  test.each(['chat', 'messages'] as const)('the old completions answer too, over %s', async (dialect) => {
-    const wish = { model: modelOf(dialect), prompt: incoming }
-    const whole = await client().completions.create(wish)
+  test.each(['chat', 'messages'] as const)('legacy completions, over %s', async (dialect) => {
+    const params = { model: modelOf(dialect), prompt }
+    const whole = await client().completions.create(params)
     expect(whole.choices[0]?.text).toBe(scenarios.text.text)
     let text = ''
-    for await (const chunk of await client().completions.create({ ...wish, stream: true })) {
+    for await (const chunk of await client().completions.create({ ...params, stream: true })) {
       text += chunk.choices[0]?.text ?? ''
     }
     expect(text).toBe(scenarios.text.text)
   })
 
-  test('signs of life in a slow stream do no harm', async () => {
-    dawdles(lab(), 'messages')
-    dawdles(lab(), 'messages')
+  test('heartbeats in a slow stream do no harm', async () => {
+    lab().replySlowly('messages')
+    lab().replySlowly('messages')
     const model = modelOf('messages')
     const chat = client().chat.completions.stream({ model, messages }).finalContent()
-    const response = client().responses.stream({ model, input: incoming }).finalResponse()
+    const response = client().responses.stream({ model, input: prompt }).finalResponse()
     expect(await chat).toBe(scenarios.text.text)
     expect((await response).output_text).toBe(scenarios.text.text)
   })

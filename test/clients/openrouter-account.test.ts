@@ -1,19 +1,12 @@
 import { describe, expect, test } from 'bun:test'
-import { OpenRouter } from '@openrouter/sdk'
 import type { ChatResult } from '@openrouter/sdk/models'
 import * as errors from '@openrouter/sdk/models/errors'
-import { incoming, lastAsked, modelOf, rejection, useLab } from './lab.ts'
+import { messages, modelOf, rejection, useLab } from './lab.ts'
+import { openRouterClient } from './sdks.ts'
 
-// This SDK checks every answer against its schema: what it takes is what the API promises.
 const lab = useLab()
 
-const never = { strategy: 'none' } as const
-
-function client(apiKey = lab().key): OpenRouter {
-  return new OpenRouter({ apiKey, serverURL: `${lab().url}/api/v1`, retryConfig: never })
-}
-
-const messages = [{ role: 'user' as const, content: incoming }]
+const client = (key?: string) => openRouterClient(lab(), key)
 
 /** Everything an iterator of pages has. */
 async function pages<T>(iterator: AsyncIterable<T>): Promise<T[]> {
@@ -100,11 +93,11 @@ describe('the account API with the OpenRouter SDK', () => {
     expect(JSON.stringify(await pages(await presets.list()))).toContain('from-the-sdk')
     expect(await pages(await presets.listVersions({ slug: 'from-the-sdk' }))).toHaveLength(1)
     expect((await presets.getVersion({ slug: 'from-the-sdk', version: '1' })).data?.version).toBe(1)
-    const answer = (await client().chat.send({
+    const reply = (await client().chat.send({
       chatRequest: { model: '@preset/from-the-sdk', messages },
     })) as ChatResult
-    expect(answer.model).toBe(modelOf('chat'))
-    expect(lastAsked(lab()).text).toContain('Be brief.')
+    expect(reply.model).toBe(modelOf('chat'))
+    expect(lab().lastRequest().text).toContain('Be brief.')
   })
 
   test('workspaces, their members and budgets', async () => {
@@ -168,14 +161,14 @@ describe('the account API with the OpenRouter SDK', () => {
     const made = (await files.upload({
       requestBody: { file: { fileName: 'note.bin', content: new Blob(['Hello from the SDK']) } },
     })) as { raw: unknown }
-    // The SDK gives out as it came what has a shape it does not know by name.
+    // The SDK hands out unknown shapes as raw values.
     const { id: fileId } = made.raw as { id: string }
     expect(JSON.stringify(await files.retrieve({ fileId }))).toContain(fileId)
     expect(JSON.stringify(await pages(await files.list()))).toContain(fileId)
     expect(JSON.stringify(await files.delete({ fileId }))).toContain(fileId)
   })
 
-  // The SDK takes application/octet-stream only; the server sends the type of the file.
+  // The SDK accepts application/octet-stream only.
   test('the bytes of a file', async () => {
     const { files } = client()
     const file = { fileName: 'note.txt', content: new Blob(['Hello from the SDK']) }

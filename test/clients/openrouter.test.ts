@@ -5,39 +5,23 @@ import * as errors from '@openrouter/sdk/models/errors'
 import { z } from 'zod'
 import {
   argumentsOf,
-  askedDuring,
-  dawdles,
-  expectClosedSoon,
-  incoming,
-  lastAsked,
-  limitsRate,
+  messages,
   modelOf,
+  prompt,
   rejection,
-  replies,
   scenarios,
-  stalls,
   textDialects,
   useLab,
   weatherIn,
-  weatherParameters,
+  weatherTool,
 } from './lab.ts'
+import { openRouterClient } from './sdks.ts'
 
-// This SDK checks every answer against its schema: what it takes is what the API promises.
 const lab = useLab()
 
-const never = { strategy: 'none' } as const
+const client = (key?: string) => openRouterClient(lab(), key)
 
-function client(apiKey = lab().key): OpenRouter {
-  return new OpenRouter({ apiKey, serverURL: `${lab().url}/api/v1`, retryConfig: never })
-}
-
-const messages = [{ role: 'user' as const, content: incoming }]
-const tools = [
-  {
-    type: 'function' as const,
-    function: { name: 'get_weather', description: 'Weather of a city', parameters: { ...weatherParameters } },
-  },
-]
+const tools = [weatherTool]
 const jsonSchema = {
   type: 'object',
   properties: { city: { type: 'string' }, degrees: { type: 'number' } },
@@ -54,12 +38,12 @@ describe.each(textDialects)('chat.send() over an upstream of format %s', (dialec
       options && { fetchOptions: options },
     )) as unknown as AsyncIterable<ChatStreamChunk>
 
-  test('a whole answer has text, usage and cost', async () => {
-    const answer = await send()
-    expect(answer.choices[0]?.message.content).toBe(scenarios.text.text)
-    expect(answer.choices[0]?.finishReason).toBe('stop')
-    expect(answer.usage).toMatchObject({ promptTokens: 87, completionTokens: 41, totalTokens: 128 })
-    expect(answer.usage?.cost).toBeGreaterThan(0)
+  test('a whole reply has text, usage and cost', async () => {
+    const reply = await send()
+    expect(reply.choices[0]?.message.content).toBe(scenarios.text.text)
+    expect(reply.choices[0]?.finishReason).toBe('stop')
+    expect(reply.usage).toMatchObject({ promptTokens: 87, completionTokens: 41, totalTokens: 128 })
+    expect(reply.usage?.cost).toBeGreaterThan(0)
   })
 
   test('a stream has the same text, and its usage at the end', async () => {
@@ -74,7 +58,7 @@ describe.each(textDialects)('chat.send() over an upstream of format %s', (dialec
   })
 
   test('parallel tools make the round trip', async () => {
-    replies(lab(), dialect, 'toolCalls', 'text')
+    lab().reply(dialect, 'toolCalls', 'text')
     const first = await send({ tools })
     const calls = first.choices[0]?.message.toolCalls ?? []
     expect(calls.map((call) => JSON.parse(call.function.arguments))).toEqual(argumentsOf('toolCalls'))
@@ -91,76 +75,76 @@ describe.each(textDialects)('chat.send() over an upstream of format %s', (dialec
       ],
     })
     expect(second.choices[0]?.message.content).toBe(scenarios.text.text)
-    expect(lastAsked(lab()).text).toContain(weatherIn('京都'))
+    expect(lab().lastRequest().text).toContain(weatherIn('京都'))
   })
 
-  test('streamed tool calls come in pieces that fit', async () => {
-    replies(lab(), dialect, 'toolCalls')
-    const given: string[] = []
+  test('streamed tool calls come in deltas that fit together', async () => {
+    lab().reply(dialect, 'toolCalls')
+    const parts: string[] = []
     for await (const chunk of await stream({ tools })) {
       for (const call of chunk.choices[0]?.delta.toolCalls ?? []) {
-        given[call.index] = (given[call.index] ?? '') + (call.function?.arguments ?? '')
+        parts[call.index] = (parts[call.index] ?? '') + (call.function?.arguments ?? '')
       }
     }
-    expect(given.map((text) => JSON.parse(text))).toEqual(argumentsOf('toolCalls'))
+    expect(parts.map((text) => JSON.parse(text))).toEqual(argumentsOf('toolCalls'))
   })
 
-  test.each(['whole', 'streamed'])('reasoning goes out with its details, and back in, %s', async (manner) => {
-    replies(lab(), dialect, 'reasoningToolCall', 'text')
-    const wish = { tools, reasoning: { effort: 'high' } }
+  test.each(['whole', 'streamed'])('reasoning goes out with its details, and back in, %s', async (mode) => {
+    lab().reply(dialect, 'reasoningToolCall', 'text')
+    const options = { tools, reasoning: { effort: 'high' } }
     const details: unknown[] = []
     let reasoning = ''
-    if (manner === 'streamed') {
-      for await (const chunk of await stream(wish)) {
+    if (mode === 'streamed') {
+      for await (const chunk of await stream(options)) {
         details.push(...(chunk.choices[0]?.delta.reasoningDetails ?? []))
         reasoning += chunk.choices[0]?.delta.reasoning ?? ''
       }
     } else {
-      const message = (await send(wish)).choices[0]?.message
+      const message = (await send(options)).choices[0]?.message
       details.push(...(message?.reasoningDetails ?? []))
       reasoning = message?.reasoning ?? ''
     }
     expect(reasoning).toBe(scenarios.reasoningToolCall.reasoning.text)
-    const { id, name, arguments: given } = scenarios.reasoningToolCall.toolCalls[0]!
+    const { id, name, arguments: args } = scenarios.reasoningToolCall.toolCalls[0]!
     await send({
-      ...wish,
+      ...options,
       messages: [
         ...messages,
         {
           role: 'assistant',
           content: null,
           reasoningDetails: details,
-          toolCalls: [{ id, type: 'function', function: { name, arguments: given } }],
+          toolCalls: [{ id, type: 'function', function: { name, arguments: args } }],
         },
         { role: 'tool', toolCallId: id, content: weatherIn('Bergen') },
       ],
     })
     // The chat format has no signatures.
     if (dialect !== 'chat') {
-      expect(lastAsked(lab()).text).toContain(scenarios.reasoningToolCall.reasoning.signature)
+      expect(lab().lastRequest().text).toContain(scenarios.reasoningToolCall.reasoning.signature)
     }
   })
 
   test('structured output', async () => {
-    replies(lab(), dialect, 'structured')
-    const answer = await send({
+    lab().reply(dialect, 'structured')
+    const reply = await send({
       responseFormat: {
         type: 'json_schema',
         jsonSchema: { name: 'report', strict: true, schema: jsonSchema },
       },
     })
-    expect(JSON.parse(String(answer.choices[0]?.message.content))).toMatchObject({ city: 'Oslo', degrees: 4 })
+    expect(JSON.parse(String(reply.choices[0]?.message.content))).toMatchObject({ city: 'Oslo', degrees: 4 })
   })
 
   test('a rate limit of the upstream is a TooManyRequestsResponseError', async () => {
-    limitsRate(lab(), dialect, '7')
+    lab().rateLimit(dialect, '7')
     const error = await rejection(send())
     expect(error).toBeInstanceOf(errors.TooManyRequestsResponseError)
     expect((error as errors.TooManyRequestsResponseError).headers.get('retry-after')).toBe('7')
   })
 
   test('a stream that is left closes the connection to the upstream', async () => {
-    stalls(lab(), dialect)
+    lab().stall(dialect)
     const controller = new AbortController()
     let leftAt = 0
     const reading = async () => {
@@ -171,7 +155,7 @@ describe.each(textDialects)('chat.send() over an upstream of format %s', (dialec
       }
     }
     await reading().catch(() => undefined)
-    await expectClosedSoon(lab(), leftAt)
+    await lab().expectClosedSoon(leftAt)
   })
 })
 
@@ -179,20 +163,20 @@ describe.each(textDialects)('responses over an upstream of format %s', (dialect)
   const model = modelOf(dialect)
 
   test('a whole response fits its schema', async () => {
-    const answer = (await client().responses.send({
-      responsesRequest: { model, input: incoming },
+    const reply = (await client().responses.send({
+      responsesRequest: { model, input: prompt },
     })) as OpenResponsesResult
-    expect(answer.status).toBe('completed')
-    expect(JSON.stringify(answer.output)).toContain('Oslo: 4 °C')
-    expect(answer.usage).toMatchObject({ inputTokens: 87, outputTokens: 41, totalTokens: 128 })
+    expect(reply.status).toBe('completed')
+    expect(JSON.stringify(reply.output)).toContain('Oslo: 4 °C')
+    expect(reply.usage).toMatchObject({ inputTokens: 87, outputTokens: 41, totalTokens: 128 })
   })
 
   test.each(['text', 'toolCalls', 'reasoning'] as const)(
     'the events of %s fit their schema',
     async (name) => {
-      replies(lab(), dialect, name)
+      lab().reply(dialect, name)
       const stream = (await client().responses.send({
-        responsesRequest: { model, input: incoming, stream: true },
+        responsesRequest: { model, input: prompt, stream: true },
       })) as unknown as AsyncIterable<{ type: string; delta?: string }>
       let text = ''
       let last = ''
@@ -206,7 +190,7 @@ describe.each(textDialects)('responses over an upstream of format %s', (dialect)
   )
 
   test('callModel() runs a tool', async () => {
-    replies(lab(), dialect, 'toolCalls', 'text')
+    lab().reply(dialect, 'toolCalls', 'text')
     const cities: string[] = []
     const weather = {
       type: ToolType.Function,
@@ -220,10 +204,10 @@ describe.each(textDialects)('responses over an upstream of format %s', (dialect)
         },
       },
     } as const
-    const result = client().callModel({ model, input: incoming, tools: [weather] })
+    const result = client().callModel({ model, input: prompt, tools: [weather] })
     expect(await result.getText()).toBe(scenarios.text.text)
     expect(cities).toEqual(['Oslo', '京都'])
-    expect(lastAsked(lab()).text).toContain(weatherIn('京都'))
+    expect(lab().lastRequest().text).toContain(weatherIn('京都'))
   })
 })
 
@@ -241,19 +225,19 @@ describe('errors with the OpenRouter SDK', () => {
     expect((error as Error).message).toContain('lab/none')
   })
 
-  test('no credits, and the upstream is not asked', async () => {
-    const request = await askedDuring(lab(), async () => {
+  test('no credits, and no request reaches the upstream', async () => {
+    const requests = await lab().requestsDuring(async () => {
       expect(await rejection(send(lab().poorKey))).toBeInstanceOf(errors.PaymentRequiredResponseError)
     })
-    expect(request).toEqual([])
+    expect(requests).toEqual([])
   })
 
   test('a management key where an inference key belongs', async () => {
     expect(await rejection(send(lab().managementKey))).toBeInstanceOf(errors.ForbiddenResponseError)
   })
 
-  test('signs of life in a slow stream do no harm', async () => {
-    dawdles(lab(), 'messages')
+  test('heartbeats in a slow stream do no harm', async () => {
+    lab().replySlowly('messages')
     const chunks = await client().chat.send({
       chatRequest: { model: modelOf('messages'), messages, stream: true },
     })
@@ -264,8 +248,8 @@ describe('errors with the OpenRouter SDK', () => {
     expect(text).toBe(scenarios.text.text)
   })
 
-  test('the client retries as it is told to', async () => {
-    limitsRate(lab(), 'chat', '1')
+  test('the client retries as it is configured to', async () => {
+    lab().rateLimit('chat', '1')
     const eager = new OpenRouter({
       apiKey: lab().key,
       serverURL: `${lab().url}/api/v1`,
@@ -275,9 +259,9 @@ describe('errors with the OpenRouter SDK', () => {
         retryConnectionErrors: false,
       },
     })
-    const request = await askedDuring(lab(), () =>
+    const requests = await lab().requestsDuring(() =>
       eager.chat.send({ chatRequest: { model: modelOf('chat'), messages } }, { retryCodes: ['429'] }),
     )
-    expect(request).toHaveLength(2)
+    expect(requests).toHaveLength(2)
   })
 })

@@ -1,6 +1,6 @@
-import { incoming, type Lab, modelOf } from './lab.ts'
+import { type Lab, messages, modelOf, prompt } from './lab.ts'
 
-export interface Wish {
+export interface SendOptions {
   body?: object
   headers?: Record<string, string>
   method?: string
@@ -11,7 +11,7 @@ export interface Wish {
 export function send(
   lab: Lab,
   path: string,
-  { body, headers = {}, method = body ? 'POST' : 'GET', key = lab.key, signal }: Wish = {},
+  { body, headers = {}, method = body ? 'POST' : 'GET', key = lab.key, signal }: SendOptions = {},
 ) {
   return fetch(lab.url + path, {
     method,
@@ -25,23 +25,23 @@ export function send(
   })
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: answers of every shape
+// biome-ignore lint/suspicious/noExplicitAny: responses of every shape
 export async function json(response: Response | Promise<Response>): Promise<any> {
-  const answered = await response
-  const text = await answered.text()
-  if (!answered.ok) throw new Error(`${answered.status} ${text}`)
+  const settled = await response
+  const text = await settled.text()
+  if (!settled.ok) throw new Error(`${settled.status} ${text}`)
   return JSON.parse(text)
 }
 
-export const chatBody = { model: modelOf('chat'), messages: [{ role: 'user', content: incoming }] }
+export const chatBody = { model: modelOf('chat'), messages }
 export const messagesBody = {
   model: modelOf('messages'),
   max_tokens: 100,
-  messages: [{ role: 'user', content: incoming }],
+  messages,
 }
-export const responsesBody = { model: modelOf('responses'), input: incoming }
+export const responsesBody = { model: modelOf('responses'), input: prompt }
 
-/** The data of each event; comments are left out. */
+/** The data of each event, without comments. */
 export async function events(response: Response): Promise<string[]> {
   const text = await response.text()
   return text.split('\n').flatMap((line) => (line.startsWith('data: ') ? [line.slice(6)] : []))

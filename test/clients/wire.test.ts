@@ -1,11 +1,19 @@
 import { describe, expect, test } from 'bun:test'
-import { dawdles, lastAsked, modelOf, stalls, textDialects, useLab } from './lab.ts'
-import { chatBody, events, json, messagesBody, responsesBody, send as sendTo, type Wish } from './raw.ts'
+import { modelOf, textDialects, useLab } from './lab.ts'
+import {
+  chatBody,
+  events,
+  json,
+  messagesBody,
+  responsesBody,
+  type SendOptions,
+  send as sendTo,
+} from './raw.ts'
 
-// What programs send that no library here sends: by hand, as it was seen on the wire.
+// Requests that no library here sends, as programs were seen to send them.
 const lab = useLab()
 
-const send = (path: string, wish: Wish = {}) => sendTo(lab(), path, wish)
+const send = (path: string, options?: SendOptions) => sendTo(lab(), path, options)
 
 describe('headers', () => {
   test('those of Open WebUI name the user and the session', async () => {
@@ -16,16 +24,16 @@ describe('headers', () => {
       'X-OpenWebUI-User-Role': 'admin',
       'X-OpenWebUI-Chat-Id': 'chat-9',
     }
-    const answer = await json(send('/v1/chat/completions', { body: chatBody, headers }))
+    const response = await json(send('/v1/chat/completions', { body: chatBody, headers }))
     const { db } = lab().server.gateway
     const record = await db
       .selectFrom('generations')
       .select(['session_id', 'external_user'])
-      .where('id', '=', answer.id)
+      .where('id', '=', response.id)
       .executeTakeFirst()
     expect(record).toEqual({ session_id: 'chat-9', external_user: 'user-7' })
-    // What identifies a person stays here.
-    expect(JSON.stringify(lastAsked(lab()).headers)).not.toContain('ada@example.com')
+    // Personal data is not passed on.
+    expect(JSON.stringify(lab().lastRequest().headers)).not.toContain('ada@example.com')
   })
 
   test('a browser may call inference routes from anywhere', async () => {
@@ -47,9 +55,9 @@ describe('headers', () => {
       ['/v1/messages', messagesBody],
       ['/v1/responses', responsesBody],
     ] as const) {
-      const answer = await send(path, { body, headers })
-      expect(answer.headers.get('access-control-allow-origin')).toBe('https://app.example.com')
-      await answer.text()
+      const response = await send(path, { body, headers })
+      expect(response.headers.get('access-control-allow-origin')).toBe('https://app.example.com')
+      await response.text()
     }
     const refused = await send('/v1/chat/completions', { body: chatBody, headers, key: 'wrong' })
     expect(refused.headers.get('access-control-allow-origin')).toBe('https://app.example.com')
@@ -57,14 +65,14 @@ describe('headers', () => {
 
   test('but not management routes', async () => {
     const headers = { origin: 'https://app.example.com' }
-    const answer = await send('/api/v1/keys', { headers, key: lab().managementKey })
-    expect(answer.headers.get('access-control-allow-origin')).toBeNull()
+    const response = await send('/api/v1/keys', { headers, key: lab().managementKey })
+    expect(response.headers.get('access-control-allow-origin')).toBeNull()
   })
 
-  test('every answer says its request id and its generation', async () => {
-    const answer = await send('/v1/chat/completions', { body: chatBody })
-    expect(answer.headers.get('x-request-id')).toBeString()
-    expect(answer.headers.get('x-generation-id')).toStartWith('gen-')
+  test('every response has its request id and its generation', async () => {
+    const response = await send('/v1/chat/completions', { body: chatBody })
+    expect(response.headers.get('x-request-id')).toBeString()
+    expect(response.headers.get('x-generation-id')).toStartWith('gen-')
     const refused = await send('/v1/chat/completions', { body: { ...chatBody, model: 'lab/none' } })
     expect(refused.headers.get('x-request-id')).toBeString()
   })
@@ -83,17 +91,17 @@ describe('streams on the wire', () => {
     ['/v1/chat/completions', chatBody, /^: /m],
     ['/v1/responses', responsesBody, /^: /m],
     ['/v1/messages', messagesBody, /^event: ping\ndata: /m],
-  ])('%s gives signs of life before and within a slow reply', async (path, body, sign) => {
+  ])('%s sends heartbeats before and within a slow reply', async (path, body, heartbeat) => {
     const dialect = textDialects.find((name) => body.model === modelOf(name)) ?? 'chat'
-    dawdles(lab(), dialect)
-    const answer = await send(path, { body: { ...body, stream: true } })
-    const text = await answer.text()
-    expect(text).toMatch(sign)
-    expect(text.search(sign)).toBe(0)
-    expect(text.split(sign).length).toBeGreaterThan(2)
+    lab().replySlowly(dialect)
+    const response = await send(path, { body: { ...body, stream: true } })
+    const text = await response.text()
+    expect(text).toMatch(heartbeat)
+    expect(text.search(heartbeat)).toBe(0)
+    expect(text.split(heartbeat).length).toBeGreaterThan(2)
   })
 
-  test('a client that vanishes before the first byte frees the upstream', async () => {
+  test('a client that disconnects before the first byte frees the upstream', async () => {
     lab().next.push({ hang: true })
     const controller = new AbortController()
     const before = lab().upstream.requests.length
@@ -106,14 +114,14 @@ describe('streams on the wire', () => {
     expect((closedByPeerAt ?? Number.POSITIVE_INFINITY) - leftAt).toBeLessThanOrEqual(250)
   })
 
-  test('nothing is held back: the first text arrives while the upstream is silent', async () => {
-    stalls(lab(), 'chat')
+  test('nothing is buffered: the first text arrives while the upstream is silent', async () => {
+    lab().stall('chat')
     const controller = new AbortController()
-    const answer = await send('/v1/chat/completions', {
+    const response = await send('/v1/chat/completions', {
       body: { ...chatBody, stream: true },
       signal: controller.signal,
     })
-    const { value } = await answer.body!.getReader().read()
+    const { value } = await response.body!.getReader().read()
     expect(new TextDecoder().decode(value)).toContain('"content":"')
     controller.abort()
   })
