@@ -10,7 +10,9 @@ const url = process.env.TEST_DATABASE_URL
 const postgres = url ? { url, stop: () => undefined } : await startPostgres()
 if (!postgres) process.stderr.write('PostgreSQL is missing: testing SQLite only.\n')
 
-const files = paths.length > 0 ? paths : ['./test/faults']
+// The ledger engines' tests have a long form too.
+const suite = ['./test/faults', './src/ledger/engine.test.ts', './src/ledger/ledger-state.test.ts']
+const files = paths.length > 0 ? paths : suite
 const child = spawn(findBunBinary(), ['--no-env-file', 'test', '--timeout', '3600000', ...files], {
   cwd: root,
   stdio: 'inherit',

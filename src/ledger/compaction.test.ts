@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { sql } from 'kysely'
-import { type Bench, describeWithUpstreams, sendRequest } from '../../test/inference/support.ts'
+import { type Bench, describeWithUpstreams, sendRequest } from '../../test/inference/two-upstreams.ts'
 import { describeOnEachDatabase } from '../../test/support/harness.ts'
 import { closeDb, openDb } from '../db/db.ts'
 import { checkLedger } from './check.ts'

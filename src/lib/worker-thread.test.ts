@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { WorkerThread } from './worker-thread.ts'
 
 test('each request gets its reply, whatever the order of the replies', async () => {
-  const thread = new WorkerThread(new URL('../../test/support/gate-worker.ts', import.meta.url), 'open')
+  const thread = new WorkerThread(new URL('../../test/support/barrier-worker.ts', import.meta.url), 'open')
   const order: string[] = []
   const call = async (request: string) => {
     const reply = await thread.call(request).catch((error: { code: string }) => error.code)

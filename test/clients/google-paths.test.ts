@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { truncate } from 'node:fs/promises'
 import { ApiError, createPartFromUri, GoogleGenAI, type HttpOptions } from '@google/genai'
 import { modelOf, prompt, rejection, scenarios, textDialects, useLab } from './lab.ts'
-import { json, send } from './raw.ts'
+import { json, send } from './raw-http.ts'
 import { googleClient } from './sdks.ts'
 
 const lab = useLab()

@@ -68,7 +68,7 @@ test(
   testTimeoutMs,
 )
 
-/** The pauses that are allowed take half a minute; `test/inference/excess.test.ts` has a short form. */
+/** The pauses that are allowed take half a minute; `test/inference/request-size-limits.test.ts` has a short form. */
 if (isLong)
   test(
     'S13 dripped bodies are given up, all of them',

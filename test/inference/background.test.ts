@@ -9,7 +9,7 @@ import {
   readJson,
   sendRequest,
   waitForGenerations,
-} from './support.ts'
+} from './two-upstreams.ts'
 
 const settings = 'responses: { background: 3 }'
 

@@ -5,7 +5,7 @@ import type { Settlement } from '../../src/ledger/engine.ts'
 import { ClusterNode } from '../../src/ledger/recovery.ts'
 import { createOrphanedHold } from '../support/orphaned-holds.ts'
 import type { UpstreamResponse } from '../support/upstream.ts'
-import { type Bench, describeWithUpstreams, sendRequest } from './support.ts'
+import { type Bench, describeWithUpstreams, sendRequest } from './two-upstreams.ts'
 
 const text = 'four words of text!!'
 

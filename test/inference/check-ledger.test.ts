@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { sql } from 'kysely'
 import { checkLedger } from '../../src/ledger/check.ts'
-import { describeWithUpstreams, sendRequest } from './support.ts'
+import { describeWithUpstreams, sendRequest } from './two-upstreams.ts'
 
 describeWithUpstreams('check-ledger', (bench) => {
   const db = () => bench().server.gateway.db

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { describeWithUpstreams, lastRequest, readJson, sendRequest } from './support.ts'
+import { describeWithUpstreams, lastRequest, readJson, sendRequest } from './two-upstreams.ts'
 
 const monthMs = 31 * 24 * 60 * 60_000
 

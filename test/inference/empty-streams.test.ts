@@ -6,7 +6,7 @@ import {
   formatNames,
   sendRequest,
   waitForGenerations,
-} from './support.ts'
+} from './two-upstreams.ts'
 
 const quick = 'limits: { heartbeat: 0.3, idle: 0.8, first_byte: 2, first_content: 1.2 }'
 

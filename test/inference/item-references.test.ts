@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { describeWithUpstreams, lastRequest, readJson, sendRequest } from './support.ts'
+import { describeWithUpstreams, lastRequest, readJson, sendRequest } from './two-upstreams.ts'
 
 describeWithUpstreams(
   'S13 input that refers to stored items',

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { createMember } from '../../src/account/members.ts'
 import { checkLedger } from '../../src/ledger/check.ts'
 import { vendorReply } from '../support/replies.ts'
-import { describeWithUpstreams, readJson, sendRequest } from './support.ts'
+import { describeWithUpstreams, readJson, sendRequest } from './two-upstreams.ts'
 
 interface Refused {
   status: number

@@ -5,7 +5,7 @@ import {
   lastRequest,
   readJson,
   waitForGenerations,
-} from './support.ts'
+} from './two-upstreams.ts'
 
 const messages = [{ role: 'user', content: 'Hello' }]
 

@@ -12,7 +12,7 @@ import {
   readJson,
   sendRequest,
   waitForGenerations,
-} from './support.ts'
+} from './two-upstreams.ts'
 
 describe('the code behind POST /quote', () => {
   test('R11 it cannot reach a provider: nothing that sends is among what it imports', async () => {

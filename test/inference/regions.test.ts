@@ -6,7 +6,7 @@ import {
   readJson,
   sendRequest,
   waitForGenerations,
-} from './support.ts'
+} from './two-upstreams.ts'
 
 /** The first upstream is anywhere, the second in Europe. */
 const settings = (first: string, second: string) => `

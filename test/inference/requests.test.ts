@@ -9,7 +9,7 @@ import {
   readJson,
   sendRequest,
   waitForGenerations,
-} from './support.ts'
+} from './two-upstreams.ts'
 
 describeWithUpstreams('a request', (bench) => {
   beforeEach(() => clearGenerations(bench()))

@@ -11,7 +11,13 @@ import { reloadGateway } from '../../src/main.ts'
 import { createTenant } from '../support/harness.ts'
 import { type ScenarioName, textDialects, vendorReply } from '../support/replies.ts'
 import { recordSpend } from '../support/spend.ts'
-import { type Bench, clearGenerations, describeWithUpstreams, listGenerations, readJson } from './support.ts'
+import {
+  type Bench,
+  clearGenerations,
+  describeWithUpstreams,
+  listGenerations,
+  readJson,
+} from './two-upstreams.ts'
 
 const incoming = { role: 'user', content: 'Hello' }
 const tool = { name: 'get_weather', description: 'Weather', parameters: { type: 'object', properties: {} } }

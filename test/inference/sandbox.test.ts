@@ -9,7 +9,7 @@ import {
   readJson,
   sendRequest,
   waitForGenerations,
-} from './support.ts'
+} from './two-upstreams.ts'
 
 function said(content: string, format: FormatName = 'chat') {
   return format === 'responses' ? { input: content } : { messages: [{ role: 'user', content }] }

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { trimResponses } from '../../src/account/response-quota.ts'
-import { type Bench, describeWithUpstreams, lastRequest, readJson, sendRequest } from './support.ts'
+import { type Bench, describeWithUpstreams, lastRequest, readJson, sendRequest } from './two-upstreams.ts'
 
 const many = <T>(count: number, entry: (place: number) => T): T[] =>
   Array.from({ length: count }, (_, place) => entry(place))

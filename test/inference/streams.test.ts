@@ -10,7 +10,7 @@ import {
   readJson,
   sendRequest,
   waitForGenerations,
-} from './support.ts'
+} from './two-upstreams.ts'
 
 const quick = 'limits: { heartbeat: 0.3, idle: 1, first_byte: 2 }'
 

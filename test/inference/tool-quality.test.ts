@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { type TextDialect, vendorReply } from '../support/replies.ts'
 import type { UpstreamResponse } from '../support/upstream.ts'
-import { describeWithUpstreams, type FormatName, sendRequest } from './support.ts'
+import { describeWithUpstreams, type FormatName, sendRequest } from './two-upstreams.ts'
 
 const scenario = vendorReply('chat', 'toolCalls').scenario
 const offered = [...new Set(scenario.toolCalls.map(({ name }) => name))]

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { JsonObject } from '../../src/lib/json-values.ts'
-import { type Bench, lastRequest, openBench, sendRequest } from './support.ts'
+import { type Bench, lastRequest, openBench, sendRequest } from './two-upstreams.ts'
 
 interface Chunk {
   choices: { finish_reason: string | null }[]

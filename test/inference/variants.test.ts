@@ -7,7 +7,7 @@ import {
   readJson,
   sendRequest,
   waitForGenerations,
-} from './support.ts'
+} from './two-upstreams.ts'
 
 const price = 'pricing: { prompt: "0.000001", completion: "0.000001" }'
 const settings = (first: string) => `

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:tes
 import type { JsonObject } from '../../src/lib/json-values.ts'
 import { resetRouting } from '../support/harness.ts'
 import { vendorReply } from '../support/replies.ts'
-import { type Bench, type FormatName, openBench, readJson, sendRequest } from './support.ts'
+import { type Bench, type FormatName, openBench, readJson, sendRequest } from './two-upstreams.ts'
 
 describe('R40 what a vendor says of its error', () => {
   let bench: Bench

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { type Lab, modelOf, openLab, replyOf, type TextDialect } from '../clients/lab.ts'
 import { type Scenario, scenarios } from '../support/replies.ts'
 import type { ReceivedRequest } from '../support/upstream.ts'
-import { openWorkshop, patience, runProgram, type Workshop } from './workshop.ts'
+import { openWorkshop, patience, runProgram, type Workshop } from './scratch-home.ts'
 
 /** Where scripts/test-long.mjs put the programs; without it this file is not for this run. */
 const agents = process.env.HEADGATE_TEST_AGENTS ?? ''

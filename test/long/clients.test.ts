@@ -9,7 +9,7 @@ import {
   type TextDialect,
   textDialects,
 } from '../clients/lab.ts'
-import { openWorkshop, patience, runProgram, type Workshop } from './workshop.ts'
+import { openWorkshop, patience, runProgram, type Workshop } from './scratch-home.ts'
 
 /** What scripts/test-long.mjs installed and built; what it did not is not for this run. */
 const { HEADGATE_TEST_PYTHON: python, HEADGATE_TEST_GO: go, HEADGATE_TEST_RUST: rust } = process.env

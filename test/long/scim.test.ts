@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { databaseKinds, startTestServer } from '../support/harness.ts'
 import { connectIdentityProvider } from '../support/scim.ts'
-import { openWorkshop, patience, runProgram, type Workshop } from './workshop.ts'
+import { openWorkshop, patience, runProgram, type Workshop } from './scratch-home.ts'
 
 /** The interpreter that scripts/test-long.mjs made; without it this file is not for this run. */
 const python = process.env.HEADGATE_TEST_PYTHON ?? ''

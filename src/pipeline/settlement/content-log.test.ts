@@ -5,7 +5,7 @@ import {
   formatNames,
   sendRequest,
   waitForGenerations,
-} from '../../../test/inference/support.ts'
+} from '../../../test/inference/two-upstreams.ts'
 import { resetRouting } from '../../../test/support/harness.ts'
 import {
   type ScenarioName,

@@ -8,7 +8,7 @@ import {
   readJson,
   sendRequest,
   waitForGenerations,
-} from './support.ts'
+} from './two-upstreams.ts'
 
 describeWithUpstreams(
   'charges',

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { type Bench, type FormatName, lastRequest, openBench, sendRequest } from './support.ts'
+import { type Bench, type FormatName, lastRequest, openBench, sendRequest } from './two-upstreams.ts'
 
 const lookUp = { name: 'look_up', parameters: { type: 'object', properties: {} } }
 const schema = { type: 'object', properties: { a: { type: 'string' } } }

@@ -1,6 +1,8 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { type HoldRequest, LedgerState, type Limit } from '../../src/ledger/ledger-state.ts'
+import { isLong, printTotals, testTimeoutMs } from '../../test/faults/options.ts'
+import { utcDay } from '../lib/time.ts'
+import { type HoldRequest, LedgerState, type Limit } from './ledger-state.ts'
 import {
   clearOtherDays,
   type DayTotals,
@@ -8,11 +10,9 @@ import {
   type Window,
   windowNames,
   windowStartsOf,
-} from '../../src/ledger/meter.ts'
-import { applyOtherDays, planDayLookup } from '../../src/ledger/meter-days.ts'
-import { encodeChangedDays } from '../../src/ledger/tables.ts'
-import { utcDay } from '../../src/lib/time.ts'
-import { isLong, printTotals, testTimeoutMs } from './options.ts'
+} from './meter.ts'
+import { applyOtherDays, planDayLookup } from './meter-days.ts'
+import { encodeChangedDays } from './tables.ts'
 
 /** Each run is so many operations on one book. */
 const operations = 500

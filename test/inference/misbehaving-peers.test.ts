@@ -8,7 +8,7 @@ import {
   readJson,
   sendRequest,
   waitForGenerations,
-} from './support.ts'
+} from './two-upstreams.ts'
 
 const limits = 'limits: { idle: 1.5, first_byte: 1, heartbeat: 0.5, reply_bytes: 262144 }'
 const upstreams = ['chat', 'messages', 'responses', 'gemini'] as const

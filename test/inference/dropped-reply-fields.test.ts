@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import { type Bench, clearGenerations, openBench, sendRequest, waitForGenerations } from './support.ts'
+import { type Bench, clearGenerations, openBench, sendRequest, waitForGenerations } from './two-upstreams.ts'
 
 const logprobs = { content: [{ token: 'Hi', logprob: -0.1, bytes: null, top_logprobs: [] }], refusal: null }
 const usage = { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 }

@@ -10,7 +10,7 @@ import {
   readJson,
   sendRequest,
   waitForGenerations,
-} from './support.ts'
+} from './two-upstreams.ts'
 
 /** A lane costs twice the default price, or half of it. */
 const settings = (first: string) => `

@@ -7,7 +7,7 @@ import {
   lastRequest,
   readJson,
   sendRequest,
-} from './support.ts'
+} from './two-upstreams.ts'
 
 const ceilings =
   'limits: { list_entries: 1000, parts: 1500, body_values: 20000, body_idle: 0.5, body_rate: 100000 }'

@@ -8,7 +8,7 @@ import {
   responsesBody,
   type SendOptions,
   send as sendTo,
-} from './raw.ts'
+} from './raw-http.ts'
 
 // Requests that no library here sends, as programs were seen to send them.
 const lab = useLab()

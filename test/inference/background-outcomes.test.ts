@@ -6,7 +6,7 @@ import {
   readJson,
   sendRequest,
   waitForGenerations,
-} from './support.ts'
+} from './two-upstreams.ts'
 
 describeWithUpstreams(
   'S13 the end of a response in the background',

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { createServer, type Server, type Socket } from 'node:net'
 import { startTestServer, type TestServer } from '../support/harness.ts'
-import { buildSettings } from './support.ts'
+import { buildSettings } from './two-upstreams.ts'
 
 const frame = `data: ${JSON.stringify({
   id: 'c',

@@ -5,7 +5,7 @@ import {
   lastRequest,
   readJson,
   sendRequest,
-} from '../inference/support.ts'
+} from '../inference/two-upstreams.ts'
 import { seededRandom } from '../support/random.ts'
 import { vendorReply } from '../support/replies.ts'
 import type { ReceivedRequest, ResponseSource, Upstream, UpstreamResponse } from '../support/upstream.ts'

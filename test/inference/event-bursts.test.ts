@@ -9,7 +9,7 @@ import {
   openBench,
   sendRequest,
   waitForGenerations,
-} from './support.ts'
+} from './two-upstreams.ts'
 
 const upstreams = ['chat', 'messages', 'responses', 'gemini'] as const
 const events = 60_000

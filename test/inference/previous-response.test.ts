@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { describeWithUpstreams, lastRequest, readJson, sendRequest } from './support.ts'
+import { describeWithUpstreams, lastRequest, readJson, sendRequest } from './two-upstreams.ts'
 
 describeWithUpstreams('stored responses', (bench) => {
   const call = (method: string, path: string, key = bench().server.own.inferenceKey) =>

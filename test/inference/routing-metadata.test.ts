@@ -7,7 +7,7 @@ import {
   formatNames,
   readJson,
   sendRequest,
-} from './support.ts'
+} from './two-upstreams.ts'
 
 const enabled = { 'x-service-metadata': 'enabled' }
 const overloaded = { status: 503, json: { error: { message: 'too much' } } }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { hostileStreams } from '../support/hostile-streams.ts'
-import { AttackHarness, dialects } from './attackers.ts'
+import { AttackHarness, dialects } from './hostile-clients.ts'
 import { isLong, printTotals, testTimeoutMs } from './options.ts'
 
 const siege = new AttackHarness()

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { describeWithUpstreams, sendRequest } from './support.ts'
+import { describeWithUpstreams, sendRequest } from './two-upstreams.ts'
 
 const usage = { usage: { prompt_tokens: 1, completion_tokens: 5, total_tokens: 6 } }
 
