@@ -13,7 +13,7 @@ function anchorsOf(page: string): Set<string> {
   return new Set(headings.map((heading) => heading.replace(/[^\w\- ]/g, '').replaceAll(' ', '-')))
 }
 
-/** Where the links of a page lead that are no web addresses. */
+/** The targets of the relative links of a page. */
 async function linksOf(file: string): Promise<string[]> {
   const links = (await Bun.file(file).text()).matchAll(/\]\((?!https?:|#)([^)#]+)/g)
   return [...links].map(([, target = '']) => target)
@@ -25,7 +25,7 @@ describe('the documents', () => {
   })
 
   test('every link to a file leads somewhere', async () => {
-    const files = ['*.md', '.github/*.md', 'docs/**/*.md'].flatMap((pattern) => [
+    const files = ['*.md', '.github/*.md', 'docs/**/*.md', 'test/*.md'].flatMap((pattern) => [
       ...new Glob(pattern).scanSync({ dot: true }),
     ])
     expect(files.length).toBeGreaterThan(70)
@@ -36,7 +36,7 @@ describe('the documents', () => {
   })
 
   test('docs/README.md lists every page once; those of providers have an index of their own', async () => {
-    const pages = ['*.md', 'formats/*.md', 'providers/README.md'].flatMap((pattern) => [
+    const pages = ['*.md', 'formats/*.md', 'internals/*.md', 'providers/README.md'].flatMap((pattern) => [
       ...new Glob(pattern).scanSync('docs'),
     ])
     expect((await linksOf('docs/README.md')).filter((target) => !target.startsWith('..')).sort()).toEqual(
@@ -74,9 +74,8 @@ describe('the documents', () => {
   })
 
   test('every link to a heading leads to one', async () => {
-    const files = ['*.md', 'docs/**/*.md'].flatMap((pattern) => [...new Glob(pattern).scanSync('.')])
     const texts = new Map(
-      await Promise.all(files.map(async (file) => [file, await Bun.file(file).text()] as const)),
+      await Promise.all(listDocuments().map(async (file) => [file, await Bun.file(file).text()] as const)),
     )
     const links = [...texts].flatMap(([file, text]) =>
       [...text.matchAll(/\]\((?!https?:)([^)#]*)#([^)]+)\)/g)].map(([, path = '', anchor = '']) => ({
@@ -87,6 +86,17 @@ describe('the documents', () => {
     )
     expect(links.length).toBeGreaterThan(20)
     expect(links.filter(({ target, anchor }) => !anchorsOf(texts.get(target) ?? '').has(anchor))).toEqual([])
+  })
+
+  test('every path in test/README.md exists, and it names every test in this folder', async () => {
+    const text = await Bun.file('test/README.md').text()
+    const named = new Set([...text.matchAll(/`((?:src|test)\/[^`]*)`/g)].map(([, path = '']) => path))
+    expect([...named].filter((path) => !existsSync(path))).toEqual([])
+    const files = [...new Glob('test/**/*.test.ts').scanSync('.')].filter(
+      (file) => !file.includes('node_modules'),
+    )
+    expect(files.length).toBeGreaterThan(50)
+    expect(files.filter((file) => !named.has(file) && !named.has(dirname(file)))).toEqual([])
   })
 
   test('S15 no dependency in the lockfile has an install script', async () => {
