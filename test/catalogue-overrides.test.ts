@@ -45,8 +45,8 @@ async function comesTo(read: () => Promise<Cost>, wanted: Cost): Promise<void> {
 // 87 tokens of the prompt and 41 of the answer: what the upstream counts.
 const tokens = 128
 
-describe.each(databaseKinds)('edits of the catalogue (%s)', (kind) => {
-  test('outlive the process, killed or stopped, and no log has a secret', async () => {
+describe.each(databaseKinds)('catalogue overrides (%s)', (kind) => {
+  test('survive a kill and a stop, and no log has a secret', async () => {
     const scene = await createScenario(kind)
     const first = await scene.start()
     const key = await first.createKey()
@@ -61,7 +61,7 @@ describe.each(databaseKinds)('edits of the catalogue (%s)', (kind) => {
   }, 60_000)
 
   if (kind === 'postgres') {
-    test('R26 what one node changes counts on the other', async () => {
+    test('R26 a change on one node takes effect on the other', async () => {
       const scene = await createScenario(kind)
       const [one, other] = [await scene.start('one'), await scene.start('other')]
       const key = await one.createKey()

@@ -80,7 +80,7 @@ describeOnEachDatabase(
     }
     const groupRows = () => server().gateway.db.selectFrom('scim_groups').select('id').execute()
 
-    test.each(makers)('%s is kept, and named', async (kind, make) => {
+    test.each(makers)('%s is enforced, and named in the error', async (kind, make) => {
       let refused: TestResponse | null = null
       for (let place = 0; place <= most && !refused; place++) {
         const answer = await make(place)
@@ -91,19 +91,19 @@ describeOnEachDatabase(
       expect(JSON.stringify(refused?.body)).toContain(`ceilings.${kind}`)
     })
 
-    test('keys holds for the exchange of a code too', async () => {
+    test('keys also limits the exchange of a code', async () => {
       await server().gateway.db.deleteFrom('auth_codes').execute()
       const { body } = await post('/auth/keys/code', { callback_url: 'https://app-0.example.com/' })
       const answer = await server().call('POST', '/auth/keys', { key: null, body: { code: body.data.id } })
       expect([answer.status, answer.body.error.metadata.reason]).toEqual([409, 'ceiling_reached'])
     })
 
-    test('another organization is not touched', async () => {
+    test('another organization is not affected', async () => {
       const key = server().foreign.managementKey
       expect((await server().call('POST', '/keys', { key, body: { name: 'key' } })).status).toBe(201)
     })
 
-    test('sessions makes the oldest ones end', async () => {
+    test('sessions ends the oldest ones', async () => {
       const { gateway, own, clock } = server()
       const sessions: string[] = []
       for (let place = 0; place <= most; place++) {
@@ -118,7 +118,7 @@ describeOnEachDatabase(
       ])
     })
 
-    test('sync jobs makes the oldest ones go', async () => {
+    test('sync jobs deletes the oldest ones', async () => {
       for (let place = 0; place < most + 2; place++) {
         expect((await post('/scim/sync-jobs', undefined)).status).toBe(202)
         server().clock.advance(1000)

@@ -13,6 +13,12 @@ function anchorsOf(page: string): Set<string> {
   return new Set(headings.map((heading) => heading.replace(/[^\w\- ]/g, '').replaceAll(' ', '-')))
 }
 
+/** One glob each: Bun finds nothing for alternatives that contain a slash. */
+function listDocuments(): string[] {
+  const patterns = ['*.md', '.github/*.md', 'docs/**/*.md', 'test/*.md']
+  return patterns.flatMap((pattern) => [...new Glob(pattern).scanSync({ dot: true })])
+}
+
 /** The targets of the relative links of a page. */
 async function linksOf(file: string): Promise<string[]> {
   const links = (await Bun.file(file).text()).matchAll(/\]\((?!https?:|#)([^)#]+)/g)
@@ -20,14 +26,12 @@ async function linksOf(file: string): Promise<string[]> {
 }
 
 describe('the documents', () => {
-  test('docs/guarantees.md is what the tests prove (npm run guarantees writes it)', async () => {
+  test('docs/guarantees.md is up to date (npm run guarantees writes it)', async () => {
     expect(await Bun.file('docs/guarantees.md').text()).toBe(await renderGuaranteesPage())
   })
 
   test('every link to a file leads somewhere', async () => {
-    const files = ['*.md', '.github/*.md', 'docs/**/*.md', 'test/*.md'].flatMap((pattern) => [
-      ...new Glob(pattern).scanSync({ dot: true }),
-    ])
+    const files = listDocuments()
     expect(files.length).toBeGreaterThan(70)
     const links = await Promise.all(
       files.map(async (file) => (await linksOf(file)).map((target) => ({ file, target }))),
@@ -56,7 +60,7 @@ describe('the documents', () => {
     expect(paths.filter((path) => !examples.test(path) && !existsSync(path))).toEqual([])
   })
 
-  test('every environment variable that is read is documented', async () => {
+  test('every environment variable is documented', async () => {
     const read = new Set<string>()
     const spy = new Proxy({}, { get: (_, name) => void read.add(String(name)) })
     readConfig(spy)

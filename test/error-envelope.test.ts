@@ -27,7 +27,7 @@ describeOnEachDatabase('what client libraries match errors by', (server) => {
     })
   })
 
-  test('a wrong key and an empty account have the words those libraries know', async () => {
+  test('a wrong key and an account without credits have the types and codes that libraries check', async () => {
     const model = 'sandbox/echo'
     expect((await chat({ model, messages }, 'wrong')).body.error).toMatchObject({
       code: 401,
@@ -37,7 +37,7 @@ describeOnEachDatabase('what client libraries match errors by', (server) => {
     })
   })
 
-  test('management operations say the same', async () => {
+  test('management operations have the same', async () => {
     const { body } = await server().call('POST', '/keys', { body: { name: 'k', limit: 'much' } })
     expect(body.error).toMatchObject({ code: 400, param: 'limit', string_code: 'invalid_request' })
   })

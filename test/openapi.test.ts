@@ -50,12 +50,12 @@ describe('query parameters', () => {
 })
 
 describe('rules that are checked in code are in the document', () => {
-  test('amounts that must be more than nothing', () => {
+  test('amounts that must be greater than zero', () => {
     expect(bodyOf('createGuardrail').properties.limit_usd.anyOf[0].minimum).toBe(1e-9)
     expect(bodyOf('grantCredits').else.properties.amount.minimum).toBe(1e-9)
   })
 
-  test('fields that exclude each other, or come together', () => {
+  test('fields that exclude or require each other', () => {
     const [both, neither] = bodyOf('createGuardrail').anyOf
     expect(both.required).toEqual(['limit_usd', 'reset_interval'])
     expect(neither.properties.limit_usd.type).toBe('null')
@@ -64,7 +64,7 @@ describe('rules that are checked in code are in the document', () => {
     expect(bodyOf('ollamaShow').anyOf).toEqual([{ required: ['model'] }, { required: ['name'] }])
   })
 
-  test('fields that a value of another requires', () => {
+  test('fields required by the value of another', () => {
     const message = bodyOf('createPresetFromChat').properties.messages.items
     expect(message.if.properties.role.enum).not.toContain('assistant')
     expect(message.then.required).toEqual(['content'])
@@ -81,12 +81,12 @@ describe('rules that are checked in code are in the document', () => {
   })
 })
 
-test('exceptions of the long run are operations', () => {
+test('exceptions of the schemathesis run name existing operations', () => {
   const ids = new Set(operations.map(({ id }) => id))
   expect(Object.keys(unstated).filter((id) => !ids.has(id))).toEqual([])
 })
 
-describe('answers', () => {
+describe('responses', () => {
   test('streams and feeds are among the content types', () => {
     const typesOf = (id: string) => Object.keys(described(id).responses['200'].content)
     for (const id of ['createChatCompletion', 'createMessage', 'createResponse', 'getResponse'])
@@ -95,7 +95,7 @@ describe('answers', () => {
     expect(typesOf('listModels')).toContain('application/rss+xml')
   })
 
-  test('errors have the form the document gives them', () => {
+  test('errors match the schema of the document', () => {
     const error = gatewayError('not_found', 'There is no such thing.')
     for (const { id, inference, encodeError, errorSchema } of operations) {
       const encode = inference?.encodeError ?? encodeError

@@ -18,14 +18,14 @@ describe('the declarations', () => {
   })
 
   // The bytes of an upload go to an address that is sealed, short-lived, and ends with the key it was made for.
-  test('S2 only the exchange of a code and the bytes of an upload need no key', () => {
+  test('S2 only the exchange of a code and the bytes of an upload are public', () => {
     const open = operations
       .filter((operation) => operation.access === 'public')
       .map((operation) => operation.id)
     expect(open).toEqual(['exchangeAuthCode', 'sendGeminiUpload'])
   })
 
-  test('openapi.json is what the declarations say (npm run openapi writes it)', async () => {
+  test('openapi.json matches the declarations (npm run openapi writes it)', async () => {
     const committed = await Bun.file('openapi.json').json()
     expect(committed).toEqual(JSON.parse(JSON.stringify(buildOpenApiDocument(operations))))
   })
@@ -74,7 +74,7 @@ describeOnEachDatabase(
         malformedTests(operation, server, send)
         foreignTests(operation, server)
 
-        test('answers as its schema says', async () => {
+        test('the response matches its schema', async () => {
           const key = keyFor(operation, server().own)
           const { path, body } = await makeSample(server(), operation.id, server().own)
           const answer = await server().call(operation.method, path, { key, body })
@@ -142,7 +142,7 @@ function malformedTests(operation: Operation, server: () => TestServer, send: Se
       expect(answer.status).toBe(400)
     })
     if (operation.inference) {
-      test('R31 an unknown field is no reason to refuse', async () => {
+      test('R31 an unknown field is not rejected', async () => {
         const { body } = await makeSample(server(), operation.id, server().own)
         const answer = await send(keyFor(operation, server().own), {
           body: { ...(body as object), no_such_field: 1 },

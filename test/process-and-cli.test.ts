@@ -141,7 +141,7 @@ describe('the process', () => {
     expect(() => process.kill(pid, 0)).toThrow()
   })
 
-  test('kill -9 of the launcher stops the server: the next start finds everything free', async () => {
+  test('kill -9 of the launcher stops the server: the next start finds port and data unlocked', async () => {
     const dataDir = folder()
     const program = start(dataDir)
     await program.url()
@@ -152,13 +152,13 @@ describe('the process', () => {
     expect(await start(dataDir).url()).toStartWith('http://127.0.0.1:')
   })
 
-  test('the scripts of npm need no POSIX shell: "exec" is a command of ours on Windows', () => {
+  test('npm scripts need no POSIX shell: on Windows "exec" is exec.cmd', () => {
     const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
     expect(Object.values(scripts).filter((line) => /[;&|$`'*]/.test(String(line)))).toEqual([])
     expect(readFileSync(join(root, 'exec.cmd'), 'utf8')).toEndWith('\r\n@%*\r\n')
   })
 
-  test('a damaged database is one sentence without a stack', async () => {
+  test('a damaged database is reported in one sentence without a stack', async () => {
     const dataDir = folder()
     writeFileSync(
       join(dataDir, 'headgate.sqlite'),
@@ -171,7 +171,7 @@ describe('the process', () => {
     expect(program.output).toStartWith('headgate: Cannot open the database')
   })
 
-  test('S10 a secret key file that others may read is warned of', async () => {
+  test('S10 a secret key file that others may read causes a warning', async () => {
     const dataDir = folder()
     const file = join(dataDir, 'secret.key')
     writeFileSync(file, 'Tn47vXw2LbQpYd81Rm5cHs36k9zQ0uJe')
@@ -181,7 +181,7 @@ describe('the process', () => {
     expect(program.output).toContain('secret.key is readable by other users')
   })
 
-  test('S10 a data directory that another process holds is refused, naming its pid', async () => {
+  test('S10 a data directory locked by another process is an error that names its pid', async () => {
     const dataDir = folder()
     const holder = start(dataDir)
     await holder.url()
@@ -194,7 +194,7 @@ describe('the process', () => {
     expect(await start(dataDir).url()).toStartWith('http://127.0.0.1:')
   })
 
-  test('S10 a SQLite file that another process serves is refused, wherever the data directories are', async () => {
+  test('S10 a SQLite file in use by another process is an error, wherever the data directories are', async () => {
     const environment = { DATABASE_URL: `sqlite:${join(folder(), 'shared.sqlite')}` }
     const first = start(folder(), environment)
     await first.url()
@@ -204,7 +204,7 @@ describe('the process', () => {
     expect(second.output).toContain('is in use by another Headgate process')
   })
 
-  test('HEADGATE_MANAGEMENT_KEY is exactly that key; a new value replaces the old one', async () => {
+  test('HEADGATE_MANAGEMENT_KEY sets the management key; a new value replaces the old one', async () => {
     const dataDir = folder()
     const first = start(dataDir, { HEADGATE_MANAGEMENT_KEY: 'my-own-management-key-1' })
     const url = await first.url()
@@ -218,7 +218,7 @@ describe('the process', () => {
     expect((await keyInfo(secondUrl, 'my-own-management-key-2')).status).toBe(200)
   })
 
-  test('a first start that cannot listen makes nothing: the keys are shown by the one that can', async () => {
+  test('a first start that cannot listen creates nothing: the next start shows the keys', async () => {
     const dataDir = folder()
     const attempt = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() })
     const refused = start(dataDir, { PORT: String(attempt.port) })
@@ -254,7 +254,7 @@ describe('the process', () => {
     expect(program.output.trim()).toBe('headgate: PORT must be an integer from 0 to 65535, not "eighty".')
   })
 
-  test('the wrong secret key for the data is refused', async () => {
+  test('a secret key that does not match the data is rejected', async () => {
     const dataDir = folder()
     const first = start(dataDir, { HEADGATE_SECRET_KEY: 'the first secret key'.replaceAll(' ', '-') })
     await first.url()
@@ -265,7 +265,7 @@ describe('the process', () => {
     expect(await second.exit()).toBe(1)
   })
 
-  test('SIGHUP reloads headgate.yaml; a mistake names the line and keeps the old one', async () => {
+  test('SIGHUP reloads headgate.yaml; an error names the line and the old settings stay', async () => {
     const dataDir = folder()
     const file = join(dataDir, 'my.yaml')
     const model = (id: string) => `
@@ -297,7 +297,7 @@ models:
     expect(await status('acme/two')).toBe(200)
   })
 
-  test('a request in flight is finished before the process stops', async () => {
+  test('a request in flight completes before the process stops', async () => {
     const program = start(folder(), { HEADGATE_MANAGEMENT_KEY: 'my-own-management-key' })
     const url = await program.url()
     const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>()
@@ -336,7 +336,7 @@ describe('npm run dev', () => {
   })
 })
 
-describe('a stop that must cut a stream', () => {
+describe('a stop that cuts off a stream', () => {
   const ends: [string, string, object, RegExp][] = [
     [
       'chat',
@@ -346,39 +346,42 @@ describe('a stop that must cut a stream', () => {
     ],
     ['messages', 'messages', { max_tokens: 5000 }, /event: error\ndata: .*shutting down/],
   ]
-  test.each(ends)('tells its %s client with an error event, and settles it', async (_, path, more, end) => {
-    const dataDir = folder()
-    const settings = join(dataDir, 'headgate.yaml')
-    writeFileSync(settings, 'limits: { drain: 0.3 }\n')
-    const program = start(dataDir, { HEADGATE_CONFIG: settings })
-    const url = await program.url()
-    const key = (await program.says(/Inference key +(\S+)/))[1] ?? ''
-    const messages = [{ role: 'user', content: 'sandbox:length=5000 sandbox:slow=50' }]
-    const response = await fetch(`${url}/api/v1/${path}`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${key}` },
-      body: JSON.stringify({ model: 'sandbox/echo', stream: true, messages, ...more }),
-    })
-    const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
-    let text = (await reader?.read())?.value ?? ''
-    program.signal('SIGTERM')
-    for (;;) {
-      const chunk = await reader?.read()
-      if (!chunk || chunk.done) break
-      text += chunk.value
-    }
-    expect(text).toMatch(end)
-    expect(await program.exit()).toBe(0)
-    const second = start(dataDir)
-    const record = await fetch(
-      `${await second.url()}/api/v1/generation?id=${response.headers.get('x-generation-id')}`,
-      {
+  test.each(ends)(
+    'sends an error event to its %s client, and settles the request',
+    async (_, path, more, end) => {
+      const dataDir = folder()
+      const settings = join(dataDir, 'headgate.yaml')
+      writeFileSync(settings, 'limits: { drain: 0.3 }\n')
+      const program = start(dataDir, { HEADGATE_CONFIG: settings })
+      const url = await program.url()
+      const key = (await program.says(/Inference key +(\S+)/))[1] ?? ''
+      const messages = [{ role: 'user', content: 'sandbox:length=5000 sandbox:slow=50' }]
+      const response = await fetch(`${url}/api/v1/${path}`, {
+        method: 'POST',
         headers: { authorization: `Bearer ${key}` },
-      },
-    )
-    const { data } = (await record.json()) as { data: Record<string, unknown> }
-    expect(data.total_cost).toBeGreaterThan(0)
-  })
+        body: JSON.stringify({ model: 'sandbox/echo', stream: true, messages, ...more }),
+      })
+      const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
+      let text = (await reader?.read())?.value ?? ''
+      program.signal('SIGTERM')
+      for (;;) {
+        const chunk = await reader?.read()
+        if (!chunk || chunk.done) break
+        text += chunk.value
+      }
+      expect(text).toMatch(end)
+      expect(await program.exit()).toBe(0)
+      const second = start(dataDir)
+      const record = await fetch(
+        `${await second.url()}/api/v1/generation?id=${response.headers.get('x-generation-id')}`,
+        {
+          headers: { authorization: `Bearer ${key}` },
+        },
+      )
+      const { data } = (await record.json()) as { data: Record<string, unknown> }
+      expect(data.total_cost).toBeGreaterThan(0)
+    },
+  )
 })
 
 describe('the command line', () => {
@@ -389,7 +392,7 @@ describe('the command line', () => {
     return { code, output: program.output.trim() }
   }
 
-  test('keys, orgs, credits and signin work beside a running server', async () => {
+  test('keys, orgs, credits and signin work next to a running server', async () => {
     const dataDir = folder()
     const server = start(dataDir)
     const url = await server.url()
@@ -440,7 +443,7 @@ describe('the command line', () => {
     expect(output).not.toContain('    at ')
   })
 
-  test('config check names what is wrong', async () => {
+  test('config check names each error', async () => {
     const dataDir = folder()
     const file = join(dataDir, 'broken.yaml')
     writeFileSync(file, 'regions: { default: mars }\n')
@@ -451,7 +454,7 @@ describe('the command line', () => {
     expect((await run(dataDir, ['config', 'check'], { HEADGATE_CONFIG: file })).code).toBe(0)
   })
 
-  test('a data directory that cannot be written is one sentence', async () => {
+  test('a data directory that is not writable is reported in one sentence', async () => {
     const dataDir = folder()
     const file = join(dataDir, 'file')
     writeFileSync(file, '')

@@ -97,7 +97,7 @@ for (const kind of databaseKinds) {
   describe.each(readdirSync(schemas))(
     `an installation of the release with schema %s (${kind})`,
     (release) => {
-      test('R7 I2 I6 keeps its figures, settles what it left unfinished, and has books that agree', async () => {
+      test('R7 I2 I6 preserves its totals, settles open holds, and passes the ledger check', async () => {
         const { expected, gateway, get, stop } = await takeOver(release, kind)
         try {
           expect(await migrate(gateway.db)).toEqual([])

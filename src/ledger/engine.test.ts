@@ -21,7 +21,7 @@ import { Spool } from './spool.ts'
 import { SqliteEngine } from './sqlite-engine.ts'
 
 const batches = isLong ? 2000 : 60
-const mostAtOnce = 40
+const maxBatchSize = 40
 /** Of a key, for a day. */
 const budget = 1000n
 const batchesPerDay = 20
@@ -35,20 +35,20 @@ const random = createRandom()
 const pick = <T>(list: readonly T[]) => list[Math.floor(random() * list.length)] as T
 
 const organizations = ['one', 'two']
-const noTokens = Object.fromEntries(
+const zeroTokens = Object.fromEntries(
   ['input', 'cache_read', 'cache_read_audio', 'cache_write', 'cache_write_1h', 'input_audio', 'input_image']
     .concat(['input_video', 'output', 'reasoning', 'output_audio', 'output_image'])
     .map((name) => [`tokens_${name}`, 0]),
 )
 
-/** Operations as requests make them, and what the ledger said to each. */
+/** Operations as requests make them, and their results. */
 class Requests {
   readonly open: AdmitOperation[] = []
   readonly settled: Settlement[] = []
   #count = 0
   #batches = 0
   #day = firstDay
-  refused = 0
+  rejected = 0
 
   admit(): AdmitOperation {
     const organizationId = pick(organizations)
@@ -108,7 +108,7 @@ class Requests {
     const step = random() < 0.2 ? pick([-366, -31, -7, -1, 1, 31]) : 0
     const days = Math.floor(this.#batches++ / batchesPerDay) + step
     this.#day = utcDay(Date.parse(firstDay) + days * dayMs)
-    for (let left = 1 + Math.floor(random() * mostAtOnce); left > 0; left--) {
+    for (let left = 1 + Math.floor(random() * maxBatchSize); left > 0; left--) {
       const kind = random()
       const [open, settled] = [pick(this.open), pick(this.settled)]
       if (kind < 0.5) ops.push(this.admit())
@@ -119,12 +119,12 @@ class Requests {
     return ops
   }
 
-  /** What a batch did, as the one who asked for it sees it. */
-  took(ops: LedgerOperation[], results: unknown[]): void {
-    for (const [place, op] of ops.entries()) {
+  /** Records the results of a batch. */
+  recordResults(ops: LedgerOperation[], results: unknown[]): void {
+    for (const [index, op] of ops.entries()) {
       if (op.op === 'admit') {
-        if (results[place] === null) this.open.push(op)
-        else this.refused++
+        if (results[index] === null) this.open.push(op)
+        else this.rejected++
       } else if (op.op === 'settle') {
         const at = this.open.findIndex(({ request }) => request.id === op.id)
         if (at >= 0) this.settled.push(op) && this.open.splice(at, 1)
@@ -134,7 +134,7 @@ class Requests {
 }
 
 const blank = {
-  ...noTokens,
+  ...zeroTokens,
   user_id: null,
   requested_model: '',
   model: '',
@@ -172,14 +172,14 @@ const blank = {
   service_tier: null,
 }
 
-function engineOn(url: string): LedgerEngine {
+function openEngine(url: string): LedgerEngine {
   const log = pino({ level: 'silent' })
   if (isPostgresUrl(url))
     return new PostgresEngine(new PostgresBatchConnection(url), new Spool(tmpdir(), log))
   return new SqliteEngine(url, systemClock, log)
 }
 
-/** What a crash at this moment leaves: the journal as it is now, and the database as it is then at the latest. */
+/** Copies what a crash at this moment leaves: the journal as it is now, and the database at most as far. */
 function copyAsCrashed(path: string, to: string): void {
   for (const left of listSegmentFiles(path)) copyFileSync(left, left.replace(path, to))
   const database = new Database(path)
@@ -187,14 +187,14 @@ function copyAsCrashed(path: string, to: string): void {
   database.close()
 }
 
-/** Whoever was not told what became of a batch asks for all of it again. */
-function again(ops: LedgerOperation[]): LedgerOperation[] {
+/** As a caller that did not receive the results repeats a batch. */
+function asRetry(ops: LedgerOperation[]): LedgerOperation[] {
   return ops.map((op) => (op.op === 'admit' ? { ...op, isRetry: true } : op))
 }
 
 for (const kind of databaseKinds) {
   test(
-    `R2 R13 I1 I3 I4 I6 batches, replays, new starts and a clock that steps leave books that balance (${kind})`,
+    `R2 R13 I1 I3 I4 I6 batches, replays, restarts and a clock that steps leave a ledger that balances (${kind})`,
     async () => {
       const scene = await createScenario(kind)
       let { databaseUrl } = scene
@@ -206,7 +206,7 @@ for (const kind of databaseKinds) {
         .values(organizations.map((id) => ({ id, name: id, ...created })))
         .execute()
       const requests = new Requests()
-      let engine = engineOn(databaseUrl)
+      let engine = openEngine(databaseUrl)
       let operations = 0
       let replays = 0
       let crashes = 0
@@ -222,15 +222,15 @@ for (const kind of databaseKinds) {
             databaseUrl = copy
           }
           await engine.close()
-          engine = engineOn(databaseUrl)
+          engine = openEngine(databaseUrl)
           await engine.open(async () => undefined)
         }
         if (random() < 0.3) {
-          const admitted = ops.filter((_, place) => results[place] === null)
-          await engine.run(again(admitted), now)
+          const admitted = ops.filter((_, index) => results[index] === null)
+          await engine.run(asRetry(admitted), now)
           replays++
         }
-        requests.took(ops, results)
+        requests.recordResults(ops, results)
         operations += ops.length
       }
       await engine.close()
@@ -249,12 +249,12 @@ for (const kind of databaseKinds) {
           expect(meter.day_nanos + meter.held_day_nanos <= budget).toBe(true)
         }
       }
-      expect(requests.refused).toBeGreaterThan(0)
-      const { refused, settled } = requests
+      expect(requests.rejected).toBeGreaterThan(0)
+      const { rejected, settled } = requests
       printTotals(`the engine on ${kind}`, {
         operations,
         settled: settled.length,
-        refused,
+        rejected,
         'batches replayed': replays,
         crashes,
         entries: ledger.entries.length,

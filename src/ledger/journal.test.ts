@@ -57,7 +57,7 @@ function engineOn(path: string): SqliteEngine {
   return engine
 }
 
-/** What a crash at this moment leaves: the journal as it is now, and the database as it is then at the latest. */
+/** What a crash at this moment leaves: the journal as it is now, and the database at most as far. */
 function crashed(path: string): string {
   const to = mkdtempSync(join(folder, 'crashed-'))
   for (const left of [...listSegmentFiles(path), durableOf(path)].filter(existsSync)) {
@@ -147,7 +147,7 @@ describe('the journal of the ledger', () => {
     engine = engineOn(path)
   })
 
-  test('R7 I2 what was done before a crash is there after it, once, however often it is taken up', async () => {
+  test('R7 I2 what was done before a crash is there after it, once, however often it is recovered', async () => {
     const [settled, open] = [hold(), hold()]
     await run(engine, settled, open, charge(settled, 7n))
     const left = crashed(path)
@@ -163,7 +163,7 @@ describe('the journal of the ledger', () => {
     expect(await takenUp(again)).toEqual(expected)
   })
 
-  test('R7 a charge in one piece for a hold of an earlier one, both before and after a fold', async () => {
+  test('R7 a charge in one segment for a hold in an earlier one, before and after a flush', async () => {
     const [first, second] = [hold(), hold()]
     await run(engine, first, second)
     await engine.flush()
@@ -176,7 +176,7 @@ describe('the journal of the ledger', () => {
     expect(holds).toEqual([{ id: second.request.id, checkpoint: '{"kept":1}' }])
   })
 
-  test('I2 what is settled and not folded yet cannot be settled a second time', async () => {
+  test('I2 what is settled and not flushed yet cannot be settled a second time', async () => {
     const admit = hold()
     await run(engine, admit)
     await engine.flush()
@@ -199,7 +199,7 @@ describe('the journal of the ledger', () => {
     expect(await readLedgerSnapshot(path).then(({ generations }) => generations)).toHaveLength(10)
   })
 
-  test('R7 a torn end is left out: its client was told nothing', async () => {
+  test('R7 a torn end is dropped: its client received no confirmation', async () => {
     const [first, second] = [hold(), hold()]
     await run(engine, first, second)
     await run(engine, charge(first, 7n))
@@ -217,7 +217,7 @@ describe('the journal of the ledger', () => {
     }
   })
 
-  test('R7 what an earlier piece left behind in the file is no part of a later one', async () => {
+  test('R7 what an earlier segment left in a reused file is not part of the later one', async () => {
     for (let piece = 0; piece < 4; piece++) {
       const many = Array.from({ length: 8 - 2 * piece }, () => hold())
       await run(engine, ...many, ...many.map((admit) => charge(admit, 1n)))
@@ -227,7 +227,7 @@ describe('the journal of the ledger', () => {
     expect(await takenUp(left)).toMatchObject({ spent: [20n, 20n, 20n], held: [0n, 0n, 0n], holds: [] })
   })
 
-  test('R7 a torn first line over what an earlier piece left behind is left out', async () => {
+  test('R7 a torn first line over what an earlier segment left is dropped', async () => {
     await engine.open()
     const earlier = [hold(), hold(), hold()]
     await Promise.all(earlier.map((admit) => engine.run([admit, charge(admit, 1n)])))
@@ -259,7 +259,7 @@ describe('the journal of the ledger', () => {
     expect((await takenUp(left)).spent).toEqual([16n, 16n, 16n])
   })
 
-  test('R7 what was not on disk when the power went is left out, and so is what came after', async () => {
+  test('R7 what was not on disk at a power cut is dropped, and so is what came after', async () => {
     const holds = [hold(), hold(), hold()]
     for (const admit of holds) await run(engine, admit)
     const left = crashed(path)
@@ -270,7 +270,7 @@ describe('the journal of the ledger', () => {
     expect((await takenUp(left)).holds).toEqual(holds.slice(0, 1).map(({ request }) => request.id))
   })
 
-  /** A charge that was told of, and a piece whose predecessor lost its end to a power cut. */
+  /** A confirmed charge, and a segment whose predecessor lost its end to a power cut. */
   async function leaveCutPiece() {
     const [told, lost, after] = [hold(), hold(), hold()]
     await run(engine, told, charge(told, 7n))
@@ -284,12 +284,12 @@ describe('the journal of the ledger', () => {
     return { left, records: [[told.request.id, 7n]] }
   }
 
-  test('R7 a piece whose predecessor lost its end to a power cut is left out', async () => {
+  test('R7 a segment whose predecessor lost its end to a power cut is dropped', async () => {
     const { left, records } = await leaveCutPiece()
     expect((await takenUp(left)).records).toEqual(records)
   })
 
-  test('R7 a piece after a cut one is left out also when the start that finds it is interrupted', async () => {
+  test('R7 a segment after a cut one is dropped also when the start that finds it is interrupted', async () => {
     const { left, records } = await leaveCutPiece()
     const interrupted = spyOn(fs, 'unlinkSync').mockImplementation(() => {
       throw new Error('interrupted')
@@ -299,7 +299,7 @@ describe('the journal of the ledger', () => {
     expect((await takenUp(left)).records).toEqual(records)
   })
 
-  test('R7 a journal beside a database that is older or another stops the start', async () => {
+  test('R7 a journal of another database, or of a newer state of it, stops the start', async () => {
     const older = crashed(path)
     for (const amount of [7n, 9n]) {
       await engine.flush()
@@ -311,7 +311,7 @@ describe('the journal of the ledger', () => {
     expect(await engineOn(older).open().catch(String)).toContain('does not belong to the database')
   })
 
-  /** Leaves what another version would have: lines of its own after a clean stop of this one. */
+  /** Writes lines as another version would, after a clean stop of this one. */
   async function writtenBy(lines: (settle: Settlement) => string[]): Promise<AdmitOperation> {
     const admit = hold()
     await run(engine, admit)
@@ -342,7 +342,7 @@ describe('the journal of the ledger', () => {
     })
   })
 
-  test('R7 a journal of a newer version stops the start, says so, and is left as it is', async () => {
+  test('R7 a journal of a newer version stops the start with a message, and is not changed', async () => {
     await writtenBy((settle) => [
       encodeColumns(generationColumns).replace(/\d+/, '99'),
       encodeSettlement(settle),
@@ -351,7 +351,7 @@ describe('the journal of the ledger', () => {
     expect(listSegmentFiles(path)).toHaveLength(1)
   })
 
-  test('one refused record costs the others nothing, and its sums stay right', async () => {
+  test('one rejected record does not affect the others, and the totals stay right', async () => {
     const [good, bad, other] = [hold(), hold(), hold()]
     const refused = charge(bad, 5n, { model: null as unknown as string })
     await run(engine, good, bad, other, charge(good, 3n), refused, charge(other, 4n))
@@ -365,7 +365,7 @@ describe('the journal of the ledger', () => {
     expect(spent).toEqual([12n, 12n, 12n])
   })
 
-  test('what cannot even be handed to the database keeps nothing behind it back', async () => {
+  test('what cannot be encoded for the database does not block what follows', async () => {
     const [good, bad] = [hold(), hold()]
     const short = charge(bad, 0n)
     await run(engine, good, bad)
@@ -376,7 +376,7 @@ describe('the journal of the ledger', () => {
     expect(holds).toEqual([])
   })
 
-  test('what goes along with a charge and is refused does not cost the charge', async () => {
+  test('extra statements that are rejected do not lose the charge', async () => {
     const admit = hold()
     const insert = 'insert into instance (name, value) values (?, ?)'
     const companions = [
@@ -391,7 +391,7 @@ describe('the journal of the ledger', () => {
     database.close()
   })
 
-  test('R24 without room for a file nothing is done, and all of it once there is', async () => {
+  test('R24 with a full disk nothing is done, and everything once there is room', async () => {
     await engine.open()
     mkdirSync(`${path}-ledger-1`)
     const admit = hold()
@@ -403,7 +403,7 @@ describe('the journal of the ledger', () => {
     expect((await takenUp(path)).spent).toEqual([3n, 3n, 3n])
   })
 
-  test('R7 I3 a charge that a full disk does not take is made once, however often it is tried again', async () => {
+  test('R7 I3 a charge that fails on a full disk is made once, however often it is retried', async () => {
     const placed = hold()
     await run(engine, placed)
     await engine.flush()
@@ -423,7 +423,7 @@ describe('the journal of the ledger', () => {
     expect(await takenUp(path)).toMatchObject({ records: [[placed.request.id, 7n]], spent: [7n, 7n, 7n] })
   })
 
-  test('R7 a charge that comes after the end is in the journal, whatever the database did not take by then', async () => {
+  test('R7 a charge after the close is in the journal, even if the database had not caught up', async () => {
     const [first, second, late] = [hold(), hold(), hold()]
     await run(engine, first, second, late)
     await engine.flush()
@@ -440,7 +440,7 @@ describe('the journal of the ledger', () => {
     expect((await takenUp(crashed(path))).spent).toEqual([7n, 7n, 7n])
   })
 
-  test('R24 a database that is kept by another holds nobody up, and catches up by itself', async () => {
+  test('R24 a database locked by another process blocks no request, and catches up afterwards', async () => {
     const other = new Database(path)
     await engine.open()
     other.run('begin immediate')
@@ -454,8 +454,8 @@ describe('the journal of the ledger', () => {
     expect((await readLedgerSnapshot(path)).generations).toHaveLength(1)
   })
 
-  describe('R7 a loss of what clients were told stops the start and names the file', () => {
-    /** Two pieces that are not in the database, each with a charge that a client was told of. */
+  describe('R7 a loss of confirmed charges stops the start and names the file', () => {
+    /** Two segments that are not in the database, each with a confirmed charge. */
     async function twoPieces(): Promise<{ left: string; files: string[] }> {
       const [first, second] = [hold(), hold()]
       await run(engine, first, second)
@@ -464,7 +464,7 @@ describe('the journal of the ledger', () => {
       other.run('begin immediate')
       await run(engine, charge(first, 7n))
       const folded = engine.flush()
-      // The first piece is closed by now, and waits for the database.
+      // The first segment is closed by now, and waits for the database.
       await new Promise(setImmediate)
       await run(engine, charge(second, 9n))
       const left = crashed(path)
@@ -515,7 +515,7 @@ describe('the journal of the ledger', () => {
       expect((await takenUp(left)).spent).toEqual([16n, 16n, 16n])
     })
 
-    test('a piece before one that was on disk, where nobody wrote the sizes down', async () => {
+    test('a segment before one that was on disk, without recorded sizes', async () => {
       const holds = [hold(), hold(), hold(), hold()]
       await run(engine, ...holds)
       await engine.flush()
@@ -525,7 +525,7 @@ describe('the journal of the ledger', () => {
         Settlement,
         ...Settlement[],
       ]
-      // Two lines of one piece: nothing else runs in between.
+      // Two lines of one segment: nothing else runs in between.
       const written = [await engine.run([first]), await engine.run([second as Settlement])]
       for (const { durable } of written) await durable
       const folded = engine.flush()
@@ -543,7 +543,7 @@ describe('the journal of the ledger', () => {
       expect(await refusal(left)).toContain(`${file} has`)
     })
 
-    test('all files deleted beside the database they belong to, but not beside a backup of it', async () => {
+    test('all files deleted next to their database, but not next to a backup of it', async () => {
       const { left, files } = await twoPieces()
       for (const file of [...files, durableOf(left)]) rmSync(file)
       const backup = crashed(left)
@@ -556,7 +556,7 @@ describe('the journal of the ledger', () => {
       expect((await takenUp(left)).spent).toEqual([0n, 0n, 0n])
     })
 
-    test('until the operator accepts it: what can follow is taken up, the rest is set aside', async () => {
+    test('until the operator accepts it: what can be recovered is, the rest is moved away', async () => {
       const { left, files } = await twoPieces()
       const [first = '', second = ''] = files
       const again = crashed(left)
@@ -570,7 +570,7 @@ describe('the journal of the ledger', () => {
       expect(asides.every(existsSync)).toBe(true)
     })
 
-    test('damage that is accepted costs what comes after it, and keeps the damaged file', async () => {
+    test('accepted damage loses what follows it, and the damaged file is preserved', async () => {
       const { left, files } = await twoPieces()
       const [first = '', second = ''] = files
       const bytes = readFileSync(first)
@@ -583,7 +583,7 @@ describe('the journal of the ledger', () => {
       expect(readFileSync(asides[0] ?? '')).toEqual(bytes)
     })
 
-    test('of a piece that is damaged in its middle the beginning is taken up', async () => {
+    test('the beginning of a segment that is damaged in its middle is recovered', async () => {
       const [first, second, third] = [hold(), hold(), hold()]
       await run(engine, first, second, third)
       await engine.flush()

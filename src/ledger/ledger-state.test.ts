@@ -14,7 +14,7 @@ import {
 import { applyOtherDays, planDayLookup } from './meter-days.ts'
 import { encodeChangedDays } from './tables.ts'
 
-/** Each run is so many operations on one book. */
+/** Each run is so many operations on one ledger state. */
 const operations = 500
 const runs = isLong ? 2000 : 40
 
@@ -31,7 +31,7 @@ interface Step {
   share: number
   /** How many days the clock steps, forward or back. */
   days: number
-  /** What changed is written, and looked up when it is needed again. */
+  /** Changed days are written, and looked up when needed again. */
   isWritten: boolean
   subjects: number[]
 }
@@ -62,7 +62,7 @@ const limits: fc.Arbitrary<Limit[]> = fc.array(
   { maxLength: 5 },
 )
 
-/** What was set aside and what came of it, as plain lists: everything a meter says can be counted from them. */
+/** Holds and settlements as plain lists: every total of a meter can be computed from them. */
 interface Record_ {
   id: string
   subjects: readonly string[]
@@ -71,7 +71,7 @@ interface Record_ {
   spent: { amount: bigint; byok: bigint }
 }
 
-/** The book under test beside a list that is added up anew. */
+/** The state under test, and a list from which every total is recomputed. */
 class Twin {
   readonly book = new LedgerState()
   readonly records: Record_[] = []
@@ -188,7 +188,7 @@ class Twin {
     }
   }
 
-  /** Posted and held in the window that the meter is in, added up from the beginning. */
+  /** Posted and held in the current window of the meter, summed from the list. */
   #counted(subject: string, window: Window, includeByok: boolean): bigint {
     const meter = this.book.meters.get(subject)
     let sum = 0n
@@ -200,7 +200,7 @@ class Twin {
     return sum
   }
 
-  /** I3: asking for what is held changes nothing. */
+  /** I3: a repeated hold changes nothing. */
   #admitAgain({ pick }: Step): void {
     const record = this.records[pick % Math.max(1, this.records.length)]
     if (!record?.held) return
@@ -228,7 +228,7 @@ class Twin {
     this.settled++
   }
 
-  /** I3: what is settled stays as it is. */
+  /** I3: a settlement does not change afterwards. */
   #settleAgain({ pick }: Step): void {
     const closed = this.records.filter(({ held }) => held === null)
     const record = closed[pick % Math.max(1, closed.length)]
@@ -238,7 +238,7 @@ class Twin {
     expect(this.#totals()).toEqual(before)
   }
 
-  /** Every sum of every meter is what the list adds up to; nothing is below zero. */
+  /** Every total of every meter equals the sum of the list; none is below zero. */
   agrees(): void {
     for (const [subject, meter] of this.book.meters) {
       for (const window of windowNames) {
@@ -286,7 +286,7 @@ test(
       }),
       { numRuns: runs, seed: 20_270_228, endOnFailure: true },
     )
-    // A run that refuses nothing, or everything, proves nothing.
+    // A run that rejects nothing, or everything, proves nothing.
     expect(sums.refused).toBeGreaterThan(sums.operations / 50)
     expect(sums.settled).toBeGreaterThan(sums.operations / 50)
     printTotals('the book', sums)

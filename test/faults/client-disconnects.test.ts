@@ -14,7 +14,7 @@ afterAll(closeScenarios)
 
 for (const kind of databaseKinds) {
   test(
-    `R4 R5 I2 I5 clients that leave after ${leaves.join(', ')} events of ${tokens} are charged once each (${kind})`,
+    `R4 R5 I2 I5 clients that disconnect after ${leaves.join(', ')} events of ${tokens} are charged once each (${kind})`,
     async () => {
       const scene = await createScenario(kind)
       const gateway = await scene.start()
@@ -42,14 +42,14 @@ async function leaveEarly(scene: FaultScenario, gateway: GatewayProcess): Promis
     await Promise.all([
       ...leaves.map((leaveAfter) => ask({ leaveAfter })),
       ...leaves.map((leaveAfter) => ask({ leaveAfter, model: 'faults/stubborn' })),
-      // Before there is an answer.
+      // Before the response begins.
       ask({ leaveAfterMs: count % 8 }),
       ask({ leaveAfterMs: count % 8, stream: false, paceMs: 20 }),
     ])
   }
 }
 
-/** What clients left behind is settled after they are gone. */
+/** Abandoned requests are settled after their clients have disconnected. */
 async function settled(scene: FaultScenario, least: number): Promise<void> {
   await scene.vendor.idle()
   for (const deadline = Date.now() + 20_000; Date.now() < deadline; await Bun.sleep(20)) {
@@ -60,7 +60,7 @@ async function settled(scene: FaultScenario, least: number): Promise<void> {
 
 type Generation = LedgerSnapshot['generations'][number] | undefined
 
-/** Whoever leaves just before the last event may not be missed in time. */
+/** A disconnect just before the last event may be noticed too late. */
 function wasLate({ events }: ClientOutcome, row: Generation): boolean {
   return row?.status === 'completed' && events === tokens - 1
 }
@@ -68,7 +68,7 @@ function wasLate({ events }: ClientOutcome, row: Generation): boolean {
 function expectCharge({ events }: ClientOutcome, row: Generation): void {
   expect(row?.status).toBe('cancelled')
   if (row?.provider === 'stubborn') {
-    // It goes on when nobody listens, bills all of it, and says so at its end.
+    // It completes the reply regardless, bills all of it, and reports that at the end.
     const cost_nanos = listPrice('faults/stubborn', tokens)
     expect(row).toMatchObject({ usage_source: 'reported', cost_nanos })
     return

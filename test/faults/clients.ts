@@ -1,36 +1,36 @@
 import { buildPrompt, type ModelName } from './vendor.ts'
 
-/** What a client wants, and when it has enough. */
+/** A request, and when its client disconnects. */
 export interface RequestSpec {
   model?: ModelName
   stream?: boolean
   tokens?: number
   paceMs?: number
-  /** It leaves when it has seen so many events with content. */
+  /** It disconnects after so many events with content. */
   leaveAfter?: number
-  /** It leaves after this time, whatever it has seen. */
+  /** It disconnects after this time. */
   leaveAfterMs?: number
 }
 
-/** What a client knows when it is over. */
+/** What the client received. */
 export interface ClientOutcome {
   number: string
-  /** Null when there was no answer at all. */
+  /** Null when there was no response at all. */
   status: number | null
   code: string | null
   retryAfter: string | null
   generationId: string | null
   /** With content, for streams. */
   events: number
-  /** `usage.cost` of the answer. */
+  /** `usage.cost` of the reply. */
   cost: number | null
-  /** It saw the end of its answer. */
+  /** It received the end of the reply. */
   ended: boolean
-  /** It saw an error in the middle of a stream. */
+  /** It received an error within a stream. */
   broken: boolean
 }
 
-/** Clients that write down what they were told. */
+/** Clients that log what they received. */
 export class Clients {
   readonly log: ClientOutcome[] = []
   #count = 0
@@ -54,7 +54,7 @@ export class Clients {
     try {
       await runRequest(url, key, spec, outcome, leaving)
     } catch {
-      // The server was killed, or the client left.
+      // The server was killed, or the client disconnected.
     } finally {
       if (timer) clearTimeout(timer)
     }

@@ -85,7 +85,7 @@ async function leaveFrozenMeters(db: Db, total: bigint) {
 }
 
 for (const kind of databaseKinds) {
-  test(`R13 R23 I6 an upgrade mends what a clock that was ahead had broken (${kind})`, async () => {
+  test(`R13 R23 I6 an upgrade repairs meters and roll-ups written while the clock was ahead (${kind})`, async () => {
     const db = openDb((await createScenario(kind)).databaseUrl)
     const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } })
     await migrator.migrateTo('008-own-key-origin')

@@ -31,7 +31,7 @@ for (const kind of databaseKinds) {
         key,
         body: { model: 'faults/fixed', messages: [{ role: 'user', content: 'Hello' }] },
       })
-      // In the database before the clock steps.
+      // Flushed before the clock steps.
       await server.gateway.ledger.flush()
       return status
     }

@@ -4,7 +4,7 @@ import type { ClientOutcome } from './clients.ts'
 import { closeScenarios, createScenario, type FaultScenario, type GatewayProcess } from './gateways.ts'
 import { createRandom, printTotals, testTimeoutMs } from './options.ts'
 
-const request = 200
+const requestCount = 200
 /** At USD 0.01 a request. */
 const limit = 0.5
 const worth = 50
@@ -26,7 +26,7 @@ function burst(
     const paceMs = Math.floor(random() * 8)
     return scene.clients.send(url, key, { model: 'faults/fixed', stream: place % 4 > 1, paceMs })
   }
-  return Promise.all(Array.from({ length: request }, (_, place) => ask(place)))
+  return Promise.all(Array.from({ length: requestCount }, (_, place) => ask(place)))
 }
 
 function countsOf(told: ClientOutcome[]): Record<string, number> {
@@ -35,7 +35,7 @@ function countsOf(told: ClientOutcome[]): Record<string, number> {
   return counts
 }
 
-/** `times` counts the bursts on this installation, each on a key of its own. */
+/** `times` counts the bursts on this installation; each has its own key. */
 async function proveLimit(
   scene: FaultScenario,
   gateways: GatewayProcess[],
@@ -43,7 +43,7 @@ async function proveLimit(
   times = 1,
 ): Promise<void> {
   const told = await burst(scene, gateways, key)
-  expect(countsOf(told)).toEqual({ 200: worth, 402: request - worth })
+  expect(countsOf(told)).toEqual({ 200: worth, 402: requestCount - worth })
   expect(scene.vendor.records).toHaveLength(worth * times)
   const { completed } = await scene.reconcile()
   expect(completed).toBe(worth * times)
@@ -53,14 +53,14 @@ async function proveLimit(
 
 for (const kind of databaseKinds) {
   test(
-    `R1 I4 I5 I6 of ${request} requests at once on a key worth ${worth}, ${worth} pass, and no other reaches the vendor (${kind})`,
+    `R1 I4 I5 I6 of ${requestCount} concurrent requests on a key worth ${worth}, ${worth} pass, and no other reaches the vendor (${kind})`,
     async () => {
       const scene = await createScenario(kind)
       const first = await scene.start()
       const keys = [await first.createKey(limit), await first.createKey(limit)] as const
       await proveLimit(scene, [first], keys[0])
       await first.stop()
-      // The same in a process that has never heard of the key.
+      // The same in a process that has not cached the key.
       const second = await scene.start()
       await proveLimit(scene, [second], keys[1], 2)
       await second.stop()
@@ -76,13 +76,13 @@ const spreadMs = 300
 
 describe.if(databaseKinds.includes('postgres'))('two processes that share a database', () => {
   test(
-    `R1 R22 I4 they let no more than ${worth} of ${request} pass on each of ${keysAtOnce} keys`,
+    `R1 R22 I4 they let no more than ${worth} of ${requestCount} pass on each of ${keysAtOnce} keys`,
     async () => {
       const scene = await createScenario('postgres')
       const gateways = await Promise.all([scene.start('first'), scene.start('second')])
       const keys = await Promise.all(Array.from({ length: keysAtOnce }, () => gateways[0].createKey(limit)))
       const told = await Promise.all(keys.map((key) => burst(scene, gateways, key, spreadMs)))
-      expect(told.map(countsOf)).toEqual(keys.map(() => ({ 200: worth, 402: request - worth })))
+      expect(told.map(countsOf)).toEqual(keys.map(() => ({ 200: worth, 402: requestCount - worth })))
       await Promise.all(gateways.map((gateway) => gateway.stop()))
       printTotals('bursts on two processes', await scene.reconcile())
     },

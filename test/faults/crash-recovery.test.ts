@@ -14,7 +14,7 @@ afterAll(closeScenarios)
 const random = createRandom()
 const between = (least: number, most: number) => least + Math.floor(random() * (most - least + 1))
 
-/** Mostly streams; some clients leave, some replies take longer than it is between two checkpoints. */
+/** Mostly streams; some clients disconnect, some replies outlast a checkpoint interval. */
 function anyWish(): RequestSpec {
   const kind = random()
   if (kind < 0.15) return { tokens: between(1, 30), paceMs: between(0, 40) }
@@ -26,12 +26,12 @@ function anyWish(): RequestSpec {
 
 const clientCount = 12
 
-/** Asks again and again, until there is nobody to ask. */
+/** Sends requests until the gateway is gone. */
 async function load({ clients }: FaultScenario, { url }: GatewayProcess, key: string): Promise<void> {
   const client = async () => {
     for (;;) {
       const { status } = await clients.send(url, key, anyWish())
-      // It may also have left by itself.
+      // The client may also have disconnected.
       if (status === null && !(await isThere(url))) return
     }
   }
@@ -45,7 +45,7 @@ function isThere(url: string): Promise<boolean> {
   )
 }
 
-/** How long a process lives. One now and then lives long enough to note down how far its replies have come. */
+/** How long a process lives. Some live long enough to write a checkpoint. */
 function lifeMs(round: number): number {
   const isPatient = round % (isLong ? 5 : 10) === 4
   return isPatient ? between(2100, 3500) : between(20, isLong ? 500 : 150)
@@ -55,7 +55,7 @@ const kills = { sqlite: isLong ? 200 : 8, postgres: isLong ? 60 : 2 }
 
 for (const kind of databaseKinds) {
   test(
-    `R7 R2 I1 I2 I5 kill -9 at random moments under load loses nothing and doubles nothing (${kind})`,
+    `R7 R2 I1 I2 I5 kill -9 at random moments under load loses no charge and doubles none (${kind})`,
     async () => {
       const scene = await createScenario(kind)
       let gateway = await scene.start()
@@ -88,12 +88,12 @@ for (const kind of databaseKinds) {
   )
 }
 
-/** A node counts as gone after two minutes of silence, and is looked for every 5 s. */
+/** A node counts as dead two minutes after its last heartbeat; the others check every 5 s. */
 const missedWithinMs = 180_000
 
 if (isLong && databaseKinds.includes('postgres')) {
   test(
-    'R7 R2 I2 kill -9 of one of two nodes: what it left open is settled by one that lives, under load; a stop under load leaves nothing open',
+    'R7 R2 I2 kill -9 of one of two nodes: its open holds are settled by the other, under load; a stop under load leaves no hold',
     async () => {
       const scene = await createScenario('postgres')
       const [living, dying] = await Promise.all([scene.start('living'), scene.start('dying')])
@@ -118,7 +118,7 @@ if (isLong && databaseKinds.includes('postgres')) {
   )
 }
 
-/** In the short form PostgreSQL dies only where it differs. */
+/** The short form kills on PostgreSQL only where it differs from SQLite. */
 const fewPoints: KillPoint[] = [
   'before a hold is committed',
   'halfway through a settlement',
@@ -126,7 +126,7 @@ const fewPoints: KillPoint[] = [
 ]
 const points = { sqlite: killPoints.sqlite, postgres: isLong ? killPoints.postgres : fewPoints }
 
-/** Checkpoints are two seconds apart, and the one reply that lasts has two of them. */
+/** Checkpoints are two seconds apart; the one long reply has two. */
 function passesOf(point: KillPoint): number[] {
   if (point === 'after a checkpoint') return isLong ? [1, 2] : [1]
   return isLong ? [1, 2, 3, 5, 8, 13] : [2]
@@ -138,7 +138,7 @@ for (const kind of databaseKinds) {
     let gateway: GatewayProcess
     let key: string
 
-    /** Streams and whole replies until there is nobody to ask; one stream is long enough for a checkpoint. */
+    /** Streams and whole replies until the gateway is gone; one stream is long enough for a checkpoint. */
     const work = async () => {
       const ask = (wish: RequestSpec) => scene.clients.send(gateway.url, key, wish)
       const slow = ask({ stream: true, tokens: 90, paceMs: 60 })
@@ -177,7 +177,7 @@ for (const kind of databaseKinds) {
     }
 
     test(
-      'R2 I5 a stop after all of them leaves books that agree',
+      'R2 I5 after all of them and a stop the ledger reconciles',
       async () => {
         await gateway.stop()
         const kills = points[kind].flatMap(passesOf).length
@@ -193,13 +193,13 @@ for (const kind of databaseKinds) {
 }
 
 test(
-  'R7 R2 I3 a recovery that is killed itself is taken up by the next',
+  'R7 R2 I3 a recovery that is killed is completed by the next',
   async () => {
     const scene = await createScenario('sqlite')
     const gateway = await scene.start()
     const working = load(scene, gateway, await gateway.createKey())
     await Bun.sleep(200)
-    // With something in the journal that the database does not have.
+    // The journal has lines that are not in the database.
     writeFileSync(scene.killFile, `${replayPoints[0]}#1`)
     await gateway.exited
     await working
@@ -217,7 +217,7 @@ test(
 )
 
 test(
-  'R7 after a kill -9 a start without the journal is refused in one line, until the operator accepts the loss',
+  'R7 after a kill -9 a start without the journal fails with one line, until the operator accepts the loss',
   async () => {
     const scene = await createScenario('sqlite')
     const gateway = await scene.start()

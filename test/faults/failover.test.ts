@@ -13,11 +13,11 @@ import { isLong, printTotals, testTimeoutMs } from './options.ts'
 
 const perPhase = isLong ? 5000 : 400
 const clients = 16
-/** Between two requests, as the gateway sees it: what it remembers passes several times within a phase. */
+/** Between two requests on the gateway's clock: its health windows pass several times within a phase. */
 const pauseMs = 250
 const storms = isLong ? 20 : 3
 
-/** Each dialect's default answer, which `otherwise` replaces. */
+/** Each dialect's default response, which `setDefault` replaces. */
 function goodAnswer({ json }: ReceivedRequest): UpstreamResponse {
   const { frames, body } = vendorReply('chat', 'text')
   return json.stream ? { sse: frames } : { json: body }
@@ -29,7 +29,7 @@ function failing(share: number, random: () => number): ResponseSource {
   return (received) => (random() < share ? broken : goodAnswer(received))
 }
 
-/** So many requests by several clients, streamed and whole in turn; how many were answered to their end. */
+/** Requests of several clients, streamed and whole in turn; returns how many completed. */
 async function load(bench: Bench, count: number): Promise<number> {
   let next = 0
   let answered = 0
@@ -48,7 +48,7 @@ async function load(bench: Bench, count: number): Promise<number> {
 
 describeWithUpstreams('one of two providers', (bench) => {
   test(
-    'R15 I11 I12 fails at 30 %, then always, then not at all: 99.5 % of the requests are answered, and it comes back',
+    'R15 I11 I12 fails at 30 %, then always, then not at all: 99.5 % of the requests succeed, and it gets traffic again',
     async () => {
       const { first, second, server } = bench()
       const random = seededRandom(30)
@@ -66,7 +66,7 @@ describeWithUpstreams('one of two providers', (bench) => {
         first.setDefault(failing(share, random))
         answered += await load(bench(), perPhase)
         request[name] = askedBy(first) - before
-        // What it is remembered for, and what it is left out for, passes between the phases.
+        // Health windows and ejections end between the phases.
         server.clock.advance(6 * 60_000)
       }
       const back = askedBy(first)
@@ -77,7 +77,7 @@ describeWithUpstreams('one of two providers', (bench) => {
       printTotals('a provider that fails and returns', { requests, answered, attempts })
       expect(answered / requests).toBeGreaterThanOrEqual(0.995)
       expect(attempts / requests).toBeLessThanOrEqual(1.2)
-      // A few requests find out that it is down; it has the larger share again when it is well.
+      // A few requests detect the outage; it has the larger share again after recovery.
       expect(request.always).toBeLessThan(perPhase / 4)
       expect(askedBy(first) - back).toBeGreaterThan(perPhase / 2)
     },
@@ -85,7 +85,7 @@ describeWithUpstreams('one of two providers', (bench) => {
   )
 
   test(
-    'I11 in a storm of 429 no provider is asked while the wait it asked for is known',
+    'I11 during a storm of 429 no provider is called within its known Retry-After',
     async () => {
       const { first, second } = bench()
       for (const { requests: journal } of [first, second]) journal.length = 0
@@ -128,13 +128,13 @@ describeWithUpstreams('one of two providers', (bench) => {
   )
 })
 
-/** Who was asked to wait, and which request could have known it. */
+/** Each Retry-After that was sent, and the requests that could have known it. */
 class Watch {
   readonly disturbed: unknown[] = []
   refused = 0
   readonly #begun = new Map<string, number>()
   readonly #waits = new Map<string, { provider: string; until: number }[]>()
-  /** What the gateway knows for certain: the request that was told is over. */
+  /** Known for certain: the request that received it has ended. */
   readonly #known = new Map<string, { since: number; until: number }[]>()
   #count = 0
 
@@ -175,7 +175,7 @@ const { frames, body: whole } = vendorReply('chat', 'text')
 const halfWhole = Math.floor(JSON.stringify(whole).length / 2)
 const [opening = ''] = frames
 
-/** Nothing, and why no more follows. */
+/** No content, and an end. */
 function saying(finish_reason: string) {
   return { ...whole, choices: [{ index: 0, message: { role: 'assistant', content: null }, finish_reason }] }
 }
@@ -215,7 +215,7 @@ describeWithUpstreams(
         (status): Fault => [`answers with ${status}`, false, { status, json: {} }],
       ),
     ]
-    describe('R30 I7 the next one answers when it', () => {
+    describe('R30 I7 the next one serves the request when it', () => {
       test.each(faults)('%s', async (_, stream, answer) => {
         const { first, second } = bench()
         for (const { requests } of [first, second]) requests.length = 0
@@ -230,7 +230,7 @@ describeWithUpstreams(
       })
     })
 
-    test('R30 breaks off after the first content: nobody else is asked, and the client is told', async () => {
+    test('R30 breaks off after the first content: no failover, and the client gets an error', async () => {
       const { first, second } = bench()
       for (const { requests } of [first, second]) requests.length = 0
       const bytes = Math.floor(frames.join('').length * 0.7)
@@ -243,7 +243,7 @@ describeWithUpstreams(
       expect([first.requests.length, second.requests.length]).toEqual([1, 0])
     })
 
-    test('asked for patience is asked again once the operator has another credential for it', async () => {
+    test('is cooling down is used at once when the operator replaces its credential', async () => {
       const { first, server } = bench()
       const only = { model: 'test/chat' }
       first.enqueue({ status: 429, headers: { 'retry-after': '3600' }, json: {} })
@@ -259,17 +259,14 @@ describeWithUpstreams(
     test.each([
       ['86400', '300'],
       ['0', '1'],
-    ])(
-      'answers Retry-After %s: it is believed within bounds, and clients hear of %s',
-      async (said, heard) => {
-        const { first } = bench()
-        first.enqueue({ status: 429, headers: { 'retry-after': said }, json: {} })
-        const response = await sendRequest(bench(), 'chat', { model: 'test/chat' })
-        expect([response.status, response.headers.get('retry-after')]).toEqual([429, heard])
-      },
-    )
+    ])('sends Retry-After %s: it is honoured within bounds, and clients receive %s', async (said, heard) => {
+      const { first } = bench()
+      first.enqueue({ status: 429, headers: { 'retry-after': said }, json: {} })
+      const response = await sendRequest(bench(), 'chat', { model: 'test/chat' })
+      expect([response.status, response.headers.get('retry-after')]).toEqual([429, heard])
+    })
 
-    test('hangs again and again is left out: five requests wait for it, the sixth does not', async () => {
+    test('hangs repeatedly is ejected: five requests wait for it, the sixth does not', async () => {
       const { first, second } = bench()
       for (const { requests } of [first, second]) requests.length = 0
       first.setDefault({ hang: true })

@@ -10,14 +10,14 @@ import { buildSettings, startVendor, type Vendor } from './vendor.ts'
 
 const managementKey = 'management-key-of-the-fault-suite'
 
-/** Everything a run has: a vendor, clients with their log, and an installation that outlives its processes. */
+/** One run: a vendor, clients with their log, and an installation that outlives its processes. */
 export class FaultScenario {
   readonly vendor: Vendor = startVendor()
   readonly clients = new Clients()
   readonly databaseUrl: string
-  /** After which a node counts as dead; null for the time that it has by itself. */
+  /** After which a node counts as dead; null for the default. */
   silentMs: number | null = null
-  /** Naming a point in it makes the next process die there; see kill-points.ts. */
+  /** A kill point written to it ends the next process there; see kill-points.ts. */
   readonly killFile: string
   readonly #folder = mkdtempSync(join(tmpdir(), 'headgate-faults-'))
   readonly #settings: string
@@ -32,7 +32,7 @@ export class FaultScenario {
     writeFileSync(this.killFile, '')
   }
 
-  /** Another node of the same installation has a data directory of its own. */
+  /** Each node of an installation has its own data directory. */
   async start(node = 'first'): Promise<GatewayProcess> {
     const gateway = this.launch(node)
     await gateway.ready
@@ -63,10 +63,10 @@ export class FaultScenario {
     return text.match(/\bsettle gen-/g)?.length ?? 0
   }
 
-  /** The figures, when the three books agree. */
+  /** The totals; throws unless vendor, clients and ledger agree. */
   async reconcile(): Promise<RunTotals> {
     await this.vendor.idle()
-    // Whoever asks a server about money makes its database catch up.
+    // A request about money flushes the journal.
     for (const gateway of this.#running) if (gateway.url) await gateway.manage('GET', '/credits')
     const ledger = await readLedgerSnapshot(this.databaseUrl)
     const { problems, totals } = reconcileBooks(this.vendor.records, this.clients.log, ledger)
@@ -84,10 +84,10 @@ export class FaultScenario {
   }
 }
 
-/** A gateway in a process of its own, which can be killed. */
+/** A gateway in a separate process, which can be killed. */
 export class GatewayProcess {
   readonly #process: Bun.Subprocess<'ignore', 'pipe', 'pipe'>
-  /** Once it takes requests. */
+  /** Once it accepts requests. */
   readonly ready: Promise<void>
   log = ''
   url = ''
@@ -116,7 +116,7 @@ export class GatewayProcess {
     )
     void this.#collect(this.#process.stderr)
     this.ready = this.#waitUntilReady()
-    // Those that are killed while they start are not waited for.
+    // A process that is killed during its start never becomes ready.
     this.ready.catch(() => undefined)
   }
 
@@ -151,7 +151,7 @@ export class GatewayProcess {
     await this.#process.exited
   }
 
-  /** Stands still, as in a virtual machine that is moved, until `resume`. */
+  /** Stops the process, as when a virtual machine is migrated, until `resume`. */
   pause(): void {
     this.#process.kill('SIGSTOP')
   }
@@ -182,7 +182,7 @@ export class GatewayProcess {
 
 const openScenarios: { close: () => Promise<void> }[] = []
 
-/** A scene on a database of its own, until `closeScenes`. */
+/** A scenario with its own database, until `closeScenarios`. */
 export async function createScenario(
   kind: DatabaseKind,
   serverUrl = process.env.TEST_DATABASE_URL ?? '',

@@ -5,7 +5,7 @@ import { isLong, printTotals, testTimeoutMs } from './options.ts'
 
 afterAll(closeScenarios)
 
-/** At full length each body is as large as a body may be. */
+/** In the long form each body has the maximum size. */
 const scale = isLong ? 1 : 0.1
 const times = (text: string, count: number) => text.repeat(Math.floor(count * scale))
 const prompt = (content: string) =>
@@ -24,7 +24,7 @@ const attacks: [string, string, () => string][] = [
   ['text', '/v1/chat/completions', () => prompt(times('word ', 6_000_000))],
 ]
 
-/** One who asks again and again how the gateway is, and how long it waited at most. */
+/** Polls the health endpoint; reports the longest wait. */
 function patient({ url }: GatewayProcess) {
   let longest = 0
   let isOver = false
@@ -43,11 +43,11 @@ function patient({ url }: GatewayProcess) {
   }
 }
 
-/** Once it took a minute. The bound is for machines that have much else to do. */
+/** It once took a minute. The bound is for busy machines. */
 const boundMs = isLong ? 5000 : 3000
 
 test(
-  'S13 I10 while hostile bodies arrive, others are answered',
+  'S13 I10 while hostile bodies arrive, other requests are served',
   async () => {
     const scene = await createScenario('sqlite')
     const gateway = await scene.start()
@@ -71,7 +71,7 @@ test(
 /** The pauses that are allowed take half a minute; `test/inference/request-size-limits.test.ts` has a short form. */
 if (isLong)
   test(
-    'S13 dripped bodies are given up, all of them',
+    'S13 slowly dripped bodies are all timed out',
     async () => {
       const scene = await createScenario('sqlite')
       const gateway = await scene.start()

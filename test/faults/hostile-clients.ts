@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { GatewayProcess } from './gateways.ts'
 
-/** A body in pieces, which is made while it is sent. */
+/** A body in chunks, generated while it is sent. */
 export interface Attack {
   type: 'text/event-stream' | 'application/json'
   pieces: Iterable<string>
 }
 
-/** An upstream that sends what it is told to as fast as it is read, and keeps nothing of it. */
+/** An upstream that sends a generated body as fast as it is read. */
 export class Attacker {
   attack: Attack = { type: 'application/json', pieces: [] }
   sent = 0
@@ -72,21 +72,21 @@ function buildSettings(url: string): string {
   })
 }
 
-/** What an attack did to the process and to another tenant. */
+/** The effect of an attack on the process and on another tenant. */
 export interface AttackImpact {
   status: number
-  /** What the client of the attacked request was sent. */
+  /** Bytes sent to the client of the attacked request. */
   received: number
-  /** The last of it. */
+  /** The last part of it. */
   end: string
-  /** The longest that the other tenant waited for an answer, in milliseconds. */
+  /** The longest wait of the other tenant, in milliseconds. */
   maxWaitMs: number
-  /** Bytes of memory at the worst moment, beyond what the process had before. */
+  /** Peak memory beyond that before the attack, in bytes. */
   peakBytes: number
   sent: number
 }
 
-/** A gateway in a process of its own, an upstream that attacks it, and another tenant who wants to be served. */
+/** A gateway in a separate process, an upstream that attacks it, and another tenant with requests. */
 export class AttackHarness {
   readonly attacker = new Attacker()
   readonly #folder = mkdtempSync(join(tmpdir(), 'headgate-siege-'))

@@ -8,9 +8,9 @@ const siege = new AttackHarness()
 beforeAll(() => siege.open())
 afterAll(() => siege.close())
 
-/** Bounds that hold on a machine with other work to do; the short form only sees what is far off. */
+/** Bounds that hold on a busy machine; the short form finds only gross violations. */
 const longestWaitMs = 2000
-/** What any request may take, whatever it is about: buffers, compiled code, garbage that was not collected yet. */
+/** Allowed for any request: buffers, compiled code, uncollected garbage. */
 const workingBytes = 160 * 1024 * 1024
 const mostTimes = 3
 
@@ -38,7 +38,7 @@ async function endure(name: string, dialect: string, format: keyof typeof format
   return damage
 }
 
-/** Batches of events, made while they are sent. */
+/** Batches of events, generated while they are sent. */
 function* batches(frames: readonly string[], times: number): Generator<string> {
   const batch = frames.join('')
   for (let done = 0; done < times; done++) yield batch
@@ -50,7 +50,7 @@ for (const { name, frames } of hostileStreams) {
   for (const dialect of dialects) {
     for (const format of isLong ? formatNames : formatNames.slice(0, 1)) {
       test(
-        `S13 ${name} from ${dialect} to ${format} leave other tenants served`,
+        `S13 ${name} from ${dialect} to ${format} do not block other tenants`,
         async () => {
           const [first = '', ...rest] = frames[dialect](1000)
           const pieces = batches([first, ...rest], Math.ceil(events / 1000))
@@ -63,7 +63,7 @@ for (const { name, frames } of hostileStreams) {
   }
 }
 
-/** Without end, for whoever lets it. */
+/** Endless unless the reader stops. */
 function* endless(frame: string): Generator<string> {
   const batch = frame.repeat(Math.ceil(65_536 / frame.length))
   for (;;) yield batch
@@ -75,7 +75,7 @@ const nothings = { comments: ': ping\n\n', 'empty deltas': `data: ${JSON.stringi
 
 for (const [name, frame] of Object.entries(nothings)) {
   test(
-    `S13 endless ${name} end, without filling the memory`,
+    `S13 endless ${name} are cut off, in bounded memory`,
     async () => {
       siege.attacker.attack = { type: 'text/event-stream', pieces: endless(frame) }
       const { status, end } = await endure(name, 'chat', 'chat', true)
@@ -106,7 +106,7 @@ for (const format of formatNames) {
 }
 
 test(
-  'S13 a whole reply of nothing but brackets is refused',
+  'S13 a whole reply of nothing but brackets is rejected',
   async () => {
     function* brackets(): Generator<string> {
       yield '{"choices":['
@@ -122,12 +122,12 @@ test(
 
 const options = [{ n: 128 }, { logprobs: true, top_logprobs: 20 }, {}]
 
-for (const wish of options) {
+for (const fields of options) {
   test(
-    `S13 a few bytes do not make the sandbox say too much: ${JSON.stringify(wish)}`,
+    `S13 a few bytes do not make the sandbox reply without bounds: ${JSON.stringify(fields)}`,
     async () => {
       const messages = [{ role: 'user', content: 'sandbox:length=200000' }]
-      const body = { model: 'sandbox/echo', messages, ...wish }
+      const body = { model: 'sandbox/echo', messages, ...fields }
       const damage = await siege.measureAttack('/v1/chat/completions', body)
       expect(damage.maxWaitMs).toBeLessThan(longestWaitMs)
       expect(damage.peakBytes).toBeLessThan(workingBytes + mostTimes * damage.received)

@@ -2,13 +2,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { databaseKinds, startTestServer, type TestServer } from '../support/harness.ts'
 import { startUpstream, type Upstream } from '../support/upstream.ts'
 
-/** At these prices, and with the most that may be answered, the hold of the request is worth the same each time. */
+/** At these prices and with this output limit every request has the same hold. */
 const pricing = { prompt: '0.000002', completion: '0.000008', web_search: '0.01' }
 
 const plain = { prompt_tokens: 10, completion_tokens: 4, total_tokens: 14 }
 const text = 'four words of text!!'
 
-/** What vendors have said, and what they might say. */
+/** Usage as vendors have reported it, or might. */
 const absurd: Record<string, unknown> = {
   'negative counts': { prompt_tokens: -10, completion_tokens: -4, total_tokens: -14 },
   'one negative count': { ...plain, completion_tokens: -4 },
@@ -30,7 +30,7 @@ const absurd: Record<string, unknown> = {
   'an endless cost': { ...plain, cost: 1e300 },
 }
 
-/** What is not believed, or cut, is marked; what says nothing at all is counted by us. */
+/** Usage that is rejected or capped is flagged; missing usage is counted by the gateway. */
 const marks: Record<string, { flag?: string; usage_source?: string }> = {
   'negative counts': { usage_source: 'estimated' },
   'as many as a number holds': { flag: 'implausible', usage_source: 'estimated' },
@@ -66,7 +66,7 @@ function streamedReply(...usages: unknown[]) {
 }
 
 for (const kind of databaseKinds) {
-  describe(`a vendor that counts absurdly (${kind})`, () => {
+  describe(`a vendor that reports implausible usage (${kind})`, () => {
     let server: TestServer
     let vendor: Upstream
 
@@ -112,7 +112,7 @@ for (const kind of databaseKinds) {
     }
 
     test.each(Object.keys(absurd))(
-      'R6 I4 I5 %s: the charge is within the hold, and is what the client is told',
+      'R6 I4 I5 %s: the charge is within the hold, and equals the cost reported to the client',
       async (name) => {
         vendor.enqueue(wholeReply(absurd[name]), streamedReply(absurd[name]))
         await prove(false, name)
@@ -120,7 +120,7 @@ for (const kind of databaseKinds) {
       },
     )
 
-    test('R6 I3 usage told twice is charged once, as told last', async () => {
+    test('R6 I3 usage reported twice is charged once, as reported last', async () => {
       vendor.enqueue(streamedReply({ ...plain, completion_tokens: 2 }, plain), streamedReply(plain, plain))
       for (let count = 0; count < 2; count++) {
         const { row } = await settle(true)
@@ -128,7 +128,7 @@ for (const kind of databaseKinds) {
       }
     })
 
-    test('I1 I4 nothing of it is left in the books', async () => {
+    test('I1 I4 the ledger is consistent afterwards', async () => {
       const { db } = server.gateway
       const entries = await db
         .selectFrom('ledger_entries')

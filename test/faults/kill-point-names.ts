@@ -1,4 +1,4 @@
-/** Where a process can be made to die, in the order a request passes them. */
+/** Points where a process can be killed, in the order a request passes them. */
 const postgresPoints = [
   'before a hold is written',
   'before a hold is committed',
@@ -10,10 +10,10 @@ const postgresPoints = [
   'halfway through a settlement',
   'before a settlement is committed',
   'after a settlement is committed',
-  'while a client is told the end',
+  'while the client receives the end',
 ] as const
 
-/** Where the ledger is a journal, and the database follows it. */
+/** With a journal that is flushed to the database. */
 const sqlitePoints = [
   'before a hold is written',
   'halfway through a line of the journal',
@@ -25,22 +25,22 @@ const sqlitePoints = [
   'before a settlement is on disk',
   'after a settlement is on disk',
   'after a settlement is committed',
-  'while a client is told the end',
-  'before the journal is folded',
-  'halfway through a fold',
-  'before a fold is committed',
-  'after a fold is committed',
+  'while the client receives the end',
+  'before the journal is flushed',
+  'halfway through a flush',
+  'before a flush is committed',
+  'after a flush is committed',
   'before a file of the journal is used again',
 ] as const
 
 export const killPoints = { postgres: postgresPoints, sqlite: sqlitePoints }
 
-/** Where a start can die that takes up what another process left. */
+/** During the recovery of what a killed process left. */
 export const replayPoints = [
-  'before the journal is folded',
-  'halfway through a fold',
-  'before a fold is committed',
-  'after a fold is committed',
+  'before the journal is flushed',
+  'halfway through a flush',
+  'before a flush is committed',
+  'after a flush is committed',
   'after a settlement is committed',
 ] as const
 

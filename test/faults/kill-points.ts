@@ -1,4 +1,4 @@
-// Loaded before the gateway, in its process and in its threads: lets the process die at a named point.
+// Preloaded into the gateway's process and its threads: ends the process at a named point.
 import { Database } from 'bun:sqlite'
 import { readFileSync, truncateSync } from 'node:fs'
 import { isMainThread } from 'node:worker_threads'
@@ -9,7 +9,7 @@ import type { KillPoint } from './kill-point-names.ts'
 const file = process.env.HEADGATE_KILL_FILE ?? '/dev/null'
 const passes = new Map<string, number>()
 
-/** The file holds the name of a point and which of the passes from now on is the last. */
+/** The file has the name of a point and how often it is passed before the process ends. */
 function isArmed(point: KillPoint): boolean {
   const armed = readFileSync(file, 'utf8')
   const [name, count] = armed.split('#')
@@ -49,7 +49,7 @@ if (isMainThread) {
   watchThreads()
 } else watchSqlite()
 
-/** How long a node may be silent, where a test does not want to wait for two minutes. */
+/** The heartbeat timeout of a node, for tests that cannot wait two minutes. */
 async function shortenLivenessTimeout(): Promise<void> {
   const silentMs = Number(process.env.HEADGATE_SILENT_MS)
   if (!silentMs) return
@@ -75,7 +75,7 @@ async function watchEngines(): Promise<void> {
   }
 }
 
-/** The steps of the journal, each on its own. */
+/** Kill points in the journal. */
 async function watchJournal(): Promise<void> {
   const { SegmentFile } = await import('../../src/ledger/journal-segment.ts')
   const { FlushThread } = await import('../../src/ledger/flush-thread.ts')
@@ -98,9 +98,9 @@ async function watchJournal(): Promise<void> {
   }
   const { flush } = FlushThread.prototype
   FlushThread.prototype.flush = async function (path, piece) {
-    killIfArmed('before the journal is folded')
+    killIfArmed('before the journal is flushed')
     const refused = await flush.call(this, path, piece)
-    killIfArmed('after a fold is committed')
+    killIfArmed('after a flush is committed')
     return refused
   }
 }
@@ -115,7 +115,7 @@ async function watchStreams(): Promise<void> {
   StreamSession.prototype.end = async function () {
     killIfArmed('after the end of the reply')
     const text = await end.call(this)
-    setImmediate(() => killIfArmed('while a client is told the end'))
+    setImmediate(() => killIfArmed('while the client receives the end'))
     return text
   }
 }
@@ -164,11 +164,11 @@ function watchSqlite(): void {
     const run = statement.run.bind(statement)
     statement.run = (...values: never[]) => {
       if (sql === 'begin immediate') isFlush = false
-      if (sql === 'commit' && isFlush) killIfArmed('before a fold is committed')
+      if (sql === 'commit' && isFlush) killIfArmed('before a flush is committed')
       const changes = run(...values)
       if (sql.startsWith('insert into generations')) {
         isFlush = true
-        killIfArmed('halfway through a fold')
+        killIfArmed('halfway through a flush')
       }
       return changes
     }

@@ -13,13 +13,13 @@ const edges: [last: string, ending: Window[]][] = [
   // A leap year: the 28th is not the last day of February, the 29th is.
   ['2028-02-28T23:59:59.999Z', ['day']],
   ['2028-02-29T23:59:59.999Z', ['day', 'month']],
-  // A century that is none.
+  // A century that is no leap year.
   ['2100-02-28T23:59:59.999Z', ['day', 'week', 'month']],
-  // The year ends on a Friday, on a Sunday, and in the middle of a week that belongs to both.
+  // Years that end on a Friday, on a Sunday, and in the middle of a week.
   ['2027-12-31T23:59:59.999Z', ['day', 'month']],
   ['2028-12-31T23:59:59.999Z', ['day', 'week', 'month']],
   ['2030-12-31T23:59:59.999Z', ['day', 'month']],
-  // Clocks go forward and back in places; UTC does not.
+  // Daylight saving time changes in some zones, not in UTC.
   ['2027-03-28T00:59:59.999Z', []],
   ['2027-10-31T00:59:59.999Z', []],
   ['2027-10-31T23:59:59.999Z', ['day', 'week', 'month']],
@@ -63,7 +63,7 @@ describe.each(edges)('R13 at %s', (last, ending) => {
   })
 
   test.each([...windows])(
-    'of two nodes whose clocks are 2 s apart neither passes the limit of a %s',
+    'two nodes whose clocks are 2 s apart do not exceed the limit of a %s',
     (window) => {
       const book = newBook()
       const isNew = ending.includes(window)

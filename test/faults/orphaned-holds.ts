@@ -10,8 +10,8 @@ import { isoNow, systemClock } from '../../src/lib/clock.ts'
 import type { FaultScenario } from './gateways.ts'
 
 /**
- * Where nodes share a database, a dead one is missed only after a while. Here somebody looks after its holds
- * who knows that nobody else is there.
+ * A node that shares its database notices a dead one only after a while. These holds are settled at once, because
+ * no other node is running.
  */
 export async function settleOrphans({ databaseUrl }: FaultScenario): Promise<void> {
   if (!isPostgresUrl(databaseUrl)) return

@@ -5,7 +5,7 @@ import { isLong, printTotals, testTimeoutMs } from './options.ts'
 
 afterAll(closeScenarios)
 
-/** In the long form as long as a real node has. */
+/** The long form uses the default. */
 const silentMs = isLong ? null : 2000
 const missedWithinMs = isLong ? 180_000 : 20_000
 const rounds = isLong ? 3 : 1
@@ -18,9 +18,9 @@ async function untilLogged(gateway: GatewayProcess, text: string, from: number):
   }
 }
 
-describe.if(databaseKinds.includes('postgres'))('a node that stands still', () => {
+describe.if(databaseKinds.includes('postgres'))('a node that is paused', () => {
   test(
-    'R7 R2 I1 I2 I5 and is taken for dead: what it tells its clients later is what they are charged',
+    'R7 R2 I1 I2 I5 and counts as dead: its clients are charged the cost it reports to them later',
     async () => {
       const scene = await createScenario('postgres')
       scene.silentMs = silentMs
@@ -33,7 +33,7 @@ describe.if(databaseKinds.includes('postgres'))('a node that stands still', () =
           ...Array.from({ length: 4 }, (_, place) => ask({ tokens: 20 + place, paceMs: 3000 })),
           ask({ stream: true, tokens: 80, paceMs: 40, leaveAfter: 70 }),
         ]
-        // Long enough for a checkpoint, so that something is charged in its place.
+        // Long enough for a checkpoint, so that the other node charges something.
         await Bun.sleep(2600)
         const logged = living.log.length
         silent.pause()
@@ -45,12 +45,12 @@ describe.if(databaseKinds.includes('postgres'))('a node that stands still', () =
         )
       }
       expect(silent.log).toContain('a late charge corrected what another node had settled')
-      // It is among the living again.
+      // It counts as alive again.
       expect((await ask({ tokens: 5 })).status).toBe(200)
       const figures = await scene.reconcile()
       expect(figures.interrupted).toBe(0)
       await Promise.all([living.stop(), silent.stop()])
-      printTotals('a node that stands still', { rounds, ...(await scene.reconcile()) })
+      printTotals('a node that is paused', { rounds, ...(await scene.reconcile()) })
     },
     testTimeoutMs,
   )

@@ -17,7 +17,7 @@ async function dropConnections(databaseUrl: string): Promise<void> {
 }
 
 describe.if(databaseKinds.includes('postgres'))('a database that drops its connections', () => {
-  test('R21 R24 I8 I12 requests in flight are answered, none with a refusal, and service returns', async () => {
+  test('R21 R24 I8 I12 requests in flight are served, none is rejected, and service returns', async () => {
     const server = await startTestServer('postgres')
     const counts = new Map<number, number>()
     let running = true
@@ -47,7 +47,7 @@ describe.if(databaseKinds.includes('postgres'))('a database that drops its conne
     await server.stop()
   }, 60_000)
 
-  test('R24 a database that falls silent is given up on in bounded time, and used again when it speaks', async () => {
+  test('R24 a database that stops responding times out in bounded time, and is used again once it responds', async () => {
     const server = await startTestServer('postgres')
     const proxy = await silenceableProxy(server.gateway.config.databaseUrl)
     const db = openDb(proxy.url, 300)
@@ -68,7 +68,7 @@ describe.if(databaseKinds.includes('postgres'))('a database that drops its conne
   }, 60_000)
 })
 
-/** Passes bytes on, until it is told to swallow them: a network that drops packets closes nothing. */
+/** A proxy that can drop all bytes: a network that loses packets closes no connection. */
 async function silenceableProxy(databaseUrl: string) {
   const target = new URL(databaseUrl)
   const sockets = new Set<Socket>()

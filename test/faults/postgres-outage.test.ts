@@ -9,7 +9,7 @@ import { PrivatePostgres } from './private-postgres.ts'
 const restarts = isLong ? 30 : 3
 const restartEveryMs = isLong ? 2000 : 600
 const awayMs = isLong ? 60_000 : 3000
-/** I12: after this time everything is as before. */
+/** I12: within this time service is back to normal. */
 const recoveryMs = 15_000
 
 describe.if(databaseKinds.includes('postgres'))('PostgreSQL away under load', () => {
@@ -25,7 +25,7 @@ describe.if(databaseKinds.includes('postgres'))('PostgreSQL away under load', ()
   })
 
   test(
-    `R7 R21 I8 I12 restarted ${restarts} times: no refusal, nothing lost, and service returns`,
+    `R7 R21 I8 I12 restarted ${restarts} times: no rejection, no loss, and service returns`,
     async () => {
       if (!postgres) return
       const scene = await createScenario('postgres', postgres.url)
@@ -51,7 +51,7 @@ describe.if(databaseKinds.includes('postgres'))('PostgreSQL away under load', ()
   )
 
   test(
-    `R7 R21 R24 I8 I12 stopped for ${awayMs / 1000} s: replies under way end when it is back`,
+    `R7 R21 R24 I8 I12 stopped for ${awayMs / 1000} s: replies in progress complete when it is back`,
     async () => {
       if (!postgres) return
       const scene = await createScenario('postgres', postgres.url)
@@ -59,7 +59,7 @@ describe.if(databaseKinds.includes('postgres'))('PostgreSQL away under load', ()
       const key = await gateway.createKey()
       const load = new Load(scene, gateway, key)
       await Bun.sleep(300)
-      // Enough for a second, so that all are under way when the database goes.
+      // Long enough that all are in progress when the database stops.
       const underWay = Array.from({ length: 8 }, () =>
         scene.clients.send(gateway.url, key, { stream: true, tokens: 50, paceMs: 20 }),
       )
@@ -87,7 +87,7 @@ describe.if(databaseKinds.includes('postgres'))('PostgreSQL away under load', ()
   )
 
   test.each(['itself', 'another node first'])(
-    'R7 R2 I2 I5 killed while PostgreSQL is away: what it was owed is charged after the next start, when it is settled by %s',
+    'R7 R2 I2 I5 killed while PostgreSQL is away: pending charges are written after the next start, settled by %s',
     async (settledBy) => {
       if (!postgres) return
       const scene = await createScenario('postgres', postgres.url)
@@ -122,7 +122,7 @@ describe.if(databaseKinds.includes('postgres'))('PostgreSQL away under load', ()
   )
 })
 
-/** Clients that ask again and again, and wait a moment when they are sent away. */
+/** Clients that send request after request, with a pause after a 503. */
 class Load {
   #running = true
   readonly #work: Promise<unknown>
@@ -147,7 +147,7 @@ class Load {
   }
 }
 
-/** How long it took until a new request was answered. */
+/** How long it took until a new request succeeded. */
 async function returned(scene: FaultScenario, { url }: GatewayProcess, key: string): Promise<number> {
   const since = performance.now()
   while (performance.now() - since < recoveryMs) {
@@ -158,7 +158,7 @@ async function returned(scene: FaultScenario, { url }: GatewayProcess, key: stri
   throw new Error('service did not return')
 }
 
-/** Answers that an outage must not have: anything but success and "come back later". */
+/** Statuses an outage must not cause: anything but success and 503. */
 function refusals(log: ClientOutcome[]): unknown[] {
   return log
     .filter(({ status, retryAfter }) => status !== 200 && (status !== 503 || retryAfter === null))

@@ -8,7 +8,7 @@ interface StartedPostgres {
   stop: () => void
 }
 
-/** A PostgreSQL that is nobody else's: it can be stopped and started at will. */
+/** A PostgreSQL server for one test, which can be stopped and started. */
 export class PrivatePostgres {
   readonly url: string
   readonly #started: StartedPostgres
@@ -26,7 +26,7 @@ export class PrivatePostgres {
     this.#options = options.map((option) => `'${option.replace(/"$/, '')}'`).join(' ')
   }
 
-  /** Null where PostgreSQL cannot be had. */
+  /** Null where PostgreSQL is not installed. */
   static async start(): Promise<PrivatePostgres | null> {
     const { startPostgres } = (await import(resolve('scripts/postgres.mjs'))) as {
       startPostgres: () => Promise<StartedPostgres | null>
@@ -40,7 +40,7 @@ export class PrivatePostgres {
     return new PrivatePostgres(started, data_directory, setting)
   }
 
-  /** As a crash does: nobody is told. */
+  /** As a crash does: connections are not closed cleanly. */
   stop(): Promise<void> {
     return this.#control('stop', '-m', 'immediate')
   }

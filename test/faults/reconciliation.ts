@@ -5,7 +5,7 @@ import { meterSubjects } from '../../src/ledger/meter-subjects.ts'
 import type { ClientOutcome } from './clients.ts'
 import { listPrice, type VendorRecord } from './vendor.ts'
 
-/** What our own books say. */
+/** The gateway's own records. */
 export type LedgerSnapshot = Awaited<ReturnType<typeof readLedgerSnapshot>>
 
 export async function readLedgerSnapshot(databaseUrl: string) {
@@ -31,7 +31,7 @@ export interface RunTotals {
   completed: number
   cancelled: number
   interrupted: number
-  /** Of these, those that are charged for what had come of them. */
+  /** Of these, those charged for the output until then. */
   'of them charged': number
   refused: number
   'sent away': number
@@ -40,12 +40,12 @@ export interface RunTotals {
 }
 
 export interface Reconciliation {
-  /** In words; none when the three books agree. */
+  /** Readable; empty when vendor, clients and ledger agree. */
   problems: string[]
   totals: RunTotals
 }
 
-/** I5: the vendor's journal, what clients were told, and the ledger, held against each other. */
+/** I5: compares the vendor's log, the costs reported to clients, and the ledger. */
 export function reconcileBooks(
   journal: readonly VendorRecord[],
   outcomes: readonly ClientOutcome[],
@@ -69,7 +69,7 @@ export function reconcileBooks(
     ),
     ...findHoldProblems(ledger),
     ...findLedgerProblems(ledger),
-    // The operator's own check must come to the same result.
+    // check-ledger must come to the same result.
     ...ledger.findings.flatMap(({ invariant, violations }) =>
       violations.map((violation) => `check-ledger ${invariant}: ${violation}`),
     ),
@@ -77,7 +77,7 @@ export function reconcileBooks(
   return { problems, totals: countTotals(outcomes, ledger, lost.length, doubled.length) }
 }
 
-/** What must be true of the ledger alone, at any moment. */
+/** Invariants of the ledger alone, at any moment. */
 export function findLedgerProblems(ledger: LedgerSnapshot): string[] {
   return [...findMeterProblems(ledger), ...findEntryProblems(ledger)]
 }
@@ -139,7 +139,7 @@ function findClientProblems(
   if (!generation) return problems
   if (generationId !== null && generation.id !== generationId)
     addProblem('I5 another id than the client was told')
-  // The client may leave when all is over: it then saw the end of what was settled as left.
+  // A client may disconnect at the very end: it has the whole reply, settled as cancelled.
   if (ended && generation.status === 'failed') addProblem('I5 the client saw the end of what failed')
   if (cost !== null && Number(generation.cost_nanos) / 1e9 !== cost) {
     addProblem(`I5 told ${cost}, charged ${generation.cost_nanos}`)
@@ -150,7 +150,7 @@ function findClientProblems(
   return problems
 }
 
-/** R2: nothing is set aside for requests that are over. */
+/** R2: no hold of a request that has ended. */
 function findHoldProblems({ holds, meters }: LedgerSnapshot): string[] {
   const held = meters.flatMap((meter) =>
     Object.entries(meter).flatMap(([column, value]) =>
@@ -160,7 +160,7 @@ function findHoldProblems({ holds, meters }: LedgerSnapshot): string[] {
   return [...holds.map(({ id, owner }) => `R2 ${id}: its hold is left, of ${owner}`), ...held]
 }
 
-/** R2: what meters say is what generations add up to. */
+/** R2: meters equal the sums of generations. */
 function findMeterProblems({ generations, meters }: LedgerSnapshot): string[] {
   const sums = new Map<string, { total: bigint; day: bigint; week: bigint; month: bigint }>()
   const days = new Map(meters.map((meter) => [meter.subject, meter]))

@@ -14,7 +14,7 @@ const frames = [words, words, finish, chunk({ choices: [], usage }), 'data: [DON
 
 const whole = { json: { ...identity, choices: [{ index: 0, message, finish_reason: 'stop' }], usage } }
 
-/** How a request can end, beside well: for a whole reply, and for a stream. */
+/** The ways a request can end other than success: for a whole reply, and for a stream. */
 const ends: Record<string, [UpstreamResponse, UpstreamResponse]> = {
   'all is well': [whole, { sse: frames }],
   'the vendor refuses it': [
@@ -73,7 +73,7 @@ const ends: Record<string, [UpstreamResponse, UpstreamResponse]> = {
 }
 
 for (const kind of databaseKinds) {
-  describe(`R2 I1 I2 however a request ends, it is settled once and nothing stays held (${kind})`, () => {
+  describe(`R2 I1 I2 however a request ends, it is settled once and no hold remains (${kind})`, () => {
     let server: TestServer
     let vendor: Upstream
 
@@ -139,14 +139,17 @@ for (const kind of databaseKinds) {
       }
     })
 
-    test.each([false, true])('the client leaves before there is an answer (stream: %p)', async (stream) => {
-      vendor.enqueue({ hang: true })
-      const leaving = new AbortController()
-      const request = ask(stream, leaving.signal).catch(() => null)
-      await vendor.waitForRequests(++count)
-      leaving.abort()
-      await request
-      await expectSettled(count)
-    })
+    test.each([false, true])(
+      'the client disconnects before the response begins (stream: %p)',
+      async (stream) => {
+        vendor.enqueue({ hang: true })
+        const leaving = new AbortController()
+        const request = ask(stream, leaving.signal).catch(() => null)
+        await vendor.waitForRequests(++count)
+        leaving.abort()
+        await request
+        await expectSettled(count)
+      },
+    )
   })
 }

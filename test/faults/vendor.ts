@@ -1,26 +1,26 @@
-/** What the vendor wrote down about one request. Nothing of it depends on what became of the gateway. */
+/** The vendor's log of one request, independent of what happened to the gateway. */
 export interface VendorRecord {
   /** As the client numbered it. */
   number: string
   model: string
-  /** Tokens handed over until now. Each is four characters. */
+  /** Tokens sent until now. Each is four characters. */
   produced: number
-  /** The final count; null where the reply was cut before. */
+  /** The final count; null when the reply was cut off. */
   completion: number | null
 }
 
 export interface Vendor {
   url: string
   records: VendorRecord[]
-  /** Resolves when no reply is under way. */
+  /** Resolves when no reply is in progress. */
   idle(): Promise<void>
   stop(): Promise<void>
 }
 
-/** What it counts for any prompt. */
+/** The count of every prompt. */
 export const promptTokens = 50
 
-/** In nano-dollars, and as headgate.yaml says it. */
+/** In nano-dollars, and as in headgate.yaml. */
 const prices = {
   tokens: { prompt: 2000n, completion: 8000n, request: 100_000n },
   fixed: { prompt: 0n, completion: 0n, request: 10_000_000n },
@@ -40,7 +40,7 @@ export function listPrice(model: string, completion: number): bigint {
   return BigInt(promptTokens) * prompt + BigInt(completion) * output + request
 }
 
-/** headgate.yaml with the vendor in it: once as one whose bill ends with the connection, once as one that goes on. */
+/** headgate.yaml with the vendor twice: one that stops billing when the connection closes, and one that does not. */
 export function buildSettings(vendor: Vendor): string {
   const provider = { name: 'Vendor', base_url: vendor.url, dialects: ['chat'], api_key: 'vendor-secret' }
   return JSON.stringify({
@@ -62,14 +62,14 @@ function formatPricing(amounts: Record<string, bigint>) {
   return Object.fromEntries(Object.entries(amounts).map(([name, nanos]) => [name, usd(nanos)]))
 }
 
-/** How a client says what it wants answered. */
+/** The prompt that scripts a reply. */
 export function buildPrompt(number: string, tokens: number, paceMs: number): string {
   return `${number}: ${tokens} tokens, one in ${paceMs} ms`
 }
 
 const promptPattern = /^(\S+): (\d+) tokens, one in (\d+) ms$/
 
-/** A provider that does as the prompt says, and keeps its own books. */
+/** A provider that replies as the prompt says, and logs what it bills. */
 export function startVendor(): Vendor {
   const records: VendorRecord[] = []
   const open = new Set<VendorRecord>()
@@ -85,7 +85,7 @@ export function startVendor(): Vendor {
       const spec = { tokens: Number(tokens), paceMs: Number(paceMs) }
       open.add(entry)
       const close = () => void open.delete(entry)
-      // A body that nobody waits for is not even begun.
+      // A body is not begun when its client has disconnected.
       request.signal.addEventListener('abort', close)
       if (body.stream) return sendStreamedReply(entry, spec, close)
       return sendWholeReply(entry, spec).finally(close)

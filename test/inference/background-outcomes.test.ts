@@ -41,7 +41,7 @@ describeWithUpstreams(
     }
     const endings = (text: string) => [...text.matchAll(/^event: (.*)$/gm)].map((match) => match[1])
 
-    test('a long one is still there, and what was charged can be read', async () => {
+    test('a long one is stored, and its usage can be read', async () => {
       bench().first.enqueue(longReply(18))
       const { id } = await readJson(start())
       const { status, body } = await ended(id)
@@ -49,13 +49,13 @@ describeWithUpstreams(
       expect(body.output[0].content[0].text).toHaveLength(18 * halfMegabyte.length)
     }, 60_000)
 
-    test('a stream that is too long to be followed still says how it ended', async () => {
+    test('a stream that is too long to be replayed still reports how it ended', async () => {
       bench().first.enqueue(longReply(8))
       const text = await (await start({ stream: true })).text()
       expect(endings(text).at(-1)).toBe('response.completed')
     }, 60_000)
 
-    test('a stream of one that failed says so', async () => {
+    test('the stream of a failed one reports the failure', async () => {
       bench().first.enqueue(refused)
       const text = await (await start({ stream: true })).text()
       expect(endings(text)).toEqual(['response.failed'])
@@ -63,7 +63,7 @@ describeWithUpstreams(
       expect(text).toContain('No such voice')
     })
 
-    test('those that failed count in the quota', async () => {
+    test('failed ones count in the quota', async () => {
       const { db } = bench().server.gateway
       for (let count = 0; count < 4; count++) {
         bench().first.enqueue(refused)
@@ -75,7 +75,7 @@ describeWithUpstreams(
       expect(await rows()).toHaveLength(1)
     })
 
-    test('one that failed keeps what it was asked, but not long instructions', async () => {
+    test('a failed one stores its input, but not long instructions', async () => {
       bench().first.enqueue(refused)
       const { id } = await readJson(start({ input: 'Hello', instructions: 'z'.repeat(1_000_000) }))
       expect((await ended(id)).body).toMatchObject({ status: 'failed', instructions: null })
@@ -83,14 +83,14 @@ describeWithUpstreams(
       expect(body.data).toMatchObject([{ role: 'user', content: [{ text: 'Hello' }] }])
     })
 
-    test('must be stored, also where a conversation is', async () => {
+    test('requires store, also with a conversation', async () => {
       const { body } = await bench().server.call('POST', '/conversations', { key: key(), body: {} })
       const answer = await start({ store: false, conversation: body.id })
       expect(answer.status).toBe(400)
       expect((await readJson(answer)).error.message).toContain('background')
     })
 
-    test('R5 one that is cancelled has ended at once, and is charged when the provider has', async () => {
+    test('R5 a cancelled one ends at once, and is charged when the provider ends', async () => {
       await bench().server.gateway.db.deleteFrom('generations').execute()
       const { frames } = vendorReply('chat', 'text')
       bench().first.enqueue({ sse: frames, delayMs: 150 })

@@ -36,10 +36,10 @@ describeWithUpstreams(
       }
     }
 
-    /** A stream that has begun and does not go on. */
+    /** A stream that has begun and stalls. */
     const hanging = () => ({ sse: vendorReply('chat', 'text').frames.slice(0, 3), hang: true })
 
-    test('is queued, made and charged without its client, and kept', async () => {
+    test('is queued, run and charged without its client, and stored', async () => {
       const response = await start()
       expect(response.status).toBe(200)
       const queued = await readJson(response)
@@ -62,7 +62,7 @@ describeWithUpstreams(
       expect(lastRequest(bench().first.requests).json.messages).toHaveLength(3)
     })
 
-    test('is in progress while the provider answers, and ends when it is cancelled', async () => {
+    test('is in progress while the provider replies, and ends when it is cancelled', async () => {
       bench().first.enqueue(hanging())
       const { id } = await readJson(start())
       await bench().first.waitForRequests(1)
@@ -84,7 +84,7 @@ describeWithUpstreams(
       expect(next.status).toBe(400)
     })
 
-    test('says why it failed', async () => {
+    test('reports why it failed', async () => {
       bench().first.enqueue({ status: 400, json: { error: { message: 'No such voice' } } })
       const { id } = await readJson(start())
       expect(await ended(id)).toMatchObject({
@@ -94,7 +94,7 @@ describeWithUpstreams(
       })
     })
 
-    test('its events can be read from the middle, while it is made', async () => {
+    test('its events can be read from any position while it runs', async () => {
       bench().first.enqueue({ sse: vendorReply('chat', 'text').frames, delayMs: 100 })
       const streamed = await start({ stream: true })
       const reader = streamed.body?.getReader()
@@ -110,7 +110,7 @@ describeWithUpstreams(
       expect((await read(id, '?stream=true')).status).toBe(400)
     })
 
-    test('what is wrong with a request is told at once, and nothing is left of it', async () => {
+    test('an invalid request fails at once, and nothing of it is stored', async () => {
       const refused = await start({ store: false })
       expect(refused.status).toBe(400)
       expect((await readJson(refused)).error.message).toContain('background')
@@ -125,7 +125,7 @@ describeWithUpstreams(
       expect(rows).toEqual([])
     })
 
-    test('only so many of a workspace at a time', async () => {
+    test('concurrency is limited per workspace', async () => {
       bench().first.enqueue(hanging(), hanging(), hanging())
       const begun = await Promise.all([start(), start(), start()].map(readJson))
       const refused = await start()
@@ -148,7 +148,7 @@ describeWithUpstreams(
       expect((await cancel(begun.id)).body.status).toBe('cancelled')
     })
 
-    test('one that a stopped gateway left behind has failed, and one that another node makes can be cancelled', async () => {
+    test('one that a stopped gateway left behind has failed, and one that runs on another node can be cancelled', async () => {
       const { gateway } = bench().server
       bench().first.enqueue(hanging(), hanging())
       const [left, elsewhere] = [await readJson(start()), await readJson(start())]
@@ -174,7 +174,7 @@ describeWithUpstreams(
       gateway.backgroundRuns.get(left.id)?.stop('shutdown')
     })
 
-    test('one that is under way when the gateway stops has failed, and says so', async () => {
+    test('one in progress when the gateway stops fails, and reports it', async () => {
       const { gateway } = bench().server
       bench().first.enqueue(hanging())
       const { id } = await readJson(start())

@@ -12,7 +12,7 @@ const frame = `data: ${JSON.stringify({
 })}\n\n`
 const chunk = `${frame.length.toString(16)}\r\n${frame}\r\n`
 
-/** An upstream that writes as fast as it is read, without end, and counts. */
+/** An upstream that writes endlessly, as fast as it is read, and counts the bytes. */
 class Fountain {
   written = 0
   readonly sockets = new Set<Socket>()
@@ -45,7 +45,7 @@ class Fountain {
   }
 }
 
-/** What a buffer of the operating system may hold on each side of the gateway. */
+/** The size of an operating system's buffer on each side of the gateway. */
 const kernelBytes = 24 * 1024 * 1024
 
 describe('a client that reads slowly', () => {
@@ -60,7 +60,7 @@ describe('a client that reads slowly', () => {
     await server.stop()
   })
 
-  test('S13 slows the upstream down: nothing piles up in between, and it is let go when the client leaves', async () => {
+  test('S13 slows the upstream down: buffers stay bounded, and the upstream is closed when the client disconnects', async () => {
     const left = new AbortController()
     const response = await fetch(`${server.url}/v1/chat/completions`, {
       method: 'POST',
@@ -70,7 +70,7 @@ describe('a client that reads slowly', () => {
     })
     const reader = response.body?.getReader()
     await reader?.read()
-    // Once what is written no longer grows, every buffer on the way is full.
+    // Once the count no longer grows, every buffer on the way is full.
     let before = -1
     while (before !== fountain.written && fountain.written < 4 * kernelBytes) {
       before = fountain.written

@@ -34,7 +34,7 @@ async function usage() {
   return { cost: answer.body.usage.cost, is_byok: answer.body.usage.is_byok }
 }
 
-test('R15 where no key is asked for, one of the caller’s own does not lower the price', async () => {
+test('R15 for a provider that needs no key, a BYOK key does not lower the price', async () => {
   const own = { provider: 'local', key: 'whatever' }
   const made = await server.call('POST', '/byok', { body: own })
   expect(made.status).toBe(201)

@@ -92,7 +92,7 @@ async function complete(bench: Bench, answer: UpstreamResponse): Promise<string>
   return response.headers.get('x-generation-id') ?? ''
 }
 
-/** A request whose process is gone, charged for what had come of it. */
+/** A request of a dead process, charged for its checkpoint. */
 async function interrupt({ server }: Bench, isByok: boolean, tokens: number): Promise<string> {
   const { gateway } = server
   const { id } = await createOrphanedHold(
@@ -100,7 +100,7 @@ async function interrupt({ server }: Bench, isByok: boolean, tokens: number): Pr
     tokens,
     isByok ? { isByok, amount: 50_000n, byok: 1_000_000n } : {},
   )
-  // The process that is gone does not have it open.
+  // It is not in flight in this process.
   const ledger = { isOpen: () => false, settle: (op: Settlement) => gateway.ledger.settle(op) }
   expect(await new ClusterNode(true).settleOrphans(gateway.db, ledger, new Date().toISOString())).toBe(1)
   return id

@@ -13,11 +13,11 @@ describeWithUpstreams('check-ledger', (bench) => {
     return [...new Set(found.map(({ invariant }) => invariant))].sort()
   }
 
-  test('I1 I2 I3 I4 I6 finds nothing after requests of every kind of end, and counts them', async () => {
+  test('I1 I2 I3 I4 I6 reports no violation after requests of every outcome, and counts them', async () => {
     bench().first.enqueue({ status: 500 }, { breakBeforeHead: true })
     for (let time = 0; time < 5; time++) {
       await (await sendRequest(bench(), 'chat', { model: 'test/cent' })).text()
-      // Each in a transaction of its own: of the oldest, some may be gone already.
+      // Each in its own transaction: the oldest may be compacted already.
       await bench().server.gateway.ledger.flush()
     }
     await (await sendRequest(bench(), 'messages', { model: 'test/messages', stream: true })).text()
@@ -28,7 +28,7 @@ describeWithUpstreams('check-ledger', (bench) => {
     expect(figures.spent_nanos).toBeGreaterThan(30_000_000n)
   })
 
-  describe('sees one nano-dollar that is not where it belongs', () => {
+  describe('detects one misplaced nano-dollar', () => {
     const tampered: [string, string, string, string[]][] = [
       [
         'an entry',
@@ -61,7 +61,7 @@ describeWithUpstreams('check-ledger', (bench) => {
       expect(await wrong()).toEqual([])
     })
 
-    test('I4 a hold that no meter knows of, and a charge beyond its hold', async () => {
+    test('I4 a hold that is in no meter, and a charge beyond its hold', async () => {
       const hold = {
         amount_nanos: 5n,
         byok_nanos: 0n,

@@ -15,7 +15,7 @@ describeWithUpstreams('conversations', (bench) => {
 
   for (const upstream of ['chat', 'messages', 'responses', 'gemini']) {
     for (const stream of [false, true]) {
-      test(`R34 over ${upstream}, ${stream ? 'streamed' : 'whole'}: the next turn goes on at once`, async () => {
+      test(`R34 over ${upstream}, ${stream ? 'streamed' : 'whole'}: the next turn can follow at once`, async () => {
         const model = `test/${upstream}`
         const { id } = await make({ items: [{ role: 'user', content: 'My name is Ada.' }] })
         const first = await respond({ model, input: 'Do you know Kyoto?', conversation: id, stream })
@@ -36,7 +36,7 @@ describeWithUpstreams('conversations', (bench) => {
     }
   }
 
-  test('grows although nothing else is stored', async () => {
+  test('grows even with store: false', async () => {
     const { id } = await make()
     const made = await readJson(respond({ input: 'Remember me.', conversation: id, store: false }))
     expect((await call('GET', `/responses/${made.id}`)).status).toBe(404)
@@ -50,7 +50,7 @@ describeWithUpstreams('conversations', (bench) => {
     expect((await items(id)).data).toEqual([])
   })
 
-  test('responses that race are all added', async () => {
+  test('concurrent responses are all added', async () => {
     const { id } = await make()
     const request = Array.from({ length: 8 }, (_, n) => respond({ input: `question ${n}`, conversation: id }))
     for (const response of await Promise.all(request)) expect(response.status).toBe(200)
@@ -58,7 +58,7 @@ describeWithUpstreams('conversations', (bench) => {
     for (let n = 0; n < 8; n++) expect(text).toContain(`question ${n}`)
   })
 
-  test('one that is deleted while it is used stays deleted, and the response is answered', async () => {
+  test('one that is deleted while in use stays deleted, and the response completes', async () => {
     const { id } = await make()
     const request = respond({ input: 'Hello', conversation: id, store: true })
     await call('DELETE', `/conversations/${id}`)
@@ -66,7 +66,7 @@ describeWithUpstreams('conversations', (bench) => {
     expect((await call('GET', `/conversations/${id}`)).status).toBe(404)
   })
 
-  test('has metadata that can be changed', async () => {
+  test('its metadata can be changed', async () => {
     const made = await make({ metadata: { topic: 'snow' } })
     expect(made).toMatchObject({ object: 'conversation', metadata: { topic: 'snow' } })
     await call('POST', `/conversations/${made.id}`, { metadata: { topic: 'rain' } })
@@ -76,7 +76,7 @@ describeWithUpstreams('conversations', (bench) => {
     })
   })
 
-  test('its items are added, paged, read, referred to and deleted', async () => {
+  test('its items are added, listed in pages, read, referenced and deleted', async () => {
     const { id } = await make()
     const words = ['one', 'two', 'three', 'four', 'five']
     const given = words.map((content) => ({ role: 'user', content }))
@@ -107,12 +107,12 @@ describeWithUpstreams('conversations', (bench) => {
     expect(chat.status).toBe(400)
   })
 
-  test('more than 20 items at once, or more than a request may have in all, is refused', async () => {
+  test('more than 20 items at once, or more than a request may have in total, is rejected', async () => {
     const item = { role: 'user', content: 'x' }
     expect((await call('POST', '/conversations', { items: Array(21).fill(item) })).status).toBe(400)
   })
 
-  test('S13 takes many items in their order, and refuses input that would be too many before it is asked', async () => {
+  test('S13 accepts many items in order, and rejects input that would exceed the maximum before the provider is called', async () => {
     const { id } = await make()
     const input = Array.from({ length: 9950 }, (_, n) => ({ role: 'user', content: `item ${n}` }))
     expect((await respond({ input, conversation: id })).status).toBe(200)
@@ -128,7 +128,7 @@ describeWithUpstreams('conversations', (bench) => {
     expect(bench().first.requests).toEqual([])
   }, 30_000)
 
-  test('R34 S3 I9 does not exist for another organization, nor one that never was', async () => {
+  test('R34 S3 I9 does not exist for another organization', async () => {
     const { id } = await make()
     const { inferenceKey } = bench().server.foreign
     const body = { model: 'sandbox/echo:free', input: 'x', conversation: id }
@@ -137,7 +137,7 @@ describeWithUpstreams('conversations', (bench) => {
     expect((await respond({ input: 'x', conversation: 'no id at all' })).status).toBe(404)
   })
 
-  test('R34 expires a while after its last use', async () => {
+  test('R34 expires some time after its last use', async () => {
     const { id } = await make()
     const { clock } = bench().server
     clock.advance(monthMs / 2)
@@ -149,7 +149,7 @@ describeWithUpstreams('conversations', (bench) => {
     clock.release()
   })
 
-  test('S12 lies sealed in the database', async () => {
+  test('S12 is encrypted in the database', async () => {
     const { id } = await make({ metadata: { note: 'canary-label' } })
     await readJson(respond({ input: 'canary-in-the-prompt', conversation: id }))
     const { db } = bench().server.gateway
@@ -164,7 +164,7 @@ describeWithUpstreams('conversations', (bench) => {
   })
 
   describe('counting', () => {
-    test('the provider counts where it can, with what it takes', async () => {
+    test('the provider counts where it can, with supported fields only', async () => {
       bench().first.enqueue({ json: { object: 'response.input_tokens', input_tokens: 4711 } })
       const body = { model: 'test/responses', input: 'How long?', max_output_tokens: 5, store: true }
       const counted = await call('POST', '/responses/input_tokens', body)
@@ -174,7 +174,7 @@ describeWithUpstreams('conversations', (bench) => {
       expect(json).toEqual({ model: 'vendor-model', input: 'How long?' })
     })
 
-    test('otherwise it is an estimate, for nothing, with the conversation in it', async () => {
+    test('otherwise it is an estimate, free of charge, that includes the conversation', async () => {
       const { id } = await make({ items: [{ role: 'user', content: 'word '.repeat(1000) }] })
       const body = { model: 'test/chat', input: 'How long?' }
       const before = bench().first.requests.length
@@ -190,7 +190,7 @@ describeWithUpstreams('conversations', (bench) => {
     const compact = async (body: object) =>
       (await call('POST', '/responses/compact', { model: 'test/chat', ...body })).body
 
-    test('R11 the model summarises, and the charge is that of a request', async () => {
+    test('R11 the model summarises, and is charged like a request', async () => {
       const made = await compact({ input: [{ role: 'user', content: 'Plan a trip to Kyoto.' }] })
       expect(made).toMatchObject({ object: 'response.compaction', usage: { input_tokens: 87 } })
       const [said, compaction] = made.output
@@ -202,7 +202,7 @@ describeWithUpstreams('conversations', (bench) => {
       expect(rows.map(({ id }) => id)).toContain(`gen-${made.id.slice('resp_'.length)}`)
     })
 
-    test('what it gave is the input of a later request to another model', async () => {
+    test('its output is valid input for another model', async () => {
       const call = { type: 'function_call', call_id: 'c1', name: 'find', arguments: '{"q":"trains"}' }
       const result = { type: 'function_call_output', call_id: 'c1', output: 'Platform 9' }
       const { output } = await compact({ input: [{ role: 'user', content: 'Trains?' }, call, result] })
@@ -217,7 +217,7 @@ describeWithUpstreams('conversations', (bench) => {
       expect(sent()).toContain('Schneefall')
     })
 
-    test('compacted again, the earlier summary is part of the new one and not repeated beside it', async () => {
+    test('when compacted again, the earlier summary is part of the new one and not repeated', async () => {
       const { output } = await compact({ input: 'Hello' })
       const again = await compact({ input: [...output, { role: 'user', content: 'More.' }] })
       expect(sent()).toContain('Summary of the conversation so far')
@@ -226,7 +226,7 @@ describeWithUpstreams('conversations', (bench) => {
       expect(JSON.stringify(again.output)).not.toContain(secret)
     })
 
-    test('I9 the summary of another workspace cannot be opened', async () => {
+    test('I9 the summary of another workspace cannot be decrypted', async () => {
       const { output } = await compact({ input: 'Hello' })
       const body = { model: 'sandbox/echo:free', input: output }
       const { inferenceKey } = bench().server.foreign

@@ -16,7 +16,7 @@ const chunks = [
 ]
 const sse = [...chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`), 'data: [DONE]\n\n']
 
-describe('R31 what a client’s format cannot say of a reply', () => {
+describe('R31 a field of the reply that the client’s format cannot carry', () => {
   let bench: Bench
   beforeAll(async () => {
     bench = await openBench('sqlite')
@@ -47,7 +47,7 @@ describe('R31 what a client’s format cannot say of a reply', () => {
     expect(comment).toBeLessThan(text.indexOf('event: message_stop'))
   })
 
-  test('is nothing where the formats are the same', async () => {
+  test('does not occur where the formats are the same', async () => {
     bench.first.enqueue({ json: whole }, { sse })
     const response = await sendRequest(bench, 'chat', { model: 'test/chat', logprobs: true })
     expect(response.headers.get('x-headgate-dropped')).toBeNull()

@@ -10,7 +10,7 @@ import {
 
 const quick = 'limits: { heartbeat: 0.3, idle: 0.8, first_byte: 2, first_content: 1.2 }'
 
-/** How each format says that a stream took too long. */
+/** The timeout error of each format. */
 const timeouts = {
   chat: /"code":408.*"finish_reason":"error"|"finish_reason":"error".*"code":408/,
   messages: /event: error\ndata: .*"type":"timeout_error"/,
@@ -26,14 +26,14 @@ function chatChunk(content: string, extra: object = {}): string {
 
 const json = (value: object) => JSON.stringify(value)
 
-/** Events that say nothing, in each format. */
+/** Events without content, in each format. */
 const emptyFrames = {
   chat: chatChunk(''),
   messages: 'event: ping\ndata: {"type":"ping"}\n\n',
   responses: `event: response.in_progress\ndata: ${json({ type: 'response.in_progress', response: { id: 'r', output: [] } })}\n\n`,
   gemini: `data: ${json({ candidates: [{ content: { parts: [{ text: '' }], role: 'model' }, index: 0 }] })}\n\n`,
 }
-/** Deltas that say nothing, after the first content. */
+/** Empty deltas, after the first content. */
 const emptyDeltas = {
   chat: chatChunk(''),
   messages: `event: content_block_delta\ndata: ${json({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: '' } })}\n\n`,
@@ -43,7 +43,7 @@ const emptyDeltas = {
 const upstreams = ['chat', 'messages', 'responses', 'gemini'] as const
 const kinds = { 'empty events': emptyFrames, comments: null } as const
 
-/** The frames up to the first text, and that. */
+/** The frames up to and including the first text. */
 function beginning(upstream: (typeof upstreams)[number]): string[] {
   const { frames } = vendorReply(upstream, 'text')
   const at = frames.findIndex((frame) =>
@@ -57,7 +57,7 @@ function repeated(frame: string, count: number): string[] {
 }
 
 describeWithUpstreams(
-  'a stream that says nothing',
+  'a stream without content',
   (bench) => {
     beforeEach(() => clearGenerations(bench()))
 
@@ -78,7 +78,7 @@ describeWithUpstreams(
     }
 
     for (const format of formatNames) {
-      test(`S13 ${format}: what may come before the first content is bounded`, async () => {
+      test(`S13 ${format}: events before the first content are bounded`, async () => {
         const padded = emptyFrames[format].replace(/\}\n\n$/, `,"pad":"${'x'.repeat(64 * 1024)}"}\n\n`)
         bench().first.enqueue({ sse: repeated(padded, 40), hang: true })
         const response = await sendRequest(bench(), format, { model: `test/${format}`, stream: true })
@@ -105,7 +105,7 @@ describeWithUpstreams(
           })
         }
 
-        test('R33 a stream that hangs in the middle ends with the error of a timeout', async () => {
+        test('R33 a stream that stalls ends with a timeout error', async () => {
           bench().first.enqueue({ sse: beginning('chat'), hang: true })
           const text = await (await sendRequest(bench(), format, { model: 'test/chat', stream: true })).text()
           expect(text).toMatch(timeouts[format])
@@ -117,10 +117,10 @@ describeWithUpstreams(
 )
 
 describeWithUpstreams(
-  'a stream that says nothing for a while',
+  'a stream without content for a while',
   (bench) => {
     for (const format of formatNames) {
-      test(`${format}: comments of the provider do not take the place of heartbeats`, async () => {
+      test(`${format}: comments of the provider do not replace heartbeats`, async () => {
         const { frames } = vendorReply('chat', 'text')
         const first = beginning('chat')
         const sse = [...first, ...repeated(': ping\n\n', 25), ...frames.slice(first.length)]
@@ -131,7 +131,7 @@ describeWithUpstreams(
       })
     }
 
-    test('S13 comments after the end of a reply do not keep it from ending', async () => {
+    test('S13 comments after the end of a reply do not delay its end', async () => {
       const { frames } = vendorReply('chat', 'text')
       const ended = frames.filter((frame) => !frame.includes('"usage":{') && !frame.includes('[DONE]'))
       bench().first.enqueue({ sse: [...ended, ...repeated(': ping\n\n', 400)], delayMs: 10, hang: true })
@@ -140,7 +140,7 @@ describeWithUpstreams(
       expect(text).not.toMatch(timeouts.chat)
     })
 
-    test('a model that reasons silently has its time', async () => {
+    test('a model that reasons without output is not timed out', async () => {
       const sse = [...repeated(': keep-alive\n\n', 40), ...vendorReply('chat', 'text').frames]
       bench().first.enqueue({ sse, delayMs: 22 })
       const text = await (await sendRequest(bench(), 'chat', { model: 'test/chat', stream: true })).text()

@@ -14,7 +14,7 @@ import {
 const upstreams = ['chat', 'messages', 'responses', 'gemini'] as const
 const events = 60_000
 
-/** Of the CPU time of an attack, or so many milliseconds: no turn of the event loop takes more. */
+/** The longest turn of the event loop, as a share of the attack's CPU time or in milliseconds. */
 const mostShare = 0.25
 const mostMs = 150
 
@@ -32,7 +32,7 @@ describe('a burst of tiny events', () => {
     for (const upstream of upstreams) {
       const sse = joinFrames(frames[upstream](events))
       for (const format of formatNames) {
-        test(`S13 ${name} from ${upstream} to ${format} leave the event loop to others`, async () => {
+        test(`S13 ${name} from ${upstream} to ${format} do not block the event loop`, async () => {
           const excess = async () => {
             bench.first.enqueue({ sse })
             const before = process.cpuUsage()
@@ -42,7 +42,7 @@ describe('a burst of tiny events', () => {
             const { user, system } = process.cpuUsage(before)
             return delay.stop() - Math.max(mostMs, (mostShare * (user + system)) / 1000)
           }
-          // A collection of garbage may fall into one attack; a loop that is held is held each time.
+          // Garbage collection may fall into one attack; a blocked loop is blocked each time.
           let least = Number.POSITIVE_INFINITY
           for (let attempt = 0; attempt < 3 && least >= 0; attempt++) least = Math.min(least, await excess())
           expect(least).toBeLessThan(0)
@@ -51,7 +51,7 @@ describe('a burst of tiny events', () => {
     }
   }
 
-  test('S13 an event in pieces of two bytes is read', async () => {
+  test('S13 an event in chunks of two bytes is read', async () => {
     const [first = '', second = ''] = hostileStreams[0]?.frames.chat(2) ?? []
     bench.first.enqueue({ sse: [first.replace('"x"', `"${'x'.repeat(20_000)}"`), second], splitBytes: 2 })
     const response = await sendRequest(bench, 'chat', { model: 'test/chat', stream: true })
@@ -66,7 +66,7 @@ const badEnds = {
 }
 
 describeWithUpstreams(
-  'a reply of more than is allowed',
+  'a reply beyond the limits',
   (bench) => {
     const [texts, , parts] = hostileStreams
     for (const upstream of upstreams) {
@@ -108,7 +108,7 @@ describeWithUpstreams(
       for (const format of formatNames) {
         bench().first.enqueue({ json }, { json })
         expect((await sendRequest(bench(), format, { model: 'test/chat' })).status).toBe(502)
-        // The same where a stream was asked for and a whole reply came.
+        // The same for a whole reply to a streamed request.
         const streamed = await sendRequest(bench(), format, { model: 'test/chat', stream: true })
         expect(await streamed.text()).toContain('has more than 20 parts')
       }

@@ -22,7 +22,7 @@ describeWithUpstreams(
       return row?.hold_nanos ?? 0n
     }
 
-    test('R3 whatever a provider of the same format is sent is in the hold, known to us or not', async () => {
+    test('R3 the hold includes every field that is passed through, known or unknown', async () => {
       const plain = await heldFor('chat', { model: 'test/chat', max_tokens: 10 })
       const filler = 'x'.repeat(10_000)
       const bodies = [
@@ -31,7 +31,7 @@ describeWithUpstreams(
         { messages: [{ role: 'user', content: [{ type: 'text', text: 'Hello', note: filler }] }] },
       ]
       for (const body of bodies) {
-        // A token a byte, at a millionth of a dollar.
+        // One token per byte, at a millionth of a dollar.
         expect(await heldFor('chat', { model: 'test/chat', max_tokens: 10, ...body })).toBeGreaterThan(
           plain + 9_900_000n,
         )
@@ -49,7 +49,7 @@ describeWithUpstreams(
       ],
       ['messages', { mcp_servers: [{ type: 'url', url: 'https://tools.example/', name: 'tools' }] }],
     ] as const)(
-      'R3 a request that lets the provider read more is held for all it can read: %s %j',
+      'R3 a request that lets the provider read more input holds the maximum: %s %j',
       async (format, body) => {
         const model = `test/${format}`
         const plain = await heldFor(format, { model, max_tokens: 10 })
@@ -57,13 +57,13 @@ describeWithUpstreams(
       },
     )
 
-    test('R3 a tool that the client runs itself is held for like any other', async () => {
+    test('R3 a tool that the client runs is held for like any other', async () => {
       const tools = [{ type: 'bash_20250124', name: 'bash' }]
       const held = await heldFor('messages', { model: 'test/messages', max_tokens: 10, tools })
       expect(held).toBeLessThan(10_000_000n)
     })
 
-    test('R6 a stream that we have no more time for is charged for what was delivered', async () => {
+    test('R6 a stream that exceeds the total time is charged for what was delivered', async () => {
       const { frames } = vendorReply('chat', 'text')
       bench().first.enqueue({ sse: frames.slice(0, 4), hang: true })
       const text = await (await sendRequest(bench(), 'chat', { model: 'test/chat', stream: true })).text()
@@ -77,7 +77,7 @@ describeWithUpstreams(
       expect(row?.cost_nanos).toBeGreaterThan(0n)
     })
 
-    test('streams that we have no more time for say nothing against their provider', async () => {
+    test('streams that exceed the total time do not affect the health of their provider', async () => {
       const { frames } = vendorReply('chat', 'text')
       const { first, server } = bench()
       const talking = [...frames.slice(0, 3), ...Array(60).fill(frames[2])]
@@ -90,7 +90,7 @@ describeWithUpstreams(
       expect(health?.isEjected(server.clock.now())).toBe(false)
     })
 
-    test('R5 a whole reply that is billed anyway is read to its end when the client leaves, and charged', async () => {
+    test('R5 a whole reply that is billed anyway is drained when the client disconnects, and charged', async () => {
       bench().first.enqueue({ json: vendorReply('chat', 'text').body, waitMs: 200 })
       const leaving = new AbortController()
       const asking = sendRequest(bench(), 'chat', { model: 'test/stubborn' }, { signal: leaving.signal })
@@ -102,7 +102,7 @@ describeWithUpstreams(
       expect(row?.cost_nanos).toBeGreaterThan(0n)
     })
 
-    test('the record has the id of the request that its answer had', async () => {
+    test('the record has the request id of the response', async () => {
       const answer = await sendRequest(
         bench(),
         'chat',
@@ -114,7 +114,7 @@ describeWithUpstreams(
       expect(row?.request_id).toBe('mine-1')
     })
 
-    test('R10 the cost a provider reports is kept beside the computed one, and counted in the metrics', async () => {
+    test('R10 the cost a provider reports is stored next to the computed one, and counted in the metrics', async () => {
       const body = structuredClone(vendorReply('chat', 'text').body) as { usage: Record<string, unknown> }
       body.usage.cost = 0.123
       bench().first.enqueue({ json: body })
@@ -129,7 +129,7 @@ describeWithUpstreams(
   'limits: { heartbeat: 5, total: 1 }',
 )
 
-test('R24 a database that cannot be written holds up no request and no stream, only those who read it', async () => {
+test('R24 a database that cannot be written blocks no inference, only requests that read it', async () => {
   const opened = await openBench('sqlite')
   const bench = () => opened
   const { databaseUrl } = opened.server.gateway.config

@@ -2,14 +2,14 @@ import { expect, test } from 'bun:test'
 import { describeWithUpstreams, lastRequest, readJson, sendRequest } from './two-upstreams.ts'
 
 describeWithUpstreams(
-  'S13 input that refers to stored items',
+  'S13 input that references stored items',
   (bench) => {
     const send = (input: unknown, fields = {}) =>
       sendRequest(bench(), 'responses', { model: 'test/chat', input, ...fields })
     const reference = (id: string, place: number) => ({ type: 'item_reference', id: `msg_${id}_${place}` })
     const repeated = (id: string, count: number) => Array.from({ length: count }, () => reference(id, 0))
 
-    test('is refused where the items together are larger than a body may be', async () => {
+    test('is rejected where the items together exceed the size of a body', async () => {
       const { id } = await readJson(send([{ role: 'user', content: 'x'.repeat(100_000) }]))
       bench().first.requests.length = 0
       const response = await send(repeated(id, 20), { store: false })
@@ -19,7 +19,7 @@ describeWithUpstreams(
       expect(lastRequest(bench().first.requests).json.messages).toHaveLength(9)
     })
 
-    test('counts what an earlier response puts in front', async () => {
+    test('counts the items of an earlier response', async () => {
       const { id } = await readJson(send([{ role: 'user', content: 'x'.repeat(300_000) }]))
       const next = await readJson(send([{ role: 'user', content: 'x'.repeat(400_000) }]))
       const fields = { store: false, previous_response_id: next.id }
@@ -27,7 +27,7 @@ describeWithUpstreams(
       expect((await send(repeated(id, 3), fields)).status).toBe(413)
     })
 
-    test('is refused where the items together have more parts than a request may have', async () => {
+    test('is rejected where the items together exceed the parts of a request', async () => {
       const content = Array.from({ length: 60 }, () => ({ type: 'input_text', text: 'x' }))
       const { id } = await readJson(send([{ role: 'user', content }]))
       const response = await send(repeated(id, 2), { store: false })
@@ -35,7 +35,7 @@ describeWithUpstreams(
       expect((await readJson(response)).error.message).toContain('limits.parts')
     })
 
-    test('gets each of them in its place, from whichever page and response', async () => {
+    test('has each of them in position, from any page and response', async () => {
       const request = (name: string) =>
         Array.from({ length: 4 }, (_, place) => ({
           role: 'user',

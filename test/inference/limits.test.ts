@@ -14,7 +14,7 @@ interface Refused {
 
 describeWithUpstreams('limits', (bench) => {
   const server = () => bench().server
-  const asking = (key: string, model = 'test/cent') => sendRequest(bench(), 'chat', { model }, { key })
+  const send = (key: string, model = 'test/cent') => sendRequest(bench(), 'chat', { model }, { key })
 
   async function keyWith(body: Record<string, unknown> = {}): Promise<{ key: string; hash: string }> {
     const made = await server().call('POST', '/keys', { body: { name: 'limited', ...body } })
@@ -30,7 +30,7 @@ describeWithUpstreams('limits', (bench) => {
   }
 
   async function passes(key: string, times: number, model?: string): Promise<void> {
-    for (let time = 0; time < times; time++) expect((await asking(key, model)).status).toBe(200)
+    for (let time = 0; time < times; time++) expect((await send(key, model)).status).toBe(200)
   }
 
   beforeEach(() => {
@@ -44,22 +44,22 @@ describeWithUpstreams('limits', (bench) => {
   })
 
   describe('of a key', () => {
-    test('R1 what does not fit is 402, and no provider is asked', async () => {
+    test('R1 a request that does not fit is 402, and no provider is called', async () => {
       const { key } = await keyWith({ limit: 0.02 })
       await passes(key, 2)
-      expect(await refusal(asking(key))).toMatchObject({ status: 402, reason: 'key_limit_reached' })
+      expect(await refusal(send(key))).toMatchObject({ status: 402, reason: 'key_limit_reached' })
       expect(bench().first.requests).toHaveLength(2)
     })
 
-    test('R3 I4 beside a key of its owner it needs what the dearer way takes, not both ways together', async () => {
+    test('R3 I4 with a BYOK key the hold is that of the dearer path, not the sum of both', async () => {
       const own = { provider: 'one-chat', key: 'own-credential-0123456789' }
       const { id } = (await server().call('POST', '/byok', { body: own })).body.data
       try {
-        // A cent with shared capacity; a cent at the provider and a twentieth in fees with the own key.
+        // A cent with shared capacity; with the BYOK key a cent at the provider and a fee of a twentieth.
         const fits = await keyWith({ limit: 0.0105, include_byok_in_limit: true })
         await passes(fits.key, 1)
         const short = await keyWith({ limit: 0.0104, include_byok_in_limit: true })
-        expect(await refusal(asking(short.key))).toMatchObject({ status: 402, reason: 'key_limit_reached' })
+        expect(await refusal(send(short.key))).toMatchObject({ status: 402, reason: 'key_limit_reached' })
         const { body } = await server().call('GET', `/keys/${fits.hash}`)
         expect(body.data).toMatchObject({ usage: 0.0005, byok_usage: 0.01, limit_remaining: 0 })
       } finally {
@@ -75,10 +75,10 @@ describeWithUpstreams('limits', (bench) => {
       const { key, hash } = await keyWith({ limit: 0.01, limit_reset })
       server().clock.freeze(last)
       await passes(key, 1)
-      expect((await asking(key)).status).toBe(402)
+      expect((await send(key)).status).toBe(402)
       server().clock.freeze(first)
       await passes(key, 1)
-      expect((await asking(key)).status).toBe(402)
+      expect((await send(key)).status).toBe(402)
       const { data } = (await server().call('GET', `/keys/${hash}`)).body
       expect(data).toMatchObject({ usage: 0.02, usage_daily: 0.01, limit_remaining: 0 })
     })
@@ -87,7 +87,7 @@ describeWithUpstreams('limits', (bench) => {
       const { key, hash } = await keyWith({ limit: 0.01, limit_reset: 'daily' })
       server().clock.freeze('2028-05-01T23:59:59.999Z')
       bench().first.enqueue({ json: vendorReply('chat', 'text').body, waitMs: 150 })
-      const slow = asking(key)
+      const slow = send(key)
       while (bench().first.requests.length === 0) await Bun.sleep(2)
       server().clock.freeze('2028-05-02T00:00:00.001Z')
       await passes(key, 1)
@@ -96,25 +96,25 @@ describeWithUpstreams('limits', (bench) => {
       expect(data).toMatchObject({ usage: 0.02, usage_daily: 0.01 })
     })
 
-    test('a limit that is raised or lowered counts at once', async () => {
+    test('a changed limit takes effect at once', async () => {
       const { key, hash } = await keyWith({ limit: 0.01 })
       await passes(key, 1)
-      expect((await asking(key)).status).toBe(402)
+      expect((await send(key)).status).toBe(402)
       await server().call('PATCH', `/keys/${hash}`, { body: { limit: 0.02 } })
       await passes(key, 1)
       await server().call('PATCH', `/keys/${hash}`, { body: { limit: null } })
       await passes(key, 1)
     })
 
-    test('what is free passes a limit that is reached', async () => {
+    test('free requests pass a limit that is reached', async () => {
       const { key } = await keyWith({ limit: 0 })
-      expect((await asking(key)).status).toBe(402)
+      expect((await send(key)).status).toBe(402)
       await passes(key, 1, 'test/gift:free')
     })
 
-    test('R8 a price nobody knows is refused where there is a limit, and costs nothing where there is none', async () => {
+    test('R8 an unknown price is rejected where there is a limit, and free where there is none', async () => {
       const { key } = await keyWith({ limit: 5 })
-      expect(await refusal(asking(key, 'test/unpriced'))).toMatchObject({
+      expect(await refusal(send(key, 'test/unpriced'))).toMatchObject({
         status: 402,
         reason: 'price_unknown',
       })
@@ -136,15 +136,15 @@ describeWithUpstreams('limits', (bench) => {
       await put('daily', 0.02)
       await passes(key, 1)
       await passes(other.key, 1)
-      const daily = await refusal(asking(key))
+      const daily = await refusal(send(key))
       expect(daily).toMatchObject({ status: 403, reason: 'workspace_budget_reached' })
       expect(daily.message).toContain('daily')
       await put('lifetime', 0.021)
       await put('monthly', 0.0205)
-      const lifetime = await refusal(asking(other.key))
+      const lifetime = await refusal(send(other.key))
       expect(lifetime).toMatchObject({ status: 403, metadata: { interval: 'lifetime' } })
       await server().call('DELETE', `/workspaces/${id}/budgets/lifetime`)
-      expect((await refusal(asking(key))).metadata).toMatchObject({ interval: 'monthly' })
+      expect((await refusal(send(key))).metadata).toMatchObject({ interval: 'monthly' })
     })
   })
 
@@ -154,20 +154,20 @@ describeWithUpstreams('limits', (bench) => {
       return made.body.data.id
     }
 
-    test('counts for each key by itself', async () => {
+    test('counts each key separately', async () => {
       const id = await guardrail({ name: 'a cent each', limit_usd: 0.01, reset_interval: 'daily' })
       const [one, two] = [await keyWith(), await keyWith()]
       const key_hashes = [one.hash, two.hash]
       await server().call('POST', `/guardrails/${id}/assignments/keys`, { body: { key_hashes } })
       await passes(one.key, 1)
-      expect(await refusal(asking(one.key))).toMatchObject({
+      expect(await refusal(send(one.key))).toMatchObject({
         status: 403,
         reason: 'guardrail_budget_reached',
       })
       await passes(two.key, 1)
     })
 
-    test('counts for everything the keys of a member spend', async () => {
+    test('counts the spending of all keys of a member', async () => {
       const { gateway, own } = server()
       const member = {
         organizationId: own.organization.id,
@@ -183,17 +183,17 @@ describeWithUpstreams('limits', (bench) => {
       const stranger = await keyWith()
       await passes(one.key, 1)
       await passes(two.key, 1)
-      expect(await refusal(asking(one.key))).toMatchObject({
+      expect(await refusal(send(one.key))).toMatchObject({
         status: 403,
         reason: 'guardrail_budget_reached',
       })
-      expect(await refusal(asking(two.key))).toMatchObject({ status: 403, metadata: { interval: 'weekly' } })
+      expect(await refusal(send(two.key))).toMatchObject({ status: 403, metadata: { interval: 'weekly' } })
       await passes(stranger.key, 1)
     })
   })
 
   describe('of the account', () => {
-    const foreign = (model = 'test/cent') => asking(server().foreign.inferenceKey, model)
+    const foreign = (model = 'test/cent') => send(server().foreign.inferenceKey, model)
     const grant = (amount: number, kind = 'adjustment') =>
       server().call('POST', '/credits/grants', {
         body: { amount, kind, organization_id: server().foreign.organization.id },
@@ -248,7 +248,7 @@ describeWithUpstreams('limits', (bench) => {
     })
   })
 
-  test('R3 the hold is the worst case: what a long answer could cost must fit, whatever the real one does', async () => {
+  test('R3 the hold is the worst case: the longest possible reply must fit, whatever the real one costs', async () => {
     const { key } = await keyWith({ limit: 0.004 })
     const chat = (max_tokens: number) =>
       sendRequest(bench(), 'chat', { model: 'test/chat', max_tokens }, { key })
@@ -258,7 +258,7 @@ describeWithUpstreams('limits', (bench) => {
     expect((await readJson(answered)).usage.cost).toBeLessThan(0.001)
   })
 
-  test('R2 whatever becomes of a request, nothing stays held', async () => {
+  test('R2 whatever the outcome of a request, no hold remains', async () => {
     const { key } = await keyWith({ limit: 1 })
     const outcomes = [
       { status: 500 },
@@ -267,7 +267,7 @@ describeWithUpstreams('limits', (bench) => {
     ]
     for (const outcome of outcomes) {
       bench().first.enqueue(outcome)
-      expect((await asking(key)).status).toBeGreaterThanOrEqual(400)
+      expect((await send(key)).status).toBeGreaterThanOrEqual(400)
     }
     await sendRequest(bench(), 'chat', { model: 'test/cent', top_k: 5, tools: 'nonsense' }, { key })
     const left = await server().gateway.db.selectFrom('holds').selectAll().execute()

@@ -29,7 +29,7 @@ describeWithUpstreams(
     beforeEach(() => clearGenerations(bench()))
 
     for (const upstream of upstreams) {
-      test(`${upstream}: keeps its connection open after the end has still answered`, async () => {
+      test(`${upstream}: keeps its connection open after the end has completed the reply`, async () => {
         bench().first.enqueue({ sse: vendorReply(upstream, 'text').frames, hang: true })
         const text = await (
           await sendRequest(bench(), 'chat', { model: `test/${upstream}`, stream: true })
@@ -41,7 +41,7 @@ describeWithUpstreams(
     }
 
     for (const upstream of upstreams) {
-      test(`${upstream}: answers whole although a stream was asked for is streamed all the same`, async () => {
+      test(`${upstream}: sends a whole reply to a streamed request is streamed all the same`, async () => {
         bench().first.enqueue({ json: vendorReply(upstream, 'text').body })
         const text = await (
           await sendRequest(bench(), 'chat', { model: `test/${upstream}`, stream: true })
@@ -51,7 +51,7 @@ describeWithUpstreams(
       })
     }
 
-    test('begins slowly but shows life is waited for', async () => {
+    test('begins slowly with heartbeats is waited for', async () => {
       const frames = [
         ...Array.from({ length: 8 }, () => ': working\n\n'),
         ...vendorReply('chat', 'text').frames,
@@ -69,7 +69,7 @@ describeWithUpstreams(
       choices: [{ index: 0, delta: {}, finish_reason: 'error' }],
     }
     for (const format of formatNames) {
-      test(`R33 ends with an error has not ended well, in ${format}`, async () => {
+      test(`R33 ends with an error is no clean end, in ${format}`, async () => {
         const frames = vendorReply('chat', 'text').frames.slice(0, 4)
         bench().first.enqueue({ sse: [...frames, `data: ${JSON.stringify(broken)}\n\n`, 'data: [DONE]\n\n'] })
         const text = await (await sendRequest(bench(), format, { model: 'test/chat', stream: true })).text()
@@ -79,7 +79,7 @@ describeWithUpstreams(
         expect(row).toMatchObject({ status: 'failed', cost_nanos: 0n })
       })
 
-      test(`R33 breaks off a whole reply has not answered, in ${format}`, async () => {
+      test(`R33 breaks off a whole reply is an error, in ${format}`, async () => {
         const choice = { index: 0, message: { role: 'assistant', content: 'half' }, finish_reason: 'error' }
         bench().first.enqueue({
           json: { id: 'c', object: 'chat.completion', created: 1, model: 'm', choices: [choice] },
@@ -107,7 +107,7 @@ describeWithUpstreams(
       expect(row?.cost_nanos).toBeLessThan(1_000_000_000n)
     })
 
-    test('R4 told a count of one at the beginning is charged for what it said until the client left', async () => {
+    test('R4 reports one token at the start is charged for what it sent until the client disconnected', async () => {
       const { frames } = vendorReply('messages', 'text')
       bench().first.enqueue({ sse: frames.slice(0, -3), hang: true })
       const left = new AbortController()
@@ -130,7 +130,7 @@ describeWithUpstreams(
       expect(row?.tokens_output).toBeGreaterThan(5)
     })
 
-    test('S12 repeats our key, or answers with a web page, is not quoted', async () => {
+    test('S12 echoes its API key, or sends a web page, is not quoted', async () => {
       bench().first.enqueue({ status: 400, json: { error: { message: 'bad key vendor-secret for you' } } })
       expect((await readJson(sendRequest(bench(), 'chat', { model: 'test/chat' }))).error.message).toBe(
         'bad key *** for you',
@@ -147,7 +147,7 @@ describeWithUpstreams(
 describeWithUpstreams('a client that', (bench) => {
   beforeEach(() => clearGenerations(bench()))
 
-  test('I2 gives an item an impossible id is charged all the same', async () => {
+  test('I2 gives an item an invalid id is charged all the same', async () => {
     for (const id of ['a\0b', 'x'.repeat(50_000)]) {
       const input = [{ role: 'user', content: 'hi', id }]
       const response = await sendRequest(bench(), 'responses', { model: 'test/chat', input, stream: true })
@@ -166,7 +166,7 @@ describeWithUpstreams('a client that', (bench) => {
     expect((await sendRequest(bench(), 'responses', { model: 'test/chat', ...body })).status).toBe(status)
   })
 
-  test('refers to stored things on the chat path is told where they are known', async () => {
+  test('references stored items on the chat path is pointed to the right path', async () => {
     for (const body of [
       { previous_response_id: 'resp_1', input: 'x' },
       { input: [{ type: 'item_reference', id: 'm' }] },
@@ -180,7 +180,7 @@ describeWithUpstreams('a client that', (bench) => {
     }
   })
 
-  test('wants no fallbacks is served by nobody it did not list', async () => {
+  test('allows no fallbacks is served only by providers it lists', async () => {
     const provider = { order: ['nobody'], allow_fallbacks: false }
     expect((await sendRequest(bench(), 'chat', { model: 'test/both-chat', provider })).status).toBe(503)
     bench().first.enqueue({ status: 500, json: {} })
@@ -191,7 +191,7 @@ describeWithUpstreams('a client that', (bench) => {
     expect(bench().second.requests).toEqual([])
   })
 
-  test('sends a long body with a conversation before it loses none of it', async () => {
+  test('sends a long body with a conversation loses nothing of it', async () => {
     const long = 'word '.repeat(8000)
     const first = await readJson(
       sendRequest(bench(), 'responses', { model: 'test/responses', input: 'My name is Ada.' }),
@@ -203,7 +203,7 @@ describeWithUpstreams('a client that', (bench) => {
     expect(json.store).toBe(false)
   })
 
-  test('S13 lists more providers than there can be, or piles up suffixes, is not echoed at length', async () => {
+  test('S13 lists too many providers, or too many suffixes, is not echoed at length', async () => {
     const names = Array.from({ length: 1001 }, (_, place) => `p${place}`)
     for (const field of ['order', 'only', 'ignore']) {
       const refused = await sendRequest(bench(), 'chat', { model: 'test/chat', provider: { [field]: names } })

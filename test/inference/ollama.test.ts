@@ -41,7 +41,7 @@ describeWithUpstreams('requests in the format of Ollama', (bench) => {
     }
   }
 
-  test('402 without credits, before any provider is asked', async () => {
+  test('402 without credits, before any provider is called', async () => {
     const before = bench().first.requests.length
     for (const [path, body] of [
       ['chat', { messages }],
@@ -65,7 +65,7 @@ describeWithUpstreams('requests in the format of Ollama', (bench) => {
     expect((await send('chat', { messages }, made.body.key)).status).toBe(403)
   })
 
-  test('R31 what cannot be carried is named, and refused where that is asked for', async () => {
+  test('R31 dropped fields are named, and rejected in strict mode', async () => {
     const options = { mirostat: 1, num_ctx: 4096 }
     const dropped = await chat({ options, stream: false })
     expect(dropped.headers.get('x-headgate-dropped')).toBe('options.mirostat')
@@ -73,7 +73,7 @@ describeWithUpstreams('requests in the format of Ollama', (bench) => {
     expect(refused.status).toBe(400)
   })
 
-  test('a preset fills in what the request leaves open', async () => {
+  test('a preset fills in what the request omits', async () => {
     await server().call('POST', '/presets/terse/chat/completions', {
       body: {
         model: 'test/chat',
@@ -95,7 +95,7 @@ describeWithUpstreams('requests in the format of Ollama', (bench) => {
     ])
   })
 
-  test('R36 a cached answer is given in the same format, streamed too', async () => {
+  test('R36 a cached reply has the same format, streamed too', async () => {
     const cached = { 'x-service-cache': 'true' }
     const first = await (await chat({}, cached)).text()
     const before = bench().first.requests.length

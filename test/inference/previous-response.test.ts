@@ -7,7 +7,7 @@ describeWithUpstreams('stored responses', (bench) => {
 
   for (const upstream of ['chat', 'messages', 'responses', 'gemini']) {
     for (const stream of [false, true]) {
-      test(`R34 over ${upstream}, ${stream ? 'streamed' : 'whole'}: the next turn goes on at once`, async () => {
+      test(`R34 over ${upstream}, ${stream ? 'streamed' : 'whole'}: the next turn can follow at once`, async () => {
         const model = `test/${upstream}`
         const first = await sendRequest(bench(), 'responses', { model, input: 'My name is Ada.', stream })
         const id = stream ? /"id":"(resp_\w+)"/.exec(await first.text())?.[1] : (await readJson(first)).id
@@ -27,7 +27,7 @@ describeWithUpstreams('stored responses', (bench) => {
     }
   }
 
-  test('what came without an id goes back without one: vendors refuse ids they did not give', async () => {
+  test('items without an id are replayed without one: vendors reject unknown ids', async () => {
     const tool = { type: 'function', name: 'get_weather', parameters: { type: 'object', properties: {} } }
     const output = { type: 'function_call_output', call_id: 'call_1', output: 'sunny' }
     const call = { type: 'function_call', call_id: 'call_1', name: 'get_weather', arguments: '{}' }
@@ -44,7 +44,7 @@ describeWithUpstreams('stored responses', (bench) => {
     expect(sent.slice(0, 3)).toEqual(input)
   })
 
-  test('three turns are replayed in their order', async () => {
+  test('three turns are replayed in order', async () => {
     let previous: string | undefined
     for (const input of ['one', 'two', 'three']) {
       const body = { model: 'test/chat', input, previous_response_id: previous }
@@ -60,14 +60,14 @@ describeWithUpstreams('stored responses', (bench) => {
     const make = async (extra: object = {}) =>
       readJson(sendRequest(bench(), 'responses', { model: 'test/chat', ...extra }))
 
-    test('is read back as it was answered, and what it was asked', async () => {
+    test('is read back as it was sent, with its input', async () => {
       const made = await make({ input: 'Remember this.' })
       expect((await call('GET', `/responses/${made.id}`)).body).toEqual(made)
       const items = (await call('GET', `/responses/${made.id}/input_items`)).body
       expect(items.data[0].content).toEqual([{ type: 'input_text', text: 'Remember this.' }])
     })
 
-    test('is gone once deleted, and so is what builds on it', async () => {
+    test('cannot be read or continued once deleted', async () => {
       const made = await make()
       const next = await make({ previous_response_id: made.id })
       expect((await call('DELETE', `/responses/${made.id}`)).body.deleted).toBe(true)
@@ -76,7 +76,7 @@ describeWithUpstreams('stored responses', (bench) => {
       expect((await sendRequest(bench(), 'responses', body)).status).toBe(404)
     })
 
-    test('is not kept when the client says so', async () => {
+    test('is not stored with store: false', async () => {
       const made = await make({ store: false })
       expect(made.store).toBe(false)
       expect((await call('GET', `/responses/${made.id}`)).status).toBe(404)
@@ -98,7 +98,7 @@ describeWithUpstreams('stored responses', (bench) => {
       bench().server.clock.release()
     })
 
-    test('its items can be referred to by id', async () => {
+    test('its items can be referenced by id', async () => {
       const made = await make({ input: 'A fact to refer to.' })
       const items = (await call('GET', `/responses/${made.id}/input_items`)).body
       const input = [
@@ -113,7 +113,7 @@ describeWithUpstreams('stored responses', (bench) => {
       )
     })
 
-    test('S12 lies sealed in the database', async () => {
+    test('S12 is encrypted in the database', async () => {
       const made = await make({ input: 'canary-in-the-prompt' })
       const rows = await bench().server.gateway.db.selectFrom('stored_pages').selectAll().execute()
       expect(rows.filter((row) => row.response_id === made.id).length).toBeGreaterThan(0)

@@ -15,27 +15,27 @@ import {
 } from './two-upstreams.ts'
 
 describe('the code behind POST /quote', () => {
-  test('R11 it cannot reach a provider: nothing that sends is among what it imports', async () => {
-    const summary = await importsOf('src/areas/quote/operations.ts')
-    expect(summary.size).toBeGreaterThan(50)
+  test('R11 it cannot reach a provider: it imports no module that sends requests', async () => {
+    const modules = await importsOf('src/areas/quote/operations.ts')
+    expect(modules.size).toBeGreaterThan(50)
     expect(
-      [...summary].filter((path) =>
+      [...modules].filter((path) =>
         /pipeline\/(?:upstream\/(?:exchange|dispatch|failover)|inference)\.ts$/.test(path),
       ),
     ).toEqual([])
-    expect(summary.has('src/pipeline/routing/plan.ts')).toBe(true)
+    expect(modules.has('src/pipeline/routing/plan.ts')).toBe(true)
   })
 })
 
-/** Every module that is loaded with one; types are not. */
-async function importsOf(path: string, summary = new Set<string>()): Promise<Set<string>> {
-  if (summary.has(path)) return summary
-  summary.add(path)
+/** Every module that is loaded with this one; types are not. */
+async function importsOf(path: string, modules = new Set<string>()): Promise<Set<string>> {
+  if (modules.has(path)) return modules
+  modules.add(path)
   const text = await Bun.file(path).text()
   for (const [, target = ''] of text.matchAll(/^(?:import|export) (?!type )[^'"]*?from '(\.[^']+)'/gm)) {
-    if (target.endsWith('.ts')) await importsOf(normalize(join(dirname(path), target)), summary)
+    if (target.endsWith('.ts')) await importsOf(normalize(join(dirname(path), target)), modules)
   }
-  return summary
+  return modules
 }
 
 describeWithUpstreams('POST /quote', (bench) => {
@@ -50,7 +50,7 @@ describeWithUpstreams('POST /quote', (bench) => {
       ...(headers && { headers }),
     })
   }
-  const quoteOf = async (...given: Parameters<typeof quoted>) => (await quoted(...given)).body.data
+  const quoteOf = async (...options: Parameters<typeof quoted>) => (await quoted(...options)).body.data
 
   async function newKey(body: Record<string, unknown> = {}) {
     const made = await bench().server.call('POST', '/keys', { body: { name: 'quoted', ...body } })
@@ -77,7 +77,7 @@ describeWithUpstreams('POST /quote', (bench) => {
 
   for (const format of formatNames) {
     for (const upstream of ['chat', 'messages', 'gemini'] as const) {
-      test(`R3 ${format} over ${upstream}: it is what a real request then does, and what is held for it`, async () => {
+      test(`R3 ${format} over ${upstream}: it matches a real request and its hold`, async () => {
         const body = { ...formats[format].body, model: `test/both-${upstream}` }
         const quote = await quoteOf(body, {}, format)
         expect(quote).toMatchObject({ would: 'be_sent', refusal: null, attempt: 0 })
@@ -104,7 +104,7 @@ describeWithUpstreams('POST /quote', (bench) => {
     }
   }
 
-  test('the format is told from the body, and the header of Messages clients', async () => {
+  test('the format is detected from the body, and the header of Messages clients', async () => {
     const price = async (body: unknown, headers?: Record<string, string>) =>
       (await quoteOf(body, headers ? { headers } : {})).price.assumed
     const messages = [{ role: 'user', content: 'Hello there' }]
@@ -123,13 +123,13 @@ describeWithUpstreams('POST /quote', (bench) => {
       prompt_tokens: 3,
       completion_tokens: 9,
     })
-    // Only Messages has a system prompt beside the messages.
+    // Only Messages has a system prompt outside the messages.
     const anthropic = { model, messages, max_tokens: 10, system: 'Be brief' }
     const read = await price(anthropic, { 'anthropic-version': '2023-06-01' })
     expect(read).toEqual({ prompt_tokens: 5, completion_tokens: 10 })
   })
 
-  test('what is wrong with a request is wrong here too', async () => {
+  test('an invalid request is an error here too', async () => {
     const { messages } = formats.chat.body
     const unknown = await quoted({ model: 'nobody/nothing', messages })
     expect([unknown.status, unknown.body.error.metadata.reason]).toEqual([400, 'model_unknown'])
@@ -140,7 +140,7 @@ describeWithUpstreams('POST /quote', (bench) => {
     expect(preset.status).toBe(404)
   })
 
-  test('the draw by price is told as shares, the same every time', async () => {
+  test('the draw by price is reported as shares, the same every time', async () => {
     Object.assign(bench().server.gateway.routing, { random: Math.random })
     const body = { model: 'test/both-chat', ...formats.chat.body, max_tokens: 100 }
     const first = await quoteOf(body)
@@ -160,21 +160,21 @@ describeWithUpstreams('POST /quote', (bench) => {
     })
   })
 
-  test('R3 without fallbacks it is for each endpoint that may be drawn, not for the cheapest', async () => {
+  test('R3 without fallbacks the hold covers each endpoint that may be drawn, not only the cheapest', async () => {
     const { routing } = bench().server.gateway
-    const given = { ...formats.chat.body, max_tokens: 100, provider: { allow_fallbacks: false } }
-    const quote = await quoteOf({ model: 'test/both-chat', ...given })
+    const options = { ...formats.chat.body, max_tokens: 100, provider: { allow_fallbacks: false } }
+    const quote = await quoteOf({ model: 'test/both-chat', ...options })
     expect(quote.endpoints.available.map(({ tag }: { tag: string }) => tag)).toHaveLength(2)
     const { worst_case } = quote.price
     const { key } = await newKey({ limit: worst_case - 1e-9 })
-    expect((await quoteOf({ model: 'test/both-chat', ...given }, { key })).would).toBe('be_refused')
+    expect((await quoteOf({ model: 'test/both-chat', ...options }, { key })).would).toBe('be_refused')
     routing.random = () => 0.999
-    const { status } = await sendRequest(bench(), 'chat', { model: 'test/both-chat', ...given }, { key })
+    const { status } = await sendRequest(bench(), 'chat', { model: 'test/both-chat', ...options }, { key })
     routing.random = () => 0
     expect(status).toBe(402)
   })
 
-  test('what a preset adds counts', async () => {
+  test('the fields of a preset count', async () => {
     const { server } = bench()
     const config = {
       model: 'test/both-chat',
@@ -198,7 +198,7 @@ describeWithUpstreams('POST /quote', (bench) => {
     expect((await quoteOf(body)).price.assumed.prompt_tokens).toBeGreaterThan(1000)
   })
 
-  test('limits are told as they stand, and a refusal is the one a real request gets', async () => {
+  test('limits are reported as they are, and a rejection is that of a real request', async () => {
     const { key } = await newKey({ limit: 0.05, limit_reset: 'daily' })
     const body = { model: 'test/cent', ...formats.chat.body }
     const asking = () => sendRequest(bench(), 'chat', { model: 'test/cent' }, { key })
@@ -227,7 +227,7 @@ describeWithUpstreams('POST /quote', (bench) => {
     expect(quote.refusal).toEqual(await readJson(real))
   })
 
-  test('what is under way is held', async () => {
+  test('requests in flight count as held', async () => {
     const { key } = await newKey({ limit: 1 })
     bench().first.enqueue({ waitMs: 300, json: { choices: [] } })
     const under = sendRequest(bench(), 'chat', { model: 'test/cent' }, { key })
@@ -237,7 +237,7 @@ describeWithUpstreams('POST /quote', (bench) => {
     await (await under).text()
   })
 
-  test("R3 with a key of one's own it is the fee that is held, and the list price at the provider", async () => {
+  test('R3 with a BYOK key the fee is held, and the list price counted at the provider', async () => {
     const { server } = bench()
     const key = { provider: 'one-chat', key: 'own-credential-0123456789', is_byok_only: true }
     const { id } = (await server.call('POST', '/byok', { body: key })).body.data
@@ -256,7 +256,7 @@ describeWithUpstreams('POST /quote', (bench) => {
     }
   })
 
-  test('S2 an inference key learns whether the credits suffice, and not what the account has', async () => {
+  test('S2 an inference key learns whether the credits suffice, not the balance', async () => {
     const quote = await quoteOf({ model: 'test/cent', ...formats.chat.body })
     expect(quote.limits[0]).toMatchObject({
       kind: 'credits',
@@ -276,7 +276,7 @@ describeWithUpstreams('POST /quote', (bench) => {
     ])
   })
 
-  test('guardrails are told with their layers and what they leave out', async () => {
+  test('guardrails are reported with their layers and what they exclude', async () => {
     const { server } = bench()
     const { key, hash } = await newKey()
     const made = await server.call('POST', '/guardrails', {
@@ -303,19 +303,19 @@ describeWithUpstreams('POST /quote', (bench) => {
     )
   })
 
-  test('a refusal is in the words of the format', async () => {
+  test('a rejection has the format of the request', async () => {
     const key = bench().server.foreign.inferenceKey
     for (const format of formatNames satisfies FormatName[]) {
       const body = { ...formats[format].body, model: 'test/chat' }
       const real = await readJson(sendRequest(bench(), format, body, { key }))
       const { refusal } = await quoteOf(body, { key }, format)
       const { request_id: _ours, ...told } = refusal
-      const { request_id: _theirs, ...given } = real
-      expect(told).toEqual(given)
+      const { request_id: _theirs, ...options } = real
+      expect(told).toEqual(options)
     }
   })
 
-  test('endpoints of providers that are not set up here are named', async () => {
+  test('endpoints of providers without a key are named', async () => {
     const { catalogue } = bench().server.gateway
     const distant = catalogue.models.find(
       ({ callable, output_modalities }) => callable.length === 0 && output_modalities.includes('text'),
@@ -328,7 +328,7 @@ describeWithUpstreams('POST /quote', (bench) => {
     expect(quote.refusal.error.code).toBe(404)
   })
 
-  test('a price nobody knows is no price, and no use to a key with a limit', async () => {
+  test('an unknown price is null, and rejected for a key with a limit', async () => {
     const body = { model: 'test/unpriced', ...formats.chat.body }
     const quote = await quoteOf(body)
     expect(quote.endpoints.available[0].price).toEqual({
@@ -342,14 +342,14 @@ describeWithUpstreams('POST /quote', (bench) => {
     expect(limited).toMatchObject({ would: 'be_refused', refusal: { error: { code: 402 } } })
   })
 
-  test('a strict client is told of what would be lost', async () => {
+  test('a strict client is rejected with the fields that would be dropped', async () => {
     const body = { model: 'test/messages', ...formats.chat.body, logit_bias: { '1': 2 } }
     const quote = await quoteOf(body, { headers: { 'x-headgate-strict': 'true' } })
     expect(quote.refusal.error.metadata).toMatchObject({ reason: 'loss_refused', dropped: ['logit_bias'] })
     expect((await quoteOf(body)).would).toBe('be_sent')
   })
 
-  test('it counts among the requests of a minute', async () => {
+  test('it counts in the requests per minute', async () => {
     const { clock, gateway } = bench().server
     const { limits } = gateway.settings
     const { key } = await newKey()

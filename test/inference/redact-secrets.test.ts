@@ -10,7 +10,7 @@ const header = 'header-of-the-operator-0123456789'
 const words = `Incorrect API key provided: ${secret} (${header}), for arn:aws:iam::123456789012:user/them`
 const formats = ['chat', 'messages', 'responses', 'gemini'] as const
 
-/** The beginning of a good stream, and then this. */
+/** The beginning of a normal stream, followed by this. */
 const after = (format: (typeof formats)[number], frame: string) => [
   ...vendorReply(format, 'text').frames.slice(0, 4),
   frame,
@@ -25,7 +25,7 @@ const errors: Record<(typeof formats)[number], string> = {
   gemini: data({ error: { code: 400, message: words, status: secret } }),
 }
 
-describe('R40 S12 a provider that says what it was signed in with', () => {
+describe('R40 S12 a provider that echoes its credentials', () => {
   let server: TestServer
   let upstream: Upstream
   let logged = ''
@@ -96,7 +96,7 @@ describe('R40 S12 a provider that says what it was signed in with', () => {
     }
   })
 
-  test('an answer that merely speaks of errors and of resources stays as it is', async () => {
+  test('a reply that merely mentions errors and resources is not changed', async () => {
     const content = '{"error": {"arn": "arn:aws:iam::123456789012:user/them"}}'
     const reply = { role: 'assistant', content }
     const json = { id: 'r', object: 'chat.completion', model: 'm', created: 1, error: null }

@@ -34,7 +34,7 @@ describeWithUpstreams(
     beforeEach(() => clearGenerations(bench()))
     const request = () => [bench().first.requests.length, bench().second.requests.length]
 
-    test.each(formatNames)('a regional host asks only endpoints of its region: %s', async (format) => {
+    test.each(formatNames)('a regional host uses only endpoints of its region: %s', async (format) => {
       expect((await sendRequest(bench(), format, { model: 'test/both' })).status).toBe(200)
       expect(request()).toEqual([1, 0])
       expect((await sendRequest(bench(), format, { model: 'test/both' }, inEurope)).status).toBe(200)
@@ -46,7 +46,7 @@ describeWithUpstreams(
       ])
     })
 
-    test('no failure leads out of the region', async () => {
+    test('failover stays within the region', async () => {
       bench().second.setDefault({ status: 500, json: { error: { message: 'down' } } })
       const response = await sendRequest(bench(), 'chat', { model: 'test/both' }, inEurope)
       bench().second.setDefault(null)
@@ -54,7 +54,7 @@ describeWithUpstreams(
       expect(request()[0]).toBe(0)
     })
 
-    test('a model that is nowhere in the region is refused, and nobody is asked', async () => {
+    test('a model without an endpoint in the region is rejected, and no provider is called', async () => {
       for (const host of ['eu.example.com', 'us.example.com', 'EU.Example.com:8080']) {
         const response = await sendRequest(bench(), 'chat', { model: 'test/anywhere' }, { headers: { host } })
         expect(response.status).toBe(503)
@@ -75,7 +75,7 @@ describeWithUpstreams(
       expect(request()).toEqual([0, 1])
     })
 
-    test('an own key is used in any region', async () => {
+    test('a BYOK key is used in any region', async () => {
       const { server } = bench()
       const body = { provider: 'anywhere', key: 'own-secret-1234' }
       const made = await server.call('POST', '/byok', { body })
@@ -85,7 +85,7 @@ describeWithUpstreams(
       await server.call('DELETE', `/byok/${made.body.data.id}`)
     })
 
-    test('a guardrail that allows other regions refuses the host', async () => {
+    test('a guardrail that allows other regions only rejects the host', async () => {
       const { server } = bench()
       const workspace = await server.call('GET', `/workspaces/${server.own.workspace.id}`)
       const path = `/guardrails/${workspace.body.data.default_guardrail_id}`

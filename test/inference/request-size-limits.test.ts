@@ -18,7 +18,7 @@ const pairs = (count: number, value: unknown) =>
   Object.fromEntries(many(count, (place) => [`k${place}`, value]))
 
 describeWithUpstreams(
-  'S13 a request with too much of something',
+  'S13 a request beyond a size limit',
   (bench) => {
     beforeEach(() => clearGenerations(bench()))
     const tool = (place: number) => ({ type: 'function', function: { name: `f${place}` } })
@@ -50,7 +50,7 @@ describeWithUpstreams(
       expect(bench().first.requests).toEqual([])
     })
 
-    test('is refused before it is parsed where its values are too many', async () => {
+    test('is rejected before it is parsed where it has too many values', async () => {
       const refused = await sendRequest(bench(), 'chat', {
         model: 'test/chat',
         deep: { list: many(20_001, () => 1) },
@@ -61,7 +61,7 @@ describeWithUpstreams(
       ])
     })
 
-    test('is answered where it has just as much as it may', async () => {
+    test('is served at exactly the limit', async () => {
       const body = { messages: many(1000, () => hello), tools: many(900, tool), logit_bias: pairs(1000, 1) }
       expect((await sendRequest(bench(), 'chat', { model: 'test/chat', ...body })).status).toBe(200)
       expect(lastRequest(bench().first.requests).json.messages).toHaveLength(1000)
@@ -70,7 +70,7 @@ describeWithUpstreams(
   ceilings,
 )
 
-/** The longest that anything else had to wait for the event loop while `work` was under way. */
+/** The longest wait for the event loop during `work`. */
 async function longestWait(work: () => Promise<unknown>): Promise<number> {
   let longest = 0
   let last = performance.now()
@@ -84,10 +84,10 @@ async function longestWait(work: () => Promise<unknown>): Promise<number> {
   return longest
 }
 
-/** Far more than it takes on an idle machine, far less than the seconds or minutes each of these once took. */
+/** Far above the time on an idle machine, far below the seconds or minutes each of these once took. */
 const boundMs = 1500
 
-describeWithUpstreams('S13 nobody else waits for', (bench) => {
+describeWithUpstreams('S13 the event loop is not blocked by', (bench) => {
   beforeEach(() => clearGenerations(bench()))
   const send = (path: string, body: string) =>
     fetch(bench().server.url + path, {
@@ -114,7 +114,7 @@ describeWithUpstreams('S13 nobody else waits for', (bench) => {
     expect(waited).toBeLessThan(boundMs)
   })
 
-  test('problems in every entry of a list: the first one is named', async () => {
+  test('errors in every entry of a list: the first one is named', async () => {
     const messages = many(6000, () => ({ role: 'user', content: many(3, () => ({ type: 'text', text: 1 })) }))
     const refused = await sendRequest(bench(), 'chat', { model: 'test/chat', messages })
     const { error } = await readJson(refused)
@@ -155,7 +155,7 @@ function drip(piece: string) {
 }
 
 describeWithUpstreams(
-  'S13 a body that is dripped',
+  'S13 a body that is sent slowly',
   (bench) => {
     const chunked = ['transfer-encoding: chunked']
     const form = ['content-type: multipart/form-data; boundary=b']
@@ -174,11 +174,11 @@ describeWithUpstreams(
   ceilings,
 )
 
-describeWithUpstreams('a body of', (bench) => {
+describeWithUpstreams('a body with', (bench) => {
   const send = (path: string, body: Uint8Array | string, key = bench().server.own.managementKey) =>
     fetch(bench().server.url + path, { method: 'POST', headers: { authorization: `Bearer ${key}` }, body })
 
-  test('invalid UTF-8 is refused where it is, by management and by inference', async () => {
+  test('invalid UTF-8 is rejected with its position, by management and by inference', async () => {
     const name = Buffer.concat([Buffer.from('{"name":"caf'), Buffer.from([0xe9]), Buffer.from('"}')])
     const managed = await send('/v1/workspaces', name)
     expect([managed.status, (await readJson(managed)).error.message]).toEqual([
@@ -193,7 +193,7 @@ describeWithUpstreams('a body of', (bench) => {
     expect(bench().first.requests).toEqual([])
   })
 
-  test('a management call with a key twice is refused with its name', async () => {
+  test('a duplicate key in a management call is rejected with its name', async () => {
     const refused = await send('/v1/workspaces', '{"name":"a","slug":"a","name":"b"}')
     expect([refused.status, (await readJson(refused)).error.message]).toEqual([
       400,
@@ -201,7 +201,7 @@ describeWithUpstreams('a body of', (bench) => {
     ])
   })
 
-  test('a prompt with a key twice reaches the upstream as it was read', async () => {
+  test('a duplicate key in a prompt reaches the upstream as it was read', async () => {
     const long = 'x'.repeat(20_000)
     const text = `{"model":"test/chat","messages":[{"role":"user","content":"hidden","content":"seen ${long}"}]}`
     const answered = await send('/v1/chat/completions', text, bench().server.own.inferenceKey)

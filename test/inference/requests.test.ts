@@ -15,7 +15,7 @@ describeWithUpstreams('a request', (bench) => {
   beforeEach(() => clearGenerations(bench()))
   const { server } = { server: () => bench().server }
 
-  test('R31 reaches an upstream of its own format with unknown fields, and without ours', async () => {
+  test('R31 reaches an upstream of its own format with unknown fields, and without gateway fields', async () => {
     const body = {
       model: 'test/chat',
       wibble: { deep: [1] },
@@ -32,7 +32,7 @@ describeWithUpstreams('a request', (bench) => {
     expect(JSON.stringify(headers)).not.toContain(server().own.inferenceKey)
   })
 
-  test('R31 a strict request passes over who would lose something, and is refused when everybody would', async () => {
+  test('R31 a strict request skips endpoints that would drop a field, and is rejected when all would', async () => {
     const strict = { headers: { 'x-headgate-strict': 'true' } }
     const body = { model: 'test/both-chat', seed: 1 }
     const order = { provider: { order: ['two-chat'] } }
@@ -45,7 +45,7 @@ describeWithUpstreams('a request', (bench) => {
     expect((await sendRequest(bench(), 'chat', { ...body, ...only }, strict)).status).toBe(400)
   })
 
-  test('R31 what a foreign format cannot carry is named, and refused when the client is strict', async () => {
+  test('R31 fields that another format cannot carry are named, and rejected in strict mode', async () => {
     const body = { model: 'test/messages', logit_bias: { '1': 2 }, wibble: 1 }
     const response = await sendRequest(bench(), 'chat', body)
     expect(response.status).toBe(200)
@@ -55,7 +55,7 @@ describeWithUpstreams('a request', (bench) => {
     expect((await readJson(strict)).error.metadata.dropped).toEqual(['logit_bias', 'wibble'])
   })
 
-  test('R29 formats of thinking have the names that SDKs know, and neutral ones on request', async () => {
+  test('R29 reasoning formats have the names that SDKs know, and neutral ones on request', async () => {
     const thinking = { type: 'thinking', thinking: 'Hm.', signature: 'c2lnbmVk' }
     const json = {
       id: 'msg_1',
@@ -75,7 +75,7 @@ describeWithUpstreams('a request', (bench) => {
     expect(await formatWith({ 'x-headgate-reasoning-formats': 'neutral' })).toBe('vendor_a-v1')
   })
 
-  test('R31 beta headers of the Messages vendor pass to it, and to nobody else', async () => {
+  test('R31 beta headers of the Messages vendor are passed to it, and to no other', async () => {
     const headers = { 'anthropic-beta': 'a-2026,b-2026', 'anthropic-version': '2026-10-21' }
     await sendRequest(bench(), 'messages', { model: 'test/messages' }, { headers })
     expect(lastRequest(bench().first.requests).headers).toMatchObject(headers)
@@ -151,7 +151,7 @@ describeWithUpstreams('a request', (bench) => {
     expect(rows.map(({ model, status }) => [model, status])).toEqual([['test/chat', 'completed']])
   })
 
-  test('402 without credits, before any provider is asked', async () => {
+  test('402 without credits, before any provider is called', async () => {
     const key = server().foreign.inferenceKey
     for (const format of formatNames) {
       const refused = await sendRequest(bench(), format, { model: 'test/chat' }, { key })
@@ -161,7 +161,7 @@ describeWithUpstreams('a request', (bench) => {
     expect(bench().first.requests).toEqual([])
   })
 
-  test('R3 402 when the worst case does not fit into the limit of the key, and says what it would take', async () => {
+  test('R3 402 when the worst case does not fit into the limit of the key, and reports the amount needed', async () => {
     const made = await server().call('POST', '/keys', { body: { name: 'small', limit: 0.000001 } })
     const { key, data } = made.body
     const asking = () => sendRequest(bench(), 'chat', { model: 'test/chat', max_tokens: 50 }, { key })
@@ -173,7 +173,7 @@ describeWithUpstreams('a request', (bench) => {
     expect((await asking()).status).toBe(402)
   })
 
-  test('a disabled key is refused at once', async () => {
+  test('a disabled key is rejected at once', async () => {
     const made = await server().call('POST', '/keys', { body: { name: 'short-lived' } })
     const { key, data } = made.body
     expect((await sendRequest(bench(), 'chat', { model: 'test/chat' }, { key })).status).toBe(200)
@@ -224,12 +224,12 @@ describeWithUpstreams('a request', (bench) => {
       expect(json).not.toHaveProperty('preset')
     })
 
-    test('what the request says stands', async () => {
+    test('fields of the request take precedence', async () => {
       await sendRequest(bench(), 'chat', { model: 'test/chat@preset/brief', temperature: 1 })
       expect(lastRequest(bench().first.requests).json.temperature).toBe(1)
     })
 
-    test('in another format: the system prompt and what both formats know', async () => {
+    test('in another format: the system prompt and the common fields', async () => {
       await sendRequest(bench(), 'messages', { model: 'test/messages@preset/brief' })
       expect(lastRequest(bench().first.requests).json).toMatchObject({
         system: 'Be brief.',
@@ -265,7 +265,7 @@ describeWithUpstreams(
       expect(response.status).toBe(408)
       expect((await lastRequest(bench().first.requests).done).closedByPeerAt).not.toBeNull()
     })
-    test('408 when a provider cannot be connected to in time, and the next one answers', async () => {
+    test('408 when a provider cannot be connected to in time, and the next one serves the request', async () => {
       const { port } = new URL(bench().first.url)
       const silent = new OriginReachability((_, request) =>
         String(request) === port ? new Promise(() => undefined) : Promise.resolve(),
@@ -279,7 +279,7 @@ describeWithUpstreams(
       )
       Object.assign(gateway, { origins })
     })
-    test('502 when nobody listens at the address of a provider', async () => {
+    test('502 when a provider refuses the connection', async () => {
       const { gateway } = bench().server
       const { origins } = gateway
       Object.assign(gateway, { origins: new OriginReachability(() => Promise.reject(new Error('refused'))) })

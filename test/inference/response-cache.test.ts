@@ -22,7 +22,7 @@ import {
 const incoming = { role: 'user', content: 'Hello' }
 const tool = { name: 'get_weather', description: 'Weather', parameters: { type: 'object', properties: {} } }
 
-/** Every format a client may use, where it is asked and what its answer is called by. */
+/** Every format of a client, with its path and the id of its reply. */
 const clients: Record<string, (model: string, stream: boolean) => { path: string; body: JsonObject }> = {
   chat: (model, stream) => ({
     path: '/v1/chat/completions',
@@ -71,7 +71,7 @@ function send(
 
 const statusOf = (response: Response) => response.headers.get('x-service-cache-status')
 
-/** Without what belongs to one request alone. */
+/** Without fields that differ between requests. */
 function comparable(text: string): string {
   return text
     .replaceAll(/(gen-|resp_|msg_|fc_|rs_|call_)[0-9a-f]{12,}/g, '$1')
@@ -105,7 +105,7 @@ describeWithUpstreams(
     for (const [name, client] of Object.entries(clients)) {
       for (const stream of [false, true]) {
         for (const upstream of textDialects) {
-          test(`R36 ${name} over ${upstream}, ${stream ? 'streamed' : 'whole'}: the same again, for nothing`, async () => {
+          test(`R36 ${name} over ${upstream}, ${stream ? 'streamed' : 'whole'}: the same again, free of charge`, async () => {
             for (const scenario of ['text', 'reasoningToolCall', 'toolCalls'] as ScenarioName[]) {
               const { frames, body } = vendorReply(upstream, scenario)
               bench().first.enqueue(stream ? { sse: frames } : { json: body })
@@ -136,7 +136,7 @@ describeWithUpstreams(
       }
     }
 
-    test('R36 a hit has a record of its own, costs nothing and counts in no limit', async () => {
+    test('R36 a hit has its own record, costs nothing and counts in no limit', async () => {
       const usage = async () => {
         server().clock.advance(2000)
         return (await server().call('GET', '/key', { key: server().own.inferenceKey })).body.data.usage
@@ -173,7 +173,7 @@ describeWithUpstreams(
       expect(await server().gateway.db.selectFrom('holds').selectAll().execute()).toEqual([])
     })
 
-    test('R36 is off unless it is asked for, and then says nothing of itself', async () => {
+    test('R36 is off by default, and then sends no headers', async () => {
       for (const headers of [{}, { 'x-service-cache': 'false' }, { 'x-service-cache': 'perhaps' }]) {
         expect(await statusFor({}, headers)).toBeNull()
       }
@@ -181,7 +181,7 @@ describeWithUpstreams(
       expect(server().gateway.responseCache.count).toBe(0)
     })
 
-    test('R36 an answer has its time: five minutes, or what the header says, within bounds', async () => {
+    test('R36 an entry expires after five minutes, or the time of the header, within bounds', async () => {
       const kept = async (ttl: string | null, content: string) => {
         const headers = { ...on, ...(ttl !== null && { 'x-service-cache-ttl': ttl }) }
         const response = await chat({ messages: [{ role: 'user', content }] }, headers)
@@ -211,7 +211,7 @@ describeWithUpstreams(
       }
     })
 
-    test('R36 clearing makes one entry anew and leaves the others', async () => {
+    test('R36 clearing replaces one entry and leaves the others', async () => {
       const other = { messages: [{ role: 'user', content: 'Other' }] }
       for (const body of [{}, other]) expect(await statusFor(body)).toBe('MISS')
       const cleared = await chat({}, { ...on, 'x-service-cache-clear': 'true' })
@@ -222,7 +222,7 @@ describeWithUpstreams(
       expect(request()).toBe(3)
     })
 
-    test('R36 S9 I9 two tenants, and two keys of one, never share an answer', async () => {
+    test('R36 S9 I9 two tenants, and two keys of one, never share an entry', async () => {
       const made = await server().call('POST', '/keys', { body: { name: 'another' } })
       expect(await statusFor()).toBe('MISS')
       expect(await statusFor({}, on, made.body.key)).toBe('MISS')
@@ -238,19 +238,19 @@ describeWithUpstreams(
       }
     })
 
-    test('R36 every byte of the body counts but the space between its words', async () => {
+    test('R36 every byte of the body counts except white space between tokens', async () => {
       const text = (json: string) => send(bench(), '/v1/chat/completions', json).then(statusOf)
       const messages = '"messages":[{"role":"user","content":"a  b \\" c"}]'
       expect(await text(`{"model":"test/chat",${messages},"seed":1}`)).toBe('MISS')
       expect(await text(`{ "model" : "test/chat",\n\t${messages}, "seed":1 }`)).toBe('HIT')
-      // Another order, another text, and a number that a parser would take for the same.
+      // Another order, another text, and a number that a parser would round to the same.
       expect(await text(`{"seed":1,"model":"test/chat",${messages}}`)).toBe('MISS')
       expect(await text(`{"model":"test/chat",${messages.replace('  ', ' ')},"seed":1}`)).toBe('MISS')
       expect(await text(`{"model":"test/chat",${messages},"wibble":12345678901234567890}`)).toBe('MISS')
       expect(await text(`{"model":"test/chat",${messages},"wibble":12345678901234567891}`)).toBe('MISS')
     })
 
-    test('R36 a stream is no whole answer, and one format is no other', async () => {
+    test('R36 streams and whole replies are separate, and so are formats', async () => {
       expect(await statusFor()).toBe('MISS')
       expect(await statusFor({ stream: true })).toBe('MISS')
       const body = { model: 'test/chat', max_tokens: 5, messages: [incoming] }
@@ -258,7 +258,7 @@ describeWithUpstreams(
       expect(statusOf(await send(bench(), '/v1/messages', body))).toBe('MISS')
     })
 
-    test('R36 what the headers say to the provider, and whether losses are accepted, counts', async () => {
+    test('R36 headers for the provider, and strict mode, count', async () => {
       const body = { model: 'test/messages', max_tokens: 5, messages: [incoming] }
       const beta = (name: string) =>
         send(bench(), '/v1/messages', body, { ...on, 'anthropic-beta': name }).then(statusOf)
@@ -271,7 +271,7 @@ describeWithUpstreams(
       expect(strict.status).toBe(400)
     })
 
-    test('R36 errors, replies that broke off and replies whose client left are not kept', async () => {
+    test('R36 errors, truncated streams and abandoned replies are not cached', async () => {
       bench().first.enqueue({ status: 400, json: { error: { message: 'no' } } })
       expect((await chat()).status).toBe(400)
       const { frames } = vendorReply('chat', 'text')
@@ -293,7 +293,7 @@ describeWithUpstreams(
       expect(await statusFor({ stream: true })).toBe('MISS')
     })
 
-    test('R36 an attempt that failed leaves nothing in the answer of the next', async () => {
+    test('R36 a failed attempt leaves nothing in the entry of the next', async () => {
       const { frames } = vendorReply('chat', 'text')
       bench().first.enqueue({ sse: frames.slice(0, 1), breakAfterBytes: 40 })
       const body = { model: 'test/both-chat', stream: true }
@@ -312,13 +312,13 @@ describeWithUpstreams(
       const ask = (slug: string, headers: Record<string, string>, changes: JsonObject = {}) =>
         chat({ model: `@preset/${slug}`, ...changes }, headers)
 
-      test('R36 one that forbids it beats every header, and the body', async () => {
+      test('R36 a preset that forbids it overrides every header, and the body', async () => {
         await preset('never', { cache_enabled: false })
         const response = await ask('never', on, { cache_enabled: true })
         expect([response.status, statusOf(response)]).toEqual([200, null])
       })
 
-      test('R36 one that wants it needs no header, and a header can refuse', async () => {
+      test('R36 a preset that enables it needs no header, and a header can opt out', async () => {
         await preset('always', { cache_enabled: true, cache_ttl_seconds: 42 })
         const first = await ask('always', {})
         expect([statusOf(first), first.headers.get('x-service-cache-ttl')]).toEqual(['MISS', '42'])
@@ -329,7 +329,7 @@ describeWithUpstreams(
         expect(JSON.stringify(bench().first.requests.map(({ json }) => json))).not.toContain('cache_')
       })
 
-      test('R36 one that is silent leaves it to the header; a new version has new answers', async () => {
+      test('R36 a preset without the field leaves it to the header; a new version has new entries', async () => {
         await preset('silent', { temperature: 0.5 })
         expect(statusOf(await ask('silent', {}))).toBeNull()
         expect(statusOf(await ask('silent', on))).toBe('MISS')
@@ -338,7 +338,7 @@ describeWithUpstreams(
         expect(statusOf(await ask('silent', on))).toBe('MISS')
       })
 
-      test('R36 without a preset the fields of one mean nothing', async () => {
+      test('R36 without a preset its fields have no effect', async () => {
         expect(await statusFor({ cache_enabled: true }, {})).toBeNull()
         expect(await statusFor({ cache_enabled: false }, on)).toBe('MISS')
       })
@@ -358,7 +358,7 @@ describeWithUpstreams(
       })
     })
 
-    describe('and what is allowed', () => {
+    describe('and permissions', () => {
       const guard = async (fields: JsonObject) => {
         const made = await server().call('POST', '/guardrails', { body: { name: newId('guard'), ...fields } })
         const { id } = made.body.data
@@ -369,7 +369,7 @@ describeWithUpstreams(
         return { id, key: body.key as string }
       }
 
-      test('R36 a guardrail that changes is not passed by: what it forbids is refused, the rest asked anew', async () => {
+      test('R36 a changed guardrail applies: what it forbids is rejected, the rest is a miss', async () => {
         const { id, key } = await guard({ allowed_models: ['test/chat', 'test/messages'] })
         expect(await statusFor({}, on, key)).toBe('MISS')
         expect(await statusFor({}, on, key)).toBe('HIT')
@@ -388,7 +388,7 @@ describeWithUpstreams(
         expect(server().gateway.responseCache.count).toBe(0)
       })
 
-      test('R36 a key that is deleted, and one without authority, get nothing', async () => {
+      test('R36 a deleted key, and one without permission, get nothing', async () => {
         const { body } = await server().call('POST', '/keys', { body: { name: 'short-lived' } })
         expect(await statusFor({}, on, body.key)).toBe('MISS')
         await server().call('DELETE', `/keys/${body.data.hash}`)
@@ -396,7 +396,7 @@ describeWithUpstreams(
         expect((await chat({}, on, server().own.managementKey)).status).toBe(403)
       })
 
-      test('R36 a limit that is reached does not stop what costs nothing', async () => {
+      test('R36 a reached limit does not stop a hit', async () => {
         const { body } = await server().call('POST', '/keys', { body: { name: 'a cent', limit: 0.01 } })
         const cent = { model: 'test/cent' }
         expect(await statusFor(cent, on, body.key)).toBe('MISS')
@@ -404,7 +404,7 @@ describeWithUpstreams(
         expect(await statusFor(cent, on, body.key)).toBe('HIT')
       })
 
-      test('R36 an account in debt is refused, whether it costs anything or not', async () => {
+      test('R36 an account with a negative balance is rejected even for a hit', async () => {
         const tenant = await createTenant(server().gateway, 'Debtor')
         const gift = { model: 'test/gift:free' }
         expect(await statusFor(gift, on, tenant.inferenceKey)).toBe('MISS')
@@ -419,7 +419,7 @@ describeWithUpstreams(
         expect((await chat(gift, on, tenant.inferenceKey)).status).toBe(402)
       })
 
-      test('R36 a hit counts among the requests of a minute', async () => {
+      test('R36 a hit counts in the requests per minute', async () => {
         const { gateway, clock } = server()
         const { settings } = gateway
         const { body } = await server().call('POST', '/keys', { body: { name: 'eager' } })
@@ -437,7 +437,7 @@ describeWithUpstreams(
         }
       })
 
-      test('R36 a hit does not count among the requests of a free variant', async () => {
+      test('R36 a hit does not count in the requests of a free variant', async () => {
         const gift = { model: 'test/gift:free', messages: [{ role: 'user', content: 'Count' }] }
         expect(await statusFor(gift)).toBe('MISS')
         for (let time = 0; time < 25; time++) expect(await statusFor(gift)).toBe('HIT')
@@ -451,7 +451,7 @@ describeWithUpstreams(
         server().call(method, path, { key: server().own.inferenceKey })
 
       for (const stream of [false, true]) {
-        test(`R36 ${stream ? 'streamed' : 'whole'}: a hit is stored under its own id, and can be gone on from`, async () => {
+        test(`R36 ${stream ? 'streamed' : 'whole'}: a hit is stored under its own id, and can be continued`, async () => {
           const idOf = async (response: Response) =>
             /"id":"(resp_\w+)"/.exec(await response.text())?.[1] ?? 'none'
           const input = `Remember ${stream}`
@@ -473,7 +473,7 @@ describeWithUpstreams(
         })
       }
 
-      test('R36 what follows a response that is gone is not answered', async () => {
+      test('R36 a request that continues a deleted response is not served', async () => {
         const { id } = await readJson(respond({ input: 'Begin' }))
         const next = { input: 'Go on', previous_response_id: id }
         expect(statusOf(await respond(next))).toBe('MISS')
@@ -483,7 +483,7 @@ describeWithUpstreams(
       })
     })
 
-    test('R36 where content is kept, that of a hit is kept too', async () => {
+    test('R36 content logging includes hits', async () => {
       const { id } = server().own.workspace
       const log = (is_observability_io_logging_enabled: boolean) =>
         server().call('PATCH', `/workspaces/${id}`, {
@@ -502,7 +502,7 @@ describeWithUpstreams(
       }
     })
 
-    test('R36 I10 is bounded: old answers make room, long ones are not kept, expired ones are dropped', async () => {
+    test('R36 I10 is bounded: old entries are evicted, long ones are not stored, expired ones are dropped', async () => {
       const { responseCache, clock, settings } = server().gateway
       for (let place = 0; place < 40; place++) {
         await statusFor({ messages: [{ role: 'user', content: `Number ${place}` }] })
@@ -553,13 +553,13 @@ describeWithUpstreams(
       expect(hit.headers.get('access-control-expose-headers')).toContain('x-service-cache-status')
     })
 
-    test('R36 is empty after the settings were read anew: a provider may promise something else now', async () => {
+    test('R36 is emptied by a reload: the data policy of a provider may have changed', async () => {
       await statusFor()
       reloadGateway(server().gateway)
       expect(await statusFor()).toBe('MISS')
     })
 
-    test('R36 can be switched off for everybody', async () => {
+    test('R36 can be switched off for the installation', async () => {
       const { settings } = server().gateway
       server().gateway.settings = {
         ...settings,
@@ -575,7 +575,7 @@ describeWithUpstreams(
   'response_cache: { bytes: 40000, entry_bytes: 8000 }',
 )
 
-/** The second answer says what the first said, and is one its format allows. */
+/** The hit has the content of the first reply, and is valid in its format. */
 function expectSaid(format: string, stream: boolean, first: string, second: string): void {
   if (format === 'completions') {
     expect(completionOf(stream, second)).toEqual(completionOf(stream, first))
@@ -586,7 +586,7 @@ function expectSaid(format: string, stream: boolean, first: string, second: stri
   expect(choicesOf(dialect, stream, second)).toEqual(choicesOf(dialect, stream, first))
 }
 
-/** Where client and provider speak alike, the first answer has words of the provider that we do not know. */
+/** In passthrough, the first reply has vendor fields that the hit lacks. */
 function choicesOf(dialect: GenerateDialect, stream: boolean, text: string): unknown {
   const events = stream
     ? decodeFrames(dialect, parseFrames(text))
@@ -594,7 +594,7 @@ function choicesOf(dialect: GenerateDialect, stream: boolean, text: string): unk
   return collectReply(events).choices
 }
 
-/** Only clients speak this format: nobody reads it. */
+/** A format of clients only: it has no reader. */
 function completionOf(stream: boolean, text: string): unknown {
   if (!stream) return { ...JSON.parse(text), usage: null }
   const chunks = parseFrames(text).flatMap(({ data }) => (data === '[DONE]' ? [] : JSON.parse(data).choices))
@@ -602,7 +602,7 @@ function completionOf(stream: boolean, text: string): unknown {
   return [joined('text'), joined('reasoning'), joined('finish_reason')]
 }
 
-/** Every count of tokens and of money in the answer is zero. */
+/** All token counts and costs of the reply are zero. */
 function expectFree(stream: boolean, text: string): void {
   const bodies = stream
     ? parseFrames(text).flatMap(({ data }) => (data === '[DONE]' ? [] : [JSON.parse(data)]))

@@ -8,13 +8,13 @@ import {
   sendRouted,
 } from './routing-fixture.ts'
 
-describeRouting('a key of one’s own', (routed) => {
+describeRouting('a BYOK key', (routed) => {
   const made: string[] = []
   afterEach(async () => {
     for (const id of made.splice(0)) await routed().server.call('DELETE', `/byok/${id}`)
   })
 
-  /** The credential is `own-1`, `own-2`, ... unless told otherwise. */
+  /** The credential is `own-1`, `own-2`, ... by default. */
   const bring = async (provider: string, more: object = {}) => {
     const key = `own-${made.length + 1}-0123456789`
     const { body } = await routed().server.call('POST', '/byok', { body: { provider, key, ...more } })
@@ -28,7 +28,7 @@ describeRouting('a key of one’s own', (routed) => {
   const shared = (...slugs: string[]) => slugs.map((slug) => `${slug} share`)
 
   describe('order', () => {
-    test('own keys first, by sort_order within a provider, then shared capacity, then fallback keys', async () => {
+    test('BYOK keys first, by sort_order within a provider, then shared capacity, then fallback keys', async () => {
       await bring('gamma')
       await bring('gamma')
       await bring('beta', { is_fallback: true })
@@ -42,14 +42,14 @@ describeRouting('a key of one’s own', (routed) => {
       ])
     })
 
-    test('with provider.order all own keys come first, in that order', async () => {
+    test('with provider.order all BYOK keys come first, in that order', async () => {
       await bring('beta')
       await bring('gamma')
       const order = { provider: { order: ['alpha', 'gamma', 'beta'] } }
       expect(await tried(order)).toEqual(['gamma own-2', 'beta own-1', ...shared('alpha', 'gamma', 'beta')])
     })
 
-    test('partition none lets an own key of a later model go first', async () => {
+    test('partition none lets a BYOK key of a later model go first', async () => {
       await bring('beta')
       const provider = { sort: { by: 'price', partition: 'none' } }
       const models = ['test/line-1', 'test/line-2']
@@ -69,7 +69,7 @@ describeRouting('a key of one’s own', (routed) => {
     })
   })
 
-  describe('what it takes away', () => {
+  describe('what it excludes', () => {
     test('is_required: no shared capacity of the provider for the models it applies to', async () => {
       await bring('alpha', { is_required: true, allowed_models: ['test/plain'] })
       expect(await tried()).toEqual(['alpha own-1', ...shared('beta', 'gamma')])
@@ -85,7 +85,7 @@ describeRouting('a key of one’s own', (routed) => {
       })
     })
 
-    test('preferences count for own keys too', async () => {
+    test('preferences apply to BYOK keys too', async () => {
       await bring('alpha')
       expect(await tried({ provider: { ignore: ['alpha'] } })).toEqual(shared('beta', 'gamma'))
       expect(await tried({ provider: { max_price: { prompt: 0.5 } } })).toEqual([])
@@ -141,7 +141,7 @@ describeRouting('a key of one’s own', (routed) => {
     expect(await tried({ model: 'test/data', ...refuse })).toEqual(endpoints)
   })
 
-  test('declared_zdr false keeps even an endpoint that promises from being used', async () => {
+  test('declared_zdr false excludes even an endpoint with a ZDR policy', async () => {
     await bring('gamma', { declared_zdr: false })
     const zdr = { model: 'test/data', provider: { zdr: true } }
     expect(await tried(zdr)).toEqual(shared('gamma'))
@@ -151,7 +151,7 @@ describeRouting('a key of one’s own', (routed) => {
     ])
   })
 
-  test('R15 only the fee is charged, and the record says whose key it was', async () => {
+  test('R15 only the fee is charged, and the record has the id of the key', async () => {
     const { server } = routed()
     const withShared = await sendRouted(routed(), { model: 'test/line-1' })
     await bring('alpha')
@@ -163,7 +163,7 @@ describeRouting('a key of one’s own', (routed) => {
     expect(body.data.is_byok).toBe(true)
   })
 
-  test('an endpoint that fails with one key is not thought ill of with another', async () => {
+  test('failures with one key do not affect the health with another', async () => {
     await bring('alpha')
     const { upstream, server } = routed()
     upstream.setDefault(({ headers }) =>
@@ -178,7 +178,7 @@ describeRouting('a key of one’s own', (routed) => {
     expect(upstream.requests.filter(({ headers }) => headers.authorization?.includes('own-')).length).toBe(5)
   })
 
-  test('regions are for shared capacity: an own key goes where its owner sends it', async () => {
+  test('regions restrict shared capacity: a BYOK key is used wherever its owner configured it', async () => {
     await bring('alpha')
     const init = { headers: { host: 'eu.example.com' } }
     expect(await tried({ model: 'test/regions' }, init)).toEqual(['alpha own-1', ...shared('brussels')])

@@ -9,7 +9,7 @@ export interface RoutingFixture {
   upstream: Upstream
 }
 
-/** One of many providers, all on one upstream: which endpoint was asked is told by the model it was asked for. */
+/** One of many providers, all on one upstream: the requested model identifies the endpoint. */
 const providers = {
   alpha: { name: 'Alpha Cloud' },
   beta: { data_policy: { training: false, retains: true } },
@@ -134,7 +134,7 @@ const models: Record<string, { endpoints: Endpoint[] } & Record<string, unknown>
   'line-2': { endpoints: [endpointOn('beta', pricedAt(1))] },
 }
 
-/** What each endpoint is asked for: the model, the provider, and the variant where there is one. */
+/** The upstream model of each endpoint: the model, the provider, and the variant if any. */
 function declaredModel([name, { endpoints, ...model }]: (typeof entries)[number]) {
   const declared = endpoints.map((endpoint) => {
     const variant = endpoint.variant ?? endpoint.service_tier
@@ -178,7 +178,7 @@ export function describeRouting(name: string, tests: (routed: () => RoutingFixtu
   }
 }
 
-/** As after a start, and with the cheapest endpoint drawn always. */
+/** Resets health and sticky sessions, and makes the draw always pick the cheapest endpoint. */
 export function resetFixture({ server, upstream }: RoutingFixture): void {
   Object.assign(server.gateway, { routing: Object.assign(new Routing(), { random: () => 0 }) })
   upstream.requests.length = 0
@@ -206,7 +206,7 @@ export async function sendRouted(
   return { status: response.status, headers: response.headers, body: (await response.json()) as any }
 }
 
-/** Who answers, by what it was asked for: `alpha`, `alpha/priority`; with the model where several are asked. */
+/** The endpoint that serves the request: `alpha`, `alpha/priority`; with the model where there are several. */
 export function endpointNameOf(upstreamModel: string): string {
   return upstreamModel.split(' ')[1] ?? upstreamModel
 }
@@ -227,7 +227,7 @@ export async function collectAttempts(
   return { ...response, asked: attempts, tried: attempts.map(({ endpoint }) => endpointNameOf(endpoint)) }
 }
 
-/** Why nobody could be asked. */
+/** Why there was no candidate. */
 export async function collectRefusal(
   routed: RoutingFixture,
   body: Record<string, unknown>,

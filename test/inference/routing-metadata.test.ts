@@ -13,7 +13,7 @@ const enabled = { 'x-service-metadata': 'enabled' }
 const overloaded = { status: 503, json: { error: { message: 'too much' } } }
 const secrets = ['vendor-secret', 'own-credential-0123456789']
 
-/** What the end of a stream says: the last event that carries it. */
+/** The metadata at the end of a stream: of the last event that has it. */
 // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
 async function streamedMetadata(response: Response): Promise<{ metadata: any; carrier: any; events: any[] }> {
   const text = await response.text()
@@ -30,7 +30,7 @@ function explained(bench: Bench, format: FormatName, body: Record<string, unknow
   return sendRequest(bench, format, body, { headers })
 }
 
-/** Where the metadata of a streamed reply stands. */
+/** Where the metadata of a streamed reply is. */
 const carriers: Record<FormatName, (event: Record<string, unknown>) => boolean> = {
   chat: ({ choices, usage }) => Array.isArray(choices) && choices.length === 1 && usage !== undefined,
   messages: ({ type }) => type === 'message_stop',
@@ -86,7 +86,7 @@ describeWithUpstreams('service_metadata', (bench) => {
       })
     }
 
-    test(`${format}: nothing is said to who did not ask`, async () => {
+    test(`${format}: is absent unless requested`, async () => {
       for (const value of ['disabled', '', 'yes', 'true']) {
         const headers = { 'x-service-metadata': value }
         const whole = await readJson(explained(bench(), format, { model: 'test/chat' }, headers))
@@ -96,7 +96,7 @@ describeWithUpstreams('service_metadata', (bench) => {
       expect(await streamed.text()).not.toContain('service_metadata')
     })
 
-    test(`${format}: an attempt that failed is told with the one that answered`, async () => {
+    test(`${format}: a failed attempt is listed with the one that succeeded`, async () => {
       for (const stream of [false, true]) {
         bench().first.enqueue(overloaded)
         const response = await explained(bench(), format, { model: 'test/both-chat', stream })
@@ -119,7 +119,7 @@ describeWithUpstreams('service_metadata', (bench) => {
       }
     })
 
-    test(`${format}: an error says what was tried, before a stream and in it`, async () => {
+    test(`${format}: an error lists the attempts, before a stream and in it`, async () => {
       bench().first.enqueue(overloaded)
       const refused = await explained(bench(), format, { model: 'test/chat', stream: true })
       expect(refused.status).toBe(503)
@@ -179,7 +179,7 @@ describeWithUpstreams('service_metadata', (bench) => {
     }
   })
 
-  test('what was left out, and by which wish', async () => {
+  test('excluded endpoints, and by which preference', async () => {
     const provider = { only: ['two-chat'] }
     const { service_metadata } = await readJson(
       explained(bench(), 'chat', { model: 'test/both-chat', provider }),
@@ -204,7 +204,7 @@ describeWithUpstreams('service_metadata', (bench) => {
     expect(alone.service_metadata.endpoints.excluded).toMatchObject([{ reason: 'allow_fallbacks' }])
   })
 
-  test('a request without means is told so, and where it could have gone', async () => {
+  test('a request without credits has an error with the candidates', async () => {
     const key = bench().server.foreign.inferenceKey
     const refused = await sendRequest(bench(), 'chat', { model: 'test/chat' }, { key, headers: enabled })
     expect(refused.status).toBe(402)
@@ -222,7 +222,7 @@ describeWithUpstreams('service_metadata', (bench) => {
     expect(service_metadata.endpoints.total).toBe(2)
   })
 
-  test('an answer from the cache has none', async () => {
+  test('a cache hit has none', async () => {
     const headers = { ...enabled, 'x-service-cache': 'true' }
     const asking = () => sendRequest(bench(), 'chat', { model: 'test/chat', seed: 7 }, { headers })
     const miss = await asking()
@@ -232,8 +232,8 @@ describeWithUpstreams('service_metadata', (bench) => {
     expect(await readJson(hit)).not.toHaveProperty('service_metadata')
   })
 
-  describe("a key of one's own", () => {
-    test('is named by its id, and by nothing else', async () => {
+  describe('a BYOK key', () => {
+    test('is named by its id only', async () => {
       const { server } = bench()
       const body = { provider: 'two-chat', key: 'own-credential-0123456789' }
       const made = await server.call('POST', '/byok', { body })

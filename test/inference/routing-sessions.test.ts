@@ -12,7 +12,7 @@ describeRouting('a conversation', (routed) => {
     sendRouted(routed(), { ...talk, ...body }, { headers, ...(format && { format }) })
   const answeredBy = () => routed().upstream.requests.at(-1)?.json.model
 
-  /** The first turn is answered by the third endpoint, because the draw falls on it; the next ones fall on the first. */
+  /** The first turn goes to the third endpoint, because it is drawn; later draws pick the first. */
   const begin = async (body: object, headers: Record<string, string> = {}) => {
     const { routing } = routed().server.gateway
     routing.random = () => 0.999999
@@ -25,7 +25,7 @@ describeRouting('a conversation', (routed) => {
     expect(answeredBy()).toBe(`cached ${endpoint}`)
   }
 
-  describe('is known by', () => {
+  describe('is identified by', () => {
     test.each([
       ['session_id in the body', { session_id: 'one' }, {}],
       ['prompt_cache_key', { prompt_cache_key: 'one' }, {}],
@@ -55,7 +55,7 @@ describeRouting('a conversation', (routed) => {
       await nextIsAt('alpha', { prompt_cache_key: 'three' })
     })
 
-    test('how it begins, once a cache was seen to be hit', async () => {
+    test('its first messages, after a cache hit', async () => {
       const [first, other] = ['Tell me of Oslo', 'Tell me of Kyoto'].map((content) => [
         { role: 'user', content },
       ])
@@ -70,14 +70,14 @@ describeRouting('a conversation', (routed) => {
       await nextIsAt('alpha', { messages: other })
     })
 
-    test('nothing, where no cache was hit and no session named', async () => {
+    test('nothing, without a cache hit and without a session id', async () => {
       routed().upstream.setDefault({ json: plainReply })
       await begin({})
       await nextIsAt('alpha', {})
     })
   })
 
-  test('is forgotten after ten minutes of rest, counted from its last turn', async () => {
+  test('is forgotten ten minutes after its last turn', async () => {
     const { clock } = routed().server
     const session = { session_id: 'resting' }
     await begin(session)
@@ -89,14 +89,14 @@ describeRouting('a conversation', (routed) => {
     await nextIsAt('alpha', session)
   })
 
-  test('stays at an endpoint of its model, in its organization alone', async () => {
+  test('is sticky per model and organization', async () => {
     await begin({ session_id: 'mine' })
     await nextIsAt('gamma', { session_id: 'mine' })
     await sendRouted(routed(), { model: 'test/plain', session_id: 'mine' })
     expect(answeredBy()).toBe('plain alpha')
   })
 
-  test('does not hold where reading from a cache is no cheaper', async () => {
+  test('is not sticky where cache reads are no cheaper', async () => {
     const { routing } = routed().server.gateway
     routing.random = () => 0.999999
     await sendRouted(routed(), { model: 'test/plain', session_id: 'dear' })
@@ -106,7 +106,7 @@ describeRouting('a conversation', (routed) => {
     expect(answeredBy()).toBe('plain alpha')
   })
 
-  test('does not hold against provider.order, nor against sort', async () => {
+  test('is overridden by provider.order and by sort', async () => {
     const session = { session_id: 'ordered' }
     await begin(session)
     await nextIsAt('beta', { ...session, provider: { order: ['beta'] } })
@@ -114,7 +114,7 @@ describeRouting('a conversation', (routed) => {
     await nextIsAt('alpha', { session_id: 'sorted', provider: { sort: 'price' } })
   })
 
-  test('leaves an endpoint that fails, without the client seeing it, and stays where it went', async () => {
+  test('moves away from an endpoint that fails, unnoticed by the client, and stays there', async () => {
     const session = { session_id: 'moving' }
     await begin(session)
     routed().upstream.enqueue({ status: 500, json: {} })
@@ -124,7 +124,7 @@ describeRouting('a conversation', (routed) => {
     await nextIsAt('alpha', session)
   })
 
-  test('is not moved by a failure of its own request', async () => {
+  test('does not move after a failure caused by its request', async () => {
     const session = { session_id: 'wrong' }
     await begin(session)
     routed().upstream.enqueue({ status: 400, json: { error: { message: 'no' } } })

@@ -25,7 +25,7 @@ describeRouting('a preference', (routed) => {
     })
 
   const refused = (field: string, cases: [model: string, provider: Provider, reason: string][]) =>
-    test.each(cases)(`${field}: test/%s with %j leaves nobody: %s`, async (model, provider, reason) => {
+    test.each(cases)(`${field}: test/%s with %j leaves no candidate: %s`, async (model, provider, reason) => {
       const { tried, code, excluded } = await collectRefusal(routed(), { model: `test/${model}`, provider })
       expect({ tried, code, excluded }).toEqual({
         tried: [],
@@ -68,7 +68,7 @@ describeRouting('a preference', (routed) => {
     ['plain', { allow_fallbacks: null }, 'alpha beta gamma'],
   ])
   malformed('allow_fallbacks', 'no')
-  test('allow_fallbacks: what the provider said is what the client is told', async () => {
+  test('allow_fallbacks: the client gets the error of the provider', async () => {
     const { status, body } = await collectAttempts(routed(), { provider: { allow_fallbacks: false } })
     expect([status, body.error.message]).toEqual([502, 'out of order'])
     expect(body.error.metadata).not.toHaveProperty('previous_errors')
@@ -103,7 +103,7 @@ describeRouting('a preference', (routed) => {
     ['able', { require_parameters: true }, 'alpha beta gamma delta', { max_tokens: 5 }],
     ['able', { require_parameters: false }, 'alpha beta gamma delta', { temperature: 1, top_k: 3 }],
   ])
-  test('require_parameters: nobody takes what was sent', async () => {
+  test('require_parameters: no endpoint supports the request', async () => {
     const body = { model: 'test/able', provider: { require_parameters: true }, logit_bias: { 1: 2 } }
     expect(await collectRefusal(routed(), body)).toMatchObject({
       tried: [],
@@ -219,7 +219,7 @@ describeRouting('a preference', (routed) => {
       expect(await firstFor({ model: `test/plain:${variant}` })).toBe(name)
     })
 
-    test('a request with tools goes where their calls are right', async () => {
+    test('a request with tools prefers the endpoint with the best tool calls', async () => {
       expect(await firstFor({ tools })).toBe('beta')
       expect(await firstFor({ tools, provider: { sort: 'price' } })).toBe('Alpha Cloud')
     })
@@ -247,7 +247,7 @@ describeRouting('a preference', (routed) => {
       ])
     })
 
-    test('what is too slow is tried all the same, last', async () => {
+    test('an endpoint that is too slow is tried last', async () => {
       learn('plain')
       routed().upstream.setDefault({ status: 500, json: {} })
       await sendRouted(routed(), { provider: { preferred_max_latency: 0.7 } })
@@ -285,7 +285,7 @@ describeRouting('a preference', (routed) => {
     ],
   ])
 
-  test('of several models, those that take pictures are asked with a picture', async () => {
+  test('of several models, only those that accept images get an image', async () => {
     const models = ['test/blind', 'test/eyes']
     const messages = [{ role: 'user', content: picture }]
     const summary = await collectAttempts(routed(), { model: undefined, models, messages })
@@ -351,7 +351,7 @@ describeRouting('a preference', (routed) => {
       }
     })
 
-    test('I11 several names for one model are one model: each endpoint is asked once', async () => {
+    test('I11 several names for one model are one model: each endpoint is tried once', async () => {
       const models = ['test/nickname', 'test/line-2', 'test/plain:nitro']
       const { asked: request } = await collectAttempts(routed(), { model: 'test/plain', models })
       expect(request.map(({ endpoint }) => endpoint)).toEqual([
@@ -362,7 +362,7 @@ describeRouting('a preference', (routed) => {
       ])
     })
 
-    test('the model that answered is the one that is told and charged', async () => {
+    test('the model that served the request is reported and charged', async () => {
       routed().upstream.enqueue({ status: 500, json: {} })
       const models = ['test/line-2', 'test/line-1']
       const { body } = await sendRouted(routed(), { model: undefined, models })
@@ -398,7 +398,7 @@ describeRouting('a preference', (routed) => {
       expect(tried).toEqual(endpoints)
     })
 
-    test('a regional host with nobody in its region asks nobody', async () => {
+    test('a regional host without an endpoint in its region calls none', async () => {
       const init = { headers: { host: 'eu.example.com' } }
       expect(await collectRefusal(routed(), { model: 'test/plain' }, init)).toMatchObject({
         tried: [],

@@ -11,18 +11,18 @@ import {
   waitForGenerations,
 } from './two-upstreams.ts'
 
-function said(content: string, format: FormatName = 'chat') {
+function promptOf(content: string, format: FormatName = 'chat') {
   return format === 'responses' ? { input: content } : { messages: [{ role: 'user', content }] }
 }
 
 describeWithUpstreams('the sandbox', (bench) => {
   for (const format of formatNames) {
     for (const stream of [false, true]) {
-      test(`S13 a short request for a long reply holds nobody up: ${format}, ${stream ? 'streamed' : 'whole'}`, async () => {
+      test(`S13 a short request for a long reply does not block the event loop: ${format}, ${stream ? 'streamed' : 'whole'}`, async () => {
         const delay = new LoopDelay()
         const limit = format === 'responses' ? 'max_output_tokens' : 'max_tokens'
-        const words = said('sandbox:length=60000', format)
-        const body = { model: 'sandbox/echo', stream, [limit]: 400_000, ...words }
+        const prompt = promptOf('sandbox:length=60000', format)
+        const body = { model: 'sandbox/echo', stream, [limit]: 400_000, ...prompt }
         const response = await sendRequest(bench(), format, body)
         const text = await response.text()
         expect(response.status).toBe(200)
@@ -33,11 +33,11 @@ describeWithUpstreams('the sandbox', (bench) => {
     }
   }
 
-  test('S13 a short request for more than that is refused at once', async () => {
+  test('S13 a short request for more than that is rejected at once', async () => {
     const delay = new LoopDelay()
     for (const more of [{ n: 128 }, { logprobs: true, top_logprobs: 20 }]) {
       for (const stream of [false, true]) {
-        const body = { model: 'sandbox/echo', stream, ...more, ...said('sandbox:length=200000') }
+        const body = { model: 'sandbox/echo', stream, ...more, ...promptOf('sandbox:length=200000') }
         const response = await sendRequest(bench(), 'chat', body)
         expect(response.status).toBe(502)
         expect((await readJson(response)).error.message).toContain('too large')
@@ -46,8 +46,8 @@ describeWithUpstreams('the sandbox', (bench) => {
     expect(delay.stop()).toBeLessThan(400)
   })
 
-  test('S13 a caller that tells it to fail does not keep others from it', async () => {
-    const failing = said('sandbox:error=429 sandbox:retry-after=60')
+  test('S13 failures that one caller requests do not affect others', async () => {
+    const failing = promptOf('sandbox:error=429 sandbox:retry-after=60')
     for (let times = 0; times < 6; times++) {
       const response = await sendRequest(bench(), 'chat', { model: 'sandbox/echo', ...failing })
       expect(response.status).toBe(429)
@@ -55,17 +55,20 @@ describeWithUpstreams('the sandbox', (bench) => {
     }
     for (let times = 0; times < 6; times++) {
       expect(
-        (await sendRequest(bench(), 'chat', { model: 'sandbox/echo', ...said('sandbox:error=500') })).status,
+        (await sendRequest(bench(), 'chat', { model: 'sandbox/echo', ...promptOf('sandbox:error=500') }))
+          .status,
       ).toBe(502)
     }
-    expect((await sendRequest(bench(), 'chat', { model: 'sandbox/echo', ...said('Hello') })).status).toBe(200)
+    expect((await sendRequest(bench(), 'chat', { model: 'sandbox/echo', ...promptOf('Hello') })).status).toBe(
+      200,
+    )
   })
 
   for (const stream of [false, true]) {
     test(`R4 an abandoned request is recorded as cancelled: ${stream ? 'streamed' : 'whole'}`, async () => {
       await clearGenerations(bench())
       const left = new AbortController()
-      const body = { model: 'sandbox/echo', stream, ...said('sandbox:quiet=60000') }
+      const body = { model: 'sandbox/echo', stream, ...promptOf('sandbox:quiet=60000') }
       const request = sendRequest(bench(), 'chat', body, { signal: left.signal })
       request.catch(() => undefined)
       const { health } = bench().server.gateway.routing

@@ -12,7 +12,7 @@ import {
   waitForGenerations,
 } from './two-upstreams.ts'
 
-/** A lane costs twice the default price, or half of it. */
+/** A tier costs twice the default price, or half of it. */
 const settings = (first: string) => `
 providers:
   - { slug: one, name: One, base_url: "${first}", dialects: [chat], api_key: vendor-secret }
@@ -29,7 +29,7 @@ models:
       - { provider: one, upstream_model: vendor-model, pricing: { prompt: "0.000002", completion: "0.000004" } }
 `
 
-/** The usual reply, by an upstream that says this of its tier. */
+/** The default reply, with the tier the upstream reports. */
 function served(tier: string | undefined, stream: boolean): UpstreamResponse {
   const { body, frames } = vendorReply('chat', 'text')
   const said = tier === undefined ? '' : `"service_tier":"${tier}",`
@@ -42,7 +42,7 @@ const { usage } = vendorReply('chat', 'text')
 const costAt = (factor: number) =>
   (usage.input + usage.cacheRead) * 2e-6 * factor + (usage.output + usage.reasoning) * 4e-6 * factor
 
-/** Where each format tells what served. */
+/** Where each format reports the tier. */
 // biome-ignore lint/suspicious/noExplicitAny: replies of every format
 const tierOf: Record<FormatName, (reply: any) => unknown> = {
   chat: (reply) => reply.service_tier,
@@ -63,7 +63,7 @@ describeWithUpstreams(
       return { response, reply, row, sent: lastRequest(bench().first.requests).json }
     }
 
-    test.each(formatNames)('R15 a request for a tier goes to its lane, at its price: %s', async (format) => {
+    test.each(formatNames)('R15 a request for a tier is served by it, at its price: %s', async (format) => {
       const wish = format === 'messages' ? { speed: 'fast' } : { service_tier: 'priority' }
       const { reply, row, sent, response } = await request(format, served('priority', false), wish)
       expect(sent.service_tier).toBe('priority')
@@ -74,7 +74,7 @@ describeWithUpstreams(
       expect(row).toMatchObject({ endpoint: 'one/priority', service_tier: 'priority' })
     })
 
-    test('R15 flex is half the price, and a lane that says nothing has served', async () => {
+    test('R15 flex is half the price, also when the upstream does not report the tier', async () => {
       const { reply, row, sent } = await request('chat', served(undefined, false), { service_tier: 'flex' })
       expect(sent.service_tier).toBe('flex')
       expect(reply.service_tier).toBe('flex')
@@ -83,7 +83,7 @@ describeWithUpstreams(
     })
 
     test.each(formatNames)(
-      'R15 the tier that served is told and charged, not the one asked: %s',
+      'R15 the tier that served is reported and charged, not the requested one: %s',
       async (format) => {
         const wish = format === 'messages' ? { speed: 'fast' } : { service_tier: 'priority' }
         const { reply, row } = await request(format, served('default', false), wish)
@@ -93,7 +93,7 @@ describeWithUpstreams(
       },
     )
 
-    test('R3 the hold covers the default lane, which may serve where a cheaper one has no room', async () => {
+    test('R3 the hold covers the default tier, which may serve when a cheaper one has no capacity', async () => {
       const told = { prompt_tokens: 10, completion_tokens: 1000 }
       const { json } = served('default', false)
       const answer = { json: { ...(json as object), usage: told } }
@@ -119,7 +119,7 @@ describeWithUpstreams(
       expect(row?.service_tier).toBe('default')
     })
 
-    test('without a wish no lane is asked', async () => {
+    test('without the field no tier is requested', async () => {
       const { reply, row, sent, response } = await request('chat', served('default', false), {})
       expect(sent).not.toHaveProperty('service_tier')
       expect(response.headers.get('x-headgate-dropped')).toBeNull()
@@ -127,7 +127,7 @@ describeWithUpstreams(
       expect(row).toMatchObject({ endpoint: 'one', service_tier: 'default' })
     })
 
-    test('a lane named in `provider.only` is asked in its own word', async () => {
+    test('a tier named in `provider.only` is requested by its upstream name', async () => {
       const { sent } = await request('chat', served('priority', false), {
         provider: { only: ['one/priority'] },
       })
@@ -135,7 +135,7 @@ describeWithUpstreams(
     })
 
     test.each(['priority', 'fast', 'flex'])(
-      'R31 where there is no lane, %s is left out and reported',
+      'R31 where there is no such tier, %s is dropped and reported',
       async (tier) => {
         const { reply, row, sent, response } = await request('chat', served('default', false), {
           model: 'test/plain',
@@ -148,14 +148,14 @@ describeWithUpstreams(
       },
     )
 
-    test('values that name no lane pass as they are', async () => {
+    test('values that name no tier are passed through', async () => {
       for (const service_tier of ['auto', 'default']) {
         const { sent } = await request('chat', served('default', false), { service_tier })
         expect(sent.service_tier).toBe(service_tier)
       }
     })
 
-    test('the record says which tier served', async () => {
+    test('the record has the tier that served', async () => {
       const { response } = await request('chat', served('priority', false), { service_tier: 'priority' })
       const id = response.headers.get('x-generation-id')
       const { body } = await bench().server.call('GET', `/generation?id=${id}`)

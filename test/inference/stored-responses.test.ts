@@ -2,8 +2,8 @@ import { expect, test } from 'bun:test'
 import { trimResponses } from '../../src/account/response-quota.ts'
 import { type Bench, describeWithUpstreams, lastRequest, readJson, sendRequest } from './two-upstreams.ts'
 
-const many = <T>(count: number, entry: (place: number) => T): T[] =>
-  Array.from({ length: count }, (_, place) => entry(place))
+const many = <T>(count: number, entry: (index: number) => T): T[] =>
+  Array.from({ length: count }, (_, index) => entry(index))
 
 async function store(bench: Bench, input: unknown, extra: object = {}) {
   const response = await sendRequest(bench, 'responses', { model: 'test/chat', input, ...extra })
@@ -20,7 +20,7 @@ async function list(bench: Bench, id: string, query: string) {
   return answer.body
 }
 
-/** Everything the database holds of stored responses. */
+/** All rows of stored responses. */
 async function storedBytes({ server }: Bench, id: string): Promise<number> {
   const { db } = server.gateway
   const rows = await Promise.all([
@@ -32,9 +32,9 @@ async function storedBytes({ server }: Bench, id: string): Promise<number> {
 }
 
 describeWithUpstreams('S13 a stored response', (bench) => {
-  const request = (count: number) => many(count, (place) => ({ role: 'user', content: `word ${place}` }))
+  const request = (count: number) => many(count, (index) => ({ role: 'user', content: `word ${index}` }))
 
-  test('takes little more than what was sent, however many items that is', async () => {
+  test('takes little more space than its input, however many items that is', async () => {
     const input = request(3000)
     const made = await store(bench(), input)
     expect(await storedBytes(bench(), made.id)).toBeLessThan(2 * JSON.stringify(input).length)
@@ -51,12 +51,12 @@ describeWithUpstreams('S13 a stored response', (bench) => {
         after = page.last_id
         more = page.has_more
       }
-      const wanted = many(250, (place) => `word ${place}`)
+      const wanted = many(250, (index) => `word ${index}`)
       expect(summary).toEqual(order === 'asc' ? wanted : wanted.reverse())
     }
   })
 
-  test('reads the pages that are asked for and no others', async () => {
+  test('reads only the requested pages', async () => {
     const made = await store(bench(), request(1000))
     const { vault } = bench().server.gateway
     const open = vault.open.bind(vault)
@@ -73,7 +73,7 @@ describeWithUpstreams('S13 a stored response', (bench) => {
     expect(opened).toBeLessThanOrEqual(2)
   })
 
-  test('is found by the ids of its items: its own, and those the client gave', async () => {
+  test('is found by the ids of its items: generated ones, and those of the client', async () => {
     const input = [
       { role: 'user', content: 'first fact' },
       { id: 'item_own', role: 'user', content: 'second fact' },
@@ -107,7 +107,7 @@ describeWithUpstreams('S13 a stored response', (bench) => {
   })
 
   test.each(['include=a&include=b', 'include=a&include[]=b'])(
-    'a parameter given in two ways is refused: %s',
+    'a duplicate parameter is rejected: %s',
     async (query) => {
       const { server } = bench()
       const made = await store(bench(), request(1))
@@ -116,15 +116,12 @@ describeWithUpstreams('S13 a stored response', (bench) => {
     },
   )
 
-  test.each(['msg_nobody', 'a b', 'msg_resp_1_999'])(
-    'an item %j that it does not have is refused',
-    async (after) => {
-      const { server } = bench()
-      const made = await store(bench(), request(2))
-      const path = `/responses/${made.id}/input_items?after=${encodeURIComponent(after)}`
-      expect((await server.call('GET', path, { key: server.own.inferenceKey })).status).toBe(400)
-    },
-  )
+  test.each(['msg_unknown', 'a b', 'msg_resp_1_999'])('an unknown item %j is rejected', async (after) => {
+    const { server } = bench()
+    const made = await store(bench(), request(2))
+    const path = `/responses/${made.id}/input_items?after=${encodeURIComponent(after)}`
+    expect((await server.call('GET', path, { key: server.own.inferenceKey })).status).toBe(400)
+  })
 })
 
 describeWithUpstreams(
@@ -136,10 +133,10 @@ describeWithUpstreams(
       return rows.length
     }
 
-    test('stay within their number: the oldest go', async () => {
+    test('stay within their count: the oldest are deleted', async () => {
       const made: string[] = []
-      for (let place = 0; place < 15; place++) {
-        made.push((await store(bench(), `question ${place}`)).id)
+      for (let index = 0; index < 15; index++) {
+        made.push((await store(bench(), `prompt ${index}`)).id)
         bench().server.clock.advance(1000)
       }
       const { gateway, own } = bench().server
@@ -150,7 +147,7 @@ describeWithUpstreams(
       expect([(await read(made[0])).status, (await read(made.at(-1))).status]).toEqual([404, 200])
     })
 
-    test('stay within their bytes, and another workspace keeps its own', async () => {
+    test('stay within their bytes, without affecting another workspace', async () => {
       const { gateway, foreign } = bench().server
       const key = foreign.inferenceKey
       const theirs = await sendRequest(
@@ -168,8 +165,8 @@ describeWithUpstreams(
       expect(rows.map((row) => row.id)).toContain((await readJson(theirs)).id)
     })
 
-    test('are trimmed by themselves as they grow', async () => {
-      for (let place = 0; place < 30; place++) await store(bench(), `question ${place}`)
+    test('are trimmed automatically as they grow', async () => {
+      for (let index = 0; index < 30; index++) await store(bench(), `prompt ${index}`)
       for (let tries = 0; (await count()) > 15 && tries < 200; tries++) await Bun.sleep(10)
       expect(await count()).toBeLessThanOrEqual(15)
     })

@@ -14,7 +14,7 @@ import {
 
 const quick = 'limits: { heartbeat: 0.3, idle: 1, first_byte: 2 }'
 
-/** What ends a stream well in each format. */
+/** The clean end of a stream in each format. */
 const goodEnds = {
   chat: 'data: [DONE]',
   messages: 'event: message_stop',
@@ -34,7 +34,7 @@ describeWithUpstreams(
     for (const format of formatNames) {
       describe(format, () => {
         for (const upstream of ['chat', 'messages', 'responses', 'gemini'] as const) {
-          test(`over a ${upstream} upstream ends well and is charged once`, async () => {
+          test(`over a ${upstream} upstream ends cleanly and is charged once`, async () => {
             const response = await sendRequest(bench(), format, { model: `test/${upstream}`, stream: true })
             const text = await response.text()
             expect(response.headers.get('content-type')).toStartWith('text/event-stream')
@@ -45,7 +45,7 @@ describeWithUpstreams(
             expect(text).toContain(`"cost":${Number(row?.cost_nanos) / 1e9}`)
           })
 
-          test(`I7 over a ${upstream} upstream that breaks off says the status as an integer`, async () => {
+          test(`I7 over a ${upstream} upstream that breaks off has an integer status`, async () => {
             const { frames } = vendorReply(upstream, 'text')
             const bytes = Math.floor(frames.join('').length * 0.75)
             bench().first.enqueue({ sse: frames, breakAfterBytes: bytes })
@@ -56,7 +56,7 @@ describeWithUpstreams(
             expect(data.at(-1).error).toMatchObject({ code: 502, message: expect.any(String) })
           })
 
-          test(`R33 I7 over a ${upstream} upstream that breaks off ends with an error, never well`, async () => {
+          test(`R33 I7 over a ${upstream} upstream that breaks off ends with an error, never cleanly`, async () => {
             const { frames } = vendorReply(upstream, 'text')
             const bytes = frames.join('').length
             for (const share of [0.5, 0.75, 0.9]) {
@@ -70,7 +70,7 @@ describeWithUpstreams(
           })
         }
 
-        test('a quiet upstream: signs of life, then the answer', async () => {
+        test('a quiet upstream: heartbeats, then the reply', async () => {
           bench().first.enqueue({ sse: vendorReply('chat', 'text').frames, waitMs: 900 })
           const response = await sendRequest(bench(), format, { model: 'test/chat', stream: true })
           expect(response.status).toBe(200)
@@ -79,7 +79,7 @@ describeWithUpstreams(
           expect(text).toContain(goodEnds[format])
         })
 
-        test('an upstream that fails after a sign of life is an error event with status 200', async () => {
+        test('an upstream that fails after a heartbeat is an error event with status 200', async () => {
           bench().first.enqueue({ status: 500, json: { error: { message: 'boom' } }, waitMs: 900 })
           const response = await sendRequest(bench(), format, { model: 'test/chat', stream: true })
           expect(response.status).toBe(200)
@@ -88,7 +88,7 @@ describeWithUpstreams(
           expect(text).not.toContain(goodEnds[format])
         })
 
-        test('an upstream that falls silent in the middle is an error event', async () => {
+        test('an upstream that stalls is an error event', async () => {
           bench().first.enqueue({ sse: vendorReply('chat', 'text').frames.slice(0, 4), hang: true })
           const text = await (await sendRequest(bench(), format, { model: 'test/chat', stream: true })).text()
           expect(text).toContain(badEnds[format])
@@ -98,7 +98,7 @@ describeWithUpstreams(
       })
     }
 
-    test('R4 R5 a client that leaves closes the upstream within 250 ms, and is charged for what it got', async () => {
+    test('R4 R5 a client that disconnects closes the upstream within 250 ms, and is charged for what it received', async () => {
       const { frames } = vendorReply('chat', 'text')
       bench().first.enqueue({ sse: frames.slice(0, 4), hang: true })
       const left = new AbortController()
@@ -120,7 +120,7 @@ describeWithUpstreams(
       expect(row?.cost_nanos).toBeGreaterThan(0n)
     })
 
-    test('R5 where leaving does not stop the bill, the reply is read to its end and its usage charged', async () => {
+    test('R5 where a disconnect does not stop billing, the reply is drained and its usage charged', async () => {
       const { frames, usage } = vendorReply('chat', 'text')
       bench().first.enqueue({ sse: frames, delayMs: 20 })
       const left = new AbortController()
@@ -142,7 +142,7 @@ describeWithUpstreams(
       expect((await lastRequest(bench().first.requests).done).complete).toBe(true)
     })
 
-    test('R4 a client that leaves before the first byte closes the upstream too', async () => {
+    test('R4 a client that disconnects before the first byte closes the upstream too', async () => {
       bench().first.enqueue({ hang: true, sse: [] })
       const left = new AbortController()
       const request = sendRequest(
@@ -160,7 +160,7 @@ describeWithUpstreams(
       expect(rows.map((row) => row.status)).toEqual(['cancelled'])
     })
 
-    test('a client that leaves a whole reply closes the upstream', async () => {
+    test('a client that disconnects during a whole reply closes the upstream', async () => {
       bench().first.enqueue({ hang: true, json: {}, waitMs: 60_000 })
       const left = new AbortController()
       const request = sendRequest(bench(), 'chat', { model: 'test/chat' }, { signal: left.signal })
@@ -186,7 +186,7 @@ describeWithUpstreams('failover', (bench) => {
     'an empty object': { json: {} },
   }
   for (const [name, failure] of Object.entries(failures)) {
-    test(`R30 I11 after ${name} the next endpoint answers, unnoticed`, async () => {
+    test(`R30 I11 after ${name} the next endpoint serves the request, unnoticed`, async () => {
       bench().first.enqueue(failure)
       const response = await sendRequest(bench(), 'chat', both)
       expect(response.status).toBe(200)
@@ -198,7 +198,7 @@ describeWithUpstreams('failover', (bench) => {
     })
   }
 
-  test('R30 a stream that breaks before its first content is taken over unnoticed', async () => {
+  test('R30 a stream that breaks before its first content fails over unnoticed', async () => {
     const { frames } = vendorReply('chat', 'text')
     bench().first.enqueue({ sse: frames.slice(0, 1), breakAfterBytes: 10_000 })
     const text = await (await sendRequest(bench(), 'chat', { ...both, stream: true })).text()
@@ -207,7 +207,7 @@ describeWithUpstreams('failover', (bench) => {
     expect(text).not.toContain('one-chat')
   })
 
-  test('R30 a stream that breaks after its first content is not', async () => {
+  test('R30 a stream that breaks after its first content does not fail over', async () => {
     const { frames } = vendorReply('chat', 'text')
     bench().first.enqueue({ sse: frames.slice(0, 4), endWithoutDone: true })
     const text = await (await sendRequest(bench(), 'chat', { ...both, stream: true })).text()
@@ -215,7 +215,7 @@ describeWithUpstreams('failover', (bench) => {
     expect(bench().second.requests).toEqual([])
   })
 
-  test('what the request itself got wrong is not tried elsewhere', async () => {
+  test('an error of the request itself is not retried elsewhere', async () => {
     bench().first.enqueue({
       status: 400,
       json: { error: { message: 'bad tool', type: 'invalid_request_error' } },
@@ -258,7 +258,7 @@ describeWithUpstreams('failover', (bench) => {
     expect(refused.headers.get('x-should-retry')).toBe('false')
   })
 
-  test('an endpoint that does not take a sampling parameter is not sent it, and the answer says so', async () => {
+  test('an endpoint that does not support a sampling parameter is not sent it, and the response reports it', async () => {
     const response = await sendRequest(bench(), 'chat', {
       ...both,
       seed: 7,
@@ -274,7 +274,7 @@ describeWithUpstreams('failover', (bench) => {
     expect((await readJson(sendRequest(bench(), 'messages', body))).model).toBe('test/chat')
   })
 
-  test('models are tried in order on any error, and the one that answered is named', async () => {
+  test('models are tried in order on any error, and the one that succeeded is named', async () => {
     bench().first.enqueue({
       status: 400,
       json: { error: { message: 'too long', code: 'context_length_exceeded' } },
@@ -298,7 +298,7 @@ describeWithUpstreams('failover', (bench) => {
     json: { error: { message: 'slow' } },
   })
 
-  test('Retry-After only when every provider that was tried gave a hint', async () => {
+  test('Retry-After only when every provider that was tried sent one', async () => {
     bench().first.enqueue(limited({ 'retry-after': '7' }))
     bench().second.enqueue(limited({ 'retry-after': '3' }))
     const all = await sendRequest(bench(), 'chat', both)
@@ -330,11 +330,11 @@ describeWithUpstreams('failover', (bench) => {
 })
 
 describeWithUpstreams('a finished stream', (bench) => {
-  test('leaves its connection to the provider to the next one', async () => {
+  test('leaves its connection to the provider for reuse', async () => {
     for (let i = 0; i < 10; i++) {
       await (await sendRequest(bench(), 'chat', { model: 'test/chat', stream: true })).text()
     }
-    // One to see whether anybody is there, one to ask; never one for each request.
+    // One to check reachability, one for requests; never one per request.
     expect(bench().first.countAcceptedConnections()).toBeLessThan(5)
   })
 })

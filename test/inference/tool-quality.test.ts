@@ -6,7 +6,7 @@ import { describeWithUpstreams, type FormatName, sendRequest } from './two-upstr
 const scenario = vendorReply('chat', 'toolCalls').scenario
 const offered = [...new Set(scenario.toolCalls.map(({ name }) => name))]
 
-/** The tools of the scenario, or others, in the words of each format. */
+/** The tools of the scenario, or others, in each format. */
 const toolsOf = (format: FormatName, names: string[]) =>
   names.map((name) => {
     const schema = { type: 'object', properties: {} }
@@ -15,7 +15,7 @@ const toolsOf = (format: FormatName, names: string[]) =>
     return { type: 'function', name, parameters: schema }
   })
 
-/** Read on the way to the client: what is translated, what comes whole, and formats whose end repeats the calls. */
+/** Replies that are parsed: translated ones, whole ones, and formats whose last event repeats the calls. */
 const read: [FormatName, TextDialect, 'whole' | 'streamed'][] = [
   ['chat', 'chat', 'whole'],
   ['messages', 'messages', 'whole'],
@@ -55,11 +55,11 @@ describeWithUpstreams('tool-call quality', (bench) => {
     return way === 'whole' ? { json: body } : { sse: frames }
   }
 
-  test.each(read)('a right call counts for its endpoint: %s asks %s, %s', async (format, dialect, way) => {
+  test.each(read)('a valid call counts for its endpoint: %s over %s, %s', async (format, dialect, way) => {
     expect(await noted(format, dialect, answerOf(dialect, way), offered)).toEqual([true])
   })
 
-  test.each(read)('a tool nobody offered counts against it: %s asks %s, %s', async (format, dialect, way) => {
+  test.each(read)('an unknown tool counts against it: %s over %s, %s', async (format, dialect, way) => {
     expect(await noted(format, dialect, answerOf(dialect, way), ['something_else'])).toEqual([false])
   })
 
@@ -69,12 +69,12 @@ describeWithUpstreams('tool-call quality', (bench) => {
     expect(await noted('chat', 'chat', { json: broken }, offered)).toEqual([false])
   })
 
-  test('a reply without calls says nothing', async () => {
+  test('a reply without calls does not count', async () => {
     const { body } = vendorReply('chat', 'text')
     expect(await noted('chat', 'chat', { json: body }, offered)).toEqual([])
   })
 
-  test.each(unread)('streams that pass unread say nothing: %s', async (format, dialect) => {
+  test.each(unread)('streams that are passed through do not count: %s', async (format, dialect) => {
     expect(await noted(format, dialect, answerOf(dialect, 'streamed'), offered)).toEqual([])
   })
 })

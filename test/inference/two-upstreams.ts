@@ -10,7 +10,7 @@ import { type ReceivedRequest, startUpstream, type Upstream } from '../support/u
 
 export interface Bench {
   server: TestServer
-  /** Two providers that can be made to fail apart from each other; the first is the cheaper one. */
+  /** Two providers that can fail independently; the first is the cheaper one. */
   first: Upstream
   second: Upstream
 }
@@ -34,7 +34,7 @@ function model(id: string, slugs: string[]): string {
   return `  - id: test/${id}\n    name: ${id}\n    endpoints:\n${endpoints.join('')}`
 }
 
-/** What it costs is known before it is asked: a cent, nothing, or nobody knows. */
+/** Fixed costs: a cent, nothing, or unknown. */
 const plainPrices = {
   cent: 'pricing: { prompt: "0", completion: "0", request: "0.01" }',
   'gift:free': 'pricing: { prompt: "0", completion: "0" }',
@@ -49,7 +49,7 @@ function plainModel([id, pricing]: [string, string]): string {
 export function buildSettings(first: string, second: string, extra = ''): string {
   const providers = dialects.flatMap((dialect) => [
     provider(`one-${dialect}`, first, dialect),
-    // The one that promises something.
+    // The one with a data policy.
     provider(`two-${dialect}`, second, dialect).replace(' }\n', `, ${promises} }\n`),
   ])
   const models = dialects.flatMap((dialect) => [
@@ -62,7 +62,7 @@ export function buildSettings(first: string, second: string, extra = ''): string
   return `${extra}\nproviders:\n${providers.join('')}${stubborn}models:\n${all.join('')}`
 }
 
-/** What is added to the usual settings, or all of them, given where the two upstreams are. */
+/** Added to the default settings, or all of them as a function of the two upstream URLs. */
 export type BenchSettings = string | ((first: string, second: string) => string)
 
 export function describeWithUpstreams(
@@ -94,7 +94,7 @@ export async function openBench(kind: DatabaseKind, extra: BenchSettings = ''): 
   return { server, first, second }
 }
 
-/** Where each format is asked, and how a body of it begins. */
+/** Path and minimal body of each format. */
 export const formats = {
   chat: { path: '/v1/chat/completions', body: { messages: [{ role: 'user', content: 'Hello' }] } },
   messages: {
@@ -126,7 +126,7 @@ export async function listGenerations({ server }: Bench) {
   return server.gateway.db.selectFrom('generations').selectAll().orderBy('created_at').orderBy('id').execute()
 }
 
-/** The rows, once there are so many: the end of an abandoned request is written after its client has left. */
+/** The rows, once there are so many: an abandoned request is settled after its client has disconnected. */
 export async function waitForGenerations(bench: Bench, count: number) {
   for (const deadline = Date.now() + 5000; ; await Bun.sleep(5)) {
     const rows = await listGenerations(bench)
@@ -141,11 +141,11 @@ export async function clearGenerations({ server, first, second }: Bench): Promis
 
 export function lastRequest(journal: ReceivedRequest[]): ReceivedRequest {
   const last = journal.at(-1)
-  if (!last) throw new Error('the upstream was not asked')
+  if (!last) throw new Error('the upstream received no request')
   return last
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
+// biome-ignore lint/suspicious/noExplicitAny: responses of every shape
 export async function readJson(response: Response | Promise<Response>): Promise<any> {
   return (await response).json()
 }

@@ -41,7 +41,7 @@ describe('the usage at the end of a chat stream', () => {
   ]
 
   for (const [name, body, path] of ways) {
-    test(`${name}: rides on the chunk that ends the reply when nobody asked for it`, async () => {
+    test(`${name}: is part of the last chunk by default`, async () => {
       const chunks = await chunksOf(body, path)
       for (const chunk of chunks) expect(chunk.choices.length).toBe(1)
       const last = chunks.at(-1)
@@ -51,7 +51,7 @@ describe('the usage at the end of a chat stream', () => {
     })
 
     test.each([[{ stream_options: { include_usage: true } }], [{ usage: { include: true } }]])(
-      `${name}: is a chunk of its own for a client that asked: %j`,
+      `${name}: is a separate chunk for a client that requests it: %j`,
       async (wish) => {
         const chunks = await chunksOf({ ...body, ...wish }, path)
         expect(chunks.at(-1)?.choices).toEqual([])
@@ -62,7 +62,7 @@ describe('the usage at the end of a chat stream', () => {
     )
   }
 
-  test('the upstream is asked for it all the same', async () => {
+  test('the upstream is asked for usage in any case', async () => {
     await sendRequest(bench, 'chat', { model: 'test/chat', stream: true }).then((response) => response.text())
     expect(lastRequest(bench.first.requests).json.stream_options).toEqual({ include_usage: true })
   })

@@ -66,7 +66,7 @@ describeWithUpstreams(
     })
 
     test.each(['chat', 'responses', 'messages'] as const)(
-      ':thinking thinks by default: %s',
+      ':thinking enables reasoning by default: %s',
       async (format) => {
         expect((await sent(format, { model: 'test/deep-1:thinking' })).reasoning_effort).toBe('medium')
         expect(await sent(format, { model: 'test/deep-1' })).not.toHaveProperty('reasoning_effort')
@@ -75,7 +75,7 @@ describeWithUpstreams(
       },
     )
 
-    test(':thinking gives way to what the request says', async () => {
+    test(':thinking is overridden by the request', async () => {
       const effort = async (wish: Record<string, unknown>) =>
         (await sent('chat', { model: 'test/deep-1:thinking', ...wish })).reasoning_effort
       expect(await effort({ reasoning: { effort: 'low' } })).toBe('low')
@@ -83,7 +83,7 @@ describeWithUpstreams(
       expect(await effort({ reasoning: { exclude: true } })).toBe('medium')
     })
 
-    test('a :thinking of its own is that, and without reasoning there is none', async () => {
+    test('a model named :thinking is that model, and a model without reasoning has no such variant', async () => {
       const own = await sent('chat', { model: 'test/own-1:thinking' })
       expect(own.model).toBe('own-thinking')
       expect(own).not.toHaveProperty('reasoning_effort')
@@ -107,7 +107,7 @@ describeWithUpstreams(
       { reasoning: { max_tokens: 0 } },
     ]
 
-    test.each(off)('a model that always thinks refuses not to: %j', async (wish) => {
+    test.each(off)('a model that always reasons rejects turning it off: %j', async (wish) => {
       for (const format of ['chat', 'responses'] as const) {
         const refused = await sendRequest(bench(), format, { model: 'test/always-1', ...wish })
         expect(refused.status).toBe(400)
@@ -116,24 +116,24 @@ describeWithUpstreams(
       expect(bench().first.requests).toEqual([])
     })
 
-    test.each(off)('the latest of a family thinks as little as it can instead: %j', async (wish) => {
+    test.each(off)('the latest of a family uses the lowest effort instead: %j', async (wish) => {
       const body = await sent('chat', { model: '~test/always-latest', ...wish })
       expect([body.model, body.reasoning_effort]).toEqual(['always', 'low'])
     })
 
-    test('other efforts are the nearest there is, whatever the name', async () => {
+    test('other efforts map to the nearest supported one', async () => {
       for (const model of ['test/always-1', '~test/always-latest']) {
         expect((await sent('chat', { model, reasoning: { effort: 'xhigh' } })).reasoning_effort).toBe('high')
         expect((await sent('chat', { model, reasoning: { effort: 'minimal' } })).reasoning_effort).toBe('low')
       }
     })
 
-    test('of several models, one that can be told not to think is asked', async () => {
+    test('of several models, one whose reasoning can be turned off is used', async () => {
       const body = await sent('chat', { models: ['test/always-1', 'test/deep-1'], ...off[0] })
       expect([body.model, body.reasoning_effort]).toEqual(['deep', 'none'])
     })
 
-    test('Messages clients switch thinking off as a matter of course, and are not refused', async () => {
+    test('Messages clients that turn thinking off are not rejected', async () => {
       const body = await sent('messages', { model: 'test/always-1', thinking: { type: 'disabled' } })
       expect(body.reasoning_effort).toBe('low')
     })

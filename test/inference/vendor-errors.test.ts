@@ -4,7 +4,7 @@ import { resetRouting } from '../support/harness.ts'
 import { vendorReply } from '../support/replies.ts'
 import { type Bench, type FormatName, openBench, readJson, sendRequest } from './two-upstreams.ts'
 
-describe('R40 what a vendor says of its error', () => {
+describe('R40 details of a vendor error', () => {
   let bench: Bench
   beforeAll(async () => {
     bench = await openBench('sqlite')
@@ -31,7 +31,7 @@ describe('R40 what a vendor says of its error', () => {
     },
   }
 
-  test('chat: fields beside ours, and the code stays the status', async () => {
+  test('chat: additional fields, and the code stays the status', async () => {
     const { status, body } = await told('chat', 400, failedGeneration)
     expect(status).toBe(400)
     expect(body.error).toMatchObject({
@@ -43,7 +43,7 @@ describe('R40 what a vendor says of its error', () => {
     })
   })
 
-  test('chat: what a gateway behind us was told', async () => {
+  test('chat: the error of a nested gateway', async () => {
     const metadata = { raw: '{"detail":"context"}', provider_name: 'Deeper' }
     const { body } = await told('chat', 400, { error: { code: 400, message: 'Bad', metadata } })
     expect(body.error.metadata).toMatchObject({ raw: metadata.raw, provider_name: 'one-chat' })
@@ -58,7 +58,7 @@ describe('R40 what a vendor says of its error', () => {
     expect(text).toContain('"failed_generation":"<function=look>')
   })
 
-  test('a model that the vendor does not know', async () => {
+  test('a model unknown to the vendor', async () => {
     const message = 'The model `vendor-model` does not exist or you do not have access to it.'
     const { status, body } = await told('chat', 404, {
       error: { message, code: 'model_not_found', param: 'model' },
@@ -67,7 +67,7 @@ describe('R40 what a vendor says of its error', () => {
     expect(body.error).toMatchObject({ message, param: 'model', metadata: { error_type: 'not_found' } })
   })
 
-  test('messages: the type is the vendor’s, and the words of a 400 and a 413 stay as they are', async () => {
+  test('messages: the type is the vendor’s, and the message of a 400 and a 413 is unchanged', async () => {
     const long = 'prompt is too long: 210345 tokens > 200000 maximum'
     const error = (type: string, message: string) => ({ type: 'error', error: { type, message } })
     const first = await told('messages', 400, error('invalid_request_error', long))
@@ -146,7 +146,7 @@ describe('R40 what a vendor says of its error', () => {
     expect(body.error.deep[0].words).toContain('***')
   })
 
-  test('not at any length or depth', async () => {
+  test('bounded in length and depth', async () => {
     let nested: JsonObject = { end: true }
     for (let level = 0; level < 100; level++) nested = { nested }
     const error = { message: 'No', text: 'x'.repeat(30_000), list: Array(400).fill('y'.repeat(50)), nested }
@@ -156,7 +156,7 @@ describe('R40 what a vendor says of its error', () => {
     expect(JSON.stringify(body)).not.toContain('"end"')
   })
 
-  test('nothing of it for clients of another format, nor when another provider was asked as well', async () => {
+  test('absent for clients of another format, and when another provider was tried as well', async () => {
     const foreign = await told('messages', 400, failedGeneration, 'test/chat')
     expect(foreign.body.error).not.toHaveProperty('failed_generation')
     expect(foreign.body.error.message).toBe('Failed to call a function.')

@@ -4,7 +4,7 @@ import { type Bench, type FormatName, lastRequest, openBench, sendRequest } from
 const lookUp = { name: 'look_up', parameters: { type: 'object', properties: {} } }
 const schema = { type: 'object', properties: { a: { type: 'string' } } }
 
-/** Values of known fields that one vendor documents and another does not know: what a same-format upstream gets. */
+/** Values of known fields that only some vendors document, as a same-format upstream receives them. */
 const chatValues: [string, Record<string, unknown>, Record<string, unknown>?][] = [
   [
     'a tool without a type',
@@ -96,7 +96,7 @@ describe('R31 values that only some vendors know', () => {
     test.each(messagesValues)('messages: %s', (_name, given) => passes('messages', given))
   })
 
-  describe('are answered by upstreams of other formats', () => {
+  describe('are accepted by upstreams of other formats', () => {
     const others = { chat: 'test/messages', responses: 'test/chat', messages: 'test/chat' } as const
     const all = [
       ...chatValues.map(([name, given]) => ['chat', name, given] as const),
@@ -122,13 +122,13 @@ describe('R31 values that only some vendors know', () => {
     expect(response.headers.get('x-headgate-dropped')?.split(', ')).toContain(name)
   })
 
-  test('a tier that means the usual one is translated', async () => {
+  test('a name for the default tier is translated', async () => {
     const response = await sendRequest(bench(), 'chat', { model: 'test/messages', service_tier: 'on_demand' })
     expect(response.headers.get('x-headgate-dropped')).toBeNull()
     expect(lastRequest(bench().first.requests).json.service_tier).toBe('standard_only')
   })
 
-  test('a tier that no price is known for is left out and named', async () => {
+  test('a tier without a known price is dropped and named', async () => {
     const response = await sendRequest(bench(), 'chat', { model: 'test/chat', service_tier: 'performance' })
     expect(response.headers.get('x-headgate-dropped')).toBe('service_tier')
     expect(lastRequest(bench().first.requests).json).not.toHaveProperty('service_tier')

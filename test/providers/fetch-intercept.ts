@@ -12,7 +12,7 @@ export interface SentRequest {
   body: unknown
 }
 
-/** Stands where the network begins: what goes to a vendor is written down and answered here. */
+/** Replaces `fetch`: requests to vendors are recorded and get a scripted reply. */
 export function interceptFetch(server: TestServer): {
   sent: SentRequest[]
   texts: string[]
@@ -21,7 +21,7 @@ export function interceptFetch(server: TestServer): {
   const sent: SentRequest[] = []
   const texts: string[] = []
   const real = globalThis.fetch
-  // Names of vendors are not resolved, nor connected to.
+  // Hosts of vendors are neither resolved nor connected to.
   Object.assign(server.gateway, { origins: new OriginReachability(async () => undefined) })
   const respond = async (input: string | URL | Request, init?: RequestInit) => {
     const url = String(input instanceof Request ? input.url : input)

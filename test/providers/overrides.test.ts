@@ -29,7 +29,7 @@ describeOnEachDatabase(
       }
     })
 
-    test('S6 a key of a caller stays with the address it was entered for, until it is entered again', async () => {
+    test('S6 a BYOK key is bound to the address it was entered for, until it is entered again', async () => {
       const { own } = server()
       const received: string[] = []
       const vendor = Bun.serve({
@@ -43,7 +43,7 @@ describeOnEachDatabase(
       const { body: made } = await server().call('POST', '/byok', { body: { provider: 'groq', key: canary } })
       const base_url = `http://127.0.0.1:${vendor.port}/v1`
       expect((await put('groq', { base_url, api_key: 'of-the-operator' })).status).toBe(200)
-      const ask = () => {
+      const send = () => {
         const body = {
           model: 'openai/gpt-oss-20b',
           provider: { only: ['groq'] },
@@ -51,10 +51,10 @@ describeOnEachDatabase(
         }
         return server().call('POST', '/chat/completions', { key: own.inferenceKey, body })
       }
-      expect((await ask()).status).toBe(200)
+      expect((await send()).status).toBe(200)
       expect(received).toEqual(['Bearer of-the-operator'])
       await server().call('PATCH', `/byok/${made.data.id}`, { body: { key: `${canary}-again` } })
-      expect((await ask()).status).toBe(200)
+      expect((await send()).status).toBe(200)
       expect(received.at(-1)).toBe(`Bearer ${canary}-again`)
       await vendor.stop(true)
     })

@@ -32,7 +32,7 @@ const withTools = {
   tools: [chatTool],
   tool_choice: 'auto',
 }
-/** In the words of a client whose format passes as it is, with what only that client says. */
+/** A client whose format is passed through, with fields that only it sends. */
 const messagesBody = {
   max_tokens: 100,
   system: 'Be brief.',
@@ -82,7 +82,7 @@ function named(prefix: string, cases: Record<string, Case>): Record<string, Case
   return Object.fromEntries(Object.entries(cases).map(([name, value]) => [`${prefix}: ${name}`, value]))
 }
 
-/** Models of a provider by what is asked of it, where one model is not enough. */
+/** Models of a provider by scenario, where one model is not enough. */
 const special: Record<
   string,
   { models: Record<string, [string, string]>; cases: () => Record<string, Case> }
@@ -236,24 +236,24 @@ const entry = { type: 'reasoning.text', text: 'Look.', index: 0 }
 const details = (fields: object) => ({ reasoning_details: [{ ...entry, ...fields }] })
 const signed = { signature: 'c2lnbmVk', format: 'anthropic-claude-v1' }
 
-/** What becomes of thinking that nobody signed, of thinking signed by another vendor, and of a turn without any. */
+/** Unsigned reasoning, reasoning signed by another vendor, and a turn without any. */
 interface Thoughts {
   unsigned?: object
   signed?: object
-  untold?: object
+  none?: object
 }
 const inReasoning: Thoughts = { unsigned: { reasoning: 'Look.' } }
 const required: Thoughts = {
   unsigned: { reasoning_content: 'Look.' },
   signed: { reasoning_content: '' },
-  untold: { reasoning_content: '' },
+  none: { reasoning_content: '' },
 }
 const inContent = {
   content: [{ type: 'thinking', thinking: [{ type: 'text', text: 'Look.' }] }, text],
 }
 
-const usualThoughts: Thoughts = { unsigned: { reasoning_content: 'Look.' } }
-const thoughtsOf: Record<string, Thoughts> = {
+const defaultReasoning: Thoughts = { unsigned: { reasoning_content: 'Look.' } }
+const reasoningOf: Record<string, Thoughts> = {
   openai: {},
   azure: {},
   'azure-foundry': {},
@@ -276,12 +276,12 @@ const thoughtsOf: Record<string, Thoughts> = {
   openrouter: { unsigned: details({ format: 'unknown' }), signed: details(signed) },
 }
 
-/** Those that speak the chat format, and are not asked for a model by its own name. */
-const thinkers = slugs.filter(
+/** Providers of the chat format without model-specific behaviour. */
+const reasoners = slugs.filter(
   (slug) => !special[slug] && !['anthropic', 'google-ai-studio', 'azure-deployments'].includes(slug),
 )
 
-describe('what each provider is sent', () => {
+describe('requests sent to each provider', () => {
   let server: TestServer
   let edge: ReturnType<typeof interceptFetch>
   let vendor: ReturnType<typeof Bun.serve>
@@ -335,31 +335,31 @@ describe('what each provider is sent', () => {
     })
   }
 
-  test.each(thinkers)('R29 what %s is sent of the thinking in earlier turns', async (slug) => {
-    const said = { role: 'assistant', content: 'Hm.', tool_calls: [call] }
+  test.each(reasoners)('R29 reasoning of earlier turns sent to %s', async (slug) => {
+    const message = { role: 'assistant', content: 'Hm.', tool_calls: [call] }
     const result = { role: 'tool', tool_call_id: call.id, content: '-3' }
     const turns = {
-      unsigned: { ...said, reasoning: 'Look.', ...details({ format: 'unknown' }) },
-      signed: { ...said, reasoning: 'Look.', ...details({ ...signed, format: 'vendor_a-v1' }) },
-      untold: said,
+      unsigned: { ...message, reasoning: 'Look.', ...details({ format: 'unknown' }) },
+      signed: { ...message, reasoning: 'Look.', ...details({ ...signed, format: 'vendor_a-v1' }) },
+      none: message,
     }
-    const incoming = { role: 'user', content: 'Is it cold in Graz?' }
-    const messages = [incoming, ...Object.values(turns).flatMap((turn) => [turn, result])]
+    const prompt = { role: 'user', content: 'Is it cold in Graz?' }
+    const messages = [prompt, ...Object.values(turns).flatMap((turn) => [turn, result])]
     const sent = await sentFor({
       model: `test/${slug}-thinks`,
       path: chat,
       body: { messages, tools: [chatTool] },
     })
-    const given = (sent?.body as { messages: { role: string }[] } | undefined)?.messages ?? []
-    const expected = thoughtsOf[slug] ?? usualThoughts
-    expect(given.filter(({ role }) => role === 'assistant')).toEqual([
-      { ...said, ...expected.unsigned },
-      { ...said, ...expected.signed },
-      { ...said, ...expected.untold },
+    const sentMessages = (sent?.body as { messages: { role: string }[] } | undefined)?.messages ?? []
+    const expected = reasoningOf[slug] ?? defaultReasoning
+    expect(sentMessages.filter(({ role }) => role === 'assistant')).toEqual([
+      { ...message, ...expected.unsigned },
+      { ...message, ...expected.signed },
+      { ...message, ...expected.none },
     ])
   })
 
-  test('what is signed is signed by the published algorithm', async () => {
+  test('signatures follow the published algorithm', async () => {
     for (const one of Object.values(casesFor('bedrock-signed'))) {
       const sent = await sentFor(one)
       if (!sent) throw new Error('nothing was sent')
@@ -371,8 +371,8 @@ describe('what each provider is sent', () => {
     }
   })
 
-  test('there is a snapshot for each, and no other', () => {
-    const kept = [...new Glob('*.json').scanSync(folder)].map((name) => name.replace('.json', ''))
-    expect(kept.sort()).toEqual(slugs.toSorted())
+  test('there is one snapshot per provider, and no other', () => {
+    const recorded = [...new Glob('*.json').scanSync(folder)].map((name) => name.replace('.json', ''))
+    expect(recorded.sort()).toEqual(slugs.toSorted())
   })
 })

@@ -13,13 +13,13 @@ const second = 1000
 const minute = 60 * second
 const lastsMs = 15 * minute
 
-/** How one endpoint fares over the whole run. */
+/** The behaviour of one endpoint over the whole run. */
 interface Fate {
-  /** It is down from one moment to another, in turn. */
+  /** Start and end of each outage, alternating. */
   outages: [from: number, to: number][]
-  /** What it says while it is down. */
+  /** Its status during an outage. */
   status: number | null
-  /** It takes so many requests a second and asks the others to wait. */
+  /** Its rate limit, in requests a second. */
   perSecond: number
   hintMs: number
   latency: number
@@ -76,11 +76,11 @@ function manyModels(random: () => number, { models, fewest, most }: Size): FakeM
 interface Run {
   simulation: Simulation
   fates: Map<string, Fate>
-  /** Attempts that went out although a hint of their endpoint was known. */
+  /** Attempts during a known Retry-After of their endpoint. */
   disturbed: unknown[]
 }
 
-async function runWorld(seed: number, requests: number, size = large): Promise<Run> {
+async function simulateTraffic(seed: number, requests: number, size = large): Promise<Run> {
   const random = seededRandom(seed)
   const models = manyModels(random, size)
   const catalog = buildFakeCatalogue(models)
@@ -89,12 +89,12 @@ async function runWorld(seed: number, requests: number, size = large): Promise<R
     for (const endpoint of catalog.bySlug.get(id)?.endpoints ?? [])
       fates.set(endpoint.id, fateOf(random, size.frail))
   const disturbed: unknown[] = []
-  const told = new Map<string, { at: number; until: number }>()
+  const retryAfters = new Map<string, { at: number; until: number }>()
   const lastAt = new Map<string, number>()
-  const world: EndpointBehavior = ({ id }, now, chance) => {
+  const behavior: EndpointBehavior = ({ id }, now, chance) => {
     const fate = fates.get(id)
-    if (!fate) throw new Error(`nothing is known of ${id}`)
-    const hint = told.get(id)
+    if (!fate) throw new Error(`unknown endpoint ${id}`)
+    const hint = retryAfters.get(id)
     if (hint && now > hint.at && now < hint.until) disturbed.push({ id, now, ...hint })
     const isBusy = now - (lastAt.get(id) ?? 0) < 1000 / fate.perSecond
     lastAt.set(id, now)
@@ -102,26 +102,26 @@ async function runWorld(seed: number, requests: number, size = large): Promise<R
     if (isBusy) {
       const afterMs = 5
       const at = now + afterMs
-      const until = Math.max(told.get(id)?.until ?? 0, at + fate.hintMs)
-      told.set(id, { at, until })
+      const until = Math.max(retryAfters.get(id)?.until ?? 0, at + fate.hintMs)
+      retryAfters.set(id, { at, until })
       return { afterMs, status: 429, retryAfterMs: fate.hintMs }
     }
-    return answered(fate, chance)
+    return succeed(fate, chance)
   }
-  const simulation: Simulation = new Simulation(catalog, world, seed)
+  const simulation: Simulation = new Simulation(catalog, behavior, seed)
   const chosen = seededRandom(seed + 7)
   await simulation.run(() =>
     simulation.sendMany(
       requests,
       () => sampleExponential(chosen, lastsMs / requests),
-      // A few models have most of the traffic, as everywhere.
+      // A few models have most of the traffic.
       () => ({ model: models[Math.floor(chosen() ** 3 * models.length)]?.id }),
     ),
   )
   return { simulation, fates, disturbed }
 }
 
-function answered({ latency, speed }: Fate, chance: () => number): SimulatedOutcome {
+function succeed({ latency, speed }: Fate, chance: () => number): SimulatedOutcome {
   return { firstTokenMs: sampleLogNormal(chance, latency, 0.4), tokens: 20, tokensPerSecond: speed }
 }
 
@@ -130,16 +130,16 @@ function triedOf(served: readonly SimulatedResult[]): SimulatedAttempt[] {
 }
 
 const requests = 12_000
-const running = runWorld(2026, requests)
+const running = simulateTraffic(2026, requests)
 
-describe('thousands of endpoints with outages, limits, prices and latencies of their own', () => {
-  test('R15 everybody is answered', async () => {
+describe('thousands of endpoints with different outages, limits, prices and latencies', () => {
+  test('R15 every request succeeds', async () => {
     const { simulation, fates } = await running
     expect(fates.size).toBeGreaterThan(2500)
     expect(simulation.results.filter(({ endpointId }) => endpointId === null)).toEqual([])
   })
 
-  test('a provider is never asked while it has asked to be left alone', async () => {
+  test('a provider is never called during its Retry-After', async () => {
     const { simulation, disturbed } = await running
     expect(disturbed).toEqual([])
     expect(triedOf(simulation.results).some(({ failed }) => failed)).toBe(true)
@@ -150,7 +150,7 @@ describe('thousands of endpoints with outages, limits, prices and latencies of t
     expect(triedOf(simulation.results).length / requests).toBeLessThanOrEqual(1.2)
   })
 
-  test('an outage is found out by a few requests, not by all of them', async () => {
+  test('an outage is detected by a few requests, not by all of them', async () => {
     const { simulation, fates } = await running
     const tried = Map.groupBy(triedOf(simulation.results), ({ id }) => id)
     let wasted = 0
@@ -168,16 +168,20 @@ describe('thousands of endpoints with outages, limits, prices and latencies of t
   })
 
   test('the same seed gives the same run, byte for byte, and another one another', async () => {
-    const told = ({ simulation }: Run) => JSON.stringify(simulation.results)
-    const [first, second, other] = [await runWorld(5, 1500), await runWorld(5, 1500), await runWorld(6, 1500)]
-    expect(told(first)).toBe(told(second))
-    expect(told(first)).not.toBe(told(other))
+    const retryAfters = ({ simulation }: Run) => JSON.stringify(simulation.results)
+    const [first, second, other] = [
+      await simulateTraffic(5, 1500),
+      await simulateTraffic(5, 1500),
+      await simulateTraffic(6, 1500),
+    ]
+    expect(retryAfters(first)).toBe(retryAfters(second))
+    expect(retryAfters(first)).not.toBe(retryAfters(other))
   })
 })
 
 describe('models with two endpoints', () => {
-  test('R15 hardly anybody goes without an answer while one of them works', async () => {
-    const { simulation, fates, disturbed } = await runWorld(77, requests, harsh)
+  test('R15 hardly any request fails while one of them works', async () => {
+    const { simulation, fates, disturbed } = await simulateTraffic(77, requests, harsh)
     const works = (id: string, { at, attempts }: SimulatedResult) => {
       const fate = fates.get(id)
       const end = Math.max(at, ...attempts.map(({ endedAt }) => endedAt))
@@ -189,7 +193,7 @@ describe('models with two endpoints', () => {
     const needless = unanswered.filter(isNeedless)
     expect(disturbed).toEqual([])
     expect(unanswered.length).toBeGreaterThan(100)
-    // An endpoint that is left out and just came back is not tried before its time.
+    // An ejected endpoint that just recovered is not tried before its ejection ends.
     expect(needless.length / requests).toBeLessThan(0.005)
   })
 })
@@ -199,8 +203,8 @@ describe('I11 the retry budget', () => {
   const body = () => ({ model: 'made/alone' })
   const works = { firstTokenMs: 50, tokens: 10, tokensPerSecond: 100 }
 
-  async function attemptsOf(world: EndpointBehavior, provider: object = {}): Promise<SimulatedResult[]> {
-    const simulation = new Simulation(alone, world, 8)
+  async function attemptsOf(behavior: EndpointBehavior, provider: object = {}): Promise<SimulatedResult[]> {
+    const simulation = new Simulation(alone, behavior, 8)
     return simulation.run(() =>
       simulation.sendMany(
         3000,
@@ -210,14 +214,14 @@ describe('I11 the retry budget', () => {
     )
   }
 
-  test('with nobody else to ask and everything down, one request in five is tried twice', async () => {
+  test('with no other endpoint and everything down, one request in five is retried', async () => {
     const served = await attemptsOf(() => ({ afterMs: 5, status: 503 }))
     const ratio = triedOf(served).length / served.length
     expect(ratio).toBeLessThanOrEqual(1.2)
     expect(ratio).toBeGreaterThan(1.15)
   })
 
-  test('a provider that fails now and then is tried again, and the client does not see it', async () => {
+  test('an intermittent failure is retried without the client noticing', async () => {
     const served = await attemptsOf((_, __, random) => (random() < 0.1 ? { afterMs: 5, status: 503 } : works))
     const answeredShare = served.filter(({ endpointId }) => endpointId !== null).length / served.length
     expect(answeredShare).toBeGreaterThan(0.98)
@@ -232,7 +236,7 @@ describe('I11 the retry budget', () => {
     },
   )
 
-  test('nor where the client wants no fallbacks', async () => {
+  test('nor where the client allows no fallbacks', async () => {
     const served = await attemptsOf(() => ({ afterMs: 5, status: 503 }), { allow_fallbacks: false })
     expect(triedOf(served).length).toBe(served.length)
   })

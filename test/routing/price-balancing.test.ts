@@ -29,7 +29,7 @@ function someEndpoints(kind: Kind, random: () => number): FakeEndpoint[] {
   })
 }
 
-/** What the rule says: by 1/price²; what is free before what costs; what is unknown only where all is. */
+/** The rule: weights of 1/price²; free before priced; unknown prices only where all are unknown. */
 function expectedShares(endpoints: readonly FakeEndpoint[]): number[] {
   const priced = endpoints.flatMap(({ price }) => (price === null ? [] : [price]))
   const isAny = (price: number | null) => priced.length === 0 || (price === 0 && priced.includes(0))
@@ -50,7 +50,7 @@ const models = Array.from({ length: 60 }, (_, place) => ({
 const catalog = buildFakeCatalogue(models)
 
 describe('balancing by price', () => {
-  test('each of hundreds of endpoints is drawn as often as 1/price² says', () => {
+  test('each of hundreds of endpoints is drawn in proportion to 1/price²', () => {
     const gateway = buildFakeGateway(catalog, clock, seededRandom(12))
     const wrong: unknown[] = []
     let checked = 0
@@ -71,7 +71,7 @@ describe('balancing by price', () => {
     expect(checked).toBeGreaterThan(500)
   })
 
-  test('whoever is drawn, the others follow by price, the unknown last', () => {
+  test('after the drawn endpoint the others follow by price, unknown prices last', () => {
     const gateway = buildFakeGateway(catalog, clock, seededRandom(13))
     for (const { id } of models) {
       const [, ...rest] = planRoute(gateway, buildFakeRequest({ model: id })).candidates
@@ -111,7 +111,7 @@ describe('balancing by price', () => {
     expect(decisions(1)).not.toBe(decisions(2))
   })
 
-  test('keys of one’s own are not drawn: each in its place', () => {
+  test('BYOK keys are not drawn: their order is fixed', () => {
     const keys = [
       buildFakeByokKey('second', 'p1'),
       buildFakeByokKey('first', 'p0'),

@@ -29,10 +29,10 @@ interface SimulatedFailure {
   retryAfterMs?: number
 }
 
-/** What an endpoint does with one request. */
+/** The outcome of one request at an endpoint. */
 export type SimulatedOutcome = SimulatedReply | SimulatedFailure
 
-/** What every endpoint would do now. */
+/** The outcome of a request at any endpoint at a given time. */
 export type EndpointBehavior = (candidate: Candidate, now: number, random: () => number) => SimulatedOutcome
 
 export interface SimulatedAttempt {
@@ -40,7 +40,7 @@ export interface SimulatedAttempt {
   endedAt: number
   id: string
   why: string
-  /** It is one more than the first for its request. */
+  /** Not the first attempt of its request. */
   isFurther: boolean
   failed: boolean
 }
@@ -48,9 +48,9 @@ export interface SimulatedAttempt {
 export interface SimulatedResult {
   at: number
   model: string
-  /** Where the answer came from; null: there was none. */
+  /** The endpoint that served it; null: none did. */
   endpointId: string | null
-  /** What the client was told. */
+  /** The error the client received. */
   status: number
   attempts: SimulatedAttempt[]
 }
@@ -59,8 +59,8 @@ export interface SimulatedResult {
 const start = 1_800_000_000_500
 
 /**
- * Real requests through the real decisions, attempts and observations, on a clock of their own and against
- * endpoints that exist only here. The same seed gives the same run.
+ * Requests through the real routing, failover and health code, on a virtual clock and against simulated
+ * endpoints. The same seed gives the same run.
  */
 export class Simulation {
   readonly timeline = new VirtualClock(start)
@@ -80,7 +80,7 @@ export class Simulation {
     return this.timeline.now() - start
   }
 
-  /** The steady clock is the simulated one as long as the work lasts. */
+  /** The monotonic clock is the simulated one during `work`. */
   async run<T>(work: () => Promise<T>): Promise<T> {
     const steady = spyOn(performance, 'now').mockImplementation(this.timeline.now)
     try {
@@ -90,7 +90,7 @@ export class Simulation {
     }
   }
 
-  /** Requests that come one after the other, each after its own pause, and do not wait for each other. */
+  /** Starts requests one after the other, each after its pause, without waiting for their replies. */
   async sendMany(
     count: number,
     pauseMs: () => number,

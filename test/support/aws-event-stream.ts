@@ -29,7 +29,7 @@ export function encodeBedrockChunk(event: unknown): Buffer {
     ':content-type': 'application/json',
     ':message-type': 'event',
   }
-  // The vendor pads its events, so that their length says nothing of what is in them.
+  // The vendor pads its events to hide their length.
   return encodeEventMessage(headers, JSON.stringify({ bytes, p: 'abcdefghijkl' }))
 }
 

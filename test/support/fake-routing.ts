@@ -18,7 +18,7 @@ type EndpointDeclaration = ModelDeclaration['endpoints'][number]
 /** An endpoint of a made-up catalogue; the price is of a million tokens in and a million out, in USD. */
 export type FakeEndpoint = Omit<Partial<EndpointDeclaration>, 'pricing' | 'provider'> & {
   provider: string
-  /** Null: nobody knows. */
+  /** Null: unknown. */
   price: number | null
   /** Reading from a cache costs a tenth. */
   caches?: boolean
@@ -29,7 +29,7 @@ export type FakeModel = Omit<Partial<ModelDeclaration>, 'endpoints'> & {
   endpoints: readonly FakeEndpoint[]
 }
 
-/** A catalogue of providers and models that exist nowhere; every provider has a key. */
+/** A catalogue of fictional providers and models; every provider has a key. */
 export function buildFakeCatalogue(models: readonly FakeModel[]): Catalogue {
   const slugs = new Set(models.flatMap(({ endpoints }) => endpoints.map(({ provider }) => provider)))
   const providers = [...slugs].map((slug) =>
@@ -61,7 +61,7 @@ export interface FakeGateway extends Gateway {
   routing: Routing
 }
 
-/** As much of a gateway as a decision needs. */
+/** The parts of a gateway that a routing decision needs. */
 export function buildFakeGateway(catalogue: Catalogue, clock: Clock, random: () => number): FakeGateway {
   const routing = Object.assign(new Routing(), { random })
   const log = { warn: () => undefined }
@@ -79,7 +79,7 @@ export interface FakeRequestOptions {
   at?: number
 }
 
-/** A chat request as it arrives at `route`. */
+/** A parsed chat request, ready for routing. */
 export function buildFakeRequest(fields: JsonObject, options: FakeRequestOptions = {}): InferenceRequest {
   const { byokKeys = [], region = 'global', organizationId = 'organization', at = 0 } = options
   const body: JsonObject = { messages: [{ role: 'user', content: 'Hello' }], ...fields }
@@ -103,7 +103,7 @@ export function buildFakeRequest(fields: JsonObject, options: FakeRequestOptions
   return request as unknown as InferenceRequest
 }
 
-/** A credential of the caller's own. */
+/** A BYOK credential. */
 export function buildFakeByokKey(id: string, provider: string, changes: Partial<ByokKey> = {}): ByokKey {
   const key = {
     id,

@@ -9,7 +9,7 @@ import type { Tenant } from './harness.ts'
 
 type Row = GenerationTable
 
-/** A finished request that nothing special is known about. */
+/** A finished request with default values. */
 export const blankGeneration: Omit<
   Row,
   'id' | 'organization_id' | 'workspace_id' | 'key_id' | 'created_at' | 'ended_at'
@@ -69,7 +69,7 @@ export const sampleContent: JsonObject = {
   truncated: false,
 }
 
-/** Its prompt and reply, as they are kept in a workspace that wants it. */
+/** Its prompt and reply, as a workspace with content logging stores them. */
 export async function insertContent(
   { db, vault, clock }: Gateway,
   { organization, workspace }: Pick<Tenant, 'organization' | 'workspace'>,
@@ -81,7 +81,7 @@ export async function insertContent(
   await db.executeQuery({ ...compilePlaceholderQuery(db), sql, parameters: values })
 }
 
-/** What a statement past the query builder needs to go back through it. */
+/** Converts a raw row for the query builder. */
 function compilePlaceholderQuery(db: Gateway['db']) {
   return db.selectFrom('instance').selectAll().compile()
 }

@@ -21,7 +21,7 @@ const postgresUrl = process.env.TEST_DATABASE_URL
 /** The databases to test on. The test runner fails in CI when PostgreSQL is not among them. */
 export const databaseKinds: DatabaseKind[] = postgresUrl ? ['sqlite', 'postgres'] : ['sqlite']
 
-/** A clock that stands still until it is told to move, so that windows and expiry can be tested. */
+/** A clock that moves only when it is advanced, so that windows and expiry can be tested. */
 export class TestClock {
   #offset = 0
   #frozen: number | null = null
@@ -52,7 +52,7 @@ export interface CallOptions {
   headers?: Record<string, string>
 }
 
-/** `body` is the parsed JSON, loosely typed: tests look into answers of every shape. */
+/** `body` is the parsed JSON, loosely typed: tests read responses of every shape. */
 export interface TestResponse {
   status: number
   headers: Headers
@@ -60,16 +60,16 @@ export interface TestResponse {
   body: any
 }
 
-/** A running server with two organizations in it, so that every test can try to cross the border. */
+/** A running server with two organizations, so that every test can check their separation. */
 export interface TestServer {
   url: string
   gateway: Gateway
   clock: TestClock
   /** The first organization, which runs the installation. */
   own: Tenant
-  /** Somebody else's organization. */
+  /** Another organization. */
   foreign: Tenant
-  /** Calls with the management key of `own` unless told otherwise; checks the answer against its schema. */
+  /** Calls with the management key of `own` by default; checks the response against its schema. */
   call(method: string, path: string, options?: CallOptions): Promise<TestResponse>
   stop(): Promise<void>
 }
@@ -117,12 +117,12 @@ export async function startTestServer(kind: DatabaseKind, options: TestOptions =
   }
 }
 
-/** As after a start, and with the cheapest endpoint drawn always. */
+/** Resets health and sticky sessions, and makes the draw always pick the cheapest endpoint. */
 export function resetRouting({ gateway }: TestServer): void {
   Object.assign(gateway, { routing: Object.assign(new Routing(), { random: () => 0 }) })
 }
 
-/** Runs the same tests on every database, each with a server of its own. */
+/** Runs the same tests on every database, each with its own server. */
 export function describeOnEachDatabase(
   name: string,
   tests: (server: () => TestServer) => void,
@@ -190,7 +190,7 @@ function encodeBody(body: unknown): string | FormData {
   return typeof body === 'string' || body instanceof FormData ? body : JSON.stringify(body)
 }
 
-/** Every answer a test sees is held against what the operation declares. */
+/** Every response in a test must match the declaration of its operation. */
 function checkResponse(method: string, path: string, status: number, body: unknown): void {
   const operation = findOperation(method, path)
   if (status >= 400) checkEnvelope(status, body)
@@ -199,12 +199,12 @@ function checkResponse(method: string, path: string, status: number, body: unkno
     throw new Error(`${operation.id}: status ${status}, declared ${operation.status}`)
   const result = operation.response.safeParse(body)
   if (!result.success)
-    throw new Error(`${operation.id}: answer does not match its schema: ${result.error.message}`)
+    throw new Error(`${operation.id}: response does not match its schema: ${result.error.message}`)
 }
 
 export function checkEnvelope(status: number, body: unknown): void {
   const envelope = body as { error?: { code?: unknown; message?: unknown } | string; code?: unknown }
-  // One format has the message in the place of the object, and the rest of it beside it.
+  // One format has the message instead of the object, and the other fields next to it.
   const error =
     typeof envelope.error === 'string' ? { code: envelope.code, message: envelope.error } : envelope.error
   if (error?.code !== status || typeof error.message !== 'string') {

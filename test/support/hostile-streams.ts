@@ -1,6 +1,6 @@
 import type { TextDialect } from './replies.ts'
 
-/** Streams that are cheap to send and dear to read, in each format. `count` is how many events they have. */
+/** Streams that are cheap to send and expensive to read, in each format, with `count` events. */
 export interface HostileStream {
   name: string
   frames: Record<TextDialect, (count: number) => string[]>
@@ -76,7 +76,7 @@ function chatCall(index: number): string {
   return chatDelta({ tool_calls: [{ index, id: `t${index}`, function: { name: 'f', arguments: '' } }] })
 }
 
-/** Tiny pieces of text. */
+/** Tiny text deltas. */
 const texts: HostileStream = {
   name: 'tiny texts',
   frames: {
@@ -96,7 +96,7 @@ const texts: HostileStream = {
   },
 }
 
-/** Pieces of arguments, of many calls in turn. */
+/** Argument deltas of many interleaved calls. */
 const toolDeltas: HostileStream = {
   name: 'interleaved tool calls',
   frames: {
@@ -127,7 +127,7 @@ const toolDeltas: HostileStream = {
   },
 }
 
-/** A part of its own for every event. */
+/** A new part for every event. */
 const parts: HostileStream = {
   name: 'endless tool calls',
   frames: {
@@ -143,7 +143,7 @@ const parts: HostileStream = {
 
 export const hostileStreams: readonly HostileStream[] = [texts, toolDeltas, parts]
 
-/** As few pieces as a network would make of it. */
+/** In chunks as large as those of a network. */
 export function joinFrames(frames: readonly string[]): string[] {
   const text = frames.join('')
   const size = 64 * 1024

@@ -1,5 +1,5 @@
 /**
- * The most CPU time that this process spent between two turns of its event loop. Unlike a wall clock it does not
+ * The most CPU time of this process between two turns of its event loop. Unlike a wall clock it does not
  * count what other processes on the machine do; threads of the collector count, so bounds must be generous.
  */
 export class LoopDelay {

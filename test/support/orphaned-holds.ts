@@ -4,7 +4,7 @@ import { meterSubjects } from '../../src/ledger/meter-subjects.ts'
 import { newId } from '../../src/lib/ids.ts'
 import type { TestServer } from './harness.ts'
 
-/** What is set aside, and whether with the caller's own key. */
+/** The amount held, and whether for a BYOK request. */
 export interface OrphanedHoldOptions {
   isByok?: boolean
   amount?: bigint

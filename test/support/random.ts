@@ -1,4 +1,4 @@
-/** The same row of numbers from 0 to 1 for the same seed. */
+/** A seeded sequence of numbers from 0 to 1. */
 export function seededRandom(seed: number): () => number {
   let state = seed
   return () => {
@@ -9,12 +9,12 @@ export function seededRandom(seed: number): () => number {
   }
 }
 
-/** How long until something happens that happens at random, so often on average. */
+/** The time until the next event of a Poisson process. */
 export function sampleExponential(random: () => number, mean: number): number {
   return -Math.log(1 - random()) * mean
 }
 
-/** Most values near the median, a few far above it. */
+/** Log-normal: most values near the median, a few far above it. */
 export function sampleLogNormal(random: () => number, median: number, spread: number): number {
   const normal = Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random())
   return median * Math.exp(spread * normal)

@@ -4,7 +4,7 @@ import { newTimeOrderedHex } from '../../src/lib/ids.ts'
 import { blankGeneration } from './generations.ts'
 import type { Tenant } from './harness.ts'
 
-/** A generation that nothing special is known about. */
+/** A generation with default values. */
 export function buildGeneration(
   { organization, workspace }: Tenant,
   change: Partial<GenerationTable> & Pick<GenerationTable, 'created_at'>,
@@ -36,7 +36,7 @@ export async function insertGenerations(db: Db, rows: readonly GenerationTable[]
   }
 }
 
-/** The same numbers for the same seed. */
+/** Seeded random integers. */
 export function seededDice(seed: number): (below: number) => number {
   let state = seed
   return (below) => {

@@ -14,7 +14,7 @@ export { longScenario, type Scenario, type ScenarioName, scenarios, type VendorR
 
 export type TextDialect = 'chat' | 'responses' | 'messages' | 'gemini'
 
-/** Puts what a reply says into a vendor's words, streamed and whole. The vendors are made up, their formats are not. */
+/** Encodes a scenario in a vendor's format, streamed and whole. */
 export const vendorReplies: Record<TextDialect, (scenario: Scenario) => VendorReply> = {
   chat: chatReply,
   responses: responsesReply,
@@ -28,7 +28,7 @@ export function vendorReply(dialect: TextDialect, name: ScenarioName): VendorRep
   return vendorReplies[dialect](scenarios[name])
 }
 
-/** How each format says that something is wrong, in the body of an answer with a status. */
+/** An error body in each format. */
 export const vendorErrors: Record<TextDialect, (message: string) => Record<string, unknown>> = {
   chat: (message) => ({ error: { message, type: 'server_error', param: null, code: null } }),
   responses: (message) => ({ error: { message, type: 'server_error', param: null, code: null } }),

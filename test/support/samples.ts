@@ -6,7 +6,7 @@ import type { CallOptions, Tenant, TestResponse, TestServer } from './harness.ts
 export interface Sample {
   path: string
   body?: unknown
-  /** The path names an object that belongs to the tenant: for anyone else it is 404. */
+  /** The path names an object of the tenant: for others it is 404. */
   owned?: boolean
 }
 
@@ -50,7 +50,7 @@ async function createFileId(call: TenantCall): Promise<string> {
   return (await call('POST', '/files', { body: buildUpload() })).body.id
 }
 
-/** A workspace of its own, because one has few of a kind; an address that is refused before anything is sent. */
+/** In a separate workspace, because of its quotas; the address is rejected before anything is sent. */
 async function buildDestinationBody(call: TenantCall): Promise<Record<string, unknown>> {
   const config = {
     url: 'https://127.0.0.1:9/events',
@@ -139,7 +139,7 @@ async function createBackgroundResponse(tenant: Tenant, call: TenantCall): Promi
   return (await call('POST', '/responses', { key: tenant.inferenceKey, body })).body.id
 }
 
-/** A response that is stored; the free model can be asked by an organization without credits. */
+/** A response that is stored; organizations without credits can use the free model. */
 async function createStoredResponse(tenant: Tenant, call: TenantCall): Promise<string> {
   const body = { model: 'sandbox/echo:free', input: 'Hello' }
   return (await call('POST', '/responses', { key: tenant.inferenceKey, body })).body.id
@@ -437,7 +437,7 @@ export async function makeSample(server: TestServer, operationId: string, tenant
   return make(tenant, call, server)
 }
 
-/** A key of the tenant in a state that must be refused. */
+/** A key of the tenant in a state that must be rejected. */
 export async function createRefusedKeys(server: TestServer): Promise<Record<string, string>> {
   const create = async (body: Record<string, unknown>) =>
     (await server.call('POST', '/keys', { body: { name: 'refused', ...body } })).body.key as string

@@ -10,7 +10,7 @@ export interface ScimOptions {
 export interface IdentityProvider {
   token: string
   send(method: string, path: string, body?: unknown, options?: ScimOptions): Promise<TestResponse>
-  /** Creates a user and gives back its SCIM id and the id of the member. */
+  /** Creates a user; returns its SCIM id and the id of the member. */
   createUser(
     name: string,
     extra?: Record<string, unknown>,
@@ -65,7 +65,7 @@ export function buildPatchBody(...operations: unknown[]): Record<string, unknown
   return { schemas: ['urn:ietf:params:scim:api:messages:2.0:PatchOp'], Operations: operations }
 }
 
-/** Every answer is in the form of SCIM, errors too. */
+/** Every response has the SCIM format, errors too. */
 export async function sendScim(
   server: TestServer,
   method: string,

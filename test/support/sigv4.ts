@@ -10,7 +10,7 @@ interface SignedRequest {
 const sha256Hex = (text: string) => createHash('sha256').update(text).digest('hex')
 const hmac = (secret: string | Buffer, text: string) => createHmac('sha256', secret).update(text).digest()
 
-/** Signature Version 4 as it is published, from a request as it is on the wire; no library of ours. */
+/** Signature Version 4 as published, computed from the request on the wire, independently of src. */
 export function computeSignature({ method, url, headers, text }: SignedRequest, secret: string): string {
   const [, scope = '', names = ''] =
     /Credential=[^/]+\/(\S+), SignedHeaders=(\S+), /.exec(headers.authorization ?? '') ?? []
@@ -25,7 +25,7 @@ export function computeSignature({ method, url, headers, text }: SignedRequest, 
   return hmac(key, toSign).toString('hex')
 }
 
-/** What is on the wire is encoded once more, byte by byte. */
+/** The path on the wire is encoded a second time. */
 function encodeSegment(segment: string): string {
   return [...Buffer.from(segment)]
     .map((byte) => String.fromCharCode(byte))

@@ -3,7 +3,7 @@ import { meterSubjects } from '../../src/ledger/meter-subjects.ts'
 import { createRelease } from '../../src/ledger/settlement.ts'
 import { newId } from '../../src/lib/ids.ts'
 
-/** Spends as a reply of that day would have, without a reply. */
+/** Records spending as a reply of that day would. */
 export async function recordSpend(
   gateway: Gateway,
   key: { id: number; organization_id: string; workspace_id: string },

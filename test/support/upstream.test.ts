@@ -13,26 +13,26 @@ afterAll(() => upstream.stop())
 const post = (path: string, body: unknown = {}, signal?: AbortSignal) =>
   fetch(upstream.url + path, { method: 'POST', body: JSON.stringify(body), ...(signal ? { signal } : {}) })
 
-async function answered(answer: UpstreamResponse) {
-  upstream.enqueue(answer)
+async function sendWith(scripted: UpstreamResponse) {
+  upstream.enqueue(scripted)
   const count = upstream.requests.length + 1
   const response = post('/v1/chat/completions')
   const received = (await upstream.waitForRequests(count))[count - 1]!
   return { response, received }
 }
 
-/** All that arrives before the connection ends or breaks. */
+/** The bytes that arrive before the connection ends or breaks. */
 async function bytesOf(response: Response): Promise<{ bytes: Buffer; broken: boolean; reads: number }> {
   const chunks: Uint8Array[] = []
   try {
-    for await (const piece of response.body!) chunks.push(piece)
+    for await (const chunk of response.body!) chunks.push(chunk)
     return { bytes: Buffer.concat(chunks), broken: false, reads: chunks.length }
   } catch {
     return { bytes: Buffer.concat(chunks), broken: true, reads: chunks.length }
   }
 }
 
-/** What is on the wire when it breaks: `fetch` forgets what comes together with the break. */
+/** The bytes on the wire before a break: `fetch` drops what arrives together with it. */
 async function rawPost(path: string): Promise<{ body: Buffer; reset: boolean }> {
   const { port, hostname } = new URL(upstream.url)
   const chunks: Buffer[] = []
@@ -77,14 +77,14 @@ describe('the upstream for tests', () => {
     const { frames } = vendorReply('chat', 'text')
     const plain = await (await post('/chat/completions', { stream: true })).text()
     expect(plain).toBe(frames.join(''))
-    const { response, received } = await answered({ sse: frames, splitBytes: 61, delayMs: 1 })
+    const { response, received } = await sendWith({ sse: frames, splitBytes: 61, delayMs: 1 })
     const { bytes, reads } = await bytesOf(await response)
     expect(bytes.toString()).toBe(frames.join(''))
     expect(reads).toBeGreaterThan(10)
     expect((await received.done).bodyBytes).toBe(bytes.length)
   })
 
-  test('queued answers serve one request each, some for one path only', async () => {
+  test('queued responses serve one request each, some for one path only', async () => {
     upstream.enqueueFor('/messages', {
       status: 529,
       headers: { 'retry-after': '3' },
@@ -97,7 +97,7 @@ describe('the upstream for tests', () => {
     expect([overloaded.status, overloaded.headers.get('retry-after')]).toEqual([529, '3'])
   })
 
-  test('breaks a stream at exactly the byte it is told to', async () => {
+  test('breaks a stream at exactly the given byte', async () => {
     const { frames } = vendorReply('chat', 'text')
     const whole = Buffer.from(frames.join(''))
     for (const breakWith of ['reset', 'close'] as const) {
@@ -115,10 +115,10 @@ describe('the upstream for tests', () => {
     }
   })
 
-  test('breaks a whole answer, and a connection without any answer', async () => {
-    const half = await answered({ json: { some: 'body' }, breakAfterBytes: 5 })
+  test('breaks a whole response, and a connection without any answer', async () => {
+    const half = await sendWith({ json: { some: 'body' }, breakAfterBytes: 5 })
     expect((await bytesOf(await half.response)).broken).toBe(true)
-    const none = await answered({ breakBeforeHead: true })
+    const none = await sendWith({ breakBeforeHead: true })
     expect(await none.response.then(String, () => 'broken')).toBe('broken')
   })
 
@@ -138,27 +138,27 @@ describe('the upstream for tests', () => {
   })
 
   test('ends without the last frame as if all were well', async () => {
-    const { response } = await answered({ sse: ['data: 1\n\n', 'data: [DONE]\n\n'], endWithoutDone: true })
+    const { response } = await sendWith({ sse: ['data: 1\n\n', 'data: [DONE]\n\n'], endWithoutDone: true })
     expect(await bytesOf(await response)).toMatchObject({ broken: false, bytes: Buffer.from('data: 1\n\n') })
   })
 })
 
 describe('the replies for tests', () => {
   for (const dialect of textDialects) {
-    test(`${dialect}: streamed and whole say the same`, () => {
+    test(`${dialect}: streamed and whole have the same content`, () => {
       for (const scenario of [...Object.values(scenarios), longScenario(200)]) {
         const { frames, body } = vendorReplies[dialect](scenario)
         const read = framesOf(frames.join(''))
         expect(read).toHaveLength(frames.length)
-        const said = read.filter(({ data }) => data !== '[DONE]').map(({ data }) => JSON.parse(data))
-        expect(textIn(said)).toBe(scenario.text)
+        const events = read.filter(({ data }) => data !== '[DONE]').map(({ data }) => JSON.parse(data))
+        expect(textIn(events)).toBe(scenario.text)
         expect(JSON.stringify(body)).toContain(JSON.stringify(scenario.text).slice(1, -1))
       }
     })
   }
 })
 
-/** The text of the answer in the events of any of the four formats. */
+/** The text of the reply in the events of any of the four formats. */
 // biome-ignore lint/suspicious/noExplicitAny: events of four formats
 function textIn(events: any[]): string {
   return events

@@ -2,37 +2,37 @@ import { createServer, type Server, type Socket } from 'node:net'
 import { type TextDialect, vendorReply } from './replies.ts'
 import { encodeChunk, encodeHead, lastChunk, RequestReader, type WireRequest } from './wire.ts'
 
-/** What the upstream answers with. Without anything: status 200 and an empty body. */
+/** A scripted response. By default status 200 and an empty body. */
 export interface UpstreamResponse {
   status?: number
   headers?: Record<string, string>
-  /** A whole answer. */
+  /** A whole body. */
   json?: unknown
-  /** A whole answer that need not be JSON. */
+  /** A whole body that need not be JSON. */
   text?: string
   /** A stream, frame by frame. */
   sse?: readonly string[]
-  /** Before the head of the answer. */
+  /** Before the head of the response. */
   waitMs?: number
-  /** Between frames, or between pieces when `splitBytes` is set. */
+  /** Between frames, or between chunks when `splitBytes` is set. */
   delayMs?: number
-  /** The body in pieces of so many bytes, wherever characters and frames end. */
+  /** The body in chunks of so many bytes, regardless of characters and frames. */
   splitBytes?: number
-  /** After so many bytes of the body the connection is gone. 0: right after the head. */
+  /** Break the connection after so many bytes of the body. 0: right after the head. */
   breakAfterBytes?: number
-  /** How it goes: a reset, or closed without the end of the body. */
+  /** How it breaks: a reset, or a close without the end of the body. */
   breakWith?: 'reset' | 'close'
   /** Break before the head. */
   breakBeforeHead?: boolean
-  /** Send what there is, then stay silent until the peer gives up. */
+  /** Send the body, then nothing until the peer disconnects. */
   hang?: boolean
-  /** Leave out the last frame and end the body as if all were well. */
+  /** Omit the last frame and end the body normally. */
   endWithoutDone?: boolean
 }
 
 export type ResponseSource = UpstreamResponse | ((request: ReceivedRequest) => UpstreamResponse)
 
-/** A request as it arrived, and what became of it. */
+/** A request as it arrived, and its outcome. */
 export interface ReceivedRequest {
   method: string
   path: string
@@ -43,7 +43,7 @@ export interface ReceivedRequest {
   text: string
   at: number
   outcome: ResponseOutcome
-  /** Resolves when nothing more happens on this request. */
+  /** Resolves when the exchange has ended. */
   done: Promise<ResponseOutcome>
 }
 
@@ -51,7 +51,7 @@ export interface ResponseOutcome {
   status: number | null
   /** Of the body, without the framing. */
   bodyBytes: number
-  /** The whole answer was handed over. */
+  /** The whole response was sent. */
   complete: boolean
   /** When the peer closed the connection before it had everything. */
   closedByPeerAt: number | null
@@ -60,12 +60,12 @@ export interface ResponseOutcome {
 export interface Upstream {
   url: string
   requests: ReceivedRequest[]
-  /** Queues answers: each serves one request. Where a path is given, only for paths that end with it. */
+  /** Queues responses, one per request. With a path, only for paths that end with it. */
   enqueue(...responses: ResponseSource[]): void
   enqueueFor(pathEnd: string, ...responses: ResponseSource[]): void
-  /** What is answered when nothing is queued, instead of the defaults. */
+  /** Replaces the default response, for when none is queued. */
   setDefault(response: ResponseSource | null): void
-  /** Resolves with the journal once it holds so many requests. */
+  /** Resolves with the received requests once there are so many. */
   waitForRequests(count: number): Promise<ReceivedRequest[]>
   /** Connections that are open now. */
   countOpenConnections(): number
@@ -83,7 +83,7 @@ interface UpstreamState {
   acceptedCount: number
 }
 
-/** An upstream on the loopback that does what it is told, down to the byte, and writes down what it was asked. */
+/** An upstream on loopback whose responses are scripted to the byte, and which records its requests. */
 export async function startUpstream(): Promise<Upstream> {
   const state: UpstreamState = {
     requests: [],
@@ -132,7 +132,7 @@ function notifyWaiters(state: UpstreamState): void {
   })
 }
 
-/** Requests of a connection are answered one after the other. */
+/** Requests of a connection are served one after the other. */
 function serve(socket: Socket, state: UpstreamState): void {
   const reader = new RequestReader()
   let last = Promise.resolve()
@@ -192,7 +192,7 @@ const defaultDialects: [RegExp, TextDialect][] = [
   [/:(?:streamGenerateContent|generateContent)$/, 'gemini'],
 ]
 
-/** Each dialect's path is answered with a short text, streamed when that was asked for. */
+/** A short text in the dialect of the path, streamed if requested. */
 function buildDefaultResponse({ path, json }: ReceivedRequest): UpstreamResponse {
   const dialect = defaultDialects.find(([pattern]) => pattern.test(path))?.[1]
   if (!dialect) return { status: 404, json: { error: { message: `nothing at ${path}` } } }
@@ -201,7 +201,7 @@ function buildDefaultResponse({ path, json }: ReceivedRequest): UpstreamResponse
   return streams ? { sse: frames } : { json: body }
 }
 
-/** One answer on its way, until it is told or either side is gone. */
+/** Sends one response, until it is complete or either side disconnects. */
 class ResponseWriter {
   readonly #socket: Socket
   readonly #outcome: ResponseOutcome
@@ -235,12 +235,12 @@ class ResponseWriter {
       return this.#closed.promise
     const body = encodeBody(response)
     const framed = response.sse !== undefined
-    await this.#writeHead(response, framed ? null : body.reduce((sum, piece) => sum + piece.length, 0))
-    for (const [index, piece] of truncateBody(splitBody(body, response.splitBytes), response).entries()) {
+    await this.#writeHead(response, framed ? null : body.reduce((sum, chunk) => sum + chunk.length, 0))
+    for (const [index, chunk] of truncateBody(splitBody(body, response.splitBytes), response).entries()) {
       if (index > 0) await this.#sleep(response.delayMs ?? 0)
       if (this.#isGone()) return
-      await this.#write(framed ? encodeChunk(piece) : piece)
-      this.#outcome.bodyBytes += piece.length
+      await this.#write(framed ? encodeChunk(chunk) : chunk)
+      this.#outcome.bodyBytes += chunk.length
     }
     if (response.breakAfterBytes !== undefined) return this.#break(response)
     if (response.hang) return this.#closed.promise
@@ -263,7 +263,7 @@ class ResponseWriter {
     return this.#outcome.closedByPeerAt !== null || this.#socket.destroyed
   }
 
-  /** Returns when the bytes are with the kernel, so that a slow reader is felt. */
+  /** Returns when the kernel has the bytes, so that a slow reader causes backpressure. */
   #write(bytes: Uint8Array): Promise<void> {
     if (this.#isGone()) return Promise.resolve()
     const written = new Promise<void>((resolve) => void this.#socket.write(bytes, () => resolve()))
@@ -278,7 +278,7 @@ class ResponseWriter {
     this.#isClosedByUs = true
     if (breakWith === 'close') this.#socket.destroy()
     else {
-      // A reset discards what the peer has not read yet: it gets a moment to read it.
+      // A reset discards what the peer has not read yet: give it a moment.
       await this.#sleep(20)
       this.#socket.resetAndDestroy()
     }
@@ -291,21 +291,21 @@ function encodeBody({ json, text, sse, endWithoutDone }: UpstreamResponse): Buff
 }
 
 function splitBody(body: Buffer[], size: number | undefined): Buffer[] {
-  if (!size) return body.filter((piece) => piece.length > 0)
+  if (!size) return body.filter((chunk) => chunk.length > 0)
   const whole = Buffer.concat(body)
   return Array.from({ length: Math.ceil(whole.length / size) }, (_, index) =>
     whole.subarray(index * size, (index + 1) * size),
   )
 }
 
-/** Only what comes before the break. */
+/** The part before the break. */
 function truncateBody(
-  pieces: Buffer[],
+  chunks: Buffer[],
   { breakAfterBytes = Number.POSITIVE_INFINITY }: UpstreamResponse,
 ): Buffer[] {
   let left = breakAfterBytes
-  return pieces.flatMap((piece) => {
-    const included = piece.subarray(0, Math.min(piece.length, left))
+  return chunks.flatMap((chunk) => {
+    const included = chunk.subarray(0, Math.min(chunk.length, left))
     left -= included.length
     return included.length > 0 ? [included] : []
   })

@@ -1,4 +1,4 @@
-/** Just enough HTTP/1.1 over a raw socket to receive requests: a test server that cuts connections needs no more. */
+/** A minimal HTTP/1.1 parser on a raw socket, for a test server that breaks connections. */
 export interface WireRequest {
   method: string
   /** With its query. */
@@ -7,7 +7,7 @@ export interface WireRequest {
   body: Buffer
 }
 
-/** Cuts what arrives on a connection into requests. */
+/** Parses the bytes of a connection into requests. */
 export class RequestReader {
   #bytes = Buffer.alloc(0)
 

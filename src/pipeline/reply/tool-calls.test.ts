@@ -44,7 +44,7 @@ test('one wrong call makes the reply wrong', () => {
   expect(judged([{}, { name: 'wether' }])).toBe(false)
 })
 
-test('there is nothing to judge without tools, without calls, or where the reply did not end with them', () => {
+test('there is no verdict without tools, without calls, or where the reply did not end with them', () => {
   expect(judged([{}], [])).toBeNull()
   expect(judged([])).toBeNull()
   expect(judged([{ arguments: '{' }], tools, 'length')).toBeNull()
@@ -58,7 +58,7 @@ test('a tool of the vendor may have any name', () => {
   expect(judged([{ name: 'browse' }], [...tools, named])).toBe(false)
 })
 
-test('calls are put together from their pieces, also where they interleave', () => {
+test('calls are assembled from their deltas, also where they interleave', () => {
   const summary = newReplySummary()
   const start = (part: number, name: string) =>
     recordToolCall(summary, {

@@ -21,7 +21,7 @@ import { shouldLogContent } from './content-log.ts'
 const regions = 'regions: { hosts: { "eu.example.com": europe } }'
 
 describeWithUpstreams(
-  'what is asked and answered',
+  'prompts and replies',
   (bench) => {
     const { server } = { server: () => bench().server }
     const log = async (changes: Record<string, unknown>) => {
@@ -47,7 +47,7 @@ describeWithUpstreams(
       return contentOf(row?.id ?? '')
     }
 
-    test('is not kept unless the workspace wants it', async () => {
+    test('are logged only if the workspace enables it', async () => {
       await log({ is_observability_io_logging_enabled: false })
       for (const stream of [false, true]) {
         await (await sendRequest(bench(), 'chat', { model: 'test/chat', stream })).text()
@@ -86,7 +86,7 @@ describeWithUpstreams(
             expect(output.reasoning).toBe(scenarios.reasoning.reasoning.text)
           })
 
-          test(`${way}: calls of tools`, async () => {
+          test(`${way}: tool calls`, async () => {
             const { output } = await answered('toolCalls')
             const { toolCalls, text } = scenarios.toolCalls
             expect(output.completion).toBe(text)
@@ -101,7 +101,7 @@ describeWithUpstreams(
       }
     }
 
-    test('only of the keys that are named', async () => {
+    test('only for the configured keys', async () => {
       const key = await server()
         .gateway.db.selectFrom('api_keys')
         .select('id')
@@ -125,7 +125,7 @@ describeWithUpstreams(
       expect(await rows()).toHaveLength(1)
     })
 
-    test('with the instructions above, in the words of the client', async () => {
+    test('with the instructions first, in the format of the client', async () => {
       const body = { model: 'test/chat', system: 'Be brief.' }
       await (await sendRequest(bench(), 'messages', body)).text()
       expect((await kept()).input).toEqual({
@@ -146,7 +146,7 @@ describeWithUpstreams(
       expect((await kept()).input).toEqual({ prompt: 'Once\0 upon' })
     })
 
-    test('R40 R19 without images and files, and no longer than is kept', async () => {
+    test('R40 R19 without images and files, up to the maximum length', async () => {
       const url = `data:image/png;base64,${'iVBO'.repeat(5000)}`
       const content = [
         { type: 'text', text: 'Look' },
@@ -162,7 +162,7 @@ describeWithUpstreams(
       expect(truncated).toBe(false)
     })
 
-    test('R19 of a long conversation the newest is kept', async () => {
+    test('R19 of a long conversation the newest part is logged', async () => {
       const long = 'word '.repeat(maxCharacters / 8)
       const messages = ['oldest', long, long, 'newest'].map((text) => ({ role: 'user', content: text }))
       await (await sendRequest(bench(), 'chat', { model: 'test/chat', messages })).text()
@@ -173,7 +173,7 @@ describeWithUpstreams(
       expect(JSON.stringify(input).length).toBeLessThan(maxCharacters + 1000)
     })
 
-    test('of a request that failed everywhere: what the client was told, attempt by attempt', async () => {
+    test('of a request that failed everywhere: the error of each attempt', async () => {
       bench().first.enqueue({ status: 401, json: vendorErrors.chat('your account canary-account is closed') })
       bench().second.enqueue({ status: 500, json: vendorErrors.chat('out of order') })
       const response = await sendRequest(bench(), 'chat', { model: 'test/both-chat' })
@@ -193,7 +193,7 @@ describeWithUpstreams(
       expect(JSON.stringify(content)).not.toContain('canary')
     })
 
-    test('of a stream that broke off: as far as it came, and why', async () => {
+    test('of a stream that broke off: the part received, and the error', async () => {
       const { frames } = vendorReply('chat', 'text')
       bench().first.enqueue({ sse: frames, breakAfterBytes: Math.floor(frames.join('').length * 0.6) })
       await (await sendRequest(bench(), 'chat', { model: 'test/chat', stream: true })).text()
@@ -203,7 +203,7 @@ describeWithUpstreams(
       expect(error).toMatchObject({ status: 502, provider_name: 'one-chat', previous_errors: [] })
     })
 
-    test('R4 of a stream the client left: as far as it came', async () => {
+    test('R4 of a stream the client abandoned: the part received', async () => {
       bench().first.enqueue({ sse: vendorReply('chat', 'text').frames.slice(0, 4), hang: true })
       const left = new AbortController()
       const response = await sendRequest(
@@ -219,7 +219,7 @@ describeWithUpstreams(
       expect(error).toBe(null)
     })
 
-    test('of the endpoint that answered alone', async () => {
+    test('only of the endpoint that served the request', async () => {
       const { frames, body } = vendorReply('chat', 'text')
       bench().first.enqueue({ sse: frames.slice(0, 1), breakAfterBytes: 40 }, { status: 503, json: {} })
       bench().second.enqueue({ sse: frames }, { json: body })
@@ -232,7 +232,7 @@ describeWithUpstreams(
       }
     })
 
-    test('thinking the client does not want to see is not kept', async () => {
+    test('reasoning that the client excludes is not logged', async () => {
       const { frames } = vendorReply('chat', 'reasoning')
       for (const exclude of [false, true]) {
         await clearGenerations(bench())
@@ -261,7 +261,7 @@ describe('keepsContent', () => {
     expect(shouldLogContent({ ...always, keyIds: new Set<number>() }, about)).toBe(false)
   })
 
-  test('picks as many as the sampling rate says, and the same ones each time', () => {
+  test('samples at the given rate, and the same requests each time', () => {
     const ids = Array.from({ length: 20_000 }, () => `gen-${Bun.randomUUIDv7().replaceAll('-', '')}`)
     for (const samplingRate of [0.0001, 0.1, 0.5]) {
       const picked = () =>
@@ -279,7 +279,7 @@ describe('Transcript', () => {
   const start = (choice: number, part: number) =>
     ({ type: 'part-start', choice, part, content: { kind: 'text', text: '' } }) as const
 
-  test('several answers stand below each other, however they interleave', () => {
+  test('several choices are separated, however they interleave', () => {
     const transcript = new Transcript()
     const events = [start(0, 0), start(1, 0), delta(1, 0, 'B'), delta(0, 0, 'A'), delta(1, 0, 'b')]
     for (const event of events) transcript.add(event)
@@ -304,7 +304,7 @@ describe('Transcript', () => {
     expect(many.toText().tool_calls.length).toBeLessThanOrEqual(maxCharacters / 32)
   })
 
-  test('what belongs to no part is nothing', () => {
+  test('events without a part are ignored', () => {
     const transcript = new Transcript()
     transcript.add(delta(0, 3, 'lost'))
     transcript.add({

@@ -65,7 +65,7 @@ const account = {
 describe('AWS', () => {
   const bedrock = (asking: Asking) => access(claude, 'amazon-bedrock', asking)
 
-  test('a key of the caller goes to its own region, though the installation has none', () => {
+  test('a BYOK key uses its own region, even if the installation has none', () => {
     expect(bedrock({ own: accessKey })).toMatchObject({
       baseUrl: 'https://bedrock-runtime.ap-northeast-1.amazonaws.com',
       credential: { kind: 'access-key', accessKeyId: 'AKID' },
@@ -74,7 +74,7 @@ describe('AWS', () => {
     })
   })
 
-  test('an API key has no region: the one of the installation, or else the usual one', () => {
+  test('an API key has no region: the one of the installation, or else the default', () => {
     expect(bedrock({ own: 'bedrock-api-key' }).baseUrl).toBe(
       'https://bedrock-runtime.us-east-1.amazonaws.com',
     )
@@ -84,7 +84,7 @@ describe('AWS', () => {
     )
   })
 
-  test('the installation needs a region of its own', () => {
+  test('the installation needs a region', () => {
     const key = { AWS_BEARER_TOKEN_BEDROCK: 'k' }
     const provider = (environment: Record<string, string>) =>
       catalogWith({ environment }).providerByName.get('amazon-bedrock')
@@ -141,7 +141,7 @@ describe('Google', () => {
     expect(vertex({ own: { ...account, ...(region && { region }) } }).baseUrl).toBe(baseUrl)
   })
 
-  test('a request that must stay in a region takes no account of another', () => {
+  test('a request for one region does not use an account of another', () => {
     const request = (region: string) => vertex({ own: { ...account, region }, region: 'europe' }).problem
     expect([request('europe-west1'), request('eu')]).toEqual([null, null])
     for (const region of ['us-central1', 'global']) {
@@ -149,7 +149,7 @@ describe('Google', () => {
     }
   })
 
-  test('a token alone does not say its project', () => {
+  test('a token alone has no project', () => {
     expect(vertex({ own: 'token' }).problem).toBe('The credential does not say its project.')
   })
 
@@ -173,7 +173,7 @@ describe('Google', () => {
     ])
   })
 
-  test('S6 a credential of a user never makes this machine read a file', () => {
+  test('S6 a BYOK credential never makes the gateway read a file', () => {
     expect(vertex({ own: '/etc/passwd' })).toMatchObject({
       problem: 'The credential does not say its project.',
     })
@@ -200,7 +200,7 @@ describe('Azure', () => {
     expect(azure({ own, environment })).toMatchObject({ baseUrl, credential: { token: 'k1' } })
   })
 
-  test('a deployment of the very model goes before the resource, and changes address and name', () => {
+  test('a deployment of the model takes precedence over the resource, and changes address and name', () => {
     expect(azure({ own: [resource, deployment] })).toMatchObject({
       baseUrl: 'https://x.openai.azure.com/openai/deployments/d',
       query: '?api-version=v',
@@ -216,7 +216,7 @@ describe('Azure', () => {
     expect(azure({ own: [other] }).problem).toBe('The credential has no deployment of this model.')
   })
 
-  test('how its address ends tells the format of a deployment', () => {
+  test('the end of its address determines the format of a deployment', () => {
     const ended = (endpoint_url: string) => azure({ own: [{ ...deployment, endpoint_url }] })
     expect(ended('https://x.example/a/responses?v=1')).toMatchObject({
       baseUrl: 'https://x.example/a',
@@ -229,13 +229,13 @@ describe('Azure', () => {
     })
   })
 
-  test('what the operator writes into headgate.yaml is not held to the rules for users', () => {
+  test('settings in headgate.yaml are not subject to the rules for users', () => {
     const declared = [{ slug: 'azure', credentials: [deployment] }]
     expect(azure({ declared })).toMatchObject({ isUserNamed: false, credential: { token: 'k2' } })
   })
 })
 
-test('S12 a credential that cannot be opened or read is a problem without a word of it', () => {
+test('S12 a credential that cannot be decrypted or parsed is an error that does not quote it', () => {
   const [model] = catalogWith().models.filter(({ id }) => id === 'openai/o3')
   const endpoint = model?.endpoints.find(({ provider }) => provider.slug === 'azure')
   if (!model || !endpoint) throw new Error('no model')
@@ -252,7 +252,7 @@ test('S12 a credential that cannot be opened or read is a problem without a word
   }
 })
 
-test('S6 a key that was entered before its provider had an address goes nowhere', () => {
+test('S6 a key that was entered before its provider had an address is not used', () => {
   const model = catalogWith().models.find(({ id }) => id === claude)
   const endpoint = model?.endpoints.find(({ tag }) => tag === 'anthropic')
   if (!model || !endpoint) throw new Error(`nobody has ${claude}`)

@@ -5,12 +5,12 @@ import { UpstreamExchange } from './upstream-exchange.ts'
 
 const exchange = () => new UpstreamExchange(new AbortController().signal, new Set())
 
-test('S13 a body is cut off where it is too long, whatever its headers say of it', async () => {
+test('S13 a body is cut off at the limit, whatever its headers say', async () => {
   const long = 'x'.repeat(5000)
   const bodies = [
     new Response(long, { headers: { 'content-length': '5000' } }),
     new Response(new Blob([long]).stream()),
-    // What it says is the length before it was unpacked.
+    // The length before decompression.
     new Response(new Blob([long]).stream(), {
       headers: { 'content-length': '50', 'content-encoding': 'gzip' },
     }),

@@ -63,7 +63,7 @@ function encodeFrames(scenario: Scenario): string[] {
   ]
 }
 
-/** Parallel calls whose arguments take turns: the hardest order the format allows. */
+/** Parallel calls with interleaved arguments: the hardest order the format allows. */
 function encodeCallDeltas({ toolCalls }: Scenario): object[] {
   const starts = toolCalls.map(({ id, name }, index) => ({
     index,

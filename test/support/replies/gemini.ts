@@ -20,7 +20,7 @@ function encodeUsage(scenario: Scenario): Json {
   }
 }
 
-/** This vendor has no word for tool calls among its finish reasons. */
+/** This format has no finish reason for tool calls. */
 function finishOf({ finish }: Scenario): string {
   return finish === 'length' ? 'MAX_TOKENS' : 'STOP'
 }

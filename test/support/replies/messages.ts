@@ -64,7 +64,7 @@ function encodeUsage({ usage: counted }: Scenario, output: number) {
   }
 }
 
-/** This vendor counts thinking as output and does not tell it apart. */
+/** This format counts thinking as output, without a separate count. */
 function outputOf({ usage: { output, reasoning } }: Scenario): number {
   return output + reasoning
 }

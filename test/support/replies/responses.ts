@@ -69,7 +69,7 @@ function buildItems(scenario: Scenario): Item[] {
   ]
 }
 
-/** The readable part is a summary; what the signature is elsewhere is the encrypted content here. */
+/** The readable part is a summary; the encrypted content takes the role of the signature. */
 function reasoningItem({ text, signature }: { text: string; signature: string }): Item {
   const id = 'rs_0c5e2f7a91d84b01'
   const part = { type: 'summary_text', text }

@@ -1,12 +1,12 @@
 import { type Usage, zeroUsage } from '../../../src/call/usage.ts'
 
-/** What a vendor's reply says, before it is put into any vendor's words. */
+/** The content of a reply, independent of the format. */
 export interface Scenario {
   text: string
   reasoning?: { text: string; signature: string }
   toolCalls: { id: string; name: string; arguments: string }[]
   finish: 'stop' | 'length' | 'tool_calls'
-  /** What the vendor counts, in our buckets: the sum any reader must come to. */
+  /** Usage in Headgate's buckets: every reader must come to these counts. */
   usage: Usage
 }
 
@@ -17,13 +17,13 @@ export interface VendorReply {
   /** The whole reply. */
   body: Record<string, unknown>
   scenario: Scenario
-  /** The scenario's usage as far as this vendor tells it apart. */
+  /** The scenario's usage, as detailed as this format reports it. */
   usage: Usage
 }
 
 const usage = (counts: Partial<Usage>): Usage => ({ ...zeroUsage, ...counts })
 
-/** Letters of several scripts: whoever cuts bytes in the middle of one must put it together again. */
+/** Multi-byte letters of several scripts, to be split in the middle. */
 const text = 'Grüße aus Oslo: 4 °C, leichter Schneefall 🌨️, Wind 3 m/s.\n\n- Morgen: −2 °C\n- 明日は雪です。'
 
 export const scenarios = {
@@ -77,14 +77,14 @@ export const scenarios = {
 
 export type ScenarioName = keyof typeof scenarios
 
-/** A text of so many words, for load and for faults at any byte. */
+/** A text of so many words, for load tests and faults at any byte. */
 export function longScenario(words: number): Scenario {
   const vocabulary = ['snow', 'wind', 'fjord', 'ferry', 'harbour', 'morning', 'Ålesund', 'lighthouse']
   const long = Array.from({ length: words }, (_, index) => vocabulary[index % vocabulary.length]).join(' ')
   return { text: long, toolCalls: [], finish: 'stop', usage: usage({ input: 30, output: words }) }
 }
 
-/** Small pieces, as models write them; never half a character. */
+/** Small deltas, as models send them; never half a character. */
 export function splitPieces(fullText: string, size = 7): string[] {
   const characters = [...fullText]
   const parts: string[] = []
